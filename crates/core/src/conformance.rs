@@ -1,0 +1,272 @@
+//! The invariants of waiting, stated once and checked on every machine.
+//!
+//! A [`Trial`] is a history and a future for one waiter; [`check`] runs it on
+//! a machine and returns the invariants that were broken. The published
+//! strategies break some; [`known`] lists which, and the tests of every
+//! machine hold the two against each other, so that a defect neither appears
+//! nor goes away unnoticed.
+
+use std::fmt;
+
+use crate::machine::{Machine, Observations, Refusal};
+use crate::program::{Due, Op, Program, Subject};
+use crate::strategies::Spec;
+use crate::time::Nanos;
+
+/// What must hold for every strategy on every machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Invariant {
+    /// No wait ends before its deadline.
+    NeverEarly,
+    /// A wait blocks at most once per 100 us of its length, and 64 times more.
+    BoundedNaps,
+    /// A strategy that promises a spin budget keeps it.
+    SpinBudget,
+    /// However bad the past, a strategy that sleeps goes on trying to.
+    NoLockOut,
+    /// The same inputs give the same steps.
+    SameSteps,
+}
+
+/// One invariant, broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Which.
+    pub invariant: Invariant,
+    /// What was seen.
+    pub seen: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {}", self.invariant, self.seen)
+    }
+}
+
+/// What a waiter goes through.
+#[derive(Clone, Copy, Debug)]
+pub struct Trial {
+    /// The length of each wait.
+    pub length: Nanos,
+    /// How many waits there are. The machine's bad times must lie in the first
+    /// half; whoever has not slept once in the last quarter is locked out.
+    pub waits: u64,
+    /// How far a spin may overrun its budget: what one reading of the clock
+    /// can be off. `None` on a machine where anything may take the CPU away.
+    pub clock_step: Option<Nanos>,
+    /// Whether a second, new machine must observe the very same.
+    pub repeatable: bool,
+}
+
+/// Runs `trial` with `spec` on machines that `machine` makes, and returns what
+/// was broken.
+///
+/// # Errors
+/// The machine refuses the trial.
+pub fn check(
+    machine: &mut dyn FnMut() -> Box<dyn Machine>,
+    spec: Spec,
+    trial: &Trial,
+) -> Result<Vec<Violation>, Refusal> {
+    let program = Program {
+        subjects: vec![Subject::Strategy(spec)],
+        ops: vec![Op::Loop {
+            times: trial.waits,
+            body: vec![Op::Wait {
+                with: 0,
+                due: Due::After(trial.length),
+                or: None,
+            }],
+        }],
+    };
+    let seen = machine().run(&program)?;
+    let mut violations = violations_in(&seen, spec, trial);
+    if trial.repeatable && machine().run(&program)? != seen {
+        violations.push(Violation {
+            invariant: Invariant::SameSteps,
+            seen: "a second run saw something else".to_owned(),
+        });
+    }
+    Ok(violations)
+}
+
+/// The invariants a strategy is known to break, and in a trial that gives it
+/// the occasion will be seen to.
+pub fn known(spec: Spec) -> &'static [Invariant] {
+    match spec {
+        // Both learn only from naps and forget nothing, so a single bad nap
+        // can end their sleeping for good.
+        Spec::Precise { .. } | Spec::Timer { .. } => &[Invariant::NoLockOut],
+        _ => &[],
+    }
+}
+
+fn violations_in(seen: &Observations, spec: Spec, trial: &Trial) -> Vec<Violation> {
+    let samples = &seen.threads[0].samples;
+    let mut violations = Vec::new();
+    let mut broken = |invariant, seen| violations.push(Violation { invariant, seen });
+
+    if samples.len() as u64 != trial.waits {
+        broken(
+            Invariant::BoundedNaps,
+            format!("{} of {} waits ended", samples.len(), trial.waits),
+        );
+    }
+    if let Some((i, s)) = samples
+        .iter()
+        .enumerate()
+        .find(|(_, s)| s.outcome.late.is_early())
+    {
+        broken(
+            Invariant::NeverEarly,
+            format!("wait {i} ended {} ns early", -s.outcome.late.as_ns()),
+        );
+    }
+    let naps_max = 64 + trial.length.as_ns() / 100_000;
+    if let Some((i, s)) = samples
+        .iter()
+        .enumerate()
+        .find(|(_, s)| u64::from(s.outcome.naps) > naps_max)
+    {
+        broken(
+            Invariant::BoundedNaps,
+            format!("wait {i} took {} naps", s.outcome.naps),
+        );
+    }
+    if let (Some(budget), Some(step)) = (spec.spin_budget(), trial.clock_step)
+        && let Some((i, s)) = samples
+            .iter()
+            .enumerate()
+            .find(|(_, s)| s.outcome.spun > budget + step)
+    {
+        broken(
+            Invariant::SpinBudget,
+            format!("wait {i} spun {} of {budget}", s.outcome.spun),
+        );
+    }
+    let last_quarter = &samples[samples.len() - samples.len() / 4..];
+    if spec.method().is_some() && last_quarter.iter().all(|s| s.outcome.naps == 0) {
+        broken(
+            Invariant::NoLockOut,
+            format!("no nap in the last {} waits", last_quarter.len()),
+        );
+    }
+    violations
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::{Sample, ThreadObservations};
+    use crate::method::Method;
+    use crate::time::Lateness;
+    use crate::wait::Outcome;
+
+    /// A machine that returns a fixed list of outcomes, then another list.
+    struct Canned(Vec<Outcome>);
+    impl Machine for Canned {
+        fn run(&mut self, _: &Program) -> Result<Observations, Refusal> {
+            let samples = self
+                .0
+                .iter()
+                .map(|&outcome| Sample {
+                    outcome,
+                    ..Sample::default()
+                })
+                .collect();
+            Ok(Observations {
+                threads: vec![ThreadObservations {
+                    samples,
+                    ..Default::default()
+                }],
+                interrupted: false,
+            })
+        }
+    }
+
+    fn broken_by(spec: Spec, outcomes: &[Outcome]) -> Vec<Invariant> {
+        let trial = Trial {
+            length: Nanos::from_ms(1),
+            waits: 4,
+            clock_step: Some(Nanos::ZERO),
+            repeatable: false,
+        };
+        let outcomes = outcomes.to_vec();
+        check(&mut || Box::new(Canned(outcomes.clone())), spec, &trial)
+            .unwrap()
+            .into_iter()
+            .map(|v| v.invariant)
+            .collect()
+    }
+
+    const SYSTEM: Spec = Spec::System {
+        method: Method::Sleep,
+    };
+    const GOOD: Outcome = Outcome {
+        late: Lateness::new(5),
+        naps: 1,
+        steps: 1,
+        slept: Nanos::from_ms(1),
+        spun: Nanos::ZERO,
+        by_event: false,
+    };
+
+    #[test]
+    fn each_invariant_can_be_broken() {
+        assert_eq!(broken_by(SYSTEM, &[GOOD; 4]), []);
+        let early = Outcome {
+            late: Lateness::new(-1),
+            ..GOOD
+        };
+        assert_eq!(
+            broken_by(SYSTEM, &[GOOD, early, GOOD, GOOD]),
+            [Invariant::NeverEarly]
+        );
+        let restless = Outcome { naps: 75, ..GOOD };
+        assert_eq!(
+            broken_by(SYSTEM, &[GOOD, restless, GOOD, GOOD]),
+            [Invariant::BoundedNaps]
+        );
+        assert_eq!(
+            broken_by(SYSTEM, &[GOOD; 3]),
+            [Invariant::BoundedNaps, Invariant::NoLockOut]
+        );
+        let spinning = Outcome {
+            spun: Nanos::new(1),
+            ..GOOD
+        };
+        assert_eq!(
+            broken_by(SYSTEM, &[GOOD, spinning, GOOD, GOOD]),
+            [Invariant::SpinBudget]
+        );
+        let awake = Outcome { naps: 0, ..GOOD };
+        assert_eq!(
+            broken_by(SYSTEM, &[GOOD, GOOD, GOOD, awake]),
+            [Invariant::NoLockOut]
+        );
+        assert_eq!(broken_by(Spec::Spin, &[awake; 4]), []);
+    }
+
+    #[test]
+    fn a_machine_that_does_not_repeat_itself_is_caught() {
+        let mut late = 0;
+        let mut machine = || -> Box<dyn Machine> {
+            late += 1;
+            Box::new(Canned(vec![
+                Outcome {
+                    late: Lateness::new(late),
+                    ..GOOD
+                };
+                4
+            ]))
+        };
+        let trial = Trial {
+            length: Nanos::from_ms(1),
+            waits: 4,
+            clock_step: None,
+            repeatable: true,
+        };
+        let violations = check(&mut machine, SYSTEM, &trial).unwrap();
+        assert_eq!(violations[0].invariant, Invariant::SameSteps);
+    }
+}

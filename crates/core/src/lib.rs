@@ -1,0 +1,25 @@
+//! The pure core of punctual: what lives in time is a state machine, and
+//! machines run it.
+//!
+//! Nothing here touches an operating system. A [`Strategy`] is one way of
+//! waiting, written as a state machine; a [`Program`] is one thread of an
+//! experiment, written as data; a [`Machine`] runs programs, for real or in
+//! virtual time, and returns [`Observations`].
+
+pub mod conformance;
+pub mod estimators;
+pub mod machine;
+pub mod method;
+pub mod program;
+pub mod strategies;
+pub mod time;
+pub mod wait;
+
+pub use machine::{Machine, Observations, Refusal};
+pub use method::Method;
+pub use program::Program;
+pub use strategies::Spec;
+pub use time::{Clock, Lateness, Nanos, Rate, Tick};
+pub use wait::{
+    Carrier, Event, Goal, Limit, Outcome, Reason, Step, Strategy, Turn, Wait, Wake, drive,
+};

@@ -1,0 +1,84 @@
+//! What runs programs, and what it observes.
+
+use std::fmt;
+
+use crate::program::Program;
+use crate::time::Nanos;
+use crate::wait::Outcome;
+
+/// Something that runs programs: this host, or a simulated computer.
+pub trait Machine {
+    /// Runs `program` as the first thread of an experiment, with what it
+    /// spawns, to its end.
+    ///
+    /// # Errors
+    /// Refuses, before anything runs, a program that asks for what this
+    /// machine cannot do.
+    fn run(&mut self, program: &Program) -> Result<Observations, Refusal>;
+}
+
+/// What a machine saw of one experiment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Observations {
+    /// One entry for each thread, the first program's first.
+    pub threads: Vec<ThreadObservations>,
+    /// Whether the user ended it before its end.
+    pub interrupted: bool,
+}
+
+/// What a machine saw of one thread, from [`Record`](crate::program::Op::Record)
+/// or else from its start.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ThreadObservations {
+    /// The waits and blocks, in order.
+    pub samples: Vec<Sample>,
+    /// The CPU they took.
+    pub cpu: CpuUse,
+}
+
+/// One wait or block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// The length asked for: from the call to the deadline.
+    pub asked: Nanos,
+    /// When it ended, counted from the start of the record.
+    pub woke: Nanos,
+    /// Cycles skipped before this one because they had passed already.
+    pub missed: u64,
+    /// What happened.
+    pub outcome: Outcome,
+}
+
+/// What a thread's waiting cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuUse {
+    /// The time the record covers.
+    pub elapsed: Nanos,
+    /// CPU time billed to the thread; `None` where the OS does not tell.
+    pub thread: Option<Nanos>,
+    /// Whether `thread` is only approximate.
+    pub approximate: bool,
+    /// Time the CPU the thread was pinned to was not idle, whoever used it;
+    /// `None` where the thread was not pinned or the OS does not tell.
+    pub busy: Option<Nanos>,
+}
+
+/// A machine's answer to a program it cannot run: what it cannot do, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal(String);
+
+impl Refusal {
+    /// A refusal in one sentence that says what cannot be done, why, and what
+    /// to do instead.
+    pub fn new(why: impl Into<String>) -> Self {
+        Self(why.into())
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refusal {}

@@ -1,0 +1,210 @@
+//! One thread of an experiment, as data.
+//!
+//! A [`Program`] says what a thread does, not where: every
+//! [`Machine`](crate::Machine) runs the same one, and refuses by name what it
+//! cannot do.
+
+use std::fmt;
+
+use crate::method::Method;
+use crate::strategies::Spec;
+use crate::time::{Nanos, Rate};
+use crate::wait::Event;
+
+/// What carries out a wait.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Subject {
+    /// One of punctual's strategies.
+    Strategy(Spec),
+    /// Foreign code that waits by itself, by name. Only machines on which
+    /// real code runs, and that were given it, can run it.
+    Peer(String),
+}
+
+/// The strategy as the user would type it, or the peer's name.
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Strategy(spec) => spec.fmt(f),
+            Self::Peer(name) => f.write_str(name),
+        }
+    }
+}
+
+/// When a wait is to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Due {
+    /// This long after the operation begins.
+    After(Nanos),
+    /// At the next cycle of the thread's [`Op::Pace`] that has not begun yet.
+    /// Cycles that were missed are skipped and counted, not waited for.
+    NextCycle,
+}
+
+/// Whether a spawned program shares its parent's process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpawnKind {
+    /// A thread of the same process.
+    Thread,
+    /// A process of its own.
+    Process,
+}
+
+/// One operation of a program.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Op {
+    /// Waits with subject number `with` of the program, and takes a sample.
+    Wait {
+        /// Index into [`Program::subjects`].
+        with: usize,
+        /// When the wait is to end.
+        due: Due,
+        /// An event that ends it sooner.
+        or: Option<Event>,
+    },
+    /// Makes one blocking OS call, and takes a sample.
+    Block {
+        /// The OS call.
+        method: Method,
+        /// For how long.
+        length: Nanos,
+    },
+    /// Keeps the CPU busy for a while.
+    Work(Nanos),
+    /// Offers the CPU to another thread once.
+    Yield,
+    /// Starts a series of cycles at this rate, cycle 0 now.
+    Pace(Rate),
+    /// Asks for a timer resolution, until [`Op::Release`] or exit.
+    Request(Nanos),
+    /// Withdraws a request for a timer resolution.
+    Release(Nanos),
+    /// Sets the timer slack of this thread.
+    Slack(Nanos),
+    /// Keeps this thread on one CPU.
+    Pin(usize),
+    /// Starts another program beside this one.
+    Spawn {
+        /// As what.
+        kind: SpawnKind,
+        /// What it does.
+        program: Program,
+    },
+    /// Signals an event.
+    Signal(Event),
+    /// Blocks until an event is signalled.
+    Await(Event),
+    /// Repeats operations.
+    Loop {
+        /// How often; [`u64::MAX`] means until the experiment ends.
+        times: u64,
+        /// What.
+        body: Vec<Op>,
+    },
+    /// Starts the record: samples, CPU time and wakes before this are warm-up
+    /// and are dropped.
+    Record,
+    /// Ends this program. Where it is the first program of an experiment, all
+    /// the others end too, as they do when it reaches its last operation.
+    Exit,
+}
+
+/// One thread of an experiment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Program {
+    /// What [`Op::Wait`] refers to. Each thread has its own, with nothing
+    /// learned at its start.
+    pub subjects: Vec<Subject>,
+    /// What the thread does.
+    pub ops: Vec<Op>,
+}
+
+impl Program {
+    /// The most samples this thread can take, so that room for them can be
+    /// made before the measurement. `None` for a loop without an end.
+    pub fn samples_max(&self) -> Option<u64> {
+        fn count(ops: &[Op]) -> Option<u64> {
+            ops.iter().try_fold(0_u64, |sum, op| {
+                let n = match op {
+                    Op::Wait { .. } | Op::Block { .. } => 1,
+                    Op::Loop { times, body } => match (*times, count(body)?) {
+                        (_, 0) => 0,
+                        (u64::MAX, _) => return None,
+                        (times, each) => times.checked_mul(each)?,
+                    },
+                    _ => 0,
+                };
+                sum.checked_add(n)
+            })
+        }
+        count(&self.ops)
+    }
+
+    /// Every method this program and those it spawns can block with, by a
+    /// strategy or by itself.
+    pub fn methods(&self) -> Vec<Method> {
+        let mut methods = Vec::new();
+        self.visit(&mut |op| {
+            if let Op::Block { method, .. } = op {
+                methods.push(*method);
+            }
+        });
+        methods.extend(self.subjects.iter().filter_map(|subject| match subject {
+            Subject::Strategy(spec) => spec.method(),
+            Subject::Peer(_) => None,
+        }));
+        methods
+    }
+
+    /// Shows every operation of this thread, those in loops included and those
+    /// of spawned programs not.
+    pub fn visit(&self, show: &mut impl FnMut(&Op)) {
+        fn walk(ops: &[Op], show: &mut impl FnMut(&Op)) {
+            for op in ops {
+                show(op);
+                if let Op::Loop { body, .. } = op {
+                    walk(body, show);
+                }
+            }
+        }
+        walk(&self.ops, show);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_counted_through_loops() {
+        let wait = Op::Wait {
+            with: 0,
+            due: Due::NextCycle,
+            or: None,
+        };
+        let inner = Op::Loop {
+            times: 3,
+            body: vec![wait.clone(), Op::Yield],
+        };
+        let program = Program {
+            subjects: vec![],
+            ops: vec![
+                wait.clone(),
+                Op::Loop {
+                    times: 5,
+                    body: vec![inner],
+                },
+            ],
+        };
+        assert_eq!(program.samples_max(), Some(16));
+        let endless = |body| Program {
+            subjects: vec![],
+            ops: vec![Op::Loop {
+                times: u64::MAX,
+                body,
+            }],
+        };
+        assert_eq!(endless(vec![wait]).samples_max(), None);
+        assert_eq!(endless(vec![Op::Yield]).samples_max(), Some(0));
+    }
+}

@@ -1,0 +1,444 @@
+//! The ways of waiting, one per file, and [`Spec`], which names one as data.
+//!
+//! | name | what it does |
+//! |---|---|
+//! | `system` | one OS sleep |
+//! | `spin` | reads the clock until the deadline |
+//! | `yield-spin` | the same, offering the CPU between readings |
+//! | `precise` | the accurate-sleep article's *preciseSleep* |
+//! | `timer` | the accurate-sleep article's *timerSleep* |
+//! | `fixed-margin` | one OS sleep that ends a fixed margin early, then a spin |
+//! | `max-nap` | 1 ms naps while more than the longest of this wait is left, then a spin |
+
+mod fixed_margin;
+mod max_nap;
+mod precise;
+mod spin;
+mod system;
+mod timer;
+mod yield_spin;
+
+pub use fixed_margin::FixedMargin;
+pub use max_nap::MaxNap;
+pub use precise::Precise;
+pub use spin::Spin;
+pub use system::System;
+pub use timer::Timer;
+pub use yield_spin::YieldSpin;
+
+use std::fmt;
+
+use crate::method::Method;
+use crate::time::{Clock, Nanos};
+use crate::wait::{Goal, Step, Strategy, Turn};
+
+/// A strategy with its parameters, as data: what to build, not one built.
+///
+/// As text it is a name with parameters: `precise`, `precise:x=2`,
+/// `fixed-margin:margin=200us`, `timer:method=clock_nanosleep`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Spec {
+    /// See [`System`].
+    System {
+        /// The OS call.
+        method: Method,
+    },
+    /// See [`Spin`].
+    Spin,
+    /// See [`YieldSpin`].
+    YieldSpin,
+    /// See [`Precise`].
+    Precise {
+        /// The OS call.
+        method: Method,
+        /// Standard deviations above the mean.
+        x: f64,
+    },
+    /// See [`Timer`].
+    Timer {
+        /// The OS call.
+        method: Method,
+        /// Standard deviations above the mean.
+        x: f64,
+    },
+    /// See [`FixedMargin`].
+    FixedMargin {
+        /// The OS call.
+        method: Method,
+        /// How long before the deadline the sleep ends.
+        margin: Nanos,
+    },
+    /// See [`MaxNap`].
+    MaxNap {
+        /// The OS call.
+        method: Method,
+    },
+}
+
+impl Spec {
+    /// What spin_sleep 1.3 uses everywhere but on Windows.
+    pub const MARGIN: Nanos = Nanos::from_us(125);
+    /// What spin_sleep 1.3 uses with Windows's high-resolution timers.
+    pub const WINDOWS_MARGIN: Nanos = Nanos::from_us(700);
+
+    /// Every strategy with its usual parameters, in the order in which they
+    /// are listed to the user.
+    pub const ALL: [Self; 7] = [
+        Self::System {
+            method: Method::Sleep,
+        },
+        Self::Spin,
+        Self::YieldSpin,
+        Self::Precise {
+            method: Method::Sleep,
+            x: 1.0,
+        },
+        Self::Timer {
+            method: Method::Timer,
+            x: 1.0,
+        },
+        Self::FixedMargin {
+            method: Method::Sleep,
+            margin: Self::MARGIN,
+        },
+        Self::MaxNap {
+            method: Method::Sleep,
+        },
+    ];
+
+    /// The strategy's name, without its parameters.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::System { .. } => "system",
+            Self::Spin => "spin",
+            Self::YieldSpin => "yield-spin",
+            Self::Precise { .. } => "precise",
+            Self::Timer { .. } => "timer",
+            Self::FixedMargin { .. } => "fixed-margin",
+            Self::MaxNap { .. } => "max-nap",
+        }
+    }
+
+    /// The strategy with its usual parameters on a machine whose customary
+    /// fixed margin is `margin`.
+    ///
+    /// # Errors
+    /// The text names no strategy, or gives it a parameter it does not have.
+    pub fn parse(text: &str, margin: Nanos) -> Result<Self, String> {
+        let mut parts = text.split(':');
+        let name = parts.next().unwrap_or_default().trim();
+        let mut spec = Self::ALL
+            .into_iter()
+            .find(|s| s.name() == name)
+            .ok_or_else(|| {
+                let names: Vec<_> = Self::ALL.iter().map(|s| s.name()).collect();
+                format!(
+                    "there is no strategy `{name}`; the strategies are {}",
+                    names.join(", ")
+                )
+            })?;
+        if let Self::FixedMargin { margin: usual, .. } = &mut spec {
+            *usual = margin;
+        }
+        for parameter in parts {
+            let (key, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+            spec.set(key.trim(), value.trim())?;
+        }
+        Ok(spec)
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let name = self.name();
+        match (key, self) {
+            (
+                "method",
+                Self::System { method }
+                | Self::Precise { method, .. }
+                | Self::Timer { method, .. }
+                | Self::FixedMargin { method, .. }
+                | Self::MaxNap { method },
+            ) => *method = value.parse()?,
+            ("x", Self::Precise { x, .. } | Self::Timer { x, .. }) => {
+                *x = value
+                    .parse()
+                    .ok()
+                    .filter(|x: &f64| (0.0..=100.0).contains(x))
+                    .ok_or_else(|| format!("`{name}:x={value}`: x is a number from 0 to 100"))?;
+            }
+            ("margin", Self::FixedMargin { margin, .. }) => *margin = value.parse()?,
+            _ => return Err(format!("`{name}` has no parameter `{key}`")),
+        }
+        Ok(())
+    }
+
+    /// The OS call this strategy blocks with, if it ever blocks.
+    pub const fn method(self) -> Option<Method> {
+        match self {
+            Self::Spin | Self::YieldSpin => None,
+            Self::System { method }
+            | Self::Precise { method, .. }
+            | Self::Timer { method, .. }
+            | Self::FixedMargin { method, .. }
+            | Self::MaxNap { method } => Some(method),
+        }
+    }
+
+    /// This strategy blocking with another OS call. Strategies that never
+    /// block stay as they are.
+    #[must_use]
+    pub fn with_method(mut self, new: Method) -> Self {
+        match &mut self {
+            Self::Spin | Self::YieldSpin => {}
+            Self::System { method }
+            | Self::Precise { method, .. }
+            | Self::Timer { method, .. }
+            | Self::FixedMargin { method, .. }
+            | Self::MaxNap { method } => *method = new,
+        }
+        self
+    }
+
+    /// The most this strategy ever spins in one wait, where it promises one.
+    pub const fn spin_budget(self) -> Option<Nanos> {
+        match self {
+            Self::System { .. } => Some(Nanos::ZERO),
+            Self::FixedMargin { margin, .. } => Some(margin),
+            _ => None,
+        }
+    }
+
+    /// Builds the strategy, with nothing learned yet.
+    pub fn build(self) -> Any {
+        match self {
+            Self::System { method } => Any::System(System { method }),
+            Self::Spin => Any::Spin(Spin),
+            Self::YieldSpin => Any::YieldSpin(YieldSpin),
+            Self::Precise { method, x } => Any::Precise(Precise::new(method, x)),
+            Self::Timer { method, x } => Any::Timer(Timer::new(method, x)),
+            Self::FixedMargin { method, margin } => {
+                Any::FixedMargin(FixedMargin { method, margin })
+            }
+            Self::MaxNap { method } => Any::MaxNap(MaxNap::new(method)),
+        }
+    }
+}
+
+/// The name with the parameters that are not the usual ones; what
+/// [`Spec::parse`] reads.
+impl fmt::Display for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        let usual = Self::ALL.into_iter().find(|s| s.name() == self.name());
+        if let Some(method) = self.method()
+            && usual.and_then(Self::method) != Some(method)
+        {
+            write!(f, ":method={method}")?;
+        }
+        match self {
+            Self::Precise { x, .. } | Self::Timer { x, .. } if *x != 1.0 => write!(f, ":x={x}"),
+            Self::FixedMargin { margin, .. }
+                if ![Self::MARGIN, Self::WINDOWS_MARGIN].contains(margin) =>
+            {
+                write!(f, ":margin={}ns", margin.as_ns())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A strategy that was built from a [`Spec`].
+#[derive(Clone, Copy, Debug)]
+pub enum Any {
+    /// See [`System`].
+    System(System),
+    /// See [`Spin`].
+    Spin(Spin),
+    /// See [`YieldSpin`].
+    YieldSpin(YieldSpin),
+    /// See [`Precise`].
+    Precise(Precise),
+    /// See [`Timer`].
+    Timer(Timer),
+    /// See [`FixedMargin`].
+    FixedMargin(FixedMargin),
+    /// See [`MaxNap`].
+    MaxNap(MaxNap),
+}
+
+impl<C: Clock> Strategy<C> for Any {
+    #[inline]
+    fn next(&mut self, goal: &Goal<C>, turn: &Turn<C>) -> Step<C> {
+        match self {
+            Self::System(s) => s.next(goal, turn),
+            Self::Spin(s) => s.next(goal, turn),
+            Self::YieldSpin(s) => s.next(goal, turn),
+            Self::Precise(s) => s.next(goal, turn),
+            Self::Timer(s) => s.next(goal, turn),
+            Self::FixedMargin(s) => s.next(goal, turn),
+            Self::MaxNap(s) => s.next(goal, turn),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Tick;
+    use crate::wait::{Reason, Wait};
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    struct Fake;
+    impl Clock for Fake {}
+
+    /// Plays a wait of `length` against naps that overshoot by `overshoots`
+    /// in turn, the last one again and again; returns the naps asked for and
+    /// whether a spin ended it.
+    fn play(strategy: &mut Any, length: Nanos, overshoots: &[Nanos]) -> (Vec<Nanos>, bool) {
+        let mut overshoots = overshoots.iter().copied();
+        let mut last = Nanos::ZERO;
+        let mut naps = Vec::new();
+        let mut wait = Wait::begin(
+            strategy,
+            Goal::until(Tick::<Fake>::from_ns(0) + length),
+            Tick::from_ns(0),
+        );
+        loop {
+            match wait.step() {
+                Step::Done => return (naps, false),
+                Step::Block { limit, .. } => {
+                    last = overshoots.next().unwrap_or(last);
+                    let asked = limit.length(wait.now());
+                    naps.push(asked);
+                    let now = wait.now() + asked + last;
+                    wait.woke(strategy, now, Reason::Timer);
+                }
+                Step::Spin { .. } | Step::Yield => return (naps, true),
+            }
+        }
+    }
+
+    #[test]
+    fn specs_read_and_print() {
+        for text in [
+            "system",
+            "spin",
+            "yield-spin",
+            "precise",
+            "timer",
+            "fixed-margin",
+            "max-nap",
+            "precise:x=2",
+            "timer:method=clock_nanosleep:x=0.5",
+            "fixed-margin:margin=200000ns",
+        ] {
+            assert_eq!(Spec::parse(text, Spec::MARGIN).unwrap().to_string(), text);
+        }
+        for bad in [
+            "",
+            "presice",
+            "spin:x=1",
+            "precise:x=-1",
+            "precise:x=nan",
+            "precise:y=1",
+            "fixed-margin:margin=5",
+            "system:method=usleep",
+        ] {
+            assert!(Spec::parse(bad, Spec::MARGIN).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn precise_naps_until_the_estimate_swallows_the_rest() {
+        // 5 ms, then naps of exactly 1 ms: after n naps the mean is (5 + n)/(1 + n) and the deviation
+        // 4/sqrt(n + 1). With 2.67 ms left after 14 naps the bound is 2.30 ms, so there is a 15th;
+        // with 1.67 ms left it is 2.25 ms.
+        let mut strategy = Spec::Precise {
+            method: Method::Sleep,
+            x: 1.0,
+        }
+        .build();
+        let (naps, spun) = play(&mut strategy, Nanos::from_us(16_670), &[Nanos::ZERO]);
+        assert_eq!(naps, vec![Nanos::from_ms(1); 15]);
+        assert!(spun);
+    }
+
+    #[test]
+    fn precise_does_not_nap_below_its_first_estimate() {
+        let mut strategy = Spec::Precise {
+            method: Method::Sleep,
+            x: 1.0,
+        }
+        .build();
+        assert_eq!(
+            play(&mut strategy, Nanos::from_ms(5), &[Nanos::ZERO]),
+            (vec![], true)
+        );
+    }
+
+    #[test]
+    fn timer_waits_for_exactly_what_its_error_leaves() {
+        // First nap: 16 - 5 = 11 ms. Its error 0 makes the mean 2.5 ms and the deviation sqrt(12.5) ms,
+        // more than the 5 ms that are left: spin.
+        let mut strategy = Spec::Timer {
+            method: Method::Timer,
+            x: 1.0,
+        }
+        .build();
+        assert_eq!(
+            play(&mut strategy, Nanos::from_ms(16), &[Nanos::ZERO]),
+            (vec![Nanos::from_ms(11)], true)
+        );
+        // The next wait starts from mean + deviation = 6.035534 ms.
+        let (naps, _) = play(&mut strategy, Nanos::from_ms(16), &[Nanos::ZERO]);
+        assert_eq!(naps[0], Nanos::new(16_000_000 - 6_035_534));
+    }
+
+    #[test]
+    fn max_nap_stops_at_the_longest_nap_of_this_wait_only() {
+        let mut strategy = Spec::MaxNap {
+            method: Method::Sleep,
+        }
+        .build();
+        let spike = [Nanos::from_ms(4), Nanos::ZERO];
+        assert_eq!(
+            play(&mut strategy, Nanos::from_ms(10), &spike),
+            (vec![Nanos::from_ms(1); 1], true)
+        );
+        assert_eq!(
+            play(&mut strategy, Nanos::from_ms(10), &[Nanos::ZERO])
+                .0
+                .len(),
+            9
+        );
+    }
+
+    #[test]
+    fn fixed_margin_survives_a_margin_longer_than_the_wait() {
+        let mut strategy = Spec::FixedMargin {
+            method: Method::Sleep,
+            margin: Nanos::from_ms(2),
+        }
+        .build();
+        assert_eq!(
+            play(&mut strategy, Nanos::from_ms(1), &[Nanos::ZERO]),
+            (vec![], true)
+        );
+        assert_eq!(
+            play(&mut strategy, Nanos::from_ms(5), &[Nanos::from_us(60)]),
+            (vec![Nanos::from_ms(3)], true)
+        );
+    }
+
+    #[test]
+    fn system_sleeps_to_the_end_and_never_spins() {
+        let mut strategy = Spec::System {
+            method: Method::Sleep,
+        }
+        .build();
+        assert_eq!(
+            play(&mut strategy, Nanos::from_ms(5), &[Nanos::from_us(60)]),
+            (vec![Nanos::from_ms(5)], false)
+        );
+    }
+}

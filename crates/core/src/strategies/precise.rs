@@ -1,0 +1,47 @@
+use crate::estimators::Welford;
+use crate::method::Method;
+use crate::time::{Clock, Nanos};
+use crate::wait::{Goal, Step, Strategy, Turn};
+
+/// The nap the article repeats.
+const NAP: Nanos = Nanos::from_ms(1);
+
+/// What the article assumes a nap to take before it has seen one.
+const FIRST_ESTIMATE_NS: f64 = 5e6;
+
+/// *preciseSleep* of the accurate-sleep article: naps of 1 ms while the time
+/// left is more than the mean nap plus `x` standard deviations, then a spin.
+///
+/// As published it forgets nothing and learns only while it naps, so one nap
+/// that took longer than the waits are long locks it out of sleeping for good.
+/// The article's statics are per waiter here; nothing else is changed.
+#[derive(Clone, Copy, Debug)]
+pub struct Precise {
+    method: Method,
+    x: f64,
+    nap_ns: Welford,
+}
+
+impl Precise {
+    pub(super) fn new(method: Method, x: f64) -> Self {
+        Self {
+            method,
+            x,
+            nap_ns: Welford::starting_at(FIRST_ESTIMATE_NS),
+        }
+    }
+}
+
+impl<C: Clock> Strategy<C> for Precise {
+    fn next(&mut self, goal: &Goal<C>, turn: &Turn<C>) -> Step<C> {
+        if let Some(nap) = turn.nap() {
+            self.nap_ns.learn(nap.slept.as_ns() as f64);
+        }
+        let left_ns = goal.left(turn.now()).as_ns() as f64;
+        if left_ns > self.nap_ns.bound(self.x) {
+            goal.block_for(self.method, NAP)
+        } else {
+            goal.spin()
+        }
+    }
+}

@@ -1,0 +1,409 @@
+//! Lengths of time, signed lateness, instants of one clock, and exact rates.
+//!
+//! Everything is an integer number of nanoseconds. Arithmetic saturates: a
+//! margin larger than the time left gives zero, never four million
+//! milliseconds, and an enormous deadline stays "never".
+
+use std::fmt;
+use std::hash::Hash;
+use std::marker::PhantomData;
+use std::ops::{Add, AddAssign, Sub};
+use std::str::FromStr;
+use std::time::Duration;
+
+/// A length of time in whole nanoseconds, never negative.
+///
+/// `+` saturates at [`Nanos::MAX`] (584 years), `-` at zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Nanos(u64);
+
+impl Nanos {
+    /// No time at all.
+    pub const ZERO: Self = Self(0);
+    /// The longest length there is; as a timeout it means "never".
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// `ns` nanoseconds.
+    pub const fn new(ns: u64) -> Self {
+        Self(ns)
+    }
+
+    /// `us` microseconds.
+    pub const fn from_us(us: u64) -> Self {
+        Self(us.saturating_mul(1_000))
+    }
+
+    /// `ms` milliseconds.
+    pub const fn from_ms(ms: u64) -> Self {
+        Self(ms.saturating_mul(1_000_000))
+    }
+
+    /// `s` seconds.
+    pub const fn from_secs(s: u64) -> Self {
+        Self(s.saturating_mul(1_000_000_000))
+    }
+
+    /// The nanoseconds in this length.
+    pub const fn as_ns(self) -> u64 {
+        self.0
+    }
+
+    /// This length in seconds, for formulas that work in floating point.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// This length `n` times over, saturating.
+    pub const fn times(self, n: u64) -> Self {
+        Self(self.0.saturating_mul(n))
+    }
+
+    /// Whether this is no time at all.
+    pub const fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl Add for Nanos {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for Nanos {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Sub for Nanos {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl From<Duration> for Nanos {
+    fn from(d: Duration) -> Self {
+        Self(u64::try_from(d.as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
+impl From<Nanos> for Duration {
+    fn from(n: Nanos) -> Self {
+        Self::from_nanos(n.0)
+    }
+}
+
+/// With the largest unit that keeps the number at one or above: `1.5 ms`.
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (scale, unit) = match self.0 {
+            0..1_000 => return write!(f, "{} ns", self.0),
+            1_000..1_000_000 => (1e3, "us"),
+            1_000_000..1_000_000_000 => (1e6, "ms"),
+            _ => (1e9, "s"),
+        };
+        let value = format!("{:.3}", self.0 as f64 / scale);
+        let value = value.trim_end_matches('0').trim_end_matches('.');
+        write!(f, "{value} {unit}")
+    }
+}
+
+/// `50us`, `1.5 ms`, `16666667ns`, `2s`. The unit is required: a bare number
+/// could mean milliseconds or nanoseconds.
+impl FromStr for Nanos {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let split = text
+            .find(|c: char| !(c.is_ascii_digit() || c == '.'))
+            .unwrap_or(text.len());
+        let (number, unit) = text.split_at(split);
+        let scale = match unit.trim() {
+            "ns" => 1,
+            "us" | "µs" => 1_000,
+            "ms" => 1_000_000,
+            "s" => 1_000_000_000,
+            _ => {
+                return Err(format!(
+                    "`{text}` is not a length of time: write it like 50us, 1.5ms or 2s"
+                ));
+            }
+        };
+        let (whole, denominator) = decimal(number).ok_or_else(|| {
+            format!("`{text}` is not a length of time: write it like 50us, 1.5ms or 2s")
+        })?;
+        let ns = u128::from(whole) * scale / u128::from(denominator);
+        u64::try_from(ns)
+            .map(Self)
+            .map_err(|_| format!("`{text}` is too long: at most 584 years"))
+    }
+}
+
+/// `12.34` as (1234, 100); `None` when it is no plain decimal number.
+fn decimal(text: &str) -> Option<(u64, u64)> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    if whole.is_empty() && fraction.is_empty() || fraction.len() > 18 {
+        return None;
+    }
+    if !whole
+        .bytes()
+        .chain(fraction.bytes())
+        .all(|b| b.is_ascii_digit())
+    {
+        return None;
+    }
+    let digits = format!("{whole}{fraction}");
+    let denominator = 10_u64.pow(u32::try_from(fraction.len()).ok()?);
+    Some((digits.parse().ok()?, denominator))
+}
+
+/// How late something happened, in nanoseconds; negative means early.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Lateness(i64);
+
+impl Lateness {
+    /// `ns` nanoseconds late; early when negative.
+    pub const fn new(ns: i64) -> Self {
+        Self(ns)
+    }
+
+    /// Nanoseconds late; negative means early.
+    pub const fn as_ns(self) -> i64 {
+        self.0
+    }
+
+    /// Whether it happened before it was due.
+    pub const fn is_early(self) -> bool {
+        self.0 < 0
+    }
+}
+
+/// Marks the clock a [`Tick`] was read from, so that instants of two machines
+/// cannot be compared or subtracted.
+pub trait Clock: Copy + Ord + Hash + fmt::Debug + 'static {}
+
+/// An instant: nanoseconds since the origin of the clock `C`.
+///
+/// The origin means nothing; only differences do. [`Tick::NEVER`] is the end
+/// of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tick<C> {
+    ns: u64,
+    clock: PhantomData<fn() -> C>,
+}
+
+impl<C> Tick<C> {
+    /// The last instant of the clock; nothing reaches it.
+    pub const NEVER: Self = Self::from_ns(u64::MAX);
+
+    /// The instant `ns` nanoseconds after the clock's origin.
+    pub const fn from_ns(ns: u64) -> Self {
+        Self {
+            ns,
+            clock: PhantomData,
+        }
+    }
+
+    /// Nanoseconds since the clock's origin.
+    pub const fn as_ns(self) -> u64 {
+        self.ns
+    }
+
+    /// The time from `earlier` to here; zero when `earlier` is later.
+    pub const fn since(self, earlier: Self) -> Nanos {
+        Nanos(self.ns.saturating_sub(earlier.ns))
+    }
+
+    /// How late this instant is for `deadline`; negative when it is before it.
+    pub fn late_for(self, deadline: Self) -> Lateness {
+        let late = i128::from(self.ns) - i128::from(deadline.ns);
+        Lateness(i64::try_from(late).unwrap_or(if late < 0 { i64::MIN } else { i64::MAX }))
+    }
+}
+
+impl<C> Add<Nanos> for Tick<C> {
+    type Output = Self;
+    fn add(self, length: Nanos) -> Self {
+        Self::from_ns(self.ns.saturating_add(length.0))
+    }
+}
+impl<C> Sub<Nanos> for Tick<C> {
+    type Output = Self;
+    fn sub(self, length: Nanos) -> Self {
+        Self::from_ns(self.ns.saturating_sub(length.0))
+    }
+}
+
+/// An exact rate: `cycles` in `seconds` seconds, so that 60 Hz and
+/// 60000/1001 Hz do not drift.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Rate {
+    cycles: u64,
+    seconds: u64,
+}
+
+impl Rate {
+    /// `cycles` per second.
+    ///
+    /// # Errors
+    /// Outside 0.001 Hz to 1 MHz.
+    pub fn from_hz(cycles: u64) -> Result<Self, String> {
+        Self::from_fraction(cycles, 1)
+    }
+
+    /// `cycles / seconds` Hz.
+    ///
+    /// # Errors
+    /// Outside 0.001 Hz to 1 MHz.
+    pub fn from_fraction(cycles: u64, seconds: u64) -> Result<Self, String> {
+        let (c, s) = (u128::from(cycles), u128::from(seconds));
+        if seconds == 0 || c * 1_000 < s || c > s * 1_000_000 {
+            return Err("a rate must lie between 0.001 Hz and 1000000 Hz".to_owned());
+        }
+        Ok(Self { cycles, seconds })
+    }
+
+    /// The rate whose period is `period`.
+    ///
+    /// # Errors
+    /// Outside 0.001 Hz to 1 MHz.
+    pub fn from_period(period: Nanos) -> Result<Self, String> {
+        Self::from_fraction(1_000_000_000, period.0)
+    }
+
+    /// The start of cycle `k`, counted from the start of cycle 0. Exact to
+    /// the nanosecond for every `k`: the rounding never adds up.
+    pub fn offset(self, k: u64) -> Nanos {
+        let ns = u128::from(k) * u128::from(self.seconds) * 1_000_000_000 / u128::from(self.cycles);
+        Nanos(u64::try_from(ns).unwrap_or(u64::MAX))
+    }
+
+    /// The length of one cycle, rounded down to the nanosecond.
+    pub fn period(self) -> Nanos {
+        self.offset(1)
+    }
+
+    /// The first cycle that starts after `elapsed`.
+    pub fn cycle_after(self, elapsed: Nanos) -> u64 {
+        let cycle = u128::from(elapsed.0) * u128::from(self.cycles)
+            / (u128::from(self.seconds) * 1_000_000_000);
+        // `offset` rounds down, so the estimate can be one cycle short.
+        let mut k = u64::try_from(cycle).unwrap_or(u64::MAX).saturating_add(1);
+        while self.offset(k) <= elapsed && k < u64::MAX {
+            k += 1;
+        }
+        k
+    }
+
+    /// Cycles per second, for display.
+    pub fn as_hz(self) -> f64 {
+        self.cycles as f64 / self.seconds as f64
+    }
+}
+
+/// As the user would write it: `60`, `59.94`, `60000/1001`.
+impl FromStr for Rate {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = |why: &str| {
+            format!("`{text}` is not a rate: {why} (write it like 60, 59.94 or 60000/1001, in Hz)")
+        };
+        let trimmed = text.trim().trim_end_matches("Hz").trim_end();
+        let (cycles, seconds) = match trimmed.split_once('/') {
+            Some((c, s)) => (c.trim().parse().ok()).zip(s.trim().parse().ok()),
+            None => decimal(trimmed),
+        }
+        .ok_or_else(|| wrong("not a plain number"))?;
+        Self::from_fraction(cycles, seconds).map_err(|why| wrong(&why))
+    }
+}
+
+/// `60 Hz`, or `60000/1001 Hz` when the rate is no short decimal number.
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.seconds {
+            1 | 10 | 100 | 1_000 => write!(f, "{} Hz", self.as_hz()),
+            seconds => write!(f, "{}/{seconds} Hz", self.cycles),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn lengths_read_and_print() {
+        for (text, ns, shown) in [
+            ("50us", 50_000, "50 us"),
+            ("1.5ms", 1_500_000, "1.5 ms"),
+            ("2 s", 2_000_000_000, "2 s"),
+            ("999ns", 999, "999 ns"),
+            (".5ms", 500_000, "500 us"),
+        ] {
+            let length: Nanos = text.parse().unwrap();
+            assert_eq!(length, Nanos::new(ns), "{text}");
+            assert_eq!(length.to_string(), shown);
+        }
+        for bad in [
+            "",
+            "5",
+            "us",
+            "-1ms",
+            "1.2.3ms",
+            "nan",
+            "1e3us",
+            "99999999999999999999s",
+            "1 h",
+        ] {
+            assert!(bad.parse::<Nanos>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn subtraction_stops_at_zero_and_addition_at_never() {
+        assert_eq!(Nanos::new(1) - Nanos::new(2), Nanos::ZERO);
+        assert_eq!(Nanos::MAX + Nanos::new(1), Nanos::MAX);
+    }
+
+    #[test]
+    fn rates_read_and_print() {
+        for (text, shown) in [
+            ("60", "60 Hz"),
+            ("59.94", "59.94 Hz"),
+            ("60000/1001", "60000/1001 Hz"),
+            ("1000 Hz", "1000 Hz"),
+        ] {
+            assert_eq!(text.parse::<Rate>().unwrap().to_string(), shown);
+        }
+        for bad in [
+            "0", "-1", "nan", "1e12", "inf", "", "60/0", "2000000", "0.0001",
+        ] {
+            assert!(bad.parse::<Rate>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn ntsc_does_not_drift() {
+        let rate = Rate::from_fraction(60_000, 1_001).unwrap();
+        assert_eq!(rate.offset(60_000 * 3_600), Nanos::from_secs(1_001 * 3_600));
+    }
+
+    proptest! {
+        #[test]
+        fn the_cycle_after_is_the_first_one_later(
+            cycles in 1_u64..1_000_000, seconds in 1_u64..1_000, elapsed in 0_u64..1_000_000_000_000,
+        ) {
+            let Ok(rate) = Rate::from_fraction(cycles, seconds) else { return Ok(()) };
+            let k = rate.cycle_after(Nanos::new(elapsed));
+            prop_assert!(rate.offset(k) > Nanos::new(elapsed));
+            prop_assert!(rate.offset(k - 1) <= Nanos::new(elapsed));
+        }
+    }
+}

@@ -1,0 +1,396 @@
+//! One wait as a state machine: what a strategy is told, what it answers,
+//! and how a machine carries the answers out.
+//!
+//! A strategy never sleeps. At each turn it is told the time, and what became
+//! of its last step, and answers with the next [`Step`]. [`Wait`] keeps the
+//! books of one wait for any machine; [`drive`] is the loop for machines that
+//! block the calling thread.
+
+use crate::method::Method;
+use crate::time::{Clock, Lateness, Nanos, Tick};
+
+/// A named event that can end a wait before its deadline. Events are counted
+/// like a semaphore that holds at most one signal: signalling twice before
+/// anybody waits is the same as once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Event(pub u32);
+
+/// What a wait is for: an instant, and possibly an event that ends it sooner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Goal<C> {
+    /// The instant before which the wait does not end.
+    pub deadline: Tick<C>,
+    /// An event that ends the wait whenever it comes.
+    pub or: Option<Event>,
+}
+
+impl<C: Clock> Goal<C> {
+    /// Wait until `deadline`, whatever happens.
+    pub fn until(deadline: Tick<C>) -> Self {
+        Self { deadline, or: None }
+    }
+
+    /// The time left at `now`.
+    pub fn left(&self, now: Tick<C>) -> Nanos {
+        self.deadline.since(now)
+    }
+
+    /// The step that blocks for `length` with `method`.
+    pub fn block_for(&self, method: Method, length: Nanos) -> Step<C> {
+        Step::Block {
+            method,
+            limit: Limit::For(length),
+            or: self.or,
+        }
+    }
+
+    /// The step that blocks until `instant` with `method`.
+    pub fn block_until(&self, method: Method, instant: Tick<C>) -> Step<C> {
+        Step::Block {
+            method,
+            limit: Limit::Until(instant),
+            or: self.or,
+        }
+    }
+
+    /// The step that spins for all the time that is left.
+    pub fn spin(&self) -> Step<C> {
+        Step::Spin {
+            until: self.deadline,
+            or: self.or,
+        }
+    }
+}
+
+/// How long a blocking step asks the OS to block.
+///
+/// The two forms differ on purpose: `Sleep(1)` must reach the OS as one
+/// millisecond, not as "until now plus 0.9998 ms".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit<C> {
+    /// For a length of time from the moment of the call.
+    For(Nanos),
+    /// Until an instant of the machine's clock.
+    Until(Tick<C>),
+}
+
+impl<C: Clock> Limit<C> {
+    /// The length this asks for when the call is made at `now`.
+    pub fn length(self, now: Tick<C>) -> Nanos {
+        match self {
+            Self::For(length) => length,
+            Self::Until(instant) => instant.since(now),
+        }
+    }
+}
+
+/// What a strategy answers: the next thing to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step<C> {
+    /// Give up the CPU in an OS call. The call may end late, and where the OS
+    /// or a signal says so, early.
+    Block {
+        /// The OS call.
+        method: Method,
+        /// How long.
+        limit: Limit<C>,
+        /// An event that ends the block sooner.
+        or: Option<Event>,
+    },
+    /// Read the clock in a loop. Ends at the first reading that is not before
+    /// `until`, so never early.
+    Spin {
+        /// The instant at which to stop.
+        until: Tick<C>,
+        /// An event that ends the spin sooner.
+        or: Option<Event>,
+    },
+    /// Offer the CPU to another thread once.
+    Yield,
+    /// Stop here, though there is time left. Only strategies that promise to
+    /// wake early answer this; at the deadline the wait ends by itself.
+    Done,
+}
+
+/// Why a step ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The OS says that the time asked for is over.
+    Timer,
+    /// The event of the goal was signalled.
+    Event,
+    /// A signal or a spurious wake ended the block; nothing can be learned
+    /// from its length.
+    Interrupted,
+    /// The step did not block: a spin reached its instant, a yield returned.
+    Ran,
+}
+
+/// What became of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wake<C> {
+    /// The length the step asked for.
+    pub asked: Nanos,
+    /// The time that passed instead, on the machine's clock.
+    pub slept: Nanos,
+    /// The machine's clock after the step.
+    pub now: Tick<C>,
+    /// Why the step ended.
+    pub reason: Reason,
+}
+
+/// A strategy's turn: the wait begins, or a step ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn<C> {
+    /// A new wait begins at this instant.
+    Begin(Tick<C>),
+    /// The last step of this wait ended.
+    Woke(Wake<C>),
+}
+
+impl<C: Clock> Turn<C> {
+    /// The machine's clock at this turn.
+    pub fn now(&self) -> Tick<C> {
+        match self {
+            Self::Begin(now) => *now,
+            Self::Woke(wake) => wake.now,
+        }
+    }
+
+    /// The wake of a block that the timer ended, which is the only kind a
+    /// strategy can learn from.
+    pub fn nap(&self) -> Option<&Wake<C>> {
+        match self {
+            Self::Woke(wake) if wake.reason == Reason::Timer => Some(wake),
+            _ => None,
+        }
+    }
+}
+
+/// A way of waiting.
+///
+/// A strategy is asked at every turn, also at the one that finds the deadline
+/// passed, so that it learns from its last nap; that last answer is not
+/// carried out. It must not depend on anything but what it is told: the same
+/// turns give the same steps, on every machine.
+pub trait Strategy<C: Clock> {
+    /// The next step towards `goal`.
+    fn next(&mut self, goal: &Goal<C>, turn: &Turn<C>) -> Step<C>;
+}
+
+/// What happened in one wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// How late the wait ended. Negative only when an event or a strategy that
+    /// wakes early ended it.
+    pub late: Lateness,
+    /// Blocking steps.
+    pub naps: u32,
+    /// Steps of any kind.
+    pub steps: u32,
+    /// Time spent in blocking steps.
+    pub slept: Nanos,
+    /// Time spent spinning and yielding.
+    pub spun: Nanos,
+    /// Whether the event of the goal ended the wait.
+    pub by_event: bool,
+}
+
+/// The books of one wait, kept the same way on every machine.
+#[derive(Debug)]
+pub struct Wait<C> {
+    goal: Goal<C>,
+    now: Tick<C>,
+    step: Step<C>,
+    outcome: Outcome,
+}
+
+impl<C: Clock> Wait<C> {
+    /// Starts a wait at `now`. A deadline that has passed ends it at once,
+    /// without asking the strategy.
+    #[inline]
+    pub fn begin(strategy: &mut impl Strategy<C>, goal: Goal<C>, now: Tick<C>) -> Self {
+        let step = if now >= goal.deadline {
+            Step::Done
+        } else {
+            strategy.next(&goal, &Turn::Begin(now))
+        };
+        Self {
+            goal,
+            now,
+            step,
+            outcome: Outcome::default(),
+        }
+    }
+
+    /// The step to carry out now; [`Step::Done`] when the wait is over.
+    #[inline]
+    pub fn step(&self) -> Step<C> {
+        self.step
+    }
+
+    /// The machine's clock at the last turn.
+    pub fn now(&self) -> Tick<C> {
+        self.now
+    }
+
+    /// The step was carried out, and ended at `now` because of `reason`.
+    pub fn woke(&mut self, strategy: &mut impl Strategy<C>, now: Tick<C>, reason: Reason) {
+        let slept = now.since(self.now);
+        let asked = match self.step {
+            Step::Block { limit, .. } => {
+                self.outcome.naps += 1;
+                self.outcome.slept += slept;
+                limit.length(self.now)
+            }
+            Step::Spin { until, .. } => {
+                self.outcome.spun += slept;
+                until.since(self.now)
+            }
+            Step::Yield => {
+                self.outcome.spun += slept;
+                Nanos::ZERO
+            }
+            Step::Done => return,
+        };
+        self.outcome.steps = self.outcome.steps.saturating_add(1);
+        self.now = now;
+        let next = strategy.next(
+            &self.goal,
+            &Turn::Woke(Wake {
+                asked,
+                slept,
+                now,
+                reason,
+            }),
+        );
+        self.outcome.by_event = reason == Reason::Event;
+        self.step = if now >= self.goal.deadline || self.outcome.by_event {
+            Step::Done
+        } else {
+            next
+        };
+    }
+
+    /// What happened so far.
+    #[inline]
+    pub fn outcome(&self) -> Outcome {
+        Outcome {
+            late: self.now.late_for(self.goal.deadline),
+            ..self.outcome
+        }
+    }
+}
+
+/// Carries out steps by blocking the calling thread.
+pub trait Carrier<C: Clock> {
+    /// Reads the clock.
+    fn now(&mut self) -> Tick<C>;
+
+    /// Blocks with `method`, and says why that ended.
+    fn block(&mut self, method: Method, limit: Limit<C>, or: Option<Event>) -> Reason;
+
+    /// Reads the clock until it is not before `until`; returns that reading.
+    fn spin(&mut self, until: Tick<C>, or: Option<Event>) -> (Tick<C>, Reason);
+
+    /// Offers the CPU to another thread once.
+    fn yield_now(&mut self);
+}
+
+/// Waits for `goal` on the calling thread.
+///
+/// A deadline that has passed costs one reading of the clock.
+#[inline]
+pub fn drive<C: Clock>(
+    strategy: &mut impl Strategy<C>,
+    goal: Goal<C>,
+    carrier: &mut impl Carrier<C>,
+) -> Outcome {
+    let mut wait = Wait::begin(strategy, goal, carrier.now());
+    loop {
+        let (now, reason) = match wait.step() {
+            Step::Done => return wait.outcome(),
+            Step::Block { method, limit, or } => {
+                let reason = carrier.block(method, limit, or);
+                (carrier.now(), reason)
+            }
+            Step::Spin { until, or } => carrier.spin(until, or),
+            Step::Yield => {
+                carrier.yield_now();
+                (carrier.now(), Reason::Ran)
+            }
+        };
+        wait.woke(strategy, now, reason);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    struct Fake;
+    impl Clock for Fake {}
+
+    struct Naps(Vec<Turn<Fake>>);
+    impl Strategy<Fake> for Naps {
+        fn next(&mut self, goal: &Goal<Fake>, turn: &Turn<Fake>) -> Step<Fake> {
+            self.0.push(*turn);
+            goal.block_for(Method::Sleep, goal.left(turn.now()))
+        }
+    }
+
+    fn at(ns: u64) -> Tick<Fake> {
+        Tick::from_ns(ns)
+    }
+
+    #[test]
+    fn a_past_deadline_ends_without_asking_the_strategy() {
+        let mut strategy = Naps(Vec::new());
+        let wait = Wait::begin(&mut strategy, Goal::until(at(5)), at(7));
+        assert_eq!(wait.step(), Step::Done);
+        assert_eq!(wait.outcome().late, Lateness::new(2));
+        assert!(strategy.0.is_empty());
+    }
+
+    #[test]
+    fn the_last_nap_is_shown_to_the_strategy() {
+        let mut strategy = Naps(Vec::new());
+        let mut wait = Wait::begin(&mut strategy, Goal::until(at(100)), at(0));
+        wait.woke(&mut strategy, at(40), Reason::Interrupted);
+        assert_eq!(
+            wait.step(),
+            Goal::until(at(100)).block_for(Method::Sleep, Nanos::new(60))
+        );
+        wait.woke(&mut strategy, at(130), Reason::Timer);
+        assert_eq!(wait.step(), Step::Done);
+        assert_eq!(
+            strategy.0[2].nap(),
+            Some(&Wake {
+                asked: Nanos::new(60),
+                slept: Nanos::new(90),
+                now: at(130),
+                reason: Reason::Timer
+            })
+        );
+        let outcome = wait.outcome();
+        assert_eq!(
+            (outcome.late, outcome.naps, outcome.slept),
+            (Lateness::new(30), 2, Nanos::new(130))
+        );
+    }
+
+    #[test]
+    fn an_event_ends_the_wait_early() {
+        let mut strategy = Naps(Vec::new());
+        let goal = Goal {
+            deadline: at(100),
+            or: Some(Event(1)),
+        };
+        let mut wait = Wait::begin(&mut strategy, goal, at(0));
+        wait.woke(&mut strategy, at(40), Reason::Event);
+        assert_eq!(wait.step(), Step::Done);
+        assert!(wait.outcome().by_event);
+        assert!(wait.outcome().late.is_early());
+    }
+}

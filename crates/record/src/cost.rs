@@ -1,0 +1,163 @@
+//! CPU time and lateness on one scale.
+
+use serde::{Deserialize, Serialize};
+
+use crate::interval::Interval;
+use crate::late::{CAP_NS, mean};
+
+/// What a nanosecond of lateness costs against one of CPU time: the dial from
+/// frugal to exact.
+pub const WEIGHTS: [f64; 3] = [1.0, 10.0, 100.0];
+
+/// Interrupts and idle exits are not billed to a thread, so its naps look
+/// cheaper than they are. The ranking is shown again with this much added for
+/// each nap.
+pub const NAP_PENALTIES_NS: [f64; 2] = [5_000.0, 20_000.0];
+
+/// One value for each of the [`WEIGHTS`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Weights<T> {
+    /// Weight 1: a nanosecond of lateness is as bad as one of CPU time.
+    pub w1: T,
+    /// Weight 10.
+    pub w10: T,
+    /// Weight 100.
+    pub w100: T,
+}
+
+impl<T> Weights<T> {
+    /// Computes each value from its weight; `None` if one has none.
+    pub fn try_of(mut value: impl FnMut(f64) -> Option<T>) -> Option<Self> {
+        let [w1, w10, w100] = WEIGHTS;
+        Some(Self {
+            w1: value(w1)?,
+            w10: value(w10)?,
+            w100: value(w100)?,
+        })
+    }
+
+    /// Each value, in the order of [`WEIGHTS`].
+    pub fn each(&self) -> [&T; 3] {
+        [&self.w1, &self.w10, &self.w100]
+    }
+}
+
+/// What one subject did in one round.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Round {
+    /// Waits.
+    pub n: u64,
+    /// CPU time per wait, where the OS tells.
+    pub cpu_per_wait_ns: Option<f64>,
+    /// Naps per wait.
+    pub naps_per_wait: f64,
+    /// Mean lateness.
+    pub late_mean_ns: f64,
+    /// Mean lateness with every sample counted as at most 1 ms.
+    pub late_mean_capped_ns: f64,
+}
+
+impl Round {
+    /// Sums up the samples of one round.
+    pub fn of(late_ns: &[i64], naps: u64, cpu_ns: Option<u64>) -> Self {
+        let n = late_ns.len().max(1) as f64;
+        Self {
+            n: late_ns.len() as u64,
+            cpu_per_wait_ns: cpu_ns.map(|ns| ns as f64 / n),
+            naps_per_wait: naps as f64 / n,
+            late_mean_ns: mean(late_ns, i64::MAX),
+            late_mean_capped_ns: mean(late_ns, CAP_NS),
+        }
+    }
+
+    /// CPU time + `weight` x lateness, plus `nap_penalty_ns` for each nap.
+    fn cost(&self, weight: f64, capped: bool, nap_penalty_ns: f64) -> Option<f64> {
+        let late = if capped {
+            self.late_mean_capped_ns
+        } else {
+            self.late_mean_ns
+        };
+        Some(self.cpu_per_wait_ns? + weight * late + nap_penalty_ns * self.naps_per_wait)
+    }
+}
+
+/// How to count the cost of a wait: CPU ns + weight x lateness ns.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cost {
+    /// Whether a lateness counts as at most 1 ms.
+    pub capped: bool,
+    /// What to add for each nap.
+    pub nap_penalty_ns: f64,
+}
+
+impl Cost {
+    /// The median cost per wait over the rounds, with its interval, for each
+    /// weight. `None` where the CPU time is not known.
+    pub fn of(self, rounds: &[Round]) -> Option<Weights<Interval>> {
+        Weights::try_of(|weight| Interval::of(&self.per_round(rounds, weight)?))
+    }
+
+    /// The cost of `rounds` over that of `other`, round by round, for each
+    /// weight. Rounds that either did not finish are left out.
+    pub fn ratio(self, rounds: &[Round], other: &[Round]) -> Option<Weights<Interval>> {
+        Weights::try_of(|weight| self.ratio_at(weight, rounds, other))
+    }
+
+    /// The cost of `rounds` over that of `other`, round by round, for one
+    /// weight.
+    pub fn ratio_at(self, weight: f64, rounds: &[Round], other: &[Round]) -> Option<Interval> {
+        let (mine, theirs) = (
+            self.per_round(rounds, weight)?,
+            self.per_round(other, weight)?,
+        );
+        let ratios: Vec<f64> = mine.iter().zip(&theirs).map(|(m, t)| m / t).collect();
+        Interval::of(&ratios)
+    }
+
+    fn per_round(self, rounds: &[Round], weight: f64) -> Option<Vec<f64>> {
+        rounds
+            .iter()
+            .map(|r| r.cost(weight, self.capped, self.nap_penalty_ns))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cost_is_cpu_plus_weighted_lateness() {
+        let rounds = [Round::of(&[100, 3_000_100], 4, Some(2_000))];
+        let plain = Cost::default().of(&rounds).unwrap();
+        assert_eq!(plain.w10.median, 1_000.0 + 10.0 * 1_500_100.0);
+        let capped = Cost {
+            capped: true,
+            nap_penalty_ns: 5_000.0,
+        }
+        .of(&rounds)
+        .unwrap();
+        assert_eq!(capped.w1.median, 1_000.0 + 500_050.0 + 2.0 * 5_000.0);
+    }
+
+    #[test]
+    fn ratios_are_taken_round_by_round() {
+        let round = |cpu| Round::of(&[0], 0, Some(cpu));
+        let ratio = Cost::default()
+            .ratio(&[round(20), round(300)], &[round(10), round(100)])
+            .unwrap();
+        assert_eq!(
+            ratio.w1,
+            Interval {
+                median: 2.5,
+                low: 2.0,
+                high: 3.0
+            }
+        );
+    }
+
+    #[test]
+    fn without_cpu_time_there_is_no_cost() {
+        assert_eq!(Cost::default().of(&[Round::of(&[1], 1, None)]), None);
+    }
+}

@@ -1,0 +1,105 @@
+//! A median with the interval that holds it.
+
+use serde::{Deserialize, Serialize};
+
+/// The median of the values of several rounds, and an interval that holds the
+/// true median with at least 95 % confidence, or with the most that so few
+/// rounds allow.
+///
+/// The interval is made of two of the values themselves (order statistics of
+/// a binomial), so it assumes nothing about their distribution. Six rounds are
+/// the fewest that reach 95 %; with fewer it is the whole range.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// The middle value.
+    pub median: f64,
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+impl Interval {
+    /// The interval of `values`; `None` when there are none or one of them is
+    /// no number.
+    pub fn of(values: &[f64]) -> Option<Self> {
+        if values.is_empty() || values.iter().any(|v| v.is_nan()) {
+            return None;
+        }
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let n = sorted.len();
+        let median = if n % 2 == 1 {
+            sorted[n / 2]
+        } else {
+            (sorted[n / 2 - 1] + sorted[n / 2]) / 2.0
+        };
+        let cut = values_to_cut(n);
+        Some(Self {
+            median,
+            low: sorted[cut],
+            high: sorted[n - 1 - cut],
+        })
+    }
+
+    /// Whether `value` lies in the interval.
+    pub fn holds(&self, value: f64) -> bool {
+        (self.low..=self.high).contains(&value)
+    }
+}
+
+/// How many values can be cut off at either end while what is left still holds
+/// the median with 95 % confidence: the largest k with
+/// `2 sum_{i<=k-1} C(n, i) / 2^n <= 0.05`.
+fn values_to_cut(n: usize) -> usize {
+    let mut probability = 0.5_f64.powi(i32::try_from(n).unwrap_or(i32::MAX));
+    let mut below = 0.0;
+    for k in 0..n / 2 {
+        below += probability;
+        if 2.0 * below > 0.05 {
+            return k;
+        }
+        probability *= (n - k) as f64 / (k + 1) as f64;
+    }
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cuts_agree_with_the_published_table_of_the_sign_test() {
+        // Critical values of the two-sided sign test at 5 %, plus one.
+        for (n, cut) in [
+            (1, 0),
+            (5, 0),
+            (6, 0),
+            (8, 0),
+            (9, 1),
+            (12, 2),
+            (15, 3),
+            (20, 5),
+            (25, 7),
+        ] {
+            let k = values_to_cut(n);
+            assert_eq!(k, cut, "n = {n}");
+        }
+    }
+
+    #[test]
+    fn median_and_ends() {
+        let interval = Interval::of(&[3.0, 1.0, 2.0, 10.0]).unwrap();
+        assert_eq!(
+            interval,
+            Interval {
+                median: 2.5,
+                low: 1.0,
+                high: 10.0
+            }
+        );
+        assert!(interval.holds(10.0) && !interval.holds(10.5));
+        assert_eq!(Interval::of(&[]), None);
+        assert_eq!(Interval::of(&[f64::NAN]), None);
+    }
+}

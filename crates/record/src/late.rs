@@ -1,0 +1,114 @@
+//! Lateness samples, summed up.
+
+use serde::{Deserialize, Serialize};
+
+/// What a capped mean counts one sample for at the most: 1 ms. One stall of
+/// 20 ms in a hundred waits would otherwise be all the mean shows.
+pub const CAP_NS: i64 = 1_000_000;
+
+/// Lateness in nanoseconds; negative means early.
+///
+/// A percentile `q` is there only when at least ten samples lie above it,
+/// `n (1 - q) >= 10`; a rarer one would be the accident of a few samples.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Late {
+    /// Samples.
+    pub n: u64,
+    /// Samples that were early.
+    pub early: u64,
+    /// The smallest.
+    pub min: i64,
+    /// The median.
+    pub p50: Option<i64>,
+    /// 75 % are at most this.
+    pub p75: Option<i64>,
+    /// 90 % are at most this.
+    pub p90: Option<i64>,
+    /// 99 % are at most this.
+    pub p99: Option<i64>,
+    /// 99.9 % are at most this.
+    pub p999: Option<i64>,
+    /// The largest.
+    pub max: i64,
+    /// The arithmetic mean.
+    pub mean: f64,
+    /// The mean with every sample counted as at most [`CAP_NS`].
+    pub mean_capped: f64,
+}
+
+impl Late {
+    /// Sums up `samples`; all zero when there are none.
+    pub fn of(samples: &[i64]) -> Self {
+        let mut sorted = samples.to_vec();
+        sorted.sort_unstable();
+        let (Some(&min), Some(&max)) = (sorted.first(), sorted.last()) else {
+            return Self::default();
+        };
+        let percentile = |thousandths| percentile(&sorted, thousandths);
+        Self {
+            n: sorted.len() as u64,
+            early: sorted.iter().filter(|&&late| late < 0).count() as u64,
+            min,
+            p50: percentile(500),
+            p75: percentile(750),
+            p90: percentile(900),
+            p99: percentile(990),
+            p999: percentile(999),
+            max,
+            mean: mean(&sorted, i64::MAX),
+            mean_capped: mean(&sorted, CAP_NS),
+        }
+    }
+}
+
+/// The mean of `samples`, each counted as at most `cap`; zero for none.
+pub(crate) fn mean(samples: &[i64], cap: i64) -> f64 {
+    if samples.is_empty() {
+        return 0.0;
+    }
+    let sum: i128 = samples.iter().map(|&s| i128::from(s.min(cap))).sum();
+    sum as f64 / samples.len() as f64
+}
+
+/// The nearest-rank percentile, where enough samples lie above it.
+fn percentile(sorted: &[i64], thousandths: usize) -> Option<i64> {
+    let n = sorted.len();
+    if n * (1_000 - thousandths) < 10_000 {
+        return None;
+    }
+    Some(sorted[(n * thousandths).div_ceil(1_000) - 1])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_nearest_rank_and_need_ten_samples_above() {
+        let samples: Vec<i64> = (1..=1_000).rev().collect();
+        let late = Late::of(&samples);
+        assert_eq!((late.n, late.min, late.max), (1_000, 1, 1_000));
+        assert_eq!(
+            (late.p50, late.p90, late.p99),
+            (Some(500), Some(900), Some(990))
+        );
+        assert_eq!(late.p999, None);
+        assert_eq!(Late::of(&samples[..20]).p50, Some(990));
+        assert_eq!(Late::of(&samples[..19]).p50, None);
+    }
+
+    #[test]
+    fn the_cap_holds_back_one_stall() {
+        let mut samples = vec![1_000; 99];
+        samples.push(101_000_000);
+        let late = Late::of(&samples);
+        assert!((late.mean - 1_010_990.0).abs() < 1e-6);
+        assert!((late.mean_capped - 10_990.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn early_returns_show() {
+        assert_eq!(Late::of(&[-5, 0, 5]).early, 1);
+        assert_eq!(Late::of(&[]), Late::default());
+    }
+}

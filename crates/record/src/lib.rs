@@ -1,0 +1,16 @@
+//! The Run file, and the statistics in it.
+//!
+//! Pure data and arithmetic: nothing here reads a clock or a file. A [`Run`]
+//! is what one invocation of punctual saw, as versioned JSON; [`Late`] sums up
+//! lateness samples; [`Interval`] is a median over rounds with the interval
+//! that holds it; [`Cost`] puts CPU time and lateness on one scale.
+
+mod cost;
+mod interval;
+mod late;
+mod run;
+
+pub use cost::{Cost, NAP_PENALTIES_NS, Round, WEIGHTS, Weights};
+pub use interval::Interval;
+pub use late::{CAP_NS, Late};
+pub use run::{Cpu, MachineFacts, Measurement, Run, SCHEMA, Warning};

@@ -1,0 +1,210 @@
+//! The Run file.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::cost::{Round, Weights};
+use crate::interval::Interval;
+use crate::late::Late;
+
+/// The version of the Run file that this crate writes and reads.
+pub const SCHEMA: &str = "punctual-run/1";
+
+/// What one invocation of punctual saw.
+///
+/// Every number carries its unit in its key. Fields this version does not know
+/// are kept in `other` and written again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// The version of punctual that wrote the file.
+    pub punctual_version: String,
+    /// When it began, in UTC after RFC 3339. Simulated runs have none: they do
+    /// not happen at a time.
+    pub started_at: Option<String>,
+    /// The command line, in the words of the user.
+    pub command: String,
+    /// Whether the user ended it before its end, so that results are partial.
+    #[serde(default)]
+    pub interrupted: bool,
+    /// Where it ran.
+    pub machine: MachineFacts,
+    /// What should be known before the results are believed.
+    #[serde(default)]
+    pub warnings: Vec<Warning>,
+    /// What was seen.
+    pub results: Vec<Measurement>,
+    /// What this version does not know.
+    #[serde(flatten)]
+    pub other: BTreeMap<String, Value>,
+}
+
+/// What is known of the machine a run was made on. Whatever it does not tell
+/// is left out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MachineFacts {
+    /// `host`, or the model's name with its parameters.
+    pub name: String,
+    /// The operating system, or the one that is modelled.
+    pub os: String,
+    /// The timer rule in force, in words.
+    pub timer_rule: String,
+    /// The clock deadlines are measured by.
+    pub clock: String,
+    /// The OS call behind `sleep`.
+    pub sleep_method: String,
+    /// The OS call behind `timer`.
+    pub timer_method: String,
+    /// How a spin passes the time.
+    pub spin: String,
+    /// Where the CPU time of a thread comes from.
+    pub cpu_time: String,
+    /// Everything else, by name.
+    #[serde(flatten)]
+    pub other: BTreeMap<String, Value>,
+}
+
+/// Something to know before the numbers are believed, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Warning {
+    /// What is wrong.
+    pub what: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+/// What one subject did in one experiment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// Which experiment.
+    pub experiment: String,
+    /// Strategy, peer, method, lock: whatever was compared.
+    pub subject: String,
+    /// The experiment's parameters, with their units in their names.
+    pub params: BTreeMap<String, Value>,
+    /// How late the waits ended.
+    pub late_ns: Late,
+    /// What they cost.
+    pub cpu: Cpu,
+    /// Blocking calls per wait; `None` for a peer, whose calls are not seen.
+    pub wakes_per_wait: Option<f64>,
+    /// Deadlines skipped because they had passed before their wait began.
+    pub missed: u64,
+    /// CPU ns + weight x lateness ns per wait: the median over the rounds.
+    pub cost_ns: Option<Weights<f64>>,
+    /// The intervals of `cost_ns`.
+    pub cost_interval_ns: Option<Weights<Interval>>,
+    /// As `cost_interval_ns`, with every lateness counted as at most 1 ms.
+    pub cost_capped_interval_ns: Option<Weights<Interval>>,
+    /// As `cost_capped_interval_ns`, with 5 us added for each nap, and 20 us.
+    #[serde(default)]
+    pub cost_capped_nap_plus_5us_ns: Option<Weights<f64>>,
+    /// See above.
+    #[serde(default)]
+    pub cost_capped_nap_plus_20us_ns: Option<Weights<f64>>,
+    /// The capped cost over that of the cheapest subject of the same
+    /// experiment and weight, round by round.
+    #[serde(default)]
+    pub cost_over_best: Option<Weights<Interval>>,
+    /// Each round by itself.
+    #[serde(default)]
+    pub rounds: Vec<Round>,
+    /// Every sample of lateness, in order, round after round.
+    #[serde(default)]
+    pub samples_late_ns: Vec<i64>,
+    /// What this version does not know.
+    #[serde(flatten)]
+    pub other: BTreeMap<String, Value>,
+}
+
+/// What waiting cost in CPU time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cpu {
+    /// CPU time billed to the waiting thread, as a share of the time that
+    /// passed; `None` where the OS does not tell.
+    pub fraction: Option<f64>,
+    /// The same per wait.
+    pub per_wait_ns: Option<f64>,
+    /// The share of the time the thread's CPU was not idle, whoever used it;
+    /// `None` where the thread was not pinned or the OS does not tell.
+    pub busy_fraction: Option<f64>,
+    /// Whether the CPU time is only approximate.
+    #[serde(default)]
+    pub approximate: bool,
+}
+
+impl Run {
+    /// The file's text: JSON, ending in a line feed.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self)
+            .expect("a Run has only string keys and finite numbers");
+        text.push('\n');
+        text
+    }
+
+    /// Reads a file's text.
+    ///
+    /// # Errors
+    /// It is no Run file, or one of a version this crate does not know.
+    pub fn from_json(text: &str) -> Result<Self, String> {
+        #[derive(Deserialize)]
+        struct Head {
+            schema: Option<String>,
+        }
+        let head: Head =
+            serde_json::from_str(text).map_err(|e| format!("this is no Run file: {e}"))?;
+        match head.schema.as_deref() {
+            Some(SCHEMA) => {}
+            Some(other) => {
+                return Err(format!(
+                    "this Run file has schema `{other}`; this punctual reads `{SCHEMA}`"
+                ));
+            }
+            None => {
+                return Err(format!(
+                    "this is no Run file: it has no `schema` (expected `{SCHEMA}`)"
+                ));
+            }
+        }
+        serde_json::from_str(text).map_err(|e| format!("this Run file cannot be read: {e}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_reads_back_with_what_it_does_not_know() {
+        let mut run = Run {
+            schema: SCHEMA.to_owned(),
+            ..Run::default()
+        };
+        run.results.push(Measurement {
+            late_ns: Late::of(&[1, 2, 3]),
+            ..Measurement::default()
+        });
+        let mut value: Value = serde_json::from_str(&run.to_json()).unwrap();
+        value["weather"] = "rain".into();
+        value["results"][0]["colour"] = "red".into();
+        let read = Run::from_json(&value.to_string()).unwrap();
+        assert_eq!(read.other["weather"], "rain");
+        assert_eq!(read.results[0].other["colour"], "red");
+        assert_eq!(read.results[0].late_ns, run.results[0].late_ns);
+    }
+
+    #[test]
+    fn other_versions_and_other_files_are_refused_clearly() {
+        for (text, says) in [
+            ("", "no Run file"),
+            ("{}", "no `schema`"),
+            (r#"{"schema": "punctual-run/9"}"#, "punctual-run/9"),
+            (r#"{"schema": "punctual-run/1"}"#, "cannot be read"),
+        ] {
+            assert!(Run::from_json(text).unwrap_err().contains(says), "{text}");
+        }
+    }
+}
