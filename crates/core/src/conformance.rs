@@ -96,7 +96,10 @@ pub fn known(spec: Spec) -> &'static [Invariant] {
     match spec {
         // Both learn only from naps and forget nothing, so a single bad nap
         // can end their sleeping for good.
-        Spec::Precise { .. } | Spec::Timer { .. } => &[Invariant::NoLockOut],
+        Spec::Precise { .. } => &[Invariant::NoLockOut],
+        // On a timer without error the first estimate of 5 ms fades only as
+        // 1/n, and each step of that is a nap of what it frees.
+        Spec::Timer { .. } => &[Invariant::BoundedNaps, Invariant::NoLockOut],
         _ => &[],
     }
 }

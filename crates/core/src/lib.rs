@@ -10,6 +10,7 @@ pub mod conformance;
 pub mod estimators;
 pub mod machine;
 pub mod method;
+pub mod pace;
 pub mod program;
 pub mod strategies;
 pub mod time;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::program::Program;
-use crate::time::Nanos;
+use crate::time::{Clock, Nanos, Tick};
 use crate::wait::Outcome;
 
 /// Something that runs programs: this host, or a simulated computer.
@@ -61,6 +61,65 @@ pub struct CpuUse {
     /// Time the CPU the thread was pinned to was not idle, whoever used it;
     /// `None` where the thread was not pinned or the OS does not tell.
     pub busy: Option<Nanos>,
+}
+
+/// Collects what one thread does, the same way on every machine.
+#[derive(Debug)]
+pub struct Recorder<C> {
+    began: Tick<C>,
+    samples: Vec<Sample>,
+}
+
+impl<C: Clock> Recorder<C> {
+    /// A recorder with room for `samples`, starting at `now`.
+    pub fn new(now: Tick<C>, samples: usize) -> Self {
+        // Written to once, so that no page of it is touched first in a wait.
+        let mut room = vec![
+            Sample {
+                missed: 1,
+                ..Sample::default()
+            };
+            samples
+        ];
+        room.clear();
+        Self {
+            began: now,
+            samples: room,
+        }
+    }
+
+    /// Drops what was recorded so far and starts again at `now`.
+    pub fn restart(&mut self, now: Tick<C>) {
+        self.began = now;
+        self.samples.clear();
+    }
+
+    /// Records a wait or block that began at `asked_at`, for `deadline`.
+    pub fn sample(&mut self, asked_at: Tick<C>, deadline: Tick<C>, missed: u64, outcome: Outcome) {
+        let late = outcome.late.as_ns();
+        let woke = match u64::try_from(late) {
+            Ok(late) => deadline + Nanos::new(late),
+            Err(_) => deadline - Nanos::new(late.unsigned_abs()),
+        };
+        self.samples.push(Sample {
+            asked: deadline.since(asked_at),
+            woke: woke.since(self.began),
+            missed,
+            outcome,
+        });
+    }
+
+    /// What was recorded, which ends at `now` and took this CPU.
+    pub fn finish(self, now: Tick<C>, cpu: CpuUse) -> ThreadObservations {
+        let cpu = CpuUse {
+            elapsed: now.since(self.began),
+            ..cpu
+        };
+        ThreadObservations {
+            samples: self.samples,
+            cpu,
+        }
+    }
 }
 
 /// A machine's answer to a program it cannot run: what it cannot do, and why.

@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use crate::machine::Refusal;
 use crate::method::Method;
 use crate::strategies::Spec;
 use crate::time::{Nanos, Rate};
@@ -120,6 +121,39 @@ pub struct Program {
 }
 
 impl Program {
+    /// Finds what no machine could run: a wait with a subject that is not
+    /// there, or for a cycle of a pace that was never set.
+    ///
+    /// # Errors
+    /// Says what is wrong.
+    pub fn check(&self) -> Result<(), Refusal> {
+        let mut paced = false;
+        let mut wrong = Ok(());
+        self.visit(&mut |op| {
+            let flaw = match op {
+                Op::Pace(_) => {
+                    paced = true;
+                    return;
+                }
+                Op::Wait { with, .. } if *with >= self.subjects.len() => {
+                    format!(
+                        "a wait names subject {with}, but there are {}",
+                        self.subjects.len()
+                    )
+                }
+                Op::Wait {
+                    due: Due::NextCycle,
+                    ..
+                } if !paced => "a wait for the next cycle needs a pace before it".to_owned(),
+                _ => return,
+            };
+            if wrong.is_ok() {
+                wrong = Err(Refusal::new(flaw));
+            }
+        });
+        wrong
+    }
+
     /// The most samples this thread can take, so that room for them can be
     /// made before the measurement. `None` for a loop without an end.
     pub fn samples_max(&self) -> Option<u64> {
@@ -171,9 +205,121 @@ impl Program {
     }
 }
 
+/// Walks through a program's operations in the order in which they run, with
+/// the loops taken apart.
+#[derive(Clone, Debug)]
+pub struct Cursor<'p> {
+    frames: Vec<Frame<'p>>,
+}
+
+#[derive(Clone, Debug)]
+struct Frame<'p> {
+    ops: &'p [Op],
+    next: usize,
+    /// How often the frame is to run after this time.
+    again: u64,
+}
+
+impl<'p> Cursor<'p> {
+    /// A cursor before the first operation of `program`.
+    pub fn new(program: &'p Program) -> Self {
+        Self {
+            frames: vec![Frame {
+                ops: &program.ops,
+                next: 0,
+                again: 0,
+            }],
+        }
+    }
+}
+
+/// Never yields an [`Op::Loop`], only what is in it.
+impl<'p> Iterator for Cursor<'p> {
+    type Item = &'p Op;
+
+    fn next(&mut self) -> Option<&'p Op> {
+        loop {
+            let frame = self.frames.last_mut()?;
+            match frame.ops.get(frame.next) {
+                Some(Op::Loop { times, body }) => {
+                    frame.next += 1;
+                    if *times > 0 && !body.is_empty() {
+                        self.frames.push(Frame {
+                            ops: body,
+                            next: 0,
+                            again: *times - 1,
+                        });
+                    }
+                }
+                Some(op) => {
+                    frame.next += 1;
+                    return Some(op);
+                }
+                None if frame.again > 0 => {
+                    frame.next = 0;
+                    // A loop without an end stays one.
+                    frame.again -= u64::from(frame.again < u64::MAX - 1);
+                }
+                None => {
+                    self.frames.pop();
+                }
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_no_machine_could_run_is_found() {
+        let wait = |due| Op::Wait {
+            with: 0,
+            due,
+            or: None,
+        };
+        let program = |ops| Program {
+            subjects: vec![Subject::Strategy(Spec::Spin)],
+            ops,
+        };
+        let pace = Op::Pace(Rate::from_hz(60).unwrap());
+        assert!(program(vec![pace, wait(Due::NextCycle)]).check().is_ok());
+        assert!(program(vec![wait(Due::NextCycle)]).check().is_err());
+        assert!(
+            Program {
+                subjects: vec![],
+                ops: vec![wait(Due::After(Nanos::ZERO))]
+            }
+            .check()
+            .is_err()
+        );
+    }
+
+    #[test]
+    fn a_cursor_takes_loops_apart() {
+        let looped = |times, body| Op::Loop { times, body };
+        let program = Program {
+            subjects: vec![],
+            ops: vec![
+                looped(0, vec![Op::Exit]),
+                looped(2, vec![Op::Yield, looped(2, vec![Op::Record])]),
+                looped(3, vec![]),
+                looped(u64::MAX, vec![Op::Exit]),
+            ],
+        };
+        let ops: Vec<_> = Cursor::new(&program).take(10).cloned().collect();
+        let round = [Op::Yield, Op::Record, Op::Record];
+        assert_eq!(
+            ops,
+            [
+                &round[..],
+                &round,
+                &[Op::Exit, Op::Exit, Op::Exit, Op::Exit]
+            ]
+            .concat()
+        );
+    }
 
     #[test]
     fn samples_are_counted_through_loops() {

@@ -13,7 +13,9 @@ const SHORTEST_NAP_NS: f64 = 100.0;
 /// time left less the mean error of that timer and `x` standard deviations,
 /// for as long as that is more than 100 ns, then spins.
 ///
-/// It shares the lock-out of [`Precise`](super::Precise). The article's
+/// It shares the lock-out of [`Precise`](super::Precise), and on a timer with
+/// next to no error it takes hundreds of naps a wait while its first estimate
+/// fades. The article's
 /// statics are per waiter here; nothing else is changed.
 #[derive(Clone, Copy, Debug)]
 pub struct Timer {

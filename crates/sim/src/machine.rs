@@ -1,0 +1,592 @@
+//! Runs programs on a model.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+
+use punctual_core::machine::{CpuUse, Recorder, ThreadObservations};
+use punctual_core::pace::Cycles;
+use punctual_core::program::{Cursor, Due, Op, Subject};
+use punctual_core::strategies::Any;
+use punctual_core::{
+    Event, Goal, Limit, Machine, Method, Nanos, Observations, Outcome, Program, Reason, Refusal,
+    Step, Tick, Wait,
+};
+use rand_core::Rng;
+use rand_pcg::Pcg64Mcg;
+
+use crate::clock::{Face, SimClock};
+use crate::model::Model;
+use crate::rules::{Expired, Request, Rule, ThreadId};
+use crate::time::Time;
+
+/// A simulated computer.
+///
+/// Every run begins at a random instant of its virtual time, with fresh
+/// threads. Each thread has a CPU of its own.
+#[derive(Debug)]
+pub struct SimMachine {
+    model: Model,
+    random: Random,
+}
+
+impl SimMachine {
+    /// A computer after `model`, whose chances are drawn from `seed`.
+    pub fn new(model: Model, seed: u64) -> Self {
+        Self {
+            model,
+            random: Random::new(seed),
+        }
+    }
+
+    /// What this computer is a model of.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    fn refuse(&self, program: &Program) -> Result<(), Refusal> {
+        program.check()?;
+        let name = self.model.name();
+        for subject in &program.subjects {
+            if let Subject::Peer(peer) = subject {
+                return Err(Refusal::new(format!(
+                    "the model {name} cannot run `{peer}`: it is real code, which only runs on this host"
+                )));
+            }
+        }
+        for method in program.methods() {
+            if self.model.resolve(method).is_none() {
+                return Err(Refusal::new(format!(
+                    "the model {name} has no method `{method}`"
+                )));
+            }
+        }
+        let mut refused = None;
+        program.visit(&mut |op| {
+            let why = match op {
+                Op::Pin(_) => "it has no CPUs to pin to: each thread has its own",
+                Op::Slack(_) if !self.model.has_slack() => "it has no timer slack",
+                Op::Request(_) | Op::Release(_) => "its timers have no resolution to ask for",
+                Op::Spawn { program, .. } => {
+                    refused = refused.take().or(self.refuse(program).err());
+                    return;
+                }
+                _ => return,
+            };
+            refused.get_or_insert_with(|| {
+                Refusal::new(format!("the model {name} cannot do {op:?}: {why}"))
+            });
+        });
+        refused.map_or(Ok(()), Err)
+    }
+}
+
+impl Machine for SimMachine {
+    fn run(&mut self, program: &Program) -> Result<Observations, Refusal> {
+        self.refuse(program)?;
+        // Anywhere in the first millisecond, so that runs do not share a phase.
+        let start = self.random.below(Time::from_ns(1_000_000));
+        let mut world = World::new(&self.model, &mut self.random, start);
+        world.create(program, None);
+        world.run()
+    }
+}
+
+/// The one source of chance in a simulation.
+#[derive(Clone, Debug)]
+pub struct Random(Pcg64Mcg);
+
+impl Random {
+    /// A generator that gives the same values for the same seed, everywhere.
+    pub fn new(seed: u64) -> Self {
+        // The multiplier of SplitMix64 spreads small seeds over the state.
+        Self(Pcg64Mcg::new(
+            u128::from(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15)) << 64 | u128::from(seed),
+        ))
+    }
+
+    /// A time in `[0, bound)`, each equally likely; zero for a zero bound.
+    pub fn below(&mut self, bound: Time) -> Time {
+        let product = u128::from(self.0.next_u64()) * u128::from(bound.as_thirds());
+        Time::from_thirds((product >> 64) as u64)
+    }
+
+    /// True with a probability of `percent` in a hundred.
+    pub fn percent(&mut self, percent: u64) -> bool {
+        (u128::from(self.0.next_u64()) * 100) >> 64 < u128::from(percent)
+    }
+}
+
+/// Something that will happen. In order of time; at the same time the
+/// interrupt comes before the threads, and these in the order of their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Scheduled {
+    at: Time,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    /// A timer interrupt.
+    Interrupt,
+    /// A thread goes on, unless something else has woken it since.
+    Resume { thread: ThreadId, turn: u64 },
+}
+
+/// One experiment.
+struct World<'p> {
+    rule: Box<dyn Rule>,
+    random: &'p mut Random,
+    face: Face,
+    yielding: Time,
+    nap: Time,
+    model: &'p Model,
+    now: Time,
+    queue: BinaryHeap<Reverse<Scheduled>>,
+    threads: Vec<Thread<'p>>,
+    signalled: BTreeSet<Event>,
+}
+
+struct Thread<'p> {
+    cursor: Cursor<'p>,
+    strategies: Vec<Any>,
+    cycles: Option<Cycles<SimClock>>,
+    doing: Doing,
+    /// Counts wakes, so that an overtaken [`Kind::Resume`] is recognised.
+    turn: u64,
+    /// Why the thread will go on.
+    reason: Reason,
+    recorder: Recorder<SimClock>,
+    cpu: Time,
+    /// When the spin it is in began.
+    spinning_since: Time,
+}
+
+enum Doing {
+    Running,
+    Waiting {
+        wait: Wait<SimClock>,
+        with: usize,
+        begin: Tick<SimClock>,
+        deadline: Tick<SimClock>,
+        missed: u64,
+    },
+    Blocked {
+        begin: Tick<SimClock>,
+        deadline: Tick<SimClock>,
+    },
+    Awaiting(Event),
+    Ended,
+}
+
+impl Doing {
+    /// The event that would end this.
+    fn ended_by(&self) -> Option<Event> {
+        match self {
+            Self::Awaiting(event) => Some(*event),
+            Self::Waiting { wait, .. } => match wait.step() {
+                Step::Block { or, .. } | Step::Spin { or, .. } => or,
+                Step::Yield | Step::Done => None,
+            },
+            Self::Running | Self::Blocked { .. } | Self::Ended => None,
+        }
+    }
+
+    fn is_spinning(&self) -> bool {
+        matches!(self, Self::Waiting { wait, .. } if matches!(wait.step(), Step::Spin { .. }))
+    }
+}
+
+/// What comes after a part of a thread's doings.
+enum Then {
+    /// It goes on at this time.
+    On(Time),
+    /// Something else will wake it.
+    Parked,
+}
+
+impl<'p> World<'p> {
+    fn new(model: &'p Model, random: &'p mut Random, start: Time) -> Self {
+        let costs = model.costs();
+        Self {
+            rule: model.build_rule(),
+            random,
+            face: Face {
+                read: costs.read.into(),
+                step: model.clock_step(),
+                frozen: model.frozen().to_vec(),
+            },
+            yielding: costs.yielding.into(),
+            nap: costs.nap.into(),
+            model,
+            now: start,
+            queue: BinaryHeap::new(),
+            threads: Vec::new(),
+            signalled: BTreeSet::new(),
+        }
+    }
+
+    fn create(&mut self, program: &'p Program, by: Option<ThreadId>) {
+        let id = self.threads.len();
+        let strategies = program
+            .subjects
+            .iter()
+            .filter_map(|subject| match subject {
+                Subject::Strategy(spec) => Some(spec.build()),
+                Subject::Peer(_) => None,
+            })
+            .collect();
+        if let Some(by) = by {
+            self.rule.created(id, by);
+        }
+        self.threads.push(Thread {
+            cursor: Cursor::new(program),
+            strategies,
+            cycles: None,
+            doing: Doing::Running,
+            turn: 0,
+            reason: Reason::Ran,
+            recorder: Recorder::new(self.face.show(self.now), 0),
+            cpu: Time::ZERO,
+            spinning_since: Time::ZERO,
+        });
+        self.resume(id, self.now, Reason::Ran);
+    }
+
+    fn run(mut self) -> Result<Observations, Refusal> {
+        let mut expired = Vec::new();
+        while !matches!(self.threads[0].doing, Doing::Ended) {
+            let Some(Reverse(next)) = self.queue.pop() else {
+                return Err(Refusal::new(
+                    "the program awaits an event that nobody signals",
+                ));
+            };
+            self.now = next.at;
+            match next.kind {
+                Kind::Interrupt => self.interrupt(&mut expired),
+                Kind::Resume { thread, turn } if self.threads[thread].turn == turn => {
+                    self.go(thread)
+                }
+                Kind::Resume { .. } => {}
+            }
+        }
+        let now = self.face.show(self.now);
+        let threads = self.threads.into_iter().map(|t| t.finish(now)).collect();
+        Ok(Observations {
+            threads,
+            interrupted: false,
+        })
+    }
+
+    fn interrupt(&mut self, expired: &mut Vec<Expired>) {
+        // An interrupt that was brought forward leaves its old entry behind.
+        if self.rule.next_interrupt().is_some_and(|at| at <= self.now) {
+            self.rule.interrupt(self.now, expired);
+            for Expired { thread, reason } in expired.drain(..) {
+                let at = self.now + self.rule.wake_latency(self.random);
+                self.resume(thread, at, reason);
+            }
+        }
+        self.schedule_interrupt();
+    }
+
+    fn schedule_interrupt(&mut self) {
+        if let Some(at) = self.rule.next_interrupt() {
+            self.schedule(at.max(self.now), Kind::Interrupt);
+        }
+    }
+
+    fn schedule(&mut self, at: Time, kind: Kind) {
+        self.queue.push(Reverse(Scheduled { at, kind }));
+    }
+
+    /// Has a thread go on at `at`, or when it gets its CPU back.
+    fn resume(&mut self, thread: ThreadId, at: Time, reason: Reason) {
+        let t = &mut self.threads[thread];
+        t.turn += 1;
+        t.reason = reason;
+        let turn = t.turn;
+        let at = self.stall_end(at).unwrap_or(at);
+        self.schedule(at, Kind::Resume { thread, turn });
+    }
+
+    /// Lets a thread do things, from now on until it blocks, or until
+    /// something else happens before the end of what it is doing.
+    fn go(&mut self, id: ThreadId) {
+        loop {
+            match self.advance(id) {
+                Then::Parked => return,
+                Then::On(at) => {
+                    let overtaken = self.queue.peek().is_some_and(|Reverse(next)| next.at <= at);
+                    if overtaken || self.stall_end(at).is_some() {
+                        let reason = self.threads[id].reason;
+                        return self.resume(id, at, reason);
+                    }
+                    self.now = at;
+                }
+            }
+        }
+    }
+
+    fn advance(&mut self, id: ThreadId) -> Then {
+        match std::mem::replace(&mut self.threads[id].doing, Doing::Running) {
+            Doing::Running => match self.threads[id].cursor.next() {
+                Some(op) => self.begin(id, op),
+                None => self.end(id),
+            },
+            Doing::Waiting {
+                mut wait,
+                with,
+                begin,
+                deadline,
+                missed,
+            } => {
+                let reason = self.threads[id].reason;
+                if matches!(wait.step(), Step::Spin { .. }) {
+                    self.bill_spin(id);
+                }
+                let tick = match reason {
+                    // A spin ends with the reading that ended it, and so does
+                    // a yield, which are charged together.
+                    Reason::Ran => self.face.show(self.now),
+                    _ => self.read(id),
+                };
+                wait.woke(&mut self.threads[id].strategies[with], tick, reason);
+                self.carry_out(
+                    id,
+                    Doing::Waiting {
+                        wait,
+                        with,
+                        begin,
+                        deadline,
+                        missed,
+                    },
+                )
+            }
+            Doing::Blocked { begin, deadline } => {
+                let now = self.read(id);
+                let outcome = Outcome {
+                    late: now.late_for(deadline),
+                    naps: 1,
+                    steps: 1,
+                    slept: now.since(begin),
+                    ..Outcome::default()
+                };
+                self.threads[id]
+                    .recorder
+                    .sample(begin, deadline, 0, outcome);
+                Then::On(self.now)
+            }
+            Doing::Awaiting(_) => Then::On(self.now),
+            Doing::Ended => {
+                self.threads[id].doing = Doing::Ended;
+                Then::Parked
+            }
+        }
+    }
+
+    fn begin(&mut self, id: ThreadId, op: &'p Op) -> Then {
+        match op {
+            Op::Wait { with, due, or } => {
+                let begin = self.read(id);
+                let (deadline, missed) = match due {
+                    Due::After(length) => (begin + *length, 0),
+                    Due::NextCycle => {
+                        let cycles = self.threads[id].cycles.as_mut();
+                        cycles.expect("checked: a pace comes first").next(begin)
+                    }
+                };
+                let goal = Goal { deadline, or: *or };
+                let now = self.read(id);
+                let wait = Wait::begin(&mut self.threads[id].strategies[*with], goal, now);
+                return self.carry_out(
+                    id,
+                    Doing::Waiting {
+                        wait,
+                        with: *with,
+                        begin,
+                        deadline,
+                        missed,
+                    },
+                );
+            }
+            Op::Block { method, length } => {
+                let begin = self.read(id);
+                let deadline = begin + *length;
+                self.threads[id].doing = Doing::Blocked { begin, deadline };
+                return self.arm(id, *method, Limit::For(*length));
+            }
+            Op::Work(length) => return Then::On(self.work(id, (*length).into())),
+            Op::Yield => return Then::On(self.work(id, self.yielding)),
+            Op::Pace(rate) => {
+                let now = self.read(id);
+                self.threads[id].cycles = Some(Cycles::starting_at(now, *rate));
+            }
+            Op::Slack(slack) => self.rule.set_slack(id, *slack),
+            Op::Spawn { program, .. } => self.create(program, Some(id)),
+            Op::Signal(event) => {
+                self.read(id);
+                self.signal(*event);
+            }
+            Op::Await(event) => {
+                self.read(id);
+                if !self.signalled.remove(event) {
+                    self.threads[id].doing = Doing::Awaiting(*event);
+                    return Then::Parked;
+                }
+            }
+            Op::Record => {
+                let now = self.read(id);
+                self.threads[id].recorder.restart(now);
+                self.threads[id].cpu = Time::ZERO;
+            }
+            Op::Exit => return self.end(id),
+            Op::Pin(_) | Op::Request(_) | Op::Release(_) | Op::Loop { .. } => {}
+        }
+        Then::On(self.now)
+    }
+
+    /// Carries out the step that a wait is at.
+    fn carry_out(&mut self, id: ThreadId, doing: Doing) -> Then {
+        let Doing::Waiting {
+            wait,
+            begin,
+            deadline,
+            missed,
+            ..
+        } = &doing
+        else {
+            return Then::On(self.now);
+        };
+        if let Some(event) = doing.ended_by()
+            && self.signalled.remove(&event)
+        {
+            self.threads[id].doing = doing;
+            self.threads[id].reason = Reason::Event;
+            return Then::On(self.now);
+        }
+        match wait.step() {
+            Step::Done => {
+                let outcome = wait.outcome();
+                self.threads[id]
+                    .recorder
+                    .sample(*begin, *deadline, *missed, outcome);
+                Then::On(self.now)
+            }
+            Step::Block { method, limit, .. } => {
+                self.threads[id].doing = doing;
+                self.arm(id, method, limit)
+            }
+            Step::Spin { until, .. } => {
+                let mut end = self.face.spin(self.now, until);
+                if let Some(back) = self.stall_end(end) {
+                    end = back + self.face.read;
+                }
+                self.threads[id].spinning_since = self.now;
+                self.threads[id].doing = doing;
+                self.threads[id].reason = Reason::Ran;
+                Then::On(end)
+            }
+            Step::Yield => {
+                self.threads[id].doing = doing;
+                self.threads[id].reason = Reason::Ran;
+                Then::On(self.work(id, self.yielding + self.face.read))
+            }
+        }
+    }
+
+    fn arm(&mut self, id: ThreadId, method: Method, limit: Limit<SimClock>) -> Then {
+        self.threads[id].cpu = self.threads[id].cpu + self.nap;
+        let due = match limit {
+            Limit::For(length) => self.now + length.into(),
+            Limit::Until(instant) => Time::from(instant).max(self.now),
+        };
+        let method = self.model.resolve(method).unwrap_or(method);
+        self.rule.arm(
+            &Request {
+                thread: id,
+                method,
+                now: self.now,
+                due,
+            },
+            self.random,
+        );
+        self.schedule_interrupt();
+        Then::Parked
+    }
+
+    fn signal(&mut self, event: Event) {
+        let Some(id) = self
+            .threads
+            .iter()
+            .position(|t| t.doing.ended_by() == Some(event))
+        else {
+            self.signalled.insert(event);
+            return;
+        };
+        let at = if self.threads[id].doing.is_spinning() {
+            self.now + self.face.read
+        } else {
+            self.rule.disarm(id);
+            self.now + self.rule.wake_latency(self.random)
+        };
+        self.resume(id, at, Reason::Event);
+    }
+
+    fn end(&mut self, id: ThreadId) -> Then {
+        self.threads[id].doing = Doing::Ended;
+        Then::Parked
+    }
+
+    /// Reads the clock, which takes its time.
+    fn read(&mut self, id: ThreadId) -> Tick<SimClock> {
+        self.now = self.work(id, self.face.read);
+        self.face.show(self.now)
+    }
+
+    /// Keeps a thread busy for `length` of CPU time; returns when that is
+    /// over.
+    fn work(&mut self, id: ThreadId, length: Time) -> Time {
+        self.threads[id].cpu = self.threads[id].cpu + length;
+        let mut end = self.now + length;
+        for &(from, to) in self.stalls_after(self.now) {
+            if from >= end {
+                break;
+            }
+            end = end + (to - from.max(self.now));
+        }
+        end
+    }
+
+    /// Bills a spin that ends now, less the time its CPU was away.
+    fn bill_spin(&mut self, id: ThreadId) {
+        let since = self.threads[id].spinning_since;
+        let stalls = self.model.stalls().iter();
+        let away = stalls.fold(Time::ZERO, |sum, &(from, to)| {
+            sum + (to.min(self.now) - from.max(since))
+        });
+        let cpu = &mut self.threads[id].cpu;
+        *cpu = *cpu + (self.now - since - away);
+    }
+
+    /// When a thread that would go on at `at` gets its CPU back, if it is away.
+    fn stall_end(&self, at: Time) -> Option<Time> {
+        let stall = self.stalls_after(at).first();
+        stall.filter(|(from, _)| *from <= at).map(|(_, to)| *to)
+    }
+
+    /// The stalls that are not over at `now`.
+    fn stalls_after(&self, now: Time) -> &'p [(Time, Time)] {
+        let stalls = self.model.stalls();
+        &stalls[stalls.partition_point(|(_, to)| *to <= now)..]
+    }
+}
+
+impl Thread<'_> {
+    fn finish(self, now: Tick<SimClock>) -> ThreadObservations {
+        let cpu = CpuUse {
+            thread: Some(Nanos::new(self.cpu.floor_ns())),
+            ..CpuUse::default()
+        };
+        self.recorder.finish(now, cpu)
+    }
+}

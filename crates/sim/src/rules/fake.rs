@@ -1,0 +1,115 @@
+use std::collections::BTreeSet;
+
+use punctual_core::wait::Reason;
+use punctual_core::{Method, Nanos};
+
+use super::{Expired, Request, Rule, ThreadId};
+use crate::machine::Random;
+use crate::time::Time;
+
+/// The probability that the scheduler steals one more whole period.
+const STEAL_PERCENT: u64 = 5;
+
+/// The fake OS sleep with which the accurate-sleep article (2022) tests
+/// robustness: the length asked for, then a random part of a scheduler period,
+/// then more whole periods with probability 0.05 each.
+///
+/// The article's fake spins through all that; here the thread is asleep.
+#[derive(Clone, Debug)]
+pub struct Fake {
+    period: Time,
+    armed: BTreeSet<(Time, ThreadId)>,
+}
+
+impl Fake {
+    /// The fake OS with this scheduler period. The article uses 1 to 10 ms.
+    pub fn new(period: Nanos) -> Self {
+        Self {
+            period: period.into(),
+            armed: BTreeSet::new(),
+        }
+    }
+}
+
+impl Rule for Fake {
+    fn methods(&self) -> &[Method] {
+        &[Method::Sleep, Method::Timer]
+    }
+
+    fn arm(&mut self, request: &Request, random: &mut Random) {
+        let mut overshoot = random.below(self.period);
+        while random.percent(STEAL_PERCENT) {
+            overshoot = overshoot + self.period;
+        }
+        self.armed.insert((request.due + overshoot, request.thread));
+    }
+
+    fn disarm(&mut self, thread: ThreadId) {
+        self.armed.retain(|(_, armed)| *armed != thread);
+    }
+
+    fn next_interrupt(&self) -> Option<Time> {
+        self.armed.first().map(|(at, _)| *at)
+    }
+
+    fn interrupt(&mut self, now: Time, expired: &mut Vec<Expired>) {
+        while let Some((_, thread)) = self.armed.first().copied().filter(|(at, _)| *at <= now) {
+            self.armed.pop_first();
+            expired.push(Expired {
+                thread,
+                reason: Reason::Timer,
+            });
+        }
+    }
+
+    fn wake_latency(&self, _random: &mut Random) -> Time {
+        Time::ZERO
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overshoots_have_the_articles_distribution() {
+        let period = Time::from_ns(5_000_000);
+        let mut rule = Fake::new(Nanos::from_ms(5));
+        let mut random = Random::new(1);
+        let mut stolen = [0_u32; 4];
+        let n = 100_000;
+        let mut sum = 0.0;
+        for _ in 0..n {
+            let due = Time::from_ns(1_000_000);
+            rule.arm(
+                &Request {
+                    thread: 0,
+                    method: Method::Sleep,
+                    now: Time::ZERO,
+                    due,
+                },
+                &mut random,
+            );
+            let at = rule.next_interrupt().unwrap();
+            assert!(at >= due);
+            let mut expired = Vec::new();
+            rule.interrupt(at, &mut expired);
+            assert_eq!(
+                expired,
+                [Expired {
+                    thread: 0,
+                    reason: Reason::Timer
+                }]
+            );
+            let overshoot = (at - due).as_thirds() / period.as_thirds();
+            stolen[(overshoot as usize).min(3)] += 1;
+            sum += (at - due).as_thirds() as f64 / period.as_thirds() as f64;
+        }
+        // Geometric: 95 %, 4.75 %, 0.2375 %; mean 1/2 + 0.05/0.95 periods. Within five standard errors.
+        let share = |count: u32| f64::from(count) / f64::from(n);
+        assert!((share(stolen[0]) - 0.95).abs() < 0.0035);
+        assert!((share(stolen[1]) - 0.0475).abs() < 0.0034);
+        assert!((share(stolen[2]) - 0.002_375).abs() < 0.0008);
+        assert!((sum / f64::from(n) - (0.5 + 0.05 / 0.95)).abs() < 0.006);
+    }
+}
