@@ -105,7 +105,7 @@ pub fn known(spec: Spec) -> &'static [Invariant] {
 }
 
 fn violations_in(seen: &Observations, spec: Spec, trial: &Trial) -> Vec<Violation> {
-    let samples = &seen.threads[0].samples;
+    let samples = &seen.threads[0].sections[0].samples;
     let mut violations = Vec::new();
     let mut broken = |invariant, seen| violations.push(Violation { invariant, seen });
 
@@ -160,7 +160,7 @@ fn violations_in(seen: &Observations, spec: Spec, trial: &Trial) -> Vec<Violatio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::{Sample, ThreadObservations};
+    use crate::machine::{Sample, Section, ThreadObservations};
     use crate::method::Method;
     use crate::time::Lateness;
     use crate::wait::Outcome;
@@ -179,8 +179,10 @@ mod tests {
                 .collect();
             Ok(Observations {
                 threads: vec![ThreadObservations {
-                    samples,
-                    ..Default::default()
+                    sections: vec![Section {
+                        samples,
+                        ..Section::default()
+                    }],
                 }],
                 interrupted: false,
             })

@@ -26,10 +26,17 @@ pub struct Observations {
     pub interrupted: bool,
 }
 
-/// What a machine saw of one thread, from [`Record`](crate::program::Op::Record)
-/// or else from its start.
+/// What a machine saw of one thread.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ThreadObservations {
+    /// Each [`Record`](crate::program::Op::Record) begins a section; the first
+    /// is what came before any, and so usually the warm-up.
+    pub sections: Vec<Section>,
+}
+
+/// What a machine saw between two records.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Section {
     /// The waits and blocks, in order.
     pub samples: Vec<Sample>,
     /// The CPU they took.
@@ -41,7 +48,7 @@ pub struct ThreadObservations {
 pub struct Sample {
     /// The length asked for: from the call to the deadline.
     pub asked: Nanos,
-    /// When it ended, counted from the start of the record.
+    /// When it ended, counted from the start of the section.
     pub woke: Nanos,
     /// Cycles skipped before this one because they had passed already.
     pub missed: u64,
@@ -52,7 +59,7 @@ pub struct Sample {
 /// What a thread's waiting cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuUse {
-    /// The time the record covers.
+    /// The time the section covers.
     pub elapsed: Nanos,
     /// CPU time billed to the thread; `None` where the OS does not tell.
     pub thread: Option<Nanos>,
@@ -67,11 +74,13 @@ pub struct CpuUse {
 #[derive(Debug)]
 pub struct Recorder<C> {
     began: Tick<C>,
+    done: Vec<Section>,
     samples: Vec<Sample>,
 }
 
 impl<C: Clock> Recorder<C> {
-    /// A recorder with room for `samples`, starting at `now`.
+    /// A recorder whose first section begins at `now`, with room for `samples`
+    /// samples in all.
     pub fn new(now: Tick<C>, samples: usize) -> Self {
         // Written to once, so that no page of it is touched first in a wait.
         let mut room = vec![
@@ -84,14 +93,21 @@ impl<C: Clock> Recorder<C> {
         room.clear();
         Self {
             began: now,
+            done: Vec::with_capacity(64),
             samples: room,
         }
     }
 
-    /// Drops what was recorded so far and starts again at `now`.
-    pub fn restart(&mut self, now: Tick<C>) {
+    /// Ends the section that took this CPU, and begins the next at `now`.
+    pub fn section(&mut self, now: Tick<C>, cpu: CpuUse) {
+        let room = Vec::with_capacity(self.samples.capacity() - self.samples.len());
+        let samples = std::mem::replace(&mut self.samples, room);
+        let cpu = CpuUse {
+            elapsed: now.since(self.began),
+            ..cpu
+        };
+        self.done.push(Section { samples, cpu });
         self.began = now;
-        self.samples.clear();
     }
 
     /// Records a wait or block that began at `asked_at`, for `deadline`.
@@ -109,15 +125,11 @@ impl<C: Clock> Recorder<C> {
         });
     }
 
-    /// What was recorded, which ends at `now` and took this CPU.
-    pub fn finish(self, now: Tick<C>, cpu: CpuUse) -> ThreadObservations {
-        let cpu = CpuUse {
-            elapsed: now.since(self.began),
-            ..cpu
-        };
+    /// Ends the last section, which took this CPU, at `now`.
+    pub fn finish(mut self, now: Tick<C>, cpu: CpuUse) -> ThreadObservations {
+        self.section(now, cpu);
         ThreadObservations {
-            samples: self.samples,
-            cpu,
+            sections: self.done,
         }
     }
 }

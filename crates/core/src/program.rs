@@ -102,8 +102,7 @@ pub enum Op {
         /// What.
         body: Vec<Op>,
     },
-    /// Starts the record: samples, CPU time and wakes before this are warm-up
-    /// and are dropped.
+    /// Begins a new section of the thread's observations.
     Record,
     /// Ends this program. Where it is the first program of an experiment, all
     /// the others end too, as they do when it reaches its last operation.

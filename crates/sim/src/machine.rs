@@ -436,8 +436,9 @@ impl<'p> World<'p> {
             }
             Op::Record => {
                 let now = self.read(id);
-                self.threads[id].recorder.restart(now);
-                self.threads[id].cpu = Time::ZERO;
+                let thread = &mut self.threads[id];
+                thread.recorder.section(now, thread.cpu_use());
+                thread.cpu = Time::ZERO;
             }
             Op::Exit => return self.end(id),
             Op::Pin(_) | Op::Request(_) | Op::Release(_) | Op::Loop { .. } => {}
@@ -582,11 +583,15 @@ impl<'p> World<'p> {
 }
 
 impl Thread<'_> {
-    fn finish(self, now: Tick<SimClock>) -> ThreadObservations {
-        let cpu = CpuUse {
+    fn cpu_use(&self) -> CpuUse {
+        CpuUse {
             thread: Some(Nanos::new(self.cpu.floor_ns())),
             ..CpuUse::default()
-        };
+        }
+    }
+
+    fn finish(self, now: Tick<SimClock>) -> ThreadObservations {
+        let cpu = self.cpu_use();
         self.recorder.finish(now, cpu)
     }
 }
