@@ -68,6 +68,14 @@ pub struct CpuUse {
     /// Time the CPU the thread was pinned to was not idle, whoever used it;
     /// `None` where the thread was not pinned or the OS does not tell.
     pub busy: Option<Nanos>,
+    /// How often the thread gave up its CPU; `None` where the OS does not tell.
+    pub switches: Option<u64>,
+    /// How long the thread could run but waited for a CPU; `None` where the OS
+    /// does not tell.
+    pub queued: Option<Nanos>,
+    /// How long the hypervisor gave the pinned CPU to somebody else; `None`
+    /// where the thread was not pinned or the OS does not tell.
+    pub stolen: Option<Nanos>,
 }
 
 /// Collects what one thread does, the same way on every machine.

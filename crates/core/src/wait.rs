@@ -297,16 +297,16 @@ pub trait Carrier<C: Clock> {
     fn yield_now(&mut self);
 }
 
-/// Waits for `goal` on the calling thread.
-///
-/// A deadline that has passed costs one reading of the clock.
+/// Waits for `goal` on the calling thread; `now` is a reading of the carrier's
+/// clock that the caller has just taken, to make the goal from.
 #[inline]
 pub fn drive<C: Clock>(
     strategy: &mut impl Strategy<C>,
     goal: Goal<C>,
+    now: Tick<C>,
     carrier: &mut impl Carrier<C>,
 ) -> Outcome {
-    let mut wait = Wait::begin(strategy, goal, carrier.now());
+    let mut wait = Wait::begin(strategy, goal, now);
     loop {
         let (now, reason) = match wait.step() {
             Step::Done => return wait.outcome(),

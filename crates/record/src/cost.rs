@@ -49,8 +49,8 @@ pub struct Round {
     pub n: u64,
     /// CPU time per wait, where the OS tells.
     pub cpu_per_wait_ns: Option<f64>,
-    /// Naps per wait.
-    pub naps_per_wait: f64,
+    /// Naps per wait, where they can be counted.
+    pub naps_per_wait: Option<f64>,
     /// Mean lateness.
     pub late_mean_ns: f64,
     /// Mean lateness with every sample counted as at most 1 ms.
@@ -59,12 +59,12 @@ pub struct Round {
 
 impl Round {
     /// Sums up the samples of one round.
-    pub fn of(late_ns: &[i64], naps: u64, cpu_ns: Option<u64>) -> Self {
+    pub fn of(late_ns: &[i64], naps: Option<u64>, cpu_ns: Option<u64>) -> Self {
         let n = late_ns.len().max(1) as f64;
         Self {
             n: late_ns.len() as u64,
             cpu_per_wait_ns: cpu_ns.map(|ns| ns as f64 / n),
-            naps_per_wait: naps as f64 / n,
+            naps_per_wait: naps.map(|naps| naps as f64 / n),
             late_mean_ns: mean(late_ns, i64::MAX),
             late_mean_capped_ns: mean(late_ns, CAP_NS),
         }
@@ -77,7 +77,12 @@ impl Round {
         } else {
             self.late_mean_ns
         };
-        Some(self.cpu_per_wait_ns? + weight * late + nap_penalty_ns * self.naps_per_wait)
+        let naps = if nap_penalty_ns == 0.0 {
+            0.0
+        } else {
+            nap_penalty_ns * self.naps_per_wait?
+        };
+        Some(self.cpu_per_wait_ns? + weight * late + naps)
     }
 }
 
@@ -94,17 +99,17 @@ impl Cost {
     /// The median cost per wait over the rounds, with its interval, for each
     /// weight. `None` where the CPU time is not known.
     pub fn of(self, rounds: &[Round]) -> Option<Weights<Interval>> {
-        Weights::try_of(|weight| Interval::of(&self.per_round(rounds, weight)?))
+        Weights::try_of(|weight| self.at(weight, rounds))
     }
 
-    /// The cost of `rounds` over that of `other`, round by round, for each
-    /// weight. Rounds that either did not finish are left out.
-    pub fn ratio(self, rounds: &[Round], other: &[Round]) -> Option<Weights<Interval>> {
-        Weights::try_of(|weight| self.ratio_at(weight, rounds, other))
+    /// The median cost per wait over the rounds, with its interval, for one
+    /// weight.
+    pub fn at(self, weight: f64, rounds: &[Round]) -> Option<Interval> {
+        Interval::of(&self.per_round(rounds, weight)?)
     }
 
     /// The cost of `rounds` over that of `other`, round by round, for one
-    /// weight.
+    /// weight. A last round that only one of them has is left out.
     pub fn ratio_at(self, weight: f64, rounds: &[Round], other: &[Round]) -> Option<Interval> {
         let (mine, theirs) = (
             self.per_round(rounds, weight)?,
@@ -128,7 +133,7 @@ mod tests {
 
     #[test]
     fn cost_is_cpu_plus_weighted_lateness() {
-        let rounds = [Round::of(&[100, 3_000_100], 4, Some(2_000))];
+        let rounds = [Round::of(&[100, 3_000_100], Some(4), Some(2_000))];
         let plain = Cost::default().of(&rounds).unwrap();
         assert_eq!(plain.w10.median, 1_000.0 + 10.0 * 1_500_100.0);
         let capped = Cost {
@@ -142,12 +147,12 @@ mod tests {
 
     #[test]
     fn ratios_are_taken_round_by_round() {
-        let round = |cpu| Round::of(&[0], 0, Some(cpu));
+        let round = |cpu| Round::of(&[0], None, Some(cpu));
         let ratio = Cost::default()
-            .ratio(&[round(20), round(300)], &[round(10), round(100)])
+            .ratio_at(1.0, &[round(20), round(300)], &[round(10), round(100)])
             .unwrap();
         assert_eq!(
-            ratio.w1,
+            ratio,
             Interval {
                 median: 2.5,
                 low: 2.0,
@@ -157,7 +162,21 @@ mod tests {
     }
 
     #[test]
+    fn a_nap_penalty_needs_the_naps() {
+        let rounds = [Round::of(&[0], None, Some(1))];
+        assert!(Cost::default().of(&rounds).is_some());
+        assert_eq!(
+            Cost {
+                capped: true,
+                nap_penalty_ns: 1.0
+            }
+            .of(&rounds),
+            None
+        );
+    }
+
+    #[test]
     fn without_cpu_time_there_is_no_cost() {
-        assert_eq!(Cost::default().of(&[Round::of(&[1], 1, None)]), None);
+        assert_eq!(Cost::default().of(&[Round::of(&[1], Some(1), None)]), None);
     }
 }

@@ -89,8 +89,22 @@ pub struct Measurement {
     pub late_ns: Late,
     /// What they cost.
     pub cpu: Cpu,
-    /// Blocking calls per wait; `None` for a peer, whose calls are not seen.
+    /// The median lateness that the timer rule in force predicts for a wake-up
+    /// that costs nothing, and so the least to expect here. `None` where no
+    /// rule is known, and for subjects whose steps are not known.
+    #[serde(default)]
+    pub predicted_late_ns: Option<i64>,
+    /// Blocking calls per wait; for a peer, whose calls are not seen, how often
+    /// its thread gave up its CPU. `None` where that is not counted.
     pub wakes_per_wait: Option<f64>,
+    /// The time per wait that the thread could run but waited for a CPU,
+    /// as the OS counted it.
+    #[serde(default)]
+    pub queued_per_wait_ns: Option<f64>,
+    /// The time per wait that the hypervisor gave the thread's CPU to somebody
+    /// else, as the OS counted it, in steps of 10 ms.
+    #[serde(default)]
+    pub stolen_per_wait_ns: Option<f64>,
     /// Deadlines skipped because they had passed before their wait began.
     pub missed: u64,
     /// CPU ns + weight x lateness ns per wait: the median over the rounds.

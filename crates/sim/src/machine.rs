@@ -396,8 +396,7 @@ impl<'p> World<'p> {
                     }
                 };
                 let goal = Goal { deadline, or: *or };
-                let now = self.read(id);
-                let wait = Wait::begin(&mut self.threads[id].strategies[*with], goal, now);
+                let wait = Wait::begin(&mut self.threads[id].strategies[*with], goal, begin);
                 return self.carry_out(
                     id,
                     Doing::Waiting {

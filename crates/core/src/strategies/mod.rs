@@ -107,6 +107,15 @@ impl Spec {
         },
     ];
 
+    /// The fixed margin that is usual on an operating system, by the name that
+    /// `std::env::consts::OS` gives it.
+    pub fn usual_margin(os: &str) -> Nanos {
+        match os {
+            "windows" => Self::WINDOWS_MARGIN,
+            _ => Self::MARGIN,
+        }
+    }
+
     /// The strategy's name, without its parameters.
     pub const fn name(self) -> &'static str {
         match self {

@@ -1,0 +1,84 @@
+//! Single waits of every size.
+
+use punctual_core::program::{Due, Op, Subject};
+use punctual_core::{Nanos, Program};
+
+use super::Conditions;
+use crate::race::{Heat, Params};
+
+/// The lengths asked for: a decade each, from 1 ns to 1 s.
+pub const LENGTHS: [Nanos; 10] = [
+    Nanos::new(1),
+    Nanos::new(10),
+    Nanos::new(100),
+    Nanos::from_us(1),
+    Nanos::from_us(10),
+    Nanos::from_us(100),
+    Nanos::from_ms(1),
+    Nanos::from_ms(10),
+    Nanos::from_ms(100),
+    Nanos::from_secs(1),
+];
+
+/// How often each length is asked for in a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeats {
+    /// As often as the accurate-sleep article does: 100 times each.
+    Article,
+    /// Less often for the long ones, so that a round takes a second or two.
+    Short,
+}
+
+impl Repeats {
+    fn of(self, length: Nanos) -> u64 {
+        match self {
+            Self::Article => 100,
+            Self::Short if length >= Nanos::from_secs(1) => 1,
+            Self::Short if length >= Nanos::from_ms(100) => 4,
+            Self::Short if length >= Nanos::from_ms(10) => 20,
+            Self::Short => 50,
+        }
+    }
+}
+
+/// Every subject through all lengths in ascending order, with what it learned
+/// on the way, as in the article.
+pub fn heats(subjects: &[Subject], repeats: Repeats, conditions: Conditions) -> Vec<Heat> {
+    subjects
+        .iter()
+        .map(|subject| heat(subject, repeats, conditions))
+        .collect()
+}
+
+fn heat(subject: &Subject, repeats: Repeats, conditions: Conditions) -> Heat {
+    let mut ops = conditions.set_up();
+    let mut planned = Nanos::ZERO;
+    for length in LENGTHS {
+        let times = repeats.of(length);
+        let wait = Op::Wait {
+            with: 0,
+            due: Due::After(length),
+            or: None,
+        };
+        ops.extend([
+            Op::Record,
+            Op::Loop {
+                times,
+                body: vec![wait],
+            },
+        ]);
+        planned += length.times(times);
+    }
+    Heat {
+        experiment: "decades",
+        subject: subject.clone(),
+        program: Program {
+            subjects: vec![subject.clone()],
+            ops,
+        },
+        cells: LENGTHS
+            .map(|length| Params::from([("asked_ns".to_owned(), length.as_ns().into())]))
+            .to_vec(),
+        length: planned,
+    }
+}

@@ -1,0 +1,69 @@
+//! CPU time by interval.
+
+use punctual_core::program::{Due, Op, Subject};
+use punctual_core::{Nanos, Program, Rate};
+
+use super::Conditions;
+use crate::race::{Heat, Params};
+
+/// How many waits each interval gets in a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waits {
+    /// As many as fit into this time, and at least a few.
+    Lasting(Nanos),
+    /// Exactly so many.
+    Exactly(u64),
+}
+
+const WAITS_MIN: u64 = 4;
+
+/// Every subject at intervals of 1, 2, ... 25 ms in ascending order, with what
+/// it learned on the way, as in the accurate-sleep article.
+pub fn heats(subjects: &[Subject], waits: Waits, conditions: Conditions) -> Vec<Heat> {
+    subjects
+        .iter()
+        .map(|subject| heat(subject, waits, conditions))
+        .collect()
+}
+
+fn heat(subject: &Subject, waits: Waits, conditions: Conditions) -> Heat {
+    let mut ops = conditions.set_up();
+    let mut cells = Vec::new();
+    let mut planned = Nanos::ZERO;
+    for ms in 1..=25 {
+        let interval = Nanos::from_ms(ms);
+        let times = match waits {
+            Waits::Lasting(length) => (length.as_ns() / interval.as_ns()).max(WAITS_MIN),
+            Waits::Exactly(n) => n,
+        };
+        let rate = Rate::from_period(interval).expect("1 to 25 ms are rates of 40 to 1000 Hz");
+        let wait = Op::Wait {
+            with: 0,
+            due: Due::NextCycle,
+            or: None,
+        };
+        ops.extend([
+            Op::Record,
+            Op::Pace(rate),
+            Op::Loop {
+                times,
+                body: vec![wait],
+            },
+        ]);
+        cells.push(Params::from([(
+            "period_ns".to_owned(),
+            interval.as_ns().into(),
+        )]));
+        planned += interval.times(times);
+    }
+    Heat {
+        experiment: "interval",
+        subject: subject.clone(),
+        program: Program {
+            subjects: vec![subject.clone()],
+            ops,
+        },
+        cells,
+        length: planned,
+    }
+}

@@ -1,0 +1,112 @@
+//! Loops at a fixed rate.
+
+use punctual_core::program::{Due, Op, Subject};
+use punctual_core::{Nanos, Program, Rate};
+
+use super::Conditions;
+use crate::race::{Heat, Params};
+
+/// How many waits a batch has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Batch {
+    /// As many as fit into this time, and at least a few.
+    Lasting(Nanos),
+    /// Exactly so many, each begun when the one before it ended: the
+    /// accurate-sleep article's game loop, which sleeps off the rest of each
+    /// frame.
+    Frames(u64),
+}
+
+const WAITS_MIN: u64 = 10;
+const WARM_UP_MIN: u64 = 2;
+
+/// Every subject at every rate. With [`Batch::Lasting`] deadlines are absolute
+/// cycles of the rate; those that have passed are skipped and counted.
+pub fn heats(
+    subjects: &[Subject],
+    rates: &[Rate],
+    batch: Batch,
+    conditions: Conditions,
+) -> Vec<Heat> {
+    rates
+        .iter()
+        .flat_map(|rate| {
+            subjects
+                .iter()
+                .map(move |subject| heat(subject, *rate, batch, conditions))
+        })
+        .collect()
+}
+
+fn heat(subject: &Subject, rate: Rate, batch: Batch, conditions: Conditions) -> Heat {
+    let (waits, due, deadlines) = match batch {
+        Batch::Lasting(length) => {
+            let fit = rate.cycle_after(length).saturating_sub(1);
+            (fit.max(WAITS_MIN), Due::NextCycle, "absolute")
+        }
+        Batch::Frames(n) => (n, Due::After(rate.period()), "relative"),
+    };
+    let warm_up = match batch {
+        // The article's loop starts cold.
+        Batch::Frames(_) => 0,
+        Batch::Lasting(_) => (waits / 20).max(WARM_UP_MIN),
+    };
+    let wait = |times| Op::Loop {
+        times,
+        body: vec![Op::Wait {
+            with: 0,
+            due,
+            or: None,
+        }],
+    };
+    let mut ops = conditions.set_up();
+    ops.extend([Op::Pace(rate), wait(warm_up), Op::Record, wait(waits)]);
+    let params = Params::from([
+        ("period_ns".to_owned(), rate.period().as_ns().into()),
+        ("rate_hz".to_owned(), rate.as_hz().into()),
+        ("deadlines".to_owned(), deadlines.into()),
+    ]);
+    Heat {
+        experiment: "pace",
+        subject: subject.clone(),
+        program: Program {
+            subjects: vec![subject.clone()],
+            ops,
+        },
+        cells: vec![params],
+        length: rate.offset(warm_up + waits),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_core::Spec;
+
+    #[test]
+    fn batches_have_the_waits_that_fit() {
+        let subject = Subject::Strategy(Spec::Spin);
+        let lasting = |hz, ms| {
+            let rate = Rate::from_hz(hz).unwrap();
+            heat(
+                &subject,
+                rate,
+                Batch::Lasting(Nanos::from_ms(ms)),
+                Conditions::default(),
+            )
+            .program
+            .samples_max()
+        };
+        assert_eq!(lasting(1_000, 400), Some(400 + 20));
+        assert_eq!(lasting(60, 500), Some(30 + 2));
+        assert_eq!(lasting(1, 10), Some(10 + 2));
+        let frames = heat(
+            &subject,
+            Rate::from_hz(60).unwrap(),
+            Batch::Frames(1_000),
+            Conditions::default(),
+        );
+        assert_eq!(frames.program.samples_max(), Some(1_000));
+        assert_eq!(frames.length, Nanos::new(16_666_666_666));
+    }
+}

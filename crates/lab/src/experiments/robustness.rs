@@ -1,0 +1,107 @@
+//! What strategies make of a scheduler that steals time: the accurate-sleep
+//! article's heat map.
+
+use punctual_core::program::{Due, Op, Subject};
+use punctual_core::{Machine, Nanos, Program, Refusal};
+use punctual_record::Measurement;
+
+use crate::race::{self, Heat, Params};
+
+/// The lengths asked for.
+pub const LENGTHS: [Nanos; 10] = [
+    Nanos::from_ms(1),
+    Nanos::from_ms(2),
+    Nanos::from_ms(3),
+    Nanos::from_ms(5),
+    Nanos::from_ms(7),
+    Nanos::from_ms(10),
+    Nanos::from_ms(15),
+    Nanos::from_ms(20),
+    Nanos::from_ms(30),
+    Nanos::from_ms(50),
+];
+
+/// The scheduler periods, in milliseconds.
+pub const PERIODS_MS: std::ops::RangeInclusive<u64> = 1..=10;
+
+/// The article's machine has learned before it is measured.
+const WARM_UP: u64 = 10;
+const WAITS: u64 = 40;
+
+/// Measures every subject at every length, on the machine that `machine` makes
+/// for each scheduler period.
+///
+/// A result's `relative_error` is its mean distance from the deadline over the
+/// length asked for. Samples are not kept.
+///
+/// # Errors
+/// A machine refuses one of the subjects.
+pub fn run(
+    subjects: &[Subject],
+    machine: &mut dyn FnMut(Nanos) -> Box<dyn Machine>,
+) -> Result<Vec<Measurement>, Refusal> {
+    let heats: Vec<_> = subjects
+        .iter()
+        .flat_map(|s| LENGTHS.map(|length| heat(s, length)))
+        .collect();
+    let mut all = Vec::new();
+    for ms in PERIODS_MS {
+        let period = Nanos::from_ms(ms);
+        let results = race::run(&mut *machine(period), &heats, 1, &mut |_| {})?;
+        all.extend(
+            results
+                .measurements
+                .into_iter()
+                .map(|m| describe(m, period)),
+        );
+    }
+    // Subject by subject, length by length, as a reader looks for them.
+    all.sort_by_key(|m| {
+        let asked = m.params["asked_ns"].as_u64();
+        (
+            subjects.iter().position(|s| s.to_string() == m.subject),
+            asked,
+        )
+    });
+    Ok(all)
+}
+
+fn heat(subject: &Subject, length: Nanos) -> Heat {
+    let waits = |times| Op::Loop {
+        times,
+        body: vec![Op::Wait {
+            with: 0,
+            due: Due::After(length),
+            or: None,
+        }],
+    };
+    Heat {
+        experiment: "robustness",
+        subject: subject.clone(),
+        program: Program {
+            subjects: vec![subject.clone()],
+            ops: vec![waits(WARM_UP), Op::Record, waits(WAITS)],
+        },
+        cells: vec![Params::from([(
+            "asked_ns".to_owned(),
+            length.as_ns().into(),
+        )])],
+        length: length.times(WARM_UP + WAITS),
+    }
+}
+
+fn describe(mut m: Measurement, period: Nanos) -> Measurement {
+    let distance: f64 = m
+        .samples_late_ns
+        .iter()
+        .map(|late| late.unsigned_abs() as f64)
+        .sum();
+    let asked = m.params["asked_ns"].as_f64().unwrap_or(f64::NAN);
+    let error = distance / m.samples_late_ns.len() as f64 / asked;
+    m.params
+        .insert("scheduler_period_ns".to_owned(), period.as_ns().into());
+    m.other.insert("relative_error".to_owned(), error.into());
+    m.samples_late_ns.clear();
+    m.rounds.clear();
+    m
+}

@@ -1,0 +1,130 @@
+//! What a Run says of the machine it was made on.
+
+use std::collections::BTreeMap;
+
+use punctual_core::{Method, Nanos};
+use punctual_record::MachineFacts;
+use punctual_sim::Model;
+use punctual_sys::wait::Sleeper;
+use punctual_sys::{facts, thread};
+use serde_json::Value;
+
+/// The facts of this computer.
+pub fn host_facts() -> MachineFacts {
+    let f = facts::facts();
+    let mut sleeper = Sleeper::new();
+    let mut method = |method| match sleeper.prepare(method) {
+        Ok(granted) => granted.name().to_owned(),
+        Err(error) => format!("none: {error}"),
+    };
+    let mut other = BTreeMap::new();
+    let mut add = |key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            other.insert(key.to_owned(), value);
+        }
+    };
+    add("os_version", f.os_version.clone().map(Value::from));
+    add("kernel", f.kernel.clone().map(Value::from));
+    add("preemption", f.preemption.clone().map(Value::from));
+    add("arch", Some(f.arch.into()));
+    add("cpu_model", f.cpu_model.clone().map(Value::from));
+    add("logical_cpus", Some(f.logical_cpus.into()));
+    add("virtual_machine", f.virtual_machine.map(Value::from));
+    add("hypervisor", f.hypervisor.clone().map(Value::from));
+    add("wine", f.wine.clone().map(Value::from));
+    add("clock_source", f.clock_source.clone().map(Value::from));
+    add(
+        "clock_resolution_ns",
+        Some(f.clock_resolution.as_ns().into()),
+    );
+    add("tick_hz", f.tick_hz.map(Value::from));
+    add("slack_ns", f.slack.map(|slack| slack.as_ns().into()));
+    add("governor", f.governor.clone().map(Value::from));
+    add("cpuidle_driver", f.cpuidle_driver.clone().map(Value::from));
+    add(
+        "deepest_idle_state",
+        f.deepest_idle_state.clone().map(Value::from),
+    );
+    add(
+        "deepest_idle_exit_ns",
+        f.deepest_idle_exit.map(|exit| exit.as_ns().into()),
+    );
+    add(
+        "cpu_dma_latency_ns",
+        f.cpu_dma_latency.map(|latency| latency.as_ns().into()),
+    );
+    MachineFacts {
+        name: "host".to_owned(),
+        os: f.os_version.clone().unwrap_or_else(|| f.os.to_owned()),
+        timer_rule: timer_rule(&f),
+        clock: f.clock.to_owned(),
+        sleep_method: method(Method::Sleep),
+        timer_method: method(Method::Timer),
+        spin: f.spin.to_owned(),
+        cpu_time: thread::cpu_time_source().to_owned(),
+        other,
+    }
+}
+
+/// The facts of a simulated computer.
+pub fn model_facts(model: &Model) -> MachineFacts {
+    let named = |method| model.resolve(method).unwrap_or(method).name().to_owned();
+    let costs = model.costs();
+    let mut other = BTreeMap::from([
+        ("clock_read_ns".to_owned(), costs.read.as_ns().into()),
+        ("yield_ns".to_owned(), costs.yielding.as_ns().into()),
+        ("cpu_per_nap_ns".to_owned(), costs.nap.as_ns().into()),
+    ]);
+    for (key, value) in model.parameters() {
+        other.insert(format!("{key}_ns"), value.as_ns().into());
+    }
+    MachineFacts {
+        name: model.name().to_owned(),
+        os: "simulated".to_owned(),
+        timer_rule: model.rule_in_words(),
+        clock: "virtual time".to_owned(),
+        sleep_method: named(Method::Sleep),
+        timer_method: named(Method::Timer),
+        spin: format!("a clock reading every {}", costs.read),
+        cpu_time: "exact".to_owned(),
+        other,
+    }
+}
+
+/// The model of this computer's timer rule, with nothing for waking up, if the
+/// simulator knows it: what it predicts is the least lateness to expect.
+pub fn rule_in_force() -> Option<Model> {
+    let f = facts::facts();
+    let slack = f.slack.filter(|_| f.os == "linux")?;
+    Model::parse(&format!(
+        "linux,slack={}ns,wake=0ns,jitter=0ns",
+        slack.as_ns()
+    ))
+    .ok()
+}
+
+fn timer_rule(f: &facts::Facts) -> String {
+    match (f.os, f.slack, &f.wine) {
+        ("linux", Some(slack), _) => {
+            format!(
+                "Linux hrtimers, fire at deadline + timer slack when alone; slack {}",
+                nanos(slack)
+            )
+        }
+        ("windows", _, Some(wine)) => {
+            format!("Wine {wine}: the rule is that of the system underneath, not that of Windows")
+        }
+        ("windows", ..) => {
+            "Windows: timers fire at clock interrupts; which interval is in force is not known"
+                .to_owned()
+        }
+        ("macos", ..) => {
+            "macOS: timers are late by a share of their length; which share is not known".to_owned()
+        }
+        (os, ..) => format!("not known for {os}"),
+    }
+}
+
+fn nanos(length: Nanos) -> String {
+    length.to_string()
+}

@@ -1,0 +1,185 @@
+//! This computer as a machine: OS threads that run programs.
+
+mod peer;
+mod thread;
+
+pub use peer::{MakePeer, Peer};
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::Scope;
+
+use punctual_core::machine::ThreadObservations;
+use punctual_core::program::{Op, SpawnKind, Subject};
+use punctual_core::{Machine, Observations, Program, Refusal};
+use punctual_sys::event::Events;
+use punctual_sys::thread::allowed_cpus;
+use punctual_sys::wait::Sleeper;
+use punctual_sys::{clock, slack};
+
+/// Runs programs on OS threads of this process.
+///
+/// Each run's first program gets a fresh thread, so no subject inherits what
+/// another left behind in its thread. When `stop` is set the machine ends the
+/// experiment at the next operation and returns what it has observed.
+#[derive(Debug)]
+pub struct HostMachine {
+    stop: Arc<AtomicBool>,
+    peers: BTreeMap<String, MakePeer>,
+}
+
+impl HostMachine {
+    /// This computer, to be stopped by `stop`.
+    pub fn new(stop: Arc<AtomicBool>) -> Self {
+        Self {
+            stop,
+            peers: BTreeMap::new(),
+        }
+    }
+
+    /// Lets programs wait with foreign code, under `name`.
+    #[must_use]
+    pub fn with_peer(mut self, name: &str, make: MakePeer) -> Self {
+        self.peers.insert(name.to_owned(), make);
+        self
+    }
+
+    fn refuse(&self, program: &Program) -> Result<(), Refusal> {
+        program.check()?;
+        let mut sleeper = Sleeper::new();
+        for method in program.methods() {
+            sleeper
+                .prepare(method)
+                .map_err(|error| Refusal::new(error.to_string()))?;
+        }
+        for subject in &program.subjects {
+            if let Subject::Peer(name) = subject
+                && !self.peers.contains_key(name)
+            {
+                return Err(Refusal::new(format!("this build has no peer `{name}`")));
+            }
+        }
+        let mut refused = Ok(());
+        program.visit(&mut |op| {
+            if refused.is_ok() {
+                refused = self.refuse_op(op);
+            }
+        });
+        refused
+    }
+
+    fn refuse_op(&self, op: &Op) -> Result<(), Refusal> {
+        let why = match op {
+            Op::Pin(cpu) => {
+                let allowed = allowed_cpus();
+                if allowed.contains(cpu) {
+                    return Ok(());
+                }
+                let allowed: Vec<_> = allowed.iter().map(usize::to_string).collect();
+                format!(
+                    "there is no CPU {cpu} for this process; it may use {}",
+                    allowed.join(", ")
+                )
+            }
+            Op::Slack(_) if slack::current().is_none() => {
+                "this system has no timer slack to set; only Linux has".to_owned()
+            }
+            Op::Request(_) | Op::Release(_) => {
+                "programs on this host cannot ask for a timer resolution".to_owned()
+            }
+            Op::Spawn {
+                kind: SpawnKind::Process,
+                ..
+            } => "programs on this host cannot start processes, only threads".to_owned(),
+            Op::Spawn { program, .. } => return self.refuse(program),
+            _ => return Ok(()),
+        };
+        Err(Refusal::new(why))
+    }
+}
+
+impl Machine for HostMachine {
+    fn run(&mut self, program: &Program) -> Result<Observations, Refusal> {
+        self.refuse(program)?;
+        let experiment = Experiment {
+            stop: &self.stop,
+            over: AtomicBool::new(false),
+            peers: &self.peers,
+            events: Events::new(),
+            observed: Mutex::new(BTreeMap::new()),
+        };
+        std::thread::scope(|scope| experiment.start(scope, program));
+        let observed = experiment
+            .observed
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        let threads = observed.into_values().collect::<Result<_, _>>()?;
+        Ok(Observations {
+            threads,
+            interrupted: self.stop.load(Ordering::Relaxed),
+        })
+    }
+}
+
+/// What the threads of one experiment share.
+struct Experiment<'a> {
+    /// Set by the user.
+    stop: &'a AtomicBool,
+    /// Set when the first thread ends.
+    over: AtomicBool,
+    peers: &'a BTreeMap<String, MakePeer>,
+    events: Events,
+    /// By number of the thread, in the order in which they were started.
+    observed: Mutex<BTreeMap<usize, Result<ThreadObservations, Refusal>>>,
+}
+
+impl Experiment<'_> {
+    /// Starts a thread that runs `program`. The first one started ends the
+    /// experiment when it ends.
+    fn start<'s>(&'s self, scope: &'s Scope<'s, '_>, program: &'s Program) {
+        let id = {
+            let mut observed = self.observed();
+            let id = observed.len();
+            observed.insert(id, Ok(ThreadObservations::default()));
+            id
+        };
+        scope.spawn(move || {
+            let seen = thread::run(self, scope, program);
+            if id == 0 {
+                self.over.store(true, Ordering::Release);
+                self.events.close();
+            }
+            self.observed().insert(id, seen);
+        });
+    }
+
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed) || self.stop.load(Ordering::Relaxed)
+    }
+
+    fn observed(
+        &self,
+    ) -> std::sync::MutexGuard<'_, BTreeMap<usize, Result<ThreadObservations, Refusal>>> {
+        self.observed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The CPU to measure on if the user names none: the last one this process may
+/// use, because the first usually takes most interrupts. `None` where threads
+/// cannot be kept on a CPU.
+pub fn usual_cpu() -> Option<usize> {
+    let last = allowed_cpus().last().copied()?;
+    let pinned = std::thread::spawn(move || punctual_sys::thread::pin(last).is_ok());
+    pinned.join().unwrap_or(false).then_some(last)
+}
+
+/// Reads the clock `n` times and returns the mean cost of one reading.
+pub fn clock_read_cost(n: u64) -> punctual_core::Nanos {
+    let begin = clock::now();
+    let mut end = begin;
+    for _ in 0..n {
+        end = clock::now();
+    }
+    punctual_core::Nanos::new(end.since(begin).as_ns() / n.max(1))
+}

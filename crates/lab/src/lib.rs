@@ -1,0 +1,15 @@
+//! Experiments that measure waiting, and the machine that runs them here.
+//!
+//! An [experiment](experiments) is programs and the analysis of what a machine
+//! observed of them; it never asks where it runs. [`host::HostMachine`] runs
+//! programs on this computer; `punctual_sim::SimMachine` on a simulated one.
+//! [`race`] compares subjects in rounds on either.
+
+pub mod experiments;
+mod facts;
+pub mod host;
+pub mod race;
+mod warnings;
+
+pub use facts::{host_facts, model_facts, rule_in_force};
+pub use warnings::{Setting, warnings};

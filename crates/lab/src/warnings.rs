@@ -1,0 +1,152 @@
+//! What should be known before numbers are believed, each with a remedy.
+
+use punctual_record::{MachineFacts, Measurement, Warning};
+
+/// How a Run came about, as far as warnings depend on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// Rounds that were asked for.
+    pub rounds: u32,
+    /// Hogs per CPU.
+    pub hogs: usize,
+    /// Whether the user ended it.
+    pub interrupted: bool,
+    /// Whether it was simulated.
+    pub simulated: bool,
+}
+
+/// The warnings that results on a machine deserve.
+pub fn warnings(facts: &MachineFacts, results: &[Measurement], setting: Setting) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let mut warn = |what: String, remedy: &str| {
+        warnings.push(Warning {
+            what,
+            remedy: remedy.to_owned(),
+        })
+    };
+
+    if setting.interrupted {
+        warn(
+            "The run was ended before its end; subjects late in a round have fewer samples."
+                .to_owned(),
+            "Let it finish, or ask for less with --rounds, --rate or --strategy.",
+        );
+    }
+    for m in results.iter().filter(|m| m.late_ns.early > 0) {
+        warn(
+            format!(
+                "{} returned early {} of {} times.",
+                m.subject, m.late_ns.early, m.late_ns.n
+            ),
+            "Do not use it where early is wrong.",
+        );
+    }
+    if setting.simulated {
+        return warnings;
+    }
+    if facts.other.contains_key("wine") {
+        warn(
+            "This is Wine: its timers are those of the system underneath.".to_owned(),
+            "Measure on Windows itself to learn about Windows.",
+        );
+    }
+    if let Some(m) = results.iter().find(|m| m.cpu.fraction.is_none()) {
+        warn(
+            format!(
+                "The CPU time of a thread is not known here ({}), so costs are missing, as for {}.",
+                facts.cpu_time, m.subject
+            ),
+            "Measure on a system that counts it to compare costs.",
+        );
+    } else if results.iter().any(|m| m.cpu.approximate) {
+        warn(
+            "CPU time is approximate on this system (marked ~).".to_owned(),
+            "Do not read anything into small differences of CPU time.",
+        );
+    }
+    if setting.rounds < 6
+        && results
+            .iter()
+            .any(|m| m.experiment == "pace" && !m.rounds.is_empty())
+    {
+        warn(
+            format!(
+                "With {} rounds the intervals are the whole range and hold the median with less than 95 % confidence.",
+                setting.rounds
+            ),
+            "Use --rounds 6 or more.",
+        );
+    }
+    if setting.hogs == 0 {
+        host_is_busy(results, &mut warn);
+    }
+    if facts.other.get("governor").and_then(|g| g.as_str()) == Some("powersave") {
+        warn(
+            "The CPU frequency governor is `powersave`: wake-ups may be slow.".to_owned(),
+            "Compare with: sudo cpupower frequency-set -g performance",
+        );
+    }
+    if facts.other.get("virtual_machine").and_then(|v| v.as_bool()) == Some(true) {
+        warn(
+            "This is a virtual machine: its host can delay any wake-up, and each nap costs more than on bare metal.".to_owned(),
+            "Trust ratios within this run rather than absolute times.",
+        );
+    }
+    warnings
+}
+
+/// A CPU that was busy with something else, or a wait held up by it.
+fn host_is_busy(results: &[Measurement], warn: &mut impl FnMut(String, &str)) {
+    const SHARE: f64 = 0.15;
+    let other = |m: &&Measurement| match (m.cpu.busy_fraction, m.cpu.fraction) {
+        (Some(busy), Some(own)) => {
+            busy - own > SHARE
+                && m.late_ns.n
+                    * m.params
+                        .get("period_ns")
+                        .and_then(|p| p.as_u64())
+                        .unwrap_or(0)
+                    > 1_000_000_000
+        }
+        _ => false,
+    };
+    let busy: Vec<&str> = results
+        .iter()
+        .filter(other)
+        .map(|m| m.subject.as_str())
+        .collect();
+    if !busy.is_empty() {
+        warn(
+            format!(
+                "The CPU was busy with something else for more than {:.0} % of the time of: {}.",
+                SHARE * 100.0,
+                unique(&busy)
+            ),
+            "Close other programs, or choose a quieter CPU with --cpu.",
+        );
+    }
+    let stolen: f64 = results
+        .iter()
+        .filter_map(|m| Some(m.stolen_per_wait_ns? * m.late_ns.n as f64))
+        .sum();
+    if stolen >= 50e6 {
+        warn(
+            format!(
+                "The hypervisor gave the CPU to others for {:.0} ms of the run.",
+                stolen / 1e6
+            ),
+            "Repeat the run when the host is quieter, and look at medians rather than tails.",
+        );
+    }
+}
+
+/// The names, each once, in order.
+fn unique(names: &[&str]) -> String {
+    let mut seen: Vec<&str> = Vec::new();
+    for name in names {
+        if !seen.contains(name) {
+            seen.push(name);
+        }
+    }
+    seen.join(", ")
+}

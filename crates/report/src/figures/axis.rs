@@ -1,0 +1,182 @@
+//! An axis: a range, where its ticks are, and how they are written.
+
+use std::ops::Range;
+
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
+
+use crate::units;
+
+/// The least a logarithmic axis of time shows. The clocks count nanoseconds, so
+/// only zero and early waits lie below.
+pub(super) const LEAST_NS: f64 = 1.0;
+
+/// On a longer logarithmic axis the ticks would run into each other, so some
+/// decades have none.
+const MOST_DECADES: usize = 13;
+
+/// An axis with its name, which includes the unit.
+///
+/// A value outside the range is drawn at its end.
+#[derive(Clone, Debug)]
+pub(super) struct Axis {
+    pub(super) name: String,
+    from: f64,
+    to: f64,
+    scale: Scale,
+    ticks: Vec<f64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Scale {
+    Linear { decimals: usize },
+    Log { written: fn(f64) -> String },
+}
+
+impl Axis {
+    /// Even steps from `from` to `to`, with at least about `ticks` ticks, and at
+    /// most about twice as many.
+    pub(super) fn linear(name: &str, from: f64, to: f64, ticks: usize) -> Self {
+        // A single value still needs a range around it.
+        let to = if to > from { to } else { from + 1.0 };
+        let step = round_step((to - from) / ticks.max(1) as f64);
+        let first = (from / step).ceil() as i64;
+        let last = (to / step + 1e-9).floor() as i64;
+        Self {
+            name: name.to_owned(),
+            from,
+            to,
+            scale: Scale::Linear {
+                decimals: (-step.log10().floor()).max(0.0) as usize,
+            },
+            ticks: (first..=last).map(|i| i as f64 * step).collect(),
+        }
+    }
+
+    /// Lengths of time on a logarithmic scale of whole decades that holds all of
+    /// `values_ns`.
+    pub(super) fn log_ns(name: &str, values_ns: impl Iterator<Item = f64>) -> Self {
+        Self::log(name, LEAST_NS, values_ns, units::nominal)
+    }
+
+    /// A logarithmic scale of whole decades, none below `least`.
+    pub(super) fn log(
+        name: &str,
+        least: f64,
+        values: impl Iterator<Item = f64>,
+        written: fn(f64) -> String,
+    ) -> Self {
+        let (mut low, mut high) = (f64::INFINITY, least);
+        for value in values.filter(|v| v.is_finite()) {
+            low = low.min(value.max(least));
+            high = high.max(value);
+        }
+        let first = low.min(high).log10().floor() as i32;
+        let last = (high.log10().ceil() as i32).max(first + 1);
+        Self {
+            name: name.to_owned(),
+            from: 10_f64.powi(first),
+            to: 10_f64.powi(last),
+            scale: Scale::Log { written },
+            ticks: (first..=last)
+                .step_by(1 + (last - first) as usize / MOST_DECADES)
+                .map(|i| 10_f64.powi(i))
+                .collect(),
+        }
+    }
+
+    /// A tick in writing.
+    pub(super) fn written(&self, value: f64) -> String {
+        match self.scale {
+            Scale::Linear { decimals } => format!("{value:.decimals$}"),
+            Scale::Log { written } => written(value),
+        }
+    }
+
+    /// How many ticks there are.
+    pub(super) fn ticks(&self) -> usize {
+        self.ticks.len()
+    }
+
+    /// Where a value lies between the ends, from 0 to 1.
+    fn share(&self, value: f64) -> f64 {
+        let share = match self.scale {
+            Scale::Linear { .. } => (value - self.from) / (self.to - self.from),
+            Scale::Log { .. } => {
+                (value.max(self.from) / self.from).log10() / (self.to / self.from).log10()
+            }
+        };
+        share.clamp(0.0, 1.0)
+    }
+}
+
+/// The largest of 1, 2, 5, 10, 20, 50, ... that is no greater.
+fn round_step(step: f64) -> f64 {
+    let decade = 10_f64.powf(step.log10().floor());
+    [5.0, 2.0]
+        .map(|digit| digit * decade)
+        .into_iter()
+        .find(|round| *round <= step * (1.0 + 1e-9))
+        .unwrap_or(decade)
+}
+
+impl Ranged for Axis {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
+        limit.0 + (self.share(*value) * f64::from(limit.1 - limit.0)).round() as i32
+    }
+
+    /// The ticks are all bold; there are no light lines between them.
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        if hint.weight().allow_light_points() {
+            Vec::new()
+        } else {
+            self.ticks.clone()
+        }
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.from..self.to
+    }
+}
+
+impl ValueFormatter<f64> for Axis {
+    fn format_ext(&self, value: &f64) -> String {
+        self.written(*value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(axis: &Axis) -> Vec<String> {
+        axis.ticks.iter().map(|&tick| axis.written(tick)).collect()
+    }
+
+    #[test]
+    fn linear_ticks_are_round_and_written_as_fine_as_their_step() {
+        let axis = Axis::linear("ms", 16.66, 16.91, 2);
+        assert_eq!(labels(&axis), ["16.7", "16.8", "16.9"]);
+        let axis = Axis::linear("ms", 0.0, 25.0, 5);
+        assert_eq!(labels(&axis), ["0", "5", "10", "15", "20", "25"]);
+    }
+
+    #[test]
+    fn log_axes_hold_whole_decades_and_never_less_than_the_least() {
+        let axis = Axis::log_ns("late", [-5.0, 0.0, 3_000.0].into_iter());
+        assert_eq!(labels(&axis), ["1 ns", "10 ns", "100 ns", "1 us", "10 us"]);
+        assert_eq!(axis.map(&-5.0, (100, 0)), 100);
+        assert_eq!(axis.map(&1e9, (100, 0)), 0);
+        assert_eq!(axis.map(&100.0, (100, 0)), 50);
+    }
+
+    #[test]
+    fn single_values_and_none_still_give_a_range() {
+        assert_eq!(labels(&Axis::log_ns("late", [1.0].into_iter())).len(), 2);
+        assert_eq!(labels(&Axis::log_ns("late", [].into_iter())).len(), 2);
+        let axis = Axis::linear("ms", 5.0, 5.0, 5);
+        assert!(axis.from < axis.to && axis.ticks.len() > 2);
+    }
+}

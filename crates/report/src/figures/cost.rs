@@ -1,0 +1,163 @@
+//! What a wait gains and what it costs: lateness against CPU time.
+
+use plotters::prelude::*;
+use plotters::style::text_anchor::HPos;
+
+use punctual_record::{Measurement, Run};
+
+use super::axis::{Axis, LEAST_NS};
+use super::chart::{Chart, Place, legend};
+use super::figure::{Figure, figure};
+use super::sheet::{Canvas, Drawn, Pixel, Sheet, approximate_in_words, text_width, write};
+use super::style::Look;
+use crate::select::{self, Kind};
+use crate::units;
+
+/// The least the CPU axis shows: below a hundredth of a per cent the cost no
+/// longer matters.
+const LEAST_CPU_PERCENT: f64 = 0.01;
+
+/// For each rate, a point per subject.
+pub(super) fn cost(run: &Run) -> Vec<Figure> {
+    select::grouped(select::of_kind(run, Kind::Pace), select::rate)
+        .iter()
+        .filter_map(|(rate, group)| at_rate(run, rate, group))
+        .collect()
+}
+
+struct Point<'a> {
+    subject: &'a str,
+    look: Look,
+    cpu_percent: f64,
+    late_ns: f64,
+    p99_ns: Option<f64>,
+}
+
+fn at_rate(run: &Run, rate: &str, group: &[&Measurement]) -> Option<Figure> {
+    let points: Vec<Point> = group.iter().filter_map(|m| point(run, m)).collect();
+    if points.is_empty() {
+        return None;
+    }
+    let place = Place::beside_legend(points.iter().map(|p| p.subject));
+    let sheet = Sheet {
+        title: format!("Lateness against CPU time at {rate}"),
+        caption: caption(group, &points),
+        height: place.height(),
+    };
+    let cpu = points.iter().map(|p| p.cpu_percent);
+    let x = Axis::log("CPU time billed (%)", LEAST_CPU_PERCENT, cpu, units::plain);
+    let late = points.iter().flat_map(|p| [Some(p.late_ns), p.p99_ns]);
+    let y = Axis::log_ns("lateness", late.flatten());
+    let svg = sheet.draw(run, |canvas| {
+        let chart = Chart::new(canvas, place, &x, &y)?;
+        let mut taken = Vec::new();
+        for point in &points {
+            taken.push(whisker(canvas, &chart, point)?);
+        }
+        for point in &points {
+            let at = chart.pixel(point.cpu_percent, point.late_ns);
+            point.look.marker(canvas, at)?;
+            label(canvas, point.subject, at, place, &mut taken)?;
+        }
+        legend(canvas, place, points.iter().map(|p| (p.subject, p.look)))
+    });
+    Some(figure(&format!("cost-{}", rate.replace(' ', "")), svg))
+}
+
+fn point<'a>(run: &Run, m: &'a Measurement) -> Option<Point<'a>> {
+    Some(Point {
+        subject: &m.subject,
+        look: Look::of(run, &m.subject),
+        cpu_percent: m.cpu.fraction? * 100.0,
+        late_ns: select::typical_late_ns(m)?.0,
+        p99_ns: m.late_ns.p99.map(|ns| ns as f64),
+    })
+}
+
+fn caption(group: &[&Measurement], points: &[Point]) -> String {
+    let n = select::counts(group.iter().map(|m| m.late_ns.n));
+    let mut caption = format!(
+        "Each point is a subject's median lateness and the CPU time billed to its thread; the line \
+         above it ends at the 99th percentile, where one is known. Lower and further left is \
+         better. n = {n} waits each."
+    );
+    let of = |name: fn(&&&Measurement) -> bool| {
+        let subjects: Vec<&str> = group
+            .iter()
+            .filter(name)
+            .map(|m| m.subject.as_str())
+            .collect();
+        subjects.join(", ")
+    };
+    let means = of(|m| matches!(select::typical_late_ns(m), Some((_, false))));
+    if !means.is_empty() {
+        caption += &format!(" Mean instead of median, for lack of samples: {means}.");
+    }
+    let missing = of(|m| m.cpu.fraction.is_none() || m.late_ns.n == 0);
+    if !missing.is_empty() {
+        caption += &format!(" Not shown, as their CPU time or lateness is not known: {missing}.");
+    }
+    caption += &approximate_in_words(group);
+    if points.iter().any(|p| p.late_ns < LEAST_NS) {
+        caption += " Lateness below 1 ns, or early, is drawn at 1 ns.";
+    }
+    if points.iter().any(|p| p.cpu_percent < LEAST_CPU_PERCENT) {
+        caption += " CPU time below 0.01 % is drawn at 0.01 %.";
+    }
+    caption
+}
+
+/// A part of the sheet that is in use.
+type Taken = (Pixel, Pixel);
+
+/// Draws the line up to the 99th percentile, and returns what it and the marker
+/// take.
+fn whisker(
+    canvas: &Canvas,
+    chart: &Chart,
+    point: &Point,
+) -> Result<Taken, DrawingAreaErrorKind<std::io::Error>> {
+    let (x, y) = chart.pixel(point.cpu_percent, point.late_ns);
+    let mut top = y;
+    if let Some(p99_ns) = point.p99_ns {
+        top = chart.pixel(point.cpu_percent, p99_ns).1;
+        let style = point.look.colour.stroke_width(2);
+        canvas.draw(&PathElement::new(vec![(x, y), (x, top)], style))?;
+        canvas.draw(&PathElement::new(vec![(x - 5, top), (x + 5, top)], style))?;
+    }
+    Ok(((x - 6, top.min(y - 6)), (x + 6, y + 6)))
+}
+
+/// Writes a subject's name near its point, at the first place that is free;
+/// if there is none, the legend has to do.
+fn label(
+    canvas: &Canvas,
+    subject: &str,
+    (x, y): Pixel,
+    within: Place,
+    taken: &mut Vec<Taken>,
+) -> Drawn {
+    let width = text_width(subject);
+    let lefts = [x + 11, x - 11 - width];
+    let free = [0, 16, -16, 32, -32].iter().find_map(|offset| {
+        lefts.iter().find_map(|&left| {
+            let place = ((left, y + offset - 8), (left + width, y + offset + 8));
+            let inside = left > within.left + 70
+                && left + width < within.right
+                && y + offset + 8 < within.bottom - 46;
+            (inside && !taken.iter().any(|other| overlap(place, *other))).then_some(place)
+        })
+    });
+    let Some(place) = free else {
+        return Ok(());
+    };
+    taken.push(place);
+    let ((left, top), _) = place;
+    write(canvas, subject, (left, top + 8), HPos::Left, &BLACK)
+}
+
+fn overlap(a: Taken, b: Taken) -> bool {
+    let ((a_left, a_top), (a_right, a_bottom)) = a;
+    let ((b_left, b_top), (b_right, b_bottom)) = b;
+    a_left < b_right && b_left < a_right && a_top < b_bottom && b_top < a_bottom
+}

@@ -1,0 +1,84 @@
+//! All the figures of a run, and what their files are called.
+
+use punctual_record::Run;
+
+use super::{cost, decades, frames, interval, robustness};
+
+/// A picture of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Figure {
+    /// What to call its file, without an extension; different for each figure
+    /// of a run.
+    pub name: String,
+    /// The picture: an SVG document.
+    pub svg: String,
+}
+
+/// The figures a run has data for:
+///
+/// - `frames-RATE`: the time of each frame, a strip per subject; the waits of
+///   `pace` are `frames-RATE-pace` where `frames` has the same rate;
+/// - `cost-RATE`: lateness against CPU time, a point per subject;
+/// - `decades`: lateness by the time asked for;
+/// - `interval`: CPU time by the interval between two waits;
+/// - `robustness-SUBJECT`: relative error by the time asked for and the
+///   scheduler's period, as a heat map.
+///
+/// What lies beyond an axis is drawn at its end, and the caption says so.
+pub fn figures(run: &Run) -> Vec<Figure> {
+    let mut figures = frames::frames(run);
+    figures.extend(cost::cost(run));
+    figures.extend(decades::decades(run));
+    figures.extend(interval::interval(run));
+    figures.extend(robustness::robustness(run));
+    make_names_unique(&mut figures);
+    figures
+}
+
+/// A figure whose name is what `words` make as part of a file's name.
+pub(super) fn figure(words: &str, svg: String) -> Figure {
+    let mut name = String::new();
+    for c in words.chars() {
+        if c.is_ascii_alphanumeric() || c == '_' {
+            name.push(c.to_ascii_lowercase());
+        } else if c == '.' {
+            // A point would begin an extension.
+            name.push('_');
+        } else if !name.ends_with('-') {
+            name.push('-');
+        }
+    }
+    Figure {
+        name: name.trim_end_matches('-').to_owned(),
+        svg,
+    }
+}
+
+/// Subjects can differ only in letters that are no part of a file's name.
+fn make_names_unique(figures: &mut [Figure]) {
+    for i in 1..figures.len() {
+        let (before, rest) = figures.split_at_mut(i);
+        let taken = |name: &str| before.iter().any(|f| f.name == name);
+        let base = rest[0].name.clone();
+        let mut number = 2;
+        while taken(&rest[0].name) {
+            rest[0].name = format!("{base}-{number}");
+            number += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_fit_for_files_and_differ() {
+        let mut figures: Vec<Figure> = ["frames-59.94Hz", "a (b/c)", "a b c", "a-b-c"]
+            .map(|words| figure(words, String::new()))
+            .into();
+        make_names_unique(&mut figures);
+        let names: Vec<&str> = figures.iter().map(|f| f.name.as_str()).collect();
+        assert_eq!(names, ["frames-59_94hz", "a-b-c", "a-b-c-2", "a-b-c-3"]);
+    }
+}

@@ -1,0 +1,233 @@
+//! Article figure 1: the time of each frame.
+
+use plotters::element::DashedPathElement;
+use plotters::prelude::*;
+use plotters::style::text_anchor::HPos;
+
+use punctual_record::{Measurement, Run};
+
+use super::axis::Axis;
+use super::chart::{Chart, Place};
+use super::figure::{Figure, figure};
+use super::sheet::{Canvas, Drawn, GREY, Pixel, Sheet, TOP, WIDTH, text_width, write};
+use super::style::Look;
+use crate::select::{self, Kind};
+use crate::units;
+
+const STRIP: i32 = 92;
+const X_LABELS: i32 = 46;
+
+/// More waits than this are drawn as the span of several at a time: a line
+/// through every one of a hundred thousand would be a file of megabytes and a
+/// smear.
+const MOST_POINTS: usize = 1_000;
+
+/// For each rate, a strip per subject on one scale, so that one subject's line
+/// does not hide the others.
+pub(super) fn frames(run: &Run) -> Vec<Figure> {
+    let sampled = |kind| {
+        let sampled = select::of_kind(run, kind)
+            .into_iter()
+            .filter(|m| !m.samples_late_ns.is_empty());
+        select::grouped(sampled, select::rate)
+    };
+    let (frames, pace) = (sampled(Kind::Frames), sampled(Kind::Pace));
+    let of_frames = frames
+        .iter()
+        .map(|(rate, group)| at_rate(run, rate, "", group));
+    let of_pace = pace.iter().map(|(rate, group)| {
+        let twice = frames.iter().any(|(other, _)| other == rate);
+        at_rate(run, rate, if twice { " pace" } else { "" }, group)
+    });
+    of_frames.chain(of_pace).collect()
+}
+
+/// What the y axes of all strips show, in milliseconds.
+struct Span {
+    from: f64,
+    to: f64,
+}
+
+impl Span {
+    /// Holds the middle 98 % of every subject, and the period. The rest is
+    /// drawn at the edge and counted.
+    fn of(group: &[&Measurement], period_ns: f64) -> Self {
+        let (mut from, mut to) = (period_ns, period_ns);
+        for m in group {
+            let mut sorted = m.samples_late_ns.clone();
+            sorted.sort_unstable();
+            let rare = sorted.len() / 100;
+            from = from.min(period_ns + sorted[rare] as f64);
+            to = to.max(period_ns + sorted[sorted.len() - 1 - rare] as f64);
+        }
+        // A microsecond of air, so that the line of the best has something to
+        // stand on.
+        let air = (0.05 * (to - from)).max(1_000.0);
+        Self {
+            from: (from - air) / 1e6,
+            to: (to + air) / 1e6,
+        }
+    }
+
+    fn above(&self, times_ms: &[f64]) -> usize {
+        times_ms.iter().filter(|ms| **ms > self.to).count()
+    }
+
+    fn below(&self, times_ms: &[f64]) -> usize {
+        times_ms.iter().filter(|ms| **ms < self.from).count()
+    }
+}
+
+/// `suffix` tells apart two experiments of the same rate.
+fn at_rate(run: &Run, rate: &str, suffix: &str, group: &[&Measurement]) -> Figure {
+    let period_ns = group
+        .iter()
+        .find_map(|m| select::period_ns(m))
+        .unwrap_or_default();
+    let span = Span::of(group, period_ns);
+    let strips: Vec<(&Measurement, Vec<f64>)> =
+        group.iter().map(|&m| (m, times_ms(m, period_ns))).collect();
+    let longest = strips.iter().map(|(_, times)| times.len()).max();
+    let sheet = Sheet {
+        title: format!("Frame times at {rate}, experiment {}", group[0].experiment),
+        caption: caption(&strips, &span, period_ns),
+        height: STRIP * strips.len() as i32 + X_LABELS,
+    };
+    let svg = sheet.draw(run, |canvas| {
+        for (i, (m, times)) in strips.iter().enumerate() {
+            let last = i + 1 == strips.len();
+            let name = if last { "frame" } else { "" };
+            let x = Axis::linear(name, 0.0, longest.unwrap_or(1) as f64, 5);
+            let y = Axis::linear("", span.from, span.to, 2);
+            let top = TOP + STRIP * i as i32;
+            let place = Place {
+                left: 36,
+                right: WIDTH - 60 - widest(&strips),
+                top,
+                bottom: top + STRIP + if last { X_LABELS } else { 0 },
+            };
+            let chart = Chart::new(canvas, place, &x, &y)?;
+            strip(canvas, &chart, Look::of(run, &m.subject), times, period_ns)?;
+            beside(canvas, place, &m.subject, times, &span)?;
+        }
+        let middle = TOP + STRIP * strips.len() as i32 / 2;
+        y_name(canvas, "frame time (ms)", middle)
+    });
+    let rate = rate.replace(' ', "");
+    figure(&format!("frames-{rate}{suffix}"), svg)
+}
+
+fn times_ms(m: &Measurement, period_ns: f64) -> Vec<f64> {
+    m.samples_late_ns
+        .iter()
+        .map(|&late| (period_ns + late as f64) / 1e6)
+        .collect()
+}
+
+fn widest(strips: &[(&Measurement, Vec<f64>)]) -> i32 {
+    let names = strips.iter().map(|(m, _)| text_width(&m.subject));
+    names.max().unwrap_or(0).clamp(90, 280)
+}
+
+fn strip(canvas: &Canvas, chart: &Chart, look: Look, times: &[f64], period_ns: f64) -> Drawn {
+    let period_ms = period_ns / 1e6;
+    let wanted = [
+        chart.pixel(0.0, period_ms),
+        chart.pixel(times.len() as f64, period_ms),
+    ];
+    let points: Vec<Pixel> = thinned(times)
+        .into_iter()
+        .map(|(i, ms)| chart.pixel(i as f64, ms))
+        .collect();
+    canvas.draw(&PathElement::new(
+        points.clone(),
+        look.colour.stroke_width(1),
+    ))?;
+    if let [only] = points[..] {
+        look.marker(canvas, only)?;
+    }
+    let style = BLACK.mix(0.5).stroke_width(1);
+    canvas.draw(&DashedPathElement::new(wanted, 4, 4, style))
+}
+
+/// Every time, or of several at once the least and the greatest, in order.
+fn thinned(times: &[f64]) -> Vec<(usize, f64)> {
+    let together = together(times.len());
+    if together == 1 {
+        return times.iter().copied().enumerate().collect();
+    }
+    times
+        .chunks(together)
+        .enumerate()
+        .flat_map(|(i, chunk)| {
+            let least = chunk.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = chunk.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            [(i * together, least), (i * together, most)]
+        })
+        .collect()
+}
+
+/// How many waits are drawn as one.
+fn together(times: usize) -> usize {
+    if times <= MOST_POINTS {
+        1
+    } else {
+        (2 * times).div_ceil(MOST_POINTS)
+    }
+}
+
+/// To the right of a strip: whose it is, n, and what it does not show.
+fn beside(canvas: &Canvas, place: Place, subject: &str, times: &[f64], span: &Span) -> Drawn {
+    let mut lines = vec![format!("n = {}", times.len())];
+    for (count, side) in [(span.above(times), "above"), (span.below(times), "below")] {
+        if count > 0 {
+            lines.push(format!("{count} {side}"));
+        }
+    }
+    let (x, y) = (place.right - 10, place.top + 16);
+    write(canvas, subject, (x, y), HPos::Left, &BLACK)?;
+    for (i, line) in lines.iter().enumerate() {
+        write(
+            canvas,
+            line,
+            (x, y + 18 * (i as i32 + 1)),
+            HPos::Left,
+            &GREY,
+        )?;
+    }
+    Ok(())
+}
+
+/// The name that the y axes of all strips share.
+fn y_name(canvas: &Canvas, name: &str, middle: i32) -> Drawn {
+    let style = ("sans-serif", 16)
+        .into_font()
+        .transform(FontTransform::Rotate270);
+    let at = (20, middle + text_width(name) / 2);
+    canvas.draw(&Text::new(name, at, style))
+}
+
+fn caption(strips: &[(&Measurement, Vec<f64>)], span: &Span, period_ns: f64) -> String {
+    let mut caption = format!(
+        "Frame time = period + lateness; the dashed line is the period, {}. One scale for all \
+         subjects. n = {} frames each.",
+        units::nominal(period_ns),
+        select::counts(strips.iter().map(|(_, times)| times.len() as u64)),
+    );
+    let of = |count: fn(&Span, &[f64]) -> usize| -> usize {
+        strips.iter().map(|(_, times)| count(span, times)).sum()
+    };
+    let (above, below) = (of(Span::above), of(Span::below));
+    if above + below > 0 {
+        caption += &format!(
+            " The scale holds the middle 98 % of each subject: {above} frames above it and {below} \
+             below are drawn at its edge."
+        );
+    }
+    let together = strips.iter().map(|(_, times)| together(times.len())).max();
+    if let Some(together) = together.filter(|&t| t > 1) {
+        caption +=
+            &format!(" Each stroke spans the least to the greatest of up to {together} frames.");
+    }
+    caption
+}

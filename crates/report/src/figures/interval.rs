@@ -1,0 +1,75 @@
+//! Article figure 3: CPU time by the length of the interval.
+
+use punctual_record::{Measurement, Run};
+
+use super::axis::Axis;
+use super::chart::{Chart, Place, legend};
+use super::figure::{Figure, figure};
+use super::sheet::{Sheet, approximate_in_words};
+use super::style::Look;
+use crate::select::{self, Kind};
+
+/// CPU time billed by the interval between two waits.
+pub(super) fn interval(run: &Run) -> Option<Figure> {
+    let measurements = select::of_kind(run, Kind::Interval);
+    let all = points(&measurements);
+    if all.is_empty() {
+        return None;
+    }
+    let subjects = select::by_subject(measurements.iter().copied());
+    let place = Place::beside_legend(subjects.iter().map(|&(subject, _)| subject));
+    let sheet = Sheet {
+        title: "CPU time by the interval between two waits".to_owned(),
+        caption: caption(&measurements),
+        height: place.height(),
+    };
+    let greatest = |value: fn(&(f64, f64)) -> f64| all.iter().map(value).fold(0.0, f64::max);
+    let x = Axis::linear("interval (ms)", 0.0, greatest(|p| p.0), 5);
+    let y = Axis::linear(
+        "CPU time billed (%)",
+        0.0,
+        greatest(|p| p.1).max(1.0) * 1.02,
+        5,
+    );
+    let svg = sheet.draw(run, |canvas| {
+        let chart = Chart::new(canvas, place, &x, &y)?;
+        for (subject, of_subject) in &subjects {
+            chart.series(Look::of(run, subject), &points(of_subject))?;
+        }
+        let entries = subjects.iter().map(|&(s, _)| (s, Look::of(run, s)));
+        legend(canvas, place, entries)
+    });
+    Some(figure("interval", svg))
+}
+
+/// Milliseconds and per cent, by the interval.
+fn points(measurements: &[&Measurement]) -> Vec<(f64, f64)> {
+    let mut points: Vec<(f64, f64)> = measurements
+        .iter()
+        .filter_map(|m| {
+            Some((
+                select::param(m, "period_ns")? / 1e6,
+                m.cpu.fraction? * 100.0,
+            ))
+        })
+        .collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    points
+}
+
+fn caption(measurements: &[&Measurement]) -> String {
+    let n = select::counts(measurements.iter().map(|m| m.late_ns.n));
+    let mut caption = format!(
+        "CPU time billed to the waiting thread, as a share of the time that passed; n = {n} waits \
+         for each interval and subject."
+    );
+    caption += &approximate_in_words(measurements);
+    let unknown = measurements
+        .iter()
+        .filter(|m| m.cpu.fraction.is_none())
+        .count();
+    if unknown > 0 {
+        caption += &format!(" {unknown} points are missing, as no CPU time is known.");
+    }
+    caption
+}

@@ -1,0 +1,18 @@
+//! The figures, one per file.
+//!
+//! Each is drawn on a [`sheet`], which gives it a title, a caption and a name
+//! for screen readers, in a [`chart`] between two [`axis`]es, and with a
+//! [`style`] per subject that is the same in all figures of a run.
+
+mod axis;
+mod chart;
+mod cost;
+mod decades;
+mod figure;
+mod frames;
+mod interval;
+mod robustness;
+mod sheet;
+mod style;
+
+pub use figure::{Figure, figures};

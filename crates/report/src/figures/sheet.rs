@@ -1,0 +1,129 @@
+//! The page a figure is drawn on: title above, caption below.
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use punctual_record::{Measurement, Run};
+
+use crate::{prose, select};
+
+/// What figures draw on.
+pub(super) type Canvas<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+/// A point on it, from the upper left corner.
+pub(super) type Pixel = (i32, i32);
+
+/// Drawing into a string cannot fail, but plotters does not know.
+pub(super) type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
+
+/// The width of every figure.
+pub(super) const WIDTH: i32 = 960;
+
+/// Where the drawing begins, below the title.
+pub(super) const TOP: i32 = 52;
+
+const CAPTION_LINE: i32 = 18;
+const CAPTION_CHARACTERS: usize = 140;
+
+/// The size of text as plotters counts it; the letters are 1.24 times smaller.
+const TEXT: i32 = 15;
+
+/// A figure without its drawing.
+pub(super) struct Sheet {
+    pub(super) title: String,
+    /// What the figure shows, and n. The machine is added.
+    pub(super) caption: String,
+    /// How high the drawing between title and caption is.
+    pub(super) height: i32,
+}
+
+impl Sheet {
+    /// Draws the figure with what `drawing` adds between title and caption.
+    pub(super) fn draw(&self, run: &Run, drawing: impl FnOnce(&Canvas) -> Drawn) -> String {
+        let machine = [run.machine.name.as_str(), run.machine.os.as_str()];
+        let machine: Vec<&str> = machine.into_iter().filter(|s| !s.is_empty()).collect();
+        let machine = match machine.join(", ") {
+            none if none.is_empty() => "not named".to_owned(),
+            names => names,
+        };
+        let caption = format!("{} Machine: {machine}.", self.caption);
+        let caption = prose::lines(&caption, CAPTION_CHARACTERS);
+        let below = TOP + self.height + 12;
+        let height = below + CAPTION_LINE * caption.len() as i32 + 12;
+
+        let mut svg = String::new();
+        let canvas =
+            SVGBackend::with_string(&mut svg, (WIDTH as u32, height as u32)).into_drawing_area();
+        let drawn = canvas
+            .fill(&WHITE)
+            .and_then(|()| {
+                let title = ("sans-serif", 22).into_font().style(FontStyle::Bold);
+                let title = title.color(&BLACK).pos(Pos::new(HPos::Left, VPos::Center));
+                canvas.draw(&Text::new(self.title.as_str(), (24, 28), title))
+            })
+            .and_then(|()| drawing(&canvas))
+            .and_then(|()| {
+                (below + CAPTION_LINE / 2..)
+                    .step_by(CAPTION_LINE as usize)
+                    .zip(&caption)
+                    .try_for_each(|(y, line)| write(&canvas, line, (24, y), HPos::Left, &GREY))
+            })
+            .and_then(|()| canvas.present());
+        drawn.expect("drawing into a string does not fail");
+        drop(canvas);
+        named(&svg, &self.title)
+    }
+}
+
+/// For text that is not the first thing to see.
+pub(super) const GREY: RGBColor = RGBColor(80, 80, 80);
+
+/// Writes one line, `at` being its middle in height.
+pub(super) fn write(
+    canvas: &Canvas,
+    text: &str,
+    at: Pixel,
+    side: HPos,
+    colour: &RGBColor,
+) -> Drawn {
+    let style = ("sans-serif", TEXT).into_font().color(colour);
+    canvas.draw(&Text::new(
+        text,
+        at,
+        style.pos(Pos::new(side, VPos::Center)),
+    ))
+}
+
+/// About how wide a line of text is. Fonts differ; this is rather too wide than
+/// too narrow for the common sans-serif ones.
+pub(super) fn text_width(text: &str) -> i32 {
+    text.chars().count() as i32 * 7
+}
+
+/// For a caption: whose CPU time is approximate, if anybody's is.
+pub(super) fn approximate_in_words(measurements: &[&Measurement]) -> String {
+    let approximate = measurements.iter().filter(|m| m.cpu.approximate).copied();
+    let subjects = select::by_subject(approximate);
+    if subjects.is_empty() {
+        return String::new();
+    }
+    let names: Vec<&str> = subjects.iter().map(|(subject, _)| *subject).collect();
+    format!(" The CPU time is approximate for {}.", names.join(", "))
+}
+
+/// Names the document for screen readers, which plotters does not.
+fn named(svg: &str, title: &str) -> String {
+    let title = title
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
+    let begin = svg.find("<svg ").map_or(0, |begin| begin + "<svg ".len());
+    let end = begin + svg[begin..].find('>').map_or(0, |end| end + 1);
+    format!(
+        "{}role=\"img\" {}\n<title>{title}</title>{}",
+        &svg[..begin],
+        &svg[begin..end],
+        &svg[end..]
+    )
+}

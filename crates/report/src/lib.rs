@@ -1,0 +1,33 @@
+//! What punctual measured, for a person to read.
+//!
+//! Pure: a [`Run`](punctual_record::Run) goes in, text or SVG comes out, and
+//! the same run gives the same bytes. Nothing here looks at a terminal, a font
+//! or a clock.
+//!
+//! - [`text`] is the report: the machine, a table per experiment with what its
+//!   numbers mean, and at the end the warnings with their remedies. The tables
+//!   lie in `tables`, one file each.
+//! - [`figures`] draws what the run has data for. The figures lie in `figures`,
+//!   one file each, on one `sheet` that gives all of them a title, axes with
+//!   units, a legend and a caption.
+//!
+//! `select` finds the measurements of an experiment in a run and `units` writes
+//! their numbers, for both; `prose` breaks their captions into lines.
+//!
+//! ```
+//! use punctual_record::Run;
+//!
+//! let run = Run::default();
+//! assert!(punctual_report::text(&run).contains("This run has no results."));
+//! assert!(punctual_report::figures(&run).is_empty());
+//! ```
+
+mod figures;
+mod prose;
+mod select;
+mod tables;
+mod text;
+mod units;
+
+pub use figures::{Figure, figures};
+pub use text::text;

@@ -1,0 +1,65 @@
+//! Breaks prose into lines.
+
+/// Longer lines of prose in the text report are broken here. The tables take
+/// the width they need.
+const WIDTH: usize = 100;
+
+/// `prose` behind `lead`, in lines that are indented as far as the first.
+pub(crate) fn indented(lead: &str, prose: &str) -> String {
+    let indent = " ".repeat(lead.len());
+    let mut text = String::new();
+    for (i, line) in lines(prose, WIDTH - lead.len()).iter().enumerate() {
+        let lead = if i == 0 { lead } else { &indent };
+        text += format!("{lead}{line}").trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+/// `prose` as a paragraph.
+pub(crate) fn paragraph(prose: &str) -> String {
+    indented("", prose)
+}
+
+/// `prose` in lines of at most `width` characters; a word that is longer has
+/// one to itself.
+pub(crate) fn lines(prose: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut filled = 0;
+    for word in prose.split_whitespace() {
+        let length = word.chars().count();
+        if filled > 0 && filled + 1 + length > width {
+            lines.push(String::new());
+            filled = 0;
+        }
+        let line = lines.last_mut().expect("there is always a line");
+        if filled > 0 {
+            line.push(' ');
+            filled += 1;
+        }
+        line.push_str(word);
+        filled += length;
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prose_is_broken_and_keeps_its_indent() {
+        let text = indented("clock  ", &"monotonic ".repeat(15));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 2);
+        assert!(lines[0].starts_with("clock  monotonic") && lines[0].len() <= WIDTH);
+        assert!(lines[1].starts_with("       monotonic"));
+        assert!(lines.iter().all(|l| !l.ends_with(' ')));
+    }
+
+    #[test]
+    fn nothing_is_an_empty_line() {
+        assert_eq!(lines("", 10), [""]);
+        assert_eq!(indented("", ""), "\n");
+    }
+}

@@ -1,0 +1,179 @@
+//! Finds the measurements of an experiment in a run.
+
+use punctual_record::{Measurement, Run};
+
+use crate::units;
+
+/// The experiments this crate has tables and figures of their own for. A
+/// measurement counts as one only if it has the parameters they need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Waits at a steady rate.
+    Pace,
+    /// The article's thousand frames.
+    Frames,
+    /// Requests of every length.
+    Decades,
+    /// CPU time by the length of the interval.
+    Interval,
+    /// Relative error by the request and the scheduler's period.
+    Robustness,
+    /// Any other.
+    Other,
+}
+
+impl Kind {
+    pub(crate) fn of(measurement: &Measurement) -> Self {
+        let has = |key| param(measurement, key).is_some();
+        match measurement.experiment.as_str() {
+            "pace" if rate_hz(measurement).is_some() => Self::Pace,
+            "frames" if has("period_ns") => Self::Frames,
+            "decades" if has("asked_ns") => Self::Decades,
+            "interval" if has("period_ns") => Self::Interval,
+            "robustness" if has("asked_ns") && has("scheduler_period_ns") => Self::Robustness,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// The measurements of one kind, in the order of the run.
+pub(crate) fn of_kind(run: &Run, kind: Kind) -> Vec<&Measurement> {
+    run.results.iter().filter(|m| Kind::of(m) == kind).collect()
+}
+
+/// The measurements with equal keys together, in order of first appearance.
+pub(crate) fn grouped<'a, K: PartialEq>(
+    measurements: impl IntoIterator<Item = &'a Measurement>,
+    key: impl Fn(&'a Measurement) -> K,
+) -> Vec<(K, Vec<&'a Measurement>)> {
+    let mut groups: Vec<(K, Vec<&Measurement>)> = Vec::new();
+    for measurement in measurements {
+        let key = key(measurement);
+        match groups.iter_mut().find(|(k, _)| *k == key) {
+            Some((_, group)) => group.push(measurement),
+            None => groups.push((key, vec![measurement])),
+        }
+    }
+    groups
+}
+
+/// Each subject with its measurements.
+pub(crate) fn by_subject<'a>(
+    measurements: impl IntoIterator<Item = &'a Measurement>,
+) -> Vec<(&'a str, Vec<&'a Measurement>)> {
+    grouped(measurements, |m| m.subject.as_str())
+}
+
+/// The values of one parameter, each once, from the smallest.
+pub(crate) fn values(measurements: &[&Measurement], key: &str) -> Vec<f64> {
+    let mut values: Vec<f64> = measurements.iter().filter_map(|m| param(m, key)).collect();
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    values
+}
+
+/// The measurement at one value of a parameter.
+pub(crate) fn at<'a>(
+    measurements: &[&'a Measurement],
+    key: &str,
+    value: f64,
+) -> Option<&'a Measurement> {
+    measurements
+        .iter()
+        .find(|m| param(m, key) == Some(value))
+        .copied()
+}
+
+/// A parameter that is a number.
+pub(crate) fn param(measurement: &Measurement, key: &str) -> Option<f64> {
+    measurement.params.get(key)?.as_f64()
+}
+
+/// A number the record crate has no field for.
+pub(crate) fn extra(measurement: &Measurement, key: &str) -> Option<f64> {
+    measurement.other.get(key)?.as_f64()
+}
+
+/// The waits per second of a paced measurement.
+pub(crate) fn rate_hz(measurement: &Measurement) -> Option<f64> {
+    let rate = param(measurement, "rate_hz");
+    rate.or_else(|| Some(1e9 / param(measurement, "period_ns")?))
+        .filter(|rate| rate.is_finite() && *rate > 0.0)
+}
+
+/// The rate in words: `60 Hz`. Rates that read the same are the same.
+pub(crate) fn rate(measurement: &Measurement) -> String {
+    rate_hz(measurement).map_or_else(
+        || "unknown rate".to_owned(),
+        |hz| format!("{} Hz", units::plain(hz)),
+    )
+}
+
+/// The time from one deadline to the next.
+pub(crate) fn period_ns(measurement: &Measurement) -> Option<f64> {
+    param(measurement, "period_ns").or_else(|| Some(1e9 / rate_hz(measurement)?))
+}
+
+/// The median lateness, or where the samples are too few for one, the mean.
+/// The second value tells whether it is the median.
+pub(crate) fn typical_late_ns(measurement: &Measurement) -> Option<(f64, bool)> {
+    let late = &measurement.late_ns;
+    match late.p50 {
+        Some(p50) => Some((p50 as f64, true)),
+        None if late.n > 0 => Some((late.mean, false)),
+        None => None,
+    }
+}
+
+/// How many samples there are: `100`, or `90 to 100` where they differ.
+pub(crate) fn counts(counts: impl IntoIterator<Item = u64>) -> String {
+    let mut counts: Vec<u64> = counts.into_iter().collect();
+    counts.sort_unstable();
+    match (counts.first(), counts.last()) {
+        (Some(least), Some(most)) if least < most => format!("{least} to {most}"),
+        (Some(all), _) => all.to_string(),
+        _ => "0".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made_up(experiment: &str, params: &[(&str, f64)]) -> Measurement {
+        Measurement {
+            experiment: experiment.to_owned(),
+            params: params
+                .iter()
+                .map(|&(key, value)| (key.to_owned(), value.into()))
+                .collect(),
+            ..Measurement::default()
+        }
+    }
+
+    #[test]
+    fn a_known_experiment_without_its_parameters_is_an_unknown_one() {
+        assert_eq!(
+            Kind::of(&made_up("decades", &[("asked_ns", 1.0)])),
+            Kind::Decades
+        );
+        assert_eq!(Kind::of(&made_up("decades", &[])), Kind::Other);
+        assert_eq!(Kind::of(&made_up("pace", &[("rate_hz", 0.0)])), Kind::Other);
+    }
+
+    #[test]
+    fn a_rate_can_be_told_from_the_period() {
+        let frames = made_up("frames", &[("period_ns", 16_666_667.0)]);
+        assert_eq!(rate(&frames), "60 Hz");
+        let pace = made_up("pace", &[("rate_hz", 59.94)]);
+        assert_eq!(rate(&pace), "59.94 Hz");
+        assert_eq!(period_ns(&pace).map(f64::round), Some(16_683_350.0));
+    }
+
+    #[test]
+    fn counts_that_differ_are_a_range() {
+        assert_eq!(counts([5, 5]), "5");
+        assert_eq!(counts([9, 5, 7]), "5 to 9");
+        assert_eq!(counts([]), "0");
+    }
+}

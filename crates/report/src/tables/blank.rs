@@ -1,0 +1,107 @@
+//! Values that are missing, and why.
+
+use punctual_record::{Cpu, Measurement};
+
+use crate::units;
+
+/// Why a value is missing.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Why {
+    /// A percentile that fewer than ten samples lie above.
+    FewSamples,
+    /// CPU time, or what is computed from it, where the OS gives none.
+    NoCpuTime,
+    /// How busy the CPU was, where the OS does not tell or the thread was not
+    /// pinned to one.
+    NotPinned,
+    /// Naps that nobody counted, or a cost that includes them.
+    NapsNotCounted,
+    /// A lateness that no known rule predicts.
+    NotPredicted,
+    /// A time that the OS does not count.
+    NotCounted,
+    /// Nothing was measured there.
+    NotMeasured,
+}
+
+impl Why {
+    fn in_words(self) -> &'static str {
+        match self {
+            Self::FewSamples => "a percentile with fewer than ten samples above it",
+            Self::NoCpuTime => "no CPU time is known",
+            Self::NotPinned => {
+                "the OS does not tell how busy a CPU is, or the thread was not pinned to one"
+            }
+            Self::NapsNotCounted => "the naps are not counted",
+            Self::NotPredicted => "no timer rule predicts it",
+            Self::NotCounted => "the OS does not count it",
+            Self::NotMeasured => "not measured",
+        }
+    }
+}
+
+/// Writes the cells of one table and remembers which marks need a word below
+/// it.
+#[derive(Default)]
+pub(super) struct Marks {
+    blanks: Vec<Why>,
+    approximate: bool,
+}
+
+impl Marks {
+    /// The value, or `-`.
+    pub(super) fn or_blank(&mut self, value: Option<String>, why: Why) -> String {
+        value.unwrap_or_else(|| {
+            self.blanks.push(why);
+            "-".to_owned()
+        })
+    }
+
+    /// A percentile of lateness.
+    pub(super) fn percentile(&mut self, late_ns: Option<i64>) -> String {
+        self.or_blank(
+            late_ns.map(|ns| units::duration(ns as f64)),
+            Why::FewSamples,
+        )
+    }
+
+    /// A length of time that is missing when nothing was measured.
+    pub(super) fn measured(&mut self, measurement: &Measurement, ns: f64) -> String {
+        let measured = measurement.late_ns.n > 0;
+        self.or_blank(measured.then(|| units::duration(ns)), Why::NotMeasured)
+    }
+
+    /// The CPU time billed, in per cent.
+    pub(super) fn cpu_percent(&mut self, cpu: &Cpu) -> String {
+        self.cpu_based(cpu, cpu.fraction.map(units::percent))
+    }
+
+    /// A value that was computed from CPU time; with `~` where that is
+    /// approximate.
+    pub(super) fn cpu_based(&mut self, cpu: &Cpu, value: Option<String>) -> String {
+        let value = value.map(|value| {
+            self.approximate |= cpu.approximate;
+            if cpu.approximate {
+                format!("~{value}")
+            } else {
+                value
+            }
+        });
+        self.or_blank(value, Why::NoCpuTime)
+    }
+
+    /// What the marks in the table mean.
+    pub(super) fn in_words(mut self) -> Vec<String> {
+        self.blanks.sort_unstable();
+        self.blanks.dedup();
+        let mut words = Vec::new();
+        if !self.blanks.is_empty() {
+            let whys: Vec<&str> = self.blanks.iter().map(|why| why.in_words()).collect();
+            words.push(format!("`-`: {}.", whys.join("; ")));
+        }
+        if self.approximate {
+            words.push("`~`: approximate, as the CPU time is.".to_owned());
+        }
+        words
+    }
+}

@@ -1,0 +1,146 @@
+//! Numbers as people read them: with a unit, and three digits that count.
+
+/// A length of time with three significant digits, such as `12.3 us`.
+pub(crate) fn duration(ns: f64) -> String {
+    let unit = Unit::of(ns);
+    format!("{} {}", in_unit(ns, unit), unit.name)
+}
+
+/// A length of time that somebody chose, without the zeros: `10 us`.
+pub(crate) fn nominal(ns: f64) -> String {
+    let unit = Unit::of(ns);
+    format!("{} {}", trimmed(&in_unit(ns, unit)), unit.name)
+}
+
+/// A length of time and the interval that holds it, in one unit:
+/// `12.3 us [11.0..14.5]`.
+pub(crate) fn duration_within(ns: f64, low: f64, high: f64) -> String {
+    let unit = Unit::of(ns);
+    let [ns, low, high] = [ns, low, high].map(|v| in_unit(v, unit));
+    format!("{ns} {} [{low}..{high}]", unit.name)
+}
+
+/// A share of the CPU in per cent, to the hundredth where that counts.
+pub(crate) fn percent(fraction: f64) -> String {
+    let percent = fraction * 100.0;
+    match percent.abs() {
+        p if p >= 99.95 => format!("{percent:.0}"),
+        p if p >= 9.995 => format!("{percent:.1}"),
+        _ => format!("{percent:.2}"),
+    }
+}
+
+/// A relative error in per cent. It can be a millionth as well as a million, so
+/// both ends are written with an exponent.
+pub(crate) fn error_percent(relative_error: f64) -> String {
+    let percent = relative_error * 100.0;
+    match percent.abs() {
+        p if p >= 99_999.5 => format!("{percent:.1e}"),
+        p if p < 0.000_5 && p > 0.0 => format!("{percent:.0e}"),
+        _ => three_digits(percent),
+    }
+}
+
+/// A number of hertz, or of anything else that is mostly whole.
+pub(crate) fn plain(value: f64) -> String {
+    trimmed(&format!("{value:.2}"))
+}
+
+#[derive(Clone, Copy)]
+struct Unit {
+    name: &'static str,
+    ns: f64,
+}
+
+impl Unit {
+    /// The unit that leaves one to three digits before the point, after
+    /// rounding: 999.6 ns are 1.00 us.
+    fn of(ns: f64) -> Self {
+        let (name, ns) = match ns.abs() {
+            ns if ns < 999.5 => ("ns", 1.0),
+            ns if ns < 999.5e3 => ("us", 1e3),
+            ns if ns < 999.5e6 => ("ms", 1e6),
+            _ => ("s", 1e9),
+        };
+        Self { name, ns }
+    }
+}
+
+/// The clocks count whole nanoseconds, so a whole number of them gets no
+/// decimals that would pretend to more.
+fn in_unit(ns: f64, unit: Unit) -> String {
+    if unit.ns == 1.0 && ns.fract() == 0.0 {
+        format!("{ns:.0}")
+    } else {
+        three_digits(ns / unit.ns)
+    }
+}
+
+fn three_digits(value: f64) -> String {
+    match value.abs() {
+        v if v >= 99.95 => format!("{value:.0}"),
+        v if v >= 9.995 => format!("{value:.1}"),
+        v if v >= 0.9995 => format!("{value:.2}"),
+        0.0 => "0".to_owned(),
+        _ => format!("{value:.3}"),
+    }
+}
+
+fn trimmed(number: &str) -> String {
+    if number.contains('.') {
+        let number = number.trim_end_matches('0');
+        number.trim_end_matches('.').to_owned()
+    } else {
+        number.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_three_digits_and_the_right_unit() {
+        for (ns, text) in [
+            (0.0, "0 ns"),
+            (7.0, "7 ns"),
+            (7.25, "7.25 ns"),
+            (-320.0, "-320 ns"),
+            (999.6, "1.00 us"),
+            (12_345.0, "12.3 us"),
+            (-1_234_567.0, "-1.23 ms"),
+            (16_666_667.0, "16.7 ms"),
+            (2.5e9, "2.50 s"),
+            (3.6e12, "3600 s"),
+        ] {
+            assert_eq!(duration(ns), text);
+        }
+    }
+
+    #[test]
+    fn chosen_durations_lose_their_zeros() {
+        for (ns, text) in [(1.0, "1 ns"), (100.0, "100 ns"), (1e4, "10 us")] {
+            assert_eq!(nominal(ns), text);
+        }
+        assert_eq!(nominal(2.5e6), "2.5 ms");
+        assert_eq!(nominal(1e9), "1 s");
+        assert_eq!(plain(59.94), "59.94");
+        assert_eq!(plain(1_000.0), "1000");
+    }
+
+    #[test]
+    fn an_interval_has_one_unit() {
+        assert_eq!(
+            duration_within(12_345.0, 987.0, 1_450_000.0),
+            "12.3 us [0.987..1450]"
+        );
+    }
+
+    #[test]
+    fn shares_keep_what_counts() {
+        let texts = [0.0, 0.000_4, 0.048_2, 0.123_4, 0.999_9].map(percent);
+        assert_eq!(texts, ["0.00", "0.04", "4.82", "12.3", "100"]);
+        let errors = [0.0, 3.0e-7, 0.000_012, 0.5, 12.0, 3.0e7].map(error_percent);
+        assert_eq!(errors, ["0", "3e-5", "0.001", "50.0", "1200", "3.0e9"]);
+    }
+}

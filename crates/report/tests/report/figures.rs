@@ -1,0 +1,176 @@
+//! The figures: well-formed, labelled, the same each time, and never a panic.
+
+use std::fs;
+use std::path::Path;
+
+use punctual_record::{Cpu, Late, Measurement, Run};
+use punctual_report::{Figure, figures};
+use roxmltree::Document;
+
+use crate::made_up;
+
+/// All text of a figure, a piece per line.
+fn texts(figure: &Figure) -> String {
+    let document = Document::parse(&figure.svg)
+        .unwrap_or_else(|error| panic!("{}: {error}\n{}", figure.name, figure.svg));
+    let texts = document.descendants().filter(|n| n.has_tag_name("text"));
+    texts
+        .map(|n| n.text().unwrap_or_default().trim().to_owned() + "\n")
+        .collect()
+}
+
+fn named<'a>(figures: &'a [Figure], name: &str) -> &'a Figure {
+    figures.iter().find(|f| f.name == name).unwrap()
+}
+
+#[test]
+fn a_made_up_run_has_every_figure() {
+    let figures = figures(&made_up::run());
+    let names: Vec<&str> = figures.iter().map(|f| f.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "frames-60hz",
+            "frames-60hz-pace",
+            "frames-1000hz",
+            "cost-60hz",
+            "cost-1000hz",
+            "decades",
+            "interval",
+            "robustness-precise",
+            "robustness-adaptive",
+        ]
+    );
+    leave_to_look_at(&figures, "made-up");
+}
+
+/// Writes the figures to the temporary directory of the tests.
+fn leave_to_look_at(figures: &[Figure], folder: &str) {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
+    fs::create_dir_all(&folder).unwrap();
+    for figure in figures {
+        fs::write(folder.join(format!("{}.svg", figure.name)), &figure.svg).unwrap();
+    }
+}
+
+#[test]
+fn every_figure_has_title_axes_n_and_machine() {
+    for figure in figures(&made_up::run()) {
+        let texts = texts(&figure);
+        for (what, needed) in [
+            ("n", "n = "),
+            ("machine", "Machine: invented, Madeup OS 1.0."),
+        ] {
+            assert!(texts.replace('\n', " ").contains(needed), "{what}: {texts}");
+        }
+        let (kind, _) = figure.name.split_once('-').unwrap_or((&figure.name, ""));
+        let needed = match kind {
+            "frames" => ["Frame times at ", "frame time (ms)", "spin"],
+            "cost" => ["Lateness against CPU time", "CPU time billed (%)", "spin"],
+            "decades" => ["Lateness by the time asked for", "median lateness", "spin"],
+            "interval" => ["CPU time by the interval", "interval (ms)", "spin"],
+            _ => ["Relative error of", "scheduler period", "relative error"],
+        };
+        for needed in needed {
+            assert!(texts.contains(needed), "{}: {needed}\n{texts}", figure.name);
+        }
+    }
+}
+
+#[test]
+fn the_same_run_gives_the_same_bytes() {
+    assert_eq!(figures(&made_up::run()), figures(&made_up::run()));
+}
+
+#[test]
+fn points_beyond_the_scale_are_counted() {
+    let figures = figures(&made_up::run());
+    let texts = texts(named(&figures, "frames-60hz")).replace('\n', " ");
+    assert!(texts.contains("frames above it and"), "{texts}");
+    assert!(texts.contains(" above "), "{texts}");
+}
+
+#[test]
+fn a_run_without_results_has_no_figures() {
+    assert_eq!(figures(&Run::default()), []);
+}
+
+/// One made-up measurement of each experiment, with these samples.
+fn edge(samples: &[i64], fraction: Option<f64>, subject: &str) -> Run {
+    let experiments = ["pace", "frames", "decades", "interval", "robustness"];
+    let results = experiments.map(|experiment| Measurement {
+        experiment: experiment.to_owned(),
+        subject: subject.to_owned(),
+        params: [
+            ("period_ns".to_owned(), 1_000_000.into()),
+            ("asked_ns".to_owned(), 1.into()),
+            ("scheduler_period_ns".to_owned(), 1_000_000.into()),
+        ]
+        .into(),
+        late_ns: Late::of(samples),
+        cpu: Cpu {
+            fraction,
+            ..Cpu::default()
+        },
+        samples_late_ns: samples.to_vec(),
+        other: [("relative_error".to_owned(), 0.0.into())].into(),
+        ..Measurement::default()
+    });
+    Run {
+        results: results.into(),
+        ..Run::default()
+    }
+}
+
+#[test]
+fn no_samples_one_sample_and_early_ones_are_drawn() {
+    for (samples, fraction) in [
+        (&[][..], None),
+        (&[][..], Some(0.0)),
+        (&[0], None),
+        (&[0], Some(0.0)),
+        (&[-5_000_000; 40], Some(1.0)),
+        (&[i64::MAX, i64::MIN], Some(f64::INFINITY)),
+        (&[7; 12_345], Some(f64::NAN)),
+    ] {
+        for figure in figures(&edge(samples, fraction, "edge")) {
+            texts(&figure);
+        }
+    }
+}
+
+#[test]
+fn early_medians_are_drawn_at_one_nanosecond_and_said_to_be() {
+    let figures = figures(&edge(&[-10; 30], Some(0.5), "early"));
+    for name in ["decades", "cost-1000hz"] {
+        let texts = texts(named(&figures, name)).replace('\n', " ");
+        assert!(texts.contains("drawn at 1 ns"), "{texts}");
+    }
+}
+
+#[test]
+fn names_from_the_file_are_escaped() {
+    let run = edge(&[1, 2, 3], Some(0.1), "<b> & \"co\" ]]>");
+    for figure in figures(&run) {
+        let texts = texts(&figure);
+        if !figure.name.starts_with("interval") {
+            assert!(texts.contains("<b> & \"co\" ]]>"), "{texts}");
+        }
+    }
+}
+
+#[test]
+fn many_subjects_and_a_long_run_stay_small_and_whole() {
+    let mut run = Run::default();
+    for i in 0..20 {
+        let samples = [50 << i.min(12); 30_000];
+        let name = format!("subject with a rather long name {i}");
+        run.results.extend(edge(&samples, Some(0.1), &name).results);
+    }
+    let figures = figures(&run);
+    for figure in &figures {
+        texts(figure);
+        assert!(figure.svg.len() < 1_000_000, "{}", figure.name);
+    }
+    leave_to_look_at(&figures, "many-subjects");
+}

@@ -1,0 +1,297 @@
+//! A run that never happened. Its numbers are invented: they are of the size
+//! that real ones have, and they say nothing about any machine.
+
+use std::collections::BTreeMap;
+
+use punctual_record::{
+    Cost, Cpu, Late, MachineFacts, Measurement, NAP_PENALTIES_NS, Round, Run, SCHEMA, Warning,
+    Weights,
+};
+use serde_json::Value;
+
+/// How an invented subject behaves.
+struct Subject {
+    name: &'static str,
+    /// The least lateness, and about the median of what comes on top.
+    late_ns: (f64, f64),
+    /// CPU time of a wait: this much, and this share of the wait.
+    cpu: (f64, f64),
+    naps: f64,
+    /// Whether its naps are not counted.
+    peer: bool,
+}
+
+const SUBJECTS: [Subject; 6] = [
+    subject("system", (51_000.0, 12_000.0), (4_800.0, 0.0), 1.0),
+    subject("spin", (25.0, 30.0), (0.0, 0.997), 0.0),
+    subject("precise", (30.0, 60.0), (61_000.0, 0.21), 14.0),
+    subject("timer", (40.0, 2_400.0), (64_000.0, 0.0), 1.2),
+    subject("adaptive", (40.0, 90.0), (38_000.0, 0.0), 2.1),
+    Subject {
+        peer: true,
+        ..subject("spin_sleep", (35.0, 80.0), (131_000.0, 0.0), 1.0)
+    },
+];
+
+const fn subject(name: &'static str, late_ns: (f64, f64), cpu: (f64, f64), naps: f64) -> Subject {
+    Subject {
+        name,
+        late_ns,
+        cpu,
+        naps,
+        peer: false,
+    }
+}
+
+/// Every experiment, on an invented machine.
+pub(crate) fn run() -> Run {
+    let mut dice = Dice(1);
+    let mut results = Vec::new();
+    for rate_hz in [60.0, 1_000.0] {
+        results.extend(pace(&mut dice, rate_hz));
+    }
+    results.extend(frames(&mut dice));
+    results.extend(decades(&mut dice));
+    results.extend(intervals(&mut dice));
+    results.extend(robustness(&mut dice));
+    Run {
+        schema: SCHEMA.to_owned(),
+        punctual_version: "0.1.0".to_owned(),
+        started_at: Some("2026-01-02T03:04:05Z".to_owned()),
+        command: "punctual bench article".to_owned(),
+        machine: MachineFacts {
+            name: "invented".to_owned(),
+            os: "Madeup OS 1.0".to_owned(),
+            timer_rule: "high-resolution timers; a thread's timers are put off by its slack, 50 us"
+                .to_owned(),
+            clock: "CLOCK_MONOTONIC, 1 ns".to_owned(),
+            sleep_method: "clock_nanosleep".to_owned(),
+            timer_method: "timerfd".to_owned(),
+            spin: "pause".to_owned(),
+            cpu_time: "CLOCK_THREAD_CPUTIME_ID".to_owned(),
+            other: BTreeMap::new(),
+        },
+        warnings: vec![
+            Warning {
+                what: "Another process used 12 % of the CPU while this was measured, which makes \
+                       the highest percentiles higher than those of a quiet machine."
+                    .to_owned(),
+                remedy: "Close it and run again.".to_owned(),
+            },
+            Warning {
+                what: "The numbers are invented.".to_owned(),
+                remedy: "Measure.".to_owned(),
+            },
+        ],
+        results,
+        ..Run::default()
+    }
+}
+
+/// The same numbers every time: a linear congruential generator (Knuth, MMIX).
+struct Dice(u64);
+
+impl Dice {
+    /// Evenly from 0 up to 1.
+    fn even(&mut self) -> f64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// A lateness with a long tail.
+    fn late_ns(&mut self, (least, more): (f64, f64)) -> i64 {
+        let even = self.even();
+        let stall = if self.even() < 0.002 { 2.5e6 } else { 0.0 };
+        (least + more * even / (1.02 - even) + stall * self.even()) as i64
+    }
+}
+
+/// One measurement from its samples, in `rounds` rounds.
+fn measurement(
+    dice: &mut Dice,
+    subject: &Subject,
+    experiment: &str,
+    params: &[(&str, f64)],
+    waits: (usize, usize),
+) -> Measurement {
+    let (rounds, waits) = waits;
+    let period_ns = params
+        .iter()
+        .find(|(key, _)| *key == "period_ns" || *key == "asked_ns")
+        .map_or(1e6, |(_, ns)| *ns);
+    let (fixed, share) = subject.cpu;
+    let cpu_ns = (fixed + share * period_ns).min(period_ns * 0.997);
+    let mut samples = Vec::new();
+    let mut each = Vec::new();
+    for _ in 0..rounds {
+        let late: Vec<i64> = (0..waits).map(|_| dice.late_ns(subject.late_ns)).collect();
+        let cpu_ns = cpu_ns * waits as f64 * (0.95 + 0.1 * dice.even());
+        let naps = (!subject.peer).then_some((subject.naps * waits as f64) as u64);
+        each.push(Round::of(&late, naps, Some(cpu_ns as u64)));
+        samples.extend(late);
+    }
+    let capped = |nap_penalty_ns| Cost {
+        capped: true,
+        nap_penalty_ns,
+    };
+    let medians = |cost: Cost| {
+        let costs = cost.of(&each)?;
+        let [w1, w10, w100] = costs.each().map(|cost| cost.median);
+        Some(Weights { w1, w10, w100 })
+    };
+    Measurement {
+        experiment: experiment.to_owned(),
+        subject: subject.name.to_owned(),
+        params: numbers(params),
+        late_ns: Late::of(&samples),
+        cpu: Cpu {
+            fraction: Some(cpu_ns / period_ns),
+            per_wait_ns: Some(cpu_ns),
+            busy_fraction: Some((cpu_ns * 1.1 / period_ns).min(1.0)),
+            approximate: false,
+        },
+        wakes_per_wait: (!subject.peer).then_some(subject.naps),
+        missed: 0,
+        cost_ns: medians(Cost::default()),
+        cost_interval_ns: Cost::default().of(&each),
+        cost_capped_interval_ns: capped(0.0).of(&each),
+        cost_capped_nap_plus_5us_ns: medians(capped(NAP_PENALTIES_NS[0])),
+        cost_capped_nap_plus_20us_ns: medians(capped(NAP_PENALTIES_NS[1])),
+        rounds: each,
+        samples_late_ns: samples,
+        ..Measurement::default()
+    }
+}
+
+fn numbers(pairs: &[(&str, f64)]) -> BTreeMap<String, Value> {
+    pairs
+        .iter()
+        .map(|&(key, number)| {
+            let whole = key.ends_with("_ns") && number.fract() == 0.0;
+            let value = if whole {
+                Value::from(number as i64)
+            } else {
+                Value::from(number)
+            };
+            (key.to_owned(), value)
+        })
+        .collect()
+}
+
+fn pace(dice: &mut Dice, rate_hz: f64) -> Vec<Measurement> {
+    let params = [("period_ns", (1e9 / rate_hz).round()), ("rate_hz", rate_hz)];
+    let waits = if rate_hz < 100.0 { (7, 60) } else { (7, 500) };
+    let mut all: Vec<Measurement> = SUBJECTS
+        .iter()
+        .map(|subject| measurement(dice, subject, "pace", &params, waits))
+        .collect();
+    mark_the_best(&mut all);
+    if rate_hz < 100.0 {
+        // What an OS that tells less leaves out.
+        let mut silent = all.remove(5);
+        silent.cpu = Cpu::default();
+        silent.cost_ns = None;
+        silent.cost_capped_interval_ns = None;
+        silent.cost_over_best = None;
+        silent.cost_capped_nap_plus_5us_ns = None;
+        silent.cost_capped_nap_plus_20us_ns = None;
+        all.push(silent);
+        all[0].predicted_late_ns = Some(50_000);
+        all[0].queued_per_wait_ns = Some(3_150.0);
+        all[0].stolen_per_wait_ns = Some(0.0);
+        all[0].cpu.approximate = true;
+        all[0].missed = 2;
+        all[3].late_ns.early = 1;
+    }
+    all
+}
+
+fn mark_the_best(all: &mut [Measurement]) {
+    let cost = Cost {
+        capped: true,
+        nap_penalty_ns: 0.0,
+    };
+    let rounds: Vec<Vec<Round>> = all.iter().map(|m| m.rounds.clone()).collect();
+    let order = |weight: usize| {
+        move |a: &&Vec<Round>, b: &&Vec<Round>| {
+            let [a, b] = [a, b].map(|r| cost.of(r).unwrap().each()[weight].median);
+            a.total_cmp(&b)
+        }
+    };
+    for (m, own) in all.iter_mut().zip(&rounds) {
+        let mut weight = 0..3;
+        m.cost_over_best = Weights::try_of(|w| {
+            let best = rounds.iter().min_by(order(weight.next()?))?;
+            cost.ratio_at(w, own, best)
+        });
+    }
+}
+
+fn frames(dice: &mut Dice) -> Vec<Measurement> {
+    let period_ns = 16_666_667_i64;
+    SUBJECTS[..5]
+        .iter()
+        .map(|subject| {
+            let params = [("period_ns", period_ns as f64)];
+            let mut m = measurement(dice, subject, "frames", &params, (1, 1_000));
+            let late = &m.late_ns;
+            for (key, value) in [
+                ("frame_min_ns", Value::from(period_ns + late.min)),
+                ("frame_max_ns", Value::from(period_ns + late.max)),
+                ("frame_mean_abs_error_ns", Value::from(late.mean)),
+            ] {
+                m.other.insert(key.to_owned(), value);
+            }
+            m
+        })
+        .collect()
+}
+
+fn decades(dice: &mut Dice) -> Vec<Measurement> {
+    let mut all = Vec::new();
+    for subject in &SUBJECTS[..5] {
+        for power in 0..=9 {
+            let params = [("asked_ns", 10_f64.powi(power))];
+            // A hundred seconds would be too long for the last.
+            let waits = if power == 9 { 10 } else { 100 };
+            all.push(measurement(dice, subject, "decades", &params, (1, waits)));
+        }
+    }
+    all
+}
+
+fn intervals(dice: &mut Dice) -> Vec<Measurement> {
+    let mut all = Vec::new();
+    for subject in &SUBJECTS[..5] {
+        for ms in 1..=25 {
+            let params = [("period_ns", f64::from(ms) * 1e6)];
+            all.push(measurement(dice, subject, "interval", &params, (1, 50)));
+        }
+    }
+    all
+}
+
+fn robustness(dice: &mut Dice) -> Vec<Measurement> {
+    let mut all = Vec::new();
+    for subject in [&SUBJECTS[2], &SUBJECTS[4]] {
+        for power in 3..=9 {
+            for ms in 1..=10 {
+                let asked_ns = 10_f64.powi(power);
+                let scheduler_ns = f64::from(ms) * 1e6;
+                let params = [
+                    ("asked_ns", asked_ns),
+                    ("scheduler_period_ns", scheduler_ns),
+                ];
+                let mut m = measurement(dice, subject, "robustness", &params, (1, 20));
+                let late_ns = scheduler_ns * scheduler_ns / (asked_ns + 40.0 * scheduler_ns);
+                let error = (60.0 + late_ns * dice.even()) / asked_ns;
+                m.other.insert("relative_error".to_owned(), error.into());
+                all.push(m);
+            }
+        }
+    }
+    all
+}

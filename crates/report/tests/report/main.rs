@@ -1,0 +1,5 @@
+//! Tables and figures of made-up runs.
+
+mod figures;
+mod made_up;
+mod text;

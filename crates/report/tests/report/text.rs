@@ -1,0 +1,84 @@
+//! The text report, whole and at its edges.
+
+use punctual_record::{Late, Measurement, Run};
+use punctual_report::text;
+
+use crate::made_up;
+
+#[test]
+fn every_experiment_of_a_made_up_run() {
+    insta::assert_snapshot!("made_up", text(&made_up::run()));
+}
+
+#[test]
+fn no_line_ends_in_a_space_and_the_same_run_gives_the_same_text() {
+    let run = made_up::run();
+    let text_once = text(&run);
+    assert!(text_once.lines().all(|line| line.trim_end() == line));
+    assert!(text_once.is_ascii());
+    assert_eq!(text_once, text(&run));
+}
+
+#[test]
+fn an_empty_run_says_so() {
+    let empty = text(&Run::default());
+    assert!(empty.contains("This run has no results."), "{empty}");
+    assert!(!empty.contains("Warnings"), "{empty}");
+}
+
+#[test]
+fn a_run_that_was_ended_early_warns_last() {
+    let mut run = made_up::run();
+    run.interrupted = true;
+    let text = text(&run);
+    let warnings = text.split("Warnings\n").nth(1).unwrap();
+    assert!(warnings.starts_with(" 1. The run was ended before its end"));
+    assert!(warnings.ends_with("    Remedy: Measure.\n"));
+}
+
+#[test]
+fn an_unknown_experiment_still_gets_a_table() {
+    let mut run = Run::default();
+    run.results.push(Measurement {
+        experiment: "locks".to_owned(),
+        subject: "ticket".to_owned(),
+        params: [
+            ("hold_ns".to_owned(), 2_500.into()),
+            ("fair".to_owned(), "yes".into()),
+        ]
+        .into(),
+        late_ns: Late::of(&[1_000; 30]),
+        ..Measurement::default()
+    });
+    let text = text(&run);
+    let table = &text[text.find("locks").unwrap()..];
+    insta::assert_snapshot!("unknown_experiment", table);
+}
+
+#[test]
+fn few_rounds_are_not_called_an_interval_of_95_percent() {
+    let mut run = made_up::run();
+    for m in &mut run.results {
+        m.rounds.truncate(5);
+        m.cost_over_best = None;
+    }
+    let text = text(&run);
+    assert!(text.contains("Median over 5 rounds [the whole range, as 95 % need six rounds"));
+    // Without the ratios, the lowest median of each weight has the mark alone.
+    let pace = text.split("does the ranking hold?").next().unwrap();
+    assert_eq!(pace.matches(" * ").count(), 3);
+}
+
+#[test]
+fn measurements_without_samples_do_not_pretend_to_zero() {
+    let mut run = Run::default();
+    run.results.push(Measurement {
+        experiment: "pace".to_owned(),
+        subject: "nothing".to_owned(),
+        params: [("rate_hz".to_owned(), 60.0.into())].into(),
+        ..Measurement::default()
+    });
+    let text = text(&run);
+    assert!(text.contains("not measured"), "{text}");
+    assert!(!text.contains(" 0 ns"), "{text}");
+}
