@@ -8,8 +8,10 @@
 pub mod experiments;
 mod facts;
 pub mod host;
+mod prediction;
 pub mod race;
 mod warnings;
 
 pub use facts::{host_facts, model_facts, rule_in_force};
+pub use prediction::predict;
 pub use warnings::{Setting, warnings};

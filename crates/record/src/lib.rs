@@ -14,3 +14,4 @@ pub use cost::{Cost, NAP_PENALTIES_NS, Round, WEIGHTS, Weights};
 pub use interval::Interval;
 pub use late::{CAP_NS, Late};
 pub use run::{Cpu, MachineFacts, Measurement, Run, SCHEMA, Warning};
+pub use serde_json::Value;

@@ -1,0 +1,208 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::str::FromStr;
+
+use clap::error::ErrorKind;
+use clap::{Args, Parser, Subcommand};
+use punctual_core::Rate;
+use punctual_sim::Model;
+
+/// Waits exactly as long as you asked, and shows why your OS would not.
+#[derive(Debug, Parser)]
+#[command(
+    name = "punctual",
+    version,
+    arg_required_else_help = true,
+    disable_help_subcommand = true
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Race ways of waiting: how late and how expensive each is, here or on a simulated OS (about 60 s)
+    #[command(long_about = BENCH_ABOUT, after_long_help = BENCH_AFTER)]
+    Bench(BenchArgs),
+}
+
+const BENCH_ABOUT: &str = "\
+Race ways of waiting: how late and how expensive each of them is.
+
+Without a subcommand: loops at 60 Hz and 1000 Hz, every strategy and every peer in rounds, each in a fresh \
+thread kept on one CPU. Takes under 60 s; says how long before it begins.";
+
+const BENCH_AFTER: &str = "\
+Strategies: system, spin, yield-spin, precise, timer, fixed-margin, max-nap; with parameters after a colon: \
+precise:x=2, fixed-margin:margin=200us, system:method=timerfd. Peers: std, spin_sleep, tokio.
+
+Models: fake-5ms (the accurate-sleep article's fake OS, scheduler period 1ms to 10ms, or any other), linux (hrtimers; \
+with slack=50us, wake=8us, jitter=500ns, nap=3us after commas: linux,slack=1ns).
+
+Exit codes: 0 done, 2 could not run, 3 ended by Ctrl-C (what was measured is kept).
+
+Examples:
+  punctual bench
+  punctual bench --rate 144,240 --strategy system,fixed-margin,spin_sleep
+  punctual bench --load 1 --json loaded.json --plots figures
+  punctual bench --on linux,slack=1ns
+  punctual bench article --plots figures";
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    #[command(subcommand)]
+    pub(crate) experiment: Option<Experiment>,
+
+    /// Rates to loop at, in Hz: 60, 59.94, 60000/1001 [default: 60,1000]
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true, value_parser = list::<Rate>)]
+    pub(crate) rate: Option<List<Rate>>,
+
+    /// How often every subject gets its turn; six are the fewest for 95 % intervals [default: 6; decades 3, interval 1]
+    #[arg(long, value_name = "N", global = true, allow_hyphen_values = true, value_parser = rounds)]
+    pub(crate) rounds: Option<u32>,
+
+    /// Strategies and peers to compare [default: all of them; article: the article's four]
+    #[arg(long, value_name = "LIST", global = true, value_parser = list::<String>)]
+    pub(crate) strategy: Option<List<String>>,
+
+    /// The CPU to measure on [default: the last one]
+    #[arg(long, value_name = "K", global = true, allow_hyphen_values = true, value_parser = cpu)]
+    pub(crate) cpu: Option<usize>,
+
+    /// Threads that compute all the time beside the measurement, per CPU: 0.5, 1, 2
+    #[arg(long, value_name = "N", global = true, allow_hyphen_values = true, value_parser = load)]
+    pub(crate) load: Option<f64>,
+
+    /// Run on a simulated OS in virtual time instead of on this machine
+    #[arg(long, value_name = "MODEL", global = true, value_parser = model)]
+    pub(crate) on: Option<Model>,
+
+    /// The seed of a simulation's chances; the same seed gives the same output [default: 1]
+    #[arg(long, value_name = "N", global = true, allow_hyphen_values = true, value_parser = seed)]
+    pub(crate) seed: Option<u64>,
+
+    /// Write the Run, with every sample, to a file
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Draw the figures into a directory, as SVG
+    #[arg(long, value_name = "DIR", global = true)]
+    pub(crate) plots: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand)]
+pub(crate) enum Experiment {
+    /// Single waits from 1 ns to 1 s: how late? (about 60 s)
+    Decades,
+    /// CPU time at intervals of 1 to 25 ms (about 60 s)
+    Interval,
+    /// What strategies make of a scheduler that steals time; simulated (under 1 s)
+    Robustness,
+    /// The accurate-sleep article at its own sizes: 1000 frames, 100 waits per decade, CPU by interval, heat map (about 11 minutes)
+    Article,
+}
+
+/// A list after an option.
+///
+/// Not a `Vec`, which clap would take to mean an option given several times.
+#[derive(Clone, Debug)]
+pub(crate) struct List<T>(pub(crate) Vec<T>);
+
+/// Reads the command line. `Err` is the exit code when it has been answered or
+/// refused already.
+pub(crate) fn parse() -> Result<Command, ExitCode> {
+    Cli::try_parse()
+        .map(|cli| cli.command)
+        .map_err(|error| match error.kind() {
+            ErrorKind::DisplayHelp
+            | ErrorKind::DisplayVersion
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+                super::print(&error.render().to_string());
+                match error.kind() {
+                    ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => ExitCode::from(2),
+                    _ => ExitCode::SUCCESS,
+                }
+            }
+            _ => {
+                eprintln!("{}", one_line(&error.render().to_string()));
+                ExitCode::from(2)
+            }
+        })
+}
+
+/// The first paragraph of clap's message, without its "For more information"
+/// and usage.
+fn one_line(message: &str) -> String {
+    let first = message.split("\n\n").next().unwrap_or(message);
+    first.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn list<T: FromStr>(text: &str) -> Result<List<T>, String>
+where
+    T::Err: ToString,
+{
+    let items = text
+        .split(',')
+        .map(str::trim)
+        .filter(|item| !item.is_empty());
+    let items = items
+        .map(|item| item.parse().map_err(|e: T::Err| e.to_string()))
+        .collect::<Result<Vec<T>, _>>()?;
+    if items.is_empty() {
+        return Err("the list is empty".to_owned());
+    }
+    Ok(List(items))
+}
+
+fn rounds(text: &str) -> Result<u32, String> {
+    text.parse()
+        .ok()
+        .filter(|n| (1..=1_000).contains(n))
+        .ok_or_else(|| "give a whole number from 1 to 1000".to_owned())
+}
+
+fn cpu(text: &str) -> Result<usize, String> {
+    text.parse()
+        .map_err(|_| "give the number of a CPU, counted from 0".to_owned())
+}
+
+fn load(text: &str) -> Result<f64, String> {
+    let fits = |n: &f64| (0.0..=64.0).contains(n);
+    text.parse()
+        .ok()
+        .filter(fits)
+        .ok_or_else(|| "give a number of threads per CPU from 0 to 64".to_owned())
+}
+
+fn model(text: &str) -> Result<Model, String> {
+    Model::parse(text)
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse()
+        .map_err(|_| "give a whole number from 0 to 18446744073709551615".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_message_is_one_line() {
+        let error = Cli::try_parse_from(["punctual", "bench", "--rate", "0"]).unwrap_err();
+        let line = one_line(&error.render().to_string());
+        assert!(
+            line.contains("`0` is not a rate") && !line.contains("For more"),
+            "{line}"
+        );
+    }
+}

@@ -1,0 +1,148 @@
+//! `punctual bench`.
+
+mod plan;
+
+
+use anyhow::Result;
+use indicatif::{ProgressBar, ProgressStyle};
+use punctual_core::{Machine, Nanos};
+use punctual_lab::experiments::robustness;
+use punctual_lab::host::HostMachine;
+use punctual_lab::race::{self, Results};
+use punctual_lab::{Setting, host_facts, model_facts, predict, rule_in_force, warnings};
+use punctual_record::{MachineFacts, Run, SCHEMA};
+use punctual_sim::{Model, SimMachine};
+
+use crate::args::BenchArgs;
+use crate::files::{self, Target};
+use crate::{Done, peers, print, stop};
+
+use plan::Plan;
+
+/// Runs the command.
+pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
+    let plan = Plan::of(args)?;
+    let json = args.json.as_deref().map(Target::new).transpose()?;
+    if let Some(plots) = &args.plots {
+        files::directory(plots)?;
+    }
+    let (mut machine, facts) = machine(args)?;
+    let started_at = args.on.is_none().then(|| {
+        jiff::Timestamp::now()
+            .strftime("%Y-%m-%dT%H:%M:%SZ")
+            .to_string()
+    });
+    plan.announce(args.on.is_some());
+
+    let mut results = Results::default();
+    for part in &plan.races {
+        if results.interrupted {
+            break;
+        }
+        let bar = progress_bar(part.heats.len() * part.rounds as usize);
+        let raced = race::run(&mut *machine, &part.heats, part.rounds, &mut |progress| {
+            bar.set_position(progress.done as u64);
+            bar.set_message(format!(
+                "{} {}",
+                progress.next.experiment, progress.next.subject
+            ));
+        });
+        bar.finish_and_clear();
+        let mut raced = raced?;
+        if args.on.is_none()
+            && let Some(rule) = rule_in_force()
+        {
+            predict(&rule, &part.heats, &mut raced.measurements)?;
+        }
+        results.measurements.extend(raced.measurements);
+        results.interrupted |= raced.interrupted;
+    }
+    if plan.robustness && !results.interrupted {
+        results
+            .measurements
+            .extend(robustness::run(&plan.strategies, &mut |period| {
+                fake(period, args.seed())
+            })?);
+    }
+
+    let run = as_run(args, &plan, facts, started_at, results);
+    print(&punctual_report::text(&run));
+    if let Some(json) = json {
+        json.write(&run.to_json())?;
+    }
+    if let Some(plots) = &args.plots {
+        for figure in punctual_report::figures(&run) {
+            Target::new(&plots.join(format!("{}.svg", figure.name)))?.write(&figure.svg)?;
+        }
+    }
+    Ok(if run.interrupted {
+        Done::Interrupted
+    } else {
+        Done::Whole
+    })
+}
+
+fn machine(args: &BenchArgs) -> Result<(Box<dyn Machine>, MachineFacts)> {
+    Ok(match &args.on {
+        Some(model) => (
+            Box::new(SimMachine::new(model.clone(), args.seed())),
+            model_facts(model),
+        ),
+        None => {
+            let stop = stop::flag()?;
+            (
+                Box::new(peers::register(HostMachine::new(stop))),
+                host_facts(),
+            )
+        }
+    })
+}
+
+fn fake(period: Nanos, seed: u64) -> Box<dyn Machine> {
+    let model = Model::fake(period).expect("the article's periods are 1 to 10 ms");
+    Box::new(SimMachine::new(model, seed))
+}
+
+fn as_run(
+    args: &BenchArgs,
+    plan: &Plan,
+    facts: MachineFacts,
+    started_at: Option<String>,
+    results: Results,
+) -> Run {
+    let setting = Setting {
+        rounds: plan.races.iter().map(|race| race.rounds).min().unwrap_or(0),
+        hogs: plan.conditions.hogs,
+        interrupted: results.interrupted,
+        simulated: args.on.is_some(),
+    };
+    Run {
+        schema: SCHEMA.to_owned(),
+        punctual_version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at,
+        command: command_line(),
+        interrupted: results.interrupted,
+        warnings: warnings(&facts, &results.measurements, setting),
+        machine: facts,
+        results: results.measurements,
+        other: plan.describe(args),
+    }
+}
+
+/// The command as the user typed it, but for the path of the program.
+fn command_line() -> String {
+    let args = std::env::args().skip(1);
+    std::iter::once("punctual".to_owned())
+        .chain(args)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// A bar that is drawn between batches only: a steady tick would wake this
+/// process in the middle of a measurement.
+fn progress_bar(batches: usize) -> ProgressBar {
+    let bar = ProgressBar::new(batches as u64);
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
+}

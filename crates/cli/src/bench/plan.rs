@@ -1,0 +1,250 @@
+//! What a `bench` command line comes to.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, anyhow, bail};
+use punctual_core::program::Subject;
+use punctual_core::{Nanos, Rate, Spec};
+use punctual_lab::experiments::decades::Repeats;
+use punctual_lab::experiments::interval::Waits;
+use punctual_lab::experiments::pace::Batch;
+use punctual_lab::experiments::{Conditions, decades, interval, pace};
+use punctual_lab::host::usual_cpu;
+use punctual_lab::race::{self, Heat};
+
+use crate::args::{BenchArgs, Experiment};
+use crate::peers;
+
+/// What is going to be measured.
+pub(super) struct Plan {
+    /// The races, one after the other.
+    pub(super) races: Vec<Race>,
+    /// Whether the robustness of `strategies` is simulated at the end.
+    pub(super) robustness: bool,
+    /// The subjects that can be simulated.
+    pub(super) strategies: Vec<Subject>,
+    pub(super) conditions: Conditions,
+}
+
+/// Heats that take turns.
+pub(super) struct Race {
+    pub(super) heats: Vec<Heat>,
+    pub(super) rounds: u32,
+}
+
+/// What a default race may take: less than a minute, with what its threads and
+/// counters take on top.
+const BUDGET: Nanos = Nanos::from_secs(55);
+const ROUNDS: u32 = 6;
+
+/// The functions of the accurate-sleep article.
+const ARTICLE: [&str; 4] = ["system", "spin", "precise", "timer"];
+
+impl Plan {
+    pub(super) fn of(args: &BenchArgs) -> Result<Self> {
+        if let (Some(_), Some(experiment)) = (&args.rate, args.experiment) {
+            bail!(
+                "--rate has no meaning for `bench {}`; leave one of them out",
+                experiment.name()
+            );
+        }
+        let simulated = matches!(
+            args.experiment,
+            Some(Experiment::Robustness | Experiment::Article)
+        );
+        if args.seed.is_some() && args.on.is_none() && !simulated {
+            bail!("--seed is for simulations: add --on MODEL, or leave it out");
+        }
+        let subjects = subjects(args)?;
+        let is_strategy = |s: &&Subject| matches!(s, Subject::Strategy(_));
+        let strategies: Vec<Subject> = subjects.iter().filter(is_strategy).cloned().collect();
+        let conditions = conditions(args)?;
+        let race = |heats, rounds| Race {
+            heats,
+            rounds: args.rounds.unwrap_or(rounds),
+        };
+        let races = match args.experiment {
+            None => {
+                let rates = match &args.rate {
+                    Some(list) => list.0.clone(),
+                    None => vec![Rate::from_hz(60), Rate::from_hz(1_000)]
+                        .into_iter()
+                        .flatten()
+                        .collect(),
+                };
+                let batches = (subjects.len() * rates.len()) as u64 * u64::from(ROUNDS);
+                let batch = Nanos::new(BUDGET.as_ns() / batches)
+                    .clamp(Nanos::from_ms(100), Nanos::from_secs(2));
+                // A twentieth of a batch is warm-up.
+                let batch = Batch::Lasting(Nanos::new(batch.as_ns() / 21 * 20));
+                vec![race(
+                    pace::heats(&subjects, &rates, batch, conditions),
+                    ROUNDS,
+                )]
+            }
+            Some(Experiment::Decades) => vec![race(
+                decades::heats(&subjects, Repeats::Short, conditions),
+                3,
+            )],
+            Some(Experiment::Interval) => {
+                let each = Nanos::new(BUDGET.as_ns() / (25 * subjects.len() as u64))
+                    .min(Nanos::from_ms(500));
+                vec![race(
+                    interval::heats(&subjects, Waits::Lasting(each), conditions),
+                    1,
+                )]
+            }
+            Some(Experiment::Robustness) => vec![],
+            Some(Experiment::Article) => {
+                let sixty = Rate::from_hz(60).map_err(|e| anyhow!(e))?;
+                vec![
+                    race(
+                        pace::heats(&subjects, &[sixty], Batch::Frames(1_000), conditions),
+                        1,
+                    ),
+                    race(
+                        interval::heats(&subjects, Waits::Exactly(100), conditions),
+                        1,
+                    ),
+                    race(decades::heats(&subjects, Repeats::Article, conditions), 1),
+                ]
+            }
+        };
+        Ok(Self {
+            races,
+            robustness: simulated,
+            strategies,
+            conditions,
+        })
+    }
+
+    /// Says on standard error what is about to happen and how long it takes.
+    pub(super) fn announce(&self, in_virtual_time: bool) {
+        for race in &self.races {
+            let Some(first) = race.heats.first() else {
+                continue;
+            };
+            let length = race::length(&race.heats, race.rounds);
+            let seconds = length.as_ns().div_ceil(1_000_000_000);
+            let time = if in_virtual_time {
+                "of virtual time"
+            } else {
+                ""
+            };
+            eprintln!(
+                "{}: {} subject runs in {} round{}, about {seconds} s {time}",
+                first.experiment,
+                race.heats.len(),
+                race.rounds,
+                if race.rounds == 1 { "" } else { "s" },
+            );
+        }
+    }
+
+    /// The plan, for the Run.
+    pub(super) fn describe(&self, args: &BenchArgs) -> BTreeMap<String, punctual_record::Value> {
+        let mut facts = BTreeMap::new();
+        if let Some(cpu) = self.conditions.cpu {
+            facts.insert("cpu".to_owned(), cpu.into());
+        }
+        facts.insert("load_threads".to_owned(), self.conditions.hogs.into());
+        if args.on.is_some() || self.robustness {
+            facts.insert("seed".to_owned(), args.seed().into());
+        }
+        facts
+    }
+}
+
+impl Experiment {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Decades => "decades",
+            Self::Interval => "interval",
+            Self::Robustness => "robustness",
+            Self::Article => "article",
+        }
+    }
+}
+
+impl BenchArgs {
+    pub(super) fn seed(&self) -> u64 {
+        self.seed.unwrap_or(1)
+    }
+
+    /// Whether real code can run: not in virtual time.
+    fn runs_here(&self) -> bool {
+        self.on.is_none() && self.experiment != Some(Experiment::Robustness)
+    }
+}
+
+fn subjects(args: &BenchArgs) -> Result<Vec<Subject>> {
+    let os = if args.runs_here() {
+        std::env::consts::OS
+    } else {
+        ""
+    };
+    let margin = Spec::usual_margin(os);
+    let Some(list) = &args.strategy else {
+        let all: Vec<&str> = match args.experiment {
+            Some(Experiment::Article) => ARTICLE.to_vec(),
+            _ if args.runs_here() => Spec::ALL
+                .iter()
+                .map(|s| s.name())
+                .chain(peers::names())
+                .collect(),
+            _ => Spec::ALL.iter().map(|s| s.name()).collect(),
+        };
+        return all.into_iter().map(|name| subject(name, margin)).collect();
+    };
+    let mut subjects = Vec::new();
+    for name in &list.0 {
+        let subject = subject(name, margin)?;
+        if subjects.contains(&subject) {
+            bail!("--strategy names `{name}` twice");
+        }
+        if matches!(subject, Subject::Peer(_)) && !args.runs_here() {
+            bail!(
+                "`{name}` is real code and runs on this machine only, not in virtual time; leave it out"
+            );
+        }
+        subjects.push(subject);
+    }
+    Ok(subjects)
+}
+
+fn subject(name: &str, margin: Nanos) -> Result<Subject> {
+    if peers::names().any(|peer| peer == name) {
+        return Ok(Subject::Peer(name.to_owned()));
+    }
+    let peers: Vec<_> = peers::names().collect();
+    let peers = if peers.is_empty() {
+        String::new()
+    } else {
+        format!("; the peers are {}", peers.join(", "))
+    };
+    Spec::parse(name, margin)
+        .map(Subject::Strategy)
+        .map_err(|why| anyhow!("{why}{peers}"))
+}
+
+fn conditions(args: &BenchArgs) -> Result<Conditions> {
+    if !args.runs_here() {
+        for (option, given) in [
+            ("--cpu", args.cpu.is_some()),
+            ("--load", args.load.is_some()),
+        ] {
+            if given {
+                bail!(
+                    "{option} needs a real machine: in the simulation each thread has a CPU of its own; leave it out"
+                );
+            }
+        }
+        return Ok(Conditions::default());
+    }
+    let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let hogs = (args.load.unwrap_or(0.0) * cpus as f64).ceil() as usize;
+    Ok(Conditions {
+        cpu: args.cpu.or_else(usual_cpu),
+        hogs,
+    })
+}

@@ -1,0 +1,49 @@
+//! The `punctual` command.
+//!
+//! Exit codes: 0 done, 2 could not run, 3 ended by the user before its end
+//! (what was measured is printed and written all the same).
+
+mod args;
+mod bench;
+mod files;
+mod peers;
+mod stop;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use args::Command;
+
+fn main() -> ExitCode {
+    let command = match args::parse() {
+        Ok(command) => command,
+        Err(code) => return code,
+    };
+    let done = match command {
+        Command::Bench(args) => bench::run(&args),
+    };
+    match done {
+        Ok(Done::Whole) => ExitCode::SUCCESS,
+        Ok(Done::Interrupted) => ExitCode::from(3),
+        Err(error) => {
+            // One line: what failed, why, what to do.
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// How a command ended.
+enum Done {
+    /// It did all it was asked to.
+    Whole,
+    /// The user ended it; what it has is kept.
+    Interrupted,
+}
+
+/// Writes to standard output. A reader that has gone away is no error: it has
+/// read what it wanted.
+fn print(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}

@@ -1,0 +1,51 @@
+//! What the timer rule in force predicts, beside what was measured.
+
+use punctual_core::program::{Op, Subject};
+use punctual_core::{Program, Refusal};
+use punctual_record::Measurement;
+use punctual_sim::{Model, SimMachine};
+
+use crate::race::{self, Heat};
+
+/// Adds to each measurement of a strategy that sleeps the median lateness that
+/// `rule` predicts for it.
+///
+/// The prediction is the simulator running the very same programs, without the
+/// load and on no particular CPU.
+///
+/// # Errors
+/// The model refuses one of the programs.
+pub fn predict(
+    rule: &Model,
+    heats: &[Heat],
+    measurements: &mut [Measurement],
+) -> Result<(), Refusal> {
+    let sleeps =
+        |heat: &&Heat| matches!(heat.subject, Subject::Strategy(spec) if spec.method().is_some());
+    let heats: Vec<Heat> = heats.iter().filter(sleeps).map(unloaded).collect();
+    let mut machine = SimMachine::new(rule.clone(), 1);
+    let predicted = race::run(&mut machine, &heats, 1, &mut |_| {})?.measurements;
+    for m in measurements {
+        let same = |p: &&Measurement| {
+            (&p.experiment, &p.subject, &p.params) == (&m.experiment, &m.subject, &m.params)
+        };
+        m.predicted_late_ns = predicted
+            .iter()
+            .find(same)
+            .map(|p| p.late_ns.p50.unwrap_or(p.late_ns.mean as i64));
+    }
+    Ok(())
+}
+
+fn unloaded(heat: &Heat) -> Heat {
+    let keep = |op: &&Op| !matches!(op, Op::Pin(_) | Op::Spawn { .. });
+    let ops = heat.program.ops.iter().filter(keep).cloned().collect();
+    let program = Program {
+        ops,
+        ..heat.program.clone()
+    };
+    Heat {
+        program,
+        ..heat.clone()
+    }
+}

@@ -1,0 +1,114 @@
+//! The one error type: opaque, one word wide, asked through predicates.
+
+use std::fmt;
+use std::io;
+
+/// Why the host did not do what was asked.
+///
+/// It prints as one line: what failed, why, and what to do instead. Programs
+/// ask [`is_unsupported`](Error::is_unsupported),
+/// [`is_permission`](Error::is_permission) and
+/// [`is_range`](Error::is_range).
+pub struct Error(Box<Inner>);
+
+impl Error {
+    /// This host has no such call, or its system is too old for it.
+    pub fn unsupported(message: impl Into<String>) -> Self {
+        Self::new(Kind::Unsupported, message.into())
+    }
+
+    /// The host has it, and refuses it to this user.
+    pub fn permission(message: impl Into<String>) -> Self {
+        Self::new(Kind::Permission, message.into())
+    }
+
+    /// The value asked for is outside what the host accepts.
+    pub fn range(message: impl Into<String>) -> Self {
+        Self::new(Kind::Range, message.into())
+    }
+
+    /// A call failed: `what` says which, and `cause` is the system's answer,
+    /// which also decides the predicates.
+    pub fn io(what: impl fmt::Display, cause: &io::Error) -> Self {
+        let kind = match cause.kind() {
+            io::ErrorKind::Unsupported => Kind::Unsupported,
+            io::ErrorKind::PermissionDenied => Kind::Permission,
+            io::ErrorKind::InvalidInput => Kind::Range,
+            _ => Kind::Other,
+        };
+        Self::new(kind, format!("{what}: {cause}"))
+    }
+
+    /// [`Error::io`] with the error that the last system call of this thread
+    /// left behind.
+    pub fn last_os(what: impl fmt::Display) -> Self {
+        Self::io(what, &io::Error::last_os_error())
+    }
+
+    /// Whether the host does not have what was asked for.
+    pub fn is_unsupported(&self) -> bool {
+        self.0.kind == Kind::Unsupported
+    }
+
+    /// Whether another user, or a capability, would be allowed to do it.
+    pub fn is_permission(&self) -> bool {
+        self.0.kind == Kind::Permission
+    }
+
+    /// Whether another value would have been accepted.
+    pub fn is_range(&self) -> bool {
+        self.0.kind == Kind::Range
+    }
+
+    fn new(kind: Kind, message: String) -> Self {
+        Self(Box::new(Inner { kind, message }))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Error({:?}: {})", self.0.kind, self.0.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+struct Inner {
+    kind: Kind,
+    message: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Unsupported,
+    Permission,
+    Range,
+    Other,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn is_one_word() {
+        assert_eq!(size_of::<Result<(), Error>>(), size_of::<usize>());
+    }
+
+    #[test]
+    fn the_system_answer_decides_the_predicates() {
+        let error = |kind| Error::io("pinning to CPU 3", &io::Error::from(kind));
+        assert!(error(io::ErrorKind::PermissionDenied).is_permission());
+        assert!(error(io::ErrorKind::Unsupported).is_unsupported());
+        assert!(error(io::ErrorKind::InvalidInput).is_range());
+        let other = error(io::ErrorKind::OutOfMemory);
+        assert!(!other.is_permission() && !other.is_unsupported() && !other.is_range());
+        assert!(other.to_string().starts_with("pinning to CPU 3: "));
+    }
+}

@@ -1,0 +1,186 @@
+//! `/proc`, `/sys` and `/etc/os-release`. A file that is missing, or closed to
+//! this user, is a fact that is not told.
+
+use super::Host;
+use punctual_core::Nanos;
+use std::fs;
+use std::io::Read;
+
+pub(super) fn host() -> Host {
+    let kernel = read("/proc/sys/kernel/osrelease");
+    let deepest = deepest_idle_state();
+    Host {
+        os_version: read("/etc/os-release").and_then(|text| pretty_name(&text)),
+        preemption: read("/proc/sys/kernel/version").and_then(|text| preemption(&text)),
+        cpu_model: read("/proc/cpuinfo").and_then(|text| cpu_model(&text)),
+        virtual_machine: None,
+        hypervisor: read("/sys/hypervisor/type"),
+        wine: None,
+        clock_source: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        tick_hz: kernel
+            .as_ref()
+            .and_then(|release| read(&format!("/boot/config-{release}")))
+            .and_then(|text| tick_hz(&text)),
+        governor: read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        cpuidle_driver: read("/sys/devices/system/cpu/cpuidle/current_driver"),
+        deepest_idle_exit: deepest.as_ref().map(|state| state.exit),
+        deepest_idle_state: deepest.map(|state| state.name),
+        cpu_dma_latency: cpu_dma_latency(),
+        kernel,
+    }
+}
+
+pub(super) fn idle(cpu: usize) -> Option<Nanos> {
+    cpu_time(cpu, &[IDLE, IOWAIT])
+}
+
+pub(super) fn stolen(cpu: usize) -> Option<Nanos> {
+    cpu_time(cpu, &[STEAL])
+}
+
+/// Columns of a CPU in proc_stat(5).
+const IDLE: usize = 3;
+const IOWAIT: usize = 4;
+const STEAL: usize = 7;
+
+fn cpu_time(cpu: usize, columns: &[usize]) -> Option<Nanos> {
+    let ticks = cpu_ticks(&fs::read_to_string("/proc/stat").ok()?, cpu, columns)?;
+    // SAFETY: asks for one number; no pointers.
+    let ticks_per_s = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    let tick = 1_000_000_000_u64.checked_div(u64::try_from(ticks_per_s).ok()?)?;
+    Some(Nanos::new(tick).times(ticks))
+}
+
+/// The whole file without surrounding space; `None` when empty or unreadable.
+fn read(path: &str) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// `PRETTY_NAME` of os-release(5), whose values may be quoted.
+fn pretty_name(os_release: &str) -> Option<String> {
+    let value = os_release
+        .lines()
+        .find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    Some(value.trim_matches(['"', '\'']).to_owned())
+}
+
+/// The word of the build line that tells how the kernel preempts, as in
+/// `#1 SMP PREEMPT_DYNAMIC Debian 6.1.0`.
+fn preemption(version: &str) -> Option<String> {
+    let word = version
+        .split(' ')
+        .find(|word| word.starts_with("PREEMPT"))?;
+    Some(word.to_owned())
+}
+
+/// The first `model name` of `/proc/cpuinfo`, which ARM does not have.
+fn cpu_model(cpuinfo: &str) -> Option<String> {
+    let line = cpuinfo
+        .lines()
+        .find(|line| line.starts_with("model name"))?;
+    Some(line.split_once(':')?.1.trim().to_owned())
+}
+
+/// `CONFIG_HZ` of a kernel's configuration. `sysconf(_SC_CLK_TCK)` is not it:
+/// that is 100 for every program, whatever the kernel uses.
+fn tick_hz(config: &str) -> Option<u32> {
+    let value = config
+        .lines()
+        .find_map(|line| line.strip_prefix("CONFIG_HZ="))?;
+    value.parse().ok()
+}
+
+struct IdleState {
+    name: String,
+    exit: Nanos,
+}
+
+/// Of the first CPU; the states are numbered from the shallowest.
+fn deepest_idle_state() -> Option<IdleState> {
+    let state = |number: usize| {
+        let field = |name: &str| {
+            read(&format!(
+                "/sys/devices/system/cpu/cpu0/cpuidle/state{number}/{name}"
+            ))
+        };
+        Some((
+            field("disable").as_deref() == Some("0"),
+            IdleState {
+                name: field("name")?,
+                exit: Nanos::from_us(field("latency")?.parse().ok()?),
+            },
+        ))
+    };
+    (0..)
+        .map_while(state)
+        .filter(|(enabled, _)| *enabled)
+        .map(|(_, state)| state)
+        .last()
+}
+
+/// The device answers with the strictest limit in force, a 32-bit number of
+/// microseconds. To have it open for a moment asks for nothing (kernel
+/// documentation, "PM Quality of Service Interface").
+fn cpu_dma_latency() -> Option<Nanos> {
+    let mut us = [0; 4];
+    fs::File::open("/dev/cpu_dma_latency")
+        .and_then(|mut device| device.read_exact(&mut us))
+        .ok()?;
+    u64::try_from(i32::from_ne_bytes(us))
+        .ok()
+        .map(Nanos::from_us)
+}
+
+/// The sum of some columns of a CPU, in ticks.
+fn cpu_ticks(stat: &str, cpu: usize, columns: &[usize]) -> Option<u64> {
+    let name = format!("cpu{cpu} ");
+    let line = stat.lines().find_map(|line| line.strip_prefix(&name))?;
+    let ticks: Vec<&str> = line.split_ascii_whitespace().collect();
+    columns
+        .iter()
+        .map(|&column| ticks.get(column)?.parse::<u64>().ok())
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_read_as_their_manuals_say() {
+        let stat =
+            "cpu  9 9 9 9 9 9 9 9 9 9\ncpu1 1 2 4 800 900 8 16 32 5 6\ncpu10 0 0 0 0 0 0 0 7 0 0\n";
+        assert_eq!(cpu_ticks(stat, 1, &[IDLE, IOWAIT]), Some(1_700));
+        assert_eq!(cpu_ticks(stat, 1, &[STEAL]), Some(32));
+        assert_eq!(cpu_ticks(stat, 10, &[STEAL]), Some(7));
+        assert_eq!(cpu_ticks(stat, 0, &[IDLE]), None);
+        assert_eq!(
+            tick_hz("# CONFIG_HZ_100 is not set\nCONFIG_HZ_250=y\nCONFIG_HZ=250\n"),
+            Some(250)
+        );
+        let os_release = "NAME=\"Debian\"\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n";
+        assert_eq!(
+            pretty_name(os_release).unwrap(),
+            "Debian GNU/Linux 12 (bookworm)"
+        );
+        assert_eq!(
+            preemption("#1 SMP PREEMPT_DYNAMIC @0").unwrap(),
+            "PREEMPT_DYNAMIC"
+        );
+        assert_eq!(preemption("#1 SMP Debian 6.1"), None);
+        assert_eq!(
+            cpu_model("processor\t: 0\nmodel name\t: Xeon\n").unwrap(),
+            "Xeon"
+        );
+    }
+
+    #[test]
+    fn the_first_allowed_cpu_has_an_idle_time() {
+        let cpu = crate::thread::allowed_cpus()[0];
+        if fs::exists("/proc/stat").unwrap() {
+            assert!(idle(cpu).is_some());
+        }
+    }
+}

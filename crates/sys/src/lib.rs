@@ -1,0 +1,45 @@
+//! Every system call that punctual waits with.
+//!
+//! The strategies of `punctual-core` only say what to do next; this crate does
+//! it on the machine it runs on. [`Host`] marks the clock of that machine, and
+//! [`wait::Sleeper`] is the [`Carrier`](punctual_core::Carrier) that blocks and
+//! spins the calling thread. Around it stand the things a waiter wants to know
+//! or change about its host: [`clock`], [`slack`], [`spin`], [`thread`],
+//! [`event`] and [`facts`].
+//!
+//! Each folder is one concern. Its `mod.rs` picks one file, `linux`, `macos`,
+//! `windows`, `unix` or `fallback`, and nothing else in the crate asks which
+//! system it was built for. The fallback uses the standard library alone, so
+//! the crate builds everywhere and then reports honestly what it cannot do.
+//!
+//! ```
+//! use punctual_core::{Carrier, Limit, Method, Nanos};
+//! use punctual_sys::{clock, wait::Sleeper};
+//!
+//! let mut sleeper = Sleeper::new();
+//! println!("a timer is a {} here", sleeper.prepare(Method::Timer)?);
+//!
+//! let deadline = clock::now() + Nanos::from_ms(1);
+//! while clock::now() < deadline {
+//!     sleeper.block(Method::Timer, Limit::Until(deadline), None);
+//! }
+//! println!("{} late", clock::now().since(deadline));
+//! # Ok::<(), punctual_sys::Error>(())
+//! ```
+//!
+//! This is the one library crate of punctual in which unsafe code is allowed.
+//! Each block names the invariant that it relies on.
+
+pub mod clock;
+mod cpuid;
+mod error;
+pub mod event;
+pub mod facts;
+pub mod scale;
+pub mod slack;
+pub mod spin;
+pub mod thread;
+pub mod wait;
+
+pub use clock::{Host, Tick};
+pub use error::Error;

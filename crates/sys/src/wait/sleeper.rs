@@ -1,0 +1,328 @@
+//! One waiter: it owns its timer handle and carries out the steps of a
+//! strategy on the calling thread.
+
+use super::platform::Calls;
+use crate::clock::{self, Host, Tick};
+use crate::event::Events;
+use crate::{Error, spin};
+use punctual_core::{Carrier, Event, Limit, Method, Nanos, Reason};
+
+/// Blocks and spins the calling thread. One for each thread or waiter: timer
+/// handles shared by threads wake the wrong one (dolphin#13485).
+///
+/// The timer handle is made by [`prepare`](Sleeper::prepare), or else at the
+/// first block that needs it.
+///
+/// # Accuracy
+/// A block ends when the system says so: late by the slack, grid or coalescing
+/// of the system, and on Windows possibly early on [`clock`], because its
+/// timers run on another one (rust#151407). Whoever needs the deadline reads
+/// the clock after each block, which is what [`punctual_core::drive`] does.
+///
+/// # Errors
+/// Waiting does not fail. If a call is refused, or does not exist here, the
+/// block is done with `std::thread::sleep` instead.
+#[derive(Debug)]
+pub struct Sleeper {
+    calls: Calls,
+    events: Option<Events>,
+}
+
+impl Sleeper {
+    /// A waiter for deadlines alone. An event to wait for in a step is never
+    /// signalled.
+    ///
+    /// The first one in a process finds out how this CPU spins best, which on
+    /// a CPU with a timed wait instruction takes about a millisecond.
+    pub fn new() -> Self {
+        spin::kind();
+        Self {
+            calls: Calls::new(),
+            events: None,
+        }
+    }
+
+    /// A waiter whose steps may also end by one of `events`.
+    pub fn with_events(events: Events) -> Self {
+        Self {
+            events: Some(events),
+            ..Self::new()
+        }
+    }
+
+    /// Makes the handle that `method` needs, and returns the call that blocks
+    /// will use: for [`Method::Sleep`] and [`Method::Timer`] the one that this
+    /// system has under that name, for any other method that method itself.
+    ///
+    /// # Errors
+    /// Unsupported, naming the calls there are, when this system does not have
+    /// the call or refuses its handle.
+    ///
+    /// # Platform notes
+    /// On Windows before version 1803, [`Method::Timer`] falls back to the plain
+    /// waitable timer, which the answer shows, and
+    /// [`Method::HighResolutionTimer`] asked for by name is an error. Wine 8
+    /// grants it, and serves every timer alike.
+    pub fn prepare(&mut self, method: Method) -> Result<Method, Error> {
+        self.calls.prepare(method)
+    }
+
+    /// Blocks until the event, the limit, or the end of the experiment.
+    ///
+    /// Only a condition variable can wait for a signal of another thread and
+    /// for a time at once on every system, so the method does not matter here.
+    fn block_or(&self, events: &Events, event: Event, limit: Limit<Host>) -> Reason {
+        let start = clock::now();
+        let length = limit.length(start);
+        if events.wait(event, Some(length)) || events.is_closed() {
+            return Reason::Event;
+        }
+        Reason::Timer
+    }
+}
+
+impl Default for Sleeper {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Carrier<Host> for Sleeper {
+    #[inline]
+    fn now(&mut self) -> Tick {
+        clock::now()
+    }
+
+    /// Blocks, at most for a day at once.
+    ///
+    /// A step that waits for an event too blocks on that event's condition
+    /// variable with a timeout, whatever its method. When the events are closed
+    /// the step ends as if by its event, so that no wait outlives the
+    /// experiment.
+    ///
+    /// [`Reason::Interrupted`] stands for a signal, a spurious wake, and a
+    /// limit of more than a day: the caller reads the clock and asks again.
+    #[inline]
+    fn block(&mut self, method: Method, limit: Limit<Host>, or: Option<Event>) -> Reason {
+        if let (Some(event), Some(events)) = (or, &self.events) {
+            return self.block_or(events, event, limit);
+        }
+        let (limit, cut) = clamp(limit);
+        match self.calls.block(method, limit) {
+            Reason::Timer if cut => Reason::Interrupted,
+            reason => reason,
+        }
+    }
+
+    /// Spins with the best instruction of this CPU; see [`spin::until`].
+    ///
+    /// While an event could end it, it looks at the event between any two
+    /// readings of the clock, with the pause hint only: a timed wait
+    /// instruction would not see the signal.
+    #[inline]
+    fn spin(&mut self, until: Tick, or: Option<Event>) -> (Tick, Reason) {
+        let (Some(event), Some(events)) = (or, &self.events) else {
+            return (spin::until(until), Reason::Ran);
+        };
+        let slot = events.slot(event);
+        loop {
+            if slot.try_take() || events.is_closed() {
+                return (clock::now(), Reason::Event);
+            }
+            let now = clock::now();
+            if now >= until {
+                return (now, Reason::Ran);
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    #[inline]
+    fn yield_now(&mut self) {
+        std::thread::yield_now();
+    }
+}
+
+/// The most that one call asks the system for. It is far below every limit of
+/// the calls: 49 days of milliseconds for `Sleep`, a 32-bit `time_t` of seconds,
+/// and what thread::sleep can hold.
+const LONGEST: Nanos = Nanos::from_secs(86_400);
+
+/// Cuts a limit down to [`LONGEST`], and says whether it did.
+#[inline]
+fn clamp(limit: Limit<Host>) -> (Limit<Host>, bool) {
+    match limit {
+        Limit::For(length) if length > LONGEST => (Limit::For(LONGEST), true),
+        Limit::Until(instant) => {
+            let last = clock::now() + LONGEST;
+            if instant > last {
+                (Limit::Until(last), true)
+            } else {
+                (limit, false)
+            }
+        }
+        Limit::For(_) => (limit, false),
+    }
+}
+
+/// The ways of blocking that every platform file shares.
+pub(super) mod common {
+    use super::{Limit, Method, Reason};
+    use crate::Error;
+    use crate::clock::{self, Host};
+
+    /// Blocks with `std::thread::sleep`, which restarts by itself when a signal
+    /// interrupts it.
+    #[cold]
+    pub(in crate::wait) fn thread_sleep(limit: Limit<Host>) -> Reason {
+        std::thread::sleep(limit.length(clock::now()).into());
+        Reason::Timer
+    }
+
+    /// `method` is not one of this system's.
+    pub(in crate::wait) fn no_such_call(method: Method) -> Error {
+        let names: Vec<_> = super::super::methods().iter().map(|m| m.name()).collect();
+        Error::unsupported(format!(
+            "this system has no `{method}`: use sleep, timer, or one of {}",
+            names.join(", ")
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wait::methods;
+
+    fn assert_send<T: Send>() {}
+
+    fn every_method() -> impl Iterator<Item = Method> {
+        [Method::Sleep, Method::Timer]
+            .into_iter()
+            .chain(methods().iter().copied())
+    }
+
+    #[test]
+    fn a_sleeper_can_be_given_to_a_thread() {
+        assert_send::<Sleeper>();
+    }
+
+    #[test]
+    fn every_listed_method_blocks_and_comes_back() {
+        let mut sleeper = Sleeper::new();
+        for method in every_method() {
+            for ns in [0, 1, 99, 100, 300_000] {
+                let reason = sleeper.block(method, Limit::For(Nanos::new(ns)), None);
+                assert_ne!(reason, Reason::Event, "{method}");
+                let until = clock::now() + Nanos::new(ns);
+                let reason = sleeper.block(method, Limit::Until(until), None);
+                assert_ne!(reason, Reason::Event, "{method}");
+            }
+            let past = Limit::Until(Tick::from_ns(0));
+            assert_eq!(sleeper.block(method, past, None), Reason::Timer, "{method}");
+        }
+    }
+
+    /// Asked again as long as the clock says so, which is the contract of a
+    /// carrier, a wait is never early.
+    #[test]
+    fn a_wait_is_never_early() {
+        let mut sleeper = Sleeper::new();
+        for method in every_method() {
+            let deadline = clock::now() + Nanos::from_ms(2);
+            while clock::now() < deadline {
+                sleeper.block(method, Limit::Until(deadline), None);
+            }
+        }
+    }
+
+    #[test]
+    fn the_two_general_names_stand_for_a_listed_call() {
+        let mut sleeper = Sleeper::new();
+        for method in [Method::Sleep, Method::Timer] {
+            let granted = sleeper.prepare(method).unwrap();
+            assert!(methods().contains(&granted), "{method} gave {granted}");
+            assert_eq!(sleeper.prepare(granted).unwrap(), granted);
+        }
+    }
+
+    #[test]
+    fn a_method_of_another_system_is_refused_by_name_and_still_blocks() {
+        let mut sleeper = Sleeper::new();
+        let foreign = Method::ALL
+            .into_iter()
+            .filter(|m| !every_method().any(|own| own == *m));
+        for method in foreign {
+            let error = sleeper.prepare(method).unwrap_err();
+            assert!(error.is_unsupported());
+            assert!(error.to_string().contains(method.name()));
+            assert!(error.to_string().contains(methods()[0].name()));
+            let deadline = clock::now() + Nanos::from_us(300);
+            while clock::now() < deadline {
+                sleeper.block(method, Limit::Until(deadline), None);
+            }
+        }
+    }
+
+    #[test]
+    fn a_limit_of_centuries_is_cut_and_marked() {
+        assert!(clamp(Limit::For(Nanos::MAX)).1);
+        assert!(clamp(Limit::Until(Tick::NEVER)).1);
+        let (limit, cut) = clamp(Limit::For(LONGEST));
+        assert_eq!((limit.length(clock::now()), cut), (LONGEST, false));
+        let near = Limit::Until(clock::now() + Nanos::from_ms(1));
+        assert_eq!(clamp(near), (near, false));
+    }
+
+    #[test]
+    fn a_signal_ends_a_block_and_a_spin() {
+        let events = Events::new();
+        let mut sleeper = Sleeper::with_events(events.clone());
+        let (event, far) = (Event(7), Limit::For(Nanos::from_secs(3_600)));
+        events.signal(event);
+        assert_eq!(
+            sleeper.block(Method::Timer, far, Some(event)),
+            Reason::Event
+        );
+        events.signal(event);
+        let until = clock::now() + Nanos::from_secs(3_600);
+        assert_eq!(sleeper.spin(until, Some(event)).1, Reason::Event);
+        assert!(!events.try_take(event));
+    }
+
+    #[test]
+    fn without_a_signal_the_limit_ends_both() {
+        let mut sleeper = Sleeper::with_events(Events::new());
+        let deadline = clock::now() + Nanos::from_ms(1);
+        let reason = sleeper.block(Method::Sleep, Limit::Until(deadline), Some(Event(7)));
+        assert_eq!(reason, Reason::Timer);
+        assert!(clock::now() >= deadline);
+        let deadline = clock::now() + Nanos::from_us(50);
+        let (now, reason) = sleeper.spin(deadline, Some(Event(7)));
+        assert_eq!(reason, Reason::Ran);
+        assert!(now >= deadline);
+    }
+
+    #[test]
+    fn closing_the_events_ends_a_wait() {
+        let events = Events::new();
+        let mut sleeper = Sleeper::with_events(events.clone());
+        events.close();
+        let far = Limit::For(Nanos::MAX);
+        assert_eq!(
+            sleeper.block(Method::Sleep, far, Some(Event(1))),
+            Reason::Event
+        );
+        assert_eq!(sleeper.spin(Tick::NEVER, Some(Event(1))).1, Reason::Event);
+    }
+
+    #[test]
+    fn a_waiter_without_events_waits_for_the_limit() {
+        let mut sleeper = Sleeper::new();
+        let short = Limit::For(Nanos::from_us(10));
+        assert_eq!(
+            sleeper.block(Method::Sleep, short, Some(Event(1))),
+            Reason::Timer
+        );
+    }
+}
