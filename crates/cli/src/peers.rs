@@ -28,7 +28,10 @@ mod registered {
             .enable_time()
             .build()
             .expect("a current-thread runtime with a timer needs no resource that can be missing");
-        Box::new(move |deadline| runtime.block_on(tokio::time::sleep_until(deadline.into())))
+        Box::new(move |deadline| {
+            // Inside a future, because it needs the runtime that drives it.
+            runtime.block_on(async { tokio::time::sleep_until(deadline.into()).await });
+        })
     }
 }
 

@@ -9,6 +9,8 @@ use punctual_sys::wait::Sleeper;
 use punctual_sys::{facts, thread};
 use serde_json::Value;
 
+use crate::experiments::robustness;
+
 /// The facts of this computer.
 pub fn host_facts() -> MachineFacts {
     let f = facts::facts();
@@ -89,6 +91,21 @@ pub fn model_facts(model: &Model) -> MachineFacts {
         cpu_time: "exact".to_owned(),
         other,
     }
+}
+
+/// The facts of the fake OS at all the scheduler periods of the robustness
+/// experiment.
+pub fn robustness_facts() -> MachineFacts {
+    let fake = |ms| Model::fake(Nanos::from_ms(ms)).expect("the article's periods are 1 to 10 ms");
+    let (first, last) = (
+        fake(*robustness::PERIODS_MS.start()),
+        fake(*robustness::PERIODS_MS.end()),
+    );
+    let mut facts = model_facts(&first);
+    facts.name = format!("{} to {}", first.name(), last.name());
+    facts.other.remove("period_ns");
+    facts.timer_rule = first.rule_in_words();
+    facts
 }
 
 /// The model of this computer's timer rule, with nothing for waking up, if the

@@ -12,6 +12,6 @@ mod prediction;
 pub mod race;
 mod warnings;
 
-pub use facts::{host_facts, model_facts, rule_in_force};
+pub use facts::{host_facts, model_facts, robustness_facts, rule_in_force};
 pub use prediction::predict;
 pub use warnings::{Setting, warnings};

@@ -2,18 +2,19 @@
 
 mod plan;
 
-
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 use punctual_core::{Machine, Nanos};
 use punctual_lab::experiments::robustness;
 use punctual_lab::host::HostMachine;
 use punctual_lab::race::{self, Results};
-use punctual_lab::{Setting, host_facts, model_facts, predict, rule_in_force, warnings};
+use punctual_lab::{
+    Setting, host_facts, model_facts, predict, robustness_facts, rule_in_force, warnings,
+};
 use punctual_record::{MachineFacts, Run, SCHEMA};
 use punctual_sim::{Model, SimMachine};
 
-use crate::args::BenchArgs;
+use crate::args::{BenchArgs, Experiment};
 use crate::files::{self, Target};
 use crate::{Done, peers, print, stop};
 
@@ -27,12 +28,12 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
         files::directory(plots)?;
     }
     let (mut machine, facts) = machine(args)?;
-    let started_at = args.on.is_none().then(|| {
+    let started_at = args.runs_here().then(|| {
         jiff::Timestamp::now()
             .strftime("%Y-%m-%dT%H:%M:%SZ")
             .to_string()
     });
-    plan.announce(args.on.is_some());
+    plan.announce(!args.runs_here());
 
     let mut results = Results::default();
     for part in &plan.races {
@@ -49,7 +50,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
         });
         bar.finish_and_clear();
         let mut raced = raced?;
-        if args.on.is_none()
+        if args.runs_here()
             && let Some(rule) = rule_in_force()
         {
             predict(&rule, &part.heats, &mut raced.measurements)?;
@@ -84,6 +85,9 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
 
 fn machine(args: &BenchArgs) -> Result<(Box<dyn Machine>, MachineFacts)> {
     Ok(match &args.on {
+        _ if args.experiment == Some(Experiment::Robustness) => {
+            (fake(Nanos::from_ms(1), args.seed()), robustness_facts())
+        }
         Some(model) => (
             Box::new(SimMachine::new(model.clone(), args.seed())),
             model_facts(model),
@@ -114,7 +118,7 @@ fn as_run(
         rounds: plan.races.iter().map(|race| race.rounds).min().unwrap_or(0),
         hogs: plan.conditions.hogs,
         interrupted: results.interrupted,
-        simulated: args.on.is_some(),
+        simulated: !args.runs_here(),
     };
     Run {
         schema: SCHEMA.to_owned(),

@@ -171,8 +171,8 @@ impl BenchArgs {
         self.seed.unwrap_or(1)
     }
 
-    /// Whether real code can run: not in virtual time.
-    fn runs_here(&self) -> bool {
+    /// Whether it runs on this machine, and not in virtual time.
+    pub(super) fn runs_here(&self) -> bool {
         self.on.is_none() && self.experiment != Some(Experiment::Robustness)
     }
 }
