@@ -150,7 +150,7 @@ struct Thread<'p> {
     cursor: Cursor<'p>,
     strategies: Vec<Any>,
     cycles: Option<Cycles<SimClock>>,
-    doing: Doing,
+    doing: Doing<'p>,
     /// Counts wakes, so that an overtaken [`Kind::Resume`] is recognised.
     turn: u64,
     /// Why the thread will go on.
@@ -161,15 +161,12 @@ struct Thread<'p> {
     spinning_since: Time,
 }
 
-enum Doing {
+enum Doing<'p> {
+    /// It is about to look for its next operation.
     Running,
-    Waiting {
-        wait: Wait<SimClock>,
-        with: usize,
-        begin: Tick<SimClock>,
-        deadline: Tick<SimClock>,
-        missed: u64,
-    },
+    /// It reads the clock, and then begins this.
+    Beginning(&'p Op),
+    Waiting(Waiting),
     Blocked {
         begin: Tick<SimClock>,
         deadline: Tick<SimClock>,
@@ -178,21 +175,40 @@ enum Doing {
     Ended,
 }
 
-impl Doing {
-    /// The event that would end this.
+struct Waiting {
+    wait: Wait<SimClock>,
+    with: usize,
+    begin: Tick<SimClock>,
+    deadline: Tick<SimClock>,
+    missed: u64,
+}
+
+impl Waiting {
+    /// The event that would end the step it is at.
     fn ended_by(&self) -> Option<Event> {
-        match self {
-            Self::Awaiting(event) => Some(*event),
-            Self::Waiting { wait, .. } => match wait.step() {
-                Step::Block { or, .. } | Step::Spin { or, .. } => or,
-                Step::Yield | Step::Done => None,
-            },
-            Self::Running | Self::Blocked { .. } | Self::Ended => None,
+        match self.wait.step() {
+            Step::Block { or, .. } | Step::Spin { or, .. } => or,
+            Step::Yield | Step::Done => None,
         }
     }
 
     fn is_spinning(&self) -> bool {
-        matches!(self, Self::Waiting { wait, .. } if matches!(wait.step(), Step::Spin { .. }))
+        matches!(self.wait.step(), Step::Spin { .. })
+    }
+}
+
+impl Doing<'_> {
+    /// The event that would end this.
+    fn ended_by(&self) -> Option<Event> {
+        match self {
+            Self::Awaiting(event) => Some(*event),
+            Self::Waiting(waiting) => waiting.ended_by(),
+            _ => None,
+        }
+    }
+
+    fn is_spinning(&self) -> bool {
+        matches!(self, Self::Waiting(waiting) if waiting.is_spinning())
     }
 }
 
@@ -282,7 +298,8 @@ impl<'p> World<'p> {
         if self.rule.next_interrupt().is_some_and(|at| at <= self.now) {
             self.rule.interrupt(self.now, expired);
             for Expired { thread, reason } in expired.drain(..) {
-                let at = self.now + self.rule.wake_latency(self.random);
+                let runs = self.now + self.rule.wake_latency(self.random);
+                let at = self.read(thread, runs);
                 self.resume(thread, at, reason);
             }
         }
@@ -315,55 +332,36 @@ impl<'p> World<'p> {
         loop {
             match self.advance(id) {
                 Then::Parked => return,
-                Then::On(at) => {
-                    let overtaken = self.queue.peek().is_some_and(|Reverse(next)| next.at <= at);
-                    if overtaken || self.stall_end(at).is_some() {
-                        let reason = self.threads[id].reason;
-                        return self.resume(id, at, reason);
-                    }
-                    self.now = at;
+                Then::On(at) if self.is_overtaken(at) => {
+                    let reason = self.threads[id].reason;
+                    return self.resume(id, at, reason);
                 }
+                Then::On(at) => self.now = at,
             }
         }
+    }
+
+    /// Whether something else happens before a thread can go on at `at`.
+    fn is_overtaken(&self, at: Time) -> bool {
+        self.queue.peek().is_some_and(|Reverse(next)| next.at <= at) || self.stall_end(at).is_some()
     }
 
     fn advance(&mut self, id: ThreadId) -> Then {
         match std::mem::replace(&mut self.threads[id].doing, Doing::Running) {
             Doing::Running => match self.threads[id].cursor.next() {
-                Some(op) => self.begin(id, op),
+                Some(op) => {
+                    self.threads[id].doing = Doing::Beginning(op);
+                    Then::On(self.read(id, self.now))
+                }
                 None => self.end(id),
             },
-            Doing::Waiting {
-                mut wait,
-                with,
-                begin,
-                deadline,
-                missed,
-            } => {
-                let reason = self.threads[id].reason;
-                if matches!(wait.step(), Step::Spin { .. }) {
-                    self.bill_spin(id);
-                }
-                let tick = match reason {
-                    // A spin ends with the reading that ended it, and so does
-                    // a yield, which are charged together.
-                    Reason::Ran => self.face.show(self.now),
-                    _ => self.read(id),
-                };
-                wait.woke(&mut self.threads[id].strategies[with], tick, reason);
-                self.carry_out(
-                    id,
-                    Doing::Waiting {
-                        wait,
-                        with,
-                        begin,
-                        deadline,
-                        missed,
-                    },
-                )
+            Doing::Beginning(op) => self.begin(id, op),
+            Doing::Waiting(mut waiting) => {
+                self.woke(id, &mut waiting);
+                self.pursue(id, waiting)
             }
             Doing::Blocked { begin, deadline } => {
-                let now = self.read(id);
+                let now = self.face.show(self.now);
                 let outcome = Outcome {
                     late: now.late_for(deadline),
                     naps: 1,
@@ -377,64 +375,56 @@ impl<'p> World<'p> {
                 Then::On(self.now)
             }
             Doing::Awaiting(_) => Then::On(self.now),
-            Doing::Ended => {
-                self.threads[id].doing = Doing::Ended;
-                Then::Parked
-            }
+            Doing::Ended => self.end(id),
         }
     }
 
+    /// Begins an operation; the clock has just been read.
     fn begin(&mut self, id: ThreadId, op: &'p Op) -> Then {
+        let now = self.face.show(self.now);
         match op {
             Op::Wait { with, due, or } => {
-                let begin = self.read(id);
                 let (deadline, missed) = match due {
-                    Due::After(length) => (begin + *length, 0),
+                    Due::After(length) => (now + *length, 0),
                     Due::NextCycle => {
                         let cycles = self.threads[id].cycles.as_mut();
-                        cycles.expect("checked: a pace comes first").next(begin)
+                        cycles.expect("checked: a pace comes first").next(now)
                     }
                 };
                 let goal = Goal { deadline, or: *or };
-                let wait = Wait::begin(&mut self.threads[id].strategies[*with], goal, begin);
-                return self.carry_out(
+                let wait = Wait::begin(&mut self.threads[id].strategies[*with], goal, now);
+                return self.pursue(
                     id,
-                    Doing::Waiting {
+                    Waiting {
                         wait,
                         with: *with,
-                        begin,
+                        begin: now,
                         deadline,
                         missed,
                     },
                 );
             }
             Op::Block { method, length } => {
-                let begin = self.read(id);
-                let deadline = begin + *length;
-                self.threads[id].doing = Doing::Blocked { begin, deadline };
+                let deadline = now + *length;
+                self.threads[id].doing = Doing::Blocked {
+                    begin: now,
+                    deadline,
+                };
                 return self.arm(id, *method, Limit::For(*length));
             }
-            Op::Work(length) => return Then::On(self.work(id, (*length).into())),
-            Op::Yield => return Then::On(self.work(id, self.yielding)),
-            Op::Pace(rate) => {
-                let now = self.read(id);
-                self.threads[id].cycles = Some(Cycles::starting_at(now, *rate));
-            }
+            Op::Work(length) => return Then::On(self.work(id, self.now, (*length).into())),
+            Op::Yield => return Then::On(self.work(id, self.now, self.yielding)),
+            Op::Pace(rate) => self.threads[id].cycles = Some(Cycles::starting_at(now, *rate)),
             Op::Slack(slack) => self.rule.set_slack(id, *slack),
             Op::Spawn { program, .. } => self.create(program, Some(id)),
-            Op::Signal(event) => {
-                self.read(id);
-                self.signal(*event);
-            }
+            Op::Signal(event) => self.signal(*event),
             Op::Await(event) => {
-                self.read(id);
                 if !self.signalled.remove(event) {
                     self.threads[id].doing = Doing::Awaiting(*event);
                     return Then::Parked;
                 }
             }
             Op::Record => {
-                let now = self.read(id);
                 let thread = &mut self.threads[id];
                 thread.recorder.section(now, thread.cpu_use());
                 thread.cpu = Time::ZERO;
@@ -445,52 +435,63 @@ impl<'p> World<'p> {
         Then::On(self.now)
     }
 
-    /// Carries out the step that a wait is at.
-    fn carry_out(&mut self, id: ThreadId, doing: Doing) -> Then {
-        let Doing::Waiting {
-            wait,
-            begin,
-            deadline,
-            missed,
-            ..
-        } = &doing
-        else {
-            return Then::On(self.now);
-        };
-        if let Some(event) = doing.ended_by()
-            && self.signalled.remove(&event)
-        {
-            self.threads[id].doing = doing;
-            self.threads[id].reason = Reason::Event;
-            return Then::On(self.now);
+    /// Tells a wait that its step ended now.
+    fn woke(&mut self, id: ThreadId, waiting: &mut Waiting) {
+        if waiting.is_spinning() {
+            self.bill_spin(id);
         }
-        match wait.step() {
-            Step::Done => {
-                let outcome = wait.outcome();
-                self.threads[id]
-                    .recorder
-                    .sample(*begin, *deadline, *missed, outcome);
-                Then::On(self.now)
-            }
-            Step::Block { method, limit, .. } => {
-                self.threads[id].doing = doing;
-                self.arm(id, method, limit)
-            }
-            Step::Spin { until, .. } => {
-                let mut end = self.face.spin(self.now, until);
-                if let Some(back) = self.stall_end(end) {
-                    end = back + self.face.read;
-                }
+        let now = self.face.show(self.now);
+        let thread = &mut self.threads[id];
+        waiting
+            .wait
+            .woke(&mut thread.strategies[waiting.with], now, thread.reason);
+    }
+
+    /// Carries out the steps of a wait, as far as nothing else comes between.
+    fn pursue(&mut self, id: ThreadId, mut waiting: Waiting) -> Then {
+        loop {
+            if waiting
+                .ended_by()
+                .is_some_and(|event| self.signalled.remove(&event))
+            {
+                self.threads[id].reason = Reason::Event;
                 self.threads[id].spinning_since = self.now;
-                self.threads[id].doing = doing;
-                self.threads[id].reason = Reason::Ran;
-                Then::On(end)
+                self.woke(id, &mut waiting);
+                continue;
             }
-            Step::Yield => {
-                self.threads[id].doing = doing;
-                self.threads[id].reason = Reason::Ran;
-                Then::On(self.work(id, self.yielding + self.face.read))
+            let at = match waiting.wait.step() {
+                Step::Done => {
+                    let Waiting {
+                        wait,
+                        begin,
+                        deadline,
+                        missed,
+                        ..
+                    } = waiting;
+                    self.threads[id]
+                        .recorder
+                        .sample(begin, deadline, missed, wait.outcome());
+                    return Then::On(self.now);
+                }
+                Step::Block { method, limit, .. } => {
+                    self.threads[id].doing = Doing::Waiting(waiting);
+                    return self.arm(id, method, limit);
+                }
+                Step::Spin { until, .. } => {
+                    self.threads[id].spinning_since = self.now;
+                    let end = self.face.spin(self.now, until);
+                    self.stall_end(end)
+                        .map_or(end, |back| back + self.face.read)
+                }
+                Step::Yield => self.work(id, self.now, self.yielding + self.face.read),
+            };
+            self.threads[id].reason = Reason::Ran;
+            if self.is_overtaken(at) {
+                self.threads[id].doing = Doing::Waiting(waiting);
+                return Then::On(at);
             }
+            self.now = at;
+            self.woke(id, &mut waiting);
         }
     }
 
@@ -527,7 +528,8 @@ impl<'p> World<'p> {
             self.now + self.face.read
         } else {
             self.rule.disarm(id);
-            self.now + self.rule.wake_latency(self.random)
+            let runs = self.now + self.rule.wake_latency(self.random);
+            self.read(id, runs)
         };
         self.resume(id, at, Reason::Event);
     }
@@ -537,22 +539,21 @@ impl<'p> World<'p> {
         Then::Parked
     }
 
-    /// Reads the clock, which takes its time.
-    fn read(&mut self, id: ThreadId) -> Tick<SimClock> {
-        self.now = self.work(id, self.face.read);
-        self.face.show(self.now)
+    /// The end of a reading of the clock that a thread begins at `from`.
+    fn read(&mut self, id: ThreadId, from: Time) -> Time {
+        self.work(id, from, self.face.read)
     }
 
-    /// Keeps a thread busy for `length` of CPU time; returns when that is
-    /// over.
-    fn work(&mut self, id: ThreadId, length: Time) -> Time {
+    /// Keeps a thread busy from `from` for `length` of CPU time; returns when
+    /// that is over.
+    fn work(&mut self, id: ThreadId, from: Time, length: Time) -> Time {
         self.threads[id].cpu = self.threads[id].cpu + length;
-        let mut end = self.now + length;
-        for &(from, to) in self.stalls_after(self.now) {
-            if from >= end {
+        let mut end = from + length;
+        for &(away, back) in self.stalls_after(from) {
+            if away >= end {
                 break;
             }
-            end = end + (to - from.max(self.now));
+            end = end + (back - away.max(from));
         }
         end
     }
