@@ -9,8 +9,6 @@ pub struct Setting {
     pub rounds: u32,
     /// Hogs per CPU.
     pub hogs: usize,
-    /// Whether the user ended it.
-    pub interrupted: bool,
     /// Whether it was simulated.
     pub simulated: bool,
 }
@@ -25,13 +23,6 @@ pub fn warnings(facts: &MachineFacts, results: &[Measurement], setting: Setting)
         })
     };
 
-    if setting.interrupted {
-        warn(
-            "The run was ended before its end; subjects late in a round have fewer samples."
-                .to_owned(),
-            "Let it finish, or ask for less with --rounds, --rate or --strategy.",
-        );
-    }
     for m in results.iter().filter(|m| m.late_ns.early > 0) {
         warn(
             format!(

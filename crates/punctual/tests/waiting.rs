@@ -65,13 +65,23 @@ fn a_past_deadline_returns_at_once_and_says_how_late() {
 fn an_enormous_wait_does_not_end_at_once_or_panic() {
     // The threads wait for 584 years and are left behind when the test ends, so
     // those that would spin all that time are left out.
-    for strategy in strategies().into_iter().filter(|s| !s.name().contains("spin")) {
+    for strategy in strategies()
+        .into_iter()
+        .filter(|s| !s.name().contains("spin"))
+    {
         let (done, ended) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
-            Waiter::builder().strategy(strategy).build().unwrap().sleep(Duration::MAX);
+            Waiter::builder()
+                .strategy(strategy)
+                .build()
+                .unwrap()
+                .sleep(Duration::MAX);
             done.send(())
         });
-        assert!(ended.recv_timeout(Duration::from_millis(20)).is_err(), "{strategy}");
+        assert!(
+            ended.recv_timeout(Duration::from_millis(20)).is_err(),
+            "{strategy}"
+        );
     }
 }
 

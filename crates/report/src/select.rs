@@ -8,9 +8,10 @@ use crate::units;
 /// measurement counts as one only if it has the parameters they need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Waits at a steady rate.
+    /// Waits for the cycles of a rate.
     Pace,
-    /// The article's thousand frames.
+    /// Waits at a rate, each begun when the one before it ended: the article's
+    /// frames.
     Frames,
     /// Requests of every length.
     Decades,
@@ -26,8 +27,16 @@ impl Kind {
     pub(crate) fn of(measurement: &Measurement) -> Self {
         let has = |key| param(measurement, key).is_some();
         match measurement.experiment.as_str() {
-            "pace" if rate_hz(measurement).is_some() => Self::Pace,
-            "frames" if has("period_ns") => Self::Frames,
+            "pace" if rate_hz(measurement).is_none() => Self::Other,
+            "pace"
+                if measurement
+                    .params
+                    .get("deadlines")
+                    .is_some_and(|d| d == "relative") =>
+            {
+                Self::Frames
+            }
+            "pace" => Self::Pace,
             "decades" if has("asked_ns") => Self::Decades,
             "interval" if has("period_ns") => Self::Interval,
             "robustness" if has("asked_ns") && has("scheduler_period_ns") => Self::Robustness,
@@ -163,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_rate_can_be_told_from_the_period() {
-        let frames = made_up("frames", &[("period_ns", 16_666_667.0)]);
+        let frames = made_up("pace", &[("period_ns", 16_666_667.0)]);
         assert_eq!(rate(&frames), "60 Hz");
         let pace = made_up("pace", &[("rate_hz", 59.94)]);
         assert_eq!(rate(&pace), "59.94 Hz");

@@ -118,7 +118,6 @@ fn as_run(
     let setting = Setting {
         rounds: plan.races.iter().map(|race| race.rounds).min().unwrap_or(0),
         hogs: plan.conditions.hogs,
-        interrupted: results.interrupted,
         simulated: !args.runs_here(),
     };
     Run {

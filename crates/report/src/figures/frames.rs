@@ -25,21 +25,55 @@ const MOST_POINTS: usize = 1_000;
 /// For each rate, a strip per subject on one scale, so that one subject's line
 /// does not hide the others.
 pub(super) fn frames(run: &Run) -> Vec<Figure> {
-    let sampled = |kind| {
-        let sampled = select::of_kind(run, kind)
-            .into_iter()
-            .filter(|m| !m.samples_late_ns.is_empty());
-        select::grouped(sampled, select::rate)
-    };
-    let (frames, pace) = (sampled(Kind::Frames), sampled(Kind::Pace));
-    let of_frames = frames
-        .iter()
-        .map(|(rate, group)| at_rate(run, rate, "", group));
-    let of_pace = pace.iter().map(|(rate, group)| {
-        let twice = frames.iter().any(|(other, _)| other == rate);
-        at_rate(run, rate, if twice { " pace" } else { "" }, group)
-    });
-    of_frames.chain(of_pace).collect()
+    [Series::Frames, Series::Lateness]
+        .into_iter()
+        .flat_map(|series| {
+            let sampled = select::of_kind(run, series.kind());
+            let sampled = sampled
+                .into_iter()
+                .filter(|m| !m.samples_late_ns.is_empty());
+            let groups = select::grouped(sampled, select::rate);
+            groups
+                .into_iter()
+                .map(move |(rate, group)| at_rate(run, &rate, series, &group))
+        })
+        .collect()
+}
+
+/// What is drawn of each wait.
+#[derive(Clone, Copy)]
+enum Series {
+    /// The time since the one before it, where each began when the one before
+    /// it ended.
+    Frames,
+    /// How late it ended for its cycle.
+    Lateness,
+}
+
+impl Series {
+    fn kind(self) -> Kind {
+        match self {
+            Self::Frames => Kind::Frames,
+            Self::Lateness => Kind::Pace,
+        }
+    }
+
+    /// What it is called: of the figure's file, in its title, on its y axis,
+    /// and one of them in its caption.
+    fn names(self) -> [&'static str; 4] {
+        match self {
+            Self::Frames => ["frames", "Frame times", "frame time (ms)", "frame"],
+            Self::Lateness => ["lateness", "Lateness of each wait", "lateness (ms)", "wait"],
+        }
+    }
+
+    /// The value of a wait that is not late.
+    fn wanted_ns(self, period_ns: f64) -> f64 {
+        match self {
+            Self::Frames => period_ns,
+            Self::Lateness => 0.0,
+        }
+    }
 }
 
 /// What the y axes of all strips show, in milliseconds.
@@ -49,16 +83,16 @@ struct Span {
 }
 
 impl Span {
-    /// Holds the middle 98 % of every subject, and the period. The rest is
+    /// Holds the middle 98 % of every subject, and what is wanted. The rest is
     /// drawn at the edge and counted.
-    fn of(group: &[&Measurement], period_ns: f64) -> Self {
-        let (mut from, mut to) = (period_ns, period_ns);
+    fn of(group: &[&Measurement], wanted_ns: f64) -> Self {
+        let (mut from, mut to) = (wanted_ns, wanted_ns);
         for m in group {
             let mut sorted = m.samples_late_ns.clone();
             sorted.sort_unstable();
             let rare = sorted.len() / 100;
-            from = from.min(period_ns + sorted[rare] as f64);
-            to = to.max(period_ns + sorted[sorted.len() - 1 - rare] as f64);
+            from = from.min(wanted_ns + sorted[rare] as f64);
+            to = to.max(wanted_ns + sorted[sorted.len() - 1 - rare] as f64);
         }
         // A microsecond of air, so that the line of the best has something to
         // stand on.
@@ -78,25 +112,26 @@ impl Span {
     }
 }
 
-/// `suffix` tells apart two experiments of the same rate.
-fn at_rate(run: &Run, rate: &str, suffix: &str, group: &[&Measurement]) -> Figure {
+fn at_rate(run: &Run, rate: &str, series: Series, group: &[&Measurement]) -> Figure {
+    let [file, title, y_axis, each] = series.names();
     let period_ns = group
         .iter()
         .find_map(|m| select::period_ns(m))
         .unwrap_or_default();
-    let span = Span::of(group, period_ns);
+    let wanted_ns = series.wanted_ns(period_ns);
+    let span = Span::of(group, wanted_ns);
     let strips: Vec<(&Measurement, Vec<f64>)> =
-        group.iter().map(|&m| (m, times_ms(m, period_ns))).collect();
+        group.iter().map(|&m| (m, times_ms(m, wanted_ns))).collect();
     let longest = strips.iter().map(|(_, times)| times.len()).max();
     let sheet = Sheet {
-        title: format!("Frame times at {rate}, experiment {}", group[0].experiment),
-        caption: caption(&strips, &span, period_ns),
+        title: format!("{title} at {rate}"),
+        caption: caption(&strips, &span, series, period_ns),
         height: STRIP * strips.len() as i32 + X_LABELS,
     };
     let svg = sheet.draw(run, |canvas| {
         for (i, (m, times)) in strips.iter().enumerate() {
             let last = i + 1 == strips.len();
-            let name = if last { "frame" } else { "" };
+            let name = if last { each } else { "" };
             let x = Axis::linear(name, 0.0, longest.unwrap_or(1) as f64, 5);
             let y = Axis::linear("", span.from, span.to, 2);
             let top = TOP + STRIP * i as i32;
@@ -107,20 +142,20 @@ fn at_rate(run: &Run, rate: &str, suffix: &str, group: &[&Measurement]) -> Figur
                 bottom: top + STRIP + if last { X_LABELS } else { 0 },
             };
             let chart = Chart::new(canvas, place, &x, &y)?;
-            strip(canvas, &chart, Look::of(run, &m.subject), times, period_ns)?;
+            strip(canvas, &chart, Look::of(run, &m.subject), times, wanted_ns)?;
             beside(canvas, place, &m.subject, times, &span)?;
         }
         let middle = TOP + STRIP * strips.len() as i32 / 2;
-        y_name(canvas, "frame time (ms)", middle)
+        y_name(canvas, y_axis, middle)
     });
     let rate = rate.replace(' ', "");
-    figure(&format!("frames-{rate}{suffix}"), svg)
+    figure(&format!("{file}-{rate}"), svg)
 }
 
-fn times_ms(m: &Measurement, period_ns: f64) -> Vec<f64> {
+fn times_ms(m: &Measurement, wanted_ns: f64) -> Vec<f64> {
     m.samples_late_ns
         .iter()
-        .map(|&late| (period_ns + late as f64) / 1e6)
+        .map(|&late| (wanted_ns + late as f64) / 1e6)
         .collect()
 }
 
@@ -129,11 +164,11 @@ fn widest(strips: &[(&Measurement, Vec<f64>)]) -> i32 {
     names.max().unwrap_or(0).clamp(90, 280)
 }
 
-fn strip(canvas: &Canvas, chart: &Chart, look: Look, times: &[f64], period_ns: f64) -> Drawn {
-    let period_ms = period_ns / 1e6;
+fn strip(canvas: &Canvas, chart: &Chart, look: Look, times: &[f64], wanted_ns: f64) -> Drawn {
+    let wanted_ms = wanted_ns / 1e6;
     let wanted = [
-        chart.pixel(0.0, period_ms),
-        chart.pixel(times.len() as f64, period_ms),
+        chart.pixel(0.0, wanted_ms),
+        chart.pixel(times.len() as f64, wanted_ms),
     ];
     let points: Vec<Pixel> = thinned(times)
         .into_iter()
@@ -207,27 +242,36 @@ fn y_name(canvas: &Canvas, name: &str, middle: i32) -> Drawn {
     canvas.draw(&Text::new(name, at, style))
 }
 
-fn caption(strips: &[(&Measurement, Vec<f64>)], span: &Span, period_ns: f64) -> String {
-    let mut caption = format!(
-        "Frame time = period + lateness; the dashed line is the period, {}. One scale for all \
-         subjects. n = {} frames each.",
-        units::nominal(period_ns),
-        select::counts(strips.iter().map(|(_, times)| times.len() as u64)),
-    );
+fn caption(
+    strips: &[(&Measurement, Vec<f64>)],
+    span: &Span,
+    series: Series,
+    period_ns: f64,
+) -> String {
+    let [.., each] = series.names();
+    let period = units::nominal(period_ns);
+    let what = match series {
+        Series::Frames => {
+            format!("Frame time = period + lateness; the dashed line is the period, {period}.")
+        }
+        Series::Lateness => format!("One wait every {period}; the dashed line is on time."),
+    };
+    let n = select::counts(strips.iter().map(|(_, times)| times.len() as u64));
+    let mut caption = format!("{what} One scale for all subjects. n = {n} {each}s each.");
     let of = |count: fn(&Span, &[f64]) -> usize| -> usize {
         strips.iter().map(|(_, times)| count(span, times)).sum()
     };
     let (above, below) = (of(Span::above), of(Span::below));
     if above + below > 0 {
         caption += &format!(
-            " The scale holds the middle 98 % of each subject: {above} frames above it and {below} \
+            " The scale holds the middle 98 % of each subject: {above} {each}s above it and {below} \
              below are drawn at its edge."
         );
     }
     let together = strips.iter().map(|(_, times)| together(times.len())).max();
     if let Some(together) = together.filter(|&t| t > 1) {
         caption +=
-            &format!(" Each stroke spans the least to the greatest of up to {together} frames.");
+            &format!(" Each stroke spans the least to the greatest of up to {together} {each}s.");
     }
     caption
 }

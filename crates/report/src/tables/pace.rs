@@ -15,9 +15,9 @@ pub(crate) fn pace(measurements: &[&Measurement]) -> Vec<String> {
         .flat_map(|(rate, group)| {
             let name = format!("pace at {rate}");
             let mut sections = vec![lateness_and_cpu(&name, group)];
-            sections.extend(causes(&name, group));
             sections.extend(cost::per_wait(&name, group));
             sections.extend(cost::other_counts(&name, group));
+            sections.extend(causes(&name, group));
             sections
         })
         .collect()

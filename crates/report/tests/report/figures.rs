@@ -31,8 +31,8 @@ fn a_made_up_run_has_every_figure() {
         names,
         [
             "frames-60hz",
-            "frames-60hz-pace",
-            "frames-1000hz",
+            "lateness-60hz",
+            "lateness-1000hz",
             "cost-60hz",
             "cost-1000hz",
             "decades",
@@ -66,6 +66,7 @@ fn every_figure_has_title_axes_n_and_machine() {
         let (kind, _) = figure.name.split_once('-').unwrap_or((&figure.name, ""));
         let needed = match kind {
             "frames" => ["Frame times at ", "frame time (ms)", "spin"],
+            "lateness" => ["Lateness of each wait at ", "lateness (ms)", "spin"],
             "cost" => ["Lateness against CPU time", "CPU time billed (%)", "spin"],
             "decades" => ["Lateness by the time asked for", "median lateness", "spin"],
             "interval" => ["CPU time by the interval", "interval (ms)", "spin"],
@@ -97,11 +98,12 @@ fn a_run_without_results_has_no_figures() {
 
 /// One made-up measurement of each experiment, with these samples.
 fn edge(samples: &[i64], fraction: Option<f64>, subject: &str) -> Run {
-    let experiments = ["pace", "frames", "decades", "interval", "robustness"];
+    let experiments = ["pace", "relative", "decades", "interval", "robustness"];
     let results = experiments.map(|experiment| Measurement {
-        experiment: experiment.to_owned(),
+        experiment: experiment.replace("relative", "pace"),
         subject: subject.to_owned(),
         params: [
+            ("deadlines".to_owned(), experiment.into()),
             ("period_ns".to_owned(), 1_000_000.into()),
             ("asked_ns".to_owned(), 1.into()),
             ("scheduler_period_ns".to_owned(), 1_000_000.into()),

@@ -236,7 +236,8 @@ fn frames(dice: &mut Dice) -> Vec<Measurement> {
         .iter()
         .map(|subject| {
             let params = [("period_ns", period_ns as f64)];
-            let mut m = measurement(dice, subject, "frames", &params, (1, 1_000));
+            let mut m = measurement(dice, subject, "pace", &params, (1, 1_000));
+            m.params.insert("deadlines".to_owned(), "relative".into());
             let late = &m.late_ns;
             for (key, value) in [
                 ("frame_min_ns", Value::from(period_ns + late.min)),
