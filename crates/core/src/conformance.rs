@@ -168,6 +168,10 @@ mod tests {
     /// A machine that returns a fixed list of outcomes, then another list.
     struct Canned(Vec<Outcome>);
     impl Machine for Canned {
+        fn check(&self, _: &Program) -> Result<(), Refusal> {
+            Ok(())
+        }
+
         fn run(&mut self, _: &Program) -> Result<Observations, Refusal> {
             let samples = self
                 .0

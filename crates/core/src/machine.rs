@@ -8,12 +8,18 @@ use crate::wait::Outcome;
 
 /// Something that runs programs: this host, or a simulated computer.
 pub trait Machine {
+    /// Says whether this machine can run `program`, without running it.
+    ///
+    /// # Errors
+    /// Refuses a program that asks for what this machine cannot do.
+    fn check(&self, program: &Program) -> Result<(), Refusal>;
+
     /// Runs `program` as the first thread of an experiment, with what it
     /// spawns, to its end.
     ///
     /// # Errors
-    /// Refuses, before anything runs, a program that asks for what this
-    /// machine cannot do.
+    /// As [`check`](Self::check), before anything runs; and when something
+    /// that was granted then is no longer to be had.
     fn run(&mut self, program: &Program) -> Result<Observations, Refusal>;
 }
 

@@ -58,6 +58,16 @@ impl Nanos {
         Self(self.0.saturating_mul(n))
     }
 
+    /// This length without loss, as [`FromStr`] reads it: `20us`, `1500us`.
+    pub fn exact(self) -> String {
+        let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+        let whole = units
+            .iter()
+            .find(|(scale, _)| self.0 > 0 && self.0.is_multiple_of(*scale));
+        let (scale, unit) = whole.unwrap_or(&(1, "ns"));
+        format!("{}{unit}", self.0 / scale)
+    }
+
     /// Whether this is no time at all.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
@@ -350,6 +360,7 @@ mod tests {
             let length: Nanos = text.parse().unwrap();
             assert_eq!(length, Nanos::new(ns), "{text}");
             assert_eq!(length.to_string(), shown);
+            assert_eq!(length.exact().parse(), Ok(length));
         }
         for bad in [
             "",
@@ -363,6 +374,19 @@ mod tests {
             "1 h",
         ] {
             assert!(bad.parse::<Nanos>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_exact_text_loses_nothing() {
+        for (ns, text) in [
+            (0, "0ns"),
+            (20_000, "20us"),
+            (1_500_000, "1500us"),
+            (7_000_001, "7000001ns"),
+            (3_000_000_000, "3s"),
+        ] {
+            assert_eq!(Nanos::new(ns).exact(), text);
         }
     }
 

@@ -106,7 +106,10 @@ pub enum Step<C> {
         or: Option<Event>,
     },
     /// Offer the CPU to another thread once.
-    Yield,
+    Yield {
+        /// An event that ends the wait if it is there after that.
+        or: Option<Event>,
+    },
     /// Stop here, though there is time left. Only strategies that promise to
     /// wake early answer this; at the deadline the wait ends by itself.
     Done,
@@ -247,7 +250,7 @@ impl<C: Clock> Wait<C> {
                 self.outcome.spun += slept;
                 until.since(self.now)
             }
-            Step::Yield => {
+            Step::Yield { .. } => {
                 self.outcome.spun += slept;
                 Nanos::ZERO
             }
@@ -293,8 +296,8 @@ pub trait Carrier<C: Clock> {
     /// Reads the clock until it is not before `until`; returns that reading.
     fn spin(&mut self, until: Tick<C>, or: Option<Event>) -> (Tick<C>, Reason);
 
-    /// Offers the CPU to another thread once.
-    fn yield_now(&mut self);
+    /// Offers the CPU to another thread once, then looks at the event.
+    fn yield_now(&mut self, or: Option<Event>) -> Reason;
 }
 
 /// Waits for `goal` on the calling thread; `now` is a reading of the carrier's
@@ -315,9 +318,9 @@ pub fn drive<C: Clock>(
                 (carrier.now(), reason)
             }
             Step::Spin { until, or } => carrier.spin(until, or),
-            Step::Yield => {
-                carrier.yield_now();
-                (carrier.now(), Reason::Ran)
+            Step::Yield { or } => {
+                let reason = carrier.yield_now(or);
+                (carrier.now(), reason)
             }
         };
         wait.woke(strategy, now, reason);

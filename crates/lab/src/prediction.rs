@@ -1,7 +1,7 @@
 //! What the timer rule in force predicts, beside what was measured.
 
 use punctual_core::program::{Op, Subject};
-use punctual_core::{Program, Refusal};
+use punctual_core::{Machine, Program, Refusal};
 use punctual_record::Measurement;
 use punctual_sim::{Model, SimMachine};
 
@@ -11,10 +11,11 @@ use crate::race::{self, Heat};
 /// `rule` predicts for it.
 ///
 /// The prediction is the simulator running the very same programs, without the
-/// load and on no particular CPU.
+/// load and on no particular CPU. For a call that the rule does not know there
+/// is none.
 ///
 /// # Errors
-/// The model refuses one of the programs.
+/// None for programs that this host has run.
 pub fn predict(
     rule: &Model,
     heats: &[Heat],
@@ -22,8 +23,13 @@ pub fn predict(
 ) -> Result<(), Refusal> {
     let sleeps =
         |heat: &&Heat| matches!(heat.subject, Subject::Strategy(spec) if spec.method().is_some());
-    let heats: Vec<Heat> = heats.iter().filter(sleeps).map(unloaded).collect();
     let mut machine = SimMachine::new(rule.clone(), 1);
+    let heats: Vec<Heat> = heats
+        .iter()
+        .filter(sleeps)
+        .map(unloaded)
+        .filter(|heat| machine.check(&heat.program).is_ok())
+        .collect();
     let predicted = race::run(&mut machine, &heats, 1, &mut |_| {})?.measurements;
     for m in measurements {
         let same = |p: &&Measurement| {

@@ -90,8 +90,11 @@ pub fn sleep(duration: Duration) -> Outcome {
 /// punctual::sleep_until(deadline);
 /// assert!(Instant::now() >= deadline);
 /// ```
+#[inline]
 pub fn sleep_until(deadline: Instant) -> Outcome {
-    with_own_waiter(|waiter| waiter.sleep_until(deadline))
+    waiter::unless_past(deadline, |left| {
+        with_own_waiter(|waiter| waiter.wait_out(left, deadline))
+    })
 }
 
 fn with_own_waiter(mut wait: impl FnMut(&mut Waiter) -> Outcome) -> Outcome {
@@ -100,3 +103,8 @@ fn with_own_waiter(mut wait: impl FnMut(&mut Waiter) -> Outcome) -> Outcome {
         // The thread is ending and has given its waiter up.
         .unwrap_or_else(|_| wait(&mut Waiter::new()))
 }
+
+/// Compiles and runs the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -5,38 +5,37 @@ use punctual_core::Nanos;
 /// What happened in one wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    lateness: Duration,
+    late: Nanos,
+    slept: Nanos,
+    spun: Nanos,
     naps: u32,
-    slept: Duration,
-    spun: Duration,
 }
 
 impl Outcome {
-    /// The outcome of a wait for a deadline that passed `lateness` ago.
-    pub(crate) fn of_past_deadline(lateness: Duration) -> Self {
+    /// The outcome of a wait for a deadline that passed `late` ago.
+    #[inline]
+    pub(crate) fn of_past_deadline(late: Duration) -> Self {
         Self {
-            lateness,
+            late: late.into(),
             ..Self::default()
         }
     }
 
-    pub(crate) fn new(
-        lateness: Duration,
-        outcome: &punctual_core::Outcome,
-        spun_since: Nanos,
-    ) -> Self {
+    /// The outcome of a wait that ended `late` on the caller's clock, after a
+    /// spin of `and_spun` on that clock.
+    pub(crate) fn new(late: Nanos, outcome: &punctual_core::Outcome, and_spun: Nanos) -> Self {
         Self {
-            lateness,
+            late,
+            slept: outcome.slept,
+            spun: outcome.spun + and_spun,
             naps: outcome.naps,
-            slept: outcome.slept.into(),
-            spun: (outcome.spun + spun_since).into(),
         }
     }
 
     /// How long after its deadline the wait ended. Never less than zero,
     /// because no wait ends early.
     pub fn lateness(&self) -> Duration {
-        self.lateness
+        self.late.into()
     }
 
     /// How many times the thread gave up its CPU to an OS call.
@@ -46,11 +45,11 @@ impl Outcome {
 
     /// The time spent in those calls, from entry to return.
     pub fn slept(&self) -> Duration {
-        self.slept
+        self.slept.into()
     }
 
     /// The time spent spinning, which is CPU time used.
     pub fn spun(&self) -> Duration {
-        self.spun
+        self.spun.into()
     }
 }

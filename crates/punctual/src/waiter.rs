@@ -66,7 +66,7 @@ impl Waiter {
         let goal = Goal::until(now + Nanos::from(duration));
         let outcome = drive(&mut self.strategy, goal, now, &mut self.sleeper);
         let late = u64::try_from(outcome.late.as_ns()).unwrap_or(0);
-        Outcome::new(Duration::from_nanos(late), &outcome, Nanos::ZERO)
+        Outcome::new(Nanos::new(late), &outcome, Nanos::ZERO)
     }
 
     /// Waits until `deadline`. Never early; a deadline that has passed costs
@@ -76,15 +76,11 @@ impl Waiter {
     /// As [`sleep`](Self::sleep).
     #[inline]
     pub fn sleep_until(&mut self, deadline: Instant) -> Outcome {
-        let now = Instant::now();
-        let left = deadline.saturating_duration_since(now);
-        if left.is_zero() {
-            return Outcome::of_past_deadline(now.saturating_duration_since(deadline));
-        }
-        self.wait_out(left, deadline)
+        unless_past(deadline, |left| self.wait_out(left, deadline))
     }
 
-    fn wait_out(&mut self, left: Duration, deadline: Instant) -> Outcome {
+    /// Waits for a deadline that was still `left` away a moment ago.
+    pub(crate) fn wait_out(&mut self, left: Duration, deadline: Instant) -> Outcome {
         // Read after the caller's clock, so that the goal is never before the
         // deadline, and after it only by the time between the readings.
         let now = clock::now();
@@ -97,11 +93,20 @@ impl Waiter {
             std::hint::spin_loop();
             woke = Instant::now();
         }
-        Outcome::new(
-            woke.saturating_duration_since(deadline),
-            &outcome,
-            (woke - first).into(),
-        )
+        Outcome::new((woke - deadline).into(), &outcome, (woke - first).into())
+    }
+}
+
+/// Reads the caller's clock once, and waits with `wait` for the time left if
+/// there is any.
+#[inline]
+pub(crate) fn unless_past(deadline: Instant, wait: impl FnOnce(Duration) -> Outcome) -> Outcome {
+    let now = Instant::now();
+    // Compared first: a subtraction that would be negative costs double.
+    if now >= deadline {
+        Outcome::of_past_deadline(now - deadline)
+    } else {
+        wait(deadline - now)
     }
 }
 

@@ -42,8 +42,10 @@ impl SimMachine {
     pub fn model(&self) -> &Model {
         &self.model
     }
+}
 
-    fn refuse(&self, program: &Program) -> Result<(), Refusal> {
+impl Machine for SimMachine {
+    fn check(&self, program: &Program) -> Result<(), Refusal> {
         program.check()?;
         let name = self.model.name();
         for subject in &program.subjects {
@@ -67,7 +69,7 @@ impl SimMachine {
                 Op::Slack(_) if !self.model.has_slack() => "it has no timer slack",
                 Op::Request(_) | Op::Release(_) => "its timers have no resolution to ask for",
                 Op::Spawn { program, .. } => {
-                    refused = refused.take().or(self.refuse(program).err());
+                    refused = refused.take().or(self.check(program).err());
                     return;
                 }
                 _ => return,
@@ -78,11 +80,9 @@ impl SimMachine {
         });
         refused.map_or(Ok(()), Err)
     }
-}
 
-impl Machine for SimMachine {
     fn run(&mut self, program: &Program) -> Result<Observations, Refusal> {
-        self.refuse(program)?;
+        self.check(program)?;
         // Anywhere in the first millisecond, so that runs do not share a phase.
         let start = self.random.below(Time::from_ns(1_000_000));
         let mut world = World::new(&self.model, &mut self.random, start);
@@ -184,11 +184,19 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// The event that would end the step it is at.
+    /// The event it looks at before and after each step.
+    fn looks_at(&self) -> Option<Event> {
+        match self.wait.step() {
+            Step::Block { or, .. } | Step::Spin { or, .. } | Step::Yield { or } => or,
+            Step::Done => None,
+        }
+    }
+
+    /// The event that would end the step it is at. A yield ends by itself.
     fn ended_by(&self) -> Option<Event> {
         match self.wait.step() {
-            Step::Block { or, .. } | Step::Spin { or, .. } => or,
-            Step::Yield | Step::Done => None,
+            Step::Yield { .. } => None,
+            _ => self.looks_at(),
         }
     }
 
@@ -451,7 +459,7 @@ impl<'p> World<'p> {
     fn pursue(&mut self, id: ThreadId, mut waiting: Waiting) -> Then {
         loop {
             if waiting
-                .ended_by()
+                .looks_at()
                 .is_some_and(|event| self.signalled.remove(&event))
             {
                 self.threads[id].reason = Reason::Event;
@@ -483,7 +491,7 @@ impl<'p> World<'p> {
                     self.stall_end(end)
                         .map_or(end, |back| back + self.face.read)
                 }
-                Step::Yield => self.work(id, self.now, self.yielding + self.face.read),
+                Step::Yield { .. } => self.work(id, self.now, self.yielding + self.face.read),
             };
             self.threads[id].reason = Reason::Ran;
             if self.is_overtaken(at) {

@@ -114,7 +114,7 @@ impl Model {
             yielding: WINDOWS_YIELD,
             nap: Nanos::ZERO,
         };
-        let name = format!("fake-{}", period.to_string().replace(' ', ""));
+        let name = format!("fake-{}", period.exact());
         Ok(Self::new(
             name,
             AnyRule::Fake(Fake::new(period)),
@@ -263,11 +263,11 @@ impl Model {
             if *value > Nanos::from_secs(1) {
                 return Err(format!(
                     "`{key}={}` is too long for the model `linux`: at most 1s",
-                    value.to_string().replace(' ', "")
+                    value.exact()
                 ));
             }
             parameter.1 = *value;
-            name.push_str(&format!(",{key}={}", value.to_string().replace(' ', "")));
+            name.push_str(&format!(",{key}={}", value.exact()));
         }
         let [(_, slack), (_, wake), (_, jitter), (_, nap)] = parameters[..] else {
             unreachable!()

@@ -23,11 +23,13 @@ use plan::Plan;
 /// Runs the command.
 pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
     let plan = Plan::of(args)?;
+    let (mut machine, facts) = machine(args)?;
+    // Whatever is refused is refused before anything is announced or made.
+    plan.check(&*machine)?;
     let json = args.json.as_deref().map(Target::new).transpose()?;
     if let Some(plots) = &args.plots {
         files::directory(plots)?;
     }
-    let (mut machine, facts) = machine(args)?;
     let started_at = args.runs_here().then(|| {
         jiff::Timestamp::now()
             .strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow, bail};
 use punctual_core::program::Subject;
-use punctual_core::{Nanos, Rate, Spec};
+use punctual_core::{Machine, Nanos, Rate, Spec};
 use punctual_lab::experiments::decades::Repeats;
 use punctual_lab::experiments::interval::Waits;
 use punctual_lab::experiments::pace::Batch;
-use punctual_lab::experiments::{Conditions, decades, interval, pace};
+use punctual_lab::experiments::{Conditions, decades, interval, pace, robustness};
 use punctual_lab::host::usual_cpu;
 use punctual_lab::race::{self, Heat};
 
@@ -42,11 +42,20 @@ const ARTICLE: [&str; 4] = ["system", "spin", "precise", "timer"];
 
 impl Plan {
     pub(super) fn of(args: &BenchArgs) -> Result<Self> {
-        if let (Some(_), Some(experiment)) = (&args.rate, args.experiment) {
-            bail!(
-                "--rate has no meaning for `bench {}`; leave one of them out",
-                experiment.name()
-            );
+        if let Some(experiment) = args.experiment {
+            let alone = experiment == Experiment::Robustness;
+            for (option, given) in [
+                ("--rate", args.rate.is_some()),
+                ("--on", alone && args.on.is_some()),
+                ("--rounds", alone && args.rounds.is_some()),
+            ] {
+                if given {
+                    bail!(
+                        "{option} has no meaning for `bench {}`; leave one of them out",
+                        experiment.name()
+                    );
+                }
+            }
         }
         let simulated = matches!(
             args.experiment,
@@ -118,6 +127,19 @@ impl Plan {
         })
     }
 
+    /// Finds out whether `machine`, and the simulated ones that come after it,
+    /// can do all this.
+    pub(super) fn check(&self, machine: &dyn Machine) -> Result<()> {
+        for heat in self.races.iter().flat_map(|race| &race.heats) {
+            machine.check(&heat.program)?;
+        }
+        if self.robustness {
+            let fake = super::fake(Nanos::from_ms(1), 0);
+            robustness::check(&self.strategies, &*fake)?;
+        }
+        Ok(())
+    }
+
     /// Says on standard error what is about to happen and how long it takes.
     pub(super) fn announce(&self, in_virtual_time: bool) {
         for race in &self.races {
@@ -127,12 +149,12 @@ impl Plan {
             let length = race::length(&race.heats, race.rounds);
             let seconds = length.as_ns().div_ceil(1_000_000_000);
             let time = if in_virtual_time {
-                "of virtual time"
+                " of virtual time"
             } else {
                 ""
             };
             eprintln!(
-                "{}: {} subject runs in {} round{}, about {seconds} s {time}",
+                "{}: {} subject runs in {} round{}, about {seconds} s{time}",
                 first.experiment,
                 race.heats.len(),
                 race.rounds,

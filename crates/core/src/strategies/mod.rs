@@ -135,8 +135,10 @@ impl Spec {
     /// # Errors
     /// The text names no strategy, or gives it a parameter it does not have.
     pub fn parse(text: &str, margin: Nanos) -> Result<Self, String> {
-        let mut parts = text.split(':');
-        let name = parts.next().unwrap_or_default().trim();
+        let (name, parameters) = match text.split_once(':') {
+            Some((name, parameters)) => (name.trim(), split(parameters)),
+            None => (text.trim(), vec![]),
+        };
         let mut spec = Self::ALL
             .into_iter()
             .find(|s| s.name() == name)
@@ -150,7 +152,7 @@ impl Spec {
         if let Self::FixedMargin { margin: usual, .. } = &mut spec {
             *usual = margin;
         }
-        for parameter in parts {
+        for parameter in &parameters {
             let (key, value) = parameter.split_once('=').unwrap_or((parameter, ""));
             spec.set(key.trim(), value.trim())?;
         }
@@ -233,6 +235,22 @@ impl Spec {
     }
 }
 
+/// The parameters between colons. What follows a colon but is no `key=value`
+/// belongs to the value before it: one method is called `thread::sleep`.
+fn split(parameters: &str) -> Vec<String> {
+    let mut split: Vec<String> = Vec::new();
+    for part in parameters.split(':') {
+        match split.last_mut() {
+            Some(last) if !part.contains('=') => {
+                last.push(':');
+                last.push_str(part);
+            }
+            _ => split.push(part.to_owned()),
+        }
+    }
+    split
+}
+
 /// The name with the parameters that are not the usual ones; what
 /// [`Spec::parse`] reads.
 impl fmt::Display for Spec {
@@ -249,7 +267,7 @@ impl fmt::Display for Spec {
             Self::FixedMargin { margin, .. }
                 if ![Self::MARGIN, Self::WINDOWS_MARGIN].contains(margin) =>
             {
-                write!(f, ":margin={}ns", margin.as_ns())
+                write!(f, ":margin={}", margin.exact())
             }
             _ => Ok(()),
         }
@@ -322,7 +340,7 @@ mod tests {
                     let now = wait.now() + asked + last;
                     wait.woke(strategy, now, Reason::Timer);
                 }
-                Step::Spin { .. } | Step::Yield => return (naps, true),
+                Step::Spin { .. } | Step::Yield { .. } => return (naps, true),
             }
         }
     }
@@ -339,7 +357,8 @@ mod tests {
             "max-nap",
             "precise:x=2",
             "timer:method=clock_nanosleep:x=0.5",
-            "fixed-margin:margin=200000ns",
+            "fixed-margin:margin=200us",
+            "timer:method=thread::sleep:x=2",
         ] {
             assert_eq!(Spec::parse(text, Spec::MARGIN).unwrap().to_string(), text);
         }
@@ -347,6 +366,11 @@ mod tests {
             "",
             "presice",
             "spin:x=1",
+            "spin:",
+            "precise:x",
+            "precise:x=2:",
+            "precise:x=2:1",
+            "system:method=thread:sleep",
             "precise:x=-1",
             "precise:x=nan",
             "precise:y=1",

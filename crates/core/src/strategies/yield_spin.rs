@@ -9,7 +9,7 @@ use crate::wait::{Goal, Step, Strategy, Turn};
 pub struct YieldSpin;
 
 impl<C: Clock> Strategy<C> for YieldSpin {
-    fn next(&mut self, _goal: &Goal<C>, _turn: &Turn<C>) -> Step<C> {
-        Step::Yield
+    fn next(&mut self, goal: &Goal<C>, _turn: &Turn<C>) -> Step<C> {
+        Step::Yield { or: goal.or }
     }
 }

@@ -29,6 +29,16 @@ pub const PERIODS_MS: std::ops::RangeInclusive<u64> = 1..=10;
 const WARM_UP: u64 = 10;
 const WAITS: u64 = 40;
 
+/// Says whether every subject can be measured on `machine`.
+///
+/// # Errors
+/// The machine refuses one of them.
+pub fn check(subjects: &[Subject], machine: &dyn Machine) -> Result<(), Refusal> {
+    subjects
+        .iter()
+        .try_for_each(|subject| machine.check(&heat(subject).program))
+}
+
 /// Measures every subject at every length, on the machine that `machine` makes
 /// for each scheduler period.
 ///

@@ -45,7 +45,41 @@ impl HostMachine {
         self
     }
 
-    fn refuse(&self, program: &Program) -> Result<(), Refusal> {
+    fn check_op(&self, op: &Op) -> Result<(), Refusal> {
+        let why = match op {
+            Op::Pin(cpu) => {
+                let allowed = allowed_cpus();
+                if allowed.contains(cpu) {
+                    return Ok(());
+                }
+                let allowed: Vec<_> = allowed.iter().map(usize::to_string).collect();
+                format!(
+                    "there is no CPU {cpu} for this process; it may use {}",
+                    allowed.join(", ")
+                )
+            }
+            Op::Slack(_) if slack::current().is_none() => {
+                "this system has no timer slack to set; only Linux has".to_owned()
+            }
+            Op::Slack(slack) if slack.is_zero() => {
+                "timer slack cannot be 0 ns: ask for 1 ns or more".to_owned()
+            }
+            Op::Request(_) | Op::Release(_) => {
+                "programs on this host cannot ask for a timer resolution".to_owned()
+            }
+            Op::Spawn {
+                kind: SpawnKind::Process,
+                ..
+            } => "programs on this host cannot start processes, only threads".to_owned(),
+            Op::Spawn { program, .. } => return self.check(program),
+            _ => return Ok(()),
+        };
+        Err(Refusal::new(why))
+    }
+}
+
+impl Machine for HostMachine {
+    fn check(&self, program: &Program) -> Result<(), Refusal> {
         program.check()?;
         let mut sleeper = Sleeper::new();
         for method in program.methods() {
@@ -63,45 +97,14 @@ impl HostMachine {
         let mut refused = Ok(());
         program.visit(&mut |op| {
             if refused.is_ok() {
-                refused = self.refuse_op(op);
+                refused = self.check_op(op);
             }
         });
         refused
     }
 
-    fn refuse_op(&self, op: &Op) -> Result<(), Refusal> {
-        let why = match op {
-            Op::Pin(cpu) => {
-                let allowed = allowed_cpus();
-                if allowed.contains(cpu) {
-                    return Ok(());
-                }
-                let allowed: Vec<_> = allowed.iter().map(usize::to_string).collect();
-                format!(
-                    "there is no CPU {cpu} for this process; it may use {}",
-                    allowed.join(", ")
-                )
-            }
-            Op::Slack(_) if slack::current().is_none() => {
-                "this system has no timer slack to set; only Linux has".to_owned()
-            }
-            Op::Request(_) | Op::Release(_) => {
-                "programs on this host cannot ask for a timer resolution".to_owned()
-            }
-            Op::Spawn {
-                kind: SpawnKind::Process,
-                ..
-            } => "programs on this host cannot start processes, only threads".to_owned(),
-            Op::Spawn { program, .. } => return self.refuse(program),
-            _ => return Ok(()),
-        };
-        Err(Refusal::new(why))
-    }
-}
-
-impl Machine for HostMachine {
     fn run(&mut self, program: &Program) -> Result<Observations, Refusal> {
-        self.refuse(program)?;
+        self.check(program)?;
         let experiment = Experiment {
             stop: &self.stop,
             over: AtomicBool::new(false),

@@ -81,7 +81,9 @@ impl<'e> This<'e> {
             Op::Wait { with, due, or } => self.wait(*with, *due, *or),
             Op::Block { method, length } => self.block(*method, *length),
             Op::Work(length) => self.work(*length),
-            Op::Yield => self.sleeper.yield_now(),
+            Op::Yield => {
+                self.sleeper.yield_now(None);
+            }
             Op::Pace(rate) => self.cycles = Some(Cycles::starting_at(clock::now(), *rate)),
             Op::Slack(wanted) => {
                 slack::set(*wanted).map_err(|error| Refusal::new(error.to_string()))?;

@@ -25,6 +25,7 @@ pub(crate) fn pace(measurements: &[&Measurement]) -> Vec<String> {
 
 fn lateness_and_cpu(name: &str, group: &[&Measurement]) -> String {
     let any_predicted = group.iter().any(|m| m.predicted_late_ns.is_some());
+    let any_busy = group.iter().any(|m| m.cpu.busy_fraction.is_some());
     let any_early = group.iter().any(|m| m.late_ns.early > 0);
     let mut head = vec![
         "subject",
@@ -35,10 +36,12 @@ fn lateness_and_cpu(name: &str, group: &[&Measurement]) -> String {
         "max",
         "mean",
         "CPU %",
-        "busy %",
         "naps\nper wait",
         "missed",
     ];
+    if any_busy {
+        head.insert(8, "busy %");
+    }
     if any_predicted {
         head.insert(2, "predicted");
     }
@@ -58,10 +61,13 @@ fn lateness_and_cpu(name: &str, group: &[&Measurement]) -> String {
             marks.measured(m, late.max as f64),
             marks.measured(m, late.mean),
             marks.cpu_percent(&m.cpu),
-            marks.or_blank(m.cpu.busy_fraction.map(units::percent), Why::NotPinned),
             marks.or_blank(m.wakes_per_wait.map(units::plain), Why::NapsNotCounted),
             m.missed.to_string(),
         ];
+        if any_busy {
+            let busy = m.cpu.busy_fraction.map(units::percent);
+            row.insert(8, marks.or_blank(busy, Why::NotPinned));
+        }
         if any_predicted {
             let predicted = m.predicted_late_ns.map(|ns| units::duration(ns as f64));
             row.insert(2, marks.or_blank(predicted, Why::NotPredicted));
@@ -76,10 +82,13 @@ fn lateness_and_cpu(name: &str, group: &[&Measurement]) -> String {
         format!("One wait every {}. ", units::nominal(ns))
     });
     let caption = format!(
-        "{every}n: waits. CPU: time billed to the thread. busy: share of the time its CPU was \
-         not idle, whoever used it. missed: deadlines that had passed before their wait began."
+        "{every}n: waits. CPU: time billed to the thread. missed: deadlines that had passed before \
+         their wait began."
     );
     let mut caption = vec![caption];
+    if any_busy {
+        caption.push("busy: share of the time its CPU was not idle, whoever used it.".to_owned());
+    }
     if any_predicted {
         caption.push(
             "predicted: the p50 that the timer rule in force allows at best, if waking up cost \

@@ -138,8 +138,14 @@ impl Carrier<Host> for Sleeper {
     }
 
     #[inline]
-    fn yield_now(&mut self) {
+    fn yield_now(&mut self, or: Option<Event>) -> Reason {
         std::thread::yield_now();
+        match (or, &self.events) {
+            (Some(event), Some(events)) if events.try_take(event) || events.is_closed() => {
+                Reason::Event
+            }
+            _ => Reason::Ran,
+        }
     }
 }
 
@@ -275,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_ends_a_block_and_a_spin() {
+    fn a_signal_ends_a_block_a_spin_and_a_yield() {
         let events = Events::new();
         let mut sleeper = Sleeper::with_events(events.clone());
         let (event, far) = (Event(7), Limit::For(Nanos::from_secs(3_600)));
@@ -287,6 +293,9 @@ mod tests {
         events.signal(event);
         let until = clock::now() + Nanos::from_secs(3_600);
         assert_eq!(sleeper.spin(until, Some(event)).1, Reason::Event);
+        events.signal(event);
+        assert_eq!(sleeper.yield_now(Some(event)), Reason::Event);
+        assert_eq!(sleeper.yield_now(Some(event)), Reason::Ran);
         assert!(!events.try_take(event));
     }
 
@@ -314,6 +323,7 @@ mod tests {
             Reason::Event
         );
         assert_eq!(sleeper.spin(Tick::NEVER, Some(Event(1))).1, Reason::Event);
+        assert_eq!(sleeper.yield_now(Some(Event(1))), Reason::Event);
     }
 
     #[test]
