@@ -8,8 +8,9 @@
 
 use std::fmt;
 
-use crate::machine::{Machine, Observations, Refusal};
+use crate::machine::{Machine, Observations};
 use crate::program::{Due, Op, Program, Subject};
+use crate::refusal::Refusal;
 use crate::strategies::Spec;
 use crate::time::Nanos;
 

@@ -12,13 +12,15 @@ pub mod machine;
 pub mod method;
 pub mod pace;
 pub mod program;
+mod refusal;
 pub mod strategies;
 pub mod time;
 pub mod wait;
 
-pub use machine::{Machine, Observations, Refusal};
+pub use machine::{Machine, Observations};
 pub use method::Method;
 pub use program::Program;
+pub use refusal::Refusal;
 pub use strategies::Spec;
 pub use time::{Clock, Lateness, Nanos, Rate, Tick};
 pub use wait::{

@@ -1,8 +1,7 @@
 //! What runs programs, and what it observes.
 
-use std::fmt;
-
 use crate::program::Program;
+use crate::refusal::Refusal;
 use crate::time::{Clock, Nanos, Tick};
 use crate::wait::Outcome;
 
@@ -148,22 +147,67 @@ impl<C: Clock> Recorder<C> {
     }
 }
 
-/// A machine's answer to a program it cannot run: what it cannot do, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal(String);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Lateness;
 
-impl Refusal {
-    /// A refusal in one sentence that says what cannot be done, why, and what
-    /// to do instead.
-    pub fn new(why: impl Into<String>) -> Self {
-        Self(why.into())
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    struct Fake;
+    impl Clock for Fake {}
+
+    fn at(ns: u64) -> Tick<Fake> {
+        Tick::from_ns(ns)
+    }
+
+    fn late(ns: i64) -> Outcome {
+        Outcome {
+            late: Lateness::new(ns),
+            ..Outcome::default()
+        }
+    }
+
+    #[test]
+    fn a_recorder_counts_from_the_start_of_each_section() {
+        let mut recorder = Recorder::new(at(1_000), 2);
+        recorder.sample(at(1_100), at(1_200), 0, late(50));
+        let cpu = CpuUse {
+            thread: Some(Nanos::new(9)),
+            ..CpuUse::default()
+        };
+        recorder.section(at(1_300), cpu);
+        // By an event, 60 ns early; and one more than there was room for.
+        recorder.sample(at(1_300), at(1_400), 2, late(-60));
+        recorder.sample(at(1_390), at(1_400), 0, late(0));
+        let seen = recorder.finish(at(1_450), CpuUse::default());
+
+        let sample = |asked, woke, missed, ns| Sample {
+            asked: Nanos::new(asked),
+            woke: Nanos::new(woke),
+            missed,
+            outcome: late(ns),
+        };
+        let [first, second] = &seen.sections[..] else {
+            panic!("{seen:?}");
+        };
+        assert_eq!(first.samples, [sample(100, 250, 0, 50)]);
+        assert_eq!(first.cpu.thread, Some(Nanos::new(9)));
+        assert_eq!(first.cpu.elapsed, Nanos::new(300));
+        assert_eq!(
+            second.samples,
+            [sample(100, 40, 2, -60), sample(10, 100, 0, 0)]
+        );
+        assert_eq!(second.cpu.elapsed, Nanos::new(150));
+    }
+
+    #[test]
+    fn a_recorder_without_room_for_what_comes_makes_room() {
+        let mut recorder = Recorder::new(at(0), 0);
+        (0..3).for_each(|ns| recorder.sample(at(ns), at(ns), 0, late(0)));
+        recorder.section(at(5), CpuUse::default());
+        recorder.sample(at(5), at(5), 0, late(0));
+        let seen = recorder.finish(at(5), CpuUse::default());
+        let counts: Vec<_> = seen.sections.iter().map(|s| s.samples.len()).collect();
+        assert_eq!(counts, [3, 1]);
     }
 }
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Refusal {}

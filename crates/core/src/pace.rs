@@ -54,4 +54,20 @@ mod tests {
         assert_eq!(cycles.next(at(67)), (at(77), 1));
         assert_eq!(cycles.next(at(70)), (at(87), 0));
     }
+
+    #[test]
+    fn cycles_of_a_fraction_of_a_nanosecond_do_not_drift() {
+        let origin = Tick::<Fake>::from_ns(1_000);
+        let mut cycles = Cycles::starting_at(origin, Rate::from_fraction(3, 1).unwrap());
+        let mut next = || cycles.next(origin).0.since(origin).as_ns();
+        let thirds = [333_333_333, 666_666_666, 1_000_000_000, 1_333_333_333];
+        assert_eq!([next(), next(), next(), next()], thirds);
+    }
+
+    #[test]
+    fn a_clock_that_is_before_the_origin_misses_nothing() {
+        let at = |ms: u64| Tick::<Fake>::from_ns(ms * 1_000_000);
+        let mut cycles = Cycles::starting_at(at(70), Rate::from_hz(100).unwrap());
+        assert_eq!(cycles.next(at(7)), (at(80), 0));
+    }
 }

@@ -6,8 +6,8 @@
 
 use std::fmt;
 
-use crate::machine::Refusal;
 use crate::method::Method;
+use crate::refusal::Refusal;
 use crate::strategies::Spec;
 use crate::time::{Nanos, Rate};
 use crate::wait::Event;

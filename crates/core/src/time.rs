@@ -303,7 +303,7 @@ impl Rate {
             / (u128::from(self.seconds) * 1_000_000_000);
         // `offset` rounds down, so the estimate can be one cycle short.
         let mut k = u64::try_from(cycle).unwrap_or(u64::MAX).saturating_add(1);
-        while self.offset(k) <= elapsed && k < u64::MAX {
+        while self.offset(k) <= elapsed.min(Nanos(u64::MAX - 1)) {
             k += 1;
         }
         k
@@ -410,6 +410,15 @@ mod tests {
             "0", "-1", "nan", "1e12", "inf", "", "60/0", "2000000", "0.0001",
         ] {
             assert!(bad.parse::<Rate>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_cycle_after_the_end_of_time_is_found_at_once() {
+        for rate in ["1000000", "60000/1001", "0.001"] {
+            let rate: Rate = rate.parse().unwrap();
+            let k = rate.cycle_after(Nanos::MAX);
+            assert!(rate.offset(k) >= Nanos::MAX - rate.period());
         }
     }
 

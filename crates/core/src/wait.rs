@@ -396,4 +396,119 @@ mod tests {
         assert!(wait.outcome().by_event);
         assert!(wait.outcome().late.is_early());
     }
+
+    /// Takes the steps it was given, one after the other.
+    struct Steps(std::vec::IntoIter<Step<Fake>>);
+    impl Steps {
+        fn new(steps: Vec<Step<Fake>>) -> Self {
+            Self(steps.into_iter())
+        }
+    }
+    impl Strategy<Fake> for Steps {
+        fn next(&mut self, _goal: &Goal<Fake>, _turn: &Turn<Fake>) -> Step<Fake> {
+            self.0.next().unwrap_or(Step::Done)
+        }
+    }
+
+    #[test]
+    fn a_strategy_may_end_its_wait_early_and_shows_it() {
+        let mut strategy = Steps::new(vec![Step::Yield { or: None }, Step::Done]);
+        let mut wait = Wait::begin(&mut strategy, Goal::until(at(100)), at(0));
+        wait.woke(&mut strategy, at(30), Reason::Ran);
+        assert_eq!(wait.step(), Step::Done);
+        let outcome = wait.outcome();
+        assert_eq!(outcome.late, Lateness::new(-70));
+        assert!(!outcome.by_event);
+        // It is over: nothing that happens now belongs to it.
+        wait.woke(&mut strategy, at(500), Reason::Timer);
+        assert_eq!(wait.outcome(), outcome);
+    }
+
+    #[test]
+    fn an_event_at_the_deadline_still_counts() {
+        let mut strategy = Naps(Vec::new());
+        let mut wait = Wait::begin(&mut strategy, Goal::until(at(100)), at(0));
+        wait.woke(&mut strategy, at(100), Reason::Event);
+        assert!(wait.outcome().by_event);
+        assert_eq!(wait.outcome().late, Lateness::new(0));
+    }
+
+    #[test]
+    fn limits_say_how_long_they_are() {
+        assert_eq!(Limit::For(Nanos::new(7)).length(at(50)), Nanos::new(7));
+        assert_eq!(Limit::Until(at(57)).length(at(50)), Nanos::new(7));
+        assert_eq!(Limit::Until(at(43)).length(at(50)), Nanos::ZERO);
+    }
+
+    #[test]
+    fn only_the_end_of_a_timer_is_a_nap_to_learn_from() {
+        let woke = |reason| {
+            Turn::Woke(Wake {
+                asked: Nanos::new(1),
+                slept: Nanos::new(2),
+                now: at(3),
+                reason,
+            })
+        };
+        assert!(woke(Reason::Timer).nap().is_some());
+        for reason in [Reason::Event, Reason::Interrupted, Reason::Ran] {
+            assert_eq!(woke(reason).nap(), None);
+        }
+        assert_eq!(Turn::Begin(at(3)).nap(), None);
+    }
+
+    /// Blocks for 5 ns too long, spins to the point, and yields in 3 ns.
+    struct Thread {
+        now: Tick<Fake>,
+        event_in_yield: bool,
+    }
+    impl Carrier<Fake> for Thread {
+        fn now(&mut self) -> Tick<Fake> {
+            self.now
+        }
+        fn block(&mut self, _: Method, limit: Limit<Fake>, _: Option<Event>) -> Reason {
+            self.now = self.now + limit.length(self.now) + Nanos::new(5);
+            Reason::Timer
+        }
+        fn spin(&mut self, until: Tick<Fake>, _: Option<Event>) -> (Tick<Fake>, Reason) {
+            self.now = self.now.max(until);
+            (self.now, Reason::Ran)
+        }
+        fn yield_now(&mut self, or: Option<Event>) -> Reason {
+            self.now = self.now + Nanos::new(3);
+            match or {
+                Some(_) if self.event_in_yield => Reason::Event,
+                _ => Reason::Ran,
+            }
+        }
+    }
+
+    #[test]
+    fn steps_of_every_kind_are_carried_out_and_booked() {
+        for event_in_yield in [false, true] {
+            let goal = Goal {
+                deadline: at(100),
+                or: Some(Event(1)),
+            };
+            let mut strategy = Steps::new(vec![
+                goal.block_until(Method::Sleep, at(40)),
+                goal.block_for(Method::Timer, Nanos::new(10)),
+                Step::Yield { or: goal.or },
+                goal.spin(),
+            ]);
+            let mut thread = Thread {
+                now: at(0),
+                event_in_yield,
+            };
+            let expected = Outcome {
+                late: Lateness::new(if event_in_yield { -37 } else { 0 }),
+                naps: 2,
+                steps: if event_in_yield { 3 } else { 4 },
+                slept: Nanos::new(60),
+                spun: Nanos::new(if event_in_yield { 3 } else { 40 }),
+                by_event: event_in_yield,
+            };
+            assert_eq!(drive(&mut strategy, goal, at(0), &mut thread), expected);
+        }
+    }
 }

@@ -7,7 +7,7 @@ use punctual_record::{MachineFacts, Measurement, Warning};
 pub struct Setting {
     /// Rounds that were asked for.
     pub rounds: u32,
-    /// Hogs per CPU.
+    /// Threads that computed beside the measurement.
     pub hogs: usize,
     /// Whether it was simulated.
     pub simulated: bool,
@@ -62,7 +62,7 @@ pub fn warnings(facts: &MachineFacts, results: &[Measurement], setting: Setting)
     {
         warn(
             format!(
-                "With {} rounds the intervals are the whole range and hold the median with less than 95 % confidence.",
+                "{} of the 6 rounds that 95 % intervals need: the intervals are the whole range.",
                 setting.rounds
             ),
             "Use --rounds 6 or more.",
@@ -86,20 +86,24 @@ pub fn warnings(facts: &MachineFacts, results: &[Measurement], setting: Setting)
     warnings
 }
 
-/// A CPU that was busy with something else, or a wait held up by it.
+/// A CPU that was busy with something else, or taken away.
 fn host_is_busy(results: &[Measurement], warn: &mut impl FnMut(String, &str)) {
     const SHARE: f64 = 0.15;
-    let other = |m: &&Measurement| match (m.cpu.busy_fraction, m.cpu.fraction) {
-        (Some(busy), Some(own)) => {
-            busy - own > SHARE
-                && m.late_ns.n
-                    * m.params
-                        .get("period_ns")
-                        .and_then(|p| p.as_u64())
-                        .unwrap_or(0)
-                    > 1_000_000_000
-        }
-        _ => false,
+    /// The OS counts idle time in steps of 10 ms, so less than this says
+    /// nothing.
+    const LONG_ENOUGH_NS: u64 = 1_000_000_000;
+    let other = |m: &&Measurement| {
+        let period_ns = m
+            .params
+            .get("period_ns")
+            .and_then(|p| p.as_u64())
+            .unwrap_or(0);
+        let others = m
+            .cpu
+            .busy_fraction
+            .zip(m.cpu.fraction)
+            .map(|(busy, own)| busy - own);
+        m.late_ns.n * period_ns > LONG_ENOUGH_NS && others.is_some_and(|share| share > SHARE)
     };
     let busy: Vec<&str> = results
         .iter()

@@ -153,10 +153,9 @@ pub struct Cpu {
 impl Run {
     /// The file's text: JSON, ending in a line feed.
     pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self)
+        let text = serde_json::to_string_pretty(self)
             .expect("a Run has only string keys and finite numbers");
-        text.push('\n');
-        text
+        with_numbers_in_rows(&text)
     }
 
     /// Reads a file's text.
@@ -187,6 +186,29 @@ impl Run {
     }
 }
 
+/// Puts the numbers of an array on one line: samples take a line each
+/// otherwise.
+fn with_numbers_in_rows(pretty: &str) -> String {
+    let is_number = |line: &str| {
+        line.trim()
+            .starts_with(|c: char| c == '-' || c.is_ascii_digit())
+    };
+    let mut text = String::with_capacity(pretty.len());
+    let mut after_number = false;
+    for line in pretty.lines() {
+        let number = is_number(line);
+        let (gap, line) = match (after_number, number) {
+            (true, true) => (" ", line.trim()),
+            _ => ("\n", line),
+        };
+        text.push_str(if text.is_empty() { "" } else { gap });
+        text.push_str(line);
+        after_number = number;
+    }
+    text.push('\n');
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -208,6 +230,22 @@ mod tests {
         assert_eq!(read.other["weather"], "rain");
         assert_eq!(read.results[0].other["colour"], "red");
         assert_eq!(read.results[0].late_ns, run.results[0].late_ns);
+    }
+
+    #[test]
+    fn samples_share_a_line() {
+        let m = Measurement {
+            samples_late_ns: vec![-3, 0, 12],
+            ..Measurement::default()
+        };
+        let run = Run {
+            schema: SCHEMA.to_owned(),
+            results: vec![m],
+            ..Run::default()
+        };
+        let text = run.to_json();
+        assert!(text.contains("\n        -3, 0, 12\n      ]"), "{text}");
+        assert_eq!(Run::from_json(&text).unwrap(), run);
     }
 
     #[test]

@@ -284,6 +284,11 @@ impl<'p> World<'p> {
                     "the program awaits an event that nobody signals",
                 ));
             };
+            if next.at == Time::NEVER {
+                return Err(Refusal::new(
+                    "the program outlives virtual time, which ends after 195 years",
+                ));
+            }
             self.now = next.at;
             match next.kind {
                 Kind::Interrupt => self.interrupt(&mut expired),
@@ -351,7 +356,10 @@ impl<'p> World<'p> {
 
     /// Whether something else happens before a thread can go on at `at`.
     fn is_overtaken(&self, at: Time) -> bool {
-        self.queue.peek().is_some_and(|Reverse(next)| next.at <= at) || self.stall_end(at).is_some()
+        // At the end of time nothing goes on by itself.
+        at == Time::NEVER
+            || self.queue.peek().is_some_and(|Reverse(next)| next.at <= at)
+            || self.stall_end(at).is_some()
     }
 
     fn advance(&mut self, id: ThreadId) -> Then {

@@ -131,7 +131,7 @@ fn an_event_ends_a_wait_of_another_thread() {
             Op::Await(Event(9)),
         ],
     };
-    for spec in ["system", "spin", "precise"] {
+    for spec in ["system", "spin", "yield-spin", "precise"] {
         let program = waiting(
             spec,
             vec![
@@ -262,4 +262,13 @@ fn the_same_seed_gives_the_same_observations_and_another_seed_others() {
     };
     assert_eq!(run(7), run(7));
     assert_ne!(run(7), run(8));
+}
+
+#[test]
+fn a_program_is_checked_without_being_run() {
+    let machine = SimMachine::new(Model::parse("linux").unwrap(), 1);
+    let program = |op| waiting("system", vec![op]);
+    assert!(machine.check(&program(Op::Yield)).is_ok());
+    let refusal = machine.check(&program(Op::Pin(0))).unwrap_err();
+    assert!(refusal.to_string().contains("no CPUs to pin to"));
 }

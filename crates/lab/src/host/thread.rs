@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::thread::Scope;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use punctual_core::machine::{CpuUse, Recorder, ThreadObservations};
 use punctual_core::pace::Cycles;
 use punctual_core::program::{Cursor, Due, Op, Subject};
 use punctual_core::strategies::Any;
-use punctual_core::{Carrier, Event, Goal, Limit, Method, Nanos, Outcome, Program, Refusal, drive};
+use punctual_core::{
+    Carrier, Event, Goal, Lateness, Limit, Method, Nanos, Outcome, Program, Refusal, drive,
+};
 use punctual_sys::wait::Sleeper;
 use punctual_sys::{Host, Tick, clock, facts, slack, thread};
 
@@ -124,14 +126,7 @@ impl<'e> This<'e> {
             Waiting::Strategy(strategy) => {
                 drive(strategy, Goal { deadline, or }, now, &mut self.sleeper)
             }
-            Waiting::Peer(wait_until) => {
-                wait_until(Instant::now() + deadline.since(now).into());
-                Outcome {
-                    late: clock::now().late_for(deadline),
-                    steps: 1,
-                    ..Outcome::default()
-                }
-            }
+            Waiting::Peer(wait_until) => wait_with(wait_until, deadline.since(now)),
         };
         self.recorder.sample(now, deadline, missed, outcome);
     }
@@ -176,6 +171,22 @@ impl Waiting {
             Subject::Strategy(spec) => Self::Strategy(spec.build()),
             Subject::Peer(name) => Self::Peer(peers[name]()),
         }
+    }
+}
+
+/// Has a peer wait for what is `left`. Its lateness is taken on the clock it
+/// was given its deadline on, so that reading two clocks is not held against it.
+fn wait_with(peer: &mut Peer, left: Nanos) -> Outcome {
+    let deadline = Instant::now() + left.into();
+    peer(deadline);
+    let woke = Instant::now();
+    let ns = |length: Duration| i64::try_from(length.as_nanos()).unwrap_or(i64::MAX);
+    let late = ns(woke.saturating_duration_since(deadline));
+    let early = ns(deadline.saturating_duration_since(woke));
+    Outcome {
+        late: Lateness::new(late - early),
+        steps: 1,
+        ..Outcome::default()
     }
 }
 

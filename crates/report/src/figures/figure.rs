@@ -1,8 +1,4 @@
-//! All the figures of a run, and what their files are called.
-
-use punctual_record::Run;
-
-use super::{cost, decades, frames, interval, robustness};
+//! A figure, and what its file is called.
 
 /// A picture of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,27 +8,6 @@ pub struct Figure {
     pub name: String,
     /// The picture: an SVG document.
     pub svg: String,
-}
-
-/// The figures a run has data for:
-///
-/// - `frames-RATE`: the time of each frame, a strip per subject; the waits of
-///   `pace` are `frames-RATE-pace` where `frames` has the same rate;
-/// - `cost-RATE`: lateness against CPU time, a point per subject;
-/// - `decades`: lateness by the time asked for;
-/// - `interval`: CPU time by the interval between two waits;
-/// - `robustness-SUBJECT`: relative error by the time asked for and the
-///   scheduler's period, as a heat map.
-///
-/// What lies beyond an axis is drawn at its end, and the caption says so.
-pub fn figures(run: &Run) -> Vec<Figure> {
-    let mut figures = frames::frames(run);
-    figures.extend(cost::cost(run));
-    figures.extend(decades::decades(run));
-    figures.extend(interval::interval(run));
-    figures.extend(robustness::robustness(run));
-    make_names_unique(&mut figures);
-    figures
 }
 
 /// A figure whose name is what `words` make as part of a file's name.
@@ -55,7 +30,7 @@ pub(super) fn figure(words: &str, svg: String) -> Figure {
 }
 
 /// Subjects can differ only in letters that are no part of a file's name.
-fn make_names_unique(figures: &mut [Figure]) {
+pub(super) fn make_names_unique(figures: &mut [Figure]) {
     for i in 1..figures.len() {
         let (before, rest) = figures.split_at_mut(i);
         let taken = |name: &str| before.iter().any(|f| f.name == name);

@@ -4,6 +4,7 @@
 //! for screen readers, in a [`chart`] between two [`axis`]es, and with a
 //! [`style`] per subject that is the same in all figures of a run.
 
+mod all;
 mod axis;
 mod chart;
 mod cost;
@@ -15,4 +16,5 @@ mod robustness;
 mod sheet;
 mod style;
 
-pub use figure::{Figure, figures};
+pub use all::figures;
+pub use figure::Figure;

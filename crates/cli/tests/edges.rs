@@ -1,0 +1,190 @@
+//! Which crate may depend on which, and which may contain unsafe code.
+//!
+//! Arrows point down only, so that the pure crates stay pure and the library
+//! stays small. A new crate, or a new arrow, changes this list in the same
+//! commit.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Each crate of the workspace, and those of them that it may depend on.
+const ARROWS: [(&str, &[&str]); 8] = [
+    ("punctual-core", &[]),
+    ("punctual-sys", &["punctual-core"]),
+    ("punctual", &["punctual-core", "punctual-sys"]),
+    ("punctual-record", &[]),
+    ("punctual-sim", &["punctual-core"]),
+    ("punctual-report", &["punctual-record"]),
+    (
+        "punctual-lab",
+        &[
+            "punctual-core",
+            "punctual-record",
+            "punctual-sim",
+            "punctual-sys",
+            "punctual",
+        ],
+    ),
+    (
+        "punctual-cli",
+        &[
+            "punctual-core",
+            "punctual-sys",
+            "punctual",
+            "punctual-record",
+            "punctual-sim",
+            "punctual-report",
+            "punctual-lab",
+        ],
+    ),
+];
+
+/// The crates that must not contain unsafe code: all but the one that makes
+/// the system calls.
+const SAFE: [&str; 7] = ["cli", "core", "lab", "punctual", "record", "report", "sim"];
+
+/// The crates that never touch the operating system.
+const PURE: [&str; 4] = ["core", "record", "report", "sim"];
+
+fn root() -> PathBuf {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    crates.parent().unwrap().to_owned()
+}
+
+fn manifest(name: &str) -> String {
+    fs::read_to_string(root().join("crates").join(name).join("Cargo.toml")).unwrap()
+}
+
+/// What cargo knows of the workspace. `None` under Wine, which cannot run the
+/// system's cargo.
+fn packages() -> Option<Vec<Value>> {
+    if std::env::var_os("PUNCTUAL_UNDER_WINE").is_some() {
+        return None;
+    }
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--format-version", "1", "--no-deps"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    Some(metadata["packages"].as_array().unwrap().clone())
+}
+
+/// The names of a package's dependencies of some kinds; a `null` kind is an
+/// ordinary one.
+fn dependencies(package: &Value, kinds: &[Option<&str>]) -> BTreeSet<String> {
+    let dependencies = package["dependencies"].as_array().unwrap().iter();
+    dependencies
+        .filter(|d| kinds.contains(&d["kind"].as_str()))
+        .map(|d| d["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+const SHIPPED: [Option<&str>; 2] = [None, Some("build")];
+const ALL: [Option<&str>; 3] = [None, Some("build"), Some("dev")];
+
+fn is_ours(name: &str) -> bool {
+    name.starts_with("punctual")
+}
+
+#[test]
+fn arrows_between_our_crates_point_down_only() {
+    let Some(packages) = packages() else { return };
+    let arrows = BTreeMap::from(ARROWS);
+    for package in &packages {
+        let name = package["name"].as_str().unwrap();
+        let allowed = arrows
+            .get(name)
+            .unwrap_or_else(|| panic!("{name} is not in the list of this test"));
+        for dependency in dependencies(package, &ALL) {
+            assert!(
+                !is_ours(&dependency) || allowed.contains(&dependency.as_str()),
+                "{name} must not depend on {dependency}"
+            );
+        }
+    }
+    assert_eq!(packages.len(), ARROWS.len());
+}
+
+/// Each crate of the list depends on crates before it only.
+#[test]
+fn the_list_of_arrows_has_no_circle() {
+    for (i, (name, allowed)) in ARROWS.iter().enumerate() {
+        for dependency in *allowed {
+            let before = ARROWS[..i].iter().any(|(name, _)| name == dependency);
+            assert!(before, "{name} and {dependency}");
+        }
+    }
+}
+
+#[test]
+fn the_library_needs_nothing_but_a_binding_to_the_system() {
+    let Some(packages) = packages() else { return };
+    for (name, allowed) in [
+        ("punctual-core", &[][..]),
+        ("punctual-sys", &["libc", "windows-sys", "mach2"]),
+        ("punctual", &["libc", "windows-sys", "mach2"]),
+    ] {
+        let package = packages.iter().find(|p| p["name"] == name).unwrap();
+        for dependency in dependencies(package, &SHIPPED) {
+            assert!(
+                is_ours(&dependency) || allowed.contains(&dependency.as_str()),
+                "{name} must not depend on {dependency}"
+            );
+        }
+    }
+}
+
+/// Whether a manifest inherits the lints of the workspace.
+fn inherits_lints(manifest: &str) -> bool {
+    let mut lines = manifest.lines().map(str::trim);
+    let lints = lines.any(|line| line == "[lints]");
+    lints && lines.find(|line| !line.is_empty()) == Some("workspace = true")
+}
+
+#[test]
+fn unsafe_code_is_forbidden_in_all_crates_but_one() {
+    let workspace = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let mut lines = workspace.lines().map(str::trim);
+    assert!(lines.any(|line| line == "[workspace.lints.rust]"));
+    assert!(lines.any(|line| line == "unsafe_code = \"forbid\""));
+    for name in SAFE {
+        assert!(inherits_lints(&manifest(name)), "{name}");
+    }
+    assert!(!inherits_lints(&manifest("sys")));
+}
+
+#[test]
+fn a_manifest_without_the_workspaces_lints_is_recognised() {
+    assert!(inherits_lints("[lints]\nworkspace = true\n"));
+    assert!(!inherits_lints("[dependencies]\nworkspace = true\n"));
+    assert!(!inherits_lints("[lints.rust]\nunsafe_code = \"deny\"\n"));
+    assert!(!inherits_lints("[lints]\n[features]\n"));
+}
+
+#[test]
+fn clippy_keeps_the_pure_crates_from_the_operating_system() {
+    let rules = |name: &str| {
+        let file = root().join("crates").join(name).join("clippy.toml");
+        fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()))
+    };
+    for name in PURE {
+        assert_eq!(rules(name), rules(PURE[0]), "{name}");
+    }
+    for refused in [
+        "std::time::Instant",
+        "std::time::SystemTime",
+        "std::thread::sleep",
+        "std::thread::spawn",
+        "std::env::var",
+        "std::fs::write",
+    ] {
+        assert!(rules(PURE[0]).contains(refused), "{refused}");
+    }
+}

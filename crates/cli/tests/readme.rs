@@ -1,0 +1,156 @@
+//! The transcripts in the documentation are what the executable prints.
+//!
+//! A transcript is a fenced block marked `console`. Each line `$ punctual ...`
+//! in it is run, and what follows is its standard output, to the byte; a line
+//! `...` stands for any number of lines. What cannot be the same every time,
+//! such as a race on the reader's machine, belongs into a block marked
+//! otherwise.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::punctual;
+
+/// A command, without its `$`, and what it is shown to print.
+#[derive(Debug, PartialEq)]
+struct Transcript {
+    command: String,
+    shown: Vec<String>,
+}
+
+/// The transcripts of a Markdown text.
+fn transcripts(text: &str) -> Vec<Transcript> {
+    let mut transcripts: Vec<Transcript> = Vec::new();
+    let mut fence = None;
+    for line in text.lines() {
+        match (fence, line.strip_prefix("```")) {
+            (None, Some(mark)) => fence = Some(mark.trim()),
+            (Some(_), Some(_)) => fence = None,
+            (Some("console"), None) => match (line.strip_prefix("$ "), transcripts.last_mut()) {
+                (Some(command), _) => transcripts.push(Transcript {
+                    command: command.trim().to_owned(),
+                    shown: vec![],
+                }),
+                (None, Some(last)) => last.shown.push(line.to_owned()),
+                (None, None) => panic!("`{line}` has no command before it"),
+            },
+            _ => {}
+        }
+    }
+    transcripts
+}
+
+/// Whether `printed` is what is `shown`, with `...` for any number of lines.
+fn matches(shown: &[&str], printed: &[&str]) -> bool {
+    match (shown, printed) {
+        ([], _) => printed.is_empty(),
+        (["...", shown @ ..], _) => {
+            (0..=printed.len()).any(|skipped| matches(shown, &printed[skipped..]))
+        }
+        ([first, shown @ ..], [line, printed @ ..]) => first == line && matches(shown, printed),
+        (_, []) => false,
+    }
+}
+
+/// Runs the transcripts of one file; returns how many there were.
+fn check(file: &Path) -> usize {
+    let directory = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(file).unwrap();
+    let transcripts = transcripts(&text);
+    let ours = transcripts
+        .iter()
+        .filter_map(|t| Some((t, t.command.strip_prefix("punctual")?)));
+    let mut count = 0;
+    for (transcript, arguments) in ours {
+        let output = punctual(directory.path())
+            .args(arguments.split_whitespace())
+            .output()
+            .unwrap();
+        let printed = String::from_utf8(output.stdout).unwrap();
+        let shown: Vec<&str> = transcript.shown.iter().map(String::as_str).collect();
+        assert!(
+            matches(&shown, &printed.lines().collect::<Vec<_>>()),
+            "{}: `{}` now prints\n{printed}\n{}",
+            file.display(),
+            transcript.command,
+            String::from_utf8_lossy(&output.stderr),
+        );
+        count += 1;
+    }
+    count
+}
+
+#[test]
+fn transcripts_in_the_documentation_are_true() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let files = fs::read_dir(root).unwrap().map(|file| file.unwrap().path());
+    let count: usize = files
+        .filter(|file| file.extension().is_some_and(|e| e == "md"))
+        .map(|file| check(&file))
+        .sum();
+    assert!(count > 0, "no file has a transcript");
+}
+
+#[test]
+fn commands_are_found_in_console_blocks_only() {
+    let text = "\
+$ punctual --no
+```sh
+$ punctual --no
+```
+```console
+$ punctual --version
+punctual 1
+
+$ cargo build
+...
+```
+out
+";
+    let transcript = |command: &str, shown: &[&str]| Transcript {
+        command: command.to_owned(),
+        shown: shown.iter().map(|line| (*line).to_owned()).collect(),
+    };
+    assert_eq!(
+        transcripts(text),
+        [
+            transcript("punctual --version", &["punctual 1", ""]),
+            transcript("cargo build", &["..."]),
+        ]
+    );
+}
+
+#[test]
+fn three_dots_stand_for_any_number_of_lines_and_the_rest_is_exact() {
+    let lines = |text: &'static str| text.split_terminator('|').collect::<Vec<_>>();
+    for (shown, printed) in [
+        ("", ""),
+        ("a|b", "a|b"),
+        ("...", ""),
+        ("...", "a|b"),
+        ("...|c", "a|b|c"),
+        ("a|...|c|...", "a|c"),
+        ("a|...|c|...", "a|b|c|c|d"),
+    ] {
+        assert!(
+            matches(&lines(shown), &lines(printed)),
+            "{shown}, {printed}"
+        );
+    }
+    for (shown, printed) in [
+        ("", "a"),
+        ("a", ""),
+        ("a", "a|b"),
+        ("a", "a "),
+        ("a|...", "b|a"),
+        ("...|c", "a|c|b"),
+        ("a|...|b|...|c", "a|c|b"),
+    ] {
+        assert!(
+            !matches(&lines(shown), &lines(printed)),
+            "{shown}, {printed}"
+        );
+    }
+}

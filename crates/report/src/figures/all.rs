@@ -1,0 +1,29 @@
+//! All the figures of a run.
+
+use punctual_record::Run;
+
+use super::figure::{Figure, make_names_unique};
+use super::{cost, decades, frames, interval, robustness};
+
+/// The figures a run has data for:
+///
+/// - `frames-RATE`: the time of each frame, a strip per subject, where each
+///   began when the one before it ended;
+/// - `lateness-RATE`: the lateness of each wait for the cycles of a rate, a
+///   strip per subject;
+/// - `cost-RATE`: lateness against CPU time, a point per subject;
+/// - `decades`: lateness by the time asked for;
+/// - `interval`: CPU time by the interval between two waits;
+/// - `robustness-SUBJECT`: relative error by the time asked for and the
+///   scheduler's period, as a heat map.
+///
+/// What lies beyond an axis is drawn at its end, and the caption says so.
+pub fn figures(run: &Run) -> Vec<Figure> {
+    let mut figures = frames::frames(run);
+    figures.extend(cost::cost(run));
+    figures.extend(decades::decades(run));
+    figures.extend(interval::interval(run));
+    figures.extend(robustness::robustness(run));
+    make_names_unique(&mut figures);
+    figures
+}
