@@ -10,6 +10,12 @@ pub struct SimClock;
 
 impl Clock for SimClock {}
 
+impl From<Tick<SimClock>> for Time {
+    fn from(tick: Tick<SimClock>) -> Self {
+        Self::from_ns(tick.as_ns())
+    }
+}
+
 /// A clock with a cost, a step, and stretches in which it stands still.
 #[derive(Clone, Debug)]
 pub(crate) struct Face {

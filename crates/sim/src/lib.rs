@@ -11,10 +11,14 @@
 mod clock;
 mod machine;
 mod model;
+mod random;
 pub mod rules;
+mod thread;
 mod time;
+mod world;
 
 pub use clock::SimClock;
 pub use machine::SimMachine;
 pub use model::{Costs, Model};
+pub use random::Random;
 pub use time::Time;

@@ -2,9 +2,7 @@
 
 use std::ops::{Add, Sub};
 
-use punctual_core::{Nanos, Tick};
-
-use crate::clock::SimClock;
+use punctual_core::Nanos;
 
 /// An instant or a length of virtual time, in thirds of a nanosecond.
 ///
@@ -50,12 +48,6 @@ impl Time {
 impl From<Nanos> for Time {
     fn from(length: Nanos) -> Self {
         Self::from_ns(length.as_ns())
-    }
-}
-
-impl From<Tick<SimClock>> for Time {
-    fn from(tick: Tick<SimClock>) -> Self {
-        Self::from_ns(tick.as_ns())
     }
 }
 

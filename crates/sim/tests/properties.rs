@@ -153,7 +153,7 @@ fn assert_sound(spec: Spec, observed: &Observations) -> Result<(), TestCaseError
     for section in &observed.threads[0].sections {
         let times = section.samples.iter().map(|sample| sample.woke);
         prop_assert!(times.clone().is_sorted(), "{spec}: {section:?}");
-        let last = times.last().unwrap_or(Nanos::ZERO);
+        let last = times.max().unwrap_or(Nanos::ZERO);
         prop_assert!(last <= section.cpu.elapsed, "{spec}: {section:?}");
     }
     Ok(())

@@ -4,7 +4,7 @@ use punctual_core::wait::Reason;
 use punctual_core::{Method, Nanos};
 
 use super::{Expired, Request, Rule, ThreadId};
-use crate::machine::Random;
+use crate::random::Random;
 use crate::time::Time;
 
 /// Linux high-resolution timers, for normal threads.

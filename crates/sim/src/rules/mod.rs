@@ -17,7 +17,7 @@ pub use scripted::{Fate, Scripted};
 use punctual_core::wait::Reason;
 use punctual_core::{Method, Nanos};
 
-use crate::machine::Random;
+use crate::random::Random;
 use crate::time::Time;
 
 /// Names a thread of an experiment; a thread has at most one timer.

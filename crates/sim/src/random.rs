@@ -1,0 +1,31 @@
+//! Chance.
+
+use rand_core::Rng;
+use rand_pcg::Pcg64Mcg;
+
+use crate::time::Time;
+
+/// The one source of chance in a simulation.
+#[derive(Clone, Debug)]
+pub struct Random(Pcg64Mcg);
+
+impl Random {
+    /// A generator that gives the same values for the same seed, everywhere.
+    pub fn new(seed: u64) -> Self {
+        // The multiplier of SplitMix64 spreads small seeds over the state.
+        Self(Pcg64Mcg::new(
+            u128::from(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15)) << 64 | u128::from(seed),
+        ))
+    }
+
+    /// A time in `[0, bound)`, each equally likely; zero for a zero bound.
+    pub fn below(&mut self, bound: Time) -> Time {
+        let product = u128::from(self.0.next_u64()) * u128::from(bound.as_thirds());
+        Time::from_thirds((product >> 64) as u64)
+    }
+
+    /// True with a probability of `percent` in a hundred.
+    pub fn percent(&mut self, percent: u64) -> bool {
+        (u128::from(self.0.next_u64()) * 100) >> 64 < u128::from(percent)
+    }
+}
