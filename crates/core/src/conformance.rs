@@ -20,6 +20,8 @@ pub enum Invariant {
     /// No wait ends before its deadline.
     NeverEarly,
     /// A wait blocks at most once per 100 us of its length, and 64 times more.
+    /// Not to be had on a clock that stands still for longer than a nap takes:
+    /// whoever asks for the time that is left asks again and again.
     BoundedNaps,
     /// A strategy that promises a spin budget keeps it.
     SpinBudget,

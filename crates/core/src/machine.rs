@@ -87,8 +87,9 @@ pub struct CpuUse {
 #[derive(Debug)]
 pub struct Recorder<C> {
     began: Tick<C>,
-    done: Vec<Section>,
     samples: Vec<Sample>,
+    /// Where in `samples` each section ended, and what it took.
+    ends: Vec<(usize, CpuUse)>,
 }
 
 impl<C: Clock> Recorder<C> {
@@ -106,20 +107,19 @@ impl<C: Clock> Recorder<C> {
         room.clear();
         Self {
             began: now,
-            done: Vec::with_capacity(64),
             samples: room,
+            ends: Vec::new(),
         }
     }
 
-    /// Ends the section that took this CPU, and begins the next at `now`.
+    /// The time from the beginning of the section to `now`.
+    pub fn elapsed(&self, now: Tick<C>) -> Nanos {
+        now.since(self.began)
+    }
+
+    /// Ends the section, which took this CPU, and begins the next at `now`.
     pub fn section(&mut self, now: Tick<C>, cpu: CpuUse) {
-        let room = Vec::with_capacity(self.samples.capacity() - self.samples.len());
-        let samples = std::mem::replace(&mut self.samples, room);
-        let cpu = CpuUse {
-            elapsed: now.since(self.began),
-            ..cpu
-        };
-        self.done.push(Section { samples, cpu });
+        self.ends.push((self.samples.len(), cpu));
         self.began = now;
     }
 
@@ -138,11 +138,17 @@ impl<C: Clock> Recorder<C> {
         });
     }
 
-    /// Ends the last section, which took this CPU, at `now`.
-    pub fn finish(mut self, now: Tick<C>, cpu: CpuUse) -> ThreadObservations {
-        self.section(now, cpu);
+    /// Ends the last section, which took this CPU.
+    pub fn finish(mut self, cpu: CpuUse) -> ThreadObservations {
+        self.ends.push((self.samples.len(), cpu));
+        let mut begin = 0;
+        let sections = self.ends.into_iter().map(|(end, cpu)| {
+            let samples = self.samples[begin..end].to_vec();
+            begin = end;
+            Section { samples, cpu }
+        });
         ThreadObservations {
-            sections: self.done,
+            sections: sections.collect(),
         }
     }
 }
@@ -172,6 +178,7 @@ mod tests {
         let mut recorder = Recorder::new(at(1_000), 2);
         recorder.sample(at(1_100), at(1_200), 0, late(50));
         let cpu = CpuUse {
+            elapsed: recorder.elapsed(at(1_290)),
             thread: Some(Nanos::new(9)),
             ..CpuUse::default()
         };
@@ -179,7 +186,11 @@ mod tests {
         // By an event, 60 ns early; and one more than there was room for.
         recorder.sample(at(1_300), at(1_400), 2, late(-60));
         recorder.sample(at(1_390), at(1_400), 0, late(0));
-        let seen = recorder.finish(at(1_450), CpuUse::default());
+        let cpu = CpuUse {
+            elapsed: recorder.elapsed(at(1_450)),
+            ..CpuUse::default()
+        };
+        let seen = recorder.finish(cpu);
 
         let sample = |asked, woke, missed, ns| Sample {
             asked: Nanos::new(asked),
@@ -192,7 +203,7 @@ mod tests {
         };
         assert_eq!(first.samples, [sample(100, 250, 0, 50)]);
         assert_eq!(first.cpu.thread, Some(Nanos::new(9)));
-        assert_eq!(first.cpu.elapsed, Nanos::new(300));
+        assert_eq!(first.cpu.elapsed, Nanos::new(290));
         assert_eq!(
             second.samples,
             [sample(100, 40, 2, -60), sample(10, 100, 0, 0)]
@@ -206,7 +217,7 @@ mod tests {
         (0..3).for_each(|ns| recorder.sample(at(ns), at(ns), 0, late(0)));
         recorder.section(at(5), CpuUse::default());
         recorder.sample(at(5), at(5), 0, late(0));
-        let seen = recorder.finish(at(5), CpuUse::default());
+        let seen = recorder.finish(CpuUse::default());
         let counts: Vec<_> = seen.sections.iter().map(|s| s.samples.len()).collect();
         assert_eq!(counts, [3, 1]);
     }

@@ -29,7 +29,7 @@
 //!
 //! # Suspend
 //!
-//! Deadlines follow [`Instant`](std::time::Instant). While the machine is
+//! Deadlines follow [`Instant`]. While the machine is
 //! suspended its clock stands still on Linux and macOS, and goes on on
 //! Windows.
 

@@ -26,9 +26,10 @@ pub(crate) struct Thread<'p> {
 }
 
 impl Thread<'_> {
-    /// The CPU time it used in this section.
-    pub(crate) fn cpu_use(&self) -> CpuUse {
+    /// What this section took until `now`.
+    pub(crate) fn cpu_use(&self, now: Tick<SimClock>) -> CpuUse {
         CpuUse {
+            elapsed: self.recorder.elapsed(now),
             thread: Some(Nanos::new(self.cpu.floor_ns())),
             ..CpuUse::default()
         }
@@ -36,8 +37,8 @@ impl Thread<'_> {
 
     /// What was observed of it until `now`.
     pub(crate) fn finish(self, now: Tick<SimClock>) -> ThreadObservations {
-        let cpu = self.cpu_use();
-        self.recorder.finish(now, cpu)
+        let cpu = self.cpu_use(now);
+        self.recorder.finish(cpu)
     }
 }
 

@@ -247,7 +247,8 @@ impl<'p> World<'p> {
             }
             Op::Record => {
                 let thread = &mut self.threads[id];
-                thread.recorder.section(now, thread.cpu_use());
+                let cpu = thread.cpu_use(now);
+                thread.recorder.section(now, cpu);
                 thread.cpu = Time::ZERO;
             }
             Op::Exit => return self.end(id),

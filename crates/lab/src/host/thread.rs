@@ -96,13 +96,11 @@ impl<'e> This<'e> {
             }
             Op::Spawn { program, .. } => self.experiment.start(scope, program),
             Op::Signal(event) => self.experiment.events.signal(*event),
-            Op::Await(event) => {
-                self.experiment.events.wait(*event, None);
-            }
+            Op::Await(event) => self.await_event(*event),
             Op::Record => {
                 let cpu = self.counters.until_now(self.pinned);
-                self.recorder.section(clock::now(), cpu);
                 self.counters = Counters::read(self.pinned);
+                self.recorder.section(self.counters.at, cpu);
             }
             Op::Exit => return Ok(false),
             // The machine has refused the first two, and no cursor yields the
@@ -145,6 +143,14 @@ impl<'e> This<'e> {
         self.recorder.sample(begin, begin + length, 0, outcome);
     }
 
+    /// Waits for a signal, or until the experiment is over: the user's end of it
+    /// signals nothing.
+    fn await_event(&self, event: Event) {
+        const LOOK: Nanos = Nanos::from_ms(50);
+        let events = &self.experiment.events;
+        while !events.wait(event, Some(LOOK)) && !self.experiment.is_over() {}
+    }
+
     /// Computes for `length` of CPU time; of elapsed time where the OS does
     /// not count CPU time.
     fn work(&self, length: Nanos) {
@@ -161,7 +167,7 @@ impl<'e> This<'e> {
 
     fn finish(self) -> ThreadObservations {
         let cpu = self.counters.until_now(self.pinned);
-        self.recorder.finish(clock::now(), cpu)
+        self.recorder.finish(cpu)
     }
 }
 
