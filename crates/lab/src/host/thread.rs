@@ -63,14 +63,15 @@ impl<'e> This<'e> {
             .iter()
             .map(|s| Waiting::of(s, experiment.peers))
             .collect();
+        let counters = Counters::read(None);
         Self {
             experiment,
             sleeper,
             subjects,
             cycles: None,
             pinned: None,
-            recorder: Recorder::new(clock::now(), usize::try_from(room).unwrap_or(0)),
-            counters: Counters::read(None),
+            recorder: Recorder::new(counters.at, usize::try_from(room).unwrap_or(0)),
+            counters,
         }
     }
 
