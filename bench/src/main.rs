@@ -11,8 +11,12 @@ use punctual::Waiter;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let [what, count] = args.as_slice() else { return usage() };
-    let Ok(count) = count.parse::<u64>() else { return usage() };
+    let [what, count] = args.as_slice() else {
+        return usage();
+    };
+    let Ok(count) = count.parse::<u64>() else {
+        return usage();
+    };
     let past = Instant::now();
     let mut waiter = Waiter::new();
     punctual::sleep_until(past);
