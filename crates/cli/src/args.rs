@@ -40,7 +40,7 @@ Strategies: system, spin, yield-spin, precise, timer, fixed-margin, max-nap; wit
 precise:x=2, fixed-margin:margin=200us, system:method=timerfd. Peers: std, spin_sleep, tokio.
 
 Models: fake-5ms (the accurate-sleep article's fake OS, scheduler period 1ms to 10ms, or any other), linux (hrtimers; \
-with slack=50us, wake=8us, jitter=500ns, nap=3us after commas: linux,slack=1ns).
+with slack=50us, wake=8us, jitter=500ns, nap=3us, read=31ns after commas: linux,slack=1ns).
 
 Exit codes: 0 done, 2 could not run, 3 ended by Ctrl-C (what was measured is kept).
 

@@ -15,24 +15,24 @@ pub(crate) struct Target {
 
 impl Target {
     /// Makes sure that `path` can be written to. What is there stays until
-    /// [`Target::write`].
+    /// [`Target::write`]; a symbolic link stays one.
     pub(crate) fn new(path: &Path) -> Result<Self> {
         let failed = || format!("cannot write {}", path.display());
-        if path.is_dir() {
-            anyhow::bail!("{}: it is a directory; name a file", failed());
-        }
+        let path = match std::fs::canonicalize(path) {
+            Ok(there) if there.is_file() => there,
+            Ok(_) => anyhow::bail!("{}: it is there and is no file; name a file", failed()),
+            Err(_) => path.to_owned(),
+        };
         let directory = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        let file = tempfile::Builder::new()
-            .prefix(".punctual-")
-            .tempfile_in(directory)
-            .with_context(failed)?;
-        Ok(Self {
-            path: path.to_owned(),
-            file,
-        })
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".punctual-");
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let file = builder.tempfile_in(directory).with_context(failed)?;
+        Ok(Self { path, file })
     }
 
     /// Writes the file: to the disk first, then in one step to its place.
@@ -40,7 +40,6 @@ impl Target {
         let failed = || format!("cannot write {}", self.path.display());
         self.file.write_all(text.as_bytes()).with_context(failed)?;
         self.file.as_file().sync_all().with_context(failed)?;
-        share_like_others(&self.file)?;
         self.file.persist(&self.path).map(drop).with_context(failed)
     }
 }
@@ -52,20 +51,4 @@ pub(crate) fn directory(directory: &Path) -> Result<()> {
     tempfile::tempfile_in(directory)
         .map(drop)
         .with_context(failed)
-}
-
-/// Gives a temporary file, which only its owner may read, the rights that an
-/// ordinary new file has.
-#[cfg(unix)]
-fn share_like_others(file: &NamedTempFile) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    let ordinary = std::fs::Permissions::from_mode(0o644);
-    file.as_file()
-        .set_permissions(ordinary)
-        .context("cannot set the rights of the new file")
-}
-
-#[cfg(not(unix))]
-fn share_like_others(_file: &NamedTempFile) -> Result<()> {
-    Ok(())
 }

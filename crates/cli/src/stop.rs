@@ -1,20 +1,12 @@
 //! Ctrl-C and termination end a measurement and keep what it has.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use anyhow::{Context, Result};
+use punctual_lab::host::Stop;
 
-/// A flag that is set when the user wants an end. The second time ends the
-/// process at once.
-pub(crate) fn flag() -> Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let handler = Arc::clone(&stop);
-    ctrlc::set_handler(move || {
-        if handler.swap(true, Ordering::SeqCst) {
-            std::process::exit(3);
-        }
-    })
-    .context("cannot listen for Ctrl-C")?;
+/// Is requested when the user wants an end.
+pub(crate) fn on_ctrl_c() -> Result<Stop> {
+    let stop = Stop::new();
+    let handler = stop.clone();
+    ctrlc::set_handler(move || handler.request()).context("cannot listen for Ctrl-C")?;
     Ok(stop)
 }

@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use crate::machine::{Machine, Observations};
+use crate::machine::{Machine, Observations, Sample};
 use crate::program::{Due, Op, Program, Subject};
 use crate::refusal::Refusal;
 use crate::strategies::Spec;
@@ -19,10 +19,11 @@ use crate::time::Nanos;
 pub enum Invariant {
     /// No wait ends before its deadline.
     NeverEarly,
-    /// A wait blocks at most once per 100 us of its length, and 64 times more.
+    /// A wait takes at most one step per 100 us of its length, and 64 more;
+    /// yields aside, which are as many as fit.
     /// Not to be had on a clock that stands still for longer than a nap takes:
     /// whoever asks for the time that is left asks again and again.
-    BoundedNaps,
+    BoundedSteps,
     /// A strategy that promises a spin budget keeps it.
     SpinBudget,
     /// However bad the past, a strategy that sleeps goes on trying to.
@@ -102,7 +103,7 @@ pub fn known(spec: Spec) -> &'static [Invariant] {
         Spec::Precise { .. } => &[Invariant::NoLockOut],
         // On a timer without error the first estimate of 5 ms fades only as
         // 1/n, and each step of that is a nap of what it frees.
-        Spec::Timer { .. } => &[Invariant::BoundedNaps, Invariant::NoLockOut],
+        Spec::Timer { .. } => &[Invariant::BoundedSteps, Invariant::NoLockOut],
         _ => &[],
     }
 }
@@ -114,7 +115,7 @@ fn violations_in(seen: &Observations, spec: Spec, trial: &Trial) -> Vec<Violatio
 
     if samples.len() as u64 != trial.waits {
         broken(
-            Invariant::BoundedNaps,
+            Invariant::BoundedSteps,
             format!("{} of {} waits ended", samples.len(), trial.waits),
         );
     }
@@ -128,15 +129,19 @@ fn violations_in(seen: &Observations, spec: Spec, trial: &Trial) -> Vec<Violatio
             format!("wait {i} ended {} ns early", -s.outcome.late.as_ns()),
         );
     }
-    let naps_max = 64 + trial.length.as_ns() / 100_000;
+    let steps_max = 64 + trial.length.as_ns() / 100_000;
+    let steps = |sample: &Sample| match spec {
+        Spec::YieldSpin => sample.outcome.naps,
+        _ => sample.outcome.steps,
+    };
     if let Some((i, s)) = samples
         .iter()
         .enumerate()
-        .find(|(_, s)| u64::from(s.outcome.naps) > naps_max)
+        .find(|(_, s)| u64::from(steps(s)) > steps_max)
     {
         broken(
-            Invariant::BoundedNaps,
-            format!("wait {i} took {} naps", s.outcome.naps),
+            Invariant::BoundedSteps,
+            format!("wait {i} took {} steps", steps(s)),
         );
     }
     if let (Some(budget), Some(step)) = (spec.spin_budget(), trial.clock_step)
@@ -163,7 +168,7 @@ fn violations_in(seen: &Observations, spec: Spec, trial: &Trial) -> Vec<Violatio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::{Sample, Section, ThreadObservations};
+    use crate::machine::{Section, ThreadObservations};
     use crate::method::Method;
     use crate::time::Lateness;
     use crate::wait::Outcome;
@@ -234,14 +239,14 @@ mod tests {
             broken_by(SYSTEM, &[GOOD, early, GOOD, GOOD]),
             [Invariant::NeverEarly]
         );
-        let restless = Outcome { naps: 75, ..GOOD };
+        let restless = Outcome { steps: 75, ..GOOD };
         assert_eq!(
             broken_by(SYSTEM, &[GOOD, restless, GOOD, GOOD]),
-            [Invariant::BoundedNaps]
+            [Invariant::BoundedSteps]
         );
         assert_eq!(
             broken_by(SYSTEM, &[GOOD; 3]),
-            [Invariant::BoundedNaps, Invariant::NoLockOut]
+            [Invariant::BoundedSteps, Invariant::NoLockOut]
         );
         let spinning = Outcome {
             spun: Nanos::new(1),

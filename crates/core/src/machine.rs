@@ -108,7 +108,7 @@ impl<C: Clock> Recorder<C> {
         Self {
             began: now,
             samples: room,
-            ends: Vec::new(),
+            ends: Vec::with_capacity(64),
         }
     }
 

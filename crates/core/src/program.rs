@@ -38,7 +38,9 @@ pub enum Due {
     /// This long after the operation begins.
     After(Nanos),
     /// At the next cycle of the thread's [`Op::Pace`] that has not begun yet.
-    /// Cycles that were missed are skipped and counted, not waited for.
+    /// Cycles that were missed are skipped and counted, not waited for; each
+    /// uses up a pass of the loop the wait is in, so that so many passes take
+    /// so many cycles however late the waits are.
     NextCycle,
 }
 
@@ -173,8 +175,7 @@ impl Program {
         count(&self.ops)
     }
 
-    /// Every method this program and those it spawns can block with, by a
-    /// strategy or by itself.
+    /// Every method this thread can block with, by a strategy or by itself.
     pub fn methods(&self) -> Vec<Method> {
         let mut methods = Vec::new();
         self.visit(&mut |op| {
@@ -189,13 +190,13 @@ impl Program {
         methods
     }
 
-    /// Shows every operation of this thread, those in loops included and those
-    /// of spawned programs not.
+    /// Shows every operation of this thread that can run, those in loops
+    /// included and those of spawned programs not.
     pub fn visit(&self, show: &mut impl FnMut(&Op)) {
         fn walk(ops: &[Op], show: &mut impl FnMut(&Op)) {
             for op in ops {
                 show(op);
-                if let Op::Loop { body, .. } = op {
+                if let Op::Loop { times: 1.., body } = op {
                     walk(body, show);
                 }
             }
@@ -222,12 +223,23 @@ struct Frame<'p> {
 impl<'p> Cursor<'p> {
     /// A cursor before the first operation of `program`.
     pub fn new(program: &'p Program) -> Self {
-        Self {
-            frames: vec![Frame {
-                ops: &program.ops,
-                next: 0,
-                again: 0,
-            }],
+        // Room for loops in loops, so that none is made in a measurement.
+        let mut frames = Vec::with_capacity(16);
+        frames.push(Frame {
+            ops: &program.ops,
+            next: 0,
+            again: 0,
+        });
+        Self { frames }
+    }
+
+    /// Uses up `passes` passes of the loop that the last operation is in, after
+    /// the one it is in itself.
+    pub fn pass_over(&mut self, passes: u64) {
+        if let Some(frame) = self.frames.last_mut()
+            && frame.again < u64::MAX - 1
+        {
+            frame.again = frame.again.saturating_sub(passes);
         }
     }
 }
@@ -318,6 +330,47 @@ mod tests {
             ]
             .concat()
         );
+    }
+
+    #[test]
+    fn passes_can_be_used_up() {
+        let body = vec![Op::Yield, Op::Record];
+        let outer = Op::Loop {
+            times: 2,
+            body: vec![Op::Loop { times: 5, body }],
+        };
+        let program = Program {
+            subjects: vec![],
+            ops: vec![outer],
+        };
+        let mut cursor = Cursor::new(&program);
+        assert_eq!(cursor.next(), Some(&Op::Yield));
+        cursor.pass_over(3);
+        assert_eq!(cursor.clone().count(), 1 + 2 + 2 * 5);
+        cursor.pass_over(9);
+        assert_eq!(cursor.count(), 1 + 2 * 5);
+    }
+
+    #[test]
+    fn a_pace_that_never_runs_is_no_pace() {
+        let pace = Op::Pace(Rate::from_hz(60).unwrap());
+        let wait = Op::Wait {
+            with: 0,
+            due: Due::NextCycle,
+            or: None,
+        };
+        let ops = vec![
+            Op::Loop {
+                times: 0,
+                body: vec![pace],
+            },
+            wait,
+        ];
+        let program = Program {
+            subjects: vec![Subject::Strategy(Spec::Spin)],
+            ops,
+        };
+        assert!(program.check().is_err());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use punctual_core::{Method, Nanos};
 use punctual_record::MachineFacts;
 use punctual_sim::Model;
 use punctual_sys::wait::Sleeper;
-use punctual_sys::{facts, thread};
+use punctual_sys::{clock, facts, thread};
 use serde_json::Value;
 
 use crate::experiments::robustness;
@@ -113,9 +113,11 @@ pub fn robustness_facts() -> MachineFacts {
 pub fn rule_in_force() -> Option<Model> {
     let f = facts::facts();
     let slack = f.slack.filter(|_| f.os == "linux")?;
+    let read = clock_read_cost();
     Model::parse(&format!(
-        "linux,slack={}ns,wake=0ns,jitter=0ns",
-        slack.as_ns()
+        "linux,slack={},wake=0ns,read={}",
+        slack.exact(),
+        read.exact()
     ))
     .ok()
 }
@@ -125,7 +127,7 @@ fn timer_rule(f: &facts::Facts) -> String {
         ("linux", Some(slack), _) => {
             format!(
                 "Linux hrtimers, fire at deadline + timer slack when alone; slack {}",
-                nanos(slack)
+                slack
             )
         }
         ("windows", _, Some(wine)) => {
@@ -142,6 +144,13 @@ fn timer_rule(f: &facts::Facts) -> String {
     }
 }
 
-fn nanos(length: Nanos) -> String {
-    length.to_string()
+/// What one reading of the clock takes: the least of a few means.
+fn clock_read_cost() -> Nanos {
+    const READINGS: u64 = 1_000;
+    let mean = |_| {
+        let begin = clock::now();
+        let last = (1..READINGS).fold(begin, |_, _| clock::now());
+        Nanos::new(last.since(begin).as_ns() / (READINGS - 1))
+    };
+    (0..5).map(mean).min().unwrap_or_default()
 }

@@ -2,18 +2,19 @@
 //! here. No real duration is asserted beyond "never early"; a test that does
 //! not end is a failure too.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use punctual_core::conformance::{Invariant, Trial, Violation, check, known};
 use punctual_core::machine::{Sample, ThreadObservations};
 use punctual_core::program::{Due, Op, SpawnKind, Subject};
+use punctual_core::strategies::Defaults;
 use punctual_core::{Event, Machine, Method, Nanos, Observations, Program, Rate, Refusal, Spec};
-use punctual_lab::host::HostMachine;
+use punctual_lab::host::{HostMachine, Stop};
 
 fn host() -> HostMachine {
-    HostMachine::new(Arc::new(AtomicBool::new(false)))
+    HostMachine::new(Stop::new())
 }
 
 fn run(program: &Program) -> Observations {
@@ -113,7 +114,7 @@ fn every_strategy_conforms_in_waits_that_the_articles_functions_nap_in() {
 
 #[test]
 fn waits_shorter_than_the_first_estimate_lock_precise_out_here_too() {
-    let precise = Spec::parse("precise", Spec::MARGIN).unwrap();
+    let precise = Spec::parse("precise", Defaults::ELSEWHERE).unwrap();
     let seen: Vec<_> = violations(precise, Nanos::from_ms(2), 8)
         .iter()
         .map(|v| v.invariant)
@@ -225,14 +226,16 @@ fn the_books_of_a_wait_add_up() {
             let Sample { asked, outcome, .. } = sample;
             let late = Nanos::new(outcome.late.as_ns().unsigned_abs());
             assert_eq!(asked, Nanos::from_us(700));
-            assert_eq!(outcome.slept + outcome.spun, asked + late, "{spec}");
+            // The wait's last reading is not the one its lateness is from.
+            assert!(outcome.slept + outcome.spun <= asked + late, "{spec}");
         }
     }
 }
 
 #[test]
 fn a_stop_before_the_start_leaves_nothing_observed() {
-    let stop = Arc::new(AtomicBool::new(true));
+    let stop = Stop::new();
+    stop.request();
     let program = system(vec![forever(vec![wait(Nanos::from_ms(1))])]);
     let observed = HostMachine::new(stop).run(&program).unwrap();
     assert!(observed.interrupted);
@@ -241,15 +244,15 @@ fn a_stop_before_the_start_leaves_nothing_observed() {
 
 #[test]
 fn a_stop_ends_an_endless_program_and_keeps_what_it_observed() {
-    static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
-    let stop = Arc::clone(STOP.get_or_init(Arc::default));
+    static STOP: OnceLock<Stop> = OnceLock::new();
+    let stop = STOP.get_or_init(Stop::new).clone();
     // The third wait is the user who has seen enough.
     let mut machine = HostMachine::new(stop).with_peer("user", || {
         let mut waits = 0;
         Box::new(move |_| {
             waits += 1;
             if waits == 3 {
-                STOP.wait().store(true, Ordering::SeqCst);
+                STOP.wait().request();
             }
         })
     });
@@ -262,6 +265,27 @@ fn a_stop_ends_an_endless_program_and_keeps_what_it_observed() {
     assert!(observed.interrupted);
     assert_eq!(samples(&observed.threads[0]).len(), 3);
     assert_eq!(observed.threads.len(), 2);
+}
+
+#[test]
+fn a_stop_ends_what_waits_for_an_event() {
+    static STOP: OnceLock<Stop> = OnceLock::new();
+    let stop = STOP.get_or_init(Stop::new).clone();
+    let mut machine =
+        HostMachine::new(stop).with_peer("user", || Box::new(|_| STOP.wait().request()));
+    let user = with(peer("user"), vec![wait(Nanos::ZERO)]);
+    let hour = Due::After(Nanos::from_secs(3_600));
+    let never = Op::Wait {
+        with: 0,
+        due: hour,
+        or: Some(Event(1)),
+    };
+    for last in [never, Op::Await(Event(1))] {
+        let observed = machine
+            .run(&system(vec![spawn(user.clone()), last]))
+            .unwrap();
+        assert!(observed.interrupted);
+    }
 }
 
 #[test]
@@ -283,10 +307,12 @@ fn missed_cycles_are_skipped_and_counted() {
     let program = system(vec![
         Op::Pace(Rate::from_period(period).unwrap()),
         // Wine counts CPU time in steps of 10 ms, so less could be no work.
-        times(3, vec![next_cycle, Op::Work(Nanos::from_ms(25))]),
+        times(100, vec![next_cycle, Op::Work(Nanos::from_ms(25))]),
     ]);
     let samples = samples(&run(&program).threads[0]);
-    assert_eq!(samples.len(), 3);
+    // Each missed cycle uses up a pass.
+    let missed: u64 = samples[..samples.len() - 1].iter().map(|s| s.missed).sum();
+    assert!(samples.len() >= 2 && missed + (samples.len() as u64) <= 100);
     let deadline = |s: &Sample| s.woke.as_ns() - s.outcome.late.as_ns().unsigned_abs();
     for pair in samples.windows(2) {
         assert!(pair[1].missed >= 1, "{pair:?}");
@@ -439,7 +465,7 @@ mod signals {
     use super::*;
     use std::process::Command;
 
-    static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+    static STOP: Mutex<Option<Stop>> = Mutex::new(None);
     static SLEEPER: Mutex<String> = Mutex::new(String::new());
 
     /// Notes the number of the thread it runs on.
@@ -460,7 +486,7 @@ mod signals {
                 let kill = Command::new("kill").args(["-INT", &thread]).status();
                 assert!(kill.unwrap().success());
             }
-            STOP.wait().store(true, Ordering::SeqCst);
+            STOP.lock().unwrap().take().unwrap().request();
         })
     }
 
@@ -469,12 +495,12 @@ mod signals {
     #[test]
     fn a_signal_ends_a_nap_but_not_the_wait() {
         ctrlc::set_handler(|| ()).unwrap();
-        let stop = Arc::clone(STOP.get_or_init(Arc::default));
-        let mut machine = HostMachine::new(stop)
-            .with_peer("note", note)
-            .with_peer("disturb", disturb);
-        let mut disturbed = |method| {
-            STOP.wait().store(false, Ordering::SeqCst);
+        let disturbed = |method| {
+            let stop = Stop::new();
+            *STOP.lock().unwrap() = Some(stop.clone());
+            let mut machine = HostMachine::new(stop)
+                .with_peer("note", note)
+                .with_peer("disturb", disturb);
             let program = Program {
                 subjects: vec![peer("note"), Subject::Strategy(Spec::System { method })],
                 ops: vec![

@@ -18,9 +18,14 @@ const NAMES: [&str; 6] = [
 /// a machine, and modules of `std` that reach the operating system.
 const MODULES: [&str; 8] = ["host", "sys", "thread", "env", "fs", "process", "net", "os"];
 
-/// What `code` says of the place where it runs, in order.
+/// Operating systems, as `std::env::consts::OS` names them: text that is one of
+/// these is there to be compared with the place.
+const SYSTEMS: [&str; 3] = ["linux", "macos", "windows"];
+
+/// What `source` says of the place where it runs: first the code, then the
+/// text in it, each in order.
 fn places_named_in(source: &str) -> Vec<String> {
-    let code = without_comments_and_text(source);
+    let (code, texts) = code_and_texts(source);
     let mut places = Vec::new();
     let mut importing = false;
     let mut rest = code.as_str();
@@ -39,6 +44,8 @@ fn places_named_in(source: &str) -> Vec<String> {
         }
         rest = after;
     }
+    let systems = texts.iter().filter(|text| SYSTEMS.contains(text));
+    places.extend(systems.map(|text| format!("{text:?}")));
     places
 }
 
@@ -60,9 +67,11 @@ fn is_of_a_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// The source without comments, and with nothing in its strings.
-fn without_comments_and_text(source: &str) -> String {
+/// The source without comments and with nothing in its strings, and what is in
+/// its strings.
+fn code_and_texts(source: &str) -> (String, Vec<&str>) {
     let mut code = String::new();
+    let mut texts = Vec::new();
     let mut rest = source;
     while let Some(c) = rest.chars().next() {
         let skip = if rest.starts_with("//") {
@@ -71,7 +80,9 @@ fn without_comments_and_text(source: &str) -> String {
             rest.find("*/").map_or(rest.len(), |end| end + 2)
         } else if c == '"' {
             code.push_str("\"\"");
-            end_of_text(rest)
+            let end = end_of_text(rest);
+            texts.push(rest[1..end].trim_end_matches('"'));
+            end
         } else if rest.starts_with("'\"'") {
             3
         } else {
@@ -80,7 +91,7 @@ fn without_comments_and_text(source: &str) -> String {
         };
         rest = &rest[skip..];
     }
-    code
+    (code, texts)
 }
 
 /// The length of the string literal that `source` begins with.
@@ -94,14 +105,22 @@ fn end_of_text(source: &str) -> usize {
     end.map_or(source.len(), |(at, _)| at + 1)
 }
 
-/// The Rust files of a folder of this workspace.
+/// The Rust files of a folder of this workspace, and of the folders in it.
 fn sources(folder: &str) -> Vec<PathBuf> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let files = fs::read_dir(crates.join(folder)).unwrap();
-    let files = files.map(|file| file.unwrap().path());
+    let mut folders = vec![crates.join(folder)];
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                files.push(path);
+            }
+        }
+    }
     files
-        .filter(|path| path.extension().is_some_and(|e| e == "rs"))
-        .collect()
 }
 
 fn assert_that_no_place_is_named_in(files: &[PathBuf]) {
@@ -115,6 +134,13 @@ fn assert_that_no_place_is_named_in(files: &[PathBuf]) {
 fn no_strategy_asks_where_it_runs() {
     let files = sources("core/src/strategies");
     assert!(files.len() > 7, "{files:?}");
+    assert_that_no_place_is_named_in(&files);
+}
+
+#[test]
+fn no_estimator_asks_where_it_runs() {
+    let files = sources("core/src/estimators");
+    assert!(files.len() > 1, "{files:?}");
     assert_that_no_place_is_named_in(&files);
 }
 
@@ -147,7 +173,15 @@ fn code_that_asks_is_found() {
         ("std :: thread\n::sleep(length);", "thread"),
         ("let a = 1; std::env::var(name)", "env"),
         ("#[cfg(windows)]\nfn f() {}", "cfg(windows)"),
-        ("if cfg!( target_os = \"linux\") {}", "cfg(target_os=\"\")"),
+        (
+            "if cfg!( target_os = \"linux\") {}",
+            "cfg(target_os=\"\") \"linux\"",
+        ),
+        (
+            "match os { \"windows\" => a, \"macos\" | \"linux\" => b }",
+            "\"windows\" \"macos\" \"linux\"",
+        ),
+        ("let here = os == r\"linux\";", "\"linux\""),
         ("#[cfg(all(unix, test))]", "cfg(all(unix,test))"),
         (
             "#[cfg_attr(unix, path = \"a.rs\")]",
@@ -165,6 +199,7 @@ fn code_that_does_not_ask_is_left_alone() {
     for good in [
         "// HostMachine\n/// std::thread::sleep\n//! std::env\n/* sys::\n cfg(unix) */",
         "let a = \"std::thread::sleep and cfg(windows)\";",
+        "let a = \"the timers of linux and of windows\"; // \"linux\"",
         "use std::time::Duration;\nlet host = 1; let os = host;",
         "#[cfg(test)]\nmod tests { if cfg!(test) { a[0] } }",
         "observed.threads.first().map(|thread| &thread.sections)",

@@ -2,8 +2,15 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use punctual_core::strategies::Defaults;
 use punctual_core::{Method, Spec};
 use punctual_sys::Error;
+
+const DEFAULTS: Defaults = if cfg!(windows) {
+    Defaults::WINDOWS
+} else {
+    Defaults::ELSEWHERE
+};
 
 /// A way of waiting: how a wait divides its time between sleeping and
 /// spinning.
@@ -20,7 +27,7 @@ use punctual_sys::Error;
 /// `punctual bench` measures all of them on your machine.
 ///
 /// As text a strategy is a name with parameters, `fixed-margin:margin=200us`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Strategy(Spec);
 
 impl Strategy {
@@ -52,8 +59,8 @@ impl Strategy {
         })
     }
 
-    /// *timerSleep* of the accurate-sleep article: one timer wait, shortened by
-    /// the mean error of the timer plus `x` standard deviations.
+    /// *timerSleep* of the accurate-sleep article: timer waits for the time
+    /// left less the timer's mean error plus `x` standard deviations.
     /// The article uses `x = 1`.
     pub fn timer(x: f64) -> Self {
         Self(Spec::Timer {
@@ -62,12 +69,11 @@ impl Strategy {
         })
     }
 
-    /// One OS sleep that ends `margin` before the deadline, then a spin.
+    /// One OS sleep that ends `margin` before the deadline, then a spin. On
+    /// Windows the sleep is a high-resolution timer, where the system has one.
     pub fn fixed_margin(margin: Duration) -> Self {
-        Self(Spec::FixedMargin {
-            method: Method::Sleep,
-            margin: margin.into(),
-        })
+        let margin = margin.into();
+        Self(Defaults { margin, ..DEFAULTS }.fixed_margin())
     }
 
     /// Naps of 1 ms while more than the longest nap of this wait is left, then
@@ -83,7 +89,7 @@ impl Strategy {
         self.0.name()
     }
 
-    pub(crate) fn spec(self) -> Result<Spec, Error> {
+    pub(crate) fn spec(&self) -> Result<Spec, Error> {
         match self.0 {
             Spec::Precise { x, .. } | Spec::Timer { x, .. } if !(0.0..=100.0).contains(&x) => {
                 Err(Error::range(format!(
@@ -100,10 +106,7 @@ impl Strategy {
 /// this OS: 700 us on Windows, 125 us elsewhere.
 impl Default for Strategy {
     fn default() -> Self {
-        Self(Spec::FixedMargin {
-            method: Method::Sleep,
-            margin: Spec::usual_margin(std::env::consts::OS),
-        })
+        Self(DEFAULTS.fixed_margin())
     }
 }
 
@@ -120,8 +123,6 @@ impl FromStr for Strategy {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        Spec::parse(text, Spec::usual_margin(std::env::consts::OS))
-            .map(Self)
-            .map_err(Error::range)
+        Spec::parse(text, DEFAULTS).map(Self).map_err(Error::range)
     }
 }

@@ -117,7 +117,7 @@ impl Default for Waiter {
 }
 
 /// Builds a [`Waiter`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[must_use]
 pub struct Builder {
     strategy: Strategy,

@@ -22,7 +22,10 @@ fn strategies() -> Vec<Strategy> {
 #[test]
 fn no_strategy_is_early() {
     for strategy in strategies() {
-        let mut waiter = Waiter::builder().strategy(strategy).build().unwrap();
+        let mut waiter = Waiter::builder()
+            .strategy(strategy.clone())
+            .build()
+            .unwrap();
         for us in [0, 1, 20, 130, 700, 3_000, 8_000] {
             let length = Duration::from_micros(us);
             let begin = Instant::now();
@@ -49,7 +52,7 @@ fn a_past_deadline_returns_at_once_and_says_how_late() {
     std::hint::black_box((0..1_000).sum::<u64>());
     for strategy in strategies() {
         let outcome = Waiter::builder()
-            .strategy(strategy)
+            .strategy(strategy.clone())
             .build()
             .unwrap()
             .sleep_until(past);
@@ -69,6 +72,7 @@ fn an_enormous_wait_does_not_end_at_once_or_panic() {
         .into_iter()
         .filter(|s| !s.name().contains("spin"))
     {
+        let name = strategy.to_string();
         let (done, ended) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
             Waiter::builder()
@@ -80,29 +84,29 @@ fn an_enormous_wait_does_not_end_at_once_or_panic() {
         });
         assert!(
             ended.recv_timeout(Duration::from_millis(20)).is_err(),
-            "{strategy}"
+            "{name}"
         );
     }
 }
 
 #[test]
 fn the_waiter_names_what_it_sleeps_with() {
-    let method = |strategy| {
+    let method = |strategy: Strategy| {
         Waiter::builder()
-            .strategy(strategy)
+            .strategy(strategy.clone())
             .build()
             .unwrap()
             .method()
     };
     assert_eq!(method(Strategy::spin()), None);
     for strategy in [Strategy::system(), Strategy::timer(1.0)] {
-        let granted = method(strategy).unwrap();
+        let granted = method(strategy.clone()).unwrap();
         assert!(
             ![Method::Sleep, Method::Timer].contains(&granted),
             "{granted} is no call"
         );
         let again = Waiter::builder()
-            .strategy(strategy)
+            .strategy(strategy.clone())
             .method(granted)
             .build()
             .unwrap();

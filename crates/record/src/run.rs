@@ -85,9 +85,11 @@ pub struct Measurement {
     pub subject: String,
     /// The experiment's parameters, with their units in their names.
     pub params: BTreeMap<String, Value>,
-    /// How late the waits ended.
+    /// How late the waits ended; n is 0 where nothing waited.
+    #[serde(default)]
     pub late_ns: Late,
     /// What they cost.
+    #[serde(default)]
     pub cpu: Cpu,
     /// The median lateness that the timer rule in force predicts for a wake-up
     /// that costs nothing, and so the least to expect here. `None` where no
@@ -106,6 +108,7 @@ pub struct Measurement {
     #[serde(default)]
     pub stolen_per_wait_ns: Option<f64>,
     /// Deadlines skipped because they had passed before their wait began.
+    #[serde(default)]
     pub missed: u64,
     /// CPU ns + weight x lateness ns per wait: the median over the rounds.
     pub cost_ns: Option<Weights<f64>>,

@@ -99,7 +99,7 @@ pub(crate) fn param(measurement: &Measurement, key: &str) -> Option<f64> {
 }
 
 /// A number the record crate has no field for.
-pub(crate) fn extra(measurement: &Measurement, key: &str) -> Option<f64> {
+fn extra(measurement: &Measurement, key: &str) -> Option<f64> {
     measurement.other.get(key)?.as_f64()
 }
 
@@ -124,14 +124,22 @@ pub(crate) fn period_ns(measurement: &Measurement) -> Option<f64> {
 }
 
 /// The median lateness, or where the samples are too few for one, the mean.
-/// The second value tells whether it is the median.
+/// The second value tells whether it is the median. Nothing if no lateness was
+/// measured.
 pub(crate) fn typical_late_ns(measurement: &Measurement) -> Option<(f64, bool)> {
     let late = &measurement.late_ns;
-    match late.p50 {
-        Some(p50) => Some((p50 as f64, true)),
-        None if late.n > 0 => Some((late.mean, false)),
-        None => None,
+    if late.n == 0 {
+        return None;
     }
+    Some(
+        late.p50
+            .map_or((late.mean, false), |p50| (p50 as f64, true)),
+    )
+}
+
+/// A number that follows from the lateness; nothing if none was measured.
+pub(crate) fn extra_of_late(measurement: &Measurement, key: &str) -> Option<f64> {
+    extra(measurement, key).filter(|_| measurement.late_ns.n > 0)
 }
 
 /// How many samples there are: `100`, or `90 to 100` where they differ.

@@ -58,7 +58,7 @@ impl Model {
         ),
         (
             "linux",
-            "Linux hrtimers; slack=50us, wake=8us (from expiry to running), jitter=500ns, nap=3us (CPU per blocking call)",
+            "Linux hrtimers; slack=50us, wake=8us (from expiry to running), jitter=500ns, nap=3us (CPU per blocking call), read=31ns (of the clock)",
         ),
     ];
 
@@ -254,11 +254,12 @@ impl Model {
             ("wake", Linux::WAKE),
             ("jitter", Linux::JITTER),
             ("nap", LINUX_NAP),
+            ("read", READ),
         ];
         let mut name = "linux".to_owned();
         for (key, value) in given {
             let parameter = parameters.iter_mut().find(|(known, _)| known == key).ok_or_else(|| {
-                format!("the model `linux` has no parameter `{key}`; it has slack, wake, jitter and nap")
+                format!("the model `linux` has no parameter `{key}`; it has slack, wake, jitter, nap and read")
             })?;
             if *value > Nanos::from_secs(1) {
                 return Err(format!(
@@ -269,11 +270,16 @@ impl Model {
             parameter.1 = *value;
             name.push_str(&format!(",{key}={}", value.exact()));
         }
-        let [(_, slack), (_, wake), (_, jitter), (_, nap)] = parameters[..] else {
-            unreachable!()
+        let [(_, slack), (_, wake), (_, jitter), (_, nap), (_, read)] = &mut parameters[..] else {
+            unreachable!("five parameters were listed above")
         };
+        let (slack, wake, nap) = (*slack, *wake, *nap);
+        // A wake-up cannot take less than nothing, nor a reading no time.
+        *jitter = wake.min(*jitter);
+        *read = Nanos::new(1).max(*read);
+        let (jitter, read) = (*jitter, *read);
         let costs = Costs {
-            read: READ,
+            read,
             yielding: LINUX_YIELD,
             nap,
         };

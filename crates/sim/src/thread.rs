@@ -17,6 +17,8 @@ pub(crate) struct Thread<'p> {
     pub(crate) doing: Doing<'p>,
     /// Counts wakes, so that one that was overtaken is recognised.
     pub(crate) turn: u64,
+    /// Whether something has ended what it blocks in, so that nothing else can.
+    pub(crate) is_woken: bool,
     /// Why the thread will go on.
     pub(crate) reason: Reason,
     pub(crate) recorder: Recorder<SimClock>,

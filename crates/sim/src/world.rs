@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, BinaryHeap};
 
 use punctual_core::machine::Recorder;
 use punctual_core::pace::Cycles;
-use punctual_core::program::{Cursor, Due, Op, Subject};
+use punctual_core::program::{Cursor, Due, Op, SpawnKind, Subject};
 use punctual_core::{
     Event, Goal, Limit, Method, Observations, Outcome, Program, Reason, Refusal, Step, Wait,
 };
@@ -53,7 +53,7 @@ impl<'p> World<'p> {
     }
 
     /// Starts a thread that runs `program`.
-    pub(crate) fn create(&mut self, program: &'p Program, by: Option<ThreadId>) {
+    pub(crate) fn create(&mut self, program: &'p Program, by: Option<(ThreadId, SpawnKind)>) {
         let id = self.threads.len();
         let strategies = program
             .subjects
@@ -63,8 +63,8 @@ impl<'p> World<'p> {
                 Subject::Peer(_) => None,
             })
             .collect();
-        if let Some(by) = by {
-            self.rule.created(id, by);
+        if let Some((by, kind)) = by {
+            self.rule.created(id, by, kind);
         }
         self.threads.push(Thread {
             cursor: Cursor::new(program),
@@ -72,6 +72,7 @@ impl<'p> World<'p> {
             cycles: None,
             doing: Doing::Running,
             turn: 0,
+            is_woken: false,
             reason: Reason::Ran,
             recorder: Recorder::new(self.face.show(self.now), 0),
             cpu: Time::ZERO,
@@ -113,19 +114,26 @@ impl<'p> World<'p> {
 
     fn interrupt(&mut self, expired: &mut Vec<Expired>) {
         // An interrupt that was brought forward leaves its old entry behind.
-        if self.rule.next_interrupt().is_some_and(|at| at <= self.now) {
-            self.rule.interrupt(self.now, expired);
+        while let Some((_, cpu)) = self.rule.next_interrupt().filter(|(at, _)| *at <= self.now) {
+            self.rule.interrupt(cpu, self.now, expired);
             for Expired { thread, reason } in expired.drain(..) {
-                let runs = self.now + self.rule.wake_latency(self.random);
-                let at = self.read(thread, runs);
-                self.resume(thread, at, reason);
+                self.wake(thread, reason);
             }
         }
         self.schedule_interrupt();
     }
 
+    /// Has a blocked thread run again, which takes its time, and read the
+    /// clock.
+    fn wake(&mut self, thread: ThreadId, reason: Reason) {
+        let runs = self.now + self.rule.wake_latency(self.random);
+        let at = self.read(thread, runs);
+        self.threads[thread].is_woken = true;
+        self.resume(thread, at, reason);
+    }
+
     fn schedule_interrupt(&mut self) {
-        if let Some(at) = self.rule.next_interrupt() {
+        if let Some((at, _)) = self.rule.next_interrupt() {
             self.schedule(at.max(self.now), Kind::Interrupt);
         }
     }
@@ -168,6 +176,7 @@ impl<'p> World<'p> {
     }
 
     fn advance(&mut self, id: ThreadId) -> Then {
+        self.threads[id].is_woken = false;
         match std::mem::replace(&mut self.threads[id].doing, Doing::Running) {
             Doing::Running => match self.threads[id].cursor.next() {
                 Some(op) => {
@@ -237,7 +246,7 @@ impl<'p> World<'p> {
             Op::Yield => return Then::On(self.work(id, self.now, self.yielding)),
             Op::Pace(rate) => self.threads[id].cycles = Some(Cycles::starting_at(now, *rate)),
             Op::Slack(slack) => self.rule.set_slack(id, *slack),
-            Op::Spawn { program, .. } => self.create(program, Some(id)),
+            Op::Spawn { kind, program } => self.create(program, Some((id, *kind))),
             Op::Signal(event) => self.signal(*event),
             Op::Await(event) => {
                 if !self.signalled.remove(event) {
@@ -290,9 +299,11 @@ impl<'p> World<'p> {
                         missed,
                         ..
                     } = waiting;
-                    self.threads[id]
+                    let thread = &mut self.threads[id];
+                    thread
                         .recorder
                         .sample(begin, deadline, missed, wait.outcome());
+                    thread.cursor.pass_over(missed);
                     return Then::On(self.now);
                 }
                 Step::Block { method, limit, .. } => {
@@ -327,6 +338,8 @@ impl<'p> World<'p> {
         self.rule.arm(
             &Request {
                 thread: id,
+                // Each thread has a CPU of its own.
+                cpu: id,
                 method,
                 now: self.now,
                 due,
@@ -338,22 +351,18 @@ impl<'p> World<'p> {
     }
 
     fn signal(&mut self, event: Event) {
-        let Some(id) = self
-            .threads
-            .iter()
-            .position(|t| t.doing.ended_by() == Some(event))
-        else {
+        let waits = |t: &Thread<'_>| !t.is_woken && t.doing.ended_by() == Some(event);
+        let Some(id) = self.threads.iter().position(waits) else {
             self.signalled.insert(event);
             return;
         };
-        let at = if self.threads[id].doing.is_spinning() {
-            self.now + self.face.read
+        if self.threads[id].doing.is_spinning() {
+            self.threads[id].is_woken = true;
+            self.resume(id, self.now + self.face.read, Reason::Event);
         } else {
             self.rule.disarm(id);
-            let runs = self.now + self.rule.wake_latency(self.random);
-            self.read(id, runs)
-        };
-        self.resume(id, at, Reason::Event);
+            self.wake(id, Reason::Event);
+        }
     }
 
     fn end(&mut self, id: ThreadId) -> Then {

@@ -2,7 +2,7 @@
 //! rule, with clocks and naps of every kind.
 
 use punctual_core::conformance::{Invariant, Trial, Violation, check, known};
-use punctual_core::strategies::Spec;
+use punctual_core::strategies::{Defaults, Spec};
 use punctual_core::{Machine, Nanos};
 use punctual_sim::rules::{Fate, Scripted};
 use punctual_sim::{Model, SimMachine};
@@ -143,7 +143,7 @@ fn without_the_bad_nap_they_go_on_sleeping() {
 #[test]
 fn a_timer_without_error_makes_timer_nap_hundreds_of_times() {
     let exact = Model::parse("linux,wake=0ns,jitter=0ns").unwrap();
-    assert_breaks_exactly(Invariant::BoundedNaps, &exact);
+    assert_breaks_exactly(Invariant::BoundedSteps, &exact);
 }
 
 /// The strategies known for it break this invariant here, and nothing else is
@@ -173,7 +173,7 @@ fn a_wait_that_is_always_too_short_for_the_first_estimate_is_a_lock_out_too() {
         clock_step: None,
         repeatable: true,
     };
-    let precise = Spec::parse("precise", Spec::MARGIN).unwrap();
+    let precise = Spec::parse("precise", Defaults::ELSEWHERE).unwrap();
     let seen = check(&mut make, precise, &trial).unwrap();
     assert_eq!(
         seen.iter().map(|v| v.invariant).collect::<Vec<_>>(),

@@ -2,7 +2,7 @@
 
 use punctual_core::machine::{Sample, Section};
 use punctual_core::program::{Due, Op, SpawnKind, Subject};
-use punctual_core::strategies::Spec;
+use punctual_core::strategies::{Defaults, Spec};
 use punctual_core::{Event, Machine, Method, Nanos, Observations, Program, Rate};
 use punctual_sim::{Model, SimMachine};
 
@@ -21,7 +21,7 @@ fn samples(model: &str, program: &Program) -> Vec<Sample> {
 }
 
 fn waiting(spec: &str, ops: Vec<Op>) -> Program {
-    let spec = Spec::parse(spec, Spec::MARGIN).unwrap();
+    let spec = Spec::parse(spec, Defaults::ELSEWHERE).unwrap();
     Program {
         subjects: vec![Subject::Strategy(spec)],
         ops,
@@ -197,9 +197,49 @@ fn a_child_thread_inherits_the_slack() {
 }
 
 #[test]
-fn an_interrupt_for_one_thread_takes_another_whose_time_has_come() {
+fn threads_on_cpus_of_their_own_do_not_share_interrupts() {
     let [parent, child] = parent_and_child_late_ns(true);
-    assert_eq!([parent / 1_000, child / 1_000], [10, 10]);
+    assert_eq!([parent / 1_000, child / 1_000], [10, 2_010]);
+}
+
+#[test]
+fn signals_that_come_faster_than_a_wake_up_do_not_hold_it_up() {
+    let event = Event(1);
+    let signals = Op::Loop {
+        times: 100,
+        body: vec![Op::Work(Nanos::from_us(1)), Op::Signal(event)],
+    };
+    let child = Program {
+        subjects: vec![],
+        ops: vec![signals, Op::Await(Event(9))],
+    };
+    let mut ops = vec![Op::Spawn {
+        kind: SpawnKind::Thread,
+        program: child,
+    }];
+    let wait = |with| Op::Wait {
+        with,
+        due: Due::After(Nanos::from_ms(9)),
+        or: Some(event),
+    };
+    ops.push(wait(0));
+    let woke = samples(LINUX, &waiting("system", ops))[0].woke;
+    // The first signal after 1 us, the wake-up 10 us later.
+    assert!((11_000..11_500).contains(&woke.as_ns()), "{woke}");
+}
+
+#[test]
+fn missed_cycles_use_up_passes() {
+    let body = vec![Op::Work(Nanos::from_ms(25)), wait(Due::NextCycle)];
+    let ops = vec![
+        Op::Pace(Rate::from_hz(100).unwrap()),
+        Op::Loop { times: 9, body },
+    ];
+    let samples = samples(LINUX, &waiting("system", ops));
+    assert_eq!(
+        samples.iter().map(|s| s.missed).collect::<Vec<_>>(),
+        [2, 2, 2]
+    );
 }
 
 #[test]

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use punctual_core::conformance::{Invariant, known};
 use punctual_core::machine::Sample;
 use punctual_core::program::{Due, Op, Subject};
+use punctual_core::strategies::Defaults;
 use punctual_core::{Machine, Method, Nanos, Observations, Program, Rate, Refusal, Spec};
 use punctual_sim::rules::{Fate, Scripted};
 use punctual_sim::{Model, SimMachine};
@@ -168,7 +169,7 @@ fn assert_naps_bounded(
     observed: &Observations,
     script: usize,
 ) -> Result<(), TestCaseError> {
-    if known(spec).contains(&Invariant::BoundedNaps) {
+    if known(spec).contains(&Invariant::BoundedSteps) {
         return Ok(());
     }
     for sample in samples(observed) {
@@ -254,7 +255,7 @@ fn a_nap_until_the_end_of_virtual_time_is_refused() {
 fn a_wait_until_the_end_of_virtual_time_is_refused() {
     let model = Model::scripted(Scripted::new(vec![], Fate::Late(Nanos::ZERO)));
     for name in ["system", "spin", "timer", "fixed-margin"] {
-        let spec = Spec::parse(name, Spec::MARGIN).unwrap();
+        let spec = Spec::parse(name, Defaults::ELSEWHERE).unwrap();
         let why = refusal(&model, spec, Nanos::MAX);
         assert!(why.contains("195 years"), "{spec}: {why}");
     }

@@ -6,6 +6,7 @@
 //! that spins looks at one word in memory.
 
 use crate::clock;
+use crate::wait::LONGEST;
 use punctual_core::{Event, Nanos};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -123,9 +124,6 @@ struct Shared {
     slots: RwLock<BTreeMap<u32, Arc<Slot>>>,
     closed: AtomicBool,
 }
-
-/// The longest timeout handed to the system at once; the loop asks again.
-const LONGEST: Nanos = Nanos::from_secs(86_400);
 
 /// The locks guard no invariant that a panic could break: a thread that
 /// panicked elsewhere must not stop the others of its experiment.

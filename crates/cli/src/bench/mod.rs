@@ -95,7 +95,7 @@ fn machine(args: &BenchArgs) -> Result<(Box<dyn Machine>, MachineFacts)> {
             model_facts(model),
         ),
         None => {
-            let stop = stop::flag()?;
+            let stop = stop::on_ctrl_c()?;
             (
                 Box::new(peers::register(HostMachine::new(stop))),
                 host_facts(),
@@ -137,7 +137,15 @@ fn as_run(
 
 /// The command as the user typed it, but for the path of the program.
 fn command_line() -> String {
-    let args = std::env::args().skip(1);
+    let quoted = |arg: std::ffi::OsString| {
+        let arg = arg.to_string_lossy().into_owned();
+        if arg.is_empty() || arg.contains(char::is_whitespace) {
+            format!("'{arg}'")
+        } else {
+            arg
+        }
+    };
+    let args = std::env::args_os().skip(1).map(quoted);
     std::iter::once("punctual".to_owned())
         .chain(args)
         .collect::<Vec<_>>()

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow, bail};
 use punctual_core::program::Subject;
+use punctual_core::strategies::Defaults;
 use punctual_core::{Machine, Nanos, Rate, Spec};
 use punctual_lab::experiments::decades::Repeats;
 use punctual_lab::experiments::interval::Waits;
@@ -34,7 +35,7 @@ pub(super) struct Race {
 
 /// What a default race may take: less than a minute, with what its threads and
 /// counters take on top.
-const BUDGET: Nanos = Nanos::from_secs(55);
+const BUDGET: Nanos = Nanos::from_secs(54);
 const ROUNDS: u32 = 6;
 
 /// The functions of the accurate-sleep article.
@@ -81,6 +82,13 @@ impl Plan {
                         .flatten()
                         .collect(),
                 };
+                if let Some(rate) = rates
+                    .iter()
+                    .enumerate()
+                    .find_map(|(i, rate)| rates[..i].contains(rate).then_some(rate))
+                {
+                    bail!("--rate names {rate} twice");
+                }
                 let batches = (subjects.len() * rates.len()) as u64 * u64::from(ROUNDS);
                 let batch = Nanos::new(BUDGET.as_ns() / batches)
                     .clamp(Nanos::from_ms(100), Nanos::from_secs(2));
@@ -200,12 +208,10 @@ impl BenchArgs {
 }
 
 fn subjects(args: &BenchArgs) -> Result<Vec<Subject>> {
-    let os = if args.runs_here() {
-        std::env::consts::OS
-    } else {
-        ""
+    let defaults = match args.runs_here() {
+        true if cfg!(windows) => Defaults::WINDOWS,
+        _ => Defaults::ELSEWHERE,
     };
-    let margin = Spec::usual_margin(os);
     let Some(list) = &args.strategy else {
         let all: Vec<&str> = match args.experiment {
             Some(Experiment::Article) => ARTICLE.to_vec(),
@@ -216,13 +222,19 @@ fn subjects(args: &BenchArgs) -> Result<Vec<Subject>> {
                 .collect(),
             _ => Spec::ALL.iter().map(|s| s.name()).collect(),
         };
-        return all.into_iter().map(|name| subject(name, margin)).collect();
+        return all
+            .into_iter()
+            .map(|name| subject(name, defaults))
+            .collect();
     };
     let mut subjects = Vec::new();
     for name in &list.0 {
-        let subject = subject(name, margin)?;
-        if subjects.contains(&subject) {
-            bail!("--strategy names `{name}` twice");
+        let subject = subject(name, defaults)?;
+        if subjects
+            .iter()
+            .any(|s: &Subject| s.to_string() == subject.to_string())
+        {
+            bail!("--strategy names `{subject}` twice");
         }
         if matches!(subject, Subject::Peer(_)) && !args.runs_here() {
             bail!(
@@ -234,7 +246,7 @@ fn subjects(args: &BenchArgs) -> Result<Vec<Subject>> {
     Ok(subjects)
 }
 
-fn subject(name: &str, margin: Nanos) -> Result<Subject> {
+fn subject(name: &str, defaults: Defaults) -> Result<Subject> {
     if peers::names().any(|peer| peer == name) {
         return Ok(Subject::Peer(name.to_owned()));
     }
@@ -244,7 +256,7 @@ fn subject(name: &str, margin: Nanos) -> Result<Subject> {
     } else {
         format!("; the peers are {}", peers.join(", "))
     };
-    Spec::parse(name, margin)
+    Spec::parse(name, defaults)
         .map(Subject::Strategy)
         .map_err(|why| anyhow!("{why}{peers}"))
 }

@@ -32,6 +32,37 @@ use crate::method::Method;
 use crate::time::{Clock, Nanos};
 use crate::wait::{Goal, Step, Strategy, Turn};
 
+/// What strategies use on a machine if nobody says otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Defaults {
+    /// How long before the deadline `fixed-margin` stops sleeping.
+    pub margin: Nanos,
+    /// The OS call it sleeps with.
+    pub margin_method: Method,
+}
+
+impl Defaults {
+    /// Windows, as spin_sleep 1.3 has it: `Sleep` could not end 700 us before a
+    /// deadline, its high-resolution timer can.
+    pub const WINDOWS: Self = Self {
+        margin: Nanos::from_us(700),
+        margin_method: Method::Timer,
+    };
+    /// Everything else, as spin_sleep 1.3 has it.
+    pub const ELSEWHERE: Self = Self {
+        margin: Nanos::from_us(125),
+        margin_method: Method::Sleep,
+    };
+
+    /// `fixed-margin` with these.
+    pub const fn fixed_margin(self) -> Spec {
+        Spec::FixedMargin {
+            method: self.margin_method,
+            margin: self.margin,
+        }
+    }
+}
+
 /// A strategy with its parameters, as data: what to build, not one built.
 ///
 /// As text it is a name with parameters: `precise`, `precise:x=2`,
@@ -77,11 +108,6 @@ pub enum Spec {
 }
 
 impl Spec {
-    /// What spin_sleep 1.3 uses everywhere but on Windows.
-    pub const MARGIN: Nanos = Nanos::from_us(125);
-    /// What spin_sleep 1.3 uses with Windows's high-resolution timers.
-    pub const WINDOWS_MARGIN: Nanos = Nanos::from_us(700);
-
     /// Every strategy with its usual parameters, in the order in which they
     /// are listed to the user.
     pub const ALL: [Self; 7] = [
@@ -98,23 +124,11 @@ impl Spec {
             method: Method::Timer,
             x: 1.0,
         },
-        Self::FixedMargin {
-            method: Method::Sleep,
-            margin: Self::MARGIN,
-        },
+        Defaults::ELSEWHERE.fixed_margin(),
         Self::MaxNap {
             method: Method::Sleep,
         },
     ];
-
-    /// The fixed margin that is usual on an operating system, by the name that
-    /// `std::env::consts::OS` gives it.
-    pub fn usual_margin(os: &str) -> Nanos {
-        match os {
-            "windows" => Self::WINDOWS_MARGIN,
-            _ => Self::MARGIN,
-        }
-    }
 
     /// The strategy's name, without its parameters.
     pub const fn name(self) -> &'static str {
@@ -129,12 +143,11 @@ impl Spec {
         }
     }
 
-    /// The strategy with its usual parameters on a machine whose customary
-    /// fixed margin is `margin`.
+    /// Reads a strategy; what the text does not say is taken from `defaults`.
     ///
     /// # Errors
     /// The text names no strategy, or gives it a parameter it does not have.
-    pub fn parse(text: &str, margin: Nanos) -> Result<Self, String> {
+    pub fn parse(text: &str, defaults: Defaults) -> Result<Self, String> {
         let (name, parameters) = match text.split_once(':') {
             Some((name, parameters)) => (name.trim(), split(parameters)),
             None => (text.trim(), vec![]),
@@ -149,8 +162,8 @@ impl Spec {
                     names.join(", ")
                 )
             })?;
-        if let Self::FixedMargin { margin: usual, .. } = &mut spec {
-            *usual = margin;
+        if let Self::FixedMargin { .. } = spec {
+            spec = defaults.fixed_margin();
         }
         for parameter in &parameters {
             let (key, value) = parameter.split_once('=').unwrap_or((parameter, ""));
@@ -251,11 +264,15 @@ fn split(parameters: &str) -> Vec<String> {
     split
 }
 
-/// The name with the parameters that are not the usual ones; what
-/// [`Spec::parse`] reads.
+/// The name with the parameters that are not the usual ones: what
+/// [`Spec::parse`] reads. The defaults of either kind of machine are the name
+/// alone.
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())?;
+        if *self == Defaults::WINDOWS.fixed_margin() {
+            return Ok(());
+        }
         let usual = Self::ALL.into_iter().find(|s| s.name() == self.name());
         if let Some(method) = self.method()
             && usual.and_then(Self::method) != Some(method)
@@ -264,9 +281,7 @@ impl fmt::Display for Spec {
         }
         match self {
             Self::Precise { x, .. } | Self::Timer { x, .. } if *x != 1.0 => write!(f, ":x={x}"),
-            Self::FixedMargin { margin, .. }
-                if ![Self::MARGIN, Self::WINDOWS_MARGIN].contains(margin) =>
-            {
+            Self::FixedMargin { margin, .. } if *margin != Defaults::ELSEWHERE.margin => {
                 write!(f, ":margin={}", margin.exact())
             }
             _ => Ok(()),
@@ -275,7 +290,7 @@ impl fmt::Display for Spec {
 }
 
 /// A strategy that was built from a [`Spec`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Any {
     /// See [`System`].
     System(System),
@@ -358,9 +373,13 @@ mod tests {
             "precise:x=2",
             "timer:method=clock_nanosleep:x=0.5",
             "fixed-margin:margin=200us",
+            "fixed-margin:margin=700us",
             "timer:method=thread::sleep:x=2",
         ] {
-            assert_eq!(Spec::parse(text, Spec::MARGIN).unwrap().to_string(), text);
+            assert_eq!(
+                Spec::parse(text, Defaults::ELSEWHERE).unwrap().to_string(),
+                text
+            );
         }
         for bad in [
             "",
@@ -377,7 +396,16 @@ mod tests {
             "fixed-margin:margin=5",
             "system:method=usleep",
         ] {
-            assert!(Spec::parse(bad, Spec::MARGIN).is_err(), "{bad}");
+            assert!(Spec::parse(bad, Defaults::ELSEWHERE).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_name_alone_means_the_defaults_of_the_machine() {
+        for defaults in [Defaults::ELSEWHERE, Defaults::WINDOWS] {
+            let spec = Spec::parse("fixed-margin", defaults).unwrap();
+            assert_eq!(spec, defaults.fixed_margin());
+            assert_eq!(spec.to_string(), "fixed-margin");
         }
     }
 

@@ -60,11 +60,20 @@ fn heat(subject: &Subject, rate: Rate, batch: Batch, conditions: Conditions) -> 
         }],
     };
     let mut ops = conditions.set_up();
-    ops.extend([Op::Pace(rate), wait(warm_up), Op::Record, wait(waits)]);
+    // Paced anew after the record, whose reading of counters could make the
+    // first cycle a missed one.
+    ops.extend([
+        Op::Pace(rate),
+        wait(warm_up),
+        Op::Record,
+        Op::Pace(rate),
+        wait(waits),
+    ]);
     let params = Params::from([
         ("period_ns".to_owned(), rate.period().as_ns().into()),
         ("rate_hz".to_owned(), rate.as_hz().into()),
         ("deadlines".to_owned(), deadlines.into()),
+        ("warm_up_waits".to_owned(), warm_up.into()),
     ]);
     Heat {
         experiment: "pace",

@@ -1,37 +1,40 @@
 //! This computer as a machine: OS threads that run programs.
 
 mod peer;
+mod stop;
 mod thread;
 
 pub use peer::{MakePeer, Peer};
+pub use stop::Stop;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread::Scope;
 
 use punctual_core::machine::ThreadObservations;
 use punctual_core::program::{Op, SpawnKind, Subject};
 use punctual_core::{Machine, Observations, Program, Refusal};
 use punctual_sys::event::Events;
+use punctual_sys::slack;
 use punctual_sys::thread::allowed_cpus;
 use punctual_sys::wait::Sleeper;
-use punctual_sys::{clock, slack};
 
 /// Runs programs on OS threads of this process.
 ///
 /// Each run's first program gets a fresh thread, so no subject inherits what
-/// another left behind in its thread. When `stop` is set the machine ends the
-/// experiment at the next operation and returns what it has observed.
+/// another left behind in its thread. When a [`Stop`] is requested the machine
+/// ends the experiment after the waits that are under way and returns what it
+/// has observed.
 #[derive(Debug)]
 pub struct HostMachine {
-    stop: Arc<AtomicBool>,
+    stop: Stop,
     peers: BTreeMap<String, MakePeer>,
 }
 
 impl HostMachine {
     /// This computer, to be stopped by `stop`.
-    pub fn new(stop: Arc<AtomicBool>) -> Self {
+    pub fn new(stop: Stop) -> Self {
         Self {
             stop,
             peers: BTreeMap::new(),
@@ -112,6 +115,7 @@ impl Machine for HostMachine {
             events: Events::new(),
             observed: Mutex::new(BTreeMap::new()),
         };
+        self.stop.watch(&experiment.events);
         std::thread::scope(|scope| experiment.start(scope, program));
         let observed = experiment
             .observed
@@ -120,15 +124,14 @@ impl Machine for HostMachine {
         let threads = observed.into_values().collect::<Result<_, _>>()?;
         Ok(Observations {
             threads,
-            interrupted: self.stop.load(Ordering::Relaxed),
+            interrupted: self.stop.is_requested(),
         })
     }
 }
 
 /// What the threads of one experiment share.
 struct Experiment<'a> {
-    /// Set by the user.
-    stop: &'a AtomicBool,
+    stop: &'a Stop,
     /// Set when the first thread ends.
     over: AtomicBool,
     peers: &'a BTreeMap<String, MakePeer>,
@@ -158,7 +161,7 @@ impl Experiment<'_> {
     }
 
     fn is_over(&self) -> bool {
-        self.over.load(Ordering::Relaxed) || self.stop.load(Ordering::Relaxed)
+        self.over.load(Ordering::Relaxed) || self.stop.is_requested()
     }
 
     fn observed(
@@ -175,14 +178,4 @@ pub fn usual_cpu() -> Option<usize> {
     let last = allowed_cpus().last().copied()?;
     let pinned = std::thread::spawn(move || punctual_sys::thread::pin(last).is_ok());
     pinned.join().unwrap_or(false).then_some(last)
-}
-
-/// Reads the clock `n` times and returns the mean cost of one reading.
-pub fn clock_read_cost(n: u64) -> punctual_core::Nanos {
-    let begin = clock::now();
-    let mut end = begin;
-    for _ in 0..n {
-        end = clock::now();
-    }
-    punctual_core::Nanos::new(end.since(begin).as_ns() / n.max(1))
 }

@@ -23,12 +23,25 @@ pub(super) fn run<'s>(
     program: &'s Program,
 ) -> Result<ThreadObservations, Refusal> {
     let mut this = This::new(experiment, program);
-    for op in Cursor::new(program) {
-        if experiment.is_over() || !this.carry_out(scope, op)? {
+    let mut cursor = Cursor::new(program);
+    while let Some(op) = cursor.next() {
+        if experiment.is_over() {
             break;
+        }
+        match this.carry_out(scope, op)? {
+            Flow::On { missed } => cursor.pass_over(missed),
+            Flow::End => break,
         }
     }
     Ok(this.finish())
+}
+
+/// What comes after an operation.
+enum Flow {
+    /// The next one, with so many passes of the loop used up.
+    On { missed: u64 },
+    /// Nothing.
+    End,
 }
 
 /// The most samples for which room is made beforehand.
@@ -75,13 +88,16 @@ impl<'e> This<'e> {
         }
     }
 
-    /// Carries out one operation; `false` ends the program.
-    fn carry_out<'s>(&mut self, scope: &'s Scope<'s, '_>, op: &'s Op) -> Result<bool, Refusal>
+    /// Carries out one operation.
+    fn carry_out<'s>(&mut self, scope: &'s Scope<'s, '_>, op: &'s Op) -> Result<Flow, Refusal>
     where
         'e: 's,
     {
         match op {
-            Op::Wait { with, due, or } => self.wait(*with, *due, *or),
+            Op::Wait { with, due, or } => {
+                let missed = self.wait(*with, *due, *or);
+                return Ok(Flow::On { missed });
+            }
             Op::Block { method, length } => self.block(*method, *length),
             Op::Work(length) => self.work(*length),
             Op::Yield => {
@@ -97,21 +113,24 @@ impl<'e> This<'e> {
             }
             Op::Spawn { program, .. } => self.experiment.start(scope, program),
             Op::Signal(event) => self.experiment.events.signal(*event),
-            Op::Await(event) => self.await_event(*event),
+            Op::Await(event) => {
+                self.experiment.events.wait(*event, None);
+            }
             Op::Record => {
                 let cpu = self.counters.until_now(self.pinned);
                 self.counters = Counters::read(self.pinned);
                 self.recorder.section(self.counters.at, cpu);
             }
-            Op::Exit => return Ok(false),
+            Op::Exit => return Ok(Flow::End),
             // The machine has refused the first two, and no cursor yields the
             // third.
             Op::Request(_) | Op::Release(_) | Op::Loop { .. } => {}
         }
-        Ok(true)
+        Ok(Flow::On { missed: 0 })
     }
 
-    fn wait(&mut self, with: usize, due: Due, or: Option<Event>) {
+    /// Waits, and returns how many cycles it had missed before.
+    fn wait(&mut self, with: usize, due: Due, or: Option<Event>) -> u64 {
         let now = clock::now();
         let (deadline, missed) = match due {
             Due::After(length) => (now + length, 0),
@@ -123,11 +142,18 @@ impl<'e> This<'e> {
         };
         let outcome = match &mut self.subjects[with] {
             Waiting::Strategy(strategy) => {
-                drive(strategy, Goal { deadline, or }, now, &mut self.sleeper)
+                let outcome = drive(strategy, Goal { deadline, or }, now, &mut self.sleeper);
+                // Read again, as whoever waited would: a peer's last reading
+                // is not seen either.
+                Outcome {
+                    late: clock::now().late_for(deadline),
+                    ..outcome
+                }
             }
             Waiting::Peer(wait_until) => wait_with(wait_until, deadline.since(now)),
         };
         self.recorder.sample(now, deadline, missed, outcome);
+        missed
     }
 
     fn block(&mut self, method: Method, length: Nanos) {
@@ -142,14 +168,6 @@ impl<'e> This<'e> {
             ..Outcome::default()
         };
         self.recorder.sample(begin, begin + length, 0, outcome);
-    }
-
-    /// Waits for a signal, or until the experiment is over: the user's end of it
-    /// signals nothing.
-    fn await_event(&self, event: Event) {
-        const LOOK: Nanos = Nanos::from_ms(50);
-        let events = &self.experiment.events;
-        while !events.wait(event, Some(LOOK)) && !self.experiment.is_over() {}
     }
 
     /// Computes for `length` of CPU time; of elapsed time where the OS does
@@ -203,8 +221,7 @@ struct Counters {
     thread: Option<thread::CpuTime>,
     switches: Option<u64>,
     queued: Option<Nanos>,
-    idle: Option<Nanos>,
-    stolen: Option<Nanos>,
+    cpu: Option<facts::CpuTimes>,
 }
 
 impl Counters {
@@ -212,8 +229,7 @@ impl Counters {
         Self {
             switches: thread::switches().map(|switches| switches.voluntary),
             queued: thread::queued(),
-            idle: pinned.and_then(facts::idle),
-            stolen: pinned.and_then(facts::stolen),
+            cpu: pinned.and_then(facts::cpu_times),
             at: clock::now(),
             thread: thread::cpu_time(),
         }
@@ -229,18 +245,18 @@ impl Counters {
         };
         let elapsed = now.at.since(self.at);
         let thread = self.thread.zip(now.thread);
-        let passed = |then: Option<Nanos>, now: Option<Nanos>| Some(now? - then?);
+        let cpu = self.cpu.zip(now.cpu);
         CpuUse {
             elapsed,
             thread: thread.map(|(then, now)| Nanos::new(now.ns.saturating_sub(then.ns))),
             approximate: thread.is_some_and(|(_, now)| now.approximate),
-            busy: passed(self.idle, now.idle).map(|idle| elapsed - idle),
+            busy: cpu.map(|(then, now)| elapsed - (now.idle - then.idle)),
             switches: now
                 .switches
                 .zip(self.switches)
                 .map(|(now, then)| now.saturating_sub(then)),
-            queued: passed(self.queued, now.queued),
-            stolen: passed(self.stolen, now.stolen),
+            queued: self.queued.zip(now.queued).map(|(then, now)| now - then),
+            stolen: cpu.map(|(then, now)| now.stolen - then.stolen),
         }
     }
 }

@@ -7,8 +7,8 @@ use super::{cost, decades, frames, interval, robustness};
 
 /// The figures a run has data for:
 ///
-/// - `frames-RATE`: the time of each frame, a strip per subject, where each
-///   began when the one before it ended;
+/// - `frames-RATE`: period plus lateness of each wait, a strip per subject,
+///   where each began when the one before it ended;
 /// - `lateness-RATE`: the lateness of each wait for the cycles of a rate, a
 ///   strip per subject;
 /// - `cost-RATE`: lateness against CPU time, a point per subject;

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+// Those of the standard library differ in their last bits between platforms.
+use libm::{exp10, log10};
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 
 use crate::units;
@@ -46,7 +48,7 @@ impl Axis {
             from,
             to,
             scale: Scale::Linear {
-                decimals: (-step.log10().floor()).max(0.0) as usize,
+                decimals: (-log10(step).floor()).max(0.0) as usize,
             },
             ticks: (first..=last).map(|i| i as f64 * step).collect(),
         }
@@ -70,16 +72,16 @@ impl Axis {
             low = low.min(value.max(least));
             high = high.max(value);
         }
-        let first = low.min(high).log10().floor() as i32;
-        let last = (high.log10().ceil() as i32).max(first + 1);
+        let first = log10(low.min(high)).floor() as i32;
+        let last = (log10(high).ceil() as i32).max(first + 1);
         Self {
             name: name.to_owned(),
-            from: 10_f64.powi(first),
-            to: 10_f64.powi(last),
+            from: exp10(first.into()),
+            to: exp10(last.into()),
             scale: Scale::Log { written },
             ticks: (first..=last)
                 .step_by(1 + (last - first) as usize / MOST_DECADES)
-                .map(|i| 10_f64.powi(i))
+                .map(|i| exp10(i.into()))
                 .collect(),
         }
     }
@@ -102,7 +104,7 @@ impl Axis {
         let share = match self.scale {
             Scale::Linear { .. } => (value - self.from) / (self.to - self.from),
             Scale::Log { .. } => {
-                (value.max(self.from) / self.from).log10() / (self.to / self.from).log10()
+                log10(value.max(self.from) / self.from) / log10(self.to / self.from)
             }
         };
         share.clamp(0.0, 1.0)
@@ -111,7 +113,7 @@ impl Axis {
 
 /// The largest of 1, 2, 5, 10, 20, 50, ... that is no greater.
 fn round_step(step: f64) -> f64 {
-    let decade = 10_f64.powf(step.log10().floor());
+    let decade = exp10(log10(step).floor());
     [5.0, 2.0]
         .map(|digit| digit * decade)
         .into_iter()
@@ -170,6 +172,20 @@ mod tests {
         assert_eq!(axis.map(&-5.0, (100, 0)), 100);
         assert_eq!(axis.map(&1e9, (100, 0)), 0);
         assert_eq!(axis.map(&100.0, (100, 0)), 50);
+    }
+
+    #[test]
+    fn powers_of_ten_have_whole_logarithms() {
+        for (power, written) in [
+            (-4.0, 1e-4),
+            (-2.0, 1e-2),
+            (0.0, 1.0),
+            (3.0, 1e3),
+            (9.0, 1e9),
+        ] {
+            assert_eq!(exp10(power), written);
+            assert_eq!(log10(written), power);
+        }
     }
 
     #[test]

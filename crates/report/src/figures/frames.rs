@@ -1,4 +1,4 @@
-//! Article figure 1: the time of each frame.
+//! Article figure 1: the waits of the frames, one by one.
 
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
@@ -43,8 +43,8 @@ pub(super) fn frames(run: &Run) -> Vec<Figure> {
 /// What is drawn of each wait.
 #[derive(Clone, Copy)]
 enum Series {
-    /// The time since the one before it, where each began when the one before
-    /// it ended.
+    /// The period and how late it ended, where each began when the one before
+    /// it ended. From one wake to the next it is a little longer.
     Frames,
     /// How late it ended for its cycle.
     Lateness,
@@ -58,12 +58,15 @@ impl Series {
         }
     }
 
-    /// What it is called: of the figure's file, in its title, on its y axis,
-    /// and one of them in its caption.
-    fn names(self) -> [&'static str; 4] {
+    /// What it is called: of the figure's file, in its title, and on its y axis.
+    fn names(self) -> [&'static str; 3] {
         match self {
-            Self::Frames => ["frames", "Frame times", "frame time (ms)", "frame"],
-            Self::Lateness => ["lateness", "Lateness of each wait", "lateness (ms)", "wait"],
+            Self::Frames => [
+                "frames",
+                "Period + lateness of each wait",
+                "period + lateness (ms)",
+            ],
+            Self::Lateness => ["lateness", "Lateness of each wait", "lateness (ms)"],
         }
     }
 
@@ -113,7 +116,7 @@ impl Span {
 }
 
 fn at_rate(run: &Run, rate: &str, series: Series, group: &[&Measurement]) -> Figure {
-    let [file, title, y_axis, each] = series.names();
+    let [file, title, y_axis] = series.names();
     let period_ns = group
         .iter()
         .find_map(|m| select::period_ns(m))
@@ -131,7 +134,7 @@ fn at_rate(run: &Run, rate: &str, series: Series, group: &[&Measurement]) -> Fig
     let svg = sheet.draw(run, |canvas| {
         for (i, (m, times)) in strips.iter().enumerate() {
             let last = i + 1 == strips.len();
-            let name = if last { each } else { "" };
+            let name = if last { "wait" } else { "" };
             let x = Axis::linear(name, 0.0, longest.unwrap_or(1) as f64, 5);
             let y = Axis::linear("", span.from, span.to, 2);
             let top = TOP + STRIP * i as i32;
@@ -248,30 +251,32 @@ fn caption(
     series: Series,
     period_ns: f64,
 ) -> String {
-    let [.., each] = series.names();
     let period = units::nominal(period_ns);
     let what = match series {
         Series::Frames => {
-            format!("Frame time = period + lateness; the dashed line is the period, {period}.")
+            format!(
+                "Each wait begins when the one before it ended; the dashed line is the period, \
+                 {period}."
+            )
         }
         Series::Lateness => format!("One wait every {period}; the dashed line is on time."),
     };
     let n = select::counts(strips.iter().map(|(_, times)| times.len() as u64));
-    let mut caption = format!("{what} One scale for all subjects. n = {n} {each}s each.");
+    let mut caption = format!("{what} One scale for all subjects. n = {n} waits each.");
     let of = |count: fn(&Span, &[f64]) -> usize| -> usize {
         strips.iter().map(|(_, times)| count(span, times)).sum()
     };
     let (above, below) = (of(Span::above), of(Span::below));
     if above + below > 0 {
         caption += &format!(
-            " The scale holds the middle 98 % of each subject: {above} {each}s above it and {below} \
+            " The scale holds the middle 98 % of each subject: {above} waits above it and {below} \
              below are drawn at its edge."
         );
     }
     let together = strips.iter().map(|(_, times)| together(times.len())).max();
     if let Some(together) = together.filter(|&t| t > 1) {
         caption +=
-            &format!(" Each stroke spans the least to the greatest of up to {together} {each}s.");
+            &format!(" Each stroke spans the least to the greatest of up to {together} waits.");
     }
     caption
 }

@@ -171,7 +171,7 @@ fn scale(canvas: &Canvas, left: i32) -> Drawn {
     }
     let decades = (SCALE.1 - SCALE.0) as i32;
     for decade in 0..=decades {
-        let error = 10_f64.powf(SCALE.0 + f64::from(decade));
+        let error = libm::exp10(SCALE.0 + f64::from(decade));
         let text = format!("{} %", units::plain(error * 100.0));
         let y = bottom - (bottom - top) * decade / decades;
         write(canvas, &text, (left + 30, y), HPos::Left, &BLACK)?;
@@ -180,14 +180,14 @@ fn scale(canvas: &Canvas, left: i32) -> Drawn {
 }
 
 fn error(m: &Measurement) -> Option<f64> {
-    select::extra(m, "relative_error").filter(|error| error.is_finite())
+    select::extra_of_late(m, "relative_error").filter(|error| error.is_finite())
 }
 
 /// Where an error lies on the colour scale, from 0 to 1.
 fn share(error: f64) -> f64 {
     let (from, to) = SCALE;
     // The logarithm of zero is below every scale.
-    ((error.max(0.0).log10() - from) / (to - from)).clamp(0.0, 1.0)
+    ((libm::log10(error.max(0.0)) - from) / (to - from)).clamp(0.0, 1.0)
 }
 
 fn colour(share: f64) -> RGBColor {

@@ -58,11 +58,18 @@ impl Marks {
     }
 
     /// A percentile of lateness.
-    pub(super) fn percentile(&mut self, late_ns: Option<i64>) -> String {
-        self.or_blank(
-            late_ns.map(|ns| units::duration(ns as f64)),
-            Why::FewSamples,
-        )
+    pub(super) fn percentile(&mut self, measurement: &Measurement, late_ns: Option<i64>) -> String {
+        match late_ns {
+            Some(ns) => self.measured(measurement, ns as f64),
+            None if measurement.late_ns.n == 0 => self.or_blank(None, Why::NotMeasured),
+            None => self.or_blank(None, Why::FewSamples),
+        }
+    }
+
+    /// How often something happened; none of no waits is no result.
+    pub(super) fn count(&mut self, measurement: &Measurement, times: u64) -> String {
+        let measured = measurement.late_ns.n > 0 || times > 0;
+        self.or_blank(measured.then(|| times.to_string()), Why::NotMeasured)
     }
 
     /// A length of time that is missing when nothing was measured.

@@ -9,112 +9,141 @@ use crate::units;
 /// Fewer rounds than this give no interval of 95 % (see [`Interval`]).
 const ROUNDS_FOR_95_PERCENT: usize = 6;
 
-/// CPU + w x lateness for each weight, each lateness counted as at most 1 ms,
-/// with the interval of its median and the best marked. Nothing if no cost is
+const WEIGHTS: [&str; 3] = ["w = 1", "w = 10", "w = 100"];
+
+/// What a long wait counts for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Counted {
+    /// Each lateness at most 1 ms.
+    Capped,
+    /// All of it.
+    Whole,
+}
+
+impl Counted {
+    fn in_words(self) -> &'static str {
+        match self {
+            Self::Capped => "lateness capped at 1 ms",
+            Self::Whole => "not capped",
+        }
+    }
+
+    fn cost(self, m: &Measurement, weight: usize) -> Option<Interval> {
+        let costs = match self {
+            Self::Capped => m.cost_capped_interval_ns.as_ref(),
+            Self::Whole => m.cost_interval_ns.as_ref(),
+        };
+        at(m, costs, weight)
+    }
+}
+
+/// CPU + w x lateness for each weight, with the interval of its median and its
+/// rank. Where lateness is capped, the best are marked. Nothing if no cost is
 /// known.
-pub(super) fn per_wait(name: &str, group: &[&Measurement]) -> Option<String> {
-    group
-        .iter()
-        .find_map(|m| m.cost_capped_interval_ns.as_ref())?;
+pub(super) fn per_wait(name: &str, group: &[&Measurement], counted: Counted) -> Option<String> {
+    group.iter().find_map(|m| counted.cost(m, 0))?;
+    let mut head = vec!["subject", "n"];
+    head.extend(WEIGHTS);
     let mut grid = Grid::new(
-        format!("{name}: cost per wait, CPU + w x lateness, lateness capped at 1 ms"),
-        &["subject", "n", "w = 1", "w = 10", "w = 100"],
+        format!(
+            "{name}: cost per wait, CPU + w x lateness, {}",
+            counted.in_words()
+        ),
+        &head,
     );
     let mut marks = Marks::default();
     for m in group {
         let mut row = vec![m.subject.clone(), m.late_ns.n.to_string()];
-        for weight in 0..3 {
-            let cost = interval(m, weight)
-                .map(|cost| units::duration_within(cost.median, cost.low, cost.high));
-            let cost = marks.cpu_based(&m.cpu, cost);
-            let best = interval(m, weight).is_some() && is_best(m, weight, group);
+        for weight in 0..WEIGHTS.len() {
+            let median = |m: &Measurement| Some(counted.cost(m, weight)?.median);
+            let cost = counted.cost(m, weight).map(|cost| {
+                let within = units::duration_within(cost.median, cost.low, cost.high);
+                format!("{within} ({})", rank(cost.median, group, median))
+            });
+            let best = cost.is_some() && counted == Counted::Capped && is_best(m, weight, group);
+            let cost = written(&mut marks, m, cost);
             row.push(if best { format!("* {cost}") } else { cost });
         }
         grid.row(row);
     }
-    Some(grid.section(&[rounds_in_words(group), BEST_IN_WORDS.to_owned()], marks))
+    let mut caption = vec![rounds_in_words(group), RANK_IN_WORDS.to_owned()];
+    if counted == Counted::Capped {
+        caption.push(BEST_IN_WORDS.to_owned());
+    }
+    Some(grid.section(&caption, marks))
 }
+
+const RANK_IN_WORDS: &str = "(1): the lowest median of its column.";
 
 const BEST_IN_WORDS: &str = "`*`: the lowest, or tied with it: its cost over that of the lowest, \
     taken round by round, has an interval that reaches down to 1.";
 
-/// The median cost without the cap, and with more CPU time for each nap.
-/// Nothing if no cost is known.
-pub(super) fn other_counts(name: &str, group: &[&Measurement]) -> Option<String> {
-    group.iter().find_map(|m| m.cost_ns.as_ref())?;
-    let mut head = vec!["subject", "n"];
-    head.extend(WAYS.iter().map(|way| way.head));
-    let mut grid = Grid::new(format!("{name}: does the ranking hold?"), &head);
+/// What is added for each nap, and the costs with it.
+type WithNaps = (&'static str, fn(&Measurement) -> Option<&Weights<f64>>);
+
+const WITH_NAPS: [WithNaps; 2] = [
+    ("5 us", |m| m.cost_capped_nap_plus_5us_ns.as_ref()),
+    ("20 us", |m| m.cost_capped_nap_plus_20us_ns.as_ref()),
+];
+
+/// The capped costs with more CPU time for each nap. Nothing if none is known.
+pub(super) fn with_naps(name: &str, group: &[&Measurement]) -> Option<String> {
+    let columns = || {
+        WITH_NAPS
+            .iter()
+            .flat_map(|&(added, costs)| (0..WEIGHTS.len()).map(move |w| (added, costs, w)))
+    };
+    group
+        .iter()
+        .find_map(|m| columns().find_map(|(_, costs, weight)| at(m, costs(m), weight)))?;
+    let mut head = vec!["subject".to_owned(), "n".to_owned()];
+    head.extend(columns().map(|(added, _, weight)| format!("{}\n+ {added}", WEIGHTS[weight])));
+    let mut grid = Grid::new(
+        format!("{name}: cost per wait, capped, with 5 us / 20 us added for each nap"),
+        &head,
+    );
     let mut marks = Marks::default();
     for m in group {
         let mut row = vec![m.subject.clone(), m.late_ns.n.to_string()];
-        for way in &WAYS {
-            let cost = (way.cost)(m).map(|cost| {
-                let lower = group
-                    .iter()
-                    .filter_map(|o| (way.cost)(o))
-                    .filter(|o| *o < cost);
-                format!("{} ({})", units::duration(cost), lower.count() + 1)
+        for (_, costs, weight) in columns() {
+            let cost = at(m, costs(m), weight).map(|cost| {
+                let rank = rank(cost, group, |other| at(other, costs(other), weight));
+                format!("{} ({rank})", units::duration(cost))
             });
-            row.push(if way.counts_naps && m.wakes_per_wait.is_none() {
+            row.push(if cost.is_none() && m.wakes_per_wait.is_none() {
                 marks.or_blank(cost, Why::NapsNotCounted)
             } else {
-                marks.cpu_based(&m.cpu, cost)
+                written(&mut marks, m, cost)
             });
         }
         grid.row(row);
     }
-    let caption = "Medians over the rounds; (1) is the lowest of its column. Interrupts and idle \
-         exits are not billed to the thread, so naps look cheaper than they are: the last columns \
-         add CPU time for each nap.";
+    let caption = "Medians over the rounds; (1) is the lowest of its column, and subjects without a \
+         cost have no rank. Interrupts and idle exits are not billed to the thread, so naps look \
+         cheaper than they are: does the ranking hold if each costs this much more?";
     Some(grid.section(&[caption], marks))
 }
 
-/// A way to count the cost.
-struct Way {
-    head: &'static str,
-    counts_naps: bool,
-    cost: fn(&Measurement) -> Option<f64>,
-}
-
-const WAYS: [Way; 6] = [
-    Way::plain("w = 1\nno cap", |m| at(m.cost_ns.as_ref(), 0)),
-    Way::plain("w = 10\nno cap", |m| at(m.cost_ns.as_ref(), 1)),
-    Way::plain("w = 100\nno cap", |m| at(m.cost_ns.as_ref(), 2)),
-    Way::plain("w = 10\ncapped", |m| Some(interval(m, 1)?.median)),
-    Way::counting_naps("w = 10, capped\n5 us a nap", |m| {
-        at(m.cost_capped_nap_plus_5us_ns.as_ref(), 1)
-    }),
-    Way::counting_naps("w = 10, capped\n20 us a nap", |m| {
-        at(m.cost_capped_nap_plus_20us_ns.as_ref(), 1)
-    }),
-];
-
-impl Way {
-    const fn plain(head: &'static str, cost: fn(&Measurement) -> Option<f64>) -> Self {
-        Self {
-            head,
-            counts_naps: false,
-            cost,
-        }
-    }
-
-    const fn counting_naps(head: &'static str, cost: fn(&Measurement) -> Option<f64>) -> Self {
-        Self {
-            head,
-            counts_naps: true,
-            cost,
-        }
+/// A cost, or why there is none.
+fn written(marks: &mut Marks, m: &Measurement, cost: Option<String>) -> String {
+    if m.late_ns.n == 0 {
+        marks.or_blank(None, Why::NotMeasured)
+    } else {
+        marks.cpu_based(&m.cpu, cost)
     }
 }
 
-fn at(costs: Option<&Weights<f64>>, weight: usize) -> Option<f64> {
-    costs.map(|costs| *costs.each()[weight])
+/// One more than how many cost less.
+fn rank(cost: f64, group: &[&Measurement], of: impl Fn(&Measurement) -> Option<f64>) -> usize {
+    let others = group.iter().filter_map(|other| of(other));
+    others.filter(|other| *other < cost).count() + 1
 }
 
-fn interval(m: &Measurement, weight: usize) -> Option<Interval> {
-    let costs = m.cost_capped_interval_ns.as_ref();
-    costs.map(|costs| *costs.each()[weight])
+/// The cost at one weight. Without a lateness there is none, whatever the file
+/// says.
+fn at<T: Copy>(m: &Measurement, costs: Option<&Weights<T>>, weight: usize) -> Option<T> {
+    let measured = costs.filter(|_| m.late_ns.n > 0);
+    measured.map(|costs| *costs.each()[weight])
 }
 
 /// Where the file has no ratios, the lowest median alone is the best.
@@ -124,10 +153,12 @@ fn is_best(m: &Measurement, weight: usize, group: &[&Measurement]) -> bool {
         None => {
             let lowest = group
                 .iter()
-                .filter_map(|other| interval(other, weight))
+                .filter_map(|other| Counted::Capped.cost(other, weight))
                 .map(|cost| cost.median)
                 .fold(f64::INFINITY, f64::min);
-            interval(m, weight).is_some_and(|cost| cost.median <= lowest)
+            Counted::Capped
+                .cost(m, weight)
+                .is_some_and(|cost| cost.median <= lowest)
         }
     }
 }

@@ -34,7 +34,7 @@ fn at_rate(rate: &str, group: &[&Measurement]) -> String {
             ("frame_max_ns", to_the_microsecond),
             ("frame_mean_abs_error_ns", units::duration),
         ] {
-            let value = select::extra(m, key).map(written);
+            let value = select::extra_of_late(m, key).map(written);
             row.push(marks.or_blank(value, Why::NotMeasured));
         }
         row.push(marks.cpu_percent(&m.cpu));
@@ -44,7 +44,10 @@ fn at_rate(rate: &str, group: &[&Measurement]) -> String {
     let wanted = period.map_or_else(String::new, |ns| {
         format!(" A frame should take {}.", units::nominal(ns))
     });
-    let caption = format!("n frames each.{wanted} CPU: time billed to the thread.");
+    let caption = format!(
+        "n: waits. frame: the time from one wake to the next.{wanted} CPU: time billed to the \
+         thread."
+    );
     grid.section(&[caption], marks)
 }
 

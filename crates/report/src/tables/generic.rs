@@ -26,8 +26,8 @@ fn one(experiment: &str, group: &[&Measurement]) -> String {
             m.subject.clone(),
             params(m),
             m.late_ns.n.to_string(),
-            marks.percentile(m.late_ns.p50),
-            marks.percentile(m.late_ns.p99),
+            marks.percentile(m, m.late_ns.p50),
+            marks.percentile(m, m.late_ns.p99),
             marks.measured(m, m.late_ns.max as f64),
             marks.cpu_percent(&m.cpu),
         ]);

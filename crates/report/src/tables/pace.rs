@@ -1,79 +1,67 @@
 //! Waits at a steady rate: how late, and for how much CPU time.
 
-use punctual_record::Measurement;
+use punctual_record::{CAP_NS, Measurement};
 
 use super::blank::{Marks, Why};
-use super::cost;
+use super::cost::{self, Counted};
 use super::grid::Grid;
 use crate::{select, units};
 
-/// For each rate: lateness and CPU time, the cost of a wait, and whether that
-/// ranking holds.
+/// For each rate: lateness, CPU time, the cost of a wait in each way to count
+/// it, and the time that was lost to others.
 pub(crate) fn pace(measurements: &[&Measurement]) -> Vec<String> {
     select::grouped(measurements.iter().copied(), select::rate)
         .iter()
         .flat_map(|(rate, group)| {
             let name = format!("pace at {rate}");
-            let mut sections = vec![lateness_and_cpu(&name, group)];
-            sections.extend(cost::per_wait(&name, group));
-            sections.extend(cost::other_counts(&name, group));
+            let mut sections = vec![lateness(&name, group), cpu_and_wakes(&name, group)];
+            sections.extend(cost::per_wait(&name, group, Counted::Capped));
+            sections.extend(cost::per_wait(&name, group, Counted::Whole));
+            sections.extend(cost::with_naps(&name, group));
             sections.extend(causes(&name, group));
             sections
         })
         .collect()
 }
 
-fn lateness_and_cpu(name: &str, group: &[&Measurement]) -> String {
+fn lateness(name: &str, group: &[&Measurement]) -> String {
     let any_predicted = group.iter().any(|m| m.predicted_late_ns.is_some());
-    let any_busy = group.iter().any(|m| m.cpu.busy_fraction.is_some());
-    let any_early = group.iter().any(|m| m.late_ns.early > 0);
     let mut head = vec![
         "subject",
         "n",
+        "min",
         "p50",
+        "p75",
         "p90",
         "p99",
+        "p99.9",
         "max",
         "mean",
-        "CPU %",
-        "naps\nper wait",
-        "missed",
+        "mean\ncapped",
     ];
-    if any_busy {
-        head.insert(8, "busy %");
-    }
     if any_predicted {
         head.insert(2, "predicted");
     }
-    if any_early {
-        head.push("early");
-    }
-    let mut grid = Grid::new(format!("{name}: lateness and CPU"), &head);
+    let mut grid = Grid::new(format!("{name}: lateness"), &head);
     let mut marks = Marks::default();
     for m in group {
         let late = &m.late_ns;
         let mut row = vec![
             m.subject.clone(),
             late.n.to_string(),
-            marks.percentile(late.p50),
-            marks.percentile(late.p90),
-            marks.percentile(late.p99),
+            marks.measured(m, late.min as f64),
+            marks.percentile(m, late.p50),
+            marks.percentile(m, late.p75),
+            marks.percentile(m, late.p90),
+            marks.percentile(m, late.p99),
+            marks.percentile(m, late.p999),
             marks.measured(m, late.max as f64),
             marks.measured(m, late.mean),
-            marks.cpu_percent(&m.cpu),
-            marks.or_blank(m.wakes_per_wait.map(units::plain), Why::NapsNotCounted),
-            m.missed.to_string(),
+            marks.measured(m, late.mean_capped),
         ];
-        if any_busy {
-            let busy = m.cpu.busy_fraction.map(units::percent);
-            row.insert(8, marks.or_blank(busy, Why::NotPinned));
-        }
         if any_predicted {
             let predicted = m.predicted_late_ns.map(|ns| units::duration(ns as f64));
             row.insert(2, marks.or_blank(predicted, Why::NotPredicted));
-        }
-        if any_early {
-            row.push(late.early.to_string());
         }
         grid.row(row);
     }
@@ -81,20 +69,85 @@ fn lateness_and_cpu(name: &str, group: &[&Measurement]) -> String {
     let every = period.map_or_else(String::new, |ns| {
         format!("One wait every {}. ", units::nominal(ns))
     });
-    let caption = format!(
-        "{every}n: waits. CPU: time billed to the thread. missed: deadlines that had passed before \
-         their wait began."
-    );
-    let mut caption = vec![caption];
-    if any_busy {
-        caption.push("busy: share of the time its CPU was not idle, whoever used it.".to_owned());
-    }
+    let mut caption = vec![format!(
+        "{every}n: waits. mean capped: each lateness counted as at most {}.",
+        units::nominal(CAP_NS as f64)
+    )];
+    caption.extend(warm_up(group));
     if any_predicted {
         caption.push(
             "predicted: the p50 that the timer rule in force allows at best, if waking up cost \
              nothing."
                 .to_owned(),
         );
+    }
+    grid.section(&caption, marks)
+}
+
+/// How many waits come before those that count, if the run tells.
+fn warm_up(group: &[&Measurement]) -> Option<String> {
+    let waits = select::values(group, "warm_up_waits");
+    let (least, most) = (*waits.first()?, *waits.last()?);
+    let range = if least < most {
+        format!("{} to {}", units::plain(least), units::plain(most))
+    } else {
+        units::plain(most)
+    };
+    let plural = if most == 1.0 { "" } else { "s" };
+    Some(format!(
+        "Each batch starts cold, with {range} warm-up wait{plural}."
+    ))
+}
+
+fn cpu_and_wakes(name: &str, group: &[&Measurement]) -> String {
+    let any_busy = group.iter().any(|m| m.cpu.busy_fraction.is_some());
+    let any_early = group.iter().any(|m| m.late_ns.early > 0);
+    let mut head = vec![
+        "subject",
+        "n",
+        "CPU %",
+        "CPU\nper wait",
+        "naps\nper wait",
+        "missed",
+    ];
+    if any_busy {
+        head.insert(3, "busy %");
+    }
+    if any_early {
+        head.push("early");
+    }
+    let mut grid = Grid::new(format!("{name}: CPU and wakes"), &head);
+    let mut marks = Marks::default();
+    for m in group {
+        let late = &m.late_ns;
+        let cpu_per_wait = m.cpu.per_wait_ns.map(units::duration);
+        let mut row = vec![
+            m.subject.clone(),
+            late.n.to_string(),
+            marks.cpu_percent(&m.cpu),
+            marks.cpu_based(&m.cpu, cpu_per_wait),
+            marks.or_blank(m.wakes_per_wait.map(units::plain), Why::NapsNotCounted),
+            marks.count(m, m.missed),
+        ];
+        if any_busy {
+            let busy = m.cpu.busy_fraction.map(units::percent);
+            row.insert(3, marks.or_blank(busy, Why::NotPinned));
+        }
+        if any_early {
+            row.push(marks.count(m, late.early));
+        }
+        grid.row(row);
+    }
+    let mut caption = vec![
+        "CPU: time billed to the thread. naps: calls that block; of a subject whose calls are not \
+         seen, how often its thread gave up the CPU. missed: deadlines that had passed before \
+         their wait began.",
+    ];
+    if any_busy {
+        caption.push("busy: share of the time its CPU was not idle, whoever used it.");
+    }
+    if any_early {
+        caption.push("early: waits that ended before their deadline.");
     }
     grid.section(&caption, marks)
 }

@@ -29,7 +29,7 @@ fn block(subject: &str, measurements: &[&Measurement]) -> String {
         ];
         for &period in &periods {
             let error = select::at(&of_row, "scheduler_period_ns", period)
-                .and_then(|m| select::extra(m, "relative_error"));
+                .and_then(|m| select::extra_of_late(m, "relative_error"));
             row.push(marks.or_blank(error.map(units::error_percent), Why::NotMeasured));
         }
         grid.row(row);

@@ -69,7 +69,11 @@ fn every_figure_has_title_axes_n_and_machine() {
         }
         let (kind, _) = figure.name.split_once('-').unwrap_or((&figure.name, ""));
         let needed = match kind {
-            "frames" => ["Frame times at ", "frame time (ms)", "spin"],
+            "frames" => [
+                "Period + lateness of each wait",
+                "period + lateness (ms)",
+                "spin",
+            ],
             "lateness" => ["Lateness of each wait at ", "lateness (ms)", "spin"],
             "cost" => ["Lateness against CPU time", "CPU time billed (%)", "spin"],
             "decades" => ["Lateness by the time asked for", "median lateness", "spin"],
@@ -91,7 +95,7 @@ fn the_same_run_gives_the_same_bytes() {
 fn points_beyond_the_scale_are_counted() {
     let figures = figures(&made_up::run());
     let texts = texts(named(&figures, "frames-60hz")).replace('\n', " ");
-    assert!(texts.contains("frames above it and"), "{texts}");
+    assert!(texts.contains("waits above it and"), "{texts}");
     assert!(texts.contains(" above "), "{texts}");
 }
 

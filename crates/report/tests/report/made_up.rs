@@ -189,11 +189,16 @@ fn pace(dice: &mut Dice, rate_hz: f64) -> Vec<Measurement> {
         .map(|subject| measurement(dice, subject, "pace", &params, waits))
         .collect();
     mark_the_best(&mut all);
+    for (i, m) in all.iter_mut().enumerate() {
+        let waits = if rate_hz < 100.0 { 3 } else { 20 + i };
+        m.params.insert("warm_up_waits".to_owned(), waits.into());
+    }
     if rate_hz < 100.0 {
         // What an OS that tells less leaves out.
         let mut silent = all.remove(5);
         silent.cpu = Cpu::default();
         silent.cost_ns = None;
+        silent.cost_interval_ns = None;
         silent.cost_capped_interval_ns = None;
         silent.cost_over_best = None;
         silent.cost_capped_nap_plus_5us_ns = None;
@@ -255,7 +260,7 @@ fn decades(dice: &mut Dice) -> Vec<Measurement> {
     let mut all = Vec::new();
     for subject in &SUBJECTS[..5] {
         for power in 0..=9 {
-            let params = [("asked_ns", 10_f64.powi(power))];
+            let params = [("asked_ns", libm::exp10(power.into()))];
             // A hundred seconds would be too long for the last.
             let waits = if power == 9 { 10 } else { 100 };
             all.push(measurement(dice, subject, "decades", &params, (1, waits)));
@@ -280,7 +285,7 @@ fn robustness(dice: &mut Dice) -> Vec<Measurement> {
     for subject in [&SUBJECTS[2], &SUBJECTS[4]] {
         for power in 3..=9 {
             for ms in 1..=10 {
-                let asked_ns = 10_f64.powi(power);
+                let asked_ns = libm::exp10(power.into());
                 let scheduler_ns = f64::from(ms) * 1e6;
                 let params = [
                     ("asked_ns", asked_ns),

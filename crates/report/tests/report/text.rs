@@ -1,7 +1,7 @@
 //! The text report, whole and at its edges.
 
 use punctual_record::{Late, Measurement, Run};
-use punctual_report::text;
+use punctual_report::{figures, text};
 
 use crate::made_up;
 
@@ -65,7 +65,7 @@ fn few_rounds_are_not_called_an_interval_of_95_percent() {
     let text = text(&run);
     assert!(text.contains("Median over 5 rounds [the whole range, as 95 % need six rounds"));
     // Without the ratios, the lowest median of each weight has the mark alone.
-    let pace = text.split("does the ranking hold?").next().unwrap();
+    let pace = text.split("not capped").next().unwrap();
     assert_eq!(pace.matches(" * ").count(), 3);
 }
 
@@ -81,4 +81,24 @@ fn measurements_without_samples_do_not_pretend_to_zero() {
     let text = text(&run);
     assert!(text.contains("not measured"), "{text}");
     assert!(!text.contains(" 0 ns"), "{text}");
+}
+
+#[test]
+fn what_a_file_says_of_no_samples_is_not_believed() {
+    let mut run = made_up::run();
+    let before = text(&run);
+    for m in run.results.iter_mut().filter(|m| m.subject == "precise") {
+        m.late_ns.n = 0;
+    }
+    let after = text(&run);
+    let rows = |text: &str| -> Vec<String> {
+        let rows = text.lines().filter(|line| line.starts_with("precise "));
+        rows.map(str::to_owned).collect()
+    };
+    let costs_of = |row: &String| row.matches(" us").count() + row.matches(" ms").count() > 1;
+    assert_eq!(rows(&before).len(), rows(&after).len());
+    assert!(rows(&before).iter().any(costs_of));
+    // The CPU time per wait is the only one left.
+    assert!(!rows(&after).iter().any(costs_of), "{after}");
+    assert!(figures(&run).len() < figures(&made_up::run()).len());
 }

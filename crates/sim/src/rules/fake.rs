@@ -48,11 +48,11 @@ impl Rule for Fake {
         self.armed.retain(|(_, armed)| *armed != thread);
     }
 
-    fn next_interrupt(&self) -> Option<Time> {
-        self.armed.first().map(|(at, _)| *at)
+    fn next_interrupt(&self) -> Option<(Time, usize)> {
+        self.armed.first().map(|(at, _)| (*at, 0))
     }
 
-    fn interrupt(&mut self, now: Time, expired: &mut Vec<Expired>) {
+    fn interrupt(&mut self, _cpu: usize, now: Time, expired: &mut Vec<Expired>) {
         while let Some((_, thread)) = self.armed.first().copied().filter(|(at, _)| *at <= now) {
             self.armed.pop_first();
             expired.push(Expired {
@@ -84,16 +84,17 @@ mod tests {
             rule.arm(
                 &Request {
                     thread: 0,
+                    cpu: 0,
                     method: Method::Sleep,
                     now: Time::ZERO,
                     due,
                 },
                 &mut random,
             );
-            let at = rule.next_interrupt().unwrap();
+            let (at, cpu) = rule.next_interrupt().unwrap();
             assert!(at >= due);
             let mut expired = Vec::new();
-            rule.interrupt(at, &mut expired);
+            rule.interrupt(cpu, at, &mut expired);
             assert_eq!(
                 expired,
                 [Expired {

@@ -14,6 +14,7 @@ pub use fake::Fake;
 pub use linux::Linux;
 pub use scripted::{Fate, Scripted};
 
+use punctual_core::program::SpawnKind;
 use punctual_core::wait::Reason;
 use punctual_core::{Method, Nanos};
 
@@ -28,6 +29,8 @@ pub type ThreadId = usize;
 pub struct Request {
     /// Who asks.
     pub thread: ThreadId,
+    /// On which CPU, and so which CPU's timer interrupt will end it.
+    pub cpu: usize,
     /// With which call.
     pub method: Method,
     /// When it is made.
@@ -60,12 +63,13 @@ pub trait Rule: std::fmt::Debug {
     /// Disarms the timer of a thread, if it is armed.
     fn disarm(&mut self, thread: ThreadId);
 
-    /// When the next timer interrupt comes; `None` while nothing is armed.
-    fn next_interrupt(&self) -> Option<Time>;
+    /// When the next timer interrupt comes, and on which CPU; `None` while
+    /// nothing is armed.
+    fn next_interrupt(&self) -> Option<(Time, usize)>;
 
-    /// The timer interrupt at `now`: adds the timers that it expires to
-    /// `expired`, in the order in which the OS takes them.
-    fn interrupt(&mut self, now: Time, expired: &mut Vec<Expired>);
+    /// The timer interrupt of a CPU at `now`: adds the timers that it expires
+    /// to `expired`, in the order in which the OS takes them.
+    fn interrupt(&mut self, cpu: usize, now: Time, expired: &mut Vec<Expired>);
 
     /// The time from a thread's expiry to its running again.
     fn wake_latency(&self, random: &mut Random) -> Time;
@@ -78,6 +82,6 @@ pub trait Rule: std::fmt::Debug {
     /// Sets the timer slack of a thread, where there is one.
     fn set_slack(&mut self, _thread: ThreadId, _slack: Nanos) {}
 
-    /// A thread was created by another.
-    fn created(&mut self, _thread: ThreadId, _by: ThreadId) {}
+    /// A thread was created by another, in its process or in one of its own.
+    fn created(&mut self, _thread: ThreadId, _by: ThreadId, _kind: SpawnKind) {}
 }

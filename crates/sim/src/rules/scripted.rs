@@ -70,11 +70,11 @@ impl Rule for Scripted {
         self.armed.retain(|(_, armed), _| *armed != thread);
     }
 
-    fn next_interrupt(&self) -> Option<Time> {
-        self.armed.first_key_value().map(|((at, _), _)| *at)
+    fn next_interrupt(&self) -> Option<(Time, usize)> {
+        self.armed.first_key_value().map(|((at, _), _)| (*at, 0))
     }
 
-    fn interrupt(&mut self, now: Time, expired: &mut Vec<Expired>) {
+    fn interrupt(&mut self, _cpu: usize, now: Time, expired: &mut Vec<Expired>) {
         while let Some(entry) = self
             .armed
             .first_entry()

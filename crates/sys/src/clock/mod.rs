@@ -12,8 +12,13 @@
 //! | anything else | `std::time::Instant` | as the standard library defines it |
 //!
 //! So a wait of ten seconds that a suspend of an hour interrupts ends ten
-//! seconds of waking time after its start on Linux and macOS, and at once after
-//! the resume on Windows.
+//! seconds of waking time after its start on Linux and macOS.
+//!
+//! On Windows its deadline passes during the suspend, but a block that is under
+//! way does not see that: since Windows 8, relative timers do not count the
+//! time spent in low-power states (Microsoft, `SetWaitableTimer`), so it goes
+//! on after the resume for what it had left. One block therefore asks for a
+//! second at most there, and the wait ends within about a second of the resume.
 
 use punctual_core::{Clock, Nanos};
 

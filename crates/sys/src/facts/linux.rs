@@ -1,7 +1,7 @@
 //! `/proc`, `/sys` and `/etc/os-release`. A file that is missing, or closed to
 //! this user, is a fact that is not told.
 
-use super::Host;
+use super::{CpuTimes, Host};
 use punctual_core::Nanos;
 use std::fs;
 use std::io::Read;
@@ -30,26 +30,21 @@ pub(super) fn host() -> Host {
     }
 }
 
-pub(super) fn idle(cpu: usize) -> Option<Nanos> {
-    cpu_time(cpu, &[IDLE, IOWAIT])
-}
-
-pub(super) fn stolen(cpu: usize) -> Option<Nanos> {
-    cpu_time(cpu, &[STEAL])
+pub(super) fn cpu_times(cpu: usize) -> Option<CpuTimes> {
+    let (idle, stolen) = cpu_ticks(&fs::read_to_string("/proc/stat").ok()?, cpu)?;
+    // SAFETY: asks for one number; no pointers.
+    let ticks_per_s = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    let tick = Nanos::new(1_000_000_000_u64.checked_div(u64::try_from(ticks_per_s).ok()?)?);
+    Some(CpuTimes {
+        idle: tick.times(idle),
+        stolen: tick.times(stolen),
+    })
 }
 
 /// Columns of a CPU in proc_stat(5).
 const IDLE: usize = 3;
 const IOWAIT: usize = 4;
 const STEAL: usize = 7;
-
-fn cpu_time(cpu: usize, columns: &[usize]) -> Option<Nanos> {
-    let ticks = cpu_ticks(&fs::read_to_string("/proc/stat").ok()?, cpu, columns)?;
-    // SAFETY: asks for one number; no pointers.
-    let ticks_per_s = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
-    let tick = 1_000_000_000_u64.checked_div(u64::try_from(ticks_per_s).ok()?)?;
-    Some(Nanos::new(tick).times(ticks))
-}
 
 /// The whole file without surrounding space; `None` when empty or unreadable.
 fn read(path: &str) -> Option<String> {
@@ -133,15 +128,13 @@ fn cpu_dma_latency() -> Option<Nanos> {
         .map(Nanos::from_us)
 }
 
-/// The sum of some columns of a CPU, in ticks.
-fn cpu_ticks(stat: &str, cpu: usize, columns: &[usize]) -> Option<u64> {
+/// How long a CPU was idle, and how long it was stolen, in ticks.
+fn cpu_ticks(stat: &str, cpu: usize) -> Option<(u64, u64)> {
     let name = format!("cpu{cpu} ");
     let line = stat.lines().find_map(|line| line.strip_prefix(&name))?;
-    let ticks: Vec<&str> = line.split_ascii_whitespace().collect();
-    columns
-        .iter()
-        .map(|&column| ticks.get(column)?.parse::<u64>().ok())
-        .sum()
+    let columns: Vec<&str> = line.split_ascii_whitespace().collect();
+    let ticks = |column: usize| columns.get(column)?.parse::<u64>().ok();
+    Some((ticks(IDLE)? + ticks(IOWAIT)?, ticks(STEAL)?))
 }
 
 #[cfg(test)]
@@ -152,10 +145,10 @@ mod tests {
     fn files_are_read_as_their_manuals_say() {
         let stat =
             "cpu  9 9 9 9 9 9 9 9 9 9\ncpu1 1 2 4 800 900 8 16 32 5 6\ncpu10 0 0 0 0 0 0 0 7 0 0\n";
-        assert_eq!(cpu_ticks(stat, 1, &[IDLE, IOWAIT]), Some(1_700));
-        assert_eq!(cpu_ticks(stat, 1, &[STEAL]), Some(32));
-        assert_eq!(cpu_ticks(stat, 10, &[STEAL]), Some(7));
-        assert_eq!(cpu_ticks(stat, 0, &[IDLE]), None);
+        assert_eq!(cpu_ticks(stat, 1), Some((1_700, 32)));
+        assert_eq!(cpu_ticks(stat, 10), Some((0, 7)));
+        assert_eq!(cpu_ticks(stat, 0), None);
+        assert_eq!(cpu_ticks("cpu0 1 2 4 800 900\n", 0), None);
         assert_eq!(
             tick_hz("# CONFIG_HZ_100 is not set\nCONFIG_HZ_250=y\nCONFIG_HZ=250\n"),
             Some(250)
@@ -177,10 +170,10 @@ mod tests {
     }
 
     #[test]
-    fn the_first_allowed_cpu_has_an_idle_time() {
+    fn the_first_allowed_cpu_has_its_times() {
         let cpu = crate::thread::allowed_cpus()[0];
         if fs::exists("/proc/stat").unwrap() {
-            assert!(idle(cpu).is_some());
+            assert!(cpu_times(cpu).is_some());
         }
     }
 }

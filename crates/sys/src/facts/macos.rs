@@ -1,7 +1,6 @@
 //! sysctl names, see sysctl(3).
 
-use super::Host;
-use punctual_core::Nanos;
+use super::{CpuTimes, Host};
 use std::ffi::CStr;
 use std::ptr;
 
@@ -15,11 +14,7 @@ pub(super) fn host() -> Host {
     }
 }
 
-pub(super) fn idle(_cpu: usize) -> Option<Nanos> {
-    None
-}
-
-pub(super) fn stolen(_cpu: usize) -> Option<Nanos> {
+pub(super) fn cpu_times(_cpu: usize) -> Option<CpuTimes> {
     None
 }
 

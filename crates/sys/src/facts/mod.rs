@@ -105,28 +105,27 @@ pub fn facts() -> Facts {
     }
 }
 
-/// The time that CPU number `cpu` was idle since boot. What is missing from the
-/// time that passed was used: by threads, by interrupts and the way out of idle
-/// states, which the CPU time of a thread leaves out, and by the hypervisor.
-///
-/// `None` where the system does not tell, and for a CPU that is not there.
-///
-/// # Accuracy
-/// Linux shows it in steps of 10 ms (`/proc/stat`: idle and iowait), so it
-/// takes seconds to mean something.
-pub fn idle(cpu: usize) -> Option<Nanos> {
-    platform::idle(cpu)
+/// Where the time of one CPU went since boot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuTimes {
+    /// The time it was idle. What is missing from the time that passed was
+    /// used: by threads, by interrupts and the way out of idle states, which
+    /// the CPU time of a thread leaves out, and by the hypervisor.
+    pub idle: Nanos,
+    /// The time the hypervisor ran something else while this CPU had work, as
+    /// far as the hypervisor chooses to tell.
+    pub stolen: Nanos,
 }
 
-/// The time since boot that the hypervisor ran something else while CPU number
-/// `cpu` had work.
+/// The times of CPU number `cpu`, both of one reading.
 ///
 /// `None` where the system does not tell, and for a CPU that is not there.
 ///
 /// # Accuracy
-/// As [`idle`]; and it is what the hypervisor chooses to tell.
-pub fn stolen(cpu: usize) -> Option<Nanos> {
-    platform::stolen(cpu)
+/// Linux shows them in steps of 10 ms (`/proc/stat`: idle and iowait, steal),
+/// so it takes seconds until they mean something.
+pub fn cpu_times(cpu: usize) -> Option<CpuTimes> {
+    platform::cpu_times(cpu)
 }
 
 /// What a platform file tells; the rest is the same everywhere.
@@ -169,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_that_is_not_there_has_no_idle_time() {
-        assert_eq!(idle(usize::MAX), None);
+    fn a_cpu_that_is_not_there_has_no_times() {
+        assert_eq!(cpu_times(usize::MAX), None);
     }
 }

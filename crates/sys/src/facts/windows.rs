@@ -1,7 +1,6 @@
 //! The kernel's version, and whether this is Wine.
 
-use super::Host;
-use punctual_core::Nanos;
+use super::{CpuTimes, Host};
 use std::ffi::{CStr, c_char};
 use windows_sys::Wdk::System::SystemServices::RtlGetVersion;
 use windows_sys::Win32::System::LibraryLoader::{GetModuleHandleA, GetProcAddress};
@@ -20,11 +19,7 @@ pub(super) fn host() -> Host {
 
 /// Only `NtQuerySystemInformation` tells it, which Microsoft reserves the right
 /// to change ("may be altered or unavailable in future versions of Windows").
-pub(super) fn idle(_cpu: usize) -> Option<Nanos> {
-    None
-}
-
-pub(super) fn stolen(_cpu: usize) -> Option<Nanos> {
+pub(super) fn cpu_times(_cpu: usize) -> Option<CpuTimes> {
     None
 }
 

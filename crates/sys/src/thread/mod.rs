@@ -42,9 +42,12 @@ pub struct CpuTime {
 /// How often a thread left its CPU since it started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Switches {
-    /// Because it blocked or yielded.
+    /// Because it blocked.
     pub voluntary: u64,
-    /// Because something else was given the CPU.
+    /// Because something else was given the CPU while it could have gone on. A
+    /// yield that lets another thread run counts here too (Linux:
+    /// `kernel/sched/core.c`, `__schedule` counts `nivcsw` unless the task
+    /// blocks).
     pub involuntary: u64,
 }
 

@@ -61,6 +61,7 @@ mod platform;
 ))]
 mod clock_nanosleep;
 
+pub(crate) use sleeper::LONGEST;
 pub use sleeper::Sleeper;
 
 /// The calls this system has, for listings and error texts.

@@ -93,7 +93,7 @@ impl Carrier<Host> for Sleeper {
         clock::now()
     }
 
-    /// Blocks, at most for a day at once.
+    /// Blocks, at most for a day at once, and on Windows for a second.
     ///
     /// A step that waits for an event too blocks on that event's condition
     /// variable with a timeout, whatever its method. When the events are closed
@@ -101,7 +101,7 @@ impl Carrier<Host> for Sleeper {
     /// experiment.
     ///
     /// [`Reason::Interrupted`] stands for a signal, a spurious wake, and a
-    /// limit of more than a day: the caller reads the clock and asks again.
+    /// longer limit than that: the caller reads the clock and asks again.
     #[inline]
     fn block(&mut self, method: Method, limit: Limit<Host>, or: Option<Event>) -> Reason {
         if let (Some(event), Some(events)) = (or, &self.events) {
@@ -152,7 +152,14 @@ impl Carrier<Host> for Sleeper {
 /// The most that one call asks the system for. It is far below every limit of
 /// the calls: 49 days of milliseconds for `Sleep`, a 32-bit `time_t` of seconds,
 /// and what thread::sleep can hold.
-const LONGEST: Nanos = Nanos::from_secs(86_400);
+///
+/// On Windows it also bounds how long a wait whose deadline passed during a
+/// suspend goes on after the resume, see [`clock`].
+pub(crate) const LONGEST: Nanos = if cfg!(windows) {
+    Nanos::from_secs(1)
+} else {
+    Nanos::from_secs(86_400)
+};
 
 /// Cuts a limit down to [`LONGEST`], and says whether it did.
 #[inline]

@@ -4,6 +4,9 @@
 //! for as the length that is left. Lengths are rounded down to the 100 ns of a
 //! timer and up to the millisecond of `Sleep`, which would turn the rest of a
 //! millisecond into `Sleep(0)`, that is, a busy loop (renode#256).
+//!
+//! Lengths do not run while the machine is suspended, and the counter does
+//! ([`clock`]): the sleeper asks for a second at most, and then looks.
 
 use super::sleeper::common::{no_such_call, thread_sleep};
 use crate::Error;
@@ -85,7 +88,7 @@ fn sleep(limit: Limit<Host>) -> Reason {
     Reason::Timer
 }
 
-/// Rounded up. The sleeper has cut the length to a day, which fits.
+/// Rounded up. The sleeper has cut the length to a second, which fits.
 fn whole_ms(length: Nanos) -> u32 {
     u32::try_from(length.as_ns().div_ceil(1_000_000)).unwrap_or(u32::MAX - 1)
 }
@@ -172,8 +175,8 @@ impl Timer {
         if set == 0 {
             return thread_sleep(limit);
         }
-        // SAFETY: the handle is open. The wait ends: the timer is due in a day
-        // at most.
+        // SAFETY: the handle is open. The wait ends: the timer is due in a
+        // second at most.
         match unsafe { WaitForSingleObject(handle, INFINITE) } {
             WAIT_OBJECT_0 => Reason::Timer,
             _ => thread_sleep(limit),
