@@ -13,7 +13,7 @@ fn past_deadline(c: &mut Criterion) {
     let past = Instant::now();
     for strategy in [Strategy::default(), Strategy::precise(1.0)] {
         let mut waiter = Waiter::builder()
-            .strategy(strategy)
+            .strategy(strategy.clone())
             .build()
             .expect("this strategy runs on every system");
         group.bench_function(strategy.name(), |b| {
