@@ -55,11 +55,12 @@ pub fn warnings(facts: &MachineFacts, results: &[Measurement], setting: Setting)
             "Do not read anything into small differences of CPU time.",
         );
     }
-    if setting.rounds < 6
-        && results
-            .iter()
-            .any(|m| m.experiment == "pace" && !m.rounds.is_empty())
-    {
+    let has_intervals = |m: &Measurement| {
+        m.params
+            .get("deadlines")
+            .is_some_and(|deadlines| deadlines == "absolute")
+    };
+    if setting.rounds < 6 && results.iter().any(has_intervals) {
         warn(
             format!(
                 "{} of the 6 rounds that 95 % intervals need: the intervals are the whole range.",
