@@ -56,7 +56,7 @@ thread_local! {
 ///
 /// # Accuracy
 ///
-/// As good as the [default strategy](Strategy::default): within a microsecond
+/// As good as the [default strategy](Strategy::default): about a microsecond
 /// on an idle machine whose OS wakes threads within its margin. A machine
 /// whose CPUs are all busy can be late by a scheduler quantum.
 ///
