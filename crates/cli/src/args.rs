@@ -6,8 +6,10 @@ use std::str::FromStr;
 
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
-use punctual_core::Rate;
+use punctual_core::{Rate, Spec};
 use punctual_sim::Model;
+
+use crate::peers;
 
 /// Waits exactly as long as you asked, and shows why your OS would not.
 #[derive(Debug, Parser)]
@@ -25,7 +27,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Race ways of waiting: how late and how expensive each is, here or on a simulated OS (about 60 s)
-    #[command(long_about = BENCH_ABOUT, after_long_help = BENCH_AFTER)]
+    #[command(long_about = BENCH_ABOUT, after_long_help = bench_after())]
     Bench(BenchArgs),
 }
 
@@ -35,12 +37,18 @@ Race ways of waiting: how late and how expensive each of them is.
 Without a subcommand: loops at 60 Hz and 1000 Hz, every strategy and every peer in rounds, each in a fresh \
 thread kept on one CPU. Takes under 60 s; says how long before it begins.";
 
-const BENCH_AFTER: &str = "\
-Strategies: system, spin, yield-spin, precise, timer, fixed-margin, max-nap; with parameters after a colon: \
-precise:x=2, fixed-margin:margin=200us, system:method=timerfd. Peers: std, spin_sleep, tokio.
+/// What the help lists is what there is.
+fn bench_after() -> String {
+    let strategies: Vec<_> = Spec::ALL.iter().map(|spec| spec.name()).collect();
+    let peers: Vec<_> = peers::names().collect();
+    let models = Model::KNOWN.map(|(name, what)| format!("  {name}: {what}"));
+    format!(
+        "\
+Strategies: {}; with parameters after a colon: precise:x=2, fixed-margin:margin=200us, \
+system:method=timerfd. Peers: {}.
 
-Models: fake-5ms (the accurate-sleep article's fake OS, scheduler period 1ms to 10ms, or any other), linux (hrtimers; \
-with slack=50us, wake=8us, jitter=500ns, nap=3us, read=31ns after commas: linux,slack=1ns).
+Models, with parameters after commas, linux,slack=1ns:
+{}
 
 Exit codes: 0 done, 2 could not run, 3 ended by Ctrl-C (what was measured is kept).
 
@@ -49,7 +57,16 @@ Examples:
   punctual bench --rate 144,240 --strategy system,fixed-margin,spin_sleep
   punctual bench --load 1 --json loaded.json --plots figures
   punctual bench --on linux,slack=1ns
-  punctual bench article --plots figures";
+  punctual bench article --plots figures",
+        strategies.join(", "),
+        if peers.is_empty() {
+            "none in this build".to_owned()
+        } else {
+            peers.join(", ")
+        },
+        models.join("\n"),
+    )
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
@@ -116,21 +133,22 @@ pub(crate) struct List<T>(pub(crate) Vec<T>);
 pub(crate) fn parse() -> Result<Command, ExitCode> {
     Cli::try_parse()
         .map(|cli| cli.command)
-        .map_err(|error| match error.kind() {
-            ErrorKind::DisplayHelp
-            | ErrorKind::DisplayVersion
-            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-                super::print(&error.render().to_string());
-                match error.kind() {
-                    ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => ExitCode::from(2),
-                    _ => ExitCode::SUCCESS,
-                }
-            }
-            _ => {
-                eprintln!("{}", one_line(&error.render().to_string()));
-                ExitCode::from(2)
-            }
-        })
+        .map_err(|error| ExitCode::from(answer(&error)))
+}
+
+/// Prints what was asked for, or what is wrong, and returns the exit code.
+fn answer(error: &clap::Error) -> u8 {
+    let text = error.render().to_string();
+    let asked_for = matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+    );
+    if !asked_for && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        eprintln!("{}", one_line(&text));
+        return 2;
+    }
+    let printed = super::print(&text).is_ok();
+    if asked_for && printed { 0 } else { 2 }
 }
 
 /// The first paragraph of clap's message, without its "For more information"

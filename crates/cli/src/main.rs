@@ -9,9 +9,10 @@ mod files;
 mod peers;
 mod stop;
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
+use anyhow::{Context, Result};
 use args::Command;
 
 fn main() -> ExitCode {
@@ -43,7 +44,12 @@ enum Done {
 
 /// Writes to standard output. A reader that has gone away is no error: it has
 /// read what it wanted.
-fn print(text: &str) {
+fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(error).context("cannot write to standard output")
+        }
+        _ => Ok(()),
+    }
 }

@@ -104,7 +104,11 @@ pub fn robustness_facts() -> MachineFacts {
     let mut facts = model_facts(&first);
     facts.name = format!("{} to {}", first.name(), last.name());
     facts.other.remove("period_ns");
-    facts.timer_rule = first.rule_in_words();
+    facts.timer_rule = format!(
+        "{} to {}",
+        facts.timer_rule,
+        Nanos::from_ms(*robustness::PERIODS_MS.end())
+    );
     facts
 }
 
@@ -125,10 +129,7 @@ pub fn rule_in_force() -> Option<Model> {
 fn timer_rule(f: &facts::Facts) -> String {
     match (f.os, f.slack, &f.wine) {
         ("linux", Some(slack), _) => {
-            format!(
-                "Linux hrtimers, fire at deadline + timer slack when alone; slack {}",
-                slack
-            )
+            format!("Linux hrtimers, fire at deadline + timer slack when alone; slack {slack}")
         }
         ("windows", _, Some(wine)) => {
             format!("Wine {wine}: the rule is that of the system underneath, not that of Windows")

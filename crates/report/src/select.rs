@@ -103,6 +103,17 @@ fn extra(measurement: &Measurement, key: &str) -> Option<f64> {
     measurement.other.get(key)?.as_f64()
 }
 
+/// Where measurements that were simulated beside a run on another machine come
+/// from, as a sentence; nothing for others.
+pub(crate) fn simulated_in_words(measurements: &[&Measurement]) -> String {
+    let mut on = measurements
+        .iter()
+        .filter_map(|m| m.other.get("simulated_on")?.as_str());
+    on.next().map_or_else(String::new, |model| {
+        format!(" Simulated on {model}, whatever the machine of the run.")
+    })
+}
+
 /// The waits per second of a paced measurement.
 pub(crate) fn rate_hz(measurement: &Measurement) -> Option<f64> {
     let rate = param(measurement, "rate_hz");

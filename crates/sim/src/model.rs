@@ -54,11 +54,11 @@ impl Model {
     pub const KNOWN: [(&'static str, &'static str); 2] = [
         (
             "fake-Nms",
-            "the accurate-sleep article's fake OS sleep, scheduler period N = 1 to 10 ms",
+            "the accurate-sleep article's fake OS sleep; N is the scheduler period, 1 to 10 in the article",
         ),
         (
             "linux",
-            "Linux hrtimers; slack=50us, wake=8us (from expiry to running), jitter=500ns, nap=3us (CPU per blocking call), read=31ns (of the clock)",
+            "Linux hrtimers; slack=50us, wake=8us (from expiry to running), jitter=500ns (of that), nap=3us (CPU per blocking call), read=31ns (of the clock)",
         ),
     ];
 

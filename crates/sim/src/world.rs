@@ -392,7 +392,7 @@ impl<'p> World<'p> {
     /// Bills a spin that ends now, less the time its CPU was away.
     fn bill_spin(&mut self, id: ThreadId) {
         let since = self.threads[id].spinning_since;
-        let stalls = self.model.stalls().iter();
+        let stalls = self.stalls_after(since).iter();
         let away = stalls.fold(Time::ZERO, |sum, &(from, to)| {
             sum + (to.min(self.now) - from.max(since))
         });

@@ -17,11 +17,6 @@ impl Error {
         Self::new(Kind::Unsupported, message.into())
     }
 
-    /// The host has it, and refuses it to this user.
-    pub fn permission(message: impl Into<String>) -> Self {
-        Self::new(Kind::Permission, message.into())
-    }
-
     /// The value asked for is outside what the host accepts.
     pub fn range(message: impl Into<String>) -> Self {
         Self::new(Kind::Range, message.into())

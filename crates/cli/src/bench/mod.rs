@@ -61,15 +61,19 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
         results.interrupted |= raced.interrupted;
     }
     if plan.robustness && !results.interrupted {
-        results
-            .measurements
-            .extend(robustness::run(&plan.strategies, &mut |period| {
-                fake(period, args.seed())
-            })?);
+        let machine = &mut |period| fake(period, args.seed());
+        let mut simulated = robustness::run(&plan.strategies, machine)?;
+        if facts.name != robustness_facts().name {
+            for measurement in &mut simulated {
+                let model = robustness_facts().name.into();
+                measurement.other.insert("simulated_on".to_owned(), model);
+            }
+        }
+        results.measurements.extend(simulated);
     }
 
     let run = as_run(args, &plan, facts, started_at, results);
-    print(&punctual_report::text(&run));
+    let printed = print(&punctual_report::text(&run));
     if let Some(json) = json {
         json.write(&run.to_json())?;
     }
@@ -78,6 +82,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
             Target::new(&plots.join(format!("{}.svg", figure.name)))?.write(&figure.svg)?;
         }
     }
+    printed?;
     Ok(if run.interrupted {
         Done::Interrupted
     } else {

@@ -3,7 +3,7 @@
 use punctual_core::program::{Due, Op, Subject};
 use punctual_core::{Nanos, Program};
 
-use super::Conditions;
+use super::{Conditions, waits};
 use crate::race::{Heat, Params};
 
 /// The lengths asked for: a decade each, from 1 ns to 1 s.
@@ -55,18 +55,7 @@ fn heat(subject: &Subject, repeats: Repeats, conditions: Conditions) -> Heat {
     let mut planned = Nanos::ZERO;
     for length in LENGTHS {
         let times = repeats.of(length);
-        let wait = Op::Wait {
-            with: 0,
-            due: Due::After(length),
-            or: None,
-        };
-        ops.extend([
-            Op::Record,
-            Op::Loop {
-                times,
-                body: vec![wait],
-            },
-        ]);
+        ops.extend([Op::Record, waits(times, Due::After(length))]);
         planned += length.times(times);
     }
     Heat {

@@ -37,18 +37,10 @@ fn heat(subject: &Subject, waits: Waits, conditions: Conditions) -> Heat {
             Waits::Exactly(n) => n,
         };
         let rate = Rate::from_period(interval).expect("1 to 25 ms are rates of 40 to 1000 Hz");
-        let wait = Op::Wait {
-            with: 0,
-            due: Due::NextCycle,
-            or: None,
-        };
         ops.extend([
             Op::Record,
             Op::Pace(rate),
-            Op::Loop {
-                times,
-                body: vec![wait],
-            },
+            super::waits(times, Due::NextCycle),
         ]);
         cells.push(Params::from([(
             "period_ns".to_owned(),

@@ -14,7 +14,7 @@ pub mod interval;
 pub mod pace;
 pub mod robustness;
 
-use punctual_core::program::{Op, SpawnKind};
+use punctual_core::program::{Due, Op, SpawnKind};
 use punctual_core::{Nanos, Program};
 
 /// Under which conditions to measure.
@@ -43,5 +43,18 @@ impl Conditions {
         let hogs = std::iter::repeat_n(spawn, self.hogs);
         // Hogs first: they would inherit the measuring thread's CPU.
         hogs.chain(self.cpu.map(Op::Pin)).collect()
+    }
+}
+
+/// So many waits of a heat's only subject.
+fn waits(times: u64, due: Due) -> Op {
+    let wait = Op::Wait {
+        with: 0,
+        due,
+        or: None,
+    };
+    Op::Loop {
+        times,
+        body: vec![wait],
     }
 }

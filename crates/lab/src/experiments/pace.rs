@@ -51,23 +51,15 @@ fn heat(subject: &Subject, rate: Rate, batch: Batch, conditions: Conditions) -> 
         Batch::Frames(_) => 0,
         Batch::Lasting(_) => (waits / 20).max(WARM_UP_MIN),
     };
-    let wait = |times| Op::Loop {
-        times,
-        body: vec![Op::Wait {
-            with: 0,
-            due,
-            or: None,
-        }],
-    };
     let mut ops = conditions.set_up();
     // Paced anew after the record, whose reading of counters could make the
     // first cycle a missed one.
     ops.extend([
         Op::Pace(rate),
-        wait(warm_up),
+        super::waits(warm_up, due),
         Op::Record,
         Op::Pace(rate),
-        wait(waits),
+        super::waits(waits, due),
     ]);
     let params = Params::from([
         ("period_ns".to_owned(), rate.period().as_ns().into()),

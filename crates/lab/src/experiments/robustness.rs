@@ -76,14 +76,7 @@ pub fn run(
 
 /// One waiter through all lengths, with what it has learned.
 fn heat(subject: &Subject) -> Heat {
-    let waits = |times, length| Op::Loop {
-        times,
-        body: vec![Op::Wait {
-            with: 0,
-            due: Due::After(length),
-            or: None,
-        }],
-    };
+    let waits = |times, length| super::waits(times, Due::After(length));
     let longest = LENGTHS[LENGTHS.len() - 1];
     let mut ops = vec![waits(WARM_UP, longest)];
     let mut planned = longest.times(WARM_UP);

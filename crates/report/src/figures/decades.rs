@@ -3,10 +3,8 @@
 use punctual_record::{Measurement, Run};
 
 use super::axis::{Axis, LEAST_NS};
-use super::chart::{Chart, Place, legend};
 use super::figure::{Figure, figure};
-use super::sheet::Sheet;
-use super::style::Look;
+use super::lines::lines;
 use crate::select::{self, Kind};
 
 /// Lateness by the time asked for, both logarithmic.
@@ -16,23 +14,13 @@ pub(super) fn decades(run: &Run) -> Option<Figure> {
     if all.is_empty() {
         return None;
     }
-    let subjects = select::by_subject(measurements.iter().copied());
-    let place = Place::beside_legend(subjects.iter().map(|&(subject, _)| subject));
-    let sheet = Sheet {
-        title: "Lateness by the time asked for".to_owned(),
-        caption: caption(&measurements, &all),
-        height: place.height(),
-    };
-    let x = Axis::log_ns("time asked for", all.iter().map(|&(asked, _)| asked));
-    let y = Axis::log_ns("median lateness", all.iter().map(|&(_, late)| late));
-    let svg = sheet.draw(run, |canvas| {
-        let chart = Chart::new(canvas, place, &x, &y)?;
-        for (subject, of_subject) in &subjects {
-            chart.series(Look::of(run, subject), &points(of_subject))?;
-        }
-        let entries = subjects.iter().map(|&(s, _)| (s, Look::of(run, s)));
-        legend(canvas, place, entries)
-    });
+    let axes = [
+        Axis::log_ns("time asked for", all.iter().map(|&(asked, _)| asked)),
+        Axis::log_ns("median lateness", all.iter().map(|&(_, late)| late)),
+    ];
+    let title = "Lateness by the time asked for".to_owned();
+    let words = [title, caption(&measurements, &all)];
+    let svg = lines(run, words, axes, &measurements, points);
     Some(figure("decades", svg))
 }
 

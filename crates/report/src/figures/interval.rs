@@ -3,10 +3,9 @@
 use punctual_record::{Measurement, Run};
 
 use super::axis::Axis;
-use super::chart::{Chart, Place, legend};
 use super::figure::{Figure, figure};
-use super::sheet::{Sheet, approximate_in_words};
-use super::style::Look;
+use super::lines::lines;
+use super::sheet::approximate_in_words;
 use crate::select::{self, Kind};
 
 /// CPU time billed by the interval between two waits.
@@ -16,29 +15,15 @@ pub(super) fn interval(run: &Run) -> Option<Figure> {
     if all.is_empty() {
         return None;
     }
-    let subjects = select::by_subject(measurements.iter().copied());
-    let place = Place::beside_legend(subjects.iter().map(|&(subject, _)| subject));
-    let sheet = Sheet {
-        title: "CPU time by the interval between two waits".to_owned(),
-        caption: caption(&measurements),
-        height: place.height(),
-    };
     let greatest = |value: fn(&(f64, f64)) -> f64| all.iter().map(value).fold(0.0, f64::max);
-    let x = Axis::linear("interval (ms)", 0.0, greatest(|p| p.0), 5);
-    let y = Axis::linear(
-        "CPU time billed (%)",
-        0.0,
-        greatest(|p| p.1).max(1.0) * 1.02,
-        5,
-    );
-    let svg = sheet.draw(run, |canvas| {
-        let chart = Chart::new(canvas, place, &x, &y)?;
-        for (subject, of_subject) in &subjects {
-            chart.series(Look::of(run, subject), &points(of_subject))?;
-        }
-        let entries = subjects.iter().map(|&(s, _)| (s, Look::of(run, s)));
-        legend(canvas, place, entries)
-    });
+    let highest = greatest(|p| p.1).max(1.0) * 1.02;
+    let axes = [
+        Axis::linear("interval (ms)", 0.0, greatest(|p| p.0), 5),
+        Axis::linear("CPU time billed (%)", 0.0, highest, 5),
+    ];
+    let title = "CPU time by the interval between two waits".to_owned();
+    let words = [title, caption(&measurements)];
+    let svg = lines(run, words, axes, &measurements, points);
     Some(figure("interval", svg))
 }
 

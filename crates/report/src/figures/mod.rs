@@ -12,6 +12,7 @@ mod decades;
 mod figure;
 mod frames;
 mod interval;
+mod lines;
 mod robustness;
 mod sheet;
 mod style;

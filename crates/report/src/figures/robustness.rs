@@ -56,8 +56,9 @@ fn of_subject(run: &Run, subject: &str, group: &[&Measurement]) -> Figure {
         title: format!("Relative error of {subject} by the scheduler's period"),
         caption: format!(
             "Mean |lateness| / time asked for, in %, n = {} requests each. Yellow is poor and dark \
-             is good; the colours end at 0.01 % and 1000 %.",
-            select::counts(group.iter().map(|m| m.late_ns.n))
+             is good; the colours end at 0.01 % and 1000 %.{}",
+            select::counts(group.iter().map(|m| m.late_ns.n)),
+            select::simulated_in_words(group)
         ),
         height: row * asked.len() as i32 + AXIS,
     };

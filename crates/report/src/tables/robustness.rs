@@ -34,7 +34,10 @@ fn block(subject: &str, measurements: &[&Measurement]) -> String {
         }
         grid.row(row);
     }
-    let caption = "Mean |lateness| / asked, n requests each, by the scheduler's period.";
+    let caption = format!(
+        "Mean |lateness| / asked, n requests each, by the scheduler's period.{}",
+        select::simulated_in_words(measurements)
+    );
     grid.section(&[caption], marks)
 }
 

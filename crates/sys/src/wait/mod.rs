@@ -61,6 +61,9 @@ mod platform;
 ))]
 mod clock_nanosleep;
 
+#[cfg(not(any(target_os = "linux", target_os = "android", windows)))]
+mod one_call;
+
 pub(crate) use sleeper::LONGEST;
 pub use sleeper::Sleeper;
 

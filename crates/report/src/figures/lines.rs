@@ -1,0 +1,35 @@
+//! A sheet with one chart: a series for each subject, and a legend.
+
+use punctual_record::{Measurement, Run};
+
+use super::axis::Axis;
+use super::chart::{Chart, Place, legend};
+use super::sheet::Sheet;
+use super::style::Look;
+use crate::select;
+
+/// A series for each subject of `measurements`, through its `points`.
+pub(super) fn lines(
+    run: &Run,
+    [title, caption]: [String; 2],
+    [x, y]: [Axis; 2],
+    measurements: &[&Measurement],
+    points: fn(&[&Measurement]) -> Vec<(f64, f64)>,
+) -> String {
+    let subjects = select::by_subject(measurements.iter().copied());
+    let place = Place::beside_legend(subjects.iter().map(|&(subject, _)| subject));
+    let height = place.height();
+    let sheet = Sheet {
+        title,
+        caption,
+        height,
+    };
+    sheet.draw(run, |canvas| {
+        let chart = Chart::new(canvas, place, &x, &y)?;
+        for (subject, of_subject) in &subjects {
+            chart.series(Look::of(run, subject), &points(of_subject))?;
+        }
+        let entries = subjects.iter().map(|&(s, _)| (s, Look::of(run, s)));
+        legend(canvas, place, entries)
+    })
+}
