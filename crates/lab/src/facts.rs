@@ -113,7 +113,8 @@ pub fn robustness_facts() -> MachineFacts {
 }
 
 /// The model of this computer's timer rule, with nothing for waking up, if the
-/// simulator knows it: what it predicts is the least lateness to expect.
+/// simulator knows it: what it predicts is the lateness of a timer that is alone
+/// on its CPU.
 pub fn rule_in_force() -> Option<Model> {
     let f = facts::facts();
     let slack = f.slack.filter(|_| f.os == "linux")?;

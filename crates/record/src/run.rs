@@ -91,9 +91,9 @@ pub struct Measurement {
     /// What they cost.
     #[serde(default)]
     pub cpu: Cpu,
-    /// The median lateness that the timer rule in force predicts for a wake-up
-    /// that costs nothing, and so the least to expect here. `None` where no
-    /// rule is known, and for subjects whose steps are not known.
+    /// The median lateness that the timer rule in force predicts for a timer
+    /// alone on its CPU and a wake-up that costs nothing. `None` where no rule
+    /// is known, and for subjects whose steps are not known.
     #[serde(default)]
     pub predicted_late_ns: Option<i64>,
     /// Blocking calls per wait; for a peer, whose calls are not seen, how often

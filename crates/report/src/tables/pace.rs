@@ -76,8 +76,8 @@ fn lateness(name: &str, group: &[&Measurement]) -> String {
     caption.extend(warm_up(group));
     if any_predicted {
         caption.push(
-            "predicted: the p50 that the timer rule in force allows at best, if waking up cost \
-             nothing."
+            "predicted: the p50 that the timer rule in force gives a timer alone on its CPU, if waking \
+             up cost nothing."
                 .to_owned(),
         );
     }
