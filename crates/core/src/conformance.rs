@@ -195,8 +195,9 @@ mod tests {
                         samples,
                         ..Section::default()
                     }],
+                    ..ThreadObservations::default()
                 }],
-                interrupted: false,
+                ..Observations::default()
             })
         }
     }

@@ -11,16 +11,20 @@ pub mod estimators;
 pub mod machine;
 pub mod method;
 pub mod pace;
+pub mod probe;
 pub mod program;
 mod refusal;
+pub mod setting;
 pub mod strategies;
 pub mod time;
 pub mod wait;
 
 pub use machine::{Machine, Observations};
 pub use method::Method;
+pub use probe::Probe;
 pub use program::Program;
 pub use refusal::Refusal;
+pub use setting::Setting;
 pub use strategies::Spec;
 pub use time::{Clock, Lateness, Nanos, Rate, Tick};
 pub use wait::{

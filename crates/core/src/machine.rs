@@ -1,5 +1,6 @@
 //! What runs programs, and what it observes.
 
+use crate::probe::Probe;
 use crate::program::Program;
 use crate::refusal::Refusal;
 use crate::time::{Clock, Nanos, Tick};
@@ -27,6 +28,10 @@ pub trait Machine {
 pub struct Observations {
     /// One entry for each thread, the first program's first.
     pub threads: Vec<ThreadObservations>,
+    /// What the computer as a whole did in each phase; empty where the machine
+    /// does not tell. The first phase is the one before any
+    /// [`Phase`](crate::program::Op::Phase).
+    pub computer: Vec<ComputerUse>,
     /// Whether the user ended it before its end.
     pub interrupted: bool,
 }
@@ -34,6 +39,13 @@ pub struct Observations {
 /// What a machine saw of one thread.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ThreadObservations {
+    /// The name it was started with; empty for the first program.
+    pub name: String,
+    /// The number of the phase in which it was started.
+    pub first_phase: usize,
+    /// When it was started, counted from the beginning of the experiment; zero
+    /// where the machine does not tell.
+    pub began: Nanos,
     /// Each [`Record`](crate::program::Op::Record) begins a section; the first
     /// is what came before any, and so usually the warm-up.
     pub sections: Vec<Section>,
@@ -44,8 +56,21 @@ pub struct ThreadObservations {
 pub struct Section {
     /// The waits and blocks, in order.
     pub samples: Vec<Sample>,
-    /// The CPU they took.
+    /// What was read of the OS, in order.
+    pub readings: Vec<Reading>,
+    /// Settings to which the OS answered with an error.
+    pub denied: u64,
+    /// The CPU the thread took.
     pub cpu: CpuUse,
+}
+
+/// Something that was read of the OS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// What.
+    pub probe: Probe,
+    /// The length of time it came to.
+    pub value: Nanos,
 }
 
 /// One wait or block.
@@ -57,6 +82,9 @@ pub struct Sample {
     pub woke: Nanos,
     /// Cycles skipped before this one because they had passed already.
     pub missed: u64,
+    /// If its event ended it: how long before that the event was signalled.
+    /// `None` also where the machine does not tell.
+    pub since_signal: Option<Nanos>,
     /// What happened.
     pub outcome: Outcome,
 }
@@ -83,13 +111,74 @@ pub struct CpuUse {
     pub stolen: Option<Nanos>,
 }
 
+/// What a whole computer did in one phase.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ComputerUse {
+    /// How long the phase was.
+    pub elapsed: Nanos,
+    /// How many CPUs it has.
+    pub cpus: usize,
+    /// CPU time, of all CPUs together, in which a thread ran.
+    pub busy: Nanos,
+    /// CPU time between an interrupt that ended the rest of an idle CPU and the
+    /// first thread that ran on it. With busy and idle it makes up all the time.
+    pub waking: Nanos,
+    /// Interrupts by timers and clock ticks.
+    pub interrupts: u64,
+    /// How often an interrupt or a wake-up ended the rest of an idle CPU.
+    pub wakeups: u64,
+    /// The stretches for which CPUs were idle, by length, the shortest first.
+    /// One that was cut short by the end of the phase counts in it.
+    pub idle: Vec<IdleStretches>,
+    /// The idle states that were entered, the shallowest first; empty where
+    /// the machine does not tell.
+    pub idle_states: Vec<IdleState>,
+    /// The timer interval in force at the end of the phase; `None` where the
+    /// OS has none.
+    pub interval: Option<Nanos>,
+}
+
+/// How often and for how long CPUs were idle for about so long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IdleStretches {
+    /// The stretches are at least this long, and shorter than twice this.
+    /// 8 ms is one of these bounds: from there on a stretch is a good one. In
+    /// the first entry, where it is zero, they are shorter than 15.625 us.
+    pub at_least: Nanos,
+    /// How many there were.
+    pub count: u64,
+    /// How long they were together.
+    pub total: Nanos,
+}
+
+/// How long CPUs were in an idle state.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IdleState {
+    /// Its name.
+    pub name: String,
+    /// How often it was entered.
+    pub entered: u64,
+    /// How long CPUs were in it.
+    pub total: Nanos,
+}
+
 /// Collects what one thread does, the same way on every machine.
 #[derive(Debug)]
 pub struct Recorder<C> {
     began: Tick<C>,
     samples: Vec<Sample>,
-    /// Where in `samples` each section ended, and what it took.
-    ends: Vec<(usize, CpuUse)>,
+    readings: Vec<Reading>,
+    denied: u64,
+    ends: Vec<End>,
+}
+
+/// Where a section ended, and what it took.
+#[derive(Debug)]
+struct End {
+    samples: usize,
+    readings: usize,
+    denied: u64,
+    cpu: CpuUse,
 }
 
 impl<C: Clock> Recorder<C> {
@@ -108,7 +197,9 @@ impl<C: Clock> Recorder<C> {
         Self {
             began: now,
             samples: room,
-            ends: Vec::with_capacity(64),
+            readings: Vec::new(),
+            denied: 0,
+            ends: Vec::with_capacity(samples.min(64)),
         }
     }
 
@@ -117,9 +208,19 @@ impl<C: Clock> Recorder<C> {
         now.since(self.began)
     }
 
+    /// How many samples there are.
+    pub fn samples(&self) -> usize {
+        self.samples.len()
+    }
+
     /// Ends the section, which took this CPU, and begins the next at `now`.
     pub fn section(&mut self, now: Tick<C>, cpu: CpuUse) {
-        self.ends.push((self.samples.len(), cpu));
+        self.ends.push(End {
+            samples: self.samples.len(),
+            readings: self.readings.len(),
+            denied: std::mem::take(&mut self.denied),
+            cpu,
+        });
         self.began = now;
     }
 
@@ -134,21 +235,46 @@ impl<C: Clock> Recorder<C> {
             asked: deadline.since(asked_at),
             woke: woke.since(self.began),
             missed,
+            since_signal: None,
             outcome,
         });
     }
 
+    /// Notes for the last sample how long before its end its event had been
+    /// signalled.
+    pub fn signalled(&mut self, before: Nanos) {
+        if let Some(sample) = self.samples.last_mut() {
+            sample.since_signal = Some(before);
+        }
+    }
+
+    /// Records a reading.
+    pub fn reading(&mut self, probe: Probe, value: Nanos) {
+        self.readings.push(Reading { probe, value });
+    }
+
+    /// Records that the OS answered a setting with an error.
+    pub fn denied(&mut self) {
+        self.denied += 1;
+    }
+
     /// Ends the last section, which took this CPU.
     pub fn finish(mut self, cpu: CpuUse) -> ThreadObservations {
-        self.ends.push((self.samples.len(), cpu));
-        let mut begin = 0;
-        let sections = self.ends.into_iter().map(|(end, cpu)| {
-            let samples = self.samples[begin..end].to_vec();
-            begin = end;
-            Section { samples, cpu }
+        self.section(self.began, cpu);
+        let (mut samples, mut readings) = (0, 0);
+        let sections = self.ends.into_iter().map(|end| {
+            let section = Section {
+                samples: self.samples[samples..end.samples].to_vec(),
+                readings: self.readings[readings..end.readings].to_vec(),
+                denied: end.denied,
+                cpu: end.cpu,
+            };
+            (samples, readings) = (end.samples, end.readings);
+            section
         });
         ThreadObservations {
             sections: sections.collect(),
+            ..ThreadObservations::default()
         }
     }
 }
@@ -196,6 +322,7 @@ mod tests {
             asked: Nanos::new(asked),
             woke: Nanos::new(woke),
             missed,
+            since_signal: None,
             outcome: late(ns),
         };
         let [first, second] = &seen.sections[..] else {

@@ -30,6 +30,14 @@ pub enum Method {
     /// Windows 10 1803 and later: a waitable timer made with
     /// `CREATE_WAITABLE_TIMER_HIGH_RESOLUTION`.
     HighResolutionTimer,
+    /// Windows: `SetTimer`, whose message comes after at least 10 ms.
+    WindowsMessageTimer,
+    /// Linux: `poll` with a timeout and nothing to wait for, as `select` and
+    /// `epoll_wait`. Long ones get more slack than a sleep.
+    Poll,
+    /// Linux: a receive with `SO_RCVTIMEO`, whose timeout is counted in
+    /// jiffies, as those of the network are.
+    SocketTimeout,
     /// macOS: `mach_wait_until`.
     MachWaitUntil,
     /// `std::thread::sleep`, where punctual has no call of its own.
@@ -38,7 +46,7 @@ pub enum Method {
 
 impl Method {
     /// Every method, in the order in which they are listed to the user.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::Sleep,
         Self::Timer,
         Self::ClockNanosleep,
@@ -46,6 +54,9 @@ impl Method {
         Self::WindowsSleep,
         Self::WaitableTimer,
         Self::HighResolutionTimer,
+        Self::WindowsMessageTimer,
+        Self::Poll,
+        Self::SocketTimeout,
         Self::MachWaitUntil,
         Self::ThreadSleep,
     ];
@@ -60,6 +71,9 @@ impl Method {
             Self::WindowsSleep => "Sleep",
             Self::WaitableTimer => "waitable-timer",
             Self::HighResolutionTimer => "high-resolution-timer",
+            Self::WindowsMessageTimer => "WM_TIMER",
+            Self::Poll => "poll",
+            Self::SocketTimeout => "SO_RCVTIMEO",
             Self::MachWaitUntil => "mach_wait_until",
             Self::ThreadSleep => "thread::sleep",
         }

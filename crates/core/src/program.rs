@@ -7,7 +7,9 @@
 use std::fmt;
 
 use crate::method::Method;
+use crate::probe::Probe;
 use crate::refusal::Refusal;
+use crate::setting::Setting;
 use crate::strategies::Spec;
 use crate::time::{Nanos, Rate};
 use crate::wait::Event;
@@ -49,7 +51,7 @@ pub enum Due {
 pub enum SpawnKind {
     /// A thread of the same process.
     Thread,
-    /// A process of its own.
+    /// A process of its own: fork and exec on Unix, CreateProcess on Windows.
     Process,
 }
 
@@ -71,23 +73,30 @@ pub enum Op {
         method: Method,
         /// For how long.
         length: Nanos,
+        /// How much later the OS may end it to save power, beyond what it
+        /// allows itself anyway. Windows: the tolerable delay of a waitable
+        /// timer; macOS: the leeway.
+        tolerance: Nanos,
     },
+    /// Blocks until this long after the experiment began, and takes no sample:
+    /// the hand of the experimenter, who is not bound to the timers of the OS.
+    Until(Nanos),
     /// Keeps the CPU busy for a while.
     Work(Nanos),
     /// Offers the CPU to another thread once.
     Yield,
     /// Starts a series of cycles at this rate, cycle 0 now.
     Pace(Rate),
-    /// Asks for a timer resolution, until [`Op::Release`] or exit.
-    Request(Nanos),
-    /// Withdraws a request for a timer resolution.
-    Release(Nanos),
-    /// Sets the timer slack of this thread.
-    Slack(Nanos),
+    /// Changes how the OS treats this thread or process.
+    Set(Setting),
+    /// Reads something of the OS, and notes it.
+    Read(Probe),
     /// Keeps this thread on one CPU.
     Pin(usize),
     /// Starts another program beside this one.
     Spawn {
+        /// What it is called.
+        name: String,
         /// As what.
         kind: SpawnKind,
         /// What it does.
@@ -106,6 +115,9 @@ pub enum Op {
     },
     /// Begins a new section of the thread's observations.
     Record,
+    /// Begins a new phase of the experiment: a new section of every thread's
+    /// observations, and of the computer's.
+    Phase,
     /// Ends this program. Where it is the first program of an experiment, all
     /// the others end too, as they do when it reaches its last operation.
     Exit,
@@ -123,7 +135,8 @@ pub struct Program {
 
 impl Program {
     /// Finds what no machine could run: a wait with a subject that is not
-    /// there, or for a cycle of a pace that was never set.
+    /// there, or for a cycle of a pace that was never set; a loop in which
+    /// nothing happens.
     ///
     /// # Errors
     /// Says what is wrong.
@@ -146,6 +159,9 @@ impl Program {
                     due: Due::NextCycle,
                     ..
                 } if !paced => "a wait for the next cycle needs a pace before it".to_owned(),
+                Op::Loop { times: 1.., body } if !does_something(body) => {
+                    "a loop has nothing to repeat".to_owned()
+                }
                 _ => return,
             };
             if wrong.is_ok() {
@@ -205,6 +221,23 @@ impl Program {
     }
 }
 
+/// How deep loops are nested in `ops`.
+fn depth(ops: &[Op]) -> usize {
+    let depth = |op: &Op| match op {
+        Op::Loop { body, .. } => 1 + depth(body),
+        _ => 0,
+    };
+    ops.iter().map(depth).max().unwrap_or(0)
+}
+
+/// Whether there is anything in `ops` but loops that are never run.
+fn does_something(ops: &[Op]) -> bool {
+    ops.iter().any(|op| match op {
+        Op::Loop { times, body } => *times > 0 && does_something(body),
+        _ => true,
+    })
+}
+
 /// Walks through a program's operations in the order in which they run, with
 /// the loops taken apart.
 #[derive(Clone, Debug)]
@@ -224,7 +257,7 @@ impl<'p> Cursor<'p> {
     /// A cursor before the first operation of `program`.
     pub fn new(program: &'p Program) -> Self {
         // Room for loops in loops, so that none is made in a measurement.
-        let mut frames = Vec::with_capacity(16);
+        let mut frames = Vec::with_capacity(1 + depth(&program.ops));
         frames.push(Frame {
             ops: &program.ops,
             next: 0,
@@ -305,6 +338,22 @@ mod tests {
             .check()
             .is_err()
         );
+    }
+
+    #[test]
+    fn loops_in_which_nothing_happens_are_found() {
+        let looped = |times, body| Op::Loop { times, body };
+        let check = |op| {
+            Program {
+                subjects: vec![],
+                ops: vec![op],
+            }
+            .check()
+        };
+        assert!(check(looped(u64::MAX, vec![looped(u64::MAX, vec![])])).is_err());
+        assert!(check(looped(2, vec![looped(0, vec![Op::Yield])])).is_err());
+        assert!(check(looped(0, vec![])).is_ok());
+        assert!(check(looped(2, vec![looped(3, vec![Op::Yield])])).is_ok());
     }
 
     #[test]

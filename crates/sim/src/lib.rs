@@ -5,20 +5,27 @@
 //! programs give the same observations, to the last bit, on every platform:
 //! time is an integer and randomness comes from one value-stable generator.
 //!
-//! Each thread has a CPU of its own: nobody waits for a CPU. Programs that
-//! would need more of a computer are refused by name.
+//! A model is a whole computer: CPUs with a scheduler and idle states,
+//! processes and threads. What it cannot do it refuses by name.
 
 mod clock;
+mod computer;
+mod grid;
 mod machine;
-mod model;
+pub mod model;
 mod random;
 pub mod rules;
+mod scheduler;
 mod thread;
 mod time;
+mod timers;
+pub mod trace;
 mod world;
 
 pub use clock::SimClock;
-pub use machine::SimMachine;
+pub use grid::Grid;
+pub use machine::{Limits, SimMachine};
 pub use model::{Costs, Model};
 pub use random::Random;
 pub use time::Time;
+pub use trace::Trace;

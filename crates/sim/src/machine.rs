@@ -6,16 +6,42 @@ use punctual_core::{Machine, Observations, Program, Refusal};
 use crate::model::Model;
 use crate::random::Random;
 use crate::time::Time;
+use crate::trace::Trace;
 use crate::world::World;
 
 /// A simulated computer.
 ///
 /// Every run begins at a random instant of its virtual time, with fresh
-/// threads. Each thread has a CPU of its own.
+/// threads and processes.
 #[derive(Debug)]
 pub struct SimMachine {
     model: Model,
     random: Random,
+    limits: Limits,
+}
+
+/// How much a simulation may come to before it is given up, so that no program
+/// hangs it or fills the memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Steps: interrupts, and operations and parts of operations of threads. A
+    /// second of real time is some millions.
+    pub steps: u64,
+    /// Threads, living or ended.
+    pub threads: usize,
+    /// Samples, readings and sections of threads together.
+    pub samples: u64,
+}
+
+impl Default for Limits {
+    /// For programs of one's own: an hour or so, and some gigabytes.
+    fn default() -> Self {
+        Self {
+            steps: 1 << 35,
+            threads: 1 << 21,
+            samples: 1 << 25,
+        }
+    }
 }
 
 impl SimMachine {
@@ -24,12 +50,64 @@ impl SimMachine {
         Self {
             model,
             random: Random::new(seed),
+            limits: Limits::default(),
         }
+    }
+
+    /// This computer with other limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
     }
 
     /// What this computer is a model of.
     pub fn model(&self) -> &Model {
         &self.model
+    }
+
+    /// As [`run`](Machine::run), and notes what happened.
+    ///
+    /// # Errors
+    /// As [`run`](Machine::run).
+    pub fn run_traced(&mut self, program: &Program) -> Result<(Observations, Trace), Refusal> {
+        self.check(program)?;
+        let mut world = self.world();
+        world.trace();
+        world.run(program)
+    }
+
+    fn world<'p>(&'p mut self) -> World<'p> {
+        // Anywhere in a second, so that runs do not share a phase: 64 default
+        // ticks of Windows.
+        let start = self.random.below(Time::from_ns(1_000_000_000));
+        World::new(&self.model, &mut self.random, self.limits, start)
+    }
+
+    /// Why this computer cannot do something, and what it is like instead.
+    fn refuses(&self, op: &Op) -> Option<String> {
+        let rule = self.model.rule();
+        match op {
+            Op::Pin(_) if self.model.cpus().is_none() => {
+                Some("there are no CPUs to pin to: each thread has its own".to_owned())
+            }
+            Op::Pin(cpu) => self
+                .model
+                .cpus()
+                .filter(|cpus| cpu >= cpus)
+                .map(|cpus| format!("there is no CPU {cpu}: there are {cpus}, numbered from 0")),
+            Op::Set(setting) => rule
+                .refuses(setting)
+                .map(|why| format!("`{}` has no meaning: {why}", setting.name())),
+            Op::Read(probe) => {
+                let has_it = match probe {
+                    punctual_core::Probe::Resolution => rule.stated_interval().is_some(),
+                    punctual_core::Probe::Step(clock) => rule.shows(*clock, Time::ZERO).is_some(),
+                };
+                (!has_it).then(|| format!("there is no {probe} to read"))
+            }
+            _ => None,
+        }
     }
 }
 
@@ -51,31 +129,22 @@ impl Machine for SimMachine {
                 )));
             }
         }
-        let mut refused = None;
+        let mut refused = Ok(());
         program.visit(&mut |op| {
-            let why = match op {
-                Op::Pin(_) => "it has no CPUs to pin to: each thread has its own",
-                Op::Slack(_) if !self.model.has_slack() => "it has no timer slack",
-                Op::Request(_) | Op::Release(_) => "its timers have no resolution to ask for",
-                Op::Spawn { program, .. } => {
-                    refused = refused.take().or(self.check(program).err());
-                    return;
-                }
-                _ => return,
-            };
-            refused.get_or_insert_with(|| {
-                Refusal::new(format!("the model {name} cannot do {op:?}: {why}"))
-            });
+            if refused.is_err() {
+                return;
+            }
+            if let Op::Spawn { program, .. } = op {
+                refused = self.check(program);
+            } else if let Some(why) = self.refuses(op) {
+                refused = Err(Refusal::new(format!("on the model {name}, {why}")));
+            }
         });
-        refused.map_or(Ok(()), Err)
+        refused
     }
 
     fn run(&mut self, program: &Program) -> Result<Observations, Refusal> {
         self.check(program)?;
-        // Anywhere in the first millisecond, so that runs do not share a phase.
-        let start = self.random.below(Time::from_ns(1_000_000));
-        let mut world = World::new(&self.model, &mut self.random, start);
-        world.create(program, None);
-        world.run()
+        Ok(self.world().run(program)?.0)
     }
 }

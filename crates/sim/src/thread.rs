@@ -2,29 +2,55 @@
 
 use punctual_core::machine::{CpuUse, Recorder, ThreadObservations};
 use punctual_core::pace::Cycles;
+use punctual_core::probe::TickClock;
 use punctual_core::program::{Cursor, Op};
+use punctual_core::setting::Priority;
 use punctual_core::strategies::Any;
 use punctual_core::{Event, Nanos, Reason, Step, Tick, Wait};
 
 use crate::clock::SimClock;
+use crate::rules::ProcessId;
+use crate::scheduler::Candidate;
 use crate::time::Time;
 
 /// What a thread has and is at.
 pub(crate) struct Thread<'p> {
+    pub(crate) name: &'p str,
+    pub(crate) process: ProcessId,
+    pub(crate) first_phase: usize,
+    /// When it was started, counted from the beginning of the experiment.
+    pub(crate) began: Nanos,
     pub(crate) cursor: Cursor<'p>,
     pub(crate) strategies: Vec<Any>,
     pub(crate) cycles: Option<Cycles<SimClock>>,
     pub(crate) doing: Doing<'p>,
-    /// Counts wakes, so that one that was overtaken is recognised.
+    /// The wait that is under way, while it is [`Doing::Waiting`].
+    pub(crate) waiting: Option<Waiting>,
+    pub(crate) place: Place,
+    /// What it does on its CPU before it goes on with its program.
+    pub(crate) burst: Burst,
+    /// Counts what it is waiting for, so that a call that was overtaken is
+    /// recognised.
     pub(crate) turn: u64,
-    /// Whether something has ended what it blocks in, so that nothing else can.
-    pub(crate) is_woken: bool,
     /// Why the thread will go on.
     pub(crate) reason: Reason,
+    /// When the event that ended its wait was signalled.
+    pub(crate) signalled: Option<Time>,
+    pub(crate) priority: Priority,
+    pub(crate) pinned: Option<usize>,
+    /// Where it runs, or ran last.
+    pub(crate) cpu: usize,
+    /// Up to when its running, or its waiting for a CPU, is in the books.
+    pub(crate) since: Time,
+    /// When it got its CPU, for the trace.
+    pub(crate) on_cpu_since: Time,
     pub(crate) recorder: Recorder<SimClock>,
-    pub(crate) cpu: Time,
-    /// When the spin it is in began.
-    pub(crate) spinning_since: Time,
+    /// What this section took.
+    pub(crate) used: Time,
+    pub(crate) queued: Time,
+    pub(crate) switches: u64,
+    /// What its last section took, once it has ended.
+    pub(crate) ended: Option<CpuUse>,
 }
 
 impl Thread<'_> {
@@ -32,30 +58,109 @@ impl Thread<'_> {
     pub(crate) fn cpu_use(&self, now: Tick<SimClock>) -> CpuUse {
         CpuUse {
             elapsed: self.recorder.elapsed(now),
-            thread: Some(Nanos::new(self.cpu.floor_ns())),
+            thread: Some(Nanos::new(self.used.floor_ns())),
+            queued: Some(Nanos::new(self.queued.floor_ns())),
+            switches: Some(self.switches),
             ..CpuUse::default()
         }
     }
 
+    /// Ends the section, and begins the next one.
+    pub(crate) fn section(&mut self, now: Tick<SimClock>) {
+        let cpu = self.cpu_use(now);
+        self.recorder.section(now, cpu);
+        self.used = Time::ZERO;
+        self.queued = Time::ZERO;
+        self.switches = 0;
+    }
+
     /// What was observed of it until `now`.
     pub(crate) fn finish(self, now: Tick<SimClock>) -> ThreadObservations {
-        let cpu = self.cpu_use(now);
-        self.recorder.finish(cpu)
+        let cpu = self.ended.unwrap_or_else(|| self.cpu_use(now));
+        ThreadObservations {
+            name: self.name.to_owned(),
+            first_phase: self.first_phase,
+            began: self.began,
+            ..self.recorder.finish(cpu)
+        }
+    }
+
+    /// The event that would end what it is doing.
+    pub(crate) fn ended_by(&self) -> Option<Event> {
+        match self.doing {
+            Doing::Awaiting(event) => Some(event),
+            Doing::Waiting => self.waiting.as_ref()?.ended_by(),
+            _ => None,
+        }
+    }
+
+    /// Tells its wait that the step ended.
+    pub(crate) fn woke(&mut self, now: Tick<SimClock>) {
+        if let Some(waiting) = &mut self.waiting {
+            let strategy = &mut self.strategies[waiting.with];
+            waiting.wait.woke(strategy, now, self.reason);
+        }
+    }
+
+    /// What the scheduler must know.
+    pub(crate) fn candidate(&self, thread: usize) -> Candidate {
+        Candidate {
+            thread,
+            priority: self.priority,
+            cpu: self.cpu,
+            pinned: self.pinned,
+        }
     }
 }
 
+/// Where a thread is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Blocked, until something wakes it.
+    Asleep,
+    /// Woken, and on its way to its CPU.
+    Waking,
+    /// Ready, and waiting for a CPU.
+    Queued,
+    /// On its CPU.
+    Running,
+    /// The experimenter, who needs no CPU.
+    Outside,
+    Ended,
+}
+
+/// What a thread does on its CPU before it goes on with its program.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Burst {
+    /// It needs so much more CPU time.
+    Work(Time),
+    /// It reads the clock until that shows this, or a later time.
+    Spin(Tick<SimClock>),
+    /// It needs so much CPU time, and then offers the CPU to the others; after
+    /// that so much more.
+    Yield(Time, Time),
+}
+
 /// What a thread is doing.
+#[derive(Clone, Copy)]
 pub(crate) enum Doing<'p> {
     /// It is about to look for its next operation.
     Running,
     /// It reads the clock, and then begins this.
     Beginning(&'p Op),
-    Waiting(Waiting),
+    /// It carries out the steps of [`Thread::waiting`].
+    Waiting,
     Blocked {
         begin: Tick<SimClock>,
         deadline: Tick<SimClock>,
     },
     Awaiting(Event),
+    /// It reads a clock that a tick writes, which showed `shown`.
+    Stepping {
+        clock: TickClock,
+        shown: Time,
+        has_moved: bool,
+    },
     Ended,
 }
 
@@ -83,24 +188,5 @@ impl Waiting {
             Step::Yield { .. } => None,
             _ => self.looks_at(),
         }
-    }
-
-    pub(crate) fn is_spinning(&self) -> bool {
-        matches!(self.wait.step(), Step::Spin { .. })
-    }
-}
-
-impl Doing<'_> {
-    /// The event that would end this.
-    pub(crate) fn ended_by(&self) -> Option<Event> {
-        match self {
-            Self::Awaiting(event) => Some(*event),
-            Self::Waiting(waiting) => waiting.ended_by(),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn is_spinning(&self) -> bool {
-        matches!(self, Self::Waiting(waiting) if waiting.is_spinning())
     }
 }

@@ -39,6 +39,16 @@ impl Time {
         Self(thirds)
     }
 
+    /// How often `length`, which is not zero, goes into this one.
+    pub const fn div(self, length: Self) -> u64 {
+        self.0 / length.0
+    }
+
+    /// What is left of this length when it is taken apart into `length`s.
+    pub const fn rem(self, length: Self) -> Self {
+        Self(self.0 % length.0)
+    }
+
     /// This length `n` times over, saturating.
     pub const fn times(self, n: u64) -> Self {
         Self(self.0.saturating_mul(n))

@@ -142,7 +142,7 @@ fn without_the_bad_nap_they_go_on_sleeping() {
 
 #[test]
 fn a_timer_without_error_makes_timer_nap_hundreds_of_times() {
-    let exact = Model::parse("linux,wake=0ns,jitter=0ns").unwrap();
+    let exact = Model::parse("linux,wake=0ns,jitter=0ns,nap=0ns").unwrap();
     assert_breaks_exactly(Invariant::BoundedSteps, &exact);
 }
 

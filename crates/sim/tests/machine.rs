@@ -1,9 +1,10 @@
 //! What the simulated machine does, to the nanosecond.
 
 use punctual_core::machine::{Sample, Section};
+use punctual_core::probe::TickClock;
 use punctual_core::program::{Due, Op, SpawnKind, Subject};
 use punctual_core::strategies::{Defaults, Spec};
-use punctual_core::{Event, Machine, Method, Nanos, Observations, Program, Rate};
+use punctual_core::{Event, Machine, Method, Nanos, Observations, Probe, Program, Rate, Setting};
 use punctual_sim::{Model, SimMachine};
 
 /// Linux without jitter, with round costs: 10 us to wake, 1 us of CPU a nap.
@@ -65,6 +66,7 @@ fn published_sleeps_on_linux_come_out() {
             ops: vec![Op::Block {
                 method: Method::Sleep,
                 length: Nanos::from_us(asked_us),
+                tolerance: Nanos::ZERO,
             }],
         };
         let slept = samples(&format!("linux,wake={wake},jitter=0ns"), &program)[0]
@@ -136,6 +138,7 @@ fn an_event_ends_a_wait_of_another_thread() {
             spec,
             vec![
                 Op::Spawn {
+                    name: String::new(),
                     kind: SpawnKind::Thread,
                     program: child.clone(),
                 },
@@ -164,18 +167,20 @@ fn parent_and_child_late_ns(at_the_same_time: bool) -> [i64; 2] {
     let sleep = Op::Block {
         method: Method::Sleep,
         length: Nanos::from_ms(1),
+        tolerance: Nanos::ZERO,
     };
     let child = Program {
         subjects: vec![],
         ops: vec![sleep.clone(), Op::Signal(Event(1))],
     };
     let mut ops = vec![
-        Op::Slack(Nanos::from_ms(2)),
+        Op::Set(Setting::Slack(Nanos::from_ms(2))),
         Op::Spawn {
+            name: String::new(),
             kind: SpawnKind::Thread,
             program: child,
         },
-        Op::Slack(Nanos::new(1)),
+        Op::Set(Setting::Slack(Nanos::new(1))),
         Op::Await(Event(1)),
     ];
     ops.insert(if at_the_same_time { 3 } else { 4 }, sleep);
@@ -188,6 +193,35 @@ fn parent_and_child_late_ns(at_the_same_time: bool) -> [i64; 2] {
     )
     .threads;
     [0, 1].map(|thread| late_ns(&threads[thread].sections[0].samples)[0])
+}
+
+/// An experimenter who starts several of a kind, in a loop, is one too.
+#[test]
+fn phases_begin_on_time_however_busy_the_cpus_are() {
+    let hog = Program {
+        subjects: vec![],
+        ops: vec![Op::Loop {
+            times: u64::MAX,
+            body: vec![Op::Work(Nanos::from_ms(10))],
+        }],
+    };
+    let hogs = Op::Loop {
+        times: 3,
+        body: vec![Op::Spawn {
+            name: "hog".to_owned(),
+            kind: SpawnKind::Process,
+            program: hog,
+        }],
+    };
+    let until = |ms| Op::Until(Nanos::from_ms(ms));
+    let program = Program {
+        subjects: vec![],
+        ops: vec![hogs, until(7), Op::Phase, until(20), Op::Exit],
+    };
+    let seen = run("linux,cpus=1", &program);
+    let lengths: Vec<_> = seen.computer.iter().map(|phase| phase.elapsed).collect();
+    assert_eq!(lengths, [Nanos::from_ms(7), Nanos::from_ms(13)]);
+    assert!(seen.threads.iter().all(|thread| thread.began.is_zero()));
 }
 
 #[test]
@@ -214,6 +248,7 @@ fn signals_that_come_faster_than_a_wake_up_do_not_hold_it_up() {
         ops: vec![signals, Op::Await(Event(9))],
     };
     let mut ops = vec![Op::Spawn {
+        name: String::new(),
         kind: SpawnKind::Thread,
         program: child,
     }];
@@ -258,14 +293,24 @@ fn what_a_model_cannot_do_it_refuses_by_name() {
         }],
     };
     for (model, op, says) in [
-        ("linux", Op::Pin(0), "no CPUs to pin to"),
-        ("linux", Op::Request(Nanos::from_ms(1)), "no resolution"),
-        ("fake-5ms", Op::Slack(Nanos::new(1)), "no timer slack"),
+        ("linux", Op::Pin(4), "there are 4, numbered from 0"),
+        ("fake-5ms", Op::Pin(0), "no CPUs to pin to"),
+        (
+            "linux",
+            Op::Set(Setting::request(Nanos::from_ms(1))),
+            "no resolution",
+        ),
+        (
+            "fake-5ms",
+            Op::Set(Setting::Slack(Nanos::new(1))),
+            "nothing to set",
+        ),
         (
             "fake-5ms",
             Op::Block {
                 method: Method::Timerfd,
                 length: Nanos::ZERO,
+                tolerance: Nanos::ZERO,
             },
             "no method `timerfd`",
         ),
@@ -273,10 +318,11 @@ fn what_a_model_cannot_do_it_refuses_by_name() {
         (
             "linux",
             Op::Spawn {
+                name: String::new(),
                 kind: SpawnKind::Thread,
-                program: doing(Op::Pin(1)),
+                program: doing(Op::Pin(9)),
             },
-            "no CPUs to pin to",
+            "there is no CPU 9",
         ),
     ] {
         let refusal = refusal(model, &doing(op));
@@ -309,6 +355,50 @@ fn a_program_is_checked_without_being_run() {
     let machine = SimMachine::new(Model::parse("linux").unwrap(), 1);
     let program = |op| waiting("system", vec![op]);
     assert!(machine.check(&program(Op::Yield)).is_ok());
-    let refusal = machine.check(&program(Op::Pin(0))).unwrap_err();
-    assert!(refusal.to_string().contains("no CPUs to pin to"));
+    let refusal = machine.check(&program(Op::Pin(4))).unwrap_err();
+    assert!(refusal.to_string().contains("there is no CPU 4"));
+}
+
+/// Both begin at a tick T. The reader sees `timeGetTime` move at T + 15.625 ms;
+/// the request at T + 17.2 ms brings ticks each millisecond from there, and so
+/// the next one at T + 17.625 ms.
+#[test]
+fn a_reader_of_time_get_time_sees_a_tick_that_comes_earlier_than_it_did() {
+    let to_a_tick = Op::Block {
+        method: Method::Sleep,
+        length: Nanos::from_ms(1),
+        tolerance: Nanos::ZERO,
+    };
+    let process = |name: &str, ops: [Op; 3]| Op::Spawn {
+        name: name.to_owned(),
+        kind: SpawnKind::Process,
+        program: Program {
+            subjects: vec![],
+            ops: [std::slice::from_ref(&to_a_tick), &ops[..]].concat(),
+        },
+    };
+    let step = Op::Read(Probe::Step(TickClock::TimeGetTime));
+    let program = Program {
+        subjects: vec![],
+        ops: vec![
+            process("reader", [step.clone(), step, Op::Exit]),
+            process(
+                "asker",
+                [
+                    Op::Work(Nanos::from_us(17_180)),
+                    Op::Set(Setting::request(Nanos::from_ms(1))),
+                    Op::Work(Nanos::from_ms(9)),
+                ],
+            ),
+            Op::Until(Nanos::from_ms(100)),
+        ],
+    };
+    let observed = run("windows-7,wake=20us,jitter=0ns", &program);
+    let reader = &observed.threads[1].sections[0];
+    let steps: Vec<_> = reader
+        .readings
+        .iter()
+        .map(|reading| reading.value)
+        .collect();
+    assert_eq!(steps, [Nanos::from_ms(2), Nanos::from_ms(1)]);
 }

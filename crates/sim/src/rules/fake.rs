@@ -1,9 +1,6 @@
-use std::collections::BTreeSet;
+use punctual_core::Nanos;
 
-use punctual_core::wait::Reason;
-use punctual_core::{Method, Nanos};
-
-use super::{Expired, Request, Rule, ThreadId};
+use super::{Draw, Request, Why};
 use crate::random::Random;
 use crate::time::Time;
 
@@ -18,7 +15,6 @@ const STEAL_PERCENT: u64 = 5;
 #[derive(Clone, Debug)]
 pub struct Fake {
     period: Time,
-    armed: BTreeSet<(Time, ThreadId)>,
 }
 
 impl Fake {
@@ -26,50 +22,34 @@ impl Fake {
     pub fn new(period: Nanos) -> Self {
         Self {
             period: period.into(),
-            armed: BTreeSet::new(),
         }
     }
 }
 
-impl Rule for Fake {
-    fn methods(&self) -> &[Method] {
-        &[Method::Sleep, Method::Timer]
-    }
-
-    fn arm(&mut self, request: &Request, random: &mut Random) {
+impl Draw for Fake {
+    fn end(&mut self, request: &Request, random: &mut Random) -> (Time, bool) {
         let mut overshoot = random.below(self.period);
         while random.percent(STEAL_PERCENT) {
             overshoot = overshoot + self.period;
         }
-        self.armed.insert((request.due + overshoot, request.thread));
+        (request.due + overshoot, false)
     }
 
-    fn disarm(&mut self, thread: ThreadId) {
-        self.armed.retain(|(_, armed)| *armed != thread);
+    fn why(&self, due: Time) -> Why {
+        Why::Chance { due }
     }
 
-    fn next_interrupt(&self) -> Option<(Time, usize)> {
-        self.armed.first().map(|(at, _)| (*at, 0))
-    }
-
-    fn interrupt(&mut self, _cpu: usize, now: Time, expired: &mut Vec<Expired>) {
-        while let Some((_, thread)) = self.armed.first().copied().filter(|(at, _)| *at <= now) {
-            self.armed.pop_first();
-            expired.push(Expired {
-                thread,
-                reason: Reason::Timer,
-            });
-        }
-    }
-
-    fn wake_latency(&self, _random: &mut Random) -> Time {
-        Time::ZERO
+    fn in_words(&self) -> &'static str {
+        "the article's fake OS has nothing to set"
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use punctual_core::Method;
+
     use super::*;
+    use crate::rules::testing::request;
 
     #[test]
     fn overshoots_have_the_articles_distribution() {
@@ -80,28 +60,10 @@ mod tests {
         let n = 100_000;
         let mut sum = 0.0;
         for _ in 0..n {
-            let due = Time::from_ns(1_000_000);
-            rule.arm(
-                &Request {
-                    thread: 0,
-                    cpu: 0,
-                    method: Method::Sleep,
-                    now: Time::ZERO,
-                    due,
-                },
-                &mut random,
-            );
-            let (at, cpu) = rule.next_interrupt().unwrap();
-            assert!(at >= due);
-            let mut expired = Vec::new();
-            rule.interrupt(cpu, at, &mut expired);
-            assert_eq!(
-                expired,
-                [Expired {
-                    thread: 0,
-                    reason: Reason::Timer
-                }]
-            );
+            let nap = request(0, Method::Sleep, 0, 1_000_000);
+            let due = nap.due;
+            let (at, by_signal) = rule.end(&nap, &mut random);
+            assert!(at >= due && !by_signal);
             let overshoot = (at - due).as_thirds() / period.as_thirds();
             stolen[(overshoot as usize).min(3)] += 1;
             sum += (at - due).as_thirds() as f64 / period.as_thirds() as f64;

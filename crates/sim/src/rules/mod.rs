@@ -3,40 +3,67 @@
 //! | rule | what it is | evidence |
 //! |---|---|---|
 //! | [`Fake`] | the accurate-sleep article's fake OS sleep | the article, section on robustness |
-//! | [`Linux`] | hrtimers with slack, soft and hard expiry | Linux, `kernel/time/hrtimer.c` |
+//! | [`Linux`] | hrtimers with slack, soft and hard expiry; the jiffies wheel | Linux, `kernel/time/hrtimer.c`, `timer.c` |
+//! | [`MacOs`] | timers coalesced by the class of the thread | XNU, `osfmk/kern/timer_call.c` |
+//! | [`Recorded`] | overshoots of a real computer, in their order | the recording |
 //! | [`Scripted`] | a list of what becomes of each nap | none: it is for tests |
+//! | [`Wine`] | the waits of Linux behind the calls of Windows | Wine, `dlls/ntdll/unix/sync.c` |
+//! | [`Windows`] | ticks, default scans, requests for shorter ticks; by generation | Microsoft, the timer-rule article, measurements |
 
 mod fake;
 mod linux;
+mod macos;
+mod naps;
+mod per_cpu;
+mod recorded;
 mod scripted;
+mod soft_hard;
+#[cfg(test)]
+mod testing;
+pub(crate) mod why;
+pub(crate) mod windows;
+mod wine;
 
 pub use fake::Fake;
 pub use linux::Linux;
+pub use macos::MacOs;
+pub use naps::{Draw, Naps};
+pub use recorded::Recorded;
 pub use scripted::{Fate, Scripted};
+pub use why::Why;
+pub use windows::Windows;
+pub use wine::Wine;
 
+use punctual_core::probe::TickClock;
 use punctual_core::program::SpawnKind;
 use punctual_core::wait::Reason;
-use punctual_core::{Method, Nanos};
+use punctual_core::{Method, Nanos, Setting};
 
+use crate::grid::Grid;
 use crate::random::Random;
 use crate::time::Time;
 
 /// Names a thread of an experiment; a thread has at most one timer.
 pub type ThreadId = usize;
 
+/// Names a process of an experiment.
+pub type ProcessId = usize;
+
 /// What a thread asks of the OS.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     /// Who asks.
     pub thread: ThreadId,
-    /// On which CPU, and so which CPU's timer interrupt will end it.
+    /// On which CPU.
     pub cpu: usize,
-    /// With which call.
+    /// With which call, one of the rule's [`methods`](Rule::methods).
     pub method: Method,
     /// When it is made.
     pub now: Time,
-    /// The end asked for.
+    /// The end asked for; not before `now`.
     pub due: Time,
+    /// How much later will do, beyond what the OS allows itself anyway.
+    pub tolerance: Time,
 }
 
 /// A thread whose timer went off.
@@ -46,42 +73,124 @@ pub struct Expired {
     pub thread: ThreadId,
     /// Why it wakes.
     pub reason: Reason,
+    /// Why it wakes now.
+    pub why: Why,
+}
+
+/// What the OS makes of a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It takes note of it.
+    Accepted,
+    /// It returns an error, as it does for a release without a request.
+    Denied,
 }
 
 /// The timer behaviour of an operating system.
 ///
 /// A rule keeps the armed timers, says when the next timer interrupt is, and
-/// which timers that interrupt expires.
+/// which timers that interrupt expires. Threads and processes are numbered
+/// from 0 in the order in which they are created.
 pub trait Rule: std::fmt::Debug {
     /// The OS calls under this rule. The first is what `sleep` means, and
     /// `timer` means the last.
     fn methods(&self) -> &[Method];
 
-    /// Arms the timer of a thread.
+    /// Whether a call for no time at all does not block, but offers the CPU to
+    /// the others, as `Sleep(0)` does.
+    fn yields_for_nothing(&self, _method: Method) -> bool {
+        false
+    }
+
+    /// Arms the timer of a thread, which is not armed.
     fn arm(&mut self, request: &Request, random: &mut Random);
 
     /// Disarms the timer of a thread, if it is armed.
     fn disarm(&mut self, thread: ThreadId);
 
-    /// When the next timer interrupt comes, and on which CPU; `None` while
-    /// nothing is armed.
+    /// When the next interrupt comes that expires a timer as things stand, and
+    /// on which CPU; `None` while nothing is armed. It is asked for before each
+    /// event of the simulation, so the answer is kept ready.
     fn next_interrupt(&self) -> Option<(Time, usize)>;
+
+    /// The same for one CPU.
+    fn next_interrupt_on(&self, cpu: usize) -> Option<Time>;
 
     /// The timer interrupt of a CPU at `now`: adds the timers that it expires
     /// to `expired`, in the order in which the OS takes them.
-    fn interrupt(&mut self, cpu: usize, now: Time, expired: &mut Vec<Expired>);
+    fn interrupt(&mut self, cpu: usize, now: Time, random: &mut Random, expired: &mut Vec<Expired>);
 
-    /// The time from a thread's expiry to its running again.
-    fn wake_latency(&self, random: &mut Random) -> Time;
+    /// Why this OS does not know a setting, in a half-sentence that says what
+    /// it is like instead; `None` if it does.
+    fn refuses(&self, setting: &Setting) -> Option<&'static str>;
 
-    /// Whether threads have a timer slack to set.
-    fn has_slack(&self) -> bool {
+    /// A thread of a process changes a setting, one that is not refused.
+    fn set(
+        &mut self,
+        _thread: ThreadId,
+        _process: ProcessId,
+        _setting: Setting,
+        _now: Time,
+    ) -> Answer {
+        Answer::Accepted
+    }
+
+    /// A thread was created, the first of `process` if its number is new, by
+    /// another thread unless it is the first of all.
+    fn created(
+        &mut self,
+        _thread: ThreadId,
+        _process: ProcessId,
+        _by: Option<(ThreadId, SpawnKind)>,
+    ) {
+    }
+
+    /// Whether threads, and processes, begin with the priority of whoever
+    /// created them.
+    fn inherits_priority(&self) -> bool {
         false
     }
 
-    /// Sets the timer slack of a thread, where there is one.
-    fn set_slack(&mut self, _thread: ThreadId, _slack: Nanos) {}
+    /// A process has ended. The timers of its threads have been disarmed.
+    fn ended(&mut self, _process: ProcessId, _now: Time) {}
 
-    /// A thread was created by another, in its process or in one of its own.
-    fn created(&mut self, _thread: ThreadId, _by: ThreadId, _kind: SpawnKind) {}
+    /// The periodic ticks of a CPU, whether they expire timers or not; `None`
+    /// if it has none, as idle CPUs of many systems. It can change when a
+    /// setting does.
+    fn ticks(&self, _cpu: usize, _is_idle: bool) -> Option<Grid> {
+        None
+    }
+
+    /// The timer interval in force; `None` if the OS has none.
+    fn interval(&self) -> Option<Nanos> {
+        None
+    }
+
+    /// The timer interval that the OS answers when asked; `None` if one cannot
+    /// ask.
+    fn stated_interval(&self) -> Option<Nanos> {
+        self.interval()
+    }
+
+    /// What a clock that is written at ticks shows: its last tick up to `now`,
+    /// in whole units. `None` if the OS does not have that clock.
+    fn shows(&self, _clock: TickClock, _now: Time) -> Option<Time> {
+        None
+    }
+
+    /// The next tick after `now` at which a clock is written, as things stand;
+    /// `now` if the OS does not have it.
+    fn moves(&self, _clock: TickClock, now: Time) -> Time {
+        now
+    }
+}
+
+/// The earlier of two instants that may not come. It is asked for with every
+/// event: putting both into a list first took a third of the time of a
+/// simulation.
+fn earlier<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
 }

@@ -1,9 +1,6 @@
-use std::collections::BTreeMap;
+use punctual_core::Nanos;
 
-use punctual_core::wait::Reason;
-use punctual_core::{Method, Nanos};
-
-use super::{Expired, Request, Rule, ThreadId};
+use super::{Draw, Request, Why};
 use crate::random::Random;
 use crate::time::Time;
 
@@ -28,7 +25,6 @@ pub struct Scripted {
     fates: Vec<Fate>,
     then: Fate,
     next: usize,
-    armed: BTreeMap<(Time, ThreadId), Reason>,
 }
 
 impl Scripted {
@@ -38,54 +34,29 @@ impl Scripted {
             fates,
             then,
             next: 0,
-            armed: BTreeMap::new(),
         }
     }
 }
 
-impl Rule for Scripted {
-    fn methods(&self) -> &[Method] {
-        &[Method::Sleep, Method::Timer]
-    }
-
-    fn arm(&mut self, request: &Request, _random: &mut Random) {
+impl Draw for Scripted {
+    fn end(&mut self, request: &Request, _random: &mut Random) -> (Time, bool) {
         let fate = self.fates.get(self.next).copied().unwrap_or(self.then);
         self.next += 1;
-        let (at, reason) = match fate {
-            Fate::Late(by) => (request.due + by.into(), Reason::Timer),
-            Fate::Early(by) => ((request.due - by.into()).max(request.now), Reason::Timer),
+        match fate {
+            Fate::Late(by) => (request.due + by.into(), false),
+            Fate::Early(by) => ((request.due - by.into()).max(request.now), false),
             Fate::Interrupted(after) => {
                 let signal = request.now + after.into();
-                if signal < request.due {
-                    (signal, Reason::Interrupted)
-                } else {
-                    (request.due, Reason::Timer)
-                }
+                (signal.min(request.due), signal < request.due)
             }
-        };
-        self.armed.insert((at, request.thread), reason);
-    }
-
-    fn disarm(&mut self, thread: ThreadId) {
-        self.armed.retain(|(_, armed), _| *armed != thread);
-    }
-
-    fn next_interrupt(&self) -> Option<(Time, usize)> {
-        self.armed.first_key_value().map(|((at, _), _)| (*at, 0))
-    }
-
-    fn interrupt(&mut self, _cpu: usize, now: Time, expired: &mut Vec<Expired>) {
-        while let Some(entry) = self
-            .armed
-            .first_entry()
-            .filter(|entry| entry.key().0 <= now)
-        {
-            let ((_, thread), reason) = entry.remove_entry();
-            expired.push(Expired { thread, reason });
         }
     }
 
-    fn wake_latency(&self, _random: &mut Random) -> Time {
-        Time::ZERO
+    fn why(&self, due: Time) -> Why {
+        Why::Script { due }
+    }
+
+    fn in_words(&self) -> &'static str {
+        "it is a list of naps, with nothing to set"
     }
 }

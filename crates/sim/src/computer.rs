@@ -1,0 +1,326 @@
+//! The CPUs of a simulated computer, and the books of what they did.
+
+use punctual_core::machine::{ComputerUse, IdleStretches};
+use punctual_core::{Nanos, machine};
+
+use crate::grid::Grid;
+use crate::model::{IdleState, Model};
+use crate::rules::{Rule, ThreadId};
+use crate::time::Time;
+
+/// A CPU.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cpu {
+    pub(crate) running: Option<ThreadId>,
+    /// Threads that have been woken and will come to it.
+    pub(crate) waking: u32,
+    /// Whether somebody will look at the end of the turn that is under way.
+    pub(crate) has_turn_end: bool,
+    /// Counts turns, so that the end of one that is over is recognised.
+    pub(crate) turn: u64,
+    /// While it is idle: since when.
+    rest: Option<Rest>,
+    /// While nobody runs on it although it is not idle: since when.
+    waking_since: Option<Time>,
+    /// Up to when its ticks have been counted.
+    counted: Time,
+    /// The last tick that was counted, and the next one to count.
+    last_tick: Time,
+    next_tick: Time,
+}
+
+/// An idle CPU.
+#[derive(Clone, Copy, Debug)]
+struct Rest {
+    since: Time,
+    /// The next interrupt that it expected when it came to rest.
+    expected: Option<Time>,
+    /// The idle state, by number, that an interrupt at `since` ended, if it
+    /// was resting before.
+    left: Option<usize>,
+}
+
+impl Rest {
+    fn since(now: Time, expected: Option<Time>) -> Self {
+        Self {
+            since: now,
+            expected,
+            left: None,
+        }
+    }
+}
+
+/// The CPUs, and what they did in the phase under way.
+#[derive(Debug)]
+pub(crate) struct Computer {
+    pub(crate) cpus: Vec<Cpu>,
+    /// None are counted where each thread has a CPU of its own.
+    is_counted: bool,
+    states: &'static [IdleState],
+    began: Time,
+    busy: Time,
+    waking: Time,
+    interrupts: u64,
+    wakeups: u64,
+    /// By length: shorter than the shortest bound, then from each bound to
+    /// twice as much.
+    stretches: [(u64, Time); BOUNDS],
+    /// Of each state.
+    rested: Vec<(u64, Time)>,
+}
+
+/// Up to two days.
+const BOUNDS: usize = 35;
+
+/// 8 ms divided by a power of two.
+const SHORTEST_BOUND: Time = Time::from_ns(15_625);
+
+impl Computer {
+    pub(crate) fn new(model: &Model, now: Time) -> Self {
+        let states = model.idle_states();
+        let cpu = Cpu {
+            rest: Some(Rest::since(now, None)),
+            counted: now,
+            ..Cpu::default()
+        };
+        Self {
+            cpus: vec![cpu; model.cpus().unwrap_or(0)],
+            is_counted: model.cpus().is_some(),
+            states,
+            began: now,
+            busy: Time::ZERO,
+            waking: Time::ZERO,
+            interrupts: 0,
+            wakeups: 0,
+            stretches: [(0, Time::ZERO); BOUNDS],
+            rested: vec![(0, Time::ZERO); states.len()],
+        }
+    }
+
+    /// A CPU for another thread, where each has its own.
+    pub(crate) fn add_cpu(&mut self) {
+        self.cpus.push(Cpu::default());
+    }
+
+    /// Whether nobody runs on a CPU or is about to.
+    pub(crate) fn is_free(&self, cpu: usize) -> bool {
+        let cpu = &self.cpus[cpu];
+        cpu.running.is_none() && cpu.waking == 0
+    }
+
+    /// A thread ran for `length`.
+    pub(crate) fn ran(&mut self, length: Time) {
+        self.busy = self.busy + length;
+    }
+
+    /// Nobody runs on a CPU any more.
+    pub(crate) fn rests(&mut self, cpu: usize, now: Time, rule: &dyn Rule) {
+        if !self.is_counted {
+            return;
+        }
+        self.count_ticks(cpu, now, rule);
+        self.woke(cpu, now);
+        let expected = rule.next_interrupt_on(cpu);
+        self.cpus[cpu].rest = Some(Rest::since(now, expected));
+    }
+
+    /// Somebody is going to run on a CPU; how long it takes to leave its idle
+    /// state.
+    pub(crate) fn rises(&mut self, cpu: usize, now: Time, rule: &dyn Rule) -> Time {
+        if !self.is_counted || self.cpus[cpu].rest.is_none() {
+            return Time::ZERO;
+        }
+        self.count_ticks(cpu, now, rule);
+        let Some(rest) = self.cpus[cpu].rest.take() else {
+            return Time::ZERO;
+        };
+        self.cpus[cpu].waking_since = Some(now);
+        let state = if now > rest.since {
+            let state = self.state(cpu, rest, rule);
+            self.stretch(now - rest.since, 1, state);
+            self.wakeups += 1;
+            state
+        } else {
+            rest.left
+        };
+        state.map_or(Time::ZERO, |state| self.states[state].exit_latency)
+    }
+
+    /// A thread has begun to run on a CPU that was waking, or it goes back to
+    /// rest.
+    pub(crate) fn woke(&mut self, cpu: usize, now: Time) {
+        if let Some(since) = self.cpus[cpu].waking_since.take() {
+            self.waking = self.waking + (now - since);
+        }
+    }
+
+    /// Nobody runs on a CPU any more, but somebody is on the way to it.
+    pub(crate) fn awaits(&mut self, cpu: usize, now: Time) {
+        if self.is_counted {
+            self.cpus[cpu].waking_since.get_or_insert(now);
+        }
+    }
+
+    /// A timer interrupt on a CPU.
+    pub(crate) fn interrupted(&mut self, cpu: usize, now: Time, rule: &dyn Rule) {
+        if !self.is_counted {
+            return;
+        }
+        self.count_ticks(cpu, now, rule);
+        let Cpu {
+            rest, last_tick, ..
+        } = self.cpus[cpu];
+        if last_tick == now && rule.ticks(cpu, rest.is_some()).is_some() {
+            return;
+        }
+        self.interrupts += 1;
+        if let Some(rest) = rest.filter(|rest| rest.since < now) {
+            let state = self.state(cpu, rest, rule);
+            self.stretch(now - rest.since, 1, state);
+            self.wakeups += 1;
+            self.cpus[cpu].rest = Some(Rest {
+                left: state,
+                ..Rest::since(now, None)
+            });
+        }
+    }
+
+    /// Counts everything up to `now`, before the ticks of the rule change.
+    pub(crate) fn settle(&mut self, now: Time, rule: &dyn Rule) {
+        if self.is_counted {
+            for cpu in 0..self.cpus.len() {
+                self.count_ticks(cpu, now, rule);
+                self.cpus[cpu].next_tick = Time::ZERO;
+            }
+        }
+    }
+
+    /// Ends a phase.
+    pub(crate) fn phase(&mut self, now: Time, rule: &dyn Rule) -> Option<ComputerUse> {
+        if !self.is_counted {
+            return None;
+        }
+        self.settle(now, rule);
+        for cpu in 0..self.cpus.len() {
+            if let Some(since) = &mut self.cpus[cpu].waking_since {
+                self.waking = self.waking + (now - *since);
+                *since = now;
+            }
+            if let Some(rest) = self.cpus[cpu].rest.filter(|rest| rest.since < now) {
+                let state = self.state(cpu, rest, rule);
+                self.stretch(now - rest.since, 1, state);
+                self.cpus[cpu].rest = Some(Rest { since: now, ..rest });
+            }
+        }
+        let nanos = |time: Time| Nanos::new(time.floor_ns());
+        let stretches = self.stretches.iter().enumerate();
+        let idle = stretches
+            .filter(|(_, (count, _))| *count > 0)
+            .map(|(i, &(count, total))| IdleStretches {
+                at_least: match i {
+                    0 => Nanos::ZERO,
+                    i => nanos(SHORTEST_BOUND.times(1 << (i - 1))),
+                },
+                count,
+                total: nanos(total),
+            });
+        let states = self.states.iter().zip(&self.rested);
+        let idle_states = states.map(|(state, &(entered, total))| machine::IdleState {
+            name: state.name.to_owned(),
+            entered,
+            total: nanos(total),
+        });
+        let used = ComputerUse {
+            elapsed: nanos(now) - nanos(self.began),
+            cpus: self.cpus.len(),
+            busy: nanos(self.busy),
+            waking: nanos(self.waking),
+            interrupts: self.interrupts,
+            wakeups: self.wakeups,
+            idle: idle.collect(),
+            idle_states: idle_states.collect(),
+            interval: rule.interval(),
+        };
+        self.began = now;
+        self.busy = Time::ZERO;
+        self.waking = Time::ZERO;
+        self.interrupts = 0;
+        self.wakeups = 0;
+        self.stretches = [(0, Time::ZERO); BOUNDS];
+        self.rested.fill((0, Time::ZERO));
+        Some(used)
+    }
+
+    /// Counts the ticks of a CPU after those that have been counted, and the
+    /// stretches between them if it is idle: no event was spent on them.
+    fn count_ticks(&mut self, cpu: usize, now: Time, rule: &dyn Rule) {
+        let books = &mut self.cpus[cpu];
+        let (rest, counted) = (books.rest, books.counted);
+        books.counted = now;
+        let Some(grid) = rule.ticks(cpu, rest.is_some()) else {
+            return;
+        };
+        if now < books.next_tick {
+            return;
+        }
+        let ticks = grid.count(counted, now);
+        books.next_tick = grid.after(now);
+        if ticks == 0 {
+            return;
+        }
+        books.last_tick = grid.at_or_before(now);
+        self.interrupts += ticks;
+        if let Some(rest) = rest {
+            self.wakeups += ticks;
+            let (first, last) = (grid.after(counted), grid.at_or_before(now));
+            let state = self.state(cpu, rest, rule);
+            self.stretch(first - rest.since, 1, state);
+            let between = self.state_for(grid.period);
+            self.stretch(grid.period, ticks - 1, between);
+            self.cpus[cpu].rest = Some(Rest {
+                since: last,
+                left: if ticks > 1 { between } else { state },
+                ..rest
+            });
+        }
+    }
+
+    /// The idle state, by number, of a CPU that came to rest as `rest` says.
+    fn state(&self, cpu: usize, rest: Rest, rule: &dyn Rule) -> Option<usize> {
+        if self.states.is_empty() {
+            return None;
+        }
+        let tick = rule
+            .ticks(cpu, true)
+            .map(|grid: Grid| grid.after(rest.since));
+        let next = match (tick, rest.expected.filter(|at| *at > rest.since)) {
+            (Some(a), Some(b)) => a.min(b),
+            (a, b) => a.or(b).unwrap_or(Time::NEVER),
+        };
+        self.state_for(next - rest.since)
+    }
+
+    /// The deepest state whose target residency fits into `expected`, else the
+    /// shallowest.
+    fn state_for(&self, expected: Time) -> Option<usize> {
+        let fits = |state: &IdleState| state.target_residency <= expected;
+        let deepest = self.states.iter().rposition(fits);
+        deepest.or((!self.states.is_empty()).then_some(0))
+    }
+
+    fn stretch(&mut self, length: Time, times: u64, state: Option<usize>) {
+        if length == Time::ZERO || times == 0 {
+            return;
+        }
+        let bucket = match length.div(SHORTEST_BOUND) {
+            0 => 0,
+            n => (1 + n.ilog2() as usize).min(BOUNDS - 1),
+        };
+        let total = length.times(times);
+        let add = |sum: &mut (u64, Time)| *sum = (sum.0 + times, sum.1 + total);
+        add(&mut self.stretches[bucket]);
+        if let Some(state) = state {
+            add(&mut self.rested[state]);
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The models there are.
+
+use punctual_core::Nanos;
+
+use super::idle;
+use super::parameters::{Confidence, Kind, Override, Parameter, Parameters};
+use super::{AnyRule, Scheduling};
+use crate::rules::windows::{self, Generation};
+use crate::rules::{Linux, MacOs, Windows, Wine};
+
+/// A model by name.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    /// What the user types.
+    pub name: &'static str,
+    /// What it is, in a few words.
+    pub what: &'static str,
+    /// The parameters of its rule.
+    pub(super) own: &'static [Parameter],
+    /// Where its parameters differ from the usual.
+    pub(super) overrides: &'static [Override],
+    pub(super) build: fn(&Parameters) -> AnyRule,
+    pub(super) scheduling: fn(&Parameters) -> Scheduling,
+}
+
+impl Known {
+    /// Its parameters at their defaults: the rule's own, then the computer's.
+    pub fn parameters(&self) -> Parameters {
+        Parameters::new(self.own.iter().chain(COMPUTER), self.overrides)
+    }
+}
+
+/// All models with a name of their own; `fake-Nms` is one for each N.
+pub(crate) const KNOWN: &[Known] = &[
+    Known {
+        name: "linux",
+        what: "Linux: high-resolution timers with slack",
+        own: Linux::PARAMETERS,
+        overrides: &[],
+        build: |parameters| AnyRule::Linux(Linux::new(parameters)),
+        scheduling: Linux::scheduling,
+    },
+    Known {
+        name: "macos",
+        what: "macOS: timers coalesced by the class of the thread",
+        own: MacOs::PARAMETERS,
+        overrides: MACOS,
+        build: |parameters| AnyRule::MacOs(MacOs::new(parameters)),
+        scheduling: MacOs::scheduling,
+    },
+    Known {
+        name: "wine",
+        what: "Wine on Linux: Windows calls, the waits of the host",
+        own: Wine::PARAMETERS,
+        overrides: &[],
+        build: |parameters| AnyRule::Wine(Wine::new(parameters)),
+        scheduling: Wine::scheduling,
+    },
+    Known {
+        name: "windows-xp",
+        what: "Windows XP: every tick looks at every timer, and one request counts for all",
+        own: windows::WINDOWS_XP.parameters,
+        overrides: windows::WINDOWS_XP.overrides,
+        build: |parameters| windows(&windows::WINDOWS_XP, parameters),
+        scheduling: Windows::scheduling,
+    },
+    Known {
+        name: "windows-7",
+        what: "Windows 7: as XP, with tolerances",
+        own: windows::WINDOWS_7.parameters,
+        overrides: windows::WINDOWS_7.overrides,
+        build: |parameters| windows(&windows::WINDOWS_7, parameters),
+        scheduling: Windows::scheduling,
+    },
+    Known {
+        name: "windows-8",
+        what: "Windows 8: as 7, with tolerances in steps of 26 ms",
+        own: windows::WINDOWS_8.parameters,
+        overrides: windows::WINDOWS_8.overrides,
+        build: |parameters| windows(&windows::WINDOWS_8, parameters),
+        scheduling: Windows::scheduling,
+    },
+    Known {
+        name: "windows-10-1909",
+        what: "Windows 10 1803 to 1909: as 8, with high-resolution timers",
+        own: windows::WINDOWS_10_1909.parameters,
+        overrides: windows::WINDOWS_10_1909.overrides,
+        build: |parameters| windows(&windows::WINDOWS_10_1909, parameters),
+        scheduling: Windows::scheduling,
+    },
+    Known {
+        name: "windows-10-2004",
+        what: "Windows 10 2004 to 22H2: default scans for processes without a request",
+        own: windows::WINDOWS_10_2004.parameters,
+        overrides: windows::WINDOWS_10_2004.overrides,
+        build: |parameters| windows(&windows::WINDOWS_10_2004, parameters),
+        scheduling: Windows::scheduling,
+    },
+    Known {
+        name: "windows-11",
+        what: "Windows 11: as 10 2004, and requests of unnoticed processes do not count",
+        own: windows::WINDOWS_11.parameters,
+        overrides: windows::WINDOWS_11.overrides,
+        build: |parameters| windows(&windows::WINDOWS_11, parameters),
+        scheduling: Windows::scheduling,
+    },
+    Known {
+        name: "windows-server-2022",
+        what: "Windows Server 2022: as 11, with requests that count for all",
+        own: windows::SERVER_2022.parameters,
+        overrides: windows::SERVER_2022.overrides,
+        build: |parameters| windows(&windows::SERVER_2022, parameters),
+        scheduling: Windows::scheduling,
+    },
+];
+
+fn windows(generation: &'static Generation, parameters: &Parameters) -> AnyRule {
+    AnyRule::Windows(Box::new(Windows::new(generation, parameters)))
+}
+
+const MACOS: &[Override] = &[Override {
+    key: "wake",
+    value: "8us",
+    confidence: Confidence::C,
+    source: "sleeps of 0.3 and 1 ms ended 4 to 20 us after the late edge (thread-scheduling article)",
+}];
+
+const MS: Nanos = Nanos::from_ms(1);
+
+/// The computer under the OS.
+pub(super) const COMPUTER: &[Parameter] = &[
+    Parameter {
+        key: "cpus",
+        what: "CPUs",
+        kind: Kind::Count(1, 1_024),
+        default: "4",
+        confidence: Confidence::D,
+        source: "a small machine",
+    },
+    Parameter {
+        key: "wake",
+        what: "from the interrupt to running, on a CPU that is free and not in a deep idle state",
+        kind: Kind::Length(Nanos::ZERO, Nanos::from_secs(1)),
+        default: "8us",
+        confidence: Confidence::C,
+        source: "57.8 us for a sleep of 0.1 us with 50 us of slack (OpenJDK pull request 13889); 3 to 30 us elsewhere",
+    },
+    Parameter {
+        key: "jitter",
+        what: "of `wake`, either way, each length equally likely; at most `wake`",
+        kind: Kind::Length(Nanos::ZERO, Nanos::from_secs(1)),
+        default: "500ns",
+        confidence: Confidence::C,
+        source: "of the order of the +-0.15 to 0.62 us measured on Linux (OpenJDK pull request 13889)",
+    },
+    Parameter {
+        key: "nap",
+        what: "CPU time of a blocking call, the end of `wake` and at most that",
+        kind: Kind::Length(Nanos::ZERO, Nanos::from_secs(1)),
+        default: "3us",
+        confidence: Confidence::C,
+        source: "2 to 5 us on bare metal; more in a virtual machine",
+    },
+    Parameter {
+        key: "read",
+        what: "one reading of the clock",
+        kind: Kind::Length(Nanos::new(1), MS),
+        default: "31ns",
+        confidence: Confidence::B,
+        source: "a clock loop on a Ryzen 5800X (spin_sleep issue 12)",
+    },
+    Parameter {
+        key: "yield",
+        what: "offering the CPU when nobody wants it",
+        kind: Kind::Length(Nanos::new(1), MS),
+        default: "184ns",
+        confidence: Confidence::B,
+        source: "the same loop with sched_yield: 215 ns",
+    },
+    Parameter {
+        key: "idle",
+        what: "idle states: a CPU enters the deepest whose target residency fits before its next interrupt; leaving it adds to `wake`",
+        kind: Kind::Choice(idle::TABLES),
+        default: "none",
+        confidence: Confidence::A,
+        source: "Linux, drivers/idle/intel_idle.c",
+    },
+];

@@ -1,0 +1,463 @@
+//! Which computer to simulate: a timer rule, its parameters, CPUs and their
+//! scheduler, and what things cost.
+
+mod idle;
+mod known;
+mod parameters;
+
+pub use idle::IdleState;
+pub use known::Known;
+pub(crate) use parameters::Override;
+pub use parameters::{Confidence, Kind, Parameter, Parameters, Value};
+
+use punctual_core::{Lateness, Method, Nanos};
+
+use crate::rules::{Fake, Linux, MacOs, Naps, Recorded, Rule, Scripted, Windows, Wine};
+use crate::time::Time;
+
+/// A simulated computer, ready to be built any number of times.
+#[derive(Clone, Debug)]
+pub struct Model {
+    name: String,
+    what: String,
+    rule: AnyRule,
+    costs: Costs,
+    scheduling: Scheduling,
+    cpus: usize,
+    idle_states: &'static [IdleState],
+    clock_step: Nanos,
+    frozen: Vec<(Time, Time)>,
+    stalls: Vec<(Time, Time)>,
+    parameters: Parameters,
+    /// How many of them are the rule's own; they come first.
+    own: usize,
+}
+
+/// What things cost a simulated thread in CPU time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Costs {
+    /// One reading of the clock. It is never zero, so that a spin gets on.
+    pub read: Nanos,
+    /// Offering the CPU when nobody wants it.
+    pub yielding: Nanos,
+    /// A blocking call: entering it, switching away and back. It is spent when
+    /// the thread is back on its CPU, as the end of `wake`.
+    pub nap: Nanos,
+    /// From the interrupt to running.
+    pub wake: Nanos,
+    /// How far either way `wake` varies, uniformly; at most `wake`.
+    pub jitter: Nanos,
+}
+
+/// Who runs when there are more threads than CPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduling {
+    /// Each thread has a CPU of its own.
+    Unlimited,
+    /// One queue for each priority, the same for all CPUs. A thread that is
+    /// more important takes the CPU at once; threads of the same priority take
+    /// turns of a quantum.
+    Quantum {
+        /// How long a turn is.
+        length: Time,
+        /// Whether turns end at the ticks of the rule only.
+        at_ticks: bool,
+    },
+    /// Linux's EEVDF: a queue for each CPU; every thread gets its share, and
+    /// the one with the earliest virtual deadline of those that have not had
+    /// more than theirs runs.
+    Eevdf {
+        /// The slice, from which deadlines follow.
+        slice: Time,
+        /// Slices end at multiples of this.
+        tick: Time,
+    },
+}
+
+#[derive(Clone, Debug)]
+enum AnyRule {
+    Fake(Naps<Fake>),
+    Linux(Linux),
+    MacOs(MacOs),
+    Recorded(Naps<Recorded>),
+    Scripted(Naps<Scripted>),
+    Wine(Wine),
+    Windows(Box<Windows>),
+}
+
+/// A clock loop took 31 ns a round and one with `sched_yield` 215 ns on a
+/// loaded Ryzen 5800X (spin_sleep issue 12).
+const READ: Nanos = Nanos::new(31);
+const LINUX_YIELD: Nanos = Nanos::new(184);
+
+/// `Sleep(0)` took 2 to 3 us when nobody else wanted the CPU
+/// (thread-scheduling article).
+const WINDOWS_YIELD: Nanos = Nanos::new(2_500);
+
+impl Model {
+    /// The models that [`Model::parse`] knows, besides `fake-Nms`, the
+    /// accurate-sleep article's fake OS sleep with a scheduler period of N ms.
+    pub fn known() -> &'static [Known] {
+        known::KNOWN
+    }
+
+    /// Reads a model as the user writes it: `fake-5ms`, `linux`,
+    /// `linux,slack=1ns,wake=30us`.
+    ///
+    /// # Errors
+    /// There is no such model, or it has no such parameter.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut parts = text.split(',').map(str::trim);
+        let name = parts.next().unwrap_or_default();
+        let given = parts
+            .map(|part| {
+                let (key, value) = part.split_once('=').ok_or_else(|| {
+                    format!("`{part}` in `{text}`: write parameters as key=value")
+                })?;
+                Ok((key.trim(), value.trim()))
+            })
+            .collect::<Result<Vec<_>, String>>()?;
+        if let Some(period) = name.strip_prefix("fake-") {
+            let period: Nanos = period.parse()?;
+            if let Some((key, _)) = given.first() {
+                return Err(format!("the model `{name}` has no parameter `{key}`"));
+            }
+            return Self::fake(period);
+        }
+        let Some(known) = Self::known().iter().find(|known| known.name == name) else {
+            let names: Vec<_> = Self::known().iter().map(|known| known.name).collect();
+            return Err(format!(
+                "there is no model `{name}`; the models are fake-Nms, {}",
+                names.join(", ")
+            ));
+        };
+        let mut parameters = known.parameters();
+        let mut full_name = name.to_owned();
+        for (at, (key, text)) in given.iter().copied().enumerate() {
+            if given[..at].iter().any(|(before, _)| *before == key) {
+                return Err(format!("the model `{name}`: `{key}` is given twice"));
+            }
+            let value = parameters
+                .set(key, text)
+                .map_err(|why| format!("the model `{name}`: {why}"))?;
+            full_name.push_str(&format!(",{key}={value}"));
+        }
+        let wake = parameters.length("wake");
+        Ok(Self {
+            what: known.what.to_owned(),
+            own: known.own.len(),
+            costs: Costs {
+                read: parameters.length("read"),
+                yielding: parameters.length("yield"),
+                // The call is the end of the wake-up, and no wake-up takes less
+                // than nothing.
+                nap: parameters.length("nap").min(wake),
+                wake,
+                jitter: parameters.length("jitter").min(wake),
+            },
+            scheduling: (known.scheduling)(&parameters),
+            cpus: parameters.count("cpus") as usize,
+            idle_states: idle::table(parameters.choice("idle")),
+            ..Self::plain(full_name, (known.build)(&parameters), parameters)
+        })
+    }
+
+    /// The accurate-sleep article's fake OS.
+    ///
+    /// # Errors
+    /// The period is not between 1 us and 1 s.
+    pub fn fake(period: Nanos) -> Result<Self, String> {
+        if !(Nanos::from_us(1)..=Nanos::from_secs(1)).contains(&period) {
+            return Err(format!(
+                "a scheduler period of {period} is not between 1 us and 1 s"
+            ));
+        }
+        let name = format!("fake-{}", period.exact());
+        let rule = AnyRule::Fake(Naps::new(Fake::new(period)));
+        let mut model = Self::plain(name, rule, Parameters::default());
+        model.what = format!("fake OS sleep of the accurate-sleep article; period {period}");
+        model.costs.yielding = WINDOWS_YIELD;
+        Ok(model)
+    }
+
+    /// A machine whose naps follow a list.
+    pub fn scripted(rule: Scripted) -> Self {
+        let rule = AnyRule::Scripted(Naps::new(rule));
+        let mut model = Self::plain("scripted".to_owned(), rule, Parameters::default());
+        model.what = "scripted naps".to_owned();
+        model
+    }
+
+    /// A machine whose naps are late by what was recorded on a real computer,
+    /// which gives it its name.
+    ///
+    /// # Errors
+    /// The recording is empty.
+    pub fn recorded(name: &str, overshoots: Vec<Lateness>) -> Result<Self, String> {
+        let what = format!(
+            "{} overshoots recorded on a real computer",
+            overshoots.len()
+        );
+        let rule = AnyRule::Recorded(Naps::new(Recorded::new(overshoots)?));
+        let model = Self::plain(name.to_owned(), rule, Parameters::default());
+        Ok(Self { what, ..model })
+    }
+
+    /// This model with a clock that shows multiples of `step`.
+    #[must_use]
+    pub fn with_clock_step(mut self, step: Nanos) -> Self {
+        self.clock_step = step.max(Nanos::new(1));
+        self
+    }
+
+    /// This model with a clock that stands still from each instant of `frozen`,
+    /// counted from the beginning of an experiment, for as long, and then goes on as if it never had. In order of time.
+    #[must_use]
+    pub fn with_frozen_clock(mut self, frozen: &[(Nanos, Nanos)]) -> Self {
+        self.frozen = spans(frozen);
+        self
+    }
+
+    /// This model with CPUs that are taken away from each instant of `stalls`,
+    /// counted from the beginning of an experiment, for as long. In order of time, one over before the next begins.
+    #[must_use]
+    pub fn with_stalls(mut self, stalls: &[(Nanos, Nanos)]) -> Self {
+        self.stalls = spans(stalls);
+        self
+    }
+
+    /// The name, with the parameters that were given.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The timer rule in words, with its own parameters.
+    pub fn rule_in_words(&self) -> String {
+        let parameters: Vec<_> = self
+            .parameters
+            .iter()
+            .take(self.own)
+            .map(|(parameter, value)| match value {
+                Value::Length(length) => format!("{} {length}", parameter.key),
+                value => format!("{} {value}", parameter.key),
+            })
+            .collect();
+        if parameters.is_empty() {
+            self.what.clone()
+        } else {
+            format!("{}; {}", self.what, parameters.join(", "))
+        }
+    }
+
+    /// The parameters in force.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// What things cost.
+    pub fn costs(&self) -> Costs {
+        self.costs
+    }
+
+    /// How many CPUs it has; `None` if each thread has its own.
+    pub fn cpus(&self) -> Option<usize> {
+        (self.scheduling != Scheduling::Unlimited).then_some(self.cpus)
+    }
+
+    /// The call that `sleep` and `timer` stand for under this rule.
+    pub fn resolve(&self, method: Method) -> Option<Method> {
+        let methods = self.rule.as_rule().methods();
+        match method {
+            Method::Sleep => methods.first().copied(),
+            Method::Timer => methods.last().copied(),
+            named => methods.contains(&named).then_some(named),
+        }
+    }
+
+    /// The rule as it is before anything has happened.
+    pub(crate) fn rule(&self) -> &dyn Rule {
+        self.rule.as_rule()
+    }
+
+    pub(crate) fn build_rule(&self) -> Box<dyn Rule> {
+        match self.rule.clone() {
+            AnyRule::Fake(rule) => Box::new(rule),
+            AnyRule::Linux(rule) => Box::new(rule),
+            AnyRule::MacOs(rule) => Box::new(rule),
+            AnyRule::Recorded(rule) => Box::new(rule),
+            AnyRule::Scripted(rule) => Box::new(rule),
+            AnyRule::Wine(rule) => Box::new(rule),
+            AnyRule::Windows(rule) => rule,
+        }
+    }
+
+    pub(crate) fn scheduling(&self) -> Scheduling {
+        self.scheduling
+    }
+
+    pub(crate) fn idle_states(&self) -> &'static [IdleState] {
+        self.idle_states
+    }
+
+    pub(crate) fn clock_step(&self) -> Nanos {
+        self.clock_step
+    }
+
+    pub(crate) fn frozen(&self) -> &[(Time, Time)] {
+        &self.frozen
+    }
+
+    pub(crate) fn stalls(&self) -> &[(Time, Time)] {
+        &self.stalls
+    }
+
+    /// A computer without limits, on which nothing but reading the clock and
+    /// yielding takes time.
+    fn plain(name: String, rule: AnyRule, parameters: Parameters) -> Self {
+        Self {
+            name,
+            what: String::new(),
+            own: 0,
+            rule,
+            costs: Costs {
+                read: READ,
+                yielding: LINUX_YIELD,
+                nap: Nanos::ZERO,
+                wake: Nanos::ZERO,
+                jitter: Nanos::ZERO,
+            },
+            scheduling: Scheduling::Unlimited,
+            cpus: 0,
+            idle_states: &[],
+            clock_step: Nanos::new(1),
+            frozen: vec![],
+            stalls: vec![],
+            parameters,
+        }
+    }
+}
+
+impl AnyRule {
+    fn as_rule(&self) -> &dyn Rule {
+        match self {
+            Self::Fake(rule) => rule,
+            Self::Linux(rule) => rule,
+            Self::MacOs(rule) => rule,
+            Self::Recorded(rule) => rule,
+            Self::Scripted(rule) => rule,
+            Self::Wine(rule) => rule,
+            Self::Windows(rule) => rule.as_ref(),
+        }
+    }
+}
+
+fn spans(spans: &[(Nanos, Nanos)]) -> Vec<(Time, Time)> {
+    spans
+        .iter()
+        .map(|&(from, length)| (from.into(), Time::from(from) + length.into()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_read_and_say_what_they_are() {
+        for (text, name) in [
+            ("fake-5ms", "fake-5ms"),
+            ("linux", "linux"),
+            ("linux, slack=1ns", "linux,slack=1ns"),
+            ("linux,wake=30us,slack=2ms", "linux,wake=30us,slack=2ms"),
+            ("linux,hz=300,nohz=full", "linux,hz=300,nohz=full"),
+            ("macos,tier=none", "macos,tier=none"),
+            ("wine,hz=1000", "wine,hz=1000"),
+        ] {
+            assert_eq!(Model::parse(text).unwrap().name(), name);
+        }
+        for bad in [
+            "",
+            "lunix",
+            "fake",
+            "fake-5",
+            "fake-0ms",
+            "fake-2s",
+            "fake-5ms,x=1ms",
+            "linux,slack",
+            "linux,slack=",
+            "linux,slack=1",
+            "linux,speed=1ms",
+            "linux,slack=9999s",
+            "linux,cpus=0",
+            "linux,idle=alpha",
+            "linux,hz=200",
+            "macos,slack=1us",
+            "macos,idle_level=129",
+        ] {
+            let error = Model::parse(bad).unwrap_err();
+            assert!(!error.is_empty() && !error.contains('\n'), "{bad}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_parameter_is_given_once() {
+        assert_eq!(
+            Model::parse("linux,slack=1us,hz=100, slack=1us").unwrap_err(),
+            "the model `linux`: `slack` is given twice"
+        );
+    }
+
+    #[test]
+    fn what_a_model_does_differently_has_sources_of_its_own() {
+        for known in Model::known() {
+            let parameters = known.parameters();
+            for other in known.overrides {
+                let (parameter, _) = parameters
+                    .iter()
+                    .find(|(parameter, _)| parameter.key == other.key)
+                    .unwrap_or_else(|| panic!("{}: {}", known.name, other.key));
+                assert_eq!(parameter.default, other.value);
+                assert_eq!(parameter.confidence, other.confidence);
+                assert_eq!(parameter.source, other.source);
+            }
+            let is_of_windows = known.name.starts_with("windows");
+            for (parameter, _) in parameters.iter().filter(|_| is_of_windows) {
+                let is_of_linux =
+                    parameter.source.contains("sched_yield") || parameter.source.contains("slack");
+                assert!(!is_of_linux, "{}: {}", known.name, parameter.key);
+            }
+        }
+    }
+
+    #[test]
+    fn sleep_and_timer_are_the_rules_own() {
+        let linux = Model::parse("linux").unwrap();
+        assert_eq!(linux.resolve(Method::Sleep), Some(Method::ClockNanosleep));
+        assert_eq!(linux.resolve(Method::Timer), Some(Method::Timerfd));
+        assert_eq!(linux.resolve(Method::Timerfd), Some(Method::Timerfd));
+        assert_eq!(linux.resolve(Method::WindowsSleep), None);
+    }
+
+    #[test]
+    fn a_recording_is_a_model_of_its_own() {
+        let model = Model::recorded("laptop", vec![Lateness::new(-5), Lateness::new(7)]).unwrap();
+        assert_eq!(model.name(), "laptop");
+        let words = model.rule_in_words();
+        assert_eq!(words, "2 overshoots recorded on a real computer");
+        assert_eq!(model.cpus(), None);
+        assert_eq!(model.costs().wake, Nanos::ZERO);
+        assert_eq!(model.resolve(Method::Timer), Some(Method::Timer));
+        assert!(Model::recorded("laptop", vec![]).is_err());
+    }
+
+    #[test]
+    fn every_model_is_built_from_its_defaults() {
+        for known in Model::known() {
+            let model = Model::parse(known.name).unwrap();
+            assert_eq!(model.name(), known.name);
+            for (parameter, value) in known.parameters().iter() {
+                assert_eq!(parameter.parse(&value.to_string()).as_ref(), Ok(value));
+            }
+        }
+    }
+}

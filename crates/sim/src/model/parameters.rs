@@ -1,0 +1,213 @@
+//! What can be set about a model, as `key=value`.
+
+use std::fmt;
+
+use punctual_core::Nanos;
+
+/// Something that can be set about a model.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// What the user types before the equals sign.
+    pub key: &'static str,
+    /// What it is, in a few words.
+    pub what: &'static str,
+    /// What it can be.
+    pub kind: Kind,
+    /// What it is if the user does not say, written as the user would.
+    pub default: &'static str,
+    /// How sure the default is.
+    pub confidence: Confidence,
+    /// Where the default comes from.
+    pub source: &'static str,
+}
+
+/// Where a model differs from the usual default of a parameter.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Override {
+    /// Of which parameter.
+    pub(crate) key: &'static str,
+    /// What it is here if the user does not say.
+    pub(crate) value: &'static str,
+    /// How sure that is.
+    pub(crate) confidence: Confidence,
+    /// Where it comes from.
+    pub(crate) source: &'static str,
+}
+
+/// What values a parameter can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A length of time in these bounds.
+    Length(Nanos, Nanos),
+    /// A whole number in these bounds.
+    Count(u64, u64),
+    /// One of these words.
+    Choice(&'static [&'static str]),
+}
+
+/// How sure a figure or a rule is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Confidence {
+    /// Documented by the vendor, or read in the vendor's open source.
+    A,
+    /// Measured by somebody, and consistent with another source.
+    B,
+    /// One measurement, or an inference from numbers.
+    C,
+    /// Weak: nobody has verified it.
+    D,
+}
+
+impl fmt::Display for Confidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
+
+/// The value of a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// A length of time.
+    Length(Nanos),
+    /// A whole number.
+    Count(u64),
+    /// A word.
+    Choice(&'static str),
+}
+
+/// As the user would type it.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Length(length) => f.write_str(&length.exact()),
+            Self::Count(count) => count.fmt(f),
+            Self::Choice(word) => f.write_str(word),
+        }
+    }
+}
+
+impl Parameter {
+    /// Reads a value.
+    ///
+    /// # Errors
+    /// Says what the parameter can be.
+    pub fn parse(&self, text: &str) -> Result<Value, String> {
+        let key = self.key;
+        match self.kind {
+            Kind::Length(min, max) => {
+                let value: Nanos = text.parse().map_err(|why| format!("`{key}`: {why}"))?;
+                (min..=max)
+                    .contains(&value)
+                    .then_some(Value::Length(value))
+                    .ok_or_else(|| {
+                        format!(
+                            "`{key}={text}`: it can be from {} to {}",
+                            min.exact(),
+                            max.exact()
+                        )
+                    })
+            }
+            Kind::Count(min, max) => text
+                .parse()
+                .ok()
+                .filter(|value| (min..=max).contains(value))
+                .map(Value::Count)
+                .ok_or_else(|| {
+                    format!("`{key}={text}`: it can be a whole number from {min} to {max}")
+                }),
+            Kind::Choice(words) => words
+                .iter()
+                .find(|word| **word == text)
+                .map(|word| Value::Choice(word))
+                .ok_or_else(|| format!("`{key}={text}`: it can be {}", words.join(", "))),
+        }
+    }
+}
+
+/// The parameters of a model with their values, in the order in which they are
+/// shown.
+#[derive(Clone, Debug, Default)]
+pub struct Parameters(Vec<(Parameter, Value)>);
+
+impl Parameters {
+    /// All of `parameters` at their defaults, or at what `overrides` puts in
+    /// their place.
+    pub(crate) fn new<'a>(
+        parameters: impl IntoIterator<Item = &'a Parameter>,
+        overrides: &[Override],
+    ) -> Self {
+        let all = parameters.into_iter().map(|parameter| {
+            let other = overrides.iter().find(|other| other.key == parameter.key);
+            let parameter = other.map_or(*parameter, |other| Parameter {
+                default: other.value,
+                confidence: other.confidence,
+                source: other.source,
+                ..*parameter
+            });
+            let value = parameter
+                .parse(parameter.default)
+                .expect("a default can be read");
+            (parameter, value)
+        });
+        Self(all.collect())
+    }
+
+    /// Sets a parameter.
+    ///
+    /// # Errors
+    /// There is none of this name, or it cannot have this value.
+    pub(crate) fn set(&mut self, key: &str, text: &str) -> Result<Value, String> {
+        let Some((parameter, value)) = self.0.iter_mut().find(|(p, _)| p.key == key) else {
+            let keys: Vec<_> = self.0.iter().map(|(p, _)| p.key).collect();
+            return Err(match &keys[..] {
+                [] => format!("it has no parameter `{key}`, and no other"),
+                keys => format!("it has no parameter `{key}`; it has {}", keys.join(", ")),
+            });
+        };
+        *value = parameter.parse(text)?;
+        Ok(*value)
+    }
+
+    /// Each with its value.
+    pub fn iter(&self) -> impl Iterator<Item = &(Parameter, Value)> {
+        self.0.iter()
+    }
+
+    /// The length that `key` is set to.
+    ///
+    /// # Panics
+    /// There is no such parameter.
+    pub(crate) fn length(&self, key: &str) -> Nanos {
+        match self.value(key) {
+            Value::Length(length) => length,
+            other => panic!("{key} is {other}, no length"),
+        }
+    }
+
+    /// The number that `key` is set to.
+    ///
+    /// # Panics
+    /// There is no such parameter.
+    pub(crate) fn count(&self, key: &str) -> u64 {
+        match self.value(key) {
+            Value::Count(count) => count,
+            other => panic!("{key} is {other}, no number"),
+        }
+    }
+
+    /// The word that `key` is set to.
+    ///
+    /// # Panics
+    /// There is no such parameter.
+    pub(crate) fn choice(&self, key: &str) -> &'static str {
+        match self.value(key) {
+            Value::Choice(word) => word,
+            other => panic!("{key} is {other}, no word"),
+        }
+    }
+
+    fn value(&self, key: &str) -> Value {
+        let found = self.0.iter().find(|(p, _)| p.key == key);
+        found.unwrap_or_else(|| panic!("there is no {key}")).1
+    }
+}

@@ -1,0 +1,17 @@
+//! Linux: three kinds of timers, on CPUs that may or may not tick.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `rule` | which call uses which timer |
+//! | `task` | what a thread carries: timer slack and priority |
+//! | `wheel` | the jiffies wheel of network timeouts |
+//! | `parameters` | how a kernel is configured and booted |
+//!
+//! High-resolution timers themselves are in `rules/soft_hard`.
+
+mod parameters;
+mod rule;
+mod task;
+mod wheel;
+
+pub use rule::Linux;

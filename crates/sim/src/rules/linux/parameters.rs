@@ -1,0 +1,111 @@
+use punctual_core::Nanos;
+
+use super::rule::{Linux, NoHz};
+use super::wheel::Wheel;
+use crate::model::{Confidence, Kind, Parameter, Parameters, Scheduling};
+
+impl Linux {
+    pub(crate) const PARAMETERS: &[Parameter] = &[
+        Parameter {
+            key: "slack",
+            what: "timer slack of a thread that nobody changed",
+            kind: Kind::Length(Nanos::new(1), Nanos::from_secs(1)),
+            default: "50us",
+            confidence: Confidence::A,
+            source: "prctl(2), PR_SET_TIMERSLACK",
+        },
+        Parameter {
+            key: "hz",
+            what: "ticks a second; a tick is a jiffy",
+            kind: Kind::Choice(&["100", "250", "300", "1000"]),
+            default: "250",
+            confidence: Confidence::C,
+            source: "the default of kernel/Kconfig.hz; distributions choose, often 250 or 1000",
+        },
+        Parameter {
+            key: "nohz",
+            what: "which CPUs do not tick: idle ones, none, or busy ones either",
+            kind: Kind::Choice(&["idle", "periodic", "full"]),
+            default: "idle",
+            confidence: Confidence::A,
+            source: "Documentation/timers/no_hz.rst",
+        },
+        Parameter {
+            key: "highres",
+            what: "high-resolution timers; without them every timer waits for a tick",
+            kind: Kind::Choice(&["on", "off"]),
+            default: "on",
+            confidence: Confidence::A,
+            source: "time(7); Documentation/timers/highres.rst",
+        },
+        Parameter {
+            key: "slice",
+            what: "EEVDF slice on one CPU, before it is scaled by the number of CPUs",
+            kind: Kind::Length(Nanos::from_us(100), Nanos::from_ms(100)),
+            default: "700us",
+            confidence: Confidence::A,
+            source: "kernel/sched/fair.c, sysctl_sched_base_slice; 750 us in older kernels",
+        },
+    ];
+
+    pub(crate) fn new(parameters: &Parameters) -> Self {
+        let nohz = match parameters.choice("nohz") {
+            "periodic" => NoHz::Periodic,
+            "full" => NoHz::Full,
+            _ => NoHz::Idle,
+        };
+        let is_high_resolution = parameters.choice("highres") == "on";
+        Self::configured(
+            parameters.length("slack"),
+            wheel(parameters),
+            nohz,
+            is_high_resolution,
+        )
+    }
+
+    /// EEVDF, whose slice grows with the binary logarithm of the number of
+    /// CPUs, of which at most eight count (`get_update_sysctl_factor`,
+    /// kernel/sched/fair.c).
+    pub(crate) fn scheduling(parameters: &Parameters) -> Scheduling {
+        let counted = parameters.count("cpus").min(8).ilog2();
+        let slice = parameters.length("slice").times(u64::from(1 + counted));
+        Scheduling::Eevdf {
+            slice: slice.into(),
+            tick: wheel(parameters).jiffy(),
+        }
+    }
+}
+
+fn wheel(parameters: &Parameters) -> Wheel {
+    Wheel::new(
+        parameters
+            .choice("hz")
+            .parse()
+            .expect("a choice of numbers"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::testing;
+    use crate::time::Time;
+
+    #[test]
+    fn slices_grow_with_the_logarithm_of_up_to_eight_cpus() {
+        for (cpus, us) in [(1, 700), (2, 1_400), (4, 2_100), (8, 2_800), (16, 2_800)] {
+            let parameters = testing::parameters("linux", &format!("cpus={cpus}"));
+            let want = Scheduling::Eevdf {
+                slice: Time::from_ns(1_000 * us),
+                tick: Time::from_ns(4_000_000),
+            };
+            assert_eq!(Linux::scheduling(&parameters), want, "{cpus} CPUs");
+        }
+        let parameters = testing::parameters("linux", "slice=3ms,hz=300,cpus=1");
+        let want = Scheduling::Eevdf {
+            slice: Time::from_ns(3_000_000),
+            tick: Time::from_thirds(10_000_000),
+        };
+        assert_eq!(Linux::scheduling(&parameters), want);
+    }
+}

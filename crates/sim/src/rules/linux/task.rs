@@ -1,0 +1,118 @@
+use punctual_core::Nanos;
+use punctual_core::setting::Priority;
+
+use crate::time::Time;
+
+/// The longest slack that follows from the length of a timeout (`MAX_SLACK`,
+/// fs/select.c).
+const LONGEST_POLL_SLACK: u64 = 100_000_000;
+
+/// What a thread carries with it that its timers depend on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Task {
+    slack: Nanos,
+    default_slack: Nanos,
+    priority: Priority,
+}
+
+impl Task {
+    /// The first of all.
+    pub(super) fn first(slack: Nanos) -> Self {
+        Self {
+            slack,
+            default_slack: slack,
+            priority: Priority::Normal,
+        }
+    }
+
+    /// A thread or a process that this one creates. Its default is the current
+    /// slack of this one (`copy_process`, kernel/fork.c, which fork(2) and
+    /// clone(2) share); nice value and policy are inherited too (sched(7)).
+    pub(super) fn child(self) -> Self {
+        Self {
+            default_slack: self.slack,
+            ..self
+        }
+    }
+
+    /// Zero goes back to the default (prctl(2), PR_SET_TIMERSLACK). A
+    /// real-time thread keeps what it set for the time after.
+    pub(super) fn set_slack(&mut self, slack: Nanos) {
+        self.slack = if slack.is_zero() {
+            self.default_slack
+        } else {
+            slack
+        };
+    }
+
+    pub(super) fn set_priority(&mut self, priority: Priority) {
+        self.priority = priority;
+    }
+
+    /// The slack of a sleep. It does not count for real-time threads
+    /// (prctl(2)).
+    pub(super) fn sleep_slack(self) -> Time {
+        match self.priority {
+            Priority::RealTime => Time::ZERO,
+            _ => self.slack.into(),
+        }
+    }
+
+    /// The slack of a `poll`, `select` or `epoll_wait` that is to last
+    /// `length`: a thousandth of it or, with a nice value above 0, five times
+    /// as much, if that is more than the slack of a sleep
+    /// (`select_estimate_accuracy`, fs/select.c).
+    pub(super) fn poll_slack(self, length: Time) -> Time {
+        let part = match self.priority {
+            Priority::RealTime => return Time::ZERO,
+            Priority::Background | Priority::Utility => 200,
+            Priority::Normal | Priority::Interactive => 1_000,
+        };
+        let estimate = (length.floor_ns() / part).min(LONGEST_POLL_SLACK);
+        Time::from_ns(estimate).max(self.sleep_slack())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_poll_has_more_slack_than_a_sleep() {
+        let us = |us: u64| Time::from_ns(1_000 * us);
+        let mut task = Task::first(Nanos::from_us(50));
+        for (priority, length, slack) in [
+            (Priority::Normal, us(100), us(50)),
+            (Priority::Normal, us(50_000), us(50)),
+            (Priority::Normal, us(70_000), us(70)),
+            (Priority::Normal, us(1_000_000), us(1_000)),
+            (Priority::Normal, us(1_000_000_000), us(100_000)),
+            (Priority::Interactive, us(1_000_000), us(1_000)),
+            (Priority::Utility, us(100), us(50)),
+            (Priority::Utility, us(70_000), us(350)),
+            (Priority::Background, us(1_000_000), us(5_000)),
+            (Priority::Background, us(30_000_000), us(100_000)),
+            (Priority::RealTime, us(1_000_000), us(0)),
+        ] {
+            task.set_priority(priority);
+            assert_eq!(task.poll_slack(length), slack, "{priority} {length:?}");
+        }
+    }
+
+    #[test]
+    fn only_the_part_that_follows_from_the_length_has_a_cap() {
+        let task = Task::first(Nanos::from_ms(300));
+        assert_eq!(task.poll_slack(Time::NEVER), Time::from_ns(300_000_000));
+    }
+
+    #[test]
+    fn a_real_time_thread_keeps_its_slack_for_later() {
+        let mut task = Task::first(Nanos::from_us(50));
+        task.set_priority(Priority::RealTime);
+        task.set_slack(Nanos::from_us(7));
+        assert_eq!(task.sleep_slack(), Time::ZERO);
+        assert_eq!(task.child().sleep_slack(), Time::ZERO);
+        task.set_priority(Priority::Normal);
+        assert_eq!(task.sleep_slack(), Time::from_ns(7_000));
+    }
+}

@@ -1,0 +1,376 @@
+use punctual_core::program::SpawnKind;
+use punctual_core::setting::Priority;
+use punctual_core::{Method, Nanos, Setting};
+
+use super::soft_hard::SoftHard;
+use super::{Answer, Expired, ProcessId, Request, Rule, ThreadId};
+use crate::model::{Confidence, Kind, Parameter, Parameters, Scheduling};
+use crate::random::Random;
+use crate::time::Time;
+
+/// macOS timers, which are coalesced by the class of the thread that waits.
+///
+/// A timer may go off from its deadline on and for its slop after: a part of
+/// the length asked for, up to a cap, both after the class of the thread
+/// (XNU, osfmk/arm/arm_timer.c and osfmk/kern/timer_call.c). A computer whose
+/// user is idle adds up to the same again. Any timer interrupt of the CPU
+/// inside the window will do, so a timer that is alone goes off at the late
+/// edge: 25 % late in an ordinary thread, up to 5 ms. A leeway that the caller
+/// gives replaces the slop if it is larger; `mach_wait_until` itself gives
+/// none.
+///
+/// An idle CPU has no tick, and a busy one has only the end of a quantum.
+#[derive(Clone, Debug)]
+pub struct MacOs {
+    /// What an ordinary thread is.
+    ordinary: Class,
+    /// Of 128.
+    idle_level: u64,
+    priorities: Vec<Priority>,
+    timers: SoftHard,
+}
+
+/// How timers of a class of threads are coalesced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Class {
+    /// The slop is the length shifted right by this, or left if negative.
+    shift: i32,
+    /// The slop is at most this long.
+    cap: Nanos,
+}
+
+/// A class by its shift and its cap in milliseconds.
+const fn class(shift: i32, cap_ms: u64) -> Class {
+    Class {
+        shift,
+        cap: Nanos::from_ms(cap_ms),
+    }
+}
+
+/// Time-constraint threads; "critical" timers.
+const REAL_TIME: Class = class(0, 0);
+
+/// The latency tiers of macOS on Apple silicon (`tcoal_prio_params_init`,
+/// osfmk/arm/arm_timer.c). i386 and iOS give tiers 4 and 5 a shift of -15 and
+/// 10 s.
+const TIERS: [Class; 6] = [
+    class(3, 1),
+    class(2, 5),
+    class(1, 20),
+    class(-2, 75),
+    class(3, 1),
+    class(3, 1),
+];
+
+/// Time-share threads without a tier; also fixed-priority and kernel threads.
+const NO_TIER: Class = class(3, 1);
+
+/// Threads in Darwin-background.
+const BACKGROUND: Class = class(-5, 100);
+
+impl MacOs {
+    pub(crate) const PARAMETERS: &[Parameter] = &[
+        Parameter {
+            key: "tier",
+            what: "latency tier of a thread whose priority nobody changed",
+            kind: Kind::Choice(&["0", "1", "2", "3", "4", "5", "none"]),
+            default: "1",
+            confidence: Confidence::B,
+            source: "XNU, osfmk/kern/thread_policy.c; 25 % late in the thread-scheduling article; 12.5 % and `none` occur too",
+        },
+        Parameter {
+            key: "idle_level",
+            what: "how idle the user is: so many 128ths are added to a slop",
+            kind: Kind::Count(0, 128),
+            default: "0",
+            confidence: Confidence::A,
+            source: "XNU, sysctl machdep.user_idle_level",
+        },
+        Parameter {
+            key: "quantum",
+            what: "how long a thread runs before another of its priority has its turn",
+            kind: Kind::Length(Nanos::from_us(100), Nanos::from_secs(1)),
+            default: "10ms",
+            confidence: Confidence::A,
+            source: "XNU, osfmk/kern/sched_prim.c: DEFAULT_PREEMPTION_RATE, 100 a second",
+        },
+    ];
+
+    pub(crate) fn new(parameters: &Parameters) -> Self {
+        let tier = parameters.choice("tier").parse::<usize>();
+        Self {
+            ordinary: tier.map_or(NO_TIER, |tier| TIERS[tier]),
+            idle_level: parameters.count("idle_level"),
+            priorities: Vec::new(),
+            timers: SoftHard::default(),
+        }
+    }
+
+    pub(crate) fn scheduling(parameters: &Parameters) -> Scheduling {
+        Scheduling::Quantum {
+            length: parameters.length("quantum").into(),
+            at_ticks: false,
+        }
+    }
+
+    fn class(&self, thread: ThreadId) -> Class {
+        match self.priorities[thread] {
+            Priority::Background => BACKGROUND,
+            Priority::Utility => TIERS[3],
+            Priority::Normal => self.ordinary,
+            Priority::Interactive => TIERS[0],
+            Priority::RealTime => REAL_TIME,
+        }
+    }
+
+    /// How far the hard expiry is behind the soft one.
+    fn slop(&self, request: &Request) -> Time {
+        let slop = self.class(request.thread).slop(request.due - request.now);
+        let slop = slop.as_thirds();
+        // A slop is at most 100 ms, so this does not overflow.
+        let while_idle = Time::from_thirds(slop + slop * self.idle_level / 128);
+        while_idle.max(request.tolerance)
+    }
+}
+
+impl Class {
+    fn slop(self, length: Time) -> Time {
+        let part = match u32::try_from(self.shift) {
+            Ok(shift) => Time::from_thirds(length.as_thirds() >> shift),
+            Err(_) => length.times(1 << self.shift.unsigned_abs()),
+        };
+        part.min(self.cap.into())
+    }
+}
+
+impl Rule for MacOs {
+    fn methods(&self) -> &[Method] {
+        &[Method::MachWaitUntil]
+    }
+
+    fn arm(&mut self, request: &Request, _random: &mut Random) {
+        let hard = request.due + self.slop(request);
+        let (cpu, thread) = (request.cpu, request.thread);
+        self.timers.arm(cpu, thread, request.due, hard);
+    }
+
+    fn disarm(&mut self, thread: ThreadId) {
+        self.timers.disarm(thread);
+    }
+
+    fn next_interrupt(&self) -> Option<(Time, usize)> {
+        self.timers.next()
+    }
+
+    fn next_interrupt_on(&self, cpu: usize) -> Option<Time> {
+        self.timers.next_on(cpu)
+    }
+
+    fn interrupt(
+        &mut self,
+        cpu: usize,
+        now: Time,
+        _random: &mut Random,
+        expired: &mut Vec<Expired>,
+    ) {
+        self.timers.interrupt(cpu, now, expired);
+    }
+
+    fn refuses(&self, setting: &Setting) -> Option<&'static str> {
+        match setting {
+            Setting::Priority(_) | Setting::Power(_) => None,
+            Setting::Slack(_) => {
+                Some("macOS takes the slop of a timer from the class of its thread: set a priority")
+            }
+            Setting::Request { .. } | Setting::Release { .. } => {
+                Some("macOS timers have no resolution to ask for; they have slop")
+            }
+            Setting::Window { .. } => {
+                Some("the model does not put applications that nobody sees to a nap")
+            }
+            Setting::Throttling(_) => {
+                Some("macOS knows no requests for a timer resolution that it could ignore")
+            }
+        }
+    }
+
+    fn set(&mut self, thread: ThreadId, _: ProcessId, setting: Setting, _: Time) -> Answer {
+        if let Setting::Priority(priority) = setting {
+            self.priorities[thread] = priority;
+        }
+        Answer::Accepted
+    }
+
+    /// A new thread is an ordinary one, whatever its creator is.
+    fn created(&mut self, _: ThreadId, _: ProcessId, _: Option<(ThreadId, SpawnKind)>) {
+        self.priorities.push(Priority::Normal);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use punctual_core::setting::Power;
+
+    use super::*;
+    use crate::model::Model;
+    use crate::rules::testing::{self, arm, fires, request, woken};
+
+    const US: u64 = 1_000;
+    const MS: u64 = 1_000_000;
+
+    fn macos(given: &str) -> MacOs {
+        let mut macos = MacOs::new(&testing::parameters("macos", given));
+        macos.created(0, 0, None);
+        macos
+    }
+
+    fn with_priority(priority: Priority) -> MacOs {
+        let mut macos = macos("");
+        set(&mut macos, Setting::Priority(priority));
+        macos
+    }
+
+    fn set(macos: &mut MacOs, setting: Setting) {
+        assert_eq!(macos.refuses(&setting), None);
+        assert_eq!(macos.set(0, 0, setting, Time::ZERO), Answer::Accepted);
+    }
+
+    /// How long a lone wait of so many microseconds lasts, in microseconds.
+    fn lasts(macos: &mut MacOs, us: u64) -> u64 {
+        let now = 77 * MS;
+        let wait = request(0, Method::MachWaitUntil, now, us * US);
+        (fires(macos, wait).floor_ns() - now) / US
+    }
+
+    #[test]
+    fn each_class_is_late_by_a_part_of_the_length_up_to_a_cap() {
+        for (given, want) in [
+            ("tier=0", [337, 1_125, 11_000, 101_000]),
+            ("tier=1", [375, 1_250, 12_500, 105_000]),
+            ("tier=2", [450, 1_500, 15_000, 120_000]),
+            ("tier=3", [1_500, 5_000, 50_000, 175_000]),
+            ("tier=4", [337, 1_125, 11_000, 101_000]),
+            ("tier=5", [337, 1_125, 11_000, 101_000]),
+            ("tier=none", [337, 1_125, 11_000, 101_000]),
+        ] {
+            let mut macos = macos(given);
+            let got = [300, 1_000, 10_000, 100_000].map(|us| lasts(&mut macos, us));
+            assert_eq!(got, want, "{given}");
+        }
+    }
+
+    #[test]
+    fn a_priority_is_a_class() {
+        for (priority, want) in [
+            (Priority::Background, [9_900, 33_000, 110_000, 200_000]),
+            (Priority::Utility, [1_500, 5_000, 50_000, 175_000]),
+            (Priority::Normal, [375, 1_250, 12_500, 105_000]),
+            (Priority::Interactive, [337, 1_125, 11_000, 101_000]),
+            (Priority::RealTime, [300, 1_000, 10_000, 100_000]),
+        ] {
+            let mut macos = with_priority(priority);
+            let got = [300, 1_000, 10_000, 100_000].map(|us| lasts(&mut macos, us));
+            assert_eq!(got, want, "{priority}");
+        }
+    }
+
+    /// The thread-scheduling article measured 1.254 to 1.270 ms and 0.3795 to
+    /// 0.3862 ms for 1 ms and 300 us.
+    #[test]
+    fn with_the_default_wake_up_it_meets_the_article() {
+        let wake = Model::parse("macos").unwrap().costs().wake.as_ns() / US;
+        let mut macos = macos("");
+        assert_eq!(lasts(&mut macos, 1_000) + wake, 1_258);
+        assert_eq!(lasts(&mut macos, 300) + wake, 383);
+    }
+
+    #[test]
+    fn an_idle_user_doubles_the_slop_at_most() {
+        assert_eq!(lasts(&mut macos("idle_level=64"), 1_000), 1_375);
+        assert_eq!(lasts(&mut macos("idle_level=128"), 1_000), 1_500);
+        // The cap comes before.
+        assert_eq!(lasts(&mut macos("idle_level=128"), 100_000), 110_000);
+    }
+
+    #[test]
+    fn a_leeway_replaces_a_smaller_slop() {
+        for (priority, leeway, want) in [
+            (Priority::Normal, 100, 1_250),
+            (Priority::Normal, 250, 1_250),
+            (Priority::Normal, 400, 1_400),
+            (Priority::Normal, 9_000, 10_000),
+            (Priority::RealTime, 400, 1_400),
+        ] {
+            let mut macos = with_priority(priority);
+            let wait = Request {
+                tolerance: Time::from_ns(leeway * US),
+                ..request(0, Method::MachWaitUntil, 0, MS)
+            };
+            assert_eq!(fires(&mut macos, wait), Time::from_ns(want * US));
+        }
+    }
+
+    #[test]
+    fn endless_waits_do_not_overflow() {
+        for priority in Priority::ALL {
+            let mut macos = with_priority(priority);
+            let wait = Request {
+                due: Time::NEVER,
+                ..request(0, Method::MachWaitUntil, 0, 0)
+            };
+            arm(&mut macos, wait);
+            assert_eq!(macos.next_interrupt(), Some((Time::NEVER, 0)));
+        }
+    }
+
+    /// As on Linux: A (soft 1000, hard 1250) stands before B (soft 1100, hard
+    /// 1375).
+    #[test]
+    fn an_interrupt_takes_what_is_in_its_window_from_the_front() {
+        let mut macos = macos("");
+        macos.created(1, 0, Some((0, SpawnKind::Thread)));
+        arm(&mut macos, request(0, Method::MachWaitUntil, 0, 1_000));
+        arm(&mut macos, request(1, Method::MachWaitUntil, 0, 1_100));
+        assert_eq!(woken(&mut macos, 999), []);
+        assert_eq!(macos.next_interrupt_on(0), Some(Time::from_ns(1_250)));
+        assert_eq!(woken(&mut macos, 1_250), [0, 1]);
+        arm(&mut macos, request(0, Method::MachWaitUntil, 0, 1_000));
+        macos.disarm(0);
+        assert_eq!(macos.next_interrupt(), None);
+    }
+
+    #[test]
+    fn a_new_thread_is_an_ordinary_one() {
+        let mut macos = with_priority(Priority::RealTime);
+        macos.created(1, 0, Some((0, SpawnKind::Thread)));
+        let at = fires(&mut macos, request(1, Method::MachWaitUntil, 0, MS));
+        assert_eq!(at, Time::from_ns(1_250 * US));
+    }
+
+    #[test]
+    fn it_has_priorities_and_nothing_else_to_set() {
+        let mut macos = macos("");
+        set(&mut macos, Setting::Power(Power::Battery));
+        for setting in [
+            Setting::Slack(Nanos::ZERO),
+            Setting::request(Nanos::from_ms(1)),
+            Setting::release(Nanos::from_ms(1)),
+            Setting::Window {
+                visible: true,
+                audible: true,
+            },
+            Setting::Throttling(Default::default()),
+        ] {
+            assert!(macos.refuses(&setting).is_some(), "{}", setting.name());
+        }
+        assert_eq!(macos.interval(), None);
+        assert_eq!(macos.ticks(0, false), None);
+        assert_eq!(
+            MacOs::scheduling(&testing::parameters("macos", "")),
+            Scheduling::Quantum {
+                length: Time::from_ns(10 * MS),
+                at_ticks: false,
+            }
+        );
+    }
+}

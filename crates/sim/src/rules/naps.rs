@@ -1,0 +1,87 @@
+use punctual_core::wait::Reason;
+use punctual_core::{Method, Setting};
+
+use super::{Expired, Request, Rule, ThreadId, Why};
+use crate::random::Random;
+use crate::time::Time;
+use crate::timers::Timers;
+
+/// Says when each nap ends, as it begins.
+pub trait Draw: std::fmt::Debug {
+    /// When the nap that `request` asks for ends, not before it began, and
+    /// whether a signal ends it and not its timer.
+    fn end(&mut self, request: &Request, random: &mut Random) -> (Time, bool);
+
+    /// Why a nap that was due at `due` ended when it did.
+    fn why(&self, due: Time) -> Why;
+
+    /// What it is, in a half-sentence: there is nothing to set about it.
+    fn in_words(&self) -> &'static str;
+}
+
+/// A rule without an OS: whatever the call, and whatever other threads do, a
+/// nap ends when somebody has drawn that it does.
+#[derive(Clone, Debug)]
+pub struct Naps<D> {
+    draw: D,
+    /// When each nap ends and was due, and whether a signal ends it.
+    armed: Timers<(Time, Time, bool)>,
+}
+
+impl<D> Naps<D> {
+    /// Naps that end when `draw` says.
+    pub fn new(draw: D) -> Self {
+        Self {
+            draw,
+            armed: Timers::default(),
+        }
+    }
+}
+
+impl<D: Draw> Rule for Naps<D> {
+    fn methods(&self) -> &[Method] {
+        &[Method::Sleep, Method::Timer]
+    }
+
+    fn arm(&mut self, request: &Request, random: &mut Random) {
+        let (at, by_signal) = self.draw.end(request, random);
+        self.armed
+            .insert(request.thread, (at, request.due, by_signal));
+    }
+
+    fn disarm(&mut self, thread: ThreadId) {
+        self.armed.remove(thread);
+    }
+
+    fn next_interrupt(&self) -> Option<(Time, usize)> {
+        self.armed.first().map(|((at, ..), _)| (at, 0))
+    }
+
+    fn next_interrupt_on(&self, _cpu: usize) -> Option<Time> {
+        self.armed.first().map(|((at, ..), _)| at)
+    }
+
+    fn interrupt(
+        &mut self,
+        _cpu: usize,
+        now: Time,
+        _random: &mut Random,
+        expired: &mut Vec<Expired>,
+    ) {
+        while let Some(((_, due, by_signal), thread)) = self.armed.pop_if(|(at, ..)| at <= now) {
+            expired.push(Expired {
+                thread,
+                reason: if by_signal {
+                    Reason::Interrupted
+                } else {
+                    Reason::Timer
+                },
+                why: self.draw.why(due),
+            });
+        }
+    }
+
+    fn refuses(&self, _setting: &Setting) -> Option<&'static str> {
+        Some(self.draw.in_words())
+    }
+}

@@ -1,0 +1,222 @@
+//! The armed timers of a computer whose CPUs have a queue each.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::ThreadId;
+use crate::time::Time;
+
+/// Timers with a CPU, a thread, an instant, and what else a rule wants to know
+/// of them.
+///
+/// The queue of each CPU is ordered by the instant; of equal ones, the timer
+/// that was armed first comes first, as in the tree of Linux
+/// (lib/timerqueue.c). A thread has at most one timer in it.
+///
+/// A timer that is disarmed stays in its queue until it comes up, or until the
+/// queue holds more such than armed ones and is made anew. So arming and
+/// disarming take time logarithmic in the number of timers, and the memory is
+/// proportional to it.
+#[derive(Clone, Debug)]
+pub(super) struct PerCpu<T> {
+    cpus: Vec<Queue>,
+    /// The timer of each thread.
+    armed: Vec<Option<Armed<T>>>,
+    /// How many timers have been armed so far.
+    count: u64,
+    /// The earliest instant, and its CPU.
+    next: Option<(Time, usize)>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Queue {
+    /// By instant, and by the number of the arming; with the thread.
+    heap: BinaryHeap<Reverse<(Time, u64, u32)>>,
+    armed: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Armed<T> {
+    cpu: u32,
+    /// How many were armed before it.
+    nth: u64,
+    what: T,
+}
+
+impl<T> Default for PerCpu<T> {
+    fn default() -> Self {
+        Self {
+            cpus: Vec::new(),
+            armed: Vec::new(),
+            count: 0,
+            next: None,
+        }
+    }
+}
+
+impl<T: Copy> PerCpu<T> {
+    /// Arms the timer of a thread, which has none here, on a CPU.
+    pub(super) fn arm(&mut self, cpu: usize, thread: ThreadId, at: Time, what: T) {
+        if self.cpus.len() <= cpu {
+            self.cpus.resize_with(cpu + 1, Queue::default);
+        }
+        if self.armed.len() <= thread {
+            self.armed.resize(thread + 1, None);
+        }
+        debug_assert!(self.armed[thread].is_none(), "thread {thread} is armed");
+        let nth = self.count;
+        self.count += 1;
+        self.armed[thread] = Some(Armed {
+            cpu: cpu as u32,
+            nth,
+            what,
+        });
+        let queue = &mut self.cpus[cpu];
+        queue.armed += 1;
+        queue.heap.push(Reverse((at, nth, thread as u32)));
+        if self.next.is_none_or(|next| (at, cpu) < next) {
+            self.next = Some((at, cpu));
+        }
+    }
+
+    /// Disarms the timer of a thread, if it has one here.
+    pub(super) fn disarm(&mut self, thread: ThreadId) {
+        let Some(timer) = self.armed.get_mut(thread).and_then(Option::take) else {
+            return;
+        };
+        let cpu = timer.cpu as usize;
+        let queue = &mut self.cpus[cpu];
+        queue.armed -= 1;
+        if queue.heap.len() > 2 * queue.armed + 16 {
+            let armed = &self.armed;
+            queue.heap.retain(|Reverse((_, nth, thread))| {
+                armed[*thread as usize]
+                    .as_ref()
+                    .is_some_and(|a| a.nth == *nth)
+            });
+        }
+        self.settle(cpu);
+    }
+
+    /// The earliest instant of all, and its CPU, of several the first.
+    pub(super) fn next(&self) -> Option<(Time, usize)> {
+        self.next
+    }
+
+    /// The earliest instant of a CPU.
+    pub(super) fn next_on(&self, cpu: usize) -> Option<Time> {
+        self.cpus.get(cpu)?.first()
+    }
+
+    /// Takes timers from the front of the queue of a CPU and hands them to
+    /// `each`, as far as `is_due` says so of their instant and the rest.
+    pub(super) fn expire(
+        &mut self,
+        cpu: usize,
+        is_due: impl Fn(Time, T) -> bool,
+        mut each: impl FnMut(ThreadId, Time, T),
+    ) {
+        let Some(queue) = self.cpus.get_mut(cpu) else {
+            return;
+        };
+        while let Some(Reverse((at, nth, thread))) = queue.heap.peek().copied() {
+            let timer = &mut self.armed[thread as usize];
+            match timer {
+                Some(armed) if armed.nth == nth => {
+                    if !is_due(at, armed.what) {
+                        break;
+                    }
+                    each(thread as usize, at, armed.what);
+                    *timer = None;
+                    queue.armed -= 1;
+                }
+                // It was disarmed.
+                _ => {}
+            }
+            queue.heap.pop();
+        }
+        self.settle(cpu);
+    }
+
+    /// Sees to it that the front of the queue of a CPU is armed, and that the
+    /// earliest instant is known.
+    fn settle(&mut self, cpu: usize) {
+        let queue = &mut self.cpus[cpu];
+        while let Some(Reverse((_, nth, thread))) = queue.heap.peek()
+            && self.armed[*thread as usize]
+                .as_ref()
+                .is_none_or(|armed| armed.nth != *nth)
+        {
+            queue.heap.pop();
+        }
+        if self.next.is_some_and(|(_, next)| next == cpu) {
+            let firsts = self.cpus.iter().enumerate();
+            self.next = firsts
+                .filter_map(|(cpu, queue)| Some((queue.first()?, cpu)))
+                .min();
+        }
+    }
+}
+
+impl Queue {
+    fn first(&self) -> Option<Time> {
+        self.heap.peek().map(|Reverse((at, ..))| *at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn take(timers: &mut PerCpu<char>, cpu: usize, now: u64) -> String {
+        let mut taken = String::new();
+        let now = Time::from_ns(now);
+        timers.expire(cpu, |at, _| at <= now, |_, _, what| taken.push(what));
+        taken
+    }
+
+    #[test]
+    fn equal_timers_come_in_the_order_in_which_they_were_armed() {
+        let mut timers = PerCpu::default();
+        for (thread, what) in [(3, 'a'), (1, 'b'), (2, 'c')] {
+            timers.arm(0, thread, Time::from_ns(5), what);
+        }
+        timers.disarm(1);
+        timers.arm(0, 1, Time::from_ns(5), 'd');
+        assert_eq!(take(&mut timers, 0, 4), "");
+        assert_eq!(take(&mut timers, 0, 5), "acd");
+    }
+
+    #[test]
+    fn the_first_of_all_cpus_is_known() {
+        let at = Time::from_ns;
+        let mut timers = PerCpu::default();
+        assert_eq!(timers.next(), None);
+        timers.arm(127, 0, at(9), 'a');
+        timers.arm(5, 1, at(7), 'b');
+        timers.arm(64, 2, at(7), 'c');
+        assert_eq!(timers.next(), Some((at(7), 5)));
+        timers.disarm(1);
+        timers.disarm(1);
+        assert_eq!(timers.next(), Some((at(7), 64)));
+        assert_eq!(timers.next_on(5), None);
+        assert_eq!(timers.next_on(200), None);
+        assert_eq!(take(&mut timers, 64, 8), "c");
+        assert_eq!(take(&mut timers, 200, 8), "");
+        assert_eq!(timers.next(), Some((at(9), 127)));
+        assert_eq!(take(&mut timers, 127, 9), "a");
+        assert_eq!(timers.next(), None);
+    }
+
+    #[test]
+    fn what_was_disarmed_does_not_pile_up() {
+        let mut timers = PerCpu::default();
+        for round in 0..1_000 {
+            timers.arm(0, round, Time::from_ns(round as u64), 'a');
+            timers.arm(0, round + 1, Time::from_ns(0), 'b');
+            timers.disarm(round);
+            assert_eq!(take(&mut timers, 0, 0), "b");
+        }
+        assert!(timers.cpus[0].heap.len() <= 16);
+    }
+}

@@ -1,0 +1,51 @@
+//! What length of time a call takes.
+
+use punctual_core::Method;
+
+use crate::time::Time;
+
+const MS: Time = Time::from_ns(1_000_000);
+
+/// Due times of waitable timers are in these units.
+const UNIT: Time = Time::from_ns(100);
+
+/// Shorter ones become this (Microsoft, `SetTimer`: USER_TIMER_MINIMUM).
+const SHORTEST_MESSAGE_TIMER: Time = Time::from_ns(10_000_000);
+
+/// The shortest length that `method` takes and that is not shorter than
+/// `length`.
+pub(super) fn taken(method: Method, length: Time) -> Time {
+    match method {
+        Method::WindowsSleep => round_up(length, MS),
+        Method::WindowsMessageTimer => round_up(length, MS).max(SHORTEST_MESSAGE_TIMER),
+        _ => round_up(length, UNIT),
+    }
+}
+
+/// The first multiple of `step` that is not shorter than `length`.
+pub(super) fn round_up(length: Time, step: Time) -> Time {
+    step.times(length.as_thirds().div_ceil(step.as_thirds()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_call_rounds_up_to_its_unit() {
+        let takes = |method, ns| taken(method, Time::from_ns(ns)).floor_ns();
+        for (asked, sleep, message, timer) in [
+            (0, 0, 10_000_000, 0),
+            (1, 1_000_000, 10_000_000, 100),
+            (1_000_000, 1_000_000, 10_000_000, 1_000_000),
+            (1_000_001, 2_000_000, 10_000_000, 1_000_100),
+            (10_000_001, 11_000_000, 11_000_000, 10_000_100),
+        ] {
+            assert_eq!(takes(Method::WindowsSleep, asked), sleep);
+            assert_eq!(takes(Method::WindowsMessageTimer, asked), message);
+            assert_eq!(takes(Method::WaitableTimer, asked), timer);
+            assert_eq!(takes(Method::HighResolutionTimer, asked), timer);
+        }
+        assert_eq!(taken(Method::WindowsSleep, Time::NEVER), Time::NEVER);
+    }
+}

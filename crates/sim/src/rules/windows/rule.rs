@@ -1,0 +1,489 @@
+use punctual_core::probe::TickClock;
+use punctual_core::program::SpawnKind;
+use punctual_core::wait::Reason;
+use punctual_core::{Method, Nanos, Setting};
+
+use super::cpu::{Cpu, Queue};
+use super::default_scan::Cycles;
+use super::generations::Generation;
+use super::interval::{self, Hardware};
+use super::lengths;
+use super::requests::Requests;
+use super::ticks::{Class, Ticks};
+use super::tolerance;
+use crate::grid::Grid;
+use crate::model::{Parameters, Scheduling};
+use crate::random::Random;
+use crate::rules::{Answer, Expired, ProcessId, Request, Rule, ThreadId, Why};
+use crate::time::Time;
+use crate::timers::Timers;
+
+/// The interval of the interrupts that high-resolution timers have of their
+/// own, before the hardware rounds it. Their granularity is half a millisecond
+/// (rust-lang/rust issue 43376).
+const HIGH_RESOLUTION: Nanos = Nanos::from_us(500);
+
+/// The CPU that owns the clock. On one computer it was the last one more often
+/// than the first (GamingPCSetup): confidence D.
+const CLOCK_OWNER: usize = 0;
+
+/// What `timeGetTime` and `GetTickCount` count in.
+const MS: Time = Time::from_ns(1_000_000);
+
+/// The timers of a generation of Windows.
+#[derive(Clone, Debug)]
+pub struct Windows {
+    generation: &'static Generation,
+    how: How,
+    requests: Requests,
+    ticks: Ticks,
+    /// The process of each thread.
+    process_of: Vec<ProcessId>,
+    /// The threads of each process.
+    threads_of: Vec<Vec<ThreadId>>,
+    /// The timer of each thread.
+    armed: Vec<Option<Armed>>,
+    cpus: Vec<Cpu>,
+    /// When each CPU has its next interrupt.
+    next: Vec<Option<Time>>,
+    /// Those CPUs that have one, the next first.
+    order: Timers<Time>,
+    /// Empty between two interrupts.
+    scratch: Vec<ThreadId>,
+}
+
+/// What the parameters say.
+#[derive(Clone, Copy, Debug)]
+struct How {
+    default_interval: Time,
+    counts_from_call: bool,
+    hardware: Hardware,
+    cycles: Cycles,
+    slip: u64,
+    is_class_fixed: bool,
+    has_classes: bool,
+    expires_where_armed: bool,
+    high_resolution_late: Time,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Armed {
+    cpu: usize,
+    queue: Queue,
+    class: Class,
+    called: Time,
+    base: Time,
+    due: Time,
+    /// The end of its tolerance.
+    until: Time,
+}
+
+impl Windows {
+    pub(crate) fn new(generation: &'static Generation, parameters: &Parameters) -> Self {
+        let how = How::new(generation, parameters);
+        // With the requests of everybody for everybody, whether anybody sees a
+        // process does not matter either: it is the rule of before. Nobody has
+        // tried it: confidence D.
+        let throttles = generation.throttles && how.has_classes;
+        Self {
+            generation,
+            how,
+            requests: Requests::new(throttles),
+            ticks: Ticks::every(how.default_interval),
+            process_of: vec![],
+            threads_of: vec![],
+            armed: vec![],
+            cpus: vec![],
+            next: vec![],
+            order: Timers::default(),
+            scratch: vec![],
+        }
+    }
+
+    pub(crate) fn scheduling(parameters: &Parameters) -> Scheduling {
+        let interval = Time::from(parameters.length("interval"));
+        Scheduling::Quantum {
+            length: interval.times(parameters.count("quantum")),
+            at_ticks: true,
+        }
+    }
+
+    /// Which ticks look at the timers of a process, if that is settled now.
+    pub(super) fn class(&self, process: ProcessId) -> Class {
+        if self.how.has_classes && !self.requests.is_honoured(process) {
+            Class::DefaultScans
+        } else {
+            Class::EveryTick
+        }
+    }
+
+    /// The ticks there would be if nobody ever asked for shorter ones.
+    fn default_ticks(&self) -> Grid {
+        Grid {
+            anchor: Time::ZERO,
+            period: self.how.default_interval,
+        }
+    }
+
+    /// The interval that the requests that count ask for.
+    fn wanted_interval(&self) -> Time {
+        match self.requests.shortest() {
+            Some(shortest) if Time::from(shortest) < self.how.default_interval => {
+                self.how.hardware.grant(shortest)
+            }
+            _ => self.how.default_interval,
+        }
+    }
+
+    /// Changes the requests, and what follows from them for a process and for
+    /// the ticks.
+    fn change(
+        &mut self,
+        process: ProcessId,
+        now: Time,
+        change: impl FnOnce(&mut Requests) -> Answer,
+    ) -> Answer {
+        let before = self.class(process);
+        let answer = change(&mut self.requests);
+        let class = self.class(process);
+        let moves = class != before && !self.how.is_class_fixed;
+        let interval = self.wanted_interval();
+        let by_drivers = self.requests.are_by_drivers();
+        if moves || interval != self.ticks.interval() || by_drivers != self.ticks.are_all_scans() {
+            let cycle = self.how.cycles.ticks(self.how.default_interval, interval);
+            self.ticks.change(now, interval, cycle, by_drivers);
+            if moves {
+                self.reclassify(process, class);
+            }
+            self.reschedule(now);
+        }
+        answer
+    }
+
+    /// Has other ticks look at the timers of a process.
+    fn reclassify(&mut self, process: ProcessId, class: Class) {
+        for &thread in &self.threads_of[process] {
+            let Some(armed) = &mut self.armed[thread] else {
+                continue;
+            };
+            armed.class = class;
+            if matches!(armed.queue, Queue::EveryTick | Queue::DefaultScans) {
+                let cpu = &mut self.cpus[armed.cpu];
+                cpu.remove(thread, armed.queue);
+                armed.queue = class.into();
+                cpu.insert(thread, armed.queue, armed.due);
+            }
+        }
+    }
+
+    /// The ticks, or those that look at a timer, are others from `now` on.
+    fn reschedule(&mut self, now: Time) {
+        for number in 0..self.cpus.len() {
+            let cpu = &mut self.cpus[number];
+            cpu.move_slip(now, &self.ticks);
+            for thread in cpu.drain_tolerant() {
+                if let Some(armed) = self.armed[thread] {
+                    cpu.insert(thread, Queue::Tolerant, armed.meeting(&self.ticks));
+                }
+            }
+            self.refresh(number);
+        }
+    }
+
+    /// Finds out anew when a CPU has its next interrupt.
+    fn refresh(&mut self, cpu: usize) {
+        let next = self.cpus[cpu].next(&self.ticks);
+        if next != self.next[cpu] {
+            self.next[cpu] = next;
+            self.order.remove(cpu);
+            if let Some(at) = next {
+                self.order.insert(cpu, at);
+            }
+        }
+    }
+
+    /// The timer of a request, and what its queue is ordered by.
+    fn timer(&self, request: &Request) -> (Armed, Time) {
+        let Request {
+            now, cpu, method, ..
+        } = *request;
+        let length = lengths::taken(method, request.due - now);
+        let own = Armed {
+            cpu,
+            queue: Queue::Own,
+            class: Class::EveryTick,
+            called: now,
+            base: now,
+            due: now,
+            until: now,
+        };
+        if length == Time::ZERO {
+            // Sleep(0) only offers the CPU, and a timer is set at once whose
+            // due time is not in the future.
+            return (own, now);
+        }
+        if method == Method::HighResolutionTimer {
+            // The system raises the clock only while such timers are armed
+            // (Microsoft, "High-Resolution Timers"), so it is taken to start as
+            // they are armed. Calibrated with `hires_late`: confidence C.
+            let length = length + self.how.high_resolution_late;
+            let due = now + length;
+            let at = now + lengths::round_up(length, self.how.high_resolution_interval());
+            return (Armed { due, ..own }, at);
+        }
+        let base = if self.how.counts_from_call {
+            now
+        } else {
+            self.ticks.last_tick(now)
+        };
+        let due = base + length;
+        let tolerance = match method {
+            Method::WaitableTimer => self.generation.tolerance.kept(request.tolerance),
+            _ => Time::ZERO,
+        };
+        let class = self.class(self.process_of[request.thread]);
+        let mut armed = Armed {
+            cpu: if self.how.expires_where_armed {
+                cpu
+            } else {
+                CLOCK_OWNER
+            },
+            queue: class.into(),
+            class,
+            base,
+            due,
+            until: due + tolerance,
+            ..own
+        };
+        if armed.until > due {
+            armed.queue = Queue::Tolerant;
+            (armed, armed.meeting(&self.ticks))
+        } else {
+            (armed, due)
+        }
+    }
+
+    /// Why a timer goes off, in an interrupt whose default scan came a tick
+    /// late or not.
+    fn why(&self, armed: &Armed, is_scan_late: bool) -> Why {
+        let Armed {
+            called,
+            base,
+            due,
+            until,
+            ..
+        } = *armed;
+        match armed.queue {
+            Queue::Own if due == called => Why::AtOnce { called },
+            Queue::Own => Why::OwnInterrupt {
+                due: due - self.how.high_resolution_late,
+                called,
+                late: self.how.high_resolution_late,
+            },
+            _ => Why::Tick {
+                due,
+                called,
+                base,
+                until,
+                interval: self.ticks.interval(),
+                every: self.ticks.one_in(armed.class),
+                slipped: is_scan_late && armed.queue == Queue::DefaultScans,
+            },
+        }
+    }
+}
+
+impl How {
+    fn new(generation: &Generation, parameters: &Parameters) -> Self {
+        let with_classes = |key: &str| generation.has_classes.then(|| parameters.choice(key));
+        let is_global = generation.honours_global_key && parameters.count("global") == 1;
+        Self {
+            default_interval: parameters.length("interval").into(),
+            counts_from_call: parameters.choice("base") == "now",
+            hardware: Hardware::named(parameters.choice("hardware")),
+            cycles: match with_classes("cycles") {
+                Some("nearest") => Cycles::Nearest {
+                    cap: parameters.length("cap").into(),
+                },
+                _ => Cycles::Floor,
+            },
+            slip: if generation.has_classes {
+                parameters.count("slip")
+            } else {
+                0
+            },
+            is_class_fixed: with_classes("class") == Some("arming"),
+            has_classes: generation.has_classes && !is_global,
+            expires_where_armed: parameters.choice("expiry") == "arming",
+            high_resolution_late: if generation.has_high_resolution_timers {
+                parameters.length("hires_late").into()
+            } else {
+                Time::ZERO
+            },
+        }
+    }
+
+    fn high_resolution_interval(&self) -> Time {
+        self.hardware.grant(HIGH_RESOLUTION)
+    }
+}
+
+impl Armed {
+    /// The tick that a timer with a tolerance chooses.
+    fn meeting(&self, ticks: &Ticks) -> Time {
+        let first = ticks.look_at(self.class, self.due);
+        tolerance::meeting(ticks.looks(self.class), first, self.until)
+    }
+}
+
+impl Rule for Windows {
+    fn methods(&self) -> &[Method] {
+        if self.generation.has_high_resolution_timers {
+            &[
+                Method::WindowsSleep,
+                Method::WaitableTimer,
+                Method::WindowsMessageTimer,
+                Method::HighResolutionTimer,
+            ]
+        } else {
+            &[
+                Method::WindowsSleep,
+                Method::WindowsMessageTimer,
+                Method::WaitableTimer,
+            ]
+        }
+    }
+
+    fn yields_for_nothing(&self, method: Method) -> bool {
+        method == Method::WindowsSleep
+    }
+
+    fn arm(&mut self, request: &Request, _random: &mut Random) {
+        let (armed, key) = self.timer(request);
+        if self.cpus.len() <= armed.cpu {
+            self.cpus.resize_with(armed.cpu + 1, Cpu::default);
+            self.next.resize(armed.cpu + 1, None);
+        }
+        self.cpus[armed.cpu].insert(request.thread, armed.queue, key);
+        self.armed[request.thread] = Some(armed);
+        self.refresh(armed.cpu);
+    }
+
+    fn disarm(&mut self, thread: ThreadId) {
+        if let Some(armed) = self.armed[thread].take() {
+            self.cpus[armed.cpu].remove(thread, armed.queue);
+            self.refresh(armed.cpu);
+        }
+    }
+
+    fn next_interrupt(&self) -> Option<(Time, usize)> {
+        self.order.first()
+    }
+
+    fn next_interrupt_on(&self, cpu: usize) -> Option<Time> {
+        self.next.get(cpu).copied().flatten()
+    }
+
+    /// With `slip`, an interrupt can find that the default scan for which it
+    /// was meant comes a tick later, and expire nothing.
+    fn interrupt(
+        &mut self,
+        cpu: usize,
+        now: Time,
+        random: &mut Random,
+        expired: &mut Vec<Expired>,
+    ) {
+        let Some(queues) = self.cpus.get_mut(cpu) else {
+            return;
+        };
+        let mut threads = std::mem::take(&mut self.scratch);
+        let is_late = queues.interrupt(now, &self.ticks, self.how.slip, random, &mut threads);
+        threads.sort_unstable_by_key(|&thread| (self.armed[thread].map(|armed| armed.due), thread));
+        for thread in threads.drain(..) {
+            if let Some(armed) = self.armed[thread].take() {
+                expired.push(Expired {
+                    thread,
+                    reason: Reason::Timer,
+                    why: self.why(&armed, is_late),
+                });
+            }
+        }
+        self.scratch = threads;
+        self.refresh(cpu);
+    }
+
+    fn refuses(&self, setting: &Setting) -> Option<&'static str> {
+        match setting {
+            Setting::Slack(_) => {
+                Some("Windows has no timer slack: a waitable timer can have a tolerance")
+            }
+            Setting::Throttling(_) if !self.generation.throttles => {
+                Some("before Windows 11 requests count whether anybody sees the process or not")
+            }
+            _ => None,
+        }
+    }
+
+    fn set(&mut self, _: ThreadId, process: ProcessId, setting: Setting, now: Time) -> Answer {
+        self.change(process, now, |requests| match setting {
+            Setting::Request {
+                interval,
+                on_battery,
+                by,
+            } => requests.request(process, interval, on_battery, by),
+            Setting::Release { interval, by } => requests.release(process, interval, by),
+            Setting::Window { visible, audible } => requests.window(process, visible, audible),
+            Setting::Throttling(throttling) => requests.throttling(process, throttling),
+            Setting::Power(power) => requests.power(power),
+            // How much a thread matters changes nothing about its timers.
+            Setting::Priority(_) | Setting::Slack(_) => Answer::Accepted,
+        })
+    }
+
+    fn created(&mut self, thread: ThreadId, process: ProcessId, _: Option<(ThreadId, SpawnKind)>) {
+        self.requests.created(process);
+        if self.threads_of.len() <= process {
+            self.threads_of.resize_with(process + 1, Vec::new);
+        }
+        self.threads_of[process].push(thread);
+        self.process_of.push(process);
+        self.armed.push(None);
+    }
+
+    fn ended(&mut self, process: ProcessId, now: Time) {
+        self.change(process, now, |requests| requests.ended(process));
+        self.threads_of[process] = vec![];
+    }
+
+    /// With the dynamic tick, a simplification: the owner of the clock has
+    /// ticks, and the others, even busy ones, have only the interrupts that
+    /// expire their timers.
+    fn ticks(&self, cpu: usize, _is_idle: bool) -> Option<Grid> {
+        let has_ticks = !self.generation.has_dynamic_tick || cpu == CLOCK_OWNER;
+        has_ticks.then(|| self.ticks.grid())
+    }
+
+    fn interval(&self) -> Option<Nanos> {
+        Some(interval::stated(self.ticks.interval()))
+    }
+
+    /// `timeGetTime` reads what each clock interrupt writes (timer-rule
+    /// article); `GetTickCount` keeps the step of the default interval
+    /// (confidence D).
+    fn shows(&self, clock: TickClock, now: Time) -> Option<Time> {
+        let tick = match clock {
+            TickClock::TimeGetTime => self.ticks.last_tick(now),
+            TickClock::GetTickCount => self.default_ticks().at_or_before(now),
+            TickClock::MonotonicCoarse => return None,
+        };
+        Some(tick - tick.rem(MS))
+    }
+
+    fn moves(&self, clock: TickClock, now: Time) -> Time {
+        match clock {
+            TickClock::TimeGetTime => self.ticks.grid().after(now),
+            TickClock::GetTickCount => self.default_ticks().after(now),
+            TickClock::MonotonicCoarse => now,
+        }
+    }
+}

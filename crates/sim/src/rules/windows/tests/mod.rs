@@ -1,0 +1,6 @@
+//! Tests of the rule as a whole.
+
+mod behaviour;
+mod os;
+mod properties;
+mod targets;

@@ -1,0 +1,318 @@
+//! One experiment on a simulated computer: what happens, in which order.
+//!
+//! | file | what it is about |
+//! |---|---|
+//! | `threads` | threads, processes and phases begin and end |
+//! | `running` | from asleep to running, and back |
+//! | `ops` | what a thread does: operations, and the steps of its waits |
+//! | `signals` | events that threads signal to each other |
+
+mod ops;
+mod running;
+mod signals;
+mod threads;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+
+use punctual_core::machine::ComputerUse;
+use punctual_core::{Event, Nanos, Observations, Program, Refusal, Tick};
+
+use crate::clock::{Face, SimClock};
+use crate::computer::Computer;
+use crate::machine::Limits;
+use crate::model::Model;
+use crate::random::Random;
+use crate::rules::{Expired, Rule, ThreadId};
+use crate::scheduler::Scheduler;
+use crate::thread::{Burst, Place, Thread};
+use crate::time::Time;
+use crate::trace::{Explanation, Happened, Trace};
+
+/// An experiment under way.
+pub(crate) struct World<'p> {
+    model: &'p Model,
+    rule: Box<dyn Rule>,
+    random: &'p mut Random,
+    face: Face,
+    now: Time,
+    threads: Vec<Thread<'p>>,
+    /// Events that were signalled and that nobody has waited for yet, with the
+    /// time.
+    signalled: BTreeMap<Event, Time>,
+    /// When the rule's next interrupt is.
+    next_interrupt: Time,
+    began: Time,
+    queue: BinaryHeap<Reverse<Scheduled>>,
+    processes: Vec<Vec<ThreadId>>,
+    computer: Computer,
+    scheduler: Scheduler,
+    /// Whether the CPUs are taken away.
+    is_stalled: bool,
+    waiters: BTreeMap<Event, BTreeSet<ThreadId>>,
+    phases: Vec<ComputerUse>,
+    phase: usize,
+    trace: Option<Trace>,
+    limits: Limits,
+    steps: u64,
+    /// Samples, readings and sections.
+    kept: u64,
+    /// Why the experiment is given up.
+    refused: Option<Refusal>,
+}
+
+impl<'p> World<'p> {
+    pub(crate) fn new(
+        model: &'p Model,
+        random: &'p mut Random,
+        limits: Limits,
+        start: Time,
+    ) -> Self {
+        Self {
+            rule: model.build_rule(),
+            random,
+            face: Face {
+                read: model.costs().read.into(),
+                step: model.clock_step(),
+                frozen: model
+                    .frozen()
+                    .iter()
+                    .map(|&(from, to)| (start + from, start + to))
+                    .collect(),
+            },
+            now: start,
+            threads: Vec::new(),
+            signalled: BTreeMap::new(),
+            next_interrupt: Time::NEVER,
+            began: start,
+            queue: BinaryHeap::new(),
+            processes: Vec::new(),
+            computer: Computer::new(model, start),
+            scheduler: Scheduler::new(model.scheduling(), model.cpus().unwrap_or(0)),
+            is_stalled: false,
+            waiters: BTreeMap::new(),
+            phases: Vec::new(),
+            phase: 0,
+            trace: None,
+            limits,
+            steps: 0,
+            kept: 0,
+            refused: None,
+            model,
+        }
+    }
+
+    /// Notes what happens from now on, and the interval that is in force.
+    pub(crate) fn trace(&mut self) {
+        self.trace = Some(Trace::new(self.began));
+        self.note_interval(None);
+    }
+
+    /// Runs `program` as the first thread, and lets everything happen until it
+    /// has ended.
+    pub(crate) fn run(mut self, program: &'p Program) -> Result<(Observations, Trace), Refusal> {
+        for &(from, to) in self.model.stalls() {
+            if to > from {
+                self.schedule(self.began + from, Kind::StallBegins);
+                self.schedule(self.began + to, Kind::StallEnds);
+            }
+        }
+        self.create("", program, None);
+        let mut expired = Vec::new();
+        while self.threads[0].place != Place::Ended {
+            let event = self.queue.peek().map(|Reverse(next)| next.at);
+            let at = self.next_interrupt.min(event.unwrap_or(Time::NEVER));
+            if at == Time::NEVER {
+                let is_asleep = event.is_some() || self.rule.next_interrupt().is_some();
+                return Err(Refusal::new(if is_asleep {
+                    "the program outlives virtual time, which ends after 195 years"
+                } else {
+                    "the program awaits an event that nobody signals"
+                }));
+            }
+            self.step();
+            self.now = self.now.max(at);
+            if self.next_interrupt == at {
+                self.interrupt(&mut expired);
+            } else if let Some(Reverse(next)) = self.queue.pop() {
+                self.happen(next.kind);
+            }
+            if let Some(refused) = self.refused {
+                return Err(refused);
+            }
+        }
+        Ok(self.finish())
+    }
+
+    fn finish(mut self) -> (Observations, Trace) {
+        self.settle_threads();
+        self.phases
+            .extend(self.computer.phase(self.now, &*self.rule));
+        for cpu in 0..self.computer.cpus.len() {
+            if let Some(id) = self.computer.cpus[cpu].running {
+                self.note_run(id);
+            }
+        }
+        let now = self.face.show(self.now);
+        let observations = Observations {
+            threads: self.threads.into_iter().map(|t| t.finish(now)).collect(),
+            computer: self.phases,
+            interrupted: false,
+        };
+        (observations, self.trace.unwrap_or_default())
+    }
+
+    fn happen(&mut self, kind: Kind) {
+        match kind {
+            Kind::StallBegins => self.stall(),
+            Kind::StallEnds => self.unstall(),
+            Kind::Hand { thread, turn } if self.threads[thread].turn == turn => {
+                if self.threads[thread].place == Place::Outside {
+                    self.direct(thread);
+                } else {
+                    self.threads[thread].burst = Burst::Work(self.face.read);
+                    self.ready(thread);
+                }
+            }
+            Kind::Ready { thread, turn } if self.threads[thread].turn == turn => {
+                let cpu = self.threads[thread].cpu;
+                self.computer.cpus[cpu].waking -= 1;
+                self.ready(thread);
+            }
+            Kind::Burst { thread, turn } if self.threads[thread].turn == turn => {
+                self.account(self.threads[thread].cpu);
+                if self.end_burst(thread) {
+                    self.go(thread);
+                }
+            }
+            Kind::TurnEnd { cpu, turn } if self.computer.cpus[cpu].turn == turn => {
+                self.end_turn(cpu);
+            }
+            Kind::Hand { .. } | Kind::Ready { .. } | Kind::Burst { .. } | Kind::TurnEnd { .. } => {}
+        }
+    }
+
+    fn interrupt(&mut self, expired: &mut Vec<Expired>) {
+        while let Some((_, cpu)) = self.rule.next_interrupt().filter(|(at, _)| *at <= self.now) {
+            self.step();
+            if self.refused.is_some() {
+                return;
+            }
+            self.computer.interrupted(cpu, self.now, &*self.rule);
+            self.rule.interrupt(cpu, self.now, self.random, expired);
+            for Expired {
+                thread,
+                reason,
+                why,
+            } in expired.drain(..)
+            {
+                let (at, origin) = (self.now, self.began);
+                self.note(|_| Happened::Expired {
+                    thread,
+                    cpu,
+                    why: Explanation { why, at, origin },
+                });
+                self.wake(thread, reason);
+            }
+        }
+        self.look_at_timers();
+    }
+
+    /// Takes note of the next interrupt, after whatever may have changed it.
+    fn look_at_timers(&mut self) {
+        let next = self.rule.next_interrupt();
+        self.next_interrupt = next.map_or(Time::NEVER, |(at, _)| at);
+    }
+
+    /// Takes note that a setting or an end may have changed the interval.
+    fn note_interval(&mut self, before: Option<Nanos>) {
+        let after = self.rule.interval();
+        if let Some(after) = after.filter(|after| Some(*after) != before) {
+            self.note(|_| Happened::Interval(after));
+        }
+    }
+
+    /// Before anything that can change the ticks.
+    fn settle_ticks(&mut self) {
+        self.computer.settle(self.now, &*self.rule);
+    }
+
+    /// What the simulated clock shows.
+    fn show(&self) -> Tick<SimClock> {
+        self.face.show(self.now)
+    }
+
+    /// Counts a step, and gives up after too many.
+    fn step(&mut self) {
+        self.steps += 1;
+        if self.steps > self.limits.steps {
+            self.refuse(format!(
+                "the simulation came to more than {} steps; make it shorter",
+                self.limits.steps
+            ));
+        }
+    }
+
+    /// Counts what is kept of the experiment, and gives up at too much.
+    fn count_kept(&mut self, more: u64) {
+        self.kept += more;
+        if self.kept > self.limits.samples {
+            self.refuse(format!(
+                "the simulation came to more than {} samples; make it shorter",
+                self.limits.samples
+            ));
+        }
+    }
+
+    fn refuse(&mut self, why: String) {
+        self.refused.get_or_insert_with(|| Refusal::new(why));
+    }
+
+    fn schedule(&mut self, at: Time, kind: Kind) {
+        self.queue.push(Reverse(Scheduled { at, kind }));
+    }
+
+    /// Notes something, if anybody wants to know.
+    fn note(&mut self, what: impl FnOnce(&Trace) -> Happened) {
+        if let Some(trace) = &mut self.trace {
+            let what = what(trace);
+            trace.note(self.now, what);
+        }
+    }
+}
+
+/// Something that will happen besides timer interrupts, which come first of
+/// what happens at the same time. Then in this order, and threads in the order
+/// of their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Scheduled {
+    at: Time,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    StallEnds,
+    StallBegins,
+    /// The experimenter, or a thread that waits for the hand of the
+    /// experimenter, goes on.
+    Hand {
+        thread: ThreadId,
+        turn: u64,
+    },
+    /// A thread on its CPU has done what it was at.
+    Burst {
+        thread: ThreadId,
+        turn: u64,
+    },
+    /// A thread that was woken arrives at its CPU.
+    Ready {
+        thread: ThreadId,
+        turn: u64,
+    },
+    /// The turn of a thread on its CPU may be over.
+    TurnEnd {
+        cpu: usize,
+        turn: u64,
+    },
+}

@@ -1,0 +1,367 @@
+//! What a thread does: its operations, one after the other, and the steps of
+//! its waits.
+
+use punctual_core::pace::Cycles;
+use punctual_core::probe::TickClock;
+use punctual_core::program::{Due, Op};
+use punctual_core::{Goal, Limit, Method, Nanos, Outcome, Probe, Reason, Setting, Step, Wait};
+
+use super::World;
+use crate::clock::SimClock;
+use crate::rules::{Answer, Request, ThreadId};
+use crate::thread::{Burst, Doing, Place, Waiting};
+use crate::time::Time;
+use crate::trace::Happened;
+
+/// A thread that reads a tick-written clock looks again after so long at the
+/// latest: a change of the interval can bring a tick earlier than it thought.
+/// It is less than the shortest interval, so that no tick is missed.
+const LOOK_AGAIN: Time = Time::from_ns(400_000);
+
+/// What comes after a part of a thread's doings.
+enum Then {
+    /// This, on its CPU.
+    On(Burst),
+    /// The next part, at once.
+    Again,
+    /// It has given up its CPU.
+    Gone,
+}
+
+impl<'p> World<'p> {
+    /// Goes on with the program of a thread that is on its CPU and has done
+    /// what it was at. Whether it is still there.
+    pub(super) fn advance(&mut self, id: ThreadId) -> bool {
+        loop {
+            match self.next_part(id) {
+                Then::On(burst) => {
+                    self.threads[id].burst = burst;
+                    return true;
+                }
+                Then::Again => {}
+                Then::Gone => return false,
+            }
+        }
+    }
+
+    fn next_part(&mut self, id: ThreadId) -> Then {
+        match std::mem::replace(&mut self.threads[id].doing, Doing::Running) {
+            Doing::Running => match self.threads[id].cursor.next() {
+                Some(op) => {
+                    self.threads[id].doing = Doing::Beginning(op);
+                    Then::On(Burst::Work(self.face.read))
+                }
+                None => self.exit(id),
+            },
+            Doing::Beginning(op) => self.begin(id, op),
+            Doing::Waiting => {
+                let waiting = self.threads[id].waiting.as_ref();
+                if let Some(event) = waiting.and_then(Waiting::ended_by) {
+                    self.unlisten(id, event);
+                }
+                let now = self.show();
+                self.threads[id].woke(now);
+                self.pursue(id)
+            }
+            Doing::Blocked { begin, deadline } => {
+                let now = self.show();
+                let outcome = Outcome {
+                    late: now.late_for(deadline),
+                    naps: 1,
+                    steps: 1,
+                    slept: now.since(begin),
+                    ..Outcome::default()
+                };
+                let recorder = &mut self.threads[id].recorder;
+                recorder.sample(begin, deadline, 0, outcome);
+                self.count_sample();
+                Then::Again
+            }
+            Doing::Awaiting(_) => Then::Again,
+            Doing::Stepping {
+                clock,
+                shown,
+                has_moved,
+            } => self.look(id, clock, shown, has_moved),
+            Doing::Ended => self.exit(id),
+        }
+    }
+
+    /// Begins an operation; the clock has just been read.
+    fn begin(&mut self, id: ThreadId, op: &'p Op) -> Then {
+        let now = self.show();
+        match op {
+            Op::Wait { with, due, or } => {
+                let (deadline, missed) = match due {
+                    Due::After(length) => (now + *length, 0),
+                    Due::NextCycle => {
+                        let cycles = self.threads[id].cycles.as_mut();
+                        cycles.expect("checked: a pace comes first").next(now)
+                    }
+                };
+                let goal = Goal { deadline, or: *or };
+                let wait = Wait::begin(&mut self.threads[id].strategies[*with], goal, now);
+                self.threads[id].waiting = Some(Waiting {
+                    wait,
+                    with: *with,
+                    begin: now,
+                    deadline,
+                    missed,
+                });
+                self.pursue(id)
+            }
+            Op::Block {
+                method,
+                length,
+                tolerance,
+            } => {
+                self.threads[id].doing = Doing::Blocked {
+                    begin: now,
+                    deadline: now + *length,
+                };
+                self.arm(id, *method, Limit::For(*length), *tolerance)
+            }
+            Op::Until(since_began) => {
+                self.sleep(id);
+                self.await_hand(id, *since_began);
+                Then::Gone
+            }
+            Op::Work(length) => Then::On(Burst::Work((*length).into())),
+            Op::Yield => {
+                let yielding = self.model.costs().yielding.into();
+                Then::On(Burst::Yield(yielding, Time::ZERO))
+            }
+            Op::Pace(rate) => {
+                self.threads[id].cycles = Some(Cycles::starting_at(now, *rate));
+                Then::Again
+            }
+            Op::Set(setting) => self.set(id, *setting),
+            Op::Read(probe) => self.read(id, *probe),
+            Op::Pin(cpu) => {
+                let was_on = self.threads[id].cpu;
+                self.migrate(id, *cpu);
+                if was_on == *cpu {
+                    Then::Again
+                } else {
+                    Then::Gone
+                }
+            }
+            Op::Spawn {
+                name,
+                kind,
+                program,
+            } => {
+                self.create(name, program, Some((id, *kind)));
+                Then::On(Burst::Work(Time::ZERO))
+            }
+            Op::Signal(event) => {
+                self.signal(*event);
+                Then::On(Burst::Work(Time::ZERO))
+            }
+            Op::Await(event) => {
+                if self.signalled.remove(event).is_some() {
+                    return Then::Again;
+                }
+                self.threads[id].doing = Doing::Awaiting(*event);
+                self.listen(id, *event);
+                self.sleep(id);
+                Then::Gone
+            }
+            Op::Record => {
+                self.threads[id].section(now);
+                self.count_kept(1);
+                Then::Again
+            }
+            Op::Phase => {
+                self.begin_phase();
+                Then::Again
+            }
+            Op::Exit => self.exit(id),
+            // No cursor yields it.
+            Op::Loop { .. } => Then::Again,
+        }
+    }
+
+    /// Carries out the steps of a wait, as far as they take no time.
+    fn pursue(&mut self, id: ThreadId) -> Then {
+        loop {
+            let Some(waiting) = &self.threads[id].waiting else {
+                return Then::Again;
+            };
+            if let Some(event) = waiting.looks_at()
+                && let Some(at) = self.signalled.remove(&event)
+            {
+                let now = self.show();
+                let thread = &mut self.threads[id];
+                thread.signalled = Some(at);
+                thread.reason = Reason::Event;
+                thread.woke(now);
+                continue;
+            }
+            let step = waiting.wait.step();
+            if step == Step::Done {
+                self.record(id);
+                return Then::Again;
+            }
+            if let Some(event) = waiting.ended_by() {
+                self.listen(id, event);
+            }
+            self.threads[id].doing = Doing::Waiting;
+            self.threads[id].reason = Reason::Ran;
+            return match step {
+                Step::Block { method, limit, .. } => self.arm(id, method, limit, Nanos::ZERO),
+                Step::Spin { until, .. } => Then::On(Burst::Spin(until)),
+                Step::Yield { .. } => {
+                    let yielding = self.model.costs().yielding.into();
+                    Then::On(Burst::Yield(yielding, self.face.read))
+                }
+                Step::Done => Then::Again,
+            };
+        }
+    }
+
+    /// Records the wait that is over.
+    fn record(&mut self, id: ThreadId) {
+        let now = self.now;
+        let thread = &mut self.threads[id];
+        let Some(waiting) = thread.waiting.take() else {
+            return;
+        };
+        let outcome = waiting.wait.outcome();
+        thread
+            .recorder
+            .sample(waiting.begin, waiting.deadline, waiting.missed, outcome);
+        if let Some(at) = thread.signalled.take().filter(|_| outcome.by_event) {
+            let before = Nanos::new((now - at).floor_ns());
+            thread.recorder.signalled(before);
+        }
+        thread.cursor.pass_over(waiting.missed);
+        self.count_sample();
+    }
+
+    fn count_sample(&mut self) {
+        self.count_kept(1);
+    }
+
+    fn arm(
+        &mut self,
+        id: ThreadId,
+        method: Method,
+        limit: Limit<SimClock>,
+        tolerance: Nanos,
+    ) -> Then {
+        let due = match limit {
+            Limit::For(length) => self.now + length.into(),
+            Limit::Until(instant) => Time::from(instant).max(self.now),
+        };
+        let method = self.model.resolve(method).unwrap_or(method);
+        if due == self.now && self.rule.yields_for_nothing(method) {
+            let yielding = self.model.costs().yielding.into();
+            return Then::On(Burst::Yield(yielding, self.face.read));
+        }
+        let request = Request {
+            thread: id,
+            cpu: self.threads[id].cpu,
+            method,
+            now: self.now,
+            due,
+            tolerance: tolerance.into(),
+        };
+        self.rule.arm(&request, self.random);
+        self.look_at_timers();
+        self.note(|trace| Happened::Armed {
+            thread: id,
+            method,
+            due: trace.since(due),
+        });
+        self.sleep(id);
+        Then::Gone
+    }
+
+    /// Blocks the thread on its CPU.
+    fn sleep(&mut self, id: ThreadId) {
+        self.threads[id].place = Place::Asleep;
+        self.threads[id].switches += 1;
+        self.leave(id);
+    }
+
+    fn exit(&mut self, id: ThreadId) -> Then {
+        self.end(id);
+        Then::Gone
+    }
+
+    fn set(&mut self, id: ThreadId, setting: Setting) -> Then {
+        self.settle_ticks();
+        let before = self.rule.interval();
+        let process = self.threads[id].process;
+        if self.rule.set(id, process, setting, self.now) == Answer::Denied {
+            self.threads[id].recorder.denied();
+        }
+        self.look_at_timers();
+        self.note_interval(before);
+        if let Setting::Priority(priority) = setting {
+            self.threads[id].priority = priority;
+            self.threads[id].burst = Burst::Work(Time::ZERO);
+            if self.reprioritise(id) {
+                return Then::Gone;
+            }
+        }
+        Then::Again
+    }
+
+    fn read(&mut self, id: ThreadId, probe: Probe) -> Then {
+        match probe {
+            Probe::Resolution => {
+                if let Some(stated) = self.rule.stated_interval() {
+                    self.threads[id].recorder.reading(probe, stated);
+                    self.count_sample();
+                }
+                Then::Again
+            }
+            Probe::Step(clock) => match self.shown(clock) {
+                Some(shown) => self.spin_until_it_moves(id, clock, shown, false),
+                None => Then::Again,
+            },
+        }
+    }
+
+    /// A thread that reads a tick-written clock sees whether it has moved.
+    fn look(&mut self, id: ThreadId, clock: TickClock, then: Time, has_moved: bool) -> Then {
+        let Some(shown) = self.shown(clock) else {
+            return Then::Again;
+        };
+        if shown == then {
+            return self.spin_until_it_moves(id, clock, shown, has_moved);
+        }
+        if !has_moved {
+            return self.spin_until_it_moves(id, clock, shown, true);
+        }
+        let step = Nanos::new((shown - then).floor_ns());
+        let recorder = &mut self.threads[id].recorder;
+        recorder.reading(Probe::Step(clock), step);
+        self.count_sample();
+        Then::Again
+    }
+
+    fn spin_until_it_moves(
+        &mut self,
+        id: ThreadId,
+        clock: TickClock,
+        shown: Time,
+        has_moved: bool,
+    ) -> Then {
+        self.threads[id].doing = Doing::Stepping {
+            clock,
+            shown,
+            has_moved,
+        };
+        let moves = self.rule.moves(clock, self.now);
+        let spin = (moves - self.now).min(LOOK_AGAIN);
+        Then::On(Burst::Work(spin + self.face.read))
+    }
+
+    /// What a tick-written clock shows now.
+    fn shown(&self, clock: TickClock) -> Option<Time> {
+        self.rule.shows(clock, self.now)
+    }
+}

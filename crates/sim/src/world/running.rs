@@ -1,0 +1,343 @@
+//! From asleep to running, and back.
+
+use std::cmp::Reverse;
+
+use punctual_core::Reason;
+
+use super::{Kind, World};
+use crate::model::Scheduling;
+use crate::rules::ThreadId;
+use crate::scheduler::TurnEnds;
+use crate::thread::{Burst, Place, Thread};
+use crate::time::Time;
+use crate::trace::Happened;
+
+impl World<'_> {
+    /// Something ended what a thread was blocked in.
+    pub(super) fn wake(&mut self, id: ThreadId, reason: Reason) {
+        let costs = self.model.costs();
+        let (wake, jitter, nap): (Time, Time, Time) =
+            (costs.wake.into(), costs.jitter.into(), costs.nap.into());
+        let latency = wake - jitter + self.random.below(jitter.times(2));
+        self.stop_listening(id);
+        let thread = &mut self.threads[id];
+        thread.reason = reason;
+        thread.burst = Burst::Work(nap + self.face.read);
+        // The call itself is the end of the latency.
+        self.set_out(id, latency - nap);
+    }
+
+    /// Sends a thread to a CPU, where it arrives after `latency` and what that
+    /// takes to leave its idle state.
+    pub(super) fn set_out(&mut self, id: ThreadId, latency: Time) {
+        let cpu = self.find_cpu(id);
+        let exit = self.computer.rises(cpu, self.now, &*self.rule);
+        self.computer.cpus[cpu].waking += 1;
+        let turn = self.next_turn(id);
+        let thread = &mut self.threads[id];
+        thread.cpu = cpu;
+        thread.place = Place::Waking;
+        let at = self.now + exit + latency;
+        self.schedule(at, Kind::Ready { thread: id, turn });
+    }
+
+    /// Where a thread that wakes is to run: where it ran last, if that is free,
+    /// or anywhere that is, else where it ran last.
+    pub(super) fn find_cpu(&self, id: ThreadId) -> usize {
+        let candidate = self.threads[id].candidate(id);
+        if self.model.scheduling() == Scheduling::Unlimited {
+            return candidate.cpu;
+        }
+        if let Some(pinned) = candidate.pinned {
+            return pinned;
+        }
+        if self.computer.is_free(candidate.cpu) {
+            return candidate.cpu;
+        }
+        let mut cpus = 0..self.computer.cpus.len();
+        cpus.find(|cpu| self.computer.is_free(*cpu))
+            .unwrap_or(candidate.cpu)
+    }
+
+    /// A thread can run: now, if there is a CPU for it.
+    pub(super) fn ready(&mut self, id: ThreadId) {
+        let candidate = self.threads[id].candidate(id);
+        let is_free =
+            |cpu: usize| candidate.may_run_on(cpu) && self.computer.cpus[cpu].running.is_none();
+        let free = if is_free(candidate.cpu) {
+            Some(candidate.cpu)
+        } else {
+            (0..self.computer.cpus.len()).find(|cpu| is_free(*cpu))
+        };
+        if let Some(cpu) = free {
+            self.scheduler.runs(candidate, cpu);
+            self.run_on(cpu, id);
+            return self.go(id);
+        }
+        self.account(candidate.cpu);
+        self.threads[id].place = Place::Queued;
+        self.threads[id].since = self.now;
+        match self.scheduler.woken(candidate) {
+            Some(cpu) => {
+                self.drive_away(cpu);
+                self.scheduler.runs(candidate, cpu);
+                self.run_on(cpu, id);
+                self.go(id);
+            }
+            None => (0..self.computer.cpus.len()).for_each(|cpu| self.plan_turn_end(cpu)),
+        }
+    }
+
+    /// Gives a CPU, which is free, to a thread.
+    pub(super) fn run_on(&mut self, cpu: usize, id: ThreadId) {
+        self.computer.rises(cpu, self.now, &*self.rule);
+        self.computer.woke(cpu, self.now);
+        let turn = &mut self.computer.cpus[cpu];
+        turn.running = Some(id);
+        turn.turn += 1;
+        turn.has_turn_end = false;
+        let thread = &mut self.threads[id];
+        if thread.place == Place::Queued {
+            thread.queued = thread.queued + (self.now - thread.since);
+        }
+        thread.place = Place::Running;
+        thread.cpu = cpu;
+        thread.since = self.now;
+        thread.on_cpu_since = self.now;
+        self.plan_turn_end(cpu);
+    }
+
+    /// Lets the thread on a CPU do things, from now on until it gives up the
+    /// CPU, or until something else happens before the end of what it does.
+    pub(super) fn go(&mut self, id: ThreadId) {
+        loop {
+            if self.is_stalled || self.refused.is_some() {
+                return;
+            }
+            let end = self.burst_end(id);
+            if self.is_overtaken(end) {
+                return self.schedule_burst(id);
+            }
+            self.step();
+            self.now = end;
+            self.account(self.threads[id].cpu);
+            if !self.end_burst(id) {
+                return;
+            }
+        }
+    }
+
+    /// A thread on its CPU has done what it was at. Whether it is still there,
+    /// with more to do.
+    pub(super) fn end_burst(&mut self, id: ThreadId) -> bool {
+        if let Burst::Yield(_, after) = self.threads[id].burst {
+            self.threads[id].burst = Burst::Work(after);
+            let cpu = self.threads[id].cpu;
+            if self.scheduler.yields(cpu) {
+                self.give_to_next(cpu);
+                return false;
+            }
+            return true;
+        }
+        self.advance(id)
+    }
+
+    /// Whether something else happens before a thread can go on at `at`.
+    pub(super) fn is_overtaken(&self, at: Time) -> bool {
+        // At the end of time nothing goes on by itself.
+        at == Time::NEVER
+            || self.queue.peek().is_some_and(|Reverse(next)| next.at <= at)
+            || self
+                .rule
+                .next_interrupt()
+                .is_some_and(|(next, _)| next <= at)
+    }
+
+    /// Bills the thread of a CPU for its running until now.
+    pub(super) fn account(&mut self, cpu: usize) {
+        if self.is_stalled {
+            return;
+        }
+        let Some(thread) = self.computer.cpus[cpu]
+            .running
+            .map(|id| &mut self.threads[id])
+        else {
+            return;
+        };
+        let ran = self.now - thread.since;
+        thread.since = self.now;
+        thread.used = thread.used + ran;
+        if let Burst::Work(left) | Burst::Yield(left, _) = &mut thread.burst {
+            *left = *left - ran;
+        }
+        self.computer.ran(ran);
+        self.scheduler.ran(cpu, ran);
+    }
+
+    /// A thread gives up its CPU for good, to whoever is next.
+    pub(super) fn leave(&mut self, id: ThreadId) {
+        let cpu = self.threads[id].cpu;
+        self.scheduler.left(cpu);
+        self.vacate(cpu, id);
+        self.fill(cpu);
+    }
+
+    /// The thread of a CPU makes room, and waits for another turn.
+    pub(super) fn drive_away(&mut self, cpu: usize) {
+        self.account(cpu);
+        let Some(id) = self.computer.cpus[cpu].running else {
+            return;
+        };
+        self.vacate(cpu, id);
+        self.next_turn(id);
+        let thread = &mut self.threads[id];
+        thread.place = Place::Queued;
+        thread.since = self.now;
+        self.scheduler.requeue(thread.candidate(id));
+    }
+
+    pub(super) fn vacate(&mut self, cpu: usize, id: ThreadId) {
+        self.note_run(id);
+        self.computer.cpus[cpu].running = None;
+        self.computer.cpus[cpu].turn += 1;
+    }
+
+    pub(super) fn note_run(&mut self, id: ThreadId) {
+        let Thread {
+            cpu, on_cpu_since, ..
+        } = self.threads[id];
+        self.note(|trace| Happened::Ran {
+            thread: id,
+            cpu,
+            from: trace.since(on_cpu_since),
+        });
+    }
+
+    pub(super) fn give_to_next(&mut self, cpu: usize) {
+        self.drive_away(cpu);
+        self.fill(cpu);
+    }
+
+    /// Gives a CPU that nobody has to whoever is next, or to nobody.
+    pub(super) fn fill(&mut self, cpu: usize) {
+        let Some(id) = self.scheduler.next(cpu) else {
+            if self.computer.cpus[cpu].waking == 0 {
+                self.computer.rests(cpu, self.now, &*self.rule);
+            } else {
+                self.computer.awaits(cpu, self.now);
+            }
+            return;
+        };
+        self.run_on(cpu, id);
+        if !self.is_stalled {
+            self.schedule_burst(id);
+        }
+    }
+
+    /// Has a thread on its CPU go on when it has done what it is at.
+    pub(super) fn schedule_burst(&mut self, id: ThreadId) {
+        let end = self.burst_end(id);
+        let turn = self.next_turn(id);
+        self.schedule(end, Kind::Burst { thread: id, turn });
+    }
+
+    pub(super) fn burst_end(&self, id: ThreadId) -> Time {
+        match self.threads[id].burst {
+            Burst::Work(left) | Burst::Yield(left, _) => self.now + left,
+            Burst::Spin(until) => self.face.spin(self.now, until),
+        }
+    }
+
+    /// Has the end of the turn of the thread of a CPU looked at, if somebody
+    /// waits for it.
+    pub(super) fn plan_turn_end(&mut self, cpu: usize) {
+        if self.computer.cpus[cpu].has_turn_end || !self.scheduler.is_crowded(cpu) {
+            return;
+        }
+        self.account(cpu);
+        let Some(left) = self.scheduler.turn_left(cpu) else {
+            return;
+        };
+        let over = self.now + left;
+        let at = match self.scheduler.ends_at() {
+            TurnEnds::Anywhere => over,
+            TurnEnds::AtTicksOfTheRule => {
+                let ticks = self.rule.ticks(0, false);
+                ticks.map_or(over, |grid| grid.at_or_after(over))
+            }
+            TurnEnds::AtMultiplesOf(tick) => {
+                let rest = over.rem(tick);
+                if rest == Time::ZERO {
+                    over
+                } else {
+                    over + (tick - rest)
+                }
+            }
+        };
+        self.computer.cpus[cpu].has_turn_end = true;
+        let turn = self.computer.cpus[cpu].turn;
+        self.schedule(at, Kind::TurnEnd { cpu, turn });
+    }
+
+    pub(super) fn end_turn(&mut self, cpu: usize) {
+        self.computer.cpus[cpu].has_turn_end = false;
+        self.account(cpu);
+        while let Some((id, to)) = self.scheduler.balance(cpu) {
+            self.threads[id].cpu = to;
+            self.plan_turn_end(to);
+        }
+        if self.scheduler.turn_is_over(cpu) {
+            self.give_to_next(cpu);
+        } else {
+            self.plan_turn_end(cpu);
+        }
+    }
+
+    pub(super) fn stall(&mut self) {
+        for cpu in 0..self.computer.cpus.len() {
+            self.account(cpu);
+            if let Some(id) = self.computer.cpus[cpu].running {
+                self.next_turn(id);
+            }
+        }
+        self.is_stalled = true;
+    }
+
+    pub(super) fn unstall(&mut self) {
+        self.is_stalled = false;
+        for cpu in 0..self.computer.cpus.len() {
+            if let Some(id) = self.computer.cpus[cpu].running {
+                self.threads[id].since = self.now;
+                self.schedule_burst(id);
+            }
+        }
+    }
+
+    /// The thread on its CPU matters more or less. Whether it has lost the CPU
+    /// to one that matters more now.
+    pub(super) fn reprioritise(&mut self, id: ThreadId) -> bool {
+        let candidate = self.threads[id].candidate(id);
+        if self.scheduler.changed(candidate) {
+            self.give_to_next(candidate.cpu);
+            return true;
+        }
+        // Its turn may end sooner, or later, than was planned.
+        self.computer.cpus[candidate.cpu].turn += 1;
+        self.computer.cpus[candidate.cpu].has_turn_end = false;
+        self.plan_turn_end(candidate.cpu);
+        false
+    }
+
+    /// Moves the thread on its CPU to the one that it is pinned to.
+    pub(super) fn migrate(&mut self, id: ThreadId, cpu: usize) {
+        self.threads[id].pinned = Some(cpu);
+        if self.threads[id].cpu == cpu {
+            self.scheduler.changed(self.threads[id].candidate(id));
+        } else {
+            self.leave(id);
+            self.threads[id].burst = Burst::Work(Time::ZERO);
+            self.threads[id].cpu = cpu;
+            self.set_out(id, Time::ZERO);
+        }
+    }
+}

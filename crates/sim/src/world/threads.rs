@@ -1,0 +1,220 @@
+//! Threads, processes and phases begin and end.
+
+use punctual_core::Nanos;
+use punctual_core::Program;
+use punctual_core::Reason;
+use punctual_core::machine::Recorder;
+use punctual_core::program::{Cursor, Op, SpawnKind, Subject};
+use punctual_core::setting::Priority;
+
+use super::{Kind, World};
+use crate::rules::ThreadId;
+use crate::thread::{Burst, Doing, Place, Thread};
+use crate::time::Time;
+use crate::trace::{Happened, ThreadInfo};
+
+impl<'p> World<'p> {
+    /// Starts a thread that runs `program`.
+    pub(super) fn create(
+        &mut self,
+        name: &'p str,
+        program: &'p Program,
+        by: Option<(ThreadId, SpawnKind)>,
+    ) {
+        let id = self.threads.len();
+        if id >= self.limits.threads {
+            return self.refuse(format!(
+                "the simulation came to more than {} threads",
+                self.limits.threads
+            ));
+        }
+        let process = match by {
+            Some((by, SpawnKind::Thread)) => self.threads[by].process,
+            _ => self.processes.len(),
+        };
+        if process == self.processes.len() {
+            self.processes.push(Vec::new());
+        }
+        self.processes[process].push(id);
+        self.rule.created(id, process, by);
+        let parent = by.filter(|_| self.rule.inherits_priority());
+        let priority = parent.map_or(Priority::Normal, |(by, _)| self.threads[by].priority);
+        let build = |subject: &Subject| match subject {
+            Subject::Strategy(spec) => Some(spec.build()),
+            Subject::Peer(_) => None,
+        };
+        let cpu = match self.model.cpus() {
+            Some(cpus) => id % cpus,
+            None => {
+                self.computer.add_cpu();
+                id
+            }
+        };
+        self.threads.push(Thread {
+            name,
+            process,
+            first_phase: self.phase,
+            began: Nanos::new((self.now - self.began).floor_ns()),
+            cursor: Cursor::new(program),
+            strategies: program.subjects.iter().filter_map(build).collect(),
+            cycles: None,
+            doing: Doing::Running,
+            waiting: None,
+            place: Place::Asleep,
+            burst: Burst::Work(Time::ZERO),
+            turn: 0,
+            reason: Reason::Ran,
+            signalled: None,
+            priority,
+            pinned: None,
+            cpu,
+            since: self.now,
+            on_cpu_since: self.now,
+            recorder: Recorder::new(self.face.show(self.now), 0),
+            used: Time::ZERO,
+            queued: Time::ZERO,
+            switches: 0,
+            ended: None,
+        });
+        if let Some(trace) = &mut self.trace {
+            trace.threads.push(ThreadInfo {
+                name: name.to_owned(),
+                process,
+            });
+        }
+        if by.is_none() && is_director(program) {
+            self.threads[id].place = Place::Outside;
+            return self.direct(id);
+        }
+        self.set_out(id, Time::ZERO);
+    }
+
+    /// What the experimenter does takes no time and no CPU.
+    pub(super) fn direct(&mut self, id: ThreadId) {
+        while let Some(op) = self.threads[id].cursor.next() {
+            self.step();
+            if self.refused.is_some() {
+                return;
+            }
+            match op {
+                Op::Until(since_began) => return self.await_hand(id, *since_began),
+                Op::Spawn {
+                    name,
+                    kind,
+                    program,
+                } => self.create(name, program, Some((id, *kind))),
+                Op::Phase => self.begin_phase(),
+                _ => break,
+            }
+        }
+        self.end(id);
+    }
+
+    /// Has a thread go on so long after the beginning.
+    pub(super) fn await_hand(&mut self, id: ThreadId, since_began: Nanos) {
+        let at = self.began + since_began.into();
+        let turn = self.next_turn(id);
+        self.schedule(at.max(self.now), Kind::Hand { thread: id, turn });
+    }
+
+    pub(super) fn begin_phase(&mut self) {
+        self.settle_threads();
+        self.phases
+            .extend(self.computer.phase(self.now, &*self.rule));
+        self.phase += 1;
+        let (now, phase) = (self.face.show(self.now), self.phase);
+        let mut sections = 1;
+        for thread in &mut self.threads {
+            if thread.place != Place::Ended {
+                thread.section(now);
+                sections += 1;
+            }
+        }
+        self.count_kept(sections);
+        self.note(|_| Happened::Phase(phase));
+    }
+
+    /// Brings the books of all threads up to date.
+    pub(super) fn settle_threads(&mut self) {
+        (0..self.computer.cpus.len()).for_each(|cpu| self.account(cpu));
+        for thread in &mut self.threads {
+            if thread.place == Place::Queued {
+                thread.queued = thread.queued + (self.now - thread.since);
+                thread.since = self.now;
+            }
+        }
+    }
+
+    /// A thread is over, and with the first thread of a process all of it.
+    pub(super) fn end(&mut self, id: ThreadId) {
+        let process = self.threads[id].process;
+        if self.processes[process][0] != id {
+            return self.remove(id);
+        }
+        for id in std::mem::take(&mut self.processes[process]) {
+            self.remove(id);
+        }
+        self.processes[process].push(id);
+        self.computer.settle(self.now, &*self.rule);
+        let before = self.rule.interval();
+        self.rule.ended(process, self.now);
+        self.look_at_timers();
+        self.note_interval(before);
+    }
+
+    pub(super) fn remove(&mut self, id: ThreadId) {
+        let place = std::mem::replace(&mut self.threads[id].place, Place::Ended);
+        if place == Place::Ended {
+            return;
+        }
+        self.stop_listening(id);
+        self.next_turn(id);
+        let cpu = self.threads[id].cpu;
+        match place {
+            Place::Asleep => {
+                self.rule.disarm(id);
+                self.look_at_timers();
+            }
+            Place::Waking => {
+                self.computer.cpus[cpu].waking -= 1;
+                if self.computer.cpus[cpu].running.is_none() {
+                    self.fill(cpu);
+                }
+            }
+            Place::Queued => {
+                self.scheduler.remove(id);
+                let thread = &mut self.threads[id];
+                thread.queued = thread.queued + (self.now - thread.since);
+            }
+            Place::Running => {
+                self.account(cpu);
+                self.leave(id);
+            }
+            Place::Outside | Place::Ended => {}
+        }
+        let now = self.face.show(self.now);
+        let thread = &mut self.threads[id];
+        thread.doing = Doing::Ended;
+        thread.ended = Some(thread.cpu_use(now));
+        self.note(|_| Happened::Ended(id));
+    }
+
+    /// Whatever was planned for a thread is off; the number of the new plan.
+    pub(super) fn next_turn(&mut self, id: ThreadId) -> u64 {
+        self.threads[id].turn += 1;
+        self.threads[id].turn
+    }
+}
+
+/// Whether a first program only starts others and divides time into phases.
+fn is_director(program: &Program) -> bool {
+    fn directs(op: &Op) -> bool {
+        match op {
+            Op::Spawn { .. } | Op::Until(_) | Op::Phase | Op::Exit => true,
+            Op::Loop { body, .. } => body.iter().all(directs),
+            _ => false,
+        }
+    }
+    let waits = |op: &Op| matches!(op, Op::Until(_));
+    program.ops.iter().all(directs) && program.ops.iter().any(waits)
+}
