@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use punctual_core::{Method, Nanos};
 use punctual_record::MachineFacts;
 use punctual_sim::Model;
+use punctual_sim::model::Value as ModelValue;
 use punctual_sys::wait::Sleeper;
 use punctual_sys::{clock, facts, thread};
 use serde_json::Value;
@@ -72,13 +73,24 @@ pub fn host_facts() -> MachineFacts {
 pub fn model_facts(model: &Model) -> MachineFacts {
     let named = |method| model.resolve(method).unwrap_or(method).name().to_owned();
     let costs = model.costs();
-    let mut other = BTreeMap::from([
-        ("clock_read_ns".to_owned(), costs.read.as_ns().into()),
-        ("yield_ns".to_owned(), costs.yielding.as_ns().into()),
-        ("cpu_per_nap_ns".to_owned(), costs.nap.as_ns().into()),
-    ]);
-    for (key, value) in model.parameters() {
-        other.insert(format!("{key}_ns"), value.as_ns().into());
+    let mut other = BTreeMap::new();
+    for (parameter, value) in model.parameters().iter() {
+        let key = parameter.key;
+        match value {
+            ModelValue::Length(length) => other.insert(format!("{key}_ns"), length.as_ns().into()),
+            ModelValue::Count(count) => other.insert(key.to_owned(), (*count).into()),
+            ModelValue::Choice(word) => other.insert(key.to_owned(), (*word).into()),
+        };
+    }
+    // Models with such parameters have said them under their names.
+    for (parameter, key, cost) in [
+        ("read_ns", "clock_read_ns", costs.read),
+        ("yield_ns", "yield_ns", costs.yielding),
+        ("nap_ns", "cpu_per_nap_ns", costs.nap),
+    ] {
+        if !other.contains_key(parameter) {
+            other.insert(key.to_owned(), cost.as_ns().into());
+        }
     }
     MachineFacts {
         name: model.name().to_owned(),
@@ -120,7 +132,7 @@ pub fn rule_in_force() -> Option<Model> {
     let slack = f.slack.filter(|_| f.os == "linux")?;
     let read = clock_read_cost();
     Model::parse(&format!(
-        "linux,slack={},wake=0ns,read={}",
+        "linux,slack={},wake=0ns,nap=0ns,read={}",
         slack.exact(),
         read.exact()
     ))
@@ -155,4 +167,23 @@ fn clock_read_cost() -> Nanos {
         Nanos::new(last.since(begin).as_ns() / (READINGS - 1))
     };
     (0..5).map(mean).min().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_says_each_cost_once() {
+        for (name, there, not_there) in [
+            ("linux", "nap_ns", "cpu_per_nap_ns"),
+            ("linux", "read_ns", "clock_read_ns"),
+            ("fake-5ms", "clock_read_ns", "read_ns"),
+            ("fake-5ms", "cpu_per_nap_ns", "nap_ns"),
+        ] {
+            let facts = model_facts(&Model::parse(name).unwrap()).other;
+            assert!(facts.contains_key(there), "{name}: {facts:?}");
+            assert!(!facts.contains_key(not_there), "{name}: {facts:?}");
+        }
+    }
 }

@@ -3,15 +3,21 @@
 //! An [experiment](experiments) is programs and the analysis of what a machine
 //! observed of them; it never asks where it runs. [`host::HostMachine`] runs
 //! programs on this computer; `punctual_sim::SimMachine` on a simulated one.
-//! [`race`] compares subjects in rounds on either.
+//! [`race`] compares subjects in rounds on either. A [`scenario`] is an
+//! experiment on a whole simulated computer, read from a file; [`validation`]
+//! compares the models with what is published of their systems.
 
 pub mod experiments;
 mod facts;
 pub mod host;
 mod prediction;
 pub mod race;
+pub mod scenario;
+mod trace;
+pub mod validation;
 mod warnings;
 
 pub use facts::{host_facts, model_facts, robustness_facts, rule_in_force};
 pub use prediction::predict;
+pub use trace::chrome_trace;
 pub use warnings::{Setting, warnings};

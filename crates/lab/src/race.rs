@@ -129,7 +129,7 @@ struct Tally {
 
 impl Tally {
     fn add(&mut self, section: &Section, subject: &Subject) {
-        let Section { samples, cpu } = section;
+        let Section { samples, cpu, .. } = section;
         if samples.is_empty() {
             return;
         }

@@ -10,7 +10,9 @@ use punctual_core::conformance::{Invariant, Trial, Violation, check, known};
 use punctual_core::machine::{Sample, ThreadObservations};
 use punctual_core::program::{Due, Op, SpawnKind, Subject};
 use punctual_core::strategies::Defaults;
-use punctual_core::{Event, Machine, Method, Nanos, Observations, Program, Rate, Refusal, Spec};
+use punctual_core::{
+    Event, Machine, Method, Nanos, Observations, Program, Rate, Refusal, Setting, Spec,
+};
 use punctual_lab::host::{HostMachine, Stop};
 
 fn host() -> HostMachine {
@@ -62,6 +64,7 @@ fn forever(body: Vec<Op>) -> Op {
 
 fn spawn(program: Program) -> Op {
     Op::Spawn {
+        name: String::new(),
         kind: SpawnKind::Thread,
         program,
     }
@@ -203,6 +206,7 @@ fn each_record_begins_a_section() {
         Op::Block {
             method: Method::Timer,
             length: Nanos::from_us(100),
+            tolerance: Nanos::ZERO,
         },
     ]);
     let sections = &run(&program).threads[0].sections;
@@ -403,18 +407,20 @@ fn what_this_host_cannot_do_it_refuses_by_name() {
     };
     let no_cpu = format!("no CPU {}", usize::MAX);
     let process = Op::Spawn {
+        name: String::new(),
         kind: SpawnKind::Process,
         program: plain(vec![]),
     };
     let block = Op::Block {
         method: foreign,
         length: Nanos::ZERO,
+        tolerance: Nanos::ZERO,
     };
     for (op, says) in [
         (Op::Pin(usize::MAX), no_cpu.as_str()),
-        (Op::Request(Nanos::from_ms(1)), "timer resolution"),
-        (Op::Release(Nanos::from_ms(1)), "timer resolution"),
-        (Op::Slack(Nanos::ZERO), "timer slack"),
+        (Op::Set(Setting::request(Nanos::from_ms(1))), "`request`"),
+        (Op::Until(Nanos::from_ms(1)), "phases"),
+        (Op::Set(Setting::Slack(Nanos::ZERO)), "timer slack"),
         (process, "processes"),
         (block, foreign.name()),
     ] {
@@ -436,7 +442,7 @@ fn what_this_host_cannot_do_it_refuses_by_name() {
 
 #[test]
 fn only_linux_has_a_slack_to_set() {
-    let program = plain(vec![Op::Slack(Nanos::new(1))]);
+    let program = plain(vec![Op::Set(Setting::Slack(Nanos::new(1)))]);
     if cfg!(target_os = "linux") {
         assert_eq!(run(&program).threads.len(), 1);
     } else {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::cost::{Round, Weights};
+use crate::expectation::Expectation;
 use crate::interval::Interval;
 use crate::late::Late;
 
@@ -37,6 +38,9 @@ pub struct Run {
     pub warnings: Vec<Warning>,
     /// What was seen.
     pub results: Vec<Measurement>,
+    /// What the source of a scenario says should come out, and what did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expectations: Vec<Expectation>,
     /// What this version does not know.
     #[serde(flatten)]
     pub other: BTreeMap<String, Value>,
@@ -132,6 +136,12 @@ pub struct Measurement {
     /// Every sample of lateness, in order, round after round.
     #[serde(default)]
     pub samples_late_ns: Vec<i64>,
+    /// How long each wait took, from the call to its end, where that was noted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples_slept_ns: Vec<u64>,
+    /// When each of these ended, counted from the beginning of the experiment.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples_woke_ns: Vec<u64>,
     /// What this version does not know.
     #[serde(flatten)]
     pub other: BTreeMap<String, Value>,

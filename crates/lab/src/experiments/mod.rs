@@ -37,6 +37,7 @@ impl Conditions {
             }],
         };
         let spawn = Op::Spawn {
+            name: "hog".to_owned(),
             kind: SpawnKind::Thread,
             program: hog,
         };

@@ -14,7 +14,7 @@ use std::thread::Scope;
 
 use punctual_core::machine::ThreadObservations;
 use punctual_core::program::{Op, SpawnKind, Subject};
-use punctual_core::{Machine, Observations, Program, Refusal};
+use punctual_core::{Machine, Observations, Program, Refusal, Setting};
 use punctual_sys::event::Events;
 use punctual_sys::slack;
 use punctual_sys::thread::allowed_cpus;
@@ -61,14 +61,25 @@ impl HostMachine {
                     allowed.join(", ")
                 )
             }
-            Op::Slack(_) if slack::current().is_none() => {
+            Op::Set(Setting::Slack(_)) if slack::current().is_none() => {
                 "this system has no timer slack to set; only Linux has".to_owned()
             }
-            Op::Slack(slack) if slack.is_zero() => {
+            Op::Set(Setting::Slack(slack)) if slack.is_zero() => {
                 "timer slack cannot be 0 ns: ask for 1 ns or more".to_owned()
             }
-            Op::Request(_) | Op::Release(_) => {
-                "programs on this host cannot ask for a timer resolution".to_owned()
+            Op::Set(Setting::Slack(_)) => return Ok(()),
+            Op::Set(setting) => {
+                let name = setting.name();
+                format!("programs on this host cannot set `{name}`; run this one on a model")
+            }
+            Op::Read(probe) => {
+                format!("programs on this host cannot read {probe}; run this one on a model")
+            }
+            Op::Until(_) | Op::Phase => {
+                "programs on this host have no phases; run this one on a model".to_owned()
+            }
+            Op::Block { tolerance, .. } if !tolerance.is_zero() => {
+                "blocks on this host have no tolerance; run this program on a model".to_owned()
             }
             Op::Spawn {
                 kind: SpawnKind::Process,
@@ -125,6 +136,7 @@ impl Machine for HostMachine {
         Ok(Observations {
             threads,
             interrupted: self.stop.is_requested(),
+            ..Observations::default()
         })
     }
 }

@@ -9,7 +9,7 @@ use punctual_core::pace::Cycles;
 use punctual_core::program::{Cursor, Due, Op, Subject};
 use punctual_core::strategies::Any;
 use punctual_core::{
-    Carrier, Event, Goal, Lateness, Limit, Method, Nanos, Outcome, Program, Refusal, drive,
+    Carrier, Event, Goal, Lateness, Limit, Method, Nanos, Outcome, Program, Refusal, Setting, drive,
 };
 use punctual_sys::wait::Sleeper;
 use punctual_sys::{Host, Tick, clock, facts, slack, thread};
@@ -98,13 +98,13 @@ impl<'e> This<'e> {
                 let missed = self.wait(*with, *due, *or);
                 return Ok(Flow::On { missed });
             }
-            Op::Block { method, length } => self.block(*method, *length),
+            Op::Block { method, length, .. } => self.block(*method, *length),
             Op::Work(length) => self.work(*length),
             Op::Yield => {
                 self.sleeper.yield_now(None);
             }
             Op::Pace(rate) => self.cycles = Some(Cycles::starting_at(clock::now(), *rate)),
-            Op::Slack(wanted) => {
+            Op::Set(Setting::Slack(wanted)) => {
                 slack::set(*wanted).map_err(|error| Refusal::new(error.to_string()))?;
             }
             Op::Pin(cpu) => {
@@ -122,9 +122,8 @@ impl<'e> This<'e> {
                 self.recorder.section(self.counters.at, cpu);
             }
             Op::Exit => return Ok(Flow::End),
-            // The machine has refused the first two, and no cursor yields the
-            // third.
-            Op::Request(_) | Op::Release(_) | Op::Loop { .. } => {}
+            // The machine has refused these, and no cursor yields a loop.
+            Op::Set(_) | Op::Read(_) | Op::Until(_) | Op::Phase | Op::Loop { .. } => {}
         }
         Ok(Flow::On { missed: 0 })
     }

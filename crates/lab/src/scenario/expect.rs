@@ -1,0 +1,264 @@
+//! What a source says comes out of an experiment.
+
+use std::fmt;
+
+use punctual_core::Nanos;
+use punctual_core::probe::{Probe, TickClock};
+
+/// One thing to check after a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expect {
+    /// The number of the phase; `None` is each one.
+    pub phase: Option<usize>,
+    /// The model on which it holds; `None` is any.
+    pub on: Option<String>,
+    /// The name of the threads; `None` for figures of the computer.
+    pub of: Option<String>,
+    /// The figure.
+    pub what: Figure,
+    /// What it should be.
+    pub target: Target,
+    /// Who says so.
+    pub source: String,
+    /// The line of the file.
+    pub line: usize,
+}
+
+/// A figure of one phase. Threads of one name are taken together: the samples
+/// of all, and the mean of their rates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Figure {
+    /// How many sleeps and waits of a thread end each second.
+    WakesPerS,
+    /// The length of sleeps and waits, from the call to the end: the mean.
+    SleptMean,
+    /// The median.
+    SleptP50,
+    /// The shortest.
+    SleptMin,
+    /// The longest.
+    SleptMax,
+    /// How long after the time asked for sleeps and waits end: the mean.
+    LateMean,
+    /// The median.
+    LateP50,
+    /// The 99th percentile.
+    LateP99,
+    /// The longest.
+    LateMax,
+    /// The mean of what a thread reads of the OS.
+    Reading(Probe),
+    /// From the signal to the end of the wait, for waits that an event ends:
+    /// the median.
+    SignalP50,
+    /// The 99th percentile.
+    SignalP99,
+    /// From the end of one wait or sleep to the end of the next: the median.
+    FrameP50,
+    /// The longest.
+    FrameMax,
+    /// The share of one CPU that a thread takes.
+    Cpu,
+    /// Timer interrupts and clock ticks of the computer each second.
+    InterruptsPerS,
+    /// How often each second an idle CPU of the computer is woken.
+    WakeupsPerS,
+    /// The share of the CPUs' idle time in stretches of 8 ms or more.
+    GoodIdle,
+    /// The share of the time of all CPUs in which a thread runs.
+    Busy,
+}
+
+/// What a figure is measured in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Lengths of time, in nanoseconds.
+    Length,
+    /// Times a second.
+    PerSecond,
+    /// A share, from 0 to 1.
+    Share,
+}
+
+impl Figure {
+    /// All of them, those of threads first.
+    pub const ALL: [Self; 22] = [
+        Self::WakesPerS,
+        Self::SleptMean,
+        Self::SleptP50,
+        Self::SleptMin,
+        Self::SleptMax,
+        Self::LateMean,
+        Self::LateP50,
+        Self::LateP99,
+        Self::LateMax,
+        Self::Reading(Probe::Resolution),
+        Self::Reading(Probe::Step(TickClock::TimeGetTime)),
+        Self::Reading(Probe::Step(TickClock::GetTickCount)),
+        Self::Reading(Probe::Step(TickClock::MonotonicCoarse)),
+        Self::SignalP50,
+        Self::SignalP99,
+        Self::FrameP50,
+        Self::FrameMax,
+        Self::Cpu,
+        Self::InterruptsPerS,
+        Self::WakeupsPerS,
+        Self::GoodIdle,
+        Self::Busy,
+    ];
+
+    /// The name in a scenario.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::WakesPerS => "wakes_per_s",
+            Self::SleptMean => "slept_mean",
+            Self::SleptP50 => "slept_p50",
+            Self::SleptMin => "slept_min",
+            Self::SleptMax => "slept_max",
+            Self::LateMean => "late_mean",
+            Self::LateP50 => "late_p50",
+            Self::LateP99 => "late_p99",
+            Self::LateMax => "late_max",
+            Self::Reading(probe) => probe.name(),
+            Self::SignalP50 => "signal_p50",
+            Self::SignalP99 => "signal_p99",
+            Self::FrameP50 => "frame_p50",
+            Self::FrameMax => "frame_max",
+            Self::Cpu => "cpu",
+            Self::InterruptsPerS => "interrupts_per_s",
+            Self::WakeupsPerS => "wakeups_per_s",
+            Self::GoodIdle => "good_idle",
+            Self::Busy => "busy",
+        }
+    }
+
+    /// Whether it is of the computer, not of a thread.
+    pub const fn is_of_computer(self) -> bool {
+        matches!(
+            self,
+            Self::InterruptsPerS | Self::WakeupsPerS | Self::GoodIdle | Self::Busy
+        )
+    }
+
+    /// What it is measured in.
+    pub const fn unit(self) -> Unit {
+        match self {
+            Self::WakesPerS | Self::InterruptsPerS | Self::WakeupsPerS => Unit::PerSecond,
+            Self::Cpu | Self::GoodIdle | Self::Busy => Unit::Share,
+            _ => Unit::Length,
+        }
+    }
+}
+
+impl fmt::Display for Figure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Unit {
+    /// A value for people: `15.625 ms`, `64`, `0.9`.
+    pub fn show(self, value: f64) -> String {
+        match self {
+            // Figures of lateness can be below zero.
+            Self::Length if value < 0.0 => format!("-{}", Nanos::new(-value as u64)),
+            Self::Length => Nanos::new(value as u64).to_string(),
+            Self::PerSecond | Self::Share => {
+                let text = format!("{value:.3}");
+                text.trim_end_matches('0').trim_end_matches('.').to_owned()
+            }
+        }
+    }
+}
+
+/// What a figure should be; bounds belong to it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Target {
+    /// This, or less than `within` away from it.
+    Near {
+        /// What it should be.
+        value: f64,
+        /// How far from it, either way.
+        within: f64,
+    },
+    /// Between two values.
+    Between {
+        /// The lower one.
+        from: f64,
+        /// The upper one.
+        to: f64,
+    },
+    /// No less.
+    AtLeast(f64),
+    /// No more.
+    AtMost(f64),
+}
+
+impl Target {
+    /// Whether a value is as it should be; what is not a number never is.
+    pub fn holds(self, value: f64) -> bool {
+        match self {
+            Self::Near { value: is, within } => (is - within..=is + within).contains(&value),
+            Self::Between { from, to } => (from..=to).contains(&value),
+            Self::AtLeast(least) => value >= least,
+            Self::AtMost(most) => value <= most,
+        }
+    }
+
+    /// In words: `500 +- 5`, `1.494 ms to 1.496 ms`, `at least 1 ms`.
+    pub fn show(self, unit: Unit) -> String {
+        let show = |value| unit.show(value);
+        match self {
+            Self::Near { value, within } => format!("{} +- {}", show(value), show(within)),
+            Self::Between { from, to } => format!("{} to {}", show(from), show(to)),
+            Self::AtLeast(least) => format!("at least {}", show(least)),
+            Self::AtMost(most) => format!("at most {}", show(most)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_belong_to_the_target() {
+        let near = Target::Near {
+            value: 500.0,
+            within: 5.0,
+        };
+        let between = Target::Between { from: 1.0, to: 2.0 };
+        for (target, good, bad) in [
+            (near, [495.0, 505.0], [494.9, 505.1]),
+            (between, [1.0, 2.0], [0.9, 2.1]),
+            (Target::AtLeast(3.0), [3.0, f64::MAX], [2.9, -3.0]),
+            (Target::AtMost(3.0), [3.0, -9.0], [3.1, f64::MAX]),
+        ] {
+            assert!(good.iter().all(|value| target.holds(*value)), "{target:?}");
+            assert!(!bad.iter().any(|value| target.holds(*value)), "{target:?}");
+            assert!(!target.holds(f64::NAN), "{target:?}");
+        }
+    }
+
+    #[test]
+    fn targets_and_values_are_shown_in_their_unit() {
+        let near = Target::Near {
+            value: 15_625_000.0,
+            within: 156_250.0,
+        };
+        assert_eq!(near.show(Unit::Length), "15.625 ms +- 156.25 us");
+        let between = Target::Between {
+            from: 62.5,
+            to: 64.0,
+        };
+        assert_eq!(between.show(Unit::PerSecond), "62.5 to 64");
+        assert_eq!(Target::AtLeast(0.9).show(Unit::Share), "at least 0.9");
+        assert_eq!(Unit::Length.show(-1_500.0), "-1.5 us");
+    }
+
+    #[test]
+    fn each_figure_has_a_name_of_its_own() {
+        let names: std::collections::BTreeSet<_> = Figure::ALL.map(Figure::name).into();
+        assert_eq!(names.len(), Figure::ALL.len());
+    }
+}

@@ -1,0 +1,170 @@
+//! Why a wake came when it did.
+
+use std::str::FromStr;
+
+use punctual_core::{Method, Nanos};
+use punctual_sim::trace::Happened;
+use punctual_sim::{Model, Trace};
+
+use super::Scenario;
+use super::error::list;
+use super::run;
+
+/// A wake to explain, written as `THREAD:N` or `THREAD@TIME`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// The name of the thread; of several, the first is meant.
+    pub thread: String,
+    /// Which wake.
+    pub wake: Which,
+}
+
+/// Which wake of a thread is meant, of those by a timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// So manieth, counted from 1.
+    Nth(u64),
+    /// The first at this time after the beginning, or later.
+    From(Nanos),
+}
+
+impl FromStr for Question {
+    type Err = String;
+
+    /// Names can have colons and at signs, so it is the last that counts.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let question = |thread: &str, wake| Self {
+            thread: thread.to_owned(),
+            wake,
+        };
+        if let Some((thread, n)) = text.rsplit_once(':')
+            && let Ok(n @ 1..) = n.parse()
+        {
+            return Ok(question(thread, Which::Nth(n)));
+        }
+        if let Some((thread, time)) = text.rsplit_once('@')
+            && let Ok(time) = time.parse()
+        {
+            return Ok(question(thread, Which::From(time)));
+        }
+        Err(
+            "write THREAD:N for its Nth wake, counted from 1, or THREAD@TIME with a unit, A@1.5s"
+                .to_owned(),
+        )
+    }
+}
+
+/// A timer that went off.
+struct Wake<'t> {
+    /// When the thread called, which call, and when that was due; the trace
+    /// has it of every timer.
+    armed: Option<(Nanos, Method, Nanos)>,
+    at: Nanos,
+    why: &'t dyn std::fmt::Display,
+}
+
+/// Runs `scenario` on `model`, and says of a wake what the thread had asked
+/// for and why the wake came when it did.
+///
+/// # Errors
+/// There is no such thread, or no such wake; and as [`run`](run::run).
+pub fn explain(
+    scenario: &Scenario,
+    model: &Model,
+    seed: u64,
+    question: &Question,
+) -> Result<String, String> {
+    let Question { thread, wake } = question;
+    if !scenario.names.contains(thread) {
+        return Err(format!(
+            "{} has no thread `{thread}`; its threads are {}",
+            scenario.name,
+            list(scenario.names.iter().map(String::as_str))
+        ));
+    }
+    let ran = run::run(scenario, model, seed, true)?;
+    let trace = ran.trace.unwrap_or_default();
+    let wakes = wakes(&trace, thread);
+    let found = match wake {
+        Which::Nth(n) => usize::try_from(n - 1).ok().and_then(|n| wakes.get(n)),
+        Which::From(time) => wakes.iter().find(|wake| wake.at >= *time),
+    };
+    let Some(found) = found else {
+        return Err(run::on_model(
+            scenario,
+            model,
+            &too_few(thread, &wakes, trace.is_cut),
+        ));
+    };
+    let called = found.armed.map_or_else(String::new, |(at, method, due)| {
+        let length = due - at;
+        format!("{thread} called {method} for {length} at {} ms, ", ms(at))
+    });
+    Ok(format!("{called}{}.", found.why))
+}
+
+/// The wakes of the first thread of this name.
+fn wakes<'t>(trace: &'t Trace, name: &str) -> Vec<Wake<'t>> {
+    let id = trace.threads.iter().position(|thread| thread.name == name);
+    let mut armed = None;
+    let mut wakes = Vec::new();
+    for (at, happened) in &trace.events {
+        match happened {
+            Happened::Armed {
+                thread,
+                method,
+                due,
+            } if Some(*thread) == id => armed = Some((*at, *method, *due)),
+            Happened::Expired { thread, why, .. } if Some(*thread) == id => wakes.push(Wake {
+                armed: armed.take(),
+                at: *at,
+                why,
+            }),
+            _ => {}
+        }
+    }
+    wakes
+}
+
+fn too_few(thread: &str, wakes: &[Wake<'_>], is_cut: bool) -> String {
+    let seen = if is_cut {
+        " in the part that was recorded; shorten the scenario with --for to see all of it"
+    } else {
+        ""
+    };
+    match (wakes.len(), wakes.last()) {
+        (n, Some(last)) => format!(
+            "a timer wakes `{thread}` {n} times, the last time at {} ms{seen}",
+            ms(last.at)
+        ),
+        _ => format!("no timer wakes `{thread}`{seen}"),
+    }
+}
+
+/// Milliseconds as explanations have them: to a tenth of a microsecond.
+fn ms(at: Nanos) -> String {
+    let tenths_of_us = (at.as_ns() + 50) / 100;
+    format!("{}.{:04}", tenths_of_us / 10_000, tenths_of_us % 10_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_are_read() {
+        let question = |thread: &str, wake| {
+            Ok(Question {
+                thread: thread.to_owned(),
+                wake,
+            })
+        };
+        assert_eq!("A:3".parse(), question("A", Which::Nth(3)));
+        let from = Which::From(Nanos::from_ms(1_500));
+        assert_eq!("A@1.5s".parse(), question("A", from));
+        assert_eq!("a:b@c:1".parse(), question("a:b@c", Which::Nth(1)));
+        for bad in ["", "A", "A:", "A:0", "A:x", "A@", "A@5"] {
+            assert!(bad.parse::<Question>().is_err(), "{bad}");
+        }
+    }
+}

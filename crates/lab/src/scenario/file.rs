@@ -1,0 +1,97 @@
+//! What a file says, before anything in it is put together.
+//!
+//! Everything that can still turn out to be wrong carries its place.
+
+use punctual_core::program::{Due, Op, SpawnKind};
+use punctual_core::setting::Requester;
+use punctual_core::{Nanos, Spec};
+
+use super::expect::{Figure, Target};
+use super::table::Placed;
+
+/// A scenario as it is written.
+#[derive(Clone, Debug)]
+pub(super) struct File {
+    pub(super) title: String,
+    pub(super) about: String,
+    pub(super) source: Option<String>,
+    pub(super) on: Vec<String>,
+    pub(super) phases: Vec<Phase>,
+    pub(super) processes: Vec<Process>,
+    pub(super) expects: Vec<Expected>,
+}
+
+/// A stretch of the timeline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Phase {
+    /// What it is called.
+    pub name: String,
+    /// How long it is.
+    pub length: Nanos,
+}
+
+/// A process, or several alike.
+#[derive(Clone, Debug)]
+pub(super) struct Process {
+    pub(super) name: Placed<String>,
+    pub(super) count: u64,
+    pub(super) steps: Vec<Step>,
+}
+
+/// One thing a thread does.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) at: usize,
+    pub(super) verb: Verb,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Verb {
+    /// An operation that says everything by itself.
+    Plain(Op),
+    Wait {
+        due: Due,
+        with: Spec,
+        or: Option<Placed<String>>,
+    },
+    Until(When),
+    Hold {
+        interval: Nanos,
+        on_battery: Option<Nanos>,
+        by: Requester,
+        until: When,
+    },
+    Signal(String),
+    Await(Placed<String>),
+    Loop {
+        /// [`u64::MAX`] is without end.
+        times: u64,
+        body: Vec<Step>,
+    },
+    Spawn {
+        name: Placed<String>,
+        kind: SpawnKind,
+        body: Vec<Step>,
+    },
+}
+
+/// An instant of the experiment.
+#[derive(Clone, Debug)]
+pub(super) enum When {
+    /// The beginning of a phase.
+    Phase(Placed<String>),
+    /// This long after the beginning of the experiment.
+    After(Placed<Nanos>),
+}
+
+/// What is expected, in as many phases and on as many models as it names.
+#[derive(Clone, Debug)]
+pub(super) struct Expected {
+    pub(super) at: usize,
+    pub(super) phases: Vec<Placed<String>>,
+    pub(super) on: Vec<Placed<String>>,
+    pub(super) of: Option<Placed<String>>,
+    pub(super) what: Figure,
+    pub(super) target: Target,
+    pub(super) source: String,
+}

@@ -1,0 +1,311 @@
+//! What the threads of one name did in one phase.
+
+use std::collections::BTreeMap;
+
+use punctual_core::machine::{Sample, Section};
+use punctual_core::{Nanos, Probe};
+
+use super::expect::Figure;
+
+/// The threads of one name in one phase, taken together: the samples of all,
+/// and the mean of their rates.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Group {
+    /// How many threads there were.
+    pub(super) threads: u64,
+    /// The time that each was there, added up.
+    pub(super) elapsed: Nanos,
+    pub(super) cpu: Nanos,
+    /// The least and the greatest share of a CPU that one of them takes.
+    pub(super) cpu_shares: Option<(f64, f64)>,
+    pub(super) queued: Nanos,
+    /// How many sleeps and waits ended.
+    pub(super) wakes: u64,
+    pub(super) naps: u64,
+    pub(super) missed: u64,
+    pub(super) denied: u64,
+    /// The sleeps and waits, thread by thread, in order.
+    sleeps: Vec<Sleep>,
+    /// The times from one wake of a thread to its next.
+    frames: Vec<u64>,
+    /// From the signal to the end, of waits that an event ended.
+    since_signal: Vec<u64>,
+    /// What was read, thread by thread, in order, in nanoseconds.
+    readings: BTreeMap<Probe, Vec<u64>>,
+}
+
+/// One sleep or wait.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sleep {
+    pub(super) asked: Nanos,
+    /// From the call to the end.
+    pub(super) slept: Nanos,
+    /// How long after the time asked for it ended; `None` if an event ended it.
+    pub(super) late: Option<i64>,
+    /// When it ended, counted from the beginning of the experiment.
+    pub(super) woke: Nanos,
+    /// Whether it began in the phase in which it ended.
+    began_here: bool,
+}
+
+impl Group {
+    /// Adds what one thread did, in a section that began at `began`.
+    pub(super) fn add(&mut self, began: Nanos, section: &Section) {
+        self.threads += 1;
+        self.elapsed += section.cpu.elapsed;
+        self.cpu += section.cpu.thread.unwrap_or_default();
+        if !section.cpu.elapsed.is_zero() {
+            let used = section.cpu.thread.unwrap_or_default();
+            let share = used.as_ns() as f64 / section.cpu.elapsed.as_ns() as f64;
+            let (least, most) = self.cpu_shares.unwrap_or((share, share));
+            self.cpu_shares = Some((least.min(share), most.max(share)));
+        }
+        self.queued += section.cpu.queued.unwrap_or_default();
+        self.denied += section.denied;
+        self.wakes += section.samples.len() as u64;
+        for sample in &section.samples {
+            self.naps += u64::from(sample.outcome.naps);
+            self.missed += sample.missed;
+            self.sleeps.push(Sleep::of(began, sample));
+            let since = sample.since_signal.map(Nanos::as_ns);
+            self.since_signal.extend(since);
+        }
+        let wakes = section.samples.windows(2);
+        self.frames
+            .extend(wakes.map(|pair| (pair[1].woke - pair[0].woke).as_ns()));
+        for reading in &section.readings {
+            let read = self.readings.entry(reading.probe).or_default();
+            read.push(reading.value.as_ns());
+        }
+    }
+
+    /// All threads are in.
+    ///
+    /// What began in the phase before was under the rule of that phase, so it
+    /// counts as a wake, and its length does not. Where nothing else is left,
+    /// it is better than nothing.
+    pub(super) fn finish(mut self) -> Self {
+        if self.sleeps.iter().any(|sleep| sleep.began_here) {
+            self.sleeps.retain(|sleep| sleep.began_here);
+        }
+        self.frames.sort_unstable();
+        self.since_signal.sort_unstable();
+        self
+    }
+
+    pub(super) fn sleeps(&self) -> &[Sleep] {
+        &self.sleeps
+    }
+
+    /// In order of length.
+    pub(super) fn frames(&self) -> &[u64] {
+        &self.frames
+    }
+
+    /// In order of length.
+    pub(super) fn since_signal(&self) -> &[u64] {
+        &self.since_signal
+    }
+
+    /// What was read of each, thread by thread, in order, in nanoseconds.
+    pub(super) fn readings(&self) -> impl Iterator<Item = (Probe, &[u64])> {
+        let each = self.readings.iter();
+        each.map(|(probe, read)| (*probe, read.as_slice()))
+    }
+
+    /// In order of length.
+    pub(super) fn slept(&self) -> Vec<u64> {
+        sorted(self.sleeps.iter().map(|sleep| sleep.slept.as_ns()))
+    }
+
+    /// In the order of the sleeps.
+    pub(super) fn late(&self) -> Vec<i64> {
+        self.sleeps.iter().filter_map(|sleep| sleep.late).collect()
+    }
+
+    /// So many a second for each thread.
+    pub(super) fn per_s(&self, count: u64) -> Option<f64> {
+        (!self.elapsed.is_zero()).then(|| count as f64 / self.elapsed.as_secs_f64())
+    }
+
+    /// The share of a CPU that each thread takes.
+    pub(super) fn cpu_share(&self) -> Option<f64> {
+        let share = self.cpu.as_ns() as f64 / self.elapsed.as_ns() as f64;
+        (!self.elapsed.is_zero()).then_some(share)
+    }
+
+    /// A figure of these threads, a percentile of however few samples; `None`
+    /// if nothing was seen.
+    pub(super) fn figure(&self, figure: Figure) -> Option<f64> {
+        let slept = || self.slept();
+        let late = || sorted(self.late().into_iter());
+        match figure {
+            Figure::WakesPerS => self.per_s(self.wakes),
+            Figure::SleptMean => mean(&slept()),
+            Figure::SleptP50 => float(percentile(&slept(), 50)),
+            Figure::SleptMin => float(slept().first().copied()),
+            Figure::SleptMax => float(slept().last().copied()),
+            Figure::LateMean => {
+                let late = late();
+                let sum: i128 = late.iter().copied().map(i128::from).sum();
+                (!late.is_empty()).then(|| sum as f64 / late.len() as f64)
+            }
+            Figure::LateP50 => percentile(&late(), 50).map(|ns| ns as f64),
+            Figure::LateP99 => percentile(&late(), 99).map(|ns| ns as f64),
+            Figure::LateMax => late().last().map(|ns| *ns as f64),
+            Figure::Reading(probe) => mean(self.readings.get(&probe)?),
+            Figure::SignalP50 => float(percentile(&self.since_signal, 50)),
+            Figure::SignalP99 => float(percentile(&self.since_signal, 99)),
+            Figure::FrameP50 => float(percentile(&self.frames, 50)),
+            Figure::FrameMax => float(self.frames.last().copied()),
+            Figure::Cpu => self.cpu_share(),
+            Figure::InterruptsPerS | Figure::WakeupsPerS | Figure::GoodIdle | Figure::Busy => None,
+        }
+    }
+}
+
+impl Sleep {
+    fn of(began: Nanos, sample: &Sample) -> Self {
+        let late = sample.outcome.late.as_ns();
+        let slept = match u64::try_from(late) {
+            Ok(late) => sample.asked + Nanos::new(late),
+            Err(_) => sample.asked - Nanos::new(late.unsigned_abs()),
+        };
+        Self {
+            asked: sample.asked,
+            slept,
+            late: (!sample.outcome.by_event).then_some(late),
+            woke: began + sample.woke,
+            began_here: sample.woke >= slept,
+        }
+    }
+}
+
+fn sorted<T: Ord>(values: impl Iterator<Item = T>) -> Vec<T> {
+    let mut values: Vec<T> = values.collect();
+    values.sort_unstable();
+    values
+}
+
+fn float(ns: Option<u64>) -> Option<f64> {
+    ns.map(|ns| ns as f64)
+}
+
+/// The arithmetic mean; `None` of nothing.
+pub(super) fn mean(values: &[u64]) -> Option<f64> {
+    let sum: u128 = values.iter().copied().map(u128::from).sum();
+    (!values.is_empty()).then(|| sum as f64 / values.len() as f64)
+}
+
+/// The nearest-rank percentile; `None` of nothing.
+pub(super) fn percentile<T: Copy>(sorted: &[T], per_cent: usize) -> Option<T> {
+    let rank = (sorted.len() * per_cent).div_ceil(100);
+    sorted.get(rank.saturating_sub(1)).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_core::machine::CpuUse;
+    use punctual_core::time::Lateness;
+    use punctual_core::{Outcome, machine::Reading};
+
+    fn sample(asked: u64, woke: u64, late: i64) -> Sample {
+        Sample {
+            asked: Nanos::from_ms(asked),
+            woke: Nanos::from_ms(woke),
+            outcome: Outcome {
+                late: Lateness::new(late * 1_000_000),
+                naps: 1,
+                ..Outcome::default()
+            },
+            ..Sample::default()
+        }
+    }
+
+    fn section(samples: &[Sample]) -> Section {
+        Section {
+            samples: samples.to_vec(),
+            cpu: CpuUse {
+                elapsed: Nanos::from_ms(100),
+                thread: Some(Nanos::from_ms(10)),
+                ..CpuUse::default()
+            },
+            ..Section::default()
+        }
+    }
+
+    #[test]
+    fn threads_of_a_name_share_samples_and_have_the_mean_of_their_rates() {
+        let mut group = Group::default();
+        group.add(
+            Nanos::from_ms(50),
+            &section(&[sample(5, 10, 1), sample(5, 20, 3)]),
+        );
+        group.add(Nanos::ZERO, &section(&[sample(5, 30, 5)]));
+        let group = group.finish();
+        assert_eq!(group.threads, 2);
+        assert_eq!(group.figure(Figure::WakesPerS), Some(15.0));
+        assert_eq!(group.figure(Figure::Cpu), Some(0.1));
+        assert_eq!(group.figure(Figure::SleptMean), Some(8e6));
+        assert_eq!(group.figure(Figure::LateMax), Some(5e6));
+        assert_eq!(group.figure(Figure::FrameMax), Some(10e6));
+        assert_eq!(group.sleeps()[0].woke, Nanos::from_ms(60));
+        assert_eq!(group.figure(Figure::SignalP50), None);
+        assert_eq!(group.figure(Figure::Busy), None);
+    }
+
+    #[test]
+    fn what_began_in_the_phase_before_counts_as_a_wake_only() {
+        let before = sample(15, 2, 0);
+        let mut group = Group::default();
+        group.add(Nanos::ZERO, &section(&[before, sample(1, 4, 1)]));
+        let group = group.finish();
+        assert_eq!((group.wakes, group.sleeps().len()), (2, 1));
+        assert_eq!(group.figure(Figure::SleptMax), Some(2e6));
+
+        let mut alone = Group::default();
+        alone.add(Nanos::ZERO, &section(&[before]));
+        assert_eq!(alone.finish().figure(Figure::SleptMax), Some(15e6));
+    }
+
+    #[test]
+    fn an_event_makes_nothing_late() {
+        let mut by_event = sample(1_000, 7, -995);
+        by_event.outcome.by_event = true;
+        by_event.since_signal = Some(Nanos::from_us(3));
+        let mut group = Group::default();
+        group.add(Nanos::ZERO, &section(&[by_event]));
+        let group = group.finish();
+        assert_eq!(group.figure(Figure::LateMax), None);
+        assert_eq!(group.figure(Figure::SleptMax), Some(5e6));
+        assert_eq!(group.figure(Figure::SignalP99), Some(3e3));
+    }
+
+    #[test]
+    fn readings_are_means() {
+        let reading = |ms| Reading {
+            probe: Probe::Resolution,
+            value: Nanos::from_ms(ms),
+        };
+        let mut group = Group::default();
+        group.add(
+            Nanos::ZERO,
+            &Section {
+                readings: vec![reading(1), reading(2)],
+                ..section(&[])
+            },
+        );
+        let figure = group.figure(Figure::Reading(Probe::Resolution));
+        assert_eq!(figure, Some(1.5e6));
+        let all: Vec<_> = group.readings().collect();
+        assert_eq!(all, [(Probe::Resolution, &[1_000_000, 2_000_000][..])]);
+    }
+
+    #[test]
+    fn percentiles_are_of_nearest_rank_however_few_there_are() {
+        assert_eq!(percentile(&[7], 99), Some(7));
+        assert_eq!(percentile(&[1, 2, 3, 4], 50), Some(2));
+        assert_eq!(percentile::<u64>(&[], 50), None);
+    }
+}

@@ -1,0 +1,162 @@
+//! Scenarios: experiments on a whole computer, written as TOML.
+//!
+//! A file has a timeline of phases, processes with what they do, and what its
+//! sources say comes out of it. `scenarios/README.md` explains every key; the
+//! files beside it are the ones that come with punctual. A file goes through
+//! these hands:
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `toml_text` | text to TOML, with a bound on how deep it is |
+//! | `table` | values as a scenario wants them |
+//! | `read`, `verbs` | TOML to what the file says (`file`) |
+//! | `checks` | finds what could never run or never end |
+//! | `compile` | what the file says to one [`Program`] |
+//! | `resolve` | what it expects to [`Expect`]s |
+//! | [`run`] | runs it on a model and measures; `group` and `computer` are what it looks at |
+//! | `judge` | compares what came out with the [`Expect`]s |
+//! | [`explain`] | why a wake came when it did |
+//! | `describe` | what the Run file says of it |
+//!
+//! Those that come with punctual are in [`shipped`].
+//!
+//! # Limits
+//! A file has at most 256 KiB, 10,000 steps nested at most 16 deep, 1,000
+//! phases, 100 models and 10,000 expectations; names have at most 200
+//! characters, sources 1,000. An experiment starts at most 10,000 threads and lasts at most
+//! one hour. Whatever a file contains, it is read or refused in a moment, with
+//! the line of what is wrong. How many events a simulation comes to is not
+//! bounded here: an hour of sleeps of 1 us is a scenario too.
+
+mod checks;
+mod compile;
+mod computer;
+mod describe;
+mod error;
+mod expect;
+mod explain;
+mod file;
+mod group;
+mod judge;
+mod limits;
+mod read;
+mod resolve;
+mod run;
+pub mod shipped;
+mod table;
+mod toml_text;
+mod verbs;
+
+#[cfg(test)]
+mod tests;
+
+pub use describe::{describe, machine_facts};
+pub use error::Error;
+pub use expect::{Expect, Figure, Target, Unit};
+pub use explain::{Question, Which, explain};
+pub use file::Phase;
+pub use limits::THREADS;
+pub use run::{COMPUTER, LIMITS, Ran, check, run};
+
+use punctual_core::{Nanos, Program};
+use punctual_sim::Model;
+
+use error::Flaw;
+use file::File;
+
+/// A scenario that can be run.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// What it is called: the name of its file.
+    pub name: String,
+    /// One line.
+    pub title: String,
+    /// Some sentences on what to look at; empty if there are none.
+    pub about: String,
+    /// Where it comes from.
+    pub source: Option<String>,
+    /// The models it is meant for, as [`Model::name`] has them.
+    pub on: Vec<String>,
+    /// The timeline.
+    pub phases: Vec<Phase>,
+    /// The whole experiment. Its first thread, which has no name, only starts
+    /// the others and begins the phases.
+    pub program: Program,
+    /// The names of all other threads, in order of first appearance. Several
+    /// threads can have the same.
+    pub names: Vec<String>,
+    /// What its sources say comes out of it.
+    pub expects: Vec<Expect>,
+    /// What it was read as, so that it can be put together at another length.
+    file: File,
+}
+
+impl Scenario {
+    /// Reads the scenario `name` from the text of its file.
+    ///
+    /// # Errors
+    /// The text is no scenario, or is beyond the [limits](self#limits).
+    pub fn read(name: &str, text: &str) -> Result<Self, Error> {
+        Self::read_for(name, text, &|model| {
+            Ok(Model::parse(model)?.name().to_owned())
+        })
+    }
+
+    fn read_for(name: &str, text: &str, models: read::Models<'_>) -> Result<Self, Error> {
+        let build = || -> Result<Self, Flaw> {
+            let root = toml_text::parse(text)?;
+            let file = read::file(&root, models)?;
+            checks::check(&file)?;
+            let compiled = compile::compile(&file, compile::total(&file.phases))?;
+            Ok(Self {
+                name: name.to_owned(),
+                title: file.title.clone(),
+                about: file.about.clone(),
+                source: file.source.clone(),
+                on: file.on.clone(),
+                phases: compiled.phases,
+                program: compiled.program,
+                expects: resolve::expects(&file, &compiled.names, text)?,
+                names: compiled.names,
+                file,
+            })
+        };
+        build().map_err(|flaw| Error::new(name, text, flaw))
+    }
+
+    /// How long the experiment lasts.
+    pub fn length(&self) -> Nanos {
+        compile::total(&self.phases)
+    }
+
+    /// The same scenario lasting for `length`. All phases are stretched or
+    /// shortened alike, and the instants that steps wait for with them; how
+    /// long a sleep is or how often a loop is repeated stays as it is. What is
+    /// expected is the same: it is rates and lengths that do not depend on how
+    /// long one looks, but of a very short look they may be missed.
+    ///
+    /// # Errors
+    /// A phase would be over before it began, or the experiment would last
+    /// for more than an hour.
+    pub fn with_length(&self, length: Nanos) -> Result<Self, String> {
+        if length > limits::LENGTH {
+            return Err(format!(
+                "{length} is too long: a scenario lasts at most {}",
+                limits::LENGTH
+            ));
+        }
+        let compiled = compile::compile(&self.file, length)
+            .map_err(|flaw| Error::new(&self.name, "", flaw).to_string())?;
+        if let Some(phase) = compiled.phases.iter().find(|phase| phase.length.is_zero()) {
+            return Err(format!(
+                "{length} is too short: nothing would be left of the phase `{}`",
+                phase.name
+            ));
+        }
+        Ok(Self {
+            phases: compiled.phases,
+            program: compiled.program,
+            ..self.clone()
+        })
+    }
+}

@@ -1,0 +1,278 @@
+//! What a thread can do, and how it is written.
+
+use punctual_core::probe::Probe;
+use punctual_core::program::{Due, Op, SpawnKind};
+use punctual_core::setting::{Power, Priority, Requester, Throttling};
+use punctual_core::strategies::Defaults;
+use punctual_core::{Method, Nanos, Setting, Spec};
+
+use super::error::{Flaw, list, short};
+use super::file::{Step, Verb, When};
+use super::limits;
+use super::table::{Field, Table};
+
+/// Each verb with the keys that can stand beside it.
+pub(super) const VERBS: [(&str, &[&str]); 19] = [
+    ("sleep", &["method", "tolerance"]),
+    ("wait", &["with", "or"]),
+    ("work", &[]),
+    ("pace", &[]),
+    ("until", &[]),
+    ("request", &["by", "on_battery"]),
+    ("release", &["by"]),
+    ("hold", &["until", "by", "on_battery"]),
+    ("slack", &[]),
+    ("priority", &[]),
+    ("window", &["audible"]),
+    ("throttling", &[]),
+    ("power", &[]),
+    ("pin", &[]),
+    ("read", &[]),
+    ("signal", &[]),
+    ("await", &[]),
+    ("loop", &["times"]),
+    ("spawn", &["as", "do"]),
+];
+
+/// The verbs that are written as a string, having nothing beside them.
+pub(super) const BARE: [&str; 2] = ["yield", "exit"];
+
+fn verb_names() -> String {
+    list(VERBS.into_iter().map(|(verb, _)| verb).chain(BARE))
+}
+
+/// Reads the steps of one file, and counts them.
+#[derive(Default)]
+pub(super) struct Steps {
+    count: usize,
+}
+
+impl Steps {
+    /// The steps of a list, which is at this depth.
+    pub(super) fn read(&mut self, field: Field<'_>, depth: usize) -> Result<Vec<Step>, Flaw> {
+        let items = field.list()?;
+        if items.is_empty() {
+            return Err(field.flaw(format!("there is nothing to do in this `{}`", field.key)));
+        }
+        if depth > limits::DEPTH {
+            return Err(field.flaw(format!(
+                "loops and spawned threads are nested more than {} deep",
+                limits::DEPTH
+            )));
+        }
+        items.iter().map(|item| self.step(item, depth)).collect()
+    }
+
+    fn step(&mut self, item: &Field<'_>, depth: usize) -> Result<Step, Flaw> {
+        self.count += 1;
+        if self.count > limits::STEPS {
+            return Err(item.flaw(format!("a scenario has at most {} steps", limits::STEPS)));
+        }
+        if item.is_word() {
+            return Ok(Step {
+                at: item.placed(()).at,
+                verb: Verb::Plain(bare(item)?),
+            });
+        }
+        let table = item.table().map_err(|_| {
+            item.flaw("a step is a table like { sleep = \"1ms\" }, or \"yield\" or \"exit\"")
+        })?;
+        let verb = verb_of(&table)?;
+        Ok(Step {
+            at: verb.key_at,
+            verb: self.verb(&table, verb, depth)?,
+        })
+    }
+
+    fn verb(&mut self, table: &Table<'_>, field: Field<'_>, depth: usize) -> Result<Verb, Flaw> {
+        Ok(match field.key {
+            "wait" => wait(table, field)?,
+            "until" => Verb::Until(when(&field)?),
+            "hold" => Verb::Hold {
+                interval: field.some_length()?,
+                on_battery: on_battery(table)?,
+                by: requester(table)?,
+                until: when(&table.need("`hold`", "until")?)?,
+            },
+            "signal" => Verb::Signal(field.word()?.to_owned()),
+            "await" => Verb::Await(field.name()?),
+            "loop" => Verb::Loop {
+                times: match table.find("times") {
+                    Some(times) => times.whole(1..=limits::TIMES)?,
+                    None => u64::MAX,
+                },
+                body: self.read(field, depth + 1)?,
+            },
+            "spawn" => Verb::Spawn {
+                name: field.name()?,
+                kind: table.need("`spawn`", "as")?.choice(&[
+                    ("thread", SpawnKind::Thread),
+                    ("process", SpawnKind::Process),
+                ])?,
+                body: self.read(table.need("`spawn`", "do")?, depth + 1)?,
+            },
+            "sleep" => Verb::Plain(sleep(table, field)?),
+            "work" => Verb::Plain(Op::Work(field.length()?)),
+            "pace" => {
+                let rate = field.number_or_word()?.parse();
+                Verb::Plain(Op::Pace(rate.map_err(|why: String| field.flaw(why))?))
+            }
+            "pin" => Verb::Plain(Op::Pin(field.whole(0..=limits::CPU)? as usize)),
+            "read" => Verb::Plain(Op::Read(
+                field.choice(&Probe::ALL.map(|probe| (probe.name(), probe)))?,
+            )),
+            // What is left of the verbs changes a setting.
+            _ => Verb::Plain(Op::Set(setting(table, field)?)),
+        })
+    }
+}
+
+/// The one verb in a step's table, nothing else being in it but what belongs
+/// to the verb.
+fn verb_of<'t>(table: &Table<'t>) -> Result<Field<'t>, Flaw> {
+    let known = |key| VERBS.iter().find(|(verb, _)| *verb == key);
+    let mut found: Vec<_> = table
+        .fields()
+        .iter()
+        .filter_map(|field| Some((*field, known(field.key)?.1)))
+        .collect();
+    // One verb's key is another's modifier: `until` beside `hold`.
+    let beside: Vec<_> = found.iter().flat_map(|(_, keys)| *keys).collect();
+    found.retain(|(field, _)| !beside.contains(&&field.key));
+    match &found[..] {
+        [] => Err(no_verb(table)),
+        [(verb, keys)] => {
+            let all: Vec<_> = [verb.key].into_iter().chain(keys.iter().copied()).collect();
+            table.only(&format!("`{}`", verb.key), &all)?;
+            Ok(*verb)
+        }
+        [(first, _), (second, _), ..] => Err(Flaw::new(
+            second.key_at,
+            format!(
+                "`{}` and `{}` are two verbs; write each in braces of its own",
+                first.key, second.key
+            ),
+        )),
+    }
+}
+
+fn no_verb(table: &Table<'_>) -> Flaw {
+    let verbs = verb_names();
+    match table.fields().first() {
+        None => Flaw::new(
+            table.at,
+            format!("there is no verb here; the verbs are {verbs}"),
+        ),
+        Some(field) if BARE.contains(&field.key) => Flaw::new(
+            field.key_at,
+            format!("`{0}` is written \"{0}\", without braces", field.key),
+        ),
+        Some(field) => Flaw::new(
+            field.key_at,
+            format!("`{}` is no verb; the verbs are {verbs}", short(field.key)),
+        ),
+    }
+}
+
+fn bare(item: &Field<'_>) -> Result<Op, Flaw> {
+    match item.word()? {
+        "yield" => Ok(Op::Yield),
+        "exit" => Ok(Op::Exit),
+        verb if VERBS.iter().any(|(known, _)| *known == verb) => {
+            Err(item.flaw(format!("`{verb}` needs a value: write {{ {verb} = ... }}")))
+        }
+        other => Err(item.flaw(format!(
+            "`{other}` is no verb; the verbs are {}",
+            verb_names()
+        ))),
+    }
+}
+
+fn sleep(table: &Table<'_>, field: Field<'_>) -> Result<Op, Flaw> {
+    Ok(Op::Block {
+        method: match table.find("method") {
+            Some(method) => method
+                .word()?
+                .parse()
+                .map_err(|why: String| method.flaw(why))?,
+            None => Method::Sleep,
+        },
+        length: field.length()?,
+        tolerance: match table.find("tolerance") {
+            Some(tolerance) => tolerance.length()?,
+            None => Nanos::ZERO,
+        },
+    })
+}
+
+fn wait(table: &Table<'_>, field: Field<'_>) -> Result<Verb, Flaw> {
+    let due = match field.is_word() && field.word()? == "cycle" {
+        true => Due::NextCycle,
+        false => Due::After(field.length()?),
+    };
+    let with = match table.find("with") {
+        Some(with) => {
+            Spec::parse(with.word()?, Defaults::ELSEWHERE).map_err(|why: String| with.flaw(why))?
+        }
+        None => Spec::System {
+            method: Method::Sleep,
+        },
+    };
+    let or = table.find("or").map(|or| or.name()).transpose()?;
+    Ok(Verb::Wait { due, with, or })
+}
+
+/// A phase by name, or else a length.
+fn when(field: &Field<'_>) -> Result<When, Flaw> {
+    if field.is_word() && field.word()?.parse::<Nanos>().is_err() {
+        return Ok(When::Phase(field.name()?));
+    }
+    Ok(When::After(field.placed(field.length()?)))
+}
+
+/// One of the verbs that change a setting; the last is `power`.
+fn setting(table: &Table<'_>, field: Field<'_>) -> Result<Setting, Flaw> {
+    Ok(match field.key {
+        "request" => Setting::Request {
+            interval: field.some_length()?,
+            on_battery: on_battery(table)?,
+            by: requester(table)?,
+        },
+        "release" => Setting::Release {
+            interval: field.some_length()?,
+            by: requester(table)?,
+        },
+        "slack" => Setting::Slack(field.length()?),
+        "priority" => Setting::Priority(
+            field.choice(&Priority::ALL.map(|priority| (priority.name(), priority)))?,
+        ),
+        "window" => Setting::Window {
+            visible: field.choice(&[("visible", true), ("hidden", false)])?,
+            audible: match table.find("audible") {
+                Some(audible) => audible.truth()?,
+                None => false,
+            },
+        },
+        "throttling" => Setting::Throttling(field.choice(&[
+            ("by-system", Throttling::BySystem),
+            ("honour", Throttling::HonourRequests),
+            ("ignore", Throttling::IgnoreRequests),
+        ])?),
+        _ => Setting::Power(field.choice(&[("mains", Power::Mains), ("battery", Power::Battery)])?),
+    })
+}
+
+fn requester(table: &Table<'_>) -> Result<Requester, Flaw> {
+    match table.find("by") {
+        Some(by) => by.choice(&[
+            ("process", Requester::Process),
+            ("driver", Requester::Driver),
+        ]),
+        None => Ok(Requester::Process),
+    }
+}
+
+fn on_battery(table: &Table<'_>) -> Result<Option<Nanos>, Flaw> {
+    let field = table.find("on_battery");
+    field.map(|field| field.some_length()).transpose()
+}

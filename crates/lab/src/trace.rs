@@ -1,0 +1,230 @@
+//! What happened in a simulation, for a trace viewer.
+//!
+//! The Chrome trace event format (Google, "Trace Event Format", 2016), which
+//! <https://ui.perfetto.dev> opens: one process for the CPUs with a track for
+//! each, one for the phases, and the processes of the scenario with a track
+//! for each thread. Times are microseconds with as many decimals as make them
+//! exact.
+
+use std::collections::BTreeSet;
+
+use punctual_core::Nanos;
+use punctual_sim::Trace;
+use punctual_sim::trace::Happened;
+
+use crate::scenario::Scenario;
+
+const PHASES: usize = 1;
+const CPUS: usize = 2;
+/// The numbers of processes and threads come after this. No two tracks have
+/// the same number, whatever their process: viewers mix them up.
+const PROCESSES: usize = 1_000;
+const THREADS: usize = 1_000_000;
+
+/// The trace of a run of `scenario` on `model`, as JSON.
+pub fn chrome_trace(scenario: &Scenario, model: &str, trace: &Trace) -> String {
+    let mut events = Events::default();
+    let end = scenario.length();
+    events.name_process(PHASES, "phases", 0);
+    events.name_process(CPUS, &format!("CPUs of {model}"), 1);
+    events.name_thread(PHASES, PHASES, "phase");
+    phases(&mut events, scenario);
+    name_tracks(&mut events, trace);
+    let mut blocked = vec![None; trace.threads.len()];
+    for (at, happened) in &trace.events {
+        event(&mut events, trace, &mut blocked, *at, happened);
+    }
+    // What had not ended when the simulation did, or when the trace was cut.
+    let end = match trace.events.last() {
+        Some((last, _)) if trace.is_cut => *last,
+        Some((last, _)) => end.max(*last),
+        None => end,
+    };
+    for id in 0..blocked.len() {
+        unblock(&mut events, trace, &mut blocked, id, end);
+    }
+    events.finish()
+}
+
+fn phases(events: &mut Events, scenario: &Scenario) {
+    let mut begin = Nanos::ZERO;
+    for phase in &scenario.phases {
+        events.slice((PHASES, PHASES), &phase.name, (begin, phase.length), "");
+        begin += phase.length;
+    }
+}
+
+/// Names what has a track; the experimenter, who has no name, has none.
+fn name_tracks(events: &mut Events, trace: &Trace) {
+    let cpu = |(_, happened): &(Nanos, Happened)| match happened {
+        Happened::Ran { cpu, .. } => Some(*cpu),
+        _ => None,
+    };
+    let cpus: BTreeSet<usize> = trace.events.iter().filter_map(cpu).collect();
+    for cpu in cpus {
+        events.name_thread(CPUS, cpu_track(cpu), &format!("CPU {cpu}"));
+    }
+    let mut named = BTreeSet::new();
+    for (id, thread) in trace.threads.iter().enumerate() {
+        if thread.name.is_empty() {
+            continue;
+        }
+        let process = PROCESSES + thread.process;
+        if named.insert(process) {
+            events.name_process(process, &thread.name, process);
+        }
+        events.name_thread(process, THREADS + id, &thread.name);
+    }
+}
+
+/// What a thread is blocked in: since when, and what to call it.
+type Blocked = Option<(Nanos, String)>;
+
+fn event(
+    events: &mut Events,
+    trace: &Trace,
+    blocked: &mut [Blocked],
+    at: Nanos,
+    happened: &Happened,
+) {
+    match happened {
+        Happened::Armed {
+            thread,
+            method,
+            due,
+        } => {
+            let length = *due - at;
+            blocked[*thread] = Some((at, format!("{method} {length}")));
+        }
+        Happened::Expired { thread, why, .. } => {
+            unblock(events, trace, blocked, *thread, at);
+            events.wake(track(trace, *thread), at, &why.to_string());
+        }
+        Happened::Signalled { thread } => {
+            unblock(events, trace, blocked, *thread, at);
+            events.wake(track(trace, *thread), at, "an event was signalled");
+        }
+        Happened::Ran { thread, cpu, from } => {
+            let name = &trace.threads[*thread].name;
+            let length = at - *from;
+            if !length.is_zero() {
+                events.slice((CPUS, cpu_track(*cpu)), name, (*from, length), "");
+                let args = format!("\"cpu\":{cpu}");
+                let running = (*from, length);
+                events.slice(track(trace, *thread), "running", running, &args);
+            }
+        }
+        Happened::Interval(interval) => events.interval(at, *interval),
+        Happened::Ended(thread) => unblock(events, trace, blocked, *thread, at),
+        Happened::Phase(_) => {}
+    }
+}
+
+/// Draws what a thread was blocked in, if it was.
+fn unblock(events: &mut Events, trace: &Trace, blocked: &mut [Blocked], id: usize, at: Nanos) {
+    if let Some((since, name)) = blocked[id].take() {
+        events.slice(track(trace, id), &name, (since, at - since), "");
+    }
+}
+
+fn cpu_track(cpu: usize) -> usize {
+    CPUS + 1 + cpu
+}
+
+/// The process and the track of a thread.
+fn track(trace: &Trace, id: usize) -> (usize, usize) {
+    (PROCESSES + trace.threads[id].process, THREADS + id)
+}
+
+/// The events, as they are written.
+#[derive(Default)]
+struct Events(String);
+
+impl Events {
+    fn name_process(&mut self, pid: usize, name: &str, order: usize) {
+        for (what, args) in [
+            ("process_name", format!("\"name\":{}", quoted(name))),
+            ("process_sort_index", format!("\"sort_index\":{order}")),
+        ] {
+            self.push("M", (pid, 0), what, Nanos::ZERO, "", &args);
+        }
+    }
+
+    fn name_thread(&mut self, pid: usize, tid: usize, name: &str) {
+        let args = format!("\"name\":{}", quoted(name));
+        self.push("M", (pid, tid), "thread_name", Nanos::ZERO, "", &args);
+    }
+
+    fn slice(
+        &mut self,
+        track: (usize, usize),
+        name: &str,
+        (from, length): (Nanos, Nanos),
+        args: &str,
+    ) {
+        let duration = format!(",\"dur\":{}", us(length));
+        self.push("X", track, name, from, &duration, args);
+    }
+
+    fn wake(&mut self, track: (usize, usize), at: Nanos, why: &str) {
+        let args = format!("\"why\":{}", quoted(why));
+        self.push("i", track, "timer", at, ",\"s\":\"t\"", &args);
+    }
+
+    fn interval(&mut self, at: Nanos, interval: Nanos) {
+        let args = format!("\"us\":{}", us(interval));
+        self.push("C", (CPUS, 0), "timer interval (us)", at, "", &args);
+    }
+
+    fn push(
+        &mut self,
+        phase: &str,
+        (pid, tid): (usize, usize),
+        name: &str,
+        at: Nanos,
+        more: &str,
+        args: &str,
+    ) {
+        let before = if self.0.is_empty() { "" } else { ",\n" };
+        let name = quoted(name);
+        let at = us(at);
+        self.0 += &format!(
+            "{before}{{\"ph\":\"{phase}\",\"pid\":{pid},\"tid\":{tid},\"ts\":{at}{more},\
+             \"name\":{name},\"args\":{{{args}}}}}"
+        );
+    }
+
+    fn finish(self) -> String {
+        format!(
+            "{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n{}\n]}}\n",
+            self.0
+        )
+    }
+}
+
+/// A string in JSON.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// Microseconds, exactly.
+fn us(time: Nanos) -> String {
+    let (us, ns) = (time.as_ns() / 1_000, time.as_ns() % 1_000);
+    if ns == 0 {
+        us.to_string()
+    } else {
+        format!("{us}.{ns:03}").trim_end_matches('0').to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn microseconds_are_exact() {
+        for (ns, text) in [(0, "0"), (1, "0.001"), (1_500, "1.5"), (20_000, "20")] {
+            assert_eq!(us(Nanos::new(ns)), text);
+        }
+    }
+}

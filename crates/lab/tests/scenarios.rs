@@ -1,0 +1,245 @@
+//! Scenarios on models, from the file to what is measured, checked, explained
+//! and traced.
+
+use std::collections::BTreeMap;
+
+use punctual_lab::chrome_trace;
+use punctual_lab::scenario::{self, Question, Ran, Scenario, shipped};
+use punctual_record::Measurement;
+use punctual_sim::Model;
+use serde_json::Value;
+
+const TEXT: &str = r#"
+title = "Two sleepers and a hog"
+source = "made up"
+on = ["linux", "fake-5ms"]
+expect = [
+    { phase = "calm", of = "sleeper", what = "slept_p50", from = "1.05ms", to = "1.07ms", on = "linux" },
+    { of = "sleeper", what = "slept_min", at_least = "1ms" },
+    { phase = "loaded", of = "hog", what = "cpu", at_least = 0.9 },
+    { phase = "calm", of = "worker", what = "signal_p50", at_most = "1us" },
+    { phase = "calm", what = "busy", at_most = 0.1 },
+]
+
+[[phase]]
+name = "calm"
+for = "300ms"
+
+[[phase]]
+name = "loaded"
+for = "200ms"
+
+[[process]]
+name = "sleeper"
+count = 2
+do = [{ loop = [{ sleep = "1ms" }, { signal = "job" }] }]
+
+[[process]]
+name = "worker"
+do = [{ loop = [{ wait = "1s", or = "job" }] }]
+
+[[process]]
+name = "short"
+do = [{ until = "loaded" }, { sleep = "1ms" }]
+
+[[process]]
+name = "hog"
+do = [{ until = "loaded" }, { loop = [{ work = "10ms" }] }]
+"#;
+
+fn scenario() -> Scenario {
+    Scenario::read("test", TEXT).unwrap()
+}
+
+fn run(on: &str) -> Ran {
+    scenario::run(&scenario(), &Model::parse(on).unwrap(), 1, true).unwrap()
+}
+
+fn find<'r>(ran: &'r Ran, subject: &str, phase: &str) -> Option<&'r Measurement> {
+    let is_it = |m: &&Measurement| m.subject == subject && m.params["phase"] == phase;
+    ran.measurements.iter().find(is_it)
+}
+
+#[test]
+fn each_name_is_measured_in_each_phase() {
+    let ran = run("linux");
+    let sleeper = find(&ran, "sleeper", "calm").unwrap();
+    assert_eq!(sleeper.experiment, "scenario");
+    assert_eq!(sleeper.params["on"], "linux");
+    assert_eq!(sleeper.params["phase_index"], 0);
+    assert_eq!(sleeper.other["threads"], 2);
+    // 58 us of slack and wake-up after each millisecond, twice.
+    assert!((560..=567).contains(&sleeper.late_ns.n));
+    let rate = sleeper.other["wakes_per_s"].as_f64().unwrap();
+    assert!((940.0..947.0).contains(&rate), "{rate}");
+    let slept = &sleeper.other["slept_ns"];
+    assert!((1_057_000..1_060_000).contains(&slept["p50"].as_u64().unwrap()));
+    assert_eq!(
+        sleeper.samples_slept_ns.len(),
+        sleeper.samples_woke_ns.len()
+    );
+    assert!(sleeper.samples_woke_ns.iter().all(|ns| *ns <= 300_000_000));
+    let modes = sleeper.other["modes"].as_array().unwrap();
+    assert_eq!(modes.len(), 1, "{modes:?}");
+
+    let later = find(&ran, "sleeper", "loaded").unwrap();
+    let in_phase = 300_000_000..=500_000_000;
+    assert!(later.samples_woke_ns.iter().all(|ns| in_phase.contains(ns)));
+
+    let worker = find(&ran, "worker", "calm").unwrap();
+    assert_eq!(worker.late_ns.n, 0);
+    assert_eq!(
+        worker.other["since_signal_ns"]["n"], worker.other["wakes"],
+        "{:?}",
+        worker.other
+    );
+    let computer = find(&ran, scenario::COMPUTER, "calm").unwrap();
+    assert!(computer.other["interrupts_per_s"].as_f64() > Some(900.0));
+    assert!(!computer.other.contains_key("interval_ns"));
+}
+
+#[test]
+fn who_has_ended_is_not_measured() {
+    let ran = run("linux");
+    assert!(find(&ran, "hog", "loaded").unwrap().cpu.fraction > Some(0.9));
+    let short = find(&ran, "short", "loaded").unwrap();
+    assert_eq!(short.late_ns.n, 1);
+    let text = TEXT.replace(
+        r#"{ until = "loaded" }, { sleep = "1ms" }"#,
+        r#"{ until = "loaded" }"#,
+    );
+    let scenario = Scenario::read("test", &text).unwrap();
+    let ran = scenario::run(&scenario, &Model::parse("linux").unwrap(), 1, false).unwrap();
+    assert!(find(&ran, "short", "calm").is_some());
+    assert!(find(&ran, "short", "loaded").is_none());
+}
+
+#[test]
+fn expectations_are_judged_where_they_hold() {
+    let verdicts = |on| -> BTreeMap<(String, String, String), bool> {
+        let expectations = run(on).expectations.into_iter();
+        expectations
+            .map(|e| ((e.subject, e.figure, e.phase), e.holds))
+            .collect()
+    };
+    let key = |subject: &str, figure: &str, phase: &str| {
+        (subject.to_owned(), figure.to_owned(), phase.to_owned())
+    };
+    let linux = verdicts("linux");
+    assert_eq!(linux.len(), 6);
+    for (key, holds) in &linux {
+        assert_eq!(*holds, key.0 != "worker", "{key:?}");
+    }
+    let fake = verdicts("fake-5ms");
+    assert!(!fake.contains_key(&key("sleeper", "slept_p50", "calm")));
+    // Both phases are meant where none is named.
+    assert!(fake[&key("sleeper", "slept_min", "loaded")]);
+    // Each thread has a CPU of its own, so there is no computer to look at.
+    assert!(!fake[&key("(computer)", "busy", "calm")]);
+}
+
+#[test]
+fn a_wake_is_explained() {
+    let ask = |question: &str| {
+        let question: Question = question.parse().unwrap();
+        scenario::explain(&scenario(), &Model::parse("linux").unwrap(), 1, &question)
+    };
+    let third = ask("sleeper:3").unwrap();
+    assert!(
+        third.starts_with("sleeper called clock_nanosleep for 1 ms at 2."),
+        "{third}"
+    );
+    assert!(third.contains("due 3."), "{third}");
+    assert!(
+        ask("sleeper@300ms").unwrap().contains("due 300.")
+            || ask("sleeper@300ms").unwrap().contains("due 299.")
+    );
+    assert!(
+        ask("nobody:1")
+            .unwrap_err()
+            .contains("sleeper, worker, short, hog")
+    );
+    assert!(ask("short:2").unwrap_err().contains("1 time"));
+    assert!(ask("hog:1").unwrap_err().contains("no timer wakes"));
+    assert!(ask("sleeper@1s").unwrap_err().contains("the last time at"));
+}
+
+#[test]
+fn a_trace_has_no_two_threads_on_a_cpu_at_once() {
+    for on in ["linux", "linux,cpus=1", "fake-5ms"] {
+        let trace = run(on).trace.unwrap();
+        let text = chrome_trace(&scenario(), on, &trace);
+        let json: Value = serde_json::from_str(&text).unwrap();
+        let mut last: BTreeMap<(u64, u64), f64> = BTreeMap::new();
+        let mut named = BTreeMap::new();
+        let mut slices: Vec<_> = json["traceEvents"].as_array().unwrap().iter().collect();
+        assert!(slices.len() > 1_000);
+        for event in &slices {
+            assert!(
+                event["ph"].is_string() && event["name"].is_string(),
+                "{event}"
+            );
+            let number = |key: &str| event[key].as_u64().unwrap();
+            let (track, ts) = (
+                (number("pid"), number("tid")),
+                event["ts"].as_f64().unwrap(),
+            );
+            assert!((0.0..=500_000.0).contains(&ts), "{event}");
+            if event["name"] == "thread_name" {
+                let name = event["args"]["name"].as_str().unwrap();
+                assert!(named.insert(track, name).is_none(), "{event}");
+            }
+        }
+        slices.retain(|event| event["ph"] == "X");
+        slices.sort_by(|a, b| {
+            a["ts"]
+                .as_f64()
+                .unwrap()
+                .total_cmp(&b["ts"].as_f64().unwrap())
+        });
+        for slice in slices {
+            let track = (
+                slice["pid"].as_u64().unwrap(),
+                slice["tid"].as_u64().unwrap(),
+            );
+            assert!(named.contains_key(&track), "{slice}");
+            let (from, length) = (
+                slice["ts"].as_f64().unwrap(),
+                slice["dur"].as_f64().unwrap(),
+            );
+            assert!(length >= 0.0 && from + length <= 500_000.001, "{slice}");
+            let free = last.insert(track, from + length).unwrap_or(0.0);
+            assert!(free <= from + 1e-4, "{on}: {free} us and {slice}");
+        }
+        assert!(named.values().any(|name| name.starts_with("CPU ")));
+        assert!(text.contains("\"why\":\"due "));
+    }
+}
+
+#[test]
+fn what_a_model_cannot_do_is_said_in_one_line_that_names_it() {
+    let text = TEXT.replace(
+        r#"{ sleep = "1ms" }, { signal"#,
+        r#"{ read = "timeGetTime" }, { signal"#,
+    );
+    let scenario = Scenario::read("test", &text).unwrap();
+    let why = scenario::check(&scenario, &Model::parse("linux").unwrap()).unwrap_err();
+    assert!(
+        why.contains("linux") && why.contains("timeGetTime") && !why.contains('\n'),
+        "{why}"
+    );
+}
+
+#[test]
+fn every_shipped_scenario_comes_out_as_its_sources_say() {
+    for shipped in shipped::ALL {
+        let scenario = shipped.read().unwrap_or_else(|error| panic!("{error}"));
+        for on in &scenario.on {
+            let ran = scenario::run(&scenario, &Model::parse(on).unwrap(), 1, false);
+            let ran = ran.unwrap_or_else(|error| panic!("{error}"));
+            for e in ran.expectations {
+                assert!(e.holds, "{}: {e:#?}", scenario.name);
+            }
+        }
+    }
+}
