@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use punctual_record::Run;
 use tempfile::NamedTempFile;
 
 /// A place for a file that can be written to, found out before there is
@@ -51,4 +52,11 @@ pub(crate) fn directory(directory: &Path) -> Result<()> {
     tempfile::tempfile_in(directory)
         .map(drop)
         .with_context(failed)
+}
+
+/// Draws the figures of a run into `directory`.
+pub(crate) fn figures(directory: &Path, run: &Run) -> Result<()> {
+    punctual_report::figures(run).iter().try_for_each(|figure| {
+        Target::new(&directory.join(format!("{}.svg", figure.name)))?.write(&figure.svg)
+    })
 }

@@ -1,12 +1,15 @@
 //! The `punctual` command.
 //!
-//! Exit codes: 0 done, 2 could not run, 3 ended by the user before its end
-//! (what was measured is printed and written all the same).
+//! Exit codes: 0 done, 1 something is not as it should be, 2 could not run, 3
+//! ended by the user before its end (what was measured is printed and written
+//! all the same).
 
 mod args;
 mod bench;
 mod files;
+mod models;
 mod peers;
+mod simulate;
 mod stop;
 
 use std::io::{ErrorKind, Write};
@@ -22,9 +25,11 @@ fn main() -> ExitCode {
     };
     let done = match command {
         Command::Bench(args) => bench::run(&args),
+        Command::Simulate(args) => simulate::run(&args),
     };
     match done {
         Ok(Done::Whole) => ExitCode::SUCCESS,
+        Ok(Done::Differs) => ExitCode::from(1),
         Ok(Done::Interrupted) => ExitCode::from(3),
         Err(error) => {
             // One line: what failed, why, what to do.
@@ -38,6 +43,8 @@ fn main() -> ExitCode {
 enum Done {
     /// It did all it was asked to.
     Whole,
+    /// It did, and something is not as it should be.
+    Differs,
     /// The user ended it; what it has is kept.
     Interrupted,
 }

@@ -99,8 +99,9 @@ fn what_makes_no_sense_is_refused_in_one_line_before_anything_is_measured() {
         "--plots file/figures --on linux",
         "--on linux --strategy std",
         "--on linux --strategy system:method=Sleep",
-        "--on linux --load 1",
-        "--on linux --cpu 0",
+        "--on fake-5ms --load 1",
+        "--on fake-5ms --cpu 0",
+        "--on linux --cpu 4",
         "--rate 60 decades",
         "--rate 60 interval",
         "--rate 60 robustness",
@@ -124,7 +125,7 @@ fn what_makes_no_sense_is_refused_in_one_line_before_anything_is_measured() {
 
 #[test]
 fn a_refused_run_leaves_an_earlier_one_and_no_figures() {
-    for refused in ["--cpu 999", "--strategy nobody", "--on linux --load 1"] {
+    for refused in ["--cpu 999", "--strategy nobody", "--on linux --cpu 4"] {
         let arguments = format!("{refused} --json file --plots figures");
         assert_refused(|directory| bench(directory, &arguments), &arguments);
     }

@@ -24,10 +24,12 @@
 
 mod figures;
 mod prose;
+mod scenario;
 mod select;
 mod tables;
 mod text;
 mod units;
 
 pub use figures::{Figure, figures};
+pub use tables::table;
 pub use text::text;

@@ -19,6 +19,8 @@ pub(crate) enum Kind {
     Interval,
     /// Relative error by the request and the scheduler's period.
     Robustness,
+    /// What threads, or the computer, did in a phase of a scenario.
+    Scenario,
     /// Any other.
     Other,
 }
@@ -40,6 +42,7 @@ impl Kind {
             "decades" if has("asked_ns") => Self::Decades,
             "interval" if has("period_ns") => Self::Interval,
             "robustness" if has("asked_ns") && has("scheduler_period_ns") => Self::Robustness,
+            "scenario" if has("phase_index") => Self::Scenario,
             _ => Self::Other,
         }
     }
@@ -98,8 +101,19 @@ pub(crate) fn param(measurement: &Measurement, key: &str) -> Option<f64> {
     measurement.params.get(key)?.as_f64()
 }
 
+/// A parameter that is a word.
+pub(crate) fn word<'a>(measurement: &'a Measurement, key: &str) -> &'a str {
+    let word = measurement.params.get(key).and_then(|word| word.as_str());
+    word.unwrap_or("unknown")
+}
+
+/// A number inside something the record crate has no field for.
+pub(crate) fn part(measurement: &Measurement, key: &str, part: &str) -> Option<f64> {
+    measurement.other.get(key)?.get(part)?.as_f64()
+}
+
 /// A number the record crate has no field for.
-fn extra(measurement: &Measurement, key: &str) -> Option<f64> {
+pub(crate) fn extra(measurement: &Measurement, key: &str) -> Option<f64> {
     measurement.other.get(key)?.as_f64()
 }
 

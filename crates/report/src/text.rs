@@ -2,16 +2,15 @@
 
 use punctual_record::Run;
 
-use crate::prose;
 use crate::select::{self, Kind};
-use crate::tables;
+use crate::{prose, scenario, tables};
 
 /// The report of a run: the machine, the tables, and last the warnings.
 ///
 /// The layout does not depend on a terminal. It has no colour, and no line ends
 /// in a space.
 pub fn text(run: &Run) -> String {
-    let mut sections = vec![header(run)];
+    let mut sections = vec![scenario::header(run).unwrap_or_else(|| header(run))];
     for (kind, measurements) in select::grouped(&run.results, Kind::of) {
         sections.extend(match kind {
             Kind::Pace => tables::pace(&measurements),
@@ -19,12 +18,14 @@ pub fn text(run: &Run) -> String {
             Kind::Decades => tables::decades(&measurements),
             Kind::Interval => tables::interval(&measurements),
             Kind::Robustness => tables::robustness(&measurements),
+            Kind::Scenario => tables::scenario(&measurements),
             Kind::Other => tables::generic(&measurements),
         });
     }
     if run.results.is_empty() {
         sections.push("This run has no results.\n".to_owned());
     }
+    sections.extend(tables::expectations(&run.expectations));
     sections.extend(warnings(run));
     sections.join("\n")
 }

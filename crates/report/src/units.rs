@@ -20,6 +20,24 @@ pub(crate) fn duration_within(ns: f64, low: f64, high: f64) -> String {
     format!("{ns} {} [{low}..{high}]", unit.name)
 }
 
+/// A length of time to the microsecond where that is less than three digits
+/// leave: `15.625 ms`. What tells sleeps on a tick apart comes late.
+pub(crate) fn fine(ns: f64) -> String {
+    match ns.abs() {
+        ns if ns < 999.5e3 => duration(ns),
+        _ => format!("{:.3} ms", ns / 1e6),
+    }
+}
+
+/// How often a second something happens, to the tenth where that counts.
+pub(crate) fn per_second(rate: f64) -> String {
+    match rate.abs() {
+        r if r >= 99.95 => format!("{rate:.0}"),
+        r if r >= 9.995 || r == 0.0 => format!("{rate:.1}"),
+        _ => format!("{rate:.2}"),
+    }
+}
+
 /// A share of the CPU in per cent, to the hundredth where that counts.
 pub(crate) fn percent(fraction: f64) -> String {
     let percent = fraction * 100.0;
@@ -126,6 +144,14 @@ mod tests {
         assert_eq!(nominal(1e9), "1 s");
         assert_eq!(plain(59.94), "59.94");
         assert_eq!(plain(1_000.0), "1000");
+    }
+
+    #[test]
+    fn sleeps_and_rates_are_told_apart() {
+        let lengths = [350_000.0, 999_800.0, 15_625_000.0, 1e9].map(fine);
+        assert_eq!(lengths, ["350 us", "1.000 ms", "15.625 ms", "1000.000 ms"]);
+        let rates = [0.0, 0.25, 63.98, 499.96].map(per_second);
+        assert_eq!(rates, ["0.0", "0.25", "64.0", "500"]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use punctual_lab::{
 use punctual_record::{MachineFacts, Run, SCHEMA};
 use punctual_sim::{Model, SimMachine};
 
-use crate::args::{BenchArgs, Experiment};
+use crate::args::{BenchArgs, Experiment, command_line};
 use crate::files::{self, Target};
 use crate::{Done, peers, print, stop};
 
@@ -78,9 +78,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
         json.write(&run.to_json())?;
     }
     if let Some(plots) = &args.plots {
-        for figure in punctual_report::figures(&run) {
-            Target::new(&plots.join(format!("{}.svg", figure.name)))?.write(&figure.svg)?;
-        }
+        files::figures(plots, &run)?;
     }
     printed?;
     Ok(if run.interrupted {
@@ -137,24 +135,8 @@ fn as_run(
         machine: facts,
         results: results.measurements,
         other: plan.describe(args),
+        ..Run::default()
     }
-}
-
-/// The command as the user typed it, but for the path of the program.
-fn command_line() -> String {
-    let quoted = |arg: std::ffi::OsString| {
-        let arg = arg.to_string_lossy().into_owned();
-        if arg.is_empty() || arg.contains(char::is_whitespace) {
-            format!("'{arg}'")
-        } else {
-            arg
-        }
-    };
-    let args = std::env::args_os().skip(1).map(quoted);
-    std::iter::once("punctual".to_owned())
-        .chain(args)
-        .collect::<Vec<_>>()
-        .join(" ")
 }
 
 /// A bar that is drawn between batches only: a steady tick would wake this

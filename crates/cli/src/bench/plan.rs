@@ -12,6 +12,7 @@ use punctual_lab::experiments::pace::Batch;
 use punctual_lab::experiments::{Conditions, decades, interval, pace, robustness};
 use punctual_lab::host::usual_cpu;
 use punctual_lab::race::{self, Heat};
+use punctual_sim::Model;
 
 use crate::args::{BenchArgs, Experiment};
 use crate::peers;
@@ -262,23 +263,31 @@ fn subject(name: &str, defaults: Defaults) -> Result<Subject> {
 }
 
 fn conditions(args: &BenchArgs) -> Result<Conditions> {
-    if !args.runs_here() {
-        for (option, given) in [
-            ("--cpu", args.cpu.is_some()),
-            ("--load", args.load.is_some()),
-        ] {
-            if given {
-                bail!(
-                    "{option} needs a real machine: in the simulation each thread has a CPU of its own; leave it out"
-                );
-            }
-        }
-        return Ok(Conditions::default());
+    if args.runs_here() {
+        let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        return Ok(Conditions {
+            cpu: args.cpu.or_else(usual_cpu),
+            hogs: hogs(args, cpus),
+        });
     }
-    let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let hogs = (args.load.unwrap_or(0.0) * cpus as f64).ceil() as usize;
+    let cpus = args.on.as_ref().and_then(Model::cpus);
+    for (option, given) in [
+        ("--cpu", args.cpu.is_some()),
+        ("--load", args.load.is_some()),
+    ] {
+        if given && cpus.is_none() {
+            bail!(
+                "{option} has no meaning on the fake OS: each thread has a CPU of its own; leave it out"
+            );
+        }
+    }
     Ok(Conditions {
-        cpu: args.cpu.or_else(usual_cpu),
-        hogs,
+        cpu: args.cpu,
+        hogs: hogs(args, cpus.unwrap_or(0)),
     })
+}
+
+/// How many threads that compute all the time the user wants.
+fn hogs(args: &BenchArgs, cpus: usize) -> usize {
+    (args.load.unwrap_or(0.0) * cpus as f64).ceil() as usize
 }

@@ -3,7 +3,7 @@
 use punctual_record::Run;
 
 use super::figure::{Figure, make_names_unique};
-use super::{cost, decades, frames, interval, robustness};
+use super::{cost, decades, frames, idle, interval, robustness, sleeps};
 
 /// The figures a run has data for:
 ///
@@ -15,7 +15,11 @@ use super::{cost, decades, frames, interval, robustness};
 /// - `decades`: lateness by the time asked for;
 /// - `interval`: CPU time by the interval between two waits;
 /// - `robustness-SUBJECT`: relative error by the time asked for and the
-///   scheduler's period, as a heat map.
+///   scheduler's period, as a heat map;
+/// - `sleeps-THREAD`: the length of each sleep of a scenario's threads, over
+///   time, a panel per model;
+/// - `idle-stretches`: the share of a scenario's idle time by the length of the
+///   stretch, a panel per model.
 ///
 /// What lies beyond an axis is drawn at its end, and the caption says so.
 pub fn figures(run: &Run) -> Vec<Figure> {
@@ -24,6 +28,8 @@ pub fn figures(run: &Run) -> Vec<Figure> {
     figures.extend(decades::decades(run));
     figures.extend(interval::interval(run));
     figures.extend(robustness::robustness(run));
+    figures.extend(sleeps::sleeps(run));
+    figures.extend(idle::idle(run));
     make_names_unique(&mut figures);
     figures
 }

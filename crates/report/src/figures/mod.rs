@@ -11,10 +11,12 @@ mod cost;
 mod decades;
 mod figure;
 mod frames;
+mod idle;
 mod interval;
 mod lines;
 mod robustness;
 mod sheet;
+mod sleeps;
 mod style;
 
 pub use all::figures;

@@ -20,6 +20,12 @@ pub(super) enum Why {
     NotPredicted,
     /// A time that the OS does not count.
     NotCounted,
+    /// Sleeps that are no whole number of ticks long.
+    NoTicks,
+    /// An OS without a timer interval.
+    NoInterval,
+    /// A share of the idle time of CPUs that had none.
+    NeverIdle,
     /// Nothing was measured there.
     NotMeasured,
 }
@@ -35,6 +41,9 @@ impl Why {
             Self::NapsNotCounted => "the naps are not counted",
             Self::NotPredicted => "no timer rule predicts it",
             Self::NotCounted => "the OS does not count it",
+            Self::NoTicks => "no whole number of ticks",
+            Self::NoInterval => "this OS has no timer interval",
+            Self::NeverIdle => "no CPU was idle",
             Self::NotMeasured => "not measured",
         }
     }

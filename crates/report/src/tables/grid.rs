@@ -1,6 +1,8 @@
 //! Lays out one table with its title and the words below it.
 
-use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
+use comfy_table::{
+    CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width,
+};
 
 use super::blank::Marks;
 use crate::prose;
@@ -15,7 +17,18 @@ const STYLE: TableStyle =
 pub(super) struct Grid {
     title: String,
     table: Table,
+    groups: Vec<Group>,
 }
+
+/// Columns next to each other with a name above them.
+struct Group {
+    name: String,
+    columns: std::ops::Range<usize>,
+}
+
+/// The space between two columns, and more between two groups.
+const BETWEEN: usize = 2;
+const BETWEEN_GROUPS: usize = 4;
 
 impl Grid {
     /// An empty table. A line feed in the head of a column breaks it.
@@ -35,7 +48,70 @@ impl Grid {
         Self {
             title: title.into(),
             table,
+            groups: vec![],
         }
+    }
+
+    /// This grid with the first columns to the left, as they hold names.
+    pub(super) fn with_names(mut self, columns: usize) -> Self {
+        for column in self.table.column_iter_mut().take(columns) {
+            column.set_cell_alignment(CellAlignment::Left);
+        }
+        self
+    }
+
+    /// This grid in lines of at most `width` characters, for which cells are
+    /// broken.
+    pub(super) fn within(mut self, width: u16) -> Self {
+        self.table
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(width);
+        self
+    }
+
+    /// Groups the columns after the first: so many of them for each name.
+    pub(super) fn group(&mut self, names: &[&str], columns: usize) {
+        for (i, name) in names.iter().enumerate() {
+            let first = 1 + i * columns;
+            if let Some(column) = self.table.column_mut(first) {
+                column.set_padding(((BETWEEN_GROUPS - 1) as u16, 0));
+            }
+            self.groups.push(Group {
+                name: (*name).to_owned(),
+                columns: first..first + columns,
+            });
+        }
+    }
+
+    /// How wide the table is.
+    pub(super) fn width(&self) -> usize {
+        let mut lines = self.table.lines();
+        lines.next().map_or(0, |line| line.chars().count())
+    }
+
+    /// Makes groups as wide as their names, and returns the names above them.
+    fn names_of_groups(&mut self) -> String {
+        let widths = self.table.column_max_content_widths();
+        let mut widths: Vec<usize> = widths.into_iter().map(usize::from).collect();
+        let mut text = String::new();
+        let mut at = widths.first().copied().unwrap_or(0);
+        for group in &self.groups {
+            let own: usize = widths[group.columns.clone()].iter().sum();
+            let own = own + BETWEEN * (group.columns.len() - 1);
+            let lacking = group.name.chars().count().saturating_sub(own);
+            let last = group.columns.end - 1;
+            widths[last] += lacking;
+            if let Some(column) = self.table.column_mut(last) {
+                let width = Width::Fixed(u16::try_from(widths[last]).unwrap_or(u16::MAX));
+                column.set_constraint(ColumnConstraint::LowerBoundary(width));
+            }
+            at += BETWEEN_GROUPS;
+            let indent = " ".repeat(at - text.chars().count());
+            text += &format!("{indent}{}", group.name);
+            at += own + lacking;
+        }
+        text.push('\n');
+        text
     }
 
     /// Adds a row.
@@ -44,8 +120,11 @@ impl Grid {
     }
 
     /// The section: the title, the table, the caption, and what the marks mean.
-    pub(super) fn section<S: AsRef<str>>(self, caption: &[S], marks: Marks) -> String {
+    pub(super) fn section<S: AsRef<str>>(mut self, caption: &[S], marks: Marks) -> String {
         let mut text = prose::paragraph(&self.title);
+        if !self.groups.is_empty() {
+            text += &self.names_of_groups();
+        }
         for line in self.table.lines() {
             text += line.trim_end();
             text.push('\n');

@@ -2,4 +2,5 @@
 
 mod figures;
 mod made_up;
+mod scenario;
 mod text;

@@ -1,0 +1,83 @@
+//! What can be simulated, and on what.
+
+use punctual_lab::scenario::shipped;
+use punctual_sim::Model;
+use punctual_sim::model::{Parameter, Parameters};
+
+use super::find::ROBUSTNESS;
+
+/// The scenarios, and the models with their parameters.
+pub(super) fn text() -> String {
+    let scenarios = shipped::ALL.iter().map(|shipped| match shipped.read() {
+        Ok(scenario) => row([shipped.name, &scenario.title, &scenario.on.join("\n")]),
+        Err(error) => row([shipped.name, &error.to_string(), ""]),
+    });
+    let robustness = row([
+        ROBUSTNESS,
+        "What strategies make of a scheduler that steals time: `bench robustness`",
+        "fake-1ms to fake-10ms",
+    ]);
+    let mut sections = vec![punctual_report::table(
+        "Scenarios, and the models that each is meant for",
+        &["scenario", "what it shows", "on"],
+        scenarios.chain([robustness]),
+    )];
+    let all: Vec<Parameters> = Model::known()
+        .iter()
+        .map(|known| known.parameters())
+        .collect();
+    // What every model has, and has at the same default, is said once.
+    let is_common = |parameter: &Parameter| {
+        let has = |parameters: &Parameters| {
+            let mut others = parameters.iter().map(|(other, _)| other);
+            others.any(|other| (other.key, other.default) == (parameter.key, parameter.default))
+        };
+        all.len() > 1 && all.iter().all(has)
+    };
+    for (known, parameters) in Model::known().iter().zip(&all) {
+        let title = format!("Model {}: {}", known.name, known.what);
+        let own = parameters.iter().map(|(parameter, _)| parameter);
+        sections.push(table(&title, own.filter(|p| !is_common(p))));
+    }
+    let common: Vec<&Parameter> = all
+        .iter()
+        .take(1)
+        .flat_map(|parameters| {
+            let all = parameters.iter().map(|(parameter, _)| parameter);
+            all.filter(|p| is_common(p))
+        })
+        .collect();
+    if !common.is_empty() {
+        sections.push(table("All of these models", common.into_iter()));
+    }
+    sections.push(
+        "\
+Model fake-Nms: fake OS sleep of the accurate-sleep article, with a scheduler period of N ms; it has
+no parameters.
+
+Parameters follow the name of a model, separated by commas: --on linux,slack=1ns,cpus=2.
+How sure a default is: A documented by the vendor or read in the source; B measured by somebody, and
+consistent with another source; C one measurement or an inference; D unverified.
+"
+        .to_owned(),
+    );
+    sections.join("\n")
+}
+
+fn table<'p>(title: &str, parameters: impl Iterator<Item = &'p Parameter>) -> String {
+    let rows = parameters.map(|parameter| {
+        row([
+            parameter.key,
+            parameter.default,
+            &parameter.confidence.to_string(),
+            parameter.what,
+            parameter.source,
+        ])
+    });
+    let head = ["parameter", "default", "sure", "what", "source"];
+    punctual_report::table(title, &head, rows)
+}
+
+fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
+    cells.map(str::to_owned).to_vec()
+}

@@ -1,0 +1,178 @@
+//! `punctual simulate`.
+
+mod find;
+mod list;
+mod validate;
+
+use anyhow::{Result, anyhow, bail};
+use punctual_lab::chrome_trace;
+use punctual_lab::scenario::{self, Question, Ran, Scenario};
+use punctual_record::{Run, SCHEMA, Warning};
+use punctual_sim::{Model, Trace};
+
+use crate::args::{BenchArgs, Experiment, SimulateArgs, command_line};
+use crate::files::{self, Target};
+use crate::{Done, bench, print};
+
+use find::{Found, find};
+
+/// Runs the command.
+pub(crate) fn run(args: &SimulateArgs) -> Result<Done> {
+    if args.list {
+        print(&list::text())?;
+        return Ok(Done::Whole);
+    }
+    if args.validate {
+        return validate::run();
+    }
+    match find(args.scenario.as_deref().unwrap_or_default())? {
+        Found::Robustness => robustness(args),
+        Found::Scenario(scenario) => {
+            let scenario = match args.length {
+                Some(length) => scenario.with_length(length).map_err(|why| anyhow!(why))?,
+                None => *scenario,
+            };
+            let models = models(args, &scenario)?;
+            match &args.explain {
+                Some(question) => explain(&scenario, &models, args.seed(), question),
+                None => simulate(args, &scenario, &models),
+            }
+        }
+    }
+}
+
+impl SimulateArgs {
+    fn seed(&self) -> u64 {
+        self.seed.unwrap_or(1)
+    }
+}
+
+/// The models to run on, each of which can run the scenario.
+fn models(args: &SimulateArgs, scenario: &Scenario) -> Result<Vec<Model>> {
+    let models = if args.on.is_empty() {
+        let models = scenario.on.iter().map(|name| Model::parse(name));
+        models
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|why| anyhow!(why))?
+    } else {
+        args.on.clone()
+    };
+    for (i, model) in models.iter().enumerate() {
+        if models[..i].iter().any(|other| other.name() == model.name()) {
+            bail!("--on names {} twice", model.name());
+        }
+        scenario::check(scenario, model).map_err(|why| anyhow!(why))?;
+    }
+    Ok(models)
+}
+
+/// Where the trace goes, if one is asked for and there is one model to trace.
+fn trace_target(args: &SimulateArgs, models: &[Model]) -> Result<Option<Target>> {
+    if args.trace.is_some() && models.len() > 1 {
+        let names: Vec<&str> = models.iter().map(Model::name).collect();
+        bail!(
+            "--trace is of one model; pick one with --on: {}",
+            names.join(" or ")
+        );
+    }
+    args.trace.as_deref().map(Target::new).transpose()
+}
+
+fn simulate(args: &SimulateArgs, scenario: &Scenario, models: &[Model]) -> Result<Done> {
+    let trace_to = trace_target(args, models)?;
+    let json = args.json.as_deref().map(Target::new).transpose()?;
+    if let Some(plots) = &args.plots {
+        files::directory(plots)?;
+    }
+    let mut run = Run {
+        schema: SCHEMA.to_owned(),
+        punctual_version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: command_line(),
+        machine: scenario::machine_facts(models),
+        other: scenario::describe(scenario, models, args.seed()),
+        ..Run::default()
+    };
+    let mut trace = None;
+    for model in models {
+        announce(scenario, model);
+        let ran: Ran = scenario::run(scenario, model, args.seed(), trace_to.is_some())
+            .map_err(|why| anyhow!(why))?;
+        run.results.extend(ran.measurements);
+        run.expectations.extend(ran.expectations);
+        trace = ran.trace;
+    }
+    run.warnings.extend(trace.as_ref().and_then(cut));
+
+    let printed = print(&punctual_report::text(&run));
+    if let Some(json) = json {
+        json.write(&run.to_json())?;
+    }
+    if let Some(plots) = &args.plots {
+        files::figures(plots, &run)?;
+    }
+    if let (Some(to), [model], Some(trace)) = (trace_to, models, trace) {
+        to.write(&chrome_trace(scenario, model.name(), &trace))?;
+    }
+    printed?;
+    Ok(if run.expectations.iter().all(|e| e.holds) {
+        Done::Whole
+    } else {
+        Done::Differs
+    })
+}
+
+/// Says on standard error what takes its time.
+fn announce(scenario: &Scenario, model: &Model) {
+    eprintln!(
+        "{}: {} of virtual time on {}",
+        scenario.name,
+        scenario.length(),
+        model.name()
+    );
+}
+
+fn cut(trace: &Trace) -> Option<Warning> {
+    trace.is_cut.then(|| Warning {
+        what: format!(
+            "The trace ends after {} events, before the end of the scenario.",
+            trace.events.len()
+        ),
+        remedy: "Give the scenario a shorter time with --for.".to_owned(),
+    })
+}
+
+fn explain(scenario: &Scenario, models: &[Model], seed: u64, question: &Question) -> Result<Done> {
+    let mut text = String::new();
+    for model in models {
+        let why = scenario::explain(scenario, model, seed, question).map_err(|why| anyhow!(why))?;
+        text += &format!("{}: {why}\n", model.name());
+    }
+    print(&text)?;
+    Ok(Done::Whole)
+}
+
+/// The scenario that is an experiment of `bench` too.
+fn robustness(args: &SimulateArgs) -> Result<Done> {
+    for (option, given) in [
+        ("--on", !args.on.is_empty()),
+        ("--for", args.length.is_some()),
+        ("--trace", args.trace.is_some()),
+        ("--explain", args.explain.is_some()),
+    ] {
+        if given {
+            bail!("{option} has no meaning for robustness; leave it out");
+        }
+    }
+    bench::run(&BenchArgs {
+        experiment: Some(Experiment::Robustness),
+        rate: None,
+        rounds: None,
+        strategy: None,
+        cpu: None,
+        load: None,
+        on: None,
+        seed: args.seed,
+        json: args.json.clone(),
+        plots: args.plots.clone(),
+    })
+}

@@ -1,0 +1,67 @@
+//! The models against what is published of their systems.
+
+use anyhow::Result;
+use punctual_lab::validation::{self, Kind};
+
+use crate::{Done, print};
+
+/// Prints a line for each fact; whether one that binds differs is the exit
+/// code.
+pub(super) fn run() -> Result<Done> {
+    let rows = validation::rows();
+    let outcomes = rows
+        .iter()
+        .map(|row| Ok((row, (row.run)()?)))
+        .collect::<Result<Vec<_>>>()?;
+    let asserted = || outcomes.iter().filter(|(row, _)| row.kind.is_asserted());
+    let differ = asserted().filter(|(_, outcome)| !outcome.holds).count();
+    let title = format!(
+        "The models against what is published: {} of {} facts hold; {} of them are fitted to their own figure. Kind: D \
+         documented, M measured, I inferred and in agreement with data; P and C are predictions and calibrations, which \
+         bind nobody; * fitted: something in the model or the program was taken from the figure itself, so that it is \
+         no evidence for the rule.",
+        asserted().count() - differ,
+        asserted().count(),
+        asserted()
+            .filter(|(row, outcome)| outcome.holds && row.is_fitted())
+            .count(),
+    );
+    let cells = outcomes.iter().map(|(row, outcome)| {
+        let expected = match row.tolerance {
+            "" => row.expected.to_owned(),
+            tolerance => format!("{}, {tolerance}", row.expected),
+        };
+        let got = match outcome.note {
+            "" => outcome.got.clone(),
+            note => format!("{} ({note})", outcome.got),
+        };
+        let fitted = if row.is_fitted() { "*" } else { "" };
+        vec![
+            format!("{} {}{fitted}", row.id, row.kind.letter()),
+            row.rule.to_owned(),
+            row.input.to_owned(),
+            expected,
+            got,
+            row.source.to_owned(),
+            verdict(row.kind, outcome.holds).to_owned(),
+        ]
+    });
+    let head = [
+        "id", "rule", "input", "expected", "got", "source", "verdict",
+    ];
+    print(&punctual_report::table(&title, &head, cells))?;
+    Ok(if differ == 0 {
+        Done::Whole
+    } else {
+        Done::Differs
+    })
+}
+
+fn verdict(kind: Kind, holds: bool) -> &'static str {
+    match (kind.is_asserted(), holds) {
+        (true, true) => "ok",
+        (true, false) => "differs",
+        (false, true) => "as predicted",
+        (false, false) => "not as predicted",
+    }
+}

@@ -1,0 +1,289 @@
+//! `punctual simulate` as its user meets it.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use common::punctual;
+use punctual_record::Run;
+use serde_json::Value;
+
+const SCENARIO: &str = r#"
+title = "A sleeper"
+about = "It sleeps for 1 ms in a loop."
+source = "made up"
+on = ["linux", "fake-5ms"]
+expect = [{ of = "A", what = "slept_min", at_least = "1ms" }]
+
+[[phase]]
+name = "first"
+for = "200ms"
+
+[[phase]]
+name = "second"
+for = "200ms"
+
+[[process]]
+name = "A"
+do = [{ loop = [{ sleep = "1ms" }] }]
+"#;
+
+/// A directory with a scenario whose expectation holds, one whose does not, and
+/// two files that are no scenarios.
+fn directory() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("good.toml"), SCENARIO).unwrap();
+    let bad = SCENARIO.replace("at_least", "at_most");
+    fs::write(directory.path().join("bad.toml"), bad).unwrap();
+    fs::write(directory.path().join("broken.toml"), "title = 3").unwrap();
+    fs::write(directory.path().join("binary.toml"), [0xff, 0xfe]).unwrap();
+    directory
+}
+
+/// Runs `punctual simulate` with arguments that hold no spaces.
+fn simulate(directory: &Path, arguments: &str) -> Output {
+    punctual(directory)
+        .arg("simulate")
+        .args(arguments.split_whitespace())
+        .output()
+        .unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// Runs it, and returns its standard output.
+fn simulate_well(directory: &Path, arguments: &str) -> String {
+    let output = simulate(directory, arguments);
+    assert!(output.status.success(), "{arguments}: {output:?}");
+    stdout(&output)
+}
+
+#[test]
+fn the_list_has_scenarios_and_models_with_their_parameters() {
+    let directory = directory();
+    let list = simulate_well(directory.path(), "--list");
+    for says in [
+        "linux-slack-sweep",
+        "robustness",
+        "Model linux",
+        "slack",
+        "50us",
+        "fake-Nms",
+    ] {
+        assert!(list.contains(says), "{says} in {list}");
+    }
+    assert!(
+        list.lines().all(|line| line.chars().count() <= 120),
+        "{list}"
+    );
+}
+
+#[test]
+fn the_models_are_compared_with_what_is_published() {
+    let directory = directory();
+    let table = simulate_well(directory.path(), "--validate");
+    for says in ["verdict", "of them are fitted", "V20 M*", "V70 M "] {
+        assert!(table.contains(says), "{says} in {table}");
+    }
+}
+
+#[test]
+fn a_file_runs_on_its_models_and_is_reported() {
+    let directory = directory();
+    let text = simulate_well(directory.path(), "good.toml");
+    for says in [
+        "A sleeper\n",
+        "It sleeps for 1 ms in a loop.\n",
+        "400 ms of virtual time in 2 phases, seed 1",
+        "thread A\n",
+        "fake-5ms",
+        "What is expected: 4 of 4 hold",
+    ] {
+        assert!(text.contains(says), "{says} in {text}");
+    }
+    let shorter = simulate_well(directory.path(), "good.toml --on linux --for 100ms");
+    assert!(shorter.contains("100 ms of virtual time"), "{shorter}");
+    assert!(!shorter.contains("fake-5ms:"), "{shorter}");
+}
+
+#[test]
+fn a_shipped_scenario_goes_by_its_name() {
+    let directory = directory();
+    let text = simulate_well(directory.path(), "linux-slack-sweep --for 1s");
+    assert!(text.contains("linux,slack=2ms"), "{text}");
+    let text = simulate_well(directory.path(), "robustness --json run.json");
+    assert!(text.contains("robustness of"), "{text}");
+}
+
+#[test]
+fn what_is_not_as_expected_is_the_exit_code() {
+    let directory = directory();
+    let output = simulate(directory.path(), "bad.toml --json bad.json");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(stdout(&output).contains("differs"), "{output:?}");
+    // What was measured is written all the same.
+    assert!(directory.path().join("bad.json").is_file());
+}
+
+#[test]
+fn the_run_file_is_whole_and_the_same_each_time() {
+    let json = || {
+        let directory = directory();
+        simulate_well(directory.path(), "good.toml --seed 7 --json run.json");
+        fs::read_to_string(directory.path().join("run.json")).unwrap()
+    };
+    let text = json();
+    assert_eq!(text, json());
+    let run = Run::from_json(&text).unwrap();
+    assert!(run.to_json() == text, "reading and writing changed the Run");
+    assert_eq!(run.started_at, None);
+    assert_eq!(run.machine.name, "linux and fake-5ms");
+    assert_eq!(run.other["seed"], 7);
+    // A in both phases on both models, and the computer that one of them has.
+    assert_eq!(run.results.len(), 6);
+    for m in run.results.iter().filter(|m| m.subject == "A") {
+        assert_eq!(m.experiment, "scenario");
+        assert!(m.late_ns.n > 20);
+        assert_eq!(m.samples_slept_ns.len() as u64, m.late_ns.n);
+    }
+    assert!(run.expectations.iter().all(|e| e.holds));
+}
+
+#[test]
+fn figures_are_drawn() {
+    let directory = directory();
+    simulate_well(directory.path(), "good.toml --plots a/b");
+    for name in ["sleeps-a.svg", "idle-stretches.svg"] {
+        let svg = fs::read_to_string(directory.path().join("a/b").join(name)).unwrap();
+        assert!(svg.contains("<svg "), "{name}");
+    }
+}
+
+#[test]
+fn a_wake_is_explained_on_each_model() {
+    let directory = directory();
+    let text = simulate_well(directory.path(), "good.toml --explain A:3");
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(
+        lines[0].starts_with("linux: A called clock_nanosleep for 1 ms at "),
+        "{text}"
+    );
+    assert!(lines[1].starts_with("fake-5ms: A called "), "{text}");
+    let text = simulate_well(directory.path(), "good.toml --on linux --explain A@0.3s");
+    assert_eq!(text.lines().count(), 1, "{text}");
+}
+
+#[test]
+fn a_trace_is_written_of_one_model() {
+    let directory = directory();
+    simulate_well(directory.path(), "good.toml --on linux --trace trace.json");
+    let text = fs::read_to_string(directory.path().join("trace.json")).unwrap();
+    let trace: Value = serde_json::from_str(&text).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let of = |phase: &str| events.iter().filter(|e| e["ph"] == phase).count();
+    assert!(of("M") > 5 && of("X") > 1_000 && of("i") > 300);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_in_one_line() {
+    for (arguments, says) in [
+        ("", "required"),
+        ("lowest-request-losses", "lowest-request-wins"),
+        ("missing.toml", "cannot read missing.toml"),
+        (".", "`.` is a directory"),
+        ("broken.toml", "broken.toml, line 1"),
+        ("good.toml --on lunix", "no model `lunix`"),
+        ("good.toml --on linux --on linux", "twice"),
+        ("binary.toml", "not UTF-8"),
+        ("good.toml --for 2h", "length of time"),
+        ("good.toml --for 7200s", "too long"),
+        ("good.toml --for 0s", "too short"),
+        ("good.toml --seed x", "whole number"),
+        ("good.toml --trace t.json", "--on"),
+        ("good.toml --explain A", "THREAD:N"),
+        ("good.toml --explain B:1", "its threads are A"),
+        ("good.toml --explain A:100000", "times"),
+        (
+            "good.toml --explain A:1 --json x.json",
+            "cannot be used with",
+        ),
+        ("good.toml --json missing/run.json", "cannot write"),
+        ("robustness --on linux", "no meaning"),
+        ("--list --seed 1", "cannot be used with"),
+    ] {
+        let directory = directory();
+        let output = simulate(directory.path(), arguments);
+        let stderr = String::from_utf8(output.stderr.clone()).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {output:?}");
+        let error = stderr.lines().last().unwrap_or_default();
+        assert!(error.starts_with("error: "), "{arguments}: {stderr}");
+        assert!(error.contains(says), "{arguments}: {stderr}");
+        assert!(output.stdout.is_empty(), "{arguments}: {output:?}");
+        assert_eq!(
+            fs::read_dir(directory.path()).unwrap().count(),
+            4,
+            "{arguments}"
+        );
+    }
+}
+
+/// The README shows it. After a change that is meant:
+/// `punctual simulate change-interval --plots DIR`, and look at it.
+#[test]
+fn the_figure_in_the_readme_is_what_the_command_draws() {
+    let directory = tempfile::tempdir().unwrap();
+    simulate_well(directory.path(), "change-interval --plots drawn");
+    let drawn = fs::read(directory.path().join("drawn/sleeps-measure.svg")).unwrap();
+    let shown =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/figures/change-interval.svg");
+    assert!(drawn == fs::read(shown).unwrap(), "it differs");
+}
+
+#[test]
+fn what_was_recorded_on_a_real_computer_is_replayed() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("good.toml"), SCENARIO).unwrap();
+    let bench = |arguments: &str| {
+        let mut command = punctual(directory.path());
+        command.arg("bench").args(arguments.split(' '));
+        command.output().unwrap()
+    };
+    let recorded =
+        bench("--on linux,wake=30us,jitter=0ns --rate 100 --strategy system --json run.json");
+    assert!(recorded.status.success(), "{recorded:?}");
+    let replayed =
+        bench("--on recorded,file=run.json --rate 100 --strategy system --json again.json");
+    assert!(replayed.status.success(), "{replayed:?}");
+    let late = |file: &str| {
+        let text = fs::read_to_string(directory.path().join(file)).unwrap();
+        Run::from_json(&text).unwrap().results[0].late_ns.p50
+    };
+    // The reading that ends the recorded wait is part of what is replayed, and
+    // another ends the replay.
+    assert_eq!(late("run.json").map(|ns| ns + 31), late("again.json"));
+    for (on, says) in [
+        ("recorded", "needs the file of a Run"),
+        ("recorded,file=nowhere.json", "cannot read nowhere.json"),
+        ("recorded,file=good.toml", "is no Run"),
+        (
+            "recorded,file=run.json,subject=spin",
+            "it has those of system",
+        ),
+        (
+            "recorded,speed=2",
+            "the parameters of `recorded` are file and subject",
+        ),
+    ] {
+        let refused = bench(&format!("--on {on}"));
+        assert_eq!(refused.status.code(), Some(2), "{on}");
+        let error = String::from_utf8(refused.stderr).unwrap();
+        assert!(
+            error.contains(says) && error.lines().count() == 1,
+            "{on}: {error}"
+        );
+    }
+}

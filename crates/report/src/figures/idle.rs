@@ -1,0 +1,199 @@
+//! How long the CPUs of a scenario are idle at a time.
+
+use plotters::prelude::*;
+use plotters::style::text_anchor::HPos;
+
+use punctual_record::{Measurement, Run, Value};
+
+use super::figure::{Figure, figure};
+use super::sheet::{Canvas, Drawn, GREY, Sheet, TOP, WIDTH, write};
+use crate::select::{self, Kind};
+use crate::units;
+
+const PANEL: i32 = 150;
+const BARS: i32 = 100;
+const LEFT: i32 = 80;
+const RIGHT: i32 = 24;
+
+/// From here on a stretch is a good one (timer-rule article).
+const GOOD_NS: u64 = 8_000_000;
+
+/// What the shorter stretches are drawn in, and the good ones; the names of
+/// the lengths tell them apart as well.
+const SHORT: RGBColor = RGBColor(213, 94, 0);
+const GOOD: RGBColor = RGBColor(0, 114, 178);
+
+/// With more panels than this, all phases of a model are in one.
+const MOST: usize = 8;
+
+/// What a panel shows, and the stretches in it.
+type Panel = (String, Vec<Stretches>);
+
+/// The share of the idle time by the length of the stretch, a panel per model
+/// and phase.
+pub(super) fn idle(run: &Run) -> Option<Figure> {
+    let computer = select::of_kind(run, Kind::Scenario);
+    let computer = computer
+        .into_iter()
+        .filter(|m| m.other.contains_key("idle_stretches"));
+    let computer: Vec<&Measurement> = computer.collect();
+    let (panels, which) = panels(&computer);
+    let lengths = lengths(&panels)?;
+    let counts = panels
+        .iter()
+        .map(|(_, stretches)| stretches.iter().map(|s| s.count).sum());
+    let sheet = Sheet {
+        title: "How long CPUs are idle at a time".to_owned(),
+        caption: format!(
+            "The share of the idle time of all CPUs, {which}, in stretches from the length below a \
+             bar to twice as much; stretches of 8 ms or more let a CPU save power. n = {} stretches \
+             in each panel.",
+            select::counts(counts)
+        ),
+        height: PANEL * panels.len() as i32 + 24,
+    };
+    let svg = sheet.draw(run, |canvas| {
+        for (i, (name, stretches)) in panels.iter().enumerate() {
+            panel(canvas, TOP + PANEL * i as i32, name, stretches, &lengths)?;
+        }
+        let middle = (
+            (LEFT + WIDTH - RIGHT) / 2,
+            TOP + PANEL * panels.len() as i32 + 8,
+        );
+        write(
+            canvas,
+            "length of the stretch, at least",
+            middle,
+            HPos::Center,
+            &BLACK,
+        )
+    });
+    Some(figure("idle-stretches", svg))
+}
+
+/// The panels, and which phases are in each, in words.
+fn panels(computer: &[&Measurement]) -> (Vec<Panel>, &'static str) {
+    let models = || select::grouped(computer.iter().copied(), |m| select::word(m, "on"));
+    let has_any = |panel: &Panel| !panel.1.is_empty();
+    let mut of_phases = Vec::new();
+    for (model, phases) in models() {
+        let several = phases.len() > 1;
+        of_phases.extend(phases.iter().map(|m| {
+            let name = if several {
+                format!("{model}, {}", select::word(m, "phase"))
+            } else {
+                model.to_owned()
+            };
+            (name, pooled(&[m]))
+        }));
+    }
+    of_phases.retain(has_any);
+    if of_phases.len() <= MOST {
+        return (of_phases, "phase by phase");
+    }
+    let of_models = models().into_iter();
+    let mut of_models: Vec<Panel> = of_models
+        .map(|(model, phases)| (model.to_owned(), pooled(&phases)))
+        .collect();
+    of_models.retain(has_any);
+    (of_models, "all phases together")
+}
+
+/// The stretches of about one length.
+#[derive(Clone, Copy)]
+struct Stretches {
+    at_least_ns: u64,
+    count: u64,
+    total_ns: u64,
+}
+
+/// Those of all phases together.
+fn pooled(phases: &[&Measurement]) -> Vec<Stretches> {
+    let mut pooled: Vec<Stretches> = Vec::new();
+    let stretches = phases
+        .iter()
+        .filter_map(|m| m.other.get("idle_stretches")?.as_array())
+        .flatten();
+    for stretch in stretches {
+        let number = |key: &str| stretch.get(key).and_then(Value::as_u64).unwrap_or(0);
+        let at_least_ns = number("at_least_ns");
+        let known = pooled.iter_mut().find(|s| s.at_least_ns == at_least_ns);
+        match known {
+            Some(known) => {
+                known.count += number("count");
+                known.total_ns += number("total_ns");
+            }
+            None => pooled.push(Stretches {
+                at_least_ns,
+                count: number("count"),
+                total_ns: number("total_ns"),
+            }),
+        }
+    }
+    pooled
+}
+
+/// All lengths from the shortest to the longest that there is, each twice the
+/// one before; the first can be zero.
+fn lengths(panels: &[Panel]) -> Option<Vec<u64>> {
+    let all = || panels.iter().flat_map(|(_, stretches)| stretches);
+    let longest = all().map(|s| s.at_least_ns).max()?;
+    let shortest = all().map(|s| s.at_least_ns).filter(|ns| *ns > 0).min();
+    let mut lengths: Vec<u64> = std::iter::successors(shortest, |ns| ns.checked_mul(2))
+        .take_while(|ns| *ns <= longest)
+        .collect();
+    if all().any(|s| s.at_least_ns == 0) {
+        lengths.insert(0, 0);
+    }
+    Some(lengths)
+}
+
+fn panel(canvas: &Canvas, top: i32, name: &str, stretches: &[Stretches], lengths: &[u64]) -> Drawn {
+    let (first, bottom) = (top + 24, top + 24 + BARS);
+    write(canvas, name, (LEFT, top + 10), HPos::Left, &BLACK)?;
+    for percent in [0, 50, 100] {
+        let y = bottom - BARS * percent / 100;
+        let line = vec![(LEFT, y), (WIDTH - RIGHT, y)];
+        canvas.draw(&PathElement::new(line, RGBColor(225, 225, 225)))?;
+        write(
+            canvas,
+            &format!("{percent} %"),
+            (LEFT - 8, y),
+            HPos::Right,
+            &GREY,
+        )?;
+    }
+    let total: u64 = stretches.iter().map(|s| s.total_ns).sum();
+    let width = (WIDTH - RIGHT - LEFT) / lengths.len().max(1) as i32;
+    for (i, &length) in lengths.iter().enumerate() {
+        let left = LEFT + width * i as i32;
+        let of_length = stretches.iter().find(|s| s.at_least_ns == length);
+        let share = of_length.map_or(0.0, |s| s.total_ns as f64 / total.max(1) as f64);
+        let high = (share * f64::from(BARS)).round() as i32;
+        let colour = if length >= GOOD_NS { GOOD } else { SHORT };
+        let corners = [(left + 3, bottom - high), (left + width - 3, bottom)];
+        if high > 0 {
+            canvas.draw(&Rectangle::new(corners, colour.filled()))?;
+            let at = (left + width / 2, (bottom - high - 9).max(first - 6));
+            write(canvas, &percent(share), at, HPos::Center, &BLACK)?;
+        }
+        let name = if length == 0 {
+            "0".to_owned()
+        } else {
+            units::nominal(length as f64)
+        };
+        write(
+            canvas,
+            &name,
+            (left + width / 2, bottom + 12),
+            HPos::Center,
+            &GREY,
+        )?;
+    }
+    Ok(())
+}
+
+/// To the per cent, as a bar shows no more.
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}

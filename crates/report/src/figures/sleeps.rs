@@ -1,0 +1,191 @@
+//! The sleeps of the threads of a scenario over time, phase after phase.
+
+use std::collections::BTreeSet;
+
+use plotters::element::DashedPathElement;
+use plotters::prelude::*;
+use plotters::style::text_anchor::HPos;
+
+use punctual_record::{Measurement, Run, Value};
+
+use super::axis::Axis;
+use super::chart::{Chart, Place};
+use super::figure::{Figure, figure};
+use super::sheet::{Canvas, Drawn, GREY, Sheet, TOP, WIDTH, text_width, write};
+use super::style::Look;
+use crate::select::{self, Kind};
+
+const PANEL: i32 = 190;
+const X_LABELS: i32 = 46;
+/// For the names of the phases above the first panel.
+const PHASES: i32 = 22;
+
+/// Points closer than this are drawn as one: what lies below is a smear, and a
+/// file of megabytes.
+const DOT: i32 = 3;
+
+/// For each name of threads, a panel per model on one scale.
+pub(super) fn sleeps(run: &Run) -> Vec<Figure> {
+    let sampled = select::of_kind(run, Kind::Scenario);
+    let sampled = sampled
+        .into_iter()
+        .filter(|m| !m.samples_slept_ns.is_empty());
+    select::by_subject(sampled)
+        .iter()
+        .map(|(subject, group)| of_threads(run, subject, group))
+        .collect()
+}
+
+/// A stretch of the timeline, in seconds.
+struct Phase<'r> {
+    name: &'r str,
+    from: f64,
+    to: f64,
+}
+
+fn phases(run: &Run) -> Vec<Phase<'_>> {
+    let phases = run.other.get("scenario").and_then(|s| s.get("phases"));
+    let mut from = 0.0;
+    let phases = phases.and_then(Value::as_array).into_iter().flatten();
+    phases
+        .filter_map(|phase| {
+            let length = phase.get("length_ns")?.as_f64()? / 1e9;
+            let name = phase.get("name")?.as_str()?;
+            let phase = Phase {
+                name,
+                from,
+                to: from + length,
+            };
+            from = phase.to;
+            Some(phase)
+        })
+        .collect()
+}
+
+/// When each sleep ended, in seconds, and how long it was, in milliseconds.
+fn points(group: &[&Measurement]) -> Vec<(f64, f64)> {
+    let both = |m: &&Measurement| {
+        let woke = m.samples_woke_ns.clone().into_iter();
+        let slept = m.samples_slept_ns.clone();
+        woke.zip(slept)
+            .map(|(woke, slept)| (woke as f64 / 1e9, slept as f64 / 1e6))
+    };
+    group.iter().flat_map(both).collect()
+}
+
+fn of_threads(run: &Run, subject: &str, group: &[&Measurement]) -> Figure {
+    let panels: Vec<(&str, Vec<(f64, f64)>)> =
+        select::grouped(group.iter().copied(), |m| select::word(m, "on"))
+            .into_iter()
+            .map(|(model, of_model)| (model, points(&of_model)))
+            .collect();
+    let all = || panels.iter().flat_map(|(_, points)| points);
+    let longest = all().map(|(_, ms)| *ms).fold(0.0, f64::max);
+    let phases = phases(run);
+    let last = all().map(|(s, _)| *s).fold(0.0, f64::max);
+    let end = phases.last().map_or(last, |phase| phase.to);
+    let place = |i: usize| {
+        let top = TOP + PHASES + PANEL * i as i32;
+        let is_last = i + 1 == panels.len();
+        Place {
+            left: 36,
+            right: WIDTH - 24 - widest(&panels),
+            top,
+            bottom: top + PANEL - 12 + if is_last { X_LABELS } else { 0 },
+        }
+    };
+    let room = (place(0).right - place(0).left - 94) as f64 / end.max(f64::MIN_POSITIVE);
+    let numbered = phases
+        .iter()
+        .any(|phase| f64::from(text_width(phase.name)) > (phase.to - phase.from) * room);
+    let sheet = Sheet {
+        title: format!("Sleeps of thread `{subject}`"),
+        caption: caption(&panels, &phases, numbered),
+        height: PHASES + PANEL * panels.len() as i32 + X_LABELS,
+    };
+    let y = Axis::linear("slept (ms)", 0.0, longest * 1.05, 4);
+    let svg = sheet.draw(run, |canvas| {
+        for (i, (model, points)) in panels.iter().enumerate() {
+            let is_last = i + 1 == panels.len();
+            let name = if is_last { "virtual time (s)" } else { "" };
+            let x = Axis::linear(name, 0.0, end, 8);
+            let chart = Chart::new(canvas, place(i), &x, &y)?;
+            dots(canvas, &chart, Look::of(run, subject), points)?;
+            bounds(canvas, &chart, &phases, longest * 1.05)?;
+            beside(canvas, place(i), model, points.len())?;
+            if i == 0 {
+                names(canvas, &chart, &phases, numbered)?;
+            }
+        }
+        Ok(())
+    });
+    figure(&format!("sleeps-{subject}"), svg)
+}
+
+fn widest(panels: &[(&str, Vec<(f64, f64)>)]) -> i32 {
+    let names = panels.iter().map(|(model, _)| text_width(model));
+    names.max().unwrap_or(0).clamp(90, 280)
+}
+
+/// A dot for each sleep, but not two at one place.
+fn dots(canvas: &Canvas, chart: &Chart, look: Look, points: &[(f64, f64)]) -> Drawn {
+    let mut drawn = BTreeSet::new();
+    for &(s, ms) in points {
+        let (x, y) = chart.pixel(s, ms);
+        if drawn.insert((x / DOT, y / DOT)) {
+            canvas.draw(&Circle::new((x, y), 2, look.colour.filled()))?;
+        }
+    }
+    Ok(())
+}
+
+/// A dashed line where a phase ends and another begins.
+fn bounds(canvas: &Canvas, chart: &Chart, phases: &[Phase], top_ms: f64) -> Drawn {
+    let style = BLACK.mix(0.5).stroke_width(1);
+    phases.iter().skip(1).try_for_each(|phase| {
+        let line = [
+            chart.pixel(phase.from, 0.0),
+            chart.pixel(phase.from, top_ms),
+        ];
+        canvas.draw(&DashedPathElement::new(line, 4, 4, style))
+    })
+}
+
+/// The phases above the panel, by number where their names are too long.
+fn names(canvas: &Canvas, chart: &Chart, phases: &[Phase], numbered: bool) -> Drawn {
+    for (i, phase) in phases.iter().enumerate() {
+        let (x, _) = chart.pixel(f64::midpoint(phase.from, phase.to), 0.0);
+        let name = if numbered {
+            (i + 1).to_string()
+        } else {
+            phase.name.to_owned()
+        };
+        write(canvas, &name, (x, TOP + PHASES / 2), HPos::Center, &GREY)?;
+    }
+    Ok(())
+}
+
+fn beside(canvas: &Canvas, place: Place, model: &str, n: usize) -> Drawn {
+    let (x, y) = (place.right - 10, place.top + 20);
+    write(canvas, model, (x, y), HPos::Left, &BLACK)?;
+    write(canvas, &format!("n = {n}"), (x, y + 20), HPos::Left, &GREY)
+}
+
+fn caption(panels: &[(&str, Vec<(f64, f64)>)], phases: &[Phase], numbered: bool) -> String {
+    let n = select::counts(panels.iter().map(|(_, points)| points.len() as u64));
+    let mut caption = format!(
+        "Each dot is a sleep or wait, at its end; n = {n} for each model. Those that end within a \
+         few pixels of each other are one dot."
+    );
+    if phases.len() > 1 {
+        caption += " A dashed line begins a phase.";
+    }
+    if numbered {
+        let names = phases.iter().enumerate();
+        let names: Vec<String> = names
+            .map(|(i, phase)| format!("{}: {}", i + 1, phase.name))
+            .collect();
+        caption += &format!(" Phases: {}.", names.join("; "));
+    }
+    caption
+}
