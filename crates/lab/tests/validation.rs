@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use punctual_lab::validation::{Kind, Row, rows};
+use punctual_lab::validation::{Kind, Row, SOURCES, rows};
 
 /// The targets, by number.
 const TARGETS: std::ops::RangeInclusive<u32> = 1..=72;
@@ -99,4 +99,28 @@ fn each_kind_has_a_letter_of_its_own() {
     .into_iter()
     .collect();
     assert_eq!(letters, "DMIPC");
+}
+
+#[test]
+fn every_source_is_spelled_out() {
+    let mut used = std::collections::BTreeSet::new();
+    for row in rows() {
+        for (name, _) in SOURCES {
+            if row.source.contains(name) {
+                used.insert(*name);
+            }
+        }
+        let names = row.source.split([',', ';']).map(str::trim);
+        for name in names {
+            let known = SOURCES.iter().any(|(known, _)| {
+                name == *known
+                    || name
+                        .strip_prefix(known)
+                        .is_some_and(|rest| rest.starts_with(" ("))
+                    || name.ends_with(&format!("by {known}"))
+            });
+            assert!(known, "{}: nobody knows what {name} is", row.id);
+        }
+    }
+    assert_eq!(used.len(), SOURCES.len(), "sources that no row has");
 }

@@ -49,7 +49,12 @@ pub(super) fn run() -> Result<Done> {
     let head = [
         "id", "rule", "input", "expected", "got", "source", "verdict",
     ];
-    print(&punctual_report::table(&title, &head, cells))?;
+    let mut text = punctual_report::table(&title, &head, cells);
+    text.push_str("\nSources:\n");
+    for (name, source) in validation::SOURCES {
+        text.push_str(&format!("  {name}: {source}\n"));
+    }
+    print(&text)?;
     Ok(if differ == 0 {
         Done::Whole
     } else {

@@ -18,7 +18,10 @@ mod linux;
 mod macos;
 mod others;
 mod probe;
+mod sources;
 mod windows;
+
+pub use sources::SOURCES;
 
 use punctual_core::Refusal;
 
@@ -37,7 +40,7 @@ pub struct Row {
     pub tolerance: &'static str,
     /// What the expectation rests on.
     pub kind: Kind,
-    /// Where the expectation comes from.
+    /// Where the expectation comes from, with the short names of [`SOURCES`].
     pub source: &'static str,
     /// Does it on a model. Always the same.
     pub run: fn() -> Result<Outcome, Refusal>,
