@@ -1,7 +1,7 @@
 //! Runs programs on a model.
 
 use punctual_core::program::{Op, Subject};
-use punctual_core::{Machine, Observations, Program, Refusal};
+use punctual_core::{Machine, Observations, Probe, Program, Refusal};
 
 use crate::model::Model;
 use crate::random::Random;
@@ -34,7 +34,7 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// For programs of one's own: an hour or so, and some gigabytes.
+    /// For programs of one's own: hours, and some gigabytes.
     fn default() -> Self {
         Self {
             steps: 1 << 35,
@@ -101,8 +101,8 @@ impl SimMachine {
                 .map(|why| format!("`{}` has no meaning: {why}", setting.name())),
             Op::Read(probe) => {
                 let has_it = match probe {
-                    punctual_core::Probe::Resolution => rule.stated_interval().is_some(),
-                    punctual_core::Probe::Step(clock) => rule.shows(*clock, Time::ZERO).is_some(),
+                    Probe::Resolution => rule.stated_interval().is_some(),
+                    Probe::Step(clock) => rule.shows(*clock, Time::ZERO).is_some(),
                 };
                 (!has_it).then(|| format!("there is no {probe} to read"))
             }
