@@ -156,7 +156,7 @@ fn violations_in(seen: &Observations, spec: Spec, trial: &Trial) -> Vec<Violatio
         );
     }
     let last_quarter = &samples[samples.len() - samples.len() / 4..];
-    if spec.method().is_some() && last_quarter.iter().all(|s| s.outcome.naps == 0) {
+    if spec.sleeps() && last_quarter.iter().all(|s| s.outcome.naps == 0) {
         broken(
             Invariant::NoLockOut,
             format!("no nap in the last {} waits", last_quarter.len()),

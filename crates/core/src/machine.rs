@@ -3,6 +3,7 @@
 use crate::probe::Probe;
 use crate::program::Program;
 use crate::refusal::Refusal;
+use crate::strategies::Any;
 use crate::time::{Clock, Nanos, Tick};
 use crate::wait::Outcome;
 
@@ -49,6 +50,9 @@ pub struct ThreadObservations {
     /// Each [`Record`](crate::program::Op::Record) begins a section; the first
     /// is what came before any, and so usually the warm-up.
     pub sections: Vec<Section>,
+    /// The subjects of the thread's program, in order, as they were at its end:
+    /// each strategy with what it had learned, and `None` for a peer.
+    pub learned: Vec<Option<Any>>,
 }
 
 /// What a machine saw between two records.

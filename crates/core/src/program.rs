@@ -10,25 +10,56 @@ use crate::method::Method;
 use crate::probe::Probe;
 use crate::refusal::Refusal;
 use crate::setting::Setting;
-use crate::strategies::Spec;
+use crate::strategies::{Any, Spec};
 use crate::time::{Nanos, Rate};
 use crate::wait::Event;
 
 /// What carries out a wait.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Subject {
-    /// One of punctual's strategies.
+    /// One of punctual's strategies, with nothing learned yet.
     Strategy(Spec),
+    /// One of punctual's strategies, with what it has learned so far.
+    Learned(Spec, Box<Any>),
     /// Foreign code that waits by itself, by name. Only machines on which
     /// real code runs, and that were given it, can run it.
     Peer(String),
+}
+
+impl Subject {
+    /// The strategy as data; `None` for a peer.
+    pub fn spec(&self) -> Option<Spec> {
+        match self {
+            Self::Strategy(spec) | Self::Learned(spec, _) => Some(*spec),
+            Self::Peer(_) => None,
+        }
+    }
+
+    /// The strategy as a thread starts with it, on a machine that `has` the
+    /// calls it asks for, or others by their names; `None` for a peer. One that
+    /// has learned something keeps the calls it learned it with.
+    pub fn build(&self, has: &mut dyn FnMut(Method) -> Option<Method>) -> Option<Any> {
+        match self {
+            Self::Strategy(spec) => Some(spec.granted(has).unwrap_or(*spec).build()),
+            Self::Learned(_, learned) => Some(Any::clone(learned)),
+            Self::Peer(_) => None,
+        }
+    }
+
+    /// Lets the next thread start with what this strategy has `learned`. A peer
+    /// stays as it is.
+    pub fn go_on_with(&mut self, learned: Any) {
+        if let Some(spec) = self.spec() {
+            *self = Self::Learned(spec, Box::new(learned));
+        }
+    }
 }
 
 /// The strategy as the user would type it, or the peer's name.
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Strategy(spec) => spec.fmt(f),
+            Self::Strategy(spec) | Self::Learned(spec, _) => spec.fmt(f),
             Self::Peer(name) => f.write_str(name),
         }
     }
@@ -126,8 +157,8 @@ pub enum Op {
 /// One thread of an experiment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Program {
-    /// What [`Op::Wait`] refers to. Each thread has its own, with nothing
-    /// learned at its start.
+    /// What [`Op::Wait`] refers to. Each thread has its own: what one of them
+    /// learns, the others do not know.
     pub subjects: Vec<Subject>,
     /// What the thread does.
     pub ops: Vec<Op>,
@@ -191,7 +222,8 @@ impl Program {
         count(&self.ops)
     }
 
-    /// Every method this thread can block with, by a strategy or by itself.
+    /// Every method this thread must be able to block with, by a strategy or
+    /// by itself.
     pub fn methods(&self) -> Vec<Method> {
         let mut methods = Vec::new();
         self.visit(&mut |op| {
@@ -199,10 +231,9 @@ impl Program {
                 methods.push(*method);
             }
         });
-        methods.extend(self.subjects.iter().filter_map(|subject| match subject {
-            Subject::Strategy(spec) => spec.method(),
-            Subject::Peer(_) => None,
-        }));
+        for spec in self.subjects.iter().filter_map(Subject::spec) {
+            methods.extend(spec.methods().iter());
+        }
         methods
     }
 
@@ -338,6 +369,36 @@ mod tests {
             .check()
             .is_err()
         );
+    }
+
+    #[test]
+    fn a_strategy_that_has_learned_is_still_that_strategy() {
+        let spec = Spec::Precise {
+            method: Method::Timerfd,
+            x: 2.0,
+        };
+        let mut subject = Subject::Strategy(spec);
+        let cold = subject.clone();
+        assert_eq!(subject.build(&mut Some), Some(spec.build()));
+        let granted = subject.build(&mut |_| Some(Method::Poll));
+        assert_eq!(granted, Some(spec.with_method(Method::Poll).build()));
+        // Anything else than what it starts with.
+        let learned = Spec::Spin.build();
+        subject.go_on_with(learned.clone());
+        assert_eq!(subject.build(&mut |_| Some(Method::Poll)), Some(learned));
+        assert_eq!(subject.spec(), Some(spec));
+        assert_eq!(subject.to_string(), cold.to_string());
+        assert_ne!(subject, cold);
+        let program = Program {
+            subjects: vec![subject],
+            ops: vec![],
+        };
+        assert_eq!(program.methods(), [Method::Timerfd]);
+
+        let mut peer = Subject::Peer("tokio".to_owned());
+        peer.go_on_with(spec.build());
+        assert_eq!(peer, Subject::Peer("tokio".to_owned()));
+        assert_eq!((peer.build(&mut Some), peer.spec()), (None, None));
     }
 
     #[test]

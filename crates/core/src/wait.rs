@@ -41,6 +41,7 @@ impl<C: Clock> Goal<C> {
             method,
             limit: Limit::For(length),
             or: self.or,
+            metered: false,
         }
     }
 
@@ -50,6 +51,7 @@ impl<C: Clock> Goal<C> {
             method,
             limit: Limit::Until(instant),
             or: self.or,
+            metered: false,
         }
     }
 
@@ -96,6 +98,9 @@ pub enum Step<C> {
         limit: Limit<C>,
         /// An event that ends the block sooner.
         or: Option<Event>,
+        /// Whether the strategy wants to know the CPU time the call takes.
+        /// Measuring it costs two system calls on most machines.
+        metered: bool,
     },
     /// Read the clock in a loop. Ends at the first reading that is not before
     /// `until`, so never early.
@@ -140,6 +145,9 @@ pub struct Wake<C> {
     pub now: Tick<C>,
     /// Why the step ended.
     pub reason: Reason,
+    /// The CPU time of a block that was to be metered, as billed to the
+    /// thread; `None` for other steps and where the machine does not tell.
+    pub cpu: Option<Nanos>,
 }
 
 /// A strategy's turn: the wait begins, or a step ended.
@@ -232,13 +240,25 @@ impl<C: Clock> Wait<C> {
         self.step
     }
 
+    /// Whether the strategy wants to know the CPU time of this step.
+    pub fn is_metered(&self) -> bool {
+        matches!(self.step, Step::Block { metered: true, .. })
+    }
+
     /// The machine's clock at the last turn.
     pub fn now(&self) -> Tick<C> {
         self.now
     }
 
-    /// The step was carried out, and ended at `now` because of `reason`.
-    pub fn woke(&mut self, strategy: &mut impl Strategy<C>, now: Tick<C>, reason: Reason) {
+    /// The step was carried out, and ended at `now` because of `reason`; `cpu`
+    /// is what it took if it was to be [metered](Self::is_metered).
+    pub fn woke(
+        &mut self,
+        strategy: &mut impl Strategy<C>,
+        now: Tick<C>,
+        reason: Reason,
+        cpu: Option<Nanos>,
+    ) {
         let slept = now.since(self.now);
         let asked = match self.step {
             Step::Block { limit, .. } => {
@@ -265,6 +285,7 @@ impl<C: Clock> Wait<C> {
                 slept,
                 now,
                 reason,
+                cpu,
             }),
         );
         self.outcome.by_event = reason == Reason::Event;
@@ -290,6 +311,9 @@ pub trait Carrier<C: Clock> {
     /// Reads the clock.
     fn now(&mut self) -> Tick<C>;
 
+    /// The CPU time the calling thread has used; `None` where nobody counts it.
+    fn cpu_time(&mut self) -> Option<Nanos>;
+
     /// Blocks with `method`, and says why that ended.
     fn block(&mut self, method: Method, limit: Limit<C>, or: Option<Event>) -> Reason;
 
@@ -311,10 +335,20 @@ pub fn drive<C: Clock>(
 ) -> Outcome {
     let mut wait = Wait::begin(strategy, goal, now);
     loop {
+        let mut cpu = None;
         let (now, reason) = match wait.step() {
             Step::Done => return wait.outcome(),
-            Step::Block { method, limit, or } => {
+            Step::Block {
+                method,
+                limit,
+                or,
+                metered,
+            } => {
+                let before = if metered { carrier.cpu_time() } else { None };
                 let reason = carrier.block(method, limit, or);
+                if let Some(before) = before {
+                    cpu = carrier.cpu_time().map(|after| after - before);
+                }
                 (carrier.now(), reason)
             }
             Step::Spin { until, or } => carrier.spin(until, or),
@@ -323,7 +357,7 @@ pub fn drive<C: Clock>(
                 (carrier.now(), reason)
             }
         };
-        wait.woke(strategy, now, reason);
+        wait.woke(strategy, now, reason, cpu);
     }
 }
 
@@ -360,12 +394,12 @@ mod tests {
     fn the_last_nap_is_shown_to_the_strategy() {
         let mut strategy = Naps(Vec::new());
         let mut wait = Wait::begin(&mut strategy, Goal::until(at(100)), at(0));
-        wait.woke(&mut strategy, at(40), Reason::Interrupted);
+        wait.woke(&mut strategy, at(40), Reason::Interrupted, None);
         assert_eq!(
             wait.step(),
             Goal::until(at(100)).block_for(Method::Sleep, Nanos::new(60))
         );
-        wait.woke(&mut strategy, at(130), Reason::Timer);
+        wait.woke(&mut strategy, at(130), Reason::Timer, None);
         assert_eq!(wait.step(), Step::Done);
         assert_eq!(
             strategy.0[2].nap(),
@@ -373,7 +407,8 @@ mod tests {
                 asked: Nanos::new(60),
                 slept: Nanos::new(90),
                 now: at(130),
-                reason: Reason::Timer
+                reason: Reason::Timer,
+                cpu: None
             })
         );
         let outcome = wait.outcome();
@@ -391,7 +426,7 @@ mod tests {
             or: Some(Event(1)),
         };
         let mut wait = Wait::begin(&mut strategy, goal, at(0));
-        wait.woke(&mut strategy, at(40), Reason::Event);
+        wait.woke(&mut strategy, at(40), Reason::Event, None);
         assert_eq!(wait.step(), Step::Done);
         assert!(wait.outcome().by_event);
         assert!(wait.outcome().late.is_early());
@@ -414,13 +449,13 @@ mod tests {
     fn a_strategy_may_end_its_wait_early_and_shows_it() {
         let mut strategy = Steps::new(vec![Step::Yield { or: None }, Step::Done]);
         let mut wait = Wait::begin(&mut strategy, Goal::until(at(100)), at(0));
-        wait.woke(&mut strategy, at(30), Reason::Ran);
+        wait.woke(&mut strategy, at(30), Reason::Ran, None);
         assert_eq!(wait.step(), Step::Done);
         let outcome = wait.outcome();
         assert_eq!(outcome.late, Lateness::new(-70));
         assert!(!outcome.by_event);
         // It is over: nothing that happens now belongs to it.
-        wait.woke(&mut strategy, at(500), Reason::Timer);
+        wait.woke(&mut strategy, at(500), Reason::Timer, None);
         assert_eq!(wait.outcome(), outcome);
     }
 
@@ -428,7 +463,7 @@ mod tests {
     fn an_event_at_the_deadline_still_counts() {
         let mut strategy = Naps(Vec::new());
         let mut wait = Wait::begin(&mut strategy, Goal::until(at(100)), at(0));
-        wait.woke(&mut strategy, at(100), Reason::Event);
+        wait.woke(&mut strategy, at(100), Reason::Event, None);
         assert!(wait.outcome().by_event);
         assert_eq!(wait.outcome().late, Lateness::new(0));
     }
@@ -448,6 +483,7 @@ mod tests {
                 slept: Nanos::new(2),
                 now: at(3),
                 reason,
+                cpu: None,
             })
         };
         assert!(woke(Reason::Timer).nap().is_some());
@@ -465,6 +501,9 @@ mod tests {
     impl Carrier<Fake> for Thread {
         fn now(&mut self) -> Tick<Fake> {
             self.now
+        }
+        fn cpu_time(&mut self) -> Option<Nanos> {
+            None
         }
         fn block(&mut self, _: Method, limit: Limit<Fake>, _: Option<Event>) -> Reason {
             self.now = self.now + limit.length(self.now) + Nanos::new(5);

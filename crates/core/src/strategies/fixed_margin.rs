@@ -6,7 +6,7 @@ use crate::wait::{Goal, Step, Strategy, Turn};
 ///
 /// Accurate where the margin covers the OS's lateness, and as late as the OS
 /// where it does not. Nothing is learned, so nothing can be unlearned.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FixedMargin {
     pub(super) method: Method,
     pub(super) margin: Nanos,

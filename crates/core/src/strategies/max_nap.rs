@@ -9,7 +9,7 @@ const NAP: Nanos = Nanos::from_ms(1);
 ///
 /// Nothing is remembered from one wait to the next, so there is no lock-out,
 /// but every wait pays for its own lessons: a wake-up each millisecond.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MaxNap {
     method: Method,
     longest: Nanos,

@@ -8,8 +8,10 @@
 //! | `precise` | the accurate-sleep article's *preciseSleep* |
 //! | `timer` | the accurate-sleep article's *timerSleep* |
 //! | `fixed-margin` | one OS sleep that ends a fixed margin early, then a spin |
+//! | `adaptive` | naps and spins so that CPU time and lateness together cost least, as learned |
 //! | `max-nap` | 1 ms naps while more than the longest of this wait is left, then a spin |
 
+mod adaptive;
 mod fixed_margin;
 mod max_nap;
 mod precise;
@@ -18,9 +20,10 @@ mod system;
 mod timer;
 mod yield_spin;
 
+pub use adaptive::{Adaptive, Learned, LearnedClass, LearnedMethod, PlannedStep, Until};
 pub use fixed_margin::FixedMargin;
 pub use max_nap::MaxNap;
-pub use precise::Precise;
+pub use precise::{Estimate, Precise};
 pub use spin::Spin;
 pub use system::System;
 pub use timer::Timer;
@@ -105,12 +108,76 @@ pub enum Spec {
         /// The OS call.
         method: Method,
     },
+    /// See [`Adaptive`].
+    Adaptive {
+        /// What a nanosecond of lateness costs, in nanoseconds of CPU time.
+        weight: f64,
+        /// The OS calls it may choose from.
+        methods: Methods,
+    },
 }
+
+/// The OS calls of a strategy that can use more than one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Methods([Option<Method>; 2]);
+
+impl Methods {
+    /// Those that a machine has of the sleep without timer slack and its timer;
+    /// where it has both, which of them is better is measured. Ordinary sleeps
+    /// are no better than its timer anywhere.
+    pub const USUAL: Self = Self([None; 2]);
+    const CANDIDATES: [Method; 2] = [Method::SlacklessNanosleep, Method::Timer];
+
+    /// This one only.
+    pub const fn only(method: Method) -> Self {
+        Self([Some(method), None])
+    }
+
+    /// In the order of their listing; none if they are the usual ones.
+    pub fn iter(&self) -> impl Iterator<Item = Method> {
+        self.0.into_iter().flatten()
+    }
+
+    /// These, on a machine that `has` them, or has others by their names.
+    fn granted(self, has: &mut dyn FnMut(Method) -> Option<Method>) -> Result<Self, Method> {
+        let mut granted = Self::USUAL;
+        if self == Self::USUAL {
+            Self::CANDIDATES
+                .into_iter()
+                .filter_map(&mut *has)
+                .for_each(|method| granted.add(method));
+            return match granted {
+                Self::USUAL => has(Method::Sleep).map(Self::only).ok_or(Method::Sleep),
+                some => Ok(some),
+            };
+        }
+        for method in self.iter() {
+            granted.add(has(method).ok_or(method)?);
+        }
+        Ok(granted)
+    }
+
+    /// Unless it is there already, or there are two.
+    fn add(&mut self, method: Method) {
+        if !self.0.contains(&Some(method))
+            && let Some(free) = self.0.iter_mut().find(|slot| slot.is_none())
+        {
+            *free = Some(method);
+        }
+    }
+}
+
+/// Weights that have names.
+const NAMED: [(&str, f64); 3] = [
+    ("adaptive-frugal", 1.0),
+    ("adaptive-balanced", 10.0),
+    ("adaptive-exact", 100.0),
+];
 
 impl Spec {
     /// Every strategy with its usual parameters, in the order in which they
     /// are listed to the user.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 10] = [
         Self::System {
             method: Method::Sleep,
         },
@@ -128,7 +195,18 @@ impl Spec {
         Self::MaxNap {
             method: Method::Sleep,
         },
+        Self::adaptive(NAMED[0].1),
+        Self::adaptive(NAMED[1].1),
+        Self::adaptive(NAMED[2].1),
     ];
+
+    /// `adaptive` with any weight, and the usual calls.
+    pub const fn adaptive(weight: f64) -> Self {
+        Self::Adaptive {
+            weight,
+            methods: Methods::USUAL,
+        }
+    }
 
     /// The strategy's name, without its parameters.
     pub const fn name(self) -> &'static str {
@@ -140,6 +218,16 @@ impl Spec {
             Self::Timer { .. } => "timer",
             Self::FixedMargin { .. } => "fixed-margin",
             Self::MaxNap { .. } => "max-nap",
+            Self::Adaptive { weight, .. } => {
+                let mut i = 0;
+                while i < NAMED.len() {
+                    if NAMED[i].1 == weight {
+                        return NAMED[i].0;
+                    }
+                    i += 1;
+                }
+                "adaptive"
+            }
         }
     }
 
@@ -152,13 +240,14 @@ impl Spec {
             Some((name, parameters)) => (name.trim(), split(parameters)),
             None => (text.trim(), vec![]),
         };
-        let mut spec = Self::ALL
-            .into_iter()
-            .find(|s| s.name() == name)
+        // The one with any weight, which is not among the usual ones.
+        let free = Self::adaptive(NAMED[1].1);
+        let mut spec = (Self::ALL.into_iter().find(|s| s.name() == name))
+            .or((name == "adaptive").then_some(free))
             .ok_or_else(|| {
                 let names: Vec<_> = Self::ALL.iter().map(|s| s.name()).collect();
                 format!(
-                    "there is no strategy `{name}`; the strategies are {}",
+                    "there is no strategy `{name}`; the strategies are {}, and adaptive:weight=W",
                     names.join(", ")
                 )
             })?;
@@ -167,13 +256,13 @@ impl Spec {
         }
         for parameter in &parameters {
             let (key, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-            spec.set(key.trim(), value.trim())?;
+            spec.set(name, key.trim(), value.trim())?;
         }
         Ok(spec)
     }
 
-    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
-        let name = self.name();
+    /// Sets a parameter of the strategy that the user calls `name`.
+    fn set(&mut self, name: &str, key: &str, value: &str) -> Result<(), String> {
         match (key, self) {
             (
                 "method",
@@ -183,6 +272,16 @@ impl Spec {
                 | Self::FixedMargin { method, .. }
                 | Self::MaxNap { method },
             ) => *method = value.parse()?,
+            ("method", Self::Adaptive { methods, .. }) => methods.add(value.parse()?),
+            ("weight", Self::Adaptive { weight, .. }) if name == "adaptive" => {
+                *weight = value
+                    .parse()
+                    .ok()
+                    .filter(|w| Self::WEIGHTS.contains(w))
+                    .ok_or_else(|| {
+                        format!("`{name}:weight={value}`: a weight is a number from 0.01 to 10000")
+                    })?;
+            }
             ("x", Self::Precise { x, .. } | Self::Timer { x, .. }) => {
                 *x = value
                     .parse()
@@ -196,15 +295,44 @@ impl Spec {
         Ok(())
     }
 
-    /// The OS call this strategy blocks with, if it ever blocks.
-    pub const fn method(self) -> Option<Method> {
+    /// The weights that make sense, for [`Spec::Adaptive`].
+    pub const WEIGHTS: std::ops::RangeInclusive<f64> = 0.01..=10_000.0;
+
+    /// Whether this strategy ever blocks.
+    pub const fn sleeps(self) -> bool {
+        !matches!(self, Self::Spin | Self::YieldSpin)
+    }
+
+    /// The OS calls this strategy blocks with; none if it never blocks, or
+    /// takes those that its machine has.
+    pub fn methods(self) -> Methods {
         match self {
-            Self::Spin | Self::YieldSpin => None,
+            Self::Spin | Self::YieldSpin => Methods::USUAL,
             Self::System { method }
             | Self::Precise { method, .. }
             | Self::Timer { method, .. }
             | Self::FixedMargin { method, .. }
-            | Self::MaxNap { method } => Some(method),
+            | Self::MaxNap { method } => Methods::only(method),
+            Self::Adaptive { methods, .. } => methods,
+        }
+    }
+
+    /// This strategy with the calls that a machine `has` for those it names.
+    ///
+    /// # Errors
+    /// The call that the machine does not have.
+    pub fn granted(self, has: &mut dyn FnMut(Method) -> Option<Method>) -> Result<Self, Method> {
+        match self {
+            Self::Spin | Self::YieldSpin => Ok(self),
+            Self::Adaptive { weight, methods } => Ok(Self::Adaptive {
+                weight,
+                methods: methods.granted(has)?,
+            }),
+            Self::System { method }
+            | Self::Precise { method, .. }
+            | Self::Timer { method, .. }
+            | Self::FixedMargin { method, .. }
+            | Self::MaxNap { method } => Ok(self.with_method(has(method).ok_or(method)?)),
         }
     }
 
@@ -219,6 +347,7 @@ impl Spec {
             | Self::Timer { method, .. }
             | Self::FixedMargin { method, .. }
             | Self::MaxNap { method } => *method = new,
+            Self::Adaptive { methods, .. } => *methods = Methods::only(new),
         }
         self
     }
@@ -228,11 +357,14 @@ impl Spec {
         match self {
             Self::System { .. } => Some(Nanos::ZERO),
             Self::FixedMargin { margin, .. } => Some(margin),
+            Self::Adaptive { .. } => Some(adaptive::SPIN_BUDGET),
             _ => None,
         }
     }
 
-    /// Builds the strategy, with nothing learned yet.
+    /// Builds the strategy, with nothing learned yet. `adaptive` with the usual
+    /// calls sleeps with [`Method::Timer`] alone unless it was
+    /// [granted](Self::granted) more.
     pub fn build(self) -> Any {
         match self {
             Self::System { method } => Any::System(System { method }),
@@ -244,6 +376,15 @@ impl Spec {
                 Any::FixedMargin(FixedMargin { method, margin })
             }
             Self::MaxNap { method } => Any::MaxNap(MaxNap::new(method)),
+            Self::Adaptive { weight, methods } => {
+                let methods = if methods == Methods::USUAL {
+                    Methods::only(Method::Timer)
+                } else {
+                    methods
+                };
+                let methods: Vec<_> = methods.iter().collect();
+                Any::Adaptive(Adaptive::new(weight, &methods))
+            }
         }
     }
 }
@@ -274,10 +415,15 @@ impl fmt::Display for Spec {
             return Ok(());
         }
         let usual = Self::ALL.into_iter().find(|s| s.name() == self.name());
-        if let Some(method) = self.method()
-            && usual.and_then(Self::method) != Some(method)
+        if let Self::Adaptive { weight, .. } = self
+            && self.name() == "adaptive"
         {
-            write!(f, ":method={method}")?;
+            write!(f, ":weight={weight}")?;
+        }
+        if usual.map(Self::methods) != Some(self.methods()) {
+            for method in self.methods().iter() {
+                write!(f, ":method={method}")?;
+            }
         }
         match self {
             Self::Precise { x, .. } | Self::Timer { x, .. } if *x != 1.0 => write!(f, ":x={x}"),
@@ -290,7 +436,7 @@ impl fmt::Display for Spec {
 }
 
 /// A strategy that was built from a [`Spec`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Any {
     /// See [`System`].
     System(System),
@@ -306,6 +452,8 @@ pub enum Any {
     FixedMargin(FixedMargin),
     /// See [`MaxNap`].
     MaxNap(MaxNap),
+    /// See [`Adaptive`].
+    Adaptive(Adaptive),
 }
 
 impl<C: Clock> Strategy<C> for Any {
@@ -319,6 +467,7 @@ impl<C: Clock> Strategy<C> for Any {
             Self::Timer(s) => s.next(goal, turn),
             Self::FixedMargin(s) => s.next(goal, turn),
             Self::MaxNap(s) => s.next(goal, turn),
+            Self::Adaptive(s) => s.next(goal, turn),
         }
     }
 }
@@ -353,7 +502,7 @@ mod tests {
                     let asked = limit.length(wait.now());
                     naps.push(asked);
                     let now = wait.now() + asked + last;
-                    wait.woke(strategy, now, Reason::Timer);
+                    wait.woke(strategy, now, Reason::Timer, None);
                 }
                 Step::Spin { .. } | Step::Yield { .. } => return (naps, true),
             }
@@ -375,6 +524,9 @@ mod tests {
             "fixed-margin:margin=200us",
             "fixed-margin:margin=700us",
             "timer:method=thread::sleep:x=2",
+            "adaptive-exact",
+            "adaptive:weight=0.3",
+            "adaptive:weight=3:method=timerfd",
         ] {
             assert_eq!(
                 Spec::parse(text, Defaults::ELSEWHERE).unwrap().to_string(),
@@ -395,6 +547,9 @@ mod tests {
             "precise:y=1",
             "fixed-margin:margin=5",
             "system:method=usleep",
+            "adaptive-exact:weight=1",
+            "adaptive:weight=nan",
+            "adaptive:weight=0",
         ] {
             assert!(Spec::parse(bad, Defaults::ELSEWHERE).is_err(), "{bad}");
         }
@@ -451,6 +606,15 @@ mod tests {
             (vec![Nanos::from_ms(11)], true)
         );
         // The next wait starts from mean + deviation = 6.035534 ms.
+        let Any::Timer(timer) = &strategy else {
+            panic!("{strategy:?}");
+        };
+        let learned = Estimate {
+            mean: Nanos::from_us(2_500),
+            bound: Nanos::new(6_035_533),
+            deviations: 1.0,
+        };
+        assert_eq!(timer.learned(), learned);
         let (naps, _) = play(&mut strategy, Nanos::from_ms(16), &[Nanos::ZERO]);
         assert_eq!(naps[0], Nanos::new(16_000_000 - 6_035_534));
     }

@@ -15,7 +15,7 @@ const FIRST_ESTIMATE_NS: f64 = 5e6;
 /// As published it forgets nothing and learns only while it naps, so one nap
 /// that took longer than the waits are long locks it out of sleeping for good.
 /// The article's statics are per waiter here; nothing else is changed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Precise {
     method: Method,
     x: f64,
@@ -30,6 +30,11 @@ impl Precise {
             nap_ns: Welford::starting_at(FIRST_ESTIMATE_NS),
         }
     }
+
+    /// How long a nap takes, as learned.
+    pub fn learned(&self) -> Estimate {
+        Estimate::of(&self.nap_ns, self.x)
+    }
 }
 
 impl<C: Clock> Strategy<C> for Precise {
@@ -42,6 +47,29 @@ impl<C: Clock> Strategy<C> for Precise {
             goal.block_for(self.method, NAP)
         } else {
             goal.spin()
+        }
+    }
+}
+
+/// What [`Precise`], or [`Timer`](super::Timer), has learned.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The mean of all it has seen.
+    pub mean: Nanos,
+    /// What it reckons with: the mean and so many deviations.
+    pub bound: Nanos,
+    /// How many standard deviations that is above the mean.
+    pub deviations: f64,
+}
+
+impl Estimate {
+    pub(super) fn of(seen: &Welford, deviations: f64) -> Self {
+        // Casts saturate: a mean below zero becomes zero.
+        let ns = |ns: f64| Nanos::new(ns as u64);
+        Self {
+            mean: ns(seen.bound(0.0)),
+            bound: ns(seen.bound(deviations)),
+            deviations,
         }
     }
 }

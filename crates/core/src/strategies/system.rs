@@ -6,7 +6,7 @@ use crate::wait::{Goal, Step, Strategy, Turn};
 ///
 /// The cheapest wait, and as late as the OS makes it. This is what
 /// `std::thread::sleep` does.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct System {
     pub(super) method: Method,
 }

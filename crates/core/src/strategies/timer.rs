@@ -3,6 +3,8 @@ use crate::method::Method;
 use crate::time::{Clock, Nanos};
 use crate::wait::{Goal, Step, Strategy, Turn};
 
+use super::precise::Estimate;
+
 /// What the article assumes the timer's error to be before it has seen one.
 const FIRST_ESTIMATE_NS: f64 = 5e6;
 
@@ -17,7 +19,7 @@ const SHORTEST_NAP_NS: f64 = 100.0;
 /// next to no error it takes hundreds of naps a wait while its first estimate
 /// fades. The article's
 /// statics are per waiter here; nothing else is changed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Timer {
     method: Method,
     x: f64,
@@ -31,6 +33,11 @@ impl Timer {
             x,
             error_ns: Welford::starting_at(FIRST_ESTIMATE_NS),
         }
+    }
+
+    /// How much longer than asked a nap takes, as learned.
+    pub fn learned(&self) -> Estimate {
+        Estimate::of(&self.error_ns, self.x)
     }
 }
 

@@ -5,7 +5,7 @@ use crate::wait::{Goal, Step, Strategy, Turn};
 /// article's polite spin.
 ///
 /// Whoever takes the offer may keep the CPU for a whole quantum.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct YieldSpin;
 
 impl<C: Clock> Strategy<C> for YieldSpin {

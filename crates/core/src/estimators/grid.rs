@@ -1,0 +1,505 @@
+//! Whether naps end on the ticks of a clock, and when those come.
+
+/// Ticks closer together than this are no grid that a waiter could use.
+const PERIOD_MIN_NS: f64 = 300_000.0;
+/// Ticks further apart would not be told from chance: the coarsest known grid
+/// has 64 ticks a second.
+const PERIOD_MAX_NS: f64 = 17_000_000.0;
+/// The same of steps: naps of one length all take whole steps of that length.
+const STEP_MAX_NS: f64 = 2_500_000.0;
+/// A grid that showed itself to nobody for so many periods may be gone.
+const FRESH: f64 = 2.0;
+/// A nap that ends this part of a period off the grid, or so much more than
+/// usual, was disturbed, and so many in a row were not on a grid.
+const OFF: f64 = 1.0 / 16.0;
+const OFF_NS: f64 = 20_000.0;
+const DOUBTED: u8 = 2;
+/// When two naps are due so far from whole periods apart, that they end whole
+/// periods apart is no chance, and not the pace of who waits.
+const TELLS_NS: f64 = 100_000.0;
+/// What is no further apart is no period apart.
+const SAME_NS: f64 = 30_000.0;
+/// How far apart two wakes may be for their distance to say something.
+const DISTANCE_MAX_NS: f64 = 200_000_000.0;
+/// The variance of a wake about its tick: 4 us.
+const NOISE: f64 = 16e6;
+/// What the variance of the period grows by from wake to wake: clocks drift.
+const DRIFT: f64 = 4.0;
+/// So many distances in a row must be multiples of a period to believe in it.
+const AGREE: u32 = 6;
+/// How many ticks later or earlier than asked a nap may end and still be
+/// understood.
+const LAGS: usize = 5;
+/// How exactly ticks are known.
+const JUST: f64 = 10_000.0;
+/// How fast beliefs move.
+const STEP: f32 = 1.0 / 16.0;
+
+/// The ticks on which naps end.
+///
+/// The period is what the distances between wakes are multiples of. A first
+/// guess is one of them, and each that is no multiple leaves a smaller guess,
+/// as in Euclid's algorithm; each that is one makes the guess sharper, as in a
+/// Kalman filter, and is believed only as far as its number of periods is
+/// certain. What is left of the distances of naps that end at any time becomes
+/// shorter than any grid soon.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Grid {
+    period: f64,
+    variance: f64,
+    agree: u32,
+    kind: Kind,
+    /// A tick, in nanoseconds of the waiter's clock; of steps, how long after a
+    /// whole number of them naps end.
+    tick: f64,
+    last_wake: Option<u64>,
+    /// When the last nap was due, or for steps how long it was to be; and how
+    /// long it was.
+    last_place: f64,
+    last_slept: f64,
+    /// How many naps in a row did not end on it.
+    off_it: u8,
+    /// How far wakes are from where ticks, and lengths, had let expect them.
+    off_grid: f32,
+    off_length: f32,
+    /// Whether it says more about wakes than lengths do.
+    is_better: bool,
+    /// How naps end: so many ticks after the one expected, less two. For each
+    /// instant from which the OS may count their lengths.
+    lags: [[f32; LAGS]; 2],
+}
+
+/// What the ticks are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Those of a clock that goes on by itself.
+    Clock,
+    /// Those of a clock that starts with each nap: the nap takes a whole number
+    /// of steps.
+    Steps,
+}
+
+/// Ticks as one nap meets them.
+#[derive(Clone, Copy, Debug)]
+struct Ticks {
+    tick: f64,
+    period: f64,
+}
+
+impl Ticks {
+    /// The last tick before `instant`; one that seems to come just after it was
+    /// before: who wakes on a tick often blocks again at once.
+    fn before(self, instant: f64) -> f64 {
+        self.tick + ((instant + JUST - self.tick) / self.period).floor() * self.period
+    }
+
+    fn nearest(self, instant: f64) -> f64 {
+        self.tick + ((instant - self.tick) / self.period).round() * self.period
+    }
+
+    fn from(self, instant: f64) -> f64 {
+        self.tick + ((instant - self.tick) / self.period).ceil() * self.period
+    }
+}
+
+/// From when the OS counts the length of a nap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Base {
+    /// From the call.
+    Call,
+    /// From the last tick before it.
+    Tick,
+}
+
+impl Base {
+    const ALL: [Self; 2] = [Self::Call, Self::Tick];
+}
+
+const NO_LAG: [f32; LAGS] = [0.0, 0.0, 1.0, 0.0, 0.0];
+
+/// A nap that ends on a tick.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Aim {
+    /// When to ask to be woken, in nanoseconds of the waiter's clock.
+    pub(crate) due: u64,
+    /// What it is expected to cost from the end of the nap on.
+    pub(crate) cost_ns: f32,
+}
+
+impl Grid {
+    /// No grid yet.
+    pub(crate) fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            period: 0.0,
+            variance: 0.0,
+            agree: 0,
+            tick: 0.0,
+            last_wake: None,
+            last_place: 0.0,
+            last_slept: 0.0,
+            off_it: 0,
+            off_grid: 0.0,
+            off_length: 0.0,
+            is_better: false,
+            lags: [NO_LAG; 2],
+        }
+    }
+
+    /// The period, if naps end on a grid and that says more about them than
+    /// their lengths do.
+    pub(crate) fn period_ns(&self) -> Option<f64> {
+        // Lengths that differ and take the same time are steps for certain.
+        let better = match self.kind {
+            Kind::Clock => self.is_better,
+            Kind::Steps => f64::from(self.off_grid) < self.period / 32.0,
+        };
+        (self.is_believed() && better).then_some(self.period)
+    }
+
+    /// Whether a nap has ended on it a short while before `now`.
+    pub(crate) fn is_fresh(&self, now: u64) -> bool {
+        let since = |last| now.wrapping_sub(last) as f64;
+        self.off_it == 0
+            && self
+                .last_wake
+                .is_some_and(|last| since(last) < FRESH * self.period)
+    }
+
+    /// How far wakes are from where they were expected.
+    pub(crate) fn off_ns(&self) -> f32 {
+        self.off_grid
+    }
+
+    fn is_believed(&self) -> bool {
+        let most = match self.kind {
+            Kind::Clock => PERIOD_MAX_NS,
+            Kind::Steps => STEP_MAX_NS,
+        };
+        self.agree >= AGREE && self.period < most
+    }
+
+    /// Learns that a nap from `begin` that was to end at `due` ended at `woke`,
+    /// and how far that was from what its length had let expect.
+    pub(crate) fn learn(&mut self, begin: u64, due: u64, woke: u64, off_length_ns: f32) {
+        let distance = self.last_wake.map(|last| woke.wrapping_sub(last) as f64);
+        self.last_wake = Some(woke);
+        let (begin, due, woke) = (begin as f64, due as f64, woke as f64);
+        let tells = self.tells(begin, due);
+        let slept = woke - begin;
+        let last_slept = std::mem::replace(&mut self.last_slept, slept);
+        if self.is_believed() {
+            let surprise = self.usual_lag_off(begin, due, woke);
+            for base in Base::ALL {
+                let lag = self.lag(begin, due, woke, base).clamp(-2.0, 2.0);
+                for (i, weight) in self.lags[base as usize].iter_mut().enumerate() {
+                    let hit = if i as f64 - 2.0 == lag { 1.0 } else { 0.0 };
+                    *weight += (hit - *weight) * STEP;
+                }
+            }
+            let tick = self.ticks(begin).nearest(woke);
+            let off = woke - tick;
+            let periods = ((tick - self.ticks(begin).tick) / self.period).abs();
+            let uncertain = 3.0 * periods * self.variance.sqrt();
+            let usual = OFF_NS + 8.0 * f64::from(self.off_grid);
+            self.off_it = if off.abs() > uncertain + usual.min(OFF * self.period) {
+                self.off_it.saturating_add(1)
+            } else {
+                0
+            };
+            if self.off_it >= DOUBTED {
+                self.guess(0.0, NOISE);
+                return;
+            }
+            if tells {
+                self.off_grid += ((off.abs() + surprise) as f32 - self.off_grid) * STEP;
+                self.off_length += (off_length_ns - self.off_length) * STEP;
+                // It takes more to be believed than to stay so.
+                let ratio = if self.is_better { 1.0 } else { 1.0 / 3.0 };
+                self.is_better = self.off_grid < self.off_length * ratio;
+            }
+            // The phase follows the wakes, which are what matters.
+            self.tick = match self.kind {
+                Kind::Clock => tick + 0.25 * off,
+                Kind::Steps => self.tick + 0.25 * off,
+            };
+        } else {
+            self.tick = match self.kind {
+                Kind::Clock => woke,
+                Kind::Steps => 0.0,
+            };
+        }
+        if !tells {
+            return;
+        }
+        let distance = match self.kind {
+            Kind::Clock => distance,
+            // What naps take beyond whole steps cancels out.
+            Kind::Steps if slept > 2.5 * self.period => Some((slept - last_slept).abs()),
+            Kind::Steps => Some(slept),
+        };
+        let range = SAME_NS..DISTANCE_MAX_NS;
+        if let Some(distance) = distance.filter(|d| range.contains(d)) {
+            self.measure(distance);
+        }
+    }
+
+    /// Whether a nap until `due` can tell a grid from chance: one that is as far
+    /// from the last one as from tick to tick ends on a tick with it, or not.
+    fn tells(&mut self, begin: f64, due: f64) -> bool {
+        let place = match self.kind {
+            Kind::Clock => due,
+            Kind::Steps => due - begin,
+        };
+        let moved = place - std::mem::replace(&mut self.last_place, place);
+        if self.period == 0.0 {
+            return true;
+        }
+        let off = moved - (moved / self.period).round() * self.period;
+        off.abs() > TELLS_NS.min(OFF * self.period)
+    }
+
+    fn ticks(&self, begin: f64) -> Ticks {
+        let period = self.period;
+        let tick = match self.kind {
+            Kind::Clock => self.tick,
+            Kind::Steps => begin + self.tick,
+        };
+        Ticks { tick, period }
+    }
+
+    fn measure(&mut self, distance: f64) {
+        if self.period == 0.0 {
+            self.guess(distance, NOISE);
+            return;
+        }
+        let n = (distance / self.period).round();
+        let off = distance - n * self.period;
+        let variance = n * n * self.variance + NOISE;
+        let uncertain = 3.0 * variance.sqrt();
+        if uncertain > self.period / 4.0 {
+            // Too many periods to be counted. If even one could not be, the
+            // guess was of no use, and the next begins with this distance.
+            let one = 3.0 * (self.variance + NOISE).sqrt();
+            if !self.is_believed() && one > self.period / 4.0 {
+                self.guess(distance, NOISE);
+            }
+            return;
+        }
+        if n >= 1.0 && off.abs() <= uncertain {
+            let gain = n * self.variance / variance;
+            self.period += gain * off;
+            self.variance = (1.0 - gain * n) * self.variance + DRIFT;
+            self.agree = self.agree.saturating_add(1);
+        } else if self.is_believed() {
+            // One wake off the grid is somebody else's doing, some are news.
+            self.agree = self.agree.min(4 * AGREE) - 2;
+        } else {
+            let left = if n == 0.0 { distance } else { off.abs() };
+            self.guess(left, variance);
+        }
+    }
+
+    /// Takes a length for the period, or waits for another if it cannot be.
+    fn guess(&mut self, length: f64, variance: f64) {
+        let plausible = (PERIOD_MIN_NS..DISTANCE_MAX_NS).contains(&length);
+        self.period = if plausible { length } else { 0.0 };
+        self.variance = variance;
+        self.agree = 0;
+        self.off_it = 0;
+        self.lags = [NO_LAG; 2];
+        (self.off_grid, self.off_length, self.is_better) = (0.0, 0.0, false);
+    }
+
+    /// The ticks between the one at which a nap should have ended and the one
+    /// at which it did.
+    fn lag(&self, begin: f64, due: f64, woke: f64, base: Base) -> f64 {
+        let ticks = self.ticks(begin);
+        let expected = ticks.from(due - self.uncounted(begin, base));
+        ((woke - expected) / self.period).round()
+    }
+
+    /// How far a nap ended from where it usually would have.
+    fn usual_lag_off(&self, begin: f64, due: f64, woke: f64) -> f64 {
+        let base = self.base();
+        let lags = &self.lags[base as usize];
+        let mut usual = 0;
+        for (i, &weight) in lags.iter().enumerate() {
+            if weight > lags[usual] {
+                usual = i;
+            }
+        }
+        let lag = self.lag(begin, due, woke, base);
+        (lag - (usual as f64 - 2.0)).abs() * self.period
+    }
+
+    /// Whatever explains the naps better.
+    fn base(&self) -> Base {
+        let sure = |base: Base| {
+            self.lags[base as usize]
+                .iter()
+                .fold(0.0, |most: f32, w| most.max(*w))
+        };
+        if sure(Base::Tick) > sure(Base::Call) {
+            Base::Tick
+        } else {
+            Base::Call
+        }
+    }
+
+    /// By how much less than asked a nap counts, because it had begun before.
+    fn uncounted(&self, begin: f64, base: Base) -> f64 {
+        match base {
+            Base::Call => 0.0,
+            Base::Tick => begin - self.ticks(begin).before(begin),
+        }
+    }
+
+    /// The nap from `now` on that ends on the best tick for `deadline`, when a
+    /// nanosecond before it costs 1 and one after it `late_weight`.
+    pub(crate) fn aim(&self, now: u64, deadline: u64, late_weight: f32) -> Option<Aim> {
+        let (now, deadline) = (now as f64, deadline as f64);
+        let ticks = self.ticks(now);
+        let base = self.base();
+        let uncounted = self.uncounted(now, base);
+        let last = ticks.before(deadline - 2.0 * JUST);
+        let mut best: Option<Aim> = None;
+        for ahead in -2..=2 {
+            let tick = last + f64::from(ahead) * self.period;
+            // In the middle between it and the tick before.
+            let due = (tick - self.period / 2.0 + uncounted).max(now + 1_000.0);
+            if ticks.from(due - uncounted) > tick + 1.0 || tick < now + 1_000.0 {
+                continue;
+            }
+            let mut cost_ns = 0.0;
+            for (i, &weight) in self.lags[base as usize].iter().enumerate() {
+                let ends = tick + (i as f64 - 2.0) * self.period;
+                // It does not end before it was asked.
+                let ends = ends.max(now);
+                let left = (deadline - ends) as f32 - self.off_grid;
+                cost_ns += weight
+                    * if left < 0.0 {
+                        -left * late_weight
+                    } else {
+                        left
+                    };
+            }
+            if best.is_none_or(|best| cost_ns < best.cost_ns) {
+                best = Some(Aim {
+                    due: due as u64,
+                    cost_ns,
+                });
+            }
+        }
+        best
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Naps of many lengths that end on a grid, with an error of a few
+    /// microseconds; a nap asked for `lag` ticks too long.
+    fn naps(grid: &mut Grid, period: f64, jitter: f64, lag: f64, count: u64) -> u64 {
+        let mut now = 5_000_000_000.0;
+        for i in 0..count {
+            let chance = ((i * 7919 + 13) % 101) as f64 / 101.0;
+            let due = now + 30_000.0 + chance * 17e6;
+            let ends =
+                ((due / period).ceil() + lag) * period + jitter * ((i * 31 % 7) as f64 / 7.0);
+            grid.learn(
+                now as u64,
+                due as u64,
+                ends as u64,
+                ((ends - due) / 4.0) as f32,
+            );
+            now = ends + ((i * 37 % 11) as f64) * 50_000.0;
+        }
+        now as u64
+    }
+
+    #[test]
+    fn grids_are_found() {
+        for period in [
+            15_625_000.0,
+            15_600_100.0,
+            1_000_000.0,
+            976_563.0,
+            500_000.0,
+        ] {
+            for lag in [0.0, 1.0] {
+                let mut grid = Grid::new(Kind::Clock);
+                naps(&mut grid, period, 6_000.0, lag, 60);
+                let found = grid
+                    .period_ns()
+                    .unwrap_or_else(|| panic!("{period}: {grid:?}"));
+                assert!((found / period - 1.0).abs() < 1e-4, "{period}: {found}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_last_tick_before_the_deadline_is_aimed_at() {
+        for lag in [0.0, 1.0] {
+            let mut grid = Grid::new(Kind::Clock);
+            let period = 1_000_000.0;
+            let now = naps(&mut grid, period, 2_000.0, lag, 200);
+            let deadline = now + 10_300_000;
+            let aim = grid.aim(now, deadline, 10.0).unwrap();
+            let ends = ((aim.due as f64 / period).ceil() + lag) * period;
+            let left = deadline as f64 - ends;
+            assert!((0.0..period).contains(&left), "{lag}: {left} {aim:?}");
+            assert!(
+                (f64::from(aim.cost_ns) - left).abs() < 20_000.0,
+                "{left} {aim:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn naps_that_take_whole_steps_are_told_from_naps_that_end_on_ticks() {
+        let mut steps = Grid::new(Kind::Steps);
+        let mut clock = Grid::new(Kind::Clock);
+        let mut now = 7_000_000_000_u64;
+        for i in 0..200_u64 {
+            let due = now + 100_000 + i * 7_919_131 % 9_000_000;
+            let woke = now + (due - now).div_ceil(499_800) * 499_800 + 4_000 + i % 3 * 500;
+            steps.learn(now, due, woke, 100_000.0);
+            clock.learn(now, due, woke, 100_000.0);
+            now = woke + i * 104_729 % 700_000;
+        }
+        let found = steps.period_ns().unwrap();
+        assert!((found / 499_800.0 - 1.0).abs() < 1e-3, "{found}");
+        assert_eq!(clock.period_ns(), None);
+        // 16.667 ms hold 33 steps of 0.4998 ms, and 0.173 ms more.
+        let aim = steps.aim(now, now + 16_667_000, 10.0).unwrap();
+        assert_eq!((aim.due - now).div_ceil(499_800), 33);
+        assert!((aim.cost_ns - 169_000.0).abs() < 10_000.0, "{aim:?}");
+    }
+
+    #[test]
+    fn naps_that_end_anywhere_are_no_grid() {
+        let mut grid = Grid::new(Kind::Clock);
+        let mut now = 0_u64;
+        for i in 0..2_000_u64 {
+            let due = now + 30_000 + i * 7_919_131 % 9_000_000;
+            let woke = due + 50_000 + i * 7_919 % 20_000;
+            grid.learn(now, due, woke, 5_000.0);
+            assert_eq!(grid.period_ns(), None, "after {i} naps: {grid:?}");
+            now = woke + 10_000;
+        }
+    }
+
+    #[test]
+    fn a_grid_that_changes_is_found_again() {
+        let mut grid = Grid::new(Kind::Clock);
+        for period in [500_000.0, 15_625_000.0, 500_000.0] {
+            naps(&mut grid, period, 3_000.0, 0.0, 150);
+            let found = grid
+                .period_ns()
+                .unwrap_or_else(|| panic!("{period}: {grid:?}"));
+            assert!((found / period - 1.0).abs() < 1e-3, "{period}: {found}");
+        }
+    }
+}
