@@ -53,10 +53,11 @@ fn bench_after() -> String {
     format!(
         "\
 Strategies: {}; with parameters after a colon: precise:x=2, fixed-margin:margin=200us, \
-system:method=timerfd. Peers: {}.
+system:method=timerfd, adaptive:weight=30. Peers: {}.
 
 Models, with parameters after commas, linux,slack=1ns:
 {}
+  {}: what `bench naps --json FILE` saw of a real computer, or the lateness in another Run
 
 Exit codes: 0 done, 2 could not run, 3 ended by Ctrl-C (what was measured is kept).
 
@@ -65,6 +66,9 @@ Examples:
   punctual bench --rate 144,240 --strategy system,fixed-margin,spin_sleep
   punctual bench --load 1 --json loaded.json --plots figures
   punctual bench --on linux,slack=1ns
+  punctual bench naps --json naps.json
+  punctual bench --on recorded,file=naps.json
+  punctual bench --rate 1000 --strategy precise,adaptive-exact --explain
   punctual bench article --plots figures",
         strategies.join(", "),
         if peers.is_empty() {
@@ -73,6 +77,7 @@ Examples:
             peers.join(", ")
         },
         models.join("\n"),
+        models::SYNTAX,
     )
 }
 
@@ -162,7 +167,11 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "LIST", allow_hyphen_values = true, value_parser = list::<Rate>)]
     pub(crate) rate: Option<List<Rate>>,
 
-    /// How often every subject gets its turn; six are the fewest for 95 % intervals [default: 6; decades 3, interval 1]
+    /// Say at the end what the strategies that learn had learned, and what they would do with it
+    #[arg(long)]
+    pub(crate) explain: bool,
+
+    /// How often every subject gets its turn; six are the fewest for 95 % intervals [default: 6; naps 10, decades 3, interval 1]
     #[arg(long, value_name = "N", global = true, allow_hyphen_values = true, value_parser = rounds)]
     pub(crate) rounds: Option<u32>,
 
@@ -203,6 +212,11 @@ pub(crate) enum Experiment {
     Interval,
     /// What strategies make of a scheduler that steals time; simulated (under 1 s)
     Robustness,
+    /// How much longer than asked naps are, by OS call and length, and their CPU time (about 45 s)
+    ///
+    /// No strategy waits here: each OS call that a strategy could use is made again and again, for lengths from 10 us to
+    /// 16.7 ms. The model `recorded,file=F` replays what `--json F` wrote.
+    Naps,
     /// The accurate-sleep article at its own sizes: 1000 frames, 100 waits per decade, CPU by interval, heat map (about 11 minutes)
     Article,
 }

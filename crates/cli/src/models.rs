@@ -4,45 +4,92 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
-use punctual_core::Lateness;
-use punctual_record::Run;
+use punctual_core::{Lateness, Method, Nanos};
+use punctual_record::{Measurement, Run};
 use punctual_sim::Model;
+use punctual_sim::rules::Bank;
 
-/// The name under which lateness recorded on a real host is replayed.
-pub(crate) const RECORDED: &str = "recorded";
+/// The name under which what was recorded on a real host is replayed.
+const RECORDED: &str = "recorded";
 
-/// Reads a model: one of the simulator's by name, or the lateness in a Run
-/// file, `recorded,file=run.json,subject=system`.
+/// How such a model is written.
+pub(crate) const SYNTAX: &str = "recorded,file=naps.json";
+
+/// Reads a model: one of the simulator's by name; the naps in a Run file of
+/// `bench naps`, `recorded,file=naps.json`; or the lateness of a subject in
+/// another, `recorded,file=run.json,subject=system`.
 pub(crate) fn parse(text: &str) -> Result<Model, String> {
     match text.split_once(',') {
         Some((name, rest)) if name.trim() == RECORDED => {
             recorded(text, rest).map_err(|error| format!("{error:#}"))
         }
         None if text.trim() == RECORDED => {
-            Err("`recorded` needs the file of a Run: recorded,file=run.json".to_owned())
+            Err(format!("`{RECORDED}` needs the file of a Run: {SYNTAX}"))
         }
         _ => Model::parse(text),
     }
 }
 
-/// A model whose naps are as late as the waits of a subject were: of one that
-/// makes one OS call for each, so that its lateness is the overshoot of a nap.
+/// A model whose naps are those of a recording by call and length, or, if it
+/// has none or a subject is named, as late as the waits of a subject were.
 fn recorded(name: &str, parameters: &str) -> Result<Model> {
-    let (mut file, mut subject) = (None, "system");
+    let (mut file, mut subject) = (None, None);
     for part in parameters.split(',') {
         match part
             .split_once('=')
             .map(|(key, value)| (key.trim(), value.trim()))
         {
             Some(("file", value)) => file = Some(value),
-            Some(("subject", value)) => subject = value,
+            Some(("subject", value)) => subject = Some(value),
             _ => bail!("`{part}` in `{name}`: the parameters of `recorded` are file and subject"),
         }
     }
-    let file = file.ok_or_else(|| anyhow!("`{name}` names no file: recorded,file=run.json"))?;
+    let file = file.ok_or_else(|| anyhow!("`{name}` names no file: {SYNTAX}"))?;
     let text =
         std::fs::read_to_string(Path::new(file)).with_context(|| format!("cannot read {file}"))?;
     let run = Run::from_json(&text).map_err(|why| anyhow!("{file} is no Run: {why}"))?;
+    let has_naps = run.results.iter().any(is_of_naps);
+    let model = if subject.is_none() && has_naps {
+        naps(name, &run)
+    } else {
+        lateness(name, &run, subject.unwrap_or("system"))
+    };
+    model.with_context(|| format!("cannot replay {file}"))
+}
+
+fn is_of_naps(measurement: &Measurement) -> bool {
+    measurement.experiment == "naps"
+}
+
+/// A model with the calls that were recorded, in their words `sleep` and
+/// `timer`.
+fn naps(name: &str, run: &Run) -> Result<Model> {
+    let mut banks = Vec::new();
+    for m in run.results.iter().filter(|m| is_of_naps(m)) {
+        let method = m.params.get("method").and_then(|method| method.as_str());
+        let asked = m.params.get("asked_ns").and_then(|asked| asked.as_u64());
+        let (Some(method), Some(asked)) = (method, asked) else {
+            bail!("its naps do not say with which method, and for how many asked_ns");
+        };
+        let late = m.samples_late_ns.iter();
+        banks.push(Bank {
+            method: self::method(method)?,
+            asked: Nanos::new(asked),
+            overshoots: late.copied().map(Lateness::new).collect(),
+            cpu: m.cpu.per_wait_ns.map(|ns| Nanos::new(ns as u64)),
+        });
+    }
+    let [sleep, timer] = [&run.machine.sleep_method, &run.machine.timer_method];
+    Model::recorded_naps(name, banks, method(sleep)?, method(timer)?).map_err(|why| anyhow!(why))
+}
+
+fn method(name: &str) -> Result<Method> {
+    name.parse().map_err(|why: String| anyhow!(why))
+}
+
+/// A model whose naps are as late as the waits of a subject were: of one that
+/// makes one OS call for each, so that its lateness is the overshoot of a nap.
+fn lateness(name: &str, run: &Run, subject: &str) -> Result<Model> {
     let measurements = || run.results.iter().filter(|m| !m.samples_late_ns.is_empty());
     let overshoots: Vec<Lateness> = measurements()
         .filter(|m| m.subject == subject)
@@ -52,7 +99,7 @@ fn recorded(name: &str, parameters: &str) -> Result<Model> {
         let subjects: BTreeSet<&str> = measurements().map(|m| m.subject.as_str()).collect();
         let subjects: Vec<&str> = subjects.into_iter().collect();
         bail!(
-            "{file} has no samples of `{subject}`; it has those of {}",
+            "it has no naps of `bench naps` and no samples of `{subject}`; it has those of {}",
             if subjects.is_empty() {
                 "nobody".to_owned()
             } else {

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::Output;
 
 use common::punctual;
+use punctual_core::Spec;
 use punctual_record::{Run, SCHEMA};
 use serde_json::Value;
 
@@ -105,6 +106,17 @@ fn what_makes_no_sense_is_refused_in_one_line_before_anything_is_measured() {
         "--rate 60 decades",
         "--rate 60 interval",
         "--rate 60 robustness",
+        "--rate 60 naps",
+        "naps --strategy spin",
+        "naps --seed 1",
+        "naps --on fake-5ms --cpu 0",
+        "--explain decades",
+        "--explain interval",
+        "--explain naps",
+        "--explain robustness",
+        "--explain article",
+        "decades --explain",
+        "--explain yes",
         "robustness --on linux",
         "robustness --rounds 2",
         "robustness --strategy std",
@@ -196,7 +208,7 @@ fn a_run_file_holds_numbers_with_their_units_in_their_names() {
     assert_eq!(run["machine"]["name"], "linux");
     assert_eq!(run["interrupted"], false);
     let results = run["results"].as_array().unwrap();
-    assert_eq!(results.len(), 7);
+    assert_eq!(results.len(), Spec::ALL.len());
     for result in results {
         assert_eq!(result["experiment"], "pace");
         assert!(result["subject"].is_string());
@@ -222,6 +234,61 @@ fn a_run_file_holds_numbers_with_their_units_in_their_names() {
 }
 
 #[test]
+fn a_run_holds_what_was_learned_and_explain_prints_it() {
+    let arguments = "--on linux --rate 60,1000 --strategy spin,precise,adaptive-exact";
+    let run = json(arguments);
+    let learned = run["learned"].as_array().unwrap();
+    let heats: Vec<_> = learned
+        .iter()
+        .map(|l| {
+            (
+                l["subject"].as_str().unwrap(),
+                l["params"]["rate_hz"].as_f64().unwrap(),
+            )
+        })
+        .collect();
+    let expected = [
+        ("precise", 60.0),
+        ("adaptive-exact", 60.0),
+        ("precise", 1_000.0),
+        ("adaptive-exact", 1_000.0),
+    ];
+    assert_eq!(heats, expected);
+    assert!(learned[0]["nap"]["bound_ns"].is_u64());
+    let adaptive = &learned[1];
+    assert_eq!(adaptive["late_weight"], 100.0);
+    let classes = adaptive["calls"][0]["classes"].as_array().unwrap();
+    for key in [
+        "over_ns_p50",
+        "over_ns_p99",
+        "margin_ns",
+        "cpu_ns",
+        "cost_ns",
+    ] {
+        assert!(classes[0][key].is_u64(), "{key} of {adaptive}");
+    }
+    assert_eq!(adaptive["plan"][0]["left_ns"], 16_666_666);
+
+    let directory = tempfile::tempdir().unwrap();
+    let plain = bench_well(directory.path(), arguments);
+    let explained = bench_well(directory.path(), &format!("{arguments} --explain"));
+    assert!(!plain.contains("Plan: "), "{plain}");
+    assert_eq!(explained.matches("\nPlan: with").count(), 2, "{explained}");
+    assert!(explained.contains("pace at 60 Hz: precise\nIt expects a nap to take"));
+    // The rest is the same, but for the command line.
+    let tables = |text: &str| text.split_once("\npace at").unwrap().1.to_owned();
+    assert!(tables(&explained).starts_with(&tables(&plain)));
+}
+
+#[test]
+fn where_nothing_is_learned_explain_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = "--on linux --rate 60 --strategy spin,max-nap --explain";
+    let text = bench_well(directory.path(), arguments);
+    assert!(text.contains("Nothing: none of these strategies"), "{text}");
+}
+
+#[test]
 fn each_experiment_says_in_its_results_which_one_it_is() {
     for (arguments, experiment, parameter) in [
         ("decades --on linux", "decades", "asked_ns"),
@@ -236,6 +303,155 @@ fn each_experiment_says_in_its_results_which_one_it_is() {
             assert!(result["params"][parameter].is_u64(), "{result}");
             assert!(result["late_ns"]["mean"].is_number(), "{result}");
         }
+    }
+}
+
+/// Slack of 50 us, wake-ups of 8 us, naps of 3 us of CPU time: nothing else
+/// happens on this model.
+#[test]
+fn naps_of_a_model_are_as_late_as_its_rule_says() {
+    let run = json("naps --on linux,slack=50us,wake=8us,jitter=0ns,nap=3us --rounds 2");
+    let results = run["results"].as_array().unwrap();
+    assert_eq!(results.len(), 3 * 12);
+    for result in results {
+        assert_eq!(result["experiment"], "naps");
+        assert_eq!(result["subject"], result["params"]["method"]);
+        // One reading of the clock ends the nap, after the wake-up.
+        let late = match result["subject"].as_str().unwrap() {
+            "clock_nanosleep" => 50_000 + 8_000 + 31,
+            "clock_nanosleep+slack=1ns" => 1 + 8_000 + 31,
+            "timerfd" => 8_000 + 31,
+            other => panic!("{other}"),
+        };
+        assert_eq!(result["late_ns"]["min"], late, "{result}");
+        assert_eq!(result["late_ns"]["max"], late, "{result}");
+        let asked = result["params"]["asked_ns"].as_u64().unwrap();
+        let naps = 2 * (240_000_000 / asked).min(200);
+        assert_eq!(result["late_ns"]["n"], naps);
+        let cpu = result["cpu"]["per_wait_ns"].as_f64().unwrap();
+        // A nap, a reading before and after it, and one for the record that ends
+        // the section of a round; the last one ends without.
+        let section = if asked == 16_667_000 { 0.0 } else { 31.0 };
+        let want = 3_000.0 + 2.0 * 31.0 + 2.0 * section / naps as f64;
+        assert!((cpu - want).abs() < 1e-6, "{cpu} {want}");
+        assert_eq!(result["wakes_per_wait"], 1.0);
+    }
+}
+
+/// A few naps of a real computer.
+const NAPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/naps.json");
+
+fn overshoots(run: &Value, method: &str, asked_ns: u64) -> Vec<i64> {
+    let of = |result: &&Value| {
+        result["params"]["method"] == method && result["params"]["asked_ns"] == asked_ns
+    };
+    let result = run["results"].as_array().unwrap().iter().find(of).unwrap();
+    let samples = result["samples_late_ns"].as_array().unwrap();
+    samples.iter().map(|ns| ns.as_i64().unwrap()).collect()
+}
+
+#[test]
+fn a_recording_of_naps_is_replayed_by_call_and_length() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::copy(NAPS, directory.path().join("naps.json")).unwrap();
+    bench_well(
+        directory.path(),
+        "naps --on recorded,file=naps.json --rounds 1 --json again.json",
+    );
+    let read = |name: &str| -> Value {
+        let text = fs::read_to_string(directory.path().join(name)).unwrap();
+        serde_json::from_str(&text).unwrap()
+    };
+    let (recorded, again) = (read("naps.json"), read("again.json"));
+    for (method, asked, nearest) in [
+        ("timerfd", 10_000, 160_000),
+        ("timerfd", 320_000, 160_000),
+        ("clock_nanosleep", 640_000, 1_280_000),
+        ("clock_nanosleep+slack=1ns", 2_560_000, 1_280_000),
+        ("clock_nanosleep", 5_120_000, 16_667_000),
+        ("timerfd", 16_667_000, 16_667_000),
+    ] {
+        let (bank, met) = (
+            overshoots(&recorded, method, nearest),
+            overshoots(&again, method, asked),
+        );
+        assert!(met.iter().all(|ns| bank.contains(ns)), "{method} {asked}");
+    }
+    // All of them, in their order, from a random place on.
+    let (bank, met) = (
+        overshoots(&recorded, "timerfd", 16_667_000),
+        overshoots(&again, "timerfd", 16_667_000),
+    );
+    let twice = [&bank[..], &bank[..]].concat();
+    assert!(twice.windows(met.len()).any(|window| window == met));
+}
+
+#[test]
+fn a_race_on_a_recording_says_what_a_clairvoyant_would_pay() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::copy(NAPS, directory.path().join("naps.json")).unwrap();
+    let stdout = bench_well(
+        directory.path(),
+        "--on recorded,file=naps.json --rate 1000 --strategy system,spin --json run.json",
+    );
+    let table = "pace at 1000 Hz: cost over that of a clairvoyant, capped";
+    assert!(stdout.contains(table), "{stdout}");
+    let text = fs::read_to_string(directory.path().join("run.json")).unwrap();
+    let run: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(run["machine"]["sleep_method"], "clock_nanosleep");
+    assert_eq!(run["machine"]["timer_method"], "timerfd");
+    for result in run["results"].as_array().unwrap() {
+        let bound = result["clairvoyant_cost_ns"]["w1"].as_f64().unwrap();
+        let over = result["cost_over_clairvoyant"]["w1"]["median"].as_f64();
+        let cost = result["cost_capped_interval_ns"]["w1"]["median"].as_f64();
+        assert!((over.unwrap() - cost.unwrap() / bound).abs() < 1e-9);
+        assert!(over > Some(1.0), "{result}");
+    }
+    // Who was not asked to replay naps is not told.
+    let others = json("--on linux --rate 1000 --rounds 1");
+    assert!(others["results"][0].get("clairvoyant_cost_ns").is_none());
+}
+
+#[test]
+fn a_recording_that_lacks_something_is_refused_in_one_line() {
+    let naps: Value = serde_json::from_str(&fs::read_to_string(NAPS).unwrap()).unwrap();
+    let broken = |what: &dyn Fn(&mut Value)| {
+        let mut naps = naps.clone();
+        what(&mut naps);
+        naps.to_string()
+    };
+    for (file, says) in [
+        (
+            broken(&|naps| {
+                let results = naps["results"].as_array_mut().unwrap();
+                results.retain(|result| result["subject"] != "clock_nanosleep");
+            }),
+            "no naps with `clock_nanosleep`, the `sleep` of its machine",
+        ),
+        (
+            broken(&|naps| naps["results"][0]["samples_late_ns"] = Value::Array(vec![])),
+            "there are no naps of 160 us",
+        ),
+        (
+            broken(&|naps| naps["results"][0]["params"]["method"] = "snooze".into()),
+            "there is no method `snooze`",
+        ),
+        (
+            broken(&|naps| naps["results"][0]["params"]["asked_ns"] = Value::Null),
+            "do not say with which method, and for how many asked_ns",
+        ),
+        (
+            broken(&|naps| naps["results"] = Value::Array(vec![])),
+            "no naps of `bench naps` and no samples of `system`",
+        ),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join("naps.json"), file).unwrap();
+        let refused = bench(directory.path(), "--on recorded,file=naps.json");
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+        let stderr = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(stderr.lines().count(), 1, "{stderr}");
+        assert!(stderr.contains(says), "{stderr}");
     }
 }
 
@@ -258,6 +474,7 @@ fn figures_are_written_into_a_directory_that_need_not_exist() {
         ("--on linux --rate 60", "lateness-60hz.svg"),
         ("decades --on linux", "decades.svg"),
         ("interval --on linux", "interval.svg"),
+        ("naps --on linux", "margin.svg"),
         ("robustness", "robustness-precise.svg"),
     ] {
         let directory = tempfile::tempdir().unwrap();

@@ -6,6 +6,7 @@ use punctual_core::{Method, Nanos};
 use punctual_record::MachineFacts;
 use punctual_sim::Model;
 use punctual_sim::model::Value as ModelValue;
+use punctual_sim::rules::Recorded;
 use punctual_sys::wait::Sleeper;
 use punctual_sys::{clock, facts, thread};
 use serde_json::Value;
@@ -91,6 +92,11 @@ pub fn model_facts(model: &Model) -> MachineFacts {
         if !other.contains_key(parameter) {
             other.insert(key.to_owned(), cost.as_ns().into());
         }
+    }
+    let mut recorded = model.recording().into_iter().flat_map(Recorded::all);
+    if recorded.any(|nap| nap.cpu.is_some()) {
+        // Each call and length has its own.
+        other.remove("cpu_per_nap_ns");
     }
     MachineFacts {
         name: model.name().to_owned(),

@@ -3,13 +3,16 @@
 //! An [experiment](experiments) is programs and the analysis of what a machine
 //! observed of them; it never asks where it runs. [`host::HostMachine`] runs
 //! programs on this computer; `punctual_sim::SimMachine` on a simulated one.
-//! [`race`] compares subjects in rounds on either. A [`scenario`] is an
+//! [`race`] compares subjects in rounds on either, and where naps are a
+//! recording, [`clairvoyant`] says what they could have cost. A [`scenario`] is an
 //! experiment on a whole simulated computer, read from a file; [`validation`]
 //! compares the models with what is published of their systems.
 
+pub mod clairvoyant;
 pub mod experiments;
 mod facts;
 pub mod host;
+mod learned;
 mod prediction;
 pub mod race;
 pub mod scenario;
@@ -18,6 +21,7 @@ pub mod validation;
 mod warnings;
 
 pub use facts::{host_facts, model_facts, robustness_facts, rule_in_force};
+pub use learned::learned;
 pub use prediction::predict;
 pub use trace::chrome_trace;
 pub use warnings::{Setting, warnings};

@@ -2,12 +2,15 @@
 //!
 //! A B C A B C ...: within a round every subject meets the same host, and what
 //! changes from round to round shows as the width of an interval. Each batch
-//! runs in a fresh thread, and nothing is printed while one runs.
+//! runs in a fresh thread, and nothing is printed while one runs. Where a heat
+//! [goes on](Heat::goes_on), its subject lives as long as the race, as a waiter
+//! does in an application: only its first round is cold.
 
 use std::collections::BTreeMap;
 
 use punctual_core::machine::{Sample, Section};
 use punctual_core::program::Subject;
+use punctual_core::strategies::Any;
 use punctual_core::{Machine, Nanos, Program, Refusal};
 use punctual_record::{Cost, Cpu, Interval, Late, Measurement, NAP_PENALTIES_NS, Round, Weights};
 use serde_json::Value;
@@ -20,8 +23,9 @@ pub type Params = BTreeMap<String, Value>;
 pub struct Heat {
     /// Which experiment.
     pub experiment: &'static str,
-    /// Who runs.
-    pub subject: Subject,
+    /// What is measured, as the results name it: the program's subject, or the
+    /// call that it makes itself.
+    pub subject: String,
     /// What it does. What it does before its first record is warm-up; each
     /// record begins one of the `cells`.
     pub program: Program,
@@ -29,6 +33,9 @@ pub struct Heat {
     pub cells: Vec<Params>,
     /// How long one batch takes if all its waits are on time.
     pub length: Nanos,
+    /// Whether the subject goes on in the next round with what it has learned,
+    /// or starts over. A peer always starts over.
+    pub goes_on: bool,
 }
 
 /// The result of a race.
@@ -36,8 +43,36 @@ pub struct Heat {
 pub struct Results {
     /// One for each cell of each heat, in the order of the heats.
     pub measurements: Vec<Measurement>,
+    /// One for each heat of a strategy that has run, in the order of the heats.
+    pub finishers: Vec<Finisher>,
     /// Whether the user ended the race before its end.
     pub interrupted: bool,
+}
+
+/// The subject of a heat, as it was at the end of its last batch. What it had
+/// learned by then is told by [`learned`](crate::learned).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finisher {
+    /// Which experiment.
+    pub experiment: &'static str,
+    /// Who, as in the measurements.
+    pub subject: String,
+    /// The parameters of the cells it went through, in their order, the last
+    /// of them at the end of the batch.
+    pub cells: Vec<Params>,
+    /// The strategy itself.
+    pub strategy: Any,
+}
+
+impl Finisher {
+    fn of(heat: &Heat, strategy: Any) -> Self {
+        Self {
+            experiment: heat.experiment,
+            subject: heat.subject.clone(),
+            cells: heat.cells.clone(),
+            strategy,
+        }
+    }
 }
 
 /// How far a race has come, told between batches.
@@ -73,6 +108,8 @@ pub fn run(
         .iter()
         .map(|heat| vec![Tally::default(); heat.cells.len()])
         .collect();
+    let mut programs: Vec<Program> = heats.iter().map(|heat| heat.program.clone()).collect();
+    let mut finishers = vec![None; heats.len()];
     let of = heats.len() * rounds as usize;
     let mut interrupted = false;
     'race: for round in 0..rounds as usize {
@@ -82,13 +119,15 @@ pub fn run(
                 of,
                 next: heat,
             });
-            let observed = machine.run(&heat.program)?;
-            let sections = observed
-                .threads
-                .first()
-                .map_or(&[][..], |thread| &thread.sections[1..]);
-            for (tally, section) in tallies[i].iter_mut().zip(sections) {
-                tally.add(section, &heat.subject);
+            let observed = machine.run(&programs[i])?;
+            if let Some(thread) = observed.threads.into_iter().next() {
+                for (tally, section) in tallies[i].iter_mut().zip(&thread.sections[1..]) {
+                    tally.add(section, heat.program.subjects.first());
+                }
+                if heat.goes_on {
+                    go_on(&mut programs[i], &thread.learned);
+                }
+                finishers[i] = thread.learned.into_iter().next().flatten();
             }
             if observed.interrupted {
                 interrupted = true;
@@ -105,10 +144,23 @@ pub fn run(
         }
     }
     compare(&mut measurements);
+    let finishers = heats.iter().zip(finishers);
     Ok(Results {
         measurements,
+        finishers: finishers
+            .filter_map(|(heat, strategy)| Some(Finisher::of(heat, strategy?)))
+            .collect(),
         interrupted,
     })
+}
+
+/// Lets the next run of a program begin with what its subjects have learned.
+fn go_on(program: &mut Program, learned: &[Option<Any>]) {
+    for (subject, learned) in program.subjects.iter_mut().zip(learned) {
+        if let Some(learned) = learned {
+            subject.go_on_with(learned.clone());
+        }
+    }
 }
 
 /// What all rounds of one cell add up to.
@@ -128,17 +180,19 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, section: &Section, subject: &Subject) {
+    fn add(&mut self, section: &Section, subject: Option<&Subject>) {
         let Section { samples, cpu, .. } = section;
         if samples.is_empty() {
             return;
         }
         let late_ns: Vec<i64> = samples.iter().map(|s| s.outcome.late.as_ns()).collect();
         let naps = match subject {
-            Subject::Strategy(_) => Some(samples.iter().map(|s| u64::from(s.outcome.naps)).sum()),
+            Some(Subject::Strategy(_) | Subject::Learned(..)) => {
+                Some(samples.iter().map(|s| u64::from(s.outcome.naps)).sum())
+            }
             // A peer's calls are not seen, but each makes its thread give up
-            // its CPU.
-            Subject::Peer(_) => cpu.switches,
+            // its CPU. Whether a single call does is what is asked of it.
+            Some(Subject::Peer(_)) | None => cpu.switches,
         };
         let first = self.rounds.is_empty();
         let sum = |sum: Option<Nanos>, part: Option<Nanos>| match (first, sum) {
@@ -179,7 +233,7 @@ impl Tally {
         let [nap_5us, nap_20us] = NAP_PENALTIES_NS;
         Measurement {
             experiment: heat.experiment.to_owned(),
-            subject: heat.subject.to_string(),
+            subject: heat.subject.clone(),
             late_ns: Late::of(&self.late_ns),
             cpu: Cpu {
                 fraction: fraction(self.cpu),
@@ -271,5 +325,92 @@ fn compare(measurements: &mut [Measurement]) {
         .collect();
     for (measurement, ratio) in measurements.iter_mut().zip(ratios) {
         measurement.cost_over_best = ratio;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use punctual_core::program::{Due, Op};
+    use punctual_core::{Method, Spec};
+    use punctual_sim::{Model, SimMachine};
+
+    use super::*;
+
+    const PRECISE: Subject = Subject::Strategy(Spec::Precise {
+        method: Method::Sleep,
+        x: 1.0,
+    });
+
+    /// So many waits of 6 ms, which is hardly more than the article assumes a
+    /// nap to take before it has seen one.
+    fn heat(waits: u64, goes_on: bool) -> Heat {
+        let wait = Op::Wait {
+            with: 0,
+            due: Due::After(Nanos::from_ms(6)),
+            or: None,
+        };
+        let waits = Op::Loop {
+            times: waits,
+            body: vec![wait],
+        };
+        Heat {
+            experiment: "test",
+            subject: PRECISE.to_string(),
+            program: Program {
+                subjects: vec![PRECISE],
+                ops: vec![Op::Record, waits],
+            },
+            cells: vec![Params::new()],
+            length: Nanos::ZERO,
+            goes_on,
+        }
+    }
+
+    /// Races it where every nap takes the same time, whenever it begins.
+    fn race(heat: Heat, rounds: u32) -> Results {
+        let model = Model::parse("linux,jitter=0ns").unwrap();
+        let mut machine = SimMachine::new(model, 1);
+        run(&mut machine, &[heat], rounds, &mut |_| {}).unwrap()
+    }
+
+    fn naps(results: &Results) -> f64 {
+        let m = &results.measurements[0];
+        m.wakes_per_wait.unwrap() * m.late_ns.n as f64
+    }
+
+    #[test]
+    fn who_goes_on_begins_each_round_where_the_last_one_ended() {
+        let three_rounds = race(heat(5, true), 3);
+        let one_long_run = race(heat(15, true), 1);
+        assert_eq!(three_rounds.finishers, one_long_run.finishers);
+        assert_eq!(naps(&three_rounds), naps(&one_long_run));
+    }
+
+    #[test]
+    fn who_does_not_starts_over() {
+        let (once, three_rounds) = (race(heat(5, false), 1), race(heat(5, false), 3));
+        assert_eq!(three_rounds.finishers, once.finishers);
+        assert_eq!(naps(&three_rounds), 3.0 * naps(&once));
+        assert_eq!(once.finishers, race(heat(5, true), 1).finishers);
+        let went_on = race(heat(5, true), 3);
+        assert_ne!(went_on.finishers, once.finishers);
+        assert!(naps(&went_on) > naps(&three_rounds));
+    }
+
+    #[test]
+    fn what_was_learned_comes_with_the_name_of_its_heat() {
+        let results = race(heat(5, true), 2);
+        let [finisher] = &results.finishers[..] else {
+            panic!("{:?}", results.finishers);
+        };
+        assert_eq!(
+            (finisher.experiment, &*finisher.subject),
+            ("test", "precise")
+        );
+        assert_eq!(finisher.cells, [Params::new()]);
+        assert_eq!(results.measurements[0].subject, finisher.subject);
+        assert_eq!(results.measurements[0].rounds.len(), 2);
+        let cold = PRECISE.build(&mut |_| Some(Method::ClockNanosleep));
+        assert_ne!(Some(&finisher.strategy), cold.as_ref());
     }
 }

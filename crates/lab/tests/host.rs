@@ -9,11 +9,15 @@ use std::time::{Duration, Instant};
 use punctual_core::conformance::{Invariant, Trial, Violation, check, known};
 use punctual_core::machine::{Sample, ThreadObservations};
 use punctual_core::program::{Due, Op, SpawnKind, Subject};
-use punctual_core::strategies::Defaults;
+use punctual_core::strategies::{Any, Defaults};
+use punctual_core::wait::{Strategy, Turn, Wake};
 use punctual_core::{
-    Event, Machine, Method, Nanos, Observations, Program, Rate, Refusal, Setting, Spec,
+    Event, Goal, Machine, Method, Nanos, Observations, Program, Rate, Reason, Refusal, Setting,
+    Spec,
 };
 use punctual_lab::host::{HostMachine, Stop};
+use punctual_sys::wait::Sleeper;
+use punctual_sys::{Host, Tick};
 
 fn host() -> HostMachine {
     HostMachine::new(Stop::new())
@@ -21,6 +25,53 @@ fn host() -> HostMachine {
 
 fn run(program: &Program) -> Observations {
     host().run(program).unwrap()
+}
+
+/// A nap that took 1 ms, a hundred times: enough for `precise` to nap in waits
+/// for which it is too cautious at first.
+fn taught(spec: Spec) -> Any {
+    let mut strategy = spec.build();
+    let now = Tick::from_ns(0);
+    let goal = Goal::<Host>::until(now + Nanos::from_ms(3));
+    let nap = Wake {
+        asked: Nanos::from_ms(1),
+        slept: Nanos::from_ms(1),
+        now,
+        reason: Reason::Timer,
+        cpu: None,
+    };
+    for _ in 0..100 {
+        strategy.next(&goal, &Turn::Woke(nap));
+    }
+    strategy
+}
+
+#[test]
+fn a_thread_begins_with_what_its_strategy_has_learned_and_tells_what_it_learns() {
+    let granted = Sleeper::new().prepare(Method::Sleep).unwrap();
+    let spec = Spec::parse("precise", Defaults::ELSEWHERE).unwrap();
+    let spec = spec.with_method(granted);
+    let learn = |subject| {
+        let program = Program {
+            subjects: vec![subject, peer("idle")],
+            ops: vec![wait(Nanos::from_ms(3))],
+        };
+        let mut machine = host().with_peer("idle", || Box::new(|_| ()));
+        let seen = machine.run(&program).unwrap();
+        let thread = seen.threads.into_iter().next().unwrap();
+        (samples(&thread)[0].outcome.naps, thread.learned)
+    };
+    let (naps, learned) = learn(Subject::Strategy(spec));
+    assert_eq!((naps, learned), (0, vec![Some(spec.build()), None]));
+    let taught = taught(spec);
+    let (naps, learned) = learn(Subject::Learned(spec, Box::new(taught.clone())));
+    assert!(naps > 0);
+    assert_eq!(learned.len(), 2);
+    assert!(
+        learned[0].is_some() && learned[0] != Some(taught),
+        "{learned:?}"
+    );
+    assert_eq!(learned[1], None);
 }
 
 /// A program that has `subject` as its subject 0.

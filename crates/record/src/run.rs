@@ -9,6 +9,7 @@ use crate::cost::{Round, Weights};
 use crate::expectation::Expectation;
 use crate::interval::Interval;
 use crate::late::Late;
+use crate::learned::Learned;
 
 /// The version of the Run file that this crate writes and reads.
 pub const SCHEMA: &str = "punctual-run/1";
@@ -38,6 +39,9 @@ pub struct Run {
     pub warnings: Vec<Warning>,
     /// What was seen.
     pub results: Vec<Measurement>,
+    /// What strategies had learned by the end of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub learned: Vec<Learned>,
     /// What the source of a scenario says should come out, and what did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<Expectation>,
@@ -130,6 +134,13 @@ pub struct Measurement {
     /// experiment and weight, round by round.
     #[serde(default)]
     pub cost_over_best: Option<Weights<Interval>>,
+    /// What a waiter would have paid that knew every overshoot in advance,
+    /// where overshoots were replayed: the mean, capped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clairvoyant_cost_ns: Option<Weights<f64>>,
+    /// The capped cost over that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_over_clairvoyant: Option<Weights<Interval>>,
     /// Each round by itself.
     #[serde(default)]
     pub rounds: Vec<Round>,
@@ -243,6 +254,51 @@ mod tests {
         assert_eq!(read.other["weather"], "rain");
         assert_eq!(read.results[0].other["colour"], "red");
         assert_eq!(read.results[0].late_ns, run.results[0].late_ns);
+    }
+
+    #[test]
+    fn what_was_learned_reads_back_and_older_files_have_none() {
+        use crate::learned::{Estimate, LearnedCall, LearnedClass, PlannedStep};
+        let learned = Learned {
+            subject: "adaptive-exact".to_owned(),
+            late_weight: Some(0.3),
+            calls: vec![LearnedCall {
+                method: "timerfd".to_owned(),
+                naps: 12,
+                grid_ns: Some(15_625_000),
+                classes: vec![LearnedClass {
+                    over_ns_p50: 8_192,
+                    over_share_of_length: 0.125,
+                    ..LearnedClass::default()
+                }],
+                ..LearnedCall::default()
+            }],
+            plan: vec![PlannedStep {
+                left_ns: 1_000_000,
+                usually_ends_ns: Some(-512),
+                ..PlannedStep::default()
+            }],
+            nap: Some(Estimate {
+                mean_ns: 1_058_000,
+                ..Estimate::default()
+            }),
+            ..Learned::default()
+        };
+        let run = Run {
+            schema: SCHEMA.to_owned(),
+            learned: vec![learned],
+            ..Run::default()
+        };
+        let mut value: Value = serde_json::from_str(&run.to_json()).unwrap();
+        assert_eq!(Run::from_json(&value.to_string()).unwrap(), run);
+        value["learned"][0]["calls"][0]["classes"][0]["mood"] = "good".into();
+        let read = Run::from_json(&value.to_string()).unwrap();
+        assert_eq!(read.learned[0].calls[0].classes[0].other["mood"], "good");
+
+        value.as_object_mut().unwrap().remove("learned");
+        let older = Run::from_json(&value.to_string()).unwrap();
+        assert!(older.learned.is_empty());
+        assert!(!older.to_json().contains("learned"));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! - [`text`] is the report: the machine, a table per experiment with what its
 //!   numbers mean, and at the end the warnings with their remedies. The tables
 //!   lie in `tables`, one file each.
+//!   [`explained`] adds what the strategies had learned by then.
 //! - [`figures`] draws what the run has data for. The figures lie in `figures`,
 //!   one file each, on one `sheet` that gives all of them a title, axes with
 //!   units, a legend and a caption.
@@ -32,4 +33,4 @@ mod units;
 
 pub use figures::{Figure, figures};
 pub use tables::table;
-pub use text::text;
+pub use text::{explained, text};

@@ -1,6 +1,8 @@
 //! Finds the measurements of an experiment in a run.
 
-use punctual_record::{Measurement, Run};
+use std::collections::BTreeMap;
+
+use punctual_record::{Measurement, Run, Value};
 
 use crate::units;
 
@@ -17,6 +19,8 @@ pub(crate) enum Kind {
     Decades,
     /// CPU time by the length of the interval.
     Interval,
+    /// Naps by OS call and length.
+    Naps,
     /// Relative error by the request and the scheduler's period.
     Robustness,
     /// What threads, or the computer, did in a phase of a scenario.
@@ -41,6 +45,7 @@ impl Kind {
             "pace" => Self::Pace,
             "decades" if has("asked_ns") => Self::Decades,
             "interval" if has("period_ns") => Self::Interval,
+            "naps" if has("asked_ns") => Self::Naps,
             "robustness" if has("asked_ns") && has("scheduler_period_ns") => Self::Robustness,
             "scenario" if has("phase_index") => Self::Scenario,
             _ => Self::Other,
@@ -130,17 +135,23 @@ pub(crate) fn simulated_in_words(measurements: &[&Measurement]) -> String {
 
 /// The waits per second of a paced measurement.
 pub(crate) fn rate_hz(measurement: &Measurement) -> Option<f64> {
-    let rate = param(measurement, "rate_hz");
-    rate.or_else(|| Some(1e9 / param(measurement, "period_ns")?))
-        .filter(|rate| rate.is_finite() && *rate > 0.0)
+    hz(&measurement.params)
+}
+
+fn hz(params: &BTreeMap<String, Value>) -> Option<f64> {
+    let number = |key| params.get(key)?.as_f64();
+    let rate = number("rate_hz").or_else(|| Some(1e9 / number("period_ns")?));
+    rate.filter(|rate| rate.is_finite() && *rate > 0.0)
 }
 
 /// The rate in words: `60 Hz`. Rates that read the same are the same.
 pub(crate) fn rate(measurement: &Measurement) -> String {
-    rate_hz(measurement).map_or_else(
-        || "unknown rate".to_owned(),
-        |hz| format!("{} Hz", units::plain(hz)),
-    )
+    rate_of(&measurement.params).unwrap_or_else(|| "unknown rate".to_owned())
+}
+
+/// The rate among parameters, in words.
+pub(crate) fn rate_of(params: &BTreeMap<String, Value>) -> Option<String> {
+    Some(format!("{} Hz", units::plain(hz(params)?)))
 }
 
 /// The time from one deadline to the next.

@@ -10,6 +10,17 @@ use crate::{prose, scenario, tables};
 /// The layout does not depend on a terminal. It has no colour, and no line ends
 /// in a space.
 pub fn text(run: &Run) -> String {
+    with(run, vec![])
+}
+
+/// The same, and what the strategies that learn had learned by the end of the
+/// run.
+pub fn explained(run: &Run) -> String {
+    with(run, tables::learned(&run.learned))
+}
+
+/// The report with more sections before the warnings.
+fn with(run: &Run, more: Vec<String>) -> String {
     let mut sections = vec![scenario::header(run).unwrap_or_else(|| header(run))];
     for (kind, measurements) in select::grouped(&run.results, Kind::of) {
         sections.extend(match kind {
@@ -17,6 +28,7 @@ pub fn text(run: &Run) -> String {
             Kind::Frames => tables::frames(&measurements),
             Kind::Decades => tables::decades(&measurements),
             Kind::Interval => tables::interval(&measurements),
+            Kind::Naps => tables::naps(&measurements),
             Kind::Robustness => tables::robustness(&measurements),
             Kind::Scenario => tables::scenario(&measurements),
             Kind::Other => tables::generic(&measurements),
@@ -26,6 +38,7 @@ pub fn text(run: &Run) -> String {
         sections.push("This run has no results.\n".to_owned());
     }
     sections.extend(tables::expectations(&run.expectations));
+    sections.extend(more);
     sections.extend(warnings(run));
     sections.join("\n")
 }

@@ -59,6 +59,11 @@ pub(crate) fn error_percent(relative_error: f64) -> String {
     }
 }
 
+/// How many times as much: `1.23`.
+pub(crate) fn ratio(ratio: f64) -> String {
+    three_digits(ratio)
+}
+
 /// A number of hertz, or of anything else that is mostly whole.
 pub(crate) fn plain(value: f64) -> String {
     trimmed(&format!("{value:.2}"))

@@ -6,7 +6,7 @@ use punctual_core::probe::TickClock;
 use punctual_core::program::{Cursor, Op};
 use punctual_core::setting::Priority;
 use punctual_core::strategies::Any;
-use punctual_core::{Event, Nanos, Reason, Step, Tick, Wait};
+use punctual_core::{Event, Goal, Nanos, Reason, Step, Strategy, Tick, Turn, Wait};
 
 use crate::clock::SimClock;
 use crate::rules::ProcessId;
@@ -21,7 +21,7 @@ pub(crate) struct Thread<'p> {
     /// When it was started, counted from the beginning of the experiment.
     pub(crate) began: Nanos,
     pub(crate) cursor: Cursor<'p>,
-    pub(crate) strategies: Vec<Any>,
+    pub(crate) strategies: Vec<Mind>,
     pub(crate) cycles: Option<Cycles<SimClock>>,
     pub(crate) doing: Doing<'p>,
     /// The wait that is under way, while it is [`Doing::Waiting`].
@@ -29,6 +29,8 @@ pub(crate) struct Thread<'p> {
     pub(crate) place: Place,
     /// What it does on its CPU before it goes on with its program.
     pub(crate) burst: Burst,
+    /// The CPU time of the blocking call it is in.
+    pub(crate) nap: Time,
     /// Counts what it is waiting for, so that a call that was overtaken is
     /// recognised.
     pub(crate) turn: u64,
@@ -45,8 +47,11 @@ pub(crate) struct Thread<'p> {
     /// When it got its CPU, for the trace.
     pub(crate) on_cpu_since: Time,
     pub(crate) recorder: Recorder<SimClock>,
-    /// What this section took.
+    /// The CPU time it was charged since it was started.
     pub(crate) used: Time,
+    /// The part of that which earlier sections took.
+    pub(crate) used_before: Time,
+    /// What this section took.
     pub(crate) queued: Time,
     pub(crate) switches: u64,
     /// What its last section took, once it has ended.
@@ -58,7 +63,7 @@ impl Thread<'_> {
     pub(crate) fn cpu_use(&self, now: Tick<SimClock>) -> CpuUse {
         CpuUse {
             elapsed: self.recorder.elapsed(now),
-            thread: Some(Nanos::new(self.used.floor_ns())),
+            thread: Some(Nanos::new((self.used - self.used_before).floor_ns())),
             queued: Some(Nanos::new(self.queued.floor_ns())),
             switches: Some(self.switches),
             ..CpuUse::default()
@@ -69,7 +74,7 @@ impl Thread<'_> {
     pub(crate) fn section(&mut self, now: Tick<SimClock>) {
         let cpu = self.cpu_use(now);
         self.recorder.section(now, cpu);
-        self.used = Time::ZERO;
+        self.used_before = self.used;
         self.queued = Time::ZERO;
         self.switches = 0;
     }
@@ -81,6 +86,7 @@ impl Thread<'_> {
             name: self.name.to_owned(),
             first_phase: self.first_phase,
             began: self.began,
+            learned: self.strategies.into_iter().map(Mind::learned).collect(),
             ..self.recorder.finish(cpu)
         }
     }
@@ -94,11 +100,22 @@ impl Thread<'_> {
         }
     }
 
-    /// Tells its wait that the step ended.
+    /// Begins a step of its wait. Its books are up to date.
+    pub(crate) fn begin_step(&mut self) {
+        self.reason = Reason::Ran;
+        if let Some(waiting) = &mut self.waiting {
+            waiting.metered_from = waiting.wait.is_metered().then_some(self.used);
+        }
+    }
+
+    /// Tells its wait that the step ended, at the reading `now` of the clock,
+    /// which a metered block is charged too. Its books are up to date.
     pub(crate) fn woke(&mut self, now: Tick<SimClock>) {
         if let Some(waiting) = &mut self.waiting {
             let strategy = &mut self.strategies[waiting.with];
-            waiting.wait.woke(strategy, now, self.reason);
+            let charged = |from| Nanos::new((self.used - from).floor_ns());
+            let cpu = waiting.metered_from.take().map(charged);
+            waiting.wait.woke(strategy, now, self.reason, cpu);
         }
     }
 
@@ -164,6 +181,35 @@ pub(crate) enum Doing<'p> {
     Ended,
 }
 
+/// Who says how a thread waits.
+pub(crate) enum Mind {
+    /// One of punctual's strategies.
+    Strategy(Any),
+    /// A strategy that a test brought.
+    #[cfg(test)]
+    Test(Box<dyn Strategy<SimClock>>),
+}
+
+impl Mind {
+    fn learned(self) -> Option<Any> {
+        match self {
+            Self::Strategy(strategy) => Some(strategy),
+            #[cfg(test)]
+            Self::Test(_) => None,
+        }
+    }
+}
+
+impl Strategy<SimClock> for Mind {
+    fn next(&mut self, goal: &Goal<SimClock>, turn: &Turn<SimClock>) -> Step<SimClock> {
+        match self {
+            Self::Strategy(strategy) => strategy.next(goal, turn),
+            #[cfg(test)]
+            Self::Test(strategy) => strategy.next(goal, turn),
+        }
+    }
+}
+
 /// A wait that is under way.
 pub(crate) struct Waiting {
     pub(crate) wait: Wait<SimClock>,
@@ -171,6 +217,9 @@ pub(crate) struct Waiting {
     pub(crate) begin: Tick<SimClock>,
     pub(crate) deadline: Tick<SimClock>,
     pub(crate) missed: u64,
+    /// What its thread had been charged when the block began that it is in, if
+    /// that is metered.
+    pub(crate) metered_from: Option<Time>,
 }
 
 impl Waiting {

@@ -336,6 +336,45 @@ fn what_a_model_cannot_do_it_refuses_by_name() {
 }
 
 #[test]
+fn every_thread_tells_what_each_of_its_strategies_has_learned() {
+    let spec = |text| Spec::parse(text, Defaults::ELSEWHERE).unwrap();
+    let own = |text| Some(spec(text).with_method(Method::ClockNanosleep).build());
+    let child = waiting("precise", vec![wait(Due::After(Nanos::from_ms(20)))]);
+    let program = Program {
+        subjects: ["precise", "precise:x=2"]
+            .map(|text| Subject::Strategy(spec(text)))
+            .to_vec(),
+        ops: vec![
+            Op::Spawn {
+                name: String::new(),
+                kind: SpawnKind::Thread,
+                program: child,
+            },
+            wait(Due::After(Nanos::from_ms(40))),
+        ],
+    };
+    let threads = run(LINUX, &program).threads;
+    let [used, unused] = &threads[0].learned[..] else {
+        panic!("{threads:?}");
+    };
+    assert_eq!(*unused, own("precise:x=2"));
+    assert!(used.is_some() && *used != own("precise"));
+    // Each thread for itself: this one waited less.
+    let [other] = &threads[1].learned[..] else {
+        panic!("{threads:?}");
+    };
+    assert!(other.is_some() && other != used && *other != own("precise"));
+
+    // What it starts with is what it ends with if it never waits.
+    let learned = Subject::Learned(spec("precise"), Box::new(used.clone().unwrap()));
+    let idle = Program {
+        subjects: vec![learned],
+        ops: vec![],
+    };
+    assert_eq!(run(LINUX, &idle).threads[0].learned[0], *used);
+}
+
+#[test]
 fn the_same_seed_gives_the_same_observations_and_another_seed_others() {
     let ops = vec![Op::Loop {
         times: 50,

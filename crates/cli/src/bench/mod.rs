@@ -9,7 +9,8 @@ use punctual_lab::experiments::robustness;
 use punctual_lab::host::HostMachine;
 use punctual_lab::race::{self, Results};
 use punctual_lab::{
-    Setting, host_facts, model_facts, predict, robustness_facts, rule_in_force, warnings,
+    Setting, clairvoyant, host_facts, learned, model_facts, predict, robustness_facts,
+    rule_in_force, warnings,
 };
 use punctual_record::{MachineFacts, Run, SCHEMA};
 use punctual_sim::{Model, SimMachine};
@@ -22,8 +23,8 @@ use plan::Plan;
 
 /// Runs the command.
 pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
-    let plan = Plan::of(args)?;
     let (mut machine, facts) = machine(args)?;
+    let plan = Plan::of(args, &*machine, &facts)?;
     // Whatever is refused is refused before anything is announced or made.
     plan.check(&*machine)?;
     let json = args.json.as_deref().map(Target::new).transpose()?;
@@ -55,9 +56,13 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
         if args.runs_here()
             && let Some(rule) = rule_in_force()
         {
-            predict(&rule, &part.heats, &mut raced.measurements)?;
+            predict(&rule, &part.heats, part.rounds, &mut raced.measurements)?;
+        }
+        if let Some(recording) = args.on.as_ref().and_then(Model::recording) {
+            clairvoyant::compare(recording, &mut raced.measurements);
         }
         results.measurements.extend(raced.measurements);
+        results.finishers.extend(raced.finishers);
         results.interrupted |= raced.interrupted;
     }
     if plan.robustness && !results.interrupted {
@@ -73,7 +78,12 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
     }
 
     let run = as_run(args, &plan, facts, started_at, results);
-    let printed = print(&punctual_report::text(&run));
+    let text = if args.explain {
+        punctual_report::explained(&run)
+    } else {
+        punctual_report::text(&run)
+    };
+    let printed = print(&text);
     if let Some(json) = json {
         json.write(&run.to_json())?;
     }
@@ -134,6 +144,7 @@ fn as_run(
         warnings: warnings(&facts, &results.measurements, setting),
         machine: facts,
         results: results.measurements,
+        learned: learned(&results.finishers),
         other: plan.describe(args),
         ..Run::default()
     }

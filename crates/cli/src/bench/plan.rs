@@ -9,9 +9,10 @@ use punctual_core::{Machine, Nanos, Rate, Spec};
 use punctual_lab::experiments::decades::Repeats;
 use punctual_lab::experiments::interval::Waits;
 use punctual_lab::experiments::pace::Batch;
-use punctual_lab::experiments::{Conditions, decades, interval, pace, robustness};
+use punctual_lab::experiments::{Conditions, decades, interval, naps, pace, robustness};
 use punctual_lab::host::usual_cpu;
 use punctual_lab::race::{self, Heat};
+use punctual_record::MachineFacts;
 use punctual_sim::Model;
 
 use crate::args::{BenchArgs, Experiment};
@@ -43,13 +44,21 @@ const ROUNDS: u32 = 6;
 const ARTICLE: [&str; 4] = ["system", "spin", "precise", "timer"];
 
 impl Plan {
-    pub(super) fn of(args: &BenchArgs) -> Result<Self> {
+    pub(super) fn of(
+        args: &BenchArgs,
+        machine: &dyn Machine,
+        facts: &MachineFacts,
+    ) -> Result<Self> {
         if let Some(experiment) = args.experiment {
             let alone = experiment == Experiment::Robustness;
+            let no_strategy = experiment == Experiment::Naps;
             for (option, given) in [
                 ("--rate", args.rate.is_some()),
+                // There is one plan for each rate, and nothing learned goes on.
+                ("--explain", args.explain),
                 ("--on", alone && args.on.is_some()),
                 ("--rounds", alone && args.rounds.is_some()),
+                ("--strategy", no_strategy && args.strategy.is_some()),
             ] {
                 if given {
                     bail!(
@@ -67,7 +76,7 @@ impl Plan {
             bail!("--seed is for simulations: add --on MODEL, or leave it out");
         }
         let subjects = subjects(args)?;
-        let is_strategy = |s: &&Subject| matches!(s, Subject::Strategy(_));
+        let is_strategy = |s: &&Subject| s.spec().is_some();
         let strategies: Vec<Subject> = subjects.iter().filter(is_strategy).cloned().collect();
         let conditions = conditions(args)?;
         let race = |heats, rounds| Race {
@@ -113,6 +122,10 @@ impl Plan {
                 )]
             }
             Some(Experiment::Robustness) => vec![],
+            Some(Experiment::Naps) => vec![race(
+                naps::heats(&naps::methods(machine, facts), conditions),
+                naps::ROUNDS,
+            )],
             Some(Experiment::Article) => {
                 let sixty = Rate::from_hz(60).map_err(|e| anyhow!(e))?;
                 vec![
@@ -192,6 +205,7 @@ impl Experiment {
             Self::Decades => "decades",
             Self::Interval => "interval",
             Self::Robustness => "robustness",
+            Self::Naps => "naps",
             Self::Article => "article",
         }
     }

@@ -54,6 +54,10 @@ pub(super) fn text() -> String {
         "\
 Model fake-Nms: fake OS sleep of the accurate-sleep article, with a scheduler period of N ms; it has
 no parameters.
+Model recorded,file=F: the naps of a real computer, by OS call and length, with what each cost, from
+F, which `punctual bench naps --json F` wrote there; a nap is late by the next overshoot that was
+recorded of its call for the nearest length. Of the Run of another `bench` it replays the lateness of
+`system`, or of another subject: recorded,file=F,subject=NAME.
 
 Parameters follow the name of a model, separated by commas: --on linux,slack=1ns,cpus=2.
 How sure a default is: A documented by the vendor or read in the source; B measured by somebody, and

@@ -166,6 +166,7 @@ fn robustness(args: &SimulateArgs) -> Result<Done> {
     bench::run(&BenchArgs {
         experiment: Some(Experiment::Robustness),
         rate: None,
+        explain: false,
         rounds: None,
         strategy: None,
         cpu: None,

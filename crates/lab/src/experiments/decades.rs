@@ -60,7 +60,7 @@ fn heat(subject: &Subject, repeats: Repeats, conditions: Conditions) -> Heat {
     }
     Heat {
         experiment: "decades",
-        subject: subject.clone(),
+        subject: subject.to_string(),
         program: Program {
             subjects: vec![subject.clone()],
             ops,
@@ -69,5 +69,8 @@ fn heat(subject: &Subject, repeats: Repeats, conditions: Conditions) -> Heat {
             .map(|length| Params::from([("asked_ns".to_owned(), length.as_ns().into())]))
             .to_vec(),
         length: planned,
+        // Cold by design, in every round: else the short lengths would come
+        // with what was learned at the long ones.
+        goes_on: false,
     }
 }

@@ -50,12 +50,15 @@ fn heat(subject: &Subject, waits: Waits, conditions: Conditions) -> Heat {
     }
     Heat {
         experiment: "interval",
-        subject: subject.clone(),
+        subject: subject.to_string(),
         program: Program {
             subjects: vec![subject.clone()],
             ops,
         },
         cells,
         length: planned,
+        // Cold by design, in every round: else the short intervals would come
+        // with what was learned at the long ones.
+        goes_on: false,
     }
 }

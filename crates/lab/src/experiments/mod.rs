@@ -8,9 +8,11 @@
 //! | [`decades`] | how late is it for single waits from 1 ns to 1 s? |
 //! | [`interval`] | from which interval on does it stop burning CPU? |
 //! | [`robustness`] | what does it make of a scheduler that steals time? |
+//! | [`naps`] | how much longer than asked are naps, by OS call and length, and what do they cost? |
 
 pub mod decades;
 pub mod interval;
+pub mod naps;
 pub mod pace;
 pub mod robustness;
 

@@ -21,7 +21,8 @@ const WAITS_MIN: u64 = 10;
 const WARM_UP_MIN: u64 = 2;
 
 /// Every subject at every rate. With [`Batch::Lasting`] deadlines are absolute
-/// cycles of the rate; those that have passed are skipped and counted.
+/// cycles of the rate; those that have passed are skipped and counted. What a
+/// strategy has learned then goes on from round to round.
 pub fn heats(
     subjects: &[Subject],
     rates: &[Rate],
@@ -39,6 +40,14 @@ pub fn heats(
 }
 
 fn heat(subject: &Subject, rate: Rate, batch: Batch, conditions: Conditions) -> Heat {
+    let goes_on = match batch {
+        // A waiter lives as long as the loop it serves, which is longer than
+        // all batches together.
+        Batch::Lasting(_) => true,
+        // The article's loop starts cold.
+        Batch::Frames(_) => false,
+    };
+    let learning = if goes_on { "goes on" } else { "starts over" };
     let (waits, due, deadlines) = match batch {
         Batch::Lasting(length) => {
             let fit = rate.cycle_after(length).saturating_sub(1);
@@ -47,8 +56,9 @@ fn heat(subject: &Subject, rate: Rate, batch: Batch, conditions: Conditions) -> 
         Batch::Frames(n) => (n, Due::After(rate.period()), "relative"),
     };
     let warm_up = match batch {
-        // The article's loop starts cold.
         Batch::Frames(_) => 0,
+        // For the thread, which is a fresh one; only in the first round the
+        // subject has yet to learn too.
         Batch::Lasting(_) => (waits / 20).max(WARM_UP_MIN),
     };
     let mut ops = conditions.set_up();
@@ -66,16 +76,18 @@ fn heat(subject: &Subject, rate: Rate, batch: Batch, conditions: Conditions) -> 
         ("rate_hz".to_owned(), rate.as_hz().into()),
         ("deadlines".to_owned(), deadlines.into()),
         ("warm_up_waits".to_owned(), warm_up.into()),
+        ("learning".to_owned(), learning.into()),
     ]);
     Heat {
         experiment: "pace",
-        subject: subject.clone(),
+        subject: subject.to_string(),
         program: Program {
             subjects: vec![subject.clone()],
             ops,
         },
         cells: vec![params],
         length: rate.offset(warm_up + waits),
+        goes_on,
     }
 }
 
@@ -109,5 +121,20 @@ mod tests {
         );
         assert_eq!(frames.program.samples_max(), Some(1_000));
         assert_eq!(frames.length, Nanos::new(16_666_666_666));
+    }
+
+    #[test]
+    fn only_what_the_article_starts_cold_starts_over_in_each_round() {
+        let subjects = [Subject::Strategy(Spec::Spin)];
+        let rates = [Rate::from_hz(60).unwrap(), Rate::from_hz(1_000).unwrap()];
+        for (batch, goes_on, learning) in [
+            (Batch::Lasting(Nanos::from_ms(100)), true, "goes on"),
+            (Batch::Frames(10), false, "starts over"),
+        ] {
+            for heat in heats(&subjects, &rates, batch, Conditions::default()) {
+                assert_eq!(heat.goes_on, goes_on);
+                assert_eq!(heat.cells[0]["learning"], learning);
+            }
+        }
     }
 }

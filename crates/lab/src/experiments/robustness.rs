@@ -87,13 +87,16 @@ fn heat(subject: &Subject) -> Heat {
     let cell = |length: Nanos| Params::from([("asked_ns".to_owned(), length.as_ns().into())]);
     Heat {
         experiment: "robustness",
-        subject: subject.clone(),
+        subject: subject.to_string(),
         program: Program {
             subjects: vec![subject.clone()],
             ops,
         },
         cells: LENGTHS.map(cell).to_vec(),
         length: planned,
+        // Cold by design: each scheduler period is a computer of its own, and
+        // has one round.
+        goes_on: false,
     }
 }
 

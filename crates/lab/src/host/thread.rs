@@ -74,7 +74,7 @@ impl<'e> This<'e> {
         let subjects = program
             .subjects
             .iter()
-            .map(|s| Waiting::of(s, experiment.peers))
+            .map(|s| Waiting::of(s, &mut sleeper, experiment.peers))
             .collect();
         let counters = Counters::read(None);
         Self {
@@ -185,15 +185,28 @@ impl<'e> This<'e> {
 
     fn finish(self) -> ThreadObservations {
         let cpu = self.counters.until_now(self.pinned);
-        self.recorder.finish(cpu)
+        ThreadObservations {
+            learned: self.subjects.into_iter().map(Waiting::learned).collect(),
+            ..self.recorder.finish(cpu)
+        }
     }
 }
 
 impl Waiting {
-    fn of(subject: &Subject, peers: &BTreeMap<String, MakePeer>) -> Self {
+    fn of(subject: &Subject, sleeper: &mut Sleeper, peers: &BTreeMap<String, MakePeer>) -> Self {
         match subject {
-            Subject::Strategy(spec) => Self::Strategy(spec.build()),
             Subject::Peer(name) => Self::Peer(peers[name]()),
+            strategy => {
+                let built = strategy.build(&mut |method| sleeper.prepare(method).ok());
+                Self::Strategy(built.expect("only a peer is not built"))
+            }
+        }
+    }
+
+    fn learned(self) -> Option<Any> {
+        match self {
+            Self::Strategy(strategy) => Some(strategy),
+            Self::Peer(_) => None,
         }
     }
 }

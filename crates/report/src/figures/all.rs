@@ -3,7 +3,7 @@
 use punctual_record::Run;
 
 use super::figure::{Figure, make_names_unique};
-use super::{cost, decades, frames, idle, interval, robustness, sleeps};
+use super::{cost, decades, frames, idle, interval, margin, robustness, sleeps};
 
 /// The figures a run has data for:
 ///
@@ -14,6 +14,8 @@ use super::{cost, decades, frames, idle, interval, robustness, sleeps};
 /// - `cost-RATE`: lateness against CPU time, a point per subject;
 /// - `decades`: lateness by the time asked for;
 /// - `interval`: CPU time by the interval between two waits;
+/// - `margin`: what a nap of about 1 ms is expected to cost, by how long before
+///   the deadline it is asked to end;
 /// - `robustness-SUBJECT`: relative error by the time asked for and the
 ///   scheduler's period, as a heat map;
 /// - `sleeps-THREAD`: the length of each sleep of a scenario's threads, over
@@ -27,6 +29,7 @@ pub fn figures(run: &Run) -> Vec<Figure> {
     figures.extend(cost::cost(run));
     figures.extend(decades::decades(run));
     figures.extend(interval::interval(run));
+    figures.extend(margin::margin(run));
     figures.extend(robustness::robustness(run));
     figures.extend(sleeps::sleeps(run));
     figures.extend(idle::idle(run));

@@ -14,6 +14,7 @@ mod frames;
 mod idle;
 mod interval;
 mod lines;
+mod margin;
 mod robustness;
 mod sheet;
 mod sleeps;

@@ -59,7 +59,8 @@ impl Look {
         Self::nth(position.unwrap_or(subjects.len()))
     }
 
-    fn nth(i: usize) -> Self {
+    /// One of those that differ, where what is told apart are not subjects.
+    pub(super) fn nth(i: usize) -> Self {
         Self {
             colour: COLOURS[i % COLOURS.len()],
             marker: MARKERS[i % MARKERS.len()],

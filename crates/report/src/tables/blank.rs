@@ -24,6 +24,8 @@ pub(super) enum Why {
     NoTicks,
     /// An OS without a timer interval.
     NoInterval,
+    /// What is planned by the length of a nap, where ticks tell more.
+    ByTicks,
     /// A share of the idle time of CPUs that had none.
     NeverIdle,
     /// Nothing was measured there.
@@ -43,6 +45,7 @@ impl Why {
             Self::NotCounted => "the OS does not count it",
             Self::NoTicks => "no whole number of ticks",
             Self::NoInterval => "this OS has no timer interval",
+            Self::ByTicks => "naps with this call are aimed at ticks",
             Self::NeverIdle => "no CPU was idle",
             Self::NotMeasured => "not measured",
         }

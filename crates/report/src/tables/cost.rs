@@ -66,11 +66,48 @@ pub(super) fn per_wait(name: &str, group: &[&Measurement], counted: Counted) -> 
         }
         grid.row(row);
     }
-    let mut caption = vec![rounds_in_words(group), RANK_IN_WORDS.to_owned()];
+    let mut caption = vec![
+        rounds_in_words(group, ", in the same unit"),
+        RANK_IN_WORDS.to_owned(),
+    ];
     if counted == Counted::Capped {
         caption.push(BEST_IN_WORDS.to_owned());
     }
     Some(grid.section(&caption, marks))
+}
+
+/// The capped cost over that of a waiter that knows every overshoot. Nothing if
+/// that is not known.
+pub(super) fn over_clairvoyant(name: &str, group: &[&Measurement]) -> Option<String> {
+    let bound = group.iter().find_map(|m| m.clairvoyant_cost_ns.as_ref())?;
+    let mut head = vec!["subject", "n"];
+    head.extend(WEIGHTS);
+    let mut grid = Grid::new(
+        format!("{name}: cost over that of a clairvoyant, capped"),
+        &head,
+    );
+    let mut marks = Marks::default();
+    for m in group {
+        let mut row = vec![m.subject.clone(), m.late_ns.n.to_string()];
+        for weight in 0..WEIGHTS.len() {
+            let ratio = at(m, m.cost_over_clairvoyant.as_ref(), weight).map(|ratio| {
+                let [median, low, high] = [ratio.median, ratio.low, ratio.high].map(units::ratio);
+                format!("{median} [{low}..{high}]")
+            });
+            row.push(written(&mut marks, m, ratio));
+        }
+        grid.row(row);
+    }
+    let costs = WEIGHTS.iter().zip(bound.each());
+    let costs: Vec<_> = costs
+        .map(|(weight, cost)| format!("{} ({weight})", units::duration(*cost)))
+        .collect();
+    let caption = format!(
+        "A waiter that knows every overshoot of the recording in advance pays, on the average, {}. Nobody \
+         who meets them all can pay less.",
+        costs.join(", ")
+    );
+    Some(grid.section(&[rounds_in_words(group, ""), caption], marks))
 }
 
 const RANK_IN_WORDS: &str = "(1): the lowest median of its column.";
@@ -163,7 +200,8 @@ fn is_best(m: &Measurement, weight: usize, group: &[&Measurement]) -> bool {
     }
 }
 
-fn rounds_in_words(group: &[&Measurement]) -> String {
+/// How many rounds there were, and what stands in brackets, with `unit` added.
+fn rounds_in_words(group: &[&Measurement], unit: &str) -> String {
     let rounds = || group.iter().map(|m| m.rounds.len()).filter(|&n| n > 0);
     let (Some(least), Some(most)) = (rounds().min(), rounds().max()) else {
         return "Median over the rounds [interval]; the run does not tell how many rounds."
@@ -180,5 +218,5 @@ fn rounds_in_words(group: &[&Measurement]) -> String {
     } else {
         "the whole range, as 95 % need six rounds"
     };
-    format!("Median over {counts} {rounds} [{brackets}, in the same unit].")
+    format!("Median over {counts} {rounds} [{brackets}{unit}].")
 }

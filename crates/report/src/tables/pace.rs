@@ -16,6 +16,7 @@ pub(crate) fn pace(measurements: &[&Measurement]) -> Vec<String> {
             let name = format!("pace at {rate}");
             let mut sections = vec![lateness(&name, group), cpu_and_wakes(&name, group)];
             sections.extend(cost::per_wait(&name, group, Counted::Capped));
+            sections.extend(cost::over_clairvoyant(&name, group));
             sections.extend(cost::per_wait(&name, group, Counted::Whole));
             sections.extend(cost::with_naps(&name, group));
             sections.extend(causes(&name, group));
@@ -84,7 +85,8 @@ fn lateness(name: &str, group: &[&Measurement]) -> String {
     grid.section(&caption, marks)
 }
 
-/// How many waits come before those that count, if the run tells.
+/// How batches start, and how many waits come before those that count, if the
+/// run tells. In runs that do not tell how, nothing goes on from batch to batch.
 fn warm_up(group: &[&Measurement]) -> Option<String> {
     let waits = select::values(group, "warm_up_waits");
     let (least, most) = (*waits.first()?, *waits.last()?);
@@ -94,9 +96,15 @@ fn warm_up(group: &[&Measurement]) -> Option<String> {
         units::plain(most)
     };
     let plural = if most == 1.0 { "" } else { "s" };
-    Some(format!(
-        "Each batch starts cold, with {range} warm-up wait{plural}."
-    ))
+    let goes_on = |m: &&Measurement| select::word(m, "learning") == "goes on";
+    Some(if group.iter().all(goes_on) {
+        format!(
+            "A subject's first batch starts cold, later ones with what it learned, each with {range} warm-up \
+             wait{plural}."
+        )
+    } else {
+        format!("Each batch starts cold, with {range} warm-up wait{plural}.")
+    })
 }
 
 fn cpu_and_wakes(name: &str, group: &[&Measurement]) -> String {

@@ -86,6 +86,65 @@ fn every_figure_has_title_axes_n_and_machine() {
     }
 }
 
+/// Naps of two lengths with two calls, on the invented machine.
+fn naps() -> Run {
+    let naps = |call: &str, asked_ns: u64, late_ns: i64| Measurement {
+        experiment: "naps".to_owned(),
+        subject: call.to_owned(),
+        params: [("asked_ns".to_owned(), asked_ns.into())].into(),
+        // The tenth part of them has a tail.
+        samples_late_ns: (1..=1_000)
+            .map(|i| late_ns + 20_000 * i / (1_010 - i))
+            .collect(),
+        cpu: Cpu {
+            per_wait_ns: Some(5_000.0),
+            ..Cpu::default()
+        },
+        ..Measurement::default()
+    };
+    Run {
+        results: vec![
+            naps("timerfd", 1_280_000, 30_000),
+            naps("timerfd", 16_667_000, 30_000),
+            naps("clock_nanosleep", 1_280_000, 80_000),
+        ],
+        ..made_up::run()
+    }
+}
+
+#[test]
+fn naps_of_the_first_call_show_that_a_quantile_is_best() {
+    let figures = figures(&naps());
+    let [figure] = &figures[..] else {
+        panic!("{figures:?}");
+    };
+    assert_eq!(figure.name, "margin");
+    let texts = texts(figure);
+    for needed in [
+        "Expected cost by margin: naps of 1.28 ms with timerfd",
+        "margin",
+        "expected cost of a wait",
+        "w = 1",
+        "w = 10",
+        "w = 100",
+        // 500, 910 and 991 of 1,000 are no longer: the second is 30 us + 20 us x 910 / 100.
+        "50 %: 49.6 us",
+        "91 %: 212 us",
+        "99 %: ",
+    ] {
+        assert!(texts.contains(needed), "{needed}\n{texts}");
+    }
+    let texts = texts.replace('\n', " ");
+    for needed in [
+        "n = 1000 overshoots",
+        "(5.00 us)",
+        "Machine: invented, Madeup OS 1.0.",
+    ] {
+        assert!(texts.contains(needed), "{needed}\n{texts}");
+    }
+    leave_to_look_at(&figures, "naps");
+}
+
 #[test]
 fn the_same_run_gives_the_same_bytes() {
     assert_eq!(figures(&made_up::run()), figures(&made_up::run()));
@@ -106,7 +165,14 @@ fn a_run_without_results_has_no_figures() {
 
 /// One made-up measurement of each experiment, with these samples.
 fn edge(samples: &[i64], fraction: Option<f64>, subject: &str) -> Run {
-    let experiments = ["pace", "relative", "decades", "interval", "robustness"];
+    let experiments = [
+        "pace",
+        "relative",
+        "decades",
+        "interval",
+        "naps",
+        "robustness",
+    ];
     let results = experiments.map(|experiment| Measurement {
         experiment: experiment.replace("relative", "pace"),
         subject: subject.to_owned(),

@@ -192,6 +192,9 @@ fn pace(dice: &mut Dice, rate_hz: f64) -> Vec<Measurement> {
     for (i, m) in all.iter_mut().enumerate() {
         let waits = if rate_hz < 100.0 { 3 } else { 20 + i };
         m.params.insert("warm_up_waits".to_owned(), waits.into());
+        if rate_hz >= 100.0 {
+            m.params.insert("learning".to_owned(), "goes on".into());
+        }
     }
     if rate_hz < 100.0 {
         // What an OS that tells less leaves out.

@@ -1,6 +1,6 @@
 //! The text report, whole and at its edges.
 
-use punctual_record::{Late, Measurement, Run};
+use punctual_record::{Cpu, Interval, Late, Measurement, Run, Weights};
 use punctual_report::{figures, text};
 
 use crate::made_up;
@@ -53,6 +53,60 @@ fn an_unknown_experiment_still_gets_a_table() {
     let text = text(&run);
     let table = &text[text.find("locks").unwrap()..];
     insta::assert_snapshot!("unknown_experiment", table);
+}
+
+#[test]
+fn naps_have_a_table_for_each_call() {
+    let naps = |method: &str, asked_ns: u64, n: i64| Measurement {
+        experiment: "naps".to_owned(),
+        subject: method.to_owned(),
+        params: [
+            ("method".to_owned(), method.into()),
+            ("asked_ns".to_owned(), asked_ns.into()),
+        ]
+        .into(),
+        late_ns: Late::of(&(0..n).map(|i| 50_000 + 10 * i).collect::<Vec<_>>()),
+        cpu: Cpu {
+            per_wait_ns: Some(4_210.0),
+            ..Cpu::default()
+        },
+        wakes_per_wait: (asked_ns > 10_000).then_some(0.987),
+        ..Measurement::default()
+    };
+    let mut run = Run::default();
+    run.results.extend([
+        naps("timerfd", 16_667_000, 140),
+        naps("timerfd", 10_000, 2_000),
+        naps("clock_nanosleep", 10_000, 2_000),
+    ]);
+    let text = text(&run);
+    let tables = &text[text.find("naps with").unwrap()..];
+    insta::assert_snapshot!("naps", tables);
+}
+
+#[test]
+fn a_cost_can_be_set_in_relation_to_that_of_a_clairvoyant() {
+    let mut run = made_up::run();
+    assert!(!text(&run).contains("clairvoyant"));
+    let interval = |median: f64| Interval {
+        median,
+        low: median * 0.9,
+        high: median * 1.1,
+    };
+    let at_1000_hz =
+        |m: &Measurement| m.params.get("rate_hz").and_then(|hz| hz.as_f64()) == Some(1_000.0);
+    run.results.retain(at_1000_hz);
+    for (i, m) in run.results.iter_mut().enumerate() {
+        m.clairvoyant_cost_ns = Weights::try_of(|weight| Some(3_900.0 + weight));
+        // One of them could not be compared.
+        m.cost_over_clairvoyant = (i > 0)
+            .then(|| Weights::try_of(|weight| Some(interval(i as f64 + weight))))
+            .flatten();
+    }
+    let text = text(&run);
+    let from = text.find("pace at 1000 Hz: cost over that").unwrap();
+    let table: Vec<_> = text[from..].split("\n\n").take(1).collect();
+    insta::assert_snapshot!("over_clairvoyant", table.concat());
 }
 
 #[test]

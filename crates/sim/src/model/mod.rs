@@ -12,7 +12,7 @@ pub use parameters::{Confidence, Kind, Parameter, Parameters, Value};
 
 use punctual_core::{Lateness, Method, Nanos};
 
-use crate::rules::{Fake, Linux, MacOs, Naps, Recorded, Rule, Scripted, Windows, Wine};
+use crate::rules::{Bank, Draw, Fake, Linux, MacOs, Naps, Recorded, Rule, Scripted, Windows, Wine};
 use crate::time::Time;
 
 /// A simulated computer, ready to be built any number of times.
@@ -41,7 +41,8 @@ pub struct Costs {
     /// Offering the CPU when nobody wants it.
     pub yielding: Nanos,
     /// A blocking call: entering it, switching away and back. It is spent when
-    /// the thread is back on its CPU, as the end of `wake`.
+    /// the thread is back on its CPU, as the end of `wake`. Where a recording
+    /// knows what each nap cost, that counts.
     pub nap: Nanos,
     /// From the interrupt to running.
     pub wake: Nanos,
@@ -201,6 +202,40 @@ impl Model {
         let rule = AnyRule::Recorded(Naps::new(Recorded::new(overshoots)?));
         let model = Self::plain(name.to_owned(), rule, Parameters::default());
         Ok(Self { what, ..model })
+    }
+
+    /// A machine with the calls of a recording of naps, `banks`: each nap is
+    /// late by what such a nap was on a real computer, which gives the machine
+    /// its name, and is charged what it cost there. `sleep` and `timer` are the
+    /// calls that these names stand for there.
+    ///
+    /// # Errors
+    /// A bank is empty or there twice, or the recording lacks one of those two
+    /// calls.
+    pub fn recorded_naps(
+        name: &str,
+        banks: Vec<Bank>,
+        sleep: Method,
+        timer: Method,
+    ) -> Result<Self, String> {
+        let naps: usize = banks.iter().map(|bank| bank.overshoots.len()).sum();
+        let rule = Recorded::naps(banks, sleep, timer, READ)?;
+        let of: Vec<_> = rule.methods().iter().map(|method| method.name()).collect();
+        let what = format!(
+            "{naps} naps recorded on a real computer, by call and length: {}",
+            of.join(", ")
+        );
+        let rule = AnyRule::Recorded(Naps::new(rule));
+        let model = Self::plain(name.to_owned(), rule, Parameters::default());
+        Ok(Self { what, ..model })
+    }
+
+    /// The recording that this machine replays, if it does.
+    pub fn recording(&self) -> Option<&Recorded> {
+        match &self.rule {
+            AnyRule::Recorded(rule) => Some(rule.draw()),
+            _ => None,
+        }
     }
 
     /// This model with a clock that shows multiples of `step`.
@@ -436,6 +471,16 @@ mod tests {
         assert_eq!(linux.resolve(Method::Timer), Some(Method::Timerfd));
         assert_eq!(linux.resolve(Method::Timerfd), Some(Method::Timerfd));
         assert_eq!(linux.resolve(Method::WindowsSleep), None);
+    }
+
+    #[test]
+    fn only_linux_has_a_slack_to_lower() {
+        for known in Model::known() {
+            let model = Model::parse(known.name).unwrap();
+            let slackless = Method::SlacklessNanosleep;
+            let want = (known.name == "linux").then_some(slackless);
+            assert_eq!(model.resolve(slackless), want, "{}", known.name);
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! | [`Fake`] | the accurate-sleep article's fake OS sleep | the article, section on robustness |
 //! | [`Linux`] | hrtimers with slack, soft and hard expiry; the jiffies wheel | Linux, `kernel/time/hrtimer.c`, `timer.c` |
 //! | [`MacOs`] | timers coalesced by the class of the thread | XNU, `osfmk/kern/timer_call.c` |
-//! | [`Recorded`] | overshoots of a real computer, in their order | the recording |
+//! | [`Recorded`] | overshoots of a real computer by call and length, in their order | the recording |
 //! | [`Scripted`] | a list of what becomes of each nap | none: it is for tests |
 //! | [`Wine`] | the waits of Linux behind the calls of Windows | Wine, `dlls/ntdll/unix/sync.c` |
 //! | [`Windows`] | ticks, default scans, requests for shorter ticks; by generation | Microsoft, the timer-rule article, measurements |
@@ -28,7 +28,7 @@ pub use fake::Fake;
 pub use linux::Linux;
 pub use macos::MacOs;
 pub use naps::{Draw, Naps};
-pub use recorded::Recorded;
+pub use recorded::{Bank, Nap, Recorded};
 pub use scripted::{Fate, Scripted};
 pub use why::Why;
 pub use windows::Windows;
@@ -100,6 +100,13 @@ pub trait Rule: std::fmt::Debug {
     /// the others, as `Sleep(0)` does.
     fn yields_for_nothing(&self, _method: Method) -> bool {
         false
+    }
+
+    /// What the nap that `request` asks for takes of the CPU, from entering the
+    /// call to leaving it; `None` if this rule knows no better than the model,
+    /// for which all naps cost [the same](crate::Costs::nap).
+    fn cpu_of(&self, _request: &Request) -> Option<Time> {
+        None
     }
 
     /// Arms the timer of a thread, which is not armed.

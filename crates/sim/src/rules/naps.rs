@@ -12,6 +12,16 @@ pub trait Draw: std::fmt::Debug {
     /// whether a signal ends it and not its timer.
     fn end(&mut self, request: &Request, random: &mut Random) -> (Time, bool);
 
+    /// The calls there are; see [`Rule::methods`].
+    fn methods(&self) -> &[Method] {
+        &[Method::Sleep, Method::Timer]
+    }
+
+    /// What such a nap takes of the CPU; see [`Rule::cpu_of`].
+    fn cpu_of(&self, _request: &Request) -> Option<Time> {
+        None
+    }
+
     /// Why a nap that was due at `due` ended when it did.
     fn why(&self, due: Time) -> Why;
 
@@ -19,8 +29,8 @@ pub trait Draw: std::fmt::Debug {
     fn in_words(&self) -> &'static str;
 }
 
-/// A rule without an OS: whatever the call, and whatever other threads do, a
-/// nap ends when somebody has drawn that it does.
+/// A rule without an OS: whatever other threads do, a nap ends when somebody
+/// has drawn that it does.
 #[derive(Clone, Debug)]
 pub struct Naps<D> {
     draw: D,
@@ -36,11 +46,19 @@ impl<D> Naps<D> {
             armed: Timers::default(),
         }
     }
+
+    pub(crate) fn draw(&self) -> &D {
+        &self.draw
+    }
 }
 
 impl<D: Draw> Rule for Naps<D> {
     fn methods(&self) -> &[Method] {
-        &[Method::Sleep, Method::Timer]
+        self.draw.methods()
+    }
+
+    fn cpu_of(&self, request: &Request) -> Option<Time> {
+        self.draw.cpu_of(request)
     }
 
     fn arm(&mut self, request: &Request, random: &mut Random) {

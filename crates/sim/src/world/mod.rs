@@ -118,6 +118,10 @@ impl<'p> World<'p> {
             }
         }
         self.create("", program, None);
+        self.happen_all()
+    }
+
+    fn happen_all(mut self) -> Result<(Observations, Trace), Refusal> {
         let mut expired = Vec::new();
         while self.threads[0].place != Place::Ended {
             let event = self.queue.peek().map(|Reverse(next)| next.at);
@@ -315,4 +319,122 @@ enum Kind {
         cpu: usize,
         turn: u64,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use punctual_core::program::{Due, Op, SpawnKind, Subject};
+    use punctual_core::{Goal, Limit, Method, Spec, Step, Strategy, Turn};
+
+    use super::*;
+    use crate::thread::Mind;
+
+    type Learned = Rc<RefCell<Vec<Option<Nanos>>>>;
+
+    /// Spins for half of each wait and sleeps for the rest, every other time
+    /// metered.
+    struct Metered {
+        waits: usize,
+        learned: Learned,
+    }
+
+    impl Strategy<SimClock> for Metered {
+        fn next(&mut self, goal: &Goal<SimClock>, turn: &Turn<SimClock>) -> Step<SimClock> {
+            match turn {
+                Turn::Begin(now) => Step::Spin {
+                    until: *now + Nanos::new(goal.left(*now).as_ns() / 2),
+                    or: goal.or,
+                },
+                Turn::Woke(wake) => {
+                    self.learned.borrow_mut().push(wake.cpu);
+                    self.waits += 1;
+                    Step::Block {
+                        method: Method::Sleep,
+                        limit: Limit::Until(goal.deadline),
+                        or: goal.or,
+                        metered: self.waits % 4 == 1,
+                    }
+                }
+            }
+        }
+    }
+
+    /// What thread number `id` of `program` learns by its naps on Linux, where
+    /// one takes 3 us of CPU time.
+    fn learned(program: &Program, id: ThreadId) -> Vec<Option<Nanos>> {
+        let model = Model::parse("linux,nap=3us,wake=10us,jitter=0ns,cpus=1").unwrap();
+        let mut random = Random::new(1);
+        let mut world = World::new(&model, &mut random, Limits::default(), Time::ZERO);
+        world.create("", program, None);
+        let learned = Learned::default();
+        let strategy = Metered {
+            waits: 0,
+            learned: Rc::clone(&learned),
+        };
+        world.threads[id].strategies = vec![Mind::Test(Box::new(strategy))];
+        world.happen_all().unwrap();
+        learned.take()
+    }
+
+    fn waiting(ops: Vec<Op>) -> Program {
+        Program {
+            subjects: vec![Subject::Strategy(Spec::Spin)],
+            ops,
+        }
+    }
+
+    const WAIT: Op = Op::Wait {
+        with: 0,
+        due: Due::After(Nanos::from_ms(10)),
+        or: None,
+    };
+    /// The nap, and the reading of the clock after it.
+    const CHARGED: Option<Nanos> = Some(Nanos::new(3_000 + 31));
+
+    #[test]
+    fn a_metered_block_learns_what_the_model_charges() {
+        let program = waiting(vec![WAIT, WAIT, WAIT]);
+        // A spin, a metered nap, a spin, a plain nap, ...
+        assert_eq!(
+            learned(&program, 0),
+            [None, CHARGED, None, None, None, CHARGED]
+        );
+    }
+
+    #[test]
+    fn a_record_before_it_changes_nothing() {
+        let program = waiting(vec![WAIT, Op::Record, WAIT, Op::Record, WAIT]);
+        let learned = learned(&program, 0);
+        assert_eq!((learned[1], learned[5]), (CHARGED, CHARGED));
+    }
+
+    /// A phase begins a new section in the middle of whatever threads do.
+    #[test]
+    fn a_phase_during_it_and_the_work_of_others_change_nothing() {
+        let spawn = |ops| Op::Spawn {
+            name: String::new(),
+            kind: SpawnKind::Thread,
+            program: waiting(ops),
+        };
+        // By then the other one has begun its block.
+        let nap = Op::Block {
+            method: Method::Sleep,
+            length: Nanos::from_ms(6),
+            tolerance: Nanos::ZERO,
+        };
+        let director = Program {
+            subjects: vec![],
+            ops: vec![
+                spawn(vec![WAIT]),
+                spawn(vec![nap, Op::Work(Nanos::from_secs(1))]),
+                Op::Until(Nanos::from_ms(7)),
+                Op::Phase,
+                Op::Until(Nanos::from_ms(200)),
+            ],
+        };
+        assert_eq!(learned(&director, 1), [None, CHARGED]);
+    }
 }

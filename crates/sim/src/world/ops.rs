@@ -107,6 +107,7 @@ impl<'p> World<'p> {
                     begin: now,
                     deadline,
                     missed,
+                    metered_from: None,
                 });
                 self.pursue(id)
             }
@@ -207,7 +208,8 @@ impl<'p> World<'p> {
                 self.listen(id, event);
             }
             self.threads[id].doing = Doing::Waiting;
-            self.threads[id].reason = Reason::Ran;
+            self.account(self.threads[id].cpu);
+            self.threads[id].begin_step();
             return match step {
                 Step::Block { method, limit, .. } => self.arm(id, method, limit, Nanos::ZERO),
                 Step::Spin { until, .. } => Then::On(Burst::Spin(until)),
@@ -267,6 +269,7 @@ impl<'p> World<'p> {
             due,
             tolerance: tolerance.into(),
         };
+        let cpu = self.rule.cpu_of(&request);
         self.rule.arm(&request, self.random);
         self.look_at_timers();
         self.note(|trace| Happened::Armed {
@@ -275,11 +278,15 @@ impl<'p> World<'p> {
             due: trace.since(due),
         });
         self.sleep(id);
+        if let Some(cpu) = cpu {
+            self.threads[id].nap = cpu;
+        }
         Then::Gone
     }
 
     /// Blocks the thread on its CPU.
     fn sleep(&mut self, id: ThreadId) {
+        self.threads[id].nap = self.model.costs().nap.into();
         self.threads[id].place = Place::Asleep;
         self.threads[id].switches += 1;
         self.leave(id);

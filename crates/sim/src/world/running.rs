@@ -16,11 +16,11 @@ impl World<'_> {
     /// Something ended what a thread was blocked in.
     pub(super) fn wake(&mut self, id: ThreadId, reason: Reason) {
         let costs = self.model.costs();
-        let (wake, jitter, nap): (Time, Time, Time) =
-            (costs.wake.into(), costs.jitter.into(), costs.nap.into());
+        let (wake, jitter): (Time, Time) = (costs.wake.into(), costs.jitter.into());
         let latency = wake - jitter + self.random.below(jitter.times(2));
         self.stop_listening(id);
         let thread = &mut self.threads[id];
+        let nap = thread.nap;
         thread.reason = reason;
         thread.burst = Burst::Work(nap + self.face.read);
         // The call itself is the end of the latency.

@@ -9,7 +9,7 @@ use punctual_core::setting::Priority;
 
 use super::{Kind, World};
 use crate::rules::ThreadId;
-use crate::thread::{Burst, Doing, Place, Thread};
+use crate::thread::{Burst, Doing, Mind, Place, Thread};
 use crate::time::Time;
 use crate::trace::{Happened, ThreadInfo};
 
@@ -39,10 +39,10 @@ impl<'p> World<'p> {
         self.rule.created(id, process, by);
         let parent = by.filter(|_| self.rule.inherits_priority());
         let priority = parent.map_or(Priority::Normal, |(by, _)| self.threads[by].priority);
-        let build = |subject: &Subject| match subject {
-            Subject::Strategy(spec) => Some(spec.build()),
-            Subject::Peer(_) => None,
-        };
+        // The machine has refused peers.
+        let mut has = |method| self.model.resolve(method);
+        let build = |subject: &Subject| subject.build(&mut has);
+        let strategies = program.subjects.iter().filter_map(build);
         let cpu = match self.model.cpus() {
             Some(cpus) => id % cpus,
             None => {
@@ -56,12 +56,13 @@ impl<'p> World<'p> {
             first_phase: self.phase,
             began: Nanos::new((self.now - self.began).floor_ns()),
             cursor: Cursor::new(program),
-            strategies: program.subjects.iter().filter_map(build).collect(),
+            strategies: strategies.map(Mind::Strategy).collect(),
             cycles: None,
             doing: Doing::Running,
             waiting: None,
             place: Place::Asleep,
             burst: Burst::Work(Time::ZERO),
+            nap: Time::ZERO,
             turn: 0,
             reason: Reason::Ran,
             signalled: None,
@@ -72,6 +73,7 @@ impl<'p> World<'p> {
             on_cpu_since: self.now,
             recorder: Recorder::new(self.face.show(self.now), 0),
             used: Time::ZERO,
+            used_before: Time::ZERO,
             queued: Time::ZERO,
             switches: 0,
             ended: None,

@@ -18,6 +18,9 @@ mod platform;
 #[path = "fallback.rs"]
 mod platform;
 
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) use platform::without;
+
 /// The timer slack of the calling thread; `None` where there is no such thing.
 ///
 /// A thread under a real-time policy has none, shown as zero by newer kernels.

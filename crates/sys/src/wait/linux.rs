@@ -1,16 +1,20 @@
-//! `clock_nanosleep` and timerfd.
+//! `clock_nanosleep`, with the thread's timer slack or without, and timerfd.
 
 use super::clock_nanosleep::{self, timespec_of};
 use super::sleeper::common::{no_such_call, thread_sleep};
-use crate::Error;
 use crate::clock::Host;
+use crate::{Error, slack};
 use libc::{CLOCK_MONOTONIC, TFD_CLOEXEC, TFD_TIMER_ABSTIME, itimerspec};
 use punctual_core::{Limit, Method, Reason};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-pub(super) const METHODS: &[Method] =
-    &[Method::ClockNanosleep, Method::Timerfd, Method::ThreadSleep];
+pub(super) const METHODS: &[Method] = &[
+    Method::ClockNanosleep,
+    Method::SlacklessNanosleep,
+    Method::Timerfd,
+    Method::ThreadSleep,
+];
 
 /// The calls of one waiter, and the handle that one of them needs.
 #[derive(Debug)]
@@ -31,7 +35,7 @@ impl Calls {
                     .map_err(|cause| Error::io("making a timerfd", &cause))?;
                 Ok(Method::Timerfd)
             }
-            Method::ThreadSleep => Ok(Method::ThreadSleep),
+            Method::SlacklessNanosleep | Method::ThreadSleep => Ok(method),
             other => Err(no_such_call(other)),
         }
     }
@@ -39,6 +43,7 @@ impl Calls {
     pub(super) fn block(&mut self, method: Method, limit: Limit<Host>) -> Reason {
         match method {
             Method::Sleep | Method::ClockNanosleep => clock_nanosleep::block(limit),
+            Method::SlacklessNanosleep => slack::without(|| clock_nanosleep::block(limit)),
             Method::Timer | Method::Timerfd => match self.timer() {
                 Ok(timer) => timer.block(limit),
                 Err(_) => thread_sleep(limit),
@@ -125,7 +130,7 @@ impl Timer {
 #[cfg(test)]
 mod tests {
     use super::super::Sleeper;
-    use crate::clock;
+    use crate::{clock, slack};
     use punctual_core::{Carrier, Limit, Method, Nanos, Reason};
     use std::os::unix::thread::JoinHandleExt;
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -155,7 +160,9 @@ mod tests {
         let flag = Arc::new(AtomicBool::new(false));
         let theirs = Arc::clone(&flag);
         let blocked = thread::spawn(move || {
+            let before = slack::current();
             let reason = Sleeper::new().block(method, limit(), None);
+            assert_eq!(slack::current(), before, "{method}");
             theirs.store(true, Ordering::Release);
             reason
         });
@@ -170,7 +177,11 @@ mod tests {
     #[test]
     fn a_signal_interrupts_every_call() {
         const HOUR: Nanos = Nanos::from_secs(3_600);
-        for method in [Method::ClockNanosleep, Method::Timerfd] {
+        for method in [
+            Method::ClockNanosleep,
+            Method::SlacklessNanosleep,
+            Method::Timerfd,
+        ] {
             let length = || Limit::For(HOUR);
             let instant = || Limit::Until(clock::now() + HOUR);
             assert_eq!(reason_when_signalled(method, length), Reason::Interrupted);

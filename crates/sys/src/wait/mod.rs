@@ -8,6 +8,8 @@
 //! | Windows | `Sleep` | waitable timer, high-resolution where there is one |
 //! | anything else | `thread::sleep` | `thread::sleep` |
 //!
+//! On Linux and Android `clock_nanosleep` can be asked for with the thread's
+//! timer slack lowered to 1 ns for the call: `clock_nanosleep+slack=1ns`.
 //! `std::thread::sleep` can be asked for by name everywhere, to compare with.
 //! The platform files only make the calls; what a [`Sleeper`] promises is said
 //! once, in its own file.

@@ -4,7 +4,7 @@
 use super::platform::Calls;
 use crate::clock::{self, Host, Tick};
 use crate::event::Events;
-use crate::{Error, spin};
+use crate::{Error, spin, thread};
 use punctual_core::{Carrier, Event, Limit, Method, Nanos, Reason};
 
 /// Blocks and spins the calling thread. One for each thread or waiter: timer
@@ -91,6 +91,20 @@ impl Carrier<Host> for Sleeper {
     #[inline]
     fn now(&mut self) -> Tick {
         clock::now()
+    }
+
+    /// Only where it is exact: a difference that is charged by the tick, or
+    /// counted in cycles whose rate is a guess, teaches nothing about one nap.
+    ///
+    /// # Platform notes
+    /// Windows has no exact one, and is not even asked: finding out what counts
+    /// there takes milliseconds, which no wait may pay.
+    fn cpu_time(&mut self) -> Option<Nanos> {
+        if cfg!(windows) {
+            return None;
+        }
+        let exact = thread::cpu_time().filter(|cpu| !cpu.approximate);
+        exact.map(|cpu| Nanos::new(cpu.ns))
     }
 
     /// Blocks, at most for a day at once, and on Windows for a second.
@@ -206,6 +220,7 @@ pub(super) mod common {
 mod tests {
     use super::*;
     use crate::wait::methods;
+    use punctual_core::{Goal, Step, Strategy, Turn, drive};
 
     fn assert_send<T: Send>() {}
 
@@ -331,6 +346,45 @@ mod tests {
         );
         assert_eq!(sleeper.spin(Tick::NEVER, Some(Event(1))).1, Reason::Event);
         assert_eq!(sleeper.yield_now(Some(Event(1))), Reason::Event);
+    }
+
+    /// Naps, and notes what CPU time it is told.
+    struct Meter {
+        metered: bool,
+        told: Vec<Option<Nanos>>,
+    }
+
+    impl Strategy<Host> for Meter {
+        fn next(&mut self, goal: &Goal<Host>, turn: &Turn<Host>) -> Step<Host> {
+            if let Turn::Woke(wake) = turn {
+                self.told.push(wake.cpu);
+            }
+            Step::Block {
+                method: Method::Sleep,
+                limit: Limit::Until(goal.deadline),
+                or: goal.or,
+                metered: self.metered,
+            }
+        }
+    }
+
+    /// Liveness, not accuracy: a call takes some CPU time, wherever that is
+    /// counted exactly.
+    #[test]
+    fn a_metered_block_tells_its_cpu_time_and_no_other_does() {
+        for metered in [false, true] {
+            let told = Vec::new();
+            let mut strategy = Meter { metered, told };
+            let now = clock::now();
+            let goal = Goal::until(now + Nanos::from_us(50));
+            drive(&mut strategy, goal, now, &mut Sleeper::new());
+            assert!(!strategy.told.is_empty());
+            let counts = cfg!(any(target_os = "linux", target_os = "android"));
+            for cpu in strategy.told {
+                assert!(metered || cpu.is_none());
+                assert!(!(metered && counts) || cpu > Some(Nanos::ZERO), "{cpu:?}");
+            }
+        }
     }
 
     #[test]

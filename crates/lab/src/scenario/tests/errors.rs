@@ -32,7 +32,7 @@ fn assert_errors(cases: &[(&str, &str)], file: impl Fn(&str) -> String) {
         ),
         (
             "<methods>",
-            "sleep, timer, clock_nanosleep, timerfd, Sleep, waitable-timer, high-resolution-timer, WM_TIMER, poll, SO_RCVTIMEO, mach_wait_until, thread::sleep",
+            "sleep, timer, clock_nanosleep, clock_nanosleep+slack=1ns, timerfd, Sleep, waitable-timer, high-resolution-timer, WM_TIMER, poll, SO_RCVTIMEO, mach_wait_until, thread::sleep",
         ),
         (
             "<figures>",
@@ -173,7 +173,7 @@ const STEPS: &[(&str, &str)] = &[
     ),
     (
         r#"{ wait = "1ms", with = "presice" }"#,
-        "line 5, column 28: there is no strategy `presice`; the strategies are system, spin, yield-spin, precise, timer, fixed-margin, max-nap",
+        "line 5, column 28: there is no strategy `presice`; the strategies are system, spin, yield-spin, precise, timer, fixed-margin, max-nap, adaptive-frugal, adaptive-balanced, adaptive-exact, and adaptive:weight=W",
     ),
     (
         r#"{ wait = "cycle" }"#,

@@ -17,7 +17,8 @@ use crate::time::Time;
 /// Sleeps, `poll` and timerfd use high-resolution timers, whose soft expiry is
 /// the deadline and whose hard one is the deadline plus a slack: the thread's
 /// for a sleep, more for a long `poll`, none for a timerfd and none for
-/// real-time threads (prctl(2), PR_SET_TIMERSLACK). Any interrupt of the CPU
+/// real-time threads (prctl(2), PR_SET_TIMERSLACK). A thread may lower its slack
+/// around a sleep; the calls for that take no time here. Any interrupt of the CPU
 /// inside the window will do, so that a timer that is alone goes off at the
 /// late edge. Without high resolution such a timer waits for the first tick at
 /// the deadline or after, and slack does not matter.
@@ -54,6 +55,9 @@ pub(super) enum NoHz {
     Full,
 }
 
+/// What a thread can lower its slack to (prctl(2): zero means the default).
+const LEAST_SLACK: Time = Time::from_ns(1);
+
 impl Linux {
     pub(super) fn configured(
         slack: Nanos,
@@ -81,6 +85,7 @@ impl Linux {
         let length = request.due - request.now;
         match request.method {
             Method::Timerfd => Time::ZERO,
+            Method::SlacklessNanosleep => task.sleep_slack().min(LEAST_SLACK),
             // It looks once and returns (`do_poll`, fs/select.c).
             Method::Poll if length == Time::ZERO => Time::ZERO,
             Method::Poll => task.poll_slack(length),
@@ -118,6 +123,7 @@ impl Rule for Linux {
     fn methods(&self) -> &[Method] {
         &[
             Method::ClockNanosleep,
+            Method::SlacklessNanosleep,
             Method::Poll,
             Method::SocketTimeout,
             Method::Timerfd,
@@ -299,6 +305,7 @@ mod tests {
         let mut linux = linux("", 1);
         for (method, length, want) in [
             (SLEEP, 300, 50_300),
+            (Method::SlacklessNanosleep, 300, 301),
             (Method::Timerfd, 300, 300),
             (Method::Poll, MS, MS + 50_000),
             (Method::Poll, 200 * MS, 200 * MS + 200_000),
@@ -335,7 +342,7 @@ mod tests {
     fn a_real_time_thread_has_no_slack() {
         let mut linux = linux("slack=2ms", 1);
         set(&mut linux, 0, Setting::Priority(Priority::RealTime));
-        for method in [SLEEP, Method::Poll] {
+        for method in [SLEEP, Method::SlacklessNanosleep, Method::Poll] {
             let at = fires(&mut linux, request(0, method, 0, 500 * MS));
             assert_eq!(at, Time::from_ns(500 * MS), "{method}");
         }
@@ -428,6 +435,7 @@ mod tests {
             (SLEEP, 0, 4 * MS, 4 * MS),
             (SLEEP, 5 * MS, 2 * MS, 8 * MS),
             (Method::Poll, 0, 400 * MS + 1, 404 * MS),
+            (Method::SlacklessNanosleep, 0, 9 * MS, 12 * MS),
             (Method::Timerfd, 0, 9 * MS, 12 * MS),
             (Method::SocketTimeout, 0, 4 * MS, 8 * MS),
         ] {

@@ -1,0 +1,129 @@
+//! How much longer than asked naps are.
+//!
+//! What is measured is the OS alone, without a strategy: so long a call, made
+//! again and again. A model replays it (`recorded,file=naps.json`).
+
+use punctual_core::program::Op;
+use punctual_core::{Machine, Method, Nanos, Program};
+use punctual_record::MachineFacts;
+
+use super::Conditions;
+use crate::race::{Heat, Params};
+
+/// The lengths asked for: from as short as a nap is of any use to a frame at
+/// 60 Hz, each twice as long as the one before.
+pub const LENGTHS: [Nanos; 12] = [
+    Nanos::from_us(10),
+    Nanos::from_us(20),
+    Nanos::from_us(40),
+    Nanos::from_us(80),
+    Nanos::from_us(160),
+    Nanos::from_us(320),
+    Nanos::from_us(640),
+    Nanos::from_us(1_280),
+    Nanos::from_us(2_560),
+    Nanos::from_us(5_120),
+    Nanos::from_us(10_240),
+    Nanos::from_us(16_667),
+];
+
+/// Many short rounds rather than a few long ones, so that what disturbs the
+/// host for a second falls upon all calls and lengths.
+pub const ROUNDS: u32 = 10;
+
+/// Naps of one length in a round: so many, and fewer of long ones, which take
+/// this time together.
+const NAPS_MAX: u64 = 200;
+const PART: Nanos = Nanos::from_ms(240);
+
+/// Before those that count, for the thread, which is a fresh one.
+const WARM_UP: u64 = 20;
+const WARM_UP_LENGTH: Nanos = Nanos::from_us(100);
+
+/// The calls that a waiter could use there: the sleep without timer slack, the
+/// timer and the plain sleep, by their own names, as far as `machine`, of which
+/// `facts` tells, has them.
+pub fn methods(machine: &dyn Machine, facts: &MachineFacts) -> Vec<Method> {
+    let has = |method| {
+        let program = Program {
+            subjects: vec![],
+            ops: vec![nap(method, Nanos::ZERO)],
+        };
+        machine.check(&program).is_ok()
+    };
+    let named = [&facts.timer_method, &facts.sleep_method].map(|name| name.parse().ok());
+    let mut methods = Vec::new();
+    for method in [Some(Method::SlacklessNanosleep)].into_iter().chain(named) {
+        if let Some(method) = method.filter(|m| has(*m) && !methods.contains(m)) {
+            methods.push(method);
+        }
+    }
+    methods
+}
+
+/// Every call through all lengths in ascending order.
+pub fn heats(methods: &[Method], conditions: Conditions) -> Vec<Heat> {
+    methods
+        .iter()
+        .map(|method| heat(*method, conditions))
+        .collect()
+}
+
+fn heat(method: Method, conditions: Conditions) -> Heat {
+    let naps = |times, length| Op::Loop {
+        times,
+        body: vec![nap(method, length)],
+    };
+    let mut ops = conditions.set_up();
+    ops.push(naps(WARM_UP, WARM_UP_LENGTH));
+    let mut planned = WARM_UP_LENGTH.times(WARM_UP);
+    for length in LENGTHS {
+        let times = (PART.as_ns() / length.as_ns()).min(NAPS_MAX);
+        ops.extend([Op::Record, naps(times, length)]);
+        planned += length.times(times);
+    }
+    let cell = |length: Nanos| {
+        Params::from([
+            ("method".to_owned(), method.name().into()),
+            ("asked_ns".to_owned(), length.as_ns().into()),
+        ])
+    };
+    Heat {
+        experiment: "naps",
+        subject: method.name().to_owned(),
+        program: Program {
+            subjects: vec![],
+            ops,
+        },
+        cells: LENGTHS.map(cell).to_vec(),
+        length: planned,
+        // There is nobody who could learn.
+        goes_on: false,
+    }
+}
+
+fn nap(method: Method, length: Nanos) -> Op {
+    Op::Block {
+        method,
+        length,
+        tolerance: Nanos::ZERO,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_default_race_takes_three_quarters_of_a_minute() {
+        let heats = heats(
+            &[Method::Sleep, Method::Timer, Method::ThreadSleep],
+            Conditions::default(),
+        );
+        let planned = crate::race::length(&heats, ROUNDS).as_secs_f64();
+        // Naps are longer than asked: those up to 1 ms by a tenth of a
+        // millisecond or so, and there are 200 of each in a round.
+        assert!((38.0..45.0).contains(&planned), "{planned} s");
+        assert!(heats.iter().all(|heat| heat.cells.len() == LENGTHS.len()));
+    }
+}

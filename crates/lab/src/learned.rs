@@ -1,0 +1,179 @@
+//! What strategies had learned by the end of a race, as the Run tells it.
+
+use punctual_core::Nanos;
+use punctual_core::strategies::{self, Adaptive, Any, PlannedStep, Until};
+use punctual_record::{self as record, Learned, LearnedCall, LearnedClass};
+
+use crate::race::{Finisher, Params};
+
+/// What those had learned that learn something and keep it from one wait to
+/// the next.
+pub fn learned(finishers: &[Finisher]) -> Vec<Learned> {
+    finishers.iter().filter_map(one).collect()
+}
+
+fn one(finisher: &Finisher) -> Option<Learned> {
+    let params = shared(&finisher.cells);
+    let period = params.get("period_ns").and_then(|ns| ns.as_u64());
+    let learned = match &finisher.strategy {
+        Any::Adaptive(adaptive) => weighed(adaptive, period.map(Nanos::new)),
+        Any::Precise(precise) => Learned {
+            nap: Some(estimate(precise.learned())),
+            ..Learned::default()
+        },
+        Any::Timer(timer) => Learned {
+            over: Some(estimate(timer.learned())),
+            ..Learned::default()
+        },
+        Any::System(_) | Any::Spin(_) | Any::YieldSpin(_) | Any::FixedMargin(_) => return None,
+        // Forgets with each wait what it has learned in it.
+        Any::MaxNap(_) => return None,
+    };
+    Some(Learned {
+        experiment: finisher.experiment.to_owned(),
+        subject: finisher.subject.clone(),
+        params,
+        ..learned
+    })
+}
+
+/// The parameters that are the same in all cells.
+fn shared(cells: &[Params]) -> Params {
+    let mut shared = cells.first().cloned().unwrap_or_default();
+    shared.retain(|key, value| cells.iter().all(|cell| cell.get(key) == Some(value)));
+    shared
+}
+
+fn weighed(adaptive: &Adaptive, period: Option<Nanos>) -> Learned {
+    let learned = adaptive.learned();
+    let plan = period.map_or_else(Vec::new, |period| adaptive.plan(period));
+    Learned {
+        late_weight: Some(learned.late_weight),
+        calls: learned.methods.iter().map(call).collect(),
+        plan: plan.into_iter().map(step).collect(),
+        ..Learned::default()
+    }
+}
+
+fn call(learned: &strategies::LearnedMethod) -> LearnedCall {
+    LearnedCall {
+        method: learned.method.to_string(),
+        naps: learned.naps.into(),
+        grid_ns: learned.grid.map(Nanos::as_ns),
+        classes: learned.classes.iter().map(class).collect(),
+        ..LearnedCall::default()
+    }
+}
+
+fn class(learned: &strategies::LearnedClass) -> LearnedClass {
+    LearnedClass {
+        left_from_ns: learned.at_least.as_ns(),
+        left_below_ns: learned.below.map(Nanos::as_ns),
+        naps: learned.naps.into(),
+        over_ns_p50: learned.over_p50.as_ns(),
+        over_ns_p90: learned.over_p90.as_ns(),
+        over_ns_p99: learned.over_p99.as_ns(),
+        over_share_of_length: learned.share,
+        cpu_ns: learned.cpu.as_ns(),
+        margin_ns: learned.margin.as_ns(),
+        cost_ns: learned.cost.as_ns(),
+        ..LearnedClass::default()
+    }
+}
+
+fn step(planned: PlannedStep) -> record::PlannedStep {
+    match planned {
+        PlannedStep::Nap {
+            left,
+            method,
+            until,
+            usually_ends,
+            cost,
+        } => {
+            let (margin, grid) = match until {
+                Until::Before(margin) => (Some(margin), None),
+                Until::Tick(period) => (None, Some(period)),
+            };
+            record::PlannedStep {
+                left_ns: left.as_ns(),
+                method: Some(method.to_string()),
+                margin_ns: margin.map(Nanos::as_ns),
+                grid_ns: grid.map(Nanos::as_ns),
+                usually_ends_ns: usually_ends.map(|late| late.as_ns()),
+                cost_ns: cost.as_ns(),
+                ..record::PlannedStep::default()
+            }
+        }
+        PlannedStep::Spin { left } => record::PlannedStep {
+            left_ns: left.as_ns(),
+            cost_ns: left.as_ns(),
+            ..record::PlannedStep::default()
+        },
+    }
+}
+
+fn estimate(learned: strategies::Estimate) -> record::Estimate {
+    record::Estimate {
+        mean_ns: learned.mean.as_ns(),
+        bound_ns: learned.bound.as_ns(),
+        deviations: learned.deviations,
+        ..record::Estimate::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use punctual_core::program::Subject;
+    use punctual_core::strategies::Defaults;
+    use punctual_core::{Rate, Spec};
+    use punctual_sim::{Model, SimMachine};
+
+    use super::*;
+    use crate::experiments::Conditions;
+    use crate::experiments::interval::{self, Waits};
+    use crate::experiments::pace::{self, Batch};
+    use crate::race::{self, Heat};
+
+    fn subjects(names: &[&str]) -> Vec<Subject> {
+        let spec = |name: &&str| Spec::parse(name, Defaults::ELSEWHERE).unwrap();
+        names.iter().map(spec).map(Subject::Strategy).collect()
+    }
+
+    fn race(heats: &[Heat]) -> Vec<Learned> {
+        let mut machine = SimMachine::new(Model::parse("linux,slack=1ns").unwrap(), 1);
+        let results = race::run(&mut machine, heats, 2, &mut |_| {}).unwrap();
+        learned(&results.finishers)
+    }
+
+    #[test]
+    fn who_learns_tells_what_and_who_does_not_is_left_out() {
+        let all = subjects(&["spin", "max-nap", "precise", "timer", "adaptive-exact"]);
+        let rate = Rate::from_hz(1_000).unwrap();
+        let batch = Batch::Lasting(Nanos::from_ms(500));
+        let told = race(&pace::heats(&all, &[rate], batch, Conditions::default()));
+        let names: Vec<&str> = told.iter().map(|l| l.subject.as_str()).collect();
+        assert_eq!(names, ["precise", "timer", "adaptive-exact"]);
+        assert!(told.iter().all(|l| l.params["rate_hz"] == 1_000.0));
+        assert!(told[0].nap.is_some() && told[0].calls.is_empty());
+        assert!(told[1].over.is_some() && told[1].plan.is_empty());
+
+        let adaptive = &told[2];
+        assert_eq!(adaptive.late_weight, Some(100.0));
+        assert!(adaptive.calls.iter().any(|call| call.naps > 900));
+        assert_eq!(adaptive.plan[0].left_ns, 1_000_000);
+        // It had learned to sleep, and to spin at the end.
+        assert!(adaptive.plan[0].method.is_some(), "{:?}", adaptive.plan);
+        assert!(adaptive.plan.last().unwrap().method.is_none());
+    }
+
+    #[test]
+    fn a_plan_is_for_one_period_and_there_are_many() {
+        let all = subjects(&["adaptive-exact"]);
+        let heats = interval::heats(&all, Waits::Exactly(10), Conditions::default());
+        let [told] = &race(&heats)[..] else {
+            panic!("one subject runs through all intervals");
+        };
+        assert!(!told.params.contains_key("period_ns"));
+        assert!(told.plan.is_empty() && !told.calls.is_empty());
+    }
+}

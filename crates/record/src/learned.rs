@@ -1,0 +1,131 @@
+//! What a strategy had learned.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What a strategy had learned by the end of its last batch.
+///
+/// A strategy fills in what it has; the others leave no trace.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Learned {
+    /// Which experiment.
+    pub experiment: String,
+    /// Who, as in its measurements.
+    pub subject: String,
+    /// The parameters that all its measurements share.
+    pub params: BTreeMap<String, Value>,
+    /// What a nanosecond of lateness costs, in nanoseconds of CPU time, if it
+    /// weighs the two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late_weight: Option<f64>,
+    /// Each OS call it may sleep with, if it chooses and learns by call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<LearnedCall>,
+    /// What it would do with a whole period left, one step after the other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plan: Vec<PlannedStep>,
+    /// How long a nap takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nap: Option<Estimate>,
+    /// How much longer than asked a nap takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<Estimate>,
+    /// What this version does not know.
+    #[serde(flatten)]
+    pub other: BTreeMap<String, Value>,
+}
+
+/// What was learned of an OS call.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LearnedCall {
+    /// Its name.
+    pub method: String,
+    /// How often it was used.
+    pub naps: u64,
+    /// The distance of the ticks on which its naps end, if they are aimed at
+    /// ticks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grid_ns: Option<u64>,
+    /// Naps by the time that was left when they began, the shortest first.
+    pub classes: Vec<LearnedClass>,
+    /// What this version does not know.
+    #[serde(flatten)]
+    pub other: BTreeMap<String, Value>,
+}
+
+/// What was learned of naps that begin with about so much time left.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LearnedClass {
+    /// At least this much is left.
+    pub left_from_ns: u64,
+    /// And less than this; the last class has no end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_below_ns: Option<u64>,
+    /// How many there were.
+    pub naps: u64,
+    /// How much longer than asked they took, to about 6 %. Where that depends
+    /// on the length: naps of `left_from_ns`.
+    pub over_ns_p50: u64,
+    /// See above.
+    pub over_ns_p90: u64,
+    /// See above.
+    pub over_ns_p99: u64,
+    /// By which part of the length beyond that a nap takes longer.
+    pub over_share_of_length: f64,
+    /// What one takes of the CPU.
+    pub cpu_ns: u64,
+    /// How long before the deadline one should end, if it is not aimed at a
+    /// tick.
+    pub margin_ns: u64,
+    /// What a wait is then expected to cost from here on: CPU time +
+    /// `late_weight` x lateness.
+    pub cost_ns: u64,
+    /// What this version does not know.
+    #[serde(flatten)]
+    pub other: BTreeMap<String, Value>,
+}
+
+/// One thing that a strategy would do: a nap, or without a `method` a spin
+/// until the deadline.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PlannedStep {
+    /// The time left when it begins.
+    pub left_ns: u64,
+    /// The call a nap is taken with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// How long before the deadline a nap is asked to end, unless it is aimed at
+    /// a tick.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin_ns: Option<u64>,
+    /// The distance of the ticks that a nap is aimed at. What is left after it,
+    /// to spin, depends on when the wait begins; so does `cost_ns`, which is
+    /// then an average.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grid_ns: Option<u64>,
+    /// How late a nap usually ends, the median, seen from the deadline:
+    /// negative before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usually_ends_ns: Option<i64>,
+    /// What the wait is expected to cost from here on.
+    pub cost_ns: u64,
+    /// What this version does not know.
+    #[serde(flatten)]
+    pub other: BTreeMap<String, Value>,
+}
+
+/// A mean of everything seen, and what a strategy reckons with.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The mean.
+    pub mean_ns: u64,
+    /// The mean and so many deviations.
+    pub bound_ns: u64,
+    /// How many standard deviations.
+    pub deviations: f64,
+    /// What this version does not know.
+    #[serde(flatten)]
+    pub other: BTreeMap<String, Value>,
+}

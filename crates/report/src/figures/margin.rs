@@ -1,0 +1,242 @@
+//! What a nap costs by its margin, and that a quantile of the overshoots is best.
+
+use libm::{exp, log};
+use plotters::prelude::*;
+use plotters::style::text_anchor::HPos;
+
+use punctual_record::{Measurement, Run};
+
+use super::axis::Axis;
+use super::chart::{Chart, Place, legend};
+use super::figure::{Figure, figure};
+use super::sheet::{Canvas, Drawn, GREY, Sheet, text_width, write};
+use super::style::Look;
+use crate::select::{self, Kind};
+use crate::units;
+
+/// Naps of about this length are shown.
+const LENGTH_NS: f64 = 1e6;
+
+/// What a nanosecond of lateness costs, in nanoseconds of CPU time: the weights
+/// of the strategies that have names.
+const WEIGHTS: [f64; 3] = [1.0, 10.0, 100.0];
+
+/// No shorter margin is drawn.
+const LEAST_NS: f64 = 1_000.0;
+
+/// How many points a curve has.
+const POINTS: usize = 400;
+
+/// The expected cost of a wait with one nap and a spin by the margin of the
+/// nap, for overshoots as recorded with the first call: a curve per weight.
+pub(super) fn margin(run: &Run) -> Option<Figure> {
+    let naps = select::of_kind(run, Kind::Naps);
+    let (call, naps) = select::by_subject(naps).into_iter().next()?;
+    let naps = of_about(LENGTH_NS, &naps)?;
+    let overshoots = Overshoots::of(naps)?;
+    let curves = WEIGHTS.map(|weight| Curve::of(&overshoots, weight));
+
+    let names = WEIGHTS.map(|weight| format!("w = {weight}"));
+    let place = Place::beside_legend(names.iter().map(String::as_str));
+    let asked = units::nominal(select::param(naps, "asked_ns")?);
+    let sheet = Sheet {
+        title: format!("Expected cost by margin: naps of {asked} with {call}"),
+        caption: caption(&overshoots),
+        height: place.height(),
+    };
+    let points = || curves.iter().flat_map(|curve| &curve.points);
+    let x = Axis::log_ns("margin", points().map(|p| p.0));
+    let y = Axis::log_ns("expected cost of a wait", points().map(|p| p.1));
+    let svg = sheet.draw(run, |canvas| {
+        let chart = Chart::new(canvas, place, &x, &y)?;
+        for (i, curve) in curves.iter().enumerate() {
+            curve.draw(canvas, &chart, Look::nth(i), i)?;
+        }
+        let entries = names.iter().enumerate();
+        legend(
+            canvas,
+            place,
+            entries.map(|(i, name)| (name.as_str(), Look::nth(i))),
+        )
+    });
+    Some(figure("margin", svg))
+}
+
+/// The measurement whose length is nearest to this one, as a ratio.
+fn of_about<'a>(length_ns: f64, naps: &[&'a Measurement]) -> Option<&'a Measurement> {
+    let off = |m: &Measurement| {
+        let asked = select::param(m, "asked_ns").unwrap_or(0.0).max(1.0);
+        log(asked / length_ns).abs()
+    };
+    let naps = naps.iter().filter(|m| !m.samples_late_ns.is_empty());
+    naps.min_by(|a, b| off(a).total_cmp(&off(b))).copied()
+}
+
+fn caption(overshoots: &Overshoots) -> String {
+    let cpu = match overshoots.cpu_ns {
+        Some(cpu_ns) => format!("the nap's CPU time ({})", units::duration(cpu_ns)),
+        None => "the nap's CPU time, which is not known,".to_owned(),
+    };
+    format!(
+        "A nap that is asked to end so long before the deadline (the margin), then a spin: {cpu} + \
+         the time spun + w x lateness, on average over n = {} overshoots of naps as recorded. The \
+         marker is the least of each curve. The line is at the margin that the part w / (1 + w) of \
+         the overshoots does not exceed, whatever they cost.",
+        overshoots.sorted_ns.len()
+    )
+}
+
+/// How much longer than asked naps were, and what they cost.
+struct Overshoots {
+    /// From the shortest; there is one at least.
+    sorted_ns: Vec<f64>,
+    cpu_ns: Option<f64>,
+}
+
+impl Overshoots {
+    fn of(naps: &Measurement) -> Option<Self> {
+        let samples = naps.samples_late_ns.iter();
+        let mut sorted_ns: Vec<f64> = samples.map(|&ns| ns as f64).collect();
+        sorted_ns.sort_by(f64::total_cmp);
+        let cpu_ns = naps.cpu.per_wait_ns.filter(|ns| ns.is_finite());
+        (!sorted_ns.is_empty()).then_some(Self { sorted_ns, cpu_ns })
+    }
+
+    /// What a wait with this margin costs on average.
+    fn cost_ns(&self, margin_ns: f64, weight: f64) -> f64 {
+        let of = |over_ns: &f64| match margin_ns - over_ns {
+            left if left < 0.0 => -left * weight,
+            left => left,
+        };
+        let sum: f64 = self.sorted_ns.iter().map(of).sum();
+        sum / self.sorted_ns.len() as f64 + self.cpu_ns.unwrap_or(0.0)
+    }
+
+    /// The shortest of them that this part of all does not exceed.
+    fn quantile_ns(&self, part: f64) -> f64 {
+        let n = self.sorted_ns.len();
+        let rank = (part * n as f64).ceil() as usize;
+        self.sorted_ns[rank.clamp(1, n) - 1]
+    }
+}
+
+struct Curve {
+    /// Margin and cost, in nanoseconds.
+    points: Vec<(f64, f64)>,
+    /// The point that costs least.
+    least: (f64, f64),
+    /// The part of the overshoots that should be no longer than the margin, and
+    /// the margin of which that is so.
+    part: f64,
+    quantile_ns: f64,
+}
+
+impl Curve {
+    fn of(overshoots: &Overshoots, weight: f64) -> Self {
+        let cost = |margin_ns: f64| (margin_ns, overshoots.cost_ns(margin_ns, weight));
+        let all = &overshoots.sorted_ns;
+        let from = (all[0] / 2.0).max(LEAST_NS);
+        let to = (all[all.len() - 1] * 1.25).max(2.0 * from);
+        let step = log(to / from) / (POINTS - 1) as f64;
+        let points = (0..POINTS).map(|i| cost(from * exp(step * i as f64)));
+        // Between two overshoots the cost is a straight line, so the least is at
+        // one of them.
+        let corners = all.iter().filter(|ns| **ns >= LEAST_NS).copied();
+        let corners = corners.map(cost).min_by(|a, b| a.1.total_cmp(&b.1));
+        let part = weight / (1.0 + weight);
+        Self {
+            points: points.collect(),
+            least: corners.unwrap_or(cost(LEAST_NS)),
+            part,
+            quantile_ns: overshoots.quantile_ns(part).max(LEAST_NS),
+        }
+    }
+
+    /// The `i`-th curve; the words at the tops of the lines stand on steps, so
+    /// that they do not run into each other.
+    fn draw(&self, canvas: &Canvas, chart: &Chart, look: Look, i: usize) -> Drawn {
+        let pixel = |&(x, y): &(f64, f64)| chart.pixel(x, y);
+        let line: Vec<_> = self.points.iter().map(pixel).collect();
+        look.line(canvas, &line)?;
+        // What is beyond an axis is drawn at its end.
+        let (x, top) = chart.pixel(self.quantile_ns, f64::INFINITY);
+        let (_, bottom) = chart.pixel(self.quantile_ns, 0.0);
+        let line = PathElement::new(vec![(x, top), (x, bottom)], look.colour.stroke_width(1));
+        canvas.draw(&line)?;
+        let part = format!("{:.0} %", self.part * 100.0);
+        let words = format!("{part}: {}", units::duration(self.quantile_ns));
+        let y = top + 12 + 18 * i as i32;
+        // The first has nothing but the axis to its left.
+        let (left_end, _) = chart.pixel(0.0, 0.0);
+        if i == 0 && x - 5 - text_width(&words) > left_end {
+            write(canvas, &words, (x - 5, y), HPos::Right, &GREY)?;
+        } else {
+            write(canvas, &words, (x + 5, y), HPos::Left, &GREY)?;
+        }
+        look.marker(canvas, pixel(&self.least))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// From 30 us on, the more the rarer, in a mixed order: 7 919 is prime.
+    fn overshoots(n: i64) -> Overshoots {
+        let over = |i: i64| {
+            let part = i as f64 / n as f64;
+            30e3 + 20e3 * part / (1.001 - part)
+        };
+        let samples = (0..n).map(|i| over(i * 7_919 % n) as i64).collect();
+        let naps = Measurement {
+            samples_late_ns: samples,
+            ..Measurement::default()
+        };
+        Overshoots::of(&naps).unwrap()
+    }
+
+    #[test]
+    fn the_least_of_each_curve_is_at_its_quantile() {
+        for n in [1, 2, 7, 2_000] {
+            let overshoots = overshoots(n);
+            for weight in WEIGHTS {
+                let curve = Curve::of(&overshoots, weight);
+                // Where two margins cost the same, either is the least.
+                let at_quantile = overshoots.cost_ns(curve.quantile_ns, weight);
+                assert!(at_quantile <= curve.least.1 * (1.0 + 1e-9), "{n} {weight}");
+                let lowest = curve
+                    .points
+                    .iter()
+                    .map(|p| p.1)
+                    .fold(f64::INFINITY, f64::min);
+                assert!(curve.least.1 <= lowest, "{n} {weight}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_cost_is_cpu_time_spun_and_lateness_times_weight() {
+        let overshoots = Overshoots {
+            sorted_ns: vec![10e3, 20e3, 60e3],
+            cpu_ns: Some(5e3),
+        };
+        let cost = overshoots.cost_ns(20e3, 10.0);
+        assert!(
+            (cost - (5e3 + (10e3 + 0.0 + 400e3) / 3.0)).abs() < 1e-6,
+            "{cost}"
+        );
+    }
+
+    #[test]
+    fn the_length_nearest_to_a_millisecond_is_shown() {
+        let naps = |asked_ns: u64, n: usize| Measurement {
+            params: [("asked_ns".to_owned(), asked_ns.into())].into(),
+            samples_late_ns: vec![50_000; n],
+            ..Measurement::default()
+        };
+        let all = [naps(640_000, 5), naps(1_280_000, 5), naps(1_000_000, 0)];
+        let all: Vec<&Measurement> = all.iter().collect();
+        let found = of_about(LENGTH_NS, &all).unwrap();
+        assert_eq!(select::param(found, "asked_ns"), Some(1_280_000.0));
+    }
+}
