@@ -17,7 +17,9 @@
 //! The OS wakes a sleeping thread late: 50 us and more on Linux, a millisecond
 //! on macOS, up to 15.6 ms on Windows. So a punctual wait sleeps for most of
 //! the time and spins for the rest, and how it divides the two is its
-//! [`Strategy`]. A [`Waiter`] keeps one strategy with what it learned.
+//! [`Strategy`]. The default learns how late this OS wakes this thread, and what
+//! a nap costs, and makes CPU time and lateness together cost least. A
+//! [`Waiter`] keeps one strategy with what it learned.
 //!
 //! # Guarantees
 //!
@@ -56,9 +58,12 @@ thread_local! {
 ///
 /// # Accuracy
 ///
-/// As good as the [default strategy](Strategy::default): about a microsecond
-/// on an idle machine whose OS wakes threads within its margin. A machine
-/// whose CPUs are all busy can be late by a scheduler quantum.
+/// As good as the [default strategy](Strategy::default), which learns how late
+/// the OS wakes this thread: the first dozen waits can be as late as that.
+/// Afterwards most waits end within a microsecond on an idle machine, and the
+/// rest later by what it would cost more CPU time to avoid. A stall of the
+/// machine, or CPUs that are all busy, can make any wait late by
+/// milliseconds.
 ///
 /// # Examples
 ///

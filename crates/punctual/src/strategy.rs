@@ -17,6 +17,8 @@ const DEFAULTS: Defaults = if cfg!(windows) {
 ///
 /// | strategy | how late | how expensive |
 /// |---|---|---|
+/// | [`balanced`](Self::balanced), the default | as `spin` most of the time | a few wake-ups and what they leave to spin |
+/// | [`frugal`](Self::frugal), [`exact`](Self::exact) | later, and less often late, than that | less, and more, than that |
 /// | [`system`](Self::system) | as the OS wakes you | nothing |
 /// | [`spin`](Self::spin) | the time of one clock reading | a whole core |
 /// | [`yield_spin`](Self::yield_spin) | the same, or a scheduler quantum | a whole core, if nobody else wants it |
@@ -31,6 +33,40 @@ const DEFAULTS: Defaults = if cfg!(windows) {
 pub struct Strategy(Spec);
 
 impl Strategy {
+    /// Sleeps and spins so that CPU time and lateness together cost least, when
+    /// a nanosecond of CPU time costs 1 and a nanosecond of lateness
+    /// `late_weight`, from 0.01 to 10000.
+    ///
+    /// It learns how late this OS wakes this thread, with each of the calls it
+    /// has, and what a nap costs; it takes several naps where that pays, finds
+    /// the ticks on which naps end, never spins for more than 40 ms, and never
+    /// stops trying to sleep. A weight outside of that range is refused by
+    /// [`Builder::build`](crate::Builder::build). `docs/adaptive.md` in the repository explains it.
+    ///
+    /// # Accuracy
+    /// It has to learn first: the first dozen waits can be as late as the OS is,
+    /// and so can those after a change of how the OS wakes this thread.
+    pub fn adaptive(late_weight: f64) -> Self {
+        Self(Spec::adaptive(late_weight))
+    }
+
+    /// [`adaptive`](Self::adaptive) with weight 1: lateness is no worse than
+    /// CPU time.
+    pub fn frugal() -> Self {
+        Self::adaptive(1.0)
+    }
+
+    /// [`adaptive`](Self::adaptive) with weight 10: to be a microsecond late is
+    /// as bad as to use ten of CPU time. The default.
+    pub fn balanced() -> Self {
+        Self::adaptive(10.0)
+    }
+
+    /// [`adaptive`](Self::adaptive) with weight 100.
+    pub fn exact() -> Self {
+        Self::adaptive(100.0)
+    }
+
     /// One OS sleep, like `std::thread::sleep`.
     pub fn system() -> Self {
         Self(Spec::System {
@@ -97,16 +133,18 @@ impl Strategy {
                     self.name()
                 )))
             }
+            Spec::Adaptive { weight, .. } if !Spec::WEIGHTS.contains(&weight) => Err(Error::range(
+                format!("`adaptive` with a weight of {weight}: it goes from 0.01 to 10000"),
+            )),
             spec => Ok(spec),
         }
     }
 }
 
-/// [`fixed_margin`](Strategy::fixed_margin) with the margin that is usual on
-/// this OS: 700 us on Windows, 125 us elsewhere.
+/// [`balanced`](Strategy::balanced).
 impl Default for Strategy {
     fn default() -> Self {
-        Self(DEFAULTS.fixed_margin())
+        Self::balanced()
     }
 }
 

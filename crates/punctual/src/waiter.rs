@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use punctual_core::strategies::Any;
+use punctual_core::strategies::{Any, Methods};
 use punctual_core::{Goal, Method, Nanos, drive};
 use punctual_sys::wait::Sleeper;
 use punctual_sys::{Error, clock};
@@ -31,15 +31,15 @@ use crate::strategy::Strategy;
 pub struct Waiter {
     strategy: Any,
     sleeper: Sleeper,
-    method: Option<Method>,
+    methods: Methods,
 }
 
 impl Waiter {
     /// A waiter with the [default strategy](Strategy::default).
     pub fn new() -> Self {
-        Self::builder()
-            .build()
-            .expect("every system has the method `sleep`, which the default strategy uses")
+        Self::builder().build().expect(
+            "the default strategy takes the calls that the system has, and there is always one",
+        )
     }
 
     /// Chooses the strategy and the OS call of a new waiter.
@@ -50,10 +50,10 @@ impl Waiter {
         }
     }
 
-    /// The OS call this waiter sleeps with, by its own name; `None` if its
-    /// strategy never sleeps.
-    pub fn method(&self) -> Option<Method> {
-        self.method
+    /// The OS calls this waiter may sleep with, by their own names; none if its
+    /// strategy never sleeps. Only `adaptive` has more than one.
+    pub fn methods(&self) -> impl Iterator<Item = Method> {
+        self.methods.iter()
     }
 
     /// Waits for `duration` from now. Never early.
@@ -149,18 +149,18 @@ impl Builder {
             spec = spec.with_method(method);
         }
         let mut sleeper = Sleeper::new();
-        let method = spec
-            .method()
-            .map(|method| sleeper.prepare(method))
-            .transpose()?;
         // What was granted is what is used: a fallback does not fall back again.
-        if let Some(granted) = method {
-            spec = spec.with_method(granted);
-        }
+        let spec = match spec.granted(&mut |method| sleeper.prepare(method).ok()) {
+            Ok(spec) => spec,
+            Err(refused) => {
+                sleeper.prepare(refused)?;
+                spec
+            }
+        };
         Ok(Waiter {
             strategy: spec.build(),
             sleeper,
-            method,
+            methods: spec.methods(),
         })
     }
 }
