@@ -1,37 +1,60 @@
-//! Waits for a deadline that has passed, or only reads the clock, a number of
-//! times: for counting instructions, which wall time is too noisy for.
+//! Does one thing a number of times: waits for a deadline that has passed, or
+//! only reads the clock, or keeps the books of waits that take no time. For
+//! counting instructions, which wall time is too noisy for.
 //!
 //!     punctual-bench clock|waiter|sleep_until COUNT
+//!     punctual-bench STRATEGY LENGTH|any COUNT
 
 use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use punctual::Waiter;
+use punctual_bench::{Lengths, Waits};
+use punctual_core::Spec;
+use punctual_core::strategies::Defaults;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let [what, count] = args.as_slice() else {
-        return usage();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let done = match args[..] {
+        [what, count] => past_deadline(what, count),
+        [strategy, lengths, count] => whole_waits(strategy, lengths, count),
+        _ => None,
     };
-    let Ok(count) = count.parse::<u64>() else {
-        return usage();
-    };
+    done.unwrap_or_else(|| {
+        eprintln!("usage: punctual-bench clock|waiter|sleep_until COUNT");
+        eprintln!("       punctual-bench STRATEGY LENGTH|any COUNT");
+        ExitCode::from(2)
+    })
+}
+
+/// `None` if it cannot be read; as below.
+fn past_deadline(what: &str, count: &str) -> Option<ExitCode> {
+    let count = count.parse::<u64>().ok()?;
     let past = Instant::now();
     let mut waiter = Waiter::new();
     punctual::sleep_until(past);
     for _ in 0..count {
-        match what.as_str() {
+        match what {
             "clock" => drop(black_box(Instant::now())),
             "waiter" => drop(black_box(waiter.sleep_until(black_box(past)))),
             "sleep_until" => drop(black_box(punctual::sleep_until(black_box(past)))),
-            _ => return usage(),
+            _ => return None,
         }
     }
-    ExitCode::SUCCESS
+    Some(ExitCode::SUCCESS)
 }
 
-fn usage() -> ExitCode {
-    eprintln!("usage: punctual-bench clock|waiter|sleep_until COUNT");
-    ExitCode::from(2)
+fn whole_waits(strategy: &str, lengths: &str, count: &str) -> Option<ExitCode> {
+    let spec = Spec::parse(strategy, Defaults::ELSEWHERE).ok()?;
+    let lengths = match lengths {
+        "any" => Lengths::Any,
+        length => Lengths::Fixed(length.parse().ok()?),
+    };
+    let mut waits = Waits::of(spec.granted(&mut Some).ok()?, lengths);
+    for _ in 0..count.parse::<u64>().ok()? {
+        black_box(waits.next_wait());
+    }
+    Some(ExitCode::SUCCESS)
 }
