@@ -20,7 +20,7 @@ const MS: f64 = 1e6;
 /// A number from one up to about `most`, each octave as likely as any other.
 /// Without powers and logarithms, which are not the same to the last bit on
 /// every platform.
-pub fn of_any_order(most: f64, chance: f64) -> f64 {
+pub(crate) fn of_any_order(most: f64, chance: f64) -> f64 {
     let mut octaves = 0.0;
     let mut power = 1.0;
     while power * 2.0 <= most {
