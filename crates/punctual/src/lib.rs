@@ -59,7 +59,7 @@ thread_local! {
 /// # Accuracy
 ///
 /// As good as the [default strategy](Strategy::default), which learns how late
-/// the OS wakes this thread: the first dozen waits can be as late as that.
+/// the OS wakes this thread: the first two dozen naps can be as late as that.
 /// Afterwards most waits end within a microsecond on an idle machine, and the
 /// rest later by what it would cost more CPU time to avoid. A stall of the
 /// machine, or CPUs that are all busy, can make any wait late by

@@ -44,8 +44,8 @@ impl Strategy {
     /// [`Builder::build`](crate::Builder::build). `docs/adaptive.md` in the repository explains it.
     ///
     /// # Accuracy
-    /// It has to learn first: the first dozen waits can be as late as the OS is,
-    /// and so can those after a change of how the OS wakes this thread.
+    /// It has to learn first: the first two dozen naps can be as late as the OS
+    /// is, and so can those after a change of how the OS wakes this thread.
     pub fn adaptive(late_weight: f64) -> Self {
         Self(Spec::adaptive(late_weight))
     }

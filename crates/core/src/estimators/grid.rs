@@ -159,7 +159,7 @@ impl Grid {
 
     /// Whether a nap has ended on it a short while before `now`.
     pub(crate) fn is_fresh(&self, now: u64) -> bool {
-        let since = |last| now.wrapping_sub(last) as f64;
+        let since = |last| now.saturating_sub(last) as f64;
         self.off_it == 0
             && self
                 .last_wake

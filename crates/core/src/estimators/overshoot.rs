@@ -62,9 +62,10 @@ const NEGLIGIBLE: f32 = 1e-5;
 /// A distribution of lengths of time between about a microsecond and 34 ms,
 /// in which a sample weighs less the more came after it.
 ///
-/// A sudden change is recognised by its run of samples on one side, and then
-/// everything that was before it is forgotten at once: upwards a waiter must
-/// not be late for long, and downwards it must not spin for long.
+/// A change is recognised by its run of samples on one side: upwards a waiter
+/// must not be late for long, and downwards it must not spin for long. If they
+/// are twice as long or half as long, everything before them is forgotten at
+/// once; if they have moved by less, it counts as a few samples from then on.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Overshoot {
     weights: [f32; BINS],
@@ -194,8 +195,11 @@ impl Overshoot {
             return false;
         }
         let count = if is_elsewhere { RUN } else { RECENT };
-        let last = || self.last_bins(count).map(usize::from);
-        let (least, most) = (last().min().unwrap_or(0), last().max().unwrap_or(0));
+        let (mut least, mut most) = (BINS - 1, 0);
+        for back in 1..=count {
+            let bin = self.recent_bin(back);
+            (least, most) = (least.min(bin), most.max(bin));
+        }
         let is_other = if is_elsewhere {
             most + FAR_BINS < self.low || least > self.high + FAR_BINS
         } else {
@@ -212,17 +216,18 @@ impl Overshoot {
         is_other
     }
 
-    fn last_bins(&self, count: u8) -> impl Iterator<Item = u8> + use<'_> {
-        let ring = (1..=count.min(RECENT)).map(|back| (self.oldest + RECENT - back) % RECENT);
-        ring.map(|i| self.recent[usize::from(i)])
+    /// The bin of the sample that came so many samples ago; the last one is 1.
+    fn recent_bin(&self, back: u8) -> usize {
+        let place = (self.oldest + RECENT - back) % RECENT;
+        usize::from(self.recent[usize::from(place)])
     }
 
-    /// Forgets all but the last samples; there must have been so many.
+    /// Forgets all but the last samples, of which there must have been so many,
+    /// and no more than [`RECENT`].
     pub(crate) fn keep_last(&mut self, count: u8) {
         self.forget();
-        for i in 1..=count.min(RECENT) {
-            let bin = self.recent[usize::from((self.oldest + RECENT - i) % RECENT)];
-            self.put(usize::from(bin), self.next);
+        for back in 1..=count {
+            self.put(self.recent_bin(back), self.next);
         }
     }
 

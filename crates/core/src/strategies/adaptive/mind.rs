@@ -12,9 +12,6 @@ use super::class::{CLASSES, Class};
 use super::plan::{Rest, SHORTEST_NS, SPIN_MAX};
 use super::way::{Offer, Way};
 
-/// How many naps a distribution of overshoots remembers.
-const MEMORY: f32 = 1024.0;
-
 /// A waiter that has spun so many waits of a class tries to sleep again,
 /// however bad it was. It waits eight times as long each time that was in vain,
 /// and four times after each further nap of a wait, whatever came of that.
@@ -101,7 +98,7 @@ impl Mind {
         let calls = methods.iter().chain(methods.first());
         Self {
             late_weight,
-            ways: calls.map(|&method| Way::new(method, MEMORY)).collect(),
+            ways: calls.map(|&method| Way::new(method)).collect(),
             rest: Rest::new(),
             nap: None,
             naps: 0,
@@ -308,7 +305,7 @@ impl Mind {
     }
 
     fn plan(&mut self, way: usize, class: Class) {
-        self.ways[way].plan(class, self.late_weight, &self.rest, MEMORY);
+        self.ways[way].plan(class, self.late_weight, &self.rest);
         // What a nap costs at best, with any of the calls.
         let calls = &self.ways[..self.ways.len() - 1];
         let plans = [0, 1].map(|i| {

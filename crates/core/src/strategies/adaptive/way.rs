@@ -10,6 +10,8 @@ use super::class::{CLASSES, Class};
 use super::plan::{Plan, Rest, SHORTEST_NS};
 use super::prior::{self, Prior};
 
+/// How many naps a distribution of overshoots remembers.
+const MEMORY: f32 = 1024.0;
 /// Samples' worth of what is believed without having been seen.
 const BELIEF: f32 = 0.5;
 /// What naps of another length tell.
@@ -90,9 +92,9 @@ pub(super) struct Offer {
 }
 
 impl Naps {
-    fn new(memory: f32) -> Self {
+    fn new() -> Self {
         Self {
-            overshoot: Overshoot::new(memory),
+            overshoot: Overshoot::new(MEMORY),
             share: Share::default(),
             share_believed: 0.0,
             seen: 0,
@@ -138,11 +140,11 @@ impl Naps {
 }
 
 impl Way {
-    pub(super) fn new(method: Method, memory: f32) -> Self {
+    pub(super) fn new(method: Method) -> Self {
         Self {
             method,
             unit: prior::unit(method),
-            classes: std::array::from_fn(|_| Naps::new(memory)),
+            classes: std::array::from_fn(|_| Naps::new()),
             clock: Grid::new(Kind::Clock),
             steps: Grid::new(Kind::Steps),
             naps: 0,
@@ -262,9 +264,9 @@ impl Way {
 
     /// Makes a plan for naps of `class`, with `rest` for what comes after
     /// them.
-    pub(super) fn plan(&mut self, class: Class, late_weight: f32, rest: &Rest, memory: f32) {
+    pub(super) fn plan(&mut self, class: Class, late_weight: f32, rest: &Rest) {
         if self.classes[class.index()].seen == 0 {
-            self.imagine(class, memory);
+            self.imagine(class);
         }
         let naps = &mut self.classes[class.index()];
         if self.afraid < FADED || self.clean * naps.overshoot.rare_part() > OVERDUE {
@@ -287,12 +289,12 @@ impl Way {
     }
 
     /// Fills a class of which nothing was seen with what is likely.
-    fn imagine(&mut self, class: Class, memory: f32) {
+    fn imagine(&mut self, class: Class) {
         let near = (0..CLASSES)
             .filter(|&i| i != class.index() && self.classes[i].seen > 0)
             .min_by_key(|&i| i.abs_diff(class.index()));
         let prior = Prior::of(self.method, class);
-        let mut naps = Naps::new(memory);
+        let mut naps = Naps::new();
         match near {
             Some(near) if prior.share == 0.0 && self.classes[near].share() == 0.0 => {
                 let near = &self.classes[near];
