@@ -14,6 +14,8 @@ pub mod pace;
 pub mod probe;
 pub mod program;
 mod refusal;
+#[cfg(feature = "serde")]
+mod serial;
 pub mod setting;
 pub mod strategies;
 pub mod time;

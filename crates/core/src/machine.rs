@@ -39,6 +39,7 @@ pub struct Observations {
 
 /// What a machine saw of one thread.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ThreadObservations {
     /// The name it was started with; empty for the first program.
     pub name: String,
@@ -52,11 +53,13 @@ pub struct ThreadObservations {
     pub sections: Vec<Section>,
     /// The subjects of the thread's program, in order, as they were at its end:
     /// each strategy with what it had learned, and `None` for a peer.
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub learned: Vec<Option<Any>>,
 }
 
 /// What a machine saw between two records.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Section {
     /// The waits and blocks, in order.
     pub samples: Vec<Sample>,
@@ -70,6 +73,7 @@ pub struct Section {
 
 /// Something that was read of the OS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Reading {
     /// What.
     pub probe: Probe,
@@ -79,6 +83,7 @@ pub struct Reading {
 
 /// One wait or block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Sample {
     /// The length asked for: from the call to the deadline.
     pub asked: Nanos,
@@ -95,6 +100,7 @@ pub struct Sample {
 
 /// What a thread's waiting cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CpuUse {
     /// The time the section covers.
     pub elapsed: Nanos,
@@ -122,17 +128,26 @@ pub struct ComputerUse {
     pub elapsed: Nanos,
     /// How many CPUs it has.
     pub cpus: usize,
-    /// CPU time, of all CPUs together, in which a thread ran.
-    pub busy: Nanos,
+    /// CPU time, of all CPUs together, in which a thread ran; `None` where the
+    /// machine does not tell.
+    pub busy: Option<Nanos>,
     /// CPU time between an interrupt that ended the rest of an idle CPU and the
     /// first thread that ran on it. With busy and idle it makes up all the time.
-    pub waking: Nanos,
-    /// Interrupts by timers and clock ticks.
-    pub interrupts: u64,
-    /// How often an interrupt or a wake-up ended the rest of an idle CPU.
-    pub wakeups: u64,
-    /// The stretches for which CPUs were idle, by length, the shortest first.
-    /// One that was cut short by the end of the phase counts in it.
+    /// `None` where the machine does not tell.
+    pub waking: Option<Nanos>,
+    /// Interrupts by timers and clock ticks; `None` where the machine does not
+    /// tell.
+    pub interrupts: Option<u64>,
+    /// How often a CPU went from one thread to another, or between a thread and
+    /// being idle; `None` where the machine does not tell.
+    pub switches: Option<u64>,
+    /// How often an interrupt or a wake-up ended the rest of an idle CPU; on this
+    /// host, how often an idle state was entered. `None` where the machine does
+    /// not tell.
+    pub wakeups: Option<u64>,
+    /// The stretches for which CPUs were idle, by length, the shortest first;
+    /// empty where the machine does not tell. One that was cut short by the end
+    /// of the phase counts in it.
     pub idle: Vec<IdleStretches>,
     /// The idle states that were entered, the shallowest first; empty where
     /// the machine does not tell.
@@ -217,15 +232,30 @@ impl<C: Clock> Recorder<C> {
         self.samples.len()
     }
 
-    /// Ends the section, which took this CPU, and begins the next at `now`.
+    /// Ends the section, which took this CPU, and begins the next at `now`. What
+    /// has ended after that already belongs to the next: a thread may hear later
+    /// than its next sample that a phase has begun.
     pub fn section(&mut self, now: Tick<C>, cpu: CpuUse) {
+        let length = now.since(self.began);
+        let first = self.ends.last().map_or(0, |end| end.samples);
+        let late = self.samples[first..].iter().rev();
+        let late = late.take_while(|sample| sample.woke > length).count();
+        let samples = self.samples.len() - late;
+        for sample in &mut self.samples[samples..] {
+            sample.woke = sample.woke - length;
+        }
+        self.end(samples, cpu);
+        self.began = now;
+    }
+
+    /// Ends the section with so many of the samples.
+    fn end(&mut self, samples: usize, cpu: CpuUse) {
         self.ends.push(End {
-            samples: self.samples.len(),
+            samples,
             readings: self.readings.len(),
             denied: std::mem::take(&mut self.denied),
             cpu,
         });
-        self.began = now;
     }
 
     /// Records a wait or block that began at `asked_at`, for `deadline`.
@@ -264,7 +294,7 @@ impl<C: Clock> Recorder<C> {
 
     /// Ends the last section, which took this CPU.
     pub fn finish(mut self, cpu: CpuUse) -> ThreadObservations {
-        self.section(self.began, cpu);
+        self.end(self.samples.len(), cpu);
         let (mut samples, mut readings) = (0, 0);
         let sections = self.ends.into_iter().map(|end| {
             let section = Section {
@@ -340,6 +370,23 @@ mod tests {
             [sample(100, 40, 2, -60), sample(10, 100, 0, 0)]
         );
         assert_eq!(second.cpu.elapsed, Nanos::new(150));
+    }
+
+    #[test]
+    fn what_ends_after_the_begin_of_the_next_section_belongs_to_that() {
+        let mut recorder = Recorder::new(at(1_000), 3);
+        for end in [1_100, 1_200, 1_201, 1_300] {
+            recorder.sample(at(end), at(end), 0, late(0));
+        }
+        recorder.section(at(1_200), CpuUse::default());
+        recorder.section(at(1_250), CpuUse::default());
+        let seen = recorder.finish(CpuUse::default());
+        let woke = |section: &Section| -> Vec<u64> {
+            let samples = section.samples.iter();
+            samples.map(|sample| sample.woke.as_ns()).collect()
+        };
+        let woke: Vec<_> = seen.sections.iter().map(woke).collect();
+        assert_eq!(woke, [vec![100, 200], vec![1], vec![50]]);
     }
 
     #[test]

@@ -25,45 +25,98 @@ pub enum Method {
     /// thread's timer slack lowered to 1 ns around the call, by three further
     /// calls; one if it is that low already.
     SlacklessNanosleep,
+    /// Linux and other Unix: `clock_nanosleep` on `CLOCK_MONOTONIC` with
+    /// `TIMER_ABSTIME`, for a length too: until so long after now.
+    ClockNanosleepAbsolute,
+    /// Unix: `nanosleep`, whose clock is the system's.
+    Nanosleep,
+    /// Unix: `usleep`, in whole microseconds, rounded up.
+    Usleep,
     /// Linux: `timerfd_settime` and `read`. Timer slack does not apply to it.
     Timerfd,
     /// Windows: `Sleep`, in whole milliseconds, rounded up.
     WindowsSleep,
+    /// Windows: `SleepEx`, not alertable, in whole milliseconds, rounded up.
+    WindowsSleepEx,
+    /// Windows: `WaitForSingleObject` on an event that nobody sets, with a
+    /// timeout in whole milliseconds, rounded up.
+    WaitForSingleObject,
+    /// Windows: `WaitForMultipleObjects` on two such events.
+    WaitForMultipleObjects,
     /// Windows: a plain waitable timer, on the same grid as `Sleep`.
     WaitableTimer,
     /// Windows 10 1803 and later: a waitable timer made with
     /// `CREATE_WAITABLE_TIMER_HIGH_RESOLUTION`.
     HighResolutionTimer,
-    /// Windows: `SetTimer`, whose message comes after at least 10 ms.
+    /// Windows: `SetTimer` without a window, and `GetMessage` for its message,
+    /// which comes after at least 10 ms.
     WindowsMessageTimer,
-    /// Linux: `poll` with a timeout and nothing to wait for, as `select` and
-    /// `epoll_wait`. Long ones get more slack than a sleep.
+    /// Unix: `ppoll` on Linux, `poll` elsewhere, with a timeout and nothing to
+    /// wait for. Long ones get more slack than a sleep on Linux.
     Poll,
-    /// Linux: a receive with `SO_RCVTIMEO`, whose timeout is counted in
-    /// jiffies, as those of the network are.
+    /// Unix: `select` with a timeout and nothing to wait for, in whole
+    /// microseconds, rounded up.
+    Select,
+    /// Linux: `epoll_wait` with a timeout and nothing to wait for, in whole
+    /// milliseconds, rounded up.
+    Epoll,
+    /// A condition variable of the standard library that nobody notifies, with
+    /// a timeout: a futex on Linux, `WaitOnAddress` on Windows, in whole
+    /// milliseconds, rounded up (`SleepConditionVariableSRW` in a program that is
+    /// built for Windows 7), `pthread_cond_timedwait_relative_np` on macOS. A
+    /// signal does not end it.
+    ConditionVariable,
+    /// Linux: `FUTEX_WAIT_BITSET` on a word that nobody changes, until an
+    /// instant of `CLOCK_MONOTONIC`.
+    Futex,
+    /// Linux: `timer_settime` with a signal to the thread, the last real-time
+    /// one, and `sigtimedwait` for it. The signal stays blocked in the thread.
+    /// Timer slack does not apply to it.
+    PosixTimer,
+    /// Linux: a receive with `SO_RCVTIMEO` from a local socket that nobody sends
+    /// to. Its timeout, a microsecond at least, is counted in jiffies, as those
+    /// of the network are.
     SocketTimeout,
     /// macOS: `mach_wait_until`.
     MachWaitUntil,
+    /// macOS: `kevent64` with an `EVFILT_TIMER`.
+    Kevent,
     /// `std::thread::sleep`, where punctual has no call of its own.
     ThreadSleep,
+    /// Offers the CPU to other threads once, whatever the length: `sched_yield`
+    /// on Unix, `Sleep(0)` on Windows.
+    Yield,
 }
 
 impl Method {
     /// Every method, in the order in which they are listed to the user.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 26] = [
         Self::Sleep,
         Self::Timer,
+        Self::Nanosleep,
+        Self::Usleep,
         Self::ClockNanosleep,
+        Self::ClockNanosleepAbsolute,
         Self::SlacklessNanosleep,
+        Self::Select,
+        Self::Poll,
+        Self::Epoll,
+        Self::ConditionVariable,
+        Self::Futex,
         Self::Timerfd,
+        Self::PosixTimer,
+        Self::SocketTimeout,
         Self::WindowsSleep,
+        Self::WindowsSleepEx,
+        Self::WaitForSingleObject,
+        Self::WaitForMultipleObjects,
         Self::WaitableTimer,
         Self::HighResolutionTimer,
         Self::WindowsMessageTimer,
-        Self::Poll,
-        Self::SocketTimeout,
         Self::MachWaitUntil,
+        Self::Kevent,
         Self::ThreadSleep,
+        Self::Yield,
     ];
 
     /// The name the user types and reads.
@@ -73,15 +126,28 @@ impl Method {
             Self::Timer => "timer",
             Self::ClockNanosleep => "clock_nanosleep",
             Self::SlacklessNanosleep => "clock_nanosleep+slack=1ns",
+            Self::ClockNanosleepAbsolute => "clock_nanosleep+TIMER_ABSTIME",
+            Self::Nanosleep => "nanosleep",
+            Self::Usleep => "usleep",
             Self::Timerfd => "timerfd",
             Self::WindowsSleep => "Sleep",
+            Self::WindowsSleepEx => "SleepEx",
+            Self::WaitForSingleObject => "WaitForSingleObject",
+            Self::WaitForMultipleObjects => "WaitForMultipleObjects",
             Self::WaitableTimer => "waitable-timer",
             Self::HighResolutionTimer => "high-resolution-timer",
             Self::WindowsMessageTimer => "WM_TIMER",
             Self::Poll => "poll",
+            Self::Select => "select",
+            Self::Epoll => "epoll_wait",
+            Self::ConditionVariable => "condition-variable",
+            Self::Futex => "futex",
+            Self::PosixTimer => "timer_settime",
             Self::SocketTimeout => "SO_RCVTIMEO",
             Self::MachWaitUntil => "mach_wait_until",
+            Self::Kevent => "kevent",
             Self::ThreadSleep => "thread::sleep",
+            Self::Yield => "yield",
         }
     }
 }
@@ -124,6 +190,6 @@ mod tests {
         let spec = Spec::parse(text, Defaults::ELSEWHERE).unwrap();
         assert!(spec.methods().iter().eq([Method::SlacklessNanosleep]));
         assert_eq!(spec.to_string(), text);
-        assert!("usleep".parse::<Method>().unwrap_err().contains("timerfd"));
+        assert!("snooze".parse::<Method>().unwrap_err().contains("timerfd"));
     }
 }

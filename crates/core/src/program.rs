@@ -16,10 +16,13 @@ use crate::wait::Event;
 
 /// What carries out a wait.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Subject {
     /// One of punctual's strategies, with nothing learned yet.
     Strategy(Spec),
-    /// One of punctual's strategies, with what it has learned so far.
+    /// One of punctual's strategies, with what it has learned so far, which stays
+    /// in this process.
+    #[cfg_attr(feature = "serde", serde(skip))]
     Learned(Spec, Box<Any>),
     /// Foreign code that waits by itself, by name. Only machines on which
     /// real code runs, and that were given it, can run it.
@@ -67,6 +70,7 @@ impl fmt::Display for Subject {
 
 /// When a wait is to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Due {
     /// This long after the operation begins.
     After(Nanos),
@@ -79,6 +83,7 @@ pub enum Due {
 
 /// Whether a spawned program shares its parent's process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum SpawnKind {
     /// A thread of the same process.
     Thread,
@@ -88,6 +93,7 @@ pub enum SpawnKind {
 
 /// One operation of a program.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Op {
     /// Waits with subject number `with` of the program, and takes a sample.
     Wait {
@@ -156,6 +162,7 @@ pub enum Op {
 
 /// One thread of an experiment.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Program {
     /// What [`Op::Wait`] refers to. Each thread has its own: what one of them
     /// learns, the others do not know.

@@ -7,6 +7,7 @@ use crate::time::Nanos;
 /// A change to the environment of waiting. Which of them an OS knows differs;
 /// a machine refuses the others by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Setting {
     /// The timer slack of this thread; zero goes back to its default. Linux:
     /// `prctl(PR_SET_TIMERSLACK)`.
@@ -49,6 +50,7 @@ pub enum Setting {
 
 /// Who asks for a timer interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Requester {
     /// The process the thread belongs to.
     #[default]
@@ -59,9 +61,10 @@ pub enum Requester {
 
 /// How much a thread matters, from the least to the most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Priority {
     /// Only when nothing else wants to run. macOS: Darwin-background; Windows:
-    /// idle priority class; Linux: nice 19.
+    /// idle; Linux: nice 19.
     Background,
     /// Less than ordinary. macOS: QoS utility; Windows: below normal; Linux:
     /// nice 10.
@@ -79,6 +82,7 @@ pub enum Priority {
 
 /// What a process says of its requests for a timer interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Throttling {
     /// The system decides (control mask without the bit).
     #[default]
@@ -91,6 +95,7 @@ pub enum Throttling {
 
 /// What a computer runs on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Power {
     /// The mains.
     #[default]

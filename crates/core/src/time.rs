@@ -15,6 +15,7 @@ use std::time::Duration;
 ///
 /// `+` saturates at [`Nanos::MAX`] (584 years), `-` at zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Nanos(u64);
 
 impl Nanos {
@@ -173,6 +174,7 @@ fn decimal(text: &str) -> Option<(u64, u64)> {
 
 /// How late something happened, in nanoseconds; negative means early.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Lateness(i64);
 
 impl Lateness {
@@ -283,6 +285,12 @@ impl Rate {
     /// Outside 0.001 Hz to 1 MHz.
     pub fn from_period(period: Nanos) -> Result<Self, String> {
         Self::from_fraction(1_000_000_000, period.0)
+    }
+
+    /// So many cycles in so many seconds.
+    #[cfg(feature = "serde")]
+    pub(crate) fn fraction(self) -> (u64, u64) {
+        (self.cycles, self.seconds)
     }
 
     /// The start of cycle `k`, counted from the start of cycle 0. Exact to

@@ -13,6 +13,7 @@ use crate::time::{Clock, Lateness, Nanos, Tick};
 /// like a semaphore that holds at most one signal: signalling twice before
 /// anybody waits is the same as once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Event(pub u32);
 
 /// What a wait is for: an instant, and possibly an event that ends it sooner.
@@ -191,6 +192,7 @@ pub trait Strategy<C: Clock> {
 
 /// What happened in one wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Outcome {
     /// How late the wait ended. Negative only when an event or a strategy that
     /// wakes early ended it.

@@ -21,6 +21,9 @@
 //! a nap costs, and makes CPU time and lateness together cost least. A
 //! [`Waiter`] keeps one strategy with what it learned.
 //!
+//! What other code of the program waits with can be made more accurate too, by
+//! a [`guard`] on the timer interval, the timer slack or the priority.
+//!
 //! # Guarantees
 //!
 //! - **Never early.** No wait ends before its deadline on the caller's clock,
@@ -35,6 +38,7 @@
 //! suspended its clock stands still on Linux and macOS, and goes on on
 //! Windows.
 
+pub mod guard;
 mod outcome;
 mod strategy;
 mod waiter;

@@ -22,6 +22,8 @@ pub(crate) struct Cpu {
     rest: Option<Rest>,
     /// While nobody runs on it although it is not idle: since when.
     waking_since: Option<Time>,
+    /// Who ran on it last; `None` once it is idle.
+    last: Option<ThreadId>,
     /// Up to when its ticks have been counted.
     counted: Time,
     /// The last tick that was counted, and the next one to count.
@@ -61,6 +63,7 @@ pub(crate) struct Computer {
     busy: Time,
     waking: Time,
     interrupts: u64,
+    switches: u64,
     wakeups: u64,
     /// By length: shorter than the shortest bound, then from each bound to
     /// twice as much.
@@ -91,6 +94,7 @@ impl Computer {
             busy: Time::ZERO,
             waking: Time::ZERO,
             interrupts: 0,
+            switches: 0,
             wakeups: 0,
             stretches: [(0, Time::ZERO); BOUNDS],
             rested: vec![(0, Time::ZERO); states.len()],
@@ -108,6 +112,12 @@ impl Computer {
         cpu.running.is_none() && cpu.waking == 0
     }
 
+    /// A thread has its turn on a CPU.
+    pub(crate) fn turn_of(&mut self, cpu: usize, thread: ThreadId) {
+        let before = self.cpus[cpu].last.replace(thread);
+        self.switches += u64::from(before != Some(thread));
+    }
+
     /// A thread ran for `length`.
     pub(crate) fn ran(&mut self, length: Time) {
         self.busy = self.busy + length;
@@ -120,6 +130,7 @@ impl Computer {
         }
         self.count_ticks(cpu, now, rule);
         self.woke(cpu, now);
+        self.switches += u64::from(self.cpus[cpu].last.take().is_some());
         let expected = rule.next_interrupt_on(cpu);
         self.cpus[cpu].rest = Some(Rest::since(now, expected));
     }
@@ -233,10 +244,11 @@ impl Computer {
         let used = ComputerUse {
             elapsed: nanos(now) - nanos(self.began),
             cpus: self.cpus.len(),
-            busy: nanos(self.busy),
-            waking: nanos(self.waking),
-            interrupts: self.interrupts,
-            wakeups: self.wakeups,
+            busy: Some(nanos(self.busy)),
+            waking: Some(nanos(self.waking)),
+            interrupts: Some(self.interrupts),
+            switches: Some(self.switches),
+            wakeups: Some(self.wakeups),
             idle: idle.collect(),
             idle_states: idle_states.collect(),
             interval: rule.interval(),
@@ -245,6 +257,7 @@ impl Computer {
         self.busy = Time::ZERO;
         self.waking = Time::ZERO;
         self.interrupts = 0;
+        self.switches = 0;
         self.wakeups = 0;
         self.stretches = [(0, Time::ZERO); BOUNDS];
         self.rested.fill((0, Time::ZERO));

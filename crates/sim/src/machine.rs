@@ -103,8 +103,15 @@ impl SimMachine {
                 let has_it = match probe {
                     Probe::Resolution => rule.stated_interval().is_some(),
                     Probe::Step(clock) => rule.shows(*clock, Time::ZERO).is_some(),
+                    Probe::Slack => rule.timer_slack(0).is_some(),
+                    Probe::Stated(clock) => rule.stated_of(*clock).is_some(),
+                    Probe::Cost(clock) => rule.clock() == Some(*clock),
                 };
-                (!has_it).then(|| format!("there is no {probe} to read"))
+                (!has_it).then(|| match probe {
+                    Probe::Stated(clock) => format!("nothing is stated about {}", clock.name()),
+                    Probe::Cost(clock) => format!("it is not known what {} costs", clock.name()),
+                    probe => format!("there is no {probe} to read"),
+                })
             }
             _ => None,
         }

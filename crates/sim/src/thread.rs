@@ -2,7 +2,7 @@
 
 use punctual_core::machine::{CpuUse, Recorder, ThreadObservations};
 use punctual_core::pace::Cycles;
-use punctual_core::probe::TickClock;
+use punctual_core::probe::OsClock;
 use punctual_core::program::{Cursor, Op};
 use punctual_core::setting::Priority;
 use punctual_core::strategies::Any;
@@ -174,7 +174,7 @@ pub(crate) enum Doing<'p> {
     Awaiting(Event),
     /// It reads a clock that a tick writes, which showed `shown`.
     Stepping {
-        clock: TickClock,
+        clock: OsClock,
         shown: Time,
         has_moved: bool,
     },

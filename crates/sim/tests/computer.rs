@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use punctual_core::probe::TickClock;
+use punctual_core::probe::OsClock;
 use punctual_core::program::{Due, Op, SpawnKind, Subject};
 use punctual_core::setting::{Power, Priority, Requester};
 use punctual_core::{
@@ -136,7 +136,7 @@ fn op() -> impl Strategy<Value = Op> {
         2 => Just(Op::Yield),
         3 => setting().prop_map(Op::Set),
         1 => Just(Op::Read(Probe::Resolution)),
-        1 => Just(Op::Read(Probe::Step(TickClock::TimeGetTime))),
+        1 => Just(Op::Read(Probe::Step(OsClock::TimeGetTime))),
         1 => (0_u64..120).prop_map(|ms| Op::Until(Nanos::from_ms(ms))),
         1 => event().prop_map(Op::Signal),
         1 => event().prop_map(Op::Await),
@@ -356,7 +356,7 @@ fn assert_cpu_times_add_up(observed: &Observations, trace: &Trace) -> Result<(),
     let busy = observed
         .computer
         .iter()
-        .fold(Nanos::ZERO, |sum, phase| sum + phase.busy);
+        .fold(Nanos::ZERO, |sum, phase| sum + phase.busy.unwrap());
     // Each part is cut down to whole nanoseconds.
     let parts = observed
         .threads
@@ -371,7 +371,7 @@ fn assert_cpu_times_add_up(observed: &Observations, trace: &Trace) -> Result<(),
     for phase in &observed.computer {
         let capacity = phase.elapsed.times(phase.cpus as u64).as_ns();
         let idle: u64 = phase.idle.iter().map(|part| part.total.as_ns()).sum();
-        let used = (phase.busy + phase.waking).as_ns() + idle;
+        let used = (phase.busy.unwrap() + phase.waking.unwrap()).as_ns() + idle;
         // Each length of idle stretches is cut down to whole nanoseconds.
         prop_assert!(
             used.abs_diff(capacity) <= 64,

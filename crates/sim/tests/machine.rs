@@ -1,8 +1,9 @@
 //! What the simulated machine does, to the nanosecond.
 
 use punctual_core::machine::{Sample, Section};
-use punctual_core::probe::TickClock;
+use punctual_core::probe::OsClock;
 use punctual_core::program::{Due, Op, SpawnKind, Subject};
+use punctual_core::setting::Priority;
 use punctual_core::strategies::{Defaults, Spec};
 use punctual_core::{Event, Machine, Method, Nanos, Observations, Probe, Program, Rate, Setting};
 use punctual_sim::{Model, SimMachine};
@@ -416,7 +417,7 @@ fn a_reader_of_time_get_time_sees_a_tick_that_comes_earlier_than_it_did() {
             ops: [std::slice::from_ref(&to_a_tick), &ops[..]].concat(),
         },
     };
-    let step = Op::Read(Probe::Step(TickClock::TimeGetTime));
+    let step = Op::Read(Probe::Step(OsClock::TimeGetTime));
     let program = Program {
         subjects: vec![],
         ops: vec![
@@ -440,4 +441,217 @@ fn a_reader_of_time_get_time_sees_a_tick_that_comes_earlier_than_it_did() {
         .map(|reading| reading.value)
         .collect();
     assert_eq!(steps, [Nanos::from_ms(2), Nanos::from_ms(1)]);
+}
+
+/// Whatever the length, it costs what yielding costs, and a reading.
+#[test]
+fn a_block_that_only_yields_is_there_on_every_model() {
+    let yields = Op::Block {
+        method: Method::Yield,
+        length: Nanos::from_ms(7),
+        tolerance: Nanos::ZERO,
+    };
+    let program = |op: &Op| Program {
+        subjects: vec![],
+        ops: vec![op.clone(), Op::Record],
+    };
+    for model in [
+        "fake-5ms",
+        "linux",
+        "macos",
+        "wine",
+        "windows-xp",
+        "windows-11",
+    ] {
+        let observed = run(model, &program(&yields));
+        let section = &observed.threads[0].sections[0];
+        let yielding = Model::parse(model).unwrap().costs().yielding;
+        let slept = section.samples[0].outcome.slept;
+        assert_eq!(slept, yielding + Nanos::new(READ_NS), "{model}");
+        assert_eq!(section.cpu.thread, Some(section.cpu.elapsed), "{model}");
+        let plain = run(model, &program(&Op::Yield));
+        let elapsed = plain.threads[0].sections[0].cpu.elapsed;
+        assert_eq!(
+            section.cpu.elapsed,
+            elapsed + Nanos::new(READ_NS),
+            "{model}"
+        );
+    }
+}
+
+#[test]
+fn a_block_that_only_yields_gives_the_cpu_to_an_equal() {
+    let work = Nanos::from_us(100);
+    let after = |op| Program {
+        subjects: vec![],
+        ops: vec![
+            Op::Spawn {
+                name: "other".to_owned(),
+                kind: SpawnKind::Thread,
+                program: Program {
+                    subjects: vec![],
+                    ops: vec![Op::Work(work)],
+                },
+            },
+            op,
+            Op::Record,
+        ],
+    };
+    let yields = after(Op::Block {
+        method: Method::Yield,
+        length: Nanos::ZERO,
+        tolerance: Nanos::ZERO,
+    });
+    for model in ["windows-10-1909,cpus=1", "macos,cpus=1"] {
+        assert!(samples(model, &yields)[0].outcome.slept >= work, "{model}");
+        let elapsed = |program| run(model, program).threads[0].sections[0].cpu.elapsed;
+        assert_eq!(
+            elapsed(&yields),
+            elapsed(&after(Op::Yield)) + Nanos::new(READ_NS),
+            "{model}"
+        );
+    }
+}
+
+#[test]
+fn a_call_of_another_os_is_refused_by_name() {
+    for (model, method, has_it) in [
+        ("linux", Method::Futex, true),
+        ("linux", Method::WindowsSleepEx, false),
+        ("linux", Method::Kevent, false),
+        ("macos", Method::Kevent, true),
+        ("macos", Method::Epoll, false),
+        ("windows-xp", Method::ConditionVariable, false),
+        ("windows-7", Method::ConditionVariable, true),
+        ("windows-11", Method::Usleep, false),
+        ("wine", Method::WindowsMessageTimer, true),
+        ("wine", Method::HighResolutionTimer, false),
+        ("fake-5ms", Method::Nanosleep, false),
+    ] {
+        let machine = SimMachine::new(Model::parse(model).unwrap(), 1);
+        let program = Program {
+            subjects: vec![],
+            ops: vec![Op::Block {
+                method,
+                length: Nanos::from_ms(1),
+                tolerance: Nanos::ZERO,
+            }],
+        };
+        let said = machine.check(&program).map_err(|why| why.to_string());
+        let refusal = format!("the model {model} has no method `{method}`");
+        assert_eq!(said, if has_it { Ok(()) } else { Err(refusal) });
+    }
+}
+
+/// What the first thread of a program reads.
+fn readings(model: &str, ops: Vec<Op>) -> Vec<Nanos> {
+    let program = Program {
+        subjects: vec![],
+        ops,
+    };
+    let section = &run(model, &program).threads[0].sections[0];
+    let values = section.readings.iter().map(|reading| reading.value);
+    values.collect()
+}
+
+#[test]
+fn a_thread_of_linux_reads_its_own_slack() {
+    let read = || Op::Read(Probe::Slack);
+    let child = Op::Spawn {
+        name: "child".to_owned(),
+        kind: SpawnKind::Thread,
+        program: Program {
+            subjects: vec![],
+            ops: vec![read(), Op::Set(Setting::Slack(Nanos::from_us(3))), read()],
+        },
+    };
+    let real_time = Op::Set(Setting::Priority(Priority::RealTime));
+    let program = Program {
+        subjects: vec![],
+        ops: vec![
+            read(),
+            Op::Set(Setting::Slack(Nanos::from_us(7))),
+            child,
+            Op::Work(Nanos::from_ms(1)),
+            read(),
+            Op::Set(Setting::Slack(Nanos::ZERO)),
+            read(),
+            real_time,
+            read(),
+        ],
+    };
+    let observed = run("linux,slack=20us", &program);
+    let of_thread = |thread: usize| {
+        let readings = &observed.threads[thread].sections[0].readings;
+        let values = readings.iter().map(|reading| reading.value.as_ns());
+        values.collect::<Vec<_>>()
+    };
+    assert_eq!(of_thread(0), [20_000, 7_000, 20_000, 0]);
+    assert_eq!(of_thread(1), [7_000, 3_000]);
+}
+
+#[test]
+fn the_coarse_clocks_of_linux_step_by_what_is_stated() {
+    for clock in [OsClock::MonotonicCoarse, OsClock::RealtimeCoarse] {
+        let read = [Probe::Stated(clock), Probe::Step(clock)].map(Op::Read);
+        let seen = readings("linux,hz=100", read.to_vec());
+        assert_eq!(seen, [Nanos::from_ms(10); 2], "{}", clock.name());
+    }
+}
+
+#[test]
+fn the_clocks_of_windows_step_with_the_tick() {
+    let clocks = [OsClock::SystemTime, OsClock::InterruptTime];
+    let read = clocks.map(|clock| Op::Read(Probe::Step(clock)));
+    let request = Op::Set(Setting::request(Nanos::from_us(1_500)));
+    let ops = [&read[..], &[request], &read[..]].concat();
+    let default = Nanos::new(15_625_000);
+    let asked = Nanos::from_us(1_500);
+    assert_eq!(
+        readings("windows-10-2004,hardware=exact", ops),
+        [default, default, asked, asked]
+    );
+}
+
+#[test]
+fn the_clock_of_a_model_costs_what_a_reading_takes() {
+    for (model, clock) in [
+        ("linux,read=25ns", OsClock::Monotonic),
+        ("windows-11,read=25ns", OsClock::PerformanceCounter),
+        ("macos,read=25ns", OsClock::MachAbsoluteTime),
+        ("wine,read=25ns", OsClock::PerformanceCounter),
+    ] {
+        let read = Op::Read(Probe::Cost(clock));
+        assert_eq!(readings(model, vec![read]), [Nanos::new(25)], "{model}");
+    }
+}
+
+#[test]
+fn what_a_model_cannot_tell_is_refused_by_name() {
+    for (model, probe, why) in [
+        ("windows-11", Probe::Slack, "there is no slack to read"),
+        (
+            "linux",
+            Probe::Step(OsClock::TimeGetTime),
+            "there is no timeGetTime to read",
+        ),
+        (
+            "linux",
+            Probe::Stated(OsClock::Monotonic),
+            "nothing is stated about CLOCK_MONOTONIC",
+        ),
+        (
+            "macos",
+            Probe::Cost(OsClock::Monotonic),
+            "it is not known what CLOCK_MONOTONIC costs",
+        ),
+    ] {
+        let program = Program {
+            subjects: vec![],
+            ops: vec![Op::Read(probe)],
+        };
+        let machine = SimMachine::new(Model::parse(model).unwrap(), 1);
+        let refusal = machine.check(&program).unwrap_err().to_string();
+        assert!(refusal.ends_with(why), "{refusal}");
+    }
 }

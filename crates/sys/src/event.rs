@@ -5,17 +5,18 @@
 //! signal wakes only those who wait for it, and its own flag, so that a thread
 //! that spins looks at one word in memory.
 
-use crate::clock;
+use crate::clock::{self, Tick};
 use crate::wait::LONGEST;
 use punctual_core::{Event, Nanos};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 
 /// The events of one experiment; clones share them.
 ///
 /// An event is a semaphore that holds at most one signal: signalling twice
-/// before anybody waits is the same as once, and one signal ends one wait.
+/// before anybody waits is the same as once, and one signal ends one wait. A
+/// signal carries its time, of two the first one's.
 #[derive(Clone, Debug, Default)]
 pub struct Events(Arc<Shared>);
 
@@ -28,40 +29,50 @@ impl Events {
     /// Signals `event`, and wakes one of those who wait for it.
     pub fn signal(&self, event: Event) {
         let slot = self.slot(event);
+        // Read before the lock: waiting for it is part of how long it takes.
+        let now = clock::now();
         let guard = slot.lock();
-        slot.signalled.store(true, Ordering::Release);
+        slot.signal(now);
         drop(guard);
         slot.wakeup.notify_one();
     }
 
-    /// Takes the signal of `event` if there is one. Does not block.
-    pub fn try_take(&self, event: Event) -> bool {
+    /// Takes the signal of `event` if there is one, and says when it was given.
+    /// Does not block.
+    pub fn try_take(&self, event: Event) -> Option<Tick> {
         self.slot(event).try_take()
     }
 
     /// Blocks until `event` is signalled, and takes the signal; at most for
-    /// `timeout`, or without end. Returns whether it took a signal.
+    /// `timeout`, or without end. Returns when the signal was given that it
+    /// took.
     ///
-    /// Without a timeout `false` means that the events were
+    /// Without a timeout `None` means that the events were
     /// [closed](Events::close). The timeout runs on this crate's clock and is
     /// never cut short, except by closing.
-    pub fn wait(&self, event: Event, timeout: Option<Nanos>) -> bool {
+    pub fn wait(&self, event: Event, timeout: Option<Nanos>) -> Option<Tick> {
+        self.wait_for(&self.slot(event), timeout)
+    }
+
+    /// Blocks for `length`, or until the events are [closed](Events::close).
+    pub fn sleep(&self, length: Nanos) {
+        self.wait_for(&self.0.nobodys, Some(length));
+    }
+
+    fn wait_for(&self, slot: &Slot, timeout: Option<Nanos>) -> Option<Tick> {
         let deadline = timeout.map(|length| clock::now() + length);
-        let slot = self.slot(event);
         let mut guard = slot.lock();
         loop {
-            if slot.try_take() {
-                return true;
-            }
-            if self.is_closed() {
-                return false;
+            let taken = slot.try_take();
+            if taken.is_some() || self.is_closed() {
+                return taken;
             }
             guard = match deadline {
                 None => recover(slot.wakeup.wait(guard)),
                 Some(deadline) => {
                     let left = deadline.since(clock::now());
                     if left.is_zero() {
-                        return false;
+                        return None;
                     }
                     let wait = slot.wakeup.wait_timeout(guard, left.min(LONGEST).into());
                     recover(wait).0
@@ -77,10 +88,9 @@ impl Events {
         // A slot made after this line is made under the same lock, so its
         // waiter sees `closed`; a slot made before it is woken here.
         for slot in recover(self.0.slots.write()).values() {
-            let guard = slot.lock();
-            drop(guard);
-            slot.wakeup.notify_all();
+            slot.wake_all();
         }
+        self.0.nobodys.wake_all();
     }
 
     /// Whether [`close`](Events::close) was called.
@@ -101,7 +111,8 @@ impl Events {
 /// One event.
 #[derive(Debug, Default)]
 pub(crate) struct Slot {
-    signalled: AtomicBool,
+    /// When it was signalled, in nanoseconds of the clock; zero while it is not.
+    signalled: AtomicU64,
     /// Held while signalling and while deciding to wait, so that no signal
     /// falls between the look at the flag and the wait.
     gate: Mutex<()>,
@@ -109,9 +120,26 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    /// Takes the signal if there is one.
-    pub(crate) fn try_take(&self) -> bool {
-        self.signalled.load(Ordering::Relaxed) && self.signalled.swap(false, Ordering::AcqRel)
+    /// Takes the signal if there is one, and says when it was given.
+    pub(crate) fn try_take(&self) -> Option<Tick> {
+        let taken = match self.signalled.load(Ordering::Relaxed) {
+            0 => 0,
+            _ => self.signalled.swap(0, Ordering::AcqRel),
+        };
+        (taken > 0).then(|| Tick::from_ns(taken))
+    }
+
+    /// Keeps the first of several signals.
+    fn signal(&self, now: Tick) {
+        let ns = now.as_ns().max(1);
+        let (success, failure) = (Ordering::Release, Ordering::Relaxed);
+        let _ = self.signalled.compare_exchange(0, ns, success, failure);
+    }
+
+    /// Has everybody look again, after something changed.
+    fn wake_all(&self) {
+        drop(self.lock());
+        self.wakeup.notify_all();
     }
 
     fn lock(&self) -> MutexGuard<'_, ()> {
@@ -122,6 +150,8 @@ impl Slot {
 #[derive(Debug, Default)]
 struct Shared {
     slots: RwLock<BTreeMap<u32, Arc<Slot>>>,
+    /// Is never signalled.
+    nobodys: Slot,
     closed: AtomicBool,
 }
 
@@ -142,26 +172,31 @@ mod tests {
     #[test]
     fn two_signals_are_one() {
         let events = Events::new();
+        let before = clock::now();
         events.signal(A);
+        let between = clock::now();
         events.signal(A);
-        assert!(!events.try_take(B));
-        assert!(events.try_take(A));
-        assert!(!events.try_take(A));
+        assert_eq!(events.try_take(B), None);
+        let taken = events.try_take(A).unwrap();
+        assert!((before..=between).contains(&taken));
+        assert_eq!(events.try_take(A), None);
     }
 
     #[test]
     fn a_signal_before_the_wait_is_kept() {
         let events = Events::new();
         events.signal(A);
-        assert!(events.wait(A, None));
+        assert!(events.wait(A, None).is_some());
     }
 
     #[test]
     fn a_timeout_is_never_early() {
         let events = Events::new();
         let start = clock::now();
-        assert!(!events.wait(A, Some(Nanos::from_ms(2))));
+        assert_eq!(events.wait(A, Some(Nanos::from_ms(2))), None);
         assert!(clock::now().since(start) >= Nanos::from_ms(2));
+        events.sleep(Nanos::from_ms(2));
+        assert!(clock::now().since(start) >= Nanos::from_ms(4));
     }
 
     #[test]
@@ -173,14 +208,14 @@ mod tests {
             let events = events.clone();
             thread::spawn(move || {
                 for _ in 0..SIGNALS {
-                    assert!(events.wait(ping, None));
+                    assert!(events.wait(ping, None).is_some());
                     events.signal(pong);
                 }
             })
         };
         for _ in 0..SIGNALS {
             events.signal(ping);
-            assert!(events.wait(pong, Some(Nanos::MAX)));
+            assert!(events.wait(pong, Some(Nanos::MAX)).is_some());
         }
         other.join().unwrap();
     }
@@ -195,12 +230,17 @@ mod tests {
                 thread::spawn(move || events.wait(event, None))
             })
             .collect();
+        let sleeper = {
+            let events = events.clone();
+            thread::spawn(move || events.sleep(Nanos::MAX))
+        };
         events.close();
+        sleeper.join().unwrap();
         for waiter in waiters {
-            assert!(!waiter.join().unwrap());
+            assert_eq!(waiter.join().unwrap(), None);
         }
-        assert!(!events.wait(Event(99), None));
+        assert_eq!(events.wait(Event(99), None), None);
         events.signal(A);
-        assert!(events.wait(A, None));
+        assert!(events.wait(A, None).is_some());
     }
 }

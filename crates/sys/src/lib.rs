@@ -4,8 +4,9 @@
 //! it on the machine it runs on. [`Host`] marks the clock of that machine, and
 //! [`wait::Sleeper`] is the [`Carrier`](punctual_core::Carrier) that blocks and
 //! spins the calling thread. Around it stand the things a waiter wants to know
-//! or change about its host: [`clock`], [`slack`], [`spin`], [`thread`],
-//! [`event`] and [`facts`].
+//! about its host, [`clock`], [`probe`], [`spin`], [`thread`], [`meter`],
+//! [`event`] and [`facts`], and those it may change: [`slack`], [`priority`],
+//! [`resolution`], [`throttling`], [`latency`] and [`program`].
 //!
 //! Each folder is one concern. Its `mod.rs` picks one file, `linux`, `macos`,
 //! `windows`, `unix` or `fallback`, and nothing else in the crate asks which
@@ -35,10 +36,17 @@ mod cpuid;
 mod error;
 pub mod event;
 pub mod facts;
+pub mod latency;
+pub mod meter;
+pub mod priority;
+pub mod probe;
+pub mod program;
+pub mod resolution;
 pub mod scale;
 pub mod slack;
 pub mod spin;
 pub mod thread;
+pub mod throttling;
 pub mod wait;
 
 pub use clock::{Host, Tick};

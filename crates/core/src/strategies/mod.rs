@@ -546,7 +546,7 @@ mod tests {
             "precise:x=nan",
             "precise:y=1",
             "fixed-margin:margin=5",
-            "system:method=usleep",
+            "system:method=snooze",
             "adaptive-exact:weight=1",
             "adaptive:weight=nan",
             "adaptive:weight=0",

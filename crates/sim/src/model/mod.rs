@@ -299,13 +299,15 @@ impl Model {
         (self.scheduling != Scheduling::Unlimited).then_some(self.cpus)
     }
 
-    /// The call that `sleep` and `timer` stand for under this rule.
+    /// The call that `sleep` and `timer` stand for under this rule, and any
+    /// other that there is. Threads can yield under all of them.
     pub fn resolve(&self, method: Method) -> Option<Method> {
-        let methods = self.rule.as_rule().methods();
+        let rule = self.rule.as_rule();
         match method {
-            Method::Sleep => methods.first().copied(),
-            Method::Timer => methods.last().copied(),
-            named => methods.contains(&named).then_some(named),
+            Method::Sleep => rule.methods().first().copied(),
+            Method::Timer => rule.timer(),
+            Method::Yield => Some(Method::Yield),
+            named => rule.methods().contains(&named).then_some(named),
         }
     }
 

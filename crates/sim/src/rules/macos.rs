@@ -1,9 +1,10 @@
+use punctual_core::probe::OsClock;
 use punctual_core::program::SpawnKind;
 use punctual_core::setting::Priority;
 use punctual_core::{Method, Nanos, Setting};
 
 use super::soft_hard::SoftHard;
-use super::{Answer, Expired, ProcessId, Request, Rule, ThreadId};
+use super::{Answer, Expired, ProcessId, Request, Rule, ThreadId, units};
 use crate::model::{Confidence, Kind, Parameter, Parameters, Scheduling};
 use crate::random::Random;
 use crate::time::Time;
@@ -18,6 +19,13 @@ use crate::time::Time;
 /// edge: 25 % late in an ordinary thread, up to 5 ms. A leeway that the caller
 /// gives replaces the slop if it is larger; `mach_wait_until` itself gives
 /// none.
+///
+/// Neither do the other calls, and all have the urgency of an ordinary wait of a
+/// program: `select` (`selprocess`, bsd/kern/sys_generic.c), a condition variable
+/// (`psynch_wait_prepare`, bsd/pthread/pthread_shims.c), a timer of `kevent`
+/// (`filt_timerarm`, bsd/kern/kern_event.c), and the semaphore (osfmk/kern/
+/// sync_sema.c) in which `nanosleep` and `usleep` wait. That these two do, and
+/// that `poll` waits as `kevent` does, is confidence C.
 ///
 /// An idle CPU has no tick, and a busy one has only the end of a quantum.
 #[derive(Clone, Debug)]
@@ -143,12 +151,38 @@ impl Class {
     }
 }
 
+/// What the timeout of a call counts.
+fn unit(method: Method) -> Time {
+    match method {
+        Method::Usleep | Method::Select => units::US,
+        Method::Poll => units::MS,
+        _ => units::EXACT,
+    }
+}
+
 impl Rule for MacOs {
+    fn clock(&self) -> Option<OsClock> {
+        Some(OsClock::MachAbsoluteTime)
+    }
+
     fn methods(&self) -> &[Method] {
-        &[Method::MachWaitUntil]
+        &[
+            Method::MachWaitUntil,
+            Method::Nanosleep,
+            Method::Usleep,
+            Method::Select,
+            Method::Poll,
+            Method::ConditionVariable,
+            Method::Kevent,
+        ]
+    }
+
+    fn timer(&self) -> Option<Method> {
+        Some(Method::MachWaitUntil)
     }
 
     fn arm(&mut self, request: &Request, _random: &mut Random) {
+        let request = &units::in_units(request, unit(request.method));
         let hard = request.due + self.slop(request);
         let (cpu, thread) = (request.cpu, request.thread);
         self.timers.arm(cpu, thread, request.due, hard);
@@ -256,6 +290,31 @@ mod tests {
             let mut macos = macos(given);
             let got = [300, 1_000, 10_000, 100_000].map(|us| lasts(&mut macos, us));
             assert_eq!(got, want, "{given}");
+        }
+    }
+
+    /// Asked for 1.2004 ms, at 25 %.
+    #[test]
+    fn every_call_has_the_same_slop_on_its_own_unit() {
+        for (method, want) in [
+            (Method::MachWaitUntil, 1_500_500),
+            (Method::Nanosleep, 1_500_500),
+            (Method::ConditionVariable, 1_500_500),
+            (Method::Kevent, 1_500_500),
+            (Method::Usleep, 1_501_250),
+            (Method::Select, 1_501_250),
+            (Method::Poll, 2_500_000),
+        ] {
+            let at = fires(&mut macos(""), request(0, method, 0, 1_200_400));
+            assert_eq!(at, Time::from_ns(want), "{method}");
+        }
+        let model = Model::parse("macos").unwrap();
+        for general in [Method::Sleep, Method::Timer] {
+            assert_eq!(model.resolve(general), Some(Method::MachWaitUntil));
+        }
+        assert_eq!(model.resolve(Method::Kevent), Some(Method::Kevent));
+        for elsewhere in [Method::ClockNanosleep, Method::Futex, Method::WindowsSleep] {
+            assert_eq!(model.resolve(elsewhere), None, "{elsewhere}");
         }
     }
 

@@ -20,6 +20,7 @@ mod scripted;
 mod soft_hard;
 #[cfg(test)]
 mod testing;
+mod units;
 pub(crate) mod why;
 pub(crate) mod windows;
 mod wine;
@@ -34,7 +35,7 @@ pub use why::Why;
 pub use windows::Windows;
 pub use wine::Wine;
 
-use punctual_core::probe::TickClock;
+use punctual_core::probe::OsClock;
 use punctual_core::program::SpawnKind;
 use punctual_core::wait::Reason;
 use punctual_core::{Method, Nanos, Setting};
@@ -92,9 +93,13 @@ pub enum Answer {
 /// which timers that interrupt expires. Threads and processes are numbered
 /// from 0 in the order in which they are created.
 pub trait Rule: std::fmt::Debug {
-    /// The OS calls under this rule. The first is what `sleep` means, and
-    /// `timer` means the last.
+    /// The OS calls that block under this rule. The first is what `sleep` means.
     fn methods(&self) -> &[Method];
+
+    /// What `timer` means: the last of these, unless the rule says otherwise.
+    fn timer(&self) -> Option<Method> {
+        self.methods().last().copied()
+    }
 
     /// Whether a call for no time at all does not block, but offers the CPU to
     /// the others, as `Sleep(0)` does.
@@ -179,15 +184,33 @@ pub trait Rule: std::fmt::Debug {
         self.interval()
     }
 
+    /// The timer slack that the OS answers when `thread` asks for its own; `None`
+    /// if one cannot ask.
+    fn timer_slack(&self, _thread: ThreadId) -> Option<Nanos> {
+        None
+    }
+
+    /// The name on this OS of the clock that simulated threads read; `None` if
+    /// it is no particular OS.
+    fn clock(&self) -> Option<OsClock> {
+        None
+    }
+
+    /// The resolution that the OS states for a clock; `None` if it does not have
+    /// it, or what it states is not modelled.
+    fn stated_of(&self, _clock: OsClock) -> Option<Nanos> {
+        None
+    }
+
     /// What a clock that is written at ticks shows: its last tick up to `now`,
     /// in whole units. `None` if the OS does not have that clock.
-    fn shows(&self, _clock: TickClock, _now: Time) -> Option<Time> {
+    fn shows(&self, _clock: OsClock, _now: Time) -> Option<Time> {
         None
     }
 
     /// The next tick after `now` at which a clock is written, as things stand;
     /// `now` if the OS does not have it.
-    fn moves(&self, _clock: TickClock, now: Time) -> Time {
+    fn moves(&self, _clock: OsClock, now: Time) -> Time {
         now
     }
 }

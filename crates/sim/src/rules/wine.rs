@@ -1,6 +1,8 @@
+use punctual_core::probe::OsClock;
 use punctual_core::program::SpawnKind;
 use punctual_core::{Method, Nanos, Setting};
 
+use super::windows::lengths::taken;
 use super::{Answer, Expired, Linux, ProcessId, Request, Rule, ThreadId};
 use crate::grid::Grid;
 use crate::model::{Parameter, Parameters, Scheduling};
@@ -9,10 +11,14 @@ use crate::time::Time;
 
 /// Wine on Linux: a Windows program whose waits are those of the host.
 ///
-/// `Sleep` waits in `select` (`NtDelayExecution`, dlls/ntdll/unix/sync.c). A
-/// waitable timer is one of the wineserver's, which waits in `epoll`
-/// (server/fd.c); older servers wait whole milliseconds there. Both have the
-/// slack of a `poll`.
+/// `Sleep` and `SleepEx` wait in `select` (`NtDelayExecution`,
+/// dlls/ntdll/unix/sync.c). A waitable timer is one of the wineserver's, which
+/// waits in `epoll` (server/fd.c); older servers wait whole milliseconds there.
+/// So are the timeouts of waits for objects, and the timers of `SetTimer`. All
+/// these have the slack of a `poll`. A condition variable waits in a futex
+/// (`NtWaitForAlertByThreadId`, dlls/ntdll/unix/sync.c) with the slack of a
+/// sleep. Wine grants timers of high resolution without knowing them, so the
+/// model has none.
 ///
 /// Wine answers questions about timer resolution and does nothing about it: it
 /// remembers of each process whether it asked, says that the interval is 1 ms,
@@ -29,9 +35,6 @@ pub struct Wine {
 
 /// What `NtQueryTimerResolution` answers as the current interval.
 const STATED: Nanos = Nanos::from_ms(1);
-
-/// `Sleep` counts these.
-const MS: Time = Time::from_ns(1_000_000);
 
 impl Wine {
     /// Those of the host.
@@ -58,24 +61,34 @@ impl Wine {
 
 impl Rule for Wine {
     fn methods(&self) -> &[Method] {
-        &[Method::WindowsSleep, Method::WaitableTimer]
+        &[
+            Method::WindowsSleep,
+            Method::WindowsSleepEx,
+            Method::WaitForSingleObject,
+            Method::WaitForMultipleObjects,
+            Method::ConditionVariable,
+            Method::WindowsMessageTimer,
+            Method::WaitableTimer,
+        ]
     }
 
     fn yields_for_nothing(&self, method: Method) -> bool {
-        method == Method::WindowsSleep
+        matches!(method, Method::WindowsSleep | Method::WindowsSleepEx)
     }
 
     fn arm(&mut self, request: &Request, random: &mut Random) {
         let length = request.due - request.now;
-        let due = match request.method {
-            Method::WindowsSleep => {
-                request.now + MS.times(length.as_thirds().div_ceil(MS.as_thirds()))
-            }
-            _ => request.due,
+        let length = match request.method {
+            Method::WaitableTimer => length,
+            method => taken(method, length),
+        };
+        let method = match request.method {
+            Method::ConditionVariable => Method::Futex,
+            _ => Method::Poll,
         };
         let on_host = Request {
-            method: Method::Poll,
-            due,
+            method,
+            due: request.now + length,
             ..*request
         };
         self.host.arm(&on_host, random);
@@ -132,6 +145,10 @@ impl Rule for Wine {
         self.host.ticks(cpu, is_idle)
     }
 
+    fn clock(&self) -> Option<OsClock> {
+        Some(OsClock::PerformanceCounter)
+    }
+
     fn stated_interval(&self) -> Option<Nanos> {
         Some(STATED)
     }
@@ -167,6 +184,17 @@ mod tests {
             ("", Method::WindowsSleep, 0, 0),
             ("", Method::WaitableTimer, NS_PER_MS + 1, 1_050_001),
             ("slack=1ns", Method::WindowsSleep, 300, 1_001_000),
+            ("", Method::WindowsSleepEx, 300, 1_050_000),
+            ("", Method::WaitForSingleObject, 300, 1_050_000),
+            (
+                "",
+                Method::WaitForMultipleObjects,
+                100 * NS_PER_MS,
+                100_100_000,
+            ),
+            ("", Method::ConditionVariable, 300, 1_050_000),
+            ("", Method::ConditionVariable, 100 * NS_PER_MS, 100_050_000),
+            ("", Method::WindowsMessageTimer, 300, 10_050_000),
             ("highres=off", Method::WindowsSleep, NS_PER_MS, 4_000_000),
         ] {
             let at = fires(&mut wine(given), request(0, method, 0, length));

@@ -2,7 +2,7 @@
 //! its waits.
 
 use punctual_core::pace::Cycles;
-use punctual_core::probe::TickClock;
+use punctual_core::probe::OsClock;
 use punctual_core::program::{Due, Op};
 use punctual_core::{Goal, Limit, Method, Nanos, Outcome, Probe, Reason, Setting, Step, Wait};
 
@@ -17,6 +17,9 @@ use crate::trace::Happened;
 /// latest: a change of the interval can bring a tick earlier than it thought.
 /// It is less than the shortest interval, so that no tick is missed.
 const LOOK_AGAIN: Time = Time::from_ns(400_000);
+
+/// Readings in a row whose mean is the cost of one.
+const READINGS: u64 = 1_000;
 
 /// What comes after a part of a thread's doings.
 enum Then {
@@ -257,7 +260,9 @@ impl<'p> World<'p> {
             Limit::Until(instant) => Time::from(instant).max(self.now),
         };
         let method = self.model.resolve(method).unwrap_or(method);
-        if due == self.now && self.rule.yields_for_nothing(method) {
+        let blocks =
+            method != Method::Yield && (due > self.now || !self.rule.yields_for_nothing(method));
+        if !blocks {
             let yielding = self.model.costs().yielding.into();
             return Then::On(Burst::Yield(yielding, self.face.read));
         }
@@ -318,12 +323,13 @@ impl<'p> World<'p> {
 
     fn read(&mut self, id: ThreadId, probe: Probe) -> Then {
         match probe {
-            Probe::Resolution => {
-                if let Some(stated) = self.rule.stated_interval() {
-                    self.threads[id].recorder.reading(probe, stated);
-                    self.count_sample();
-                }
-                Then::Again
+            Probe::Resolution => self.answer(id, probe, self.rule.stated_interval()),
+            Probe::Slack => self.answer(id, probe, self.rule.timer_slack(id)),
+            Probe::Stated(clock) => self.answer(id, probe, self.rule.stated_of(clock)),
+            Probe::Cost(_) => {
+                let cost = Nanos::new(self.face.read.floor_ns());
+                self.answer(id, probe, Some(cost));
+                Then::On(Burst::Work(self.face.read.times(READINGS)))
             }
             Probe::Step(clock) => match self.shown(clock) {
                 Some(shown) => self.spin_until_it_moves(id, clock, shown, false),
@@ -332,8 +338,17 @@ impl<'p> World<'p> {
         }
     }
 
+    /// Records what a thread has read; the machine has refused what is not there.
+    fn answer(&mut self, id: ThreadId, probe: Probe, value: Option<Nanos>) -> Then {
+        if let Some(value) = value {
+            self.threads[id].recorder.reading(probe, value);
+            self.count_sample();
+        }
+        Then::Again
+    }
+
     /// A thread that reads a tick-written clock sees whether it has moved.
-    fn look(&mut self, id: ThreadId, clock: TickClock, then: Time, has_moved: bool) -> Then {
+    fn look(&mut self, id: ThreadId, clock: OsClock, then: Time, has_moved: bool) -> Then {
         let Some(shown) = self.shown(clock) else {
             return Then::Again;
         };
@@ -344,16 +359,13 @@ impl<'p> World<'p> {
             return self.spin_until_it_moves(id, clock, shown, true);
         }
         let step = Nanos::new((shown - then).floor_ns());
-        let recorder = &mut self.threads[id].recorder;
-        recorder.reading(Probe::Step(clock), step);
-        self.count_sample();
-        Then::Again
+        self.answer(id, Probe::Step(clock), Some(step))
     }
 
     fn spin_until_it_moves(
         &mut self,
         id: ThreadId,
-        clock: TickClock,
+        clock: OsClock,
         shown: Time,
         has_moved: bool,
     ) -> Then {
@@ -368,7 +380,7 @@ impl<'p> World<'p> {
     }
 
     /// What a tick-written clock shows now.
-    fn shown(&self, clock: TickClock) -> Option<Time> {
+    fn shown(&self, clock: OsClock) -> Option<Time> {
         self.rule.shows(clock, self.now)
     }
 }

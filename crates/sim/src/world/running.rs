@@ -92,6 +92,7 @@ impl World<'_> {
     pub(super) fn run_on(&mut self, cpu: usize, id: ThreadId) {
         self.computer.rises(cpu, self.now, &*self.rule);
         self.computer.woke(cpu, self.now);
+        self.computer.turn_of(cpu, id);
         let turn = &mut self.computer.cpus[cpu];
         turn.running = Some(id);
         turn.turn += 1;

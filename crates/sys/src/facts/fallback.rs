@@ -1,9 +1,17 @@
 //! A system about which punctual knows nothing special.
 
-use super::{CpuTimes, Host};
+use super::{Counters, CpuTimes, Host};
 
 pub(super) fn host() -> Host {
     Host::default()
+}
+
+pub(super) fn counters() -> Option<Counters> {
+    None
+}
+
+pub(super) fn on_battery() -> Option<bool> {
+    None
 }
 
 pub(super) fn cpu_times(_cpu: usize) -> Option<CpuTimes> {

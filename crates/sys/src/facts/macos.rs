@@ -1,6 +1,6 @@
 //! sysctl names, see sysctl(3).
 
-use super::{CpuTimes, Host};
+use super::{Counters, CpuTimes, Host};
 use std::ffi::CStr;
 use std::ptr;
 
@@ -12,6 +12,14 @@ pub(super) fn host() -> Host {
         virtual_machine: number(c"kern.hv_vmm_present").map(|number| number != 0),
         ..Host::default()
     }
+}
+
+pub(super) fn counters() -> Option<Counters> {
+    None
+}
+
+pub(super) fn on_battery() -> Option<bool> {
+    None
 }
 
 pub(super) fn cpu_times(_cpu: usize) -> Option<CpuTimes> {

@@ -3,17 +3,17 @@
 //! Everything here is read, nothing guessed: what this system does not tell is
 //! `None`.
 
-use crate::{clock, cpuid, slack, spin};
+use crate::{clock, cpuid, priority, slack, spin};
 use punctual_core::Nanos;
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
-#[path = "linux.rs"]
+#[path = "linux/mod.rs"]
 mod platform;
 #[cfg(target_os = "macos")]
 #[path = "macos.rs"]
 mod platform;
 #[cfg(windows)]
-#[path = "windows.rs"]
+#[path = "windows/mod.rs"]
 mod platform;
 #[cfg(not(any(
     target_os = "linux",
@@ -23,6 +23,9 @@ mod platform;
 )))]
 #[path = "fallback.rs"]
 mod platform;
+
+#[cfg(windows)]
+pub(crate) use platform::wine;
 
 /// The facts about this machine that bear on waiting.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +62,10 @@ pub struct Facts {
     pub tick_hz: Option<u32>,
     /// The timer slack of the calling thread.
     pub slack: Option<Nanos>,
+    /// How the calling thread is scheduled, such as `SCHED_OTHER, nice 0`.
+    pub scheduling: Option<String>,
+    /// Whether the computer runs on its battery; see [`on_battery`].
+    pub on_battery: Option<bool>,
     /// The frequency governor of the first CPU.
     pub governor: Option<String>,
     /// The driver that picks idle states; `none` when the hypervisor does.
@@ -67,11 +74,36 @@ pub struct Facts {
     pub deepest_idle_state: Option<String>,
     /// How long that state says it takes to leave.
     pub deepest_idle_exit: Option<Nanos>,
+    /// The idle states of the first CPU, the shallowest first.
+    pub idle_states: Vec<IdleState>,
+    /// The kind of each CPU, by its number, where the system tells and they
+    /// differ.
+    pub core_types: Vec<(usize, String)>,
     /// The longest wake-up latency that programs allow the CPUs now
     /// (`/dev/cpu_dma_latency`, readable for root); 2,000 s is no limit.
     pub cpu_dma_latency: Option<Nanos>,
     /// How spinning waits: `tpause`, `mwaitx`, `wfet` or `pause`.
     pub spin: &'static str,
+    /// The build number of Windows, which decides its timer rule; under Wine the
+    /// one that it pretends to have.
+    pub windows_build: Option<u32>,
+    /// Whether the registry of Windows says that a timer request counts for
+    /// every process (`GlobalTimerResolutionRequests`); `None` when it says
+    /// nothing, which means no on Windows 11 and yes on Server 2022.
+    pub global_timer_requests: Option<bool>,
+}
+
+/// An idle state of a CPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdleState {
+    /// Its name, such as `C6`.
+    pub name: String,
+    /// How long it says it takes to leave.
+    pub exit: Nanos,
+    /// How long a CPU should stay for it to pay off.
+    pub residency: Nanos,
+    /// Whether the system may use it.
+    pub enabled: bool,
 }
 
 /// Reads the facts of this machine. Takes up to a few milliseconds.
@@ -96,13 +128,25 @@ pub fn facts() -> Facts {
         clock_source: host.clock_source,
         tick_hz: host.tick_hz,
         slack: slack::current(),
+        scheduling: priority::current(),
+        on_battery: on_battery(),
         governor: host.governor,
         cpuidle_driver: host.cpuidle_driver,
         deepest_idle_state: host.deepest_idle_state,
         deepest_idle_exit: host.deepest_idle_exit,
+        idle_states: host.idle_states,
+        core_types: host.core_types,
         cpu_dma_latency: host.cpu_dma_latency,
         spin: spin::kind().name(),
+        windows_build: host.windows_build,
+        global_timer_requests: host.global_timer_requests,
     }
+}
+
+/// Whether the computer runs on its battery now; `None` where the system does
+/// not tell, or has no battery.
+pub fn on_battery() -> Option<bool> {
+    platform::on_battery()
 }
 
 /// Where the time of one CPU went since boot.
@@ -128,6 +172,55 @@ pub fn cpu_times(cpu: usize) -> Option<CpuTimes> {
     platform::cpu_times(cpu)
 }
 
+/// What the whole computer did since it started. Only the difference of two
+/// readings means something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counters {
+    /// Each CPU that is switched on.
+    pub cpus: Vec<CpuUse>,
+    /// Interrupts of the CPUs' timers, on all CPUs together.
+    pub timer_interrupts: Option<u64>,
+    /// All interrupts.
+    pub interrupts: Option<u64>,
+    /// How often a CPU went from one thread to another.
+    pub context_switches: Option<u64>,
+    /// The idle states, each summed over the CPUs; empty where the hypervisor
+    /// picks them.
+    pub idle_states: Vec<IdleUse>,
+}
+
+/// Where the time of a CPU went. What the hypervisor took is neither.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuUse {
+    /// Its number.
+    pub cpu: usize,
+    /// It ran threads, or interrupts as far as the kernel counts them apart.
+    pub busy: Nanos,
+    /// It had nothing to run.
+    pub idle: Nanos,
+}
+
+/// How an idle state was used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdleUse {
+    /// Its name, such as `C6`.
+    pub name: String,
+    /// How often a CPU went into it.
+    pub entered: u64,
+    /// How long they were in it.
+    pub time: Nanos,
+}
+
+/// Reads the counters of the whole computer; `None` where the system has none
+/// that anybody may read. Takes up to a millisecond for each CPU.
+///
+/// # Accuracy
+/// Linux: times of CPUs are in steps of 10 ms, those of idle states in
+/// microseconds.
+pub fn counters() -> Option<Counters> {
+    platform::counters()
+}
+
 /// What a platform file tells; the rest is the same everywhere.
 #[derive(Debug, Default)]
 struct Host {
@@ -144,7 +237,11 @@ struct Host {
     cpuidle_driver: Option<String>,
     deepest_idle_state: Option<String>,
     deepest_idle_exit: Option<Nanos>,
+    idle_states: Vec<IdleState>,
+    core_types: Vec<(usize, String)>,
     cpu_dma_latency: Option<Nanos>,
+    windows_build: Option<u32>,
+    global_timer_requests: Option<bool>,
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Through `syscall`, because the C library cuts the answer of
 //! `PR_GET_TIMERSLACK` down to an int, so slack above 2.1 s would look negative.
 
+pub(super) use super::process::{of, restore, set_of, started, threads};
 use crate::Error;
 use libc::{PR_GET_TIMERSLACK, PR_SET_TIMERSLACK, SYS_prctl, c_ulong, syscall};
 use punctual_core::Nanos;

@@ -11,7 +11,7 @@ pub(super) fn pin(cpu: usize) -> Result<(), Error> {
     if cpu >= MOST_CPUS {
         return Err(no_such_cpu(cpu));
     }
-    let mut mask = vec![0; cpu / WORD + 1];
+    let mut mask: Vec<c_ulong> = vec![0; cpu / WORD + 1];
     mask[cpu / WORD] = 1 << (cpu % WORD);
     // SAFETY: the mask is as long as stated; 0 names the calling thread.
     let answer = unsafe { libc::sched_setaffinity(0, size_of_val(&*mask), mask.as_ptr().cast()) };
@@ -81,6 +81,24 @@ fn no_such_cpu(cpu: usize) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Of any CPU that a word of the mask can hold, and of the next words.
+    #[test]
+    fn a_thread_is_pinned_to_the_cpu_that_was_named_or_to_none() {
+        std::thread::spawn(|| {
+            let all = allowed_cpus();
+            for cpu in [0, 31, 32, 63, 64, 99, 127, 4_000] {
+                match pin(cpu) {
+                    Ok(()) => assert_eq!(allowed_cpus(), [cpu]),
+                    Err(error) => {
+                        assert!(error.is_range() && !all.contains(&cpu), "{cpu}: {error}");
+                    }
+                }
+            }
+        })
+        .join()
+        .unwrap();
+    }
 
     #[test]
     fn yielding_the_cpu_by_blocking_is_counted() {

@@ -1,8 +1,9 @@
 //! `clock_nanosleep` on the monotonic clock.
 
-use super::sleeper::common::thread_sleep;
-use crate::clock::Host;
-use libc::{CLOCK_MONOTONIC, TIMER_ABSTIME, timespec};
+use super::posix::timespec_of;
+use crate::clock::{self, Host, Tick};
+use crate::wait::sleeper::common::thread_sleep;
+use libc::{CLOCK_MONOTONIC, TIMER_ABSTIME};
 use punctual_core::{Limit, Reason};
 
 /// Blocks relative to now for a length, and with `TIMER_ABSTIME` for an
@@ -26,11 +27,15 @@ pub(super) fn block(limit: Limit<Host>) -> Reason {
     }
 }
 
-/// `ns` as the system wants it. The sleeper has cut it to a day from now, and
-/// the monotonic clock starts at boot, so it fits even a 32-bit `time_t`.
-pub(super) fn timespec_of(ns: u64) -> timespec {
-    timespec {
-        tv_sec: (ns / 1_000_000_000) as libc::time_t,
-        tv_nsec: (ns % 1_000_000_000) as _,
+/// The same with `TIMER_ABSTIME` for a length too.
+pub(super) fn block_absolute(limit: Limit<Host>) -> Reason {
+    block(Limit::Until(end_of(limit)))
+}
+
+/// The instant at which a block ends that begins now.
+pub(super) fn end_of(limit: Limit<Host>) -> Tick {
+    match limit {
+        Limit::For(length) => clock::now() + length,
+        Limit::Until(instant) => instant,
     }
 }

@@ -1,8 +1,40 @@
-//! `std::thread::sleep` alone.
+//! What the standard library has.
 
-use punctual_core::Method;
+mod condition_variable;
+mod offer;
 
-pub(super) use super::one_call::{Calls, METHODS};
-pub(super) use super::sleeper::common::thread_sleep as call;
+use super::sleeper::common::{no_such_call, thread_sleep};
+use crate::Error;
+use crate::clock::Host;
+use condition_variable::ConditionVariable;
+use punctual_core::{Limit, Method, Reason};
 
-pub(super) const CALL: Method = Method::ThreadSleep;
+pub(super) const METHODS: &[Method] = &[
+    Method::ConditionVariable,
+    Method::ThreadSleep,
+    Method::Yield,
+];
+
+/// The calls of one waiter.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    condition_variable: ConditionVariable,
+}
+
+impl Calls {
+    pub(super) fn prepare(&mut self, method: Method) -> Result<Method, Error> {
+        match method {
+            Method::Sleep | Method::Timer => Ok(Method::ThreadSleep),
+            known if METHODS.contains(&known) => Ok(known),
+            other => Err(no_such_call(other)),
+        }
+    }
+
+    pub(super) fn block(&mut self, method: Method, limit: Limit<Host>) -> Reason {
+        match method {
+            Method::ConditionVariable => self.condition_variable.block(limit),
+            Method::Yield => offer::once(),
+            _ => thread_sleep(limit),
+        }
+    }
+}

@@ -1,135 +1,108 @@
-//! `clock_nanosleep`, with the thread's timer slack or without, and timerfd.
+//! The calls of Linux and Android. Timer slack applies to the sleeps, the polls
+//! and the futexes, not to the timers and the socket (prctl(2), PR_SET_TIMERSLACK).
 
-use super::clock_nanosleep::{self, timespec_of};
+mod clock_nanosleep;
+mod condition_variable;
+mod epoll;
+mod futex;
+mod handle;
+mod nanosleep;
+mod offer;
+mod posix;
+mod posix_timer;
+mod ppoll;
+mod select;
+mod socket_timeout;
+mod timerfd;
+mod usleep;
+
 use super::sleeper::common::{no_such_call, thread_sleep};
 use crate::clock::Host;
 use crate::{Error, slack};
-use libc::{CLOCK_MONOTONIC, TFD_CLOEXEC, TFD_TIMER_ABSTIME, itimerspec};
+use condition_variable::ConditionVariable;
+use epoll::Epoll;
+use handle::Handle;
+use posix_timer::PosixTimer;
 use punctual_core::{Limit, Method, Reason};
-use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use socket_timeout::SocketTimeout;
+use timerfd::Timerfd;
 
 pub(super) const METHODS: &[Method] = &[
+    Method::Nanosleep,
+    Method::Usleep,
     Method::ClockNanosleep,
+    Method::ClockNanosleepAbsolute,
     Method::SlacklessNanosleep,
+    Method::Select,
+    Method::Poll,
+    Method::Epoll,
+    Method::ConditionVariable,
+    Method::Futex,
     Method::Timerfd,
+    Method::PosixTimer,
+    Method::SocketTimeout,
     Method::ThreadSleep,
+    Method::Yield,
 ];
 
-/// The calls of one waiter, and the handle that one of them needs.
-#[derive(Debug)]
+/// The calls of one waiter, with the handles that some of them need.
+#[derive(Debug, Default)]
 pub(super) struct Calls {
-    timer: Option<Timer>,
+    epoll: Handle<Epoll>,
+    condition_variable: ConditionVariable,
+    timerfd: Handle<Timerfd>,
+    posix_timer: Handle<PosixTimer>,
+    socket_timeout: Handle<SocketTimeout>,
 }
 
 impl Calls {
-    pub(super) fn new() -> Self {
-        Self { timer: None }
-    }
-
     pub(super) fn prepare(&mut self, method: Method) -> Result<Method, Error> {
+        let method = named(method);
         match method {
-            Method::Sleep | Method::ClockNanosleep => Ok(Method::ClockNanosleep),
-            Method::Timer | Method::Timerfd => {
-                self.timer()
-                    .map_err(|cause| Error::io("making a timerfd", &cause))?;
-                Ok(Method::Timerfd)
-            }
-            Method::SlacklessNanosleep | Method::ThreadSleep => Ok(method),
-            other => Err(no_such_call(other)),
+            Method::Epoll => self.epoll.prepare()?,
+            Method::Timerfd => self.timerfd.prepare()?,
+            Method::PosixTimer => self.posix_timer.prepare()?,
+            Method::SocketTimeout => self.socket_timeout.prepare()?,
+            _ if METHODS.contains(&method) => {}
+            _ => return Err(no_such_call(method)),
         }
+        Ok(method)
     }
 
     pub(super) fn block(&mut self, method: Method, limit: Limit<Host>) -> Reason {
-        match method {
-            Method::Sleep | Method::ClockNanosleep => clock_nanosleep::block(limit),
+        match named(method) {
+            Method::Nanosleep => nanosleep::block(limit),
+            Method::Usleep => usleep::block(limit),
+            Method::ClockNanosleep => clock_nanosleep::block(limit),
+            Method::ClockNanosleepAbsolute => clock_nanosleep::block_absolute(limit),
             Method::SlacklessNanosleep => slack::without(|| clock_nanosleep::block(limit)),
-            Method::Timer | Method::Timerfd => match self.timer() {
-                Ok(timer) => timer.block(limit),
-                Err(_) => thread_sleep(limit),
-            },
+            Method::Select => select::block(limit),
+            Method::Poll => ppoll::block(limit),
+            Method::Epoll => self.epoll.block(limit),
+            Method::ConditionVariable => self.condition_variable.block(limit),
+            Method::Futex => futex::block(limit),
+            Method::Timerfd => self.timerfd.block(limit),
+            Method::PosixTimer => self.posix_timer.block(limit),
+            Method::SocketTimeout => self.socket_timeout.block(limit),
+            Method::Yield => offer::once(),
             _ => thread_sleep(limit),
-        }
-    }
-
-    fn timer(&mut self) -> io::Result<&Timer> {
-        match self.timer {
-            Some(ref timer) => Ok(timer),
-            None => Ok(self.timer.insert(Timer::new()?)),
         }
     }
 }
 
-/// A timerfd. Timer slack does not apply to it (man page PR_SET_TIMERSLACK
-/// lists the calls it applies to).
-#[derive(Debug)]
-struct Timer(OwnedFd);
-
-impl Timer {
-    fn new() -> io::Result<Self> {
-        // SAFETY: no pointers; the answer is checked.
-        let fd = unsafe { libc::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the descriptor was made just now and nobody else owns it.
-        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
-    }
-
-    fn block(&self, limit: Limit<Host>) -> Reason {
-        match self.arm(limit).and_then(|()| self.read()) {
-            Ok(()) => Reason::Timer,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Reason::Interrupted,
-            Err(_) => thread_sleep(limit),
-        }
-    }
-
-    /// Sets the one expiration. Arming also forgets an expiration that was not
-    /// read, as after a wait that a signal ended.
-    fn arm(&self, limit: Limit<Host>) -> io::Result<()> {
-        let (flags, ns) = match limit {
-            Limit::For(length) => (0, length.as_ns()),
-            Limit::Until(instant) => (TFD_TIMER_ABSTIME, instant.as_ns()),
-        };
-        let request = itimerspec {
-            it_interval: timespec_of(0),
-            // Zero would disarm the timer, and the read would never end.
-            it_value: timespec_of(ns.max(1)),
-        };
-        // SAFETY: the descriptor is open as long as `self` lives, `request` is
-        // valid, and the null pointer says that the old setting is not wanted.
-        let answer = unsafe {
-            libc::timerfd_settime(self.0.as_raw_fd(), flags, &request, std::ptr::null_mut())
-        };
-        if answer == 0 {
-            Ok(())
-        } else {
-            Err(io::Error::last_os_error())
-        }
-    }
-
-    /// Blocks until the expiration, and takes it: an expiration left in the
-    /// descriptor would end the next wait at once (gamescope#1905).
-    fn read(&self) -> io::Result<()> {
-        let mut expirations = [0_u8; size_of::<u64>()];
-        // SAFETY: the buffer is as long as stated, and the descriptor is open.
-        let read = unsafe {
-            libc::read(
-                self.0.as_raw_fd(),
-                expirations.as_mut_ptr().cast(),
-                expirations.len(),
-            )
-        };
-        if read < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(())
+/// The calls that the two general names stand for.
+fn named(method: Method) -> Method {
+    match method {
+        Method::Sleep => Method::ClockNanosleep,
+        Method::Timer => Method::Timerfd,
+        other => other,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::Sleeper;
+    use super::METHODS;
     use crate::{clock, slack};
     use punctual_core::{Carrier, Limit, Method, Nanos, Reason};
     use std::os::unix::thread::JoinHandleExt;
@@ -177,26 +150,35 @@ mod tests {
     #[test]
     fn a_signal_interrupts_every_call() {
         const HOUR: Nanos = Nanos::from_secs(3_600);
-        for method in [
-            Method::ClockNanosleep,
-            Method::SlacklessNanosleep,
-            Method::Timerfd,
-        ] {
+        let goes_on = [
+            Method::ConditionVariable,
+            Method::ThreadSleep,
+            Method::Yield,
+        ];
+        for method in METHODS.iter().filter(|m| !goes_on.contains(m)) {
+            let method = *method;
             let length = || Limit::For(HOUR);
             let instant = || Limit::Until(clock::now() + HOUR);
-            assert_eq!(reason_when_signalled(method, length), Reason::Interrupted);
-            assert_eq!(reason_when_signalled(method, instant), Reason::Interrupted);
+            for limit in [length as fn() -> _, instant] {
+                let reason = reason_when_signalled(method, limit);
+                assert_eq!(reason, Reason::Interrupted, "{method}");
+            }
         }
     }
 
-    /// An expiration that nobody read must not end the next wait.
+    /// What is left of one wait, such as an expiration that nobody read, must
+    /// not end the next.
     #[test]
-    fn every_timerfd_wait_lasts() {
+    fn every_wait_lasts() {
         let mut sleeper = Sleeper::new();
-        for _ in 0..5 {
-            let start = clock::now();
-            sleeper.block(Method::Timerfd, Limit::For(Nanos::from_us(200)), None);
-            assert!(clock::now().since(start) >= Nanos::from_us(200));
+        let length = Nanos::from_us(200);
+        for method in METHODS.iter().filter(|m| **m != Method::Yield) {
+            for _ in 0..5 {
+                let start = clock::now();
+                let reason = sleeper.block(*method, Limit::For(length), None);
+                assert_eq!(reason, Reason::Timer, "{method}");
+                assert!(clock::now().since(start) >= length, "{method}");
+            }
         }
     }
 

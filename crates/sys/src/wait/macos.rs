@@ -1,27 +1,73 @@
-//! `mach_wait_until`, which every other sleep of the system ends in
-//! (Apple TN2169). It takes an instant of `mach_absolute_time`.
+//! The calls of macOS.
 
-use super::sleeper::common::thread_sleep;
-use crate::clock::{self, Host};
-use mach2::kern_return::{KERN_ABORTED, KERN_SUCCESS};
-use mach2::mach_time::mach_wait_until;
+mod condition_variable;
+mod handle;
+mod kevent;
+mod mach_wait_until;
+mod nanosleep;
+mod offer;
+mod poll;
+mod posix;
+mod select;
+mod usleep;
+
+use super::sleeper::common::{no_such_call, thread_sleep};
+use crate::Error;
+use crate::clock::Host;
+use condition_variable::ConditionVariable;
+use handle::Handle;
+use kevent::Kevent;
 use punctual_core::{Limit, Method, Reason};
 
-pub(super) use super::one_call::{Calls, METHODS};
+pub(super) const METHODS: &[Method] = &[
+    Method::Nanosleep,
+    Method::Usleep,
+    Method::Select,
+    Method::Poll,
+    Method::ConditionVariable,
+    Method::MachWaitUntil,
+    Method::Kevent,
+    Method::ThreadSleep,
+    Method::Yield,
+];
 
-pub(super) const CALL: Method = Method::MachWaitUntil;
+/// The calls of one waiter, with the handle that one of them needs.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    condition_variable: ConditionVariable,
+    kevent: Handle<Kevent>,
+}
 
-pub(super) fn call(limit: Limit<Host>) -> Reason {
-    let deadline = match limit {
-        Limit::For(length) => {
-            clock::counter_now().saturating_add(clock::counter_at(length.as_ns()))
+impl Calls {
+    pub(super) fn prepare(&mut self, method: Method) -> Result<Method, Error> {
+        let method = named(method);
+        match method {
+            Method::Kevent => self.kevent.prepare()?,
+            _ if METHODS.contains(&method) => {}
+            _ => return Err(no_such_call(method)),
         }
-        Limit::Until(instant) => clock::counter_at(instant.as_ns()),
-    };
-    // SAFETY: takes a number, has no preconditions.
-    match unsafe { mach_wait_until(deadline) } {
-        KERN_SUCCESS => Reason::Timer,
-        KERN_ABORTED => Reason::Interrupted,
-        _ => thread_sleep(limit),
+        Ok(method)
+    }
+
+    pub(super) fn block(&mut self, method: Method, limit: Limit<Host>) -> Reason {
+        match named(method) {
+            Method::Nanosleep => nanosleep::block(limit),
+            Method::Usleep => usleep::block(limit),
+            Method::Select => select::block(limit),
+            Method::Poll => poll::block(limit),
+            Method::ConditionVariable => self.condition_variable.block(limit),
+            Method::MachWaitUntil => mach_wait_until::block(limit),
+            Method::Kevent => self.kevent.block(limit),
+            Method::Yield => offer::once(),
+            _ => thread_sleep(limit),
+        }
+    }
+}
+
+/// The call that both general names stand for.
+fn named(method: Method) -> Method {
+    match method {
+        Method::Sleep | Method::Timer => Method::MachWaitUntil,
+        other => other,
     }
 }

@@ -1,18 +1,21 @@
 //! Blocking the calling thread with the calls that this system has.
 //!
-//! | system | [`Method::Sleep`] | [`Method::Timer`] |
-//! |---|---|---|
-//! | Linux, Android | `clock_nanosleep` | timerfd |
-//! | FreeBSD, NetBSD, DragonFly, illumos, Solaris | `clock_nanosleep` | `clock_nanosleep` |
-//! | macOS | `mach_wait_until` | `mach_wait_until` |
-//! | Windows | `Sleep` | waitable timer, high-resolution where there is one |
-//! | anything else | `thread::sleep` | `thread::sleep` |
+//! | system | [`Method::Sleep`] | [`Method::Timer`] | and besides |
+//! |---|---|---|---|
+//! | Linux, Android | `clock_nanosleep` | timerfd | `nanosleep`, `usleep`, `clock_nanosleep` absolute and without slack, `select`, `ppoll`, `epoll_wait`, futex, `timer_settime`, `SO_RCVTIMEO` |
+//! | FreeBSD, NetBSD, DragonFly, illumos, Solaris | `clock_nanosleep` | `clock_nanosleep` | `nanosleep`, `usleep`, `clock_nanosleep` absolute, `select`, `poll` |
+//! | macOS | `mach_wait_until` | `mach_wait_until` | `nanosleep`, `usleep`, `select`, `poll`, `kevent64` |
+//! | Windows | `Sleep` | waitable timer, high-resolution where there is one | `SleepEx`, `WaitForSingleObject`, `WaitForMultipleObjects`, plain waitable timer, `SetTimer` |
+//! | anything else | `thread::sleep` | `thread::sleep` | |
 //!
-//! On Linux and Android `clock_nanosleep` can be asked for with the thread's
-//! timer slack lowered to 1 ns for the call: `clock_nanosleep+slack=1ns`.
-//! `std::thread::sleep` can be asked for by name everywhere, to compare with.
-//! The platform files only make the calls; what a [`Sleeper`] promises is said
-//! once, in its own file.
+//! A condition variable, `std::thread::sleep` and offering the CPU can be asked
+//! for by name everywhere, to compare with.
+//!
+//! Each call, or family of calls, is one file. The platform files only pick from
+//! them; what a [`Sleeper`] promises is said once, in its own file.
+//!
+//! Times are rounded up to the unit of a call, so that it is not asked for less
+//! than the limit.
 
 use punctual_core::Method;
 
@@ -51,20 +54,6 @@ mod platform;
 )))]
 #[path = "fallback.rs"]
 mod platform;
-
-#[cfg(any(
-    target_os = "linux",
-    target_os = "android",
-    target_os = "freebsd",
-    target_os = "netbsd",
-    target_os = "dragonfly",
-    target_os = "illumos",
-    target_os = "solaris",
-))]
-mod clock_nanosleep;
-
-#[cfg(not(any(target_os = "linux", target_os = "android", windows)))]
-mod one_call;
 
 pub(crate) use sleeper::LONGEST;
 pub use sleeper::Sleeper;

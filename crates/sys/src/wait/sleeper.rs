@@ -26,6 +26,10 @@ use punctual_core::{Carrier, Event, Limit, Method, Nanos, Reason};
 pub struct Sleeper {
     calls: Calls,
     events: Option<Events>,
+    /// The most that one call asks for.
+    longest: Nanos,
+    /// When the signal was given that ended a step.
+    signalled: Option<Tick>,
 }
 
 impl Sleeper {
@@ -37,17 +41,28 @@ impl Sleeper {
     pub fn new() -> Self {
         spin::kind();
         Self {
-            calls: Calls::new(),
+            calls: Calls::default(),
             events: None,
+            longest: LONGEST,
+            signalled: None,
         }
     }
 
-    /// A waiter whose steps may also end by one of `events`.
+    /// A waiter whose steps may also end by one of `events`, and all end when
+    /// the events are closed, after a second at the latest: no call asks for
+    /// more than that at once.
     pub fn with_events(events: Events) -> Self {
         Self {
             events: Some(events),
+            longest: LONGEST.min(Nanos::from_secs(1)),
             ..Self::new()
         }
+    }
+
+    /// When the signal was given that ended a step, if one did since this was
+    /// asked last. A step that ended because the events were closed has none.
+    pub fn signalled(&mut self) -> Option<Tick> {
+        self.signalled.take()
     }
 
     /// Makes the handle that `method` needs, and returns the call that blocks
@@ -71,13 +86,21 @@ impl Sleeper {
     ///
     /// Only a condition variable can wait for a signal of another thread and
     /// for a time at once on every system, so the method does not matter here.
-    fn block_or(&self, events: &Events, event: Event, limit: Limit<Host>) -> Reason {
-        let start = clock::now();
-        let length = limit.length(start);
-        if events.wait(event, Some(length)) || events.is_closed() {
-            return Reason::Event;
+    fn block_or(&mut self, event: Event, limit: Limit<Host>) -> Reason {
+        let length = limit.length(clock::now());
+        let taken = (self.events.as_ref()).and_then(|events| events.wait(event, Some(length)));
+        self.unless_ended(taken, Reason::Timer)
+    }
+
+    /// Why a step ended: because of the signal that was `taken`, because the
+    /// events were closed, or else for this reason.
+    #[inline]
+    fn unless_ended(&mut self, taken: Option<Tick>, reason: Reason) -> Reason {
+        self.signalled = taken.or(self.signalled);
+        match &self.events {
+            Some(events) if taken.is_some() || events.is_closed() => Reason::Event,
+            _ => reason,
         }
-        Reason::Timer
     }
 }
 
@@ -107,25 +130,30 @@ impl Carrier<Host> for Sleeper {
         exact.map(|cpu| Nanos::new(cpu.ns))
     }
 
-    /// Blocks, at most for a day at once, and on Windows for a second.
+    /// Blocks, at most for a day at once; on Windows, and where there are events,
+    /// for a second.
     ///
     /// A step that waits for an event too blocks on that event's condition
     /// variable with a timeout, whatever its method. When the events are closed
-    /// the step ends as if by its event, so that no wait outlives the
-    /// experiment.
+    /// every step ends as if by its event, so that no wait outlives the
+    /// experiment by more than that second.
+    ///
+    /// [`Method::Yield`] returns at once whatever the limit, with
+    /// [`Reason::Ran`].
     ///
     /// [`Reason::Interrupted`] stands for a signal, a spurious wake, and a
     /// longer limit than that: the caller reads the clock and asks again.
     #[inline]
     fn block(&mut self, method: Method, limit: Limit<Host>, or: Option<Event>) -> Reason {
-        if let (Some(event), Some(events)) = (or, &self.events) {
-            return self.block_or(events, event, limit);
+        if let (Some(event), Some(_)) = (or, &self.events) {
+            return self.block_or(event, limit);
         }
-        let (limit, cut) = clamp(limit);
-        match self.calls.block(method, limit) {
+        let (limit, cut) = clamp(limit, self.longest);
+        let reason = match self.calls.block(method, limit) {
             Reason::Timer if cut => Reason::Interrupted,
             reason => reason,
-        }
+        };
+        self.unless_ended(None, reason)
     }
 
     /// Spins with the best instruction of this CPU; see [`spin::until`].
@@ -135,12 +163,17 @@ impl Carrier<Host> for Sleeper {
     /// instruction would not see the signal.
     #[inline]
     fn spin(&mut self, until: Tick, or: Option<Event>) -> (Tick, Reason) {
-        let (Some(event), Some(events)) = (or, &self.events) else {
+        let Some(events) = &self.events else {
             return (spin::until(until), Reason::Ran);
+        };
+        let Some(event) = or else {
+            return spin_while_open(events, until);
         };
         let slot = events.slot(event);
         loop {
-            if slot.try_take() || events.is_closed() {
+            let taken = slot.try_take();
+            if taken.is_some() || events.is_closed() {
+                self.signalled = taken.or(self.signalled);
                 return (clock::now(), Reason::Event);
             }
             let now = clock::now();
@@ -154,11 +187,26 @@ impl Carrier<Host> for Sleeper {
     #[inline]
     fn yield_now(&mut self, or: Option<Event>) -> Reason {
         std::thread::yield_now();
-        match (or, &self.events) {
-            (Some(event), Some(events)) if events.try_take(event) || events.is_closed() => {
-                Reason::Event
-            }
-            _ => Reason::Ran,
+        let taken = match (or, &self.events) {
+            (Some(event), Some(events)) => events.try_take(event),
+            _ => None,
+        };
+        self.unless_ended(taken, Reason::Ran)
+    }
+}
+
+/// Spins with the best instruction of this CPU, and looks every 10 ms whether the
+/// events were closed.
+fn spin_while_open(events: &Events, until: Tick) -> (Tick, Reason) {
+    const LOOK: Nanos = Nanos::from_ms(10);
+    let mut now = clock::now();
+    loop {
+        now = spin::until(until.min(now + LOOK));
+        if now >= until {
+            return (now, Reason::Ran);
+        }
+        if events.is_closed() {
+            return (now, Reason::Event);
         }
     }
 }
@@ -175,13 +223,13 @@ pub(crate) const LONGEST: Nanos = if cfg!(windows) {
     Nanos::from_secs(86_400)
 };
 
-/// Cuts a limit down to [`LONGEST`], and says whether it did.
+/// Cuts a limit down to `longest`, and says whether it did.
 #[inline]
-fn clamp(limit: Limit<Host>) -> (Limit<Host>, bool) {
+fn clamp(limit: Limit<Host>, longest: Nanos) -> (Limit<Host>, bool) {
     match limit {
-        Limit::For(length) if length > LONGEST => (Limit::For(LONGEST), true),
+        Limit::For(length) if length > longest => (Limit::For(longest), true),
         Limit::Until(instant) => {
-            let last = clock::now() + LONGEST;
+            let last = clock::now() + longest;
             if instant > last {
                 (Limit::Until(last), true)
             } else {
@@ -247,7 +295,11 @@ mod tests {
                 assert_ne!(reason, Reason::Event, "{method}");
             }
             let past = Limit::Until(Tick::from_ns(0));
-            assert_eq!(sleeper.block(method, past, None), Reason::Timer, "{method}");
+            let reason = match method {
+                Method::Yield => Reason::Ran,
+                _ => Reason::Timer,
+            };
+            assert_eq!(sleeper.block(method, past, None), reason, "{method}");
         }
     }
 
@@ -264,6 +316,27 @@ mod tests {
         }
     }
 
+    /// Where a handle belongs to a thread, the next one would wait for ever.
+    #[test]
+    fn a_sleeper_goes_from_thread_to_thread() {
+        let mut sleeper = Sleeper::new();
+        for method in every_method() {
+            sleeper.prepare(method).unwrap();
+            for _ in 0..2 {
+                let moved = std::thread::spawn(move || {
+                    for _ in 0..2 {
+                        let deadline = clock::now() + Nanos::from_us(300);
+                        while clock::now() < deadline {
+                            sleeper.block(method, Limit::Until(deadline), None);
+                        }
+                    }
+                    sleeper
+                });
+                sleeper = moved.join().unwrap();
+            }
+        }
+    }
+
     #[test]
     fn the_two_general_names_stand_for_a_listed_call() {
         let mut sleeper = Sleeper::new();
@@ -271,6 +344,20 @@ mod tests {
             let granted = sleeper.prepare(method).unwrap();
             assert!(methods().contains(&granted), "{method} gave {granted}");
             assert_eq!(sleeper.prepare(granted).unwrap(), granted);
+        }
+    }
+
+    /// The two that every system has, and no call twice.
+    #[test]
+    fn the_list_of_calls_is_complete_and_in_its_order() {
+        let listed = Method::ALL.into_iter().filter(|m| methods().contains(m));
+        assert!(listed.eq(methods().iter().copied()));
+        for method in [
+            Method::ConditionVariable,
+            Method::ThreadSleep,
+            Method::Yield,
+        ] {
+            assert!(methods().contains(&method), "{method}");
         }
     }
 
@@ -294,12 +381,12 @@ mod tests {
 
     #[test]
     fn a_limit_of_centuries_is_cut_and_marked() {
-        assert!(clamp(Limit::For(Nanos::MAX)).1);
-        assert!(clamp(Limit::Until(Tick::NEVER)).1);
-        let (limit, cut) = clamp(Limit::For(LONGEST));
+        assert!(clamp(Limit::For(Nanos::MAX), LONGEST).1);
+        assert!(clamp(Limit::Until(Tick::NEVER), LONGEST).1);
+        let (limit, cut) = clamp(Limit::For(LONGEST), LONGEST);
         assert_eq!((limit.length(clock::now()), cut), (LONGEST, false));
         let near = Limit::Until(clock::now() + Nanos::from_ms(1));
-        assert_eq!(clamp(near), (near, false));
+        assert_eq!(clamp(near, LONGEST), (near, false));
     }
 
     #[test]
@@ -317,8 +404,9 @@ mod tests {
         assert_eq!(sleeper.spin(until, Some(event)).1, Reason::Event);
         events.signal(event);
         assert_eq!(sleeper.yield_now(Some(event)), Reason::Event);
+        assert!(sleeper.signalled().is_some());
         assert_eq!(sleeper.yield_now(Some(event)), Reason::Ran);
-        assert!(!events.try_take(event));
+        assert_eq!((sleeper.signalled(), events.try_take(event)), (None, None));
     }
 
     #[test]
@@ -344,8 +432,14 @@ mod tests {
             sleeper.block(Method::Sleep, far, Some(Event(1))),
             Reason::Event
         );
-        assert_eq!(sleeper.spin(Tick::NEVER, Some(Event(1))).1, Reason::Event);
-        assert_eq!(sleeper.yield_now(Some(Event(1))), Reason::Event);
+        for or in [Some(Event(1)), None] {
+            let until = clock::now() + Nanos::from_secs(3_600);
+            assert_eq!(sleeper.spin(until, or).1, Reason::Event);
+            assert_eq!(sleeper.yield_now(or), Reason::Event);
+            let short = Limit::For(Nanos::from_us(1));
+            assert_eq!(sleeper.block(Method::Sleep, short, or), Reason::Event);
+        }
+        assert_eq!(sleeper.signalled(), None);
     }
 
     /// Naps, and notes what CPU time it is told.

@@ -34,15 +34,26 @@ impl Prior {
         };
         match method {
             // What waking up takes.
-            Method::SlacklessNanosleep | Method::Timerfd => between(5.0, 60.0),
+            Method::SlacklessNanosleep | Method::Timerfd | Method::PosixTimer => between(5.0, 60.0),
             // That, and the usual slack of 50 us.
-            Method::ClockNanosleep | Method::Poll => between(50.0, 110.0),
+            Method::ClockNanosleep
+            | Method::ClockNanosleepAbsolute
+            | Method::Nanosleep
+            | Method::Usleep
+            | Method::Select
+            | Method::Poll
+            | Method::Epoll
+            | Method::Futex => between(50.0, 110.0),
             // The usual 64 ticks a second.
-            Method::WindowsSleep | Method::WaitableTimer => between(1.0, 16_000.0),
+            Method::WindowsSleep
+            | Method::WindowsSleepEx
+            | Method::WaitForSingleObject
+            | Method::WaitForMultipleObjects
+            | Method::WaitableTimer => between(1.0, 16_000.0),
             Method::HighResolutionTimer => between(1.0, 1_000.0),
             Method::WindowsMessageTimer => between(1.0, 26_000.0),
             Method::SocketTimeout => between(1.0, 10_000.0),
-            Method::MachWaitUntil => {
+            Method::MachWaitUntil | Method::Kevent => {
                 let shortest = class.reference_ns() * MACOS_SHARE;
                 let (late, share) = if shortest < MACOS_MOST_NS {
                     (shortest, MACOS_SHARE)
@@ -54,7 +65,11 @@ impl Prior {
                     share,
                 }
             }
-            Method::Sleep | Method::Timer | Method::ThreadSleep => between(5.0, 110.0),
+            Method::Sleep | Method::Timer | Method::ConditionVariable | Method::ThreadSleep => {
+                between(5.0, 110.0)
+            }
+            // It comes back at once, and so never late.
+            Method::Yield => between(1.0, 5.0),
         }
     }
 }
@@ -63,7 +78,13 @@ impl Prior {
 /// one more would make it a whole one.
 pub(super) fn unit(method: Method) -> Nanos {
     match method {
-        Method::WindowsSleep | Method::WindowsMessageTimer => Nanos::from_ms(1),
+        Method::WindowsSleep
+        | Method::WindowsSleepEx
+        | Method::WaitForSingleObject
+        | Method::WaitForMultipleObjects
+        | Method::WindowsMessageTimer
+        | Method::Epoll => Nanos::from_ms(1),
+        Method::Usleep | Method::Select => Nanos::from_us(1),
         _ => Nanos::new(1),
     }
 }

@@ -1,4 +1,4 @@
-use punctual_core::probe::TickClock;
+use punctual_core::probe::OsClock;
 use punctual_core::program::SpawnKind;
 use punctual_core::wait::Reason;
 use punctual_core::{Method, Nanos, Setting};
@@ -9,19 +9,22 @@ use crate::grid::Grid;
 use crate::random::Random;
 use crate::rules::per_cpu::PerCpu;
 use crate::rules::soft_hard::SoftHard;
+use crate::rules::units;
 use crate::rules::{Answer, Expired, ProcessId, Request, Rule, ThreadId, Why, earlier};
 use crate::time::Time;
 
 /// Linux timers: high-resolution ones with slack, and the jiffies wheel.
 ///
-/// Sleeps, `poll` and timerfd use high-resolution timers, whose soft expiry is
-/// the deadline and whose hard one is the deadline plus a slack: the thread's
-/// for a sleep, more for a long `poll`, none for a timerfd and none for
-/// real-time threads (prctl(2), PR_SET_TIMERSLACK). A thread may lower its slack
-/// around a sleep; the calls for that take no time here. Any interrupt of the CPU
-/// inside the window will do, so that a timer that is alone goes off at the
-/// late edge. Without high resolution such a timer waits for the first tick at
-/// the deadline or after, and slack does not matter.
+/// All calls but one use high-resolution timers, whose soft expiry is the
+/// deadline and whose hard one is the deadline plus a slack: the thread's for a
+/// sleep or a futex, in which a condition variable waits too, more for a long
+/// `poll`, `select` or `epoll_wait`, none for a timerfd or a POSIX timer and none
+/// for real-time threads (prctl(2), PR_SET_TIMERSLACK). That list is silent about
+/// POSIX timers: confidence D. A thread may lower its slack around a sleep; the
+/// calls for that take no time here. Any interrupt of the CPU inside the window
+/// will do, so that a timer that is alone goes off at the late edge. Without high
+/// resolution such a timer waits for the first tick at the deadline or after, and
+/// slack does not matter.
 ///
 /// A socket timeout is a timer on the jiffies wheel. It goes off in a tick of
 /// the CPU it was armed on, idle or not.
@@ -84,11 +87,12 @@ impl Linux {
         let task = self.tasks[request.thread];
         let length = request.due - request.now;
         match request.method {
-            Method::Timerfd => Time::ZERO,
+            Method::Timerfd | Method::PosixTimer => Time::ZERO,
             Method::SlacklessNanosleep => task.sleep_slack().min(LEAST_SLACK),
-            // It looks once and returns (`do_poll`, fs/select.c).
-            Method::Poll if length == Time::ZERO => Time::ZERO,
-            Method::Poll => task.poll_slack(length),
+            // They look once and return (`do_poll`, fs/select.c; `ep_poll`,
+            // fs/eventpoll.c).
+            Method::Poll | Method::Select | Method::Epoll if length == Time::ZERO => Time::ZERO,
+            Method::Poll | Method::Select | Method::Epoll => task.poll_slack(length),
             _ => task.sleep_slack(),
         }
     }
@@ -119,18 +123,37 @@ impl Linux {
     }
 }
 
+/// What the timeout of a call counts. `poll` is `ppoll`, and a socket timeout
+/// becomes jiffies on the [wheel](Wheel).
+fn unit(method: Method) -> Time {
+    match method {
+        Method::Usleep | Method::Select => units::US,
+        Method::Epoll => units::MS,
+        _ => units::EXACT,
+    }
+}
+
 impl Rule for Linux {
     fn methods(&self) -> &[Method] {
         &[
             Method::ClockNanosleep,
+            Method::Nanosleep,
+            Method::Usleep,
+            Method::ClockNanosleepAbsolute,
             Method::SlacklessNanosleep,
+            Method::Select,
             Method::Poll,
+            Method::Epoll,
+            Method::ConditionVariable,
+            Method::Futex,
+            Method::PosixTimer,
             Method::SocketTimeout,
             Method::Timerfd,
         ]
     }
 
     fn arm(&mut self, request: &Request, _random: &mut Random) {
+        let request = &units::in_units(request, unit(request.method));
         if request.method == Method::SocketTimeout {
             self.arm_on_wheel(request);
         } else if self.is_high_resolution {
@@ -219,18 +242,40 @@ impl Rule for Linux {
         has_ticks.then_some(self.jiffies)
     }
 
-    /// The CPU whose turn it is writes the coarse clock, as long as any is busy.
-    fn shows(&self, clock: TickClock, now: Time) -> Option<Time> {
-        let tick = self.jiffies.at_or_before(now);
-        (clock == TickClock::MonotonicCoarse).then(|| tick - tick.rem(Time::from_ns(1)))
+    fn timer_slack(&self, thread: ThreadId) -> Option<Nanos> {
+        let task = self.tasks.get(thread).unwrap_or(&self.first);
+        Some(Nanos::new(task.sleep_slack().floor_ns()))
     }
 
-    fn moves(&self, clock: TickClock, now: Time) -> Time {
+    fn clock(&self) -> Option<OsClock> {
+        Some(OsClock::Monotonic)
+    }
+
+    /// A jiffy for the coarse clocks (`posix_get_coarse_res`,
+    /// kernel/time/posix-timers.c).
+    fn stated_of(&self, clock: OsClock) -> Option<Nanos> {
+        let jiffy = Nanos::new(self.wheel.jiffy().floor_ns());
+        is_coarse(clock).then_some(jiffy)
+    }
+
+    /// The CPU whose turn it is writes the coarse clocks, as long as any is
+    /// busy. The time of day is taken to have begun with the computer.
+    fn shows(&self, clock: OsClock, now: Time) -> Option<Time> {
+        let tick = self.jiffies.at_or_before(now);
+        is_coarse(clock).then(|| tick - tick.rem(Time::from_ns(1)))
+    }
+
+    fn moves(&self, clock: OsClock, now: Time) -> Time {
         match clock {
-            TickClock::MonotonicCoarse => self.jiffies.after(now),
-            TickClock::TimeGetTime | TickClock::GetTickCount => now,
+            clock if is_coarse(clock) => self.jiffies.after(now),
+            _ => now,
         }
     }
+}
+
+/// Whether the tick writes it.
+fn is_coarse(clock: OsClock) -> bool {
+    matches!(clock, OsClock::MonotonicCoarse | OsClock::RealtimeCoarse)
 }
 
 #[cfg(test)]
@@ -311,6 +356,22 @@ mod tests {
             (Method::Poll, 200 * MS, 200 * MS + 200_000),
             (Method::Poll, 0, 0),
             (SLEEP, 0, 50_000),
+            (Method::Nanosleep, 300, 50_300),
+            (Method::Usleep, 300, 51_000),
+            (Method::Usleep, 7_000, 57_000),
+            (Method::ClockNanosleepAbsolute, 300, 50_300),
+            (Method::ConditionVariable, 300, 50_300),
+            (Method::Futex, 300, 50_300),
+            (Method::Futex, 200 * MS, 200 * MS + 50_000),
+            (Method::PosixTimer, 300, 300),
+            (Method::Select, 300, 51_000),
+            (Method::Select, 200 * MS - 1, 200 * MS + 200_000),
+            (Method::Select, 0, 0),
+            (Method::Epoll, 300, MS + 50_000),
+            (Method::Epoll, 199 * MS + 1, 200 * MS + 200_000),
+            (Method::Epoll, 0, 0),
+            // The granule of so long a timeout is 8 jiffies of 4 ms.
+            (Method::SocketTimeout, 300 * MS, 320 * MS),
         ] {
             let at = fires(&mut linux, request(0, method, 0, length));
             assert_eq!(at, Time::from_ns(want), "{method} {length}");
@@ -487,12 +548,16 @@ mod tests {
             ("hz=1000", Time::from_ns(MS)),
         ] {
             let linux = linux(given, 1);
-            let coarse = TickClock::MonotonicCoarse;
             let between = period.times(7) + Time::from_ns(1);
             let shown = Time::from_ns(period.times(7).floor_ns());
-            assert_eq!(linux.shows(coarse, between), Some(shown));
-            assert_eq!(linux.moves(coarse, between), period.times(8));
-            for clock in [TickClock::TimeGetTime, TickClock::GetTickCount] {
+            for coarse in [OsClock::MonotonicCoarse, OsClock::RealtimeCoarse] {
+                assert_eq!(linux.shows(coarse, between), Some(shown));
+                assert_eq!(linux.moves(coarse, between), period.times(8));
+                let stated = Nanos::new(period.floor_ns());
+                assert_eq!(linux.stated_of(coarse), Some(stated));
+            }
+            assert_eq!(linux.stated_of(OsClock::Monotonic), None);
+            for clock in [OsClock::TimeGetTime, OsClock::GetTickCount] {
                 assert_eq!(linux.shows(clock, between), None);
             }
             assert_eq!(linux.interval(), None);
@@ -525,7 +590,7 @@ mod tests {
         fn nothing_goes_off_early_and_everything_goes_off(
             high in any::<bool>(),
             steps in prop::collection::vec(
-                (0_usize..16, 0_usize..3, 0_u64..300 * MS, 0_u64..10 * MS, 0_usize..7, 0_usize..4),
+                (0_usize..16, 0_usize..3, 0_u64..300 * MS, 0_u64..10 * MS, 0_usize..7, any::<prop::sample::Index>()),
                 0..100,
             ),
         ) {
@@ -542,7 +607,7 @@ mod tests {
             for (thread, cpu, length, slack, what, method) in steps {
                 match what {
                     0..4 if due[thread].is_none() => {
-                        let method = linux.methods()[method];
+                        let method = *method.get(linux.methods());
                         let end = now + Time::from_ns(length);
                         let asked = request(thread, method, 0, 0);
                         arm(&mut linux, Request { cpu, now, due: end, ..asked });

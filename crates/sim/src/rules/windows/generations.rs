@@ -1,5 +1,7 @@
 //! What each generation of Windows does differently.
 
+use punctual_core::Method;
+
 use super::parameters;
 use super::tolerance::Encoding;
 use crate::model::{Confidence, Override, Parameter};
@@ -11,6 +13,9 @@ pub(crate) struct Generation {
     pub(crate) parameters: &'static [Parameter],
     /// Where its parameters differ from the usual.
     pub(crate) overrides: &'static [Override],
+    /// The calls that block, `Sleep` first and its best timer last. The timeouts
+    /// of all of them are checked in the same ticks (timer-rule article).
+    pub(super) methods: &'static [Method],
     /// It knows `CREATE_WAITABLE_TIMER_HIGH_RESOLUTION`.
     pub(super) has_high_resolution_timers: bool,
     /// Processes without a request of their own get default scans only.
@@ -32,6 +37,14 @@ pub(crate) struct Generation {
 pub(crate) const WINDOWS_XP: Generation = Generation {
     parameters: parameters::PLAIN,
     overrides: &[RTC, YIELD, WAKE],
+    methods: &[
+        Method::WindowsSleep,
+        Method::WindowsSleepEx,
+        Method::WaitForSingleObject,
+        Method::WaitForMultipleObjects,
+        Method::WindowsMessageTimer,
+        Method::WaitableTimer,
+    ],
     has_high_resolution_timers: false,
     has_classes: false,
     throttles: false,
@@ -41,9 +54,19 @@ pub(crate) const WINDOWS_XP: Generation = Generation {
 };
 
 /// `Sleep(1)` takes 1.0 ms here and 2.0 ms on XP and 1909 (timer-rule
-/// article), so the granted interval is no less than a millisecond.
+/// article), so the granted interval is no less than a millisecond. Condition
+/// variables came with Vista (Microsoft, `SleepConditionVariableSRW`).
 pub(crate) const WINDOWS_7: Generation = Generation {
     overrides: &[EXACT_7, YIELD, WAKE],
+    methods: &[
+        Method::WindowsSleep,
+        Method::WindowsSleepEx,
+        Method::WaitForSingleObject,
+        Method::WaitForMultipleObjects,
+        Method::ConditionVariable,
+        Method::WindowsMessageTimer,
+        Method::WaitableTimer,
+    ],
     tolerance: Encoding::PowersOfTwo,
     ..WINDOWS_XP
 };
@@ -60,6 +83,16 @@ pub(crate) const WINDOWS_8: Generation = Generation {
 pub(crate) const WINDOWS_10_1909: Generation = Generation {
     parameters: parameters::WITH_HIGH_RESOLUTION,
     overrides: &[AMD, YIELD, WAKE],
+    methods: &[
+        Method::WindowsSleep,
+        Method::WindowsSleepEx,
+        Method::WaitForSingleObject,
+        Method::WaitForMultipleObjects,
+        Method::ConditionVariable,
+        Method::WindowsMessageTimer,
+        Method::WaitableTimer,
+        Method::HighResolutionTimer,
+    ],
     has_high_resolution_timers: true,
     ..WINDOWS_8
 };

@@ -2,9 +2,8 @@
 
 use punctual_core::Method;
 
+use crate::rules::units::{MS, round_up};
 use crate::time::Time;
-
-const MS: Time = Time::from_ns(1_000_000);
 
 /// Due times of waitable timers are in these units.
 const UNIT: Time = Time::from_ns(100);
@@ -14,17 +13,19 @@ const SHORTEST_MESSAGE_TIMER: Time = Time::from_ns(10_000_000);
 
 /// The shortest length that `method` takes and that is not shorter than
 /// `length`.
-pub(super) fn taken(method: Method, length: Time) -> Time {
+///
+/// A condition variable has milliseconds like most, and the standard library
+/// rounds up to them.
+pub(in crate::rules) fn taken(method: Method, length: Time) -> Time {
     match method {
-        Method::WindowsSleep => round_up(length, MS),
+        Method::WindowsSleep
+        | Method::WindowsSleepEx
+        | Method::WaitForSingleObject
+        | Method::WaitForMultipleObjects
+        | Method::ConditionVariable => round_up(length, MS),
         Method::WindowsMessageTimer => round_up(length, MS).max(SHORTEST_MESSAGE_TIMER),
         _ => round_up(length, UNIT),
     }
-}
-
-/// The first multiple of `step` that is not shorter than `length`.
-pub(super) fn round_up(length: Time, step: Time) -> Time {
-    step.times(length.as_thirds().div_ceil(step.as_thirds()))
 }
 
 #[cfg(test)]
@@ -41,7 +42,15 @@ mod tests {
             (1_000_001, 2_000_000, 10_000_000, 1_000_100),
             (10_000_001, 11_000_000, 11_000_000, 10_000_100),
         ] {
-            assert_eq!(takes(Method::WindowsSleep, asked), sleep);
+            for method in [
+                Method::WindowsSleep,
+                Method::WindowsSleepEx,
+                Method::WaitForSingleObject,
+                Method::WaitForMultipleObjects,
+                Method::ConditionVariable,
+            ] {
+                assert_eq!(takes(method, asked), sleep, "{method}");
+            }
             assert_eq!(takes(Method::WindowsMessageTimer, asked), message);
             assert_eq!(takes(Method::WaitableTimer, asked), timer);
             assert_eq!(takes(Method::HighResolutionTimer, asked), timer);

@@ -22,7 +22,7 @@ mod cpu;
 mod default_scan;
 mod generations;
 mod interval;
-mod lengths;
+pub(in crate::rules) mod lengths;
 mod parameters;
 mod requests;
 mod rule;

@@ -1,4 +1,4 @@
-use punctual_core::probe::TickClock;
+use punctual_core::probe::OsClock;
 use punctual_core::program::SpawnKind;
 use punctual_core::wait::Reason;
 use punctual_core::{Method, Nanos, Setting};
@@ -14,7 +14,7 @@ use super::tolerance;
 use crate::grid::Grid;
 use crate::model::{Parameters, Scheduling};
 use crate::random::Random;
-use crate::rules::{Answer, Expired, ProcessId, Request, Rule, ThreadId, Why};
+use crate::rules::{Answer, Expired, ProcessId, Request, Rule, ThreadId, Why, units};
 use crate::time::Time;
 use crate::timers::Timers;
 
@@ -29,6 +29,9 @@ const CLOCK_OWNER: usize = 0;
 
 /// What `timeGetTime` and `GetTickCount` count in.
 const MS: Time = Time::from_ns(1_000_000);
+
+/// What Windows counts its times in.
+const UNIT: Time = Time::from_ns(100);
 
 /// The timers of a generation of Windows.
 #[derive(Clone, Debug)]
@@ -218,8 +221,9 @@ impl Windows {
             until: now,
         };
         if length == Time::ZERO {
-            // Sleep(0) only offers the CPU, and a timer is set at once whose
-            // due time is not in the future.
+            // Sleep(0) only offers the CPU, a wait for objects looks at them
+            // and returns, and a timer is set at once whose due time is not in
+            // the future.
             return (own, now);
         }
         if method == Method::HighResolutionTimer {
@@ -228,7 +232,7 @@ impl Windows {
             // they are armed. Calibrated with `hires_late`: confidence C.
             let length = length + self.how.high_resolution_late;
             let due = now + length;
-            let at = now + lengths::round_up(length, self.how.high_resolution_interval());
+            let at = now + units::round_up(length, self.how.high_resolution_interval());
             return (Armed { due, ..own }, at);
         }
         let base = if self.how.counts_from_call {
@@ -338,24 +342,11 @@ impl Armed {
 
 impl Rule for Windows {
     fn methods(&self) -> &[Method] {
-        if self.generation.has_high_resolution_timers {
-            &[
-                Method::WindowsSleep,
-                Method::WaitableTimer,
-                Method::WindowsMessageTimer,
-                Method::HighResolutionTimer,
-            ]
-        } else {
-            &[
-                Method::WindowsSleep,
-                Method::WindowsMessageTimer,
-                Method::WaitableTimer,
-            ]
-        }
+        self.generation.methods
     }
 
     fn yields_for_nothing(&self, method: Method) -> bool {
-        method == Method::WindowsSleep
+        matches!(method, Method::WindowsSleep | Method::WindowsSleepEx)
     }
 
     fn arm(&mut self, request: &Request, _random: &mut Random) {
@@ -467,23 +458,32 @@ impl Rule for Windows {
         Some(interval::stated(self.ticks.interval()))
     }
 
-    /// `timeGetTime` reads what each clock interrupt writes (timer-rule
-    /// article); `GetTickCount` keeps the step of the default interval
-    /// (confidence D).
-    fn shows(&self, clock: TickClock, now: Time) -> Option<Time> {
-        let tick = match clock {
-            TickClock::TimeGetTime => self.ticks.last_tick(now),
-            TickClock::GetTickCount => self.default_ticks().at_or_before(now),
-            TickClock::MonotonicCoarse => return None,
-        };
-        Some(tick - tick.rem(MS))
+    fn clock(&self) -> Option<OsClock> {
+        Some(OsClock::PerformanceCounter)
     }
 
-    fn moves(&self, clock: TickClock, now: Time) -> Time {
+    /// Each clock interrupt writes the interrupt time and the system time, in
+    /// units of 100 ns (KUSER_SHARED_DATA), and `timeGetTime` reads the first of
+    /// them in milliseconds (timer-rule article). `GetTickCount` keeps the step
+    /// of the default interval (confidence D). The time of day is taken to have
+    /// begun with the computer.
+    fn shows(&self, clock: OsClock, now: Time) -> Option<Time> {
+        let (tick, unit) = match clock {
+            OsClock::TimeGetTime => (self.ticks.last_tick(now), MS),
+            OsClock::GetTickCount => (self.default_ticks().at_or_before(now), MS),
+            OsClock::SystemTime | OsClock::InterruptTime => (self.ticks.last_tick(now), UNIT),
+            _ => return None,
+        };
+        Some(tick - tick.rem(unit))
+    }
+
+    fn moves(&self, clock: OsClock, now: Time) -> Time {
         match clock {
-            TickClock::TimeGetTime => self.ticks.grid().after(now),
-            TickClock::GetTickCount => self.default_ticks().after(now),
-            TickClock::MonotonicCoarse => now,
+            OsClock::TimeGetTime | OsClock::SystemTime | OsClock::InterruptTime => {
+                self.ticks.grid().after(now)
+            }
+            OsClock::GetTickCount => self.default_ticks().after(now),
+            _ => now,
         }
     }
 }

@@ -282,6 +282,76 @@ fn the_timer_is_of_high_resolution_where_there_is_one() {
     }
 }
 
+/// At 1 ms ticks on a default of 15.625 ms, called half a millisecond after a
+/// tick, each alone. `Sleep` and its like ask for 3 ms from the last tick.
+#[test]
+fn every_call_wakes_in_its_tick() {
+    let model = "windows-10-1909,hardware=exact";
+    for (method, length, want) in [
+        (SLEEP, us(2_300), ms(23)),
+        (Method::WindowsSleepEx, us(2_300), ms(23)),
+        (Method::WaitForSingleObject, us(2_300), ms(23)),
+        (Method::WaitForMultipleObjects, us(2_300), ms(23)),
+        (Method::ConditionVariable, us(2_300), ms(23)),
+        (Method::WaitableTimer, us(1_900), ms(22)),
+        (Method::WindowsMessageTimer, us(2_300), ms(30)),
+        (Method::WindowsMessageTimer, us(11_300), ms(32)),
+        (Method::WaitForSingleObject, Time::ZERO, us(20_500)),
+        (Method::ConditionVariable, Time::ZERO, us(20_500)),
+    ] {
+        let mut os = Os::new(model, 2);
+        os.request(0, Nanos::from_ms(1), Time::ZERO);
+        os.arm(1, method, us(20_500), length, Time::ZERO);
+        let (at, _, expired) = os.interrupt();
+        assert_eq!((at, expired.len()), (want, 1), "{method}");
+    }
+    // They are of the class of their process.
+    for method in [Method::WindowsSleepEx, Method::ConditionVariable] {
+        let mut os = Os::new("windows-10-2004,hardware=exact", 2);
+        os.request(0, Nanos::from_ms(1), Time::ZERO);
+        for (thread, want) in [(0, ms(18)), (1, ms(32))] {
+            os.arm(thread, method, us(16_500), us(1_300), Time::ZERO);
+            assert_eq!(os.interrupt().0, want, "{method}");
+        }
+    }
+}
+
+#[test]
+fn each_generation_has_its_calls() {
+    for (model, has_it) in [
+        ("windows-xp", false),
+        ("windows-7", true),
+        ("windows-10-1909", true),
+        ("windows-11", true),
+        ("windows-server-2022", true),
+    ] {
+        let model = Model::parse(model).unwrap();
+        let condition = Method::ConditionVariable;
+        assert_eq!(
+            model.resolve(condition).is_some(),
+            has_it,
+            "{}",
+            model.name()
+        );
+        for there in [
+            Method::WindowsSleepEx,
+            Method::WaitForSingleObject,
+            Method::WaitForMultipleObjects,
+            Method::Yield,
+        ] {
+            assert_eq!(model.resolve(there), Some(there), "{}", model.name());
+        }
+        for elsewhere in [
+            Method::Nanosleep,
+            Method::Futex,
+            Method::Kevent,
+            Method::ThreadSleep,
+        ] {
+            assert_eq!(model.resolve(elsewhere), None, "{}", model.name());
+        }
+    }
+}
+
 #[test]
 fn a_hundred_thousand_timers_are_no_trouble() {
     let n = 100_000;

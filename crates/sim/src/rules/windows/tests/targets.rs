@@ -1,6 +1,6 @@
 //! The validation targets of Windows that the rule alone can meet, by number.
 
-use punctual_core::probe::TickClock;
+use punctual_core::probe::OsClock;
 use punctual_core::program::SpawnKind;
 use punctual_core::setting::{Power, Requester, Throttling};
 use punctual_core::{Method, Nanos, Setting};
@@ -150,12 +150,15 @@ fn v31_time_get_time_is_written_at_each_tick() {
             os.rule.moves(clock, us(40_500)),
         )
     };
-    assert_eq!(seen(TickClock::TimeGetTime), (Some(ms(40)), ms(41)));
+    assert_eq!(seen(OsClock::TimeGetTime), (Some(ms(40)), ms(41)));
     assert_eq!(
-        seen(TickClock::GetTickCount),
+        seen(OsClock::GetTickCount),
         (Some(ms(31)), DEFAULT.times(3))
     );
-    assert_eq!(os.rule.shows(TickClock::MonotonicCoarse, ms(40)), None);
+    for clock in [OsClock::SystemTime, OsClock::InterruptTime] {
+        assert_eq!(seen(clock), (Some(ms(40)), ms(41)));
+    }
+    assert_eq!(os.rule.shows(OsClock::MonotonicCoarse, ms(40)), None);
     assert_eq!(os.rule.ticks(0, true), Some(fine));
     assert_eq!(os.rule.ticks(1, false), None);
 }
@@ -178,7 +181,7 @@ fn before_windows_8_every_cpu_has_ticks() {
 #[test]
 fn time_get_time_shows_ticks_that_happened() {
     let mut os = Os::new("windows-7", 1);
-    let clock = TickClock::TimeGetTime;
+    let clock = OsClock::TimeGetTime;
     // Ticks at 15.625, 31.25; from 33 on at 33.25, 34.25, ...
     assert_eq!(os.rule.shows(clock, ms(33)), Some(ms(31)));
     assert_eq!(os.rule.moves(clock, ms(33)), DEFAULT.times(3));

@@ -1,6 +1,14 @@
 //! `/proc`, `/sys` and `/etc/os-release`. A file that is missing, or closed to
 //! this user, is a fact that is not told.
 
+mod cores;
+mod counters;
+mod idle;
+mod power;
+
+pub(super) use self::counters::counters;
+pub(super) use self::power::on_battery;
+
 use super::{CpuTimes, Host};
 use punctual_core::Nanos;
 use std::fs;
@@ -8,14 +16,13 @@ use std::io::Read;
 
 pub(super) fn host() -> Host {
     let kernel = read("/proc/sys/kernel/osrelease");
-    let deepest = deepest_idle_state();
+    let idle_states = idle::states();
+    let deepest = idle_states.iter().rfind(|state| state.enabled);
     Host {
         os_version: read("/etc/os-release").and_then(|text| pretty_name(&text)),
         preemption: read("/proc/sys/kernel/version").and_then(|text| preemption(&text)),
         cpu_model: read("/proc/cpuinfo").and_then(|text| cpu_model(&text)),
-        virtual_machine: None,
         hypervisor: read("/sys/hypervisor/type"),
-        wine: None,
         clock_source: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         tick_hz: kernel
             .as_ref()
@@ -23,22 +30,31 @@ pub(super) fn host() -> Host {
             .and_then(|text| tick_hz(&text)),
         governor: read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         cpuidle_driver: read("/sys/devices/system/cpu/cpuidle/current_driver"),
-        deepest_idle_exit: deepest.as_ref().map(|state| state.exit),
-        deepest_idle_state: deepest.map(|state| state.name),
+        deepest_idle_exit: deepest.map(|state| state.exit),
+        deepest_idle_state: deepest.map(|state| state.name.clone()),
+        idle_states,
+        core_types: cores::types(),
         cpu_dma_latency: cpu_dma_latency(),
         kernel,
+        ..Host::default()
     }
 }
 
 pub(super) fn cpu_times(cpu: usize) -> Option<CpuTimes> {
     let (idle, stolen) = cpu_ticks(&fs::read_to_string("/proc/stat").ok()?, cpu)?;
-    // SAFETY: asks for one number; no pointers.
-    let ticks_per_s = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
-    let tick = Nanos::new(1_000_000_000_u64.checked_div(u64::try_from(ticks_per_s).ok()?)?);
+    let tick = tick()?;
     Some(CpuTimes {
         idle: tick.times(idle),
         stolen: tick.times(stolen),
     })
+}
+
+/// What `/proc/stat` counts times in: 10 ms everywhere.
+fn tick() -> Option<Nanos> {
+    // SAFETY: asks for one number; no pointers.
+    let ticks_per_s = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    let ticks_per_s = u64::try_from(ticks_per_s).ok()?;
+    1_000_000_000_u64.checked_div(ticks_per_s).map(Nanos::new)
 }
 
 /// Columns of a CPU in proc_stat(5).
@@ -85,34 +101,6 @@ fn tick_hz(config: &str) -> Option<u32> {
         .lines()
         .find_map(|line| line.strip_prefix("CONFIG_HZ="))?;
     value.parse().ok()
-}
-
-struct IdleState {
-    name: String,
-    exit: Nanos,
-}
-
-/// Of the first CPU; the states are numbered from the shallowest.
-fn deepest_idle_state() -> Option<IdleState> {
-    let state = |number: usize| {
-        let field = |name: &str| {
-            read(&format!(
-                "/sys/devices/system/cpu/cpu0/cpuidle/state{number}/{name}"
-            ))
-        };
-        Some((
-            field("disable").as_deref() == Some("0"),
-            IdleState {
-                name: field("name")?,
-                exit: Nanos::from_us(field("latency")?.parse().ok()?),
-            },
-        ))
-    };
-    (0..)
-        .map_while(state)
-        .filter(|(enabled, _)| *enabled)
-        .map(|(_, state)| state)
-        .last()
 }
 
 /// The device answers with the strictest limit in force, a 32-bit number of

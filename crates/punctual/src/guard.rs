@@ -1,0 +1,257 @@
+//! Scoped changes to how the OS treats waiting.
+//!
+//! A wait of this crate needs none of them. They are for programs in which
+//! other code waits too, and for those that must not spin. Each lasts until it
+//! is dropped, says what was granted rather than what was asked for, and fails
+//! where the OS has nothing of the kind, which is no reason not to go on:
+//!
+//! ```
+//! use std::time::Duration;
+//! use punctual::guard::{TimerResolution, TimerSlack};
+//!
+//! // Windows, Linux; whichever this is not says that it is not.
+//! let resolution = TimerResolution::hold(Duration::from_millis(1));
+//! let slack = TimerSlack::hold(Duration::from_nanos(1));
+//! for refused in [resolution.as_ref().err(), slack.as_ref().err()].into_iter().flatten() {
+//!     println!("{refused}");
+//! }
+//! ```
+//!
+//! | guard | where | whom it concerns | privilege |
+//! |---|---|---|---|
+//! | [`TimerResolution`] | Windows | this process, since Windows 10 2004; everybody before | none |
+//! | [`HonouredRequests`] | Windows 11 | this process | none |
+//! | [`TimerSlack`] | Linux | this thread, and those it starts meanwhile | none |
+//! | [`WakeupLatency`] | Linux | the whole computer | root |
+//! | [`ThreadPriority`] | Linux, Windows, macOS | this thread | on Linux, to raise it again too |
+//!
+//! The precision that they buy costs power for as long as they are held. Guards of
+//! one thread bring back what they found: the last made is to go first.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use punctual_core::Nanos;
+pub use punctual_core::setting::Priority;
+use punctual_core::setting::Throttling;
+use punctual_sys::{Error, latency, priority, resolution, slack, throttling};
+
+/// A request for a shorter interval between the clock interrupts of Windows, on
+/// which its sleeps and timeouts end.
+///
+/// Guards count: the process asks for the shortest interval that any of its
+/// guards holds, and the next shortest takes over when that one goes.
+#[derive(Debug)]
+#[must_use = "the request ends when the guard is dropped"]
+pub struct TimerResolution(resolution::Guard);
+
+impl TimerResolution {
+    /// Asks for `interval`, or less.
+    ///
+    /// # Errors
+    /// Unsupported but on Windows. Range, naming it, when the interval is none
+    /// that this computer has.
+    ///
+    /// # Platform notes
+    /// Up to Windows 10 1909 the shortest request of any process rules every
+    /// process. Since 2004 a process that has asked for nothing gets nothing of
+    /// it: each must ask for itself, children too. On Windows 11 it does not
+    /// count while nobody sees or hears the process, see [`HonouredRequests`].
+    /// Wine accepts it, and it changes nothing.
+    pub fn hold(interval: Duration) -> Result<Self, Error> {
+        resolution::hold(Nanos::from(interval)).map(Self)
+    }
+
+    /// As [`hold`](Self::hold), but asks for `on_battery` instead, if that is
+    /// longer and the computer runs on its battery now. Whoever wants to follow
+    /// the plug makes a new guard.
+    ///
+    /// # Errors
+    /// As [`hold`](Self::hold).
+    pub fn hold_or_on_battery(interval: Duration, on_battery: Duration) -> Result<Self, Error> {
+        let on_battery = Some(Nanos::from(on_battery));
+        resolution::hold_with(Nanos::from(interval), on_battery).map(Self)
+    }
+
+    /// The interval that was asked for.
+    pub fn asked(&self) -> Duration {
+        self.0.asked().into()
+    }
+
+    /// The interval in force now, as the OS states it: that of the shortest
+    /// request of anybody, as the hardware rounds it.
+    ///
+    /// # Errors
+    /// The OS does not answer.
+    pub fn granted(&self) -> Result<Duration, Error> {
+        self.0.granted().map(Duration::from)
+    }
+}
+
+/// Has Windows 11 honour the [`TimerResolution`]s of this process also while
+/// nobody sees or hears it.
+///
+/// Guards count: with the last one that goes, the process is back at what it
+/// said before the first.
+#[derive(Debug)]
+#[must_use = "what the process said before is restored when the guard is dropped"]
+pub struct HonouredRequests {
+    /// Nobody but [`hold`](Self::hold) makes one.
+    _counted: (),
+}
+
+impl HonouredRequests {
+    /// Says so for this process.
+    ///
+    /// # Errors
+    /// Unsupported before Windows 11 and on other systems.
+    pub fn hold() -> Result<Self, Error> {
+        let mut holders = Holders::of_process();
+        if holders.count == 0 {
+            holders.before = throttling::state()?;
+            throttling::set(Throttling::HonourRequests)?;
+        }
+        holders.count += 1;
+        Ok(Self { _counted: () })
+    }
+}
+
+impl Drop for HonouredRequests {
+    fn drop(&mut self) {
+        let mut holders = Holders::of_process();
+        holders.count -= 1;
+        if holders.count == 0 {
+            // It was in force before, so the system takes it back.
+            let _ = throttling::set(holders.before);
+        }
+    }
+}
+
+/// How many [`HonouredRequests`] there are, and what was in force before them.
+struct Holders {
+    count: usize,
+    before: Throttling,
+}
+
+impl Holders {
+    /// Poisoning says nothing: no change of it can panic half-way.
+    fn of_process() -> MutexGuard<'static, Self> {
+        static HOLDERS: Mutex<Holders> = Mutex::new(Holders {
+            count: 0,
+            before: Throttling::BySystem,
+        });
+        HOLDERS.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A timer slack for this thread: how much later than asked Linux may end its
+/// sleeps and timeouts.
+#[derive(Debug)]
+#[must_use = "the slack is restored when the guard is dropped"]
+pub struct TimerSlack(slack::Guard);
+
+impl TimerSlack {
+    /// Sets it, for this thread and for what it starts meanwhile. The usual one
+    /// is 50 us, the least 1 ns.
+    ///
+    /// # Errors
+    /// Unsupported but on Linux. Range for zero.
+    ///
+    /// # Platform notes
+    /// Linux ignores it for threads under a real-time policy, which have none.
+    pub fn hold(slack: Duration) -> Result<Self, Error> {
+        slack::hold(Nanos::from(slack)).map(Self)
+    }
+
+    /// The slack that was put in force.
+    pub fn granted(&self) -> Duration {
+        self.0.granted().into()
+    }
+}
+
+/// A limit for how long the CPUs of a Linux computer may take to leave their
+/// idle states.
+#[derive(Debug)]
+#[must_use = "the limit ends when the guard is dropped"]
+pub struct WakeupLatency {
+    _guard: latency::Guard,
+}
+
+impl WakeupLatency {
+    /// Asks for at most `limit`; zero keeps them out of all idle states but the
+    /// shallowest, at full power. Of several limits the strictest rules.
+    ///
+    /// # Errors
+    /// Unsupported but on Linux. Permission, for who may not open
+    /// `/dev/cpu_dma_latency`: usually root alone. Range for limits of over half
+    /// an hour.
+    pub fn hold(limit: Duration) -> Result<Self, Error> {
+        latency::hold(Nanos::from(limit)).map(|_guard| Self { _guard })
+    }
+}
+
+/// A priority for this thread.
+#[derive(Debug)]
+#[must_use = "the priority is restored when the guard is dropped"]
+pub struct ThreadPriority {
+    _guard: priority::Guard,
+}
+
+impl ThreadPriority {
+    /// Sets it.
+    ///
+    /// A thread at [`Priority::RealTime`] must not spin: nothing else runs on
+    /// its CPU meanwhile.
+    ///
+    /// # Errors
+    /// Permission, on Linux without root or a limit (`ulimit -e`, `-r`) that
+    /// allows it: to raise a priority, and also to lower one, because that could
+    /// not be undone. Unsupported where the OS has no such thing, and for
+    /// [`Priority::RealTime`] on macOS, which has no way back.
+    pub fn hold(priority: Priority) -> Result<Self, Error> {
+        priority::hold(priority).map(|_guard| Self { _guard })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a system has, it grants and takes back; what it has not, it says.
+    #[test]
+    fn each_guard_holds_or_says_why_not() {
+        let refused = [
+            TimerResolution::hold(Duration::from_millis(1))
+                .map(|guard| assert!(guard.granted().unwrap() <= guard.asked()))
+                .err(),
+            TimerResolution::hold_or_on_battery(Duration::from_millis(1), Duration::from_millis(8))
+                .map(|guard| assert!(guard.asked() >= Duration::from_millis(1)))
+                .err(),
+            HonouredRequests::hold().map(drop).err(),
+            WakeupLatency::hold(Duration::from_micros(20))
+                .map(drop)
+                .err(),
+            ThreadPriority::hold(Priority::Background).map(drop).err(),
+        ];
+        for error in refused.into_iter().flatten() {
+            assert!(error.is_unsupported() || error.is_permission(), "{error}");
+        }
+    }
+
+    #[test]
+    fn slack_is_held_and_comes_back() {
+        std::thread::spawn(|| {
+            let before = slack::current();
+            match TimerSlack::hold(Duration::from_micros(7)) {
+                Ok(guard) => {
+                    assert_eq!(slack::current(), Some(Nanos::from(guard.granted())));
+                    drop(guard);
+                    assert_eq!(slack::current(), before);
+                }
+                Err(error) => assert!(error.is_unsupported(), "{error}"),
+            }
+        })
+        .join()
+        .unwrap();
+    }
+}
