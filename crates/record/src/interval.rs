@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::quantile;
+
 /// The median of the values of several rounds, and an interval that holds the
 /// true median with at least 95 % confidence, or with the most that so few
 /// rounds allow.
@@ -49,19 +51,9 @@ impl Interval {
 }
 
 /// How many values can be cut off at either end while what is left still holds
-/// the median with 95 % confidence: the largest k with
-/// `2 sum_{i<=k} C(n, i) / 2^n <= 0.05`.
+/// the median with 95 % confidence; none where so few values cannot.
 fn values_to_cut(n: usize) -> usize {
-    let mut probability = 0.5_f64.powi(i32::try_from(n).unwrap_or(i32::MAX));
-    let mut below = 0.0;
-    for k in 0..n / 2 {
-        below += probability;
-        if 2.0 * below > 0.05 {
-            return k.saturating_sub(1);
-        }
-        probability *= (n - k) as f64 / (k + 1) as f64;
-    }
-    0
+    quantile::ranks(n, 0.5).map_or(0, |(lowest, _)| lowest - 1)
 }
 
 #[cfg(test)]

@@ -70,10 +70,15 @@ pub(crate) fn mean(samples: &[i64], cap: i64) -> f64 {
     sum as f64 / samples.len() as f64
 }
 
+/// Whether ten of `n` samples lie above the percentile.
+pub(crate) fn has_percentile(n: u64, thousandths: u64) -> bool {
+    n.saturating_mul(1_000 - thousandths) >= 10_000
+}
+
 /// The nearest-rank percentile, where enough samples lie above it.
-fn percentile(sorted: &[i64], thousandths: usize) -> Option<i64> {
+pub(crate) fn percentile(sorted: &[i64], thousandths: usize) -> Option<i64> {
     let n = sorted.len();
-    if n * (1_000 - thousandths) < 10_000 {
+    if !has_percentile(n as u64, thousandths as u64) {
         return None;
     }
     Some(sorted[(n * thousandths).div_ceil(1_000) - 1])

@@ -2,20 +2,30 @@
 //!
 //! Pure data and arithmetic: nothing here reads a clock or a file. A [`Run`]
 //! is what one invocation of punctual saw, as versioned JSON; [`Learned`] what a
-//! strategy had learned by its end; [`Late`] sums up lateness samples; [`Interval`] is a median over rounds with the interval
+//! strategy had learned by its end; [`Late`] sums up lateness samples, and [`Histogram`] those that are too many to
+//! keep; [`Interval`] is a median over rounds with the interval
 //! that holds it; [`Cost`] puts CPU time and lateness on one scale; [`modes`]
-//! finds the few lengths that sleeps on a tick have.
+//! finds the few lengths that sleeps on a tick have; [`Diagnosis`] is what `punctual
+//! doctor` found out. [`compare`] sets several Runs side by side, and [`published`]
+//! has what others have measured of the same.
 
+pub mod compare;
 mod cost;
+mod diagnosis;
 mod expectation;
+mod histogram;
 mod interval;
 mod late;
 mod learned;
 mod modes;
+pub mod published;
+mod quantile;
 mod run;
 
 pub use cost::{Cost, NAP_PENALTIES_NS, Round, WEIGHTS, Weights};
+pub use diagnosis::{Advice, Diagnosis, Fact, Untold};
 pub use expectation::Expectation;
+pub use histogram::{Bin, Histogram};
 pub use interval::Interval;
 pub use late::{CAP_NS, Late};
 pub use learned::{Estimate, Learned, LearnedCall, LearnedClass, PlannedStep};

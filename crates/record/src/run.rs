@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::cost::{Round, Weights};
+use crate::diagnosis::Diagnosis;
 use crate::expectation::Expectation;
 use crate::interval::Interval;
 use crate::late::Late;
@@ -45,6 +46,9 @@ pub struct Run {
     /// What the source of a scenario says should come out, and what did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<Expectation>,
+    /// What `punctual doctor` makes of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doctor: Option<Diagnosis>,
     /// What this version does not know.
     #[serde(flatten)]
     pub other: BTreeMap<String, Value>,

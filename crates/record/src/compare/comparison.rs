@@ -1,0 +1,476 @@
+//! Several runs, row by row.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::estimate::{Estimate, Missing, estimate};
+use super::key::{self, Key};
+use super::metric::Metric;
+use super::pool::Pool;
+use super::ratio::Ratio;
+use crate::published::{self, Published};
+use crate::run::{Measurement, Run};
+
+/// The version of the comparison that this crate writes.
+pub const SCHEMA: &str = "punctual-comparison/1";
+
+/// What several runs have measured of the same things.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// The version of punctual that compares.
+    pub punctual_version: String,
+    /// The command line, in the words of the user.
+    pub command: String,
+    /// The runs, in the order in which they were given. All ratios are to the
+    /// first of them.
+    pub columns: Vec<Column>,
+    /// What was measured, in the order of the runs.
+    pub rows: Vec<Row>,
+    /// What others have published of the same; the rows name them by their
+    /// place in this list, counted from 0.
+    pub published: Vec<Published>,
+    /// What was made of the user's rules.
+    pub rules: Vec<Judgement>,
+}
+
+/// A run, or one machine of a run that was simulated on several.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Column {
+    /// `A`, `B`, ...
+    pub label: String,
+    /// Where the run was read from.
+    pub file: String,
+    /// `host`, or the name of the model.
+    pub machine: String,
+    /// The operating system.
+    pub os: String,
+    /// The timer rule in force.
+    pub timer_rule: String,
+    /// When it was measured; simulations do not happen at a time.
+    pub started_at: Option<String>,
+    /// The command that measured it.
+    pub command: String,
+    /// The version of punctual that measured it.
+    pub punctual_version: String,
+    /// Whether it was ended before its end.
+    pub interrupted: bool,
+    /// What it warns of.
+    pub warnings: Vec<String>,
+}
+
+/// One thing that was measured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// Which experiment.
+    pub experiment: String,
+    /// The names of the subject: one, or one per OS where each has its own.
+    pub subjects: Vec<String>,
+    /// The parameters that make a difference.
+    pub params: BTreeMap<String, Value>,
+    /// What each run has of it; `None` where it has no such measurement.
+    pub cells: Vec<Option<Cell>>,
+    /// What others have published of it, by the place in the list.
+    pub published: Vec<usize>,
+}
+
+/// What one run has measured of one thing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Cell {
+    /// Samples of lateness.
+    pub n: u64,
+    /// Whether the CPU time is only approximate.
+    pub cpu_is_approximate: bool,
+    /// What is known.
+    #[serde(flatten)]
+    pub known: BTreeMap<Metric, Estimate>,
+    /// What is not, and why. Metrics that have no meaning for the measurement
+    /// are in neither.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub missing: BTreeMap<Metric, Missing>,
+}
+
+/// What became of a rule in one place.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Judgement {
+    /// The rule, in the words of the user.
+    pub rule: String,
+    /// The label of the run.
+    pub run: String,
+    /// Which row, counted from 0.
+    pub row: usize,
+    /// What came out.
+    pub outcome: Outcome,
+    /// The numbers behind it.
+    pub why: String,
+}
+
+/// What comes of a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// What the rule forbids is not the case.
+    Passes,
+    /// It is.
+    Fails,
+    /// The numbers do not tell.
+    Inconclusive,
+}
+
+impl Outcome {
+    /// In one word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Passes => "passes",
+            Self::Fails => "fails",
+            Self::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+impl Comparison {
+    /// Sets the results of `runs` side by side; each comes with the name of its
+    /// file. What others have published of the same is added.
+    pub fn of(runs: &[(&str, &Run)]) -> Self {
+        let parts: Vec<Part> = runs
+            .iter()
+            .flat_map(|(file, run)| parts(file, run))
+            .collect();
+        let mut rows = rows(&parts);
+        let published = published::beside(&mut rows);
+        Self {
+            schema: SCHEMA,
+            punctual_version: String::new(),
+            command: String::new(),
+            columns: parts
+                .into_iter()
+                .enumerate()
+                .map(|(i, part)| Column {
+                    label: label(i),
+                    ..part.column
+                })
+                .collect(),
+            rows,
+            published,
+            rules: vec![],
+        }
+    }
+
+    /// The document's text: JSON, ending in a line feed.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self)
+            .expect("a comparison has only string keys and finite numbers");
+        text.push('\n');
+        text
+    }
+}
+
+/// A column with its measurements.
+struct Part<'r> {
+    column: Column,
+    measurements: Vec<&'r Measurement>,
+}
+
+/// A run as a column, or as one per model where it was simulated on several.
+fn parts<'r>(file: &str, run: &'r Run) -> Vec<Part<'r>> {
+    let mut models: Vec<&str> = Vec::new();
+    for model in run.results.iter().filter_map(model) {
+        if !models.contains(&model) {
+            models.push(model);
+        }
+    }
+    let whole = Column {
+        label: String::new(),
+        file: file.to_owned(),
+        machine: run.machine.name.clone(),
+        os: run.machine.os.clone(),
+        timer_rule: run.machine.timer_rule.clone(),
+        started_at: run.started_at.clone(),
+        command: run.command.clone(),
+        punctual_version: run.punctual_version.clone(),
+        interrupted: run.interrupted,
+        warnings: run.warnings.iter().map(|w| w.what.clone()).collect(),
+    };
+    if models.len() < 2 {
+        return vec![Part {
+            column: whole,
+            measurements: run.results.iter().collect(),
+        }];
+    }
+    // What names none was measured on the machine of the run.
+    let here = run.machine.name.as_str();
+    let on = |measurement: &Measurement| model(measurement).unwrap_or(here).to_owned();
+    if run.results.iter().any(|m| model(m).is_none()) && !models.contains(&here) {
+        models.insert(0, here);
+    }
+    let of_model = |(i, machine): (usize, &&str)| Part {
+        column: Column {
+            machine: (*machine).to_owned(),
+            // The facts of such a run are those of all its models.
+            os: String::new(),
+            timer_rule: String::new(),
+            warnings: if i == 0 {
+                whole.warnings.clone()
+            } else {
+                vec![]
+            },
+            ..whole.clone()
+        },
+        measurements: run.results.iter().filter(|m| on(m) == *machine).collect(),
+    };
+    models.iter().enumerate().map(of_model).collect()
+}
+
+fn model(measurement: &Measurement) -> Option<&str> {
+    measurement.params.get("on")?.as_str()
+}
+
+/// `A` to `Z`, `AA`, `AB`, ...
+fn label(i: usize) -> String {
+    let letter = char::from(b'A' + (i % 26) as u8);
+    match i / 26 {
+        0 => letter.to_string(),
+        more => label(more - 1) + &letter.to_string(),
+    }
+}
+
+fn rows(parts: &[Part<'_>]) -> Vec<Row> {
+    let mut places: BTreeMap<Key, usize> = BTreeMap::new();
+    let mut found: Vec<Vec<Vec<&Measurement>>> = Vec::new();
+    for (i, part) in parts.iter().enumerate() {
+        for measurement in &part.measurements {
+            let place = *places.entry(Key::of(measurement)).or_insert(found.len());
+            if place == found.len() {
+                found.push(vec![vec![]; parts.len()]);
+            }
+            found[place][i].push(measurement);
+        }
+    }
+    let rows = found.into_iter().map(row);
+    rows.filter(|row| {
+        row.cells
+            .iter()
+            .flatten()
+            .any(|cell| !cell.known.is_empty())
+    })
+    .collect()
+}
+
+fn row(columns: Vec<Vec<&Measurement>>) -> Row {
+    let first = columns.iter().flatten().next();
+    let experiment = first.map_or_else(String::new, |m| m.experiment.clone());
+    let params = first.map_or_else(BTreeMap::new, |m| key::params(m));
+    let pools: Vec<Option<Pool>> = columns
+        .into_iter()
+        .map(|parts| (!parts.is_empty()).then(|| Pool::of(parts)))
+        .collect();
+    let mut subjects: Vec<String> = Vec::new();
+    for subject in pools.iter().flatten().flat_map(Pool::subjects) {
+        if !subjects.iter().any(|known| known == subject) {
+            subjects.push(subject.to_owned());
+        }
+    }
+    let mut cells: Vec<Option<Cell>> = pools.iter().map(|pool| pool.as_ref().map(cell)).collect();
+    if let [Some(first), others @ ..] = cells.as_mut_slice() {
+        for cell in others.iter_mut().flatten() {
+            for (metric, estimate) in &mut cell.known {
+                let first = first.known.get(metric);
+                estimate.over_first = first.map(|first| Ratio::of(estimate, first));
+            }
+        }
+    }
+    Row {
+        experiment,
+        subjects,
+        params,
+        cells,
+        published: vec![],
+    }
+}
+
+fn cell(pool: &Pool<'_>) -> Cell {
+    let mut cell = Cell {
+        n: pool.late.n,
+        cpu_is_approximate: pool.cpu_is_approximate(),
+        ..Cell::default()
+    };
+    for metric in Metric::ALL {
+        match estimate(metric, pool) {
+            Some(Ok(known)) => drop(cell.known.insert(metric, known)),
+            Some(Err(why)) => drop(cell.missing.insert(metric, why)),
+            None => {}
+        }
+    }
+    cell
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::compare::Verdict;
+    use crate::{Late, MachineFacts, Round};
+
+    fn sleep(subject: &str, asked_ns: u64, late_ns: &[i64]) -> Measurement {
+        Measurement {
+            experiment: "sleep".to_owned(),
+            subject: subject.to_owned(),
+            params: [("asked_ns".to_owned(), asked_ns.into())].into(),
+            late_ns: Late::of(late_ns),
+            samples_late_ns: late_ns.to_vec(),
+            rounds: vec![Round::of(late_ns, None, None)],
+            ..Measurement::default()
+        }
+    }
+
+    fn run(results: Vec<Measurement>) -> Run {
+        Run {
+            machine: MachineFacts {
+                name: "host".to_owned(),
+                ..MachineFacts::default()
+            },
+            results,
+            ..Run::default()
+        }
+    }
+
+    fn around(ns: i64) -> Vec<i64> {
+        (0..1_000).map(|i| ns + i % 100).collect()
+    }
+
+    #[test]
+    fn what_is_the_same_thing_stands_in_one_row() {
+        let a = run(vec![
+            sleep("poll", 1_000, &around(50_000)),
+            sleep("usleep", 7_000, &around(60_000)),
+        ]);
+        let b = run(vec![
+            sleep("usleep", 7_000, &around(6_000)),
+            sleep("usleep", 9_000, &around(6_000)),
+        ]);
+        let compared = Comparison::of(&[("a.json", &a), ("b.json", &b)]);
+        let labels: Vec<&str> = compared.columns.iter().map(|c| c.label.as_str()).collect();
+        assert_eq!(labels, ["A", "B"]);
+        let there: Vec<Vec<bool>> = compared
+            .rows
+            .iter()
+            .map(|row| row.cells.iter().map(Option::is_some).collect())
+            .collect();
+        assert_eq!(there, [[true, false], [true, true], [false, true]]);
+
+        let median = compared.rows[1].cells[1].as_ref().unwrap().known[&Metric::LateP50];
+        let ratio = median.over_first.unwrap();
+        assert_eq!(ratio.verdict, Some(Verdict::Lower));
+        let interval = ratio.interval.unwrap();
+        assert!(interval.low <= 0.101 && interval.high >= 0.1, "{ratio:?}");
+        let alone = compared.rows[2].cells[1].as_ref().unwrap();
+        assert_eq!(alone.known[&Metric::LateP50].over_first, None);
+    }
+
+    #[test]
+    fn rounds_that_are_measurements_of_their_own_are_pooled() {
+        let timers = |round: u64, ns| {
+            let mut m = sleep("usleep", 1_000_000, &around(ns));
+            m.experiment = "timers".to_owned();
+            m.params.insert("round".to_owned(), round.into());
+            m
+        };
+        let rounds = (0..6)
+            .map(|i| timers(i, 50_000 + 1_000 * i as i64))
+            .collect();
+        let compared = Comparison::of(&[("a.json", &run(rounds))]);
+        let [row] = &compared.rows[..] else {
+            panic!("{:?}", compared.rows);
+        };
+        let cell = row.cells[0].as_ref().unwrap();
+        assert_eq!(cell.n, 6_000);
+        let bounds = cell.known[&Metric::LateP50].interval.unwrap();
+        assert_eq!((bounds.low, bounds.high), (50_049.0, 55_049.0));
+    }
+
+    #[test]
+    fn a_run_of_several_models_has_a_column_for_each() {
+        let on = |model: &str, ns| {
+            let mut m = sleep("game", 1_000, &around(ns));
+            m.params.insert("on".to_owned(), model.into());
+            m
+        };
+        let many = run(vec![on("linux", 60_000), on("macos", 120_000)]);
+        let one = run(vec![on("windows-11", 15_000_000)]);
+        let compared = Comparison::of(&[("many", &many), ("one", &one)]);
+        let machines: Vec<&str> = compared
+            .columns
+            .iter()
+            .map(|c| c.machine.as_str())
+            .collect();
+        assert_eq!(machines, ["linux", "macos", "host"]);
+        assert_eq!(compared.rows.len(), 1);
+        assert!(compared.rows[0].cells.iter().all(Option::is_some));
+    }
+
+    #[test]
+    fn scenarios_of_a_measurement_were_measured_on_its_machine() {
+        let on = |model: &str| {
+            let mut m = sleep("game", 1_000, &around(60_000));
+            m.params.insert("on".to_owned(), model.into());
+            m
+        };
+        let machines = |results: Vec<Measurement>| -> Vec<String> {
+            let columns = Comparison::of(&[("a", &run(results))]).columns;
+            columns.into_iter().map(|c| c.machine).collect()
+        };
+        let plain = || sleep("poll", 1_000, &around(50_000));
+        assert_eq!(machines(vec![plain(), on("host")]), ["host"]);
+        assert_eq!(
+            machines(vec![on("linux"), plain(), on("host")]),
+            ["linux", "host"]
+        );
+    }
+
+    #[test]
+    fn published_figures_stand_beside_the_same_call_or_the_same_length() {
+        let a = run(vec![
+            sleep("usleep", 1_000_000, &around(50_000)),
+            sleep("poll", 1_000_000, &around(50_000)),
+            sleep("poll", 2_000_001, &around(50_000)),
+        ]);
+        let compared = Comparison::of(&[("a.json", &a)]);
+        let calls = |row: usize| -> Vec<&str> {
+            let places = compared.rows[row].published.iter();
+            places.map(|&i| compared.published[i].call).collect()
+        };
+        assert_eq!(calls(0), ["usleep(1000)", "usleep(1000)"]);
+        assert!(calls(1).contains(&"Sleep(1)") && !calls(1).contains(&"usleep(1000)"));
+        assert!(calls(2).is_empty());
+        let loops = compared.published.iter().any(|p| p.call.contains("frames"));
+        assert!(!loops);
+    }
+
+    #[test]
+    fn the_document_has_units_in_its_keys_and_says_what_is_missing() {
+        let mut bare = sleep("poll", 1_000, &around(50_000)[..50]);
+        bare.other.insert("step_ns".to_owned(), json!(4_000));
+        let a = run(vec![bare]);
+        let text = Comparison::of(&[("a.json", &a), ("b.json", &run(vec![]))]).to_json();
+        let value: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(value["schema"], SCHEMA);
+        let cell = &value["rows"][0]["cells"][0];
+        assert_eq!(cell["n"], 50);
+        assert_eq!(cell["late_p50_ns"]["interval_from"], "samples");
+        assert!(cell["late_p50_ns"]["low"].as_f64() < cell["late_p50_ns"]["high"].as_f64());
+        assert_eq!(cell["step_p50_ns"]["value"], 4_000.0);
+        assert_eq!(cell["missing"]["late_p99_ns"], "few-samples");
+        assert_eq!(cell["missing"]["cpu_fraction"], "no-cpu-time");
+        assert!(value["rows"][0]["cells"][1].is_null());
+    }
+
+    #[test]
+    fn columns_have_letters_however_many_there_are() {
+        let labels: Vec<String> = [0, 25, 26, 51, 52, 701, 702].map(label).into();
+        assert_eq!(labels, ["A", "Z", "AA", "AZ", "BA", "ZZ", "AAA"]);
+    }
+}

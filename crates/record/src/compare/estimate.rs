@@ -1,0 +1,380 @@
+//! One number of one run, and the interval that holds it.
+
+use serde::Serialize;
+
+use super::metric::Metric;
+use super::pool::Pool;
+use super::ratio::Ratio;
+use crate::cost::{Cost, WEIGHTS};
+use crate::interval::Interval;
+use crate::late::percentile;
+use crate::quantile;
+
+/// The fewest rounds whose interval holds the median with 95 %.
+const ROUNDS_MIN: usize = 6;
+
+/// A number with its interval of 95 %, which assumes nothing about how the
+/// values are distributed.
+///
+/// - A percentile: from the same percentile of each round, where there are six
+///   rounds that have it each; else from the order of all samples, as if they
+///   were independent of each other; else from a histogram, at the width of
+///   its buckets.
+/// - The mean, the CPU time and the cost: from six rounds or more.
+///
+/// An interval is widened where it does not hold its own value.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// In nanoseconds, or as a share.
+    pub value: f64,
+    /// Where the true value lies; `None` where that is not known.
+    #[serde(flatten)]
+    pub interval: Option<Bounds>,
+    /// What the interval follows from.
+    #[serde(rename = "interval_from")]
+    pub basis: Basis,
+    /// How many of those there are.
+    #[serde(rename = "interval_from_n")]
+    pub of: u64,
+    /// In relation to the first run that was given; `None` for that one, and
+    /// where it has no such number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over_first: Option<Ratio>,
+}
+
+/// The ends of an interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Bounds {
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+/// What an interval follows from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    /// Values of rounds.
+    Rounds,
+    /// The order of the samples.
+    Samples,
+    /// A histogram of the samples.
+    Histogram,
+    /// There is no interval.
+    Nothing,
+}
+
+/// Why a number is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Missing {
+    /// No lateness was measured.
+    NotMeasured,
+    /// Fewer than ten samples lie above the percentile, or the file has none.
+    FewSamples,
+    /// The OS does not tell the CPU time.
+    NoCpuTime,
+    /// The file has no rounds that a cost could follow from.
+    NoRounds,
+}
+
+impl Missing {
+    /// In words.
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::NotMeasured => "no lateness was measured",
+            Self::FewSamples => "fewer than ten samples lie above it",
+            Self::NoCpuTime => "no CPU time is known",
+            Self::NoRounds => "the file has no rounds that a cost could follow from",
+        }
+    }
+}
+
+/// What a metric of a pool is. `None` where it has no meaning for what was
+/// measured.
+pub(super) fn estimate(metric: Metric, pool: &Pool<'_>) -> Option<Result<Estimate, Missing>> {
+    let found = match metric {
+        Metric::LateP50 => quantile_of(pool, 500, pool.late.p50),
+        Metric::LateP90 => quantile_of(pool, 900, pool.late.p90),
+        Metric::LateP99 => quantile_of(pool, 990, pool.late.p99),
+        Metric::LateMax => measured(pool).map(|()| bare(pool.late.max as f64)),
+        Metric::LateMean => measured(pool).map(|()| mean(pool)),
+        Metric::Cpu => cpu(pool),
+        Metric::CostW1 => cost(pool, 1.0),
+        Metric::CostW10 => cost(pool, 10.0),
+        Metric::CostW100 => cost(pool, 100.0),
+        Metric::Step => Ok(bare(pool.extra("step_ns")?)),
+        Metric::ReadCost => Ok(bare(pool.extra("read_cost_ns")?)),
+    };
+    Some(found.and_then(|estimate| {
+        // Only what a file made up is no number.
+        let is_number = estimate.value.is_finite();
+        is_number.then_some(estimate).ok_or(Missing::NotMeasured)
+    }))
+}
+
+fn measured(pool: &Pool<'_>) -> Result<(), Missing> {
+    (pool.late.n > 0).then_some(()).ok_or(Missing::NotMeasured)
+}
+
+/// A number that has no interval.
+fn bare(value: f64) -> Estimate {
+    Estimate {
+        value,
+        interval: None,
+        basis: Basis::Nothing,
+        of: 0,
+        over_first: None,
+    }
+}
+
+/// A number with the interval that was found for it.
+fn within(value: f64, low: f64, high: f64, basis: Basis, of: usize) -> Estimate {
+    if !(low.is_finite() && high.is_finite()) {
+        return bare(value);
+    }
+    Estimate {
+        interval: Some(Bounds {
+            low: low.min(value),
+            high: high.max(value),
+        }),
+        basis,
+        of: of as u64,
+        ..bare(value)
+    }
+}
+
+/// The same from the values of rounds.
+fn over_rounds(value: f64, rounds: &[f64]) -> Option<Estimate> {
+    let enough = rounds.len() >= ROUNDS_MIN;
+    let interval = enough.then(|| Interval::of(rounds))??;
+    Some(within(
+        value,
+        interval.low,
+        interval.high,
+        Basis::Rounds,
+        rounds.len(),
+    ))
+}
+
+fn quantile_of(
+    pool: &Pool<'_>,
+    thousandths: usize,
+    value: Option<i64>,
+) -> Result<Estimate, Missing> {
+    measured(pool)?;
+    let value = value.ok_or(Missing::FewSamples)? as f64;
+    let estimate = match pool.samples() {
+        Some(rounds) => of_samples(value, &rounds, thousandths),
+        None => pool
+            .histogram()
+            .and_then(|buckets| of_histogram(value, &buckets, thousandths)),
+    };
+    Ok(estimate.unwrap_or(bare(value)))
+}
+
+fn of_samples(value: f64, rounds: &[&[i64]], thousandths: usize) -> Option<Estimate> {
+    let of_round = |round: &&[i64]| {
+        let mut sorted = round.to_vec();
+        sorted.sort_unstable();
+        percentile(&sorted, thousandths).map(|ns| ns as f64)
+    };
+    let each: Option<Vec<f64>> = rounds.iter().map(of_round).collect();
+    each.and_then(|each| over_rounds(value, &each)).or_else(|| {
+        let mut sorted = rounds.concat();
+        sorted.sort_unstable();
+        let (low, high) = quantile::ranks(sorted.len(), share(thousandths))?;
+        let [low, high] = [low, high].map(|rank| sorted[rank - 1] as f64);
+        Some(within(value, low, high, Basis::Samples, sorted.len()))
+    })
+}
+
+/// From the lower bound of the bucket that holds the lower end to the upper
+/// bound of the one that holds the upper end.
+fn of_histogram(value: f64, buckets: &[(f64, u64)], thousandths: usize) -> Option<Estimate> {
+    let n = buckets
+        .iter()
+        .try_fold(0_u64, |n, (_, count)| n.checked_add(*count))?;
+    let n = usize::try_from((n <= MOST_SAMPLES).then_some(n)?).ok()?;
+    let (low, high) = quantile::ranks(n, share(thousandths))?;
+    let bucket_of = |rank: usize| {
+        let mut below = 0;
+        buckets.iter().position(|(_, count)| {
+            below += count;
+            below >= rank as u64
+        })
+    };
+    let lower_bound = match bucket_of(low)? {
+        0 => f64::min(0.0, buckets[0].0),
+        i => buckets[i - 1].0,
+    };
+    let upper_bound = buckets[bucket_of(high)?].0;
+    Some(within(value, lower_bound, upper_bound, Basis::Histogram, n))
+}
+
+/// A month of waits at 1 kHz. A file that claims more is not believed.
+const MOST_SAMPLES: u64 = 2_678_400_000;
+
+fn share(thousandths: usize) -> f64 {
+    thousandths as f64 / 1_000.0
+}
+
+fn mean(pool: &Pool<'_>) -> Estimate {
+    let means: Vec<f64> = pool.rounds().iter().map(|r| r.late_mean_ns).collect();
+    over_rounds(pool.late.mean, &means).unwrap_or(bare(pool.late.mean))
+}
+
+/// The share over all rounds. Rounds have their CPU time per wait; a wait is
+/// taken to last as long in each of them.
+fn cpu(pool: &Pool<'_>) -> Result<Estimate, Missing> {
+    let shares = pool.cpu_fractions().ok_or(Missing::NoCpuTime)?;
+    let share = shares.iter().sum::<f64>() / shares.len() as f64;
+    let rounds = match pool.only() {
+        None => Some(shares),
+        Some(only) => only.cpu.per_wait_ns.filter(|ns| *ns > 0.0).and_then(|ns| {
+            let of_round = |round: &crate::Round| Some(round.cpu_per_wait_ns? * share / ns);
+            pool.rounds().iter().map(of_round).collect()
+        }),
+    };
+    let estimate = rounds.and_then(|rounds| over_rounds(share, &rounds));
+    Ok(estimate.unwrap_or(bare(share)))
+}
+
+fn cost(pool: &Pool<'_>, weight: f64) -> Result<Estimate, Missing> {
+    measured(pool)?;
+    let capped = Cost {
+        capped: true,
+        nap_penalty_ns: 0.0,
+    };
+    let rounds = pool.rounds();
+    if let Some(cost) = capped.at(weight, &rounds) {
+        let (value, low, high) = (cost.median, cost.low, cost.high);
+        return Ok(if rounds.len() >= ROUNDS_MIN {
+            within(value, low, high, Basis::Rounds, rounds.len())
+        } else {
+            bare(value)
+        });
+    }
+    // A file without its rounds does not tell what its interval is worth.
+    let costs = pool.only().and_then(|m| m.cost_capped_interval_ns);
+    let at = |(w, cost): (f64, &Interval)| (w == weight).then_some(cost.median);
+    let cost = costs.and_then(|costs| WEIGHTS.into_iter().zip(costs.each()).find_map(at));
+    cost.map(bare).ok_or(match rounds.is_empty() {
+        true => Missing::NoRounds,
+        false => Missing::NoCpuTime,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Cpu, Late, Measurement, Round};
+
+    /// `n` samples from 1 up, in so many rounds of the same size.
+    fn ladder(n: i64, rounds: usize) -> Measurement {
+        // In an order that gives each round some of all sizes.
+        let step = 7_919;
+        let samples: Vec<i64> = (0..n).map(|i| i * step % n + 1).collect();
+        let per_round = samples.len() / rounds.max(1);
+        Measurement {
+            late_ns: Late::of(&samples),
+            rounds: (samples.chunks(per_round).take(rounds))
+                .map(|round| Round::of(round, None, Some(1_000 * per_round as u64)))
+                .collect(),
+            samples_late_ns: samples,
+            cpu: Cpu {
+                fraction: Some(0.25),
+                per_wait_ns: Some(1_000.0),
+                ..Cpu::default()
+            },
+            ..Measurement::default()
+        }
+    }
+
+    fn of(metric: Metric, m: &Measurement) -> Result<Estimate, Missing> {
+        estimate(metric, &Pool::of(vec![m])).unwrap()
+    }
+
+    fn bounds(metric: Metric, m: &Measurement) -> (Basis, f64, f64) {
+        let estimate = of(metric, m).unwrap();
+        let Bounds { low, high } = estimate.interval.unwrap();
+        (estimate.basis, low, high)
+    }
+
+    #[test]
+    fn few_rounds_leave_the_order_of_the_samples() {
+        let m = ladder(1_000, 1);
+        // The 469th and the 532nd of a thousand hold the median.
+        assert_eq!(bounds(Metric::LateP50, &m), (Basis::Samples, 469.0, 532.0));
+        let (basis, low, high) = bounds(Metric::LateP99, &m);
+        assert_eq!(basis, Basis::Samples);
+        assert!(low < 990.0 && high > 990.0 && high <= 1_000.0);
+        assert_eq!(of(Metric::LateMean, &m).unwrap().interval, None);
+    }
+
+    #[test]
+    fn six_rounds_are_what_counts_where_each_of_them_has_the_percentile() {
+        let m = ladder(6_000, 6);
+        let (basis, low, high) = bounds(Metric::LateP50, &m);
+        assert_eq!(basis, Basis::Rounds);
+        assert!(low <= 3_000.0 && high >= 3_000.0);
+        assert_eq!(bounds(Metric::LateP99, &m).0, Basis::Rounds);
+        assert_eq!(bounds(Metric::LateMean, &m).0, Basis::Rounds);
+        // A round of 100 has no 99th percentile, but all together have one.
+        let short = ladder(1_200, 12);
+        assert_eq!(bounds(Metric::LateP50, &short).0, Basis::Rounds);
+        assert_eq!(bounds(Metric::LateP99, &short).0, Basis::Samples);
+    }
+
+    #[test]
+    fn a_histogram_holds_a_percentile_at_the_width_of_its_buckets() {
+        let mut m = ladder(1_000, 1);
+        m.samples_late_ns.clear();
+        assert_eq!(of(Metric::LateP50, &m).unwrap().interval, None);
+        let buckets = json!([[100, 100], [480, 380], [520, 40], [1000, 480]]);
+        m.other.insert("histogram_late_ns".to_owned(), buckets);
+        let (basis, low, high) = bounds(Metric::LateP50, &m);
+        assert_eq!((basis, low, high), (Basis::Histogram, 100.0, 1_000.0));
+        let wrong = json!([[100, 100], [50, 900]]);
+        m.other.insert("histogram_late_ns".to_owned(), wrong);
+        assert_eq!(of(Metric::LateP50, &m).unwrap().basis, Basis::Nothing);
+    }
+
+    #[test]
+    fn cpu_and_cost_follow_from_rounds() {
+        let mut m = ladder(600, 6);
+        let cpu = of(Metric::Cpu, &m).unwrap();
+        assert_eq!((cpu.value, cpu.basis, cpu.of), (0.25, Basis::Rounds, 6));
+        assert_eq!(bounds(Metric::CostW10, &m).0, Basis::Rounds);
+        m.rounds.truncate(5);
+        assert_eq!(of(Metric::CostW10, &m).unwrap().interval, None);
+        m.cpu = Cpu::default();
+        assert_eq!(of(Metric::Cpu, &m), Err(Missing::NoCpuTime));
+        for round in &mut m.rounds {
+            round.cpu_per_wait_ns = None;
+        }
+        assert_eq!(of(Metric::CostW1, &m), Err(Missing::NoCpuTime));
+        m.rounds.clear();
+        assert_eq!(of(Metric::CostW1, &m), Err(Missing::NoRounds));
+    }
+
+    #[test]
+    fn what_is_missing_has_a_reason_and_what_has_no_meaning_is_not_there() {
+        let few = ladder(500, 1);
+        assert_eq!(of(Metric::LateP99, &few), Err(Missing::FewSamples));
+        let none = Measurement::default();
+        for metric in Metric::ALL.into_iter().take(5) {
+            assert_eq!(of(metric, &none), Err(Missing::NotMeasured));
+        }
+        let pool = Pool::of(vec![&none]);
+        assert_eq!(estimate(Metric::Step, &pool), None);
+        let mut clock = none.clone();
+        clock
+            .other
+            .insert("step_ns".to_owned(), json!({"n": 5, "p50": 4_000_000}));
+        assert_eq!(of(Metric::Step, &clock).unwrap().value, 4e6);
+    }
+}

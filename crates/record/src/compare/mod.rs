@@ -1,0 +1,21 @@
+//! Runs side by side.
+//!
+//! [`Comparison::of`] finds what several runs have measured of the same thing,
+//! with an interval for each number and its ratio to the first run's.
+//!
+//! - `key` decides what is the same thing;
+//! - [`Metric`] is what is compared;
+//! - [`Estimate`] is one number of one run with its interval;
+//! - [`Ratio`] sets two of them in relation.
+
+mod comparison;
+mod estimate;
+mod key;
+mod metric;
+mod pool;
+mod ratio;
+
+pub use comparison::{Cell, Column, Comparison, Judgement, Outcome, Row, SCHEMA};
+pub use estimate::{Basis, Bounds, Estimate, Missing};
+pub use metric::Metric;
+pub use ratio::{Ratio, Verdict};

@@ -1,0 +1,202 @@
+//! The measurements of one run that are of the same thing, as one.
+
+use serde_json::Value;
+
+use crate::cost::Round;
+use crate::late::Late;
+use crate::run::Measurement;
+
+/// Mostly one measurement; several where an experiment writes one per round.
+pub(super) struct Pool<'r> {
+    parts: Vec<&'r Measurement>,
+    /// What is known of the lateness of all of them.
+    pub(super) late: Late,
+}
+
+impl<'r> Pool<'r> {
+    /// Of at least one measurement.
+    pub(super) fn of(parts: Vec<&'r Measurement>) -> Self {
+        let late = match parts[..] {
+            [only] => only.late_ns.clone(),
+            _ => together(&parts),
+        };
+        Self { parts, late }
+    }
+
+    /// The subjects' names, each once.
+    pub(super) fn subjects(&self) -> Vec<&'r str> {
+        let mut subjects: Vec<&str> = Vec::new();
+        for part in &self.parts {
+            if !subjects.contains(&part.subject.as_str()) {
+                subjects.push(&part.subject);
+            }
+        }
+        subjects
+    }
+
+    /// Every sample of lateness, round by round; nothing where the file has
+    /// not kept them all.
+    pub(super) fn samples(&self) -> Option<Vec<&'r [i64]>> {
+        let mut rounds = Vec::new();
+        for part in self.parts.iter().filter(|part| part.late_ns.n > 0) {
+            let mut rest = part.samples_late_ns.as_slice();
+            if rest.len() as u64 != part.late_ns.n {
+                return None;
+            }
+            for round in &part.rounds {
+                let Some((one, after)) = usize::try_from(round.n)
+                    .ok()
+                    .and_then(|n| rest.split_at_checked(n))
+                else {
+                    // The rounds are not those of the samples.
+                    break;
+                };
+                rounds.push(one);
+                rest = after;
+            }
+            rounds.push(rest);
+        }
+        rounds.retain(|round| !round.is_empty());
+        (!rounds.is_empty()).then_some(rounds)
+    }
+
+    /// How often lateness fell between one bound and the next, where the file
+    /// has that instead of samples.
+    pub(super) fn histogram(&self) -> Option<Vec<(f64, u64)>> {
+        let [only] = self.parts[..] else { return None };
+        let buckets = only.other.get("histogram_late_ns")?.as_array()?;
+        let bucket = |bucket: &Value| {
+            let [bound, count] = bucket.as_array()?.as_slice() else {
+                return None;
+            };
+            Some((bound.as_f64()?, count.as_u64()?))
+        };
+        let buckets: Vec<(f64, u64)> = buckets.iter().map(bucket).collect::<Option<_>>()?;
+        buckets.is_sorted_by(|a, b| a.0 < b.0).then_some(buckets)
+    }
+
+    /// Each round that had waits.
+    pub(super) fn rounds(&self) -> Vec<Round> {
+        let of_part = |part: &&Measurement| match part.rounds.as_slice() {
+            [] if self.parts.len() > 1 && part.late_ns.n > 0 => vec![Round {
+                n: part.late_ns.n,
+                cpu_per_wait_ns: part.cpu.per_wait_ns,
+                naps_per_wait: part.wakes_per_wait,
+                late_mean_ns: part.late_ns.mean,
+                late_mean_capped_ns: part.late_ns.mean_capped,
+            }],
+            rounds => rounds.to_vec(),
+        };
+        let mut rounds: Vec<Round> = self.parts.iter().flat_map(of_part).collect();
+        rounds.retain(|round| round.n > 0);
+        rounds
+    }
+
+    /// The only measurement, if there is one only.
+    pub(super) fn only(&self) -> Option<&'r Measurement> {
+        match self.parts[..] {
+            [only] => Some(only),
+            _ => None,
+        }
+    }
+
+    /// The share of CPU time of each measurement, where all of them tell.
+    pub(super) fn cpu_fractions(&self) -> Option<Vec<f64>> {
+        let known = |part: &&Measurement| part.cpu.fraction.filter(|share| share.is_finite());
+        self.parts.iter().map(known).collect()
+    }
+
+    /// Whether the CPU time of any of them is approximate.
+    pub(super) fn cpu_is_approximate(&self) -> bool {
+        self.parts.iter().any(|part| part.cpu.approximate)
+    }
+
+    /// A number that the record crate has no field for, or the median among
+    /// several that stand there.
+    pub(super) fn extra(&self, key: &str) -> Option<f64> {
+        let value = self.parts.iter().find_map(|part| part.other.get(key))?;
+        value.as_f64().or_else(|| value.get("p50")?.as_f64())
+    }
+}
+
+/// The lateness of several measurements: from all their samples, or as much as
+/// follows from their own summaries, which is no percentile.
+fn together(parts: &[&Measurement]) -> Late {
+    let complete = |part: &&Measurement| part.samples_late_ns.len() as u64 == part.late_ns.n;
+    if parts.iter().all(complete) {
+        let samples: Vec<i64> = parts
+            .iter()
+            .flat_map(|part| part.samples_late_ns.iter().copied())
+            .collect();
+        return Late::of(&samples);
+    }
+    let measured = || parts.iter().map(|part| &part.late_ns).filter(|l| l.n > 0);
+    let n: u64 = measured().fold(0, |sum, late| sum.saturating_add(late.n));
+    let mean = |of: fn(&Late) -> f64| {
+        measured().map(|late| of(late) * late.n as f64).sum::<f64>() / n.max(1) as f64
+    };
+    Late {
+        n,
+        early: measured().fold(0, |sum, late| sum.saturating_add(late.early)),
+        min: measured().map(|late| late.min).min().unwrap_or(0),
+        max: measured().map(|late| late.max).max().unwrap_or(0),
+        mean: mean(|late| late.mean),
+        mean_capped: mean(|late| late.mean_capped),
+        ..Late::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measurement(samples: &[i64], rounds: &[u64]) -> Measurement {
+        Measurement {
+            late_ns: Late::of(samples),
+            samples_late_ns: samples.to_vec(),
+            rounds: rounds
+                .iter()
+                .map(|&n| Round {
+                    n,
+                    ..Round::default()
+                })
+                .collect(),
+            ..Measurement::default()
+        }
+    }
+
+    #[test]
+    fn samples_fall_into_their_rounds() {
+        let m = measurement(&[1, 2, 3, 4, 5], &[2, 3]);
+        assert_eq!(
+            Pool::of(vec![&m]).samples().unwrap(),
+            [&[1, 2][..], &[3, 4, 5]]
+        );
+        let without = measurement(&[1, 2, 3], &[]);
+        assert_eq!(Pool::of(vec![&without]).samples().unwrap(), [[1, 2, 3]]);
+        let other = measurement(&[1, 2, 3], &[7]);
+        assert_eq!(Pool::of(vec![&other]).samples().unwrap(), [[1, 2, 3]]);
+        let mut dropped = m.clone();
+        dropped.samples_late_ns.clear();
+        assert_eq!(Pool::of(vec![&dropped]).samples(), None);
+    }
+
+    #[test]
+    fn several_measurements_are_rounds_of_one() {
+        let parts = [measurement(&[1, 3], &[]), measurement(&[5, 7, 9], &[])];
+        let pool = Pool::of(parts.iter().collect());
+        assert_eq!(pool.samples().unwrap(), [&[1, 3][..], &[5, 7, 9]]);
+        assert_eq!(pool.late, Late::of(&[1, 3, 5, 7, 9]));
+        let means: Vec<f64> = pool.rounds().iter().map(|r| r.late_mean_ns).collect();
+        assert_eq!(means, [2.0, 7.0]);
+    }
+
+    #[test]
+    fn without_samples_only_what_adds_up_is_known_of_several() {
+        let mut parts = [measurement(&[10; 40], &[]), measurement(&[20; 60], &[])];
+        parts[0].samples_late_ns.clear();
+        let pool = Pool::of(parts.iter().collect());
+        assert_eq!((pool.late.n, pool.late.min, pool.late.max), (100, 10, 20));
+        assert_eq!((pool.late.mean, pool.late.p50), (16.0, None));
+    }
+}

@@ -1,0 +1,320 @@
+//! What others have published: figures of the articles that founded this
+//! project and of their sources, to stand beside what was measured here.
+//!
+//! These rows are read-only, and none of them was measured by punctual. Many
+//! sources tell how long a call took in all; what was asked for is subtracted
+//! then, and the row says so. The letter behind a source is how sure it is:
+//!
+//! - A: documented by the vendor, or read in the vendor's open source;
+//! - B: measured by someone, and it agrees with at least one other source;
+//! - C: one measurement;
+//! - D: weak.
+
+mod linux;
+mod loops;
+mod macos;
+mod windows;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::compare::Row;
+
+/// One published figure.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Published {
+    /// The operating system.
+    pub os: &'static str,
+    /// The computer; empty where the source does not tell.
+    pub machine: &'static str,
+    /// What was called, in the words of the source.
+    pub call: &'static str,
+    /// The subjects of punctual's experiments that are the same call or the
+    /// same way of waiting; none where there is none.
+    pub subjects: &'static [&'static str],
+    /// Which experiments measure the same.
+    pub beside: Beside,
+    /// How late; `None` where only the CPU time was published.
+    pub late: Option<Late>,
+    /// The CPU time, as a share of the time.
+    pub cpu_fraction: Option<f64>,
+    /// What else to know: what was in force, and what is uncertain.
+    pub note: &'static str,
+    /// Who published it, and where.
+    pub source: &'static str,
+    /// When; `None` where that is not known.
+    pub year: Option<u16>,
+    /// How sure it is, from A to D.
+    pub confidence: char,
+}
+
+/// What a figure can stand beside.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Beside {
+    /// Sleeps of so many nanoseconds, on a machine that has nothing else to do.
+    #[serde(rename = "sleeps_of_ns")]
+    Sleeps(u64),
+    /// The same, begun at random moments and not right after a wake.
+    #[serde(rename = "sleeps_at_random_of_ns")]
+    RandomSleeps(u64),
+    /// Sleeps on a machine whose every CPU computes.
+    #[serde(rename = "loaded_sleeps_of_ns")]
+    LoadedSleeps(u64),
+    /// Offers of the CPU that nobody else wants.
+    Yields,
+    /// A loop at 60 Hz.
+    Loops,
+}
+
+/// How late, and in which sense.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Late {
+    /// What the two values are.
+    pub statistic: Statistic,
+    /// The value, or the lower one of two.
+    pub low_ns: i64,
+    /// The same, or the upper one.
+    pub high_ns: i64,
+    /// Whether the source has the total time, of which what was asked for is
+    /// subtracted here.
+    pub from_total: bool,
+}
+
+/// What was published of many waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Statistic {
+    /// From the least to the greatest that were seen.
+    Range,
+    /// The mean, or the range of several means.
+    Mean,
+    /// The median.
+    Median,
+    /// What the documentation or the rule allows.
+    Rule,
+    /// One value, of which the source does not tell what it is.
+    Untold,
+}
+
+impl Statistic {
+    /// In one word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Range => "range",
+            Self::Mean => "mean",
+            Self::Median => "median",
+            Self::Rule => "rule",
+            Self::Untold => "unspecified",
+        }
+    }
+}
+
+/// Every figure, by operating system.
+pub fn all() -> impl Iterator<Item = &'static Published> {
+    [windows::ROWS, linux::ROWS, macos::ROWS, loops::ROWS]
+        .into_iter()
+        .flatten()
+}
+
+/// Finds what can stand beside `rows`, and tells each of them where in the
+/// list. A figure of the same call stands beside that row only; one of another
+/// call, such as that of another OS, beside the last row of its experiment and
+/// length.
+pub(crate) fn beside(rows: &mut [Row]) -> Vec<Published> {
+    let mut list = Vec::new();
+    for published in all() {
+        let matching: Vec<usize> = (0..rows.len())
+            .filter(|&i| published.is_beside(&rows[i]))
+            .collect();
+        if matching.is_empty() {
+            continue;
+        }
+        let same_call = |i: &usize| {
+            let mut subjects = rows[*i].subjects.iter();
+            subjects.any(|subject| published.subjects.contains(&subject.as_str()))
+        };
+        // Each experiment that measures the like shows it once.
+        let mut places = Vec::new();
+        for &i in &matching {
+            let like = |j: &&usize| rows[**j].experiment == rows[i].experiment;
+            let of_group = || matching.iter().filter(like);
+            let mut same = of_group().copied().filter(|i| same_call(i)).peekable();
+            let place = match same.peek() {
+                Some(_) => same.next_back(),
+                None => of_group().next_back().copied(),
+            };
+            places.extend(place.filter(|place| !places.contains(place)));
+        }
+        for place in places {
+            rows[place].published.push(list.len());
+        }
+        list.push(*published);
+    }
+    list
+}
+
+impl Published {
+    fn is_beside(&self, row: &Row) -> bool {
+        let number = |key| row.params.get(key).and_then(Value::as_f64);
+        let asked = |ns: u64| number("asked_ns") == Some(ns as f64);
+        let at_random = row
+            .params
+            .get("arming")
+            .is_some_and(|a| a == "random-phase");
+        let experiment = row.experiment.as_str();
+        match self.beside {
+            Beside::Sleeps(ns) => {
+                let sleeps = ["sleep", "timers", "naps"].contains(&experiment);
+                sleeps && asked(ns) && !at_random
+            }
+            Beside::RandomSleeps(ns) => experiment == "timers" && asked(ns) && at_random,
+            Beside::LoadedSleeps(ns) => {
+                let one_per_cpu = number("load_per_cpu") == Some(1.0);
+                experiment == "load" && asked(ns) && one_per_cpu
+            }
+            Beside::Yields => experiment == "yield" && number("competitors") == Some(0.0),
+            Beside::Loops => {
+                let is_60_hz = |ns: f64| (ns - 1e9 / 60.0).abs() < 1.0;
+                experiment == "pace" && number("period_ns").is_some_and(is_60_hz)
+            }
+        }
+    }
+
+    /// What was asked for, in nanoseconds.
+    pub const fn asked_ns(&self) -> u64 {
+        match self.beside {
+            Beside::Sleeps(ns) | Beside::RandomSleeps(ns) | Beside::LoadedSleeps(ns) => ns,
+            Beside::Yields => 0,
+            Beside::Loops => loops::FRAME_NS,
+        }
+    }
+}
+
+/// A figure that has nothing yet but its place.
+const fn row(os: &'static str, machine: &'static str, call: &'static str) -> Published {
+    Published {
+        os,
+        machine,
+        call,
+        subjects: &[],
+        beside: Beside::Yields,
+        late: None,
+        cpu_fraction: None,
+        note: "",
+        source: "",
+        year: None,
+        confidence: 'D',
+    }
+}
+
+/// Builds a figure up, clause by clause.
+impl Published {
+    const fn same_as(mut self, subjects: &'static [&'static str]) -> Self {
+        self.subjects = subjects;
+        self
+    }
+
+    const fn at(mut self, beside: Beside) -> Self {
+        self.beside = beside;
+        self
+    }
+
+    /// How long the call took in all.
+    const fn total(mut self, statistic: Statistic, low_ns: u64, high_ns: u64) -> Self {
+        let asked = self.asked_ns() as i64;
+        self.late = Some(Late {
+            statistic,
+            low_ns: low_ns as i64 - asked,
+            high_ns: high_ns as i64 - asked,
+            from_total: asked > 0,
+        });
+        self
+    }
+
+    /// How late it ended.
+    const fn late(mut self, statistic: Statistic, low_ns: i64, high_ns: i64) -> Self {
+        self.late = Some(Late {
+            statistic,
+            low_ns,
+            high_ns,
+            from_total: false,
+        });
+        self
+    }
+
+    const fn cpu(mut self, fraction: f64) -> Self {
+        self.cpu_fraction = Some(fraction);
+        self
+    }
+
+    const fn note(mut self, note: &'static str) -> Self {
+        self.note = note;
+        self
+    }
+
+    const fn from(mut self, source: (&'static str, Option<u16>), confidence: char) -> Self {
+        self.source = source.0;
+        self.year = source.1;
+        self.confidence = confidence;
+        self
+    }
+}
+
+/// A source and its year.
+type Source = (&'static str, Option<u16>);
+
+const RULE: Source = (
+    "the timer-rule article (Bruce Dawson, randomascii.wordpress.com)",
+    Some(2020),
+);
+const SCHED: Source = ("the thread-scheduling article", Some(2024));
+const SPIN_22: Source = ("github.com/alexheretic/spin-sleep, issue 22", None);
+const SRT_637: Source = ("github.com/Haivision/srt, issue 637", None);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_figure_has_its_source_and_is_in_order() {
+        for row in all() {
+            let who = format!("{} {}", row.os, row.call);
+            assert!(row.source.len() > 10, "{who}");
+            assert!(!row.os.is_empty() && !row.call.is_empty(), "{who}");
+            assert!(('A'..='D').contains(&row.confidence), "{who}");
+            assert!(row.year.is_none_or(|year| (2000..2030).contains(&year)));
+            assert!(row.late.is_some() || row.cpu_fraction.is_some(), "{who}");
+            if let Some(late) = row.late {
+                assert!(late.low_ns <= late.high_ns, "{who}");
+                // Nanoseconds, and nobody waits for a second.
+                assert!(late.high_ns < 1_000_000_000, "{who}");
+                // Nobody has published a wait that ends early.
+                assert!(late.low_ns >= 0 || row.note.contains("early"), "{who}");
+            }
+            assert!(
+                row.cpu_fraction
+                    .is_none_or(|cpu| (0.0..=1.0).contains(&cpu))
+            );
+        }
+    }
+
+    #[test]
+    fn no_figure_is_there_twice() {
+        let rows: Vec<&Published> = all().collect();
+        for (i, row) in rows.iter().enumerate() {
+            assert!(!rows[..i].contains(row), "{} {}", row.os, row.call);
+        }
+    }
+
+    #[test]
+    fn total_times_become_lateness() {
+        let linux = all().find(|row| row.call == "usleep(1000)" && row.os.contains("Linux"));
+        let late = linux.unwrap().late.unwrap();
+        assert_eq!((late.low_ns, late.high_ns), (79_000, 82_200));
+        assert!(late.from_total);
+        let mut sleep_1 = all().filter(|row| row.call == "Sleep(1)" && row.note.contains("six"));
+        let late = sleep_1.next().unwrap().late.unwrap();
+        assert_eq!((late.low_ns, late.high_ns), (2_050_000, 14_560_000));
+    }
+}

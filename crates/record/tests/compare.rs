@@ -1,0 +1,142 @@
+//! Whatever Run files hold, they can be compared.
+
+use proptest::prelude::*;
+use punctual_record::compare::{Comparison, Metric};
+use punctual_record::{Cpu, Late, Measurement, Round, Run, Value};
+
+/// Numbers at which arithmetic breaks, and some at which it should not.
+fn number() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        Just(0.0),
+        Just(-0.0),
+        Just(f64::MAX),
+        Just(f64::MIN),
+        Just(f64::MIN_POSITIVE),
+        -1e9..1e9_f64,
+    ]
+}
+
+fn count() -> impl Strategy<Value = u64> {
+    prop_oneof![Just(0), Just(u64::MAX), 0..50_u64]
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        number().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        count().prop_map(Value::from),
+        "[a-z]{0,3}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 12, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map("p50|n|a", inner, 0..3)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+fn round() -> impl Strategy<Value = Round> {
+    (count(), prop::option::of(number()), number()).prop_map(|(n, cpu, late)| Round {
+        n,
+        cpu_per_wait_ns: cpu,
+        naps_per_wait: None,
+        late_mean_ns: late,
+        late_mean_capped_ns: late,
+    })
+}
+
+fn late() -> impl Strategy<Value = Late> {
+    let percentile = || prop::option::of(any::<i64>());
+    (count(), percentile(), percentile(), any::<i64>(), number()).prop_map(
+        |(n, p50, p99, max, mean)| Late {
+            n,
+            p50,
+            p99,
+            max,
+            mean,
+            ..Late::default()
+        },
+    )
+}
+
+prop_compose! {
+    fn measurement()(
+        experiment in "sleep|timers|pace|clocks|yield",
+        subject in "poll|usleep|system",
+        params in prop::collection::btree_map(
+            "asked_ns|round|on|period_ns|arming|competitors", value(), 0..4
+        ),
+        samples in prop::collection::vec(any::<i64>(), 0..60),
+        invented in prop::option::of(late()),
+        rounds in prop::collection::vec(round(), 0..9),
+        fraction in prop::option::of(number()),
+        per_wait_ns in prop::option::of(number()),
+        other in prop::collection::btree_map(
+            "histogram_late_ns|step_ns|read_cost_ns", value(), 0..3
+        ),
+    ) -> Measurement {
+        Measurement {
+            experiment,
+            subject,
+            params,
+            late_ns: invented.unwrap_or_else(|| Late::of(&samples)),
+            samples_late_ns: samples,
+            rounds,
+            cpu: Cpu { fraction, per_wait_ns, ..Cpu::default() },
+            other,
+            ..Measurement::default()
+        }
+    }
+}
+
+fn run() -> impl Strategy<Value = Run> {
+    prop::collection::vec(measurement(), 0..12).prop_map(|results| Run {
+        results,
+        ..Run::default()
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_two_runs(a in run(), b in run()) {
+        let compared = Comparison::of(&[("a", &a), ("b", &b)]);
+        for row in &compared.rows {
+            prop_assert_eq!(row.cells.len(), compared.columns.len());
+            for cell in row.cells.iter().flatten() {
+                for (metric, estimate) in &cell.known {
+                    prop_assert!(estimate.value.is_finite(), "{:?}", metric);
+                    if let Some(bounds) = estimate.interval {
+                        prop_assert!(bounds.low <= estimate.value);
+                        prop_assert!(bounds.high >= estimate.value);
+                    }
+                    let ratio = estimate.over_first.and_then(|ratio| ratio.value);
+                    prop_assert!(ratio.is_none_or(f64::is_finite));
+                }
+            }
+        }
+        let text = compared.to_json();
+        prop_assert!(serde_json::from_str::<Value>(&text).is_ok());
+    }
+
+    /// A run beside itself: nothing is higher or lower, and every ratio holds 1.
+    #[test]
+    fn a_run_and_itself(samples in prop::collection::vec(1..1_000_000_i64, 20..400)) {
+        let run = Run {
+            results: vec![Measurement {
+                late_ns: Late::of(&samples),
+                samples_late_ns: samples,
+                ..Measurement::default()
+            }],
+            ..Run::default()
+        };
+        let compared = Comparison::of(&[("a", &run), ("a", &run)]);
+        let known = &compared.rows[0].cells[1].as_ref().unwrap().known;
+        let ratio = known[&Metric::LateP50].over_first.unwrap();
+        prop_assert_eq!(ratio.value, Some(1.0));
+        prop_assert!(ratio.interval.is_some_and(|i| i.low <= 1.0 && i.high >= 1.0));
+        prop_assert_eq!(ratio.verdict.map(|v| v.name()), Some("same"));
+    }
+}
