@@ -8,10 +8,13 @@ use punctual_sim::Model;
 use punctual_sim::model::Value as ModelValue;
 use punctual_sim::rules::Recorded;
 use punctual_sys::wait::Sleeper;
-use punctual_sys::{clock, facts, thread};
+use punctual_sys::{facts, thread};
 use serde_json::Value;
 
+use crate::doctor::{self, Rule, Situation};
+use crate::experiments::cores::Core;
 use crate::experiments::robustness;
+use crate::host::usual_cpu;
 
 /// The facts of this computer.
 pub fn host_facts() -> MachineFacts {
@@ -68,6 +71,22 @@ pub fn host_facts() -> MachineFacts {
         cpu_time: thread::cpu_time_source().to_owned(),
         other,
     }
+}
+
+/// The CPUs this process may use, where threads can be kept on one; none
+/// elsewhere.
+pub fn host_cores() -> Vec<Core> {
+    if usual_cpu().is_none() {
+        return Vec::new();
+    }
+    let types: BTreeMap<usize, String> = facts::facts().core_types.into_iter().collect();
+    let allowed = thread::allowed_cpus().into_iter();
+    allowed
+        .map(|cpu| Core {
+            cpu,
+            kind: types.get(&cpu).cloned(),
+        })
+        .collect()
 }
 
 /// The facts of a simulated computer.
@@ -130,19 +149,19 @@ pub fn robustness_facts() -> MachineFacts {
     facts
 }
 
-/// The model of this computer's timer rule, with nothing for waking up, if the
-/// simulator knows it: what it predicts is the lateness of a timer that is alone
-/// on its CPU.
-pub fn rule_in_force() -> Option<Model> {
-    let f = facts::facts();
-    let slack = f.slack.filter(|_| f.os == "linux")?;
-    let read = clock_read_cost();
-    Model::parse(&format!(
-        "linux,slack={},wake=0ns,nap=0ns,read={}",
-        slack.exact(),
-        read.exact()
-    ))
-    .ok()
+/// This computer's timer rule for the calling thread, if the simulator knows
+/// it. What it predicts is the lateness of a timer that is alone on its CPU.
+pub fn rule_in_force() -> Option<Rule> {
+    Rule::in_force(&doctor::host::situation()).ok()
+}
+
+/// The same rule for a thread with this timer slack.
+pub(crate) fn rule_at_slack(slack: Nanos) -> Option<Rule> {
+    let situation = Situation {
+        slack: Some(slack),
+        ..doctor::host::situation()
+    };
+    Rule::in_force(&situation).ok()
 }
 
 fn timer_rule(f: &facts::Facts) -> String {
@@ -162,17 +181,6 @@ fn timer_rule(f: &facts::Facts) -> String {
         }
         (os, ..) => format!("not known for {os}"),
     }
-}
-
-/// What one reading of the clock takes: the least of a few means.
-fn clock_read_cost() -> Nanos {
-    const READINGS: u64 = 1_000;
-    let mean = |_| {
-        let begin = clock::now();
-        let last = (1..READINGS).fold(begin, |_, _| clock::now());
-        Nanos::new(last.since(begin).as_ns() / (READINGS - 1))
-    };
-    (0..5).map(mean).min().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -6,9 +6,11 @@
 //! [`race`] compares subjects in rounds on either, and where naps are a
 //! recording, [`clairvoyant`] says what they could have cost. A [`scenario`] is an
 //! experiment on a whole simulated computer, read from a file; [`validation`]
-//! compares the models with what is published of their systems.
+//! compares the models with what is published of their systems. [`watch`] observes
+//! how late this host's timers are, live.
 
 pub mod clairvoyant;
+pub mod doctor;
 pub mod experiments;
 mod facts;
 pub mod host;
@@ -19,9 +21,10 @@ pub mod scenario;
 mod trace;
 pub mod validation;
 mod warnings;
+pub mod watch;
 
-pub use facts::{host_facts, model_facts, robustness_facts, rule_in_force};
+pub use facts::{host_cores, host_facts, model_facts, robustness_facts, rule_in_force};
 pub use learned::learned;
-pub use prediction::predict;
+pub use prediction::{predict, predict_timers};
 pub use trace::chrome_trace;
 pub use warnings::{Setting, warnings};

@@ -1,10 +1,15 @@
 //! What the timer rule in force predicts, beside what was measured.
 
-use punctual_core::program::Op;
-use punctual_core::{Machine, Program, Refusal, Spec};
-use punctual_record::Measurement;
-use punctual_sim::{Model, SimMachine};
+use std::collections::BTreeMap;
 
+use punctual_core::program::Op;
+use punctual_core::{Machine, Nanos, Program, Refusal, Spec};
+use punctual_record::Measurement;
+use punctual_sim::SimMachine;
+
+use crate::doctor::Rule;
+use crate::experiments::timers;
+use crate::facts::rule_at_slack;
 use crate::race::{self, Heat};
 
 /// Adds to each measurement of a strategy that sleeps, or of an OS call, the
@@ -18,7 +23,7 @@ use crate::race::{self, Heat};
 /// # Errors
 /// None for programs that this host has run.
 pub fn predict(
-    rule: &Model,
+    rule: &Rule,
     heats: &[Heat],
     rounds: u32,
     measurements: &mut [Measurement],
@@ -28,11 +33,11 @@ pub fn predict(
         // Without one it makes its calls itself.
         subjects.all(|subject| subject.spec().is_some_and(Spec::sleeps))
     };
-    let mut machine = SimMachine::new(rule.clone(), 1);
+    let mut machine = SimMachine::new(rule.model().clone(), 1);
     let heats: Vec<Heat> = heats
         .iter()
         .filter(sleeps)
-        .map(unloaded)
+        .map(|heat| rule.heat(heat))
         .filter(|heat| machine.check(&heat.program).is_ok())
         .collect();
     let predicted = race::run(&mut machine, &heats, rounds, &mut |_| {})?.measurements;
@@ -40,19 +45,69 @@ pub fn predict(
         let same = |p: &&Measurement| {
             (&p.experiment, &p.subject, &p.params) == (&m.experiment, &m.subject, &m.params)
         };
-        m.predicted_late_ns = predicted
-            .iter()
-            .find(same)
-            .map(|p| p.late_ns.p50.unwrap_or(p.late_ns.mean as i64));
+        m.predicted_late_ns = predicted.iter().find(same).map(typical);
     }
     Ok(())
 }
 
-fn unloaded(heat: &Heat) -> Heat {
-    let keep = |op: &&Op| !matches!(op, Op::Pin(_) | Op::Spawn { .. });
-    let ops = heat.program.ops.iter().filter(keep).cloned().collect();
+/// Adds to each measurement of [`timers`] the median lateness that the rule of
+/// this computer predicts at the timer slack that was found in its round.
+///
+/// # Errors
+/// None for programs that this host has run.
+pub fn predict_timers(heats: &[Heat], measurements: &mut [Measurement]) -> Result<(), Refusal> {
+    let heats: Vec<Heat> = heats.iter().map(on_no_cpu).collect();
+    let mut at_slack: BTreeMap<u64, Vec<Measurement>> = BTreeMap::new();
+    for m in measurements {
+        let Some(slack) = m.other.get("slack_ns").and_then(|slack| slack.as_u64()) else {
+            continue;
+        };
+        if let std::collections::btree_map::Entry::Vacant(unknown) = at_slack.entry(slack) {
+            let predicted = rule_at_slack(Nanos::new(slack)).map(|rule| {
+                let machine = &mut SimMachine::new(rule.model().clone(), 1);
+                timers::run(machine, &heats, 1, &mut |_| {})
+            });
+            let predicted = predicted.transpose()?;
+            unknown.insert(predicted.map_or_else(Vec::new, |results| results.measurements));
+        }
+        let same = |p: &&Measurement| p.params.get("arming") == m.params.get("arming");
+        m.predicted_late_ns = at_slack[&slack].iter().find(same).map(typical);
+    }
+    Ok(())
+}
+
+/// The median; the mean of few.
+fn typical(predicted: &Measurement) -> i64 {
+    let late = &predicted.late_ns;
+    late.p50.unwrap_or(late.mean as i64)
+}
+
+/// The threads it starts are kept, on no particular CPU.
+fn on_no_cpu(heat: &Heat) -> Heat {
+    fn unpinned(op: &Op) -> Option<Op> {
+        match op {
+            Op::Pin(_) => None,
+            Op::Spawn {
+                name,
+                kind,
+                program,
+            } => Some(Op::Spawn {
+                name: name.clone(),
+                kind: *kind,
+                program: Program {
+                    ops: program.ops.iter().filter_map(unpinned).collect(),
+                    ..program.clone()
+                },
+            }),
+            kept => Some(kept.clone()),
+        }
+    }
+    with_ops(heat, unpinned)
+}
+
+fn with_ops(heat: &Heat, keep: impl FnMut(&Op) -> Option<Op>) -> Heat {
     let program = Program {
-        ops,
+        ops: heat.program.ops.iter().filter_map(keep).collect(),
         ..heat.program.clone()
     };
     Heat {

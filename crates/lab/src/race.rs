@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use punctual_core::machine::{Sample, Section};
+use punctual_core::machine::{Sample, Section, ThreadObservations};
 use punctual_core::program::Subject;
 use punctual_core::strategies::Any;
 use punctual_core::{Machine, Nanos, Program, Refusal};
@@ -27,7 +27,8 @@ pub struct Heat {
     /// call that it makes itself.
     pub subject: String,
     /// What it does. What it does before its first record is warm-up; each
-    /// record begins one of the `cells`.
+    /// record begins one of the `cells`. If it records nothing itself, the first
+    /// thread that it starts and that does is the one that is measured.
     pub program: Program,
     /// The parameters of each section after the warm-up.
     pub cells: Vec<Params>,
@@ -94,6 +95,57 @@ pub fn length(heats: &[Heat], rounds: u32) -> Nanos {
         .times(u64::from(rounds))
 }
 
+/// What was observed in one batch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Batch<'a> {
+    /// The round, counted from 0.
+    pub(crate) round: u32,
+    /// The number of the heat.
+    pub(crate) heat: usize,
+    /// Its threads, that of the heat's program first.
+    pub(crate) threads: &'a [ThreadObservations],
+}
+
+/// Lets all `heats` take turns on `machine`, `rounds` times, and shows each
+/// batch as soon as it is done. Says whether the user ended it before its end.
+///
+/// # Errors
+/// The machine refuses one of the programs.
+pub(crate) fn take_turns(
+    machine: &mut dyn Machine,
+    heats: &[Heat],
+    rounds: u32,
+    watch: &mut dyn FnMut(Progress<'_>),
+    saw: &mut dyn FnMut(Batch<'_>),
+) -> Result<bool, Refusal> {
+    let mut programs: Vec<Program> = heats.iter().map(|heat| heat.program.clone()).collect();
+    let of = heats.len() * rounds as usize;
+    for round in 0..rounds {
+        for (i, heat) in heats.iter().enumerate() {
+            watch(Progress {
+                done: round as usize * heats.len() + i,
+                of,
+                next: heat,
+            });
+            let observed = machine.run(&programs[i])?;
+            saw(Batch {
+                round,
+                heat: i,
+                threads: &observed.threads,
+            });
+            if heat.goes_on
+                && let Some(thread) = observed.threads.into_iter().next()
+            {
+                go_on(&mut programs[i], &thread.learned);
+            }
+            if observed.interrupted {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
 /// Runs all `heats` on `machine`, one after the other, `rounds` times.
 ///
 /// # Errors
@@ -108,33 +160,17 @@ pub fn run(
         .iter()
         .map(|heat| vec![Tally::default(); heat.cells.len()])
         .collect();
-    let mut programs: Vec<Program> = heats.iter().map(|heat| heat.program.clone()).collect();
     let mut finishers = vec![None; heats.len()];
-    let of = heats.len() * rounds as usize;
-    let mut interrupted = false;
-    'race: for round in 0..rounds as usize {
-        for (i, heat) in heats.iter().enumerate() {
-            watch(Progress {
-                done: round * heats.len() + i,
-                of,
-                next: heat,
-            });
-            let observed = machine.run(&programs[i])?;
-            if let Some(thread) = observed.threads.into_iter().next() {
-                for (tally, section) in tallies[i].iter_mut().zip(&thread.sections[1..]) {
-                    tally.add(section, heat.program.subjects.first());
-                }
-                if heat.goes_on {
-                    go_on(&mut programs[i], &thread.learned);
-                }
-                finishers[i] = thread.learned.into_iter().next().flatten();
-            }
-            if observed.interrupted {
-                interrupted = true;
-                break 'race;
-            }
+    let interrupted = take_turns(machine, heats, rounds, watch, &mut |batch| {
+        let Some(thread) = measured(&heats[batch.heat], batch.threads) else {
+            return;
+        };
+        let subject = heats[batch.heat].program.subjects.first();
+        for (tally, section) in tallies[batch.heat].iter_mut().zip(&thread.sections[1..]) {
+            tally.add(section, subject);
         }
-    }
+        finishers[batch.heat] = thread.learned.first().cloned().flatten();
+    })?;
     let mut measurements = Vec::new();
     for (heat, tallies) in heats.iter().zip(tallies) {
         for (params, tally) in heat.cells.iter().zip(tallies) {
@@ -152,6 +188,21 @@ pub fn run(
             .collect(),
         interrupted,
     })
+}
+
+/// The thread whose sections are the cells of its heat: the first, or one that
+/// it started because it is to be ended from outside.
+fn measured<'a>(heat: &Heat, threads: &'a [ThreadObservations]) -> Option<&'a ThreadObservations> {
+    let has_all = |thread: &&ThreadObservations| thread.sections.len() == heat.cells.len() + 1;
+    // A batch that the user has ended has fewer.
+    threads.iter().find(has_all).or(threads.first())
+}
+
+/// What one section of a heat measured, by itself.
+pub(crate) fn measurement(heat: &Heat, params: Params, section: &Section) -> Measurement {
+    let mut tally = Tally::default();
+    tally.add(section, heat.program.subjects.first());
+    tally.measurement(heat, params)
 }
 
 /// Lets the next run of a program begin with what its subjects have learned.

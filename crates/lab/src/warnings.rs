@@ -23,12 +23,9 @@ pub fn warnings(facts: &MachineFacts, results: &[Measurement], setting: Setting)
         })
     };
 
-    for m in results.iter().filter(|m| m.late_ns.early > 0) {
+    for (subject, early, n) in early(results) {
         warn(
-            format!(
-                "{} returned early {} of {} times.",
-                m.subject, m.late_ns.early, m.late_ns.n
-            ),
+            format!("{subject} returned early {early} of {n} times."),
             "Do not use it where early is wrong.",
         );
     }
@@ -41,7 +38,10 @@ pub fn warnings(facts: &MachineFacts, results: &[Measurement], setting: Setting)
             "Measure on Windows itself to learn about Windows.",
         );
     }
-    if let Some(m) = results.iter().find(|m| m.cpu.fraction.is_none()) {
+    // Threads that ended soon have none anywhere.
+    let mut waited = results.iter().filter(|m| m.late_ns.n > 0);
+    let counted = results.iter().any(|m| m.cpu.fraction.is_some());
+    if let Some(m) = waited.next().filter(|_| !counted) {
         warn(
             format!(
                 "The CPU time of a thread is not known here ({}), so costs are missing, as for {}.",
@@ -85,6 +85,21 @@ pub fn warnings(facts: &MachineFacts, results: &[Measurement], setting: Setting)
         );
     }
     warnings
+}
+
+/// Who returned early, each once, with how often and of how many.
+fn early(results: &[Measurement]) -> Vec<(&str, u64, u64)> {
+    let mut early: Vec<(&str, u64, u64)> = Vec::new();
+    for m in results.iter().filter(|m| m.late_ns.early > 0) {
+        match early.iter_mut().find(|(subject, ..)| *subject == m.subject) {
+            Some((_, times, n)) => {
+                *times += m.late_ns.early;
+                *n += m.late_ns.n;
+            }
+            None => early.push((&m.subject, m.late_ns.early, m.late_ns.n)),
+        }
+    }
+    early
 }
 
 /// A CPU that was busy with something else, or taken away.

@@ -9,15 +9,48 @@
 //! | [`interval`] | from which interval on does it stop burning CPU? |
 //! | [`robustness`] | what does it make of a scheduler that steals time? |
 //! | [`naps`] | how much longer than asked are naps, by OS call and length, and what do they cost? |
+//! | [`clocks`] | by how much does each clock of the OS move at once, and what does reading it take? |
+//! | [`timers`] | how long is a sleep of 1 ms, and how many ticks is that? |
+//! | [`sleep`] | how late is each wait call of the OS, for lengths up to 100 ms? |
+//! | [`yielding`] | when is a thread that offers its CPU back on it? |
+//! | [`load`] | what becomes of a wait of 1 ms when the CPUs are busy, and what does priority help? |
+//! | [`cores`] | is a wait of 1 ms the same on every CPU? |
+//! | [`gap`] | does waking take longer after a longer rest? |
+//!
+//! [`clocks`] and [`timers`] have an analysis of their own; the others are
+//! [raced](crate::race::run).
 
+mod calls;
+pub mod clocks;
+pub mod cores;
 pub mod decades;
+pub mod gap;
 pub mod interval;
+pub mod load;
 pub mod naps;
 pub mod pace;
 pub mod robustness;
+pub mod sleep;
+mod summary;
+pub mod timers;
+pub mod yielding;
+
+pub use calls::{Call, every_call, usual_calls};
 
 use punctual_core::program::{Due, Op, SpawnKind};
-use punctual_core::{Nanos, Program};
+use punctual_core::{Machine, Method, Nanos, Program};
+
+/// How much time there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// A second or so for each experiment: percentiles that so few samples do
+    /// not back stay blank.
+    Quick,
+    /// A minute for a set of experiments.
+    Shared,
+    /// Up to a minute for each.
+    Whole,
+}
 
 /// Under which conditions to measure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,21 +64,57 @@ pub struct Conditions {
 impl Conditions {
     /// The operations that set them up.
     fn set_up(&self) -> Vec<Op> {
-        let hog = Program {
-            subjects: vec![],
-            ops: vec![Op::Loop {
-                times: u64::MAX,
-                body: vec![Op::Work(Nanos::from_ms(1))],
-            }],
-        };
-        let spawn = Op::Spawn {
-            name: "hog".to_owned(),
-            kind: SpawnKind::Thread,
-            program: hog,
-        };
-        let hogs = std::iter::repeat_n(spawn, self.hogs);
+        let hogs = std::iter::repeat_n(hog(None), self.hogs);
         // Hogs first: they would inherit the measuring thread's CPU.
         hogs.chain(self.cpu.map(Op::Pin)).collect()
+    }
+}
+
+/// Starts a thread that computes all the time, on this CPU or on any.
+fn hog(cpu: Option<usize>) -> Op {
+    let work = Op::Loop {
+        times: u64::MAX,
+        body: vec![Op::Work(Nanos::from_ms(1))],
+    };
+    spawn("hog", cpu.map(Op::Pin).into_iter().chain([work]).collect())
+}
+
+/// Starts a thread beside this one.
+fn spawn(name: &str, ops: Vec<Op>) -> Op {
+    Op::Spawn {
+        name: name.to_owned(),
+        kind: SpawnKind::Thread,
+        program: program(ops),
+    }
+}
+
+/// A program that makes its calls itself.
+fn program(ops: Vec<Op>) -> Program {
+    Program {
+        subjects: vec![],
+        ops,
+    }
+}
+
+/// Whether `machine` can do this.
+fn can(machine: &dyn Machine, op: Op) -> bool {
+    machine.check(&program(vec![op])).is_ok()
+}
+
+/// One call of the OS.
+fn nap(method: Method, length: Nanos) -> Op {
+    Op::Block {
+        method,
+        length,
+        tolerance: Nanos::ZERO,
+    }
+}
+
+/// So many, one after the other.
+fn naps(times: u64, method: Method, length: Nanos) -> Op {
+    Op::Loop {
+        times,
+        body: vec![nap(method, length)],
     }
 }
 

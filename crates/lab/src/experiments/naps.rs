@@ -4,10 +4,10 @@
 //! again and again. A model replays it (`recorded,file=naps.json`).
 
 use punctual_core::program::Op;
-use punctual_core::{Machine, Method, Nanos, Program};
+use punctual_core::{Machine, Method, Nanos};
 use punctual_record::MachineFacts;
 
-use super::Conditions;
+use super::{Conditions, nap, program};
 use crate::race::{Heat, Params};
 
 /// The lengths asked for: from as short as a nap is of any use to a frame at
@@ -44,13 +44,7 @@ const WARM_UP_LENGTH: Nanos = Nanos::from_us(100);
 /// timer and the plain sleep, by their own names, as far as `machine`, of which
 /// `facts` tells, has them.
 pub fn methods(machine: &dyn Machine, facts: &MachineFacts) -> Vec<Method> {
-    let has = |method| {
-        let program = Program {
-            subjects: vec![],
-            ops: vec![nap(method, Nanos::ZERO)],
-        };
-        machine.check(&program).is_ok()
-    };
+    let has = |method| super::can(machine, nap(method, Nanos::ZERO));
     let named = [&facts.timer_method, &facts.sleep_method].map(|name| name.parse().ok());
     let mut methods = Vec::new();
     for method in [Some(Method::SlacklessNanosleep)].into_iter().chain(named) {
@@ -70,10 +64,7 @@ pub fn heats(methods: &[Method], conditions: Conditions) -> Vec<Heat> {
 }
 
 fn heat(method: Method, conditions: Conditions) -> Heat {
-    let naps = |times, length| Op::Loop {
-        times,
-        body: vec![nap(method, length)],
-    };
+    let naps = |times, length| super::naps(times, method, length);
     let mut ops = conditions.set_up();
     ops.push(naps(WARM_UP, WARM_UP_LENGTH));
     let mut planned = WARM_UP_LENGTH.times(WARM_UP);
@@ -91,22 +82,11 @@ fn heat(method: Method, conditions: Conditions) -> Heat {
     Heat {
         experiment: "naps",
         subject: method.name().to_owned(),
-        program: Program {
-            subjects: vec![],
-            ops,
-        },
+        program: program(ops),
         cells: LENGTHS.map(cell).to_vec(),
         length: planned,
         // There is nobody who could learn.
         goes_on: false,
-    }
-}
-
-fn nap(method: Method, length: Nanos) -> Op {
-    Op::Block {
-        method,
-        length,
-        tolerance: Nanos::ZERO,
     }
 }
 

@@ -1,35 +1,76 @@
-//! This computer as a machine: OS threads that run programs.
+//! This computer as a machine: OS threads, and processes, that run programs.
+//!
+//! | file | what it is about |
+//! |---|---|
+//! | `check` | what programs can do here |
+//! | `experiment` | what the threads of an experiment share |
+//! | `thread` | one thread: its operations, one after the other |
+//! | `books` | what one thread observes, section by section |
+//! | `computer` | what the computer as a whole does |
+//! | `timeline` | when the experiment began, and its phases |
+//! | `settings` | what programs change about how the OS treats them |
+//! | `process` | programs in processes of their own |
+//! | `stop`, `peer` | the user's end of an experiment; foreign code that waits |
 
+mod books;
+mod check;
+mod computer;
+mod experiment;
 mod peer;
+mod process;
+mod settings;
 mod stop;
 mod thread;
+mod timeline;
 
 pub use peer::{MakePeer, Peer};
+pub use process::ProcessCommand;
 pub use stop::Stop;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread::Scope;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use punctual_core::machine::ThreadObservations;
-use punctual_core::program::{Op, SpawnKind, Subject};
-use punctual_core::{Machine, Observations, Program, Refusal, Setting};
+use punctual_core::{Machine, Observations, Program, Refusal};
 use punctual_sys::event::Events;
-use punctual_sys::slack;
 use punctual_sys::thread::allowed_cpus;
-use punctual_sys::wait::Sleeper;
 
-/// Runs programs on OS threads of this process.
+use computer::Computer;
+use experiment::Experiment;
+use settings::Held;
+use timeline::Timeline;
+
+/// Runs programs on OS threads of this process, and of processes that it starts.
 ///
 /// Each run's first program gets a fresh thread, so no subject inherits what
 /// another left behind in its thread. When a [`Stop`] is requested the machine
 /// ends the experiment after the waits that are under way and returns what it
 /// has observed.
+///
+/// A thread or process that fails ends the experiment, and its failure is what
+/// the run returns.
+///
+/// When a run returns, every thread and process of the experiment has ended, and
+/// what it asked of the OS is withdrawn. So that none has to be waited for, no
+/// wait blocks in one call for more than a second, and neither does an
+/// [`Op::Block`](punctual_core::program::Op::Block): one that is longer is made
+/// in several calls, the last of which asks for what is left. A wait that the
+/// end of the experiment ends leaves no sample.
+///
+/// # Processes
+/// A process is this program started again, by the thread that starts it, with
+/// what it is to run ([`with_processes`](Self::with_processes)). It ends with its
+/// first thread, and the processes that it started end with it. One
+/// that is told to end before it listens for that, as by Ctrl-C in a terminal,
+/// requests the [`Stop`].
 #[derive(Debug)]
 pub struct HostMachine {
     stop: Stop,
     peers: BTreeMap<String, MakePeer>,
+    processes: Option<ProcessCommand>,
+    /// The CPUs that programs may use, where they are not those of the calling
+    /// thread.
+    cpus: Option<Vec<usize>>,
 }
 
 impl HostMachine {
@@ -38,6 +79,8 @@ impl HostMachine {
         Self {
             stop,
             peers: BTreeMap::new(),
+            processes: None,
+            cpus: None,
         }
     }
 
@@ -48,138 +91,73 @@ impl HostMachine {
         self
     }
 
-    fn check_op(&self, op: &Op) -> Result<(), Refusal> {
-        let why = match op {
-            Op::Pin(cpu) => {
-                let allowed = allowed_cpus();
-                if allowed.contains(cpu) {
-                    return Ok(());
-                }
-                let allowed: Vec<_> = allowed.iter().map(usize::to_string).collect();
-                format!(
-                    "there is no CPU {cpu} for this process; it may use {}",
-                    allowed.join(", ")
-                )
-            }
-            Op::Set(Setting::Slack(_)) if slack::current().is_none() => {
-                "this system has no timer slack to set; only Linux has".to_owned()
-            }
-            Op::Set(Setting::Slack(slack)) if slack.is_zero() => {
-                "timer slack cannot be 0 ns: ask for 1 ns or more".to_owned()
-            }
-            Op::Set(Setting::Slack(_)) => return Ok(()),
-            Op::Set(setting) => {
-                let name = setting.name();
-                format!("programs on this host cannot set `{name}`; run this one on a model")
-            }
-            Op::Read(probe) => {
-                format!("programs on this host cannot read {probe}; run this one on a model")
-            }
-            Op::Until(_) | Op::Phase => {
-                "programs on this host have no phases; run this one on a model".to_owned()
-            }
-            Op::Block { tolerance, .. } if !tolerance.is_zero() => {
-                "blocks on this host have no tolerance; run this program on a model".to_owned()
-            }
-            Op::Spawn {
-                kind: SpawnKind::Process,
-                ..
-            } => "programs on this host cannot start processes, only threads".to_owned(),
-            Op::Spawn { program, .. } => return self.check(program),
-            _ => return Ok(()),
+    /// Lets programs start processes: each is `command`, which calls
+    /// [`serve`](Self::serve).
+    #[must_use]
+    pub fn with_processes(mut self, command: ProcessCommand) -> Self {
+        self.processes = Some(command);
+        self
+    }
+
+    /// Runs `program`, which can run here, under `name`, as part of what is on
+    /// `timeline`, which its first thread begins if it `leads`.
+    fn run_as(
+        &mut self,
+        name: &str,
+        program: &Program,
+        timeline: Arc<Timeline>,
+        computer: Computer,
+        leads: bool,
+    ) -> Result<Observations, Refusal> {
+        let experiment = Experiment {
+            stop: &self.stop,
+            over: AtomicBool::new(false),
+            peers: &self.peers,
+            processes: self.processes.as_ref(),
+            cpus: self.cpus(),
+            events: Events::new(),
+            timeline,
+            computer,
+            held: Held::default(),
+            observed: Mutex::new(BTreeMap::new()),
         };
-        Err(Refusal::new(why))
+        self.stop.watch(&experiment.events);
+        std::thread::scope(|scope| experiment.start(scope, name, program, leads))?;
+        let observed = experiment
+            .observed
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        let threads: Vec<_> = observed.into_values().collect::<Result<_, _>>()?;
+        Ok(Observations {
+            threads: threads.into_iter().flatten().collect(),
+            computer: experiment.computer.phases(),
+            interrupted: self.stop.is_requested(),
+        })
     }
 }
 
 impl Machine for HostMachine {
     fn check(&self, program: &Program) -> Result<(), Refusal> {
-        program.check()?;
-        let mut sleeper = Sleeper::new();
-        for method in program.methods() {
-            sleeper
-                .prepare(method)
-                .map_err(|error| Refusal::new(error.to_string()))?;
-        }
-        for subject in &program.subjects {
-            if let Subject::Peer(name) = subject
-                && !self.peers.contains_key(name)
-            {
-                return Err(Refusal::new(format!("this build has no peer `{name}`")));
-            }
-        }
-        let mut refused = Ok(());
-        program.visit(&mut |op| {
-            if refused.is_ok() {
-                refused = self.check_op(op);
-            }
-        });
-        refused
+        self.check_all(program)
     }
 
     fn run(&mut self, program: &Program) -> Result<Observations, Refusal> {
         self.check(program)?;
-        let experiment = Experiment {
-            stop: &self.stop,
-            over: AtomicBool::new(false),
-            peers: &self.peers,
-            events: Events::new(),
-            observed: Mutex::new(BTreeMap::new()),
-        };
-        self.stop.watch(&experiment.events);
-        std::thread::scope(|scope| experiment.start(scope, program));
-        let observed = experiment
-            .observed
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
-        let threads = observed.into_values().collect::<Result<_, _>>()?;
-        Ok(Observations {
-            threads,
-            interrupted: self.stop.is_requested(),
-            ..Observations::default()
-        })
+        let computer = Computer::of(program);
+        let timeline = Arc::new(Timeline::in_phase(0));
+        self.run_as("", program, timeline, computer, true)
     }
 }
 
-/// What the threads of one experiment share.
-struct Experiment<'a> {
-    stop: &'a Stop,
-    /// Set when the first thread ends.
-    over: AtomicBool,
-    peers: &'a BTreeMap<String, MakePeer>,
-    events: Events,
-    /// By number of the thread, in the order in which they were started.
-    observed: Mutex<BTreeMap<usize, Result<ThreadObservations, Refusal>>>,
-}
-
-impl Experiment<'_> {
-    /// Starts a thread that runs `program`. The first one started ends the
-    /// experiment when it ends.
-    fn start<'s>(&'s self, scope: &'s Scope<'s, '_>, program: &'s Program) {
-        let id = {
-            let mut observed = self.observed();
-            let id = observed.len();
-            observed.insert(id, Ok(ThreadObservations::default()));
-            id
-        };
-        scope.spawn(move || {
-            let seen = thread::run(self, scope, program);
-            if id == 0 {
-                self.over.store(true, Ordering::Release);
-                self.events.close();
-            }
-            self.observed().insert(id, seen);
-        });
-    }
-
-    fn is_over(&self) -> bool {
-        self.over.load(Ordering::Relaxed) || self.stop.is_requested()
-    }
-
-    fn observed(
-        &self,
-    ) -> std::sync::MutexGuard<'_, BTreeMap<usize, Result<ThreadObservations, Refusal>>> {
-        self.observed.lock().unwrap_or_else(PoisonError::into_inner)
+/// Keeps the calling thread, and those it starts from now on, off the CPU that
+/// something is measured on: they get the first of the others, if there is one
+/// and threads can be kept on a CPU.
+pub fn keep_off(cpu: usize) {
+    let others = allowed_cpus().into_iter().filter(|other| *other != cpu);
+    for other in others {
+        if punctual_sys::thread::pin(other).is_ok() {
+            return;
+        }
     }
 }
 

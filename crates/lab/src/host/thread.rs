@@ -4,36 +4,79 @@ use std::collections::BTreeMap;
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
-use punctual_core::machine::{CpuUse, Recorder, ThreadObservations};
+use punctual_core::machine::ThreadObservations;
 use punctual_core::pace::Cycles;
 use punctual_core::program::{Cursor, Due, Op, Subject};
 use punctual_core::strategies::Any;
 use punctual_core::{
-    Carrier, Event, Goal, Lateness, Limit, Method, Nanos, Outcome, Program, Refusal, Setting, drive,
+    Carrier, Event, Goal, Lateness, Limit, Method, Nanos, Outcome, Probe, Program, Reason, Refusal,
+    Setting, drive,
 };
 use punctual_sys::wait::Sleeper;
-use punctual_sys::{Host, Tick, clock, facts, slack, thread};
+use punctual_sys::{Host, Tick, clock, probe, slack, thread};
 
-use super::{Experiment, MakePeer, Peer};
+use super::books::Books;
+use super::experiment::Experiment;
+use super::{MakePeer, Peer};
 
-/// Runs `program` on the calling thread, until it or the experiment ends.
+/// Runs `program` on the calling thread, which was started in phase number
+/// `phase`, from the beginning of the experiment until it or the experiment ends.
+/// The thread that `leads` begins it, when it has started what is to be there.
 pub(super) fn run<'s>(
     experiment: &'s Experiment<'_>,
     scope: &'s Scope<'s, '_>,
+    name: &'s str,
+    phase: usize,
     program: &'s Program,
+    leads: bool,
 ) -> Result<ThreadObservations, Refusal> {
-    let mut this = This::new(experiment, program);
     let mut cursor = Cursor::new(program);
+    if leads {
+        begin(experiment, scope, &mut cursor)?;
+    } else if !experiment
+        .timeline
+        .wait_until_begun(|| experiment.is_over())
+    {
+        return Ok(ThreadObservations {
+            name: name.to_owned(),
+            ..ThreadObservations::default()
+        });
+    }
+    let mut this = This::new(experiment, name, phase, program);
     while let Some(op) = cursor.next() {
         if experiment.is_over() {
             break;
         }
+        this.books.look();
         match this.carry_out(scope, op)? {
             Flow::On { missed } => cursor.pass_over(missed),
             Flow::End => break,
         }
     }
     Ok(this.finish())
+}
+
+/// Starts what the program starts at first, and then begins the experiment.
+fn begin<'s>(
+    experiment: &'s Experiment<'_>,
+    scope: &'s Scope<'s, '_>,
+    cursor: &mut Cursor<'s>,
+) -> Result<(), Refusal> {
+    let mut ahead = cursor.clone();
+    while let Some(Op::Spawn {
+        name,
+        kind,
+        program,
+    }) = ahead.next()
+    {
+        if experiment.is_over() {
+            break;
+        }
+        experiment.spawn(scope, name, *kind, program)?;
+        *cursor = ahead.clone();
+    }
+    experiment.begin();
+    Ok(())
 }
 
 /// What comes after an operation.
@@ -52,9 +95,11 @@ struct This<'e> {
     sleeper: Sleeper,
     subjects: Vec<Waiting>,
     cycles: Option<Cycles<Host>>,
-    pinned: Option<usize>,
-    recorder: Recorder<Host>,
-    counters: Counters,
+    /// The instant that the last operation was to last until. A phase that comes
+    /// next begins then, however late the thread was woken: others go by the
+    /// same instant.
+    arranged: Option<Tick>,
+    books: Books<'e>,
 }
 
 /// A subject on its thread.
@@ -64,7 +109,7 @@ enum Waiting {
 }
 
 impl<'e> This<'e> {
-    fn new(experiment: &'e Experiment<'e>, program: &Program) -> Self {
+    fn new(experiment: &'e Experiment<'e>, name: &'e str, phase: usize, program: &Program) -> Self {
         let mut sleeper = Sleeper::with_events(experiment.events.clone());
         for method in program.methods() {
             // The machine has tried it; a refusal now shows as a fallback.
@@ -76,15 +121,14 @@ impl<'e> This<'e> {
             .iter()
             .map(|s| Waiting::of(s, &mut sleeper, experiment.peers))
             .collect();
-        let counters = Counters::read(None);
+        let room = usize::try_from(room).unwrap_or(0);
         Self {
             experiment,
             sleeper,
             subjects,
             cycles: None,
-            pinned: None,
-            recorder: Recorder::new(counters.at, usize::try_from(room).unwrap_or(0)),
-            counters,
+            arranged: None,
+            books: Books::new(name, &experiment.timeline, phase, room),
         }
     }
 
@@ -93,6 +137,7 @@ impl<'e> This<'e> {
     where
         'e: 's,
     {
+        let arranged = self.arranged.take();
         match op {
             Op::Wait { with, due, or } => {
                 let missed = self.wait(*with, *due, *or);
@@ -104,26 +149,30 @@ impl<'e> This<'e> {
                 self.sleeper.yield_now(None);
             }
             Op::Pace(rate) => self.cycles = Some(Cycles::starting_at(clock::now(), *rate)),
-            Op::Set(Setting::Slack(wanted)) => {
-                slack::set(*wanted).map_err(|error| Refusal::new(error.to_string()))?;
-            }
+            Op::Until(since_began) => self.until(*since_began),
+            Op::Set(setting) => self.set(*setting)?,
+            Op::Read(probe) => self.read(*probe)?,
             Op::Pin(cpu) => {
-                thread::pin(*cpu).map_err(|error| Refusal::new(error.to_string()))?;
-                self.pinned = Some(*cpu);
+                thread::pin(*cpu).map_err(refusal)?;
+                self.books.pinned(*cpu);
             }
-            Op::Spawn { program, .. } => self.experiment.start(scope, program),
+            Op::Spawn {
+                name,
+                kind,
+                program,
+            } => self.experiment.spawn(scope, name, *kind, program)?,
             Op::Signal(event) => self.experiment.events.signal(*event),
             Op::Await(event) => {
                 self.experiment.events.wait(*event, None);
             }
-            Op::Record => {
-                let cpu = self.counters.until_now(self.pinned);
-                self.counters = Counters::read(self.pinned);
-                self.recorder.section(self.counters.at, cpu);
+            Op::Record => self.books.section(),
+            Op::Phase => {
+                let at = arranged.unwrap_or_else(clock::now);
+                self.experiment.begin_phase(at);
             }
             Op::Exit => return Ok(Flow::End),
-            // The machine has refused these, and no cursor yields a loop.
-            Op::Set(_) | Op::Read(_) | Op::Until(_) | Op::Phase | Op::Loop { .. } => {}
+            // No cursor yields it.
+            Op::Loop { .. } => {}
         }
         Ok(Flow::On { missed: 0 })
     }
@@ -139,34 +188,91 @@ impl<'e> This<'e> {
                 .expect("checked: a pace comes first")
                 .next(now),
         };
+        let mut since_signal = None;
         let outcome = match &mut self.subjects[with] {
             Waiting::Strategy(strategy) => {
                 let outcome = drive(strategy, Goal { deadline, or }, now, &mut self.sleeper);
                 // Read again, as whoever waited would: a peer's last reading
                 // is not seen either.
+                let end = clock::now();
+                since_signal = self.sleeper.signalled().map(|at| end.since(at));
+                if outcome.by_event && since_signal.is_none() {
+                    return missed;
+                }
                 Outcome {
-                    late: clock::now().late_for(deadline),
+                    late: end.late_for(deadline),
                     ..outcome
                 }
             }
             Waiting::Peer(wait_until) => wait_with(wait_until, deadline.since(now)),
         };
-        self.recorder.sample(now, deadline, missed, outcome);
+        self.books.sample(now, deadline, missed, outcome);
+        if let Some(before) = since_signal.filter(|_| outcome.by_event) {
+            self.books.recorder.signalled(before);
+        }
         missed
     }
 
+    /// Blocks with one call, or where it is to last for more than a second with
+    /// several: what is longer could outlive the experiment.
     fn block(&mut self, method: Method, length: Nanos) {
+        const LONGEST: Nanos = Nanos::from_secs(1);
         let begin = clock::now();
-        self.sleeper.block(method, Limit::For(length), None);
-        let end = clock::now();
+        let deadline = begin + length;
+        let (mut left, mut naps) = (length, 0);
+        let end = loop {
+            let limit = Limit::For(left.min(LONGEST));
+            let reason = self.sleeper.block(method, limit, None);
+            let now = clock::now();
+            naps += 1;
+            if reason == Reason::Event {
+                return;
+            }
+            if left <= LONGEST || now >= deadline {
+                break now;
+            }
+            left = deadline.since(now);
+        };
         let outcome = Outcome {
-            late: end.late_for(begin + length),
-            naps: 1,
-            steps: 1,
+            late: end.late_for(deadline),
+            naps,
+            steps: naps,
             slept: end.since(begin),
             ..Outcome::default()
         };
-        self.recorder.sample(begin, begin + length, 0, outcome);
+        self.books.sample(begin, deadline, 0, outcome);
+    }
+
+    /// Blocks until so long after the experiment began: most of it in a way that
+    /// the end of the experiment ends at once, and the rest with the timer of
+    /// the system that is the least late.
+    fn until(&mut self, since_began: Nanos) {
+        /// More than the tick of any system, and little to wait for.
+        const REST: Nanos = Nanos::from_ms(20);
+        let at = self.experiment.timeline.began() + since_began;
+        let rest = REST + slack::current().unwrap_or_default();
+        let left = at.since(clock::now());
+        if left > rest {
+            self.experiment.events.sleep(left - rest);
+        }
+        while clock::now() < at && !self.experiment.is_over() {
+            let limit = Limit::Until(at);
+            self.sleeper.block(Method::Timer, limit, None);
+        }
+        self.arranged = Some(at);
+    }
+
+    fn set(&mut self, setting: Setting) -> Result<(), Refusal> {
+        if !self.experiment.held.set(setting).map_err(refusal)? {
+            self.books.recorder.denied();
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, what: Probe) -> Result<(), Refusal> {
+        let value = probe::read(what).map_err(refusal)?;
+        self.books.reading(what, value);
+        Ok(())
     }
 
     /// Computes for `length` of CPU time; of elapsed time where the OS does
@@ -184,10 +290,9 @@ impl<'e> This<'e> {
     }
 
     fn finish(self) -> ThreadObservations {
-        let cpu = self.counters.until_now(self.pinned);
         ThreadObservations {
             learned: self.subjects.into_iter().map(Waiting::learned).collect(),
-            ..self.recorder.finish(cpu)
+            ..self.books.finish()
         }
     }
 }
@@ -211,6 +316,10 @@ impl Waiting {
     }
 }
 
+fn refusal(error: punctual_sys::Error) -> Refusal {
+    Refusal::new(error.to_string())
+}
+
 /// Has a peer wait for what is `left`. Its lateness is taken on the clock it
 /// was given its deadline on, so that reading two clocks is not held against it.
 fn wait_with(peer: &mut Peer, left: Nanos) -> Outcome {
@@ -224,51 +333,5 @@ fn wait_with(peer: &mut Peer, left: Nanos) -> Outcome {
         late: Lateness::new(late - early),
         steps: 1,
         ..Outcome::default()
-    }
-}
-
-/// The OS's counters at one moment.
-struct Counters {
-    at: Tick,
-    thread: Option<thread::CpuTime>,
-    switches: Option<u64>,
-    queued: Option<Nanos>,
-    cpu: Option<facts::CpuTimes>,
-}
-
-impl Counters {
-    fn read(pinned: Option<usize>) -> Self {
-        Self {
-            switches: thread::switches().map(|switches| switches.voluntary),
-            queued: thread::queued(),
-            cpu: pinned.and_then(facts::cpu_times),
-            at: clock::now(),
-            thread: thread::cpu_time(),
-        }
-    }
-
-    fn until_now(&self, pinned: Option<usize>) -> CpuUse {
-        // The thread's own counters first: reading the others costs it time.
-        let (at, thread) = (clock::now(), thread::cpu_time());
-        let now = Self {
-            at,
-            thread,
-            ..Self::read(pinned)
-        };
-        let elapsed = now.at.since(self.at);
-        let thread = self.thread.zip(now.thread);
-        let cpu = self.cpu.zip(now.cpu);
-        CpuUse {
-            elapsed,
-            thread: thread.map(|(then, now)| Nanos::new(now.ns.saturating_sub(then.ns))),
-            approximate: thread.is_some_and(|(_, now)| now.approximate),
-            busy: cpu.map(|(then, now)| elapsed - (now.idle - then.idle)),
-            switches: now
-                .switches
-                .zip(self.switches)
-                .map(|(now, then)| now.saturating_sub(then)),
-            queued: self.queued.zip(now.queued).map(|(then, now)| now - then),
-            stolen: cpu.map(|(then, now)| now.stolen - then.stolen),
-        }
     }
 }

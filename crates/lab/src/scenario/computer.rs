@@ -15,9 +15,10 @@ pub(super) fn figure(used: &ComputerUse, figure: Figure) -> Option<f64> {
     let share = |part: Nanos, whole: Nanos| over(part.as_ns() as f64, whole.as_ns() as f64);
     let elapsed = used.elapsed.as_secs_f64();
     match figure {
-        Figure::InterruptsPerS => over(used.interrupts as f64, elapsed),
-        Figure::WakeupsPerS => over(used.wakeups as f64, elapsed),
-        Figure::Busy => share(used.busy, used.elapsed.times(used.cpus as u64)),
+        Figure::InterruptsPerS => over(used.interrupts? as f64, elapsed),
+        Figure::SwitchesPerS => over(used.switches? as f64, elapsed),
+        Figure::WakeupsPerS => over(used.wakeups? as f64, elapsed),
+        Figure::Busy => share(used.busy?, used.elapsed.times(used.cpus as u64)),
         Figure::GoodIdle => {
             let good = |at_least: Nanos| at_least >= GOOD_STRETCH;
             share(idle(used, good), idle(used, |_| true))
@@ -47,14 +48,16 @@ mod tests {
         let used = ComputerUse {
             elapsed: Nanos::from_secs(2),
             cpus: 4,
-            busy: Nanos::from_secs(2),
-            interrupts: 128,
-            wakeups: 64,
+            busy: Some(Nanos::from_secs(2)),
+            interrupts: Some(128),
+            switches: Some(32),
+            wakeups: Some(64),
             idle: vec![stretches(4, 100), stretches(8, 200), stretches(16, 100)],
             ..ComputerUse::default()
         };
         for (what, is) in [
             (Figure::InterruptsPerS, 64.0),
+            (Figure::SwitchesPerS, 16.0),
             (Figure::WakeupsPerS, 32.0),
             (Figure::Busy, 0.25),
             (Figure::GoodIdle, 0.75),
@@ -62,6 +65,8 @@ mod tests {
             assert_eq!(figure(&used, what), Some(is));
         }
         assert_eq!(figure(&used, Figure::Cpu), None);
-        assert_eq!(figure(&ComputerUse::default(), Figure::Busy), None);
+        for what in [Figure::Busy, Figure::InterruptsPerS, Figure::SwitchesPerS] {
+            assert_eq!(figure(&ComputerUse::default(), what), None);
+        }
     }
 }

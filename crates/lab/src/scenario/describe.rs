@@ -38,27 +38,35 @@ pub fn machine_facts(models: &[Model]) -> MachineFacts {
     }
 }
 
+/// The scenarios that a Run has beside other measurements.
+pub fn describe_several<'s>(scenarios: impl IntoIterator<Item = &'s Scenario>) -> Value {
+    scenarios.into_iter().map(in_words).collect()
+}
+
 /// The scenario, the models with their parameters, and the seed.
 pub fn describe(scenario: &Scenario, models: &[Model], seed: u64) -> BTreeMap<String, Value> {
+    let models: Vec<Value> = models.iter().map(model).collect();
+    BTreeMap::from([
+        ("scenario".to_owned(), in_words(scenario)),
+        ("models".to_owned(), models.into()),
+        ("seed".to_owned(), seed.into()),
+    ])
+}
+
+fn in_words(scenario: &Scenario) -> Value {
     let phases: Vec<Value> = scenario
         .phases
         .iter()
         .map(|phase| json!({ "name": phase.name, "length_ns": phase.length.as_ns() }))
         .collect();
-    let models: Vec<Value> = models.iter().map(model).collect();
-    let scenario = json!({
+    json!({
         "name": scenario.name,
         "title": scenario.title,
         "about": scenario.about,
         "source": scenario.source,
         "length_ns": scenario.length().as_ns(),
         "phases": phases,
-    });
-    BTreeMap::from([
-        ("scenario".to_owned(), scenario),
-        ("models".to_owned(), models.into()),
-        ("seed".to_owned(), seed.into()),
-    ])
+    })
 }
 
 fn model(model: &Model) -> Value {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use punctual_core::Nanos;
-use punctual_core::probe::{Probe, TickClock};
+use punctual_core::probe::{OsClock, Probe};
 
 /// One thing to check after a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,6 +61,9 @@ pub enum Figure {
     Cpu,
     /// Timer interrupts and clock ticks of the computer each second.
     InterruptsPerS,
+    /// How often each second a CPU of the computer goes from one thread to
+    /// another, or between a thread and being idle.
+    SwitchesPerS,
     /// How often each second an idle CPU of the computer is woken.
     WakeupsPerS,
     /// The share of the CPUs' idle time in stretches of 8 ms or more.
@@ -82,7 +85,7 @@ pub enum Unit {
 
 impl Figure {
     /// All of them, those of threads first.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 24] = [
         Self::WakesPerS,
         Self::SleptMean,
         Self::SleptP50,
@@ -93,15 +96,17 @@ impl Figure {
         Self::LateP99,
         Self::LateMax,
         Self::Reading(Probe::Resolution),
-        Self::Reading(Probe::Step(TickClock::TimeGetTime)),
-        Self::Reading(Probe::Step(TickClock::GetTickCount)),
-        Self::Reading(Probe::Step(TickClock::MonotonicCoarse)),
+        Self::Reading(Probe::Slack),
+        Self::Reading(Probe::Step(OsClock::TimeGetTime)),
+        Self::Reading(Probe::Step(OsClock::GetTickCount)),
+        Self::Reading(Probe::Step(OsClock::MonotonicCoarse)),
         Self::SignalP50,
         Self::SignalP99,
         Self::FrameP50,
         Self::FrameMax,
         Self::Cpu,
         Self::InterruptsPerS,
+        Self::SwitchesPerS,
         Self::WakeupsPerS,
         Self::GoodIdle,
         Self::Busy,
@@ -126,6 +131,7 @@ impl Figure {
             Self::FrameMax => "frame_max",
             Self::Cpu => "cpu",
             Self::InterruptsPerS => "interrupts_per_s",
+            Self::SwitchesPerS => "switches_per_s",
             Self::WakeupsPerS => "wakeups_per_s",
             Self::GoodIdle => "good_idle",
             Self::Busy => "busy",
@@ -136,14 +142,20 @@ impl Figure {
     pub const fn is_of_computer(self) -> bool {
         matches!(
             self,
-            Self::InterruptsPerS | Self::WakeupsPerS | Self::GoodIdle | Self::Busy
+            Self::InterruptsPerS
+                | Self::SwitchesPerS
+                | Self::WakeupsPerS
+                | Self::GoodIdle
+                | Self::Busy
         )
     }
 
     /// What it is measured in.
     pub const fn unit(self) -> Unit {
         match self {
-            Self::WakesPerS | Self::InterruptsPerS | Self::WakeupsPerS => Unit::PerSecond,
+            Self::WakesPerS | Self::InterruptsPerS | Self::SwitchesPerS | Self::WakeupsPerS => {
+                Unit::PerSecond
+            }
             Self::Cpu | Self::GoodIdle | Self::Busy => Unit::Share,
             _ => Unit::Length,
         }

@@ -159,7 +159,11 @@ impl Group {
             Figure::FrameP50 => float(percentile(&self.frames, 50)),
             Figure::FrameMax => float(self.frames.last().copied()),
             Figure::Cpu => self.cpu_share(),
-            Figure::InterruptsPerS | Figure::WakeupsPerS | Figure::GoodIdle | Figure::Busy => None,
+            Figure::InterruptsPerS
+            | Figure::SwitchesPerS
+            | Figure::WakeupsPerS
+            | Figure::GoodIdle
+            | Figure::Busy => None,
         }
     }
 }

@@ -13,7 +13,7 @@
 //! | `checks` | finds what could never run or never end |
 //! | `compile` | what the file says to one [`Program`] |
 //! | `resolve` | what it expects to [`Expect`]s |
-//! | [`run`] | runs it on a model and measures; `group` and `computer` are what it looks at |
+//! | [`run`], [`run_on`] | runs it on a model, or any machine, and measures; `group` and `computer` are what it looks at |
 //! | `judge` | compares what came out with the [`Expect`]s |
 //! | [`explain`] | why a wake came when it did |
 //! | `describe` | what the Run file says of it |
@@ -50,13 +50,13 @@ mod verbs;
 #[cfg(test)]
 mod tests;
 
-pub use describe::{describe, machine_facts};
+pub use describe::{describe, describe_several, machine_facts};
 pub use error::Error;
 pub use expect::{Expect, Figure, Target, Unit};
 pub use explain::{Question, Which, explain};
 pub use file::Phase;
 pub use limits::THREADS;
-pub use run::{COMPUTER, LIMITS, Ran, check, run};
+pub use run::{COMPUTER, LIMITS, Ran, check, run, run_on};
 
 use punctual_core::{Nanos, Program};
 use punctual_sim::Model;

@@ -1,4 +1,4 @@
-//! Runs a scenario on a model, and turns what was observed into measurements.
+//! Runs a scenario, and turns what was observed into measurements.
 
 use std::collections::BTreeMap;
 
@@ -24,13 +24,17 @@ pub const LIMITS: Limits = Limits {
 /// What the measurements of the whole computer have as their subject.
 pub const COMPUTER: &str = "(computer)";
 
-/// What came out of a scenario on one model.
+/// What came out of a scenario on one machine.
 #[derive(Clone, Debug, Default)]
 pub struct Ran {
     /// Phase by phase: one for each name of threads, and one of the computer.
     pub measurements: Vec<Measurement>,
-    /// What the scenario says should come out of it on this model.
+    /// What the scenario says should come out of it on this model; on another
+    /// machine its sources say nothing.
     pub expectations: Vec<Expectation>,
+    /// Whether the user ended it before its end; what was measured until then is
+    /// there.
+    pub interrupted: bool,
     /// What happened, if that was asked for.
     pub trace: Option<Trace>,
 }
@@ -74,7 +78,24 @@ pub fn run(scenario: &Scenario, model: &Model, seed: u64, traced: bool) -> Resul
     Ok(Ran {
         measurements: seen.measurements(scenario, model.name()),
         expectations: judge::expectations(scenario, model.name(), &seen),
+        interrupted: observations.interrupted,
         trace,
+    })
+}
+
+/// Runs `scenario` on a machine that is called `name`. What its sources expect
+/// is of models, so nothing is expected here.
+///
+/// # Errors
+/// Says in one line what the machine cannot do.
+pub fn run_on(scenario: &Scenario, machine: &mut dyn Machine, name: &str) -> Result<Ran, String> {
+    let observations = machine
+        .run(&scenario.program)
+        .map_err(|why| format!("{} on {name}: {why}", scenario.name))?;
+    Ok(Ran {
+        measurements: Seen::of(scenario, &observations).measurements(scenario, name),
+        interrupted: observations.interrupted,
+        ..Ran::default()
     })
 }
 
@@ -256,6 +277,7 @@ fn of_computer(used: &ComputerUse) -> BTreeMap<String, Value> {
     let mut other = BTreeMap::from([("cpus".to_owned(), used.cpus.into())]);
     for (key, figure) in [
         ("interrupts_per_s", Figure::InterruptsPerS),
+        ("switches_per_s", Figure::SwitchesPerS),
         ("wakeups_per_s", Figure::WakeupsPerS),
         ("busy", Figure::Busy),
         ("good_idle", Figure::GoodIdle),
@@ -266,7 +288,10 @@ fn of_computer(used: &ComputerUse) -> BTreeMap<String, Value> {
     }
     let stretch = |s: &IdleStretches| json!({ "at_least_ns": s.at_least.as_ns(), "count": s.count, "total_ns": s.total.as_ns() });
     let stretches: Vec<Value> = used.idle.iter().map(stretch).collect();
-    other.insert("idle_stretches".to_owned(), stretches.into());
+    // Who tells of waking CPUs tells of idle ones: there may have been none.
+    if used.waking.is_some() {
+        other.insert("idle_stretches".to_owned(), stretches.into());
+    }
     if !used.idle_states.is_empty() {
         let rested: u64 = used.idle_states.iter().map(|s| s.total.as_ns()).sum();
         let share = |total: Nanos| (rested > 0).then(|| total.as_ns() as f64 / rested as f64);

@@ -119,7 +119,7 @@ impl Steps {
             }
             "pin" => Verb::Plain(Op::Pin(field.whole(0..=limits::CPU)? as usize)),
             "read" => Verb::Plain(Op::Read(
-                field.choice(&Probe::ALL.map(|probe| (probe.name(), probe)))?,
+                field.choice(&Probe::IN_SCENARIOS.map(|probe| (probe.name(), probe)))?,
             )),
             // What is left of the verbs changes a setting.
             _ => Verb::Plain(Op::Set(setting(table, field)?)),

@@ -1,6 +1,6 @@
 //! What comes of a small scenario, operation by operation.
 
-use punctual_core::probe::{Probe, TickClock};
+use punctual_core::probe::{OsClock, Probe};
 use punctual_core::program::{Due, Op, Program, SpawnKind, Subject};
 use punctual_core::setting::{Power, Priority, Requester, Setting, Throttling};
 use punctual_core::{Event, Method, Nanos, Rate, Spec};
@@ -271,8 +271,9 @@ fn every_verb_is_its_operation() {
         (r#"{ pin = 3 }"#, Op::Pin(3)),
         (
             r#"{ read = "timeGetTime" }"#,
-            Op::Read(Probe::Step(TickClock::TimeGetTime)),
+            Op::Read(Probe::Step(OsClock::TimeGetTime)),
         ),
+        (r#"{ read = "slack" }"#, Op::Read(Probe::Slack)),
         (r#"{ until = "p" }"#, Op::Until(Nanos::ZERO)),
         // Braces may go over several lines.
         ("{\n until = \"9ms\",\n}", Op::Until(ms(9))),

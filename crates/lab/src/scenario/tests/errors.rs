@@ -32,11 +32,11 @@ fn assert_errors(cases: &[(&str, &str)], file: impl Fn(&str) -> String) {
         ),
         (
             "<methods>",
-            "sleep, timer, clock_nanosleep, clock_nanosleep+slack=1ns, timerfd, Sleep, waitable-timer, high-resolution-timer, WM_TIMER, poll, SO_RCVTIMEO, mach_wait_until, thread::sleep",
+            "sleep, timer, nanosleep, usleep, clock_nanosleep, clock_nanosleep+TIMER_ABSTIME, clock_nanosleep+slack=1ns, select, poll, epoll_wait, condition-variable, futex, timerfd, timer_settime, SO_RCVTIMEO, Sleep, SleepEx, WaitForSingleObject, WaitForMultipleObjects, waitable-timer, high-resolution-timer, WM_TIMER, mach_wait_until, kevent, thread::sleep, yield",
         ),
         (
             "<figures>",
-            "wakes_per_s, slept_mean, slept_p50, slept_min, slept_max, late_mean, late_p50, late_p99, late_max, resolution, timeGetTime, GetTickCount, CLOCK_MONOTONIC_COARSE, signal_p50, signal_p99, frame_p50, frame_max, cpu, interrupts_per_s, wakeups_per_s, good_idle, busy",
+            "wakes_per_s, slept_mean, slept_p50, slept_min, slept_max, late_mean, late_p50, late_p99, late_max, resolution, slack, timeGetTime, GetTickCount, CLOCK_MONOTONIC_COARSE, signal_p50, signal_p99, frame_p50, frame_max, cpu, interrupts_per_s, switches_per_s, wakeups_per_s, good_idle, busy",
         ),
     ];
     for (text, message) in cases {
@@ -164,8 +164,8 @@ const STEPS: &[(&str, &str)] = &[
         "line 5, column 15: `sleep` is longer than an experiment can be, 3600s",
     ),
     (
-        r#"{ sleep = "1ms", method = "usleep" }"#,
-        "line 5, column 31: there is no method `usleep`; the methods are <methods>",
+        r#"{ sleep = "1ms", method = "snooze" }"#,
+        "line 5, column 31: there is no method `snooze`; the methods are <methods>",
     ),
     (
         "7",
@@ -230,7 +230,7 @@ const STEPS: &[(&str, &str)] = &[
     ),
     (
         r#"{ read = "clock" }"#,
-        "line 5, column 14: `read` can be resolution, timeGetTime, GetTickCount, CLOCK_MONOTONIC_COARSE, not `clock`",
+        "line 5, column 14: `read` can be resolution, slack, timeGetTime, GetTickCount, CLOCK_MONOTONIC_COARSE, not `clock`",
     ),
     (
         "{ loop = [] }",

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use punctual_core::probe::TickClock;
+use punctual_core::probe::OsClock;
 use punctual_core::program::{Op, SpawnKind};
 use punctual_core::{Method, Nanos, Observations, Probe, Refusal, Setting};
 use punctual_sim::{Random, Time};
@@ -153,7 +153,7 @@ fn interrupts_of_1000(slack: &str, draw: u64) -> Result<u64, Refusal> {
     let observed = run(&format!("linux,cpus=1,slack={slack},{FREE}"), &program(ops))?;
     let phase = observed.computer.get(1);
     phase
-        .map(|phase| phase.interrupts)
+        .and_then(|phase| phase.interrupts)
         .ok_or_else(|| Refusal::new("the computer was not observed"))
 }
 
@@ -175,7 +175,7 @@ fn the_wheel_rounds_up() -> Result<Outcome, Refusal> {
 }
 
 fn the_coarse_clock_steps_by_a_jiffy() -> Result<Outcome, Refusal> {
-    let read = Op::Read(Probe::Step(TickClock::MonotonicCoarse));
+    let read = Op::Read(Probe::Step(OsClock::MonotonicCoarse));
     let ops = vec![Op::Loop {
         times: 20,
         body: vec![read],

@@ -5,7 +5,7 @@
 //! the figures of V23-V28, so that these hold it to its own data; V29 is what
 //! it says beyond them.
 
-use punctual_core::probe::TickClock;
+use punctual_core::probe::OsClock;
 use punctual_core::program::{Op, SpawnKind};
 use punctual_core::setting::Requester;
 use punctual_core::{Nanos, Probe, Refusal, Setting};
@@ -265,7 +265,7 @@ fn who_has_asked_joins_the_lowest() -> Result<Outcome, Refusal> {
 fn time_get_time_steps_by_the_interval() -> Result<Outcome, Refusal> {
     let read = Op::Loop {
         times: 50,
-        body: vec![Op::Read(Probe::Step(TickClock::TimeGetTime))],
+        body: vec![Op::Read(Probe::Step(OsClock::TimeGetTime))],
     };
     let mut got = Vec::new();
     let mut holds = true;

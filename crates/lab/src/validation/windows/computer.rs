@@ -93,7 +93,7 @@ fn interrupts_in_ten_seconds(mut ops: Vec<Op>) -> Result<u64, Refusal> {
     let observed = run("windows-10-1909,hardware=exact", &program(ops))?;
     let phase = observed.computer.get(1);
     phase
-        .map(|phase| phase.interrupts)
+        .and_then(|phase| phase.interrupts)
         .ok_or_else(|| Refusal::new("the computer was not observed"))
 }
 

@@ -1,7 +1,7 @@
 //! What the ticks make of a sleep of 1 ms: where it begins between two of them,
 //! how far apart they are, and from where its length counts.
 
-use punctual_core::probe::TickClock;
+use punctual_core::probe::OsClock;
 use punctual_core::program::Op;
 use punctual_core::{Method, Nanos, Probe, Refusal};
 
@@ -260,7 +260,7 @@ fn at_exactly_0_5_from_the_tick() -> Result<Outcome, Refusal> {
     let at_a_tick = Op::Loop {
         times: 100,
         body: vec![
-            Op::Read(Probe::Step(TickClock::TimeGetTime)),
+            Op::Read(Probe::Step(OsClock::TimeGetTime)),
             block(Method::Sleep, ONE),
         ],
     };

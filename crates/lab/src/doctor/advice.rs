@@ -1,0 +1,569 @@
+//! What can be done about late waits, what helps most first.
+//!
+//! Each piece is given only where the facts say that it applies, with the
+//! effect that what was just measured lets expect. What was not checked is not
+//! claimed.
+
+use punctual_core::setting::Throttling;
+use punctual_core::{Method, Nanos};
+use punctual_record::{Advice, Late};
+
+use super::situation::{Situation, System};
+use super::tier::Tier;
+
+/// What is known of waits of 1 ms.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Seen {
+    /// How late the sleep is.
+    pub sleep: Late,
+    /// How late the timer is, if it is another call.
+    pub timer: Option<Late>,
+    /// What waking up costs.
+    pub wake: Option<Late>,
+    /// How late the library's default strategy is, and its share of a CPU.
+    pub strategy: Option<(Late, Option<f64>)>,
+    /// How long each wait could run but waited for a CPU.
+    pub queued_ns: Option<f64>,
+    /// How late the rule predicts the sleep if this process asked for this
+    /// interval.
+    pub if_asked: Option<(Nanos, i64)>,
+    /// How late the rule predicts it if the requests of this process counted.
+    pub if_honoured: Option<i64>,
+    /// The latency tier of macOS, and how late the sleep would be in tier 0.
+    pub tier: Option<(Tier, Nanos)>,
+}
+
+/// A gain of less is not worth a change, and neither is one of less than one in
+/// so many of the lateness there is.
+const WORTH_NS: u64 = 1_000;
+const WORTH_ONE_IN: u64 = 20;
+
+/// All that applies, what helps most first, and last what was not measured.
+pub fn advice(situation: &Situation, seen: &Seen) -> Vec<Advice> {
+    let mut all: Vec<Advice> = [
+        strategy(situation, seen),
+        slack(situation, seen),
+        timer(situation, seen),
+        request(situation, seen),
+        honour(situation, seen),
+        quality_of_service(situation, seen),
+        real_time(situation, seen),
+        idle_states(situation, seen),
+        governor(situation, seen),
+        mains(situation),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    // Stable: of equal effects, what comes first above does.
+    all.sort_by_key(|advice| std::cmp::Reverse(advice.gain_ns));
+    all.retain(|advice| is_worth_it(advice, seen.sleep.p50));
+    all
+}
+
+/// Whether it changes more than wake-ups differ by. What was not measured may.
+fn is_worth_it(advice: &Advice, sleep: Option<i64>) -> bool {
+    let sleep = sleep.and_then(|sleep| u64::try_from(sleep).ok());
+    advice.gain_ns.is_none_or(|gain| {
+        gain >= WORTH_NS && gain.saturating_mul(WORTH_ONE_IN) >= sleep.unwrap_or(0)
+    })
+}
+
+/// The library, which hides what the OS adds.
+fn strategy(situation: &Situation, seen: &Seen) -> Option<Advice> {
+    let (late, cpu) = seen.strategy.as_ref()?;
+    let (sleep, own) = (seen.sleep.p50?, late.p50?);
+    let cpu = match cpu {
+        Some(share) => format!(" at {:.1} % of a CPU", share * 100.0),
+        None => String::new(),
+    };
+    new(
+        "Wait with punctual's library: it sleeps for most of the time and spins for the rest.",
+        format!(
+            "{}: {} late instead of {}{cpu}",
+            measured(situation),
+            length(own),
+            length(sleep)
+        ),
+        Some(sleep - own),
+        "cargo add punctual  # then: punctual::sleep(std::time::Duration::from_millis(1));",
+    )
+}
+
+/// Slack of which a thread under a real-time policy has none.
+fn slack(situation: &Situation, seen: &Seen) -> Option<Advice> {
+    if situation.system != System::Linux || situation.is_real_time() {
+        return None;
+    }
+    let slack = i64::try_from(situation.slack?.as_ns()).ok()?;
+    let sleep = seen.sleep.p50?;
+    // Interrupts of others may have made the sleep shorter than its slack.
+    let beyond_wake = sleep - seen.wake.as_ref().and_then(|wake| wake.p50).unwrap_or(0);
+    let gain = slack.min(beyond_wake);
+    new(
+        "Lower the timer slack of the program.",
+        format!("{} of the {} are slack", length(gain), length(sleep)),
+        Some(gain),
+        "punctual exec --slack 1ns -- COMMAND",
+    )
+}
+
+/// The better of the machine's two calls.
+fn timer(situation: &Situation, seen: &Seen) -> Option<Advice> {
+    let (sleep, timer) = (seen.sleep.p50?, seen.timer.as_ref()?.p50?);
+    let (what, line) = match situation.timer? {
+        Method::Timerfd => (
+            "Wait on a timerfd, which has no slack.",
+            "int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);",
+        ),
+        Method::HighResolutionTimer => (
+            "Wait on a high-resolution timer, which needs no request for a timer interval.",
+            "CreateWaitableTimerExW(NULL, NULL, CREATE_WAITABLE_TIMER_HIGH_RESOLUTION, TIMER_ALL_ACCESS);",
+        ),
+        _ => return None,
+    };
+    new(
+        what,
+        format!(
+            "{}: {} late instead of {}",
+            measured(situation),
+            length(timer),
+            length(sleep)
+        ),
+        Some(sleep - timer),
+        line,
+    )
+}
+
+/// A shorter timer interval, in the process that needs it.
+fn request(situation: &Situation, seen: &Seen) -> Option<Advice> {
+    if situation.system != System::Windows || situation.own_request.is_some() {
+        return None;
+    }
+    let (interval, predicted) = seen.if_asked?;
+    let sleep = seen.sleep.p50?;
+    let what = if situation.has_classes() {
+        format!(
+            "Ask for a timer interval of {interval} in your own process: since Windows 10 2004 another's request, or \
+             a timer tool, does not help it."
+        )
+    } else {
+        format!("Ask for a timer interval of {interval}; it counts for all processes.")
+    };
+    new(
+        &what,
+        format!(
+            "the rule predicts {} late instead of the measured {}",
+            length(predicted),
+            length(sleep)
+        ),
+        Some(sleep - predicted),
+        "timeBeginPeriod(1);  /* and timeEndPeriod(1); when it is over */",
+    )
+}
+
+/// Requests that this process has told Windows to ignore.
+fn honour(situation: &Situation, seen: &Seen) -> Option<Advice> {
+    if !situation.throttles() || situation.throttling != Some(Throttling::IgnoreRequests) {
+        return None;
+    }
+    situation.own_request?;
+    let gain = seen
+        .if_honoured
+        .zip(seen.sleep.p50)
+        .map(|(predicted, sleep)| (predicted, sleep - predicted));
+    new(
+        "Opt out of timer throttling (4, IGNORE_TIMER_RESOLUTION, off): this process has told Windows to ignore its \
+         request.",
+        match (gain, seen.sleep.p50) {
+            (Some((predicted, _)), Some(sleep)) => format!(
+                "the rule predicts {} late instead of the measured {}",
+                length(predicted),
+                length(sleep)
+            ),
+            _ => "not measured".to_owned(),
+        },
+        gain.map(|(_, gain)| gain),
+        "SetProcessInformation(GetCurrentProcess(), ProcessPowerThrottling, \
+         &(PROCESS_POWER_THROTTLING_STATE){1, 4, 0}, 12);",
+    )
+}
+
+/// A tier of macOS with less slop.
+fn quality_of_service(situation: &Situation, seen: &Seen) -> Option<Advice> {
+    if situation.system != System::MacOs {
+        return None;
+    }
+    let (tier, in_tier_0) = seen.tier?;
+    let sleep = seen.sleep.p50?;
+    let in_tier_0 = i64::try_from(in_tier_0.as_ns()).ok()?;
+    if tier.name == "none" {
+        return None;
+    }
+    new(
+        "Give the thread the quality of service user-interactive, whose latency tier is 0.",
+        format!(
+            "the rule predicts {} late, and waking up, instead of the measured {}",
+            length(in_tier_0),
+            length(sleep)
+        ),
+        Some(sleep - in_tier_0),
+        "pthread_set_qos_class_self_np(QOS_CLASS_USER_INTERACTIVE, 0);",
+    )
+}
+
+/// For threads that wait for a CPU.
+fn real_time(situation: &Situation, seen: &Seen) -> Option<Advice> {
+    let is_known = situation.scheduling.is_some();
+    if situation.system != System::Linux || !is_known || situation.is_real_time() {
+        return None;
+    }
+    let queued = seen.queued_ns? as i64;
+    new(
+        "Run the program under a real-time policy: it need not wait for a CPU, and has no slack.",
+        format!(
+            "each wait could run but waited {} for a CPU, on average",
+            length(queued)
+        ),
+        Some(queued),
+        "sudo chrt -f 1 COMMAND",
+    )
+}
+
+/// For CPUs that sleep deeply.
+fn idle_states(situation: &Situation, seen: &Seen) -> Option<Advice> {
+    let exit = situation.deepest_idle_exit.filter(|exit| !exit.is_zero())?;
+    let held = situation.cpu_dma_latency.is_some_and(|held| held < exit);
+    if situation.system != System::Linux || held {
+        return None;
+    }
+    let wake = seen.wake.as_ref()?.p50?;
+    let most = i64::try_from(exit.as_ns()).ok()?.min(wake);
+    let state = situation.deepest_idle_state.as_deref().unwrap_or_default();
+    new(
+        "Keep the CPUs out of deep idle states while it matters; it costs power.",
+        format!(
+            "at most {} of the {} that waking up takes: leaving {state} takes up to {exit}",
+            length(most),
+            length(wake)
+        ),
+        Some(most),
+        r"sudo bash -c 'exec 3>/dev/cpu_dma_latency; printf \\0\\0\\0\\0 >&3; sleep infinity'",
+    )
+}
+
+/// For CPUs that are slow when they wake.
+fn governor(situation: &Situation, seen: &Seen) -> Option<Advice> {
+    let governor = situation.governor.as_deref()?;
+    if governor == "performance" {
+        return None;
+    }
+    let wake = seen.wake.as_ref().and_then(|wake| wake.p50);
+    new(
+        &format!("Use the frequency governor performance; {governor} lets CPUs wake up slow."),
+        match wake {
+            Some(wake) => format!(
+                "some of the {} that waking up takes; how much was not measured",
+                length(wake)
+            ),
+            None => "not measured".to_owned(),
+        },
+        None,
+        "sudo cpupower frequency-set -g performance",
+    )
+}
+
+fn mains(situation: &Situation) -> Option<Advice> {
+    if situation.on_battery != Some(true) {
+        return None;
+    }
+    new(
+        "Plug the computer in, and look again: on its battery it saves power where it can.",
+        "not measured".to_owned(),
+        None,
+        "punctual doctor",
+    )
+}
+
+/// Where the numbers come from.
+fn measured(situation: &Situation) -> &'static str {
+    if situation.model.is_some() {
+        "in this model"
+    } else {
+        "measured here"
+    }
+}
+
+/// A piece of advice, unless it would make things worse.
+fn new(what: &str, expected: String, gain_ns: Option<i64>, line: &str) -> Option<Advice> {
+    let gain_ns = gain_ns.map(u64::try_from).transpose().ok()?;
+    Some(Advice {
+        what: what.to_owned(),
+        expected,
+        gain_ns,
+        line: line.to_owned(),
+    })
+}
+
+/// Three digits that count.
+fn length(ns: i64) -> String {
+    let ns = ns as f64;
+    let (value, unit) = match ns.abs() {
+        n if n < 999.5 => return format!("{ns:.0} ns"),
+        n if n < 999.5e3 => (ns / 1e3, "us"),
+        _ => (ns / 1e6, "ms"),
+    };
+    let digits = match value.abs() {
+        v if v >= 99.95 => 0,
+        v if v >= 9.995 => 1,
+        _ => 2,
+    };
+    format!("{value:.digits$} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::situation::Interval;
+    use super::*;
+
+    fn late(us: i64) -> Late {
+        Late::of(&vec![us * 1_000; 400])
+    }
+
+    fn linux() -> Situation {
+        Situation {
+            system: System::Linux,
+            slack: Some(Nanos::from_us(50)),
+            scheduling: Some("SCHED_OTHER, nice 0".to_owned()),
+            timer: Some(Method::Timerfd),
+            ..Situation::default()
+        }
+    }
+
+    fn windows(build: u32, current_us: u64) -> Situation {
+        Situation {
+            system: System::Windows,
+            build: Some(build),
+            interval: Some(Interval {
+                coarsest: Nanos::from_us(15_625),
+                finest: Nanos::from_us(500),
+                current: Nanos::from_us(current_us),
+            }),
+            timer: Some(Method::HighResolutionTimer),
+            ..Situation::default()
+        }
+    }
+
+    /// Sleeps 78 us late, of which waking up is 28.
+    fn on_linux() -> Seen {
+        Seen {
+            sleep: late(78),
+            timer: Some(late(30)),
+            wake: Some(late(28)),
+            strategy: Some((Late::of(&[400; 400]), Some(0.041))),
+            ..Seen::default()
+        }
+    }
+
+    fn on_windows() -> Seen {
+        Seen {
+            sleep: late(14_600),
+            timer: Some(late(550)),
+            if_asked: Some((Nanos::from_ms(1), 999_000)),
+            ..Seen::default()
+        }
+    }
+
+    /// The lines in order, each by its first two words.
+    fn lines(situation: &Situation, seen: &Seen) -> Vec<String> {
+        let all = advice(situation, seen);
+        for piece in &all {
+            // Behind its indent it still fits into a line of the report.
+            assert!((1..=116).contains(&piece.line.len()), "{}", piece.line);
+            assert!(!piece.line.contains('\n'));
+            assert!(!piece.what.is_empty() && !piece.expected.is_empty());
+        }
+        let gains: Vec<_> = all.iter().map(|a| a.gain_ns).collect();
+        assert!(gains.is_sorted_by_key(|gain| std::cmp::Reverse(*gain)));
+        let start = |line: &str| line.split(' ').take(2).collect::<Vec<_>>().join(" ");
+        all.iter().map(|a| start(&a.line)).collect()
+    }
+
+    const LIBRARY: &str = "cargo add";
+    const EXEC: &str = "punctual exec";
+    const TIMERFD: &str = "int timer";
+    const HIGH_RESOLUTION: &str = "CreateWaitableTimerExW(NULL, NULL,";
+    const REQUEST: &str = "timeBeginPeriod(1); ";
+    const GOVERNOR: &str = "sudo cpupower";
+
+    #[test]
+    fn a_linux_desktop_is_told_of_its_slack_its_idle_states_and_its_governor() {
+        let situation = Situation {
+            governor: Some("powersave".to_owned()),
+            deepest_idle_state: Some("C10".to_owned()),
+            deepest_idle_exit: Some(Nanos::from_us(890)),
+            on_battery: Some(false),
+            ..linux()
+        };
+        assert_eq!(
+            lines(&situation, &on_linux()),
+            [LIBRARY, EXEC, TIMERFD, "sudo bash", GOVERNOR]
+        );
+        let all = advice(&situation, &on_linux());
+        assert_eq!(
+            all[0].expected,
+            "measured here: 400 ns late instead of 78.0 us at 4.1 % of a CPU"
+        );
+        assert_eq!(all[1].expected, "50.0 us of the 78.0 us are slack");
+        assert_eq!(all[1].gain_ns, Some(50_000));
+        assert!(
+            all[3]
+                .expected
+                .starts_with("at most 28.0 us of the 28.0 us")
+        );
+        assert_eq!(all[4].gain_ns, None);
+    }
+
+    #[test]
+    fn what_does_not_apply_is_not_said() {
+        let mut situation = linux();
+        situation.governor = Some("performance".to_owned());
+        situation.deepest_idle_exit = Some(Nanos::ZERO);
+        assert_eq!(lines(&situation, &on_linux()), [LIBRARY, EXEC, TIMERFD]);
+
+        // Somebody holds the latency down already.
+        situation.deepest_idle_exit = Some(Nanos::from_us(890));
+        situation.cpu_dma_latency = Some(Nanos::ZERO);
+        assert_eq!(lines(&situation, &on_linux()), [LIBRARY, EXEC, TIMERFD]);
+
+        // Sleeps that are no later than the timer.
+        situation.slack = Some(Nanos::new(1));
+        let mut seen = on_linux();
+        seen.sleep = late(28);
+        assert_eq!(lines(&situation, &seen), [LIBRARY]);
+
+        // Nothing measured, nothing claimed.
+        assert!(advice(&linux(), &Seen::default()).is_empty());
+    }
+
+    #[test]
+    fn slack_that_others_cut_short_is_not_all_to_be_had() {
+        let mut situation = linux();
+        situation.slack = Some(Nanos::from_ms(2));
+        let all = advice(&situation, &on_linux());
+        let exec = all.iter().find(|a| a.line.starts_with(EXEC)).unwrap();
+        assert_eq!(exec.gain_ns, Some(50_000));
+    }
+
+    #[test]
+    fn under_a_real_time_policy_there_is_no_slack_and_no_better_policy() {
+        let mut situation = linux();
+        let mut seen = on_linux();
+        seen.queued_ns = Some(9_000.0);
+        assert!(lines(&situation, &seen).contains(&"sudo chrt".to_owned()));
+        situation.scheduling = Some("SCHED_FIFO, priority 1".to_owned());
+        seen.sleep = late(28);
+        assert_eq!(lines(&situation, &seen), [LIBRARY]);
+        // Unknown is not ordinary.
+        situation.scheduling = None;
+        assert!(!lines(&situation, &seen).contains(&"sudo chrt".to_owned()));
+    }
+
+    #[test]
+    fn on_windows_anothers_request_helps_before_2004_only() {
+        assert_eq!(
+            lines(&windows(19_045, 500), &on_windows()),
+            [HIGH_RESOLUTION, REQUEST]
+        );
+        let all = advice(&windows(19_045, 500), &on_windows());
+        assert!(all[1].what.contains("does not help"), "{}", all[1].what);
+        assert_eq!(all[1].gain_ns, Some(14_600_000 - 999_000));
+        let all = advice(&windows(18_363, 15_625), &on_windows());
+        assert!(all[1].what.contains("for all"), "{}", all[1].what);
+        // It is asked for already, and counts.
+        let mut asks = windows(19_045, 500);
+        asks.own_request = Some(Nanos::from_us(500));
+        assert_eq!(lines(&asks, &on_windows()), [HIGH_RESOLUTION]);
+        // Another's request serves this process too.
+        let mut served = on_windows();
+        served.sleep = late(1_000);
+        assert_eq!(lines(&windows(18_363, 1_000), &served), [HIGH_RESOLUTION]);
+    }
+
+    #[test]
+    fn a_throttled_process_is_told_to_opt_out_on_windows_11_only() {
+        let mut situation = windows(22_631, 15_625);
+        situation.own_request = Some(Nanos::from_ms(1));
+        situation.throttling = Some(Throttling::IgnoreRequests);
+        let mut seen = on_windows();
+        seen.if_honoured = Some(999_000);
+        let opt_out = "SetProcessInformation(GetCurrentProcess(), ProcessPowerThrottling,";
+        assert_eq!(lines(&situation, &seen), [HIGH_RESOLUTION, opt_out]);
+        for fine in [
+            Some(Throttling::BySystem),
+            Some(Throttling::HonourRequests),
+            None,
+        ] {
+            situation.throttling = fine;
+            assert_eq!(lines(&situation, &seen), [HIGH_RESOLUTION]);
+        }
+        situation.throttling = Some(Throttling::IgnoreRequests);
+        situation.build = Some(19_045);
+        assert_eq!(lines(&situation, &seen), [HIGH_RESOLUTION]);
+    }
+
+    #[test]
+    fn under_wine_only_what_was_measured_counts() {
+        let situation = Situation {
+            system: System::Wine("8.0".to_owned()),
+            timer: Some(Method::WaitableTimer),
+            interval: windows(19_045, 1_000).interval,
+            ..Situation::default()
+        };
+        let mut seen = on_linux();
+        seen.if_asked = Some((Nanos::from_ms(1), 1));
+        assert_eq!(lines(&situation, &seen), [LIBRARY]);
+    }
+
+    #[test]
+    fn macos_is_told_of_a_better_tier_if_the_tier_was_found() {
+        let situation = Situation {
+            system: System::MacOs,
+            timer: Some(Method::MachWaitUntil),
+            ..Situation::default()
+        };
+        let mut seen = on_linux();
+        seen.sleep = late(260);
+        seen.timer = None;
+        assert_eq!(lines(&situation, &seen), [LIBRARY]);
+        let tier = |name| Tier {
+            name,
+            what: "",
+            cap: Nanos::from_ms(5),
+            at_the_edge: true,
+        };
+        seen.tier = Some((tier("1"), Nanos::from_us(125)));
+        let qos = "pthread_set_qos_class_self_np(QOS_CLASS_USER_INTERACTIVE, 0);";
+        assert_eq!(lines(&situation, &seen), [LIBRARY, qos]);
+        seen.tier = Some((tier("none"), Nanos::from_us(125)));
+        assert_eq!(lines(&situation, &seen), [LIBRARY]);
+    }
+
+    #[test]
+    fn a_battery_is_named_if_it_is_known_to_be_in_use() {
+        let mut situation = linux();
+        let on = |situation: &Situation| {
+            let lines = lines(situation, &on_linux());
+            lines.contains(&"punctual doctor".to_owned())
+        };
+        assert!(!on(&situation));
+        situation.on_battery = Some(false);
+        assert!(!on(&situation));
+        situation.on_battery = Some(true);
+        assert!(on(&situation));
+        assert_eq!(
+            lines(&situation, &on_linux()).pop().unwrap(),
+            "punctual doctor"
+        );
+    }
+}

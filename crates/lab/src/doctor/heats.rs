@@ -1,0 +1,234 @@
+//! What is measured: the machine's own calls at the two lengths that people
+//! ask about, each wait with the one that shows what waking up costs in the
+//! same round.
+
+use punctual_core::program::{Due, Op, Subject};
+use punctual_core::strategies::{Defaults, Spec};
+use punctual_core::{Machine, Method, Nanos, Program};
+use punctual_record::Late;
+use punctual_sim::SimMachine;
+
+use super::rule::Rule;
+use super::situation::{Situation, System};
+use crate::race::{Heat, Params};
+
+/// The shortest sleep that everybody knows, and a frame at 60 Hz.
+pub(super) const LENGTHS: [Nanos; 2] = [SHORT, Nanos::from_us(16_670)];
+
+/// See [`LENGTHS`].
+pub(super) const SHORT: Nanos = Nanos::from_ms(1);
+
+/// Long enough for the caps of macOS's latency tiers to show.
+pub(super) const LONG: Nanos = Nanos::from_ms(100);
+
+/// Six, the fewest whose medians have an interval of 95 %.
+pub const ROUNDS: u32 = 6;
+
+/// The first waits of a fresh thread are not what comes after them; where they
+/// are long it does not show.
+const fn warm_up(length: Nanos) -> u64 {
+    if length.as_ns() < LONG.as_ns() { 2 } else { 0 }
+}
+
+/// The strategy that is measured beside the calls.
+pub(super) const STRATEGY: &str = "adaptive-balanced";
+
+/// How many waits are enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// Under 4 s.
+    Quick,
+    /// About 10 s: a p90 at both lengths.
+    Usual,
+}
+
+impl Pace {
+    /// Waits of a length in one round, if each takes so long: no more than fit
+    /// into a fraction of a second, or it would take minutes where slack is long
+    /// or ticks are coarse.
+    fn waits(self, length: Nanos, takes: Nanos) -> u64 {
+        let most = match (self, length) {
+            (_, LONG) => 4,
+            (Self::Usual, SHORT) => 67,
+            (Self::Usual, _) => 17,
+            (Self::Quick, SHORT) => 25,
+            (Self::Quick, _) => 8,
+        };
+        let time = match self {
+            Self::Quick => Nanos::from_ms(150),
+            Self::Usual => Nanos::from_ms(360),
+        };
+        let fit = time.as_ns() / takes.as_ns().max(1);
+        // Never so few that there is no median.
+        fit.clamp(4, most)
+    }
+}
+
+/// One heat for each wait that `machine` can make. `late` tells how late a wait
+/// is expected to be.
+pub fn heats(
+    situation: &Situation,
+    machine: &dyn Machine,
+    pace: Pace,
+    cpu: Option<usize>,
+    late: &dyn Fn(Method, Nanos) -> Nanos,
+) -> Vec<Heat> {
+    let pin = || cpu.map(Op::Pin).into_iter().collect::<Vec<_>>();
+    let has = |method: Method| machine.check(&program(vec![nap(method, SHORT)])).is_ok();
+    let mut heats = Vec::new();
+    for length in LENGTHS {
+        for method in methods(situation).into_iter().filter(|m| has(*m)) {
+            let takes = length + late(method, length);
+            let times = pace.waits(length, takes);
+            let naps = vec![nap(method, length)];
+            let mut heat = heat(method.name(), length, times, pin(), naps);
+            heat.length = takes.times(times + warm_up(length));
+            heats.push(heat);
+        }
+        if length == SHORT {
+            let times = pace.waits(length, length);
+            heats.push(strategy(length, times, pin()));
+        }
+    }
+    if situation.system == System::MacOs
+        && let Some(method) = situation.sleep.filter(|m| has(*m))
+    {
+        let times = pace.waits(LONG, LONG);
+        heats.push(heat(
+            method.name(),
+            LONG,
+            times,
+            pin(),
+            vec![nap(method, LONG)],
+        ));
+    }
+    heats
+}
+
+/// The median lateness of a loop of waits under a rule; `None` if it does not
+/// know the call.
+pub(super) fn predicted_late(rule: &Rule, method: Method, length: Nanos) -> Option<i64> {
+    let heat = heat(method.name(), length, 20, vec![], vec![nap(method, length)]);
+    let program = rule.around(&heat.program);
+    let seen = SimMachine::new(rule.model().clone(), 1)
+        .run(&program)
+        .ok()?;
+    let samples = &seen.threads.first()?.sections.get(1)?.samples;
+    let late: Vec<i64> = samples.iter().map(|s| s.outcome.late.as_ns()).collect();
+    Late::of(&late).p50
+}
+
+/// The sleep, the sleep without slack where there is slack, and the timer.
+fn methods(situation: &Situation) -> Vec<Method> {
+    let slackless = (situation.system == System::Linux).then_some(Method::SlacklessNanosleep);
+    let mut methods = Vec::new();
+    for method in [situation.sleep, slackless, situation.timer]
+        .into_iter()
+        .flatten()
+    {
+        if !methods.contains(&method) {
+            methods.push(method);
+        }
+    }
+    methods
+}
+
+/// The library's default, as somebody would use it: it goes on learning.
+fn strategy(length: Nanos, times: u64, pin: Vec<Op>) -> Heat {
+    let spec = Spec::parse(STRATEGY, Defaults::ELSEWHERE).expect("it is one of the strategies");
+    let wait = Op::Wait {
+        with: 0,
+        due: Due::After(length),
+        or: None,
+    };
+    let mut heat = heat(STRATEGY, length, times, pin, vec![wait]);
+    heat.program.subjects = vec![Subject::Strategy(spec)];
+    heat.goes_on = true;
+    heat
+}
+
+fn heat(subject: &str, length: Nanos, times: u64, mut ops: Vec<Op>, body: Vec<Op>) -> Heat {
+    let first = Op::Loop {
+        times: warm_up(length),
+        body: body.clone(),
+    };
+    ops.extend([first, Op::Record, Op::Loop { times, body }]);
+    Heat {
+        experiment: "doctor",
+        subject: subject.to_owned(),
+        program: program(ops),
+        cells: vec![Params::from([(
+            "asked_ns".to_owned(),
+            length.as_ns().into(),
+        )])],
+        length: length.times(times + warm_up(length)),
+        goes_on: false,
+    }
+}
+
+fn program(ops: Vec<Op>) -> Program {
+    Program {
+        subjects: vec![],
+        ops,
+    }
+}
+
+fn nap(method: Method, length: Nanos) -> Op {
+    Op::Block {
+        method,
+        length,
+        tolerance: Nanos::ZERO,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use punctual_sim::Model;
+
+    use super::*;
+    use crate::race;
+
+    fn planned(model: &str, pace: Pace, late: Nanos) -> f64 {
+        let model = Model::parse(model).unwrap();
+        let situation = Situation::of_model(&model).unwrap();
+        let machine = SimMachine::new(model, 1);
+        let sleep = situation.sleep;
+        let late = |method, _| {
+            if Some(method) == sleep {
+                late
+            } else {
+                Nanos::ZERO
+            }
+        };
+        let heats = heats(&situation, &machine, pace, None, &late);
+        race::length(&heats, ROUNDS).as_secs_f64()
+    }
+
+    #[test]
+    fn it_takes_ten_seconds_and_the_quick_one_four() {
+        for (model, late) in [
+            ("linux", Nanos::from_us(80)),
+            ("windows-11", Nanos::from_us(14_700)),
+            ("macos", Nanos::from_us(500)),
+        ] {
+            let usual = planned(model, Pace::Usual, late);
+            assert!((5.0..11.0).contains(&usual), "{model}: {usual} s");
+            let quick = planned(model, Pace::Quick, late);
+            assert!(quick < 4.5, "{model}: {quick} s");
+        }
+    }
+
+    #[test]
+    fn a_slack_of_a_second_does_not_take_minutes() {
+        assert!(planned("linux", Pace::Usual, Nanos::from_secs(1)) < 120.0);
+    }
+
+    #[test]
+    fn both_lengths_have_enough_waits_for_a_p90() {
+        for length in LENGTHS {
+            let n = Pace::Usual.waits(length, length) * u64::from(ROUNDS);
+            assert!(n >= 100, "{length}: {n}");
+        }
+        assert!(Pace::Quick.waits(SHORT, SHORT) * u64::from(ROUNDS) >= 100);
+    }
+}

@@ -1,0 +1,293 @@
+//! Why waits are as late as they are here, and what can be done.
+//!
+//! A [`Situation`] is the facts that decide: read of this host ([`host`]) or of
+//! a model. A [`Rule`] is the simulator's, fed with them; it alone predicts.
+//! [`examine`] measures, and each measurement is [judged](verdict) against its
+//! prediction; [`diagnose`] puts the rule, the facts and the [`advice`] into
+//! words. All but `host` is pure.
+
+pub mod advice;
+mod anonymous;
+mod heats;
+pub mod host;
+mod rule;
+mod situation;
+pub mod tier;
+pub mod verdict;
+mod words;
+
+pub use anonymous::anonymous;
+pub use heats::{Pace, ROUNDS, heats};
+pub use rule::Rule;
+pub use situation::{Interval, Situation, System};
+
+use punctual_core::{Machine, Method, Nanos, Refusal};
+use punctual_record::{Diagnosis, Interval as Within, Late, Measurement};
+use punctual_sim::Model;
+use serde_json::json;
+
+use crate::prediction::predict;
+use crate::race::{self, Heat, Progress, Results};
+use advice::Seen;
+use verdict::{Evidence, Tolerance, Verdict};
+
+/// What is to be examined: a situation, and the rule that is in force in it.
+#[derive(Clone, Debug)]
+pub struct Patient {
+    /// The facts.
+    pub situation: Situation,
+    /// The rule, or why none is known.
+    pub rule: Result<Rule, String>,
+    /// The CPU that the waits are kept on.
+    pub cpu: Option<usize>,
+}
+
+impl Patient {
+    /// This process on this host, asking for a timer interval while `held`, if
+    /// it does.
+    pub fn here(held: Option<Nanos>) -> Self {
+        let situation = Situation {
+            own_request: held,
+            ..host::situation()
+        };
+        Self {
+            rule: Rule::in_force(&situation),
+            situation,
+            cpu: crate::host::usual_cpu(),
+        }
+    }
+
+    /// An ordinary process on a simulated computer, asking for a timer interval
+    /// if one is to be `held`.
+    ///
+    /// # Errors
+    /// The model has no timer rule of an operating system, or no timer interval
+    /// to ask for.
+    pub fn simulated(model: &Model, held: Option<Nanos>) -> Result<Self, String> {
+        let mut situation = Situation::of_model(model)?;
+        if let Some(interval) = &mut situation.interval {
+            interval.finest = rule::stated_interval(model, interval.finest)?;
+        }
+        let mut rule = Rule::from(model.clone());
+        if let Some(held) = held {
+            let stated = rule::stated_interval(model, held)?;
+            situation.own_request = Some(held);
+            if let Some(interval) = &mut situation.interval {
+                interval.current = stated;
+            }
+            rule = rule.asking(held);
+        }
+        Ok(Self {
+            situation,
+            rule: Ok(rule),
+            cpu: None,
+        })
+    }
+
+    /// The heats to measure on `machine`, each as long as the rule makes it
+    /// expect.
+    pub fn heats(&self, machine: &dyn Machine, pace: Pace) -> Vec<Heat> {
+        let late = |method, length| match &self.rule {
+            Ok(rule) => predicted(rule, method, length).unwrap_or_default(),
+            Err(_) => Nanos::ZERO,
+        };
+        heats(&self.situation, machine, pace, self.cpu, &late)
+    }
+}
+
+/// Measures in so many rounds, predicts and compares. The comparison is in `other` of the
+/// measurements: `wake_cost_ns`, `tolerance_ns`, `agrees` and `agreement`.
+///
+/// # Errors
+/// The machine refuses one of the programs.
+pub fn examine(
+    patient: &Patient,
+    machine: &mut dyn Machine,
+    heats: &[Heat],
+    rounds: u32,
+    watch: &mut dyn FnMut(Progress<'_>),
+) -> Result<Results, Refusal> {
+    // A model has nobody around who asks; on this host it is so already.
+    let around: Vec<Heat> = match (&patient.rule, &patient.situation.model) {
+        (Ok(rule), Some(_)) => heats.iter().map(|heat| rule.heat(heat)).collect(),
+        _ => heats.to_vec(),
+    };
+    let mut results = race::run(machine, &around, rounds, watch)?;
+    if let Ok(rule) = &patient.rule {
+        predict(rule, heats, rounds, &mut results.measurements)?;
+    }
+    compare(&patient.situation, &mut results.measurements);
+    Ok(results)
+}
+
+/// What all of it says.
+pub fn diagnose(patient: &Patient, measurements: &[Measurement]) -> Diagnosis {
+    let Patient {
+        situation, rule, ..
+    } = patient;
+    let seen = seen(patient, measurements);
+    let (facts, not_told) = words::facts(situation);
+    Diagnosis {
+        rule: words::rule(situation),
+        model: rule.as_ref().ok().map(|r| r.model().name().to_owned()),
+        no_prediction: rule.as_ref().err().cloned(),
+        cpu: patient.cpu.and_then(|cpu| u64::try_from(cpu).ok()),
+        facts,
+        not_told,
+        evidence: evidence(&seen),
+        advice: advice::advice(situation, &seen),
+    }
+}
+
+/// Judges the measurements of the sleep and the timer.
+fn compare(situation: &Situation, measurements: &mut [Measurement]) {
+    let judged = |m: &Measurement| {
+        let call = [situation.sleep, situation.timer];
+        call.into_iter().flatten().any(|c| c.name() == m.subject)
+    };
+    let wakes: Vec<(u64, Late)> = measurements
+        .iter()
+        .filter(|m| m.subject == Method::SlacklessNanosleep.name())
+        .map(|m| (asked(m), m.late_ns.clone()))
+        .collect();
+    for m in measurements.iter_mut().filter(|m| judged(m)) {
+        let wake = wakes.iter().find(|(length, _)| *length == asked(m));
+        let wake = wake.map(|(_, late)| late.clone());
+        if let Some(wake) = &wake {
+            let method = Method::SlacklessNanosleep.name();
+            m.other.insert(
+                "wake_cost_ns".to_owned(),
+                json!({ "method": method, "n": wake.n, "p50": wake.p50, "p75": wake.p75, "p90": wake.p90 }),
+            );
+        }
+        let tolerance = tolerance(situation, &m.subject, wake);
+        let (verdict, words) = verdict::judge(Evidence {
+            late: &m.late_ns,
+            rounds: medians(m),
+            predicted_ns: m.predicted_late_ns,
+            tolerance: tolerance.as_ref(),
+        });
+        if verdict != Verdict::NoPrediction {
+            if let Some(ns) = tolerance.as_ref().and_then(Tolerance::ns) {
+                m.other.insert("tolerance_ns".to_owned(), ns.into());
+            }
+            let agrees = verdict == Verdict::Agrees;
+            m.other.insert("agrees".to_owned(), agrees.into());
+        }
+        m.other.insert("verdict".to_owned(), verdict.name().into());
+        m.other.insert("agreement".to_owned(), words.into());
+    }
+}
+
+/// A model is compared with itself; Windows counts in ticks, which are as short
+/// as can be while a high-resolution timer waits; elsewhere what the rule leaves
+/// out is the wake cost.
+fn tolerance(situation: &Situation, call: &str, wake: Option<Late>) -> Option<Tolerance> {
+    if situation.model.is_some() {
+        return Some(Tolerance::Exact);
+    }
+    match (&situation.system, situation.interval) {
+        (System::Windows, Some(interval)) if call == Method::HighResolutionTimer.name() => {
+            Some(Tolerance::HalfATick(interval.finest))
+        }
+        (System::Windows, Some(interval)) => Some(Tolerance::HalfATick(interval.current)),
+        _ => wake.map(Tolerance::WakeCost),
+    }
+}
+
+/// The interval over the medians of the rounds.
+fn medians(m: &Measurement) -> Option<Within> {
+    let mut samples = &m.samples_late_ns[..];
+    let mut medians = Vec::new();
+    for round in &m.rounds {
+        let (round, rest) = samples.split_at_checked(usize::try_from(round.n).ok()?)?;
+        let mut round = round.to_vec();
+        round.sort_unstable();
+        medians.push(*round.get(round.len().checked_sub(1)? / 2)? as f64);
+        samples = rest;
+    }
+    Within::of(&medians)
+}
+
+/// What advice depends on.
+fn seen(patient: &Patient, measurements: &[Measurement]) -> Seen {
+    let situation = &patient.situation;
+    let find = |subject: Option<&str>, length: Nanos| {
+        measurements
+            .iter()
+            .find(|m| Some(m.subject.as_str()) == subject && asked(m) == length.as_ns())
+    };
+    let sleep = situation.sleep.map(Method::name);
+    let timer = situation
+        .timer
+        .map(Method::name)
+        .filter(|t| Some(*t) != sleep);
+    let late = |m: Option<&Measurement>| m.map(|m| m.late_ns.clone());
+    let short = find(sleep, heats::SHORT);
+    let tier = late(find(sleep, heats::LONG)).and_then(|late| tier::of(&late));
+    let in_tier_0 = tier::predicted_late("0", heats::SHORT);
+    Seen {
+        sleep: late(short).unwrap_or_default(),
+        timer: late(find(timer, heats::SHORT)),
+        wake: late(find(Some(Method::SlacklessNanosleep.name()), heats::SHORT)),
+        strategy: find(Some(heats::STRATEGY), heats::SHORT)
+            .map(|m| (m.late_ns.clone(), m.cpu.fraction)),
+        queued_ns: short.and_then(|m| m.queued_per_wait_ns),
+        if_asked: if_asked(patient),
+        if_honoured: if_honoured(patient),
+        tier: tier.zip(in_tier_0),
+    }
+}
+
+/// What the rule predicts if this process asked for 1 ms.
+fn if_asked(patient: &Patient) -> Option<(Nanos, i64)> {
+    let rule = patient.rule.as_ref().ok()?;
+    let sleep = patient.situation.sleep?;
+    if patient.situation.system != System::Windows {
+        return None;
+    }
+    let rule = rule.clone().asking(heats::SHORT);
+    let late = predicted(&rule, sleep, heats::SHORT)?;
+    Some((heats::SHORT, i64::try_from(late.as_ns()).ok()?))
+}
+
+/// What the rule predicts if the requests of this process counted.
+fn if_honoured(patient: &Patient) -> Option<i64> {
+    use punctual_core::setting::Throttling;
+    let mut situation = patient.situation.clone();
+    situation.throttling = Some(Throttling::HonourRequests);
+    let rule = match patient.rule.as_ref().ok()? {
+        rule if situation.model.is_some() => rule.clone(),
+        _ => Rule::in_force(&situation).ok()?,
+    };
+    let late = predicted(&rule, situation.sleep?, heats::SHORT)?;
+    i64::try_from(late.as_ns()).ok()
+}
+
+/// How late a rule makes a wait, at the median of a loop of them.
+fn predicted(rule: &Rule, method: Method, length: Nanos) -> Option<Nanos> {
+    let late = heats::predicted_late(rule, method, length)?;
+    u64::try_from(late).ok().map(Nanos::new)
+}
+
+/// What was measured besides, in sentences.
+fn evidence(seen: &Seen) -> Vec<String> {
+    let tier = seen.tier.map(|(tier, _)| {
+        let confidence = if tier.at_the_edge {
+            "the sleeps ended at the late edge of that tier, so it is likely"
+        } else {
+            "the sleeps ended sooner than that tier ends them when nothing else interrupts the CPU, so a larger one is \
+             possible as well"
+        };
+        format!(
+            "A sleep of 100 ms tells the latency tiers of macOS apart by their caps. It points to {}; {confidence}.",
+            tier.what
+        )
+    });
+    tier.into_iter().collect()
+}
+
+fn asked(m: &Measurement) -> u64 {
+    let asked = m.params.get("asked_ns").and_then(|asked| asked.as_u64());
+    asked.unwrap_or_default()
+}

@@ -1,0 +1,211 @@
+//! The facts that decide which timer rule is in force, as plain data.
+
+use punctual_core::setting::Throttling;
+use punctual_core::{Method, Nanos};
+use punctual_sim::Model;
+use punctual_sim::model::Value;
+
+/// What bears on the waits of this process. What the system does not tell is
+/// `None`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Situation {
+    /// Whose timers they are.
+    pub system: System,
+    /// The model, if it is simulated: then everything there is to know is
+    /// known.
+    pub model: Option<String>,
+    /// The release, as people know it.
+    pub release: Option<String>,
+    /// How the kernel preempts.
+    pub preemption: Option<String>,
+    /// The build number of Windows.
+    pub build: Option<u32>,
+    /// The timer slack of the thread.
+    pub slack: Option<Nanos>,
+    /// How the thread is scheduled, in the system's words, such as
+    /// `SCHED_OTHER, nice 0`.
+    pub scheduling: Option<String>,
+    /// The timer interval of Windows.
+    pub interval: Option<Interval>,
+    /// The interval that this process asks for; `None` if it asks for none.
+    pub own_request: Option<Nanos>,
+    /// What this process has said about its requests.
+    pub throttling: Option<Throttling>,
+    /// Windows' registry value `GlobalTimerResolutionRequests`.
+    pub global_requests: Option<bool>,
+    /// Whether a hypervisor runs this machine.
+    pub virtual_machine: Option<bool>,
+    /// Its name.
+    pub hypervisor: Option<String>,
+    /// What everything is timed on.
+    pub clock: String,
+    /// The hardware behind it.
+    pub clock_source: Option<String>,
+    /// What one reading of the clock takes.
+    pub clock_read: Nanos,
+    /// Ticks of the scheduler per second.
+    pub tick_hz: Option<u32>,
+    /// The driver that picks idle states.
+    pub cpuidle_driver: Option<String>,
+    /// The deepest idle state in use.
+    pub deepest_idle_state: Option<String>,
+    /// How long that one says it takes to leave.
+    pub deepest_idle_exit: Option<Nanos>,
+    /// The frequency governor.
+    pub governor: Option<String>,
+    /// Whether the computer runs on its battery.
+    pub on_battery: Option<bool>,
+    /// The longest wake-up latency that programs allow the CPUs.
+    pub cpu_dma_latency: Option<Nanos>,
+    /// How a spin passes the time.
+    pub spin: String,
+    /// The OS call behind `sleep`.
+    pub sleep: Option<Method>,
+    /// The OS call behind `timer`.
+    pub timer: Option<Method>,
+}
+
+/// Whose timers they are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum System {
+    /// Linux, also as Android.
+    Linux,
+    /// Windows itself.
+    Windows,
+    /// Wine of this version, on whatever system.
+    Wine(String),
+    /// macOS.
+    MacOs,
+    /// Another, as `std::env::consts::OS` names it.
+    Other(String),
+    /// None that is known.
+    #[default]
+    Unknown,
+}
+
+/// The timer interval of Windows, as `NtQueryTimerResolution` states it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// While nobody asks.
+    pub coarsest: Nanos,
+    /// The finest that can be had.
+    pub finest: Nanos,
+    /// Now.
+    pub current: Nanos,
+}
+
+impl Situation {
+    /// The situation of an ordinary process on a simulated computer.
+    ///
+    /// # Errors
+    /// It follows no timer rule of an operating system.
+    pub fn of_model(model: &Model) -> Result<Self, String> {
+        let name = model.name().split(',').next().unwrap_or_default();
+        let length = |key| match value(model, key) {
+            Some(Value::Length(length)) => Some(length),
+            _ => None,
+        };
+        let count = |key| match value(model, key) {
+            Some(Value::Count(count)) => Some(count),
+            _ => None,
+        };
+        let choice = |key| match value(model, key) {
+            Some(Value::Choice(word)) => Some(word),
+            _ => None,
+        };
+        let system = match name {
+            "linux" => System::Linux,
+            "macos" => System::MacOs,
+            "wine" => System::Wine("simulated".to_owned()),
+            name if name.starts_with("windows-") => System::Windows,
+            _ => {
+                return Err(format!(
+                    "{name} follows the timer rule of no operating system, so there is nothing to explain; name one that does, such as linux or windows-11"
+                ));
+            }
+        };
+        let coarsest = length("interval");
+        Ok(Self {
+            model: Some(model.name().to_owned()),
+            slack: length("slack").filter(|_| system == System::Linux),
+            scheduling: (system == System::Linux).then(|| "SCHED_OTHER, nice 0".to_owned()),
+            interval: coarsest.map(|coarsest| Interval {
+                coarsest,
+                finest: FINEST.min(coarsest),
+                current: coarsest,
+            }),
+            throttling: (name == "windows-11" || name == "windows-server-2022")
+                .then_some(Throttling::BySystem),
+            global_requests: (name == "windows-11" || name == "windows-server-2022")
+                .then(|| count("global") == Some(1)),
+            clock: "virtual time".to_owned(),
+            clock_read: model.costs().read,
+            tick_hz: choice("hz").and_then(|hz| hz.parse().ok()),
+            cpuidle_driver: choice("idle").map(str::to_owned),
+            spin: format!("a clock reading every {}", model.costs().read),
+            sleep: model.resolve(Method::Sleep),
+            timer: model.resolve(Method::Timer),
+            system,
+            ..Self::default()
+        })
+    }
+
+    /// The simulator's model of this Windows; `None` where there is none.
+    ///
+    /// Of clients and servers of one build only 2022 is told apart, by its own
+    /// number: later servers share theirs with Windows 11.
+    pub fn windows(&self) -> Option<&str> {
+        if self.system != System::Windows {
+            return None;
+        }
+        if let Some(model) = &self.model {
+            return model.split(',').next();
+        }
+        Some(match self.build? {
+            7_600..=7_601 => "windows-7",
+            9_200..=9_600 => "windows-8",
+            10_240..=18_363 => "windows-10-1909",
+            19_041..=19_045 => "windows-10-2004",
+            20_348 => "windows-server-2022",
+            22_000.. => "windows-11",
+            _ => return None,
+        })
+    }
+
+    /// Whether a request of another process does nothing for this one: since
+    /// Windows 10 2004, unless a registry value says otherwise.
+    pub fn has_classes(&self) -> bool {
+        match self.windows() {
+            Some("windows-10-2004") => true,
+            Some("windows-11") => self.global_requests != Some(true),
+            Some("windows-server-2022") => self.global_requests == Some(false),
+            _ => false,
+        }
+    }
+
+    /// Whether this Windows can ignore the requests of a process that nobody
+    /// sees or hears.
+    pub fn throttles(&self) -> bool {
+        matches!(self.windows(), Some("windows-11" | "windows-server-2022"))
+    }
+
+    /// Whether the thread is under a real-time policy, as far as is known.
+    pub fn is_real_time(&self) -> bool {
+        let policy = self.scheduling.as_deref().unwrap_or_default();
+        REAL_TIME.iter().any(|name| policy.starts_with(name))
+    }
+}
+
+/// The policies under which Linux gives timers no slack (man page
+/// PR_SET_TIMERSLACK).
+const REAL_TIME: [&str; 3] = ["SCHED_FIFO", "SCHED_RR", "SCHED_DEADLINE"];
+
+/// No request of Windows gets less (`NtQueryTimerResolution`: 5000).
+const FINEST: Nanos = Nanos::from_us(500);
+
+fn value(model: &Model, key: &str) -> Option<Value> {
+    let mut parameters = model.parameters().iter();
+    parameters
+        .find(|(parameter, _)| parameter.key == key)
+        .map(|(_, value)| *value)
+}

@@ -1,0 +1,288 @@
+//! Whether what was measured is what the rule predicts.
+
+use punctual_core::Nanos;
+use punctual_record::{Interval, Late};
+
+/// What came of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The difference is within the tolerance.
+    Agrees,
+    /// The waits ended sooner than a timer alone would have, and not early: the
+    /// rule lets any interrupt of the CPU inside the slack end them.
+    Sooner,
+    /// The difference is not within the tolerance.
+    Disagrees,
+    /// Too few samples, or too restless a host, to tell.
+    Inconclusive,
+    /// There is nothing to compare with.
+    NoPrediction,
+}
+
+impl Verdict {
+    /// In a word, for tables and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Agrees => "agrees",
+            Self::Sooner => "sooner",
+            Self::Disagrees => "does not agree",
+            Self::Inconclusive => "inconclusive",
+            Self::NoPrediction => "no prediction",
+        }
+    }
+}
+
+/// By how much a measured median may differ from a prediction that leaves out
+/// what waking up takes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Tolerance {
+    /// The wake cost: how late the same wait is with no slack to speak of,
+    /// measured in the same rounds. Its p90, or its p75 where that is all that
+    /// so few samples allow.
+    WakeCost(Late),
+    /// Half of the timer interval: the rule counts in whole ones.
+    HalfATick(Nanos),
+    /// Nothing: both are of one model.
+    Exact,
+}
+
+/// What a comparison looks at.
+#[derive(Clone, Copy, Debug)]
+pub struct Evidence<'a> {
+    /// The measured lateness.
+    pub late: &'a Late,
+    /// The median lateness of each round, and the interval that holds the true
+    /// one with 95 %, or with what so few rounds allow.
+    pub rounds: Option<Interval>,
+    /// The predicted median lateness.
+    pub predicted_ns: Option<i64>,
+    /// How far apart they may be.
+    pub tolerance: Option<&'a Tolerance>,
+}
+
+/// A wake cost whose p90 is so many times its median is no measure of anything.
+const RESTLESS: i64 = 10;
+
+impl Tolerance {
+    /// In nanoseconds; `None` if it was measured too seldom.
+    pub fn ns(&self) -> Option<i64> {
+        match self {
+            Self::WakeCost(late) => late.p90.or(late.p75),
+            Self::HalfATick(tick) => i64::try_from(tick.as_ns() / 2).ok(),
+            Self::Exact => Some(0),
+        }
+    }
+
+    fn in_words(&self) -> &'static str {
+        match self {
+            Self::WakeCost(Late { p90: Some(_), .. }) => "the p90 of the measured wake cost",
+            Self::WakeCost(_) => "the p75 of the measured wake cost",
+            Self::HalfATick(_) => "half a timer interval",
+            Self::Exact => "nothing: both are of one model",
+        }
+    }
+
+    fn is_restless(&self) -> bool {
+        let Self::WakeCost(late) = self else {
+            return false;
+        };
+        let bound = late.p50.map(|p50| p50.max(1).saturating_mul(RESTLESS));
+        self.ns().zip(bound).is_some_and(|(ns, bound)| ns > bound)
+    }
+}
+
+/// Compares, and says in words what came of it.
+pub fn judge(evidence: Evidence<'_>) -> (Verdict, String) {
+    let Some(predicted) = evidence.predicted_ns else {
+        return (
+            Verdict::NoPrediction,
+            "no rule predicts this wait".to_owned(),
+        );
+    };
+    let inconclusive = |why: String| (Verdict::Inconclusive, why);
+    let Some(measured) = evidence.late.p50 else {
+        return inconclusive(format!(
+            "{} waits are too few for a median",
+            evidence.late.n
+        ));
+    };
+    let Some((tolerance, allowed)) = evidence.tolerance.and_then(|t| Some((t, t.ns()?))) else {
+        return inconclusive("what waking up costs was not measured".to_owned());
+    };
+    if tolerance.is_restless() {
+        return inconclusive(format!(
+            "the host is too restless: the p90 of the wake cost is more than {RESTLESS} times its median"
+        ));
+    }
+    let apart = measured - predicted;
+    let of = tolerance.in_words();
+    let says = |relation: &str| {
+        format!(
+            "the median is {} {} than predicted, {relation} {} ({of})",
+            length(apart),
+            if apart < 0 { "less" } else { "more" },
+            length(allowed),
+        )
+    };
+    if apart.abs() <= allowed {
+        let words = if apart == 0 {
+            "the median is as predicted, to the nanosecond".to_owned()
+        } else {
+            says("within")
+        };
+        return (Verdict::Agrees, words);
+    }
+    let Some(rounds) = evidence.rounds else {
+        return inconclusive(format!(
+            "{}, but by how much rounds differ is not known",
+            says("not within")
+        ));
+    };
+    let reaches =
+        rounds.low <= (predicted + allowed) as f64 && rounds.high >= (predicted - allowed) as f64;
+    if reaches {
+        return inconclusive(format!(
+            "{}, but the medians of the rounds differ by as much",
+            says("not within")
+        ));
+    }
+    let may_be_sooner = matches!(tolerance, Tolerance::WakeCost(_));
+    if apart < 0 && may_be_sooner && evidence.late.early == 0 {
+        return (
+            Verdict::Sooner,
+            format!(
+                "{}: other interrupts of this CPU came inside the slack and ended the waits, as the rule allows",
+                says("not within")
+            ),
+        );
+    }
+    (Verdict::Disagrees, says("not within"))
+}
+
+fn length(ns: i64) -> Nanos {
+    Nanos::new(ns.unsigned_abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many samples around a median.
+    fn late(p50: i64, n: i64, spread: i64) -> Late {
+        let samples: Vec<i64> = (0..n).map(|i| p50 + (i - n / 2) * spread).collect();
+        Late::of(&samples)
+    }
+
+    fn verdict(measured: &Late, predicted: i64, tolerance: Tolerance, rounds: [f64; 6]) -> Verdict {
+        let (verdict, words) = judge(Evidence {
+            late: measured,
+            rounds: Interval::of(&rounds),
+            predicted_ns: Some(predicted),
+            tolerance: Some(&tolerance),
+        });
+        assert!(!words.is_empty() && !words.contains('\n'));
+        verdict
+    }
+
+    #[test]
+    fn within_the_wake_cost_is_agreement_and_beyond_it_is_not() {
+        let wake = || Tolerance::WakeCost(late(30_000, 400, 10));
+        let allowed = wake().ns().unwrap();
+        for (predicted, measured, want) in [
+            (50_000, 50_000 + allowed, Verdict::Agrees),
+            (50_000, 50_001 + allowed, Verdict::Disagrees),
+            (1, 30_000, Verdict::Agrees),
+            (2_000_000, 2_000_000 - allowed, Verdict::Agrees),
+            (2_000_000, 1_999_999 - allowed, Verdict::Sooner),
+            (50_000, 15_000_000, Verdict::Disagrees),
+        ] {
+            let steady = [measured as f64; 6];
+            let got = verdict(&late(measured, 401, 1), predicted, wake(), steady);
+            assert_eq!(got, want, "{measured} for {predicted}");
+        }
+    }
+
+    #[test]
+    fn who_was_early_was_not_merely_sooner() {
+        let mut measured = late(50_000, 401, 1);
+        measured.early = 1;
+        let tolerance = Tolerance::WakeCost(late(30_000, 400, 10));
+        let got = verdict(&measured, 2_000_000, tolerance, [50_000.0; 6]);
+        assert_eq!(got, Verdict::Disagrees);
+    }
+
+    #[test]
+    fn rounds_that_differ_by_as_much_tell_nothing() {
+        let wake = Tolerance::WakeCost(late(30_000, 400, 10));
+        let rounds = [60e3, 900e3, 900e3, 900e3, 900e3, 900e3];
+        let got = verdict(&late(900_000, 401, 1), 50_000, wake, rounds);
+        assert_eq!(got, Verdict::Inconclusive);
+    }
+
+    #[test]
+    fn without_rounds_nobody_knows_how_they_differ() {
+        let (verdict, words) = judge(Evidence {
+            late: &late(900_000, 401, 1),
+            rounds: None,
+            predicted_ns: Some(50_000),
+            tolerance: Some(&Tolerance::WakeCost(late(30_000, 400, 10))),
+        });
+        assert_eq!(verdict, Verdict::Inconclusive);
+        assert!(words.contains("is not known"), "{words}");
+    }
+
+    #[test]
+    fn a_restless_host_few_samples_and_no_wake_cost_tell_nothing() {
+        let mut restless = late(30_000, 400, 10);
+        restless.p90 = Some(300_001);
+        let measured = late(78_000, 401, 1);
+        let got = verdict(&measured, 50_000, Tolerance::WakeCost(restless), [78e3; 6]);
+        assert_eq!(got, Verdict::Inconclusive);
+        let wake = || Tolerance::WakeCost(late(30_000, 400, 10));
+        let got = verdict(&late(78_000, 19, 1), 50_000, wake(), [78e3; 6]);
+        assert_eq!(got, Verdict::Inconclusive);
+        let unknown = Tolerance::WakeCost(late(30_000, 20, 10));
+        assert_eq!(unknown.ns(), None);
+        assert_eq!(
+            verdict(&measured, 50_000, unknown, [78e3; 6]),
+            Verdict::Inconclusive
+        );
+        // 60 are too few for a p90 and enough for a p75.
+        assert!(Tolerance::WakeCost(late(30_000, 60, 10)).ns().is_some());
+    }
+
+    #[test]
+    fn ticks_are_told_apart_by_half_of_one() {
+        let tick = || Tolerance::HalfATick(Nanos::from_ms(1));
+        for (measured, want) in [
+            (1_400_000, Verdict::Agrees),
+            (600_000, Verdict::Agrees),
+            (1_600_000, Verdict::Disagrees),
+            (400_000, Verdict::Disagrees),
+        ] {
+            let steady = [measured as f64; 6];
+            let got = verdict(&late(measured, 41, 1), 1_000_000, tick(), steady);
+            assert_eq!(got, want, "{measured}");
+        }
+    }
+
+    #[test]
+    fn one_model_agrees_with_itself_to_the_nanosecond() {
+        for (measured, want) in [(58_000, Verdict::Agrees), (58_001, Verdict::Disagrees)] {
+            let steady = [measured as f64; 6];
+            let got = verdict(&late(measured, 41, 1), 58_000, Tolerance::Exact, steady);
+            assert_eq!(got, want);
+        }
+    }
+
+    #[test]
+    fn without_a_prediction_there_is_none_to_agree_with() {
+        let (verdict, _) = judge(Evidence {
+            late: &late(1, 41, 0),
+            rounds: None,
+            predicted_ns: None,
+            tolerance: None,
+        });
+        assert_eq!(verdict, Verdict::NoPrediction);
+    }
+}

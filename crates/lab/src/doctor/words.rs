@@ -1,0 +1,286 @@
+//! A situation in words: the rule, the facts that decide it, and what the
+//! system does not tell.
+
+use punctual_core::Nanos;
+use punctual_core::setting::Throttling;
+use punctual_record::{Fact, Untold};
+
+use super::situation::{Situation, System};
+
+/// The timer rule in force, in a few sentences.
+pub(super) fn rule(situation: &Situation) -> String {
+    match &situation.system {
+        System::Linux => linux(situation),
+        System::Windows => windows(situation),
+        System::Wine(version) => format!(
+            "Wine {version}: the calls are those of Windows, the timers those of the system underneath. Nothing here \
+             is said of Windows' own rule."
+        ),
+        System::MacOs => "macOS: a timer is late by a share of its length, up to a cap, when nothing else interrupts \
+                          its CPU before. Both follow from the latency tier of the thread: 25 % and 5 ms in an \
+                          ordinary one (tier 1), nothing under the time-constraint policy."
+            .to_owned(),
+        System::Other(name) => format!("{name}: punctual knows no timer rule of this system."),
+        System::Unknown => "The system is not known.".to_owned(),
+    }
+}
+
+fn linux(situation: &Situation) -> String {
+    if situation.is_real_time() {
+        return format!(
+            "Linux, {}: timers have no slack under a real-time policy and go off at their deadline. Waking up comes \
+             on top.",
+            situation.scheduling.as_deref().unwrap_or_default()
+        );
+    }
+    let slack = match situation.slack {
+        Some(slack) => format!("the timer slack of the thread, {slack}"),
+        None => "the timer slack of the thread".to_owned(),
+    };
+    format!(
+        "Linux: a sleep ends between its deadline and {slack}, later: at the end of that when nothing else interrupts \
+         its CPU before. timerfd has no slack. Waking up comes on top."
+    )
+}
+
+fn windows(situation: &Situation) -> String {
+    let Some(interval) = situation.interval else {
+        return "Windows: a sleep ends at a clock interrupt after its length has passed. How far apart they are was \
+                not told."
+            .to_owned();
+    };
+    let mut text = format!(
+        "Windows: a sleep ends at a clock interrupt after its length has passed. They are {} apart",
+        interval.current
+    );
+    // A clock rounds what this process asks for down by less than that.
+    let is_rounded = |own: Nanos| own.as_ns() * 20 <= interval.current.as_ns() * 21;
+    let asked_by_others =
+        interval.current < interval.coarsest && !situation.own_request.is_some_and(is_rounded);
+    text += match (asked_by_others, situation.own_request) {
+        (true, _) => ", because another process or a driver asks for that. ",
+        (false, Some(_)) => ", because this process asks for that. ",
+        (false, None) => ", because nobody asks for less. ",
+    };
+    let is_ignored =
+        situation.throttles() && situation.throttling == Some(Throttling::IgnoreRequests);
+    text += &match situation.own_request {
+        Some(own) if is_ignored => format!(
+            "This process asks for {own}, and has told Windows to ignore that: its sleeps end as if the default of \
+             {} were in force.",
+            interval.coarsest
+        ),
+        _ if !situation.has_classes() => {
+            "The shortest request of any process counts for all of them.".to_owned()
+        }
+        Some(own)
+            if situation.throttles()
+                && situation.throttling != Some(Throttling::HonourRequests) =>
+        {
+            format!(
+                "This process asks for {own}, so each interrupt counts for it, unless Windows ignores that because \
+                 its window is out of sight and silent, which was not checked."
+            )
+        }
+        Some(own) => format!("This process asks for {own}, so each interrupt counts for it."),
+        None => format!(
+            "Since Windows 10 2004 a request counts for the process that made it, and this one has none: its sleeps \
+             end as if the default of {} were in force. (A driver's request would count for all.)",
+            interval.coarsest
+        ),
+    };
+    text
+}
+
+/// The facts that decide, and those that are not told.
+pub(super) fn facts(situation: &Situation) -> (Vec<Fact>, Vec<Untold>) {
+    let mut list = List {
+        is_model: situation.model.is_some(),
+        ..List::default()
+    };
+    list.add("model", situation.model.clone(), None);
+    match situation.system {
+        System::Linux => of_linux(situation, &mut list),
+        System::Windows => of_windows(situation, &mut list),
+        System::MacOs => list.add(
+            "latency tier",
+            None,
+            Some("macOS shows it to nobody; the long sleep below tells some of them apart"),
+        ),
+        _ => {}
+    }
+    of_machine(situation, &mut list);
+    (list.facts, list.untold)
+}
+
+fn of_linux(situation: &Situation, list: &mut List) {
+    let length = |length: Option<Nanos>| length.map(|length| length.to_string());
+    list.add(
+        "timer slack",
+        length(situation.slack),
+        Some("prctl(PR_GET_TIMERSLACK) failed"),
+    );
+    list.add(
+        "scheduling",
+        situation.scheduling.clone(),
+        Some("the policy of the thread could not be read"),
+    );
+    list.add(
+        "tick",
+        situation.tick_hz.map(|hz| format!("{hz} Hz")),
+        Some("no readable configuration of the running kernel is in /boot"),
+    );
+    list.add("preemption", situation.preemption.clone(), None);
+    list.add(
+        "idle driver",
+        situation.cpuidle_driver.clone(),
+        Some("there is no readable /sys/devices/system/cpu/cpuidle/current_driver"),
+    );
+    list.add(
+        "deepest idle state",
+        situation
+            .deepest_idle_state
+            .as_ref()
+            .map(|name| match situation.deepest_idle_exit {
+                Some(exit) => format!("{name}, {exit} to leave"),
+                None => name.clone(),
+            }),
+        Some("CPU 0 shows no idle state that is enabled"),
+    );
+    list.add(
+        "cpu_dma_latency",
+        situation.cpu_dma_latency.map(|limit| {
+            if limit >= NO_LIMIT {
+                "no limit is asked for".to_owned()
+            } else {
+                limit.to_string()
+            }
+        }),
+        Some("/dev/cpu_dma_latency cannot be read; as root it can"),
+    );
+    list.add(
+        "frequency governor",
+        situation.governor.clone(),
+        Some("CPU 0 shows none in /sys, as is usual in a virtual machine"),
+    );
+}
+
+/// What `/dev/cpu_dma_latency` answers while nobody asks for less
+/// (`PM_QOS_CPU_LATENCY_DEFAULT_VALUE`, include/linux/pm_qos.h).
+const NO_LIMIT: Nanos = Nanos::from_secs(2_000);
+
+fn of_windows(situation: &Situation, list: &mut List) {
+    list.add(
+        "build",
+        situation.build.map(|build| build.to_string()),
+        Some("RtlGetVersion failed"),
+    );
+    list.add(
+        "timer interval",
+        situation.interval.map(|i| {
+            format!(
+                "{} now, {} while nobody asks, {} at the least",
+                i.current, i.coarsest, i.finest
+            )
+        }),
+        Some("NtQueryTimerResolution failed"),
+    );
+    let own = situation.own_request.map(|own| own.to_string());
+    list.add(
+        "request of this process",
+        Some(own.unwrap_or_else(|| "none".to_owned())),
+        None,
+    );
+    let others = situation
+        .interval
+        .is_some_and(|i| i.current < i.coarsest && situation.own_request.is_none());
+    if others {
+        list.add(
+            "who else asks",
+            None,
+            Some("Windows tells an administrator only, in a trace of 60 s: powercfg /energy"),
+        );
+    }
+    if situation.throttles() {
+        let state = situation.throttling.map(|state| match state {
+            Throttling::BySystem => {
+                "Windows decides; not before a window is out of sight and silent"
+            }
+            Throttling::HonourRequests => "opted out: requests always count",
+            Throttling::IgnoreRequests => "requests are ignored",
+        });
+        list.add(
+            "timer throttling",
+            state.map(str::to_owned),
+            Some("GetProcessInformation(ProcessPowerThrottling) failed"),
+        );
+        list.add(
+            "GlobalTimerResolutionRequests",
+            situation.global_requests.map(|on| {
+                match on {
+                    true => "1: requests count for all",
+                    false => "0: requests count for who made them",
+                }
+                .to_owned()
+            }),
+            Some("the registry value is not set or cannot be read"),
+        );
+    }
+}
+
+fn of_machine(situation: &Situation, list: &mut List) {
+    let clock = match &situation.clock_source {
+        Some(source) => format!(
+            "{} ({source}), {} to read",
+            situation.clock, situation.clock_read
+        ),
+        None => format!("{}, {} to read", situation.clock, situation.clock_read),
+    };
+    list.add("clock", Some(clock), None);
+    list.add(
+        "virtual machine",
+        situation
+            .virtual_machine
+            .map(|is| match (is, &situation.hypervisor) {
+                (true, Some(name)) => format!("yes, {name}"),
+                (true, None) => "yes".to_owned(),
+                (false, _) => "no".to_owned(),
+            }),
+        Some("the CPU does not tell"),
+    );
+    list.add(
+        "power",
+        situation.on_battery.map(|battery| {
+            match battery {
+                true => "battery",
+                false => "mains",
+            }
+            .to_owned()
+        }),
+        Some("the system shows no power supply"),
+    );
+    list.add("spinning waits by", Some(situation.spin.clone()), None);
+}
+
+#[derive(Default)]
+struct List {
+    is_model: bool,
+    facts: Vec<Fact>,
+    untold: Vec<Untold>,
+}
+
+impl List {
+    /// A fact; or if there is none, why, unless it goes without saying. A model
+    /// has no secrets: what it does not have is left out.
+    fn add(&mut self, name: &str, value: Option<String>, why: Option<&str>) {
+        let name = name.to_owned();
+        match (value, why) {
+            (Some(value), _) => self.facts.push(Fact { name, value }),
+            (None, Some(why)) if !self.is_model => self.untold.push(Untold {
+                name,
+                why: why.to_owned(),
+            }),
+            (None, _) => {}
+        }
+    }
+}

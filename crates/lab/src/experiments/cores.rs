@@ -1,0 +1,68 @@
+//! Is a wait of 1 ms the same on every CPU?
+//!
+//! It need not be where some cores are slower, where one takes most interrupts,
+//! or where somebody else computes on one.
+
+use punctual_core::Nanos;
+use punctual_core::program::Op;
+
+use super::{Call, Conditions, Effort, naps, program};
+use crate::race::{Heat, Params};
+
+/// A CPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Core {
+    /// Its number.
+    pub cpu: usize,
+    /// What kind of core it is, where the OS tells them apart.
+    pub kind: Option<String>,
+}
+
+const LENGTH: Nanos = Nanos::from_ms(1);
+
+/// Naps in a batch, where even short ones take long.
+const NAPS_MIN: u64 = 5;
+
+/// How often every CPU gets its turn.
+pub fn rounds(effort: Effort) -> u32 {
+    match effort {
+        Effort::Quick => 1,
+        Effort::Shared | Effort::Whole => 4,
+    }
+}
+
+/// Each CPU in turn. Many of them share the time: about 20 s in all rounds.
+pub fn heats(call: Call, cores: &[Core], effort: Effort) -> Vec<Heat> {
+    let all = match effort {
+        Effort::Quick => Nanos::from_ms(500),
+        Effort::Shared | Effort::Whole => Nanos::from_secs(5),
+    };
+    let each = Nanos::new(all.as_ns() / cores.len().max(1) as u64);
+    let times = call.fit(each, LENGTH, 250).max(NAPS_MIN);
+    cores.iter().map(|core| heat(call, core, times)).collect()
+}
+
+fn heat(call: Call, core: &Core, times: u64) -> Heat {
+    const WARM_UP: u64 = 3;
+    let conditions = Conditions {
+        cpu: Some(core.cpu),
+        hogs: 0,
+    };
+    let naps = |times| naps(times, call.method, LENGTH);
+    let mut ops = conditions.set_up();
+    ops.extend([naps(WARM_UP), Op::Record, naps(times)]);
+    let mut params = Params::from([
+        ("cpu".to_owned(), core.cpu.into()),
+        ("asked_ns".to_owned(), LENGTH.as_ns().into()),
+    ]);
+    let kind = core.kind.as_ref().map(|kind| kind.as_str().into());
+    params.extend(kind.map(|kind| ("core_type".to_owned(), kind)));
+    Heat {
+        experiment: "cores",
+        subject: format!("CPU {}", core.cpu),
+        program: program(ops),
+        cells: vec![params],
+        length: call.takes(LENGTH).times(WARM_UP + times),
+        goes_on: false,
+    }
+}

@@ -1,0 +1,88 @@
+//! Does waking take longer after a longer rest?
+//!
+//! The longer a CPU expects to rest, the deeper the idle state it goes into, and
+//! the longer it takes to leave it; what it had in its caches goes too. Calls
+//! without slack where there are any, or what is seen is the timer rather than
+//! the waking: on macOS, whose slop grows with the length, and on the ticks of
+//! Windows it is in the numbers.
+
+use punctual_core::program::Op;
+use punctual_core::{Machine, Method, Nanos, Refusal};
+use punctual_record::MachineFacts;
+
+use super::{Call, Conditions, Effort, can, nap, naps, program, usual_calls};
+use crate::race::{Heat, Params};
+
+/// The times asleep.
+pub const LENGTHS: [Nanos; 10] = [
+    Nanos::from_ms(1),
+    Nanos::from_ms(2),
+    Nanos::from_ms(5),
+    Nanos::from_ms(10),
+    Nanos::from_ms(20),
+    Nanos::from_ms(50),
+    Nanos::from_ms(100),
+    Nanos::from_ms(200),
+    Nanos::from_ms(500),
+    Nanos::from_secs(1),
+];
+
+/// How often every call gets its turn.
+pub fn rounds(effort: Effort) -> u32 {
+    match effort {
+        Effort::Quick => 1,
+        Effort::Shared => 2,
+        Effort::Whole => 5,
+    }
+}
+
+/// The sleep without slack, and the timer.
+///
+/// # Errors
+/// The machine refuses what it had agreed to.
+pub fn calls(machine: &mut dyn Machine, facts: &MachineFacts) -> Result<Vec<Call>, Refusal> {
+    let slackless = Method::SlacklessNanosleep;
+    let mut calls = Vec::new();
+    if can(machine, nap(slackless, Nanos::ZERO)) {
+        calls.push(Call::tried(machine, slackless)?);
+    }
+    let timer = usual_calls(machine, facts)?.pop();
+    calls.extend(timer.filter(|timer| timer.method != slackless));
+    Ok(calls)
+}
+
+/// Every call through all lengths in ascending order.
+pub fn heats(calls: &[Call], effort: Effort, conditions: Conditions) -> Vec<Heat> {
+    let heat = |call| heat(call, effort, conditions);
+    calls.iter().map(heat).collect()
+}
+
+fn heat(call: &Call, effort: Effort, conditions: Conditions) -> Heat {
+    const NAPS_MAX: u64 = 20;
+    let (part, longest) = match effort {
+        Effort::Quick => (Nanos::from_ms(20), Nanos::from_ms(100)),
+        Effort::Shared | Effort::Whole => (Nanos::from_ms(60), Nanos::from_secs(1)),
+    };
+    let mut ops = conditions.set_up();
+    let mut planned = Nanos::ZERO;
+    let mut cells = Vec::new();
+    // For the thread, which is a fresh one.
+    ops.push(nap(call.method, LENGTHS[0]));
+    for length in LENGTHS.into_iter().filter(|length| *length <= longest) {
+        let times = call.fit(part, length, NAPS_MAX);
+        ops.extend([Op::Record, naps(times, call.method, length)]);
+        cells.push(Params::from([
+            ("method".to_owned(), call.method.name().into()),
+            ("asked_ns".to_owned(), length.as_ns().into()),
+        ]));
+        planned += call.takes(length).times(times);
+    }
+    Heat {
+        experiment: "gap",
+        subject: call.method.name().to_owned(),
+        program: program(ops),
+        cells,
+        length: planned,
+        goes_on: false,
+    }
+}

@@ -1,0 +1,126 @@
+//! What becomes of a wait of 1 ms when the CPUs are busy, and what does a raised
+//! priority help?
+//!
+//! The threads that compute have normal priority. How late a wait was is split
+//! by what the OS counts: the time that the thread could have run but waited for
+//! a CPU, and the time that a hypervisor gave the CPU to somebody else.
+
+use punctual_core::program::Op;
+use punctual_core::setting::Priority;
+use punctual_core::{Machine, Nanos, Setting};
+use punctual_record::Warning;
+
+use super::{Call, Conditions, Effort, naps, program};
+use crate::race::{Heat, Params};
+
+/// Threads that compute, per CPU.
+pub const LOADS: [f64; 4] = [0.0, 0.5, 1.0, 2.0];
+
+const LENGTH: Nanos = Nanos::from_ms(1);
+
+/// Naps in a batch, where even short ones take long.
+const NAPS_MIN: u64 = 5;
+
+/// How long somebody else's turn on a CPU may be. It only tells how long the
+/// experiment takes.
+const TURN: Nanos = Nanos::from_ms(3);
+
+/// How often every combination gets its turn.
+pub fn rounds(effort: Effort) -> u32 {
+    match effort {
+        Effort::Quick => 1,
+        Effort::Shared | Effort::Whole => 4,
+    }
+}
+
+/// The priorities that a thread gets on `machine`, and for each of the others
+/// why not.
+pub fn priorities(machine: &mut dyn Machine) -> (Vec<Priority>, Vec<Warning>) {
+    let (mut permitted, mut refused) = (vec![Priority::Normal], Vec::new());
+    for priority in [Priority::Interactive, Priority::RealTime] {
+        match why_not(machine, priority) {
+            None => permitted.push(priority),
+            Some((why, remedy)) => refused.push(Warning {
+                what: format!("Priority `{priority}` was not measured: {why}."),
+                remedy: remedy.to_owned(),
+            }),
+        }
+    }
+    (permitted, refused)
+}
+
+/// Tries it. If a thread does not get `priority`: why, and what to do.
+fn why_not(machine: &mut dyn Machine, priority: Priority) -> Option<(String, &'static str)> {
+    let set = Op::Set(Setting::Priority(priority));
+    let threads = match machine.run(&program(vec![set])) {
+        Ok(observed) => observed.threads,
+        Err(refusal) => return Some((refusal.to_string(), "Measure it where there is one.")),
+    };
+    let sections = threads.iter().flat_map(|thread| &thread.sections);
+    let denied: u64 = sections.map(|section| section.denied).sum();
+    (denied > 0).then(|| {
+        (
+            "the system does not permit it to this user".to_owned(),
+            "Run it as a user who may raise the priority of a thread.",
+        )
+    })
+}
+
+/// Each call under each load, at each priority, on a computer with so many
+/// `cpus`.
+pub fn heats(
+    calls: &[Call],
+    priorities: &[Priority],
+    cpus: usize,
+    effort: Effort,
+    cpu: Option<usize>,
+) -> Vec<Heat> {
+    let mut heats = Vec::new();
+    for load in LOADS {
+        let conditions = Conditions {
+            cpu,
+            hogs: (load * cpus as f64).ceil() as usize,
+        };
+        for call in calls {
+            for priority in priorities {
+                heats.push(heat(call, load, *priority, effort, conditions));
+            }
+        }
+    }
+    heats
+}
+
+fn heat(
+    call: &Call,
+    load: f64,
+    priority: Priority,
+    effort: Effort,
+    conditions: Conditions,
+) -> Heat {
+    const WARM_UP: u64 = 3;
+    let part = match effort {
+        Effort::Quick => Nanos::from_ms(25),
+        Effort::Shared | Effort::Whole => Nanos::from_ms(160),
+    };
+    let times = call.fit(part, LENGTH, 150).max(NAPS_MIN);
+    let naps = |times| naps(times, call.method, LENGTH);
+    let mut ops = conditions.set_up();
+    if priority != Priority::Normal {
+        // After the threads that compute: they would inherit it.
+        ops.push(Op::Set(Setting::Priority(priority)));
+    }
+    ops.extend([naps(WARM_UP), Op::Record, naps(times)]);
+    let waits_for_others = TURN.times(u64::from(load >= 1.0 && priority == Priority::Normal));
+    Heat {
+        experiment: "load",
+        subject: call.method.name().to_owned(),
+        program: program(ops),
+        cells: vec![Params::from([
+            ("asked_ns".to_owned(), LENGTH.as_ns().into()),
+            ("load_per_cpu".to_owned(), load.into()),
+            ("priority".to_owned(), priority.name().into()),
+        ])],
+        length: (call.takes(LENGTH) + waits_for_others).times(WARM_UP + times),
+        goes_on: false,
+    }
+}

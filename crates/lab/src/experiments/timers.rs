@@ -1,0 +1,230 @@
+//! How long is a sleep of 1 ms, and how many ticks of the OS is that?
+//!
+//! The program of the great-rule-change article (`measure_interval`, 2020): read
+//! which timer interval the OS says is in force, look at the clock that the tick
+//! writes, sleep for 1 ms over and over. Each round reads the settings anew, so
+//! that a change shows from one line to the next.
+//!
+//! A sleep that is armed right after a wake begins on a tick, which is why its
+//! length is a whole number of them. An application does something in between:
+//! with `random-phase` the thread works before each sleep, for a time that
+//! takes every part of a tick in turn.
+
+use std::collections::BTreeMap;
+
+use punctual_core::machine::{Section, ThreadObservations};
+use punctual_core::probe::OsClock;
+use punctual_core::program::Op;
+use punctual_core::{Machine, Method, Nanos, Probe, Refusal};
+use punctual_record::{Measurement, modes};
+use serde_json::{Value, json};
+
+use super::{Call, Conditions, Effort, can, nap, naps, program, spawn, summary};
+use crate::race::{self, Heat, Params, Progress, Results};
+
+const LENGTH: Nanos = Nanos::from_ms(1);
+
+/// Clocks that a tick may write, the best witness first.
+const TICK_CLOCKS: [OsClock; 4] = [
+    OsClock::TimeGetTime,
+    OsClock::MonotonicCoarse,
+    OsClock::MachApproximateTime,
+    OsClock::GetTickCount,
+];
+
+/// How often its step is read in a batch.
+const STEPS: u64 = 3;
+
+/// More sleeps than fit into a batch, which the clock on the wall ends.
+const SLEEPS_MAX: u64 = 2_000;
+
+/// Works of so many lengths, which together leave no part of 16 ms out.
+const WORKS: u64 = 64;
+const WORK_MAX: Nanos = Nanos::from_ms(16);
+
+/// The worker's sections: what came before, its first sleep, all others.
+const SECTIONS: usize = 3;
+
+/// How many rounds there are, of a second each.
+pub fn rounds(effort: Effort) -> u32 {
+    match effort {
+        Effort::Quick => 1,
+        Effort::Shared | Effort::Whole => 4,
+    }
+}
+
+/// A heat with sleeps that are armed right after a wake, and one where they are
+/// armed anywhere; half a second each, whatever a sleep comes to.
+pub fn heats(machine: &dyn Machine, call: Call, conditions: Conditions) -> Vec<Heat> {
+    let after_wake = naps(SLEEPS_MAX, call.method, LENGTH);
+    let random_phase = Op::Loop {
+        times: SLEEPS_MAX / WORKS,
+        body: works()
+            .flat_map(|work| [Op::Work(work), nap(call.method, LENGTH)])
+            .collect(),
+    };
+    [("after-wake", after_wake), ("random-phase", random_phase)]
+        .map(|(arming, sleeps)| heat(machine, call.method, arming, sleeps, conditions))
+        .to_vec()
+}
+
+/// The multiples of the golden ratio, modulo 1, come closest to every number
+/// for however many of them (a low-discrepancy sequence).
+fn works() -> impl Iterator<Item = Nanos> {
+    const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+    let share = |k: u64| k.wrapping_mul(GOLDEN) >> 32;
+    (1..=WORKS).map(move |k| Nanos::new((WORK_MAX.as_ns() * share(k)) >> 32))
+}
+
+fn heat(
+    machine: &dyn Machine,
+    method: Method,
+    arming: &str,
+    sleeps: Op,
+    conditions: Conditions,
+) -> Heat {
+    const TAKES: Nanos = Nanos::from_ms(500);
+    let settings = [Probe::Resolution, Probe::Slack].map(|probe| (probe, 1));
+    let there = |probe: &Probe| can(machine, Op::Read(*probe));
+    let tick = TICK_CLOCKS.map(Probe::Step).into_iter().find(there);
+    let reads = settings
+        .into_iter()
+        .filter(|(probe, _)| there(probe))
+        .chain(tick.map(|tick| (tick, STEPS)));
+    let mut worker = conditions.set_up();
+    worker.extend(reads.map(|(probe, times)| Op::Loop {
+        times,
+        body: vec![Op::Read(probe)],
+    }));
+    worker.extend([Op::Record, nap(method, LENGTH), Op::Record, sleeps]);
+    Heat {
+        experiment: "timers",
+        subject: match method {
+            Method::WindowsSleep => "Sleep(1)".to_owned(),
+            named => named.name().to_owned(),
+        },
+        // The worker ends with the program that started it.
+        program: program(vec![spawn("sleeper", worker), Op::Until(TAKES)]),
+        cells: vec![Params::from([
+            ("asked_ns".to_owned(), LENGTH.as_ns().into()),
+            ("arming".to_owned(), arming.into()),
+        ])],
+        length: TAKES,
+        goes_on: false,
+    }
+}
+
+/// Runs [`heats`]; each round is measured by itself.
+///
+/// # Errors
+/// The machine refuses one of the programs.
+pub fn run(
+    machine: &mut dyn Machine,
+    heats: &[Heat],
+    rounds: u32,
+    watch: &mut dyn FnMut(Progress<'_>),
+) -> Result<Results, Refusal> {
+    let mut measurements = Vec::new();
+    let interrupted = race::take_turns(machine, heats, rounds, watch, &mut |batch| {
+        let heat = &heats[batch.heat];
+        let slept = batch
+            .threads
+            .iter()
+            .filter_map(|thread| measurement(heat, batch.round, thread));
+        measurements.extend(slept);
+    })?;
+    Ok(Results {
+        measurements,
+        interrupted,
+        ..Results::default()
+    })
+}
+
+/// What the thread that slept saw; `None` for any other.
+fn measurement(heat: &Heat, round: u32, thread: &ThreadObservations) -> Option<Measurement> {
+    let sections: &[Section; SECTIONS] = thread.sections.as_slice().try_into().ok()?;
+    let [before, first, sleeps] = sections;
+    if sleeps.samples.is_empty() {
+        return None;
+    }
+    let mut params = heat.cells.first().cloned().unwrap_or_default();
+    params.insert("round".to_owned(), round.into());
+    let measured = race::measurement(heat, params, sleeps);
+    let slept: Vec<Nanos> = sleeps.samples.iter().map(|s| s.outcome.slept).collect();
+    let slept_ns: Vec<u64> = slept.iter().map(|slept| slept.as_ns()).collect();
+    let settings = Settings::of(before);
+    // Where the OS has no timer interval, no tick ends a sleep.
+    let tick = settings.stated;
+    let mut other = settings.describe();
+    other.insert("slept_ns".to_owned(), summary::with_mean(&slept));
+    other.insert(
+        "modes".to_owned(),
+        json!(modes(&slept_ns, tick.map(Nanos::as_ns))),
+    );
+    if let Some(first) = first.samples.first() {
+        let first = first.outcome.slept.as_ns();
+        other.insert("first_slept_ns".to_owned(), first.into());
+    }
+    Some(Measurement {
+        other,
+        samples_slept_ns: slept_ns,
+        ..measured
+    })
+}
+
+/// What was read before the sleeps.
+struct Settings {
+    stated: Option<Nanos>,
+    slack: Option<Nanos>,
+    step: Option<(OsClock, Nanos)>,
+}
+
+impl Settings {
+    fn of(section: &Section) -> Self {
+        let value = |probe| {
+            let mut readings = section.readings.iter();
+            let found = readings.find(|reading| reading.probe == probe);
+            found.map(|reading| reading.value)
+        };
+        let steps = section.readings.iter().filter_map(|r| match r.probe {
+            Probe::Step(clock) => Some((clock, r.value)),
+            _ => None,
+        });
+        let (clocks, steps): (Vec<OsClock>, Vec<Nanos>) = steps.unzip();
+        Self {
+            stated: value(Probe::Resolution),
+            slack: value(Probe::Slack),
+            step: clocks.first().copied().zip(summary::middle(&steps)),
+        }
+    }
+
+    fn describe(&self) -> BTreeMap<String, Value> {
+        let mut other = BTreeMap::new();
+        let mut add = |key: &str, value: Option<Value>| {
+            other.extend(value.map(|value| (key.to_owned(), value)));
+        };
+        add("stated_ns", self.stated.map(|ns| ns.as_ns().into()));
+        add("slack_ns", self.slack.map(|ns| ns.as_ns().into()));
+        add(
+            "step_clock",
+            self.step.map(|(clock, _)| clock.name().into()),
+        );
+        add("step_ns", self.step.map(|(_, step)| step.as_ns().into()));
+        other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn works_leave_no_part_of_a_tick_out() {
+        let mut works: Vec<u64> = works().map(Nanos::as_ns).collect();
+        works.sort_unstable();
+        assert!(works.iter().all(|work| *work < WORK_MAX.as_ns()));
+        let gap = works.windows(2).map(|pair| pair[1] - pair[0]).max();
+        // An even row of 64 would have gaps of 0.25 ms.
+        assert!(gap < Some(600_000), "{gap:?}");
+    }
+}

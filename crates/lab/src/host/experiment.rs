@@ -1,0 +1,184 @@
+//! One experiment under way: what its threads share.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::Scope;
+
+use punctual_core::machine::ThreadObservations;
+use punctual_core::program::SpawnKind;
+use punctual_core::{Program, Refusal};
+use punctual_sys::event::Events;
+use punctual_sys::{Tick, clock};
+
+use super::computer::Computer;
+use super::process::{ProcessCommand, Start};
+use super::settings::Held;
+use super::timeline::Timeline;
+use super::{MakePeer, Stop, thread};
+
+/// What the threads of one experiment in this process share.
+pub(super) struct Experiment<'a> {
+    pub(super) stop: &'a Stop,
+    /// Set when the first thread ends.
+    pub(super) over: AtomicBool,
+    pub(super) peers: &'a BTreeMap<String, MakePeer>,
+    pub(super) processes: Option<&'a ProcessCommand>,
+    pub(super) cpus: Vec<usize>,
+    pub(super) events: Events,
+    pub(super) timeline: Arc<Timeline>,
+    pub(super) computer: Computer,
+    pub(super) held: Held,
+    pub(super) observed: Mutex<BTreeMap<usize, Seen>>,
+}
+
+/// What a thread observed, or all threads of another process, by number in the
+/// order in which they were started.
+pub(super) type Seen = Result<Vec<ThreadObservations>, Refusal>;
+
+impl Experiment<'_> {
+    /// Starts another thread or process.
+    pub(super) fn spawn<'s>(
+        &'s self,
+        scope: &'s Scope<'s, '_>,
+        name: &'s str,
+        kind: SpawnKind,
+        program: &'s Program,
+    ) -> Result<(), Refusal> {
+        match kind {
+            SpawnKind::Thread => self.start(scope, name, program, false),
+            SpawnKind::Process => self.start_process(scope, name, program),
+        }
+    }
+
+    /// Begins the experiment.
+    pub(super) fn begin(&self) {
+        self.computer.begin();
+        self.timeline.begin(clock::now());
+    }
+
+    /// Starts a thread that runs `program`. The first one started ends the
+    /// experiment when it ends, and so does any that fails: others may wait for
+    /// it. It begins the experiment if it `leads`.
+    pub(super) fn start<'s>(
+        &'s self,
+        scope: &'s Scope<'s, '_>,
+        name: &'s str,
+        program: &'s Program,
+        leads: bool,
+    ) -> Result<(), Refusal> {
+        let id = self.number();
+        let phase = self.timeline.phase();
+        let run = move || {
+            let ends = Ends(self);
+            let seen = thread::run(self, scope, name, phase, program, leads);
+            if id == 0 {
+                self.computer.end_phase();
+            } else if seen.is_ok() {
+                ends.not();
+            }
+            self.observed().insert(id, seen.map(|thread| vec![thread]));
+        };
+        let started = std::thread::Builder::new().spawn_scoped(scope, run);
+        started.map(drop).map_err(|why| {
+            if id == 0 {
+                self.end();
+            }
+            Refusal::new(format!("cannot start the thread `{name}`: {why}"))
+        })
+    }
+
+    /// Starts a process that runs `program`, from the calling thread, whose
+    /// settings it inherits. None any more at the end of the experiment.
+    fn start_process<'s>(
+        &'s self,
+        scope: &'s Scope<'s, '_>,
+        name: &str,
+        program: &Program,
+    ) -> Result<(), Refusal> {
+        let Some(command) = self.processes else {
+            return Ok(());
+        };
+        let started = self.timeline.start(|phase| {
+            command.start(&Start {
+                name: name.to_owned(),
+                program,
+                phase,
+                cpus: self.cpus.clone(),
+            })
+        })?;
+        if let Some(mut process) = started {
+            if !self.timeline.has_begun() {
+                process.wait_until_there();
+            }
+            let id = self.number();
+            // A thread of its own hears it out, so that a process that has ended
+            // is gone at once, and with it what it had asked for.
+            let hear = move || {
+                let ends = Ends(self);
+                let seen = process.observed();
+                match seen {
+                    Ok(Some(_)) => ends.not(),
+                    // Whoever told it has told us, or wants us to end as well.
+                    Ok(None) => self.stop.request(),
+                    Err(_) => {}
+                }
+                self.observed()
+                    .insert(id, seen.map(Option::unwrap_or_default));
+            };
+            let hears = std::thread::Builder::new().spawn_scoped(scope, hear);
+            hears.map_err(|why| {
+                Refusal::new(format!(
+                    "cannot start the thread that listens to the process `{name}`: {why}"
+                ))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Begins the next phase, as of `at`.
+    pub(super) fn begin_phase(&self, at: Tick) {
+        self.timeline.begin_phase(at);
+        self.computer.end_phase();
+    }
+
+    /// Ends every thread and process.
+    fn end(&self) {
+        self.over.store(true, Ordering::Release);
+        self.events.close();
+        self.timeline.end();
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed) || self.stop.is_requested()
+    }
+
+    /// The number of the next thread or process.
+    fn number(&self) -> usize {
+        let mut observed = self.observed();
+        let id = observed.len();
+        observed.insert(id, Ok(Vec::new()));
+        id
+    }
+
+    fn observed(&self) -> MutexGuard<'_, BTreeMap<usize, Seen>> {
+        self.observed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Ends the experiment when it is dropped, also by a panic: the others would run
+/// on without an end.
+struct Ends<'e>(&'e Experiment<'e>);
+
+impl Ends<'_> {
+    /// Lets the experiment go on.
+    fn not(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}

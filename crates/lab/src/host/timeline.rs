@@ -1,0 +1,139 @@
+//! When an experiment began, and its phases.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use punctual_sys::{Tick, clock};
+
+use super::process::Inbox;
+
+/// The time line that all threads of an experiment share, those of its other
+/// processes too: the clock is the same in all processes since the computer was
+/// started.
+///
+/// An experiment begins when those that its first thread starts at first are
+/// there: a process takes a while to come. Until then they wait for it.
+#[derive(Debug)]
+pub(super) struct Timeline {
+    /// When the experiment began; written while `inner` is locked.
+    began: OnceLock<Tick>,
+    /// Told when it begins.
+    beginning: Condvar,
+    /// The number of the phase at which this process came to it.
+    first: usize,
+    /// How many phases have begun since; written while `inner` is locked.
+    begun: AtomicUsize,
+    inner: Mutex<Inner>,
+}
+
+/// What changes with a phase.
+#[derive(Debug, Default)]
+pub(super) struct Inner {
+    /// When each phase after the first began.
+    begins: Vec<Tick>,
+    /// The processes that have to hear of the next one; `None` at the end of the
+    /// experiment.
+    processes: Option<Vec<Inbox>>,
+}
+
+impl Timeline {
+    /// Of an experiment that is in this phase, and has not begun as far as is
+    /// known here.
+    pub(super) fn in_phase(phase: usize) -> Self {
+        Self {
+            began: OnceLock::new(),
+            beginning: Condvar::new(),
+            first: phase,
+            begun: AtomicUsize::new(0),
+            inner: Mutex::new(Inner {
+                begins: Vec::new(),
+                processes: Some(Vec::new()),
+            }),
+        }
+    }
+
+    /// Begins the experiment, as of `at`, in the processes too.
+    pub(super) fn begin(&self, at: Tick) {
+        let mut inner = self.lock();
+        if self.began.set(at).is_ok() {
+            for process in inner.processes.iter_mut().flatten() {
+                process.tell(at);
+            }
+            self.beginning.notify_all();
+        }
+    }
+
+    /// When the experiment began: now, if it has not.
+    pub(super) fn began(&self) -> Tick {
+        self.began.get().copied().unwrap_or_else(clock::now)
+    }
+
+    pub(super) fn has_begun(&self) -> bool {
+        self.began.get().is_some()
+    }
+
+    /// Waits until the experiment begins, and says whether it does: it may be
+    /// over before.
+    pub(super) fn wait_until_begun(&self, is_over: impl Fn() -> bool) -> bool {
+        const LOOK: Duration = Duration::from_millis(20);
+        let mut inner = self.lock();
+        while !self.has_begun() {
+            if is_over() {
+                return false;
+            }
+            let waited = self.beginning.wait_timeout(inner, LOOK);
+            inner = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+
+    /// The number of the phase it is in.
+    pub(super) fn phase(&self) -> usize {
+        self.first + self.begun.load(Ordering::Acquire)
+    }
+
+    /// Begins the next phase, as of `at`, in the processes too.
+    pub(super) fn begin_phase(&self, at: Tick) {
+        let mut inner = self.lock();
+        inner.begins.push(at);
+        for process in inner.processes.iter_mut().flatten() {
+            process.tell(at);
+        }
+        self.begun.store(inner.begins.len(), Ordering::Release);
+    }
+
+    /// When the phases began that come after phase number `phase`.
+    pub(super) fn begins_after(&self, phase: usize) -> Vec<Tick> {
+        let known = phase.saturating_sub(self.first);
+        self.lock().begins.get(known..).unwrap_or_default().to_vec()
+    }
+
+    /// Starts a process that hears of all phases after the one it is given.
+    /// `None` if the experiment is over.
+    pub(super) fn start<T, E>(
+        &self,
+        process: impl FnOnce(usize) -> Result<(Inbox, T), E>,
+    ) -> Result<Option<T>, E> {
+        let mut inner = self.lock();
+        let phase = self.phase();
+        let Some(processes) = &mut inner.processes else {
+            return Ok(None);
+        };
+        let (mut inbox, more) = process(phase)?;
+        if let Some(began) = self.began.get() {
+            inbox.tell(*began);
+        }
+        processes.push(inbox);
+        Ok(Some(more))
+    }
+
+    /// Ends the experiment in all processes, and starts no more.
+    pub(super) fn end(&self) {
+        self.lock().processes = None;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,117 @@
+//! What to watch.
+
+use std::ops::RangeInclusive;
+
+use punctual_core::{Method, Nanos, Rate};
+use punctual_sys::wait::Sleeper;
+use punctual_sys::{facts, slack};
+
+/// The periods there can be. Below the shortest, a thread that also reads its
+/// counts would hardly sleep.
+pub const PERIODS: RangeInclusive<Nanos> = Nanos::from_us(50)..=Nanos::from_secs(60);
+
+/// What is watched.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How often a wait is due.
+    pub rate: Rate,
+    /// The OS call that waits.
+    pub method: Method,
+    /// The CPU to stay on; none where threads cannot be kept on one.
+    pub cpu: Option<usize>,
+    /// How many deadlines there are; endless without.
+    pub deadlines: Option<u64>,
+}
+
+impl Settings {
+    /// How many deadlines at this rate are within `length`.
+    pub fn deadlines_within(&self, length: Nanos) -> u64 {
+        self.rate.cycle_after(length) - 1
+    }
+}
+
+/// From which lateness on a wait is a hiccup, if the user does not say.
+///
+/// 500 us; where the timer rule in force may by itself add as much or more, that
+/// much more. Linux adds the slack of the thread, which is 50 us unless somebody
+/// changed it; Windows wakes at clock interrupts, up to 15.625 ms apart unless
+/// somebody asked for more of them, or 0.5 ms for a high-resolution timer.
+pub fn usual_threshold(method: Method) -> Nanos {
+    threshold_above(added_by_the_rule(method))
+}
+
+/// Lateness beyond what a rule adds that is no ordinary wake-up any more. A
+/// wake-up costs some tens of microseconds at the most.
+const BEYOND: Nanos = Nanos::from_us(500);
+
+/// The longest interval of clock interrupts on Windows: 1/64 s.
+const WINDOWS_INTERVAL: Nanos = Nanos::new(15_625_000);
+
+fn threshold_above(added: Nanos) -> Nanos {
+    if added >= BEYOND {
+        BEYOND + added
+    } else {
+        BEYOND
+    }
+}
+
+/// How far apart the interrupts are that end a high-resolution timer: they come
+/// at the finest interval there is.
+const HIGH_RESOLUTION_INTERVAL: Nanos = Nanos::from_us(500);
+
+/// What the rule may add to a wait without anything being wrong.
+fn added_by_the_rule(method: Method) -> Nanos {
+    let granted = Sleeper::new().prepare(method).unwrap_or(method);
+    match granted {
+        Method::Timerfd | Method::SlacklessNanosleep => Nanos::ZERO,
+        Method::HighResolutionTimer => HIGH_RESOLUTION_INTERVAL,
+        _ if facts::facts().os == "windows" => WINDOWS_INTERVAL,
+        _ => slack::current().unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_that_adds_much_moves_the_threshold() {
+        for (added, threshold) in [
+            (Nanos::ZERO, 500),
+            (Nanos::from_us(50), 500),
+            (Nanos::from_us(499), 500),
+            (HIGH_RESOLUTION_INTERVAL, 1_000),
+            (Nanos::from_ms(2), 2_500),
+            (WINDOWS_INTERVAL, 16_125),
+        ] {
+            assert_eq!(threshold_above(added), Nanos::from_us(threshold));
+        }
+    }
+
+    #[test]
+    fn the_call_that_is_granted_counts() {
+        for method in [Method::Sleep, Method::Timer] {
+            let granted = Sleeper::new().prepare(method).unwrap();
+            assert_eq!(added_by_the_rule(method), added_by_the_rule(granted));
+        }
+        if cfg!(target_os = "linux") {
+            assert_eq!(added_by_the_rule(Method::Timer), Nanos::ZERO);
+            assert_ne!(added_by_the_rule(Method::Sleep), Nanos::ZERO);
+        }
+    }
+
+    #[test]
+    fn a_length_has_the_deadlines_up_to_its_end() {
+        for (period, length, deadlines) in [(1_000, 10_000, 10), (1_000, 10_999, 10), (700, 699, 0)]
+        {
+            let settings = Settings {
+                rate: Rate::from_period(Nanos::from_us(period)).unwrap(),
+                method: Method::Sleep,
+                cpu: None,
+                deadlines: None,
+            };
+            let length = Nanos::from_us(length);
+            assert_eq!(settings.deadlines_within(length), deadlines);
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! What many wakes come to.
+
+use std::collections::VecDeque;
+
+use punctual_core::Nanos;
+use punctual_record::{Histogram, Late};
+use punctual_sys::meter::Counts;
+
+use super::Wake;
+use super::cause::{Cause, Hiccup};
+use super::stolen::{Readings, SETTLES};
+
+/// Upper bounds, inclusive, of the buckets that lateness is counted in beside
+/// the histogram: exact, and few enough to be scraped every second.
+pub const BUCKETS_NS: [u64; 16] = [
+    1_000,
+    2_000,
+    5_000,
+    10_000,
+    20_000,
+    50_000,
+    100_000,
+    200_000,
+    500_000,
+    1_000_000,
+    2_000_000,
+    5_000_000,
+    10_000_000,
+    20_000_000,
+    50_000_000,
+    100_000_000,
+];
+
+/// So many hiccups are kept; more are counted.
+const KEPT: usize = 10_000;
+
+/// The statistics of a watch. It is told of wakes and of stolen time, in the
+/// order in which they came.
+#[derive(Debug)]
+pub struct Tally {
+    threshold: Nanos,
+    whole: Histogram,
+    window: Histogram,
+    /// By the first of [`BUCKETS_NS`] that holds it; the last is for the rest.
+    buckets: [u64; BUCKETS_NS.len() + 1],
+    first: Counts,
+    last: Counts,
+    readings: Readings,
+    /// Hiccups for which stolen time may still be counted.
+    unsettled: VecDeque<Hiccup>,
+    /// Settled, and not taken yet.
+    news: Vec<Hiccup>,
+    kept: Vec<Hiccup>,
+    by_cause: [u64; Cause::ALL.len()],
+    missed: u64,
+    lost: u64,
+}
+
+impl Tally {
+    /// Of a thread that began with the counts `first`. Who is later than
+    /// `threshold` has had a hiccup.
+    pub fn new(threshold: Nanos, first: Counts) -> Self {
+        Self {
+            threshold,
+            whole: Histogram::new(),
+            window: Histogram::new(),
+            buckets: [0; BUCKETS_NS.len() + 1],
+            first,
+            last: first,
+            readings: Readings::default(),
+            unsettled: VecDeque::new(),
+            news: vec![],
+            kept: vec![],
+            by_cause: [0; Cause::ALL.len()],
+            missed: 0,
+            lost: 0,
+        }
+    }
+
+    /// One more wait.
+    pub fn wake(&mut self, wake: &Wake) {
+        let late_ns = wake.late.as_ns();
+        self.whole.record(late_ns);
+        self.window.record(late_ns);
+        self.buckets[BUCKETS_NS.partition_point(|bound| *bound < late_ns)] += 1;
+        if wake.late > self.threshold {
+            let hiccup = Hiccup::between(wake.woke(), wake.late, &self.last, &wake.counts);
+            self.unsettled.push_back(hiccup);
+        }
+        self.last = wake.counts;
+        // Nobody who is due later needs what was read before this wake, unless a
+        // hiccup before it is still to be settled.
+        let needed = self.unsettled.front().map_or(wake.woke(), Hiccup::due);
+        self.readings.forget_before(needed);
+    }
+
+    /// At `at`, so much time of the watched CPU had been stolen since boot.
+    pub fn stolen(&mut self, at: Nanos, stolen: Nanos) {
+        self.readings.add(at, stolen);
+    }
+
+    /// So many deadlines were skipped by now, and so many waits lost.
+    pub(super) fn without_a_wake(&mut self, missed: u64, lost: u64) {
+        (self.missed, self.lost) = (missed, lost);
+    }
+
+    /// Gives those hiccups their stolen time for which it is counted by now.
+    pub fn settle(&mut self) {
+        let read = self.readings.last();
+        while let Some(hiccup) = self.unsettled.front() {
+            if read.is_some_and(|at| at < hiccup.woke + SETTLES) {
+                break;
+            }
+            self.settle_first();
+        }
+    }
+
+    /// There is nothing to come.
+    pub fn finish(&mut self) {
+        while !self.unsettled.is_empty() {
+            self.settle_first();
+        }
+    }
+
+    /// The hiccups that were settled since this was asked last.
+    pub fn take_news(&mut self) -> Vec<Hiccup> {
+        std::mem::take(&mut self.news)
+    }
+
+    /// The lateness since this was asked last.
+    pub fn take_window(&mut self) -> Late {
+        let late = self.window.late();
+        self.window.clear();
+        late
+    }
+
+    /// The lateness of all waits.
+    pub fn whole(&self) -> &Histogram {
+        &self.whole
+    }
+
+    /// How many waits were at most as late as each of [`BUCKETS_NS`].
+    pub fn cumulative(&self) -> impl Iterator<Item = (Nanos, u64)> {
+        let counts = self.buckets.iter().scan(0, |sum, count| {
+            *sum += count;
+            Some(*sum)
+        });
+        BUCKETS_NS.into_iter().map(Nanos::new).zip(counts)
+    }
+
+    /// The first 10,000 hiccups that are settled.
+    pub fn hiccups(&self) -> &[Hiccup] {
+        &self.kept
+    }
+
+    /// How many settled hiccups have that cause, kept or not.
+    pub fn hiccups_by(&self, cause: Cause) -> u64 {
+        self.by_cause[cause as usize]
+    }
+
+    /// How many hiccups are settled, kept or not.
+    pub fn hiccups_in_all(&self) -> u64 {
+        self.by_cause.iter().sum()
+    }
+
+    /// Deadlines that were skipped, because they had passed before their wait
+    /// began.
+    pub fn missed(&self) -> u64 {
+        self.missed
+    }
+
+    /// Waits that were not collected in time, and of which nothing is known.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// From which lateness on a wait is a hiccup.
+    pub fn threshold(&self) -> Nanos {
+        self.threshold
+    }
+
+    /// How long the thread waited for a CPU, where that is counted.
+    pub fn queued(&self) -> Option<Nanos> {
+        Some(self.last.queued? - self.first.queued?)
+    }
+
+    /// The CPU time the thread used, where that is counted.
+    pub fn cpu(&self) -> Option<Nanos> {
+        Some(self.last.cpu? - self.first.cpu?)
+    }
+
+    /// The time of its CPU that was stolen, where that is counted.
+    pub fn stolen_in_all(&self) -> Option<Nanos> {
+        self.readings.total()
+    }
+
+    fn settle_first(&mut self) {
+        let Some(mut hiccup) = self.unsettled.pop_front() else {
+            return;
+        };
+        hiccup.stolen = self.readings.around(hiccup.due(), hiccup.woke);
+        self.by_cause[hiccup.cause() as usize] += 1;
+        self.news.push(hiccup);
+        if self.kept.len() < KEPT {
+            self.kept.push(hiccup);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const THRESHOLD: Nanos = Nanos::from_us(500);
+
+    /// A wait that was due at `due_ms`, `late_us` late, of a thread that has
+    /// waited for a CPU for `queued_us` in its life.
+    fn wake(due_ms: u64, late_us: u64, queued_us: u64) -> Wake {
+        Wake {
+            due: Nanos::from_ms(due_ms),
+            late: Nanos::from_us(late_us),
+            counts: Counts {
+                queued: Some(Nanos::from_us(queued_us)),
+                ..Counts::default()
+            },
+        }
+    }
+
+    fn tally() -> Tally {
+        Tally::new(THRESHOLD, wake(0, 0, 100).counts)
+    }
+
+    #[test]
+    fn a_window_begins_where_the_last_one_ended() {
+        let mut tally = tally();
+        (1..=20).for_each(|ms| tally.wake(&wake(ms, 60, 100)));
+        assert_eq!(tally.take_window().n, 20);
+        tally.wake(&wake(21, 400, 100));
+        let window = tally.take_window();
+        assert_eq!((window.n, window.min, window.p50), (1, 400_000, None));
+        assert_eq!(tally.take_window(), Late::default());
+        let whole = tally.whole().late();
+        assert_eq!((whole.n, whole.min, whole.max), (21, 60_000, 400_000));
+        assert!(whole.p50.is_some_and(|p50| (60_000..60_060).contains(&p50)));
+    }
+
+    #[test]
+    fn buckets_are_cumulative_and_hold_their_bound() {
+        let mut tally = tally();
+        for late_us in [1, 2, 100, 101, 100_000, 100_001] {
+            tally.wake(&wake(1, late_us, 100));
+        }
+        let counts: Vec<u64> = tally.cumulative().map(|(_, count)| count).collect();
+        let expected = [1, 2, 2, 2, 2, 2, 3, 4, 4, 4, 4, 4, 4, 4, 4, 5];
+        assert_eq!(counts, expected);
+        assert_eq!(tally.whole().n(), 6);
+    }
+
+    #[test]
+    fn the_counters_of_a_hiccup_are_those_since_the_wake_before() {
+        let mut tally = tally();
+        tally.wake(&wake(1, 500, 700));
+        tally.wake(&wake(2, 501, 1_000));
+        tally.wake(&wake(4, 800, 1_100));
+        tally.settle();
+        let news = tally.take_news();
+        let seen: Vec<_> = news.iter().map(|h| (h.queued, h.cause())).collect();
+        let queued = |us| Some(Nanos::from_us(us));
+        assert_eq!(
+            seen,
+            [(queued(300), Cause::Queued), (queued(100), Cause::Unknown)]
+        );
+        assert_eq!(news[0].woke, Nanos::new(2_501_000));
+        assert!(tally.take_news().is_empty());
+        assert_eq!(tally.hiccups(), news);
+        assert_eq!(tally.hiccups_by(Cause::Queued), 1);
+        assert_eq!((tally.hiccups_in_all(), tally.queued()), (2, queued(1_000)));
+    }
+
+    /// Stolen time comes into the counter late, so a hiccup waits for it.
+    #[test]
+    fn a_hiccup_is_settled_when_stolen_time_must_be_counted() {
+        let mut tally = tally();
+        let at = Nanos::from_ms;
+        tally.stolen(at(0), at(50));
+        (1..100).for_each(|ms| tally.wake(&wake(ms, 60, 100)));
+        tally.stolen(at(95), at(50));
+        tally.wake(&wake(100, 12_000, 100));
+        tally.stolen(at(115), at(50));
+        tally.settle();
+        assert_eq!(tally.hiccups_in_all(), 0);
+        tally.stolen(at(135), at(60));
+        tally.settle();
+        let [hiccup] = tally.take_news()[..] else {
+            panic!("there is one hiccup");
+        };
+        let stolen = hiccup.stolen.unwrap();
+        assert_eq!((stolen.counted, stolen.within), (at(10), at(40)));
+        assert_eq!(hiccup.cause(), Cause::Stolen);
+        assert_eq!(tally.stolen_in_all(), Some(at(10)));
+    }
+
+    /// Even where every wait is one, for as long as somebody watches.
+    #[test]
+    fn what_no_hiccup_needs_any_more_is_forgotten() {
+        let mut tally = tally();
+        for ms in 0..10_000 {
+            tally.wake(&wake(ms, 600, 100));
+            if ms % 100 == 0 {
+                tally.stolen(Nanos::from_ms(ms + 1), Nanos::ZERO);
+                tally.settle();
+            }
+        }
+        assert!(tally.hiccups_in_all() > 9_000);
+        assert!(tally.readings.len() < 5, "{}", tally.readings.len());
+    }
+
+    #[test]
+    fn the_end_settles_what_is_left_and_no_more_than_10000_are_kept() {
+        let mut tally = tally();
+        tally.stolen(Nanos::ZERO, Nanos::ZERO);
+        (1..=10_005).for_each(|ms| tally.wake(&wake(ms, 600, 100)));
+        tally.settle();
+        assert_eq!(tally.hiccups_in_all(), 0);
+        tally.finish();
+        assert_eq!(tally.hiccups_in_all(), 10_005);
+        assert_eq!(tally.hiccups().len(), 10_000);
+        assert_eq!(tally.take_news().len(), 10_005);
+    }
+}

@@ -1,0 +1,301 @@
+//! The thread that waits, and the hand that takes what it saw.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, Sender};
+
+use punctual_core::pace::Cycles;
+use punctual_core::{Carrier, Event, Limit, Method, Nanos, Refusal};
+use punctual_sys::event::Events;
+use punctual_sys::meter::{Counts, Meter};
+use punctual_sys::wait::Sleeper;
+use punctual_sys::{Host, Tick, clock, facts, thread};
+
+use super::ring::{Reader, Writer, ring};
+use super::{PERIODS, Settings, Tally, Wake};
+use crate::host::Stop;
+
+/// A thread that waits for one deadline after the other until it has met all of
+/// them, or is dropped or stopped; and the numbers it has put aside.
+///
+/// # What is measured
+/// Deadlines are absolute. A wait that the OS ends before its deadline goes on,
+/// so lateness is never negative: it is the first reading of the clock after
+/// the deadline, less the deadline. Deadlines that have passed before their
+/// wait begins are skipped and counted, so one stall is charged once.
+#[derive(Debug)]
+pub struct Watcher {
+    reader: Reader,
+    shared: Arc<Shared>,
+    begun: Begun,
+    cpu: Option<usize>,
+}
+
+impl Watcher {
+    /// Starts the thread and returns when its first wait begins. When `stop` is
+    /// requested, [`wait`](Self::wait) no longer waits.
+    ///
+    /// # Errors
+    /// The period is none of [`PERIODS`], this host does not have the method, the
+    /// thread may not run on the CPU, or there is no thread to be had.
+    pub fn start(settings: &Settings, stop: &Stop) -> Result<Self, Refusal> {
+        let period = settings.rate.period();
+        if !PERIODS.contains(&period) {
+            let (least, most) = (PERIODS.start(), PERIODS.end());
+            return Err(Refusal::new(format!(
+                "a period of {period} cannot be watched: choose {least} to {most}"
+            )));
+        }
+        let room = ROOM.as_ns() / period.as_ns();
+        let (writer, reader) = ring((room as usize).clamp(LEAST_ROOM, MOST_ROOM));
+        let shared = Arc::new(Shared::default());
+        stop.watch(&shared.events);
+        let (report, reported) = mpsc::channel();
+        let job = Job {
+            settings: settings.clone(),
+            ring: writer,
+            shared: Arc::clone(&shared),
+        };
+        std::thread::Builder::new()
+            .spawn(move || job.run(&report))
+            .map_err(|why| Refusal::new(format!("cannot start the watching thread: {why}")))?;
+        let begun = reported
+            .recv()
+            .map_err(|_| Refusal::new("the watching thread ended before it began"))?;
+        Ok(Self {
+            reader,
+            shared,
+            begun: begun?,
+            cpu: settings.cpu,
+        })
+    }
+
+    /// The OS call that waits.
+    pub fn method(&self) -> Method {
+        self.begun.method
+    }
+
+    /// What was counted of the thread before its first wait.
+    pub fn first_counts(&self) -> Counts {
+        self.begun.counts
+    }
+
+    /// The time since the watch began.
+    pub fn elapsed(&self) -> Nanos {
+        clock::now().since(self.begun.at)
+    }
+
+    /// Blocks for `length`, or until the watch is over or stopped.
+    pub fn wait(&self, length: Nanos) {
+        if !self.is_over() {
+            self.shared.events.wait(OVER, Some(length));
+        }
+    }
+
+    /// Whether the thread has met all its deadlines.
+    pub fn is_over(&self) -> bool {
+        self.shared.over.load(Ordering::Acquire)
+    }
+
+    /// Gives `tally` what was seen since this was called last, and reads what
+    /// was stolen from the CPU, which takes 15 us on a machine of two CPUs and
+    /// longer on a larger one: not on the watched CPU, and not in the watching
+    /// thread.
+    pub fn collect(&mut self, tally: &mut Tally) {
+        while let Some(wake) = self.reader.pop() {
+            tally.wake(&wake);
+        }
+        if let Some(times) = self.cpu.and_then(facts::cpu_times) {
+            tally.stolen(self.elapsed(), times.stolen);
+        }
+        let missed = self.shared.missed.load(Ordering::Relaxed);
+        tally.without_a_wake(missed, self.reader.lost());
+        tally.settle();
+    }
+}
+
+/// The thread ends at its next deadline.
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.shared.over.store(true, Ordering::Release);
+    }
+}
+
+/// The time for which the ring has room, within bounds of its size: a quarter
+/// of a megabyte to sixteen.
+const ROOM: Nanos = Nanos::from_secs(20);
+const LEAST_ROOM: usize = 1 << 12;
+const MOST_ROOM: usize = 1 << 18;
+
+/// Signalled at the end.
+const OVER: Event = Event(0);
+
+#[derive(Debug, Default)]
+struct Shared {
+    over: AtomicBool,
+    missed: AtomicU64,
+    events: Events,
+}
+
+/// How the watch began.
+#[derive(Debug)]
+struct Begun {
+    at: Tick,
+    counts: Counts,
+    method: Method,
+}
+
+/// What the thread works on.
+struct Job {
+    settings: Settings,
+    ring: Writer,
+    shared: Arc<Shared>,
+}
+
+impl Job {
+    fn run(mut self, report: &Sender<Result<Begun, Refusal>>) {
+        let mut sleeper = Sleeper::new();
+        let prepared = self.prepare(&mut sleeper);
+        let method = match prepared {
+            Ok(method) => method,
+            Err(refusal) => {
+                let _ = report.send(Err(refusal));
+                return;
+            }
+        };
+        let meter = Meter::of_this_thread();
+        warm_up(&mut sleeper, method, &meter);
+        let counts = meter.read();
+        let at = clock::now();
+        let begun = Begun { at, counts, method };
+        if report.send(Ok(begun)).is_ok() {
+            self.watch(&mut sleeper, method, &meter, at);
+        }
+        self.shared.over.store(true, Ordering::Release);
+        self.shared.events.signal(OVER);
+    }
+
+    fn prepare(&self, sleeper: &mut Sleeper) -> Result<Method, Refusal> {
+        let refusal = |error: punctual_sys::Error| Refusal::new(error.to_string());
+        if let Some(cpu) = self.settings.cpu {
+            thread::pin(cpu).map_err(refusal)?;
+        }
+        sleeper.prepare(self.settings.method).map_err(refusal)
+    }
+
+    /// The loop. Nothing in it allocates, prints or takes a lock.
+    fn watch(&mut self, sleeper: &mut Sleeper, method: Method, meter: &Meter, origin: Tick) {
+        let deadlines = self.settings.deadlines.unwrap_or(u64::MAX);
+        let mut cycles = Cycles::<Host>::starting_at(origin, self.settings.rate);
+        let mut cycle = 0_u64;
+        while cycle < deadlines && !self.shared.over.load(Ordering::Relaxed) {
+            let (deadline, missed) = cycles.next(clock::now());
+            let missed = missed.min(deadlines - cycle);
+            if missed > 0 {
+                self.shared.missed.fetch_add(missed, Ordering::Relaxed);
+            }
+            cycle += missed;
+            if cycle == deadlines {
+                break;
+            }
+            cycle += 1;
+            let woke = wait_until(sleeper, method, deadline);
+            self.ring.push(&Wake {
+                due: deadline.since(origin),
+                late: woke.since(deadline),
+                counts: meter.read(),
+            });
+        }
+    }
+}
+
+/// Waits, and returns the first instant that was read and is not before the
+/// deadline.
+fn wait_until(sleeper: &mut Sleeper, method: Method, deadline: Tick) -> Tick {
+    loop {
+        sleeper.block(method, Limit::Until(deadline), None);
+        let now = clock::now();
+        if now >= deadline {
+            return now;
+        }
+    }
+}
+
+/// Does once what the loop does, so that its code and its stack are there.
+fn warm_up(sleeper: &mut Sleeper, method: Method, meter: &Meter) {
+    for _ in 0..3 {
+        wait_until(sleeper, method, clock::now() + Nanos::from_us(100));
+        meter.read();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_core::Rate;
+
+    fn settings(period_us: u64, deadlines: Option<u64>) -> Settings {
+        Settings {
+            rate: Rate::from_period(Nanos::from_us(period_us)).unwrap(),
+            method: Method::Sleep,
+            cpu: None,
+            deadlines,
+        }
+    }
+
+    /// Whatever the host does meanwhile, each deadline was met or missed.
+    #[test]
+    fn every_deadline_is_met_or_missed_or_lost() {
+        let mut watcher = Watcher::start(&settings(200, Some(150)), &Stop::new()).unwrap();
+        let mut tally = Tally::new(Nanos::from_us(500), watcher.first_counts());
+        while !watcher.is_over() {
+            watcher.wait(Nanos::from_ms(5));
+            watcher.collect(&mut tally);
+        }
+        watcher.collect(&mut tally);
+        let late = tally.whole().late();
+        assert!(late.n > 0 && late.early == 0);
+        assert_eq!(late.n + tally.missed() + tally.lost(), 150);
+        assert!(watcher.elapsed() >= Nanos::from_us(200 * 150));
+    }
+
+    /// The thread is in a wait of a minute, and nobody waits for it.
+    #[test]
+    fn a_stop_ends_the_collectors_wait_at_once() {
+        let stop = Stop::new();
+        let watcher = Watcher::start(&settings(60_000_000, None), &stop).unwrap();
+        stop.request();
+        watcher.wait(Nanos::from_secs(3_600));
+        assert!(!watcher.is_over());
+    }
+
+    #[test]
+    fn what_cannot_be_watched_is_refused() {
+        let foreign = if cfg!(windows) {
+            Method::Timerfd
+        } else {
+            Method::WindowsSleep
+        };
+        let refused = |settings: Settings| {
+            let refusal = Watcher::start(&settings, &Stop::new()).unwrap_err();
+            refusal.to_string()
+        };
+        assert!(refused(settings(49, None)).contains("50 us to 60 s"));
+        let method = foreign;
+        assert!(
+            refused(Settings {
+                method,
+                ..settings(1_000, None)
+            })
+            .contains(method.name())
+        );
+        let cpu = Some(1_000_000);
+        assert!(
+            refused(Settings {
+                cpu,
+                ..settings(1_000, None)
+            })
+            .contains("1000000")
+        );
+    }
+}

@@ -1,0 +1,443 @@
+//! The experiments of `measure` on models, where what they must find is known
+//! to the nanosecond.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use punctual_core::machine::{CpuUse, Reading, Sample, Section, ThreadObservations};
+use punctual_core::program::Op;
+use punctual_core::setting::Priority;
+use punctual_core::{Machine, Method, Nanos, Observations, Outcome, Probe, Program, Refusal};
+use punctual_lab::experiments::cores::Core;
+use punctual_lab::experiments::{
+    Call, Conditions, Effort, clocks, cores, every_call, gap, load, sleep, timers, usual_calls,
+    yielding,
+};
+use punctual_lab::race::{self, Results};
+use punctual_lab::{model_facts, predict_timers};
+use punctual_record::{MachineFacts, Measurement};
+use punctual_sim::{Model, SimMachine};
+
+const FREE: Conditions = Conditions { cpu: None, hogs: 0 };
+
+fn on(name: &str) -> (SimMachine, MachineFacts) {
+    let model = Model::parse(name).unwrap_or_else(|why| panic!("{why}"));
+    let facts = model_facts(&model);
+    (SimMachine::new(model, 1), facts)
+}
+
+fn quiet(_: race::Progress<'_>) {}
+
+fn methods(calls: &[Call]) -> Vec<Method> {
+    calls.iter().map(|call| call.method).collect()
+}
+
+fn asked(m: &Measurement) -> u64 {
+    m.params["asked_ns"].as_u64().unwrap()
+}
+
+/// Everything but the waiting for a whole pass of `measure sleep`.
+fn measure_sleep(machine: &mut SimMachine) -> Results {
+    let calls = every_call(machine).unwrap();
+    let heats = sleep::heats(&calls, Effort::Shared, FREE);
+    race::run(machine, &heats, 2, &mut quiet).unwrap()
+}
+
+#[test]
+fn every_call_of_a_model_is_late_by_its_slack_and_the_waking() {
+    let (mut machine, _) = on("linux,slack=70us,wake=9us,jitter=0ns,read=1ns");
+    let found = measure_sleep(&mut machine).measurements;
+    let late = |m: &Measurement| (m.late_ns.min, m.late_ns.max);
+    let mut seen = BTreeSet::new();
+    for m in &found {
+        const MS: u64 = 1_000_000;
+        let expected = match (&*m.subject, asked(m)) {
+            // In whole milliseconds.
+            ("epoll_wait", asked) if asked % MS != 0 => {
+                79_001 + (asked.next_multiple_of(MS) - asked) as i64
+            }
+            // Slack grows with the length: `select_estimate_accuracy`.
+            ("poll" | "select" | "epoll_wait", 100_000_000) => 109_001,
+            // Ask for nothing and there is no timer to be late.
+            ("poll" | "select" | "epoll_wait", 0) => 9_001,
+            ("clock_nanosleep+slack=1ns", _) => 9_002,
+            ("timerfd" | "timer_settime", _) => 9_001,
+            // Counted in ticks.
+            ("SO_RCVTIMEO", _) => continue,
+            // And one reading of the clock.
+            _ => 79_001,
+        };
+        assert_eq!(late(m), (expected, expected), "{} {}", m.subject, asked(m));
+        seen.insert(m.subject.as_str());
+    }
+    assert!(seen.contains("clock_nanosleep") && seen.contains("timerfd"));
+    let lengths = found.iter().filter(|m| m.subject == "timerfd").map(asked);
+    assert!(lengths.eq(sleep::LENGTHS.map(Nanos::as_ns)));
+}
+
+#[test]
+fn sleeps_of_windows_before_2004_end_on_the_grid() {
+    let (mut machine, _) = on("windows-10-1909,jitter=0ns,wake=0ns,read=1ns,nap=0ns");
+    const TICK: i64 = 15_625_000;
+    let mut sleeps = 0;
+    for m in &measure_sleep(&mut machine).measurements {
+        if m.subject != "Sleep" || asked(m) == 0 {
+            continue;
+        }
+        let asked = i64::try_from(asked(m)).unwrap();
+        // The first of a round was not armed on a tick.
+        let firsts = [0, m.rounds[0].n as usize];
+        let later = m.samples_late_ns.iter().enumerate();
+        for (_, late) in later.filter(|(i, _)| !firsts.contains(i)) {
+            // Between the tick and the next sleep the clock is read.
+            let off = (asked + late + 1) % TICK;
+            assert!(off <= 1, "asked {asked}, late {late}");
+            sleeps += 1;
+        }
+    }
+    assert!(sleeps > 20, "{sleeps}");
+}
+
+#[test]
+fn all_names_of_calls_are_those_of_the_system() {
+    let (mut machine, facts) = on("windows-10-2004");
+    let all = methods(&every_call(&mut machine).unwrap());
+    assert!(all.contains(&Method::WindowsSleep) && all.contains(&Method::HighResolutionTimer));
+    assert!(!all.contains(&Method::Sleep) && !all.contains(&Method::Yield));
+    let usual = usual_calls(&mut machine, &facts).unwrap();
+    assert_eq!(
+        methods(&usual),
+        [Method::WindowsSleep, Method::HighResolutionTimer]
+    );
+    // A nap of 1 ms takes a whole tick.
+    assert_eq!(usual[0].over.as_ns() / 1_000_000, 14);
+
+    let (mut fake, _) = on("fake-5ms");
+    assert_eq!(
+        methods(&every_call(&mut fake).unwrap()),
+        [Method::Sleep, Method::Timer]
+    );
+}
+
+#[test]
+fn a_clock_that_the_tick_writes_is_found() {
+    for (model, clock, tick_ns) in [
+        ("linux", "CLOCK_MONOTONIC_COARSE", 4_000_000),
+        ("linux,hz=1000", "CLOCK_MONOTONIC_COARSE", 1_000_000),
+        ("windows-10-2004", "timeGetTime", 15_000_000),
+    ] {
+        let (mut machine, _) = on(model);
+        let heats = clocks::heats(&machine, Effort::Shared, FREE);
+        let found = clocks::run(&mut machine, &heats, 1, &mut quiet).unwrap();
+        let m = found.measurements.iter().find(|m| m.subject == clock);
+        let m = m.unwrap_or_else(|| panic!("{model} has no {clock}"));
+        assert_eq!(m.other["tick_written"], true, "{model}");
+        assert_eq!(m.other["step_ns"]["min"], tick_ns, "{model}");
+        assert_eq!(m.other["step_ns"]["n"], 20, "{model}");
+    }
+}
+
+/// One round of `timers` on a model.
+fn measure_timers(model: &str) -> Vec<Measurement> {
+    let (mut machine, facts) = on(model);
+    let sleep = usual_calls(&mut machine, &facts).unwrap()[0];
+    let heats = timers::heats(&machine, sleep, FREE);
+    let results = timers::run(&mut machine, &heats, 2, &mut quiet).unwrap();
+    results.measurements
+}
+
+#[test]
+fn sleeps_of_1_ms_are_whole_ticks_when_they_begin_on_one() {
+    let found = measure_timers("windows-10-1909");
+    let of = |arming: &str, round: u64| {
+        let mut found = found.iter();
+        let is = |m: &&Measurement| m.params["arming"] == arming && m.params["round"] == round;
+        found.find(is).unwrap()
+    };
+    for round in [0, 1] {
+        let m = of("after-wake", round);
+        assert_eq!(m.subject, "Sleep(1)");
+        assert_eq!(m.other["stated_ns"], 15_625_000);
+        assert_eq!(m.other["step_clock"], "timeGetTime");
+        let modes = m.other["modes"].as_array().unwrap();
+        assert_eq!((modes.len(), &modes[0]["ticks"]), (1, &1.into()));
+        assert!(m.other["first_slept_ns"].is_u64());
+        assert_eq!(m.samples_slept_ns.len() as u64, m.late_ns.n);
+        // Half a second of them, without the first and without the six ticks
+        // that it takes to see three steps of a clock.
+        assert_eq!(m.late_ns.n, 25);
+    }
+    let spread = of("random-phase", 0);
+    assert!(spread.other["modes"].as_array().unwrap().len() > 5);
+    assert_eq!(found.len(), 4);
+}
+
+/// A machine that was told what its threads see.
+struct Told {
+    /// The timer slack and the stated interval, round after round.
+    settings: Vec<(Option<Nanos>, Option<Nanos>)>,
+    /// How long its sleeps are.
+    slept: Vec<Nanos>,
+    runs: usize,
+}
+
+impl Machine for Told {
+    fn check(&self, program: &Program) -> Result<(), Refusal> {
+        let (slack, stated) = self.settings[0];
+        let has = |op: &Op| match op {
+            Op::Read(Probe::Slack) => slack.is_some(),
+            Op::Read(Probe::Resolution) => stated.is_some(),
+            Op::Read(_) => false,
+            _ => true,
+        };
+        match program.ops.iter().all(has) {
+            true => Ok(()),
+            false => Err(Refusal::new("nobody has told it")),
+        }
+    }
+
+    fn run(&mut self, program: &Program) -> Result<Observations, Refusal> {
+        // Two heats a round.
+        let (slack, stated) = self.settings[self.runs / 2];
+        self.runs += 1;
+        let readings = [(Probe::Slack, slack), (Probe::Resolution, stated)];
+        let readings = readings.into_iter().filter_map(|(probe, value)| {
+            let value = value?;
+            Some(Reading { probe, value })
+        });
+        let sample = |slept: &Nanos| Sample {
+            asked: Nanos::from_ms(1),
+            outcome: Outcome {
+                slept: *slept,
+                ..Outcome::default()
+            },
+            ..Sample::default()
+        };
+        let sleeps = |slept: &[Nanos]| Section {
+            samples: slept.iter().map(sample).collect(),
+            cpu: CpuUse {
+                elapsed: Nanos::from_ms(500),
+                ..CpuUse::default()
+            },
+            ..Section::default()
+        };
+        let before = Section {
+            readings: readings.collect(),
+            ..Section::default()
+        };
+        let sleeper = ThreadObservations {
+            sections: vec![before, sleeps(&self.slept[..1]), sleeps(&self.slept)],
+            ..ThreadObservations::default()
+        };
+        assert!(matches!(program.ops[0], Op::Spawn { .. }));
+        Ok(Observations {
+            threads: vec![ThreadObservations::default(), sleeper],
+            ..Observations::default()
+        })
+    }
+}
+
+#[test]
+fn two_and_three_ticks_are_two_named_peaks() {
+    let tick = Nanos::new(999_800);
+    let sleep = |k: u64| tick.times(if k % 10 < 7 { 2 } else { 3 }) + Nanos::new(k % 900);
+    let mut machine = Told {
+        settings: vec![(None, Some(tick))],
+        slept: (0..500).map(sleep).collect(),
+        runs: 0,
+    };
+    let sleep = Call {
+        method: Method::WindowsSleep,
+        over: Nanos::ZERO,
+    };
+    let heats = timers::heats(&machine, sleep, FREE);
+    let found = timers::run(&mut machine, &heats, 1, &mut quiet).unwrap();
+    for m in &found.measurements {
+        let modes = m.other["modes"].as_array().unwrap();
+        let named: Vec<_> = modes.iter().map(|m| (&m["ticks"], &m["n"])).collect();
+        assert_eq!(named, [(&2.into(), &350.into()), (&3.into(), &150.into())]);
+        assert_eq!(m.other["slept_ns"]["n"], 500);
+    }
+}
+
+#[test]
+fn every_round_reads_the_slack_anew_and_is_predicted_at_it() {
+    let slack = |us| (Some(Nanos::from_us(us)), None);
+    let mut machine = Told {
+        settings: vec![slack(50), slack(2_000), slack(50)],
+        slept: vec![Nanos::from_ms(1); 30],
+        runs: 0,
+    };
+    let sleep = Call {
+        method: Method::ClockNanosleep,
+        over: Nanos::ZERO,
+    };
+    let pinned = Conditions {
+        cpu: Some(1),
+        hogs: 0,
+    };
+    let heats = timers::heats(&machine, sleep, pinned);
+    let mut found = timers::run(&mut machine, &heats, 3, &mut quiet)
+        .unwrap()
+        .measurements;
+    predict_timers(&heats, &mut found).unwrap();
+    let seen: BTreeMap<(u64, &str), (u64, i64)> = found
+        .iter()
+        .map(|m| {
+            let round = m.params["round"].as_u64().unwrap();
+            let arming = m.params["arming"].as_str().unwrap();
+            let predicted = m.predicted_late_ns.unwrap();
+            let slack = m.other["slack_ns"].as_u64().unwrap();
+            ((round, arming), (slack, predicted))
+        })
+        .collect();
+    assert_eq!(seen.len(), 6);
+    for ((round, arming), (slack, predicted)) in seen {
+        assert_eq!(slack, if round == 1 { 2_000_000 } else { 50_000 });
+        // And two readings of this computer's clock.
+        let over = predicted - i64::try_from(slack).unwrap();
+        assert!(
+            (0..10_000).contains(&over),
+            "{arming}: {predicted} at {slack}"
+        );
+    }
+}
+
+#[test]
+fn who_yields_beside_a_competitor_waits_for_its_turn() {
+    let (mut machine, _) = on("windows-10-2004,cpus=2");
+    let heats = yielding::heats(Effort::Shared, Some(1));
+    let found = race::run(&mut machine, &heats, 1, &mut quiet).unwrap();
+    let [alone, beside] = &found.measurements[..] else {
+        panic!("{:?}", found.measurements);
+    };
+    assert_eq!(
+        (alone.late_ns.n, &alone.params["competitors"]),
+        (2_000, &0.into())
+    );
+    assert!(alone.late_ns.max < 10_000, "{}", alone.late_ns.max);
+    assert_eq!(beside.params["competitors"], 1);
+    // A turn is some ticks of 15.6 ms, and half a second has few of them.
+    assert!(beside.late_ns.min > 15_000_000, "{}", beside.late_ns.min);
+    assert!((5..40).contains(&beside.late_ns.n), "{}", beside.late_ns.n);
+    assert_eq!(yielding::heats(Effort::Shared, None).len(), 1);
+}
+
+#[test]
+fn priority_helps_against_load() {
+    let (mut machine, facts) = on("linux,cpus=2,jitter=0ns");
+    let (priorities, refused) = load::priorities(&mut machine);
+    assert_eq!(
+        priorities,
+        [Priority::Normal, Priority::Interactive, Priority::RealTime]
+    );
+    assert!(refused.is_empty(), "{refused:?}");
+    let calls = usual_calls(&mut machine, &facts).unwrap();
+    let heats = load::heats(&calls, &priorities, 2, Effort::Shared, Some(1));
+    let hogs = |heat: &race::Heat| {
+        let ops = heat.program.ops.iter();
+        ops.filter(|op| matches!(op, Op::Spawn { .. })).count()
+    };
+    let most = heats.iter().map(hogs).max();
+    assert_eq!((heats.len(), most), (4 * 2 * 3, Some(4)));
+    let found = race::run(&mut machine, &heats, 1, &mut quiet).unwrap();
+    let of = |load: f64, priority: &str| {
+        let mut found = found.measurements.iter();
+        let is = |m: &&Measurement| {
+            m.subject == "timerfd"
+                && m.params["load_per_cpu"] == load
+                && m.params["priority"] == priority
+        };
+        let m = found.find(is).unwrap();
+        (m.late_ns.max, m.queued_per_wait_ns.unwrap())
+    };
+    assert_eq!(of(0.0, "normal"), (8_031, 0.0));
+    assert_eq!(of(2.0, "real-time"), (8_031, 0.0));
+    let (late, queued) = of(2.0, "normal");
+    assert!(late > 1_000_000 && queued > 100_000.0, "{late} {queued}");
+}
+
+#[test]
+fn each_core_has_its_line_and_its_type() {
+    let (mut machine, facts) = on("linux,cpus=2,jitter=0ns");
+    let sleep = usual_calls(&mut machine, &facts).unwrap()[0];
+    let kinds = [Some("performance".to_owned()), None];
+    let all: Vec<Core> = (0..)
+        .zip(kinds)
+        .map(|(cpu, kind)| Core { cpu, kind })
+        .collect();
+    let heats = cores::heats(sleep, &all, Effort::Quick);
+    let found = race::run(&mut machine, &heats, 1, &mut quiet).unwrap();
+    let seen: Vec<_> = found
+        .measurements
+        .iter()
+        .map(|m| (&*m.subject, m.params.get("core_type"), m.late_ns.p50))
+        .collect();
+    let kind = "performance".into();
+    assert_eq!(
+        seen,
+        [
+            ("CPU 0", Some(&kind), Some(58_031)),
+            ("CPU 1", None, Some(58_031))
+        ]
+    );
+}
+
+#[test]
+fn a_longer_rest_ends_later_where_idle_states_are_deep() {
+    let (mut machine, facts) = on("linux,jitter=0ns");
+    let calls = gap::calls(&mut machine, &facts).unwrap();
+    assert_eq!(
+        methods(&calls),
+        [Method::SlacklessNanosleep, Method::Timerfd]
+    );
+    let heats = gap::heats(&calls, Effort::Whole, FREE);
+    let found = race::run(&mut machine, &heats, 1, &mut quiet).unwrap();
+    let lengths = found.measurements.iter().map(asked);
+    let all = gap::LENGTHS.map(Nanos::as_ns);
+    assert!(lengths.eq([all, all].concat()));
+}
+
+#[test]
+fn times_are_as_stated() {
+    let calls = |n| {
+        let call = |method| Call {
+            method,
+            over: Nanos::from_us(60),
+        };
+        Method::ALL
+            .into_iter()
+            .take(n)
+            .map(call)
+            .collect::<Vec<_>>()
+    };
+    let seconds = |heats: &[race::Heat], rounds| race::length(heats, rounds).as_secs_f64();
+    // Linux has 14 calls.
+    let sleep = |effort| {
+        seconds(
+            &sleep::heats(&calls(14), effort, FREE),
+            sleep::rounds(effort),
+        )
+    };
+    let gap = |effort| seconds(&gap::heats(&calls(2), effort, FREE), gap::rounds(effort));
+    assert!((1.5..3.0).contains(&sleep(Effort::Quick)));
+    assert!((20.0..26.0).contains(&sleep(Effort::Shared)));
+    assert!((50.0..60.0).contains(&sleep(Effort::Whole)));
+    assert!((0.3..1.0).contains(&gap(Effort::Quick)));
+    assert!((7.0..10.0).contains(&gap(Effort::Shared)));
+    assert!((18.0..25.0).contains(&gap(Effort::Whole)));
+    let all = [Priority::Normal, Priority::Interactive, Priority::RealTime];
+    let load = load::heats(&calls(2), &all, 2, Effort::Whole, None);
+    let load = seconds(&load, load::rounds(Effort::Whole));
+    assert!((15.0..30.0).contains(&load), "{load}");
+}
+
+#[test]
+fn the_same_seed_measures_the_same() {
+    let all = || {
+        let (mut machine, _) = on("windows-11");
+        let mut found = measure_sleep(&mut machine).measurements;
+        found.extend(measure_timers("windows-11"));
+        found
+    };
+    assert_eq!(all(), all());
+}
