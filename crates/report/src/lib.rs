@@ -7,10 +7,14 @@
 //! - [`text`] is the report: the machine, a table per experiment with what its
 //!   numbers mean, and at the end the warnings with their remedies. The tables
 //!   lie in `tables`, one file each.
+//!   Of a run of `punctual doctor` it is the diagnosis, which lies in `doctor`.
 //!   [`explained`] adds what the strategies had learned by then.
+//! - [`histogram`] and [`histogram_of`] are distributions for a terminal.
 //! - [`figures`] draws what the run has data for. The figures lie in `figures`,
 //!   one file each, on one `sheet` that gives all of them a title, axes with
 //!   units, a legend and a caption.
+//! - [`comparison`] is several runs side by side as text, and
+//!   [`comparison_figures`] the same as figures.
 //!
 //! `select` finds the measurements of an experiment in a run and `units` writes
 //! their numbers, for both; `prose` breaks their captions into lines.
@@ -23,7 +27,10 @@
 //! assert!(punctual_report::figures(&run).is_empty());
 //! ```
 
+mod compare;
+mod doctor;
 mod figures;
+mod histogram;
 mod prose;
 mod scenario;
 mod select;
@@ -31,6 +38,8 @@ mod tables;
 mod text;
 mod units;
 
-pub use figures::{Figure, figures};
+pub use compare::comparison;
+pub use figures::{Figure, comparison_figures, figures};
+pub use histogram::{histogram, histogram_of};
 pub use tables::table;
 pub use text::{explained, text};

@@ -1,21 +1,77 @@
 //! The head of the report of a scenario: what it is, and on what it ran.
 
-use punctual_record::{Run, Value};
+use punctual_record::{Measurement, Run, Value};
 
+use crate::select::{self, Kind};
 use crate::{prose, units};
+
+/// Whether a run is one scenario on models and nothing else, so that the
+/// scenario is what its report is about. What ran on a computer has more to say
+/// of the computer.
+pub(crate) fn is_alone(run: &Run) -> bool {
+    let is_of_scenario = |m: &Measurement| Kind::of(m) == Kind::Scenario;
+    is_virtual(run)
+        && run.other.contains_key("scenario")
+        && run.results.iter().all(is_of_scenario)
+        && select::grouped(&run.results, |m| select::word(m, "scenario")).len() <= 1
+}
+
+/// Whether the time of a run was that of models: what ran on a computer began
+/// at some time.
+pub(crate) fn is_virtual(run: &Run) -> bool {
+    run.started_at.is_none()
+}
+
+/// Which scenario something is of, behind a title, if the run has several.
+pub(crate) fn of_several(run: &Run, name: &str) -> String {
+    let scenarios = select::grouped(select::of_kind(run, Kind::Scenario), |m| {
+        select::word(m, "scenario")
+    });
+    if scenarios.len() > 1 {
+        format!(" in {name}")
+    } else {
+        String::new()
+    }
+}
+
+/// What the Run says of a scenario of that name. It is in `scenario`, or of
+/// several among `scenarios`.
+pub(crate) fn described<'r>(run: &'r Run, name: &str) -> Option<&'r Value> {
+    let several = run.other.get("scenarios").and_then(Value::as_array);
+    let several = several.into_iter().flatten();
+    let mut all = run.other.get("scenario").into_iter().chain(several);
+    all.find(|scenario| match word(scenario, "name") {
+        Some(own) => own == name,
+        None => true,
+    })
+}
+
+/// The head of the part of a report that is about a scenario: what it is, and
+/// how long.
+pub(crate) fn title(run: &Run, name: &str) -> String {
+    let Some(scenario) = described(run, name) else {
+        return prose::paragraph(&format!("Scenario {name}"));
+    };
+    let mut text = match word(scenario, "title") {
+        Some(title) => prose::paragraph(&format!("Scenario {name}: {title}")),
+        None => prose::paragraph(&format!("Scenario {name}")),
+    };
+    text += &about(scenario);
+    text += &prose::indented("length      ", &length(run, scenario));
+    for model in models(run).map(Model::of) {
+        if model.name != run.machine.name {
+            text += &prose::indented("model       ", &model.in_words());
+        }
+    }
+    text
+}
 
 /// What the Run says of its scenario; nothing if it is of none.
 pub(crate) fn header(run: &Run) -> Option<String> {
     let scenario = run.other.get("scenario")?;
-    let word = |key: &str| scenario.get(key).and_then(Value::as_str);
-    let mut text = prose::paragraph(word("title")?);
+    let mut text = prose::paragraph(word(scenario, "title")?);
     text.push('\n');
-    if let Some(about) = word("about").filter(|about| !about.is_empty()) {
-        text += &prose::paragraph(about);
-    }
-    if let Some(source) = word("source") {
-        text += &prose::paragraph(&format!("Source: {source}."));
-    }
+    text += &about(scenario);
     text.push('\n');
     text += &prose::indented("command     ", &run.command);
     text += &prose::indented("length      ", &length(run, scenario));
@@ -44,6 +100,22 @@ pub(crate) fn header(run: &Run) -> Option<String> {
     Some(text)
 }
 
+fn word<'v>(of: &'v Value, key: &str) -> Option<&'v str> {
+    of.get(key).and_then(Value::as_str)
+}
+
+/// What to look at, and where it is from.
+fn about(scenario: &Value) -> String {
+    let mut text = String::new();
+    if let Some(about) = word(scenario, "about").filter(|about| !about.is_empty()) {
+        text += &prose::paragraph(about);
+    }
+    if let Some(source) = word(scenario, "source") {
+        text += &prose::paragraph(&format!("Source: {source}."));
+    }
+    text
+}
+
 fn length(run: &Run, scenario: &Value) -> String {
     let length = scenario.get("length_ns").and_then(Value::as_f64);
     let phases = scenario.get("phases").and_then(Value::as_array);
@@ -54,7 +126,12 @@ fn length(run: &Run, scenario: &Value) -> String {
     };
     let seed = run.other.get("seed").and_then(Value::as_u64);
     let seed = seed.map_or_else(String::new, |seed| format!(", seed {seed}"));
-    format!("{length} of virtual time in {phases}{seed}")
+    let time = if is_virtual(run) {
+        " of virtual time"
+    } else {
+        ""
+    };
+    format!("{length}{time} in {phases}{seed}")
 }
 
 fn models(run: &Run) -> impl Iterator<Item = &Value> {
@@ -75,10 +152,7 @@ struct Model {
 
 impl Model {
     fn of(model: &Value) -> Self {
-        let word = |of: &Value, key: &str| -> String {
-            let word = of.get(key).and_then(Value::as_str);
-            word.unwrap_or("unknown").to_owned()
-        };
+        let word = |of, key| word(of, key).unwrap_or("unknown").to_owned();
         let parameters = model.get("parameters").and_then(Value::as_array);
         let (mut set, mut calibrated) = (Vec::new(), Vec::new());
         for parameter in parameters.into_iter().flatten() {

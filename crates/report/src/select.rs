@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use punctual_record::{Measurement, Run, Value};
+use punctual_record::{Measurement, Mode, Run, Value};
 
 use crate::units;
 
@@ -23,8 +23,24 @@ pub(crate) enum Kind {
     Naps,
     /// Relative error by the request and the scheduler's period.
     Robustness,
+    /// Steps of clocks and what reading them takes.
+    Clocks,
+    /// The lengths of short sleeps, and the ticks behind them.
+    Timers,
+    /// Waits with each call of the OS.
+    Sleep,
+    /// Yields alone and beside a competitor.
+    Yield,
+    /// Waits on a loaded computer.
+    Load,
+    /// Waits on each CPU.
+    Cores,
+    /// Waking up by the time asleep.
+    Gap,
     /// What threads, or the computer, did in a phase of a scenario.
     Scenario,
+    /// How late a host's timers were while it was watched.
+    Watch,
     /// Any other.
     Other,
 }
@@ -47,7 +63,15 @@ impl Kind {
             "interval" if has("period_ns") => Self::Interval,
             "naps" if has("asked_ns") => Self::Naps,
             "robustness" if has("asked_ns") && has("scheduler_period_ns") => Self::Robustness,
+            "clocks" => Self::Clocks,
+            "timers" if has("asked_ns") => Self::Timers,
+            "sleep" if has("asked_ns") => Self::Sleep,
+            "yield" => Self::Yield,
+            "load" if has("load_per_cpu") => Self::Load,
+            "cores" => Self::Cores,
+            "gap" if has("asked_ns") => Self::Gap,
             "scenario" if has("phase_index") => Self::Scenario,
+            "watch" if has("period_ns") && has("threshold_ns") => Self::Watch,
             _ => Self::Other,
         }
     }
@@ -120,6 +144,70 @@ pub(crate) fn part(measurement: &Measurement, key: &str, part: &str) -> Option<f
 /// A number the record crate has no field for.
 pub(crate) fn extra(measurement: &Measurement, key: &str) -> Option<f64> {
     measurement.other.get(key)?.as_f64()
+}
+
+/// The lengths that sleeps have, where they are noted.
+pub(crate) fn modes(measurement: &Measurement) -> Vec<Mode> {
+    modes_of(measurement.other.get("modes"))
+}
+
+pub(crate) fn modes_of(modes: Option<&Value>) -> Vec<Mode> {
+    let modes = modes.and_then(|modes| serde_json::from_value(modes.clone()).ok());
+    modes.unwrap_or_default()
+}
+
+/// How long each wait took: as noted, or what was asked and how late it ended.
+pub(crate) fn slept_ns(measurement: &Measurement) -> Vec<i64> {
+    if measurement.samples_slept_ns.is_empty() {
+        let asked = param(measurement, "asked_ns").unwrap_or(0.0) as i64;
+        let late = measurement.samples_late_ns.iter();
+        late.map(|late| late.saturating_add(asked)).collect()
+    } else {
+        let slept = measurement.samples_slept_ns.iter();
+        slept
+            .map(|&ns| i64::try_from(ns).unwrap_or(i64::MAX))
+            .collect()
+    }
+}
+
+/// How long each sleep of some rounds was, and the modes of all of them. They
+/// are named by ticks where the OS has an interval that ends sleeps, if that
+/// was the same in each round.
+pub(crate) fn lengths(rounds: &[&Measurement]) -> (Vec<i64>, Vec<Mode>) {
+    let samples: Vec<i64> = rounds.iter().flat_map(|m| slept_ns(m)).collect();
+    let slept: Vec<u64> = samples.iter().map(|&ns| ns.max(0) as u64).collect();
+    let mut ticks: Vec<f64> = rounds
+        .iter()
+        .filter_map(|m| extra(m, "stated_ns"))
+        .collect();
+    ticks.sort_by(f64::total_cmp);
+    let tick = match (ticks.first(), ticks.last()) {
+        (Some(least), Some(most)) if *most <= least * 1.01 => Some(ticks[ticks.len() / 2] as u64),
+        _ => None,
+    };
+    let modes = punctual_record::modes(&slept, tick);
+    (samples, modes)
+}
+
+/// By how much a clock moves on at once: the median of its steps.
+pub(crate) fn step_ns(measurement: &Measurement) -> Option<f64> {
+    let step = extra(measurement, "step_ns").or_else(|| part(measurement, "step_ns", "p50"));
+    step.filter(|ns| *ns > 0.0)
+}
+
+/// Whether a clock shows the time of the last tick, where that is known.
+pub(crate) fn is_written_by_the_tick(measurement: &Measurement) -> Option<bool> {
+    measurement.other.get("tick_written")?.as_bool()
+}
+
+/// Who else is on the CPU of a thread that yields, in words.
+pub(crate) fn company(measurement: &Measurement) -> String {
+    match param(measurement, "competitors") {
+        Some(0.0) => "alone".to_owned(),
+        Some(1.0) => "with a competitor".to_owned(),
+        Some(many) => format!("with {} competitors", units::plain(many)),
+        None => "unknown".to_owned(),
+    }
 }
 
 /// Where measurements that were simulated beside a run on another machine come

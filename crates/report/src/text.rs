@@ -1,9 +1,9 @@
 //! The report as plain text.
 
-use punctual_record::Run;
+use punctual_record::{Measurement, Run};
 
 use crate::select::{self, Kind};
-use crate::{prose, scenario, tables};
+use crate::{doctor, prose, scenario, tables};
 
 /// The report of a run: the machine, the tables, and last the warnings.
 ///
@@ -21,7 +21,14 @@ pub fn explained(run: &Run) -> String {
 
 /// The report with more sections before the warnings.
 fn with(run: &Run, more: Vec<String>) -> String {
-    let mut sections = vec![scenario::header(run).unwrap_or_else(|| header(run))];
+    if let Some(diagnosis) = &run.doctor {
+        let mut sections = vec![head(run)];
+        sections.extend(doctor::sections(run, diagnosis));
+        sections.extend(warnings(run));
+        return sections.join("\n");
+    }
+    let of_a_scenario = scenario::header(run).filter(|_| scenario::is_alone(run));
+    let mut sections = vec![of_a_scenario.unwrap_or_else(|| header(run))];
     for (kind, measurements) in select::grouped(&run.results, Kind::of) {
         sections.extend(match kind {
             Kind::Pace => tables::pace(&measurements),
@@ -30,7 +37,15 @@ fn with(run: &Run, more: Vec<String>) -> String {
             Kind::Interval => tables::interval(&measurements),
             Kind::Naps => tables::naps(&measurements),
             Kind::Robustness => tables::robustness(&measurements),
-            Kind::Scenario => tables::scenario(&measurements),
+            Kind::Clocks => tables::clocks(&measurements),
+            Kind::Timers => tables::timers(&measurements),
+            Kind::Sleep => tables::sleep(run, &measurements),
+            Kind::Yield => tables::yields(&measurements),
+            Kind::Load => tables::load(&measurements),
+            Kind::Cores => tables::cores(&measurements),
+            Kind::Gap => tables::gap(&measurements),
+            Kind::Scenario => scenarios(run, &measurements),
+            Kind::Watch => tables::watch(&measurements),
             Kind::Other => tables::generic(&measurements),
         });
     }
@@ -43,7 +58,39 @@ fn with(run: &Run, more: Vec<String>) -> String {
     sections.join("\n")
 }
 
+/// The tables of each scenario, below what it is where the head of the report
+/// does not say so.
+fn scenarios(run: &Run, measurements: &[&Measurement]) -> Vec<String> {
+    let by_name = select::grouped(measurements.iter().copied(), |m| {
+        select::word(m, "scenario")
+    });
+    let headed = scenario::is_alone(run);
+    let mut sections = Vec::new();
+    for (name, of_scenario) in by_name {
+        sections.extend((!headed).then(|| scenario::title(run, name)));
+        sections.extend(tables::scenario(&of_scenario));
+    }
+    sections
+}
+
 fn header(run: &Run) -> String {
+    let machine = &run.machine;
+    let mut text = head(run);
+    for (label, value) in [
+        ("timer rule", &machine.timer_rule),
+        ("clock", &machine.clock),
+        ("sleep", &machine.sleep_method),
+        ("timer", &machine.timer_method),
+        ("spin", &machine.spin),
+        ("CPU time", &machine.cpu_time),
+    ] {
+        text += &labelled(label, value);
+    }
+    text
+}
+
+/// What made the run, and where.
+fn head(run: &Run) -> String {
     let machine = &run.machine;
     let when = match &run.started_at {
         Some(time) => format!("started {time}"),
@@ -54,20 +101,14 @@ fn header(run: &Run) -> String {
         os => format!("{}, {os}", machine.name),
     };
     let mut text = prose::paragraph(&format!("punctual {} {when}", run.punctual_version));
-    for (label, value) in [
-        ("command", &run.command),
-        ("machine", &os),
-        ("timer rule", &machine.timer_rule),
-        ("clock", &machine.clock),
-        ("sleep", &machine.sleep_method),
-        ("timer", &machine.timer_method),
-        ("spin", &machine.spin),
-        ("CPU time", &machine.cpu_time),
-    ] {
-        let value = if value.is_empty() { "unknown" } else { value };
-        text += &prose::indented(&format!("{label:<12}"), value);
-    }
+    text += &labelled("command", &run.command);
+    text += &labelled("machine", &os);
     text
+}
+
+fn labelled(label: &str, value: &str) -> String {
+    let value = if value.is_empty() { "unknown" } else { value };
+    prose::indented(&format!("{label:<12}"), value)
 }
 
 fn warnings(run: &Run) -> Option<String> {

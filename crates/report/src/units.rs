@@ -12,6 +12,12 @@ pub(crate) fn nominal(ns: f64) -> String {
     format!("{} {}", trimmed(&in_unit(ns, unit)), unit.name)
 }
 
+/// The same to the hundredth of its unit: `16.67 ms`.
+pub(crate) fn nominal_fine(ns: f64) -> String {
+    let unit = Unit::of(ns);
+    format!("{} {}", plain(ns / unit.ns), unit.name)
+}
+
 /// A length of time and the interval that holds it, in one unit:
 /// `12.3 us [11.0..14.5]`.
 pub(crate) fn duration_within(ns: f64, low: f64, high: f64) -> String {
@@ -69,16 +75,17 @@ pub(crate) fn plain(value: f64) -> String {
     trimmed(&format!("{value:.2}"))
 }
 
-#[derive(Clone, Copy)]
-struct Unit {
-    name: &'static str,
-    ns: f64,
+/// A unit of time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Unit {
+    pub(crate) name: &'static str,
+    pub(crate) ns: f64,
 }
 
 impl Unit {
     /// The unit that leaves one to three digits before the point, after
     /// rounding: 999.6 ns are 1.00 us.
-    fn of(ns: f64) -> Self {
+    pub(crate) fn of(ns: f64) -> Self {
         let (name, ns) = match ns.abs() {
             ns if ns < 999.5 => ("ns", 1.0),
             ns if ns < 999.5e3 => ("us", 1e3),
@@ -146,6 +153,8 @@ mod tests {
             assert_eq!(nominal(ns), text);
         }
         assert_eq!(nominal(2.5e6), "2.5 ms");
+        assert_eq!(nominal_fine(16.67e6), "16.67 ms");
+        assert_eq!(nominal_fine(1e6), "1 ms");
         assert_eq!(nominal(1e9), "1 s");
         assert_eq!(plain(59.94), "59.94");
         assert_eq!(plain(1_000.0), "1000");

@@ -3,7 +3,10 @@
 use punctual_record::Run;
 
 use super::figure::{Figure, make_names_unique};
-use super::{cost, decades, frames, idle, interval, margin, robustness, sleeps};
+use super::{
+    clocks, cores, cost, decades, frames, gap, idle, interval, load, margin, robustness, sleep,
+    sleeps, timers, yields,
+};
 
 /// The figures a run has data for:
 ///
@@ -18,10 +21,20 @@ use super::{cost, decades, frames, idle, interval, margin, robustness, sleeps};
 ///   the deadline it is asked to end;
 /// - `robustness-SUBJECT`: relative error by the time asked for and the
 ///   scheduler's period, as a heat map;
+/// - `clocks`: the step of each clock and what a reading takes;
+/// - `timers-CALL`: the lengths of short sleeps, a panel for each way to begin
+///   them;
+/// - `sleep`: overshoot by the time asked for, a line per call of the OS;
+/// - `yield`: how long yields take, alone and with a competitor;
+/// - `load-CALL`: lateness by the load of the computer;
+/// - `cores`: lateness on each CPU;
+/// - `gap`: the latency of waking up by the time asleep;
 /// - `sleeps-THREAD`: the length of each sleep of a scenario's threads, over
 ///   time, a panel per model;
 /// - `idle-stretches`: the share of a scenario's idle time by the length of the
 ///   stretch, a panel per model.
+///
+/// Of several scenarios, each has the last two, with its name.
 ///
 /// What lies beyond an axis is drawn at its end, and the caption says so.
 pub fn figures(run: &Run) -> Vec<Figure> {
@@ -31,6 +44,13 @@ pub fn figures(run: &Run) -> Vec<Figure> {
     figures.extend(interval::interval(run));
     figures.extend(margin::margin(run));
     figures.extend(robustness::robustness(run));
+    figures.extend(clocks::clocks(run));
+    figures.extend(timers::timers(run));
+    figures.extend(sleep::sleep(run));
+    figures.extend(yields::yields(run));
+    figures.extend(load::load(run));
+    figures.extend(cores::cores(run));
+    figures.extend(gap::gap(run));
     figures.extend(sleeps::sleeps(run));
     figures.extend(idle::idle(run));
     make_names_unique(&mut figures);

@@ -54,6 +54,15 @@ impl Axis {
         }
     }
 
+    /// Rows of one height, from the last at 0 up to the first. Whoever draws
+    /// them names them.
+    pub(super) fn rows(rows: usize) -> Self {
+        Self {
+            ticks: vec![],
+            ..Self::linear("", 0.0, rows.max(1) as f64, 1)
+        }
+    }
+
     /// Lengths of time on a logarithmic scale of whole decades that holds all of
     /// `values_ns`.
     pub(super) fn log_ns(name: &str, values_ns: impl Iterator<Item = f64>) -> Self {
@@ -83,6 +92,14 @@ impl Axis {
                 .step_by(1 + (last - first) as usize / MOST_DECADES)
                 .map(|i| exp10(i.into()))
                 .collect(),
+        }
+    }
+
+    /// An axis without ticks and name, for lines that have names of their own.
+    pub(super) fn bare(to: f64) -> Self {
+        Self {
+            ticks: vec![],
+            ..Self::linear("", 0.0, to, 1)
         }
     }
 

@@ -7,6 +7,7 @@ use punctual_record::{Measurement, Run, Value};
 
 use super::figure::{Figure, figure};
 use super::sheet::{Canvas, Drawn, GREY, Sheet, TOP, WIDTH, write};
+use crate::scenario;
 use crate::select::{self, Kind};
 use crate::units;
 
@@ -29,21 +30,30 @@ const MOST: usize = 8;
 /// What a panel shows, and the stretches in it.
 type Panel = (String, Vec<Stretches>);
 
-/// The share of the idle time by the length of the stretch, a panel per model
-/// and phase.
-pub(super) fn idle(run: &Run) -> Option<Figure> {
+/// The share of the idle time by the length of the stretch, for each scenario
+/// a panel per model and phase.
+pub(super) fn idle(run: &Run) -> Vec<Figure> {
     let computer = select::of_kind(run, Kind::Scenario);
     let computer = computer
         .into_iter()
         .filter(|m| m.other.contains_key("idle_stretches"));
-    let computer: Vec<&Measurement> = computer.collect();
-    let (panels, which) = panels(&computer);
+    select::grouped(computer, |m| select::word(m, "scenario"))
+        .iter()
+        .filter_map(|(scenario, computer)| of_scenario(run, scenario, computer))
+        .collect()
+}
+
+fn of_scenario(run: &Run, scenario: &str, computer: &[&Measurement]) -> Option<Figure> {
+    let (panels, which) = panels(computer);
     let lengths = lengths(&panels)?;
     let counts = panels
         .iter()
         .map(|(_, stretches)| stretches.iter().map(|s| s.count).sum());
     let sheet = Sheet {
-        title: "How long CPUs are idle at a time".to_owned(),
+        title: format!(
+            "How long CPUs are idle at a time{}",
+            scenario::of_several(run, scenario)
+        ),
         caption: format!(
             "The share of the idle time of all CPUs, {which}, in stretches from the length below a \
              bar to twice as much; stretches of 8 ms or more let a CPU save power. n = {} stretches \
@@ -68,7 +78,8 @@ pub(super) fn idle(run: &Run) -> Option<Figure> {
             &BLACK,
         )
     });
-    Some(figure("idle-stretches", svg))
+    let of = scenario::of_several(run, scenario);
+    Some(figure(&format!("idle-stretches{of}"), svg))
 }
 
 /// The panels, and which phases are in each, in words.

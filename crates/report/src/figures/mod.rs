@@ -7,18 +7,28 @@
 mod all;
 mod axis;
 mod chart;
+mod clocks;
+mod comparison;
+mod cores;
 mod cost;
 mod decades;
 mod figure;
 mod frames;
+mod gap;
 mod idle;
 mod interval;
 mod lines;
+mod load;
 mod margin;
 mod robustness;
+mod rows;
 mod sheet;
+mod sleep;
 mod sleeps;
 mod style;
+mod timers;
+mod yields;
 
 pub use all::figures;
+pub use comparison::comparison_figures;
 pub use figure::Figure;

@@ -41,14 +41,17 @@ pub(super) struct Sheet {
 impl Sheet {
     /// Draws the figure with what `drawing` adds between title and caption.
     pub(super) fn draw(&self, run: &Run, drawing: impl FnOnce(&Canvas) -> Drawn) -> String {
-        let machine = [run.machine.name.as_str(), run.machine.os.as_str()];
-        let machine: Vec<&str> = machine.into_iter().filter(|s| !s.is_empty()).collect();
-        let machine = match machine.join(", ") {
-            none if none.is_empty() => "not named".to_owned(),
-            names => names,
-        };
-        let caption = format!("{} Machine: {machine}.", self.caption);
-        let caption = prose::lines(&caption, CAPTION_CHARACTERS);
+        let machine = machine_in_words(&run.machine.name, &run.machine.os);
+        self.draw_with(&format!("{} Machine: {machine}.", self.caption), drawing)
+    }
+
+    /// The same, where the caption tells of more than one machine.
+    pub(super) fn draw_of_several(&self, drawing: impl FnOnce(&Canvas) -> Drawn) -> String {
+        self.draw_with(&self.caption, drawing)
+    }
+
+    fn draw_with(&self, caption: &str, drawing: impl FnOnce(&Canvas) -> Drawn) -> String {
+        let caption = prose::lines(caption, CAPTION_CHARACTERS);
         let below = TOP + self.height + 12;
         let height = below + CAPTION_LINE * caption.len() as i32 + 12;
 
@@ -73,6 +76,15 @@ impl Sheet {
         drawn.expect("drawing into a string does not fail");
         drop(canvas);
         named(&svg, &self.title)
+    }
+}
+
+/// A machine and its OS for a caption.
+pub(super) fn machine_in_words(name: &str, os: &str) -> String {
+    match (name, os) {
+        ("", "") => "not named".to_owned(),
+        ("", name) | (name, "") => name.to_owned(),
+        (name, os) => format!("{name}, {os}"),
     }
 }
 

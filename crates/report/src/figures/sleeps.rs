@@ -13,6 +13,7 @@ use super::chart::{Chart, Place};
 use super::figure::{Figure, figure};
 use super::sheet::{Canvas, Drawn, GREY, Sheet, TOP, WIDTH, text_width, write};
 use super::style::Look;
+use crate::scenario;
 use crate::select::{self, Kind};
 
 const PANEL: i32 = 190;
@@ -24,16 +25,18 @@ const PHASES: i32 = 22;
 /// file of megabytes.
 const DOT: i32 = 3;
 
-/// For each name of threads, a panel per model on one scale.
+/// For each name of threads of a scenario, a panel per model on one scale.
 pub(super) fn sleeps(run: &Run) -> Vec<Figure> {
     let sampled = select::of_kind(run, Kind::Scenario);
     let sampled = sampled
         .into_iter()
         .filter(|m| !m.samples_slept_ns.is_empty());
-    select::by_subject(sampled)
-        .iter()
-        .map(|(subject, group)| of_threads(run, subject, group))
-        .collect()
+    select::grouped(sampled, |m| {
+        (select::word(m, "scenario"), m.subject.as_str())
+    })
+    .iter()
+    .map(|(threads, group)| of_threads(run, *threads, group))
+    .collect()
 }
 
 /// A stretch of the timeline, in seconds.
@@ -43,8 +46,8 @@ struct Phase<'r> {
     to: f64,
 }
 
-fn phases(run: &Run) -> Vec<Phase<'_>> {
-    let phases = run.other.get("scenario").and_then(|s| s.get("phases"));
+fn phases<'r>(run: &'r Run, scenario: &str) -> Vec<Phase<'r>> {
+    let phases = scenario::described(run, scenario).and_then(|s| s.get("phases"));
     let mut from = 0.0;
     let phases = phases.and_then(Value::as_array).into_iter().flatten();
     phases
@@ -73,7 +76,7 @@ fn points(group: &[&Measurement]) -> Vec<(f64, f64)> {
     group.iter().flat_map(both).collect()
 }
 
-fn of_threads(run: &Run, subject: &str, group: &[&Measurement]) -> Figure {
+fn of_threads(run: &Run, (scenario, subject): (&str, &str), group: &[&Measurement]) -> Figure {
     let panels: Vec<(&str, Vec<(f64, f64)>)> =
         select::grouped(group.iter().copied(), |m| select::word(m, "on"))
             .into_iter()
@@ -81,7 +84,7 @@ fn of_threads(run: &Run, subject: &str, group: &[&Measurement]) -> Figure {
             .collect();
     let all = || panels.iter().flat_map(|(_, points)| points);
     let longest = all().map(|(_, ms)| *ms).fold(0.0, f64::max);
-    let phases = phases(run);
+    let phases = phases(run, scenario);
     let last = all().map(|(s, _)| *s).fold(0.0, f64::max);
     let end = phases.last().map_or(last, |phase| phase.to);
     let place = |i: usize| {
@@ -99,7 +102,10 @@ fn of_threads(run: &Run, subject: &str, group: &[&Measurement]) -> Figure {
         .iter()
         .any(|phase| f64::from(text_width(phase.name)) > (phase.to - phase.from) * room);
     let sheet = Sheet {
-        title: format!("Sleeps of thread `{subject}`"),
+        title: format!(
+            "Sleeps of thread `{subject}`{}",
+            scenario::of_several(run, scenario)
+        ),
         caption: caption(&panels, &phases, numbered),
         height: PHASES + PANEL * panels.len() as i32 + X_LABELS,
     };
@@ -107,7 +113,12 @@ fn of_threads(run: &Run, subject: &str, group: &[&Measurement]) -> Figure {
     let svg = sheet.draw(run, |canvas| {
         for (i, (model, points)) in panels.iter().enumerate() {
             let is_last = i + 1 == panels.len();
-            let name = if is_last { "virtual time (s)" } else { "" };
+            let time = if scenario::is_virtual(run) {
+                "virtual time (s)"
+            } else {
+                "time (s)"
+            };
+            let name = if is_last { time } else { "" };
             let x = Axis::linear(name, 0.0, end, 8);
             let chart = Chart::new(canvas, place(i), &x, &y)?;
             dots(canvas, &chart, Look::of(run, subject), points)?;
@@ -119,7 +130,8 @@ fn of_threads(run: &Run, subject: &str, group: &[&Measurement]) -> Figure {
         }
         Ok(())
     });
-    figure(&format!("sleeps-{subject}"), svg)
+    let of = scenario::of_several(run, scenario);
+    figure(&format!("sleeps-{subject}{of}"), svg)
 }
 
 fn widest(panels: &[(&str, Vec<(f64, f64)>)]) -> i32 {

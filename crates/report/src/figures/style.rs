@@ -4,10 +4,10 @@
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 
-use punctual_record::Run;
+use punctual_record::{Measurement, Run};
 
 use super::sheet::{Canvas, Drawn, Pixel};
-use crate::select;
+use crate::select::{self, Kind};
 
 /// The palette of Okabe and Ito ("Color Universal Design", 2008), which people
 /// with any common colour blindness can tell apart. Its yellow is left out, as
@@ -54,7 +54,8 @@ pub(super) struct Look {
 impl Look {
     /// The look of `subject`, the same in all figures of the run.
     pub(super) fn of(run: &Run, subject: &str) -> Self {
-        let subjects = select::by_subject(&run.results);
+        let lines = run.results.iter().filter(|m| !has_other_looks(m));
+        let subjects = select::by_subject(lines);
         let position = subjects.iter().position(|(s, _)| *s == subject);
         Self::nth(position.unwrap_or(subjects.len()))
     }
@@ -98,6 +99,18 @@ impl Look {
             Marker::Cross => canvas.draw(&Cross::new(at, 4, self.colour.stroke_width(2))),
         }
     }
+}
+
+/// Whether what the figure of an experiment tells apart are not its subjects.
+fn has_other_looks(m: &Measurement) -> bool {
+    let kinds = [
+        Kind::Clocks,
+        Kind::Timers,
+        Kind::Yield,
+        Kind::Load,
+        Kind::Cores,
+    ];
+    kinds.contains(&Kind::of(m))
 }
 
 #[cfg(test)]

@@ -20,6 +20,8 @@ pub(super) enum Why {
     NotPredicted,
     /// A time that the OS does not count.
     NotCounted,
+    /// What the OS could state and does not.
+    NotStated,
     /// Sleeps that are no whole number of ticks long.
     NoTicks,
     /// An OS without a timer interval.
@@ -28,8 +30,20 @@ pub(super) enum Why {
     ByTicks,
     /// A share of the idle time of CPUs that had none.
     NeverIdle,
+    /// The frequent lengths of sleeps that have none.
+    NoMode,
     /// Nothing was measured there.
     NotMeasured,
+    /// A run that has no measurement of what another run has.
+    NotInRun,
+    /// A ratio to a number that the first run does not have.
+    NotInFirst,
+    /// A ratio of what is early or takes no time.
+    NoMultiple,
+    /// A cost that follows from rounds, of which there are none.
+    NoRounds,
+    /// What a published figure does not tell.
+    NotPublished,
 }
 
 impl Why {
@@ -43,11 +57,18 @@ impl Why {
             Self::NapsNotCounted => "the naps are not counted",
             Self::NotPredicted => "no timer rule predicts it",
             Self::NotCounted => "the OS does not count it",
+            Self::NotStated => "the OS does not state it",
             Self::NoTicks => "no whole number of ticks",
             Self::NoInterval => "this OS has no timer interval",
             Self::ByTicks => "naps with this call are aimed at ticks",
             Self::NeverIdle => "no CPU was idle",
+            Self::NoMode => "no length is frequent",
             Self::NotMeasured => "not measured",
+            Self::NotInRun => "the run has no such measurement",
+            Self::NotInFirst => "the first run has no such number",
+            Self::NoMultiple => "no ratio, as a wait was early or took no time",
+            Self::NoRounds => "the run has no rounds that a cost could follow from",
+            Self::NotPublished => "not published",
         }
     }
 }

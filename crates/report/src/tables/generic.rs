@@ -45,7 +45,8 @@ fn params(m: &Measurement) -> String {
     params.join(", ")
 }
 
-fn param(key: &str, value: &Value) -> String {
+/// A parameter, those in nanoseconds as lengths of time.
+pub(super) fn param(key: &str, value: &Value) -> String {
     match (key.strip_suffix("_ns"), value.as_f64(), value.as_str()) {
         (Some(name), Some(ns), _) => format!("{name} {}", units::nominal(ns)),
         (_, _, Some(text)) => format!("{key} {text}"),

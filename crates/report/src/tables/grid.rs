@@ -60,6 +60,15 @@ impl Grid {
         self
     }
 
+    /// This grid with the last column to the left, as it holds words.
+    pub(super) fn with_words_last(mut self) -> Self {
+        if let Some(column) = self.table.column_iter_mut().last() {
+            column.set_cell_alignment(CellAlignment::Left);
+            column.set_padding((2, 0));
+        }
+        self
+    }
+
     /// This grid in lines of at most `width` characters, for which cells are
     /// broken.
     pub(super) fn within(mut self, width: u16) -> Self {

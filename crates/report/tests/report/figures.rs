@@ -49,7 +49,7 @@ fn a_made_up_run_has_every_figure() {
     clippy::disallowed_methods,
     reason = "a person looks at them; the crate itself writes no files"
 )]
-fn leave_to_look_at(figures: &[Figure], folder: &str) {
+pub(crate) fn leave_to_look_at(figures: &[Figure], folder: &str) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
     fs::create_dir_all(&folder).unwrap();
     for figure in figures {

@@ -89,11 +89,11 @@ pub(crate) fn run() -> Run {
 }
 
 /// The same numbers every time: a linear congruential generator (Knuth, MMIX).
-struct Dice(u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
     /// Evenly from 0 up to 1.
-    fn even(&mut self) -> f64 {
+    pub(crate) fn even(&mut self) -> f64 {
         self.0 = self
             .0
             .wrapping_mul(6_364_136_223_846_793_005)
@@ -102,7 +102,7 @@ impl Dice {
     }
 
     /// A lateness with a long tail.
-    fn late_ns(&mut self, (least, more): (f64, f64)) -> i64 {
+    pub(crate) fn late_ns(&mut self, (least, more): (f64, f64)) -> i64 {
         let even = self.even();
         let stall = if self.even() < 0.002 { 2.5e6 } else { 0.0 };
         (least + more * even / (1.02 - even) + stall * self.even()) as i64

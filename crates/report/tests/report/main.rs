@@ -1,7 +1,12 @@
 //! Tables and figures of made-up runs.
 
+mod compare;
 mod figures;
+mod histogram;
 mod learned;
 mod made_up;
+mod made_up_measure;
+mod measured;
 mod scenario;
 mod text;
+mod watch;

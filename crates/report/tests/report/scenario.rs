@@ -203,6 +203,27 @@ fn many_threads_with_a_line_each_share_a_table() {
     insta::assert_snapshot!("scenario_of_many_threads", &text[begin..]);
 }
 
+/// A computer that is not simulated tells some of it, and something else.
+#[test]
+fn what_a_computer_does_not_tell_has_no_column() {
+    let told = json!({ "switches_per_s": 2_002.0, "busy": 0.5 });
+    let host = Run {
+        results: vec![Measurement {
+            other: told.as_object().cloned().unwrap().into_iter().collect(),
+            ..of("(computer)", "host", 0)
+        }],
+        ..Run::default()
+    };
+    assert!(!text(&run()).contains("switches"));
+    let text = text(&host);
+    for there in ["switches", "2002", "busy", "50.0"] {
+        assert!(text.contains(there), "{there}: {text}");
+    }
+    for missing in ["interrupts", "wakeups", "good", "not measured", "n = "] {
+        assert!(!text.contains(missing), "{missing}: {text}");
+    }
+}
+
 #[test]
 fn sleeps_and_idle_stretches_are_drawn() {
     let figures = figures(&run());

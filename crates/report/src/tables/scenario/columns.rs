@@ -27,6 +27,10 @@ pub(super) struct Column {
     pub(super) spare: u8,
 }
 
+/// With a smaller share of a CPU a thread that never slept did nothing but start
+/// and end, which takes real ones a little.
+const ACTIVE_CPU: f64 = 0.01;
+
 /// A share of a CPU below this is not worth a column.
 const LEAST_CPU: f64 = 0.000_5;
 
@@ -35,7 +39,7 @@ pub(super) fn is_active(m: &Measurement) -> bool {
     let counted = ["wakes", "denied"].map(|key| extra(m, key).unwrap_or(0.0));
     counted.iter().any(|count| *count > 0.0)
         || m.other.contains_key("readings")
-        || m.cpu.fraction > Some(LEAST_CPU)
+        || m.cpu.fraction >= Some(ACTIVE_CPU)
 }
 
 /// The columns of threads that say something about any of `group`.
@@ -125,30 +129,75 @@ pub(super) fn of_threads(group: &[&Measurement]) -> Vec<Column> {
     columns
 }
 
-/// The columns of the computer.
+/// A figure of the computer.
+struct Figure {
+    head: &'static str,
+    key: &'static str,
+    show: fn(f64) -> String,
+    in_words: &'static str,
+}
+
+const OF_COMPUTER: [Figure; 5] = [
+    Figure {
+        head: "interrupts\n/s",
+        key: "interrupts_per_s",
+        show: units::per_second,
+        in_words: "interrupts: timer interrupts and clock ticks of all CPUs.",
+    },
+    Figure {
+        head: "switches\n/s",
+        key: "switches_per_s",
+        show: units::per_second,
+        in_words: "switches: how often a CPU went from one thread to another, or to rest and back.",
+    },
+    Figure {
+        head: "wakeups\n/s",
+        key: "wakeups_per_s",
+        show: units::per_second,
+        in_words: "wakeups: how often an idle CPU was woken.",
+    },
+    Figure {
+        head: "busy\n%",
+        key: "busy",
+        show: units::percent,
+        in_words: "busy: the share of the time of all CPUs in which a thread ran.",
+    },
+    Figure {
+        head: "good\nidle %",
+        key: "good_idle",
+        show: units::percent,
+        in_words: "good idle: the share of the idle time in stretches of 8 ms or more.",
+    },
+];
+
+/// The columns of the computer that say something about any of `group`.
 pub(super) fn of_computer(group: &[&Measurement]) -> Vec<Column> {
-    let mut columns = vec![
-        column("interrupts\n/s", |m| {
-            Some(units::per_second(extra(m, "interrupts_per_s")?))
-        }),
-        column("wakeups\n/s", |m| {
-            Some(units::per_second(extra(m, "wakeups_per_s")?))
-        }),
-        column("busy\n%", |m| extra(m, "busy").map(units::percent)),
-        column("good\nidle %", |m| {
-            extra(m, "good_idle").map(units::percent)
-        }),
-    ];
-    let words = [
-        "interrupts: timer interrupts and clock ticks of all CPUs.",
-        "wakeups: how often an idle CPU was woken.",
-        "busy: the share of the time of all CPUs in which a thread ran.",
-        "good idle: the share of the idle time in stretches of 8 ms or more.",
-    ];
-    for (column, words) in columns.iter_mut().zip(words) {
-        column.in_words = words;
+    let mut columns = Vec::new();
+    for figure in OF_COMPUTER {
+        let Figure {
+            head,
+            key,
+            show,
+            in_words,
+        } = figure;
+        // A computer that was never idle has stretches to tell of, but no share.
+        let told = if key == "good_idle" {
+            "idle_stretches"
+        } else {
+            key
+        };
+        if !group.iter().any(|m| m.other.contains_key(told)) {
+            continue;
+        }
+        let mut column = column(head, move |m| extra(m, key).map(show));
+        column.in_words = in_words;
+        match key {
+            "good_idle" => column.blank = Why::NeverIdle,
+            "switches_per_s" => column.spare = 1,
+            _ => {}
+        }
+        columns.push(column);
     }
-    columns[3].blank = Why::NeverIdle;
     for state in idle_states(group) {
         let head = format!("in {state}\n%");
         let mut state = column(&head, move |m| share_of(m, &state).map(units::percent));
@@ -191,6 +240,7 @@ fn readings(group: &[&Measurement]) -> Vec<Column> {
         .map(|key| {
             let head = match key.trim_end_matches("_ns") {
                 "resolution" => "interval\nread".to_owned(),
+                "slack" => "slack\nread".to_owned(),
                 "CLOCK_MONOTONIC_COARSE" => "coarse clock\nstep".to_owned(),
                 clock => format!("{clock}\nstep"),
             };

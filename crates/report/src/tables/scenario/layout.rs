@@ -4,14 +4,12 @@ use punctual_record::Measurement;
 
 use super::columns::{self, Column};
 use crate::select;
+use crate::tables::WIDTH;
 use crate::tables::blank::{Marks, Why};
 use crate::tables::grid::Grid;
 
 /// A word of a measurement.
 type Of = fn(&Measurement) -> &str;
-
-/// What a terminal and a page hold.
-const WIDTH: usize = 120;
 
 /// The highest number of a column that there need not be room for.
 const SPARE_MAX: u8 = 3;

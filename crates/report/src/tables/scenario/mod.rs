@@ -32,7 +32,7 @@ pub(crate) fn scenario(measurements: &[&Measurement]) -> Vec<String> {
     quiet.sort_unstable();
     if !quiet.is_empty() {
         sections.push(crate::prose::paragraph(&format!(
-            "No sleeps, and next to no CPU time: {}.",
+            "No sleeps, and less than 1 % of a CPU: {}.",
             quiet.join(", ")
         )));
     }

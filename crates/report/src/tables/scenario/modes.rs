@@ -1,7 +1,8 @@
 //! The few lengths that sleeps have on a tick.
 
-use punctual_record::{Measurement, Mode, Value};
+use punctual_record::{Measurement, Mode};
 
+use crate::select::{modes, modes_of};
 use crate::{prose, select, units};
 
 /// So many modes are told; of more, that there are others.
@@ -9,15 +10,6 @@ const SHOWN: usize = 4;
 
 /// The share of a mode that is more than an accident.
 const LEAST_SHARE: f64 = 0.01;
-
-fn modes(m: &Measurement) -> Vec<Mode> {
-    modes_of(m.other.get("modes"))
-}
-
-fn modes_of(modes: Option<&Value>) -> Vec<Mode> {
-    let modes = modes.and_then(|modes| serde_json::from_value(modes.clone()).ok());
-    modes.unwrap_or_default()
-}
 
 fn common(m: &Measurement) -> Vec<Mode> {
     let mut modes = modes(m);

@@ -1,0 +1,97 @@
+//! Several runs side by side, as plain text.
+
+use punctual_record::compare::{Column, Comparison, Judgement, Outcome};
+
+use crate::{prose, tables};
+
+/// The report of a comparison: the runs, a table or two per experiment with
+/// what was published of the same, the rules of the user, and last the
+/// warnings of the runs.
+///
+/// The layout does not depend on a terminal. It has no colour, and no line ends
+/// in a space.
+pub fn comparison(compared: &Comparison) -> String {
+    let mut sections = vec![header(compared)];
+    sections.extend(tables::comparison(compared));
+    if compared.rows.is_empty() {
+        sections.push("These runs have no results.\n".to_owned());
+    }
+    sections.extend(tables::sources(compared));
+    sections.extend(rules(compared));
+    sections.extend(warnings(&compared.columns));
+    sections.join("\n")
+}
+
+fn header(compared: &Comparison) -> String {
+    let mut text = String::new();
+    for column in &compared.columns {
+        let machine = [column.machine.as_str(), column.os.as_str()];
+        let machine: Vec<&str> = machine.into_iter().filter(|s| !s.is_empty()).collect();
+        let lead = format!("{:<4}", column.label);
+        let indent = " ".repeat(lead.len());
+        let mut lines = vec![
+            format!("{}: {}", column.file, machine.join(", ")),
+            column.timer_rule.clone(),
+            match &column.started_at {
+                Some(time) => format!("{time}, {}", column.command),
+                None => column.command.clone(),
+            },
+        ];
+        lines.retain(|line| !line.is_empty());
+        for (i, line) in lines.iter().enumerate() {
+            text += &prose::indented(if i == 0 { &lead } else { &indent }, line);
+        }
+    }
+    text
+}
+
+fn rules(compared: &Comparison) -> Option<String> {
+    if compared.rules.is_empty() {
+        return None;
+    }
+    let mut text = "Rules\n".to_owned();
+    for of_rule in compared.rules.chunk_by(|a, b| a.rule == b.rule) {
+        let count = |outcome| of_rule.iter().filter(|j| j.outcome == outcome).count();
+        let [passes, fails, unclear] =
+            [Outcome::Passes, Outcome::Fails, Outcome::Inconclusive].map(count);
+        let mut counts = format!("{passes} of {} pass", of_rule.len());
+        if fails > 0 {
+            counts += &format!(", {fails} fail");
+        }
+        if unclear > 0 {
+            counts += &format!(", {unclear} inconclusive");
+        }
+        text += &prose::paragraph(&format!("`{}`: {counts}", of_rule[0].rule));
+        let others = of_rule.iter().filter(|j| j.outcome != Outcome::Passes);
+        for judgement in others {
+            let lead = format!("  {:<14}", judgement.outcome.name());
+            text += &prose::indented(&lead, &in_words(compared, judgement));
+        }
+    }
+    Some(text)
+}
+
+fn in_words(compared: &Comparison, judgement: &Judgement) -> String {
+    let row = compared.rows.get(judgement.row);
+    let row = row.map_or_else(String::new, |row| {
+        format!("{} {}", row.experiment, tables::label_of(row, &[]))
+    });
+    let Judgement { run, why, .. } = judgement;
+    format!("{run}, {row}: {why}")
+}
+
+fn warnings(columns: &[Column]) -> Option<String> {
+    let mut text = String::new();
+    for column in columns {
+        let partial = column
+            .interrupted
+            .then_some("The run was ended before its end: the results are partial.");
+        for warning in partial
+            .into_iter()
+            .chain(column.warnings.iter().map(String::as_str))
+        {
+            text += &prose::indented(&format!("{:<4}", column.label), warning);
+        }
+    }
+    (!text.is_empty()).then(|| format!("Warnings of the runs\n{text}"))
+}

@@ -1,0 +1,182 @@
+//! The lengths of short sleeps, with the ticks behind them.
+
+use std::collections::BTreeMap;
+
+use plotters::element::DashedPathElement;
+use plotters::prelude::*;
+use plotters::style::text_anchor::HPos;
+
+use punctual_record::{Measurement, Mode, Run};
+
+use super::axis::Axis;
+use super::chart::{Chart, Place};
+use super::figure::{Figure, figure};
+use super::sheet::{Canvas, Drawn, GREY, Sheet, TOP, WIDTH, text_width, write};
+use super::style::Look;
+use crate::histogram::{name, named, usual};
+use crate::select::{self, Kind};
+use crate::units;
+
+/// The height of a panel without what is written above it.
+const PANEL: i32 = 170;
+const X_LABELS: i32 = 46;
+
+/// The names of modes above a panel: so many lines, so high.
+const LEVELS: usize = 2;
+const LEVEL: i32 = 18;
+
+/// How many bars there is room for.
+const BARS: f64 = 180.0;
+
+/// For each call a panel for each way to begin a sleep, on one scale.
+pub(super) fn timers(run: &Run) -> Vec<Figure> {
+    select::grouped(select::of_kind(run, Kind::Timers), |m| {
+        (m.subject.as_str(), select::param(m, "asked_ns"))
+    })
+    .iter()
+    .filter_map(|((call, asked), group)| of_call(run, call, asked.unwrap_or(0.0), group))
+    .collect()
+}
+
+struct Panel<'r> {
+    arming: &'r str,
+    slept_ns: Vec<i64>,
+    modes: Vec<Mode>,
+}
+
+/// The sleeps of each way to begin them.
+fn panels<'r>(group: &[&'r Measurement]) -> Vec<Panel<'r>> {
+    select::grouped(group.iter().copied(), |m| select::word(m, "arming"))
+        .into_iter()
+        .map(|(arming, rounds)| {
+            let (slept_ns, modes) = select::lengths(&rounds);
+            Panel {
+                arming,
+                slept_ns,
+                modes,
+            }
+        })
+        .filter(|panel| !panel.slept_ns.is_empty())
+        .collect()
+}
+
+fn of_call(run: &Run, call: &str, asked_ns: f64, group: &[&Measurement]) -> Option<Figure> {
+    let panels = panels(group);
+    let mut all: Vec<i64> = panels
+        .iter()
+        .flat_map(|panel| panel.slept_ns.clone())
+        .collect();
+    all.sort_unstable();
+    let (low, high) = usual(&all)?;
+    let beyond = all.iter().filter(|ns| **ns < low || **ns > high).count();
+    let high_panel = PANEL + LEVEL * LEVELS as i32;
+    let sheet = Sheet {
+        title: format!("Lengths of {call} asked for {}", units::nominal(asked_ns)),
+        caption: caption(&panels, beyond),
+        height: high_panel * panels.len() as i32 + X_LABELS,
+    };
+    let scale = scale(low, high);
+    let widest = panels.iter().map(|panel| text_width(panel.arming)).max();
+    let right = 30 + widest.unwrap_or(0).max(90);
+    let svg = sheet.draw(run, |canvas| {
+        for (i, panel) in panels.iter().enumerate() {
+            let is_last = i + 1 == panels.len();
+            let top = TOP + high_panel * i as i32 + LEVEL * LEVELS as i32;
+            let place = Place {
+                left: 16,
+                right: WIDTH - right,
+                top,
+                bottom: top + PANEL - 12 + if is_last { X_LABELS } else { 0 },
+            };
+            let name = if is_last { "slept (ms)" } else { "" };
+            panel.draw(canvas, place, name, scale)?;
+            let at = (place.right - 10, top + 20);
+            write(canvas, panel.arming, at, HPos::Left, &BLACK)?;
+            let n = format!("n = {}", panel.slept_ns.len());
+            write(canvas, &n, (at.0, at.1 + 20), HPos::Left, &GREY)?;
+        }
+        Ok(())
+    });
+    Some(figure(&format!("timers-{call}"), svg))
+}
+
+/// The ends of the axis in milliseconds: a little more than the sleeps need.
+fn scale(low_ns: i64, high_ns: i64) -> (f64, f64) {
+    let [low, high] = [low_ns, high_ns].map(|ns| ns as f64 / 1e6);
+    let edge = ((high - low) * 0.03).max(high.abs() * 1e-3).max(1e-6);
+    (low - edge, high + edge)
+}
+
+impl Panel<'_> {
+    fn draw(&self, canvas: &Canvas, place: Place, name: &str, (from, to): (f64, f64)) -> Drawn {
+        let shares = self.shares((from, to));
+        let highest = shares.values().copied().fold(0.0, f64::max);
+        let x = Axis::linear(name, from, to, 8);
+        let y = Axis::linear("sleeps (%)", 0.0, highest * 1.05, 3);
+        let chart = Chart::new(canvas, place, &x, &y)?;
+        let style = Look::nth(0).colour.filled();
+        let width = (to - from) / BARS;
+        for (&bar, &share) in &shares {
+            let (left, top) = chart.pixel(from + bar as f64 * width, share);
+            let (right, bottom) = chart.pixel(from + (bar + 1) as f64 * width, 0.0);
+            let corners = [(left, top.min(bottom - 1)), (right.max(left + 1), bottom)];
+            canvas.draw(&Rectangle::new(corners, style))?;
+        }
+        let (_, bottom) = chart.pixel(from, 0.0);
+        self.names(canvas, &chart, place, bottom)
+    }
+
+    /// The share of the sleeps in each bar, in per cent.
+    fn shares(&self, (from, to): (f64, f64)) -> BTreeMap<usize, f64> {
+        let mut shares = BTreeMap::new();
+        let each = 100.0 / self.slept_ns.len().max(1) as f64;
+        for &ns in &self.slept_ns {
+            let share = ((ns as f64 / 1e6 - from) / (to - from)).clamp(0.0, 1.0);
+            let bar = (share * BARS).floor().min(BARS - 1.0) as usize;
+            *shares.entry(bar).or_insert(0.0) += each;
+        }
+        shares
+    }
+
+    /// The names of the modes above the panel, each with a line to its bar.
+    fn names(&self, canvas: &Canvas, chart: &Chart, place: Place, bottom: i32) -> Drawn {
+        let mut modes = named(&self.modes, self.slept_ns.len());
+        modes.truncate(2 * LEVELS);
+        modes.sort_by_key(|mode| mode.center_ns);
+        let mut free = [0; LEVELS];
+        for mode in modes {
+            let text = format!("{}, {:.0} %", name(mode), mode.share * 100.0);
+            let (x, _) = chart.pixel(mode.center_ns as f64 / 1e6, 0.0);
+            let half = text_width(&text) / 2;
+            let middle = x.clamp(
+                place.left + 70 + half,
+                (place.right - half).max(place.left + 70 + half),
+            );
+            let level = free.iter().position(|from| middle - half >= *from);
+            let Some(level) = level else { continue };
+            free[level] = middle + half + 8;
+            let y = place.top - LEVEL / 2 - LEVEL * level as i32 + 2;
+            let ends = [(x, y + LEVEL / 2), (x, bottom)];
+            canvas.draw(&DashedPathElement::new(
+                ends,
+                2,
+                4,
+                GREY.mix(0.6).stroke_width(1),
+            ))?;
+            write(canvas, &text, (middle, y), HPos::Center, &BLACK)?;
+        }
+        Ok(())
+    }
+}
+
+fn caption(panels: &[Panel], beyond: usize) -> String {
+    let n = select::counts(panels.iter().map(|panel| panel.slept_ns.len() as u64));
+    let mut caption = format!(
+        "How long sleeps were by the precise clock, all rounds, n = {n} in each panel. after-wake: each begins \
+         as soon as the one before it has ended. random-phase: each begins after work of a random length."
+    );
+    if beyond > 0 {
+        caption += &format!(" {beyond} beyond the axis are drawn at its ends.");
+    }
+    caption
+}

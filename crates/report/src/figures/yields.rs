@@ -1,0 +1,109 @@
+//! How long yields take, alone and with a competitor.
+
+use punctual_record::{Measurement, Run};
+
+use super::axis::{Axis, LEAST_NS};
+use super::chart::{Chart, Place, legend};
+use super::figure::{Figure, figure};
+use super::sheet::Sheet;
+use super::style::Look;
+use crate::select::{self, Kind};
+
+/// A curve is drawn through so many points at the most.
+const MOST_POINTS: usize = 400;
+
+/// What share of the yields was over after which time.
+pub(super) fn yields(run: &Run) -> Option<Figure> {
+    let measurements = select::of_kind(run, Kind::Yield);
+    let curves: Vec<Curve> = measurements
+        .iter()
+        .filter(|m| !m.samples_late_ns.is_empty())
+        .map(|m| Curve::of(m))
+        .collect();
+    if curves.is_empty() {
+        return None;
+    }
+    let place = Place::beside_legend(curves.iter().map(|curve| curve.name.as_str()));
+    let n = select::counts(curves.iter().map(|curve| curve.took_ns.len() as u64));
+    let low = curves.iter().flat_map(|curve| &curve.took_ns);
+    let low = low.filter(|ns| **ns < LEAST_NS).count();
+    let mut caption = format!(
+        "The share of n = {n} yields that was over after the time on the axis. The markers are at 50 %, 90 % \
+         and 99 %."
+    );
+    if low > 0 {
+        caption += &format!(" {low} yields below 1 ns are drawn at 1 ns.");
+    }
+    let sheet = Sheet {
+        title: "How long a yield takes".to_owned(),
+        caption,
+        height: place.height(),
+    };
+    let all = curves
+        .iter()
+        .flat_map(|curve| curve.took_ns.iter().copied());
+    let x = Axis::log_ns("time until the thread ran again", all);
+    let y = Axis::linear("yields that were over (%)", 0.0, 100.0, 5);
+    let svg = sheet.draw(run, |canvas| {
+        let chart = Chart::new(canvas, place, &x, &y)?;
+        for (i, curve) in curves.iter().enumerate() {
+            let look = Look::nth(i);
+            let line: Vec<_> = curve
+                .steps()
+                .iter()
+                .map(|&(ns, y)| chart.pixel(ns, y))
+                .collect();
+            look.line(canvas, &line)?;
+            for percent in [50, 90, 99] {
+                look.marker(canvas, chart.pixel(curve.at(percent), f64::from(percent)))?;
+            }
+        }
+        let entries = curves.iter().enumerate();
+        legend(
+            canvas,
+            place,
+            entries.map(|(i, curve)| (curve.name.as_str(), Look::nth(i))),
+        )
+    });
+    Some(figure("yield", svg))
+}
+
+struct Curve {
+    name: String,
+    /// From the shortest.
+    took_ns: Vec<f64>,
+}
+
+impl Curve {
+    fn of(m: &Measurement) -> Self {
+        let mut took_ns: Vec<f64> = m.samples_late_ns.iter().map(|&ns| ns as f64).collect();
+        took_ns.sort_by(f64::total_cmp);
+        let company = select::company(m);
+        let name = if m.subject == "yield" {
+            company
+        } else {
+            format!("{}, {company}", m.subject)
+        };
+        Self { name, took_ns }
+    }
+
+    /// After which time so many per cent were over.
+    fn at(&self, percent: u8) -> f64 {
+        let rank = (self.took_ns.len() * usize::from(percent)).div_ceil(100);
+        self.took_ns[rank.saturating_sub(1)]
+    }
+
+    /// The curve as a staircase, up to a height at every time.
+    fn steps(&self) -> Vec<(f64, f64)> {
+        let n = self.took_ns.len();
+        let every = n.div_ceil(MOST_POINTS);
+        let mut steps = vec![(self.took_ns[0], 0.0)];
+        for i in (0..n).filter(|i| i % every == every - 1 || *i + 1 == n) {
+            let (_, before) = steps[steps.len() - 1];
+            let percent = (i + 1) as f64 / n as f64 * 100.0;
+            steps.push((self.took_ns[i], before));
+            steps.push((self.took_ns[i], percent));
+        }
+        steps
+    }
+}

@@ -1,0 +1,440 @@
+//! Several runs side by side: for each experiment lateness, then CPU time and
+//! cost, a line per run.
+
+use std::collections::BTreeMap;
+
+use punctual_record::compare::{Basis, Cell, Comparison, Estimate, Metric, Missing, Row};
+use punctual_record::published::{Published, Statistic};
+use punctual_record::{Cpu, Value};
+
+use super::blank::{Marks, Why};
+use super::generic;
+use super::grid::Grid;
+use crate::{prose, units};
+
+/// The tables of every experiment, in the order of the runs.
+pub(crate) fn comparison(compared: &Comparison) -> Vec<String> {
+    let mut experiments: Vec<&str> = Vec::new();
+    for row in &compared.rows {
+        if !experiments.contains(&row.experiment.as_str()) {
+            experiments.push(&row.experiment);
+        }
+    }
+    experiments
+        .into_iter()
+        .flat_map(|experiment| {
+            let rows = compared.rows.iter();
+            let rows: Vec<&Row> = rows.filter(|r| r.experiment == experiment).collect();
+            of_experiment(compared, experiment, &rows)
+        })
+        .collect()
+}
+
+/// What a row is of: its subject, and the parameters that are not in `common`.
+pub(crate) fn label_of(row: &Row, common: &[String]) -> String {
+    let mut words = vec![row.subjects.join(" / ")];
+    let params = params_in_words(row).into_iter();
+    words.extend(params.filter(|word| !common.contains(word)));
+    words.join(", ")
+}
+
+/// The sources of what is marked published; nothing where nothing is.
+pub(crate) fn sources(compared: &Comparison) -> Option<String> {
+    let sources: String = (compared.published.iter().enumerate())
+        .map(|(place, published)| {
+            let number = format!("{:>4}. ", place + 1);
+            prose::indented(&number, &published_in_words(published))
+        })
+        .collect();
+    (!sources.is_empty()).then(|| {
+        let head = "Published: measured or documented by others; the letter is how sure it is, A \
+            documented by the vendor, B agrees with another source, C one measurement.";
+        prose::paragraph(head) + &sources
+    })
+}
+
+/// What stands in the place of a run's letter: `published 3, Linux`.
+pub(crate) fn published_label(place: usize, published: &Published) -> String {
+    let family = published.os.split(' ').next().unwrap_or_default();
+    format!("published {}, {family}", place + 1)
+}
+
+/// Who published what, how, and where.
+pub(crate) fn published_in_words(published: &Published) -> String {
+    let Published { os, machine, .. } = published;
+    let on = [*os, *machine].into_iter().filter(|s| !s.is_empty());
+    let mut words = vec![format!(
+        "{}: {}",
+        on.collect::<Vec<_>>().join(", "),
+        published.call
+    )];
+    if !published.note.is_empty() {
+        words.push(published.note.to_owned());
+    }
+    if published.late.is_some_and(|late| late.from_total) {
+        let asked = published.asked_ns();
+        let asked = if asked.is_multiple_of(1_000) {
+            units::nominal(asked as f64)
+        } else {
+            units::fine(asked as f64)
+        };
+        words.push(format!("the time in all less {asked}"));
+    }
+    let year = published.year.map(|year| format!(" ({year})"));
+    words.push(format!("{}{}", published.source, year.unwrap_or_default()));
+    format!("{}; {}.", words.join("; "), published.confidence)
+}
+
+/// What a column of a table shows.
+#[derive(Clone, Copy)]
+enum Shows {
+    /// Samples of lateness.
+    Count,
+    /// A number with its interval.
+    Within(Metric),
+    /// A number alone.
+    Plain(Metric),
+    /// The ratio of a number to the first run's.
+    OverFirst(Metric),
+}
+
+const LATENESS: [(&str, Shows); 6] = [
+    ("n", Shows::Count),
+    ("p50 [95 %]", Shows::Within(Metric::LateP50)),
+    ("p99", Shows::Plain(Metric::LateP99)),
+    ("mean", Shows::Plain(Metric::LateMean)),
+    ("max", Shows::Plain(Metric::LateMax)),
+    ("p50 over A's", Shows::OverFirst(Metric::LateP50)),
+];
+
+const CPU: [(&str, Shows); 4] = [
+    ("CPU % [95 %]", Shows::Within(Metric::Cpu)),
+    ("over A's", Shows::OverFirst(Metric::Cpu)),
+    ("cost, w = 10 [95 %]", Shows::Within(Metric::CostW10)),
+    ("over A's", Shows::OverFirst(Metric::CostW10)),
+];
+
+const CLOCKS: [(&str, Shows); 4] = [
+    ("step", Shows::Plain(Metric::Step)),
+    ("over A's", Shows::OverFirst(Metric::Step)),
+    ("per read", Shows::Plain(Metric::ReadCost)),
+    ("over A's", Shows::OverFirst(Metric::ReadCost)),
+];
+
+const COST_IN_WORDS: &str = "Cost: CPU time + 10 x lateness per wait, each lateness counted as at \
+    most 1 ms.";
+
+fn of_experiment(compared: &Comparison, experiment: &str, rows: &[&Row]) -> Vec<String> {
+    let common = common(rows);
+    let title = |what: &str| match common.as_slice() {
+        [] => format!("{experiment}: {what}"),
+        common => format!("{experiment} ({}): {what}", common.join(", ")),
+    };
+    let lateness = "Lateness after the deadline, or after the time that was asked for.";
+    let cpu = "CPU: time billed to the thread.";
+    let clocks = "Medians: the step of the clock, and what it takes to read it.";
+    [
+        (&LATENESS[..], "lateness", lateness),
+        (&CPU, "CPU time and cost", cpu),
+        (&CLOCKS, "steps of clocks", clocks),
+    ]
+    .into_iter()
+    .filter_map(|(columns, what, caption)| {
+        let table = Table {
+            compared,
+            rows,
+            common: &common,
+            columns,
+        };
+        table.section(title(what), caption)
+    })
+    .collect()
+}
+
+struct Table<'c> {
+    compared: &'c Comparison,
+    rows: &'c [&'c Row],
+    /// Parameters that all rows have, in words.
+    common: &'c [String],
+    columns: &'c [(&'c str, Shows)],
+}
+
+impl Table<'_> {
+    /// The section; nothing where no run has a number for it.
+    fn section(&self, title: String, caption: &str) -> Option<String> {
+        let rows: Vec<&&Row> = self
+            .rows
+            .iter()
+            .filter(|row| self.has_number(row))
+            .collect();
+        if rows.is_empty() {
+            return None;
+        }
+        let columns = self.shown();
+        let mut head = vec!["subject"];
+        head.extend(columns.iter().map(|(head, _)| *head));
+        let mut grid = Grid::new(title, &head);
+        let mut marks = Marks::default();
+        for row in rows {
+            let label = label_of(row, self.common);
+            let blanks = columns.iter().map(|_| String::new());
+            grid.row(std::iter::once(label).chain(blanks).collect());
+            for (column, cell) in self.compared.columns.iter().zip(&row.cells) {
+                let mut line = vec![format!("  {}", column.label)];
+                let first = column.label == self.compared.columns[0].label;
+                line.extend(columns.iter().map(|(_, shows)| match cell {
+                    Some(cell) => shows.of(cell, first, &mut marks),
+                    None => marks.or_blank(None, Why::NotInRun),
+                }));
+                grid.row(line);
+            }
+            for &place in &row.published {
+                let published = &self.compared.published[place];
+                let mut line = vec![format!("  {}", published_label(place, published))];
+                let told: Vec<Option<String>> = (columns.iter())
+                    .map(|(_, shows)| shows.published(published))
+                    .collect();
+                if told.iter().all(Option::is_none) {
+                    continue;
+                }
+                let cells = told.into_iter();
+                line.extend(cells.map(|told| marks.or_blank(told, Why::NotPublished)));
+                grid.row(line);
+            }
+        }
+        let mut captions = vec![caption.to_owned()];
+        if columns
+            .iter()
+            .any(|(_, shows)| matches!(shows, Shows::Within(Metric::CostW10)))
+        {
+            captions.push(COST_IN_WORDS.to_owned());
+        }
+        captions.extend(self.intervals_in_words(&columns));
+        Some(grid.within(120).section(&captions, marks))
+    }
+
+    /// Whether any run has the number, or would with more samples.
+    fn may_have(&self, metric: Metric) -> bool {
+        let mut cells = self.rows.iter().flat_map(|row| row.cells.iter().flatten());
+        cells.any(|cell| {
+            let too_few = cell.missing.get(&metric) == Some(&Missing::FewSamples);
+            cell.known.contains_key(&metric) || too_few
+        })
+    }
+
+    /// The columns that tell something; no ratios where there is one run only.
+    fn shown(&self) -> Vec<(&str, Shows)> {
+        let one = self.compared.columns.len() < 2;
+        let columns = self.columns.iter().copied();
+        columns
+            .filter(|(_, shows)| match shows {
+                Shows::Count => true,
+                Shows::OverFirst(metric) => !one && self.may_have(*metric),
+                Shows::Within(metric) | Shows::Plain(metric) => self.may_have(*metric),
+            })
+            .collect()
+    }
+
+    fn has_number(&self, row: &Row) -> bool {
+        let cells = || row.cells.iter().flatten();
+        self.columns.iter().any(|(_, shows)| match shows {
+            Shows::Count => cells().any(|cell| cell.n > 0),
+            Shows::Within(metric) | Shows::Plain(metric) | Shows::OverFirst(metric) => {
+                cells().any(|cell| cell.known.contains_key(metric))
+            }
+        })
+    }
+
+    /// What the brackets and the ratios are, as far as there are any.
+    fn intervals_in_words(&self, columns: &[(&str, Shows)]) -> Vec<String> {
+        let cells = || self.rows.iter().flat_map(|row| row.cells.iter().flatten());
+        let estimates = || {
+            columns.iter().flat_map(move |(_, shows)| {
+                let metric = match shows {
+                    Shows::Within(metric) => Some(metric),
+                    _ => None,
+                };
+                cells().filter_map(move |cell| cell.known.get(metric?))
+            })
+        };
+        let mut words = Vec::new();
+        let from: Vec<&str> = [
+            (Basis::Rounds, "six or more rounds"),
+            (Basis::Samples, "the order of the samples"),
+            (Basis::Histogram, "a histogram"),
+        ]
+        .into_iter()
+        .filter(|(basis, _)| estimates().any(|estimate| estimate.basis == *basis))
+        .map(|(_, words)| words)
+        .collect();
+        if !from.is_empty() {
+            words.push(format!(
+                "[95 %]: an interval that assumes no distribution, from {}. A number without \
+                 brackets has none, for lack of rounds or samples in the file.",
+                from.join(", or else ")
+            ));
+        }
+        if columns
+            .iter()
+            .any(|(_, shows)| matches!(shows, Shows::OverFirst(_)))
+        {
+            words.push(
+                "over A's: the number over that of run A, and from the lowest to the highest that \
+                 both intervals allow. higher, lower: the intervals do not overlap; same: they \
+                 do, so that no difference is shown."
+                    .to_owned(),
+            );
+        }
+        words
+    }
+}
+
+impl Shows {
+    /// The cell of a run.
+    fn of(self, cell: &Cell, first: bool, marks: &mut Marks) -> String {
+        match self {
+            Self::Count => cell.n.to_string(),
+            Self::Within(metric) => {
+                let written = cell.known.get(&metric).map(|e| within(metric, e));
+                written_or_blank(cell, metric, written, marks)
+            }
+            Self::Plain(metric) => {
+                let written = cell.known.get(&metric).map(|e| number(metric, e.value));
+                written_or_blank(cell, metric, written, marks)
+            }
+            Self::OverFirst(metric) => match cell.known.get(&metric) {
+                None => written_or_blank(cell, metric, None, marks),
+                Some(_) if first => "1".to_owned(),
+                Some(estimate) => over_first(estimate, marks),
+            },
+        }
+    }
+
+    /// The cell of a published figure.
+    fn published(self, published: &Published) -> Option<String> {
+        match self {
+            Self::Within(Metric::LateP50) => {
+                let late = published.late?;
+                let (low, high) = (late.low_ns as f64, late.high_ns as f64);
+                // A mean has a column of its own.
+                let here = low < high || late.statistic != Statistic::Mean;
+                here.then(|| {
+                    let value = if low < high {
+                        format!("{} to {}", units::fine(low), units::fine(high))
+                    } else {
+                        units::duration(low)
+                    };
+                    match late.statistic {
+                        Statistic::Median => value,
+                        other => format!("{value} ({})", other.name()),
+                    }
+                })
+            }
+            Self::Plain(Metric::LateMean) => {
+                let late = published.late?;
+                let is_mean = late.statistic == Statistic::Mean && late.low_ns == late.high_ns;
+                is_mean.then(|| units::duration(late.low_ns as f64))
+            }
+            Self::Within(Metric::Cpu) => published.cpu_fraction.map(units::percent),
+            _ => None,
+        }
+    }
+}
+
+fn written_or_blank(
+    cell: &Cell,
+    metric: Metric,
+    written: Option<String>,
+    marks: &mut Marks,
+) -> String {
+    if metric == Metric::Cpu && written.is_some() {
+        let cpu = Cpu {
+            approximate: cell.cpu_is_approximate,
+            ..Cpu::default()
+        };
+        return marks.cpu_based(&cpu, written);
+    }
+    let why = match cell.missing.get(&metric) {
+        Some(Missing::FewSamples) => Why::FewSamples,
+        Some(Missing::NoCpuTime) => Why::NoCpuTime,
+        Some(Missing::NoRounds) => Why::NoRounds,
+        Some(Missing::NotMeasured) | None => Why::NotMeasured,
+    };
+    marks.or_blank(written, why)
+}
+
+fn number(metric: Metric, value: f64) -> String {
+    if metric.is_share() {
+        units::percent(value)
+    } else {
+        units::duration(value)
+    }
+}
+
+fn within(metric: Metric, estimate: &Estimate) -> String {
+    match estimate.interval {
+        None => number(metric, estimate.value),
+        Some(bounds) if metric.is_share() => {
+            let [value, low, high] = [estimate.value, bounds.low, bounds.high].map(units::percent);
+            format!("{value} [{low}..{high}]")
+        }
+        Some(bounds) => units::duration_within(estimate.value, bounds.low, bounds.high),
+    }
+}
+
+fn over_first(estimate: &Estimate, marks: &mut Marks) -> String {
+    let Some(ratio) = estimate.over_first else {
+        return marks.or_blank(None, Why::NotInFirst);
+    };
+    let verdict = ratio.verdict.map(|verdict| verdict.name());
+    let interval = ratio
+        .interval
+        .map(|i| format!("[{}..{}]", times(i.low), times(i.high)));
+    match ratio.value {
+        None => marks.or_blank(verdict.map(str::to_owned), Why::NoMultiple),
+        Some(value) => {
+            let words = [Some(times(value)), interval, verdict.map(str::to_owned)];
+            words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+        }
+    }
+}
+
+/// How many times as much, where that can be next to nothing.
+fn times(ratio: f64) -> String {
+    match ratio {
+        r if r >= 0.01 || r == 0.0 => units::ratio(r),
+        r if r >= 0.001 => format!("{r:.4}"),
+        r => format!("{r:.1e}"),
+    }
+}
+
+/// The parameters of a row; of two that say the same, one.
+fn params_in_words(row: &Row) -> Vec<String> {
+    let has = |key: &str| row.params.contains_key(key);
+    let says_more = |(key, value): &(&String, &Value)| match key.as_str() {
+        "period_ns" => !has("rate_hz"),
+        "phase_index" => !has("phase"),
+        "method" => !row.subjects.iter().any(|s| *value == s.as_str()),
+        "cpu" => !row.subjects.contains(&format!("CPU {value}")),
+        _ => true,
+    };
+    let params: BTreeMap<&String, &Value> = row.params.iter().filter(says_more).collect();
+    let in_words = |(key, value): (&String, &Value)| match (key.as_str(), value.as_f64()) {
+        ("rate_hz", Some(hz)) => format!("{} Hz", units::plain(hz)),
+        _ => generic::param(key, value),
+    };
+    params.into_iter().map(in_words).collect()
+}
+
+/// The parameters that all rows have.
+fn common(rows: &[&Row]) -> Vec<String> {
+    let Some((first, others)) = rows.split_first() else {
+        return vec![];
+    };
+    let mut common = params_in_words(first);
+    for row in others {
+        let params = params_in_words(row);
+        common.retain(|word| params.contains(word));
+    }
+    common
+}

@@ -1,0 +1,121 @@
+//! Distributions for a terminal: every sample in a line, and peaks apart.
+
+use punctual_record::{Mode, modes};
+use punctual_report::{histogram, histogram_of};
+
+/// Sleeps of two ticks and of three, with what waking up adds.
+fn two_and_three_ticks() -> (Vec<i64>, Vec<Mode>) {
+    let tick = 999_800;
+    let sleep = |i: u64| if i % 10 < 7 { 2 * tick } else { 3 * tick } + i * 37 % 9_000;
+    let slept: Vec<u64> = (0..1_000).map(sleep).collect();
+    let modes = modes(&slept, Some(tick));
+    (slept.iter().map(|&ns| ns as i64).collect(), modes)
+}
+
+/// The counts in the lines.
+fn counts(text: &str) -> Vec<u64> {
+    let lines = text.lines().filter_map(|line| line.split_once(" % |"));
+    lines
+        .map(|(before, _)| before.split_whitespace().rev().nth(1).unwrap())
+        .map(|count| count.parse().unwrap())
+        .collect()
+}
+
+fn is_fit_for_a_terminal(text: &str) {
+    for line in text.lines() {
+        assert!(line.chars().count() <= 100, "{line}");
+        assert_eq!(line, line.trim_end());
+        assert!(line.is_ascii());
+    }
+}
+
+#[test]
+fn two_and_three_ticks_are_two_named_peaks() {
+    let (samples, modes) = two_and_three_ticks();
+    let text = histogram_of("Sleep(1), after-wake", "sleeps", &samples, &modes);
+    insta::assert_snapshot!("two_and_three_ticks", text);
+    assert_eq!(counts(&text), [700, 0, 300]);
+}
+
+#[test]
+fn peaks_that_are_close_get_bins_between_them() {
+    let (mut samples, _) = two_and_three_ticks();
+    samples.extend([15_625_000; 200]);
+    samples.extend([2_100_000; 400]);
+    let slept: Vec<u64> = samples.iter().map(|&ns| ns as u64).collect();
+    let modes = modes(&slept, Some(999_800));
+    assert_eq!(modes.len(), 4);
+    let text = histogram_of("Sleep(1)", "sleeps", &samples, &modes);
+    insta::assert_snapshot!("close_peaks", text);
+    assert_eq!(counts(&text).iter().sum::<u64>(), 1_600);
+}
+
+#[test]
+fn a_long_tail_is_shown_by_decades_and_what_is_far_from_it_apart() {
+    let mut late: Vec<i64> = (1..=2_000).map(|i| 30_000 + 20_000_000 / i).collect();
+    late.extend([-4_000, 0, 9_000_000_000]);
+    let text = histogram_of("lateness of nanosleep", "waits", &late, &[]);
+    insta::assert_snapshot!("long_tail", text);
+    assert_eq!(counts(&text).iter().sum::<u64>(), 2_003);
+}
+
+#[test]
+fn bins_of_a_caller_keep_their_bounds() {
+    let bins = [
+        (10_000, 0),
+        (20_000, 3),
+        (50_000, 900),
+        (100_000, 40),
+        (200_000, 0),
+        (500_000, 0),
+        (1_000_000, 0),
+        (2_000_000, 1),
+        (u64::MAX, 2),
+    ];
+    let text = histogram("lateness of timerfd", "waits", &bins);
+    insta::assert_snapshot!("binned", text);
+    is_fit_for_a_terminal(&text);
+    assert!(histogram("none", "waits", &[]).contains("not measured"));
+    assert!(histogram("none", "waits", &[(5, 0), (u64::MAX, 0)]).contains("not measured"));
+    assert!(histogram("one", "waits", &[(u64::MAX, 4)]).contains("over 0 ns"));
+}
+
+#[test]
+fn no_sample_is_lost_whatever_they_are() {
+    let mut dice = 1_u64;
+    let mut roll = move || {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        dice >> 16
+    };
+    for round in 0..400 {
+        let n = roll() % 300;
+        let width = roll() % 62;
+        let offset = if round % 3 == 0 {
+            -((1_i64 << width) / 2)
+        } else {
+            0
+        };
+        let samples: Vec<i64> = (0..n)
+            .map(|_| (roll() >> 1) as i64 % (1_i64 << width) + offset)
+            .collect();
+        let lengths: Vec<u64> = samples.iter().map(|ns| ns.unsigned_abs()).collect();
+        let text = histogram_of("random", "waits", &samples, &modes(&lengths, Some(1_000)));
+        is_fit_for_a_terminal(&text);
+        assert_eq!(counts(&text).iter().sum::<u64>(), n, "{text}");
+        assert!(text.lines().count() <= 60, "{text}");
+        let bins: Vec<(u64, u64)> = lengths.iter().map(|&ns| (ns, ns % 5)).collect();
+        let text = histogram("random", "waits", &bins);
+        is_fit_for_a_terminal(&text);
+        assert_eq!(
+            counts(&text).iter().sum::<u64>(),
+            bins.iter().map(|b| b.1).sum::<u64>()
+        );
+    }
+    let ends = [i64::MIN, i64::MAX, 0];
+    assert_eq!(
+        counts(&histogram_of("ends", "waits", &ends, &[]))
+            .iter()
+            .sum::<u64>(),
+        3
+    );
+}

@@ -1,0 +1,237 @@
+//! What `punctual measure` writes: tables and figures of a run that never
+//! happened.
+
+use punctual_record::{Measurement, Run, modes};
+use punctual_report::{Figure, figures, text};
+use serde_json::{Value, json};
+
+use crate::figures::leave_to_look_at;
+use crate::made_up_measure::{measured, run};
+
+/// The report of one experiment, without the head.
+fn sections(experiment: &str) -> String {
+    let mut run = run();
+    run.results.retain(|m| m.experiment == experiment);
+    let text = text(&run);
+    for line in text.lines() {
+        assert!(line.len() <= 120 && line.trim_end() == line, "{line}");
+        assert!(line.is_ascii(), "{line}");
+    }
+    text[text.find("\n\n").unwrap() + 2..].to_owned()
+}
+
+#[test]
+fn clocks_and_which_of_them_the_tick_writes() {
+    insta::assert_snapshot!("clocks", sections("clocks"));
+}
+
+#[test]
+fn timers_of_two_and_three_ticks_have_two_named_peaks() {
+    insta::assert_snapshot!("timers", sections("timers"));
+}
+
+#[test]
+fn every_wait_call_by_length() {
+    insta::assert_snapshot!("sleep", sections("sleep"));
+}
+
+#[test]
+fn yields_alone_and_with_a_competitor() {
+    insta::assert_snapshot!("yield", sections("yield"));
+}
+
+#[test]
+fn load_by_priority_with_what_was_counted() {
+    insta::assert_snapshot!("load", sections("load"));
+}
+
+#[test]
+fn cores_by_type() {
+    insta::assert_snapshot!("cores", sections("cores"));
+}
+
+#[test]
+fn latency_by_the_time_asleep() {
+    insta::assert_snapshot!("gap", sections("gap"));
+}
+
+/// A scenario of one phase, on the machine of the run.
+fn scenario(name: &str, thread: &str) -> Measurement {
+    let slept = [1_060_000_u64; 40];
+    let mut m = measured(
+        "scenario",
+        thread,
+        json!({ "scenario": name, "on": "invented", "phase": "only", "phase_index": 0 }),
+        &[60_000; 40],
+        json!({ "threads": 1, "wakes": 40, "wakes_per_s": 20.0, "modes": modes(&slept, None) }),
+    );
+    m.samples_slept_ns = slept.into();
+    m.samples_woke_ns = (1..=40).map(|i| i * 50_000_000).collect();
+    m
+}
+
+fn described(name: &str, title: &str) -> Value {
+    json!({
+        "name": name, "title": title, "about": "Look at A.", "source": "nobody",
+        "length_ns": 2_000_000_000_u64, "phases": [{ "name": "only", "length_ns": 2_000_000_000_u64 }],
+    })
+}
+
+#[test]
+fn scenarios_of_a_mixed_run_have_their_own_titles_below_the_head_of_the_machine() {
+    let mut run = run();
+    run.results.retain(|m| m.experiment == "yield");
+    run.results.push(scenario("inherit-slack", "A"));
+    run.results.push(scenario("wakeups", "A"));
+    run.other.insert(
+        "scenarios".to_owned(),
+        json!([
+            described("inherit-slack", "Who inherits slack"),
+            described("wakeups", "What wakes")
+        ]),
+    );
+    insta::assert_snapshot!("mixed", text(&run));
+    let figures = figures(&run);
+    let names: Vec<&str> = figures.iter().map(|f| f.name.as_str()).collect();
+    assert_eq!(
+        names,
+        ["yield", "sleeps-a-in-inherit-slack", "sleeps-a-in-wakeups"]
+    );
+    assert!(all_text(&figures[2]).contains("Sleeps of thread `A` in wakeups"));
+    assert!(!all_text(&figures[2]).contains("virtual"));
+}
+
+#[test]
+fn a_scenario_on_a_computer_has_the_head_of_the_computer() {
+    let mut run = run();
+    run.results = vec![scenario("inherit-slack", "A")];
+    let title = described("inherit-slack", "Who inherits slack");
+    run.other.insert("scenario".to_owned(), title);
+    let seen = text(&run);
+    assert!(seen.starts_with("punctual 0.1.0 started 2026"), "{seen}");
+    assert!(
+        seen.contains("\n\nScenario inherit-slack: Who inherits slack\n"),
+        "{seen}"
+    );
+    assert!(!seen.contains("virtual time"), "{seen}");
+    // On models the scenario is what the report is about.
+    run.started_at = None;
+    assert!(text(&run).starts_with("Who inherits slack\n"));
+}
+
+#[test]
+fn every_experiment_is_drawn() {
+    let figures = figures(&run());
+    let names: Vec<&str> = figures.iter().map(|f| f.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "clocks",
+            "timers-sleep-1",
+            "sleep",
+            "yield",
+            "load-clock_nanosleep",
+            "cores",
+            "gap"
+        ]
+    );
+    let needed: [&[&str]; 7] = [
+        &[
+            "CLOCK_MONOTONIC_COARSE (tick)",
+            "step",
+            "a reading",
+            "median",
+        ],
+        &[
+            "2 ticks (2.000 ms), 61 %",
+            "3 ticks (3.000 ms), 39 %",
+            "after-wake",
+            "random-phase",
+            "slept (ms)",
+        ],
+        &["timerfd", "time asked for", "median overshoot"],
+        &["alone", "with a competitor", "yields that were over (%)"],
+        &[
+            "normal, p50",
+            "real-time, p99",
+            "lateness",
+            "threads that compute, per CPU",
+        ],
+        &[
+            "CPU 0 (performance)",
+            "CPU 2 (efficiency)",
+            "CPU 3",
+            "lateness",
+        ],
+        &["timerfd", "time asleep", "median latency"],
+    ];
+    for (figure, needed) in figures.iter().zip(needed) {
+        let texts = all_text(figure);
+        for needed in needed
+            .iter()
+            .chain(&["n = ", "Machine: invented, Madeup OS 1.0."])
+        {
+            assert!(texts.contains(needed), "{}: {needed}\n{texts}", figure.name);
+        }
+        assert!(figure.svg.len() < 200_000, "{}", figure.name);
+    }
+    assert_eq!(figures, punctual_report::figures(&run()));
+    leave_to_look_at(&figures, "measured");
+}
+
+/// The text of a figure on one line; it must be well-formed.
+fn all_text(figure: &Figure) -> String {
+    let document = roxmltree::Document::parse(&figure.svg).unwrap();
+    let texts = document.descendants().filter(|n| n.has_tag_name("text"));
+    let texts: Vec<&str> = texts.map(|n| n.text().unwrap_or_default().trim()).collect();
+    texts.join(" ")
+}
+
+/// Whatever of a measurement is missing or extreme.
+#[test]
+fn partial_and_extreme_measurements_are_reported_and_drawn() {
+    let experiments = ["clocks", "timers", "sleep", "yield", "load", "cores", "gap"];
+    let samples: [&[i64]; 5] = [
+        &[],
+        &[0],
+        &[-5_000_000; 40],
+        &[i64::MAX, i64::MIN],
+        &[7; 12_345],
+    ];
+    let params = [
+        json!({}),
+        json!({ "asked_ns": 0, "competitors": 2, "load_per_cpu": 0.0 }),
+        json!({ "asked_ns": u64::MAX, "competitors": "x", "load_per_cpu": 1e300, "cpu": -1 }),
+        json!({ "asked_ns": 1_000_000, "arming": 7, "load_per_cpu": 1, "competitors": 0 }),
+    ];
+    let others = [
+        json!({}),
+        json!({ "step_ns": {}, "read_cost_ns": { "n": 3 }, "modes": "none", "slept_ns": 5 }),
+        json!({ "step_ns": 1, "tick_written": true, "stated_ns": 0, "rounded_to_ns": 0 }),
+        json!({ "step_ns": { "n": 1, "min": 0, "p50": u64::MAX }, "read_cost_ns": { "n": 1, "p50": -4.0 }, "tick_written": true, "first_slept_ns": null }),
+    ];
+    for samples in samples {
+        for params in &params {
+            for other in &others {
+                let mut run = Run::default();
+                for experiment in experiments {
+                    let mut m = measured(
+                        experiment,
+                        "<b> & Sleep(1)",
+                        params.clone(),
+                        samples,
+                        other.clone(),
+                    );
+                    m.predicted_late_ns = samples.first().copied();
+                    run.results.push(m);
+                }
+                for line in text(&run).lines() {
+                    assert_eq!(line, line.trim_end());
+                }
+                for figure in figures(&run) {
+                    all_text(&figure);
+                }
+            }
+        }
+    }
+}

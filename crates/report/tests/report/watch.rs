@@ -1,0 +1,69 @@
+//! The report of a watch.
+
+use punctual_record::{Cpu, Late, Measurement, Run};
+use serde_json::{Value, json};
+
+fn watch(other: Value) -> Run {
+    let params = json!({"period_ns": 1_000_000, "threshold_ns": 500_000, "cpu": 1});
+    let fields = |value: Value| match value {
+        Value::Object(map) => map.into_iter().collect(),
+        _ => panic!("{value} is no object"),
+    };
+    Run {
+        results: vec![Measurement {
+            experiment: "watch".to_owned(),
+            subject: "clock_nanosleep".to_owned(),
+            params: fields(params),
+            late_ns: Late {
+                n: 2_000,
+                min: 51_000,
+                p50: Some(55_100),
+                p75: Some(57_000),
+                p90: Some(61_000),
+                p99: Some(92_000),
+                max: 9_000_000,
+                mean: 62_000.0,
+                ..Late::default()
+            },
+            cpu: Cpu {
+                fraction: Some(0.012),
+                ..Cpu::default()
+            },
+            queued_per_wait_ns: Some(710.0),
+            missed: 8,
+            other: fields(other),
+            ..Measurement::default()
+        }],
+        ..Run::default()
+    }
+}
+
+#[test]
+fn a_watch_has_its_distribution_and_its_hiccups_with_their_counters() {
+    let run = watch(json!({
+        "elapsed_ns": 2_008_100_000_u64,
+        "lost_waits": 3,
+        "histogram_late_ns": [[51_007, 100], [55_103, 1_400], [92_031, 498], [600_063, 1], [9_003_007, 1]],
+        "hiccups_in_all": 2,
+        "hiccups_by_cause": {"queued": 1, "stolen": 0, "unknown": 1},
+        "hiccups": [
+            {"at": "2026-11-21T10:00:00.600Z", "late_ns": 600_000, "cause": "unknown",
+             "in_words": "600 us late: unknown; waited 3 us for a CPU; stolen 0 ns in 120 ms; preempted 0; faults 0"},
+            {"at": "2026-11-21T10:00:01.200Z", "late_ns": 9_000_000, "cause": "queued",
+             "in_words": "9 ms late: waited 8.9 ms for a CPU; preempted 1; faults 0"},
+        ],
+    }));
+    let text = punctual_report::text(&run);
+    assert!(
+        text.lines()
+            .all(|l| l.chars().count() <= 120 && !l.ends_with(' '))
+    );
+    insta::assert_snapshot!(text);
+}
+
+/// A Run of somebody else's making is shown as far as it goes.
+#[test]
+fn a_watch_without_hiccups_or_histogram_says_so() {
+    let text = punctual_report::text(&watch(json!({"hiccups": "none"})));
+    assert!(text.contains("None of 2000 waits."), "{text}");
+}
