@@ -2,15 +2,24 @@
 //!
 //! Exit codes: 0 done, 1 something is not as it should be, 2 could not run, 3
 //! ended by the user before its end (what was measured is printed and written
-//! all the same).
+//! all the same), or not all of it could be seen or judged.
 
 mod args;
 mod bench;
+mod compare;
+mod doctor;
+mod exec;
 mod files;
+mod host;
+mod measure;
 mod models;
 mod peers;
+mod resolution;
+mod session;
 mod simulate;
+mod slack;
 mod stop;
+mod watch;
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -25,12 +34,20 @@ fn main() -> ExitCode {
     };
     let done = match command {
         Command::Bench(args) => bench::run(&args),
+        Command::Compare(args) => compare::run(&args),
+        Command::Measure(args) => measure::run(&args),
         Command::Simulate(args) => simulate::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Resolution(args) => resolution::run(&args),
+        Command::Slack(args) => slack::run(&args),
+        Command::Exec(args) => exec::run(&args).map(|never| match never {}),
+        Command::RunProgram => host::run_program(),
+        Command::Watch(args) => watch::run(&args),
     };
     match done {
         Ok(Done::Whole) => ExitCode::SUCCESS,
         Ok(Done::Differs) => ExitCode::from(1),
-        Ok(Done::Interrupted) => ExitCode::from(3),
+        Ok(Done::Interrupted | Done::Inconclusive) => ExitCode::from(3),
         Err(error) => {
             // One line: what failed, why, what to do.
             eprintln!("error: {error:#}");
@@ -47,6 +64,8 @@ enum Done {
     Differs,
     /// The user ended it; what it has is kept.
     Interrupted,
+    /// It did, but not all of it could be seen or judged.
+    Inconclusive,
 }
 
 /// Writes to standard output. A reader that has gone away is no error: it has

@@ -1,6 +1,10 @@
-//! Ctrl-C and termination end a measurement and keep what it has.
+//! Ctrl-C and termination end a measurement and keep what it has, or end what
+//! is held and bring back what was.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 
 use anyhow::{Context, Result};
+use punctual_core::Nanos;
 use punctual_lab::host::Stop;
 
 /// Is requested when the user wants an end.
@@ -9,4 +13,49 @@ pub(crate) fn on_ctrl_c() -> Result<Stop> {
     let handler = stop.clone();
     ctrlc::set_handler(move || handler.request()).context("cannot listen for Ctrl-C")?;
     Ok(stop)
+}
+
+/// Waits for the user to want an end, instead of ending the process.
+pub(crate) struct End {
+    lengths: Sender<Option<Nanos>>,
+    wanted: Receiver<bool>,
+}
+
+impl End {
+    /// From now on.
+    ///
+    /// It waits on a thread of its own, which keeps the timer slack that is in
+    /// force now: whoever holds a slack of minutes would wait for minutes.
+    pub(crate) fn listen() -> Result<Self> {
+        let (tell, end) = channel();
+        let handler = move || {
+            // The other side is gone when nobody waits any more.
+            let _ = tell.send(());
+        };
+        ctrlc::set_handler(handler).context("cannot listen for Ctrl-C")?;
+        let (lengths, asked) = channel::<Option<Nanos>>();
+        let (answer, wanted) = channel();
+        let wait = move || {
+            for length in asked {
+                if answer.send(is_wanted(&end, length)).is_err() {
+                    break;
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().spawn(wait);
+        thread.context("cannot start a thread that waits")?;
+        Ok(Self { lengths, wanted })
+    }
+
+    /// Waits for so long, or without an end. Whether the user wanted one.
+    pub(crate) fn within(&self, length: Option<Nanos>) -> bool {
+        self.lengths.send(length).is_ok() && self.wanted.recv().unwrap_or(true)
+    }
+}
+
+fn is_wanted(end: &Receiver<()>, length: Option<Nanos>) -> bool {
+    match length {
+        Some(length) => end.recv_timeout(length.into()) != Err(RecvTimeoutError::Timeout),
+        None => end.recv().is_ok(),
+    }
 }

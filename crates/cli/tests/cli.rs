@@ -523,9 +523,11 @@ mod ended_by_the_user {
         }
     }
 
-    fn assert_ends_with_what_it_has(signal: &str) {
+    const BENCH: &str = "bench --rate 1000 --strategy spin,system --rounds 500 --json run.json";
+    const MEASURE: &str = "measure timers yield --rounds 500 --json run.json";
+
+    fn assert_ends_with_what_it_has(arguments: &str, signal: &str) {
         let directory = tempfile::tempdir().unwrap();
-        let arguments = "bench --rate 1000 --strategy spin,system --rounds 500 --json run.json";
         let mut running = Running(
             punctual(directory.path())
                 .args(arguments.split(' '))
@@ -561,11 +563,13 @@ mod ended_by_the_user {
 
     #[test]
     fn ctrl_c_keeps_what_was_measured() {
-        assert_ends_with_what_it_has("-INT");
+        assert_ends_with_what_it_has(BENCH, "-INT");
+        assert_ends_with_what_it_has(MEASURE, "-INT");
     }
 
     #[test]
     fn termination_keeps_what_was_measured() {
-        assert_ends_with_what_it_has("-TERM");
+        assert_ends_with_what_it_has(BENCH, "-TERM");
+        assert_ends_with_what_it_has(MEASURE, "-TERM");
     }
 }

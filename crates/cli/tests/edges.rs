@@ -76,14 +76,16 @@ fn packages() -> Option<Vec<Value>> {
     Some(metadata["packages"].as_array().unwrap().clone())
 }
 
-/// The names of a package's dependencies of some kinds; a `null` kind is an
-/// ordinary one.
-fn dependencies(package: &Value, kinds: &[Option<&str>]) -> BTreeSet<String> {
+/// A package's dependencies of some kinds; a `null` kind is an ordinary one.
+fn of_kinds<'p>(package: &'p Value, kinds: &'p [Option<&str>]) -> impl Iterator<Item = &'p Value> {
     let dependencies = package["dependencies"].as_array().unwrap().iter();
-    dependencies
-        .filter(|d| kinds.contains(&d["kind"].as_str()))
-        .map(|d| d["name"].as_str().unwrap().to_owned())
-        .collect()
+    dependencies.filter(|d| kinds.contains(&d["kind"].as_str()))
+}
+
+/// Their names.
+fn dependencies(package: &Value, kinds: &[Option<&str>]) -> BTreeSet<String> {
+    let name = |d: &Value| d["name"].as_str().unwrap().to_owned();
+    of_kinds(package, kinds).map(name).collect()
 }
 
 const SHIPPED: [Option<&str>; 2] = [None, Some("build")];
@@ -132,12 +134,23 @@ fn the_library_needs_nothing_but_a_binding_to_the_system() {
         ("punctual", &["libc", "windows-sys", "mach2"]),
     ] {
         let package = packages.iter().find(|p| p["name"] == name).unwrap();
-        for dependency in dependencies(package, &SHIPPED) {
+        for dependency in of_kinds(package, &SHIPPED) {
+            let [name_of, features] = [&dependency["name"], &dependency["features"]];
+            let name_of = name_of.as_str().unwrap();
+            // The library asks the core for none of its features, and so gets
+            // nothing that is optional in it.
             assert!(
-                is_ours(&dependency) || allowed.contains(&dependency.as_str()),
-                "{name} must not depend on {dependency}"
+                !is_ours(name_of) || features.as_array().unwrap().is_empty(),
+                "{name} must not ask {name_of} for {features}"
+            );
+            let is_asked_for = dependency["optional"] == false;
+            assert!(
+                is_ours(name_of) || allowed.contains(&name_of) || !is_asked_for,
+                "{name} must not depend on {name_of}"
             );
         }
+        let features = package["features"].as_object().unwrap();
+        assert!(!features.contains_key("default"), "{name}: {features:?}");
     }
 }
 

@@ -1,23 +1,21 @@
 //! `punctual bench`.
 
+pub(crate) mod args;
 mod plan;
 
 use anyhow::Result;
-use indicatif::{ProgressBar, ProgressStyle};
 use punctual_core::{Machine, Nanos};
 use punctual_lab::experiments::robustness;
-use punctual_lab::host::HostMachine;
 use punctual_lab::race::{self, Results};
 use punctual_lab::{
-    Setting, clairvoyant, host_facts, learned, model_facts, predict, robustness_facts,
-    rule_in_force, warnings,
+    Setting, clairvoyant, learned, predict, robustness_facts, rule_in_force, warnings,
 };
-use punctual_record::{MachineFacts, Run, SCHEMA};
+use punctual_record::{MachineFacts, Run};
 use punctual_sim::{Model, SimMachine};
 
-use crate::args::{BenchArgs, Experiment, command_line};
-use crate::files::{self, Target};
-use crate::{Done, peers, print, stop};
+use crate::Done;
+use crate::session::{self, Bar, Outputs};
+use args::{BenchArgs, Experiment};
 
 use plan::Plan;
 
@@ -27,15 +25,8 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
     let plan = Plan::of(args, &*machine, &facts)?;
     // Whatever is refused is refused before anything is announced or made.
     plan.check(&*machine)?;
-    let json = args.json.as_deref().map(Target::new).transpose()?;
-    if let Some(plots) = &args.plots {
-        files::directory(plots)?;
-    }
-    let started_at = args.runs_here().then(|| {
-        jiff::Timestamp::now()
-            .strftime("%Y-%m-%dT%H:%M:%SZ")
-            .to_string()
-    });
+    let outputs = Outputs::new(args.json.as_deref(), args.plots.as_deref())?;
+    let started_at = args.runs_here().then(session::now);
     plan.announce(!args.runs_here());
 
     let mut results = Results::default();
@@ -43,15 +34,11 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
         if results.interrupted {
             break;
         }
-        let bar = progress_bar(part.heats.len() * part.rounds as usize);
+        let bar = Bar::new(part.heats.len() * part.rounds as usize);
         let raced = race::run(&mut *machine, &part.heats, part.rounds, &mut |progress| {
-            bar.set_position(progress.done as u64);
-            bar.set_message(format!(
-                "{} {}",
-                progress.next.experiment, progress.next.subject
-            ));
+            bar.show(progress);
         });
-        bar.finish_and_clear();
+        drop(bar);
         let mut raced = raced?;
         if args.runs_here()
             && let Some(rule) = rule_in_force()
@@ -83,38 +70,14 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
     } else {
         punctual_report::text(&run)
     };
-    let printed = print(&text);
-    if let Some(json) = json {
-        json.write(&run.to_json())?;
-    }
-    if let Some(plots) = &args.plots {
-        files::figures(plots, &run)?;
-    }
-    printed?;
-    Ok(if run.interrupted {
-        Done::Interrupted
-    } else {
-        Done::Whole
-    })
+    outputs.deliver(&run, &text)
 }
 
 fn machine(args: &BenchArgs) -> Result<(Box<dyn Machine>, MachineFacts)> {
-    Ok(match &args.on {
-        _ if args.experiment == Some(Experiment::Robustness) => {
-            (fake(Nanos::from_ms(1), args.seed()), robustness_facts())
-        }
-        Some(model) => (
-            Box::new(SimMachine::new(model.clone(), args.seed())),
-            model_facts(model),
-        ),
-        None => {
-            let stop = stop::on_ctrl_c()?;
-            (
-                Box::new(peers::register(HostMachine::new(stop))),
-                host_facts(),
-            )
-        }
-    })
+    if args.experiment == Some(Experiment::Robustness) {
+        return Ok((fake(Nanos::from_ms(1), args.seed()), robustness_facts()));
+    }
+    session::machine(args.on.as_ref(), args.seed())
 }
 
 fn fake(period: Nanos, seed: u64) -> Box<dyn Machine> {
@@ -136,25 +99,13 @@ fn as_run(
         simulated: !args.runs_here(),
     };
     Run {
-        schema: SCHEMA.to_owned(),
-        punctual_version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at,
-        command: command_line(),
         interrupted: results.interrupted,
         warnings: warnings(&facts, &results.measurements, setting),
         machine: facts,
         results: results.measurements,
         learned: learned(&results.finishers),
         other: plan.describe(args),
-        ..Run::default()
+        ..session::run()
     }
-}
-
-/// A bar that is drawn between batches only: a steady tick would wake this
-/// process in the middle of a measurement.
-fn progress_bar(batches: usize) -> ProgressBar {
-    let bar = ProgressBar::new(batches as u64);
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar
 }

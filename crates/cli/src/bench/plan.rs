@@ -15,8 +15,8 @@ use punctual_lab::race::{self, Heat};
 use punctual_record::MachineFacts;
 use punctual_sim::Model;
 
-use crate::args::{BenchArgs, Experiment};
-use crate::peers;
+use super::args::{BenchArgs, Experiment};
+use crate::{peers, session};
 
 /// What is going to be measured.
 pub(super) struct Plan {
@@ -169,18 +169,12 @@ impl Plan {
                 continue;
             };
             let length = race::length(&race.heats, race.rounds);
-            let seconds = length.as_ns().div_ceil(1_000_000_000);
-            let time = if in_virtual_time {
-                " of virtual time"
-            } else {
-                ""
-            };
             eprintln!(
-                "{}: {} subject runs in {} round{}, about {seconds} s{time}",
+                "{}: {} subject runs in {}, {}",
                 first.experiment,
                 race.heats.len(),
-                race.rounds,
-                if race.rounds == 1 { "" } else { "s" },
+                session::rounds(race.rounds),
+                session::about(length, in_virtual_time),
             );
         }
     }

@@ -1,5 +1,6 @@
 //! `punctual simulate`.
 
+pub(crate) mod args;
 mod find;
 mod list;
 mod validate;
@@ -7,12 +8,14 @@ mod validate;
 use anyhow::{Result, anyhow, bail};
 use punctual_lab::chrome_trace;
 use punctual_lab::scenario::{self, Question, Ran, Scenario};
-use punctual_record::{Run, SCHEMA, Warning};
+use punctual_record::{Run, Warning};
 use punctual_sim::{Model, Trace};
 
-use crate::args::{BenchArgs, Experiment, SimulateArgs, command_line};
-use crate::files::{self, Target};
+use crate::bench::args::{BenchArgs, Experiment};
+use crate::files::Target;
+use crate::session::{self, Outputs};
 use crate::{Done, bench, print};
+use args::SimulateArgs;
 
 use find::{Found, find};
 
@@ -80,17 +83,11 @@ fn trace_target(args: &SimulateArgs, models: &[Model]) -> Result<Option<Target>>
 
 fn simulate(args: &SimulateArgs, scenario: &Scenario, models: &[Model]) -> Result<Done> {
     let trace_to = trace_target(args, models)?;
-    let json = args.json.as_deref().map(Target::new).transpose()?;
-    if let Some(plots) = &args.plots {
-        files::directory(plots)?;
-    }
+    let outputs = Outputs::new(args.json.as_deref(), args.plots.as_deref())?;
     let mut run = Run {
-        schema: SCHEMA.to_owned(),
-        punctual_version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: command_line(),
         machine: scenario::machine_facts(models),
         other: scenario::describe(scenario, models, args.seed()),
-        ..Run::default()
+        ..session::run()
     };
     let mut trace = None;
     for model in models {
@@ -103,17 +100,11 @@ fn simulate(args: &SimulateArgs, scenario: &Scenario, models: &[Model]) -> Resul
     }
     run.warnings.extend(trace.as_ref().and_then(cut));
 
-    let printed = print(&punctual_report::text(&run));
-    if let Some(json) = json {
-        json.write(&run.to_json())?;
-    }
-    if let Some(plots) = &args.plots {
-        files::figures(plots, &run)?;
-    }
+    let delivered = outputs.deliver(&run, &punctual_report::text(&run));
     if let (Some(to), [model], Some(trace)) = (trace_to, models, trace) {
         to.write(&chrome_trace(scenario, model.name(), &trace))?;
     }
-    printed?;
+    delivered?;
     Ok(if run.expectations.iter().all(|e| e.holds) {
         Done::Whole
     } else {

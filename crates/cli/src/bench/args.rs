@@ -1,0 +1,119 @@
+//! What `punctual bench` takes.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use punctual_core::{Rate, Spec};
+use punctual_sim::Model;
+
+use crate::args::{List, cpu, list, load, model, rounds, seed};
+use crate::{models, peers};
+
+/// What its help begins with.
+pub(crate) const ABOUT: &str = "\
+Race ways of waiting: how late and how expensive each of them is.
+
+Without a subcommand: loops at 60 Hz and 1000 Hz, every strategy and every peer in rounds, each in a fresh \
+thread kept on one CPU. Takes under 60 s; says how long before it begins.";
+
+/// What the help lists is what there is.
+pub(crate) fn after() -> String {
+    let strategies: Vec<_> = Spec::ALL.iter().map(|spec| spec.name()).collect();
+    let peers: Vec<_> = peers::names().collect();
+    let models: Vec<_> = Model::known()
+        .iter()
+        .map(|known| format!("  {}: {}", known.name, known.what))
+        .collect();
+    format!(
+        "\
+Strategies: {}; with parameters after a colon: precise:x=2, fixed-margin:margin=200us, \
+system:method=timerfd, adaptive:weight=30. Peers: {}.
+
+Models, with parameters after commas, linux,slack=1ns:
+{}
+  {}: what `bench naps --json FILE` saw of a real computer, or the lateness in another Run
+
+Exit codes: 0 done, 2 could not run, 3 ended by Ctrl-C (what was measured is kept).
+
+Examples:
+  punctual bench
+  punctual bench --rate 144,240 --strategy system,fixed-margin,spin_sleep
+  punctual bench --load 1 --json loaded.json --plots figures
+  punctual bench --on linux,slack=1ns
+  punctual bench naps --json naps.json
+  punctual bench --on recorded,file=naps.json
+  punctual bench --rate 1000 --strategy precise,adaptive-exact --explain
+  punctual bench article --plots figures",
+        strategies.join(", "),
+        if peers.is_empty() {
+            "none in this build".to_owned()
+        } else {
+            peers.join(", ")
+        },
+        models.join("\n"),
+        models::SYNTAX,
+    )
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    #[command(subcommand)]
+    pub(crate) experiment: Option<Experiment>,
+
+    /// Rates to loop at, in Hz: 60, 59.94, 60000/1001 [default: 60,1000]
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true, value_parser = list::<Rate>)]
+    pub(crate) rate: Option<List<Rate>>,
+
+    /// Say at the end what the strategies that learn had learned, and what they would do with it
+    #[arg(long)]
+    pub(crate) explain: bool,
+
+    /// How often every subject gets its turn; six are the fewest for 95 % intervals [default: 6; naps 10, decades 3, interval 1]
+    #[arg(long, value_name = "N", global = true, allow_hyphen_values = true, value_parser = rounds)]
+    pub(crate) rounds: Option<u32>,
+
+    /// Strategies and peers to compare [default: all of them; article: the article's four]
+    #[arg(long, value_name = "LIST", global = true, value_parser = list::<String>)]
+    pub(crate) strategy: Option<List<String>>,
+
+    /// The CPU to measure on [default: the last one]
+    #[arg(long, value_name = "K", global = true, allow_hyphen_values = true, value_parser = cpu)]
+    pub(crate) cpu: Option<usize>,
+
+    /// Threads that compute all the time beside the measurement, per CPU: 0.5, 1, 2
+    #[arg(long, value_name = "N", global = true, allow_hyphen_values = true, value_parser = load)]
+    pub(crate) load: Option<f64>,
+
+    /// Run on a simulated OS in virtual time instead of on this machine
+    #[arg(long, value_name = "MODEL", global = true, value_parser = model)]
+    pub(crate) on: Option<Model>,
+
+    /// The seed of a simulation's chances; the same seed gives the same output [default: 1]
+    #[arg(long, value_name = "N", global = true, allow_hyphen_values = true, value_parser = seed)]
+    pub(crate) seed: Option<u64>,
+
+    /// Write the Run, with every sample, to a file
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Draw the figures into a directory, as SVG
+    #[arg(long, value_name = "DIR", global = true)]
+    pub(crate) plots: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand)]
+pub(crate) enum Experiment {
+    /// Single waits from 1 ns to 1 s: how late? (about 60 s)
+    Decades,
+    /// CPU time at intervals of 1 to 25 ms (about 60 s)
+    Interval,
+    /// What strategies make of a scheduler that steals time; simulated (under 1 s)
+    Robustness,
+    /// How much longer than asked naps are, by OS call and length, and their CPU time (about 45 s)
+    ///
+    /// No strategy waits here: each OS call that a strategy could use is made again and again, for lengths from 10 us to
+    /// 16.7 ms. The model `recorded,file=F` replays what `--json F` wrote.
+    Naps,
+    /// The accurate-sleep article at its own sizes: 1000 frames, 100 waits per decade, CPU by interval, heat map (about 11 minutes)
+    Article,
+}

@@ -1,0 +1,61 @@
+//! What `punctual compare` takes.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use punctual_record::compare::Metric;
+
+use super::rule::Rule;
+
+/// What its help begins with.
+pub(crate) const ABOUT: &str = "\
+Set Runs side by side: machines, versions or settings, with intervals.
+
+Takes the files that `--json` of bench, measure, watch and simulate writes. What has the same experiment, subject and \
+parameters stands in one row, with the ratio to the first file's. Beneath it, marked \"published\", stands what \
+others have measured of the same. A single file is compared with those alone.";
+
+/// What the help lists is what there is.
+pub(crate) fn after() -> String {
+    let metrics: Vec<_> = Metric::ALL.iter().map(|metric| metric.name()).collect();
+    format!(
+        "\
+Rules: [SELECTOR:]METRIC > VALUE, or >=. A rule says what fails.
+  SELECTOR  EXPERIMENT or EXPERIMENT/SUBJECT, with * for any text, and @PARAM=VALUE for those with that parameter:
+            sleep/usleep@asked=1ms, pace/adaptive-*@rate=60
+  METRIC    {}
+  VALUE     a length (500us), per cent for cpu (5%), or a factor of the first file's number (1.2x)
+With several files, all but the first are judged. A length is exceeded by the number itself. A factor is exceeded only \
+if the whole interval of the ratio lies beyond it; if a part of it does, the rule is inconclusive. What a file has \
+not measured is not judged; a rule that finds nothing to judge is an error.
+
+Exit codes, the first that applies: 2 could not run, 1 a rule fails, 3 a rule is inconclusive, 0 done
+
+Examples:
+  punctual compare laptop.json server.json
+  punctual compare linux.json
+  punctual compare before.json after.json --fail-if 'late_p50 > 1.2x' --fail-if 'cpu > 1.5x'
+  punctual compare main.json branch.json --fail-if 'pace/adaptive-*@rate=1000: late_p99 > 500us'
+  punctual compare a.json b.json --json comparison.json --plots figures",
+        metrics.join(", ")
+    )
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompareArgs {
+    /// Run files; all ratios are to the first
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Exit with 1 if a number is beyond a value: `late_p99 > 500us`, `sleep/*: late_p50 > 1.2x`; can be given often
+    #[arg(long, value_name = "RULE")]
+    pub(crate) fail_if: Vec<Rule>,
+
+    /// Write the comparison to a file, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Draw the figures into a directory, as SVG
+    #[arg(long, value_name = "DIR")]
+    pub(crate) plots: Option<PathBuf>,
+}

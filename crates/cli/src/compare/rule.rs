@@ -1,0 +1,325 @@
+//! Rules for CI: `sleep/usleep@asked=1ms: late_p50 > 1.2x`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use punctual_core::Nanos;
+use punctual_record::Value;
+use punctual_record::compare::{Metric, Row};
+
+/// What a number must not be.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Rule {
+    /// In the words of the user.
+    text: String,
+    selector: Selector,
+    pub(super) metric: Metric,
+    pub(super) beyond: Beyond,
+    pub(super) limit: Limit,
+}
+
+/// Where a rule applies.
+#[derive(Clone, Debug, PartialEq)]
+struct Selector {
+    experiment: String,
+    subject: String,
+    params: Vec<(String, String)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Beyond {
+    /// `>`
+    Above,
+    /// `>=`
+    AtLeast,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Limit {
+    /// Nanoseconds, or a share.
+    Value(f64),
+    /// So many times the first run's number.
+    Factor(f64),
+}
+
+impl Beyond {
+    pub(super) fn holds(self, value: f64, limit: f64) -> bool {
+        match self {
+            Self::Above => value > limit,
+            Self::AtLeast => value >= limit,
+        }
+    }
+}
+
+impl Rule {
+    /// Whether it applies to a row.
+    pub(super) fn selects(&self, row: &Row) -> bool {
+        let Selector {
+            experiment,
+            subject,
+            params,
+        } = &self.selector;
+        matches(experiment, &row.experiment)
+            && row.subjects.iter().any(|name| matches(subject, name))
+            && params.iter().all(|(key, value)| has_param(row, key, value))
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+const GRAMMAR: &str = "a rule is [SELECTOR:]METRIC > VALUE, as `sleep/*: late_p50 > 1.2x`";
+
+impl FromStr for Rule {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (what, value) = text
+            .rsplit_once('>')
+            .ok_or_else(|| format!("it has no `>` or `>=`; {GRAMMAR}"))?;
+        let (beyond, value) = match value.strip_prefix('=') {
+            Some(value) => (Beyond::AtLeast, value),
+            None => (Beyond::Above, value),
+        };
+        // Subjects have colons, too: `system:method=timerfd`.
+        let (selector, metric) = what.rsplit_once(':').unwrap_or(("*", what));
+        let metric = metric_of(metric.trim())?;
+        Ok(Self {
+            text: text.trim().to_owned(),
+            selector: selector.trim().parse()?,
+            metric,
+            beyond,
+            limit: limit_of(metric, value.trim())?,
+        })
+    }
+}
+
+fn metric_of(name: &str) -> Result<Metric, String> {
+    let metric = Metric::ALL.into_iter().find(|metric| metric.name() == name);
+    metric.ok_or_else(|| {
+        let names: Vec<_> = Metric::ALL.iter().map(|metric| metric.name()).collect();
+        format!(
+            "there is no metric `{name}`; the metrics are {}",
+            names.join(", ")
+        )
+    })
+}
+
+fn limit_of(metric: Metric, text: &str) -> Result<Limit, String> {
+    let number = |text: &str| {
+        let number: Option<f64> = text.trim().parse().ok();
+        number.filter(|number| number.is_finite() && *number >= 0.0)
+    };
+    if let Some(factor) = text.strip_suffix('x') {
+        if !metric.has_intervals() {
+            return Err(format!(
+                "{} has no interval by which a factor could be judged; give a length",
+                metric.name()
+            ));
+        }
+        let factor = number(factor).filter(|factor| *factor > 0.0);
+        return factor
+            .map(Limit::Factor)
+            .ok_or_else(|| format!("`{text}` is no factor above zero, such as 1.2x"));
+    }
+    if metric.is_share() {
+        let percent = text.strip_suffix('%').and_then(number);
+        return percent
+            .map(|percent| Limit::Value(percent / 100.0))
+            .ok_or_else(|| {
+                format!("`{text}` is no limit for CPU time; give per cent (5%) or a factor (1.2x)")
+            });
+    }
+    let length: Result<Nanos, _> = text.parse();
+    length
+        .map(|length| Limit::Value(length.as_ns() as f64))
+        .map_err(|_| {
+            format!("`{text}` is no limit; give a length with its unit (500us) or a factor (1.2x)")
+        })
+}
+
+impl FromStr for Selector {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut parts = text.split('@');
+        let path = parts.next().unwrap_or_default().trim();
+        let (experiment, subject) = path.split_once('/').unwrap_or((path, "*"));
+        if experiment.is_empty() || subject.is_empty() {
+            return Err(format!(
+                "`{text}` selects nothing; give EXPERIMENT or EXPERIMENT/SUBJECT, and * for any"
+            ));
+        }
+        let param = |param: &str| match param.split_once('=') {
+            Some((key, value)) if !key.trim().is_empty() && !value.trim().is_empty() => {
+                Ok((key.trim().to_owned(), value.trim().to_owned()))
+            }
+            _ => Err(format!("`@{param}` has no PARAM=VALUE, such as @asked=1ms")),
+        };
+        Ok(Self {
+            experiment: experiment.to_owned(),
+            subject: subject.to_owned(),
+            params: parts.map(param).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+/// Whether `text` is what `pattern` says, in which `*` stands for any text.
+fn matches(pattern: &str, text: &str) -> bool {
+    let Some((head, rest)) = pattern.split_once('*') else {
+        return pattern == text;
+    };
+    let Some(mut text) = text.strip_prefix(head) else {
+        return false;
+    };
+    let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
+    for part in middle.split('*') {
+        let Some(at) = text.find(part) else {
+            return false;
+        };
+        text = &text[at + part.len()..];
+    }
+    text.ends_with(tail)
+}
+
+/// Whether a row has a parameter, whose unit need not be named.
+fn has_param(row: &Row, key: &str, value: &str) -> bool {
+    let mut params = row.params.iter().filter(|(name, _)| {
+        let unit = name.strip_prefix(key);
+        unit.is_some_and(|unit| ["", "_ns", "_hz"].contains(&unit))
+    });
+    params.any(|(name, param)| match param {
+        Value::String(word) => word == value,
+        Value::Number(number) => {
+            let length = || value.parse::<Nanos>().ok().map(|l| l.as_ns() as f64);
+            let plain = || value.parse::<f64>().ok();
+            let wanted = if name.ends_with("_ns") {
+                length().or_else(plain)
+            } else {
+                plain()
+            };
+            wanted.is_some() && wanted == number.as_f64()
+        }
+        Value::Bool(flag) => value.parse() == Ok(*flag),
+        _ => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(text: &str) -> Rule {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn rules_read_as_they_are_meant() {
+        let plain = rule("late_p99>500us");
+        assert_eq!(
+            (plain.metric, plain.beyond),
+            (Metric::LateP99, Beyond::Above)
+        );
+        assert_eq!(plain.limit, Limit::Value(500_000.0));
+        let full = rule(" pace/system:method=timerfd@rate=60@load=1 : cpu >= 5 % ");
+        assert_eq!(full.limit, Limit::Value(0.05));
+        assert_eq!(full.beyond, Beyond::AtLeast);
+        assert_eq!(full.selector.experiment, "pace");
+        assert_eq!(full.selector.subject, "system:method=timerfd");
+        assert_eq!(full.selector.params.len(), 2);
+        assert_eq!(rule("cost_w10 > 1.25x").limit, Limit::Factor(1.25));
+    }
+
+    #[test]
+    fn what_is_no_rule_is_refused_with_what_would_be_one() {
+        for (text, says) in [
+            ("", "no `>`"),
+            ("late_p50 < 5us", "no `>`"),
+            ("late_p50 = 5us", "no `>`"),
+            ("late > 5us", "late_p50"),
+            ("late_p50 > 5", "500us"),
+            ("late_p50 > 5%", "500us"),
+            ("late_p50 > -5us", "500us"),
+            ("late_p50 > 0x", "1.2x"),
+            ("late_p50 > infx", "1.2x"),
+            ("late_max > 1.2x", "no interval"),
+            ("cpu > 5us", "5%"),
+            ("cpu > nan%", "5%"),
+            ("/: late_p50 > 5us", "selects nothing"),
+            (": late_p50 > 5us", "selects nothing"),
+            ("sleep@asked: late_p50 > 5us", "@asked=1ms"),
+        ] {
+            let why = text.parse::<Rule>().unwrap_err();
+            assert!(why.contains(says), "{text}: {why}");
+        }
+    }
+
+    #[test]
+    fn stars_stand_for_any_text() {
+        for (pattern, text) in [
+            ("*", ""),
+            ("*", "any"),
+            ("adaptive-*", "adaptive-exact"),
+            ("*-exact", "adaptive-exact"),
+            ("a*ve*ct", "adaptive-exact"),
+            ("a**t", "adaptive-exact"),
+            ("spin", "spin"),
+        ] {
+            assert!(matches(pattern, text), "{pattern} {text}");
+        }
+        for (pattern, text) in [
+            ("spin", "spin_sleep"),
+            ("*spin", "spin_sleep"),
+            ("ab*ba", "aba"),
+            ("a*b*c", "acb"),
+            ("", "spin"),
+        ] {
+            assert!(!matches(pattern, text), "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn parameters_are_named_with_or_without_their_unit() {
+        let row = Row {
+            experiment: "load".to_owned(),
+            subjects: vec!["poll".to_owned()],
+            params: [
+                ("asked_ns".to_owned(), 1_000_000.into()),
+                ("load_per_cpu".to_owned(), 0.5.into()),
+                ("priority".to_owned(), "raised".into()),
+                ("rate_hz".to_owned(), 60.0.into()),
+            ]
+            .into(),
+            cells: vec![],
+            published: vec![],
+        };
+        for selector in [
+            "load@asked=1ms",
+            "load/poll@asked_ns=1000us",
+            "*@asked=1000000",
+            "load@load_per_cpu=0.5@priority=raised",
+            "load@rate=60",
+        ] {
+            assert!(
+                rule(&format!("{selector}: late_p50 > 1us")).selects(&row),
+                "{selector}"
+            );
+        }
+        for selector in [
+            "load@asked=2ms",
+            "load@ask=1ms",
+            "load@load_per_cpu=1",
+            "load@cpu=3",
+            "sleep",
+            "load/select",
+        ] {
+            assert!(
+                !rule(&format!("{selector}: late_p50 > 1us")).selects(&row),
+                "{selector}"
+            );
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! `punctual doctor`.
+
+pub(crate) mod args;
+
+use anyhow::{Context, Result, anyhow};
+use punctual_lab::doctor::{Pace, Patient, ROUNDS, anonymous, diagnose, examine, host};
+use punctual_lab::race::{self, Results};
+use punctual_lab::{Setting, warnings};
+use punctual_record::{MachineFacts, Run};
+
+use crate::Done;
+use crate::files::Target;
+use crate::session::{self, Bar, Outputs};
+use args::DoctorArgs;
+
+/// Runs the command.
+pub(crate) fn run(args: &DoctorArgs) -> Result<Done> {
+    // Held until the end, as a program would.
+    let _held = match (args.hold, &args.on) {
+        (Some(interval), None) => Some(
+            host::hold(interval)
+                .with_context(|| format!("cannot hold a timer interval of {interval}"))?,
+        ),
+        _ => None,
+    };
+    let patient = match &args.on {
+        Some(model) => Patient::simulated(model, args.hold).map_err(|why| anyhow!(why))?,
+        None => Patient::here(args.hold),
+    };
+    let (mut machine, facts) = session::machine(args.on.as_ref(), SEED)?;
+    let outputs = Outputs::new(args.json.as_deref(), None)?;
+    let share = args.share.as_deref().map(Target::new).transpose()?;
+    let started_at = args.on.is_none().then(session::now);
+
+    let pace = if args.quick { Pace::Quick } else { Pace::Usual };
+    let rounds = args.rounds.unwrap_or(ROUNDS);
+    let heats = patient.heats(&*machine, pace);
+    if args.on.is_none() {
+        eprintln!(
+            "doctor: {} kinds of waits in {}, {}",
+            heats.len(),
+            session::rounds(rounds),
+            session::about(race::length(&heats, rounds), false),
+        );
+    }
+    let bar = Bar::new(heats.len() * rounds as usize);
+    let results = examine(&patient, &mut *machine, &heats, rounds, &mut |progress| {
+        bar.show(progress);
+    })?;
+    drop(bar);
+
+    let run = as_run(args, &patient, facts, started_at, results);
+    let delivered = outputs.deliver(&run, &punctual_report::text(&run));
+    if let Some(share) = share {
+        share.write(&anonymous(&run, &options(args)).to_json())?;
+        eprintln!("shared: {SHARED}");
+    }
+    delivered
+}
+
+/// Of a simulation's chances: the doctor looks at one machine, not at many.
+const SEED: u64 = 1;
+
+/// What a shared Run has in it.
+const SHARED: &str = "the measurements with all samples, the diagnosis, OS and kernel release, CPU model, hypervisor \
+                      and timer settings; no names of hosts or users, no paths";
+
+fn as_run(
+    args: &DoctorArgs,
+    patient: &Patient,
+    facts: MachineFacts,
+    started_at: Option<String>,
+    results: Results,
+) -> Run {
+    let setting = Setting {
+        rounds: args.rounds.unwrap_or(ROUNDS),
+        hogs: 0,
+        simulated: args.on.is_some(),
+    };
+    Run {
+        started_at,
+        interrupted: results.interrupted,
+        warnings: warnings(&facts, &results.measurements, setting),
+        machine: facts,
+        doctor: Some(diagnose(patient, &results.measurements)),
+        results: results.measurements,
+        ..session::run()
+    }
+}
+
+/// The options that say how it was measured, without names of files.
+fn options(args: &DoctorArgs) -> Vec<String> {
+    let mut options = Vec::new();
+    if args.quick {
+        options.push("--quick".to_owned());
+    }
+    if let Some(rounds) = args.rounds {
+        options.push(format!("--rounds {rounds}"));
+    }
+    if let Some(hold) = args.hold {
+        options.push(format!("--hold {}", hold.exact()));
+    }
+    if let Some(model) = &args.on {
+        options.push(format!("--on {}", model.name()));
+    }
+    options
+}

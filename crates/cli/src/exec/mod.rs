@@ -1,0 +1,45 @@
+//! `punctual exec`.
+
+pub(crate) mod args;
+
+use std::convert::Infallible;
+use std::process::Command;
+
+use anyhow::{Result, anyhow, bail};
+use punctual_core::Nanos;
+use punctual_sys::{priority, program, slack};
+
+use args::ExecArgs;
+
+/// Runs the command; comes back only when that failed.
+pub(crate) fn run(args: &ExecArgs) -> Result<Infallible> {
+    // Slack first: a real-time thread ignores it.
+    if let Some(wanted) = args.slack {
+        set_slack(wanted)?;
+    }
+    if let Some(wanted) = args.priority {
+        priority::set(wanted).map_err(|error| anyhow!("{error}"))?;
+    }
+    let Some((name, rest)) = args.command.split_first() else {
+        bail!("no program to run: write it after `--`");
+    };
+    // A new thread has the slack also as its default, to which Linux goes back
+    // when a thread was real-time for a while (prctl(2), PR_SET_TIMERSLACK).
+    let replace = || program::replace(Command::new(name).args(rest));
+    let error = std::thread::scope(|scope| scope.spawn(replace).join());
+    match error {
+        Ok(error) => Err(anyhow!("{error}")),
+        Err(_) => bail!("cannot run `{}`", name.to_string_lossy()),
+    }
+}
+
+fn set_slack(wanted: Nanos) -> Result<()> {
+    let granted = slack::set(wanted).map_err(|error| anyhow!("{error}"))?;
+    if granted != wanted {
+        bail!(
+            "timer slack of {wanted} was not granted, but {granted}: a real-time thread has none, \
+             so start this with an ordinary policy, `chrt --other 0 punctual exec ...`"
+        );
+    }
+    Ok(())
+}

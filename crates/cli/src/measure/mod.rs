@@ -1,0 +1,92 @@
+//! `punctual measure`.
+
+pub(crate) mod args;
+mod plan;
+mod scenarios;
+
+use anyhow::{Result, anyhow};
+use punctual_core::Machine;
+use punctual_lab::race::Results;
+use punctual_lab::{Setting, predict, predict_timers, rule_in_force, scenario, warnings};
+use punctual_record::{MachineFacts, Run};
+
+use crate::Done;
+use crate::session::{self, Bar, Outputs};
+use args::MeasureArgs;
+use plan::{Part, Plan, Predicted, Race};
+
+/// Runs the command.
+pub(crate) fn run(args: &MeasureArgs) -> Result<Done> {
+    let here = args.on.is_none();
+    let (mut machine, facts) = session::machine(args.on.as_ref(), args.seed())?;
+    let plan = Plan::of(args, &mut *machine, &facts)?;
+    let outputs = Outputs::new(args.json.as_deref(), args.plots.as_deref())?;
+    let started_at = here.then(session::now);
+    plan.announce(!here);
+
+    let mut results = Results::default();
+    for part in &plan.parts {
+        if results.interrupted {
+            break;
+        }
+        match part {
+            Part::Race(race) => {
+                let raced = compete(race, &mut *machine, here)?;
+                results.measurements.extend(raced.measurements);
+                results.interrupted |= raced.interrupted;
+            }
+            Part::Scenario(_, scenario) => {
+                let ran = scenario::run_on(scenario, &mut *machine, &facts.name);
+                let ran = ran.map_err(|why| anyhow!(why))?;
+                results.measurements.extend(ran.measurements);
+                results.interrupted |= ran.interrupted;
+            }
+        }
+    }
+    let run = Run {
+        started_at,
+        ..as_run(args, &plan, facts, results)
+    };
+    outputs.deliver(&run, &punctual_report::text(&run))
+}
+
+fn compete(race: &Race, machine: &mut dyn Machine, here: bool) -> Result<Results> {
+    let bar = Bar::new(race.heats.len() * race.rounds as usize);
+    let raced = (race.run)(machine, &race.heats, race.rounds, &mut |progress| {
+        bar.show(progress);
+    });
+    drop(bar);
+    let mut raced = raced?;
+    match (race.predicted, rule_in_force().filter(|_| here)) {
+        (Predicted::Once, Some(rule)) => {
+            predict(&rule, &race.heats, race.rounds, &mut raced.measurements)?;
+        }
+        (Predicted::InEachRound, Some(_)) => {
+            predict_timers(&race.heats, &mut raced.measurements)?;
+        }
+        _ => {}
+    }
+    Ok(raced)
+}
+
+fn as_run(args: &MeasureArgs, plan: &Plan, facts: MachineFacts, results: Results) -> Run {
+    let rounds = |part: &Part| match part {
+        Part::Race(race) => Some(race.rounds),
+        Part::Scenario(..) => None,
+    };
+    let setting = Setting {
+        rounds: plan.parts.iter().filter_map(rounds).min().unwrap_or(0),
+        hogs: 0,
+        simulated: args.on.is_some(),
+    };
+    let mut warned = plan.left_out.clone();
+    warned.extend(warnings(&facts, &results.measurements, setting));
+    Run {
+        interrupted: results.interrupted,
+        warnings: warned,
+        machine: facts,
+        results: results.measurements,
+        other: plan.describe(args),
+        ..session::run()
+    }
+}

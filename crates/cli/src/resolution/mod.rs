@@ -1,0 +1,214 @@
+//! `punctual resolution`.
+
+pub(crate) mod args;
+
+use anyhow::{Result, anyhow, bail};
+use punctual_core::Nanos;
+use punctual_core::setting::Throttling;
+use punctual_sys::facts::{Facts, facts};
+use punctual_sys::resolution::{self, Resolution};
+use punctual_sys::throttling;
+
+use crate::stop::End;
+use crate::{Done, print};
+use args::{Action, ResolutionArgs};
+
+/// Runs the command.
+pub(crate) fn run(args: &ResolutionArgs) -> Result<Done> {
+    let now = query()?;
+    match args.action {
+        Action::Show => show(now),
+        Action::Hold { interval, length } => hold(interval, length),
+        Action::Cycle { from, to, each } => cycle(now, from, to, each),
+    }
+}
+
+fn show(now: Resolution) -> Result<Done> {
+    let throttling = throttling::state().map_err(|error| error.to_string());
+    print(&in_words(now, &throttling, &facts()))?;
+    Ok(Done::Whole)
+}
+
+fn hold(interval: Nanos, length: Option<Nanos>) -> Result<Done> {
+    let end = End::listen()?;
+    let guard = resolution::hold(interval).map_err(|error| anyhow!("{error}"))?;
+    let granted = guard.granted().map_err(|error| anyhow!("{error}"))?;
+    let until = length.map_or_else(
+        || "until Ctrl-C".to_owned(),
+        |length| format!("for {length}, or until Ctrl-C"),
+    );
+    print(&format!(
+        "asked {interval}, granted {granted}, {until}\n{}",
+        wine_line(&facts())
+    ))?;
+    let is_early = end.within(length) && length.is_some();
+    Ok(if is_early {
+        Done::Interrupted
+    } else {
+        Done::Whole
+    })
+}
+
+fn cycle(now: Resolution, from: Nanos, to: Nanos, each: Nanos) -> Result<Done> {
+    let rows = rows(from, to);
+    let (Some(&first), Some(&last)) = (rows.first(), rows.last()) else {
+        bail!("nothing to ask for: --from {from} is longer than --to {to}");
+    };
+    if first < now.finest || last > now.coarsest {
+        bail!(
+            "this system has intervals of {} to {}: choose --from and --to between them",
+            now.finest,
+            now.coarsest
+        );
+    }
+    let end = End::listen()?;
+    let unseen = unseen(&rows, now);
+    let total = each.times(rows.len() as u64);
+    print(&format!(
+        "{} rows of {each} each, {total} in all; Ctrl-C ends it\n{}{}",
+        rows.len(),
+        warning(&unseen, now),
+        wine_line(&facts())
+    ))?;
+    for row in rows {
+        let guard = resolution::hold(row).map_err(|error| anyhow!("{error}"))?;
+        let granted = guard.granted().map_err(|error| anyhow!("{error}"))?;
+        print(&format!("asked {row}, granted {granted}\n"))?;
+        if end.within(Some(each)) {
+            return Ok(Done::Interrupted);
+        }
+    }
+    Ok(if unseen.is_empty() {
+        Done::Whole
+    } else {
+        Done::Inconclusive
+    })
+}
+
+/// From the first interval, a millisecond more each, up to the last. A thousand
+/// are more than any system has.
+fn rows(from: Nanos, to: Nanos) -> Vec<Nanos> {
+    let more = |n: u64| from + Nanos::from_ms(n);
+    (0..1_000).map(more).take_while(|row| *row <= to).collect()
+}
+
+/// The rows that a shorter request of somebody else hides. Without any request
+/// the coarsest interval is in force, and hides nothing.
+fn unseen(rows: &[Nanos], now: Resolution) -> Vec<Nanos> {
+    let hidden = |row: &&Nanos| now.current < now.coarsest && now.current < **row;
+    rows.iter().filter(hidden).copied().collect()
+}
+
+fn warning(unseen: &[Nanos], now: Resolution) -> String {
+    let Some(first) = unseen.first() else {
+        return String::new();
+    };
+    let names: Vec<String> = unseen.iter().map(Nanos::to_string).collect();
+    format!(
+        "cannot be seen: {}\n  {} is in force, so somebody asks for less than {first}; `powercfg /energy` names who\n",
+        names.join(", "),
+        now.current
+    )
+}
+
+fn in_words(now: Resolution, throttling: &Result<Throttling, String>, facts: &Facts) -> String {
+    let throttling = match throttling {
+        Ok(Throttling::BySystem) => {
+            "the system decides whether they count when nobody sees or hears it"
+        }
+        Ok(Throttling::HonourRequests) => "they always count",
+        Ok(Throttling::IgnoreRequests) => "they never count",
+        Err(why) => why,
+    };
+    let global = match facts.global_timer_requests {
+        Some(true) => "1: a request counts for every process",
+        Some(false) => "0: a request counts for its own process",
+        None => "not set",
+    };
+    format!(
+        "timer interval\n  \
+         coarsest  {}\n  \
+         finest    {}\n  \
+         current   {}\n\
+         requests of this process: {throttling}\n\
+         GlobalTimerResolutionRequests in the registry: {global}\n{}",
+        now.coarsest,
+        now.finest,
+        now.current,
+        wine_line(facts)
+    )
+}
+
+/// Wine answers without knowing, and that must not pass for a measurement.
+fn wine_line(facts: &Facts) -> String {
+    let Some(version) = &facts.wine else {
+        return String::new();
+    };
+    format!(
+        "This is Wine {version}: its answer is constant, and waits end as the system underneath has it.\n"
+    )
+}
+
+fn query() -> Result<Resolution> {
+    resolution::query().map_err(|error| {
+        let see = match std::env::consts::OS {
+            "linux" | "android" => "; see `punctual slack`",
+            "windows" => "",
+            _ => "; see `punctual measure sleep`",
+        };
+        anyhow!("{error}{see}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn now(current: Nanos) -> Resolution {
+        Resolution {
+            coarsest: Nanos::new(15_625_000),
+            finest: Nanos::from_us(500),
+            current,
+        }
+    }
+
+    #[test]
+    fn rows_are_a_millisecond_apart() {
+        let ms = Nanos::from_ms;
+        assert_eq!(rows(ms(1), ms(3)), [ms(1), ms(2), ms(3)]);
+        let half = Nanos::from_us(500);
+        assert_eq!(rows(half, ms(2)), [half, Nanos::from_us(1_500)]);
+        assert_eq!(rows(ms(2), ms(1)), []);
+        assert_eq!(rows(ms(1), Nanos::MAX).len(), 1_000);
+    }
+
+    #[test]
+    fn rows_above_a_request_of_somebody_else_cannot_be_seen() {
+        let ms = Nanos::from_ms;
+        let all = rows(ms(1), ms(4));
+        assert_eq!(unseen(&all, now(ms(2))), [ms(3), ms(4)]);
+        assert_eq!(unseen(&all, now(Nanos::new(15_625_000))), []);
+        let text = warning(&unseen(&all, now(ms(2))), now(ms(2)));
+        assert!(
+            text.starts_with("cannot be seen: 3 ms, 4 ms\n  2 ms is in force"),
+            "{text}"
+        );
+        assert_eq!(warning(&[], now(ms(2))), "");
+    }
+
+    #[test]
+    fn every_line_of_show_ends_well() {
+        let throttled = Ok(Throttling::BySystem);
+        let mut facts = facts();
+        facts.wine = Some("8.0".to_owned());
+        let text = in_words(now(Nanos::from_ms(1)), &throttled, &facts);
+        assert!(
+            text.contains("coarsest  15.625 ms") && text.contains("Wine 8.0"),
+            "{text}"
+        );
+        assert!(
+            text.lines()
+                .all(|line| line == line.trim_end() && line.len() <= 120)
+        );
+    }
+}

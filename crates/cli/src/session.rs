@@ -1,0 +1,130 @@
+//! What commands that measure have in common: the machine they measure on, how
+//! they say what they are about to do, and where their results go.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use indicatif::{ProgressBar, ProgressStyle};
+use punctual_core::{Machine, Nanos};
+use punctual_lab::race::Progress;
+use punctual_lab::{host_facts, model_facts};
+use punctual_record::{MachineFacts, Run, SCHEMA};
+use punctual_sim::{Model, SimMachine};
+
+use crate::args::command_line;
+use crate::files::{self, Target};
+use crate::host::host_machine;
+use crate::{Done, print, stop};
+
+/// A simulated computer, or this one, which Ctrl-C stops.
+pub(crate) fn machine(on: Option<&Model>, seed: u64) -> Result<(Box<dyn Machine>, MachineFacts)> {
+    Ok(match on {
+        Some(model) => (
+            Box::new(SimMachine::new(model.clone(), seed)),
+            model_facts(model),
+        ),
+        None => {
+            let machine = host_machine(stop::on_ctrl_c()?)?;
+            (Box::new(machine), host_facts())
+        }
+    })
+}
+
+/// A Run of this command without any results.
+pub(crate) fn run() -> Run {
+    Run {
+        schema: SCHEMA.to_owned(),
+        punctual_version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: command_line(),
+        ..Run::default()
+    }
+}
+
+/// The time of day, for a Run that begins now.
+pub(crate) fn now() -> String {
+    jiff::Timestamp::now()
+        .strftime("%Y-%m-%dT%H:%M:%SZ")
+        .to_string()
+}
+
+/// A length as it is announced: whole seconds, rounded up.
+pub(crate) fn about(length: Nanos, in_virtual_time: bool) -> String {
+    let seconds = length.as_ns().div_ceil(1_000_000_000);
+    let time = if in_virtual_time {
+        " of virtual time"
+    } else {
+        ""
+    };
+    format!("about {seconds} s{time}")
+}
+
+/// Rounds, as they are announced.
+pub(crate) fn rounds(rounds: u32) -> String {
+    let plural = if rounds == 1 { "" } else { "s" };
+    format!("{rounds} round{plural}")
+}
+
+/// A bar that is drawn between batches only: a steady tick would wake this
+/// process in the middle of a measurement.
+pub(crate) struct Bar(ProgressBar);
+
+impl Bar {
+    /// One for so many batches.
+    pub(crate) fn new(batches: usize) -> Self {
+        let bar = ProgressBar::new(batches as u64);
+        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Self(bar)
+    }
+
+    /// Shows how far a race has come.
+    pub(crate) fn show(&self, progress: Progress<'_>) {
+        self.0.set_position(progress.done as u64);
+        let next = progress.next;
+        self.0
+            .set_message(format!("{} {}", next.experiment, next.subject));
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// Where the results go, found out before there are any.
+pub(crate) struct Outputs {
+    json: Option<Target>,
+    plots: Option<PathBuf>,
+}
+
+impl Outputs {
+    /// Makes sure that all of it can be written.
+    pub(crate) fn new(json: Option<&Path>, plots: Option<&Path>) -> Result<Self> {
+        let json = json.map(Target::new).transpose()?;
+        if let Some(plots) = plots {
+            files::directory(plots)?;
+        }
+        Ok(Self {
+            json,
+            plots: plots.map(Path::to_owned),
+        })
+    }
+
+    /// Prints `text`, and writes `run` and its figures.
+    pub(crate) fn deliver(self, run: &Run, text: &str) -> Result<Done> {
+        let printed = print(text);
+        if let Some(json) = self.json {
+            json.write(&run.to_json())?;
+        }
+        if let Some(plots) = &self.plots {
+            files::figures(plots, run)?;
+        }
+        printed?;
+        Ok(if run.interrupted {
+            Done::Interrupted
+        } else {
+            Done::Whole
+        })
+    }
+}

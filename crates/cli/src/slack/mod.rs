@@ -1,0 +1,213 @@
+//! `punctual slack`.
+
+pub(crate) mod args;
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, anyhow};
+use punctual_core::Nanos;
+use punctual_sys::slack::{self, ThreadSlack};
+
+use crate::stop::End;
+use crate::{Done, print};
+use args::{Action, SlackArgs};
+
+/// What `cycle` holds in turn: the least there is, the usual, and what makes
+/// sleeps of a millisecond late by more and more of it.
+const STEPS: [Nanos; 7] = [
+    Nanos::new(1),
+    Nanos::from_us(50),
+    Nanos::from_us(500),
+    Nanos::from_ms(1),
+    Nanos::from_ms(2),
+    Nanos::from_ms(4),
+    Nanos::from_ms(8),
+];
+
+/// Runs the command.
+pub(crate) fn run(args: &SlackArgs) -> Result<Done> {
+    refuse_elsewhere()?;
+    match &args.action {
+        Action::Show { target } => show(target.pid),
+        Action::Hold {
+            slack,
+            target,
+            length,
+        } => hold(*slack, target.pid, *length),
+        Action::Cycle { target, each } => cycle(target.pid, *each),
+    }
+}
+
+fn show(pid: Option<u32>) -> Result<Done> {
+    let slacks = match pid {
+        Some(pid) => slack::of(pid).map_err(|error| anyhow!("{error}"))?,
+        None => own(),
+    };
+    print(&table(&name(pid), &slacks))?;
+    Ok(Done::Whole)
+}
+
+fn hold(slack: Nanos, pid: Option<u32>, length: Option<Nanos>) -> Result<Done> {
+    let end = End::listen()?;
+    let held = Held::hold(pid, slack)?;
+    let until = length.map_or_else(
+        || "until Ctrl-C".to_owned(),
+        |length| format!("for {length}, or until Ctrl-C"),
+    );
+    print(&format!("{}, {until}\n", held.in_words(slack)?))?;
+    let is_early = end.within(length) && length.is_some();
+    held.restore()?;
+    Ok(if is_early {
+        Done::Interrupted
+    } else {
+        Done::Whole
+    })
+}
+
+fn cycle(pid: Option<u32>, each: Nanos) -> Result<Done> {
+    let end = End::listen()?;
+    let held = Held::hold(pid, STEPS[0])?;
+    let total = each.times(STEPS.len() as u64);
+    print(&format!(
+        "{} steps of {each} each, {total} in all; Ctrl-C ends it\n",
+        STEPS.len()
+    ))?;
+    let mut is_early = false;
+    for slack in STEPS {
+        held.set(slack)?;
+        print(&format!("{}\n", held.in_words(slack)?))?;
+        is_early = end.within(Some(each));
+        if is_early {
+            break;
+        }
+    }
+    held.restore()?;
+    Ok(if is_early {
+        Done::Interrupted
+    } else {
+        Done::Whole
+    })
+}
+
+/// A slack that is in force until this is dropped.
+enum Held {
+    /// For the main thread of this process.
+    Own(slack::Guard),
+    /// For every thread of another.
+    Of(u32, slack::ProcessGuard),
+}
+
+impl Held {
+    fn hold(pid: Option<u32>, slack: Nanos) -> Result<Self> {
+        let held = match pid {
+            Some(pid) => slack::hold_of(pid, slack).map(|guard| Self::Of(pid, guard)),
+            None => slack::hold(slack).map(Self::Own),
+        };
+        held.map_err(|error| anyhow!("{error}"))
+    }
+
+    fn set(&self, slack: Nanos) -> Result<()> {
+        let done = match self {
+            Self::Own(_) => slack::set(slack).map(drop),
+            Self::Of(_, guard) => guard.set(slack).map(drop),
+        };
+        done.map_err(|error| anyhow!("{error}"))
+    }
+
+    /// What was asked for, and for how many threads it is in force.
+    fn in_words(&self, asked: Nanos) -> Result<String> {
+        let (pid, now) = match self {
+            Self::Own(_) => (None, own()),
+            Self::Of(pid, _) => (
+                Some(*pid),
+                slack::of(*pid).map_err(|error| anyhow!("{error}"))?,
+            ),
+        };
+        let granted = now.iter().filter(|thread| thread.1 == asked).count();
+        Ok(format!(
+            "asked {asked}, granted for {granted} of {} of {}",
+            threads(now.len()),
+            name(pid)
+        ))
+    }
+
+    fn restore(self) -> Result<()> {
+        match self {
+            Self::Own(guard) => drop(guard),
+            Self::Of(pid, guard) => guard.restore().map_err(|error| {
+                anyhow!("process {pid} does not have back what it had: {error}")
+            })?,
+        }
+        Ok(())
+    }
+}
+
+/// The main thread of this process, whose number is that of the process.
+fn own() -> Vec<ThreadSlack> {
+    let slack = slack::current();
+    let of_main = slack.map(|slack| (std::process::id(), slack));
+    of_main.into_iter().collect()
+}
+
+fn name(pid: Option<u32>) -> String {
+    pid.map_or_else(
+        || format!("punctual itself ({})", std::process::id()),
+        |pid| format!("process {pid}"),
+    )
+}
+
+fn threads(count: usize) -> String {
+    match count {
+        1 => "1 thread".to_owned(),
+        count => format!("{count} threads"),
+    }
+}
+
+/// One line for each slack that a thread has.
+fn table(name: &str, slacks: &[ThreadSlack]) -> String {
+    let mut by_slack: BTreeMap<Nanos, Vec<u32>> = BTreeMap::new();
+    for &(thread, slack) in slacks {
+        by_slack.entry(slack).or_default().push(thread);
+    }
+    let mut text = format!("timer slack of {name}, {}\n", threads(slacks.len()));
+    for (slack, of) in by_slack {
+        let slack = slack.to_string();
+        text.push_str(&format!("  {slack:<10}  {}", threads(of.len())));
+        if let [thread] = of[..] {
+            text.push_str(&format!(", number {thread}"));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn refuse_elsewhere() -> Result<()> {
+    if slack::current().is_some() {
+        return Ok(());
+    }
+    let instead = match std::env::consts::OS {
+        "windows" => "Windows has a timer interval, see `punctual resolution`",
+        "macos" => {
+            "macOS coalesces timers by the quality of service of the thread, see `punctual measure sleep`"
+        }
+        _ => "this system tells of nothing like it, see `punctual measure sleep`",
+    };
+    Err(anyhow!("timer slack is a Linux setting: {instead}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_are_listed_by_their_slack() {
+        let us = Nanos::from_us;
+        let slacks = [(7, us(50)), (8, Nanos::new(1)), (9, us(50))];
+        assert_eq!(
+            table("process 7", &slacks),
+            "timer slack of process 7, 3 threads\n  \
+             1 ns        1 thread, number 8\n  \
+             50 us       2 threads\n"
+        );
+    }
+}

@@ -1,0 +1,247 @@
+//! `punctual watch`.
+
+pub(crate) mod args;
+mod live;
+mod metrics;
+mod server;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use anyhow::{Result, bail};
+use jiff::{SignedDuration, Timestamp};
+use punctual_core::Nanos;
+use punctual_lab::host::{Stop, keep_off, usual_cpu};
+use punctual_lab::watch::{Settings, Tally, Watcher, measurement, usual_threshold};
+use punctual_lab::{Setting, host_facts, warnings};
+use punctual_record::{Measurement, Run};
+
+use crate::files::Target;
+use crate::{Done, print, session, stop};
+use args::WatchArgs;
+use live::Printer;
+use metrics::Info;
+use server::{PATH, Server};
+
+/// Runs the command.
+pub(crate) fn run(args: &WatchArgs) -> Result<Done> {
+    let stop = stop::on_ctrl_c()?;
+    let settings = settings(args)?;
+    let json = args.json.as_deref().map(Target::new).transpose()?;
+    let server = args.listen.map(Server::bind).transpose()?;
+    // Reading the facts takes milliseconds, so not while somebody is watched.
+    let facts = host_facts();
+    let threshold = args
+        .threshold
+        .unwrap_or_else(|| usual_threshold(args.method));
+
+    let mut watch = Watch::start(settings, threshold, &stop)?;
+    announce(args, &watch, server.as_ref())?;
+    if let Some(server) = server {
+        watch.serve(server);
+    }
+    let mut printer = Printer::start(watch.settings.cpu);
+    let over = watch.follow(args, &stop, &mut printer);
+
+    let result = watch.result(args.fail_over);
+    let failed = result
+        .other
+        .get(FAILED)
+        .is_some_and(|failed| *failed == true);
+    let run = Run {
+        started_at: Some(watch.began.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()),
+        // Without an end in view, Ctrl-C is the end.
+        interrupted: args.length.is_some() && !over,
+        warnings: warnings(&facts, std::slice::from_ref(&result), SETTING),
+        machine: facts,
+        results: vec![result],
+        ..session::run()
+    };
+    // Before anything is printed, which may take as long as its reader likes.
+    if let Some(json) = json {
+        json.write(&run.to_json())?;
+    }
+    if let dropped @ 1.. = printer.finish() {
+        eprintln!("{dropped} lines were not printed: the output was not read in time");
+    }
+    let gap = if args.quiet { "" } else { "\n" };
+    print(&format!("{gap}{}", punctual_report::text(&run)))?;
+    if let (true, Some(limit)) = (failed, args.fail_over) {
+        eprintln!("failed: a wait was later than the {limit} of --fail-over");
+        return Ok(Done::Differs);
+    }
+    Ok(if run.interrupted {
+        Done::Interrupted
+    } else {
+        Done::Whole
+    })
+}
+
+/// How often what was seen is collected.
+const COLLECT: Nanos = Nanos::from_ms(100);
+
+/// How often it is shown.
+const SHOW: Nanos = Nanos::from_secs(1);
+
+/// The key under which a Run says whether a wait was later than it may be.
+const FAILED: &str = "failed";
+
+/// A watch has one round, and no intervals that would need more.
+const SETTING: Setting = Setting {
+    rounds: u32::MAX,
+    hogs: 0,
+    simulated: false,
+};
+
+fn settings(args: &WatchArgs) -> Result<Settings> {
+    let mut settings = Settings {
+        rate: args.period,
+        method: args.method,
+        cpu: args.cpu.or_else(usual_cpu),
+        deadlines: None,
+    };
+    if let Some(length) = args.length {
+        let deadlines = settings.deadlines_within(length);
+        if deadlines == 0 {
+            let period = args.period.period();
+            bail!("--for {length} is shorter than one period of {period}: watch for longer");
+        }
+        settings.deadlines = Some(deadlines);
+    }
+    Ok(settings)
+}
+
+/// Says what is watched, and where to scrape it.
+fn announce(args: &WatchArgs, watch: &Watch, server: Option<&Server>) -> Result<()> {
+    let until = args.length.map_or_else(
+        || "until Ctrl-C".to_owned(),
+        |length| format!("for {length}"),
+    );
+    let on = watch
+        .settings
+        .cpu
+        .map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
+    eprintln!(
+        "watching {} every {}{on}, {until}; later than {} is a hiccup",
+        watch.watcher.method(),
+        args.period.period(),
+        watch.tally().threshold(),
+    );
+    if let Some(server) = server {
+        eprintln!("metrics at http://{}{PATH}", server.address()?);
+    }
+    Ok(())
+}
+
+/// A watch under way.
+struct Watch {
+    settings: Settings,
+    watcher: Watcher,
+    /// Shared with those who scrape.
+    tally: Arc<Mutex<Tally>>,
+    began: Timestamp,
+}
+
+impl Watch {
+    fn start(settings: Settings, threshold: Nanos, stop: &Stop) -> Result<Self> {
+        let mut watcher = Watcher::start(&settings, stop)?;
+        let began = Timestamp::now();
+        if let Some(cpu) = settings.cpu {
+            keep_off(cpu);
+        }
+        let mut tally = Tally::new(threshold, watcher.first_counts());
+        // Reads what was stolen before the first wait ends.
+        watcher.collect(&mut tally);
+        Ok(Self {
+            settings,
+            watcher,
+            tally: Arc::new(Mutex::new(tally)),
+            began,
+        })
+    }
+
+    /// Serves the metrics on a thread of its own.
+    fn serve(&self, server: Server) {
+        let info = Info {
+            method: self.watcher.method().name(),
+            period: self.settings.rate.period(),
+            cpu: self.settings.cpu,
+        };
+        let (tally, cpu) = (Arc::clone(&self.tally), self.settings.cpu);
+        std::thread::spawn(move || {
+            cpu.inspect(|cpu| keep_off(*cpu));
+            server.serve(move || metrics::exposition(&lock(&tally), &info))
+        });
+    }
+
+    /// Collects and shows until the watch is over or stopped, and returns
+    /// whether it is over.
+    fn follow(&mut self, args: &WatchArgs, stop: &Stop, printer: &mut Printer) -> bool {
+        if !args.quiet {
+            printer.line(live::head());
+        }
+        let mut show_at = SHOW;
+        let (mut news, mut missed) = (vec![], 0);
+        loop {
+            let left = show_at - self.watcher.elapsed();
+            self.watcher.wait(left.min(COLLECT));
+            // Asked before what was seen is collected, so that nothing is left.
+            let over = self.watcher.is_over();
+            let last = over || stop.is_requested();
+            let mut tally = lock(&self.tally);
+            self.watcher.collect(&mut tally);
+            if last {
+                tally.finish();
+            }
+            news.extend(tally.take_news());
+            let elapsed = self.watcher.elapsed();
+            if !args.quiet && (elapsed >= show_at || last) {
+                let date = |at| date(self.began, at, "%H:%M:%S%.3fZ");
+                for line in live::hiccups(&std::mem::take(&mut news), date) {
+                    printer.line(line);
+                }
+            }
+            if elapsed >= show_at {
+                let late = tally.take_window();
+                if !args.quiet {
+                    let skipped = tally.missed() - missed;
+                    printer.line(live::second(elapsed, &late, skipped, &tally));
+                }
+                missed = tally.missed();
+                news.clear();
+                show_at = SHOW.times(elapsed.as_ns() / SHOW.as_ns() + 1);
+            }
+            if last {
+                return over;
+            }
+        }
+    }
+
+    fn result(&self, fail_over: Option<Nanos>) -> Measurement {
+        let date = |at| date(self.began, at, "%Y-%m-%dT%H:%M:%S%.3fZ");
+        let tally = self.tally();
+        let mut result = measurement(&self.settings, &self.watcher, &tally, date);
+        if let Some(limit) = fail_over {
+            let failed = tally.whole().max_ns() > limit.as_ns();
+            result
+                .params
+                .insert("fail_over_ns".to_owned(), limit.as_ns().into());
+            result.other.insert(FAILED.to_owned(), failed.into());
+        }
+        result
+    }
+
+    fn tally(&self) -> MutexGuard<'_, Tally> {
+        lock(&self.tally)
+    }
+}
+
+fn lock(tally: &Mutex<Tally>) -> MutexGuard<'_, Tally> {
+    tally.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The date so long after `began`, in UTC.
+fn date(began: Timestamp, after: Nanos, format: &str) -> String {
+    let ns = i64::try_from(after.as_ns()).unwrap_or(i64::MAX);
+    let date = began.saturating_add(SignedDuration::from_nanos(ns));
+    date.unwrap_or(began).strftime(format).to_string()
+}

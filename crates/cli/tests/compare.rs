@@ -1,0 +1,225 @@
+//! `punctual compare` as its user meets it.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use common::punctual;
+use serde_json::Value;
+
+/// Writes what a strategy does on a model, which is the same every time.
+fn bench(directory: &Path, slack: &str, to: &str) {
+    let model = format!("linux,slack={slack}");
+    let output = punctual(directory)
+        .args(["bench", "--rate", "60,1000", "--strategy", "system,precise"])
+        .args(["--on", &model, "--json", to])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// A directory with the runs of two machines.
+fn two_runs() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    bench(directory.path(), "50us", "slack.json");
+    bench(directory.path(), "1ns", "none.json");
+    directory
+}
+
+fn compare(directory: &Path, arguments: &[&str]) -> Output {
+    punctual(directory)
+        .arg("compare")
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+#[test]
+fn two_machines_stand_side_by_side_with_what_is_published() {
+    let directory = two_runs();
+    let output = compare(directory.path(), &["slack.json", "none.json"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let text = stdout(&output);
+    let after = |text: &str, what: &str| -> String {
+        let mut lines = text.lines().skip_while(|line| *line != what).skip(1);
+        [lines.next().unwrap(), lines.next().unwrap()].join("\n")
+    };
+    let slack = after(&text, "system, 1000 Hz");
+    assert!(slack.contains("58.0 us [58.0..58.0]"), "{text}");
+    assert!(
+        slack.contains("8.03 us [8.02..8.04]") && slack.contains("lower"),
+        "{text}"
+    );
+    let spun = after(&text, "precise, 1000 Hz");
+    assert!(spun.contains("same"), "{text}");
+    assert!(text.contains("published 1") && text.contains("the accurate-sleep article (2022)"));
+    assert!(
+        text.lines()
+            .all(|line| line.chars().count() <= 120 && !line.ends_with(' '))
+    );
+}
+
+#[test]
+fn one_machine_stands_beside_what_is_published() {
+    let directory = two_runs();
+    let output = compare(directory.path(), &["slack.json"]);
+    assert!(output.status.success(), "{output:?}");
+    assert!(stdout(&output).contains("published 1"));
+}
+
+#[test]
+fn rules_decide_how_it_ends() {
+    let directory = two_runs();
+    let ends = |files: [&str; 2], rules: &[&str]| {
+        let rules = rules.iter().flat_map(|rule| ["--fail-if", rule]);
+        let arguments: Vec<&str> = files.into_iter().chain(rules).collect();
+        let output = compare(directory.path(), &arguments);
+        (output.status.code(), stdout(&output), stderr(&output))
+    };
+    let better = ["slack.json", "none.json"];
+    let worse = ["none.json", "slack.json"];
+
+    // The number itself.
+    assert_eq!(
+        ends(better, &["pace/system@rate=1000: late_p99 > 500us"]).0,
+        Some(0)
+    );
+    let (code, text, _) = ends(worse, &["pace/system@rate=1000: late_p99 > 50us"]);
+    assert_eq!(code, Some(1));
+    assert!(
+        text.contains("fails") && text.contains("58.521 us"),
+        "{text}"
+    );
+    assert_eq!(
+        ends(better, &["pace/precise@rate=1000: cpu >= 100%"]).0,
+        Some(1)
+    );
+    assert_eq!(ends(better, &["pace/sys*: cpu > 5%"]).0, Some(0));
+
+    // A factor: 58 over 8 us.
+    let factor = |files, rule| ends(files, &[rule]).0;
+    assert_eq!(factor(worse, "*/system: late_p50 > 1.2x"), Some(1));
+    assert_eq!(factor(better, "*/system: late_p50 > 1.2x"), Some(0));
+    // 15 ns are known to 2 ns or so.
+    let unclear = "pace/precise@rate=60: late_p50 > 1.05x";
+    let (code, text, _) = ends(better, &[unclear]);
+    assert_eq!(code, Some(3), "{text}");
+    assert!(text.contains("inconclusive"), "{text}");
+    // Too few samples for a percentile.
+    assert_eq!(
+        factor(better, "pace/system@rate=60: late_p99 > 1s"),
+        Some(3)
+    );
+
+    // The worst of them counts: 2, then 1, then 3.
+    let fails = "*/system: late_p50 > 1ns";
+    assert_eq!(ends(better, &[unclear, fails]).0, Some(1));
+    assert_eq!(ends(better, &[fails, unclear]).0, Some(1));
+    assert_eq!(ends(better, &[fails, "nap: late_p50 > 1ns"]).0, Some(2));
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_in_one_line() {
+    let directory = two_runs();
+    fs::write(directory.path().join("text.json"), "not JSON").unwrap();
+    fs::write(
+        directory.path().join("other.json"),
+        r#"{"schema": "other/1"}"#,
+    )
+    .unwrap();
+    for (arguments, says) in [
+        (&[][..], "--json FILE"),
+        (&["missing.json"], "missing.json"),
+        (&["slack.json", "text.json"], "text.json"),
+        (&["other.json"], "other/1"),
+        (
+            &["slack.json", "--fail-if", "late_p50 > 1.2x"],
+            "second file",
+        ),
+        (&["slack.json", "--fail-if", "late_p50 < 5us"], "no `>`"),
+        (&["slack.json", "--fail-if", "late_p50 > 5"], "500us"),
+        (&["slack.json", "--fail-if", "late_max > 2x"], "no interval"),
+        (&["slack.json", "--fail-if", "speed > 2us"], "late_p50"),
+        (
+            &["slack.json", "--fail-if", "nap: late_p50 > 1us"],
+            "pace/{system, precise}",
+        ),
+        (&["slack.json", "--fail-if", "step > 1us"], "no step"),
+        (
+            &["slack.json", "--json", "missing/x.json"],
+            "missing/x.json",
+        ),
+        (&["slack.json", "--plots", "slack.json"], "slack.json"),
+    ] {
+        let before = fs::read_dir(directory.path()).unwrap().count();
+        let output = compare(directory.path(), arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {output:?}");
+        let why = stderr(&output);
+        assert!(
+            why.starts_with("error: ") && why.contains(says),
+            "{arguments:?}: {why}"
+        );
+        assert_eq!(why.lines().count(), 1, "{why}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), before);
+    }
+}
+
+#[test]
+fn the_document_and_the_figures_are_written() {
+    let directory = two_runs();
+    let output = compare(
+        directory.path(),
+        &[
+            "slack.json",
+            "none.json",
+            "--json",
+            "both.json",
+            "--plots",
+            "figures",
+            "--fail-if",
+            "*/system: late_p50 > 1x",
+        ],
+    );
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let text = fs::read_to_string(directory.path().join("both.json")).unwrap();
+    let value: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(value["schema"], "punctual-comparison/1");
+    assert_eq!(value["columns"][1]["label"], "B");
+    assert_eq!(value["columns"][1]["file"], "none.json");
+    let ratio = &value["rows"][0]["cells"][1]["late_p50_ns"]["over_first"];
+    assert_eq!(ratio["verdict"], "lower");
+    assert!(ratio["high"].as_f64().unwrap() < 0.2);
+    assert_eq!(value["rules"][0]["outcome"], "passes");
+    assert!(!value["published"][0]["source"].as_str().unwrap().is_empty());
+    let svg = fs::read_to_string(directory.path().join("figures/compare-pace.svg")).unwrap();
+    assert!(svg.contains("<svg"));
+}
+
+#[test]
+fn a_simulation_on_several_models_is_compared_with_itself() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = punctual(directory.path())
+        .args(["simulate", "game-loop", "--on", "linux", "--on", "macos"])
+        .args(["--for", "2s", "--json", "game.json"])
+        .output()
+        .unwrap();
+    assert!(directory.path().join("game.json").exists(), "{output:?}");
+    let output = compare(directory.path(), &["game.json"]);
+    assert!(output.status.success(), "{output:?}");
+    let text = stdout(&output);
+    assert!(
+        text.starts_with("A   game.json: linux\n") && text.contains("\nB   game.json: macos\n")
+    );
+    assert!(text.contains("higher"), "{text}");
+}

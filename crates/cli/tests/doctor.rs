@@ -1,0 +1,259 @@
+//! `punctual doctor` as its user meets it.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use common::punctual;
+use punctual_record::{Diagnosis, Measurement, Run};
+
+fn doctor(directory: &Path, arguments: &str) -> Output {
+    let arguments = arguments.split_whitespace();
+    punctual(directory)
+        .arg("doctor")
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+/// What it prints on a model, but for the version.
+fn on(arguments: &str) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let output = doctor(directory.path(), &format!("--on {arguments}"));
+    assert!(output.status.success(), "{arguments}: {output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_readable(&text);
+    let (_, text) = text.split_once('\n').unwrap();
+    text.to_owned()
+}
+
+fn assert_readable(text: &str) {
+    for line in text.lines() {
+        assert!(!line.ends_with(' '), "{line:?}");
+        assert!(line.chars().count() <= 120, "{line}");
+    }
+}
+
+#[test]
+fn on_models_the_diagnosis_is_the_same_every_time() {
+    insta::assert_snapshot!("linux", on("linux"));
+    insta::assert_snapshot!("windows_10_2004", on("windows-10-2004"));
+    insta::assert_snapshot!("windows_10_2004_asking", on("windows-10-2004 --hold 0.5ms"));
+    insta::assert_snapshot!("windows_11", on("windows-11"));
+    insta::assert_snapshot!("macos", on("macos"));
+}
+
+#[test]
+fn a_model_agrees_with_itself_everywhere() {
+    let directory = tempfile::tempdir().unwrap();
+    for model in [
+        "linux,slack=2ms",
+        "macos,tier=3",
+        "wine",
+        "windows-xp",
+        "windows-7",
+        "windows-10-1909 --hold 1ms",
+        "windows-server-2022 --hold 2ms",
+    ] {
+        let arguments = format!("--on {model} --quick --json run.json");
+        let output = doctor(directory.path(), &arguments);
+        assert!(output.status.success(), "{model}: {output:?}");
+        assert_readable(&String::from_utf8(output.stdout).unwrap());
+        let (run, _) = read(&directory.path().join("run.json"));
+        let judged: Vec<_> = run.results.iter().filter(|m| is_judged(m)).collect();
+        assert!(judged.len() >= 2, "{model}");
+        for m in judged {
+            assert_eq!(m.other["agrees"], true, "{model}: {m:?}");
+            assert_eq!(m.other["tolerance_ns"], 0, "{model}");
+        }
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_in_one_line_before_anything_is_measured() {
+    for arguments in [
+        "--hold 0ms",
+        "--hold 1",
+        "--hold -1ms",
+        "--on lunix",
+        "--on fake-5ms",
+        "--on linux --hold 1ms",
+        "--on windows-11 --hold",
+        "--rounds 0",
+        "--json missing/run.json --on linux",
+        "--share folder --on linux",
+        "--on recorded,file=missing.json",
+        "now",
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join("folder")).unwrap();
+        let output = doctor(directory.path(), arguments);
+        let stderr = String::from_utf8(output.stderr.clone()).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {output:?}");
+        assert_eq!(stderr.lines().count(), 1, "{arguments}: {stderr}");
+        assert!(stderr.starts_with("error: "), "{arguments}: {stderr}");
+        assert!(output.stdout.is_empty(), "{arguments}: {output:?}");
+        let left = fs::read_dir(directory.path()).unwrap().count();
+        assert_eq!(left, 1, "{arguments}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn where_there_is_no_timer_interval_it_says_what_there_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = doctor(directory.path(), "--hold 1ms");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    assert!(stderr.contains("timer interval"), "{stderr}");
+}
+
+fn read(path: &Path) -> (Run, Diagnosis) {
+    let run = Run::from_json(&fs::read_to_string(path).unwrap()).unwrap();
+    let diagnosis = run.doctor.clone().unwrap();
+    (run, diagnosis)
+}
+
+fn is_judged(m: &Measurement) -> bool {
+    m.other.contains_key("agrees")
+}
+
+fn asked_ns(m: &Measurement) -> u64 {
+    m.params["asked_ns"].as_u64().unwrap()
+}
+
+/// Runs it here, with what it writes.
+fn here() -> (String, Run, Run) {
+    let directory = tempfile::tempdir().unwrap();
+    let output = doctor(
+        directory.path(),
+        "--quick --json run.json --share shared.json",
+    );
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_readable(&text);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains("shared: "), "{stderr}");
+    let [(run, _), (shared, _)] =
+        ["run.json", "shared.json"].map(|name| read(&directory.path().join(name)));
+    (text, run, shared)
+}
+
+/// Whatever the numbers are, the verdict follows from them.
+fn assert_verdicts_follow(run: &Run) {
+    for m in run.results.iter().filter(|m| is_judged(m)) {
+        let ns = |key: &str| m.other.get(key).and_then(|ns| ns.as_i64());
+        let verdict = m.other["verdict"].as_str().unwrap();
+        assert_eq!(m.other["agrees"], verdict == "agrees", "{m:?}");
+        let numbers = (m.late_ns.p50, m.predicted_late_ns, ns("tolerance_ns"));
+        let (Some(p50), Some(predicted), Some(tolerance)) = numbers else {
+            assert_eq!(verdict, "inconclusive", "{m:?}");
+            continue;
+        };
+        let within = (p50 - predicted).abs() <= tolerance;
+        match verdict {
+            "agrees" => assert!(within, "{m:?}"),
+            "sooner" => assert!(p50 < predicted - tolerance, "{m:?}"),
+            "does not agree" => assert!(!within, "{m:?}"),
+            other => assert_eq!(other, "inconclusive", "{m:?}"),
+        }
+        if let Some(wake) = m.other.get("wake_cost_ns") {
+            let p90 = wake["p90"].as_i64().or(wake["p75"].as_i64());
+            assert_eq!(p90, Some(tolerance), "{m:?}");
+        }
+    }
+}
+
+#[test]
+fn here_it_says_the_rule_the_numbers_and_what_follows() {
+    let (text, run, _) = here();
+    let diagnosis = run.doctor.as_ref().unwrap();
+    let sections = [
+        "The rule in force for this process",
+        "Prediction against measurement",
+        "Advice",
+    ];
+    let at = sections.map(|title| text.find(title).unwrap_or_else(|| panic!("{text}")));
+    assert!(at.is_sorted(), "{text}");
+    assert!(!diagnosis.rule.is_empty() && !diagnosis.facts.is_empty());
+    assert_eq!(diagnosis.model.is_some(), diagnosis.no_prediction.is_none());
+    for length in [1_000_000, 16_670_000] {
+        let measured = run.results.iter().find(|m| asked_ns(m) == length).unwrap();
+        assert!(measured.late_ns.n > 0);
+        assert_eq!(measured.late_ns.n as usize, measured.samples_late_ns.len());
+    }
+    for advice in &diagnosis.advice {
+        assert!(text.contains(&format!("\n    {}\n", advice.line)), "{text}");
+    }
+    assert_verdicts_follow(&run);
+    if std::env::var_os("PUNCTUAL_UNDER_WINE").is_some() {
+        assert!(diagnosis.rule.contains("Wine"), "{}", diagnosis.rule);
+        assert!(diagnosis.no_prediction.is_some());
+        assert!(run.results.iter().all(|m| m.predicted_late_ns.is_none()));
+    }
+}
+
+#[test]
+fn what_is_shared_has_no_names_and_no_paths() {
+    let (_, run, shared) = here();
+    assert_eq!(shared.command, "punctual doctor --quick");
+    assert_eq!(shared.results, run.results);
+    assert_eq!(shared.doctor, run.doctor);
+    let names = [
+        "USER",
+        "LOGNAME",
+        "HOME",
+        "HOSTNAME",
+        "USERNAME",
+        "COMPUTERNAME",
+    ];
+    let mut secrets: Vec<String> = names
+        .iter()
+        .filter_map(|name| std::env::var(name).ok())
+        .collect();
+    secrets.extend(fs::read_to_string("/proc/sys/kernel/hostname"));
+    let text = shared.to_json();
+    for secret in secrets.iter().map(|s| s.trim()).filter(|s| s.len() > 4) {
+        assert!(!text.contains(secret), "{secret}");
+    }
+    assert!(!text.contains("shared.json") && !text.contains("run.json"));
+}
+
+/// The child inherits the slack of the thread that starts it.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_prediction_is_the_slack_and_one_reading_of_the_clock() {
+    use punctual_core::Nanos;
+    let with = |slack: Nanos| {
+        std::thread::spawn(move || {
+            let _held = punctual_sys::slack::hold(slack).unwrap();
+            (slack, here())
+        })
+    };
+    // Side by side: what they measure does not matter here.
+    let runs = [Nanos::new(1), Nanos::from_us(50), Nanos::from_ms(2)].map(with);
+    for run in runs {
+        let (slack, (_, run, _)) = run.join().unwrap();
+        let diagnosis = run.doctor.as_ref().unwrap();
+        let fact = diagnosis.facts.iter().find(|f| f.name == "timer slack");
+        assert_eq!(fact.unwrap().value, slack.to_string());
+        let model = diagnosis.model.as_deref().unwrap();
+        let read = model.split(',').find_map(|p| p.strip_prefix("read="));
+        let read: Nanos = read.unwrap().parse().unwrap();
+        let predicted: Vec<i64> = run
+            .results
+            .iter()
+            .filter(|m| m.subject == run.machine.sleep_method)
+            .filter_map(|m| m.predicted_late_ns)
+            .collect();
+        let want = (slack + read).as_ns() as i64;
+        // A real-time policy, under which the test may run, has no slack.
+        let real_time = diagnosis.rule.contains("real-time");
+        let want = if real_time { read.as_ns() as i64 } else { want };
+        assert_eq!(predicted, [want, want], "{model}");
+        assert_verdicts_follow(&run);
+    }
+}

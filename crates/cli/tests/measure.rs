@@ -1,0 +1,244 @@
+//! `punctual measure` as its user meets it.
+
+mod common;
+
+use std::path::Path;
+use std::process::Output;
+
+use common::punctual;
+use punctual_core::machine::{Reading, Sample, Section, ThreadObservations};
+use punctual_core::{Machine, Method, Nanos, Observations, Outcome, Probe, Program, Refusal};
+use punctual_lab::experiments::{Call, Conditions, timers};
+use punctual_record::Run;
+
+const NAMES: [&str; 10] = [
+    "clocks", "timers", "sleep", "yield", "load", "cores", "gap", "inherit", "wakeups", "jobs",
+];
+
+fn measure(directory: &Path, arguments: &str) -> Output {
+    let mut command = punctual(directory);
+    command.arg("measure").args(arguments.split_whitespace());
+    command.output().unwrap()
+}
+
+/// What it prints, and what it writes with `--json`.
+fn measured(arguments: &str) -> (String, Run) {
+    let directory = tempfile::tempdir().unwrap();
+    let output = measure(directory.path(), &format!("{arguments} --json run.json"));
+    assert!(output.status.success(), "{arguments}: {output:?}");
+    let json = std::fs::read_to_string(directory.path().join("run.json")).unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    (text, Run::from_json(&json).unwrap())
+}
+
+fn experiments(run: &Run) -> Vec<&str> {
+    let mut names: Vec<&str> = run.results.iter().map(|m| m.experiment.as_str()).collect();
+    names.dedup();
+    names
+}
+
+/// It exits with 2 and says why in one line, with these words in it.
+fn assert_refused(arguments: &str, words: &str) {
+    let directory = tempfile::tempdir().unwrap();
+    let output = measure(directory.path(), arguments);
+    let stderr = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{arguments}: {output:?}");
+    assert_eq!(stderr.lines().count(), 1, "{arguments}: {stderr}");
+    assert!(stderr.starts_with("error: "), "{arguments}: {stderr}");
+    assert!(stderr.contains(words), "{arguments}: {stderr}");
+    assert!(output.stdout.is_empty(), "{arguments}: {output:?}");
+    let left = std::fs::read_dir(directory.path()).unwrap().count();
+    assert_eq!(left, 0, "{arguments}");
+}
+
+#[test]
+fn every_name_runs_on_models() {
+    for model in ["linux", "windows-10-2004"] {
+        for name in NAMES {
+            let (text, run) = measured(&format!("{name} --quick --on {model}"));
+            assert!(!run.results.is_empty(), "{name} on {model}");
+            let experiment = match name {
+                "inherit" | "wakeups" | "jobs" => "scenario",
+                name => name,
+            };
+            assert_eq!(experiments(&run), [experiment], "{name} on {model}");
+            for line in text.lines() {
+                assert!(
+                    line.chars().count() <= 120 && line.trim_end() == line,
+                    "{line:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_default_set_is_stated_before_it_begins() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = measure(directory.path(), "--on linux");
+    let announced = String::from_utf8(output.stderr).unwrap();
+    let parts: Vec<&str> = announced
+        .lines()
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, _)| name)
+        .collect();
+    assert_eq!(
+        parts,
+        [
+            "clocks", "timers", "sleep", "yield", "gap", "wakeups", "jobs", "all"
+        ]
+    );
+    let all = announced.lines().last().unwrap();
+    assert!(all.ends_with(" s of virtual time"), "{all}");
+}
+
+#[test]
+fn the_same_seed_writes_the_same_bytes() {
+    let all = |seed| {
+        let directory = tempfile::tempdir().unwrap();
+        let arguments = format!("--quick --on windows-11 --seed {seed} --json run.json");
+        let output = measure(directory.path(), &arguments);
+        assert!(output.status.success(), "{output:?}");
+        let json = std::fs::read(directory.path().join("run.json")).unwrap();
+        (output.stdout, json)
+    };
+    assert!(all(7) == all(7));
+    assert!(all(7) != all(8));
+}
+
+#[test]
+fn what_a_model_has_not_is_left_out_of_a_set() {
+    let (text, run) = measured("--quick --on fake-5ms");
+    assert!(!experiments(&run).contains(&"clocks"));
+    assert!(experiments(&run).contains(&"sleep"));
+    let what = &run.warnings[0].what;
+    assert!(what.starts_with("`clocks` was left out: "), "{what}");
+    assert!(text.contains("was left out"), "{text}");
+}
+
+#[test]
+fn each_experiment_says_what_it_shows_and_how_long_it_takes() {
+    let directory = tempfile::tempdir().unwrap();
+    for arguments in ["--help", "sleep --help"] {
+        let output = measure(directory.path(), arguments);
+        let help = String::from_utf8(output.stdout).unwrap();
+        for name in NAMES.into_iter().chain(["all"]) {
+            let heading = format!("- {name}:");
+            let (_, about) = help
+                .split_once(&heading)
+                .unwrap_or_else(|| panic!("{help}"));
+            let about = about.split("\n          - ").next().unwrap();
+            let about: Vec<&str> = about.split_whitespace().collect();
+            let about = about.join(" ");
+            let takes = about.rsplit_once('(').map(|(_, takes)| takes);
+            let takes = takes.unwrap_or_else(|| panic!("{name}: {about}"));
+            let has_number = takes.contains(|c: char| c.is_ascii_digit());
+            assert!(
+                has_number && (takes.contains(" s") || takes.contains("minutes")),
+                "{about}"
+            );
+        }
+    }
+}
+
+#[test]
+fn clocks_are_measured_here() {
+    let (text, run) = measured("clocks --quick");
+    assert!(run.results.len() > 1, "{text}");
+    for m in &run.results {
+        let cost = &m.other["read_cost_ns"];
+        assert!(cost["n"].as_u64() > Some(0), "{}: {cost}", m.subject);
+    }
+    assert!(run.started_at.is_some() && !run.interrupted);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    for (arguments, words) in [
+        ("snooze", "snooze"),
+        ("sleep sleep", "`sleep` is named twice"),
+        ("all sleep", "leave out the other names"),
+        ("sleep --seed 3", "add --on MODEL"),
+        ("sleep --cpu 4096", "no CPU 4096"),
+        ("sleep --cpu 9 --on linux", "4 CPUs"),
+        ("sleep --cpu 0 --on fake-5ms", "a CPU of its own"),
+        ("sleep --rounds 0", "1 to 1000"),
+        ("jobs --rounds 3", "no meaning"),
+        ("jobs cores --cpu 0", "no meaning"),
+        (
+            "clocks --on fake-5ms",
+            "fake-5ms has nothing to measure of it",
+        ),
+        ("cores --on fake-5ms", "a CPU of its own"),
+        ("sleep --on windows-95", "windows-95"),
+        (
+            "clocks --quick --json there/is/none.json",
+            "there/is/none.json",
+        ),
+    ] {
+        assert_refused(arguments, words);
+    }
+}
+
+/// A system whose sleeps of 1 ms are two ticks long, or three.
+struct TwoOrThreeTicks;
+
+const TICK: Nanos = Nanos::new(999_800);
+
+impl Machine for TwoOrThreeTicks {
+    fn check(&self, _: &Program) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    fn run(&mut self, _: &Program) -> Result<Observations, Refusal> {
+        let sleep = |k: u64| {
+            let ticks = if k % 10 < 7 { 2 } else { 3 };
+            let slept = TICK.times(ticks) + Nanos::new(k % 900);
+            Sample {
+                asked: Nanos::from_ms(1),
+                outcome: Outcome {
+                    slept,
+                    ..Outcome::default()
+                },
+                ..Sample::default()
+            }
+        };
+        let sleeps = |n| Section {
+            samples: (0..n).map(sleep).collect(),
+            ..Section::default()
+        };
+        let stated = Reading {
+            probe: Probe::Resolution,
+            value: TICK,
+        };
+        let before = Section {
+            readings: vec![stated],
+            ..Section::default()
+        };
+        let sleeper = ThreadObservations {
+            sections: vec![before, sleeps(1), sleeps(300)],
+            ..ThreadObservations::default()
+        };
+        Ok(Observations {
+            threads: vec![sleeper],
+            ..Observations::default()
+        })
+    }
+}
+
+#[test]
+fn peaks_are_named_by_their_ticks() {
+    let sleep = Call {
+        method: Method::WindowsSleep,
+        over: Nanos::ZERO,
+    };
+    let heats = timers::heats(&TwoOrThreeTicks, sleep, Conditions::default());
+    let seen = timers::run(&mut TwoOrThreeTicks, &heats, 1, &mut |_| {}).unwrap();
+    let text = punctual_report::text(&Run {
+        results: seen.measurements,
+        ..Run::default()
+    });
+    for peak in ["2.00 ms x 70 % (2 ticks)", "3.00 ms x 30 % (3 ticks)"] {
+        assert!(text.contains(peak), "{text}");
+    }
+}

@@ -1,0 +1,368 @@
+//! The commands that change something of this computer bring it back, however
+//! they end.
+
+mod common;
+
+use std::process::Output;
+
+use common::punctual;
+
+/// Runs `punctual` with arguments that hold no spaces but between them.
+fn run(arguments: &str) -> Output {
+    let directory = tempfile::tempdir().unwrap();
+    punctual(directory.path())
+        .args(arguments.split_whitespace())
+        .output()
+        .unwrap()
+}
+
+/// It exits with 2 and says why in one line.
+fn refusal(arguments: &str) -> String {
+    let output = run(arguments);
+    assert_eq!(output.status.code(), Some(2), "{arguments}: {output:?}");
+    assert!(output.stdout.is_empty(), "{arguments}: {output:?}");
+    let why = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(why.lines().count(), 1, "{arguments}: {why}");
+    assert!(why.starts_with("error: "), "{arguments}: {why}");
+    why
+}
+
+#[test]
+fn every_action_says_how_long_it_takes_and_how_it_ends() {
+    for (command, says) in [
+        ("slack", &["until Ctrl-C", "28 s", "at once", "SIGTERM"][..]),
+        ("resolution", &["until Ctrl-C", "60 s", "at once"][..]),
+        ("exec", &["Takes no time", "ulimit -r"][..]),
+    ] {
+        let output = run(&format!("{command} --help"));
+        assert!(output.status.success(), "{output:?}");
+        let help = String::from_utf8(output.stdout).unwrap();
+        let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        for says in says {
+            assert!(words.contains(says), "{command}, {says}: {help}");
+        }
+        assert!(help.lines().all(|line| line == line.trim_end()), "{help}");
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_in_one_line() {
+    for arguments in [
+        "slack hold soon",
+        "slack show --pid 0",
+        "slack show --pid -3",
+        "slack cycle --each long",
+        "slack cycle --each 0s",
+        "slack hold 1ns --for 0s",
+        "resolution hold 1",
+        "resolution cycle --from 3ms --to 2ms",
+        "exec -- true",
+        "exec --slack 1ns",
+        "exec --priority urgent -- true",
+        "exec --slack 0ns -- true",
+    ] {
+        refusal(arguments);
+    }
+}
+
+/// The names of the calls differ, so what one system lacks is told by what it
+/// has instead.
+#[test]
+fn where_there_is_nothing_to_set_it_says_what_there_is() {
+    for (command, there, instead) in [
+        ("resolution show", cfg!(windows), "punctual"),
+        ("slack show", cfg!(target_os = "linux"), "punctual"),
+        ("slack hold 1ns", cfg!(target_os = "linux"), "punctual"),
+        (
+            "exec --slack 1ns -- true",
+            cfg!(target_os = "linux"),
+            "Linux",
+        ),
+    ] {
+        if !there {
+            let why = refusal(command);
+            assert!(why.contains(instead), "{command}: {why}");
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use super::*;
+    use std::fs;
+    use std::io::{BufRead, BufReader};
+    use std::process::{Child, ChildStdout, Command, Stdio};
+
+    const STEPS_NS: [u64; 7] = [
+        1, 50_000, 500_000, 1_000_000, 2_000_000, 4_000_000, 8_000_000,
+    ];
+
+    /// A process of the test's own, which does nothing. It ends with the test.
+    struct Idler(Child);
+
+    impl Idler {
+        fn new() -> Self {
+            Self(Command::new("sleep").arg("600").spawn().unwrap())
+        }
+
+        /// `None` for a user who must not look.
+        fn slack_ns(&self) -> Option<u64> {
+            let path = format!("/proc/{}/timerslack_ns", self.0.id());
+            let text = fs::read_to_string(path).ok()?;
+            Some(text.trim().parse().unwrap())
+        }
+    }
+
+    impl Drop for Idler {
+        fn drop(&mut self) {
+            self.0.kill().unwrap();
+            self.0.wait().unwrap();
+        }
+    }
+
+    /// Starts `punctual`, and returns it with what it prints.
+    fn start(arguments: &str) -> (Child, impl Iterator<Item = String> + use<>) {
+        let directory = tempfile::tempdir().unwrap();
+        let mut child = punctual(directory.path())
+            .args(arguments.split_whitespace())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines: BufReader<ChildStdout> = BufReader::new(child.stdout.take().unwrap());
+        (child, lines.lines().map(Result::unwrap))
+    }
+
+    fn terminate(child: &Child) {
+        let kill = format!("kill -TERM {}", child.id());
+        let done = Command::new("sh").args(["-c", &kill]).status().unwrap();
+        assert!(done.success());
+    }
+
+    /// Only a privileged user may change another process; others are told how.
+    fn may_change(idler: &Idler) -> bool {
+        if idler.slack_ns().is_some() {
+            return true;
+        }
+        let why = refusal(&format!("slack hold 1ns --pid {}", idler.0.id()));
+        assert!(why.contains("run as root"), "{why}");
+        false
+    }
+
+    /// The main thread, whose slack is held, would wait for a year.
+    #[test]
+    fn a_hold_ends_in_time_whatever_slack_it_holds() {
+        let output = run("slack hold 31536000s --for 100ms");
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+    }
+
+    #[test]
+    fn show_tells_what_the_kernel_tells() {
+        let output = run("slack show");
+        assert!(output.status.success(), "{output:?}");
+        let idler = Idler::new();
+        if let Some(ns) = idler.slack_ns() {
+            let output = run(&format!("slack show --pid {}", idler.0.id()));
+            let text = String::from_utf8(output.stdout).unwrap();
+            let slack = punctual_core::Nanos::new(ns);
+            let line = format!(
+                "  {:<10}  1 thread, number {}",
+                slack.to_string(),
+                idler.0.id()
+            );
+            assert_eq!(text.lines().nth(1), Some(line.as_str()), "{text}");
+        }
+    }
+
+    #[test]
+    fn termination_ends_a_hold_and_brings_back_what_was() {
+        let idler = Idler::new();
+        if !may_change(&idler) {
+            return;
+        }
+        let before = idler.slack_ns();
+        let (mut child, mut lines) = start(&format!("slack hold 3ms --pid {}", idler.0.id()));
+        let line = lines.next().unwrap();
+        assert!(
+            line.starts_with("asked 3 ms, granted for 1 of 1 thread of process"),
+            "{line}"
+        );
+        assert_eq!(idler.slack_ns(), Some(3_000_000));
+        terminate(&child);
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+        assert_eq!(idler.slack_ns(), before);
+    }
+
+    #[test]
+    fn a_hold_that_is_cut_short_says_so() {
+        let (mut child, mut lines) = start("slack hold 1ns --for 600s");
+        let line = lines.next().unwrap();
+        assert!(
+            line.contains("of punctual itself") && line.contains("for 600 s"),
+            "{line}"
+        );
+        terminate(&child);
+        assert_eq!(child.wait().unwrap().code(), Some(3));
+        let output = run("slack hold 1ns --for 1ms");
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+    }
+
+    #[test]
+    fn a_cycle_is_seen_from_outside_and_leaves_nothing() {
+        let idler = Idler::new();
+        if !may_change(&idler) {
+            return;
+        }
+        let before = idler.slack_ns();
+        let (mut child, lines) = start(&format!("slack cycle --pid {} --each 100ms", idler.0.id()));
+        let mut seen = vec![before.unwrap()];
+        while child.try_wait().unwrap().is_none() {
+            let now = idler.slack_ns().unwrap();
+            if *seen.last().unwrap() != now {
+                seen.push(now);
+            }
+        }
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+        assert_eq!(idler.slack_ns(), before);
+        let granted = lines.filter(|line| line.contains("granted for 1 of 1 thread"));
+        assert_eq!(granted.count(), STEPS_NS.len());
+        // What is seen depends on when one looks, but it comes in this order.
+        let mut steps = STEPS_NS.iter();
+        let of_cycle = seen.iter().skip(1).filter(|seen| Some(**seen) != before);
+        let of_cycle: Vec<_> = of_cycle.collect();
+        assert!(
+            of_cycle.iter().all(|seen| steps.any(|step| step == *seen)),
+            "{seen:?}"
+        );
+        assert!(of_cycle.len() >= 2, "{seen:?}");
+    }
+
+    #[test]
+    fn termination_ends_a_cycle_and_brings_back_what_was() {
+        let idler = Idler::new();
+        if !may_change(&idler) {
+            return;
+        }
+        let before = idler.slack_ns();
+        let (mut child, mut lines) =
+            start(&format!("slack cycle --pid {} --each 600s", idler.0.id()));
+        let line = lines.nth(1).unwrap();
+        assert!(
+            line.starts_with("asked 1 ns, granted for 1 of 1 thread"),
+            "{line}"
+        );
+        assert_eq!(idler.slack_ns(), Some(1));
+        terminate(&child);
+        assert_eq!(child.wait().unwrap().code(), Some(3));
+        assert_eq!(idler.slack_ns(), before);
+    }
+
+    #[test]
+    fn a_program_is_started_with_its_slack_and_priority() {
+        let output = run("exec --slack 1ns -- cat /proc/self/timerslack_ns");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "1\n", "{output:?}");
+        let output = run("exec --slack 7us --priority background -- nice");
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout),
+            "19\n",
+            "{output:?}"
+        );
+        let output = run("exec --slack 1ns false");
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+    }
+
+    /// A thread that was real-time for a while, as cyclictest tries out, goes
+    /// back to its default.
+    #[test]
+    fn a_program_is_started_with_its_slack_as_its_default_too() {
+        use std::io::{Read, Write};
+        use std::process::{Command, Stdio};
+
+        use punctual_core::machine::ThreadObservations;
+        use punctual_core::program::{Op, Program};
+        use punctual_core::{Nanos, Probe, Setting};
+
+        let back_to_the_default = Program {
+            subjects: vec![],
+            ops: vec![Op::Set(Setting::Slack(Nanos::ZERO)), Op::Read(Probe::Slack)],
+        };
+        let start = serde_json::json!({
+            "name": "",
+            "program": back_to_the_default,
+            "phase": 0,
+            "cpus": [],
+        });
+        let this = env!("CARGO_BIN_EXE_punctual");
+        let mut child = Command::new(this)
+            .args(["exec", "--slack", "7us", "--", this, "run-program"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        writeln!(input, "{start}\n1").unwrap();
+        let mut text = String::new();
+        let mut output = child.stdout.take().unwrap();
+        output.read_to_string(&mut text).unwrap();
+        assert!(child.wait().unwrap().success());
+        let answer: Result<Vec<ThreadObservations>, String> = serde_json::from_str(&text).unwrap();
+        let readings = &answer.unwrap()[0].sections[0].readings;
+        assert_eq!(readings[0].value, Nanos::from_us(7));
+    }
+
+    #[test]
+    fn what_cannot_be_started_is_named() {
+        let why = refusal("exec --slack 1ns -- punctual-is-no-program");
+        assert!(why.contains("`punctual-is-no-program`"), "{why}");
+    }
+
+    #[test]
+    fn a_process_that_is_not_there_is_named() {
+        let why = refusal("slack show --pid 4294967295");
+        assert!(why.contains("no process 4294967295"), "{why}");
+    }
+}
+
+#[cfg(windows)]
+mod windows {
+    use super::*;
+
+    fn under_wine() -> bool {
+        std::env::var_os("PUNCTUAL_UNDER_WINE").is_some()
+    }
+
+    #[test]
+    fn show_names_wine_and_claims_nothing_for_it() {
+        let output = run("resolution show");
+        assert!(output.status.success(), "{output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains("coarsest  15.625 ms"), "{text}");
+        assert_eq!(
+            text.contains("This is Wine ") && text.contains("answer is constant"),
+            under_wine(),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn hold_says_what_was_granted() {
+        let output = run("resolution hold 5ms --for 1ms");
+        assert!(output.status.success(), "{output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.starts_with("asked 5 ms, granted "), "{text}");
+        let why = refusal("resolution hold 40ms --for 1ms");
+        assert!(why.contains("15.625 ms"), "{why}");
+    }
+
+    /// Wine says that 1 ms is in force, so nothing above it can be seen.
+    #[test]
+    fn a_cycle_names_the_rows_that_cannot_be_seen() {
+        let output = run("resolution cycle --to 3ms --each 1ms");
+        let text = String::from_utf8(output.stdout).unwrap();
+        let rows = text.lines().filter(|line| line.starts_with("asked "));
+        assert_eq!(rows.count(), 3, "{text}");
+        if under_wine() {
+            assert_eq!(output.status.code(), Some(3), "{text}");
+            assert!(text.contains("cannot be seen: 2 ms, 3 ms"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,472 @@
+//! `punctual watch` as its user meets it: what it writes and when, what it
+//! serves, and how it ends.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Output, Stdio};
+
+use common::punctual;
+use punctual_record::{Measurement, Run};
+
+fn watch(directory: &Path, arguments: &str) -> Output {
+    punctual(directory)
+        .arg("watch")
+        .args(arguments.split_whitespace())
+        .output()
+        .unwrap()
+}
+
+/// The one result of the Run in `run.json`.
+fn result_in(directory: &Path) -> (Run, Measurement) {
+    let text = fs::read_to_string(directory.join("run.json")).unwrap();
+    let run = Run::from_json(&text).unwrap();
+    assert_eq!(run.results.len(), 1);
+    let result = run.results[0].clone();
+    (run, result)
+}
+
+/// The counts of a Run agree with each other.
+fn assert_consistent(result: &Measurement) {
+    let bins = result.other["histogram_late_ns"].as_array().unwrap();
+    let counted: u64 = bins.iter().map(|bin| bin[1].as_u64().unwrap()).sum();
+    assert_eq!(counted, result.late_ns.n);
+    assert_eq!(result.late_ns.early, 0);
+    let hiccups = result.other["hiccups"].as_array().unwrap();
+    assert_eq!(result.other["hiccups_in_all"], hiccups.len());
+    for hiccup in hiccups {
+        let late = hiccup["late_ns"].as_i64().unwrap();
+        assert!(late > result.params["threshold_ns"].as_i64().unwrap());
+        assert!(late <= result.late_ns.max);
+        let covers = |key: &str| hiccup[key].as_i64().is_some_and(|ns| 2 * ns >= late);
+        // Stolen time is counted in steps of 10 ms.
+        let stolen = covers("stolen_ns") && late >= 5_000_000;
+        match hiccup["cause"].as_str().unwrap() {
+            "queued" => assert!(covers("queued_ns"), "{hiccup}"),
+            "stolen" => assert!(stolen && !covers("queued_ns"), "{hiccup}"),
+            "unknown" => assert!(!stolen && !covers("queued_ns"), "{hiccup}"),
+            other => panic!("{other}"),
+        }
+    }
+}
+
+/// Ends what a failed test would leave running.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn start(directory: &Path, arguments: &str) -> Running {
+    let child = punctual(directory)
+        .arg("watch")
+        .args(arguments.split_whitespace())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn();
+    Running(child.unwrap())
+}
+
+#[test]
+fn each_deadline_is_in_the_run_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let output = watch(
+        directory,
+        "--for 300ms --period 2ms --threshold 1us --json run.json",
+    );
+    assert!(output.status.success(), "{output:?}");
+    let (run, result) = result_in(directory);
+    assert!(!run.interrupted && run.machine.name == "host");
+    assert_eq!(result.experiment, "watch");
+    assert_eq!(result.params["period_ns"], 2_000_000);
+    assert_eq!(result.params["threshold_ns"], 1_000);
+    assert!(result.late_ns.n > 0);
+    let lost = result.other["lost_waits"].as_u64().unwrap();
+    assert_eq!(result.late_ns.n + result.missed + lost, 150);
+    assert_consistent(&result);
+
+    let text = String::from_utf8(output.stdout).unwrap();
+    let wide = |line: &&str| line.chars().count() > 120 || line.ends_with(' ');
+    assert_eq!(text.lines().find(wide), None);
+    assert!(text.contains("watch: lateness of all waits"), "{text}");
+    assert!(text.contains("hiccup "), "{text}");
+}
+
+#[test]
+fn quiet_shows_the_summary_only() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = watch(directory.path(), "--for 50ms --threshold 1us --quiet");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("punctual "), "{text}");
+    assert!(text.contains("watch: hiccups"), "{text}");
+}
+
+/// No timer ends a wait within the nanosecond, and none of a second late.
+#[test]
+fn a_wait_that_is_too_late_fails_the_watch() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let arguments = "--for 50ms --json run.json --fail-over";
+    let output = watch(directory, &format!("{arguments} 1ns"));
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        stderr.contains("failed: a wait was later than the 1 ns"),
+        "{stderr}"
+    );
+    assert_eq!(result_in(directory).1.other["failed"], true);
+
+    let output = watch(directory, &format!("{arguments} 1000s"));
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(result_in(directory).1.other["failed"], false);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_in_one_line_and_nothing_is_written() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = format!("--for 1s --listen {}", taken.local_addr().unwrap());
+    for arguments in [
+        "--for 0s",
+        "--for -1s",
+        "--for 10",
+        "--for 1us",
+        "--period 1us",
+        "--period 61s",
+        "--period 0ms",
+        "--period x",
+        "--method nap",
+        "--method SO_MUCH",
+        "--cpu 1000000",
+        "--cpu 4095",
+        "--cpu x",
+        "--threshold 0us",
+        "--threshold soon",
+        "--fail-over 0s",
+        "--listen 127.0.0.1",
+        "--listen 99999",
+        "--listen here:80",
+        "--json missing/run.json",
+        "--json folder",
+        "--json file/run.json",
+        "--rounds 3",
+        "10s",
+        &taken,
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let directory = directory.path();
+        fs::write(directory.join("file"), "kept").unwrap();
+        fs::create_dir(directory.join("folder")).unwrap();
+        let output = watch(directory, arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {output:?}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(stderr.lines().count(), 1, "{arguments}: {stderr}");
+        assert!(stderr.starts_with("error: "), "{arguments}: {stderr}");
+        assert!(output.stdout.is_empty(), "{arguments}");
+        assert_eq!(fs::read_dir(directory).unwrap().count(), 2, "{arguments}");
+        assert_eq!(fs::read_to_string(directory.join("file")).unwrap(), "kept");
+    }
+}
+
+#[test]
+fn a_method_of_another_system_is_refused_by_name() {
+    let foreign = if cfg!(windows) { "timerfd" } else { "Sleep" };
+    let directory = tempfile::tempdir().unwrap();
+    let output = watch(directory.path(), &format!("--for 1s --method {foreign}"));
+    assert_eq!(output.status.code(), Some(2));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains(&format!("`{foreign}`")), "{stderr}");
+}
+
+/// Signals are Unix's, and so is its `kill`.
+#[cfg(unix)]
+mod ended {
+    use super::*;
+    use std::io::{BufRead, BufReader};
+    use std::process::Command;
+    use std::time::{Duration, Instant};
+
+    /// What was in the file before the run.
+    const BEFORE: &str = "what was there before";
+
+    /// Blocks until the watch has begun.
+    fn until_it_watches(child: &mut Child) {
+        let mut line = String::new();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        stderr.read_line(&mut line).unwrap();
+        assert!(line.starts_with("watching "), "{line}");
+    }
+
+    /// Spends so much time: the moment at which a signal comes is what varies.
+    fn let_pass(length: Duration) {
+        let begin = Instant::now();
+        while begin.elapsed() < length {
+            std::thread::yield_now();
+        }
+    }
+
+    fn send(signal: &str, child: &Child) {
+        let status = Command::new("kill")
+            .args([signal, &child.id().to_string()])
+            .status();
+        assert!(status.unwrap().success());
+    }
+
+    fn unfinished_files(directory: &Path) -> usize {
+        let entries = fs::read_dir(directory).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name != "run.json").count()
+    }
+
+    /// From the first wait to after the end of `--for`: whenever the signal
+    /// comes, there is a whole Run, which says how it ended.
+    #[test]
+    fn termination_at_any_moment_leaves_a_whole_run() {
+        let directory = tempfile::tempdir().unwrap();
+        let directory = directory.path();
+        for moment in 0..50 {
+            fs::write(directory.join("run.json"), BEFORE).unwrap();
+            let mut running = start(directory, "--for 25ms --quiet --json run.json");
+            let Running(child) = &mut running;
+            until_it_watches(child);
+            let_pass(Duration::from_millis(moment));
+            // It may have ended by now; its number is still its own.
+            send("-TERM", child);
+            let code = child.wait().unwrap().code();
+            let (run, result) = result_in(directory);
+            assert_eq!(code, Some(if run.interrupted { 3 } else { 0 }), "{moment}");
+            assert_consistent(&result);
+            assert_eq!(unfinished_files(directory), 0);
+        }
+    }
+
+    #[test]
+    fn without_a_length_ctrl_c_is_the_end_and_not_an_interruption() {
+        let directory = tempfile::tempdir().unwrap();
+        let directory = directory.path();
+        let mut running = start(directory, "--json run.json --period 60s");
+        let Running(child) = &mut running;
+        until_it_watches(child);
+        send("-INT", child);
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+        let (run, result) = result_in(directory);
+        assert!(!run.interrupted);
+        // It ended in its first wait.
+        assert_eq!((result.late_ns.n, result.missed), (0, 0));
+    }
+
+    /// From its start to after its end: a killed run leaves what was there or a
+    /// whole Run, and what it left unfinished does not pile up.
+    #[test]
+    fn being_killed_at_any_moment_leaves_the_old_file_or_a_whole_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let directory = directory.path();
+        for moment in 0..50 {
+            fs::write(directory.join("run.json"), BEFORE).unwrap();
+            let mut running = start(directory, "--for 20ms --quiet --json run.json");
+            let_pass(Duration::from_millis(moment));
+            let Running(child) = &mut running;
+            child.kill().unwrap();
+            child.wait().unwrap();
+            if fs::read_to_string(directory.join("run.json")).unwrap() != BEFORE {
+                assert_consistent(&result_in(directory).1);
+            }
+            assert!(unfinished_files(directory) <= 1);
+        }
+        let output = watch(directory, "--for 20ms --json run.json");
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(unfinished_files(directory), 0);
+    }
+}
+
+/// A client as plain as they come, and a strict reader of what it gets.
+mod scraped {
+    use super::*;
+    use std::collections::BTreeMap;
+    use std::io::{BufRead, BufReader, Read, Write};
+    use std::net::TcpStream;
+
+    /// The address that a watch says it serves.
+    fn address(child: &mut Child) -> String {
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut lines = stderr.lines().map(Result::unwrap);
+        let line = lines.find(|line| line.starts_with("metrics at ")).unwrap();
+        let address = line.strip_prefix("metrics at http://").unwrap();
+        address.strip_suffix("/metrics").unwrap().to_owned()
+    }
+
+    /// The head and the body of an answer.
+    fn ask(address: &str, request: &str) -> (String, String) {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.to_owned(), body.to_owned())
+    }
+
+    fn scrape(address: &str) -> Metrics {
+        let (head, body) = ask(address, "GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n");
+        assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
+        let kind = "Content-Type: text/plain; version=0.0.4";
+        assert!(head.contains(kind), "{head}");
+        assert!(head.contains(&format!("Content-Length: {}\r\n", body.len())));
+        Metrics::of(&body)
+    }
+
+    /// Samples by name and labels, and the type of each metric.
+    #[derive(Default)]
+    struct Metrics {
+        types: BTreeMap<String, String>,
+        samples: Vec<(String, BTreeMap<String, String>, f64)>,
+    }
+
+    impl Metrics {
+        /// HELP, TYPE, samples, in that order for each metric, and nothing else.
+        fn of(text: &str) -> Self {
+            assert!(text.ends_with('\n') && !text.contains("\n\n"));
+            let mut metrics = Self::default();
+            let (mut helped, mut current) = (String::new(), String::new());
+            for line in text.lines() {
+                if let Some(help) = line.strip_prefix("# HELP ") {
+                    let (name, words) = help.split_once(' ').unwrap();
+                    assert!(words.ends_with('.'), "{line}");
+                    assert!(!metrics.types.contains_key(name), "{line}");
+                    helped = name.to_owned();
+                } else if let Some(kind) = line.strip_prefix("# TYPE ") {
+                    let (name, kind) = kind.split_once(' ').unwrap();
+                    assert_eq!(name, helped);
+                    assert_eq!(kind == "counter", name.ends_with("_total"), "{line}");
+                    metrics.types.insert(name.to_owned(), kind.to_owned());
+                    current = name.to_owned();
+                } else {
+                    let (name, labels, value) = sample(line);
+                    let after = name.strip_prefix(&current).unwrap();
+                    let histogram = metrics.types[&current] == "histogram";
+                    assert_eq!(histogram, !after.is_empty(), "{line}");
+                    assert!(["", "_bucket", "_sum", "_count"].contains(&after), "{line}");
+                    metrics.samples.push((name, labels, value));
+                }
+            }
+            metrics
+        }
+
+        fn all(&self, name: &str) -> impl Iterator<Item = (&BTreeMap<String, String>, f64)> {
+            let named = self.samples.iter().filter(move |(own, ..)| own == name);
+            named.map(|(_, labels, value)| (labels, *value))
+        }
+
+        fn one(&self, name: &str) -> f64 {
+            let found: Vec<f64> = self.all(name).map(|(_, value)| value).collect();
+            assert_eq!(found.len(), 1, "{name}");
+            found[0]
+        }
+    }
+
+    /// `name{label="value",...} number`
+    fn sample(line: &str) -> (String, BTreeMap<String, String>, f64) {
+        let (series, value) = line.rsplit_once(' ').unwrap();
+        let (name, labels) = match series.split_once('{') {
+            Some((name, labels)) => (name, labels.strip_suffix('}').unwrap()),
+            None => (series, ""),
+        };
+        let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
+        assert!(name.chars().all(is_name), "{line}");
+        let labels = labels.split_terminator(',').map(|label| {
+            let (label, value) = label.split_once("=\"").unwrap();
+            assert!(label.chars().all(is_name), "{line}");
+            let value = value.strip_suffix('"').unwrap();
+            assert!(!value.contains(['"', '\\']), "{line}");
+            (label.to_owned(), value.to_owned())
+        });
+        let value = value.parse().unwrap();
+        (name.to_owned(), labels.collect(), value)
+    }
+
+    #[test]
+    fn what_is_served_is_what_prometheus_reads() {
+        let directory = tempfile::tempdir().unwrap();
+        let arguments = "--listen 0 --method timer --period 5ms";
+        let mut running = start(directory.path(), arguments);
+        let address = address(&mut running.0);
+        let metrics = scrape(&address);
+
+        let name = "punctual_lateness_seconds";
+        assert_eq!(metrics.types[name], "histogram");
+        let count = metrics.one(&format!("{name}_count"));
+        assert!(metrics.one(&format!("{name}_sum")) >= 0.0);
+        let buckets = metrics.all("punctual_lateness_seconds_bucket");
+        let bound = |le: &str| match le {
+            "+Inf" => f64::INFINITY,
+            number => number.parse().unwrap(),
+        };
+        let buckets: Vec<_> = buckets
+            .map(|(labels, n)| (bound(&labels["le"]), n))
+            .collect();
+        assert!(
+            buckets.is_sorted_by(|a, b| a.0 < b.0 && a.1 <= b.1),
+            "{buckets:?}"
+        );
+        assert_eq!((buckets[0].0, buckets[15].0), (1e-6, 0.1));
+        assert_eq!(buckets[16], (f64::INFINITY, count));
+        assert_eq!(buckets.len(), 17);
+
+        let hiccups = metrics.all("punctual_hiccups_total");
+        let causes: Vec<_> = hiccups
+            .map(|(labels, _)| labels["cause"].as_str())
+            .collect();
+        assert_eq!(causes, ["queued", "stolen", "unknown"]);
+        metrics.one("punctual_missed_deadlines_total");
+        let (labels, one) = metrics.all("punctual_watch_info").next().unwrap();
+        assert_eq!((labels["period_seconds"].as_str(), one), ("0.005", 1.0));
+        assert_ne!(labels["method"], "timer");
+        assert!(scrape(&address).one(&format!("{name}_count")) >= count);
+    }
+
+    #[test]
+    fn other_paths_are_not_there_and_nothing_can_be_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut running = start(directory.path(), "--listen 127.0.0.1:0");
+        let address = address(&mut running.0);
+        for (request, status) in [
+            ("GET / HTTP/1.1\r\n\r\n", "404 "),
+            ("GET /metrics/all HTTP/1.1\r\n\r\n", "404 "),
+            ("POST /metrics HTTP/1.1\r\n\r\n", "405 "),
+            ("nonsense\r\n\r\n", "400 "),
+        ] {
+            let (head, _) = ask(&address, request);
+            assert!(
+                head.starts_with(&format!("HTTP/1.1 {status}")),
+                "{request}: {head}"
+            );
+        }
+        let (head, body) = ask(&address, "HEAD /metrics HTTP/1.1\r\n\r\n");
+        assert!(
+            head.starts_with("HTTP/1.1 200") && body.is_empty(),
+            "{head}\n{body}"
+        );
+    }
+
+    /// Clients that say nothing, and one that says half a request.
+    #[test]
+    fn silent_clients_hold_nobody_up() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut running = start(directory.path(), "--listen 127.0.0.1:0");
+        let address = address(&mut running.0);
+        let mut silent: Vec<_> = (0..5)
+            .map(|_| TcpStream::connect(&address).unwrap())
+            .collect();
+        silent[0].write_all(b"GET /metrics HT").unwrap();
+        scrape(&address);
+        // Each is cut off in the end.
+        for stream in &mut silent {
+            let mut answer = Vec::new();
+            let _ = stream.read_to_end(&mut answer);
+            assert!(!answer.starts_with(b"HTTP/1.1 200"));
+        }
+    }
+}
