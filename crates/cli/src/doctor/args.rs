@@ -18,8 +18,8 @@ Takes about 10 s; --quick under 4 s. Needs no privileges; what it is not allowed
 /// How the verdicts come about.
 pub(crate) const AFTER: &str = "\
 The prediction is the simulator's rule, fed with the facts of this host, for a wake-up that costs nothing. On Linux it \
-agrees with the measurement if the medians are no further apart than the p90 of the measured wake cost: the lateness of \
-the same wait with a slack of 1 ns, in the same rounds. On Windows, where waits end on ticks, half a timer interval is \
+agrees with the measurement if the medians are no further apart than the p90 of the measured wake cost: the lateness, with \
+a slack of 1 ns, of a wait that takes as long, slack included, in the same rounds. On Windows, where waits end on ticks, half a timer interval is \
 allowed. The verdict is `sooner` if waits ended inside their slack, because other interrupts of the CPU ended them, as \
 the rule allows; `inconclusive` if the median of too many rounds lies elsewhere, the wake cost is all over the place, \
 or there are too few waits for a median; and `no prediction` where no rule is known, as under Wine.

@@ -85,6 +85,14 @@ pub fn heats(
             heat.length = takes.times(times + warm_up(length));
             heats.push(heat);
         }
+        if let Some(rest) = longer_rest(situation, length, late)
+            && has(Method::SlacklessNanosleep)
+        {
+            let method = Method::SlacklessNanosleep;
+            let times = pace.waits(length, rest);
+            let naps = vec![nap(method, rest)];
+            heats.push(heat(method.name(), rest, times, pin(), naps));
+        }
         if length == SHORT {
             let times = pace.waits(length, length);
             heats.push(strategy(length, times, pin()));
@@ -103,6 +111,22 @@ pub fn heats(
         ));
     }
     heats
+}
+
+/// How long a CPU rests while the sleep waits for this `length`, slack included,
+/// if that is much longer: what waking up costs grows with the rest, so it is
+/// to be measured after one as long. [`LONG`] stands for all that are longer.
+fn longer_rest(
+    situation: &Situation,
+    length: Nanos,
+    late: &dyn Fn(Method, Nanos) -> Nanos,
+) -> Option<Nanos> {
+    let sleep = situation
+        .sleep
+        .filter(|_| situation.system == System::Linux)?;
+    let late = late(sleep, length);
+    let rest = Nanos::from_us((length + late).as_ns() / 1_000).min(LONG);
+    (late.times(10) > length).then_some(rest)
 }
 
 /// The median lateness of a loop of waits under a rule; `None` if it does not
@@ -216,6 +240,30 @@ mod tests {
             let quick = planned(model, Pace::Quick, late);
             assert!(quick < 4.5, "{model}: {quick} s");
         }
+    }
+
+    #[test]
+    fn the_wake_cost_is_measured_after_a_rest_as_long() {
+        let model = Model::parse("linux").unwrap();
+        let situation = Situation::of_model(&model).unwrap();
+        let machine = SimMachine::new(model, 1);
+        let wakes = |slack| {
+            let late = |method, _| match method {
+                Method::SlacklessNanosleep => Nanos::ZERO,
+                _ => slack,
+            };
+            let heats = heats(&situation, &machine, Pace::Quick, None, &late);
+            let name = Method::SlacklessNanosleep.name();
+            let own = heats.iter().filter(|heat| heat.subject == name);
+            own.map(|heat| heat.cells[0]["asked_ns"].as_u64().unwrap())
+                .collect::<Vec<_>>()
+        };
+        let asked = LENGTHS.map(Nanos::as_ns);
+        assert_eq!(wakes(Nanos::from_us(50)), asked);
+        assert_eq!(
+            wakes(Nanos::from_ms(2)),
+            [asked[0], 3_000_000, asked[1], 18_670_000]
+        );
     }
 
     #[test]

@@ -151,7 +151,9 @@ fn compare(situation: &Situation, measurements: &mut [Measurement]) {
         .map(|m| (asked(m), m.late_ns.clone()))
         .collect();
     for m in measurements.iter_mut().filter(|m| judged(m)) {
-        let wake = wakes.iter().find(|(length, _)| *length == asked(m));
+        // After a rest as long as this wait's, slack included.
+        let rest = asked(m).saturating_add_signed(m.predicted_late_ns.unwrap_or(0));
+        let wake = wakes.iter().min_by_key(|(asked, _)| asked.abs_diff(rest));
         let wake = wake.map(|(_, late)| late.clone());
         if let Some(wake) = &wake {
             let method = Method::SlacklessNanosleep.name();

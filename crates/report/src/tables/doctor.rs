@@ -45,7 +45,9 @@ pub(crate) fn doctor(run: &Run, diagnosis: &Diagnosis) -> Vec<String> {
     }
     if measurements.iter().any(|m| wake(m).is_some()) {
         caption.push(
-            "`wake cost` is the median of the same wait with a slack of 1 ns, measured in the same rounds.".to_owned(),
+            "`wake cost` is the median lateness, with a slack of 1 ns, of the wait that takes most nearly as long, \
+             measured in the same rounds."
+                .to_owned(),
         );
     }
     caption.push("`queued` and `stolen`: per wait, on average, waiting for a CPU and taken by the hypervisor.".to_owned());
