@@ -1,20 +1,15 @@
-//! The command line: its commands, and how values are read that several of them
-//! take. What each command takes is in its folder.
+//! The command line. What each command takes is in its folder.
 
 use std::process::ExitCode;
-use std::str::FromStr;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
-use punctual_core::Nanos;
-use punctual_sim::Model;
 
 use crate::bench::args::{self as bench, BenchArgs};
 use crate::compare::args::{self as compare, CompareArgs};
 use crate::doctor::args::{self as doctor, DoctorArgs};
 use crate::exec::args::{self as exec, ExecArgs};
 use crate::measure::args::{self as measure, MeasureArgs};
-use crate::models;
 use crate::resolution::args::{self as resolution, ResolutionArgs};
 use crate::simulate::args::{self as simulate, SimulateArgs};
 use crate::slack::args::{self as slack, SlackArgs};
@@ -76,12 +71,6 @@ pub(crate) enum Command {
     RunProgram,
 }
 
-/// A list after an option.
-///
-/// Not a `Vec`, which clap would take to mean an option given several times.
-#[derive(Clone, Debug)]
-pub(crate) struct List<T>(pub(crate) Vec<T>);
-
 /// Reads the command line. `Err` is the exit code when it has been answered or
 /// refused already.
 pub(crate) fn parse() -> Result<Command, ExitCode> {
@@ -127,61 +116,6 @@ fn answer(error: &clap::Error) -> u8 {
 fn one_line(message: &str) -> String {
     let first = message.split("\n\n").next().unwrap_or(message);
     first.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-pub(crate) fn list<T: FromStr>(text: &str) -> Result<List<T>, String>
-where
-    T::Err: ToString,
-{
-    let items = text
-        .split(',')
-        .map(str::trim)
-        .filter(|item| !item.is_empty());
-    let items = items
-        .map(|item| item.parse().map_err(|e: T::Err| e.to_string()))
-        .collect::<Result<Vec<T>, _>>()?;
-    if items.is_empty() {
-        return Err("the list is empty".to_owned());
-    }
-    Ok(List(items))
-}
-
-pub(crate) fn rounds(text: &str) -> Result<u32, String> {
-    text.parse()
-        .ok()
-        .filter(|n| (1..=1_000).contains(n))
-        .ok_or_else(|| "give a whole number from 1 to 1000".to_owned())
-}
-
-/// A length that is longer than nothing.
-pub(crate) fn length(text: &str) -> Result<Nanos, String> {
-    let length: Nanos = text.parse()?;
-    if length.is_zero() {
-        return Err("it must be longer than nothing".to_owned());
-    }
-    Ok(length)
-}
-
-pub(crate) fn cpu(text: &str) -> Result<usize, String> {
-    text.parse()
-        .map_err(|_| "give the number of a CPU, counted from 0".to_owned())
-}
-
-pub(crate) fn load(text: &str) -> Result<f64, String> {
-    let fits = |n: &f64| (0.0..=64.0).contains(n);
-    text.parse()
-        .ok()
-        .filter(fits)
-        .ok_or_else(|| "give a number of threads per CPU from 0 to 64".to_owned())
-}
-
-pub(crate) fn model(text: &str) -> Result<Model, String> {
-    models::parse(text)
-}
-
-pub(crate) fn seed(text: &str) -> Result<u64, String> {
-    text.parse()
-        .map_err(|_| "give a whole number from 0 to 18446744073709551615".to_owned())
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ mod session;
 mod simulate;
 mod slack;
 mod stop;
+mod values;
 mod watch;
 
 use std::io::{ErrorKind, Write};

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use punctual_core::{Rate, Spec};
 use punctual_sim::Model;
 
-use crate::args::{List, cpu, list, load, model, rounds, seed};
+use crate::values::{List, cpu, list, load, model, rounds, seed};
 use crate::{models, peers};
 
 /// What its help begins with.

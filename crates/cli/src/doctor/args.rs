@@ -6,7 +6,7 @@ use clap::Args;
 use punctual_core::Nanos;
 use punctual_sim::Model;
 
-use crate::args::{model, rounds};
+use crate::values::{model, rounds};
 
 /// What its help begins with.
 pub(crate) const ABOUT: &str = "\

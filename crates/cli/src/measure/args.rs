@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use punctual_sim::Model;
 
-use crate::args::{cpu, model, rounds, seed};
+use crate::values::{cpu, model, rounds, seed};
 
 /// What its help begins with.
 pub(crate) const ABOUT: &str = "\

@@ -7,7 +7,7 @@ use punctual_core::Nanos;
 use punctual_lab::scenario::{self, Question, shipped};
 use punctual_sim::{Limits, Model};
 
-use crate::args::{model, seed};
+use crate::values::{model, seed};
 
 /// What its help begins with.
 pub(crate) const ABOUT: &str = "\

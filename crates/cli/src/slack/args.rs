@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use punctual_core::Nanos;
 
-use crate::args::length;
+use crate::values::length;
 
 /// What its help begins with.
 pub(crate) const ABOUT: &str = "\

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use punctual_core::{Method, Nanos, Rate};
 
-use crate::args::{cpu, length};
+use crate::values::{cpu, length};
 
 /// What its help begins with.
 pub(crate) const ABOUT: &str = "\
