@@ -1,11 +1,10 @@
 //! Experiments of several processes on this computer, each of which is the real
 //! executable again.
 
-use punctual_core::machine::{Section, ThreadObservations};
+use punctual_core::machine::ThreadObservations;
 use punctual_core::program::{Op, SpawnKind};
-use punctual_core::{Event, Machine, Method, Nanos, Observations, Probe, Program, Setting};
+use punctual_core::{Event, Machine, Method, Nanos, Observations, Program};
 use punctual_lab::host::{HostMachine, ProcessCommand, Stop};
-use punctual_lab::scenario::{self, shipped};
 
 /// This computer, with processes. `None` under Wine, which finds the executable
 /// by a path that only children of the tests' own command have.
@@ -63,11 +62,6 @@ fn find<'o>(observed: &'o Observations, name: &str) -> &'o ThreadObservations {
     let mut threads = observed.threads.iter();
     let found = threads.find(|thread| thread.name == name);
     found.unwrap_or_else(|| panic!("{name}: {observed:?}"))
-}
-
-fn slacks(section: &Section) -> Vec<Nanos> {
-    let readings = section.readings.iter();
-    readings.map(|reading| reading.value).collect()
 }
 
 #[test]
@@ -148,45 +142,6 @@ fn a_stop_keeps_what_processes_observed() {
     assert_eq!(find(&observed, "a").sections.len(), 1);
 }
 
-/// prctl(2), PR_SET_TIMERSLACK: a thread and a process start with the current
-/// slack of the thread that starts them, and have it as their default.
-#[cfg(target_os = "linux")]
-#[test]
-fn who_is_started_inherits_the_slack_of_the_thread_that_starts_it() {
-    let read = || Op::Read(Probe::Slack);
-    let look = || vec![read(), Op::Set(Setting::Slack(Nanos::ZERO)), read()];
-    let ours = Nanos::from_us(1_234);
-    let parent = vec![
-        spawn("thread before", SpawnKind::Thread, look()),
-        Op::Set(Setting::Slack(ours)),
-        spawn("thread", SpawnKind::Thread, look()),
-        process("child", look()),
-        Op::Set(Setting::Slack(Nanos::ZERO)),
-        read(),
-        // With it, its child would end.
-        Op::Until(Nanos::from_secs(600)),
-    ];
-    let Some(observed) = run(vec![
-        process("parent", parent),
-        process("other", look()),
-        read(),
-        until(2_000),
-    ]) else {
-        return;
-    };
-    let slack = slacks(&observed.threads[0].sections[0])[0];
-    assert_ne!(slack, ours);
-    for (name, seen) in [
-        ("thread before", vec![slack, slack]),
-        ("thread", vec![ours, ours]),
-        ("child", vec![ours, ours]),
-        ("other", vec![slack, slack]),
-        ("parent", vec![slack]),
-    ] {
-        assert_eq!(slacks(&find(&observed, name).sections[0]), seen, "{name}");
-    }
-}
-
 #[test]
 fn what_processes_cannot_share_is_refused() {
     let Some(host) = host(Stop::new()) else {
@@ -222,87 +177,137 @@ fn what_processes_cannot_share_is_refused() {
     }
 }
 
-/// The scenario that `punctual measure inherit` runs; nothing in it but the
-/// slack is certain here.
 #[cfg(target_os = "linux")]
-#[test]
-fn a_scenario_with_processes_runs_here() {
-    let Some(mut host) = host(Stop::new()) else {
-        return;
-    };
-    let scenario = shipped::find("inherit-slack").unwrap().read().unwrap();
-    let scenario = scenario.with_length(Nanos::from_secs(3)).unwrap();
-    let ran = scenario::run_on(&scenario, &mut host, "host").unwrap();
-    assert!(ran.expectations.is_empty() && !ran.interrupted);
-    let slacks = |name: &str, phase: &str| -> Vec<u64> {
-        let mut all = ran.measurements.iter();
-        let found = all.find(|m| m.subject == name && m.params["phase"] == phase);
-        let found = found.unwrap_or_else(|| panic!("{name}, {phase}: {:?}", ran.measurements));
-        assert_eq!(found.params["on"], "host");
-        assert_eq!(found.late_ns.early, 0, "{name}");
-        let samples = found.other["readings"]["slack_ns"]["samples"].as_array();
-        let samples = samples.unwrap().iter();
-        samples.map(|ns| ns.as_u64().unwrap()).collect()
-    };
-    let phases = ["nobody asks", "parent asks"];
-    let ours = slacks("parent", phases[0])[0];
-    for phase in phases {
-        for name in ["thread before", "child before", "other process"] {
-            assert!(slacks(name, phase).iter().all(|ns| *ns == ours), "{name}");
+mod on_linux {
+    use punctual_core::machine::Section;
+    use punctual_core::{Probe, Setting};
+    use punctual_lab::scenario::{self, shipped};
+
+    use super::*;
+
+    fn slacks(section: &Section) -> Vec<Nanos> {
+        let readings = section.readings.iter();
+        readings.map(|reading| reading.value).collect()
+    }
+
+    /// prctl(2), PR_SET_TIMERSLACK: a thread and a process start with the current
+    /// slack of the thread that starts them, and have it as their default.
+    #[test]
+    fn who_is_started_inherits_the_slack_of_the_thread_that_starts_it() {
+        let read = || Op::Read(Probe::Slack);
+        let look = || vec![read(), Op::Set(Setting::Slack(Nanos::ZERO)), read()];
+        let ours = Nanos::from_us(1_234);
+        let parent = vec![
+            spawn("thread before", SpawnKind::Thread, look()),
+            Op::Set(Setting::Slack(ours)),
+            spawn("thread", SpawnKind::Thread, look()),
+            process("child", look()),
+            Op::Set(Setting::Slack(Nanos::ZERO)),
+            read(),
+            // With it, its child would end.
+            Op::Until(Nanos::from_secs(600)),
+        ];
+        let Some(observed) = run(vec![
+            process("parent", parent),
+            process("other", look()),
+            read(),
+            until(2_000),
+        ]) else {
+            return;
+        };
+        let slack = slacks(&observed.threads[0].sections[0])[0];
+        assert_ne!(slack, ours);
+        for (name, seen) in [
+            ("thread before", vec![slack, slack]),
+            ("thread", vec![ours, ours]),
+            ("child", vec![ours, ours]),
+            ("other", vec![slack, slack]),
+            ("parent", vec![slack]),
+        ] {
+            assert_eq!(slacks(&find(&observed, name).sections[0]), seen, "{name}");
         }
     }
-    for name in ["parent", "thread after", "child after"] {
-        let seen = slacks(name, phases[1]);
-        assert!(seen.iter().all(|ns| *ns == 2_000_000), "{name}: {seen:?}");
-    }
-    let of_computer = |m: &&punctual_record::Measurement| m.subject == scenario::COMPUTER;
-    let computer: Vec<_> = ran.measurements.iter().filter(of_computer).collect();
-    assert_eq!(computer.len(), 2);
-    for m in computer {
-        assert!(m.other["switches_per_s"].as_f64() > Some(0.0), "{m:?}");
-        assert!(!m.other.contains_key("good_idle"), "{m:?}");
-    }
-}
 
-/// A process that is killed leaves none behind that it had started: whoever
-/// holds its end of the errors must be gone for that to end.
-#[cfg(target_os = "linux")]
-#[test]
-fn who_is_killed_leaves_no_process_behind() {
-    use std::io::{Read, Write};
-    use std::process::{Command, Stdio};
-
-    let asleep = || vec![Op::Until(Nanos::from_secs(3_600))];
-    let start = serde_json::json!({
-        "name": "a",
-        "program": program([vec![process("b", asleep())], asleep()].concat()),
-        "phase": 0,
-        "cpus": [],
-    });
-    let mut parent = Command::new(env!("CARGO_BIN_EXE_punctual"))
-        .arg("run-program")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = parent.stdin.take().unwrap();
-    // The program, and that the experiment begins, long ago.
-    writeln!(stdin, "{start}\n1").unwrap();
-    let tasks = format!("/proc/{}/task", parent.id());
-    let has_child = || {
-        let tasks = std::fs::read_dir(&tasks).unwrap();
-        let mut children = tasks.map(|task| task.unwrap().path().join("children"));
-        children.any(|file| std::fs::read_to_string(file).is_ok_and(|pids| !pids.is_empty()))
-    };
-    while !has_child() {
-        assert!(parent.try_wait().unwrap().is_none());
-        std::thread::yield_now();
+    /// The scenario that `punctual measure inherit` runs; nothing in it but the
+    /// slack is certain here.
+    #[test]
+    fn a_scenario_with_processes_runs_here() {
+        let Some(mut host) = host(Stop::new()) else {
+            return;
+        };
+        let scenario = shipped::find("inherit-slack").unwrap().read().unwrap();
+        let scenario = scenario.with_length(Nanos::from_secs(3)).unwrap();
+        let ran = scenario::run_on(&scenario, &mut host, "host").unwrap();
+        assert!(ran.expectations.is_empty() && !ran.interrupted);
+        let slacks = |name: &str, phase: &str| -> Vec<u64> {
+            let mut all = ran.measurements.iter();
+            let found = all.find(|m| m.subject == name && m.params["phase"] == phase);
+            let found = found.unwrap_or_else(|| panic!("{name}, {phase}: {:?}", ran.measurements));
+            assert_eq!(found.params["on"], "host");
+            assert_eq!(found.late_ns.early, 0, "{name}");
+            let samples = found.other["readings"]["slack_ns"]["samples"].as_array();
+            let samples = samples.unwrap().iter();
+            samples.map(|ns| ns.as_u64().unwrap()).collect()
+        };
+        let phases = ["nobody asks", "parent asks"];
+        let ours = slacks("parent", phases[0])[0];
+        for phase in phases {
+            for name in ["thread before", "child before", "other process"] {
+                assert!(slacks(name, phase).iter().all(|ns| *ns == ours), "{name}");
+            }
+        }
+        for name in ["parent", "thread after", "child after"] {
+            let seen = slacks(name, phases[1]);
+            assert!(seen.iter().all(|ns| *ns == 2_000_000), "{name}: {seen:?}");
+        }
+        let of_computer = |m: &&punctual_record::Measurement| m.subject == scenario::COMPUTER;
+        let computer: Vec<_> = ran.measurements.iter().filter(of_computer).collect();
+        assert_eq!(computer.len(), 2);
+        for m in computer {
+            assert!(m.other["switches_per_s"].as_f64() > Some(0.0), "{m:?}");
+            assert!(!m.other.contains_key("good_idle"), "{m:?}");
+        }
     }
-    parent.kill().unwrap();
-    let mut errors = String::new();
-    let mut stderr = parent.stderr.take().unwrap();
-    stderr.read_to_string(&mut errors).unwrap();
-    parent.wait().unwrap();
-    assert_eq!(errors, "");
+
+    /// A process that is killed leaves none behind that it had started: whoever
+    /// holds its end of the errors must be gone for that to end.
+    #[test]
+    fn who_is_killed_leaves_no_process_behind() {
+        use std::io::{Read, Write};
+        use std::process::{Command, Stdio};
+
+        let asleep = || vec![Op::Until(Nanos::from_secs(3_600))];
+        let start = serde_json::json!({
+            "name": "a",
+            "program": program([vec![process("b", asleep())], asleep()].concat()),
+            "phase": 0,
+            "cpus": [],
+        });
+        let mut parent = Command::new(env!("CARGO_BIN_EXE_punctual"))
+            .arg("run-program")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = parent.stdin.take().unwrap();
+        // The program, and that the experiment begins, long ago.
+        writeln!(stdin, "{start}\n1").unwrap();
+        let tasks = format!("/proc/{}/task", parent.id());
+        let has_child = || {
+            let tasks = std::fs::read_dir(&tasks).unwrap();
+            let mut children = tasks.map(|task| task.unwrap().path().join("children"));
+            children.any(|file| std::fs::read_to_string(file).is_ok_and(|pids| !pids.is_empty()))
+        };
+        while !has_child() {
+            assert!(parent.try_wait().unwrap().is_none());
+            std::thread::yield_now();
+        }
+        parent.kill().unwrap();
+        let mut errors = String::new();
+        let mut stderr = parent.stderr.take().unwrap();
+        stderr.read_to_string(&mut errors).unwrap();
+        parent.wait().unwrap();
+        assert_eq!(errors, "");
+    }
 }
