@@ -280,19 +280,24 @@ fn every_round_reads_the_slack_anew_and_is_predicted_at_it() {
         .unwrap()
         .measurements;
     predict_timers(&heats, &mut found).unwrap();
-    let seen: BTreeMap<(u64, &str), (u64, i64)> = found
+    let seen: BTreeMap<(u64, &str), (u64, Option<i64>)> = found
         .iter()
         .map(|m| {
             let round = m.params["round"].as_u64().unwrap();
             let arming = m.params["arming"].as_str().unwrap();
-            let predicted = m.predicted_late_ns.unwrap();
             let slack = m.other["slack_ns"].as_u64().unwrap();
-            ((round, arming), (slack, predicted))
+            ((round, arming), (slack, m.predicted_late_ns))
         })
         .collect();
     assert_eq!(seen.len(), 6);
     for ((round, arming), (slack, predicted)) in seen {
         assert_eq!(slack, if round == 1 { 2_000_000 } else { 50_000 });
+        // The rule is that of this computer; where that is not Linux, slack says
+        // nothing.
+        let Some(predicted) = predicted else {
+            assert!(!cfg!(target_os = "linux"));
+            continue;
+        };
         // And two readings of this computer's clock.
         let over = predicted - i64::try_from(slack).unwrap();
         assert!(
