@@ -17,20 +17,23 @@ pub(crate) fn run(args: &ExecArgs) -> Result<Infallible> {
     if let Some(wanted) = args.slack {
         set_slack(wanted)?;
     }
+    // A new thread has the slack also as its default, to which Linux goes back
+    // when a thread was real-time for a while (prctl(2), PR_SET_TIMERSLACK).
+    let replaced = std::thread::scope(|scope| scope.spawn(|| replace(args)).join());
+    replaced.unwrap_or_else(|_| bail!("the thread that was to start the program failed"))
+}
+
+/// Gives the calling thread the priority, and its place to the program. A
+/// priority is set here because not every system passes it on to new threads.
+fn replace(args: &ExecArgs) -> Result<Infallible> {
     if let Some(wanted) = args.priority {
         priority::set(wanted).map_err(|error| anyhow!("{error}"))?;
     }
     let Some((name, rest)) = args.command.split_first() else {
         bail!("no program to run: write it after `--`");
     };
-    // A new thread has the slack also as its default, to which Linux goes back
-    // when a thread was real-time for a while (prctl(2), PR_SET_TIMERSLACK).
-    let replace = || program::replace(Command::new(name).args(rest));
-    let error = std::thread::scope(|scope| scope.spawn(replace).join());
-    match error {
-        Ok(error) => Err(anyhow!("{error}")),
-        Err(_) => bail!("cannot run `{}`", name.to_string_lossy()),
-    }
+    let mut command = Command::new(name);
+    Err(anyhow!("{}", program::replace(command.args(rest))))
 }
 
 fn set_slack(wanted: Nanos) -> Result<()> {

@@ -6,12 +6,12 @@
 //! the waking: on macOS, whose slop grows with the length, and on the ticks of
 //! Windows it is in the numbers.
 
-use punctual_core::program::Op;
 use punctual_core::{Machine, Method, Nanos, Refusal};
 use punctual_record::MachineFacts;
 
-use super::{Call, Conditions, Effort, can, nap, naps, program, usual_calls};
-use crate::race::{Heat, Params};
+use super::ladder::Ladder;
+use super::{Call, Conditions, Effort, can, nap, usual_calls};
+use crate::race::Heat;
 
 /// The times asleep.
 pub const LENGTHS: [Nanos; 10] = [
@@ -53,36 +53,17 @@ pub fn calls(machine: &mut dyn Machine, facts: &MachineFacts) -> Result<Vec<Call
 
 /// Every call through all lengths in ascending order.
 pub fn heats(calls: &[Call], effort: Effort, conditions: Conditions) -> Vec<Heat> {
-    let heat = |call| heat(call, effort, conditions);
-    calls.iter().map(heat).collect()
-}
-
-fn heat(call: &Call, effort: Effort, conditions: Conditions) -> Heat {
-    const NAPS_MAX: u64 = 20;
     let (part, longest) = match effort {
         Effort::Quick => (Nanos::from_ms(20), Nanos::from_ms(100)),
         Effort::Shared | Effort::Whole => (Nanos::from_ms(60), Nanos::from_secs(1)),
     };
-    let mut ops = conditions.set_up();
-    let mut planned = Nanos::ZERO;
-    let mut cells = Vec::new();
-    // For the thread, which is a fresh one.
-    ops.push(nap(call.method, LENGTHS[0]));
-    for length in LENGTHS.into_iter().filter(|length| *length <= longest) {
-        let times = call.fit(part, length, NAPS_MAX);
-        ops.extend([Op::Record, naps(times, call.method, length)]);
-        cells.push(Params::from([
-            ("method".to_owned(), call.method.name().into()),
-            ("asked_ns".to_owned(), length.as_ns().into()),
-        ]));
-        planned += call.takes(length).times(times);
-    }
-    Heat {
+    let ladder = Ladder {
         experiment: "gap",
-        subject: call.method.name().to_owned(),
-        program: program(ops),
-        cells,
-        length: planned,
-        goes_on: false,
-    }
+        lengths: &LENGTHS,
+        longest,
+        naps_max: 20,
+        part,
+        warm_up: (1, LENGTHS[0]),
+    };
+    ladder.heats(calls, conditions)
 }

@@ -26,6 +26,7 @@ pub mod cores;
 pub mod decades;
 pub mod gap;
 pub mod interval;
+mod ladder;
 pub mod load;
 pub mod naps;
 pub mod pace;

@@ -5,10 +5,10 @@
 //! some have slack, some none; some return early.
 
 use punctual_core::Nanos;
-use punctual_core::program::Op;
 
-use super::{Call, Conditions, Effort, naps, program};
-use crate::race::{Heat, Params};
+use super::ladder::Ladder;
+use super::{Call, Conditions, Effort};
+use crate::race::Heat;
 
 /// The lengths asked for. 16.667 ms is a frame at 60 Hz.
 pub const LENGTHS: [Nanos; 10] = [
@@ -24,9 +24,6 @@ pub const LENGTHS: [Nanos; 10] = [
     Nanos::from_ms(100),
 ];
 
-/// Before those that count, for the thread, which is a fresh one.
-const WARM_UP: u64 = 3;
-
 /// How often every call gets its turn. Each time it makes at least 3 naps of
 /// 16.667 ms and, but in a quick run, one of 100 ms.
 pub fn rounds(effort: Effort) -> u32 {
@@ -38,40 +35,22 @@ pub fn rounds(effort: Effort) -> u32 {
 }
 
 /// Every call through all lengths in ascending order.
+///
+/// How soon a CPU wakes depends on how long it has rested of late, so many naps
+/// of a length in a row say more than few, more often.
 pub fn heats(calls: &[Call], effort: Effort, conditions: Conditions) -> Vec<Heat> {
-    let heat = |call| heat(call, effort, conditions);
-    calls.iter().map(heat).collect()
-}
-
-fn heat(call: &Call, effort: Effort, conditions: Conditions) -> Heat {
-    const WARM_UP_LENGTH: Nanos = Nanos::from_us(100);
-    // Naps of one length in a batch: so many, and fewer of long ones, which take
-    // that time together. How soon a CPU wakes depends on how long it has rested
-    // of late, so many of a length in a row say more than few, more often.
     let (naps_max, part, longest) = match effort {
         Effort::Quick => (20, Nanos::from_ms(25), Nanos::from_ms(50)),
         Effort::Shared => (20, Nanos::from_ms(60), Nanos::from_ms(100)),
         Effort::Whole => (60, Nanos::from_ms(100), Nanos::from_ms(100)),
     };
-    let mut ops = conditions.set_up();
-    ops.push(naps(WARM_UP, call.method, WARM_UP_LENGTH));
-    let mut planned = call.takes(WARM_UP_LENGTH).times(WARM_UP);
-    let mut cells = Vec::new();
-    for length in LENGTHS.into_iter().filter(|length| *length <= longest) {
-        let times = call.fit(part, length, naps_max);
-        ops.extend([Op::Record, naps(times, call.method, length)]);
-        cells.push(Params::from([
-            ("method".to_owned(), call.method.name().into()),
-            ("asked_ns".to_owned(), length.as_ns().into()),
-        ]));
-        planned += call.takes(length).times(times);
-    }
-    Heat {
+    let ladder = Ladder {
         experiment: "sleep",
-        subject: call.method.name().to_owned(),
-        program: program(ops),
-        cells,
-        length: planned,
-        goes_on: false,
-    }
+        lengths: &LENGTHS,
+        longest,
+        naps_max,
+        part,
+        warm_up: (3, Nanos::from_us(100)),
+    };
+    ladder.heats(calls, conditions)
 }

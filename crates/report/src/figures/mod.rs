@@ -6,6 +6,7 @@
 
 mod all;
 mod axis;
+mod by_length;
 mod chart;
 mod clocks;
 mod comparison;

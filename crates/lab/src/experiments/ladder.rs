@@ -1,0 +1,60 @@
+//! Naps of rising lengths with one call, as several experiments make them.
+
+use punctual_core::Nanos;
+use punctual_core::program::Op;
+
+use super::{Call, Conditions, naps, program};
+use crate::race::{Heat, Params};
+
+/// What an experiment makes of every call.
+pub(super) struct Ladder<'l> {
+    /// Which experiment.
+    pub(super) experiment: &'static str,
+    /// In ascending order.
+    pub(super) lengths: &'l [Nanos],
+    /// Longer ones are left out.
+    pub(super) longest: Nanos,
+    /// Naps of one length in a batch: at most so many,
+    pub(super) naps_max: u64,
+    /// and fewer of long ones, which take this time together.
+    pub(super) part: Nanos,
+    /// So many naps of this length come before those that count, for the thread,
+    /// which is a fresh one.
+    pub(super) warm_up: (u64, Nanos),
+}
+
+impl Ladder<'_> {
+    /// Every call through all lengths in ascending order.
+    pub(super) fn heats(&self, calls: &[Call], conditions: Conditions) -> Vec<Heat> {
+        calls
+            .iter()
+            .map(|call| self.heat(call, conditions))
+            .collect()
+    }
+
+    fn heat(&self, call: &Call, conditions: Conditions) -> Heat {
+        let (times, length) = self.warm_up;
+        let mut ops = conditions.set_up();
+        ops.push(naps(times, call.method, length));
+        let mut planned = call.takes(length).times(times);
+        let mut cells = Vec::new();
+        let lengths = self.lengths.iter().copied();
+        for length in lengths.filter(|length| *length <= self.longest) {
+            let times = call.fit(self.part, length, self.naps_max);
+            ops.extend([Op::Record, naps(times, call.method, length)]);
+            cells.push(Params::from([
+                ("method".to_owned(), call.method.name().into()),
+                ("asked_ns".to_owned(), length.as_ns().into()),
+            ]));
+            planned += call.takes(length).times(times);
+        }
+        Heat {
+            experiment: self.experiment,
+            subject: call.method.name().to_owned(),
+            program: program(ops),
+            cells,
+            length: planned,
+            goes_on: false,
+        }
+    }
+}
