@@ -11,7 +11,6 @@ use punctual_sys::wait::Sleeper;
 use punctual_sys::{facts, thread};
 use serde_json::Value;
 
-use crate::doctor::{self, Rule, Situation};
 use crate::experiments::cores::Core;
 use crate::experiments::robustness;
 use crate::host::usual_cpu;
@@ -147,21 +146,6 @@ pub fn robustness_facts() -> MachineFacts {
         Nanos::from_ms(*robustness::PERIODS_MS.end())
     );
     facts
-}
-
-/// This computer's timer rule for the calling thread, if the simulator knows
-/// it. What it predicts is the lateness of a timer that is alone on its CPU.
-pub fn rule_in_force() -> Option<Rule> {
-    Rule::in_force(&doctor::host::situation()).ok()
-}
-
-/// The same rule for a thread with this timer slack.
-pub(crate) fn rule_at_slack(slack: Nanos) -> Option<Rule> {
-    let situation = Situation {
-        slack: Some(slack),
-        ..doctor::host::situation()
-    };
-    Rule::in_force(&situation).ok()
 }
 
 fn timer_rule(f: &facts::Facts) -> String {

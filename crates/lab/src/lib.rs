@@ -5,9 +5,10 @@
 //! programs on this computer; `punctual_sim::SimMachine` on a simulated one.
 //! [`race`] compares subjects in rounds on either, and where naps are a
 //! recording, [`clairvoyant`] says what they could have cost. A [`scenario`] is an
-//! experiment on a whole simulated computer, read from a file; [`validation`]
-//! compares the models with what is published of their systems. [`watch`] observes
-//! how late this host's timers are, live.
+//! experiment on a whole computer, read from a file; [`validation`] compares the
+//! models with what is published of their systems. The [`timer_rule`] in force
+//! predicts; [`doctor`] compares that with what it measures, and advises. [`watch`]
+//! observes how late this host's timers are, live.
 
 pub mod clairvoyant;
 pub mod doctor;
@@ -18,13 +19,15 @@ mod learned;
 mod prediction;
 pub mod race;
 pub mod scenario;
+pub mod timer_rule;
 mod trace;
 pub mod validation;
 mod warnings;
 pub mod watch;
 
-pub use facts::{host_cores, host_facts, model_facts, robustness_facts, rule_in_force};
+pub use facts::{host_cores, host_facts, model_facts, robustness_facts};
 pub use learned::learned;
 pub use prediction::{predict, predict_timers};
+pub use timer_rule::rule_in_force;
 pub use trace::chrome_trace;
 pub use warnings::{Setting, warnings};

@@ -7,10 +7,9 @@ use punctual_core::{Machine, Nanos, Program, Refusal, Spec};
 use punctual_record::Measurement;
 use punctual_sim::SimMachine;
 
-use crate::doctor::Rule;
 use crate::experiments::timers;
-use crate::facts::rule_at_slack;
 use crate::race::{self, Heat};
+use crate::timer_rule::{Rule, rule_at_slack};
 
 /// Adds to each measurement of a strategy that sleeps, or of an OS call, the
 /// median lateness that `rule` predicts for it.

@@ -3,8 +3,9 @@
 pub(crate) mod args;
 
 use anyhow::{Context, Result, anyhow};
-use punctual_lab::doctor::{Pace, Patient, ROUNDS, anonymous, diagnose, examine, host};
+use punctual_lab::doctor::{Pace, Patient, ROUNDS, anonymous, diagnose, examine};
 use punctual_lab::race::{self, Results};
+use punctual_lab::timer_rule::host;
 use punctual_lab::{Setting, warnings};
 use punctual_record::{MachineFacts, Run};
 

@@ -8,8 +8,8 @@ use punctual_core::setting::Throttling;
 use punctual_core::{Method, Nanos};
 use punctual_record::{Advice, Late};
 
-use super::situation::{Situation, System};
 use super::tier::Tier;
+use crate::timer_rule::{Situation, System};
 
 /// What is known of waits of 1 ms.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -323,8 +323,8 @@ fn length(ns: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::situation::Interval;
     use super::*;
+    use crate::timer_rule::Interval;
 
     fn late(us: i64) -> Late {
         Late::of(&vec![us * 1_000; 400])

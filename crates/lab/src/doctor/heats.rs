@@ -8,9 +8,8 @@ use punctual_core::{Machine, Method, Nanos, Program};
 use punctual_record::Late;
 use punctual_sim::SimMachine;
 
-use super::rule::Rule;
-use super::situation::{Situation, System};
 use crate::race::{Heat, Params};
+use crate::timer_rule::{Rule, Situation, System};
 
 /// The shortest sleep that everybody knows, and a frame at 60 Hz.
 pub(super) const LENGTHS: [Nanos; 2] = [SHORT, Nanos::from_us(16_670)];

@@ -1,25 +1,19 @@
 //! Why waits are as late as they are here, and what can be done.
 //!
-//! A [`Situation`] is the facts that decide: read of this host ([`host`]) or of
-//! a model. A [`Rule`] is the simulator's, fed with them; it alone predicts.
-//! [`examine`] measures, and each measurement is [judged](verdict) against its
-//! prediction; [`diagnose`] puts the rule, the facts and the [`advice`] into
-//! words. All but `host` is pure.
+//! [`examine`] measures, and each measurement is [judged](verdict) against what
+//! the [timer rule](crate::timer_rule) in force predicts; [`diagnose`] puts the
+//! rule, the facts and the [`advice`] into words. All of it is pure but what
+//! [`Patient::here`] reads.
 
 pub mod advice;
 mod anonymous;
 mod heats;
-pub mod host;
-mod rule;
-mod situation;
 pub mod tier;
 pub mod verdict;
 mod words;
 
 pub use anonymous::anonymous;
 pub use heats::{Pace, ROUNDS, heats};
-pub use rule::Rule;
-pub use situation::{Interval, Situation, System};
 
 use punctual_core::{Machine, Method, Nanos, Refusal};
 use punctual_record::{Diagnosis, Interval as Within, Late, Measurement};
@@ -28,6 +22,7 @@ use serde_json::json;
 
 use crate::prediction::predict;
 use crate::race::{self, Heat, Progress, Results};
+use crate::timer_rule::{Rule, Situation, System, host, stated_interval};
 use advice::Seen;
 use verdict::{Evidence, Tolerance, Verdict};
 
@@ -66,11 +61,11 @@ impl Patient {
     pub fn simulated(model: &Model, held: Option<Nanos>) -> Result<Self, String> {
         let mut situation = Situation::of_model(model)?;
         if let Some(interval) = &mut situation.interval {
-            interval.finest = rule::stated_interval(model, interval.finest)?;
+            interval.finest = stated_interval(model, interval.finest)?;
         }
         let mut rule = Rule::from(model.clone());
         if let Some(held) = held {
-            let stated = rule::stated_interval(model, held)?;
+            let stated = stated_interval(model, held)?;
             situation.own_request = Some(held);
             if let Some(interval) = &mut situation.interval {
                 interval.current = stated;

@@ -5,7 +5,7 @@ use punctual_core::Nanos;
 use punctual_core::setting::Throttling;
 use punctual_record::{Fact, Untold};
 
-use super::situation::{Situation, System};
+use crate::timer_rule::{Situation, System};
 
 /// The timer rule in force, in a few sentences.
 pub(super) fn rule(situation: &Situation) -> String {

@@ -179,7 +179,7 @@ fn hardware(generation: &str, interval: &Interval) -> Result<(&'static str, Nano
 ///
 /// # Errors
 /// It has none, or the request means nothing there.
-pub(super) fn stated_interval(model: &Model, request: Nanos) -> Result<Nanos, String> {
+pub(crate) fn stated_interval(model: &Model, request: Nanos) -> Result<Nanos, String> {
     let program = Program {
         subjects: vec![],
         ops: vec![
