@@ -1,0 +1,93 @@
+//! This computer as a machine: the conformance suite, and what programs can do
+//! here. No real duration is asserted beyond "never early"; a test that does
+//! not end is a failure too.
+
+mod books;
+mod conformance;
+mod ends;
+mod events;
+mod peers;
+mod refusals;
+#[cfg(target_os = "linux")]
+mod signals;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+use punctual_core::conformance::{Invariant, Trial, Violation, check, known};
+use punctual_core::machine::{Sample, ThreadObservations};
+use punctual_core::probe::OsClock;
+use punctual_core::program::{Due, Op, SpawnKind, Subject};
+use punctual_core::setting::{Power, Priority, Requester};
+use punctual_core::strategies::{Any, Defaults};
+use punctual_core::wait::{Strategy, Turn, Wake};
+use punctual_core::{
+    Event, Goal, Machine, Method, Nanos, Observations, Probe, Program, Rate, Reason, Refusal,
+    Setting, Spec,
+};
+use punctual_lab::host::{HostMachine, ProcessCommand, Stop};
+use punctual_sys::wait::Sleeper;
+use punctual_sys::{Host, Tick};
+
+fn host() -> HostMachine {
+    HostMachine::new(Stop::new())
+}
+
+fn run(program: &Program) -> Observations {
+    host().run(program).unwrap()
+}
+
+/// A program that has `subject` as its subject 0.
+fn with(subject: Subject, ops: Vec<Op>) -> Program {
+    Program {
+        subjects: vec![subject],
+        ops,
+    }
+}
+
+fn system(ops: Vec<Op>) -> Program {
+    with(Subject::Strategy(Spec::ALL[0]), ops)
+}
+
+fn plain(ops: Vec<Op>) -> Program {
+    Program {
+        subjects: vec![],
+        ops,
+    }
+}
+
+fn peer(name: &str) -> Subject {
+    Subject::Peer(name.to_owned())
+}
+
+fn wait(length: Nanos) -> Op {
+    Op::Wait {
+        with: 0,
+        due: Due::After(length),
+        or: None,
+    }
+}
+
+fn times(times: u64, body: Vec<Op>) -> Op {
+    Op::Loop { times, body }
+}
+
+fn forever(body: Vec<Op>) -> Op {
+    times(u64::MAX, body)
+}
+
+fn spawn(program: Program) -> Op {
+    Op::Spawn {
+        name: String::new(),
+        kind: SpawnKind::Thread,
+        program,
+    }
+}
+
+fn samples(thread: &ThreadObservations) -> Vec<Sample> {
+    let sections = thread.sections.iter();
+    sections
+        .flat_map(|section| section.samples.clone())
+        .collect()
+}
