@@ -242,3 +242,33 @@ fn peaks_are_named_by_their_ticks() {
         assert!(text.contains(peak), "{text}");
     }
 }
+
+/// A program that is gone from the disk cannot be started again as a process of
+/// the second experiment; the first is measured by then.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_was_measured_before_a_failure_is_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let copy = directory.path().join("punctual");
+    std::fs::copy(env!("CARGO_BIN_EXE_punctual"), &copy).unwrap();
+    let json = directory.path().join("run.json");
+    let child = std::process::Command::new(&copy)
+        .args(["measure", "clocks", "inherit", "--quick", "--json"])
+        .arg(&json)
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::fs::remove_file(&copy).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    let last = errors.lines().last().unwrap();
+    assert!(
+        last.starts_with("error: inherit failed: ") && last.contains("cannot start the process"),
+        "{errors}"
+    );
+    let run = Run::from_json(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    assert!(run.interrupted);
+    assert!(run.results.iter().any(|m| m.experiment == "clocks"));
+}

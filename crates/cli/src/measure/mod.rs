@@ -25,21 +25,20 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<Done> {
     plan.announce(!here);
 
     let mut results = Results::default();
+    let mut failed = None;
     for part in &plan.parts {
         if results.interrupted {
             break;
         }
-        match part {
-            Part::Race(race) => {
-                let raced = compete(race, &mut *machine, here)?;
-                results.measurements.extend(raced.measurements);
-                results.interrupted |= raced.interrupted;
+        match measure(part, &mut *machine, &facts, here) {
+            Ok(more) => {
+                results.measurements.extend(more.measurements);
+                results.interrupted |= more.interrupted;
             }
-            Part::Scenario(_, scenario) => {
-                let ran = scenario::run_on(scenario, &mut *machine, &facts.name);
-                let ran = ran.map_err(|why| anyhow!(why))?;
-                results.measurements.extend(ran.measurements);
-                results.interrupted |= ran.interrupted;
+            // What was measured before is kept.
+            Err(why) => {
+                results.interrupted = true;
+                failed = Some(why.context(format!("{} failed", part.name().typed())));
             }
         }
     }
@@ -47,7 +46,28 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<Done> {
         started_at,
         ..as_run(args, &plan, facts, results)
     };
-    outputs.deliver(&run, &punctual_report::text(&run))
+    let delivered = outputs.deliver(&run, &punctual_report::text(&run));
+    failed.map_or(delivered, Err)
+}
+
+fn measure(
+    part: &Part,
+    machine: &mut dyn Machine,
+    facts: &MachineFacts,
+    here: bool,
+) -> Result<Results> {
+    match part {
+        Part::Race(race) => compete(race, machine, here),
+        Part::Scenario(_, scenario) => {
+            let ran = scenario::run_on(scenario, machine, &facts.name);
+            let ran = ran.map_err(|why| anyhow!(why))?;
+            Ok(Results {
+                measurements: ran.measurements,
+                interrupted: ran.interrupted,
+                ..Results::default()
+            })
+        }
+    }
 }
 
 fn compete(race: &Race, machine: &mut dyn Machine, here: bool) -> Result<Results> {
