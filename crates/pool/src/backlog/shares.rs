@@ -1,0 +1,104 @@
+//! A backlog for each worker, with a lock of its own.
+
+use std::ops::Range;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::{HandsOut, Taken};
+use crate::batches::steal_half;
+use crate::computer::{Computer, Line, Lock};
+use crate::passage::Passage;
+
+/// The backlogs, by worker.
+#[derive(Debug)]
+pub(crate) struct Shares<C: Computer, L>(Vec<Share<C, L>>);
+
+#[derive(Debug)]
+struct Share<C: Computer, L> {
+    lock: L,
+    line: C::Line,
+}
+
+const START: usize = 0;
+const END: usize = 1;
+
+impl<C: Computer, L: Lock> Share<C, L> {
+    async fn range(&self) -> Range<u64> {
+        self.line.load(START, Relaxed).await..self.line.load(END, Relaxed).await
+    }
+
+    async fn set(&self, range: &Range<u64>) {
+        self.line.store(START, range.start, Relaxed).await;
+        self.line.store(END, range.end, Relaxed).await;
+    }
+
+    /// Cuts it in two under its lock: what is taken, and what is left of it.
+    #[inline]
+    async fn cut(
+        &self,
+        worker: usize,
+        cut: impl Fn(Range<u64>) -> (Range<u64>, Range<u64>),
+        passage: &mut Passage<'_, C>,
+    ) -> Range<u64> {
+        let inside = async || {
+            passage.had().await;
+            let (taken, left) = cut(self.range().await);
+            if !taken.is_empty() {
+                self.set(&left).await;
+            }
+            taken
+        };
+        self.lock.section(worker, inside).await
+    }
+}
+
+impl<C: Computer, L: Lock> Shares<C, L> {
+    /// A share for each of the locks.
+    pub(super) async fn new(locks: Vec<L>, computer: &C, pages: u64) -> Self {
+        let workers = locks.len() as u64;
+        let mut shares = Vec::with_capacity(locks.len());
+        for (worker, lock) in (0..workers).zip(locks) {
+            let line = computer.line();
+            let share = Share { lock, line };
+            share.set(&steal_half::share(pages, worker, workers)).await;
+            shares.push(share);
+        }
+        Self(shares)
+    }
+}
+
+impl<C: Computer, L: Lock> HandsOut<C> for Shares<C, L> {
+    #[inline]
+    async fn take(&self, worker: usize, taken: &mut Taken, passage: &mut Passage<'_, C>) {
+        let own = &self.0[worker];
+        taken.range = own.cut(worker, steal_half::taken, passage).await;
+        if taken.range.is_empty() {
+            // As in `packed`, only the rest is there to be stolen again.
+            let stolen = self.steal(worker, passage).await;
+            let (first, rest) = steal_half::taken(stolen);
+            if !rest.is_empty() {
+                let fill = async || own.set(&rest).await;
+                own.lock.section(worker, fill).await;
+            }
+            taken.range = first;
+        }
+    }
+}
+
+impl<C: Computer, L: Lock> Shares<C, L> {
+    /// Half of the next backlog that has some.
+    async fn steal(&self, thief: usize, passage: &mut Passage<'_, C>) -> Range<u64> {
+        let workers = self.0.len();
+        for victim in (1..workers).map(|i| &self.0[(thief + i) % workers]) {
+            // A look without the lock, which leaves those alone who have nothing.
+            // It may see one end of now and one of before; the lock has the truth.
+            if victim.range().await.is_empty() {
+                continue;
+            }
+            let stolen = victim.cut(thief, steal_half::stolen, passage).await;
+            if !stolen.is_empty() {
+                return stolen;
+            }
+        }
+        0..0
+    }
+}

@@ -1,0 +1,301 @@
+//! How many pages a worker takes at a time, one policy per file.
+//!
+//! Each is a pure function of what is left ([`View`]); a few remember something
+//! between two takes, in two words that the lock protects.
+
+mod factoring;
+mod fixed;
+mod growing;
+mod guided;
+mod half;
+mod one;
+pub(crate) mod steal_half;
+mod trapezoid;
+mod twice_workers;
+mod workers;
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::setting::MOST_PAGES;
+
+/// A policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Batch {
+    /// One page, as Windows 10 does.
+    One,
+    /// So many.
+    Fixed(u64),
+    /// As many as there are workers.
+    Workers,
+    /// Twice as many.
+    TwiceWorkers,
+    /// Half of what is left. From one central backlog the first to come takes
+    /// half of all, so that no number of workers is more than twice as fast as one.
+    Half,
+    /// What is left, divided by `share` times the number of workers, rounded up,
+    /// and at least `floor` pages (Polychronopoulos and Kuck 1987).
+    Guided {
+        /// 1 as in GCC's libgomp, 2 as in Taskflow.
+        share: u64,
+        /// The fewest pages.
+        floor: u64,
+    },
+    /// Rounds of equal takes, one for each worker, that together take half of
+    /// what was left at the begin of the round (Flynn Hummel 1992).
+    Factoring,
+    /// From an even share of half of all down to one page, in equal steps (Tzeng
+    /// and Ni 1993).
+    Trapezoid,
+    /// Each take is one page more than the one before it, but no more than an
+    /// even share of what is left.
+    Growing,
+    /// Each worker has a backlog of its own, takes from it page by page, and when
+    /// it is empty takes half of somebody else's (Hendler and Shavit 2002).
+    StealHalf,
+}
+
+/// What a policy sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct View {
+    /// The pages that are left, one at least.
+    pub rest: u64,
+    /// How many there were at first.
+    pub total: u64,
+    /// The number of workers, one at least.
+    pub workers: u64,
+}
+
+impl View {
+    /// A part of what is left, rounded up.
+    fn part(self, parts: u64) -> u64 {
+        self.rest.div_ceil(parts)
+    }
+}
+
+/// What a policy remembers between two takes; zeros at first.
+pub type Memory = [u64; 2];
+
+impl Batch {
+    /// Guided as punctual means it where nothing else is said: an even share of
+    /// half of what is left, and 64 pages at least.
+    pub const GUIDED: Self = Self::Guided {
+        share: 2,
+        floor: 64,
+    };
+
+    /// What the owner of a backlog takes from it where others steal from it: one
+    /// page, so that there is something left to take half of.
+    pub(crate) const OWN: u64 = 1;
+
+    /// Whether there can be such a policy.
+    ///
+    /// # Errors
+    /// Its numbers are out of range.
+    pub(crate) fn check(self) -> Result<(), String> {
+        let is_possible = match self {
+            Self::Fixed(pages) => can_be(pages),
+            Self::Guided { share, floor } => can_be(share) && can_be(floor),
+            _ => true,
+        };
+        if is_possible {
+            return Ok(());
+        }
+        Err(format!(
+            "there is no batch {self}; its numbers are from 1 to {MOST_PAGES}"
+        ))
+    }
+
+    /// How many pages are taken next: at least one, and no more than are left.
+    ///
+    /// # Panics
+    /// Nothing is left, there are no workers, or the policy divides by zero.
+    pub fn take(self, view: View, memory: &mut Memory) -> u64 {
+        let wanted = match self {
+            Self::One => one::take(),
+            Self::Fixed(pages) => fixed::take(pages),
+            Self::Workers => workers::take(view),
+            Self::TwiceWorkers => twice_workers::take(view),
+            Self::Half => half::take(view),
+            Self::Guided { share, floor } => guided::take(view, share, floor),
+            Self::Factoring => factoring::take(view, memory),
+            Self::Trapezoid => trapezoid::take(view, memory),
+            Self::Growing => growing::take(view, memory),
+            Self::StealHalf => Self::OWN,
+        };
+        wanted.clamp(1, view.rest)
+    }
+
+    /// Whether what it takes depends on what it took.
+    pub const fn remembers(self) -> bool {
+        matches!(self, Self::Factoring | Self::Trapezoid | Self::Growing)
+    }
+
+    /// What it takes whatever is left; `None` if that depends on it.
+    pub const fn constant(self, workers: u64) -> Option<u64> {
+        match self {
+            Self::One => Some(1),
+            Self::Fixed(pages) => Some(pages),
+            Self::Workers => Some(workers),
+            Self::TwiceWorkers => Some(2 * workers),
+            _ => None,
+        }
+    }
+
+    /// How many takes the policy plans for a backlog of so many pages. As many as
+    /// there [are](Self::takes), but for the trapezoid, whose plan knows no rounding.
+    pub fn planned(self, pages: u64, workers: u64) -> u64 {
+        match self {
+            Self::Trapezoid => trapezoid::planned(pages, workers),
+            _ => self.takes(pages, workers).count() as u64,
+        }
+    }
+
+    /// Each take of a backlog of so many pages, where it is central.
+    pub fn takes(self, pages: u64, workers: u64) -> impl Iterator<Item = u64> {
+        let mut rest = pages;
+        let mut memory = Memory::default();
+        std::iter::from_fn(move || {
+            let view = View {
+                rest,
+                total: pages,
+                workers,
+            };
+            let taken = (rest > 0).then(|| self.take(view, &mut memory))?;
+            rest -= taken;
+            Some(taken)
+        })
+    }
+}
+
+impl fmt::Display for Batch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::One => f.pad("1"),
+            Self::Fixed(pages) => f.pad(&pages.to_string()),
+            Self::Workers => f.pad("n"),
+            Self::TwiceWorkers => f.pad("2n"),
+            Self::Half => f.pad("half"),
+            Self::Guided { .. } if *self == Self::GUIDED => f.pad("guided"),
+            Self::Guided { share, floor } => f.pad(&format!("guided:share={share}+floor={floor}")),
+            Self::Factoring => f.pad("factoring"),
+            Self::Trapezoid => f.pad("trapezoid"),
+            Self::Growing => f.pad("growing"),
+            Self::StealHalf => f.pad("steal-half"),
+        }
+    }
+}
+
+impl FromStr for Batch {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong = || {
+            format!(
+                "`{text}` is no batch; give a number of pages, n, 2n, half, guided, guided:share=1+floor=1, factoring, \
+                 trapezoid, growing or steal-half"
+            )
+        };
+        Ok(match text {
+            "1" => Self::One,
+            "n" => Self::Workers,
+            "2n" => Self::TwiceWorkers,
+            "half" => Self::Half,
+            "guided" => Self::GUIDED,
+            "factoring" => Self::Factoring,
+            "trapezoid" => Self::Trapezoid,
+            "growing" => Self::Growing,
+            "steal-half" => Self::StealHalf,
+            _ => match text.strip_prefix("guided:share=") {
+                Some(rest) => {
+                    let (share, floor) = rest.split_once("+floor=").ok_or_else(wrong)?;
+                    Self::Guided {
+                        share: pages(share).ok_or_else(wrong)?,
+                        floor: pages(floor).ok_or_else(wrong)?,
+                    }
+                }
+                None => Self::Fixed(pages(text).ok_or_else(wrong)?),
+            },
+        })
+    }
+}
+
+fn pages(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|&pages| can_be(pages))
+}
+
+/// Whether a number of a policy can be that.
+fn can_be(number: u64) -> bool {
+    (1..=MOST_PAGES).contains(&number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The pages of the article's 6.13 GiB.
+    const PAGES: u64 = 1_606_943;
+
+    #[test]
+    fn a_policy_reads_back_as_it_is_written() {
+        for text in [
+            "1",
+            "64",
+            "n",
+            "2n",
+            "half",
+            "guided",
+            "guided:share=1+floor=1",
+            "factoring",
+            "trapezoid",
+            "growing",
+            "steal-half",
+        ] {
+            let batch: Batch = text.parse().unwrap();
+            assert_eq!(batch.to_string(), text);
+        }
+        for text in ["0", "-1", "", "guided:share=0+floor=1", "1099511627776"] {
+            assert!(text.parse::<Batch>().is_err(), "{text}");
+        }
+    }
+
+    /// Table 2.6 of the facts on zeroing.
+    #[test]
+    fn so_many_takes() {
+        let expected = [
+            ("1", [PAGES, PAGES, PAGES, PAGES, PAGES]),
+            ("n", [401_736, 41_204, 16_739, 12_555, 5_908]),
+            ("2n", [200_868, 20_602, 8_370, 6_278, 2_954]),
+            ("half", [22; 5]),
+            ("guided:share=1+floor=1", [48, 432, 985, 1_277, 2_515]),
+            ("guided:share=2+floor=1", [96, 815, 1_841, 2_382, 4_658]),
+            ("guided", [69, 525, 1_124, 1_426, 2_623]),
+            ("factoring", [75, 611, 1_439, 1_695, 3_503]),
+            ("trapezoid", [16, 156, 384, 512, 1_088]),
+        ];
+        for (text, counts) in expected {
+            let batch: Batch = text.parse().unwrap();
+            let seen = [4, 39, 96, 128, 272].map(|workers| batch.planned(PAGES, workers));
+            assert_eq!(seen, counts, "{text}");
+        }
+    }
+
+    #[test]
+    fn all_is_taken_and_nothing_twice() {
+        for text in [
+            "1",
+            "7",
+            "n",
+            "half",
+            "guided",
+            "factoring",
+            "trapezoid",
+            "growing",
+        ] {
+            let batch: Batch = text.parse().unwrap();
+            for (pages, workers) in [(1, 1), (1, 39), (2, 3), (1_000, 1), (PAGES / 100, 39)] {
+                assert_eq!(batch.takes(pages, workers).sum::<u64>(), pages, "{text}");
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What a worker keeps of its work.
+
+use punctual_core::Nanos;
+
+use crate::passage::Timed;
+
+/// The books of one worker. Reading the clock takes as long as zeroing a small
+/// part of a page does, so only one take in `every` is timed: the sums of wait,
+/// hold and zeroing are over those, and so are to be multiplied by
+/// `acquisitions / sampled`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Books {
+    /// One take in so many is timed, the first at first; none if it is 0.
+    pub every: u32,
+    /// The pages that were zeroed.
+    pub pages: u64,
+    /// The takes, with the last, which found nothing. What a worker steals is
+    /// part of the take that found its own share empty.
+    pub acquisitions: u64,
+    /// How many of these were timed.
+    pub sampled: u64,
+    /// From asking for the lock to having it, or with no lock to having pages;
+    /// where zeroed pages are put into a list, for the lock of that too.
+    pub wait: Nanos,
+    /// From having it to having given it back, likewise.
+    pub hold: Nanos,
+    /// Zeroing what was taken.
+    pub zeroing: Nanos,
+    /// The waits of takes in nanoseconds, each by itself, as long as there is room;
+    /// without those for the list of zeroed pages.
+    pub waits: Vec<u64>,
+    /// The holds of the same takes.
+    pub holds: Vec<u64>,
+    /// How long their pages took to be zeroed; 0 where there were none.
+    pub zeroings: Vec<u64>,
+}
+
+impl Books {
+    /// Empty books that time one take in `every`, none if that is 0, with room for
+    /// so many samples.
+    pub fn new(every: u32, room: usize) -> Self {
+        Self {
+            every,
+            waits: Vec::with_capacity(room),
+            holds: Vec::with_capacity(room),
+            zeroings: Vec::with_capacity(room),
+            ..Self::default()
+        }
+    }
+
+    /// Whether the next take is timed.
+    #[inline]
+    pub(crate) fn is_due(&self) -> bool {
+        self.every != 0 && self.acquisitions.is_multiple_of(u64::from(self.every))
+    }
+
+    /// A take has been timed.
+    pub(crate) fn note_take(&mut self, take: &Timed) {
+        self.sampled += 1;
+        self.wait += take.wait;
+        self.hold += take.hold;
+        if self.waits.len() < self.waits.capacity() {
+            self.waits.push(take.wait.as_ns());
+            self.holds.push(take.hold.as_ns());
+            self.zeroings.push(0);
+        }
+    }
+
+    /// The pages of the take that was noted last have been zeroed.
+    pub(crate) fn note_zeroing(&mut self, length: Nanos) {
+        self.zeroing += length;
+        // The takes beyond the room have no place of their own.
+        let has_place = self.sampled == self.zeroings.len() as u64;
+        if let Some(last) = self.zeroings.last_mut().filter(|_| has_place) {
+            *last = length.as_ns();
+        }
+    }
+
+    /// Putting pages into the list of zeroed ones has been timed.
+    pub(crate) fn note_return(&mut self, put: &Timed) {
+        self.wait += put.wait;
+        self.hold += put.hold;
+    }
+}

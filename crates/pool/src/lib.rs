@@ -1,0 +1,31 @@
+//! A pool of workers that zero pages, written once.
+//!
+//! The locks, the ways of handing out work and the worker's loop are `async`
+//! functions over a [`Computer`]: on the threads of a real one every operation
+//! is [`ready`] at once, and the compiler makes of it what it makes of
+//! atomics; on a simulated one each suspends until its cache line has been
+//! served; under loom the atomics are loom's.
+//!
+//! A [`Setting`] says which lock ([`locks`]), how many pages a worker takes at
+//! a time ([`batches`]) and who hands them out; a [`Pool`] is one backlog under
+//! such a setting; each worker keeps its [`Books`].
+
+#[cfg(test)]
+mod alone;
+mod backlog;
+pub mod batches;
+mod books;
+mod computer;
+pub mod locks;
+mod passage;
+mod pool;
+mod ready;
+mod setting;
+
+pub use batches::Batch;
+pub use books::Books;
+pub use computer::{Computer, Line, Lock};
+pub use locks::{AnyLock, Backoff, LockKind};
+pub use pool::Pool;
+pub use ready::ready;
+pub use setting::{Dequeue, Setting};

@@ -1,0 +1,73 @@
+//! The queued lock of Mellor-Crummey and Scott (1991).
+
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+use crate::computer::{Computer, Line, Lock};
+
+/// Waiters form a queue, and each spins on a line of its own, which the one
+/// before it writes once. The nodes of the queue are an array by the number of
+/// the worker; where the original has a pointer to a node, here is its number,
+/// counted from 1, and 0 for none.
+#[derive(Debug)]
+pub struct Mcs<L> {
+    tail: L,
+    nodes: Vec<L>,
+}
+
+/// The word of a node with the number of the node behind it.
+const NEXT: usize = 0;
+/// The word of a node that is 1 while its worker has to wait.
+const WAITS: usize = 1;
+
+impl<L: Line> Mcs<L> {
+    /// A free lock for so many workers.
+    pub fn new(computer: &impl Computer<Line = L>, workers: usize) -> Self {
+        Self {
+            tail: computer.line(),
+            nodes: (0..workers).map(|_| computer.line()).collect(),
+        }
+    }
+
+    fn node(&self, number: u64) -> &L {
+        &self.nodes[number as usize - 1]
+    }
+
+    #[inline]
+    async fn acquire(&self, mine: u64) {
+        let node = self.node(mine);
+        node.store(NEXT, 0, Relaxed).await;
+        node.store(WAITS, 1, Relaxed).await;
+        // Releases the node to whoever comes next, and acquires that of the one
+        // before.
+        let before = self.tail.swap(0, mine, AcqRel).await;
+        if before != 0 {
+            self.node(before).store(NEXT, mine, Release).await;
+            node.wait_while(WAITS, 1).await;
+        }
+    }
+
+    #[inline]
+    async fn release(&self, mine: u64) {
+        let node = self.node(mine);
+        let mut behind = node.load(NEXT, Acquire).await;
+        if behind == 0 {
+            if self.tail.exchange(0, mine, 0, Release).await.is_ok() {
+                return;
+            }
+            // Somebody has come, and is about to say who.
+            behind = node.wait_while(NEXT, 0).await;
+        }
+        self.node(behind).store(WAITS, 0, Release).await;
+    }
+}
+
+impl<L: Line> Lock for Mcs<L> {
+    #[inline]
+    async fn section<R>(&self, worker: usize, inside: impl AsyncFnOnce() -> R) -> R {
+        let mine = worker as u64 + 1;
+        self.acquire(mine).await;
+        let result = inside().await;
+        self.release(mine).await;
+        result
+    }
+}

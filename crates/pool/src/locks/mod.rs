@@ -1,0 +1,179 @@
+//! The locks under test, one file each, as in the literature.
+//!
+//! Beside them stand the lock of the [`Computer`] that blocks, and no lock at
+//! all: an atomic counter, of which each worker takes a range.
+
+mod mcs;
+mod tas;
+mod ticket;
+mod ttas;
+
+use std::fmt;
+use std::str::FromStr;
+
+use punctual_core::Nanos;
+
+use crate::computer::{Computer, Lock};
+
+pub use mcs::Mcs;
+pub use tas::Tas;
+pub use ticket::Ticket;
+pub use ttas::Ttas;
+
+/// What keeps workers apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LockKind {
+    /// Test-and-set.
+    Tas,
+    /// Test, then test-and-set, and back off where that fails.
+    Ttas(Backoff),
+    /// A ticket lock.
+    Ticket,
+    /// A queue of waiters who spin on lines of their own (Mellor-Crummey and Scott).
+    Mcs,
+    /// The lock that blocks, of the standard library.
+    Mutex,
+    /// No lock, but an atomic counter.
+    Counter,
+}
+
+/// How long a worker that found the lock taken keeps away from it: at first the
+/// shortest, then twice as long each time, up to the longest.
+///
+/// Lengths of time, not numbers of PAUSE: that is about 10 cycles before
+/// Skylake and about 140 since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Backoff {
+    /// The first.
+    pub shortest: Nanos,
+    /// The last.
+    pub longest: Nanos,
+}
+
+impl Backoff {
+    /// For a lock between workers whose CPUs take `transfer` to hand a cache
+    /// line to each other: from one transfer to two for each worker.
+    pub fn of(transfer: Nanos, workers: usize) -> Self {
+        Self {
+            shortest: transfer,
+            longest: transfer.times(2 * workers as u64),
+        }
+    }
+}
+
+impl Default for Backoff {
+    /// From 100 ns, about what a cache line takes from socket to socket
+    /// (core-to-core-latency: 97 to 197 ns), to 32 times that.
+    fn default() -> Self {
+        Self::of(Nanos::new(100), 16)
+    }
+}
+
+impl LockKind {
+    /// Every kind, with the default backoff.
+    pub fn all() -> [Self; 6] {
+        [
+            Self::Tas,
+            Self::Ttas(Backoff::default()),
+            Self::Ticket,
+            Self::Mcs,
+            Self::Mutex,
+            Self::Counter,
+        ]
+    }
+
+    /// Its name, whatever its backoff.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tas => "tas",
+            Self::Ttas(_) => "ttas",
+            Self::Ticket => "ticket",
+            Self::Mcs => "mcs",
+            Self::Mutex => "mutex",
+            Self::Counter => "counter",
+        }
+    }
+}
+
+impl fmt::Display for LockKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for LockKind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let named = Self::all().into_iter().find(|kind| kind.name() == text);
+        named.ok_or_else(|| {
+            let names = Self::all().map(Self::name).join(", ");
+            format!("`{text}` is no lock; there are {names}")
+        })
+    }
+}
+
+/// A lock of any kind. (`None` of [`AnyLock::new`] stands for no lock.)
+#[derive(Debug)]
+pub enum AnyLock<C: Computer> {
+    /// See [`LockKind::Tas`].
+    Tas(Tas<C>),
+    /// See [`LockKind::Ttas`].
+    Ttas(Ttas<C>),
+    /// See [`LockKind::Ticket`].
+    Ticket(Ticket<C::Line>),
+    /// See [`LockKind::Mcs`].
+    Mcs(Mcs<C::Line>),
+    /// See [`LockKind::Mutex`].
+    Mutex(C::Mutex),
+}
+
+impl<C: Computer + Clone> AnyLock<C> {
+    /// A lock for so many workers; `None` for [`LockKind::Counter`].
+    pub fn new(kind: LockKind, computer: &C, workers: usize) -> Option<Self> {
+        Some(match kind {
+            LockKind::Tas => Self::Tas(Tas::new(computer)),
+            LockKind::Ttas(backoff) => Self::Ttas(Ttas::new(computer, backoff)),
+            LockKind::Ticket => Self::Ticket(Ticket::new(computer)),
+            LockKind::Mcs => Self::Mcs(Mcs::new(computer, workers)),
+            LockKind::Mutex => Self::Mutex(computer.mutex()),
+            LockKind::Counter => return None,
+        })
+    }
+}
+
+impl<C: Computer> Lock for AnyLock<C> {
+    #[inline]
+    async fn section<R>(&self, worker: usize, inside: impl AsyncFnOnce() -> R) -> R {
+        match self {
+            Self::Tas(lock) => lock.section(worker, inside).await,
+            Self::Ttas(lock) => lock.section(worker, inside).await,
+            Self::Ticket(lock) => lock.section(worker, inside).await,
+            Self::Mcs(lock) => lock.section(worker, inside).await,
+            Self::Mutex(lock) => lock.section(worker, inside).await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_reads_back_as_it_is_written() {
+        for kind in LockKind::all() {
+            assert_eq!(kind.to_string().parse(), Ok(kind));
+        }
+        let error = "spin".parse::<LockKind>().unwrap_err();
+        assert!(error.contains("tas, ttas, ticket, mcs, mutex, counter"));
+    }
+
+    #[test]
+    fn backoff_follows_what_a_transfer_takes() {
+        let backoff = Backoff::of(Nanos::new(134), 39);
+        assert_eq!(backoff.shortest, Nanos::new(134));
+        assert_eq!(backoff.longest, Nanos::new(134 * 78));
+        let default = Backoff::default();
+        assert_eq!(default.longest, default.shortest.times(32));
+    }
+}
