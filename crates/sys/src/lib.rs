@@ -1,4 +1,4 @@
-//! Every system call that punctual waits with.
+//! Every system call that punctual waits with, or measures.
 //!
 //! The strategies of `punctual-core` only say what to do next; this crate does
 //! it on the machine it runs on. [`Host`] marks the clock of that machine, and
@@ -6,7 +6,9 @@
 //! spins the calling thread. Around it stand the things a waiter wants to know
 //! about its host, [`clock`], [`probe`], [`spin`], [`thread`], [`meter`],
 //! [`event`] and [`facts`], and those it may change: [`slack`], [`priority`],
-//! [`resolution`], [`throttling`], [`latency`] and [`program`].
+//! [`resolution`], [`throttling`], [`latency`] and [`program`]. Apart from these
+//! stand [`memory`], what it costs to get it and to make it zero, and [`usage`],
+//! which counts that.
 //!
 //! Each folder is one concern. Its `mod.rs` picks one file, `linux`, `macos`,
 //! `windows`, `unix` or `fallback`, and nothing else in the crate asks which
@@ -37,16 +39,19 @@ mod error;
 pub mod event;
 pub mod facts;
 pub mod latency;
+pub mod memory;
 pub mod meter;
 pub mod priority;
 pub mod probe;
 pub mod program;
+pub mod quick;
 pub mod resolution;
 pub mod scale;
 pub mod slack;
 pub mod spin;
 pub mod thread;
 pub mod throttling;
+pub mod usage;
 pub mod wait;
 
 pub use clock::{Host, Tick};

@@ -42,6 +42,16 @@ fn number(name: &CStr) -> Option<i32> {
     (read(name, &mut buffer)? == buffer.len()).then_some(i32::from_ne_bytes(buffer))
 }
 
+/// A number that may be of 4 or of 8 bytes, as those of <sys/sysctl.h> are.
+pub(crate) fn long_number(name: &CStr) -> Option<u64> {
+    let mut buffer = [0_u8; 8];
+    match read(name, &mut buffer)? {
+        4 => number(name).and_then(|number| u64::try_from(number).ok()),
+        8 => Some(u64::from_ne_bytes(buffer)),
+        _ => None,
+    }
+}
+
 /// Reads the value into `buffer`, and returns its length.
 fn read(name: &CStr, buffer: &mut [u8]) -> Option<usize> {
     let mut length = buffer.len();

@@ -24,8 +24,12 @@ mod platform;
 #[path = "fallback.rs"]
 mod platform;
 
+#[cfg(target_os = "macos")]
+pub(crate) use platform::long_number;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) use platform::{busy, cpus, kernel_config, read};
 #[cfg(windows)]
-pub(crate) use platform::wine;
+pub(crate) use platform::{cpus_of, processor_records, wine};
 
 /// The facts about this machine that bear on waiting.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::{Counts, Faults};
 use crate::thread::Switches;
-use libc::{rusage, timeval};
+use crate::usage::{Usage, posix};
 use punctual_core::Nanos;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -21,10 +21,10 @@ impl Meter {
     }
 
     pub(super) fn read(&self) -> Counts {
-        let usage = usage();
+        let usage = posix::read(libc::RUSAGE_THREAD);
         Counts {
             queued: self.queued(),
-            cpu: usage.map(|u| length(u.ru_utime) + length(u.ru_stime)),
+            cpu: usage.map(|u| Usage::from(&u).cpu()),
             switches: usage.map(|u| Switches {
                 voluntary: u.ru_nvcsw as u64,
                 involuntary: u.ru_nivcsw as u64,
@@ -50,18 +50,6 @@ fn queued_in(schedstat: &[u8]) -> Option<Nanos> {
     let mut numbers = schedstat.split(u8::is_ascii_whitespace);
     let ns = std::str::from_utf8(numbers.nth(1)?).ok()?.parse().ok()?;
     Some(Nanos::new(ns))
-}
-
-fn usage() -> Option<rusage> {
-    // SAFETY: an all-zero rusage is valid.
-    let mut usage: rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: `usage` is a valid place for one rusage.
-    let answer = unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
-    (answer == 0).then_some(usage)
-}
-
-fn length(time: timeval) -> Nanos {
-    Nanos::from_secs(time.tv_sec as u64) + Nanos::from_us(time.tv_usec as u64)
 }
 
 #[cfg(test)]

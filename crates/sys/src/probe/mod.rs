@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 #[cfg(unix)]
 mod posix;
 #[cfg(target_arch = "x86_64")]
-mod tsc;
+pub(crate) mod tsc;
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[path = "linux.rs"]

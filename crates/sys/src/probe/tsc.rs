@@ -3,7 +3,7 @@
 use crate::scale::Scale;
 use crate::{clock, spin};
 use punctual_core::Nanos;
-use std::arch::x86_64::_rdtsc;
+use std::arch::x86_64::{_mm_lfence, _mm_mfence, _rdtsc};
 use std::sync::OnceLock;
 
 /// The first reading in a process finds out the rate, for 10 ms.
@@ -11,14 +11,29 @@ pub(super) fn now_ns() -> u64 {
     scale().to_ns(count())
 }
 
-fn count() -> u64 {
+#[inline]
+pub(crate) fn count() -> u64 {
     // SAFETY: every x86-64 CPU has the instruction.
     unsafe { _rdtsc() }
 }
 
+/// As [`count`], between what comes before it, stores included, and what comes
+/// after it.
+#[inline]
+pub(crate) fn settled_count() -> u64 {
+    // SAFETY: every x86-64 CPU has these instructions; the fences change nothing.
+    unsafe {
+        _mm_mfence();
+        _mm_lfence();
+        let count = _rdtsc();
+        _mm_lfence();
+        count
+    }
+}
+
 /// The rate against the host's clock. Both are read twice within tens of
 /// nanoseconds, so 10 ms give the rate to about ten parts in a million.
-fn scale() -> &'static Scale {
+pub(crate) fn scale() -> &'static Scale {
     static SCALE: OnceLock<Scale> = OnceLock::new();
     SCALE.get_or_init(|| {
         let (start, first) = (clock::now(), count());

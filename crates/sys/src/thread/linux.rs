@@ -2,8 +2,8 @@
 
 use super::Switches;
 pub(super) use super::cpu_clock::{cpu_time, cpu_time_source};
-use crate::Error;
-use libc::{c_ulong, rusage};
+use crate::{Error, usage};
+use libc::c_ulong;
 use punctual_core::Nanos;
 use std::io;
 
@@ -47,11 +47,7 @@ pub(super) fn allowed_cpus() -> Vec<usize> {
 }
 
 pub(super) fn switches() -> Option<Switches> {
-    // SAFETY: an all-zero rusage is valid.
-    let mut usage: rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: `usage` is a valid place for one rusage.
-    let answer = unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
-    (answer == 0).then_some(Switches {
+    usage::posix::read(libc::RUSAGE_THREAD).map(|usage| Switches {
         voluntary: usage.ru_nvcsw as u64,
         involuntary: usage.ru_nivcsw as u64,
     })

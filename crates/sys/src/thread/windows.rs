@@ -2,15 +2,14 @@
 
 use super::{CpuTime, Switches};
 use crate::scale::Scale;
-use crate::{Error, clock, spin};
+use crate::{Error, clock, spin, usage};
 use punctual_core::Nanos;
 use std::ptr;
 use std::sync::OnceLock;
-use windows_sys::Win32::Foundation::FILETIME;
 use windows_sys::Win32::System::SystemInformation::GROUP_AFFINITY;
 use windows_sys::Win32::System::Threading::{
     GetActiveProcessorCount, GetActiveProcessorGroupCount, GetCurrentThread,
-    GetThreadGroupAffinity, GetThreadTimes, SetThreadGroupAffinity,
+    GetThreadGroupAffinity, SetThreadGroupAffinity,
 };
 use windows_sys::Win32::System::WindowsProgramming::QueryThreadCycleTime;
 
@@ -133,17 +132,9 @@ fn cycles() -> Option<u64> {
     (told != 0).then_some(cycles)
 }
 
+/// `GetThreadTimes`.
 fn ticks_ns() -> Option<u64> {
-    let mut times = [FILETIME::default(); 4];
-    let [created, exited, kernel, user] = &mut times;
-    // SAFETY: the pseudo handle of this thread, and four valid places.
-    let told = unsafe { GetThreadTimes(GetCurrentThread(), created, exited, kernel, user) };
-    (told != 0).then(|| (units(kernel) + units(user)) * 100)
-}
-
-/// The 64-bit count of 100 ns in its two halves.
-fn units(time: &FILETIME) -> u64 {
-    u64::from(time.dwHighDateTime) << 32 | u64::from(time.dwLowDateTime)
+    usage::of_thread().map(|usage| usage.cpu().as_ns())
 }
 
 /// The number of CPUs in each processor group, which has at most 64.

@@ -19,6 +19,13 @@ pub(in crate::facts) fn counters() -> Option<Counters> {
     })
 }
 
+/// What all CPUs did together, without the rest of the counters.
+pub(crate) fn busy() -> Option<Nanos> {
+    let stat = fs::read_to_string("/proc/stat").ok()?;
+    let cpus = cpu_uses(&stat, tick()?);
+    Some(cpus.iter().fold(Nanos::ZERO, |sum, cpu| sum + cpu.busy))
+}
+
 /// Columns of a CPU in which it did something, besides [`IDLE`] and
 /// [`IOWAIT`]: user, nice, system, irq, softirq. What a guest used is in user.
 const BUSY: [usize; 5] = [0, 1, 2, 5, 6];

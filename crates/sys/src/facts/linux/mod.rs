@@ -6,6 +6,8 @@ mod counters;
 mod idle;
 mod power;
 
+pub(crate) use self::cores::cpus;
+pub(crate) use self::counters::busy;
 pub(super) use self::counters::counters;
 pub(super) use self::power::on_battery;
 
@@ -24,10 +26,7 @@ pub(super) fn host() -> Host {
         cpu_model: read("/proc/cpuinfo").and_then(|text| cpu_model(&text)),
         hypervisor: read("/sys/hypervisor/type"),
         clock_source: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        tick_hz: kernel
-            .as_ref()
-            .and_then(|release| read(&format!("/boot/config-{release}")))
-            .and_then(|text| tick_hz(&text)),
+        tick_hz: kernel_config().and_then(|text| tick_hz(&text)),
         governor: read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         cpuidle_driver: read("/sys/devices/system/cpu/cpuidle/current_driver"),
         deepest_idle_exit: deepest.map(|state| state.exit),
@@ -63,10 +62,16 @@ const IOWAIT: usize = 4;
 const STEAL: usize = 7;
 
 /// The whole file without surrounding space; `None` when empty or unreadable.
-fn read(path: &str) -> Option<String> {
+pub(crate) fn read(path: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// What the kernel was built with, where distributions put it.
+pub(crate) fn kernel_config() -> Option<String> {
+    let release = read("/proc/sys/kernel/osrelease")?;
+    read(&format!("/boot/config-{release}"))
 }
 
 /// `PRETTY_NAME` of os-release(5), whose values may be quoted.

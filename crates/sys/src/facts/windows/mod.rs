@@ -1,6 +1,9 @@
 //! The kernel's version, what the registry says, and whether this is Wine.
 
 mod cores;
+mod processors;
+
+pub(crate) use self::processors::{cpus_of, processor_records};
 
 use super::{Counters, CpuTimes, Host};
 use std::ffi::{CStr, c_char};

@@ -1,0 +1,165 @@
+//! What the system charges a process, a thread, or itself: CPU time, apart for
+//! their own work and for what the system does for them, and page faults.
+//!
+//! A reading is the sum since they started; only differences mean something.
+//! [`meter`](crate::meter) reads what a thread costs while it waits, more
+//! cheaply and with other counts.
+
+use punctual_core::Nanos;
+use std::process::Child;
+
+#[cfg(unix)]
+pub(crate) mod posix;
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+#[path = "linux.rs"]
+mod platform;
+#[cfg(target_os = "macos")]
+#[path = "macos.rs"]
+mod platform;
+#[cfg(all(
+    unix,
+    not(any(target_os = "linux", target_os = "android", target_os = "macos"))
+))]
+#[path = "unix.rs"]
+mod platform;
+#[cfg(windows)]
+#[path = "windows.rs"]
+mod platform;
+#[cfg(not(any(unix, windows)))]
+#[path = "fallback.rs"]
+mod platform;
+
+/// What was used since the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Usage {
+    /// CPU time in the program itself.
+    pub user: Nanos,
+    /// CPU time in the system on its behalf.
+    pub system: Nanos,
+    /// How often a page that was touched was not there, whatever it took to get
+    /// it; `None` where that is not counted. The count of Windows begins again
+    /// after 2^32.
+    pub faults: Option<u64>,
+    /// How many of the faults had to read from a disk; `None` where they are not
+    /// counted apart.
+    pub major_faults: Option<u64>,
+}
+
+impl Usage {
+    /// All CPU time.
+    pub fn cpu(&self) -> Nanos {
+        self.user + self.system
+    }
+}
+
+/// This process, with all its threads; `None` where the system does not count.
+///
+/// # Accuracy
+/// Unix: microseconds, where the kernel divides an exact sum by what ticks found
+/// running. Windows: ticks, of up to 15.6 ms.
+pub fn of_process() -> Option<Usage> {
+    platform::of_process()
+}
+
+/// The calling thread; `None` where the system does not count.
+///
+/// # Accuracy
+/// As [`of_process`]. Page faults of a thread are counted on Linux only.
+pub fn of_thread() -> Option<Usage> {
+    platform::of_thread()
+}
+
+/// All children of this process that have ended and were waited for, together
+/// with theirs; `None` where the system does not keep that, as on Windows, which
+/// has [`of_child`].
+pub fn of_children() -> Option<Usage> {
+    platform::of_children()
+}
+
+/// A child while it runs, and after it has ended too; `None` except on Windows.
+/// Elsewhere a child that was waited for is in [`of_children`].
+pub fn of_child(child: &Child) -> Option<Usage> {
+    platform::of_child(child)
+}
+
+/// CPU time of everything that ran on this computer, on all its CPUs together;
+/// `None` where the system does not tell. What a hypervisor took is not in it.
+///
+/// # Accuracy
+/// Linux: `/proc/stat`, in steps of 10 ms for each CPU. Windows: ticks, of up to
+/// 15.6 ms (`GetSystemTimes`).
+pub fn of_computer() -> Option<Nanos> {
+    platform::of_computer()
+}
+
+/// CPU time of the process in which Windows does its own work, `System`: what is
+/// freed is zeroed there. `None` elsewhere.
+///
+/// # Accuracy
+/// Ticks, of up to 15.6 ms.
+pub fn of_system_process() -> Option<Nanos> {
+    platform::of_system_process()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::{Mapping, PAGE};
+    use std::process::{Command, Stdio};
+
+    /// Ordinary pages of the system may be larger than `PAGE`, and a huge page
+    /// is one fault: 32 MiB are 16 faults at least.
+    const BYTES: usize = 32 << 20;
+    const LEAST: u64 = 16;
+
+    #[test]
+    fn touching_new_memory_is_charged() {
+        let (process, thread) = (of_process(), of_thread());
+        let mapping = Mapping::new(BYTES).unwrap();
+        mapping.write_touch(0..BYTES / PAGE);
+        for (before, after) in [(process, of_process()), (thread, of_thread())] {
+            let (Some(before), Some(after)) = (before, after) else {
+                continue;
+            };
+            assert!(after.user >= before.user && after.system >= before.system);
+            assert!(after.major_faults >= before.major_faults);
+            if let (Some(before), Some(after)) = (before.faults, after.faults) {
+                assert!(after >= before + LEAST, "{before} and then {after}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_computer_never_works_backwards() {
+        assert!(of_computer() <= of_computer());
+    }
+
+    /// This test program, asked for the list of its tests.
+    #[test]
+    fn an_ended_child_is_charged_for_what_it_did() {
+        let before = of_children();
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .arg("--list")
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        assert!(child.wait().unwrap().success());
+        assert!(!cfg!(windows) || of_child(&child).is_some());
+        assert_eq!(of_children().is_some(), before.is_some());
+        if let (Some(before), Some(after)) = (before, of_children()) {
+            assert!(after.cpu() >= before.cpu() && after.faults > before.faults);
+        }
+    }
+
+    /// Liveness, not accuracy: who computes is charged sooner or later.
+    #[test]
+    fn computing_is_charged() {
+        for of in [of_process, of_thread] {
+            let Some(start) = of() else { continue };
+            while of().unwrap().cpu() <= start.cpu() {
+                std::hint::spin_loop();
+            }
+        }
+    }
+}
