@@ -21,6 +21,7 @@ mod time;
 mod timers;
 pub mod trace;
 mod world;
+pub mod zeroing;
 
 pub use clock::SimClock;
 pub use grid::Grid;

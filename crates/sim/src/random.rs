@@ -28,4 +28,12 @@ impl Random {
     pub fn percent(&mut self, percent: u64) -> bool {
         (u128::from(self.0.next_u64()) * 100) >> 64 < u128::from(percent)
     }
+
+    /// Puts them in an order of chance, each equally likely.
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+        for left in (2..=items.len()).rev() {
+            let product = u128::from(self.0.next_u64()) * left as u128;
+            items.swap(left - 1, (product >> 64) as usize);
+        }
+    }
 }

@@ -1,0 +1,141 @@
+//! Two cores and one lock, transfer by transfer.
+
+use std::cell::RefCell;
+
+use punctual_core::Nanos;
+use punctual_pool::{AnyLock, Computer, Lock, LockKind};
+
+use super::super::computer::{SimComputer, Task};
+use super::super::costs::Costs;
+use super::super::preemption::Preemption;
+use super::super::world::World;
+use super::super::{Figure, Machine, Numbering, Quantity, Topology};
+use crate::model::Confidence::D;
+
+/// Cores of one cache. A line takes 30 ns, 20 for who had to queue; 80 from
+/// memory. A hit takes 1, a read-modify-write 5, a PAUSE 10, a page 300.
+pub(super) fn machine(cores: usize) -> Machine {
+    let topology = Topology {
+        sockets: 1,
+        caches: 1,
+        cores,
+        threads: 1,
+        numbering: Numbering::SiblingsLast,
+    };
+    let figures = [
+        (Quantity::SameCache, 30.0),
+        (Quantity::Hit, 1.0),
+        (Quantity::Rmw, 5.0),
+        (Quantity::QueuedShare, 2.0 / 3.0),
+        (Quantity::Relax, 10.0),
+        (Quantity::Zero, 300.0),
+        (Quantity::Bandwidth, 1e6),
+        (Quantity::Miss, 80.0),
+        (Quantity::Park, 700.0),
+        (Quantity::Wake, 900.0),
+        (Quantity::Turnaround, 2_300.0),
+        (Quantity::Spread, 0.0),
+    ];
+    let machine = Machine::new("by hand", "a test", topology);
+    figures
+        .into_iter()
+        .fold(machine, |machine, (quantity, value)| {
+            machine.with(quantity, Figure::new(value, D, "a test"))
+        })
+}
+
+/// When each worker had the lock and when it had given it back, where all want it
+/// from the begin, for so long.
+fn turns(
+    workers: usize,
+    kind: LockKind,
+    held_ns: u64,
+    preemption: Option<Preemption>,
+) -> Vec<(u64, u64)> {
+    let costs = Costs::new(&machine(workers), workers, kind).unwrap();
+    let computer = SimComputer::new(World::new(costs, workers, 0, preemption, 0, 1 << 20));
+    let lock = AnyLock::new(kind, &computer, workers).unwrap();
+    let turns = RefCell::new(vec![(0, 0); workers]);
+    let work = async |worker| {
+        let had = lock
+            .section(worker, async || {
+                let now = computer.now();
+                computer.pause(Nanos::new(held_ns)).await;
+                now
+            })
+            .await;
+        turns.borrow_mut()[worker] = (had.as_ns(), computer.now().as_ns());
+    };
+    let tasks = (0..workers).map(|worker| Box::pin(work(worker)) as Task<'_>);
+    computer.run(tasks.collect()).unwrap();
+    turns.into_inner()
+}
+
+#[test]
+fn tas() {
+    // The first swap fetches the line from memory (80). The second, which had to
+    // queue, has it 20 later, fails, and from then on swaps its own line every 10 + 5,
+    // at 110, 125, ... When the lock is given back at 180, its line is fetched from
+    // there (30). The swap at 185 finds the line on its way, queues, and has it 20
+    // after that, with the lock. The line is its own when it gives the lock back.
+    assert_eq!(turns(2, LockKind::Tas, 100, None), [(80, 210), (230, 331)]);
+}
+
+#[test]
+fn ticket() {
+    // Both draw (80, and 20 more for who had to queue) and read from what they have
+    // (1). The store takes the line back (30), and who waits fetches it again (30).
+    // Its own store has to reach the copy of the other (30).
+    assert_eq!(
+        turns(2, LockKind::Ticket, 100, None),
+        [(81, 211), (241, 371)]
+    );
+}
+
+#[test]
+fn mcs() {
+    // Each writes its own node (80 and 1); then the first swaps the tail (80), and the
+    // second, who had to queue, 20 after. It writes its number into the first's node
+    // (30). At the end of the section at 261 the first reads that (30) and writes into
+    // the second's node (30), who fetches it (30). It has its section; then nobody is
+    // behind it (1), and it finds its own number in the tail (5).
+    assert_eq!(turns(2, LockKind::Mcs, 100, None), [(161, 321), (351, 457)]);
+}
+
+#[test]
+fn a_ticket_is_served_half_way_and_the_store_after_all_reads() {
+    // Four waiters read the line again after each release, in an order of chance: the
+    // first of them after 30, each other 20 later. The next holder has it at one of
+    // these.
+    let turns = turns(5, LockKind::Ticket, 1_000, None);
+    let (_, given_back) = turns[0];
+    let (had, _) = turns[1];
+    assert!([30, 50, 70, 90].contains(&(had - given_back)), "{turns:?}");
+}
+
+#[test]
+fn the_mutex_sleeps_and_is_woken() {
+    // The second looks a hundred times and more, every 1 + 10, before it sleeps; the
+    // lock is held for longer than that.
+    let turns = turns(2, LockKind::Mutex, 10_000, None);
+    let (_, given_back) = turns[0];
+    let (had, _) = turns[1];
+    // The waking call of 900 is made when the lock has been given back.
+    let woken = given_back - 900;
+    assert!(had >= woken + 2_300, "{turns:?}");
+    assert!(had < woken + 2_300 + 200, "{turns:?}");
+}
+
+#[test]
+fn who_holds_the_lock_without_a_cpu_keeps_all_waiting() {
+    let preemption = Preemption {
+        every: Nanos::from_us(20),
+        length: Nanos::from_us(5),
+    };
+    // The section of 100 us needs the CPU: it loses it for 5 us in every 20.
+    let turns = turns(2, LockKind::Ticket, 100_000, Some(preemption));
+    let (had, given_back) = turns[0];
+    let lasted = given_back - had;
+    assert!((125_000..=140_000).contains(&lasted), "{turns:?}");
+    assert!(turns[1].0 > given_back, "{turns:?}");
+}
