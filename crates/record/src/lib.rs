@@ -9,6 +9,7 @@
 //! doctor` found out. [`compare`] sets several Runs side by side, and [`published`]
 //! has what others have measured of the same.
 
+mod account;
 pub mod compare;
 mod cost;
 mod diagnosis;
@@ -18,10 +19,15 @@ mod interval;
 mod late;
 mod learned;
 mod modes;
+mod page_cost;
 pub mod published;
 mod quantile;
 mod run;
+mod zero_advice;
+mod zero_calibration;
+mod zeroing;
 
+pub use account::{Account, Paid, Payments};
 pub use cost::{Cost, NAP_PENALTIES_NS, Round, WEIGHTS, Weights};
 pub use diagnosis::{Advice, Diagnosis, Fact, Untold};
 pub use expectation::Expectation;
@@ -30,5 +36,9 @@ pub use interval::Interval;
 pub use late::{CAP_NS, Late};
 pub use learned::{Estimate, Learned, LearnedCall, LearnedClass, PlannedStep};
 pub use modes::{Mode, modes};
+pub use page_cost::{PAGE_BYTES, PageCost, Spent};
 pub use run::{Cpu, MachineFacts, Measurement, Run, SCHEMA, Warning};
 pub use serde_json::Value;
+pub use zero_advice::{ZeroAdvice, ZeroBounds, ZeroChecked, ZeroHold, ZeroPick, ZeroPool};
+pub use zero_calibration::{LineCost, ParkingCost, TakeCost, ZeroCalibration, ZeroCost};
+pub use zeroing::{CpuSplit, Spread, Zeroing, ZeroingPrediction, ZeroingRound};

@@ -11,6 +11,7 @@ use crate::expectation::Expectation;
 use crate::interval::Interval;
 use crate::late::Late;
 use crate::learned::Learned;
+use crate::zero_advice::ZeroAdvice;
 
 /// The version of the Run file that this crate writes and reads.
 pub const SCHEMA: &str = "punctual-run/1";
@@ -49,6 +50,9 @@ pub struct Run {
     /// What `punctual doctor` makes of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doctor: Option<Diagnosis>,
+    /// What `punctual zero advise` says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zero_advice: Option<ZeroAdvice>,
     /// What this version does not know.
     #[serde(flatten)]
     pub other: BTreeMap<String, Value>,

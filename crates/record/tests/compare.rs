@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use punctual_record::compare::{Comparison, Metric};
-use punctual_record::{Cpu, Late, Measurement, Round, Run, Value};
+use punctual_record::{Cpu, Late, Measurement, Round, Run, Value, Zeroing, ZeroingRound};
 
 /// Numbers at which arithmetic breaks, and some at which it should not.
 fn number() -> impl Strategy<Value = f64> {
@@ -62,12 +62,23 @@ fn late() -> impl Strategy<Value = Late> {
     )
 }
 
+fn zeroing() -> impl Strategy<Value = Zeroing> {
+    let round = (number(), number()).prop_map(|(wall_gb_per_s, gb_per_cpu_s)| ZeroingRound {
+        wall_gb_per_s,
+        gb_per_cpu_s,
+    });
+    prop::collection::vec(round, 0..9).prop_map(|rounds| Zeroing {
+        rounds,
+        ..Zeroing::default()
+    })
+}
+
 prop_compose! {
     fn measurement()(
-        experiment in "sleep|timers|pace|clocks|yield",
+        experiment in "sleep|timers|pace|clocks|yield|zero-pool",
         subject in "poll|usleep|system",
         params in prop::collection::btree_map(
-            "asked_ns|round|on|period_ns|arming|competitors", value(), 0..4
+            "asked_ns|round|on|period_ns|arming|competitors|threads|memory", value(), 0..4
         ),
         samples in prop::collection::vec(any::<i64>(), 0..60),
         invented in prop::option::of(late()),
@@ -77,8 +88,9 @@ prop_compose! {
         other in prop::collection::btree_map(
             "histogram_late_ns|step_ns|read_cost_ns", value(), 0..3
         ),
+        zeroing in prop::option::of(zeroing()),
     ) -> Measurement {
-        Measurement {
+        let mut measurement = Measurement {
             experiment,
             subject,
             params,
@@ -88,7 +100,11 @@ prop_compose! {
             cpu: Cpu { fraction, per_wait_ns, ..Cpu::default() },
             other,
             ..Measurement::default()
+        };
+        if let Some(zeroing) = zeroing {
+            zeroing.put(&mut measurement);
         }
+        measurement
     }
 }
 

@@ -84,6 +84,10 @@ pub struct Cell {
     pub n: u64,
     /// Whether the CPU time is only approximate.
     pub cpu_is_approximate: bool,
+    /// Whether there were more workers than CPUs, so that it tells of the
+    /// scheduler.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub oversubscribed: bool,
     /// What is known.
     #[serde(flatten)]
     pub known: BTreeMap<Metric, Estimate>,
@@ -295,6 +299,7 @@ fn cell(pool: &Pool<'_>) -> Cell {
     let mut cell = Cell {
         n: pool.late.n,
         cpu_is_approximate: pool.cpu_is_approximate(),
+        oversubscribed: pool.is_oversubscribed(),
         ..Cell::default()
     };
     for metric in Metric::ALL {

@@ -9,6 +9,7 @@ use crate::cost::{Cost, WEIGHTS};
 use crate::interval::Interval;
 use crate::late::percentile;
 use crate::quantile;
+use crate::zeroing::ZeroingRound;
 
 /// The fewest rounds whose interval holds the median with 95 %.
 const ROUNDS_MIN: usize = 6;
@@ -20,12 +21,13 @@ const ROUNDS_MIN: usize = 6;
 ///   rounds that have it each; else from the order of all samples, as if they
 ///   were independent of each other; else from a histogram, at the width of
 ///   its buckets.
-/// - The mean, the CPU time and the cost: from six rounds or more.
+/// - The mean, the CPU time, the cost and what was zeroed per second: from six
+///   rounds or more.
 ///
 /// An interval is widened where it does not hold its own value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// In nanoseconds, or as a share.
+    /// In nanoseconds, as a share, or in GB per second.
     pub value: f64,
     /// Where the true value lies; `None` where that is not known.
     #[serde(flatten)]
@@ -94,6 +96,10 @@ impl Missing {
 /// What a metric of a pool is. `None` where it has no meaning for what was
 /// measured.
 pub(super) fn estimate(metric: Metric, pool: &Pool<'_>) -> Option<Result<Estimate, Missing>> {
+    if pool.has_zeroing() != metric.more_is_better() {
+        // Who zeroes pages waits for no deadline, and the other way round.
+        return None;
+    }
     let found = match metric {
         Metric::LateP50 => quantile_of(pool, 500, pool.late.p50),
         Metric::LateP90 => quantile_of(pool, 900, pool.late.p90),
@@ -106,6 +112,8 @@ pub(super) fn estimate(metric: Metric, pool: &Pool<'_>) -> Option<Result<Estimat
         Metric::CostW100 => cost(pool, 100.0),
         Metric::Step => Ok(bare(pool.extra("step_ns")?)),
         Metric::ReadCost => Ok(bare(pool.extra("read_cost_ns")?)),
+        Metric::GbPerCpuS => rate(pool, |round| round.gb_per_cpu_s),
+        Metric::WallGbPerS => rate(pool, |round| round.wall_gb_per_s),
     };
     Some(found.and_then(|estimate| {
         // Only what a file made up is no number.
@@ -266,12 +274,20 @@ fn cost(pool: &Pool<'_>, weight: f64) -> Result<Estimate, Missing> {
     })
 }
 
+/// The median over all rounds. Nothing per second is what only a file made up.
+fn rate(pool: &Pool<'_>, of: fn(&ZeroingRound) -> f64) -> Result<Estimate, Missing> {
+    let rounds: Vec<f64> = pool.zeroing_rounds().iter().map(of).collect();
+    let median = Interval::of(&rounds).map(|interval| interval.median);
+    let median = median.filter(|gb| *gb > 0.0).ok_or(Missing::NotMeasured)?;
+    Ok(over_rounds(median, &rounds).unwrap_or(bare(median)))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Cpu, Late, Measurement, Round};
+    use crate::{Cpu, Late, Measurement, Round, Zeroing};
 
     /// `n` samples from 1 up, in so many rounds of the same size.
     fn ladder(n: i64, rounds: usize) -> Measurement {
@@ -376,5 +392,51 @@ mod tests {
             .other
             .insert("step_ns".to_owned(), json!({"n": 5, "p50": 4_000_000}));
         assert_eq!(of(Metric::Step, &clock).unwrap().value, 4e6);
+    }
+
+    /// A pool of workers that zeroed so much in each round.
+    fn zeroed(gb_per_cpu_s: &[f64]) -> Measurement {
+        let mut m = ladder(100, 1);
+        let rounds = gb_per_cpu_s.iter().map(|&gb_per_cpu_s| ZeroingRound {
+            gb_per_cpu_s,
+            wall_gb_per_s: 2.0 * gb_per_cpu_s,
+        });
+        let zeroing = Zeroing {
+            rounds: rounds.collect(),
+            ..Zeroing::default()
+        };
+        zeroing.put(&mut m);
+        m
+    }
+
+    #[test]
+    fn what_was_zeroed_per_second_follows_from_rounds_and_nothing_else_is_known() {
+        let m = zeroed(&[5.0, 7.0, 6.0, 9.0, 8.0, 10.0]);
+        let per_cpu_s = of(Metric::GbPerCpuS, &m).unwrap();
+        assert_eq!((per_cpu_s.value, per_cpu_s.of), (7.5, 6));
+        let ends = bounds(Metric::WallGbPerS, &m);
+        assert_eq!(ends, (Basis::Rounds, 10.0, 20.0));
+        for metric in Metric::ALL.into_iter().filter(|m| !m.more_is_better()) {
+            assert_eq!(estimate(metric, &Pool::of(vec![&m])), None);
+        }
+        let few = of(Metric::GbPerCpuS, &zeroed(&[5.0, 7.0])).unwrap();
+        assert_eq!((few.value, few.interval), (6.0, None));
+        let waits = ladder(100, 1);
+        assert_eq!(estimate(Metric::GbPerCpuS, &Pool::of(vec![&waits])), None);
+    }
+
+    #[test]
+    fn pools_of_one_setting_are_rounds_of_one_and_of_no_rounds_only_the_median_is_known() {
+        let parts = [zeroed(&[5.0, 7.0, 6.0]), zeroed(&[9.0, 8.0, 10.0])];
+        let pool = Pool::of(parts.iter().collect());
+        let together = estimate(Metric::GbPerCpuS, &pool).unwrap().unwrap();
+        assert_eq!((together.value, together.basis), (7.5, Basis::Rounds));
+
+        let mut zeroing = Zeroing::default();
+        zeroing.gb_per_cpu_s.median = 4.0;
+        let mut m = Measurement::default();
+        zeroing.put(&mut m);
+        assert_eq!(of(Metric::GbPerCpuS, &m).unwrap(), bare(4.0));
+        assert_eq!(of(Metric::WallGbPerS, &m), Err(Missing::NotMeasured));
     }
 }

@@ -13,6 +13,9 @@
 //!   changes no wait;
 //! - `cpu` of a watch: the one that was watched, of however many the machine
 //!   has. (`cores` compares CPUs, so that there it stays.)
+//! - `bytes` of pools that zero pages, where `memory` says whether it is hot or
+//!   cold: how much is hot follows from the machine's caches, and how much is
+//!   cold from them and from what is free.
 //!
 //! Numbers are equal whether they are written as whole ones or not.
 
@@ -68,8 +71,10 @@ impl Key {
 pub(super) fn params(measurement: &Measurement) -> BTreeMap<String, Value> {
     let mut params = measurement.params.clone();
     params.retain(|key, _| !OF_THE_RUN.contains(&key.as_str()));
-    if measurement.experiment == "watch" {
-        params.remove("cpu");
+    match measurement.experiment.as_str() {
+        "watch" => drop(params.remove("cpu")),
+        "zero-pool" if params.contains_key("memory") => drop(params.remove("bytes")),
+        _ => {}
     }
     params
 }
@@ -129,6 +134,17 @@ mod tests {
             key("cores", "timerfd", &judged[..2]),
             key("cores", "timerfd", &[period])
         );
+    }
+
+    #[test]
+    fn memory_is_hot_or_cold_however_much_of_it_a_machine_needs_for_that() {
+        let pool = |experiment, params: &[(&str, Value)]| key(experiment, "mcs", params);
+        let hot = [("memory", "hot".into()), ("threads", 2.into())];
+        let mut sized = hot.to_vec();
+        sized.push(("bytes", 1_048_576.into()));
+        assert_eq!(pool("zero-pool", &sized), pool("zero-pool", &hot));
+        assert_ne!(pool("zero-probe", &sized), pool("zero-probe", &hot));
+        assert_ne!(pool("zero-pool", &sized[1..]), pool("zero-pool", &hot[1..]));
     }
 
     #[test]

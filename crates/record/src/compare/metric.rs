@@ -38,11 +38,28 @@ pub enum Metric {
     /// What it takes to read a clock: the median over the batches.
     #[serde(rename = "read_cost_p50_ns")]
     ReadCost,
+    /// GB (1e9 bytes) zeroed per second of CPU time.
+    #[serde(rename = "gb_per_cpu_s")]
+    GbPerCpuS,
+    /// GB zeroed per second that passed.
+    #[serde(rename = "wall_gb_per_s")]
+    WallGbPerS,
+}
+
+/// What a metric is counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// A length of time in nanoseconds.
+    Length,
+    /// A share of time.
+    Share,
+    /// GB, of 1e9 bytes, per second.
+    Rate,
 }
 
 impl Metric {
     /// Every metric, in the order in which they are listed to the user.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::LateP50,
         Self::LateP90,
         Self::LateP99,
@@ -54,6 +71,8 @@ impl Metric {
         Self::CostW100,
         Self::Step,
         Self::ReadCost,
+        Self::GbPerCpuS,
+        Self::WallGbPerS,
     ];
 
     /// The name the user types and reads.
@@ -70,13 +89,24 @@ impl Metric {
             Self::CostW100 => "cost_w100",
             Self::Step => "step",
             Self::ReadCost => "read_cost",
+            Self::GbPerCpuS => "gb_per_cpu_s",
+            Self::WallGbPerS => "wall_gb_per_s",
         }
     }
 
-    /// Whether it is a share of time; all others are lengths of time in
-    /// nanoseconds.
-    pub const fn is_share(self) -> bool {
-        matches!(self, Self::Cpu)
+    /// What it is counted in.
+    pub const fn quantity(self) -> Quantity {
+        match self {
+            Self::Cpu => Quantity::Share,
+            Self::GbPerCpuS | Self::WallGbPerS => Quantity::Rate,
+            _ => Quantity::Length,
+        }
+    }
+
+    /// Whether more of it is better, as of work that gets done. Of everything
+    /// else here, less is.
+    pub const fn more_is_better(self) -> bool {
+        matches!(self.quantity(), Quantity::Rate)
     }
 
     /// Whether samples can hold it in an interval. They never do a maximum,

@@ -17,5 +17,5 @@ mod ratio;
 
 pub use comparison::{Cell, Column, Comparison, Judgement, Outcome, Row, SCHEMA};
 pub use estimate::{Basis, Bounds, Estimate, Missing};
-pub use metric::Metric;
+pub use metric::{Metric, Quantity};
 pub use ratio::{Ratio, Verdict};

@@ -24,7 +24,8 @@ pub struct Ratio {
     pub verdict: Option<Verdict>,
 }
 
-/// What can be said of two values that are known to an interval.
+/// What can be said of two values that are known to an interval. Which is the
+/// better one, [`Metric::more_is_better`](super::Metric::more_is_better) tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -72,7 +73,8 @@ impl Ratio {
     }
 }
 
-/// A ratio only of lengths: what is early is no multiple of anything.
+/// A ratio only of what is not negative: what is early is no multiple of
+/// anything.
 fn over(this: f64, first: f64) -> Option<f64> {
     let ratio = this / first;
     (this >= 0.0 && first > 0.0 && ratio.is_finite()).then_some(ratio)

@@ -10,10 +10,12 @@
 //! - C: one measurement;
 //! - D: weak.
 
+pub mod allocation;
 mod linux;
 mod loops;
 mod macos;
 mod windows;
+mod zeroing;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -34,10 +36,14 @@ pub struct Published {
     pub subjects: &'static [&'static str],
     /// Which experiments measure the same.
     pub beside: Beside,
-    /// How late; `None` where only the CPU time was published.
+    /// How late; `None` where something else was published.
     pub late: Option<Late>,
     /// The CPU time, as a share of the time.
     pub cpu_fraction: Option<f64>,
+    /// GB (1e9 bytes) zeroed per second of CPU time; `None` where nothing was
+    /// zeroed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gb_per_cpu_s: Option<f64>,
     /// What else to know: what was in force, and what is uncertain.
     pub note: &'static str,
     /// Who published it, and where.
@@ -65,6 +71,24 @@ pub enum Beside {
     Yields,
     /// A loop at 60 Hz.
     Loops,
+    /// A pool of workers that zero memory that is in no cache, no more of them
+    /// than CPUs.
+    ZeroPool(ZeroPool),
+}
+
+/// Which pool; `None` stands for any.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ZeroPool {
+    /// How many workers.
+    pub threads: u64,
+    /// What they take at a time.
+    pub batch: Option<&'static str>,
+    /// What keeps them apart.
+    pub lock: Option<&'static str>,
+    /// What zeroes.
+    pub kernel: Option<&'static str>,
+    /// How pages arrive.
+    pub arrivals: &'static str,
 }
 
 /// How late, and in which sense.
@@ -112,9 +136,15 @@ impl Statistic {
 
 /// Every figure, by operating system.
 pub fn all() -> impl Iterator<Item = &'static Published> {
-    [windows::ROWS, linux::ROWS, macos::ROWS, loops::ROWS]
-        .into_iter()
-        .flatten()
+    [
+        windows::ROWS,
+        linux::ROWS,
+        macos::ROWS,
+        loops::ROWS,
+        zeroing::ROWS,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// Finds what can stand beside `rows`, and tells each of them where in the
@@ -178,6 +208,7 @@ impl Published {
                 let is_60_hz = |ns: f64| (ns - 1e9 / 60.0).abs() < 1.0;
                 experiment == "pace" && number("period_ns").is_some_and(is_60_hz)
             }
+            Beside::ZeroPool(pool) => pool.is_beside(row),
         }
     }
 
@@ -185,9 +216,33 @@ impl Published {
     pub const fn asked_ns(&self) -> u64 {
         match self.beside {
             Beside::Sleeps(ns) | Beside::RandomSleeps(ns) | Beside::LoadedSleeps(ns) => ns,
-            Beside::Yields => 0,
+            Beside::Yields | Beside::ZeroPool(_) => 0,
             Beside::Loops => loops::FRAME_NS,
         }
+    }
+}
+
+impl ZeroPool {
+    /// Whether a row is of such a pool. More workers than CPUs show how the
+    /// scheduler serves them, which nobody has published.
+    fn is_beside(self, row: &Row) -> bool {
+        let is = |key: &str, wanted: Option<&str>| {
+            let word = row.params.get(key).and_then(Value::as_str);
+            wanted.is_none_or(|wanted| word == Some(wanted))
+        };
+        let threads = row.params.get("threads").and_then(Value::as_u64);
+        let lock = |lock: &str| row.subjects.iter().any(|subject| subject == lock);
+        row.experiment == "zero-pool"
+            && threads == Some(self.threads)
+            && self.lock.is_none_or(lock)
+            && row
+                .params
+                .get("memory")
+                .is_none_or(|memory| memory != "hot")
+            && is("batch", self.batch)
+            && is("kernel", self.kernel)
+            && is("arrivals", Some(self.arrivals))
+            && !row.cells.iter().flatten().any(|cell| cell.oversubscribed)
     }
 }
 
@@ -201,6 +256,7 @@ const fn row(os: &'static str, machine: &'static str, call: &'static str) -> Pub
         beside: Beside::Yields,
         late: None,
         cpu_fraction: None,
+        gb_per_cpu_s: None,
         note: "",
         source: "",
         year: None,
@@ -248,6 +304,11 @@ impl Published {
         self
     }
 
+    const fn gb_per_cpu_s(mut self, gb: f64) -> Self {
+        self.gb_per_cpu_s = Some(gb);
+        self
+    }
+
     const fn note(mut self, note: &'static str) -> Self {
         self.note = note;
         self
@@ -284,7 +345,10 @@ mod tests {
             assert!(!row.os.is_empty() && !row.call.is_empty(), "{who}");
             assert!(('A'..='D').contains(&row.confidence), "{who}");
             assert!(row.year.is_none_or(|year| (2000..2030).contains(&year)));
-            assert!(row.late.is_some() || row.cpu_fraction.is_some(), "{who}");
+            let told = [row.cpu_fraction, row.gb_per_cpu_s];
+            assert!(row.late.is_some() || told.iter().any(Option::is_some));
+            // No core zeroes more than its caches take.
+            assert!(row.gb_per_cpu_s.is_none_or(|gb| gb > 0.0 && gb < 410.0));
             if let Some(late) = row.late {
                 assert!(late.low_ns <= late.high_ns, "{who}");
                 // Nanoseconds, and nobody waits for a second.
@@ -305,6 +369,41 @@ mod tests {
         for (i, row) in rows.iter().enumerate() {
             assert!(!rows[..i].contains(row), "{} {}", row.os, row.call);
         }
+    }
+
+    #[test]
+    fn zeroing_stands_beside_the_same_pool_on_enough_cpus() {
+        let row = |threads: u64, lock: &str, oversubscribed| Row {
+            experiment: "zero-pool".to_owned(),
+            subjects: vec![lock.to_owned()],
+            params: [("batch", "1"), ("memory", "cold"), ("arrivals", "closed")]
+                .map(|(key, word)| (key.to_owned(), Value::from(word)))
+                .into_iter()
+                .chain([("threads".to_owned(), threads.into())])
+                .collect(),
+            cells: vec![Some(crate::compare::Cell {
+                oversubscribed,
+                ..Default::default()
+            })],
+            published: vec![],
+        };
+        let mut rows = [
+            row(39, "tas", false),
+            row(39, "mcs", false),
+            row(38, "tas", false),
+            row(39, "tas", true),
+        ];
+        let found = beside(&mut rows);
+        let values: Vec<f64> = found.iter().filter_map(|row| row.gb_per_cpu_s).collect();
+        assert_eq!(values.len(), 1);
+        // The article rounds to 0.038 GiB.
+        assert!((values[0] - 0.0406).abs() < 0.00005, "{values:?}");
+        let places: Vec<usize> = rows.iter().map(|row| row.published.len()).collect();
+        assert_eq!(places, [1, 0, 0, 0]);
+
+        let mut alone = [row(1, "tas", false), row(1, "mcs", false)];
+        assert_eq!(beside(&mut alone)[0].os, "Windows 7");
+        assert_eq!(alone[1].published, [0]);
     }
 
     #[test]
