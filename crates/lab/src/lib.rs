@@ -24,6 +24,7 @@ mod trace;
 pub mod validation;
 mod warnings;
 pub mod watch;
+pub mod zero;
 
 pub use facts::{host_cores, host_facts, model_facts, robustness_facts};
 pub use learned::learned;

@@ -46,8 +46,34 @@ pub struct Results {
     pub measurements: Vec<Measurement>,
     /// One for each heat of a strategy that has run, in the order of the heats.
     pub finishers: Vec<Finisher>,
-    /// Whether the user ended the race before its end.
+    /// What ended the race before its end.
+    pub end: End,
+}
+
+/// What ended a race before its end; nothing if it came to it.
+#[derive(Clone, Debug, Default)]
+pub struct End {
+    /// Whether the user did.
     pub interrupted: bool,
+    /// A machine that could not go on with what it had agreed to.
+    pub failed: Option<Refusal>,
+}
+
+impl End {
+    /// Whether it ended before its end.
+    pub fn is_early(&self) -> bool {
+        self.interrupted || self.failed.is_some()
+    }
+}
+
+impl Results {
+    /// Adds what came of the next race.
+    pub fn extend(&mut self, next: Self) {
+        self.measurements.extend(next.measurements);
+        self.finishers.extend(next.finishers);
+        self.end.interrupted |= next.end.interrupted;
+        self.end.failed = self.end.failed.take().or(next.end.failed);
+    }
 }
 
 /// The subject of a heat, as it was at the end of its last batch. What it had
@@ -107,17 +133,18 @@ pub(crate) struct Batch<'a> {
 }
 
 /// Lets all `heats` take turns on `machine`, `rounds` times, and shows each
-/// batch as soon as it is done. Says whether the user ended it before its end.
+/// batch as soon as it is done. A machine that does not go on after the first of
+/// them ends it.
 ///
 /// # Errors
-/// The machine refuses one of the programs.
+/// The machine refuses the first of the programs, so that there is nothing.
 pub(crate) fn take_turns(
     machine: &mut dyn Machine,
     heats: &[Heat],
     rounds: u32,
     watch: &mut dyn FnMut(Progress<'_>),
     saw: &mut dyn FnMut(Batch<'_>),
-) -> Result<bool, Refusal> {
+) -> Result<End, Refusal> {
     let mut programs: Vec<Program> = heats.iter().map(|heat| heat.program.clone()).collect();
     let of = heats.len() * rounds as usize;
     for round in 0..rounds {
@@ -127,7 +154,16 @@ pub(crate) fn take_turns(
                 of,
                 next: heat,
             });
-            let observed = machine.run(&programs[i])?;
+            let observed = match machine.run(&programs[i]) {
+                Ok(observed) => observed,
+                Err(refusal) if (round, i) == (0, 0) => return Err(refusal),
+                Err(refusal) => {
+                    return Ok(End {
+                        failed: Some(refusal),
+                        ..End::default()
+                    });
+                }
+            };
             saw(Batch {
                 round,
                 heat: i,
@@ -139,17 +175,21 @@ pub(crate) fn take_turns(
                 go_on(&mut programs[i], &thread.learned);
             }
             if observed.interrupted {
-                return Ok(true);
+                return Ok(End {
+                    interrupted: true,
+                    ..End::default()
+                });
             }
         }
     }
-    Ok(false)
+    Ok(End::default())
 }
 
 /// Runs all `heats` on `machine`, one after the other, `rounds` times.
 ///
 /// # Errors
-/// The machine refuses one of the programs.
+/// The machine refuses the first of the programs. Where it fails later, that is
+/// the [`End`], and the results are what was measured until then.
 pub fn run(
     machine: &mut dyn Machine,
     heats: &[Heat],
@@ -161,7 +201,7 @@ pub fn run(
         .map(|heat| vec![Tally::default(); heat.cells.len()])
         .collect();
     let mut finishers = vec![None; heats.len()];
-    let interrupted = take_turns(machine, heats, rounds, watch, &mut |batch| {
+    let end = take_turns(machine, heats, rounds, watch, &mut |batch| {
         let Some(thread) = measured(&heats[batch.heat], batch.threads) else {
             return;
         };
@@ -186,7 +226,7 @@ pub fn run(
         finishers: finishers
             .filter_map(|(heat, strategy)| Some(Finisher::of(heat, strategy?)))
             .collect(),
-        interrupted,
+        end,
     })
 }
 
@@ -382,7 +422,7 @@ fn compare(measurements: &mut [Measurement]) {
 #[cfg(test)]
 mod tests {
     use punctual_core::program::{Due, Op};
-    use punctual_core::{Method, Spec};
+    use punctual_core::{Method, Observations, Spec};
     use punctual_sim::{Model, SimMachine};
 
     use super::*;
@@ -435,6 +475,39 @@ mod tests {
         let one_long_run = race(heat(15, true), 1);
         assert_eq!(three_rounds.finishers, one_long_run.finishers);
         assert_eq!(naps(&three_rounds), naps(&one_long_run));
+    }
+
+    /// Refuses the programs after so many.
+    struct Fails {
+        machine: SimMachine,
+        after: u32,
+    }
+
+    impl Machine for Fails {
+        fn check(&self, program: &Program) -> Result<(), Refusal> {
+            self.machine.check(program)
+        }
+
+        fn run(&mut self, program: &Program) -> Result<Observations, Refusal> {
+            let left = self.after.checked_sub(1);
+            self.after = left.ok_or_else(|| Refusal::new("it broke"))?;
+            self.machine.run(program)
+        }
+    }
+
+    #[test]
+    fn what_was_measured_before_a_machine_fails_is_kept() {
+        let race = |after| {
+            let machine = SimMachine::new(Model::parse("linux,jitter=0ns").unwrap(), 1);
+            let mut machine = Fails { machine, after };
+            run(&mut machine, &[heat(5, true)], 3, &mut |_| {})
+        };
+        let kept = race(2).unwrap();
+        assert_eq!(kept.measurements[0].rounds.len(), 2);
+        assert!(kept.end.is_early() && !kept.end.interrupted);
+        assert_eq!(kept.end.failed.unwrap().to_string(), "it broke");
+        assert_eq!(race(0).unwrap_err().to_string(), "it broke");
+        assert!(!race(3).unwrap().end.is_early());
     }
 
     #[test]

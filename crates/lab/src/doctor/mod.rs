@@ -94,7 +94,7 @@ impl Patient {
 /// measurements: `wake_cost_ns`, `tolerance_ns`, `agrees` and `agreement`.
 ///
 /// # Errors
-/// The machine refuses one of the programs.
+/// As [`race::run`].
 pub fn examine(
     patient: &Patient,
     machine: &mut dyn Machine,

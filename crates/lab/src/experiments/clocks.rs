@@ -79,7 +79,7 @@ fn heat(
 /// Runs [`heats`], and says of each clock what was read, all rounds together.
 ///
 /// # Errors
-/// The machine refuses one of the programs.
+/// As [`race::run`].
 pub fn run(
     machine: &mut dyn Machine,
     heats: &[Heat],
@@ -87,14 +87,14 @@ pub fn run(
     watch: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Results, Refusal> {
     let mut read: Vec<Vec<Reading>> = vec![Vec::new(); heats.len()];
-    let interrupted = race::take_turns(machine, heats, rounds, watch, &mut |batch| {
+    let end = race::take_turns(machine, heats, rounds, watch, &mut |batch| {
         let sections = batch.threads.iter().flat_map(|thread| &thread.sections);
         read[batch.heat].extend(sections.flat_map(|section| &section.readings));
     })?;
     let seen = heats.iter().zip(&read).filter(|(_, read)| !read.is_empty());
     Ok(Results {
         measurements: seen.map(|(heat, read)| measurement(heat, read)).collect(),
-        interrupted,
+        end,
         ..Results::default()
     })
 }

@@ -117,7 +117,7 @@ fn heat(
 /// Runs [`heats`]; each round is measured by itself.
 ///
 /// # Errors
-/// The machine refuses one of the programs.
+/// As [`race::run`].
 pub fn run(
     machine: &mut dyn Machine,
     heats: &[Heat],
@@ -125,7 +125,7 @@ pub fn run(
     watch: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Results, Refusal> {
     let mut measurements = Vec::new();
-    let interrupted = race::take_turns(machine, heats, rounds, watch, &mut |batch| {
+    let end = race::take_turns(machine, heats, rounds, watch, &mut |batch| {
         let heat = &heats[batch.heat];
         let slept = batch
             .threads
@@ -135,7 +135,7 @@ pub fn run(
     })?;
     Ok(Results {
         measurements,
-        interrupted,
+        end,
         ..Results::default()
     })
 }

@@ -40,11 +40,18 @@ impl ProcessCommand {
         }
     }
 
+    /// It, not started yet.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.args);
+        command
+    }
+
     /// Starts it from the calling thread, which is the one it inherits from.
     pub(super) fn start(&self, start: &Start<&Program>) -> Result<(Inbox, Started), Refusal> {
         let text = serde_json::to_string(start).map_err(|why| start.failed(&why))?;
-        let mut child = Command::new(&self.program)
-            .args(&self.args)
+        let mut child = self
+            .command()
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

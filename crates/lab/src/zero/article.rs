@@ -1,0 +1,153 @@
+//! The page-zeroing article's case, told with the simulator: what it cost, what
+//! each of its proposals would have brought, and what became of it since.
+
+use punctual_core::Refusal;
+use punctual_pool::{Batch, LockKind, Setting};
+use punctual_record::{MachineFacts, Measurement};
+use punctual_sim::zeroing::{Active, Between, Job, Machine, Outcome, System, predict};
+
+use super::simulation;
+
+/// The pages of the 6.13 GiB of its worst case.
+pub const PAGES: u64 = 1_606_943;
+
+/// What the article, in its version of July 2022, says of its worst case: two
+/// processes that allocate, fill and free a page, 800,000 times each.
+pub mod published {
+    /// CPU seconds of the System process: `more than`.
+    pub const CPU_S: f64 = 162.0;
+    /// GiB for each of them.
+    pub const GIB_PER_CPU_S: f64 = 0.038;
+    /// What one thread zeroed in 2014, the older post's 150 us/MB.
+    pub const SERIAL_GB_PER_CPU_S: f64 = 1e3 / 150.0;
+    /// The share that was spent spinning in its first case: 51.967 of 60.287
+    /// CPU seconds.
+    pub const WAITING: f64 = 51.967 / 60.287;
+    /// The threads on a computer with Windows 11, and the share of their time that
+    /// they waited: `about`.
+    pub const WINDOWS_11_WAITING: f64 = 0.8;
+}
+
+/// One line of the story.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// What is different.
+    pub what: &'static str,
+    /// The computer.
+    pub machine: Machine,
+    /// The pool.
+    pub setting: Setting,
+    /// Whether it is a proposal, so that its gain over the first line is of interest.
+    pub is_proposal: bool,
+}
+
+/// What comes of a line; intervals are over what is not known of the computer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Told {
+    /// CPU time for each page, in microseconds.
+    pub cpu_us_per_page: Between,
+    /// 2^30 bytes zeroed in a second of CPU time.
+    pub gib_per_cpu_s: Between,
+    /// 1e9 bytes zeroed in a second of CPU time.
+    pub gb_per_cpu_s: Between,
+    /// 1e9 bytes zeroed in a second.
+    pub wall_gb_per_s: Between,
+    /// The share of the CPU time that went into waiting for a lock.
+    pub waiting: Between,
+}
+
+/// The story.
+///
+/// # Panics
+/// Never: the systems it is about are known.
+pub fn lines() -> Vec<Line> {
+    let system = |name| System::parse(name).expect("a system of the simulator");
+    let windows_10 = system("windows-10");
+    let first = windows_10.setting;
+    let on_windows_10 = |what, setting, is_proposal| Line {
+        what,
+        machine: windows_10.machine(),
+        setting,
+        is_proposal,
+    };
+    let proposal = |what, setting| on_windows_10(what, setting, true);
+    let later = |what, name| Line {
+        what,
+        machine: system(name).machine(),
+        setting: system(name).setting,
+        is_proposal: false,
+    };
+    let with = |workers, lock, batch| Setting {
+        workers,
+        lock,
+        batch,
+        ..first
+    };
+    let spin = first.lock;
+    vec![
+        on_windows_10("Windows 10", first, false),
+        proposal("fewer threads", with(1, spin, Batch::One)),
+        proposal("fewer threads", with(4, spin, Batch::One)),
+        proposal("fewer threads", with(12, spin, Batch::One)),
+        proposal("bigger takes", with(first.workers, spin, Batch::Workers)),
+        proposal(
+            "bigger takes",
+            with(first.workers, spin, Batch::TwiceWorkers),
+        ),
+        proposal("bigger takes", with(first.workers, spin, Batch::Half)),
+        proposal(
+            "queued lock",
+            with(first.workers, LockKind::Mcs, Batch::One),
+        ),
+        proposal(
+            "blocking lock",
+            with(first.workers, LockKind::Mutex, Batch::One),
+        ),
+        proposal("all of them", with(4, LockKind::Mutex, Batch::Growing)),
+        later("Windows 11", "windows-11"),
+        later("Server 2022", "server-2022"),
+    ]
+}
+
+impl Line {
+    /// Simulates it.
+    ///
+    /// # Errors
+    /// As of [`predict`]; not for lines of the story.
+    pub fn tell(&self, seed: u64) -> Result<(Told, Measurement), Refusal> {
+        let job = Job {
+            seed,
+            ..Job::new(self.setting, PAGES)
+        };
+        let prediction = predict(&self.machine, &job, Active::All)?;
+        let mut measurement = simulation::of_prediction(&self.machine, &job, &prediction);
+        measurement
+            .other
+            .insert("line".to_owned(), self.what.into());
+        let told = Told {
+            cpu_us_per_page: prediction.of(Outcome::cpu_us_per_page),
+            gib_per_cpu_s: prediction.of(Outcome::gib_per_cpu_s),
+            gb_per_cpu_s: prediction.of(Outcome::gb_per_cpu_s),
+            wall_gb_per_s: prediction.of(Outcome::wall_gb_per_s),
+            waiting: prediction.of(|outcome| outcome.split.waiting),
+        };
+        Ok((told, measurement))
+    }
+}
+
+/// What a Run of the story says of its computers.
+pub fn machine_facts() -> MachineFacts {
+    let names: Vec<_> = lines()
+        .iter()
+        .map(|line| line.machine.name().to_owned())
+        .collect();
+    let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
+    names.dedup();
+    MachineFacts {
+        name: names.join(", "),
+        os: "simulated".to_owned(),
+        clock: "virtual time".to_owned(),
+        cpu_time: "exact".to_owned(),
+        ..MachineFacts::default()
+    }
+}

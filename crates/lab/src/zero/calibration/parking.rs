@@ -1,0 +1,73 @@
+//! What it takes to give up the CPU and to be woken, through the mutex and the
+//! condition variable of the standard library: on most systems the calls that a
+//! blocking mutex makes.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::crew::{Crew, Member};
+use super::operations::per;
+use crate::zero::host::CpuClock;
+
+/// One sample, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Parking {
+    /// CPU time of waking the other and parking, together.
+    pub(super) cpu: f64,
+    /// From waking the other to its having woken somebody in turn.
+    pub(super) turn: f64,
+}
+
+/// So often each.
+const TURNS: u64 = 100;
+
+/// Whose turn it is.
+#[derive(Debug, Default)]
+struct Turns {
+    turn: Mutex<u64>,
+    comes: Condvar,
+}
+
+impl Turns {
+    fn lock(&self) -> MutexGuard<'_, u64> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the turn, and gives it on.
+    fn take(&self, expected: u64) {
+        let mut turn = self.lock();
+        while *turn != expected {
+            turn = self
+                .comes
+                .wait(turn)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        *turn = expected + 1;
+        drop(turn);
+        self.comes.notify_one();
+    }
+}
+
+impl Parking {
+    /// Measures between the CPUs of the first two workers.
+    pub(super) fn measure(crew: &Crew, cpu_clock: CpuClock) -> Self {
+        let turns = Turns::default();
+        let done = crew.together(&[0, 1], |member: &Member<'_>| {
+            let me = member.number as u64;
+            turns.take(me);
+            let begun = cpu_clock.begin();
+            for index in 1..=TURNS {
+                turns.take(2 * index + me);
+            }
+            let done = cpu_clock.end(&begun);
+            (
+                per(done.cpu, TURNS),
+                per(done.at.since(begun.at), 2 * TURNS),
+            )
+        });
+        let mean = |of: fn(&(f64, f64)) -> f64| done.iter().map(of).sum::<f64>() / 2.0;
+        Self {
+            cpu: mean(|sample| sample.0),
+            turn: mean(|sample| sample.1),
+        }
+    }
+}

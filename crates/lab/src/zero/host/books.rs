@@ -1,0 +1,191 @@
+//! What a worker keeps, and which of it counts.
+
+use punctual_core::Nanos;
+use punctual_pool::Books;
+
+/// Books whose room has been touched, so that no page fault is timed.
+pub(super) fn with_room(every: u32, room: usize) -> Books {
+    let mut books = Books::new(every, room);
+    for samples in [&mut books.waits, &mut books.holds, &mut books.zeroings] {
+        samples.resize(room, 0);
+        samples.clear();
+    }
+    books
+}
+
+/// Where books were, to bring them back there.
+#[derive(Debug)]
+pub(super) struct Mark {
+    sums: Books,
+    samples: usize,
+}
+
+impl Mark {
+    pub(super) fn of(books: &Books) -> Self {
+        Self {
+            samples: books.waits.len(),
+            sums: Books {
+                waits: Vec::new(),
+                holds: Vec::new(),
+                zeroings: Vec::new(),
+                ..*books
+            },
+        }
+    }
+
+    /// How many samples there were.
+    pub(super) fn samples(&self) -> usize {
+        self.samples
+    }
+
+    pub(super) fn restore(self, books: &mut Books) {
+        let samples = [&mut books.waits, &mut books.holds, &mut books.zeroings];
+        let [waits, holds, zeroings] = samples.map(|samples| {
+            samples.truncate(self.samples);
+            std::mem::take(samples)
+        });
+        *books = Books {
+            waits,
+            holds,
+            zeroings,
+            ..self.sums
+        };
+    }
+}
+
+/// What is taken out of the books of a pass.
+///
+/// The clock goes on while a worker has lost its CPU, and its CPU time does not.
+/// Few takes are timed, and each stands for many: one in whose middle the worker
+/// was off its CPU for a time slice would outweigh all others. How long that was
+/// in the whole pass is known. So the longest takes are taken out of which that can
+/// be half, until they explain it. (Of a long wait the other half may be spinning,
+/// while somebody else is off the CPU who has the lock. It is CPU time that no
+/// sample has any more.)
+#[derive(Debug)]
+pub(super) struct Sifted {
+    /// The first sample of the pass.
+    pub(super) first: usize,
+    /// How long its worker was off its CPU.
+    pub(super) off_cpu: Nanos,
+    /// Whether its waits may be, as they are meant to be.
+    pub(super) can_park: bool,
+}
+
+/// 100 us: more than waiting for a few cache lines takes, and less than a time
+/// slice.
+const LONG: u64 = 100_000;
+
+impl Sifted {
+    pub(super) fn sift(mut self, books: &mut Books) {
+        while let Some(i) = self.longest(books) {
+            self.off_cpu = self.off_cpu - Nanos::new(self.length(books, i));
+            books.sampled -= 1;
+            books.wait = books.wait - Nanos::new(books.waits.swap_remove(i));
+            books.hold = books.hold - Nanos::new(books.holds.swap_remove(i));
+            books.zeroing = books.zeroing - Nanos::new(books.zeroings.swap_remove(i));
+        }
+    }
+
+    /// The longest sample that the time off the CPU explains, if it is long at all.
+    fn longest(&self, books: &Books) -> Option<usize> {
+        let off_cpu = self.off_cpu.as_ns();
+        if off_cpu < LONG {
+            return None;
+        }
+        let lengths = (self.first..books.waits.len()).map(|i| (self.length(books, i), i));
+        let explained = lengths.filter(|(length, _)| (LONG..=2 * off_cpu).contains(length));
+        explained.max().map(|(_, i)| i)
+    }
+
+    fn length(&self, books: &Books, i: usize) -> u64 {
+        let wait = if self.can_park { 0 } else { books.waits[i] };
+        wait + books.holds[i] + books.zeroings[i]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four takes, the second of a pass that began with the third.
+    fn books() -> Books {
+        let samples = [
+            [20, 30, 50],
+            [20, 30, 900_000],
+            [20, 30, 50],
+            [20, 800_000, 50],
+        ];
+        let column = |i: usize| samples.map(|sample| sample[i]).to_vec();
+        let sum = |i: usize| Nanos::new(samples.iter().map(|sample| sample[i]).sum());
+        Books {
+            acquisitions: 64,
+            sampled: 4,
+            wait: sum(0),
+            hold: sum(1),
+            zeroing: sum(2),
+            waits: column(0),
+            holds: column(1),
+            zeroings: column(2),
+            ..Books::new(16, 4)
+        }
+    }
+
+    #[test]
+    fn a_take_is_taken_out_if_the_time_off_the_cpu_explains_it() {
+        for (off_cpu, kept) in [(0, 4), (300_000, 4), (500_000, 3), (9_000_000, 3)] {
+            let mut books = books();
+            let sifted = Sifted {
+                first: 2,
+                off_cpu: Nanos::new(off_cpu),
+                can_park: false,
+            };
+            sifted.sift(&mut books);
+            assert_eq!((books.sampled, books.waits.len() as u64), (kept, kept));
+            assert_eq!(books.zeroing, Nanos::new(900_000 + 50 * (kept - 1)));
+            let held: u64 = books.holds.iter().sum();
+            assert_eq!((books.hold, books.acquisitions), (Nanos::new(held), 64));
+        }
+    }
+
+    #[test]
+    fn a_wait_that_was_parked_stays() {
+        for (can_park, kept) in [(true, 1), (false, 0)] {
+            let wait = 500_000;
+            let mut books = Books {
+                sampled: 1,
+                wait: Nanos::new(wait),
+                waits: vec![wait],
+                holds: vec![0],
+                zeroings: vec![0],
+                ..Books::default()
+            };
+            let sifted = Sifted {
+                first: 0,
+                off_cpu: Nanos::new(wait),
+                can_park,
+            };
+            sifted.sift(&mut books);
+            assert_eq!((books.sampled, books.wait), (kept, Nanos::new(wait * kept)));
+        }
+    }
+
+    #[test]
+    fn books_come_back_to_where_they_were() {
+        let mut now = books();
+        let mark = Mark::of(&now);
+        assert_eq!(mark.samples(), 4);
+        now.waits.push(1);
+        now.pages += 7;
+        now.acquisitions += 1;
+        mark.restore(&mut now);
+        assert_eq!(now, books());
+    }
+
+    #[test]
+    fn room_is_there_and_empty() {
+        let books = with_room(16, 100);
+        assert!(books.waits.is_empty() && books.waits.capacity() >= 100);
+        assert!(books.zeroings.capacity() >= 100);
+    }
+}

@@ -1,0 +1,18 @@
+//! Zeroing pages: what a pool of workers costs here, what this OS takes for
+//! fresh memory, the same pool on simulated computers, and what to do about it.
+
+pub mod advice;
+pub mod article;
+pub mod calibration;
+mod grid;
+pub mod host;
+pub mod model;
+pub mod probe;
+pub mod run;
+pub mod simulation;
+pub mod validation;
+
+pub use grid::Grid;
+
+/// The experiment of a pool, measured or simulated.
+const POOL: &str = "zero-pool";

@@ -1,0 +1,168 @@
+//! How far predictions are from what was measured.
+
+use punctual_record::{Measurement, Value, Zeroing};
+
+/// The geometric mean of the errors should be no more than this.
+pub const TARGET_MEAN: f64 = 0.15;
+/// And no error more than this.
+pub const TARGET_WORST: f64 = 0.25;
+
+/// Of one number of one setting.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ratio {
+    /// The setting, in words.
+    pub cell: String,
+    /// Which number.
+    pub what: &'static str,
+    /// Predicted over measured.
+    pub ratio: f64,
+}
+
+/// Of all of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Agreement {
+    /// Each number of each setting.
+    pub ratios: Vec<Ratio>,
+}
+
+impl Ratio {
+    /// By what share the larger of the two is larger.
+    pub fn error(&self) -> f64 {
+        self.ratio.max(1.0 / self.ratio) - 1.0
+    }
+}
+
+impl Agreement {
+    /// By what share predictions are off: the geometric mean.
+    pub fn mean_error(&self) -> f64 {
+        if self.ratios.is_empty() {
+            return 0.0;
+        }
+        let logs: f64 = self.ratios.iter().map(|ratio| ratio.ratio.ln().abs()).sum();
+        (logs / self.ratios.len() as f64).exp() - 1.0
+    }
+
+    /// The one that is off the most.
+    pub fn worst(&self) -> Option<&Ratio> {
+        let ratios = self.ratios.iter();
+        ratios.max_by(|a, b| a.error().total_cmp(&b.error()))
+    }
+
+    /// Whether both targets are met.
+    pub fn is_met(&self) -> bool {
+        let worst = self.worst().map_or(0.0, Ratio::error);
+        self.mean_error() <= TARGET_MEAN && worst <= TARGET_WORST
+    }
+}
+
+/// How the measurements that have predictions agree with them, in GB per second of
+/// CPU time and per second that passes, with at most `threads` workers.
+pub fn agreement(measurements: &[Measurement], threads: u64) -> Agreement {
+    let mut agreement = Agreement::default();
+    for measurement in measurements {
+        let few = measurement.params.get("threads").and_then(Value::as_u64);
+        if few.is_none_or(|few| few > threads) {
+            continue;
+        }
+        let Some(zeroing) = Zeroing::of(measurement) else {
+            continue;
+        };
+        let Some(predicted) = zeroing.predicted else {
+            continue;
+        };
+        for (what, predicted, measured) in [
+            ("GB per CPU-s", predicted.gb_per_cpu_s, zeroing.gb_per_cpu_s),
+            ("GB/s", predicted.wall_gb_per_s, zeroing.wall_gb_per_s),
+        ] {
+            let ratio = predicted.median / measured.median;
+            if ratio.is_finite() && ratio > 0.0 {
+                agreement.ratios.push(Ratio {
+                    cell: cell(measurement),
+                    what,
+                    ratio,
+                });
+            }
+        }
+    }
+    agreement
+}
+
+fn cell(measurement: &Measurement) -> String {
+    let param = |name: &str| match measurement.params.get(name) {
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+        None => String::new(),
+    };
+    format!(
+        "{} x {}, batch {}, {}",
+        param("threads"),
+        measurement.subject,
+        param("batch"),
+        param("memory")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_record::{Interval, ZeroingPrediction};
+
+    fn at(median: f64) -> Interval {
+        Interval {
+            median,
+            low: median,
+            high: median,
+        }
+    }
+
+    fn measurement(threads: u64, measured: f64, predicted: Option<[f64; 2]>) -> Measurement {
+        let mut measurement = Measurement {
+            subject: "tas".to_owned(),
+            ..Measurement::default()
+        };
+        for (name, value) in [
+            ("threads", Value::from(threads)),
+            ("batch", "1".into()),
+            ("memory", "hot".into()),
+        ] {
+            measurement.params.insert(name.to_owned(), value);
+        }
+        let zeroing = Zeroing {
+            gb_per_cpu_s: at(measured),
+            wall_gb_per_s: at(measured),
+            predicted: predicted.map(|[cpu, wall]| ZeroingPrediction {
+                gb_per_cpu_s: at(cpu),
+                wall_gb_per_s: at(wall),
+                ..ZeroingPrediction::default()
+            }),
+            ..Zeroing::default()
+        };
+        zeroing.put(&mut measurement);
+        measurement
+    }
+
+    #[test]
+    fn errors_are_relative_in_both_directions() {
+        let measurements = [
+            measurement(1, 10.0, Some([12.0, 10.0])),
+            measurement(2, 10.0, Some([8.0, 10.0])),
+            measurement(4, 10.0, Some([1.0, 1.0])),
+            measurement(1, 10.0, None),
+        ];
+        let agreement = agreement(&measurements, 2);
+        assert_eq!(agreement.ratios.len(), 4);
+        let worst = agreement.worst().unwrap();
+        assert_eq!(worst.cell, "2 x tas, batch 1, hot");
+        assert!((worst.error() - 0.25).abs() < 1e-9);
+        // The fourth root of 1.2 x 1.25.
+        assert!((agreement.mean_error() - (1.5_f64.powf(0.25) - 1.0)).abs() < 1e-9);
+        assert!(agreement.is_met());
+    }
+
+    #[test]
+    fn one_cell_too_far_off_misses_the_target() {
+        let measurements = [measurement(1, 10.0, Some([12.6, 10.0]))];
+        assert!(!agreement(&measurements, 2).is_met());
+        assert!(agreement(&[], 2).is_met());
+    }
+}

@@ -1,0 +1,101 @@
+//! What takes turns with others.
+
+use std::collections::BTreeMap;
+
+use punctual_core::{Nanos, Refusal};
+use punctual_record::{Measurement, PageCost, Spent, Value};
+
+use super::ledger::Ledger;
+use super::{EXPERIMENT, Part};
+
+/// One part of a round.
+pub(super) trait Heat {
+    /// Which part of the probe it belongs to.
+    fn part(&self) -> Part;
+
+    /// What is measured, for the progress.
+    fn name(&self) -> String;
+
+    /// About how long a round takes where touching a page for the first time and
+    /// giving it back takes so many nanoseconds.
+    fn length(&self, ns_per_page: f64) -> Nanos;
+
+    /// One round.
+    ///
+    /// # Errors
+    /// The system refuses what it has, such as memory.
+    fn run(&mut self) -> Result<(), Refusal>;
+
+    /// What the rounds so far come to.
+    fn measurements(&self) -> Vec<Measurement>;
+}
+
+/// Parameters, with their units in their names.
+pub(super) type Params = BTreeMap<String, Value>;
+
+/// A measurement that has nothing yet but what it is of.
+pub(super) fn measurement(
+    part: &str,
+    subject: &str,
+    params: impl IntoIterator<Item = (&'static str, Value)>,
+) -> Measurement {
+    let params = params
+        .into_iter()
+        .map(|(key, value)| (key.to_owned(), value));
+    let mut params: Params = params.collect();
+    params.insert("part".to_owned(), part.into());
+    Measurement {
+        experiment: EXPERIMENT.to_owned(),
+        subject: subject.to_owned(),
+        params,
+        ..Measurement::default()
+    }
+}
+
+/// The steps of some rounds, each of which has a measurement with what all its
+/// rounds cost. `params` says what a step is of.
+pub(super) fn of_steps(
+    part: &str,
+    rounds: &[Ledger],
+    params: impl Fn(&'static str) -> Vec<(&'static str, Value)>,
+) -> Vec<Measurement> {
+    let Some(first) = rounds.first() else {
+        return Vec::new();
+    };
+    let of_step = |step: &'static str| {
+        let spent: Vec<Spent> = rounds.iter().filter_map(|round| round.of(step)).collect();
+        let cost = PageCost::of(&spent, rounds.iter().any(Ledger::is_approximate))?;
+        let mut measurement = measurement(part, step, params(step));
+        cost.put(&mut measurement);
+        Some(measurement)
+    };
+    first.steps().filter_map(of_step).collect()
+}
+
+/// What a thread of its own does on one CPU, if threads can be kept on one: a
+/// fresh thread has used no CPU time yet, and has its caches to itself.
+pub(super) fn apart<R: Send>(
+    cpu: Option<usize>,
+    work: impl FnOnce() -> Result<R, Refusal> + Send,
+) -> Result<R, Refusal> {
+    let work = move || {
+        if let Some(cpu) = cpu {
+            punctual_sys::thread::pin(cpu).map_err(refusal)?;
+        }
+        work()
+    };
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().spawn_scoped(scope, work);
+        let thread = thread
+            .map_err(|why| Refusal::new(format!("cannot start a thread to measure on: {why}")))?;
+        match thread.join() {
+            Ok(done) => done,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+/// The system's answer as one of this crate.
+pub(super) fn refusal(error: punctual_sys::Error) -> Refusal {
+    Refusal::new(error.to_string())
+}

@@ -1,0 +1,219 @@
+//! What the steps of one round are charged.
+
+use std::hint::black_box;
+
+use punctual_core::{Nanos, Refusal};
+use punctual_record::Spent;
+use punctual_sys::thread::CpuTime;
+use punctual_sys::usage::{self, Usage};
+use punctual_sys::{Tick, clock, thread};
+
+use super::heat::apart;
+
+/// The steps of one round, in order, each with what it took of the thread that
+/// made it.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    cpu: Option<usize>,
+    steps: Vec<(&'static str, Spent)>,
+    approximate: bool,
+}
+
+impl Ledger {
+    /// One whose steps are made on one CPU, if threads can be kept on one.
+    pub(super) fn new(cpu: Option<usize>) -> Self {
+        Self {
+            cpu,
+            steps: Vec::new(),
+            approximate: false,
+        }
+    }
+
+    /// Does something to so many pages and notes what it took.
+    ///
+    /// It is done on a fresh thread. Systems that divide CPU time by ticks
+    /// divide the sum of a thread, so that an old one would carry what it did
+    /// before into this step.
+    ///
+    /// # Errors
+    /// What was to be done has failed, or there is no thread to be had.
+    pub(super) fn step<R: Send>(
+        &mut self,
+        name: &'static str,
+        pages: usize,
+        work: impl FnOnce() -> Result<R, Refusal> + Send,
+    ) -> Result<R, Refusal> {
+        let timed = || {
+            meet_allocator();
+            let before = Reading::before();
+            let done = work()?;
+            let after = Reading::after();
+            Ok((done, after.since(&before), after.is_approximate()))
+        };
+        let (done, spent, approximate) = apart(self.cpu, timed)?;
+        self.note(name, pages, (spent, approximate));
+        Ok(done)
+    }
+
+    /// Does something to so many pages many times, each time after a
+    /// preparation that does not count.
+    ///
+    /// Each time is too short to ask for its CPU time, so that is the share of
+    /// the time that all of it was on a CPU.
+    ///
+    /// # Errors
+    /// There is no thread to be had.
+    pub(super) fn prepared(
+        &mut self,
+        name: &'static str,
+        [times, pages]: [usize; 2],
+        mut prepare: impl FnMut() + Send,
+        mut work: impl FnMut() + Send,
+    ) -> Result<(), Refusal> {
+        let timed = move || {
+            let mut wall = Nanos::ZERO;
+            let before = Reading::before();
+            for _ in 0..times {
+                prepare();
+                let start = clock::now();
+                work();
+                wall += clock::now().since(start);
+            }
+            let after = Reading::after();
+            Ok((wall, after.since(&before), after.is_approximate()))
+        };
+        let (wall, spent, approximate) = apart(self.cpu, timed)?;
+        let share = wall.as_ns() as f64 / spent.wall_ns.max(1) as f64;
+        let part = |ns: u64| (ns as f64 * share) as u64;
+        let spent = Spent {
+            wall_ns: wall.as_ns(),
+            cpu_ns: spent.cpu_ns.map(part),
+            user_ns: spent.user_ns.map(part),
+            system_ns: spent.system_ns.map(part),
+            ..spent
+        };
+        self.note(name, times * pages, (spent, approximate));
+        Ok(())
+    }
+
+    /// The names of the steps, each once.
+    pub(super) fn steps(&self) -> impl Iterator<Item = &'static str> {
+        self.steps.iter().map(|(name, _)| *name)
+    }
+
+    /// What a step took.
+    pub(super) fn of(&self, step: &str) -> Option<Spent> {
+        let mut steps = self.steps.iter();
+        steps
+            .find(|(name, _)| *name == step)
+            .map(|(_, spent)| *spent)
+    }
+
+    /// Whether the CPU time is only approximate.
+    pub(super) fn is_approximate(&self) -> bool {
+        self.approximate
+    }
+
+    fn note(&mut self, name: &'static str, pages: usize, (spent, approximate): (Spent, bool)) {
+        self.approximate |= approximate;
+        let pages = pages as u64;
+        self.steps.push((name, Spent { pages, ..spent }));
+    }
+}
+
+/// Lets this thread have its part of the allocator, which some make when a
+/// thread allocates for the first time.
+fn meet_allocator() {
+    drop(black_box(vec![1_u8; 64]));
+}
+
+/// What was counted until now. The clock is read last before a step and first
+/// after it.
+struct Reading {
+    at: Tick,
+    cpu: Option<CpuTime>,
+    usage: Option<Usage>,
+}
+
+impl Reading {
+    fn before() -> Self {
+        let usage = usage();
+        let cpu = thread::cpu_time();
+        let at = clock::now();
+        Self { at, cpu, usage }
+    }
+
+    fn after() -> Self {
+        let at = clock::now();
+        let cpu = thread::cpu_time();
+        let usage = usage();
+        Self { at, cpu, usage }
+    }
+
+    fn is_approximate(&self) -> bool {
+        self.cpu.is_some_and(|cpu| cpu.approximate)
+    }
+
+    fn since(&self, before: &Self) -> Spent {
+        let usage = self.usage.as_ref().zip(before.usage.as_ref());
+        let length = |of: fn(&Usage) -> Nanos| {
+            let (now, before) = usage?;
+            Some((of(now) - of(before)).as_ns())
+        };
+        Spent {
+            pages: 0,
+            wall_ns: self.at.since(before.at).as_ns(),
+            cpu_ns: self.cpu.zip(before.cpu).map(|(now, before)| {
+                // Derived from cycles, it may go back a little.
+                now.ns.saturating_sub(before.ns)
+            }),
+            user_ns: length(|usage| usage.user),
+            system_ns: length(|usage| usage.system),
+            faults: usage.and_then(|(now, before)| {
+                let (now, before) = (now.faults?, before.faults?);
+                Some(now.saturating_sub(before))
+            }),
+        }
+    }
+}
+
+/// Of this thread. Faults of single threads are counted on Linux only; elsewhere
+/// they are those of the process, whose other threads wait meanwhile.
+fn usage() -> Option<Usage> {
+    let thread = usage::of_thread();
+    if thread.is_some_and(|usage| usage.faults.is_some()) {
+        return thread;
+    }
+    let process = usage::of_process();
+    let faults = process.and_then(|usage| usage.faults);
+    let counted = thread.or(process);
+    counted.map(|usage| Usage { faults, ..usage })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Faults are not asserted: they are the tests of `pages`.
+    #[test]
+    fn every_step_is_noted_with_its_pages() {
+        let mut ledger = Ledger::new(None);
+        assert_eq!(ledger.step("one", 3, || Ok(7)).unwrap(), 7);
+        let (mut prepared, mut worked) = (0, 0);
+        let work = ledger.prepared("two", [5, 4], || prepared += 1, || worked += 1);
+        work.unwrap();
+        assert_eq!((prepared, worked), (5, 5));
+        assert_eq!(ledger.steps().collect::<Vec<_>>(), ["one", "two"]);
+        assert_eq!(ledger.of("one").unwrap().pages, 3);
+        assert_eq!(ledger.of("two").unwrap().pages, 20);
+        assert_eq!(ledger.of("three"), None);
+    }
+
+    #[test]
+    fn a_step_that_fails_is_not_noted() {
+        let mut ledger = Ledger::new(None);
+        let failed: Result<(), _> = ledger.step("one", 3, || Err(Refusal::new("no")));
+        assert_eq!(failed.unwrap_err().to_string(), "no");
+        assert_eq!(ledger.of("one"), None);
+    }
+}

@@ -1,0 +1,131 @@
+//! What the simulated pools are held against: figures that others published, one
+//! row each.
+//!
+//! | file | rows | what |
+//! |---|---|---|
+//! | `article` | Z01-Z07, Z09-Z12, Z16, Z23, Z24 | the page-zeroing article's own machine |
+//! | `elsewhere` | Z13-Z15, Z17, Z18 | other machines and other versions of Windows |
+//! | `locks` | Z26-Z37 | papers on locks |
+//! | `arithmetic` | Z06, Z08, Z20-Z22, Z25, Z55, Z56 | what follows from published numbers without a simulation |
+//!
+//! The numbers are those of the list of targets; the ones in between are reserved,
+//! or of hardware and kernels, which no simulation reproduces. No figure of a pool
+//! went into the simulated computers, but that rows Z04 and Z05 have how many
+//! workers were active and what Windows does besides from their own source, and
+//! rows Z26 to Z34 a constant fitted to the first of them; each says so.
+
+mod arithmetic;
+mod article;
+mod elsewhere;
+mod locks;
+mod pools;
+mod sources;
+
+pub use sources::SOURCES;
+
+use punctual_core::Refusal;
+
+/// One figure that the simulation is held against.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// Its name: `Z01`.
+    pub id: &'static str,
+    /// What it is evidence of.
+    pub kind: Kind,
+    /// Where the figure comes from, with the short names of [`SOURCES`].
+    pub source: &'static str,
+    /// What is done.
+    pub input: &'static str,
+    /// What comes of it according to the source.
+    pub expected: &'static str,
+    /// How far from that is still the same.
+    pub tolerance: &'static str,
+    /// Does it. Always the same.
+    pub run: fn() -> Result<Outcome, Refusal>,
+}
+
+/// What a row is evidence of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// Windows, as somebody saw it.
+    Windows,
+    /// A lock, as a paper has it.
+    Lock,
+    /// Numbers that follow from numbers.
+    Arithmetic,
+}
+
+impl Kind {
+    /// The letter that stands for it in a table.
+    pub const fn letter(self) -> char {
+        match self {
+            Self::Windows => 'W',
+            Self::Lock => 'L',
+            Self::Arithmetic => 'A',
+        }
+    }
+}
+
+/// What came of a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// What came out.
+    pub got: String,
+    /// Whether that is what was expected.
+    pub verdict: Verdict,
+    /// How it was made; may be empty.
+    pub note: &'static str,
+}
+
+/// Whether what came out is what was expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Within the tolerance.
+    Holds,
+    /// Not within the tolerance, and this is why.
+    Explained(&'static str),
+    /// Not within the tolerance.
+    Deviates,
+    /// Nobody knows what it should be.
+    Predicted,
+}
+
+impl Verdict {
+    /// Of a figure whose deviation nobody has explained.
+    const fn of(holds: bool) -> Self {
+        if holds { Self::Holds } else { Self::Deviates }
+    }
+
+    /// Of a figure that is known to be missed, and why; where it is met after all,
+    /// it holds.
+    const fn or(holds: bool, why: &'static str) -> Self {
+        if holds {
+            Self::Holds
+        } else {
+            Self::Explained(why)
+        }
+    }
+
+    /// In a word or two.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Holds => "ok",
+            Self::Explained(_) => "explained",
+            Self::Deviates => "differs",
+            Self::Predicted => "prediction",
+        }
+    }
+}
+
+/// All rows, in the order of their names.
+pub fn rows() -> Vec<Row> {
+    let mut rows = [
+        article::rows(),
+        elsewhere::rows(),
+        locks::rows(),
+        arithmetic::rows(),
+    ]
+    .concat();
+    rows.sort_by_key(|row| row.id);
+    rows
+}
