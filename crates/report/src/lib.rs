@@ -16,8 +16,8 @@
 //! - [`comparison`] is several runs side by side as text, and
 //!   [`comparison_figures`] the same as figures.
 //!
-//! `select` finds the measurements of an experiment in a run and `units` writes
-//! their numbers, for both; `prose` breaks their captions into lines.
+//! `select` finds the measurements of an experiment in a run, `zero` those of
+//! pools that zero pages, and `units` writes their numbers, for both; `prose` breaks their captions into lines.
 //!
 //! ```
 //! use punctual_record::Run;
@@ -31,12 +31,14 @@ mod compare;
 mod doctor;
 mod figures;
 mod histogram;
+mod memory;
 mod prose;
 mod scenario;
 mod select;
 mod tables;
 mod text;
 mod units;
+mod zero;
 
 pub use compare::comparison;
 pub use figures::{Figure, comparison_figures, figures};

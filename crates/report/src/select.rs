@@ -41,6 +41,10 @@ pub(crate) enum Kind {
     Scenario,
     /// How late a host's timers were while it was watched.
     Watch,
+    /// Pools of workers that zero pages.
+    ZeroPool,
+    /// What the OS takes for fresh memory, and who pays.
+    ZeroProbe,
     /// Any other.
     Other,
 }
@@ -72,9 +76,17 @@ impl Kind {
             "gap" if has("asked_ns") => Self::Gap,
             "scenario" if has("phase_index") => Self::Scenario,
             "watch" if has("period_ns") && has("threshold_ns") => Self::Watch,
+            "zero-pool" if is_zero_pool(measurement) => Self::ZeroPool,
+            "zero-probe" if measurement.params.contains_key("part") => Self::ZeroProbe,
             _ => Self::Other,
         }
     }
+}
+
+fn is_zero_pool(measurement: &Measurement) -> bool {
+    let has = |key| measurement.params.contains_key(key);
+    let threads = param(measurement, "threads").is_some_and(|n| n >= 1.0);
+    threads && has("batch") && measurement.other.contains_key("zero")
 }
 
 /// The measurements of one kind, in the order of the run.

@@ -3,7 +3,7 @@
 use punctual_record::{Measurement, Run};
 
 use crate::select::{self, Kind};
-use crate::{doctor, prose, scenario, tables};
+use crate::{doctor, memory, prose, scenario, tables};
 
 /// The report of a run: the machine, the tables, and last the warnings.
 ///
@@ -28,7 +28,10 @@ fn with(run: &Run, more: Vec<String>) -> String {
         return sections.join("\n");
     }
     let of_a_scenario = scenario::header(run).filter(|_| scenario::is_alone(run));
-    let mut sections = vec![of_a_scenario.unwrap_or_else(|| header(run))];
+    let of_memory = memory::is_alone(run).then(|| head(run) + &memory::facts(run));
+    let header = of_a_scenario.or(of_memory).unwrap_or_else(|| header(run));
+    let mut sections = vec![header];
+    sections.extend(tables::zero_advice(run));
     for (kind, measurements) in select::grouped(&run.results, Kind::of) {
         sections.extend(match kind {
             Kind::Pace => tables::pace(&measurements),
@@ -46,10 +49,12 @@ fn with(run: &Run, more: Vec<String>) -> String {
             Kind::Gap => tables::gap(&measurements),
             Kind::Scenario => scenarios(run, &measurements),
             Kind::Watch => tables::watch(&measurements),
+            Kind::ZeroPool => tables::zero_pool(&measurements),
+            Kind::ZeroProbe => tables::zero_probe(&measurements),
             Kind::Other => tables::generic(&measurements),
         });
     }
-    if run.results.is_empty() {
+    if run.results.is_empty() && run.zero_advice.is_none() {
         sections.push("This run has no results.\n".to_owned());
     }
     sections.extend(tables::expectations(&run.expectations));
@@ -76,6 +81,8 @@ fn scenarios(run: &Run, measurements: &[&Measurement]) -> Vec<String> {
 fn header(run: &Run) -> String {
     let machine = &run.machine;
     let mut text = head(run);
+    // No timer wakes who zeroes pages.
+    let waits = run.results.iter().any(|m| Kind::of(m) != Kind::ZeroPool);
     for (label, value) in [
         ("timer rule", &machine.timer_rule),
         ("clock", &machine.clock),
@@ -84,7 +91,10 @@ fn header(run: &Run) -> String {
         ("spin", &machine.spin),
         ("CPU time", &machine.cpu_time),
     ] {
-        text += &labelled(label, value);
+        let nothing = run.results.is_empty() && run.zero_advice.is_none();
+        if waits || nothing || !value.is_empty() {
+            text += &labelled(label, value);
+        }
     }
     text
 }
@@ -106,7 +116,7 @@ fn head(run: &Run) -> String {
     text
 }
 
-fn labelled(label: &str, value: &str) -> String {
+pub(crate) fn labelled(label: &str, value: &str) -> String {
     let value = if value.is_empty() { "unknown" } else { value };
     prose::indented(&format!("{label:<12}"), value)
 }

@@ -35,6 +35,17 @@ pub(crate) fn fine(ns: f64) -> String {
     }
 }
 
+/// A size in binary units, without the zeros: `512 KiB`.
+pub(crate) fn bytes(bytes: f64) -> String {
+    let (name, unit) = match bytes {
+        b if b < 1024.0 => ("bytes", 1.0),
+        b if b < 1_048_576.0 => ("KiB", 1024.0),
+        b if b < 1_073_741_824.0 => ("MiB", 1_048_576.0),
+        _ => ("GiB", 1_073_741_824.0),
+    };
+    format!("{} {name}", plain(bytes / unit))
+}
+
 /// How often a second something happens, to the tenth where that counts.
 pub(crate) fn per_second(rate: f64) -> String {
     match rate.abs() {
@@ -68,6 +79,26 @@ pub(crate) fn error_percent(relative_error: f64) -> String {
 /// How many times as much: `1.23`.
 pub(crate) fn ratio(ratio: f64) -> String {
     three_digits(ratio)
+}
+
+/// GB, or GB per second, with three digits that count: what 272 workers zero
+/// per second of CPU time is a thousandth of what one does.
+pub(crate) fn gb(value: f64) -> String {
+    match value.abs() {
+        v if v >= 0.0995 || v == 0.0 => three_digits(value),
+        v if v >= 0.00995 => format!("{value:.4}"),
+        v if v >= 0.000_995 => format!("{value:.5}"),
+        v if v >= 0.000_099_5 => format!("{value:.6}"),
+        _ => format!("{value:.2e}"),
+    }
+}
+
+/// The same of a round number, without the zeros.
+pub(crate) fn gb_nominal(value: f64) -> String {
+    match value.abs() {
+        v if v >= 0.000_995 => trimmed(&gb(value)),
+        _ => format!("{value:.0e}"),
+    }
 }
 
 /// A number of hertz, or of anything else that is mostly whole.
@@ -169,11 +200,28 @@ mod tests {
     }
 
     #[test]
+    fn sizes_are_in_binary_units() {
+        let sizes = [512.0, 4096.0, 1_572_864.0, 34_359_738_368.0].map(bytes);
+        assert_eq!(sizes, ["512 bytes", "4 KiB", "1.5 MiB", "32 GiB"]);
+    }
+
+    #[test]
     fn an_interval_has_one_unit() {
         assert_eq!(
             duration_within(12_345.0, 987.0, 1_450_000.0),
             "12.3 us [0.987..1450]"
         );
+    }
+
+    #[test]
+    fn what_is_zeroed_keeps_three_digits_however_little_it_is() {
+        let texts = [0.0, 38.12, 9.996, 0.5, 0.040_6, 0.003_84, 0.000_9].map(gb);
+        let written = [
+            "0", "38.1", "10.0", "0.500", "0.0406", "0.00384", "0.000900",
+        ];
+        assert_eq!(texts, written);
+        let texts = [4_096.0, 1_572_864.0, 6.13 * 1_073_741_824.0].map(bytes);
+        assert_eq!(texts, ["4 KiB", "1.5 MiB", "6.13 GiB"]);
     }
 
     #[test]

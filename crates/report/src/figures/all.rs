@@ -5,7 +5,7 @@ use punctual_record::Run;
 use super::figure::{Figure, make_names_unique};
 use super::{
     clocks, cores, cost, decades, frames, gap, idle, interval, load, margin, robustness, sleep,
-    sleeps, timers, yields,
+    sleeps, timers, yields, zero_predicted, zero_probe, zero_scaling, zero_split,
 };
 
 /// The figures a run has data for:
@@ -32,9 +32,16 @@ use super::{
 /// - `sleeps-THREAD`: the length of each sleep of a scenario's threads, over
 ///   time, a panel per model;
 /// - `idle-stretches`: the share of a scenario's idle time by the length of the
-///   stretch, a panel per model.
+///   stretch, a panel per model;
+/// - `zero-scaling`: what pools zero per second of CPU time by their threads, a
+///   panel per batch;
+/// - `zero-split`: where the CPU time of the largest pools went;
+/// - `zero-predicted`: what was predicted of all pools, against what came out.
+/// - `zero-probe-pages`: what a page costs, by the step;
+/// - `zero-probe-blocks`: what a MiB costs, by the size of the block.
 ///
-/// Of several scenarios, each has the last two, with its name.
+/// Of several scenarios, each has its own figures, with its name; so have pools
+/// of several kinds of memory, kernels or computers.
 ///
 /// What lies beyond an axis is drawn at its end, and the caption says so.
 pub fn figures(run: &Run) -> Vec<Figure> {
@@ -53,6 +60,10 @@ pub fn figures(run: &Run) -> Vec<Figure> {
     figures.extend(gap::gap(run));
     figures.extend(sleeps::sleeps(run));
     figures.extend(idle::idle(run));
+    figures.extend(zero_scaling::zero_scaling(run));
+    figures.extend(zero_split::zero_split(run));
+    figures.extend(zero_predicted::zero_predicted(run));
+    figures.extend(zero_probe::zero_probe(run));
     make_names_unique(&mut figures);
     figures
 }

@@ -95,6 +95,74 @@ impl Axis {
         }
     }
 
+    /// Rates on a scale that holds all of `values` and not much more: from 0 if
+    /// they are near each other, else logarithmic.
+    pub(super) fn rates(name: &str, values: &[f64]) -> Self {
+        let (low, high) = ends(values.iter().copied().filter(|v| *v > 0.0));
+        if high < NEAR * low {
+            Self::linear(name, 0.0, high * 1.05, 4)
+        } else {
+            Self::log_fine(name, values)
+        }
+    }
+
+    /// A logarithmic scale that ends at 1, 2 or 5 times a power of ten.
+    pub(super) fn log_fine(name: &str, values: &[f64]) -> Self {
+        let (low, high) = ends(values.iter().copied().filter(|v| *v > 0.0));
+        let from = round_step(low);
+        let mut ticks = vec![from];
+        // No value is so far from another that this ends late.
+        while *ticks.last().unwrap_or(&high) < high || ticks.len() < 2 {
+            ticks.push(round_step_above(ticks[ticks.len() - 1]));
+        }
+        let to = ticks[ticks.len() - 1];
+        if log10(to / from) > MOST_FINE_DECADES {
+            ticks.retain(|tick| *tick == exp10(log10(*tick).round()));
+            let each = 1 + ticks.len() / MOST_DECADES;
+            ticks = ticks.into_iter().step_by(each).collect();
+        }
+        Self {
+            name: name.to_owned(),
+            from,
+            to,
+            scale: Scale::Log {
+                written: units::gb_nominal,
+            },
+            ticks,
+        }
+    }
+
+    /// Numbers of things, with ticks at those that there are, or as many of
+    /// them as have room. Many are on a logarithmic scale.
+    pub(super) fn counts(name: &str, counts: &[f64]) -> Self {
+        let (low, high) = ends(counts.iter().copied().filter(|n| *n > 0.0));
+        let is_log = high > MOST_LINEAR;
+        let (from, to, scale) = if is_log {
+            let air = exp10(log10(high / low) * AIR);
+            let written = units::plain;
+            (low / air, high * air, Scale::Log { written })
+        } else {
+            let air = ((high - low) * AIR).max(0.5);
+            (low - air, high + air, Scale::Linear { decimals: 0 })
+        };
+        let mut axis = Self {
+            name: name.to_owned(),
+            from,
+            to,
+            scale,
+            ticks: vec![],
+        };
+        // From the last, which is worth knowing most.
+        for &count in counts.iter().rev() {
+            let nearest = axis.ticks.last().copied().unwrap_or(f64::INFINITY);
+            if axis.ticks.is_empty() || axis.share(nearest) - axis.share(count) >= TICK_ROOM {
+                axis.ticks.push(count);
+            }
+        }
+        axis.ticks.reverse();
+        axis
+    }
+
     /// An axis without ticks and name, for lines that have names of their own.
     pub(super) fn bare(to: f64) -> Self {
         Self {
@@ -125,6 +193,41 @@ impl Axis {
             }
         };
         share.clamp(0.0, 1.0)
+    }
+}
+
+/// Rates that differ by less than this are on a linear scale.
+const NEAR: f64 = 5.0;
+
+/// On a longer axis only powers of ten have a tick.
+const MOST_FINE_DECADES: f64 = 2.05;
+
+/// Up to this count, counts are on a linear scale.
+const MOST_LINEAR: f64 = 16.0;
+
+/// What an axis of counts has beyond its ends, and what a tick takes of it.
+const AIR: f64 = 0.07;
+const TICK_ROOM: f64 = 0.1;
+
+/// The least and the greatest; of none, something.
+fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let values = values.filter(|value| value.is_finite());
+    let ends = values.fold(None, |ends: Option<(f64, f64)>, value| {
+        Some(ends.map_or((value, value), |(low, high)| {
+            (low.min(value), high.max(value))
+        }))
+    });
+    ends.unwrap_or((1.0, 1.0))
+}
+
+/// The next of 1, 2, 5, 10, 20, 50, ... after one of them.
+fn round_step_above(step: f64) -> f64 {
+    let decade = exp10(log10(step * 1.01).floor());
+    let digit = (step / decade).round();
+    match digit {
+        1.0 => 2.0 * decade,
+        2.0 => 5.0 * decade,
+        _ => exp10(log10(step * 1.01).floor() + 1.0),
     }
 }
 
@@ -189,6 +292,30 @@ mod tests {
         assert_eq!(axis.map(&-5.0, (100, 0)), 100);
         assert_eq!(axis.map(&1e9, (100, 0)), 0);
         assert_eq!(axis.map(&100.0, (100, 0)), 50);
+    }
+
+    #[test]
+    fn a_fine_log_axis_ends_at_the_next_round_number() {
+        let axis = Axis::log_fine("GB", &[0.3, 12.4]);
+        assert_eq!(labels(&axis), ["0.2", "0.5", "1", "2", "5", "10", "20"]);
+        let axis = Axis::log_fine("GB", &[0.0009, 12.4]);
+        assert_eq!(labels(&axis), ["0.001", "0.01", "0.1", "1", "10"]);
+        assert_eq!((axis.from, axis.to), (0.000_5, 20.0));
+        for values in [&[][..], &[5.0], &[1e-300, 1e300]] {
+            let axis = Axis::log_fine("GB", values);
+            assert!(axis.from < axis.to && !axis.ticks.is_empty());
+        }
+    }
+
+    #[test]
+    fn counts_have_ticks_of_their_own_where_there_is_room() {
+        let labels = |counts: &[f64]| labels(&Axis::counts("threads", counts));
+        assert_eq!(labels(&[1.0]), ["1"]);
+        assert_eq!(labels(&[1.0, 2.0, 4.0]), ["1", "2", "4"]);
+        let many = [1.0, 2.0, 4.0, 8.0, 12.0, 39.0, 96.0, 128.0, 272.0];
+        assert_eq!(labels(&many), ["1", "2", "4", "12", "39", "128", "272"]);
+        let axis = Axis::counts("threads", &[1.0]);
+        assert_eq!(axis.map(&1.0, (0, 100)), 50);
     }
 
     #[test]

@@ -13,6 +13,11 @@ const HEIGHT: i32 = 440;
 
 const LEGEND_LINE: i32 = 24;
 
+/// The room for the labels of an axis that has a name, and of one that has none.
+const X_LABELS: i32 = 46;
+const Y_LABELS: i32 = 70;
+const BARE_LABELS: (i32, i32) = (24, 44);
+
 /// The place of a chart on its sheet, labels of the axes included.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
@@ -50,12 +55,37 @@ pub(super) struct Chart<'a, 'c> {
 }
 
 impl<'a, 'c> Chart<'a, 'c> {
-    /// Draws the axes and their grid.
+    /// Draws the axes and their grid. An x axis without a name has no ticks
+    /// either: it is that of the chart below.
     pub(super) fn new(
         canvas: &'c Canvas<'a>,
         place: Place,
         x: &Axis,
         y: &Axis,
+    ) -> Result<Self, DrawingAreaErrorKind<std::io::Error>> {
+        let x_labels = if x.name.is_empty() { 0 } else { X_LABELS };
+        Self::with_labels(canvas, place, (x, x_labels), (y, Y_LABELS))
+    }
+
+    /// A chart beside others of the same axes: an axis without a name has ticks
+    /// only, and takes less room.
+    pub(super) fn panel(
+        canvas: &'c Canvas<'a>,
+        place: Place,
+        x: &Axis,
+        y: &Axis,
+    ) -> Result<Self, DrawingAreaErrorKind<std::io::Error>> {
+        let room = |axis: &Axis, named, bare| if axis.name.is_empty() { bare } else { named };
+        let x_labels = room(x, X_LABELS, BARE_LABELS.0);
+        let y_labels = room(y, Y_LABELS, BARE_LABELS.1);
+        Self::with_labels(canvas, place, (x, x_labels), (y, y_labels))
+    }
+
+    fn with_labels(
+        canvas: &'c Canvas<'a>,
+        place: Place,
+        (x, x_labels): (&Axis, i32),
+        (y, y_labels): (&Axis, i32),
     ) -> Result<Self, DrawingAreaErrorKind<std::io::Error>> {
         let size = (
             (place.right - place.left) as u32,
@@ -65,8 +95,8 @@ impl<'a, 'c> Chart<'a, 'c> {
         let mut context = ChartBuilder::on(&area)
             .margin_top(6)
             .margin_right(24)
-            .x_label_area_size(if x.name.is_empty() { 0 } else { 46 })
-            .y_label_area_size(70)
+            .x_label_area_size(x_labels)
+            .y_label_area_size(y_labels)
             .build_cartesian_2d(x.clone(), y.clone())?;
         let labels = ("sans-serif", 14).into_font();
         context
@@ -114,3 +144,57 @@ pub(super) fn legend<'s>(
     }
     Ok(())
 }
+
+/// A legend in lines above a drawing, for charts that need the whole width.
+pub(super) struct LegendAbove {
+    /// The places of its entries, and how high all of them are.
+    places: Vec<Pixel>,
+    height: i32,
+}
+
+/// From the begin of an entry to its name, and from its end to the next.
+const NAME: i32 = 44;
+const GAP: i32 = 26;
+
+impl LegendAbove {
+    /// A legend of these names, below `top`.
+    pub(super) fn new<'s>(top: i32, names: impl IntoIterator<Item = &'s str>) -> Self {
+        let (mut x, mut y) = (LEFT, top + LEGEND_LINE / 2);
+        let mut places = Vec::new();
+        for name in names {
+            let wide = NAME + text_width(name);
+            if x > LEFT && x + wide > WIDTH - LEFT {
+                (x, y) = (LEFT, y + LEGEND_LINE);
+            }
+            places.push((x, y));
+            x += wide + GAP;
+        }
+        Self {
+            places,
+            height: y + LEGEND_LINE / 2 - top,
+        }
+    }
+
+    /// How high it is.
+    pub(super) fn height(&self) -> i32 {
+        self.height
+    }
+
+    /// Draws the names, and what `sample` draws in the 36 pixels to the right of
+    /// a point.
+    pub(super) fn draw<'s>(
+        &self,
+        canvas: &Canvas,
+        names: impl IntoIterator<Item = &'s str>,
+        sample: impl Fn(usize, Pixel) -> Drawn,
+    ) -> Drawn {
+        for (i, (name, &(x, y))) in names.into_iter().zip(&self.places).enumerate() {
+            sample(i, (x, y))?;
+            write(canvas, name, (x + NAME, y), HPos::Left, &BLACK)?;
+        }
+        Ok(())
+    }
+}
+
+/// Where titles and captions begin.
+const LEFT: i32 = 24;

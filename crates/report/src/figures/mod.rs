@@ -29,6 +29,11 @@ mod sleeps;
 mod style;
 mod timers;
 mod yields;
+mod zero_predicted;
+mod zero_probe;
+mod zero_scaling;
+mod zero_split;
+mod zero_words;
 
 pub use all::figures;
 pub use comparison::comparison_figures;

@@ -109,6 +109,8 @@ fn has_other_looks(m: &Measurement) -> bool {
         Kind::Yield,
         Kind::Load,
         Kind::Cores,
+        Kind::ZeroPool,
+        Kind::ZeroProbe,
     ];
     kinds.contains(&Kind::of(m))
 }

@@ -44,6 +44,30 @@ pub(super) enum Why {
     NoRounds,
     /// What a published figure does not tell.
     NotPublished,
+    /// A ratio to one thread, where no pool had one.
+    NoIdeal,
+    /// A ratio to what is left of a pool that does nothing but wait.
+    OnlyWaiting,
+    /// A pool of which the model says nothing.
+    NotModelled,
+    /// A lock or a batch that the closed form does not know.
+    NoClosedForm,
+    /// Waits and holds of takes that were not timed.
+    NotTimed,
+    /// Shares of a CPU time that is too short to be divided by ticks.
+    FewTicks,
+    /// What an allocation hides, where it hides nothing.
+    NothingHidden,
+    /// What children used, of which there are none.
+    NoChildren,
+    /// The process in which Windows does its own work, elsewhere.
+    NoSystemProcess,
+    /// A rate of what was not written.
+    NothingWritten,
+    /// A rate of zeroing where nothing is zeroed.
+    NothingZeroed,
+    /// What is left of a cost without a part of it, and is less than nothing.
+    LessThanNothing,
 }
 
 impl Why {
@@ -69,6 +93,22 @@ impl Why {
             Self::NoMultiple => "no ratio, as a wait was early or took no time",
             Self::NoRounds => "the run has no rounds that a cost could follow from",
             Self::NotPublished => "not published",
+            Self::NoIdeal => "no pool of one thread was measured",
+            Self::OnlyWaiting => "all of it is waiting",
+            Self::NotModelled => "the model says nothing of it",
+            Self::NoClosedForm => "the closed form knows no such lock or batch",
+            Self::NotTimed => "no take was timed",
+            Self::FewTicks => {
+                "in all rounds less than 0.1 s, which has too few ticks to be divided"
+            }
+            Self::NothingHidden => "it hides no more than the calls take",
+            Self::NoChildren => "no children were started",
+            Self::NoSystemProcess => "this OS has no such process, or does not tell",
+            Self::NothingWritten => "nothing was written",
+            Self::NothingZeroed => "nothing is zeroed there",
+            Self::LessThanNothing => {
+                "less than nothing is left, as the two were measured one after the other"
+            }
         }
     }
 }
@@ -119,9 +159,14 @@ impl Marks {
     /// A value that was computed from CPU time; with `~` where that is
     /// approximate.
     pub(super) fn cpu_based(&mut self, cpu: &Cpu, value: Option<String>) -> String {
+        self.of_cpu_time(cpu.approximate, value)
+    }
+
+    /// The same, of a CPU time that is `approximate` or not.
+    pub(super) fn of_cpu_time(&mut self, approximate: bool, value: Option<String>) -> String {
         let value = value.map(|value| {
-            self.approximate |= cpu.approximate;
-            if cpu.approximate {
+            self.approximate |= approximate;
+            if approximate {
                 format!("~{value}")
             } else {
                 value

@@ -1,9 +1,9 @@
 //! Several runs side by side: for each experiment lateness, then CPU time and
-//! cost, a line per run.
+//! cost, or what was zeroed, a line per run.
 
 use std::collections::BTreeMap;
 
-use punctual_record::compare::{Basis, Cell, Comparison, Estimate, Metric, Missing, Row};
+use punctual_record::compare::{Basis, Cell, Comparison, Estimate, Metric, Missing, Quantity, Row};
 use punctual_record::published::{Published, Statistic};
 use punctual_record::{Cpu, Value};
 
@@ -121,8 +121,17 @@ const CLOCKS: [(&str, Shows); 4] = [
     ("over A's", Shows::OverFirst(Metric::ReadCost)),
 ];
 
+const ZEROED: [(&str, Shows); 4] = [
+    ("GB per CPU-s [95 %]", Shows::Within(Metric::GbPerCpuS)),
+    ("over A's", Shows::OverFirst(Metric::GbPerCpuS)),
+    ("wall GB/s [95 %]", Shows::Within(Metric::WallGbPerS)),
+    ("over A's", Shows::OverFirst(Metric::WallGbPerS)),
+];
+
 const COST_IN_WORDS: &str = "Cost: CPU time + 10 x lateness per wait, each lateness counted as at \
     most 1 ms.";
+
+const OVERSUBSCRIBED: &str = "`*`: more workers than CPUs, so that it tells of the scheduler.";
 
 fn of_experiment(compared: &Comparison, experiment: &str, rows: &[&Row]) -> Vec<String> {
     let common = common(rows);
@@ -133,10 +142,13 @@ fn of_experiment(compared: &Comparison, experiment: &str, rows: &[&Row]) -> Vec<
     let lateness = "Lateness after the deadline, or after the time that was asked for.";
     let cpu = "CPU: time billed to the thread.";
     let clocks = "Medians: the step of the clock, and what it takes to read it.";
+    let zeroed = "GB (1e9 bytes) zeroed per second of CPU time that all workers used together, and per second that \
+        passed. More is better.";
     [
         (&LATENESS[..], "lateness", lateness),
         (&CPU, "CPU time and cost", cpu),
         (&CLOCKS, "steps of clocks", clocks),
+        (&ZEROED, "GB zeroed", zeroed),
     ]
     .into_iter()
     .filter_map(|(columns, what, caption)| {
@@ -180,7 +192,9 @@ impl Table<'_> {
             let blanks = columns.iter().map(|_| String::new());
             grid.row(std::iter::once(label).chain(blanks).collect());
             for (column, cell) in self.compared.columns.iter().zip(&row.cells) {
-                let mut line = vec![format!("  {}", column.label)];
+                let over = cell.as_ref().is_some_and(|cell| cell.oversubscribed);
+                let mark = if over { "*" } else { "" };
+                let mut line = vec![format!("  {}{mark}", column.label)];
                 let first = column.label == self.compared.columns[0].label;
                 line.extend(columns.iter().map(|(_, shows)| match cell {
                     Some(cell) => shows.of(cell, first, &mut marks),
@@ -210,6 +224,10 @@ impl Table<'_> {
             captions.push(COST_IN_WORDS.to_owned());
         }
         captions.extend(self.intervals_in_words(&columns));
+        if (self.rows.iter()).any(|row| row.cells.iter().flatten().any(|cell| cell.oversubscribed))
+        {
+            captions.push(OVERSUBSCRIBED.to_owned());
+        }
         Some(grid.within(120).section(&captions, marks))
     }
 
@@ -336,6 +354,7 @@ impl Shows {
                 is_mean.then(|| units::duration(late.low_ns as f64))
             }
             Self::Within(Metric::Cpu) => published.cpu_fraction.map(units::percent),
+            Self::Within(Metric::GbPerCpuS) => published.gb_per_cpu_s.map(units::gb),
             _ => None,
         }
     }
@@ -364,21 +383,24 @@ fn written_or_blank(
 }
 
 fn number(metric: Metric, value: f64) -> String {
-    if metric.is_share() {
-        units::percent(value)
-    } else {
-        units::duration(value)
+    match metric.quantity() {
+        Quantity::Length => units::duration(value),
+        Quantity::Share => units::percent(value),
+        Quantity::Rate => units::gb(value),
     }
 }
 
 fn within(metric: Metric, estimate: &Estimate) -> String {
+    let number = |value| number(metric, value);
     match estimate.interval {
-        None => number(metric, estimate.value),
-        Some(bounds) if metric.is_share() => {
-            let [value, low, high] = [estimate.value, bounds.low, bounds.high].map(units::percent);
+        None => number(estimate.value),
+        Some(bounds) if metric.quantity() == Quantity::Length => {
+            units::duration_within(estimate.value, bounds.low, bounds.high)
+        }
+        Some(bounds) => {
+            let [value, low, high] = [estimate.value, bounds.low, bounds.high].map(number);
             format!("{value} [{low}..{high}]")
         }
-        Some(bounds) => units::duration_within(estimate.value, bounds.low, bounds.high),
     }
 }
 

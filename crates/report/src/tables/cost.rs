@@ -202,8 +202,17 @@ fn is_best(m: &Measurement, weight: usize, group: &[&Measurement]) -> bool {
 
 /// How many rounds there were, and what stands in brackets, with `unit` added.
 fn rounds_in_words(group: &[&Measurement], unit: &str) -> String {
-    let rounds = || group.iter().map(|m| m.rounds.len()).filter(|&n| n > 0);
-    let (Some(least), Some(most)) = (rounds().min(), rounds().max()) else {
+    medians_in_words(group.iter().map(|m| m.rounds.len()), unit)
+}
+
+/// What a median over so many rounds is, and what stands in brackets behind it.
+pub(super) fn interval_in_words(rounds: impl Iterator<Item = usize> + Clone) -> String {
+    medians_in_words(rounds, "")
+}
+
+fn medians_in_words(rounds: impl Iterator<Item = usize> + Clone, unit: &str) -> String {
+    let rounds = rounds.filter(|&n| n > 0);
+    let (Some(least), Some(most)) = (rounds.clone().min(), rounds.max()) else {
         return "Median over the rounds [interval]; the run does not tell how many rounds."
             .to_owned();
     };

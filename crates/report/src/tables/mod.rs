@@ -27,6 +27,9 @@ mod sleep;
 mod timers;
 mod watch;
 mod yields;
+mod zero_advice;
+mod zero_pool;
+mod zero_probe;
 
 use punctual_record::Mode;
 
@@ -41,7 +44,7 @@ pub(crate) use doctor::doctor;
 pub(crate) use expectations::expectations;
 pub(crate) use frames::frames;
 pub(crate) use gap::gap;
-pub(crate) use generic::generic;
+pub(crate) use generic::{generic, param as param_in_words};
 pub(crate) use interval::interval;
 pub(crate) use learned::learned;
 pub(crate) use load::load;
@@ -53,6 +56,9 @@ pub(crate) use sleep::sleep;
 pub(crate) use timers::timers;
 pub(crate) use watch::watch;
 pub(crate) use yields::yields;
+pub(crate) use zero_advice::zero_advice;
+pub(crate) use zero_pool::zero_pool;
+pub(crate) use zero_probe::zero_probe;
 
 /// What a terminal and a page hold.
 const WIDTH: usize = 120;

@@ -1,0 +1,67 @@
+//! What the figures of pools that zero pages have in common.
+
+use super::style::Look;
+use crate::select;
+use crate::zero::{Cell, Section};
+
+/// The locks of all sections, in the order of the run.
+pub(super) fn locks<'r>(sections: &[Section<'r>]) -> Vec<&'r str> {
+    let mut locks = Vec::new();
+    for lock in sections.iter().flat_map(Section::locks) {
+        if !locks.contains(&lock) {
+            locks.push(lock);
+        }
+    }
+    locks
+}
+
+/// The look of a lock, the same in all figures of the run.
+pub(super) fn look(locks: &[&str], lock: &str) -> Look {
+    let place = locks.iter().position(|known| *known == lock);
+    Look::nth(place.unwrap_or(locks.len()))
+}
+
+/// A title, and of which section it is.
+pub(super) fn title(what: &str, section: &Section, sections: &[Section]) -> String {
+    match section.among(sections).as_str() {
+        "" => what.to_owned(),
+        words => format!("{what}: {words}"),
+    }
+}
+
+/// The name of a file, and of which section it is.
+pub(super) fn file_name(what: &str, section: &Section, sections: &[Section]) -> String {
+    format!("{what} {}", section.among(sections))
+}
+
+/// What a number of each cell is: `medians of n = 8 rounds`.
+pub(super) fn rounds(cells: &[&Cell]) -> String {
+    let rounds = cells.iter().map(|cell| cell.zeroing.rounds.len() as u64);
+    match select::counts(rounds).as_str() {
+        "0" | "1" => "n = 1 pass each".to_owned(),
+        many => format!("medians of n = {many} rounds each"),
+    }
+}
+
+/// The same, and what the bars through them are.
+pub(super) fn with_intervals(cells: &[&Cell]) -> String {
+    let bars = if cells.iter().any(|cell| cell.has_a_models_interval()) {
+        "; a bar is what would come out if one of the figures that are not known of the computer were at an end of its \
+         interval"
+    } else if cells.iter().any(|cell| cell.zeroing.rounds.len() > 1) {
+        "; a bar is the interval"
+    } else {
+        ""
+    };
+    rounds(cells) + bars
+}
+
+/// How many cells figures do not show, as they are of the scheduler.
+pub(super) fn left_out<'s>(sections: impl IntoIterator<Item = &'s Section<'s>>) -> String {
+    let cells = sections.into_iter().flat_map(|section| &section.cells);
+    match cells.filter(|cell| cell.is_oversubscribed()).count() {
+        0 => String::new(),
+        1 => " One pool of more threads than CPUs is left out.".to_owned(),
+        many => format!(" {many} pools of more threads than CPUs are left out."),
+    }
+}

@@ -1,0 +1,211 @@
+//! Tables and figures of pools that zero pages.
+
+use punctual_record::compare::Comparison;
+use punctual_record::{CpuSplit, Interval, Run, Zeroing, ZeroingPrediction};
+use punctual_report::{Figure, comparison, figures, text};
+use roxmltree::Document;
+
+use crate::figures::leave_to_look_at;
+use crate::made_up_zero::{few, host, simulated};
+
+/// The report without its head.
+fn sections(run: &Run) -> String {
+    let text = text(run);
+    for line in text.lines() {
+        assert!(line.len() <= 120 && line.trim_end() == line, "{line}");
+        assert!(line.is_ascii(), "{line}");
+    }
+    text[text.find("\n\n").unwrap() + 2..].to_owned()
+}
+
+#[test]
+fn the_default_grid_of_a_small_host() {
+    insta::assert_snapshot!("host", sections(&host()));
+}
+
+#[test]
+fn few_cells_are_told_in_full_without_a_matrix() {
+    insta::assert_snapshot!("few", sections(&few()));
+}
+
+#[test]
+fn a_simulated_computer_of_many_cpus() {
+    insta::assert_snapshot!("simulated", sections(&simulated()));
+}
+
+#[test]
+fn what_cannot_be_read_is_not_lost() {
+    let mut run = few();
+    run.results[0]
+        .other
+        .insert("zero".to_owned(), "dust".into());
+    let text = text(&run);
+    assert!(text.contains("zero-pool: lateness and CPU"), "{text}");
+    assert!(text.contains("x ideal"), "{text}");
+    // The only pool of one thread was that one.
+    assert!(
+        text.contains("no pool of one thread was measured"),
+        "{text}"
+    );
+}
+
+#[test]
+fn pools_are_compared_with_those_of_their_own_memory_only() {
+    let text = sections(&host());
+    let ideal: Vec<&str> = text
+        .lines()
+        .filter(|l| l.starts_with("The ideal thread"))
+        .collect();
+    assert_eq!(ideal.len(), 2);
+    assert_ne!(ideal[0], ideal[1]);
+    // Eight columns of batches, and the marks of what is best.
+    assert!(text.contains("Best: ") && text.contains("> 12.6"));
+}
+
+fn texts(figure: &Figure) -> String {
+    let document = Document::parse(&figure.svg)
+        .unwrap_or_else(|error| panic!("{}: {error}\n{}", figure.name, figure.svg));
+    let texts = document.descendants().filter(|n| n.has_tag_name("text"));
+    texts
+        .map(|n| n.text().unwrap_or_default().trim().to_owned() + "\n")
+        .collect()
+}
+
+#[test]
+fn pools_have_three_figures_one_of_all_and_two_of_each_memory() {
+    let run = host();
+    let figures = figures(&run);
+    let names: Vec<&str> = figures.iter().map(|f| f.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "zero-scaling-hot-memory",
+            "zero-scaling-cold-memory",
+            "zero-split-hot-memory",
+            "zero-split-cold-memory",
+            "zero-predicted",
+        ]
+    );
+    for figure in &figures {
+        let texts = texts(figure).replace('\n', " ");
+        for needed in ["n = 8 rounds", "Machine: invented, Madeup OS 1.0."] {
+            assert!(texts.contains(needed), "{}: {texts}", figure.name);
+        }
+    }
+    let all = |name: &str| texts(figures.iter().find(|f| f.name == name).unwrap());
+    let scaling = all("zero-scaling-cold-memory");
+    for needed in [
+        "batch 1\n",
+        "batch growing\n",
+        "mcs\n",
+        "one ideal thread\n",
+        "threads\n",
+    ] {
+        assert!(scaling.contains(needed), "{needed}: {scaling}");
+    }
+    assert!(
+        scaling
+            .replace('\n', " ")
+            .contains("47 pools of more threads than CPUs")
+    );
+    let split = all("zero-split-hot-memory");
+    for needed in [
+        "CPU time of 2 threads",
+        "waiting for the lock",
+        "share of the CPU time (%)",
+    ] {
+        assert!(split.contains(needed), "{needed}: {split}");
+    }
+    let predicted = all("zero-predicted");
+    assert!(
+        predicted.contains("+56.8 %: mcs, batch 1, 2 threads, cold memory"),
+        "{predicted}"
+    );
+    assert!(
+        predicted.replace('\n', " ").contains("186 of 188 pools"),
+        "{predicted}"
+    );
+    leave_to_look_at(&figures, "zero-host");
+}
+
+#[test]
+fn few_pools_and_those_of_many_cpus_are_drawn_too() {
+    for (folder, run, drawn) in [("few", few(), 3), ("simulated", simulated(), 2)] {
+        let figures = figures(&run);
+        assert_eq!(figures.len(), drawn);
+        for figure in &figures {
+            texts(figure);
+            assert!(figure.svg.len() < 300_000, "{}", figure.name);
+        }
+        leave_to_look_at(&figures, &format!("zero-{folder}"));
+    }
+    let figures = figures(&simulated());
+    assert!(texts(&figures[0]).contains("272\n") && texts(&figures[1]).contains("272 threads"));
+}
+
+/// One pool of everything a file can hold.
+fn edge(zeroing: &Zeroing, lock: &str) -> Run {
+    let mut run = few();
+    run.results.truncate(1);
+    run.results[0].subject = lock.to_owned();
+    zeroing.put(&mut run.results[0]);
+    run
+}
+
+#[test]
+fn numbers_that_no_pool_has_are_drawn_somehow_and_names_are_escaped() {
+    let odd = |value: f64| {
+        let interval = Interval {
+            median: value,
+            low: value,
+            high: value,
+        };
+        Zeroing {
+            gb_per_cpu_s: interval,
+            wall_gb_per_s: interval,
+            cpu: CpuSplit {
+                waiting: value,
+                ..CpuSplit::default()
+            },
+            predicted: Some(ZeroingPrediction {
+                gb_per_cpu_s: interval,
+                ..ZeroingPrediction::default()
+            }),
+            ..Zeroing::default()
+        }
+    };
+    for value in [0.0, -1.0, 1.0, 1e300, 1e-300] {
+        let run = edge(&odd(value), "<b> & \"co\" ]]>");
+        assert!(text(&run).contains("<b> & \"co\" ]]>"));
+        for figure in figures(&run) {
+            let texts = texts(&figure);
+            assert!(texts.contains("<b> & \"co\" ]]>"), "{texts}");
+        }
+    }
+    let crowded = Zeroing {
+        oversubscribed: true,
+        ..odd(1.0)
+    };
+    let run = edge(&crowded, "mcs");
+    assert!(figures(&run).is_empty());
+    assert!(text(&run).contains("more threads than CPUs"));
+}
+
+#[test]
+fn two_runs_of_pools_side_by_side() {
+    let first = few();
+    let mut second = few();
+    for m in &mut second.results {
+        let mut zeroing = Zeroing::of(m).unwrap();
+        for round in &mut zeroing.rounds {
+            round.gb_per_cpu_s *= 0.5;
+        }
+        zeroing.put(m);
+        // Another machine needs more memory for it to be cold.
+        m.params.insert("bytes".to_owned(), (2_u64 << 30).into());
+    }
+    let compared = Comparison::of(&[("first.json", &first), ("second.json", &second)]);
+    let text = comparison(&compared);
+    assert!(text.lines().all(|line| line.chars().count() <= 120));
+    insta::assert_snapshot!("compared", text);
+}
