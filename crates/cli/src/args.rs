@@ -14,6 +14,7 @@ use crate::resolution::args::{self as resolution, ResolutionArgs};
 use crate::simulate::args::{self as simulate, SimulateArgs};
 use crate::slack::args::{self as slack, SlackArgs};
 use crate::watch::args::{self as watch, WatchArgs};
+use crate::zero::args::{self as zero, ZeroArgs};
 
 /// Waits exactly as long as you asked, and shows why your OS would not.
 #[derive(Debug, Parser)]
@@ -54,6 +55,10 @@ pub(crate) enum Command {
     #[command(long_about = simulate::ABOUT, after_long_help = simulate::after())]
     Simulate(Box<SimulateArgs>),
 
+    /// Measure and simulate what zeroing pages costs, and say how to make it cheaper
+    #[command(long_about = zero::ABOUT)]
+    Zero(ZeroArgs),
+
     /// Show, hold or step through the timer slack of a process on Linux
     #[command(long_about = slack::ABOUT, after_long_help = slack::AFTER)]
     Slack(SlackArgs),
@@ -69,6 +74,10 @@ pub(crate) enum Command {
     /// One process of an experiment, for the one that started it
     #[command(hide = true)]
     RunProgram,
+
+    /// One process of those that allocate pages, for the one that started it
+    #[command(hide = true)]
+    RunPages,
 }
 
 /// Reads the command line. `Err` is the exit code when it has been answered or

@@ -4,18 +4,30 @@ use std::io::{BufReader, ErrorKind};
 
 use anyhow::{Context, Result};
 use punctual_lab::host::{HostMachine, ProcessCommand, Stop};
+use punctual_lab::zero::probe;
 
 use crate::{Done, peers, stop};
 
 /// The hidden command that is one process of an experiment.
 const RUN_PROGRAM: &str = "run-program";
 
+/// The hidden command that is one process of those that allocate pages.
+const RUN_PAGES: &str = "run-pages";
+
 /// This computer, to be stopped by `stop`: with the peers, and with processes,
 /// each of which is this command again.
 pub(crate) fn host_machine(stop: Stop) -> Result<HostMachine> {
+    Ok(peers::register(HostMachine::new(stop)).with_processes(again(RUN_PROGRAM)?))
+}
+
+/// One process of those that allocate pages, which is this command again.
+pub(crate) fn page_process() -> Result<ProcessCommand> {
+    again(RUN_PAGES)
+}
+
+fn again(command: &str) -> Result<ProcessCommand> {
     let this = std::env::current_exe().context("cannot find the file of this command")?;
-    let again = ProcessCommand::new(this, [RUN_PROGRAM.into()]);
-    Ok(peers::register(HostMachine::new(stop)).with_processes(again))
+    Ok(ProcessCommand::new(this, [command.into()]))
 }
 
 /// Is one process of an experiment, for whoever started it with
@@ -23,7 +35,19 @@ pub(crate) fn host_machine(stop: Stop) -> Result<HostMachine> {
 pub(crate) fn run_program() -> Result<Done> {
     let machine = host_machine(stop::on_ctrl_c()?)?;
     let input = BufReader::new(std::io::stdin());
-    match machine.serve(input, &mut std::io::stdout().lock()) {
+    served(machine.serve(input, &mut std::io::stdout().lock()))
+}
+
+/// Is one process of those that allocate pages, for whoever started it with
+/// [`page_process`].
+pub(crate) fn run_pages() -> Result<Done> {
+    let stop = stop::on_ctrl_c()?;
+    let input = BufReader::new(std::io::stdin());
+    served(probe::serve(input, &mut std::io::stdout().lock(), &stop))
+}
+
+fn served(served: std::io::Result<()>) -> Result<Done> {
+    match served {
         // Whoever started it is gone, before it had said all, or since.
         Err(why) if matches!(why.kind(), ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof) => {
             Ok(Done::Interrupted)

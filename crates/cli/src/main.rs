@@ -21,6 +21,7 @@ mod slack;
 mod stop;
 mod values;
 mod watch;
+mod zero;
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -43,7 +44,9 @@ fn main() -> ExitCode {
         Command::Slack(args) => slack::run(&args),
         Command::Exec(args) => exec::run(&args).map(|never| match never {}),
         Command::RunProgram => host::run_program(),
+        Command::RunPages => host::run_pages(),
         Command::Watch(args) => watch::run(&args),
+        Command::Zero(args) => zero::run(&args),
     };
     match done {
         Ok(Done::Whole) => ExitCode::SUCCESS,

@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
-use punctual_core::{Machine, Nanos};
+use punctual_core::{Machine, Nanos, Refusal};
 use punctual_lab::race::Progress;
 use punctual_lab::{host_facts, model_facts};
 use punctual_record::{MachineFacts, Run, SCHEMA};
@@ -79,16 +79,39 @@ impl Bar {
 
     /// Shows how far a race has come.
     pub(crate) fn show(&self, progress: Progress<'_>) {
-        self.0.set_position(progress.done as u64);
         let next = progress.next;
-        self.0
-            .set_message(format!("{} {}", next.experiment, next.subject));
+        self.at(
+            progress.done,
+            &format!("{} {}", next.experiment, next.subject),
+        );
+    }
+
+    /// Shows how many are done and what is next.
+    pub(crate) fn at(&self, done: usize, next: &str) {
+        self.0.set_position(done as u64);
+        self.0.set_message(next.to_owned());
     }
 }
 
 impl Drop for Bar {
     fn drop(&mut self) {
         self.0.finish_and_clear();
+    }
+}
+
+/// A bar of a command that only computes.
+pub(crate) struct Steps(Bar);
+
+impl Steps {
+    /// One for so many steps.
+    pub(crate) fn new(steps: usize) -> Self {
+        Self(Bar::new(steps))
+    }
+
+    /// The next step.
+    pub(crate) fn show(&self, what: &str) {
+        self.0.0.inc(1);
+        self.0.0.set_message(what.to_owned());
     }
 }
 
@@ -109,6 +132,24 @@ impl Outputs {
             json,
             plots: plots.map(Path::to_owned),
         })
+    }
+
+    /// As [`deliver`](Self::deliver); but where the machine `failed`, what was
+    /// measured until then is delivered, and then it is an error.
+    pub(crate) fn deliver_until(
+        self,
+        failed: Option<Refusal>,
+        run: &Run,
+        text: &str,
+    ) -> Result<Done> {
+        let Some(refusal) = failed else {
+            return self.deliver(run, text);
+        };
+        if run.results.is_empty() {
+            return Err(anyhow!(refusal));
+        }
+        self.deliver(run, text)?;
+        Err(anyhow!(refusal).context("it ended before its end, and what was measured is kept"))
     }
 
     /// Prints `text`, and writes `run` and its figures.

@@ -51,6 +51,39 @@ pub(crate) fn cpu(text: &str) -> Result<usize, String> {
         .map_err(|_| "give the number of a CPU, counted from 0".to_owned())
 }
 
+/// A number of bytes, in units of a power of 2 or of 10: `512MiB`, `2GB`, `4096`.
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
+    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
+    let unit = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "kib" | "k" => 1 << 10,
+        "mib" | "m" => 1 << 20,
+        "gib" | "g" => 1 << 30,
+        "tib" | "t" => 1 << 40,
+        "kb" => 1_000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        "tb" => 1_000_000_000_000,
+        _ => 0_u64,
+    };
+    let bytes = number.parse().ok().map(|number: f64| number * unit as f64);
+    // Beyond that a double has no odd numbers, and no computer that much memory.
+    let fits = |bytes: &f64| (1.0..=9e15).contains(bytes);
+    bytes
+        .filter(fits)
+        .map(|bytes| bytes as u64)
+        .ok_or_else(|| "give a number of bytes with its unit, such as 512MiB or 2GB".to_owned())
+}
+
+/// How often, at least once.
+pub(crate) fn iterations(text: &str) -> Result<u64, String> {
+    text.parse()
+        .ok()
+        .filter(|n| (1..=1_000_000_000_000).contains(n))
+        .ok_or_else(|| "give a whole number from 1 to 1000000000000".to_owned())
+}
+
 pub(crate) fn load(text: &str) -> Result<f64, String> {
     let fits = |n: &f64| (0.0..=64.0).contains(n);
     text.parse()
@@ -66,4 +99,44 @@ pub(crate) fn model(text: &str) -> Result<Model, String> {
 pub(crate) fn seed(text: &str) -> Result<u64, String> {
     text.parse()
         .map_err(|_| "give a whole number from 0 to 18446744073709551615".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_have_units() {
+        for (text, n) in [
+            ("4096", 4096),
+            ("1.5GiB", 3 << 29),
+            ("512 mib", 512 << 20),
+            ("8K", 8192),
+            ("2GB", 2_000_000_000),
+        ] {
+            assert_eq!(bytes(text), Ok(n), "{text}");
+        }
+        for text in [
+            "",
+            "0",
+            "-1",
+            "MiB",
+            "1.2.3",
+            "5 apples",
+            "1e3",
+            "inf",
+            "99999999TiB",
+            "0.5",
+        ] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn nothing_and_too_much_are_no_iterations() {
+        assert_eq!(iterations("800000"), Ok(800_000));
+        for text in ["0", "-1", "1.5", "", "1000000000001"] {
+            assert!(iterations(text).is_err(), "{text}");
+        }
+    }
 }

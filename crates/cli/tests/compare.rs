@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Output;
 
 use common::punctual;
+use punctual_record::{Measurement, Run, SCHEMA, Zeroing, ZeroingRound};
 use serde_json::Value;
 
 /// Writes what a strategy does on a model, which is the same every time.
@@ -146,7 +147,10 @@ fn what_cannot_be_compared_is_refused_in_one_line() {
             &["slack.json", "--fail-if", "late_p50 > 1.2x"],
             "second file",
         ),
-        (&["slack.json", "--fail-if", "late_p50 < 5us"], "no `>`"),
+        (
+            &["slack.json", "--fail-if", "late_p50 < 5us"],
+            "give `>` or `>=`",
+        ),
         (&["slack.json", "--fail-if", "late_p50 > 5"], "500us"),
         (&["slack.json", "--fail-if", "late_max > 2x"], "no interval"),
         (&["slack.json", "--fail-if", "speed > 2us"], "late_p50"),
@@ -222,4 +226,75 @@ fn a_simulation_on_several_models_is_compared_with_itself() {
         text.starts_with("A   game.json: linux\n") && text.contains("\nB   game.json: macos\n")
     );
     assert!(text.contains("higher"), "{text}");
+}
+
+/// Writes a Run of a pool of workers that zeroed so much per second of CPU time.
+fn zeroed(directory: &Path, to: &str, gb_per_cpu_s: f64) {
+    let rounds = (0..6).map(|round| {
+        let gb_per_cpu_s = gb_per_cpu_s * (1.0 + 0.01 * f64::from(round));
+        ZeroingRound {
+            gb_per_cpu_s,
+            wall_gb_per_s: 39.0 * gb_per_cpu_s,
+        }
+    });
+    let zeroing = Zeroing {
+        rounds: rounds.collect(),
+        ..Zeroing::default()
+    };
+    let params = [
+        ("batch", "1".into()),
+        ("memory", "cold".into()),
+        ("arrivals", "closed".into()),
+        ("threads", 39.into()),
+    ];
+    let mut measurement = Measurement {
+        experiment: "zero-pool".to_owned(),
+        subject: "tas".to_owned(),
+        params: params.map(|(key, value)| (key.to_owned(), value)).into(),
+        ..Measurement::default()
+    };
+    zeroing.put(&mut measurement);
+    let run = Run {
+        schema: SCHEMA.to_owned(),
+        results: vec![measurement],
+        ..Run::default()
+    };
+    fs::write(directory.join(to), run.to_json()).unwrap();
+}
+
+#[test]
+fn of_what_is_zeroed_more_is_better() {
+    let directory = tempfile::tempdir().unwrap();
+    zeroed(directory.path(), "spin.json", 0.04);
+    zeroed(directory.path(), "queue.json", 0.35);
+    let ends = |files: [&str; 2], rule: &str| {
+        let output = compare(directory.path(), &[files[0], files[1], "--fail-if", rule]);
+        (output.status.code(), stdout(&output))
+    };
+    let better = ["spin.json", "queue.json"];
+    let worse = ["queue.json", "spin.json"];
+    let (code, text) = ends(better, "gb_per_cpu_s < 1x");
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("higher") && text.contains("More is better"));
+    assert!(
+        text.contains("0.0406") && text.contains("the page-zeroing article"),
+        "{text}"
+    );
+    for (rule, code) in [
+        ("gb_per_cpu_s < 0.9x", 1),
+        ("zero-pool/tas@threads=39: wall_gb_per_s <= 20GB/s", 1),
+        ("zero-pool: gb_per_cpu_s < 0.01GB/s", 0),
+        ("gb_per_cpu_s < 0.1x", 0),
+        // Between 0.109 and 0.120 times as much.
+        ("gb_per_cpu_s < 0.115x", 3),
+    ] {
+        let (ended, text) = ends(worse, rule);
+        assert_eq!(ended, Some(code), "{rule}: {text}");
+    }
+    let output = compare(
+        directory.path(),
+        &["spin.json", "--fail-if", "gb_per_cpu_s > 1GB/s"],
+    );
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("give `<` or `<=`"), "{output:?}");
 }

@@ -12,17 +12,19 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate of the workspace, and those of them that it may depend on.
-const ARROWS: [(&str, &[&str]); 8] = [
+const ARROWS: [(&str, &[&str]); 9] = [
     ("punctual-core", &[]),
     ("punctual-sys", &["punctual-core"]),
     ("punctual", &["punctual-core", "punctual-sys"]),
     ("punctual-record", &[]),
-    ("punctual-sim", &["punctual-core"]),
+    ("punctual-pool", &["punctual-core"]),
+    ("punctual-sim", &["punctual-core", "punctual-pool"]),
     ("punctual-report", &["punctual-record"]),
     (
         "punctual-lab",
         &[
             "punctual-core",
+            "punctual-pool",
             "punctual-record",
             "punctual-sim",
             "punctual-sys",
@@ -33,6 +35,7 @@ const ARROWS: [(&str, &[&str]); 8] = [
         "punctual-cli",
         &[
             "punctual-core",
+            "punctual-pool",
             "punctual-sys",
             "punctual",
             "punctual-record",
@@ -45,10 +48,12 @@ const ARROWS: [(&str, &[&str]); 8] = [
 
 /// The crates that must not contain unsafe code: all but the one that makes
 /// the system calls.
-const SAFE: [&str; 7] = ["cli", "core", "lab", "punctual", "record", "report", "sim"];
+const SAFE: [&str; 8] = [
+    "cli", "core", "lab", "pool", "punctual", "record", "report", "sim",
+];
 
 /// The crates that never touch the operating system.
-const PURE: [&str; 4] = ["core", "record", "report", "sim"];
+const PURE: [&str; 5] = ["core", "pool", "record", "report", "sim"];
 
 fn root() -> PathBuf {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();

@@ -265,7 +265,7 @@ fn what_was_measured_before_a_failure_is_kept() {
     assert_eq!(output.status.code(), Some(2), "{errors}");
     let last = errors.lines().last().unwrap();
     assert!(
-        last.starts_with("error: inherit failed: ") && last.contains("cannot start the process"),
+        last.contains("is kept: inherit: ") && last.contains("cannot start the process"),
         "{errors}"
     );
     let run = Run::from_json(&std::fs::read_to_string(&json).unwrap()).unwrap();

@@ -31,7 +31,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
 
     let mut results = Results::default();
     for part in &plan.races {
-        if results.interrupted {
+        if results.end.is_early() {
             break;
         }
         let bar = Bar::new(part.heats.len() * part.rounds as usize);
@@ -39,7 +39,13 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
             bar.show(progress);
         });
         drop(bar);
-        let mut raced = raced?;
+        let mut raced = match raced {
+            Ok(raced) => raced,
+            Err(refusal) => {
+                results.end.failed = Some(refusal);
+                break;
+            }
+        };
         if args.runs_here()
             && let Some(rule) = rule_in_force()
         {
@@ -48,11 +54,9 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
         if let Some(recording) = args.on.as_ref().and_then(Model::recording) {
             clairvoyant::compare(recording, &mut raced.measurements);
         }
-        results.measurements.extend(raced.measurements);
-        results.finishers.extend(raced.finishers);
-        results.interrupted |= raced.interrupted;
+        results.extend(raced);
     }
-    if plan.robustness && !results.interrupted {
+    if plan.robustness && !results.end.is_early() {
         let machine = &mut |period| fake(period, args.seed());
         let mut simulated = robustness::run(&plan.strategies, machine)?;
         if facts.name != robustness_facts().name {
@@ -64,13 +68,14 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
         results.measurements.extend(simulated);
     }
 
+    let failed = results.end.failed.clone();
     let run = as_run(args, &plan, facts, started_at, results);
     let text = if args.explain {
         punctual_report::explained(&run)
     } else {
         punctual_report::text(&run)
     };
-    outputs.deliver(&run, &text)
+    outputs.deliver_until(failed, &run, &text)
 }
 
 fn machine(args: &BenchArgs) -> Result<(Box<dyn Machine>, MachineFacts)> {
@@ -100,7 +105,7 @@ fn as_run(
     };
     Run {
         started_at,
-        interrupted: results.interrupted,
+        interrupted: results.end.is_early(),
         warnings: warnings(&facts, &results.measurements, setting),
         machine: facts,
         results: results.measurements,

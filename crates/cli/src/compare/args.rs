@@ -11,8 +11,8 @@ use super::rule::Rule;
 pub(crate) const ABOUT: &str = "\
 Set Runs side by side: machines, versions or settings, with intervals.
 
-Takes the files that `--json` of bench, measure, watch and simulate writes. What has the same experiment, subject and \
-parameters stands in one row, with the ratio to the first file's. Beneath it, marked \"published\", stands what \
+Takes the files that `--json` of bench, measure, watch, simulate and zero writes. What has the same experiment, subject \
+and parameters stands in one row, with the ratio to the first file's. Beneath it, marked \"published\", stands what \
 others have measured of the same. A single file is compared with those alone.";
 
 /// What the help lists is what there is.
@@ -20,12 +20,13 @@ pub(crate) fn after() -> String {
     let metrics: Vec<_> = Metric::ALL.iter().map(|metric| metric.name()).collect();
     format!(
         "\
-Rules: [SELECTOR:]METRIC > VALUE, or >=. A rule says what fails.
+Rules: [SELECTOR:]METRIC > VALUE, or >=. A rule says what fails: for GB zeroed, of which more is better, < or <=.
   SELECTOR  EXPERIMENT or EXPERIMENT/SUBJECT, with * for any text, and @PARAM=VALUE for those with that parameter:
             sleep/usleep@asked=1ms, pace/adaptive-*@rate=60
   METRIC    {}
-  VALUE     a length (500us), per cent for cpu (5%), or a factor of the first file's number (1.2x)
-With several files, all but the first are judged. A length is exceeded by the number itself. A factor is exceeded only \
+  VALUE     a length (500us), per cent for cpu (5%), GB per second for GB zeroed (5GB/s), or a factor of the first
+            file's number (1.2x)
+With several files, all but the first are judged. A value is exceeded by the number itself. A factor is exceeded only \
 if the whole interval of the ratio lies beyond it; if a part of it does, the rule is inconclusive. What a file has \
 not measured is not judged; a rule that finds nothing to judge is an error.
 
@@ -36,6 +37,7 @@ Examples:
   punctual compare linux.json
   punctual compare before.json after.json --fail-if 'late_p50 > 1.2x' --fail-if 'cpu > 1.5x'
   punctual compare main.json branch.json --fail-if 'pace/adaptive-*@rate=1000: late_p99 > 500us'
+  punctual compare before.json after.json --fail-if 'zero-pool/mcs@threads=2: gb_per_cpu_s < 0.9x'
   punctual compare a.json b.json --json comparison.json --plots figures",
         metrics.join(", ")
     )
@@ -47,7 +49,8 @@ pub(crate) struct CompareArgs {
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Exit with 1 if a number is beyond a value: `late_p99 > 500us`, `sleep/*: late_p50 > 1.2x`; can be given often
+    /// Exit with 1 if a number is beyond a value: `late_p99 > 500us`, `sleep/*: late_p50 > 1.2x`, `gb_per_cpu_s < 0.8x`;
+    /// can be given often
     #[arg(long, value_name = "RULE")]
     pub(crate) fail_if: Vec<Rule>,
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Result, bail};
 use punctual_core::Nanos;
 use punctual_record::compare::{
-    Cell, Comparison, Estimate, Judgement, Metric, Missing, Outcome, Ratio,
+    Cell, Comparison, Estimate, Judgement, Metric, Missing, Outcome, Quantity, Ratio,
 };
 
 use super::rule::{Limit, Rule};
@@ -97,9 +97,15 @@ fn of_ratio(rule: &Rule, factor: f64, ratio: &Ratio) -> (Outcome, String) {
         let why = format!("{value:.3} times the first file's, without an interval");
         return (Outcome::Inconclusive, why);
     };
-    let outcome = if rule.beyond.holds(interval.low, factor) {
+    // The end that is beyond last, and the one that is beyond first.
+    let (last, first) = if rule.beyond.is_low() {
+        (interval.high, interval.low)
+    } else {
+        (interval.low, interval.high)
+    };
+    let outcome = if rule.beyond.holds(last, factor) {
         Outcome::Fails
-    } else if rule.beyond.holds(interval.high, factor) {
+    } else if rule.beyond.holds(first, factor) {
         Outcome::Inconclusive
     } else {
         Outcome::Passes
@@ -111,11 +117,14 @@ fn of_ratio(rule: &Rule, factor: f64, ratio: &Ratio) -> (Outcome, String) {
 
 fn written(metric: Metric, estimate: &Estimate) -> String {
     let value = estimate.value;
-    if metric.is_share() {
-        return format!("{:.2} %", value * 100.0);
+    match metric.quantity() {
+        Quantity::Share => format!("{:.2} %", value * 100.0),
+        Quantity::Rate => format!("{value:.4} GB/s"),
+        Quantity::Length => {
+            let sign = if value < 0.0 { "-" } else { "" };
+            format!("{sign}{}", Nanos::new(value.abs().round() as u64))
+        }
     }
-    let sign = if value < 0.0 { "-" } else { "" };
-    format!("{sign}{}", Nanos::new(value.abs().round() as u64))
 }
 
 /// What a rule can select: `pace/{spin, system}, sleep/usleep`.

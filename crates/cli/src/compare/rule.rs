@@ -1,11 +1,11 @@
-//! Rules for CI: `sleep/usleep@asked=1ms: late_p50 > 1.2x`.
+//! Rules for CI: `sleep/usleep@asked=1ms: late_p50 > 1.2x`, or `gb_per_cpu_s < 0.8x`.
 
 use std::fmt;
 use std::str::FromStr;
 
 use punctual_core::Nanos;
 use punctual_record::Value;
-use punctual_record::compare::{Metric, Row};
+use punctual_record::compare::{Metric, Quantity, Row};
 
 /// What a number must not be.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,11 +32,15 @@ pub(super) enum Beyond {
     Above,
     /// `>=`
     AtLeast,
+    /// `<`
+    Below,
+    /// `<=`
+    AtMost,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Limit {
-    /// Nanoseconds, or a share.
+    /// Nanoseconds, a share, or GB per second.
     Value(f64),
     /// So many times the first run's number.
     Factor(f64),
@@ -47,7 +51,14 @@ impl Beyond {
         match self {
             Self::Above => value > limit,
             Self::AtLeast => value >= limit,
+            Self::Below => value < limit,
+            Self::AtMost => value <= limit,
         }
+    }
+
+    /// Whether it forbids what is low.
+    pub(super) fn is_low(self) -> bool {
+        matches!(self, Self::Below | Self::AtMost)
     }
 }
 
@@ -71,22 +82,43 @@ impl fmt::Display for Rule {
     }
 }
 
-const GRAMMAR: &str = "a rule is [SELECTOR:]METRIC > VALUE, as `sleep/*: late_p50 > 1.2x`";
+const GRAMMAR: &str =
+    "a rule is [SELECTOR:]METRIC > VALUE, as `sleep/*: late_p50 > 1.2x`, or < where more is better";
 
 impl FromStr for Rule {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (what, value) = text
-            .rsplit_once('>')
-            .ok_or_else(|| format!("it has no `>` or `>=`; {GRAMMAR}"))?;
-        let (beyond, value) = match value.strip_prefix('=') {
-            Some(value) => (Beyond::AtLeast, value),
-            None => (Beyond::Above, value),
+        let sign = text
+            .rfind(['<', '>'])
+            .ok_or_else(|| format!("it has no `>`, `>=`, `<` or `<=`; {GRAMMAR}"))?;
+        let (what, value) = text.split_at(sign);
+        let low = value.starts_with('<');
+        let value = &value[1..];
+        let (beyond, value) = match (value.strip_prefix('='), low) {
+            (Some(value), false) => (Beyond::AtLeast, value),
+            (Some(value), true) => (Beyond::AtMost, value),
+            (None, false) => (Beyond::Above, value),
+            (None, true) => (Beyond::Below, value),
         };
         // Subjects have colons, too: `system:method=timerfd`.
         let (selector, metric) = what.rsplit_once(':').unwrap_or(("*", what));
         let metric = metric_of(metric.trim())?;
+        match (metric.more_is_better(), beyond.is_low()) {
+            (false, true) => {
+                let name = metric.name();
+                return Err(format!(
+                    "less {name} is better, and a rule says what fails; give `>` or `>=`"
+                ));
+            }
+            (true, false) => {
+                let name = metric.name();
+                return Err(format!(
+                    "more {name} is better, and a rule says what fails; give `<` or `<=`"
+                ));
+            }
+            _ => {}
+        }
         Ok(Self {
             text: text.trim().to_owned(),
             selector: selector.trim().parse()?,
@@ -125,20 +157,29 @@ fn limit_of(metric: Metric, text: &str) -> Result<Limit, String> {
             .map(Limit::Factor)
             .ok_or_else(|| format!("`{text}` is no factor above zero, such as 1.2x"));
     }
-    if metric.is_share() {
-        let percent = text.strip_suffix('%').and_then(number);
-        return percent
-            .map(|percent| Limit::Value(percent / 100.0))
-            .ok_or_else(|| {
+    let name = metric.name();
+    match metric.quantity() {
+        Quantity::Share => {
+            let percent = text.strip_suffix('%').and_then(number);
+            percent.map(|percent| percent / 100.0).ok_or_else(|| {
                 format!("`{text}` is no limit for CPU time; give per cent (5%) or a factor (1.2x)")
-            });
+            })
+        }
+        Quantity::Rate => text.strip_suffix("GB/s").and_then(number).ok_or_else(|| {
+            format!(
+                "`{text}` is no limit for {name}; give GB per second (5GB/s) or a factor (0.8x)"
+            )
+        }),
+        Quantity::Length => {
+            let length: Result<Nanos, _> = text.parse();
+            length.map(|length| length.as_ns() as f64).map_err(|_| {
+                format!(
+                    "`{text}` is no limit; give a length with its unit (500us) or a factor (1.2x)"
+                )
+            })
+        }
     }
-    let length: Result<Nanos, _> = text.parse();
-    length
-        .map(|length| Limit::Value(length.as_ns() as f64))
-        .map_err(|_| {
-            format!("`{text}` is no limit; give a length with its unit (500us) or a factor (1.2x)")
-        })
+    .map(Limit::Value)
 }
 
 impl FromStr for Selector {
@@ -231,13 +272,23 @@ mod tests {
         assert_eq!(full.selector.subject, "system:method=timerfd");
         assert_eq!(full.selector.params.len(), 2);
         assert_eq!(rule("cost_w10 > 1.25x").limit, Limit::Factor(1.25));
+        let zeroed = rule("zero-pool/mcs@batch=64: gb_per_cpu_s < 5 GB/s");
+        assert_eq!(
+            (zeroed.limit, zeroed.beyond),
+            (Limit::Value(5.0), Beyond::Below)
+        );
+        assert_eq!(rule("wall_gb_per_s <= 0.8x").beyond, Beyond::AtMost);
     }
 
     #[test]
     fn what_is_no_rule_is_refused_with_what_would_be_one() {
         for (text, says) in [
             ("", "no `>`"),
-            ("late_p50 < 5us", "no `>`"),
+            ("late_p50 < 5us", "less late_p50 is better"),
+            ("gb_per_cpu_s > 0.8x", "more gb_per_cpu_s is better"),
+            ("gb_per_cpu_s < 5us", "5GB/s"),
+            ("gb_per_cpu_s < 5", "5GB/s"),
+            ("gb_per_cpu_s < 0x", "1.2x"),
             ("late_p50 = 5us", "no `>`"),
             ("late > 5us", "late_p50"),
             ("late_p50 > 5", "500us"),

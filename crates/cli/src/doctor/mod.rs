@@ -50,8 +50,9 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Done> {
     })?;
     drop(bar);
 
+    let failed = results.end.failed.clone();
     let run = as_run(args, &patient, facts, started_at, results);
-    let delivered = outputs.deliver(&run, &punctual_report::text(&run));
+    let delivered = outputs.deliver_until(failed, &run, &punctual_report::text(&run));
     if let Some(share) = share {
         share.write(&anonymous(&run, &options(args)).to_json())?;
         eprintln!("shared: {SHARED}");
@@ -80,7 +81,7 @@ fn as_run(
     };
     Run {
         started_at,
-        interrupted: results.interrupted,
+        interrupted: results.end.is_early(),
         warnings: warnings(&facts, &results.measurements, setting),
         machine: facts,
         doctor: Some(diagnose(patient, &results.measurements)),

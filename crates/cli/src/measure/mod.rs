@@ -5,8 +5,8 @@ mod plan;
 mod scenarios;
 
 use anyhow::{Result, anyhow};
-use punctual_core::Machine;
-use punctual_lab::race::Results;
+use punctual_core::{Machine, Refusal};
+use punctual_lab::race::{End, Results};
 use punctual_lab::{Setting, predict, predict_timers, rule_in_force, scenario, warnings};
 use punctual_record::{MachineFacts, Run};
 
@@ -25,29 +25,24 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<Done> {
     plan.announce(!here);
 
     let mut results = Results::default();
-    let mut failed = None;
     for part in &plan.parts {
-        if results.interrupted {
+        match measure(part, &mut *machine, &facts, here) {
+            Ok(more) => results.extend(more),
+            Err(why) => {
+                let failed = format!("{}: {why:#}", part.name().typed());
+                results.end.failed = Some(Refusal::new(failed));
+            }
+        }
+        if results.end.is_early() {
             break;
         }
-        match measure(part, &mut *machine, &facts, here) {
-            Ok(more) => {
-                results.measurements.extend(more.measurements);
-                results.interrupted |= more.interrupted;
-            }
-            // What was measured before is kept.
-            Err(why) => {
-                results.interrupted = true;
-                failed = Some(why.context(format!("{} failed", part.name().typed())));
-            }
-        }
     }
+    let failed = results.end.failed.clone();
     let run = Run {
         started_at,
         ..as_run(args, &plan, facts, results)
     };
-    let delivered = outputs.deliver(&run, &punctual_report::text(&run));
-    failed.map_or(delivered, Err)
+    outputs.deliver_until(failed, &run, &punctual_report::text(&run))
 }
 
 fn measure(
@@ -63,7 +58,10 @@ fn measure(
             let ran = ran.map_err(|why| anyhow!(why))?;
             Ok(Results {
                 measurements: ran.measurements,
-                interrupted: ran.interrupted,
+                end: End {
+                    interrupted: ran.interrupted,
+                    failed: None,
+                },
                 ..Results::default()
             })
         }
@@ -102,7 +100,7 @@ fn as_run(args: &MeasureArgs, plan: &Plan, facts: MachineFacts, results: Results
     let mut warned = plan.left_out.clone();
     warned.extend(warnings(&facts, &results.measurements, setting));
     Run {
-        interrupted: results.interrupted,
+        interrupted: results.end.is_early(),
         warnings: warned,
         machine: facts,
         results: results.measurements,

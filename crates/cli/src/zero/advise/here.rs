@@ -1,0 +1,180 @@
+//! Advice for this computer, and a run of what is advised.
+
+use anyhow::{Result, anyhow, bail};
+use punctual_core::Refusal;
+use punctual_lab::host::Stop;
+use punctual_lab::host_facts;
+use punctual_lab::zero::advice::{Advised, Candidate, Model, check, considered, with_predictions};
+use punctual_lab::zero::calibration::{Calibrator, Wanted};
+use punctual_lab::zero::model::{machine, predict};
+use punctual_lab::zero::run::{Area, Cell, Memory, Plan, Ran, Settings, facts, warnings};
+use punctual_pool::{Batch, LockKind, Setting};
+use punctual_record::{Run, ZeroCalibration, ZeroingPrediction};
+use punctual_sim::zeroing::Machine;
+use punctual_sys::memory::Kernel;
+
+use super::advise;
+use super::args::{self, AdviseArgs};
+use crate::session::{self, Bar, Outputs};
+use crate::{Done, stop};
+
+/// Calibrates a model of this computer, asks it, and measures what it says.
+pub(super) fn run(args: &AdviseArgs) -> Result<Done> {
+    let stop = stop::on_ctrl_c()?;
+    let area = area(args, &stop)?;
+    let outputs = Outputs::new(args.json.as_deref(), args.plots.as_deref())?;
+    let started_at = session::now();
+    let mut run = Run {
+        started_at: Some(started_at),
+        machine: host_facts(),
+        ..session::run()
+    };
+    run.machine.other.extend(facts());
+    let model = model(args, area, &stop)?;
+    let Some((advised, candidates)) = advise(&*model, args, area.pages, Some(&stop))? else {
+        run.interrupted = true;
+        return outputs.deliver(&run, &punctual_report::text(&run));
+    };
+
+    let cells = cells(args.kernel, area, settings(args, &advised, &candidates));
+    let rounds = if args.quick { 3 } else { 6 };
+    let mut plan = Plan::of_cells(cells, rounds, stop)?;
+    announce(&mut plan)?;
+    let bar = Bar::new(plan.batches());
+    let Ran {
+        mut measurements,
+        given_up,
+        end,
+    } = plan.run(&mut |progress| bar.at(progress.done, &progress.next));
+    drop(bar);
+
+    // Those with intervals come last, and replace those without.
+    let predicted = candidates.iter().chain(advised.candidates());
+    with_predictions(&mut measurements, predicted);
+    let advice = advised.record(&*model, false);
+    let mut advice = advice.map_err(|why| anyhow!(why))?;
+    if args.check {
+        check(&mut advice, &measurements);
+    }
+    let warned = warnings(&run.machine, &measurements, rounds);
+    run.interrupted = end.is_early();
+    run.warnings = [&given_up[..], &warned].concat();
+    run.results = measurements;
+    run.zero_advice = Some(advice);
+    run.other = plan.describe();
+    outputs.deliver_until(end.failed, &run, &punctual_report::text(&run))
+}
+
+/// This computer, as its parts were measured.
+struct Calibrated {
+    calibration: ZeroCalibration,
+    memory: &'static str,
+}
+
+impl Model for Calibrated {
+    fn name(&self) -> &str {
+        "this computer"
+    }
+
+    fn cpus(&self) -> usize {
+        self.calibration.cpus
+    }
+
+    fn machine(&self, setting: &Setting) -> Result<Machine, Refusal> {
+        machine(&self.calibration, setting, self.memory)
+    }
+
+    fn within(&self, setting: &Setting, pages: u64) -> Result<ZeroingPrediction, Refusal> {
+        predict(&self.calibration, setting, self.memory, pages)
+    }
+}
+
+/// The model of this computer, measured in rounds until the user wants an end.
+fn model(args: &AdviseArgs, area: Area, stop: &Stop) -> Result<Box<dyn Model>> {
+    let rounds = if args.quick { 3 } else { 6 };
+    let mut ground = Plan::of_cells(cells(args.kernel, area, vec![ONE]), 1, stop.clone())?;
+    ground.warm_up()?;
+    let (memory, cpu_clock) = ground.ground();
+    let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let wanted = Wanted {
+        areas: vec![area],
+        kernel: args.kernel,
+        settings: considered(cpus),
+    };
+    let mut calibrator = Calibrator::new(wanted, memory, cpu_clock)?;
+    let length = calibrator.round_length().times(rounds);
+    eprintln!(
+        "zero advise: measures the parts of a pool first, {}",
+        session::about(length, false)
+    );
+    for _ in 0..rounds {
+        if stop.is_requested() {
+            bail!("it was ended before there was anything to advise");
+        }
+        calibrator.round()?;
+    }
+    Ok(Box::new(Calibrated {
+        calibration: calibrator.calibration(),
+        memory: area.memory.name(),
+    }))
+}
+
+/// The simplest pool.
+const ONE: Setting = Setting::new(1, LockKind::Counter, Batch::One);
+
+/// The memory that is asked for, if this computer has it and zeroes in that way.
+fn area(args: &AdviseArgs, stop: &Stop) -> Result<Area> {
+    let settings = Settings {
+        quick: args.quick,
+        threads: Some(vec![1]),
+        locks: Some(vec![LockKind::Counter]),
+        batches: Some(vec![Batch::One]),
+        kernels: Some(vec![args.kernel]),
+        memories: Some(vec![match args.memory {
+            args::Memory::Hot => Memory::Hot,
+            args::Memory::Cold => Memory::Cold,
+        }]),
+        bytes: args.size,
+        memory_limit: args.memory_limit,
+        ..Settings::default()
+    };
+    let plan = Plan::of(&settings, stop.clone())?;
+    Ok(plan.cells()[0].area)
+}
+
+/// What is run: what is advised, and the article's way; or everything.
+fn settings(args: &AdviseArgs, advised: &Advised, candidates: &[Candidate]) -> Vec<Setting> {
+    let mut settings: Vec<Setting> = advised.settings();
+    if args.check {
+        let all = candidates.iter().map(|candidate| candidate.setting);
+        let others: Vec<Setting> = all.filter(|s| !settings.contains(s)).collect();
+        settings.extend(others);
+    }
+    settings
+}
+
+fn cells(kernel: Kernel, area: Area, settings: Vec<Setting>) -> Vec<Cell> {
+    let settings = settings.into_iter();
+    settings
+        .map(|setting| Cell {
+            setting,
+            kernel,
+            area,
+            bursts: None,
+        })
+        .collect()
+}
+
+/// Says on standard error what is about to be run and how long it takes, for which
+/// the memory has to be touched.
+fn announce(plan: &mut Plan) -> Result<()> {
+    plan.warm_up()?;
+    eprintln!(
+        "zero advise: runs {} pools in {} on memory of {}, {}",
+        plan.cells().len(),
+        session::rounds(plan.rounds()),
+        plan.memory_in_words(),
+        session::about(plan.length(), false)
+    );
+    Ok(())
+}

@@ -1,0 +1,57 @@
+//! `punctual zero advise`.
+
+pub(crate) mod args;
+mod here;
+mod there;
+
+use anyhow::{Result, anyhow};
+use punctual_lab::host::Stop;
+use punctual_lab::zero::advice::{Advised, Candidate, Goal, Model, considered};
+
+use crate::Done;
+use crate::session::Steps;
+use args::AdviseArgs;
+
+/// Runs it.
+pub(crate) fn run(args: &AdviseArgs) -> Result<Done> {
+    match &args.on {
+        Some(on) => there::run(args, on),
+        None => here::run(args),
+    }
+}
+
+/// The bytes of a page.
+const PAGE: u64 = 4_096;
+
+/// Asks the model of a computer about every pool that is considered; `None` if
+/// `stop` was requested before it was done.
+fn advise(
+    model: &dyn Model,
+    args: &AdviseArgs,
+    pages: u64,
+    stop: Option<&Stop>,
+) -> Result<Option<(Advised, Vec<Candidate>)>> {
+    let settings = considered(model.cpus());
+    let bar = Steps::new(settings.len());
+    let mut candidates = Vec::new();
+    for setting in settings {
+        if stop.is_some_and(Stop::is_requested) {
+            return Ok(None);
+        }
+        let what = format!("{} {} {}", setting.lock, setting.batch, setting.workers);
+        bar.show(&what);
+        let candidate = Candidate::of(model, setting, pages);
+        candidates.push(candidate.map_err(|why| anyhow!(why))?);
+    }
+    let advised = Advised::of(model, &candidates, &goals(args), pages);
+    Ok(Some((advised.map_err(|why| anyhow!(why))?, candidates)))
+}
+
+fn goals(args: &AdviseArgs) -> Vec<Goal> {
+    match args.goal {
+        None => Goal::ALL.to_vec(),
+        Some(args::Goal::Cpu) => vec![Goal::Cpu],
+        Some(args::Goal::Wall) => vec![Goal::Wall],
+        Some(args::Goal::Balanced) => vec![Goal::Balanced],
+    }
+}

@@ -1,0 +1,35 @@
+//! Advice for another computer, of which only a model is here.
+
+use anyhow::{Result, anyhow};
+use punctual_lab::zero::advice::Advised;
+use punctual_lab::zero::simulation;
+use punctual_record::Run;
+use punctual_sim::zeroing::Machine;
+
+use super::args::AdviseArgs;
+use super::{PAGE, advise};
+use crate::Done;
+use crate::session::{self, Outputs};
+
+/// As much as `punctual zero simulate` zeroes.
+const USUALLY: u64 = 1 << 30;
+
+/// Asks its model.
+pub(super) fn run(args: &AdviseArgs, on: &str) -> Result<Done> {
+    let machine = Machine::parse(on).map_err(|why| anyhow!(why))?;
+    let outputs = Outputs::new(args.json.as_deref(), None)?;
+    let pages = args.size.unwrap_or(USUALLY).div_ceil(PAGE);
+    // Ctrl-C ends the process: there is nothing yet to be kept.
+    let advised = advise(&machine, args, pages, None)?;
+    let record = |(advised, _): (Advised, _)| advised.record(&machine, true);
+    let advice = advised
+        .map(record)
+        .transpose()
+        .map_err(|why| anyhow!(why))?;
+    let run = Run {
+        machine: simulation::machine_facts(&machine),
+        zero_advice: advice,
+        ..session::run()
+    };
+    outputs.deliver(&run, &punctual_report::text(&run))
+}

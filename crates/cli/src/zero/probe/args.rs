@@ -1,0 +1,85 @@
+//! What `punctual zero probe` takes.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use punctual_lab::zero::probe::Part;
+
+use crate::values::{bytes, iterations, rounds};
+
+/// What its help begins with.
+pub(crate) const ABOUT: &str = "\
+Measure what this OS takes for fresh memory: fault, zeroing and unmap, by page and MB, and who pays.
+
+A program that allocates memory pays again when it touches it first, and when it gives it back; and somebody pays for the \
+zeros. None of that shows in the time of the allocation itself. All four parts take about 60 s; it says how long before it \
+begins, after it has touched as much memory as it will use once, and it never uses more than half of what is free unless \
+told. With --quick: less of everything, in under 10 s; the intervals are wider then.";
+
+/// What its help ends with.
+pub(crate) const AFTER: &str = "\
+MiB are 2^20 bytes and GB are 1e9. What a system does not have is left out, with one line that says so. Costs are CPU time \
+where it is counted; the system divides it into the program's own and its own by ticks, so that these parts mean less.
+
+Exit codes: 0 done, 2 could not run, 3 ended by Ctrl-C (what was measured is kept).
+
+Examples:
+  punctual zero probe
+  punctual zero probe --quick --json quick.json --plots figures
+  punctual zero probe pages blocks --memory-limit 1GiB
+  punctual zero probe processes --iterations 100000";
+
+#[derive(Debug, Args)]
+pub(crate) struct ProbeArgs {
+    /// What to measure, instead of all
+    #[arg(value_name = "PART", value_enum, hide_default_value = true)]
+    pub(crate) parts: Vec<PartArg>,
+
+    /// Less of everything, in under 10 s
+    #[arg(long)]
+    pub(crate) quick: bool,
+
+    /// How often everything gets its turn [default: 6, and 3 for what takes seconds; with --quick 3 and 1]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = rounds)]
+    pub(crate) rounds: Option<u32>,
+
+    /// The most memory to use at a time, such as 512MiB [default: half of what is free]
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = bytes)]
+    pub(crate) memory_limit: Option<u64>,
+
+    /// How often each of the two processes allocates a page [default: 800000; with --quick 50000]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = iterations)]
+    pub(crate) iterations: Option<u64>,
+
+    /// Write the Run to a file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Draw the figures into a directory, as SVG
+    #[arg(long, value_name = "DIR")]
+    pub(crate) plots: Option<PathBuf>,
+}
+
+/// A part, as the user names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PartArg {
+    /// Map, touch in some order, advise and unmap many pages, with and without huge ones
+    Pages,
+    /// Blocks of 4 KiB to 2 GiB: fresh, used again, and from the allocator
+    Blocks,
+    /// Two processes that allocate, fill and free one page, over and over, as the page-zeroing article's test does
+    Processes,
+    /// The CPU time of this process and of the whole computer with fresh memory, with the same again, and at rest
+    Payers,
+}
+
+impl PartArg {
+    pub(crate) fn part(self) -> Part {
+        match self {
+            Self::Pages => Part::Pages,
+            Self::Blocks => Part::Blocks,
+            Self::Processes => Part::Processes,
+            Self::Payers => Part::Payers,
+        }
+    }
+}

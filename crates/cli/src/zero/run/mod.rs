@@ -1,0 +1,146 @@
+//! `punctual zero run`.
+
+pub(crate) mod args;
+mod kernels;
+
+use anyhow::{Result, bail};
+use punctual_core::Nanos;
+use punctual_lab::host_facts;
+use punctual_lab::zero::model::{Agreement, Forecasts, TARGET_MEAN, TARGET_WORST, agreement};
+use punctual_lab::zero::run::{Bursts, Memory, Plan, Ran, Settings, facts, warnings};
+use punctual_record::Run;
+
+use crate::session::{self, Bar, Outputs};
+use crate::{Done, stop};
+use args::{Arrivals, RunArgs};
+
+/// The time from one run of Windows' zero page threads to the next, as the
+/// page-zeroing article saw it.
+const USUALLY_EVERY: Nanos = Nanos::from_secs(2);
+
+/// Runs it.
+pub(crate) fn run(args: &RunArgs) -> Result<Done> {
+    let mut plan = Plan::of(&settings(args)?, stop::on_ctrl_c()?)?;
+    let outputs = Outputs::new(args.json.as_deref(), args.plots.as_deref())?;
+    let mut facts_here = host_facts();
+    facts_here.other.extend(facts());
+    let started_at = session::now();
+
+    announce(&mut plan)?;
+    let mut forecasts = match args.predict {
+        true => Some(Forecasts::of(&plan)?),
+        false => None,
+    };
+    let bar = Bar::new(plan.batches());
+    let Ran {
+        mut measurements,
+        given_up,
+        end,
+    } = plan.run(&mut |progress| {
+        if let Some(forecasts) = &mut forecasts {
+            forecasts.before(&progress);
+        }
+        bar.at(progress.done, &progress.next);
+    });
+    drop(bar);
+    let mut other = plan.describe();
+    let mut agreed = String::new();
+    if let Some(forecasts) = forecasts {
+        let forecast = forecasts.finish()?;
+        forecast.put(&plan, &mut measurements);
+        agreed = in_words(&agreement(&measurements, FEW));
+        let calibration = forecast.calibration.to_value();
+        other.insert("zero_calibration".to_owned(), calibration);
+    }
+
+    let warned = warnings(&facts_here, &measurements, plan.rounds());
+    let run = Run {
+        started_at: Some(started_at),
+        interrupted: end.is_early(),
+        warnings: [plan.left_out(), &given_up, &warned].concat(),
+        machine: facts_here,
+        results: measurements,
+        other,
+        ..session::run()
+    };
+    outputs.deliver_until(end.failed, &run, &(punctual_report::text(&run) + &agreed))
+}
+
+/// The model is held to what at most so many threads do: that more CPUs are alike
+/// is not measured.
+const FEW: u64 = 2;
+
+/// How the predictions agree with what was measured.
+fn in_words(agreement: &Agreement) -> String {
+    let Some(worst) = agreement.worst() else {
+        return String::new();
+    };
+    format!(
+        "\nPredictions of the model against {} rates of pools of {FEW} threads at most: off by {:.1} % in the geometric \
+         mean,\nat worst by {:.0} % ({} of {}). The aim is {:.0} % and {:.0} %.\n",
+        agreement.ratios.len(),
+        agreement.mean_error() * 100.0,
+        worst.error() * 100.0,
+        worst.what,
+        worst.cell,
+        TARGET_MEAN * 100.0,
+        TARGET_WORST * 100.0,
+    )
+}
+
+/// Says on standard error what is about to happen and how long it takes, for which
+/// the memory has to be touched.
+fn announce(plan: &mut Plan) -> Result<()> {
+    for left_out in plan.left_out() {
+        eprintln!("{}", left_out.what);
+    }
+    eprintln!(
+        "zero run: touches its memory once beforehand ({})",
+        plan.memory_in_words()
+    );
+    plan.warm_up()?;
+    let settings = match plan.cells().len() {
+        1 => "one setting".to_owned(),
+        settings => format!("{settings} settings"),
+    };
+    eprintln!(
+        "zero run: {settings} in {}, {}",
+        session::rounds(plan.rounds()),
+        session::about(plan.length(), false)
+    );
+    Ok(())
+}
+
+fn settings(args: &RunArgs) -> Result<Settings> {
+    let burst = args.arrivals == Some(Arrivals::Burst);
+    for (option, given) in [
+        ("--every", args.every.is_some()),
+        ("--bursts", args.bursts.is_some()),
+    ] {
+        if given && !burst {
+            bail!("{option} is for bursts: add --arrivals burst, or leave it out");
+        }
+    }
+    let memories = args.memory.map(|memory| match memory {
+        args::Memory::Hot => vec![Memory::Hot],
+        args::Memory::Cold => vec![Memory::Cold],
+        args::Memory::Both => vec![Memory::Hot, Memory::Cold],
+    });
+    Ok(Settings {
+        quick: args.quick,
+        threads: args.threads.as_ref().map(|list| list.0.clone()),
+        locks: args.lock.as_ref().map(|list| list.0.clone()),
+        batches: args.batch.as_ref().map(|list| list.0.clone()),
+        dequeues: args.dequeue.as_ref().map(|list| list.0.clone()),
+        returns: args.returns,
+        kernels: args.kernel.as_ref().map(|kernels| kernels.0.clone()),
+        memories,
+        bytes: args.size,
+        bursts: burst.then(|| Bursts {
+            every: args.every.unwrap_or(USUALLY_EVERY),
+            times: args.bursts.unwrap_or(1),
+        }),
+        rounds: args.rounds,
+        memory_limit: args.memory_limit,
+    })
+}

@@ -1,0 +1,84 @@
+//! `punctual zero advise` as its user meets it.
+
+mod common;
+
+use std::process::Output;
+
+use common::punctual;
+use punctual_record::Run;
+
+/// Runs it with arguments that hold no spaces.
+fn advise(directory: &tempfile::TempDir, arguments: &str) -> Output {
+    punctual(directory.path())
+        .args(["zero", "advise"])
+        .args(arguments.split_whitespace())
+        .output()
+        .unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// The same on every system, to the byte.
+#[test]
+fn another_computer_is_advised_by_its_model() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = stdout(&advise(&directory, "--on cascade-lake-96"));
+    assert!(text.lines().all(|line| line.chars().count() <= 120));
+    // Its version and its path are not of interest.
+    let advice = text.split_once("To zero").unwrap().1;
+    insta::assert_snapshot!(advice);
+}
+
+#[test]
+fn one_goal_is_advised_and_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = "--on ryzen-7950x-32,zero=150ns --goal cpu --size 64MiB --json advice.json";
+    let text = stdout(&advise(&directory, arguments));
+    assert!(!text.contains("use 16"), "{text}");
+    let json = std::fs::read_to_string(directory.path().join("advice.json")).unwrap();
+    let run = Run::from_json(&json).unwrap();
+    assert!(run.results.is_empty());
+    let advice = run.zero_advice.unwrap();
+    assert!(advice.model_only);
+    assert_eq!((advice.pages, advice.picks.len()), (16_384, 1));
+    let pick = &advice.picks[0];
+    assert_eq!((pick.goal.as_str(), pick.pool.threads), ("cpu", 1));
+    let article = advice.article.predicted.gb_per_cpu_s;
+    assert!(pick.predicted.gb_per_cpu_s.median > article.median);
+}
+
+#[test]
+fn what_is_wrong_is_said_in_a_line() {
+    let directory = tempfile::tempdir().unwrap();
+    // No CPU has both.
+    let foreign = match cfg!(target_arch = "aarch64") {
+        true => "--kernel clzero",
+        false => "--kernel dc-zva",
+    };
+    for (arguments, why) in [
+        (foreign, "this CPU"),
+        ("--goal latency", "latency"),
+        ("--on pdp-11", "there is no computer `pdp-11`"),
+        ("--on rome-256,speed=3", "there is no `speed`"),
+        ("--on rome-256 --size 0", "512MiB or 2GB"),
+        ("--on rome-256 --memory hot", "--memory"),
+        ("--on rome-256 --check", "--check"),
+        ("--kernel bzero", "`bzero`"),
+        ("--size 0", "512MiB or 2GB"),
+        ("--size 900TB", "give less"),
+        ("--memory-limit 900TB", "give less"),
+        ("--size 1GiB --memory hot", "--memory"),
+    ] {
+        let output = advise(&directory, arguments);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {errors}");
+        let last = errors.lines().last().unwrap_or_default();
+        assert!(
+            last.starts_with("error: ") && last.contains(why),
+            "{arguments}: {errors}"
+        );
+    }
+}

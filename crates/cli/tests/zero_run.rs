@@ -1,0 +1,320 @@
+//! `punctual zero run` as its user meets it.
+
+mod common;
+
+use std::path::Path;
+use std::process::Output;
+
+use common::punctual;
+use punctual_record::{Measurement, Run, Value, Zeroing};
+
+fn zero_run(directory: &Path, arguments: &str) -> Output {
+    let mut command = punctual(directory);
+    command
+        .args(["zero", "run"])
+        .args(arguments.split_whitespace());
+    command.output().unwrap()
+}
+
+/// What it says, and what it writes with `--json`.
+fn measured(arguments: &str) -> (String, Run) {
+    let directory = tempfile::tempdir().unwrap();
+    let output = zero_run(directory.path(), &format!("{arguments} --json run.json"));
+    assert!(output.status.success(), "{arguments}: {output:?}");
+    let json = std::fs::read_to_string(directory.path().join("run.json")).unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    (text, Run::from_json(&json).unwrap())
+}
+
+fn zeroing(measurement: &Measurement) -> Zeroing {
+    let zeroing = Zeroing::of(measurement);
+    zeroing.unwrap_or_else(|| panic!("{measurement:?}"))
+}
+
+/// It exits with 2 and says why in the last line, with these words in it.
+fn assert_refused(arguments: &str, words: &str) {
+    let directory = tempfile::tempdir().unwrap();
+    let output = zero_run(directory.path(), arguments);
+    let stderr = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{arguments}: {output:?}");
+    assert_eq!(stderr.lines().count(), 1, "{arguments}: {stderr}");
+    assert!(stderr.starts_with("error: "), "{arguments}: {stderr}");
+    assert!(stderr.contains(words), "{arguments}: {stderr}");
+    assert!(output.stdout.is_empty(), "{arguments}: {output:?}");
+    let left = std::fs::read_dir(directory.path()).unwrap().count();
+    assert_eq!(left, 0, "{arguments}");
+}
+
+const TINY: &str = "--size 256KiB --rounds 1";
+
+#[test]
+fn every_lock_and_batch_measures_a_whole_pool() {
+    let batches = "1,7,n,2n,half,guided,factoring,trapezoid,growing,steal-half";
+    let (said, run) = measured(&format!("{TINY} --threads 2 --batch {batches}"));
+    // A counter remembers nothing, which three of these have to.
+    assert_eq!(run.results.len(), 6 * 10 - 3);
+    for batch in ["factoring", "trapezoid", "growing"] {
+        assert!(said.contains(&format!("batch {batch} remembers")), "{said}");
+        let warned = |w: &punctual_record::Warning| w.what.contains(batch);
+        assert!(run.warnings.iter().any(warned), "{batch}");
+    }
+    for measurement in &run.results {
+        assert_eq!(measurement.experiment, "zero-pool");
+        for (name, value) in [
+            ("threads", Value::from(2)),
+            ("bytes", Value::from(256 << 10)),
+            ("memory", "hot".into()),
+            ("arrivals", "closed".into()),
+            ("dequeue", "range".into()),
+            ("kernel", "memset".into()),
+        ] {
+            assert_eq!(measurement.params[name], value, "{name}");
+        }
+        let z = zeroing(measurement);
+        assert_eq!((z.pages, z.rounds.len()), (64, 1));
+        assert!(z.gb_per_cpu_s.median > 0.0 && z.wall_gb_per_s.median > 0.0);
+        let cpu = z.cpu;
+        let sum = cpu.zeroing + cpu.hold + cpu.waiting + cpu.other;
+        assert!((sum - 1.0).abs() < 1e-9, "{z:?}");
+        assert!((0.0..=1.0).contains(&z.parked_share), "{z:?}");
+        assert!(z.acquisitions >= 3.0 && z.sampled_every >= 1, "{z:?}");
+        let acquisitions = |n: f64| assert_eq!(z.acquisitions, n, "{measurement:?}");
+        match measurement.params["batch"].as_str().unwrap() {
+            // Each worker finds once that there is nothing left.
+            "1" => acquisitions(64.0 + 2.0),
+            "n" => acquisitions(32.0 + 2.0),
+            "7" => acquisitions(10.0 + 2.0),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn the_run_says_what_it_depends_on() {
+    let (said, run) = measured(&format!("{TINY} --threads 1 --lock mcs --batch 64"));
+    assert!(
+        said.contains("hot 256 KiB") && said.contains("one setting in 1 round, about"),
+        "{said}"
+    );
+    for fact in ["zero_kernels", "quick_clock", "quick_clock_cost_ns"] {
+        assert!(run.machine.other.contains_key(fact), "{fact}");
+    }
+    for fact in [
+        "cpus",
+        "pinned",
+        "hot_bytes",
+        "batch_length_ns",
+        "memory_limit_bytes",
+        "rounds",
+    ] {
+        assert!(run.other.contains_key(fact), "{fact}");
+    }
+    assert!(!run.interrupted && run.started_at.is_some());
+    let warned = |words: &str| run.warnings.iter().any(|w| w.what.contains(words));
+    assert!(warned("1 of the 6 rounds"));
+}
+
+#[test]
+fn lists_kernels_and_a_second_lock_are_settings_too() {
+    let (_, run) = measured(&format!(
+        "{TINY} --threads 2 --lock tas,mutex --batch 3 --dequeue range,list --kernel all --returns mcs"
+    ));
+    let kernels = run.machine.other["zero_kernels"].as_array().unwrap().len();
+    assert_eq!(run.results.len(), 2 * 2 * kernels);
+    assert!(run.results.iter().all(|m| m.params["returns"] == "mcs"));
+    let lists = run.results.iter().filter(|m| m.params["dequeue"] == "list");
+    assert_eq!(lists.count(), 2 * kernels);
+}
+
+#[test]
+fn more_workers_than_cpus_are_marked() {
+    let cpus = punctual_sys::thread::allowed_cpus().len();
+    let threads = format!("1,{}", 2 * cpus);
+    let (_, run) = measured(&format!("{TINY} --threads {threads} --lock tas --batch 8"));
+    let marked: Vec<bool> = run
+        .results
+        .iter()
+        .map(|m| zeroing(m).oversubscribed)
+        .collect();
+    assert_eq!(marked, [false, true]);
+    assert!(
+        run.warnings
+            .iter()
+            .any(|w| w.what.contains("more workers than CPUs"))
+    );
+}
+
+#[test]
+fn bursts_come_every_so_often() {
+    let (_, run) = measured(&format!(
+        "{TINY} --threads 2 --lock ticket --batch 1 --arrivals burst --every 50ms --bursts 2"
+    ));
+    let [burst] = &run.results[..] else {
+        panic!("{:?}", run.results);
+    };
+    assert_eq!(burst.params["arrivals"], "burst");
+    assert_eq!(burst.params["every_ns"], 50_000_000);
+    assert_eq!(zeroing(burst).acquisitions, 66.0);
+}
+
+#[test]
+fn figures_are_drawn() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = format!("{TINY} --threads 1,2 --lock tas,mcs --batch 1 --plots figures");
+    let output = zero_run(directory.path(), &arguments);
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("GB per CPU-s"), "{text}");
+    assert!(directory.path().join("figures").read_dir().unwrap().count() > 0);
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_one_line_that_says_what_to_do() {
+    for (arguments, words) in [
+        ("--threads 0", "give one at least with --threads"),
+        ("--threads -3", "invalid value '-3' for '--threads"),
+        (
+            "--threads 1000000",
+            "are too many for the CPUs of this process",
+        ),
+        ("--size 0", "'--size"),
+        ("--size 100000TiB", "'--size"),
+        ("--size 1000TiB", "--memory-limit"),
+        ("--memory-limit 1000TiB", "are free; give less"),
+        ("--memory cold --memory-limit 1MiB", "cold memory is"),
+        (
+            "--size 2MiB --memory-limit 1MiB",
+            "the 1 MiB of --memory-limit",
+        ),
+        ("--lock spin", "there are tas, ttas"),
+        ("--batch lots", "`lots` is no batch"),
+        ("--batch 0", "`0` is no batch"),
+        ("--kernel bzero", "`bzero`"),
+        ("--memory tepid", "'tepid'"),
+        ("--arrivals never", "'never'"),
+        ("--dequeue stack", "`stack` is no way to dequeue"),
+        ("--returns counter", "the list of zeroed pages needs a lock"),
+        (
+            "--lock counter --batch growing",
+            "nothing is left to measure: batch growing",
+        ),
+        ("--every 1s", "add --arrivals burst"),
+        ("--bursts 3", "add --arrivals burst"),
+        ("--size 1MiB --memory hot", "cannot be used with"),
+        ("--rounds 0", "from 1 to 1000"),
+        ("--json no/such/run.json", "cannot write"),
+    ] {
+        assert_refused(arguments, words);
+    }
+    // No CPU has all of them.
+    let missing = if cfg!(target_arch = "x86_64") {
+        "dc-zva"
+    } else {
+        "clzero"
+    };
+    assert_refused(&format!("--kernel memset,{missing}"), "this CPU has no");
+}
+
+/// Unix has limits of memory and signals.
+#[cfg(unix)]
+mod unix {
+    use super::*;
+    use std::io::{BufRead, BufReader, Read};
+    use std::process::{Child, Command, Stdio};
+
+    /// More may be addressed in all than a page of it is left.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn memory_that_is_not_to_be_had_is_refused() {
+        let punctual = env!("CARGO_BIN_EXE_punctual");
+        let run = "zero run --size 300MiB --memory-limit 300MiB --threads 1 --lock tas --batch 64";
+        let limited = format!("ulimit -v 300000; exec {punctual} {run}");
+        let output = Command::new("sh").args(["-c", &limited]).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        let last = stderr.lines().last().unwrap();
+        assert!(
+            last.starts_with("error: there is no memory of 300 MiB to zero: "),
+            "{stderr}"
+        );
+        assert!(!stderr.contains("panicked"), "{stderr}");
+    }
+
+    /// Ends a run of an hour, should the test fail.
+    struct Running(Child);
+
+    impl Drop for Running {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    /// Runs it until it says that it begins, and a little longer, and ends it.
+    fn ended(directory: &Path, arguments: &str, signal: &str) -> Run {
+        let mut command = punctual(directory);
+        let arguments = format!("zero run {arguments} --json run.json");
+        command.args(arguments.split_whitespace());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut running = Running(command.spawn().unwrap());
+        let Running(child) = &mut running;
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut announced = String::new();
+        while !announced.contains("1000 rounds") {
+            announced.clear();
+            assert!(stderr.read_line(&mut announced).unwrap() > 0);
+        }
+        std::thread::park_timeout(std::time::Duration::from_millis(300));
+        let kill = Command::new("kill")
+            .args([signal, &child.id().to_string()])
+            .status();
+        assert!(kill.unwrap().success());
+        let mut stdout = String::new();
+        child
+            .stdout
+            .take()
+            .unwrap()
+            .read_to_string(&mut stdout)
+            .unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(3), "{stdout}");
+        let json = std::fs::read_to_string(directory.join("run.json")).unwrap();
+        let run = Run::from_json(&json).unwrap();
+        assert!(run.interrupted);
+        run
+    }
+
+    const LONG: &str = "--size 256KiB --rounds 1000 --threads 2 --lock mcs --batch 1";
+
+    #[test]
+    fn ctrl_c_and_termination_keep_what_was_measured() {
+        for signal in ["-INT", "-TERM"] {
+            let directory = tempfile::tempdir().unwrap();
+            let run = ended(directory.path(), LONG, signal);
+            // A signal may come before the first batch is done.
+            for measurement in &run.results {
+                let z = zeroing(measurement);
+                assert!(!z.rounds.is_empty() && z.rounds.len() < 1000);
+            }
+        }
+    }
+
+    /// The next burst would come in an hour.
+    #[test]
+    fn ctrl_c_ends_the_wait_for_a_burst() {
+        let directory = tempfile::tempdir().unwrap();
+        let bursts = format!("{LONG} --arrivals burst --every 3600s");
+        let run = ended(directory.path(), &bursts, "-INT");
+        assert!(run.results.is_empty());
+    }
+
+    #[test]
+    fn ctrl_c_in_a_burst_keeps_those_before_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let bursts = format!("{LONG} --arrivals burst --every 40ms");
+        let run = ended(directory.path(), &bursts, "-INT");
+        for measurement in &run.results {
+            assert_eq!(measurement.params["arrivals"], "burst");
+            assert!(!zeroing(measurement).rounds.is_empty());
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! `punctual zero simulate` as its user meets it.
+
+mod common;
+
+use std::process::Output;
+
+use common::punctual;
+use punctual_record::{Run, Zeroing};
+
+/// Runs it with arguments that hold no spaces.
+fn simulate(directory: &tempfile::TempDir, arguments: &str) -> Output {
+    punctual(directory.path())
+        .args(["zero", "simulate"])
+        .args(arguments.split_whitespace())
+        .output()
+        .unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// The same on every system, to the byte.
+#[test]
+fn the_article_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = stdout(&simulate(&directory, "article --json article.json"));
+    insta::assert_snapshot!(text);
+    let json = std::fs::read_to_string(directory.path().join("article.json")).unwrap();
+    let run = Run::from_json(&json).unwrap();
+    let rates: Vec<f64> = run
+        .results
+        .iter()
+        .map(|m| Zeroing::of(m).unwrap().gb_per_cpu_s.median)
+        .collect();
+    // Within 15 % of the article, and every proposal is one.
+    assert!((rates[0] / 0.0406 - 1.0).abs() < 0.15, "{rates:?}");
+    assert!(rates[1..10].iter().all(|rate| *rate > 5.0 * rates[0]));
+}
+
+#[test]
+fn a_grid_is_simulated_and_drawn() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = "--on ice-lake-128,zero=150ns --threads 1,12,128 --lock tas,counter --batch 1,growing --size 64MiB \
+                     --json grid.json --plots figures";
+    let output = simulate(&directory, arguments);
+    let text = stdout(&output);
+    assert!(text.contains("ice-lake-128"), "{text}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("left out: batch growing"), "{errors}");
+    let json = std::fs::read_to_string(directory.path().join("grid.json")).unwrap();
+    let run = Run::from_json(&json).unwrap();
+    assert_eq!(run.results.len(), 9);
+    for measurement in &run.results {
+        let zeroing = Zeroing::of(measurement).unwrap();
+        assert_eq!(zeroing.pages, 16_384);
+        let rate = zeroing.gb_per_cpu_s;
+        assert!(0.0 < rate.low && rate.low <= rate.median && rate.median <= rate.high);
+    }
+    assert!(directory.path().join("figures").read_dir().unwrap().count() >= 2);
+}
+
+#[test]
+fn bursts_keep_so_many_cpus_busy() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = "--threads 39 --lock tas --batch 1 --arrive 1.17 --json bursts.json";
+    stdout(&simulate(&directory, arguments));
+    let json = std::fs::read_to_string(directory.path().join("bursts.json")).unwrap();
+    let run = Run::from_json(&json).unwrap();
+    let other = &run.results[0].other;
+    assert_eq!(other["keeps_up"], true);
+    assert!((0.5..1.0).contains(&other["duty"].as_f64().unwrap()));
+}
+
+#[test]
+fn a_table_of_latencies_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("two.csv"), ",\n50,\n").unwrap();
+    let output = simulate(&directory, "--matrix two.csv");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(errors.contains("has 2 CPUs"), "{errors}");
+}
+
+#[test]
+fn what_is_wrong_is_said_in_a_line() {
+    let directory = tempfile::tempdir().unwrap();
+    for (arguments, why) in [
+        ("--on pdp-11", "there is no computer `pdp-11`"),
+        ("--on rome-256,speed=3", "there is no `speed`"),
+        ("--threads 0", "needs one worker"),
+        ("--threads 97", "97"),
+        ("--threads many", "many"),
+        ("--lock cas", "`cas` is no lock"),
+        ("--batch 0", "`0` is no batch"),
+        ("--dequeue stack", "`stack` is no way to dequeue"),
+        ("--returns counter", "needs a lock"),
+        ("--size 0", "512MiB or 2GB"),
+        ("--preempt 1ms/10ms", "less than how often"),
+        ("--arrive -1", "GB per second"),
+        ("--matrix nowhere.csv", "cannot read nowhere.csv"),
+        ("article --threads 3", "--threads"),
+        ("novel", "novel"),
+    ] {
+        let output = simulate(&directory, arguments);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {errors}");
+        let last = errors.lines().last().unwrap_or_default();
+        assert!(
+            last.starts_with("error: ") && last.contains(why),
+            "{arguments}: {errors}"
+        );
+    }
+}
+
+#[test]
+fn the_computers_are_listed_with_their_sources() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = stdout(&simulate(&directory, "--list"));
+    for name in [
+        "cascade-lake-96",
+        "milan-192",
+        "xeon-phi-272",
+        "core-to-core-latency",
+    ] {
+        assert!(text.contains(name), "{text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 120));
+}
