@@ -13,6 +13,19 @@ pub(super) fn with_room(every: u32, room: usize) -> Books {
     books
 }
 
+/// By how many takes to move on so that in pass number `number` the first one that
+/// is timed is the first of the pass, the second, and so on in turn.
+///
+/// Else it could be the same ones of each pass, as where their number is a multiple
+/// of `every`; and the first of a pass and the last, which finds nothing, are like
+/// no other.
+pub(super) fn skip(acquisitions: u64, number: u64, every: u32) -> u64 {
+    let every = u64::from(every.max(1));
+    // Timed are those takes before which there was a multiple of `every`.
+    let first = number % every;
+    (2 * every - first - acquisitions % every) % every
+}
+
 /// Where books were, to bring them back there.
 #[derive(Debug)]
 pub(super) struct Mark {
@@ -167,6 +180,22 @@ mod tests {
             };
             sifted.sift(&mut books);
             assert_eq!((books.sampled, books.wait), (kept, Nanos::new(wait * kept)));
+        }
+    }
+
+    #[test]
+    fn every_take_of_a_pass_is_timed_equally_often() {
+        for (takes, every) in [(3, 2), (4, 2), (7, 8), (64, 64), (129, 64), (5, 1)] {
+            let mut timed = vec![0; takes];
+            let mut acquisitions = 0;
+            for pass in 0..u64::from(every) * 3 {
+                acquisitions += skip(acquisitions, pass, every);
+                for take in &mut timed {
+                    *take += u32::from(acquisitions % u64::from(every) == 0);
+                    acquisitions += 1;
+                }
+            }
+            assert_eq!(timed, vec![3; takes], "{takes} {every}");
         }
     }
 

@@ -12,9 +12,9 @@ use punctual_sys::{Tick, clock, slack, thread};
 use super::barrier::Broken;
 use super::books::{Mark, Sifted, with_room};
 use super::cpu_clock::Begun;
-use super::hurry;
 use super::shared::Shared;
 use super::team::{Arrivals, can_park};
+use super::{books, hurry};
 
 /// How long before a burst is due a worker sleeps with a timer: more than the tick
 /// of any system, and little to wait for.
@@ -76,12 +76,12 @@ impl Worker<'_, '_> {
             ..Tally::default()
         };
         let mut sleeper = Sleeper::with_events(self.shared.events.clone());
-        let mut skipped = 0;
+        let (mut number, mut skipped) = (0, 0);
         while let Ok(true) = self.pass(&mut tally, &mut sleeper) {
-            // The take that is timed moves on by one in each pass. Else it could
-            // be the same one of each, where their number is a multiple.
-            tally.books.acquisitions += 1;
-            skipped += 1;
+            number += 1;
+            let skip = books::skip(tally.books.acquisitions, number, job.every);
+            tally.books.acquisitions += skip;
+            skipped += skip;
         }
         tally.books.acquisitions -= skipped;
         tally

@@ -244,6 +244,10 @@ impl Plan {
             let measured = tally.measurement(cell, crowded, approximate);
             ran.measurements.extend(measured);
         }
+        if let Some(given_up) = ran.given_up.first().filter(|_| ran.measurements.is_empty()) {
+            let why = format!("nothing was measured: {}", given_up.what);
+            ran.end.failed.get_or_insert(Refusal::new(why));
+        }
         ran
     }
 
