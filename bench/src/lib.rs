@@ -1,5 +1,7 @@
 //! An OS on which waiting takes no time, so that what is left is the work of
-//! the strategy and of the books of its waits.
+//! the strategy and of the books of its waits; and [`locks`].
+
+pub mod locks;
 
 use punctual_core::strategies::Any;
 use punctual_core::{

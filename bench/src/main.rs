@@ -1,8 +1,10 @@
 //! Does one thing a number of times: waits for a deadline that has passed, or
-//! only reads the clock, or keeps the books of waits that take no time. For
-//! counting instructions, which wall time is too noisy for.
+//! only reads the clock, or keeps the books of waits that take no time, or counts
+//! under a lock that is free. For counting instructions, which wall time is too
+//! noisy for.
 //!
 //!     punctual-bench clock|waiter|sleep_until COUNT
+//!     punctual-bench lock NAME COUNT
 //!     punctual-bench STRATEGY LENGTH|any COUNT
 
 use std::hint::black_box;
@@ -10,6 +12,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use punctual::Waiter;
+use punctual_bench::locks::SUBJECTS;
 use punctual_bench::{Lengths, Waits};
 use punctual_core::Spec;
 use punctual_core::strategies::Defaults;
@@ -19,11 +22,13 @@ fn main() -> ExitCode {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let done = match args[..] {
         [what, count] => past_deadline(what, count),
+        ["lock", name, count] => under_a_lock(name, count),
         [strategy, lengths, count] => whole_waits(strategy, lengths, count),
         _ => None,
     };
     done.unwrap_or_else(|| {
         eprintln!("usage: punctual-bench clock|waiter|sleep_until COUNT");
+        eprintln!("       punctual-bench lock NAME COUNT");
         eprintln!("       punctual-bench STRATEGY LENGTH|any COUNT");
         ExitCode::from(2)
     })
@@ -43,6 +48,12 @@ fn past_deadline(what: &str, count: &str) -> Option<ExitCode> {
             _ => return None,
         }
     }
+    Some(ExitCode::SUCCESS)
+}
+
+fn under_a_lock(name: &str, count: &str) -> Option<ExitCode> {
+    let subject = SUBJECTS.iter().find(|subject| subject.name == name)?;
+    (subject.new)(1).count(0, count.parse().ok()?);
     Some(ExitCode::SUCCESS)
 }
 

@@ -86,7 +86,7 @@ fn every_lock_batch_and_number_of_workers_zeroes_every_page_once() {
 #[test]
 fn what_is_done_under_a_lock_is_ordered() {
     const WORKERS: usize = 2;
-    const TIMES: usize = 2_000;
+    const TIMES: usize = 200;
     let ttas = LockKind::Ttas(Backoff::default());
     for kind in [LockKind::Tas, ttas, LockKind::Ticket, LockKind::Mcs] {
         let memory = memory(Stop::new());

@@ -1,0 +1,83 @@
+//! What a lock costs, uncontended and between two threads: the pool's, which are
+//! written once for every computer, beside the same written by hand, and beside
+//! those of other libraries; in rounds of one run.
+//!
+//!     cargo bench --bench locks
+//!
+//! A section is to acquire the lock, count and release. Ratios are per round, of a
+//! lock of the pool to the same by hand, and of all others to std's mutex; their
+//! interval holds the median with 95 %.
+
+use std::sync::Barrier;
+use std::thread;
+use std::time::Instant;
+
+use punctual_bench::locks::{SUBJECTS, Subject};
+use punctual_record::Interval;
+
+/// Six are the fewest for an interval of 95 %.
+const ROUNDS: usize = 15;
+
+fn main() {
+    // `cargo test` comes by here as well, and wants no numbers.
+    let (rounds, sections) = match std::env::args().any(|arg| arg == "--bench") {
+        true => (ROUNDS, 500_000),
+        false => (1, 1_000),
+    };
+    for threads in [1, 2] {
+        // Subjects take turns, and each round begins with another one.
+        let mut times = vec![Vec::new(); SUBJECTS.len()];
+        for round in 0..rounds {
+            for i in 0..SUBJECTS.len() {
+                let i = (i + round) % SUBJECTS.len();
+                times[i].push(section_ns(&SUBJECTS[i], threads, sections));
+            }
+        }
+        println!("{threads} threads, {sections} sections each, {rounds} rounds:");
+        for (subject, own) in SUBJECTS.iter().zip(&times) {
+            let beside = SUBJECTS.iter().position(|s| s.name == subject.beside);
+            let beside = &times[beside.expect("it is one of them")];
+            let ratios: Vec<f64> = own.iter().zip(beside).map(|(a, b)| a / b).collect();
+            let interval = |values: &[f64]| Interval::of(values).expect("there are rounds");
+            let Interval { median, low, high } = interval(&ratios);
+            println!(
+                "  {:20} {:8.2} ns, {median:6.3} ({low:.3} to {high:.3}) of {}",
+                subject.name,
+                interval(own).median,
+                subject.beside
+            );
+        }
+    }
+}
+
+/// How long a section takes: the time of all, divided by their number.
+fn section_ns(subject: &Subject, threads: usize, sections: u64) -> f64 {
+    let lock = (subject.new)(threads);
+    let lock = &*lock;
+    let ready = Barrier::new(threads);
+    let took = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads)
+            .map(|worker| {
+                let ready = &ready;
+                scope.spawn(move || {
+                    lock.count(worker, sections / 10);
+                    ready.wait();
+                    let begin = Instant::now();
+                    lock.count(worker, sections);
+                    (begin, Instant::now())
+                })
+            })
+            .collect();
+        let spans: Vec<_> = workers.into_iter().map(|w| w.join().unwrap()).collect();
+        let begin = spans.iter().map(|(begin, _)| begin).min();
+        let end = spans.iter().map(|(_, end)| end).max();
+        end.zip(begin).map(|(end, begin)| *end - *begin)
+    });
+    assert_eq!(
+        lock.counted(),
+        threads as u64 * (sections + sections / 10),
+        "{}",
+        subject.name
+    );
+    took.expect("there are threads").as_nanos() as f64 / (threads as u64 * sections) as f64
+}
