@@ -1,0 +1,60 @@
+//! Workers that zero pages.
+
+use std::ops::Range;
+
+use super::order::World;
+use super::worker::Doing;
+
+impl World {
+    /// A worker zeroes pages. Never done at once.
+    pub(super) fn zero(&mut self, worker: usize, pages: &Range<u64>) -> bool {
+        let count = pages.end - pages.start;
+        let work = match self.costs.zero_remote {
+            Some(remote) => {
+                let own = self.own(worker, pages);
+                self.costs.zero.times(own) + remote.times(count - own)
+            }
+            None => self.costs.zero.times(count),
+        };
+        let work = self.costs.call + work;
+        self.workers[worker].doing = Doing::Zeroes(count, self.now);
+        self.memory.begin(self.now, worker, work);
+        self.watch_memory();
+        false
+    }
+
+    /// How many of some pages a worker dirtied itself: page `p` was by worker
+    /// `p * workers / pages`.
+    pub(super) fn own(&self, worker: usize, pages: &Range<u64>) -> u64 {
+        let workers = self.workers.len() as u64;
+        let first = |worker: u64| (worker * self.pages).div_ceil(workers);
+        let start = pages.start.max(first(worker as u64));
+        let end = pages.end.min(first(worker as u64 + 1));
+        end.saturating_sub(start)
+    }
+
+    /// The memory's timer goes off when the next worker has zeroed its pages.
+    pub(super) fn watch_memory(&mut self) {
+        let number = self.workers.len();
+        self.timers.remove(number);
+        if let Some(end) = self.memory.next_end() {
+            self.timers.insert(number, end);
+        }
+    }
+
+    /// Somebody has zeroed its pages, and keeps the books of them.
+    pub(super) fn zeroed(&mut self) -> Option<usize> {
+        let worker = self.memory.end(self.now);
+        self.watch_memory();
+        let Doing::Zeroes(count, since) = self.workers[worker].doing else {
+            unreachable!("worker {worker} has zeroed nothing");
+        };
+        let bookkeeping = self.costs.bookkeeping.times(count) + self.costs.turn;
+        let account = &mut self.workers[worker].account;
+        account.zeroing = account.zeroing + (self.now - since);
+        account.bookkeeping = account.bookkeeping + bookkeeping;
+        self.workers[worker].doing = Doing::Works;
+        self.timers.insert(worker, self.now + bookkeeping);
+        None
+    }
+}

@@ -1,0 +1,94 @@
+//! Stores that are posted: a worker goes on when it has put one into its buffer.
+//!
+//! Lines are brought for all that are there at the same time; each store is done
+//! when its line has come and all before it are done. A read-modify-write, and
+//! zeroing, whose stores come to stand behind them, wait until there are none.
+
+use super::super::lines::{Access, Answer, Request};
+use super::order::World;
+use super::worker::{Posted, Wanted};
+
+impl World {
+    /// Whether a worker's stores have to be done before what it wants.
+    pub(super) fn has_to_drain(&self, worker: usize, wanted: &Wanted) -> bool {
+        let stores = &self.workers[worker].stores;
+        match wanted {
+            _ if stores.is_empty() => false,
+            Wanted::Access {
+                access: Access::Store(_),
+                ..
+            } => false,
+            Wanted::Access { line, word, access } => {
+                // A load of anything else comes before them.
+                let is_stored = |store: &Posted| (store.line, store.request.word) == (*line, *word);
+                access.is_rmw() || stores.iter().any(is_stored)
+            }
+            Wanted::Zero(_) | Wanted::Park { .. } | Wanted::Wake(_) => true,
+            Wanted::Work(_) | Wanted::Relax | Wanted::Miss | Wanted::Overhead => false,
+        }
+    }
+
+    /// A worker stores something, and goes on.
+    pub(super) fn post(&mut self, line: usize, request: Request) -> Option<u64> {
+        let worker = request.worker;
+        let stores = &self.workers[worker].stores;
+        if stores.is_empty() && self.lines[line].owns(worker, self.now) {
+            return self.ask(line, request);
+        }
+        let asked = stores.iter().any(|store| store.line == line && store.asked);
+        self.workers[worker].stores.push_back(Posted {
+            line,
+            request,
+            asked,
+        });
+        if !asked {
+            let at = self.workers[worker].stores.len() - 1;
+            self.bring(worker, at);
+        }
+        self.work(worker, self.costs.hit).then_some(0)
+    }
+
+    /// Asks for the line of one of a worker's stores, if it does not have it.
+    pub(super) fn bring(&mut self, worker: usize, at: usize) {
+        let store = &mut self.workers[worker].stores[at];
+        let line = store.line;
+        let request = Request {
+            access: Access::Own,
+            ..store.request
+        };
+        let random = &mut self.random;
+        let answer = self.lines[line].ask(request, self.now, || random.percent(50));
+        store.asked = !matches!(answer, Answer::Hit(_));
+        if answer == Answer::Serve {
+            self.serve(line, false);
+        }
+    }
+
+    /// Does those of a worker's stores that can be done.
+    pub(super) fn commit(&mut self, worker: usize) {
+        while let Some(store) = self.workers[worker].stores.front() {
+            let line = &mut self.lines[store.line];
+            if !line.owns(worker, self.now) {
+                break;
+            }
+            line.apply(store.request);
+            self.workers[worker].stores.pop_front();
+        }
+    }
+
+    /// Does those of a worker's stores that can be done. The worker, if it goes on.
+    pub(super) fn drain(&mut self, worker: usize) -> Option<usize> {
+        self.commit(worker);
+        if let Some(store) = self.workers[worker].stores.front() {
+            if !store.asked {
+                // It was here and somebody has taken it away again.
+                self.bring(worker, 0);
+            }
+            return None;
+        }
+        let wanted = self.workers[worker].then.take()?;
+        let answer = self.start(worker, wanted)?;
+        self.workers[worker].answer = answer;
+        self.goes_on(worker, false)
+    }
+}
