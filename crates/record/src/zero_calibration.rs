@@ -49,13 +49,6 @@ pub struct ZeroCalibration {
     pub other: BTreeMap<String, Value>,
 }
 
-impl ZeroCalibration {
-    /// As a Run keeps it.
-    pub fn to_value(&self) -> serde_json::Value {
-        serde_json::to_value(self).expect("numbers and strings only")
-    }
-}
-
 /// What a cache line takes between two CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LineCost {
@@ -84,8 +77,9 @@ pub struct ParkingCost {
     pub turnaround_ns: Interval,
 }
 
-/// What a take costs that nobody else wants: getting the lock, taking, giving it
-/// back, and what the loop of the worker does besides zeroing.
+/// What a take costs that nobody else wants, with nothing else under way: getting
+/// the lock, taking, giving it back, and what the loop of the worker does besides
+/// zeroing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TakeCost {
     /// The lock.
@@ -94,10 +88,10 @@ pub struct TakeCost {
     pub batch: String,
     /// How pages are taken.
     pub dequeue: String,
-    /// One take in so many was timed, which costs time too.
-    pub timed_every: u32,
     /// What a take costs.
     pub take_ns: Interval,
+    /// What one costs that is timed.
+    pub timed_ns: Interval,
     /// How many pages it took on average.
     pub pages: f64,
 }
@@ -113,9 +107,11 @@ pub struct ZeroCost {
     pub workers: usize,
     /// Whether the pages had last been written by another CPU.
     pub elsewhere: bool,
-    /// How many were zeroed in one go, before the stores had to be done.
-    pub pages: u64,
-    /// What each of them cost.
+    /// The lock under which each was taken by itself; `None` where many were zeroed
+    /// in one go. Right after a page a lock costs more than with nothing else under
+    /// way: the stores to the page have to be done first.
+    pub lock: Option<String>,
+    /// What each of them cost, with its take.
     pub page_ns: Interval,
 }
 

@@ -1,16 +1,14 @@
 //! Advice for this computer, and a run of what is advised.
 
-use anyhow::{Result, anyhow, bail};
-use punctual_core::Refusal;
+use anyhow::Result;
 use punctual_lab::host::Stop;
 use punctual_lab::host_facts;
-use punctual_lab::zero::advice::{Advised, Candidate, Model, check, considered, with_predictions};
+use punctual_lab::zero::advice::{Advised, Candidate, check, considered, with_predictions};
 use punctual_lab::zero::calibration::{Calibrator, Wanted};
-use punctual_lab::zero::model::{machine, predict};
+use punctual_lab::zero::model::Calibrated;
 use punctual_lab::zero::run::{Area, Cell, Memory, Plan, Ran, Settings, facts, warnings};
 use punctual_pool::{Batch, LockKind, Setting};
-use punctual_record::{Run, ZeroCalibration, ZeroingPrediction};
-use punctual_sim::zeroing::Machine;
+use punctual_record::Run;
 use punctual_sys::memory::Kernel;
 
 use super::advise;
@@ -30,11 +28,17 @@ pub(super) fn run(args: &AdviseArgs) -> Result<Done> {
         ..session::run()
     };
     run.machine.other.extend(facts());
-    let model = model(args, area, &stop)?;
-    let Some((advised, candidates)) = advise(&*model, args, area.pages, Some(&stop))? else {
+    let model = calibrated(args, area, &stop)?;
+    model.calibration().put(&mut run);
+    let advised = match stop.is_requested() {
+        true => None,
+        false => advise(&model, args, area.pages, Some(&stop))?,
+    };
+    let Some((advised, candidates)) = advised else {
         run.interrupted = true;
         return outputs.deliver(&run, &punctual_report::text(&run));
     };
+    let mut advice = advised.record(&model, false)?;
 
     let cells = cells(args.kernel, area, settings(args, &advised, &candidates));
     let rounds = if args.quick { 3 } else { 6 };
@@ -51,8 +55,6 @@ pub(super) fn run(args: &AdviseArgs) -> Result<Done> {
     // Those with intervals come last, and replace those without.
     let predicted = candidates.iter().chain(advised.candidates());
     with_predictions(&mut measurements, predicted);
-    let advice = advised.record(&*model, false);
-    let mut advice = advice.map_err(|why| anyhow!(why))?;
     if args.check {
         check(&mut advice, &measurements);
     }
@@ -61,36 +63,12 @@ pub(super) fn run(args: &AdviseArgs) -> Result<Done> {
     run.warnings = [&given_up[..], &warned].concat();
     run.results = measurements;
     run.zero_advice = Some(advice);
-    run.other = plan.describe();
+    run.other.extend(plan.describe());
     outputs.deliver_until(end.failed, &run, &punctual_report::text(&run))
 }
 
-/// This computer, as its parts were measured.
-struct Calibrated {
-    calibration: ZeroCalibration,
-    memory: &'static str,
-}
-
-impl Model for Calibrated {
-    fn name(&self) -> &str {
-        "this computer"
-    }
-
-    fn cpus(&self) -> usize {
-        self.calibration.cpus
-    }
-
-    fn machine(&self, setting: &Setting) -> Result<Machine, Refusal> {
-        machine(&self.calibration, setting, self.memory)
-    }
-
-    fn within(&self, setting: &Setting, pages: u64) -> Result<ZeroingPrediction, Refusal> {
-        predict(&self.calibration, setting, self.memory, pages)
-    }
-}
-
 /// The model of this computer, measured in rounds until the user wants an end.
-fn model(args: &AdviseArgs, area: Area, stop: &Stop) -> Result<Box<dyn Model>> {
+fn calibrated(args: &AdviseArgs, area: Area, stop: &Stop) -> Result<Calibrated> {
     let rounds = if args.quick { 3 } else { 6 };
     let mut ground = Plan::of_cells(cells(args.kernel, area, vec![ONE]), 1, stop.clone())?;
     ground.warm_up()?;
@@ -109,15 +87,17 @@ fn model(args: &AdviseArgs, area: Area, stop: &Stop) -> Result<Box<dyn Model>> {
     );
     for _ in 0..rounds {
         if stop.is_requested() {
-            bail!("it was ended before there was anything to advise");
+            break;
         }
         calibrator.round()?;
     }
-    Ok(Box::new(Calibrated {
-        calibration: calibrator.calibration(),
-        memory: area.memory.name(),
-    }))
+    let model = Calibrated::new(calibrator.calibration(), area.memory);
+    Ok(model.timed(TIMED_EVERY))
 }
+
+/// The pools that are run to check it are timed, which costs time: one take in so
+/// many mostly.
+const TIMED_EVERY: u32 = 64;
 
 /// The simplest pool.
 const ONE: Setting = Setting::new(1, LockKind::Counter, Batch::One);

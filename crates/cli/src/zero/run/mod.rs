@@ -5,12 +5,15 @@ mod kernels;
 
 use anyhow::{Result, bail};
 use punctual_core::Nanos;
+use punctual_lab::host::Stop;
 use punctual_lab::host_facts;
-use punctual_lab::zero::model::{Agreement, Forecasts, TARGET_MEAN, TARGET_WORST, agreement};
+use punctual_lab::zero::model::{
+    Agreement, Forecast, Forecasts, TARGET_MEAN, TARGET_WORST, agreement,
+};
 use punctual_lab::zero::run::{Bursts, Memory, Plan, Ran, Settings, facts, warnings};
 use punctual_record::Run;
 
-use crate::session::{self, Bar, Outputs};
+use crate::session::{self, Bar, Outputs, Steps};
 use crate::{Done, stop};
 use args::{Arrivals, RunArgs};
 
@@ -20,17 +23,20 @@ const USUALLY_EVERY: Nanos = Nanos::from_secs(2);
 
 /// Runs it.
 pub(crate) fn run(args: &RunArgs) -> Result<Done> {
-    let mut plan = Plan::of(&settings(args)?, stop::on_ctrl_c()?)?;
+    let stop = stop::on_ctrl_c()?;
+    let mut plan = Plan::of(&settings(args)?, stop.clone())?;
     let outputs = Outputs::new(args.json.as_deref(), args.plots.as_deref())?;
     let mut facts_here = host_facts();
     facts_here.other.extend(facts());
     let started_at = session::now();
 
-    announce(&mut plan)?;
+    touch(&mut plan)?;
     let mut forecasts = match args.predict {
         true => Some(Forecasts::of(&plan)?),
         false => None,
     };
+    let calibration = forecasts.as_ref().map_or(Nanos::ZERO, Forecasts::length);
+    announce(&plan, calibration);
     let bar = Bar::new(plan.batches());
     let Ran {
         mut measurements,
@@ -43,27 +49,35 @@ pub(crate) fn run(args: &RunArgs) -> Result<Done> {
         bar.at(progress.done, &progress.next);
     });
     drop(bar);
-    let mut other = plan.describe();
-    let mut agreed = String::new();
-    if let Some(forecasts) = forecasts {
-        let forecast = forecasts.finish()?;
-        forecast.put(&plan, &mut measurements);
-        agreed = in_words(&agreement(&measurements, FEW));
-        let calibration = forecast.calibration.to_value();
-        other.insert("zero_calibration".to_owned(), calibration);
-    }
-
-    let warned = warnings(&facts_here, &measurements, plan.rounds());
-    let run = Run {
+    let mut run = Run {
         started_at: Some(started_at),
         interrupted: end.is_early(),
-        warnings: [plan.left_out(), &given_up, &warned].concat(),
         machine: facts_here,
-        results: measurements,
-        other,
+        other: plan.describe(),
         ..session::run()
     };
+    let mut agreed = String::new();
+    let mut unpredicted = Vec::new();
+    if let Some(forecasts) = forecasts {
+        let forecast = forecast(forecasts, &stop);
+        forecast.put(&plan, &mut measurements);
+        forecast.calibration.put(&mut run);
+        agreed = in_words(&agreement(&measurements, FEW));
+        unpredicted = forecast.warnings;
+    }
+    let warned = warnings(&run.machine, &measurements, plan.rounds());
+    run.warnings = [plan.left_out(), &given_up, &unpredicted, &warned].concat();
+    run.results = measurements;
     outputs.deliver_until(end.failed, &run, &(punctual_report::text(&run) + &agreed))
+}
+
+/// What the model says of every cell; nothing more once the user wants an end.
+fn forecast(forecasts: Forecasts<'_>, stop: &Stop) -> Forecast {
+    let bar = Steps::new(forecasts.predictions());
+    forecasts.finish(&mut |cell| {
+        bar.show(&format!("predicts {cell}"));
+        !stop.is_requested()
+    })
 }
 
 /// The model is held to what at most so many threads do: that more CPUs are alike
@@ -88,9 +102,8 @@ fn in_words(agreement: &Agreement) -> String {
     )
 }
 
-/// Says on standard error what is about to happen and how long it takes, for which
-/// the memory has to be touched.
-fn announce(plan: &mut Plan) -> Result<()> {
+/// Touches the memory once: how long everything takes is not known before.
+fn touch(plan: &mut Plan) -> Result<()> {
     for left_out in plan.left_out() {
         eprintln!("{}", left_out.what);
     }
@@ -98,7 +111,11 @@ fn announce(plan: &mut Plan) -> Result<()> {
         "zero run: touches its memory once beforehand ({})",
         plan.memory_in_words()
     );
-    plan.warm_up()?;
+    Ok(plan.warm_up()?)
+}
+
+/// Says on standard error what is about to happen and how long it takes.
+fn announce(plan: &Plan, calibration: Nanos) {
     let settings = match plan.cells().len() {
         1 => "one setting".to_owned(),
         settings => format!("{settings} settings"),
@@ -106,9 +123,8 @@ fn announce(plan: &mut Plan) -> Result<()> {
     eprintln!(
         "zero run: {settings} in {}, {}",
         session::rounds(plan.rounds()),
-        session::about(plan.length(), false)
+        session::about(plan.length() + calibration, false)
     );
-    Ok(())
 }
 
 fn settings(args: &RunArgs) -> Result<Settings> {

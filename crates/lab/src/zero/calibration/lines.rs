@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::*};
 use punctual_sys::quick::QuickClock;
 
 use super::crew::{Crew, Member};
-use super::operations::per;
+use super::operations::{middle, per};
 
 /// On a cache line of its own.
 #[derive(Debug, Default)]
@@ -25,9 +25,12 @@ pub(in crate::zero) struct Between {
     pub(super) apart: f64,
 }
 
-/// So many times there and back: some tens of microseconds where a line takes
-/// 50 ns, so that a time slice that somebody else gets spoils few samples.
-const TURNS: u64 = 400;
+/// So many times there and back in a row: some microseconds where a line takes
+/// 50 ns.
+const TURNS: u64 = 50;
+
+/// So many rows, whose median it is: a time slice that somebody else gets spoils one.
+const ROWS: usize = 9;
 
 /// So many meetings.
 const MEETINGS: usize = 16;
@@ -73,12 +76,17 @@ fn turns(clock: QuickClock, member: &Member<'_>, turn: impl Fn(u64)) -> f64 {
     member.meet();
     // The first comes with the misses of both, and waits for who is late.
     turn(member.number as u64);
-    let begun = clock.now();
-    for index in 1..=TURNS {
-        turn(2 * index + member.number as u64);
-    }
-    // The other has had its turns meanwhile.
-    per(clock.now() - begun, 2 * TURNS)
+    let mut index = 1;
+    let mut row = |_| {
+        let begun = clock.now();
+        for _ in 0..TURNS {
+            turn(2 * index + member.number as u64);
+            index += 1;
+        }
+        // The other has had its turns meanwhile.
+        per(clock.now() - begun, 2 * TURNS)
+    };
+    middle((0..ROWS).map(&mut row).collect())
 }
 
 /// When this one went on after each meeting.

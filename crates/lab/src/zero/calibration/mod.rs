@@ -1,20 +1,19 @@
 //! What the parts of a pool cost on this computer: micro-measurements, one
-//! mechanism each, in rounds. None of them is a pool at work; the model of this
-//! computer is made of them, and then predicts pools.
+//! mechanism each, in rounds. In none of them do two workers share pages or a lock,
+//! besides in turn a single cache line; the model of this computer is made of them,
+//! and then predicts pools.
 //!
 //! | file | what is measured |
 //! |---|---|
 //! | `operations` | a hit, a read-modify-write, the hint of a loop that waits, a reading of the clock |
 //! | `lines` | what a cache line takes between two CPUs, and how far apart two begin |
 //! | `takes` | a take that nobody else wants, by lock and batch |
-//! | `zeroing` | a page, by how many in one go, by one CPU or all, written here or elsewhere |
+//! | `zeroing` | a page, by one CPU or all, written here or elsewhere; and with a take of its own, by lock |
 //! | `parking` | giving up the CPU and being woken |
-//! | `glance` | a quick look at what changes from one moment to the next |
 //! | `samples` | what the rounds add up to |
 //! | `crew` | threads that measure together |
 
 mod crew;
-mod glance;
 mod lines;
 mod operations;
 mod parking;
@@ -23,7 +22,7 @@ mod takes;
 mod zeroing;
 
 use punctual_core::{Nanos, Refusal};
-use punctual_pool::{Batch, Setting};
+use punctual_pool::{Batch, LockKind, Setting};
 use punctual_record::ZeroCalibration;
 use punctual_sys::memory::Kernel;
 
@@ -36,8 +35,6 @@ use parking::Parking;
 use samples::Samples;
 use takes::Take;
 use zeroing::Field;
-
-pub use glance::Glance;
 
 /// What is to be calibrated for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,12 +60,9 @@ pub struct Calibrator<'m> {
     samples: Samples,
 }
 
-/// One take in so many is timed, as usually in a pool that is measured.
-const TIMED_EVERY: u32 = 16;
-
-/// Passes over hot pages in a round: a millisecond or so, more than the time
-/// between two interrupts.
-const HOT_PASSES: u64 = 40;
+/// Passes over hot pages in a round: some milliseconds, more than the time between
+/// two interrupts.
+const HOT_PASSES: u64 = 80;
 
 /// From so many pages on one pass does.
 const MANY_PAGES: u64 = 4_096;
@@ -112,11 +106,21 @@ impl<'m> Calibrator<'m> {
         areas + pairs + Nanos::from_ms(10)
     }
 
-    /// Measures everything once.
+    /// Measures everything once. A round in which the user wants an end counts for
+    /// nothing.
     ///
     /// # Errors
     /// There can be no such pool as one of those wanted.
     pub fn round(&mut self) -> Result<(), Refusal> {
+        let before = self.samples.clone();
+        self.measure()?;
+        if self.memory.is_stopped() {
+            self.samples = before;
+        }
+        Ok(())
+    }
+
+    fn measure(&mut self) -> Result<(), Refusal> {
         let clock = self.memory.clock();
         let operations = self.crew.alone(|| Operations::measure(clock));
         self.samples.operations(operations);
@@ -139,16 +143,6 @@ impl<'m> Calibrator<'m> {
         self.crew.cpus()
     }
 
-    /// A quick look at how things stand for so many workers on one of the areas,
-    /// which takes a millisecond, or a few where the area is beyond the caches.
-    ///
-    /// # Errors
-    /// This CPU cannot zero in that way.
-    pub fn glance(&self, area: Area, workers: usize) -> Result<Glance, Refusal> {
-        let computer = self.computer()?;
-        Ok(Glance::of(&self.crew, self.memory, computer, area, workers))
-    }
-
     /// The medians of all rounds.
     pub fn calibration(&self) -> ZeroCalibration {
         let mut calibration = self.samples.calibration();
@@ -167,9 +161,9 @@ impl<'m> Calibrator<'m> {
         let pages = self.wanted.areas.iter().map(|area| area.pages).max();
         let pages = pages.unwrap_or(1);
         for setting in distinct(&self.wanted.settings) {
-            let measure = || Take::measure(computer, &setting, TIMED_EVERY, pages);
+            let measure = || Take::measure(computer, &setting, pages);
             let take = self.crew.alone(measure)?;
-            self.samples.take(&setting, TIMED_EVERY, take);
+            self.samples.take(&setting, take);
         }
         Ok(())
     }
@@ -177,43 +171,59 @@ impl<'m> Calibrator<'m> {
     fn zeroing(&mut self) -> Result<(), Refusal> {
         let computer = self.computer()?;
         for area in &self.wanted.areas {
-            for field in fields(area.pages, self.crew.cpus()) {
-                let passes = if area.pages < MANY_PAGES {
-                    HOT_PASSES
-                } else {
-                    1
-                };
+            let passes = if area.pages < MANY_PAGES {
+                HOT_PASSES
+            } else {
+                1
+            };
+            for field in self.fields(area.pages) {
                 let sample = field.measure(&self.crew, self.memory, computer, passes);
-                self.samples.zeroing(*area, field, sample);
+                self.samples.zeroing(*area, &field, sample);
             }
         }
         Ok(())
     }
-}
 
-/// What is measured of an area: one CPU, and all.
-fn fields(pages: u64, cpus: usize) -> Vec<Field> {
-    let mut workers = vec![1, cpus];
-    workers.dedup();
-    let fields = workers.into_iter();
-    fields.map(|workers| Field::all(pages, workers)).collect()
+    /// What is measured of so many pages: one CPU, with each lock that is wanted, and
+    /// all CPUs.
+    fn fields(&self, pages: u64) -> Vec<Field> {
+        let mut locks: Vec<LockKind> = Vec::new();
+        for setting in &self.wanted.settings {
+            if !locks.contains(&setting.lock) {
+                locks.push(setting.lock);
+            }
+        }
+        let field = |workers, locks| Field {
+            pages,
+            workers,
+            locks,
+        };
+        let mut fields = vec![field(1, locks)];
+        if self.crew.cpus() > 1 {
+            fields.push(field(self.crew.cpus(), Vec::new()));
+        }
+        fields
+    }
 }
 
 /// The settings that differ for one worker whom nobody disturbs. Batches that are
-/// the same whatever is left are alike.
+/// the same whatever is left are alike; what a policy costs is what a take costs more
+/// with it than with one of these.
 fn distinct(settings: &[Setting]) -> Vec<Setting> {
     let mut distinct: Vec<Setting> = Vec::new();
     for setting in settings {
-        let batch = setting.batch;
-        let alike = batch.constant(setting.workers as u64).map(|_| Batch::One);
-        let setting = Setting {
-            workers: 1,
-            batch: alike.unwrap_or(batch),
-            returns: None,
-            ..*setting
-        };
-        if !distinct.contains(&setting) {
-            distinct.push(setting);
+        let constant = setting.batch.constant(setting.workers as u64).is_some();
+        let own = (!constant).then_some(setting.batch);
+        for batch in [Batch::One].into_iter().chain(own) {
+            let setting = Setting {
+                workers: 1,
+                batch,
+                returns: None,
+                ..*setting
+            };
+            if !distinct.contains(&setting) {
+                distinct.push(setting);
+            }
         }
     }
     distinct
@@ -241,12 +251,11 @@ mod tests {
     }
 
     #[test]
-    fn constant_batches_are_alike_for_one_worker() {
+    fn constant_batches_are_alike_for_one_worker_and_belong_to_every_lock() {
         let setting = |lock, batch: &str| Setting::new(4, lock, batch.parse().unwrap());
         let settings = [
-            setting(LockKind::Tas, "1"),
-            setting(LockKind::Tas, "2n"),
             setting(LockKind::Tas, "guided"),
+            setting(LockKind::Tas, "2n"),
             setting(LockKind::Mcs, "64"),
         ];
         let distinct: Vec<_> = distinct(&settings)

@@ -52,6 +52,12 @@ fn row(clock: QuickClock, operation: impl Fn()) -> f64 {
     per(clock.now() - begun, TIMES.into())
 }
 
+/// The median of some rows.
+pub(super) fn middle(mut rows: Vec<f64>) -> f64 {
+    rows.sort_unstable_by(f64::total_cmp);
+    rows[rows.len() / 2]
+}
+
 /// The nanoseconds of each of so many.
 pub(super) fn per(length: Nanos, times: u64) -> f64 {
     length.as_ns() as f64 / times as f64

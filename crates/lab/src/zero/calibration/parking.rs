@@ -5,7 +5,7 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::crew::{Crew, Member};
-use super::operations::per;
+use super::operations::{middle, per};
 use crate::zero::host::CpuClock;
 
 /// One sample, in nanoseconds.
@@ -17,8 +17,11 @@ pub(super) struct Parking {
     pub(super) turn: f64,
 }
 
-/// So often each.
-const TURNS: u64 = 100;
+/// So often each in a row.
+const TURNS: u64 = 20;
+
+/// So many rows, whose median it is: a time slice that somebody else gets spoils one.
+const ROWS: usize = 9;
 
 /// Whose turn it is.
 #[derive(Debug, Default)]
@@ -54,15 +57,19 @@ impl Parking {
         let done = crew.together(&[0, 1], |member: &Member<'_>| {
             let me = member.number as u64;
             turns.take(me);
-            let begun = cpu_clock.begin();
-            for index in 1..=TURNS {
-                turns.take(2 * index + me);
-            }
-            let done = cpu_clock.end(&begun);
-            (
-                per(done.cpu, TURNS),
-                per(done.at.since(begun.at), 2 * TURNS),
-            )
+            let mut index = 1;
+            let row = |_| {
+                let begun = cpu_clock.begin();
+                for _ in 0..TURNS {
+                    turns.take(2 * index + me);
+                    index += 1;
+                }
+                let done = cpu_clock.end(&begun);
+                let turn = per(done.at.since(begun.at), 2 * TURNS);
+                (per(done.cpu, TURNS), turn)
+            };
+            let (cpu, turn): (Vec<f64>, Vec<f64>) = (0..ROWS).map(row).unzip();
+            (middle(cpu), middle(turn))
         });
         let mean = |of: fn(&(f64, f64)) -> f64| done.iter().map(of).sum::<f64>() / 2.0;
         Self {

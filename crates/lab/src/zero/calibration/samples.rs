@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use punctual_pool::Setting;
+use punctual_pool::{LockKind, Setting};
 use punctual_record::{Interval, LineCost, ParkingCost, TakeCost, ZeroCalibration, ZeroCost};
 
 use super::lines::Between;
 use super::operations::Operations;
 use super::parking::Parking;
 use super::takes::Take;
-use super::zeroing::{Field, GOES, Sample};
+use super::zeroing::{Field, Sample};
 use crate::zero::run::Area;
 
 /// The samples of all rounds.
@@ -19,7 +19,7 @@ pub(super) struct Samples {
     operations: Vec<Operations>,
     between: BTreeMap<(usize, usize), Vec<Between>>,
     parking: Vec<Parking>,
-    takes: Vec<(Setting, u32, Vec<Take>)>,
+    takes: Vec<(Setting, Vec<Take>)>,
     zeroing: Vec<(Area, Field, Vec<Sample>)>,
 }
 
@@ -36,19 +36,19 @@ impl Samples {
         self.parking.push(sample);
     }
 
-    pub(super) fn take(&mut self, setting: &Setting, every: u32, sample: Take) {
-        let known = self.takes.iter_mut().find(|(of, ..)| of == setting);
+    pub(super) fn take(&mut self, setting: &Setting, sample: Take) {
+        let known = self.takes.iter_mut().find(|(of, _)| of == setting);
         match known {
-            Some((.., samples)) => samples.push(sample),
-            None => self.takes.push((*setting, every, vec![sample])),
+            Some((_, samples)) => samples.push(sample),
+            None => self.takes.push((*setting, vec![sample])),
         }
     }
 
-    pub(super) fn zeroing(&mut self, area: Area, field: Field, sample: Sample) {
-        let is_it = |(of, with, _): &&mut (Area, Field, _)| (*of, *with) == (area, field);
+    pub(super) fn zeroing(&mut self, area: Area, field: &Field, sample: Sample) {
+        let is_it = |(of, with, _): &&mut (Area, Field, _)| *of == area && with == field;
         match self.zeroing.iter_mut().find(is_it) {
             Some((.., samples)) => samples.push(sample),
-            None => self.zeroing.push((area, field, vec![sample])),
+            None => self.zeroing.push((area, field.clone(), vec![sample])),
         }
     }
 
@@ -96,12 +96,12 @@ impl Samples {
 
     fn take_costs(&self) -> Vec<TakeCost> {
         let each = self.takes.iter();
-        let cost = |(setting, every, samples): &(Setting, u32, Vec<Take>)| TakeCost {
+        let cost = |(setting, samples): &(Setting, Vec<Take>)| TakeCost {
             lock: setting.lock.name().to_owned(),
             batch: setting.batch.to_string(),
             dequeue: setting.dequeue.name().to_owned(),
-            timed_every: *every,
             take_ns: median(samples, |t| t.take),
+            timed_ns: median(samples, |t| t.timed),
             pages: median(samples, |t| t.pages).median,
         };
         each.map(cost).collect()
@@ -110,22 +110,21 @@ impl Samples {
     fn zero_costs(&self) -> Vec<ZeroCost> {
         let mut costs = Vec::new();
         for (area, field, samples) in &self.zeroing {
-            for elsewhere in [false, true] {
-                for (kind, pages) in GOES.into_iter().enumerate() {
-                    let of = |sample: &Sample| match elsewhere {
-                        false => sample.here[kind],
-                        true => sample.elsewhere[kind],
-                    };
-                    let seen: Vec<f64> = samples.iter().filter_map(of).collect();
-                    costs.extend(Interval::of(&seen).map(|page_ns| ZeroCost {
-                        memory: area.memory.name().to_owned(),
-                        bytes: area.bytes(),
-                        workers: field.workers,
-                        elsewhere,
-                        pages,
-                        page_ns,
-                    }));
-                }
+            let mut add = |elsewhere, lock: Option<&LockKind>, of: &dyn Fn(&Sample) -> _| {
+                let seen: Vec<f64> = samples.iter().filter_map(of).collect();
+                costs.extend(Interval::of(&seen).map(|page_ns| ZeroCost {
+                    memory: area.memory.name().to_owned(),
+                    bytes: area.bytes(),
+                    workers: field.workers,
+                    elsewhere,
+                    lock: lock.map(|lock| lock.name().to_owned()),
+                    page_ns,
+                }));
+            };
+            add(false, None, &|sample| sample.here);
+            add(true, None, &|sample| sample.elsewhere);
+            for (index, lock) in field.locks.iter().enumerate() {
+                add(false, Some(lock), &|sample| sample.under[index]);
             }
         }
         costs
@@ -142,7 +141,7 @@ fn median<T>(samples: &[T], of: impl Fn(&T) -> f64) -> Interval {
 mod tests {
     use super::*;
     use crate::zero::run::Memory;
-    use punctual_pool::{Batch, LockKind};
+    use punctual_pool::Batch;
 
     #[test]
     fn rounds_add_up_to_medians() {
@@ -152,7 +151,11 @@ mod tests {
             memory: Memory::Hot,
             pages: 128,
         };
-        let field = Field::all(128, 2);
+        let field = Field {
+            pages: 128,
+            workers: 2,
+            locks: vec![LockKind::Mcs],
+        };
         for ns in [3.0, 1.0, 8.0] {
             samples.operations(Operations {
                 rmw: ns,
@@ -174,14 +177,16 @@ mod tests {
             });
             let take = Take {
                 take: ns,
+                timed: 4.0 * ns,
                 pages: 1.0,
             };
-            samples.take(&setting, 16, take);
+            samples.take(&setting, take);
             let sample = Sample {
-                here: [Some(ns), None, None, None],
-                elsewhere: [None, Some(2.0 * ns), None, None],
+                here: Some(ns),
+                elsewhere: None,
+                under: vec![Some(2.0 * ns)],
             };
-            samples.zeroing(area, field, sample);
+            samples.zeroing(area, &field, sample);
             samples.end_round();
         }
         let calibration = samples.calibration();
@@ -200,19 +205,18 @@ mod tests {
         let take = &calibration.takes[0];
         assert_eq!((&take.lock[..], &take.batch[..]), ("mcs", "1"));
         assert_eq!(take.take_ns, of_three);
-        let zeroing: Vec<_> = calibration
-            .zeroing
-            .iter()
+        assert_eq!(take.timed_ns.median, 12.0);
+        let zeroing = calibration.zeroing.iter();
+        let zeroing: Vec<_> = zeroing
             .map(|cost| {
-                (
-                    cost.workers,
-                    cost.elsewhere,
-                    cost.pages,
-                    cost.page_ns.median,
-                )
+                let lock = cost.lock.as_deref();
+                (cost.workers, cost.elsewhere, lock, cost.page_ns.median)
             })
             .collect();
-        assert_eq!(zeroing, [(2, false, 1, 3.0), (2, true, 4, 6.0)]);
+        assert_eq!(
+            zeroing,
+            [(2, false, None, 3.0), (2, false, Some("mcs"), 6.0)]
+        );
     }
 
     #[test]

@@ -1,61 +1,75 @@
-//! What a take of pages costs that nobody else wants, through the pool itself,
-//! with a worker that leaves the pages as they are.
+//! What a take of pages costs that nobody else wants: the code of the pool itself,
+//! with a single worker.
 
 use std::ops::Range;
 
 use punctual_core::{Nanos, Refusal};
-use punctual_pool::{Books, Computer, Pool, Setting, ready};
+use punctual_pool::{Batch, Books, Computer, LockKind, Pool, Setting, ready};
 
 use super::operations::per;
 use crate::zero::host::HostComputer;
 
-/// This computer, but that nothing is zeroed.
+/// This computer, where the pages of a pool are some of its memory, from the first of
+/// them on, or none at all: then nothing is zeroed.
 #[derive(Clone, Copy, Debug)]
-struct Idle<'m>(HostComputer<'m>);
+struct Part<'m> {
+    computer: HostComputer<'m>,
+    first: Option<u64>,
+}
 
-impl<'m> Computer for Idle<'m> {
+impl<'m> Computer for Part<'m> {
     type Line = <HostComputer<'m> as Computer>::Line;
     type Mutex = <HostComputer<'m> as Computer>::Mutex;
 
     fn line(&self) -> Self::Line {
-        self.0.line()
+        self.computer.line()
     }
 
     fn mutex(&self) -> Self::Mutex {
-        self.0.mutex()
+        self.computer.mutex()
     }
 
     #[inline]
     fn now(&self) -> Nanos {
-        self.0.now()
+        self.computer.now()
     }
 
     #[inline]
     fn relax(&self) -> impl Future<Output = ()> {
-        self.0.relax()
+        self.computer.relax()
     }
 
     #[inline]
     fn pause(&self, length: Nanos) -> impl Future<Output = ()> {
-        self.0.pause(length)
+        self.computer.pause(length)
     }
 
     #[inline]
     async fn zero(&self, pages: Range<u64>) {
-        std::hint::black_box(pages);
+        match self.first {
+            Some(first) => {
+                let pages = first + pages.start..first + pages.end;
+                self.computer.zero(pages).await;
+            }
+            None => {
+                std::hint::black_box(pages);
+            }
+        }
     }
 
     #[inline]
     fn next_in_list(&self, page: u64) -> impl Future<Output = u64> {
-        self.0.next_in_list(page)
+        self.computer.next_in_list(page)
     }
 }
 
-/// One sample.
+/// One sample with nothing else under way.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Take {
     /// What a take costs, in nanoseconds.
     pub(super) take: f64,
+    /// What one costs that is timed.
+    pub(super) timed: f64,
     /// How many pages it took on average.
     pub(super) pages: f64,
 }
@@ -64,35 +78,95 @@ pub(super) struct Take {
 const TAKES: u64 = 1_000;
 
 impl Take {
-    /// Measures on the CPU of the caller. One take in `every` is timed, as it is
-    /// in the pool that is to be predicted; the pools have `pages` pages.
+    /// Measures on the CPU of the caller. The pools have `pages` pages.
     ///
     /// # Errors
     /// There can be no such pool.
     pub(super) fn measure(
         computer: HostComputer<'_>,
         setting: &Setting,
-        every: u32,
         pages: u64,
     ) -> Result<Self, Refusal> {
-        let computer = Idle(computer);
-        let setting = Setting {
-            workers: 1,
-            ..*setting
-        };
-        let (mut takes, mut length, mut pools) = (0, Nanos::ZERO, 0);
-        while takes < TAKES {
-            let pool = ready(Pool::new(&computer, &setting, pages)).map_err(Refusal::new)?;
-            let mut books = Books::new(every, TAKES as usize);
-            let begun = computer.now();
-            ready(pool.work(0, &mut books));
-            length += computer.now() - begun;
-            takes += books.acquisitions;
-            pools += 1;
-        }
+        let (take, of) = takes(computer, setting, pages, 0)?;
+        let (timed, _) = takes(computer, setting, pages, 1)?;
         Ok(Self {
-            take: per(length, takes),
-            pages: (pools * pages) as f64 / takes as f64,
+            take,
+            timed,
+            pages: of,
         })
+    }
+}
+
+/// What a take costs where one in `every` is timed, and how many pages it took.
+fn takes(
+    computer: HostComputer<'_>,
+    setting: &Setting,
+    pages: u64,
+    every: u32,
+) -> Result<(f64, f64), Refusal> {
+    let idle = Part {
+        computer,
+        first: None,
+    };
+    let alone = Setting {
+        workers: 1,
+        ..*setting
+    };
+    let (mut takes, mut length, mut pools) = (0, Nanos::ZERO, 0);
+    while takes < TAKES {
+        let pool = ready(Pool::new(&idle, &alone, pages)).map_err(Refusal::new)?;
+        let mut books = Books::new(every, TAKES as usize);
+        let begun = computer.now();
+        ready(pool.work(0, &mut books));
+        length += computer.now() - begun;
+        takes += books.acquisitions;
+        pools += 1;
+    }
+    Ok((per(length, takes), (pools * pages) as f64 / takes as f64))
+}
+
+/// How long the caller takes to zero so many pages from `first` on, where it takes
+/// each by itself under a lock that nobody else wants.
+pub(super) fn one_by_one(
+    computer: HostComputer<'_>,
+    lock: LockKind,
+    first: u64,
+    pages: u64,
+) -> Nanos {
+    let part = Part {
+        computer,
+        first: Some(first),
+    };
+    let setting = Setting::new(1, lock, Batch::One);
+    let pool = ready(Pool::new(&part, &setting, pages));
+    let pool = pool.expect("any lock does for one worker that takes single pages");
+    let mut books = Books::default();
+    let begun = computer.now();
+    ready(pool.work(0, &mut books));
+    computer.now() - begun
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::Stop;
+    use crate::zero::host::HostMemory;
+    use punctual_sys::memory::{Kernel, PAGE};
+
+    #[test]
+    fn takes_leave_the_pages_as_they_are_and_one_by_one_zeroes_its_own() {
+        let memory = HostMemory::new(8 * PAGE, Stop::new()).unwrap();
+        let computer = HostComputer::new(&memory, Kernel::Memset, None).unwrap();
+        memory.mapping().dirty(0..8);
+        let setting = Setting::new(4, LockKind::Tas, Batch::Fixed(2));
+        let take = Take::measure(computer, &setting, 8).unwrap();
+        assert!(take.take > 0.0 && take.timed > 0.0, "{take:?}");
+        // Four takes of two pages, and one that finds none.
+        assert_eq!(take.pages, 1.6);
+        assert_eq!(memory.mapping().first_dirty(0..8), Some(0));
+        assert!(one_by_one(computer, LockKind::Mcs, 2, 3) > Nanos::ZERO);
+        assert_eq!(memory.mapping().first_dirty(2..5), None);
+        assert_eq!(memory.mapping().first_dirty(0..8), Some(0));
+        assert_eq!(memory.mapping().first_dirty(5..8), Some(5));
     }
 }

@@ -53,6 +53,11 @@ impl HostMemory {
         self.huge_pages
     }
 
+    /// Whether the user wants an end: nothing is zeroed any more.
+    pub(in crate::zero) fn is_stopped(&self) -> bool {
+        self.hurry.is_stopped()
+    }
+
     pub(super) fn hurry(&self) -> &Hurry {
         &self.hurry
     }

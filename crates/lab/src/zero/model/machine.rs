@@ -1,27 +1,30 @@
 //! Which measurement is which figure of the simulated computer.
 
 use punctual_core::Refusal;
-use punctual_pool::{Batch, Dequeue, LockKind, Setting};
-use punctual_record::{Interval, LineCost, TakeCost, ZeroCalibration};
+use punctual_pool::{Batch, LockKind, Setting};
+use punctual_record::{Interval, LineCost, TakeCost, ZeroCalibration, ZeroCost};
 use punctual_sim::zeroing::{
     Figure, Job, Machine, Matrix, Numbering, Quantity, Topology, simulate,
 };
+use punctual_sys::memory::PAGE;
 
-use super::curve::Curve;
+use crate::zero::run::Memory;
 
 /// The computer that was calibrated, as a pool under `setting` finds it that
-/// zeroes `memory`.
+/// zeroes `memory` and times one take in `timed_every`, or none if that is 0.
 ///
 /// # Errors
 /// The calibration lacks something that this pool needs.
-pub fn machine(
+pub(super) fn machine(
     calibration: &ZeroCalibration,
     setting: &Setting,
-    memory: &str,
+    memory: Memory,
+    timed_every: u32,
 ) -> Result<Machine, Refusal> {
+    let zeroing = Zeroing::of(calibration, memory)?;
     let machine = bare(calibration)?;
-    let machine = with_takes(machine, calibration, setting)?;
-    with_zeroing(machine, calibration, setting.workers, memory)
+    let machine = with_takes(machine, calibration, setting, &zeroing, timed_every)?;
+    with_zeroing(machine, calibration.cpus, setting.workers, &zeroing)
 }
 
 /// The CPUs, and what passes between them.
@@ -100,34 +103,45 @@ fn with_takes(
     machine: Machine,
     calibration: &ZeroCalibration,
     setting: &Setting,
+    zeroing: &Zeroing<'_>,
+    timed_every: u32,
 ) -> Result<Machine, Refusal> {
-    let constant = setting.batch.constant(setting.workers as u64).is_some();
-    let batch = if constant { Batch::One } else { setting.batch };
-    let steals = setting.batch == Batch::StealHalf;
-    let plain = take(calibration, setting.lock, Batch::One)?;
+    let lock = setting.lock;
+    let plain = take(calibration, lock, Batch::One)?;
     // Stealing has no policy, but a take of its own.
-    let own = if steals {
-        take(calibration, setting.lock, setting.batch)?
-    } else {
-        plain
+    let steals = setting.batch == Batch::StealHalf;
+    let constant = setting.batch.constant(setting.workers as u64).is_some();
+    let own = match constant {
+        true => plain,
+        false => take(calibration, lock, setting.batch)?,
     };
-    let policy = if steals {
-        0.0
+    let more = own.take_ns.median - plain.take_ns.median;
+    let (policy, stealing) = if steals {
+        (0.0, more)
     } else {
-        take(calibration, setting.lock, batch)?.median - plain.median
+        (more.max(0.0), 0.0)
     };
-    let simulated = take_on(&machine, setting, if steals { batch } else { Batch::One })?;
+    let timing = match timed_every {
+        0 => 0.0,
+        every => (plain.timed_ns.median - plain.take_ns.median).max(0.0) / f64::from(every),
+    };
+    // Right after a page if that was measured, else with nothing else under way.
+    let between_pages = zeroing.take(lock).unwrap_or(plain.take_ns);
+    let simulated = take_on(
+        &machine,
+        setting,
+        if steals { setting.batch } else { Batch::One },
+    )?;
+    let turn = |take: f64| (take + stealing - simulated).max(0.0) + timing;
     let turn = Interval {
-        median: (own.median - simulated).max(0.0),
-        low: (own.low - simulated).max(0.0),
-        high: (own.high - simulated).max(0.0),
+        median: turn(between_pages.median),
+        low: turn(between_pages.low),
+        high: turn(between_pages.high),
     };
-    let counts = setting.lock == LockKind::Counter;
-    let policy = policy.max(0.0);
-    let (section, turn) = match counts {
+    let (section, turn) = match lock {
         // There is no lock for anything to be under.
-        true => (0.0, shifted(turn, policy)),
-        false => (policy, turn),
+        LockKind::Counter => (0.0, shifted(turn, policy)),
+        _ => (policy, turn),
     };
     machine
         .try_with(Quantity::Section, exactly(section))?
@@ -144,77 +158,100 @@ fn take_on(machine: &Machine, setting: &Setting, batch: Batch) -> Result<f64, Re
         .try_with(Quantity::Zero, exactly(PAGE_NS))?
         .try_with(Quantity::Bandwidth, exactly(1e6))?
         .try_with(Quantity::Spread, exactly(0.0))?;
-    let alone = Setting {
-        dequeue: Dequeue::Range,
-        ..Setting::new(1, setting.lock, batch)
-    };
+    let alone = Setting::new(1, setting.lock, batch);
     let outcome = simulate(&machine, &Job::new(alone, PAGES))?;
     let takes = outcome.acquisitions as f64;
     Ok((outcome.wall.as_ns() as f64 - PAGE_NS * PAGES as f64) / takes)
 }
 
-fn take(calibration: &ZeroCalibration, lock: LockKind, batch: Batch) -> Result<Interval, Refusal> {
+fn take(calibration: &ZeroCalibration, lock: LockKind, batch: Batch) -> Result<&TakeCost, Refusal> {
     let (lock, batch) = (lock.name(), batch.to_string());
-    let is_it = |cost: &&TakeCost| {
-        cost.lock == lock && cost.batch == batch && cost.dequeue == Dequeue::Range.name()
-    };
-    let cost = calibration.takes.iter().find(is_it);
-    cost.map(|cost| cost.take_ns)
+    let mut takes = calibration.takes.iter();
+    takes
+        .find(|cost| cost.lock == lock && cost.batch == batch)
         .ok_or_else(|| lacks(&format!("a take under {lock} with batch {batch}")))
 }
 
-/// What zeroing costs one worker, or as many as there are.
+/// What a page of one memory costs.
+struct Zeroing<'c> {
+    memory: Memory,
+    costs: Vec<&'c ZeroCost>,
+    /// One worker by itself.
+    alone: Interval,
+    /// All at the same time, pages that each had written itself.
+    here: Interval,
+    /// Pages that others had written.
+    elsewhere: Interval,
+}
+
+impl<'c> Zeroing<'c> {
+    fn of(calibration: &'c ZeroCalibration, memory: Memory) -> Result<Self, Refusal> {
+        let costs = calibration.zeroing.iter();
+        let costs: Vec<_> = costs.filter(|cost| cost.memory == memory.name()).collect();
+        let long = |workers, elsewhere| {
+            let is_it = |cost: &&&ZeroCost| {
+                cost.lock.is_none() && cost.workers == workers && cost.elsewhere == elsewhere
+            };
+            costs.iter().find(is_it).map(|cost| cost.page_ns)
+        };
+        let alone = long(1, false);
+        let alone = alone.ok_or_else(|| lacks(&format!("zeroing of {} memory", memory.name())))?;
+        let here = long(calibration.cpus, false).unwrap_or(alone);
+        let elsewhere = long(calibration.cpus, true).unwrap_or(here);
+        Ok(Self {
+            memory,
+            costs,
+            alone,
+            here,
+            elsewhere,
+        })
+    }
+
+    /// What a take costs right after a page, under a lock that nobody else wants.
+    fn take(&self, lock: LockKind) -> Option<Interval> {
+        let name = Some(lock.name());
+        let cost = self
+            .costs
+            .iter()
+            .find(|cost| cost.lock.as_deref() == name)?;
+        Some(shifted(cost.page_ns, -self.alone.median))
+    }
+}
+
+/// What zeroing costs so many workers.
 fn with_zeroing(
     machine: Machine,
-    calibration: &ZeroCalibration,
+    cpus: usize,
     workers: usize,
-    memory: &str,
+    zeroing: &Zeroing<'_>,
 ) -> Result<Machine, Refusal> {
-    let cpus = calibration.cpus;
-    let curve = |workers: usize, elsewhere| {
-        let of = calibration.zeroing.iter().filter(move |cost| {
-            cost.memory == memory && cost.workers == workers && cost.elsewhere == elsewhere
-        });
-        Curve::through(of)
-    };
-    let alone = curve(1, false).ok_or_else(|| lacks(&format!("zeroing of {memory} memory")))?;
-    let all = if cpus > 1 { curve(cpus, false) } else { None };
-    let all = all.unwrap_or(alone);
-    let elsewhere = if cpus > 1 { curve(cpus, true) } else { None };
-    let elsewhere = elsewhere.unwrap_or(all);
-    // The read-modify-write after each go is the lock's in a pool.
-    let go = |curve: Curve| (curve.go - calibration.rmw_ns.median).max(0.0);
-    if memory == "hot" {
+    let Zeroing {
+        alone,
+        here,
+        elsewhere,
+        ..
+    } = *zeroing;
+    if zeroing.memory == Memory::Hot {
         // Each has caches of its own; what changes with their number is how often
         // pages lie beside those of others.
         let crowd = (workers - 1) as f64 / (cpus - 1).max(1) as f64;
-        let call = go(alone) + (go(all) - go(alone)) * crowd;
         return machine
-            .try_with(Quantity::Call, exactly(call))?
-            .try_with(Quantity::Zero, measured(mixed(alone.page, all.page, crowd)))?
-            .try_with(Quantity::ZeroRemote, measured(elsewhere.page))?
+            .try_with(Quantity::Zero, measured(mixed(alone, here, crowd)))?
+            .try_with(Quantity::ZeroRemote, measured(elsewhere))?
             .try_with(Quantity::Bandwidth, exactly(1e6));
     }
     // All take from the same memory: so many can at full speed.
-    let slowed = (both(all.page, elsewhere.page) / alone.page.median).max(1.0);
-    let abreast = cpus as f64 / slowed;
+    let crowded = (here.median + elsewhere.median) / 2.0;
+    let abreast = cpus as f64 / (crowded / alone.median).max(1.0);
     // Bytes in a nanosecond are GB in a second.
-    let bandwidth = abreast * PAGE_BYTES / alone.page.median;
+    let bandwidth = abreast * PAGE as f64 / alone.median;
     machine
-        .try_with(Quantity::Call, exactly(go(alone)))?
-        .try_with(Quantity::Zero, measured(alone.page))?
+        .try_with(Quantity::Zero, measured(alone))?
         .try_with(Quantity::Bandwidth, exactly(bandwidth))
 }
 
-const PAGE_BYTES: f64 = 4_096.0;
-
 fn lacks(what: &str) -> Refusal {
     Refusal::new(format!("the calibration lacks {what}; calibrate again"))
-}
-
-/// Of pages that are written here and elsewhere alike often.
-fn both(here: Interval, elsewhere: Interval) -> f64 {
-    (here.median + elsewhere.median) / 2.0
 }
 
 /// The median over pairs of CPUs, as far as each of them may be off.

@@ -164,6 +164,16 @@ impl Plan {
         (&ground.memory, ground.cpu_clock)
     }
 
+    /// Whether a cell has more workers than there are CPUs.
+    pub fn is_oversubscribed(&self, cell: &Cell) -> bool {
+        cell.setting.workers > self.cpus
+    }
+
+    /// One take of a cell in so many is timed.
+    pub fn timed_every(&self, cell: &Cell) -> u32 {
+        self.job(cell).every
+    }
+
     /// About how long the rest takes, by what the warm-up took.
     pub fn length(&self) -> Nanos {
         let batches = self.cells.iter().map(|cell| self.batch(cell).0);
