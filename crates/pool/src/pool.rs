@@ -49,7 +49,9 @@ impl<C: Computer + Clone> Pool<C> {
 }
 
 impl<C: Computer> Pool<C> {
-    /// Takes and zeroes pages until there are none left, and notes that.
+    /// Takes and zeroes pages until there are none left, or the computer
+    /// [gives up](Computer::gives_up), and notes that. Nobody waits for a worker
+    /// that has ended: between two takes it has no lock.
     ///
     /// # Panics
     /// `worker` is not less than the number of workers, with most settings. Where
@@ -76,7 +78,7 @@ impl<C: Computer> Pool<C> {
 
     async fn work_on(&self, backlog: &impl HandsOut<C>, worker: usize, books: &mut Books) {
         let mut taken = backlog.taken();
-        loop {
+        while !self.computer.gives_up() {
             let mut passage = Passage::begin(&self.computer, books.is_due());
             backlog.take(worker, &mut taken, &mut passage).await;
             let timed = passage.end();
@@ -167,6 +169,28 @@ mod tests {
             // Worker 0 zeroes its own, steals 7 to 9, then 6, then 5.
             assert_eq!(pages, [0, 1, 2, 3, 4, 7, 8, 9, 6, 5], "{lock}");
             assert_eq!([books[0].pages, books[1].pages], [10, 0], "{lock}");
+        }
+    }
+
+    #[test]
+    fn who_gives_up_takes_no_more() {
+        for dequeue in [Dequeue::Range, Dequeue::List] {
+            let computer = Alone::default();
+            computer.patience.set(1);
+            let setting = Setting {
+                dequeue,
+                ..Setting::new(2, LockKind::Mcs, Batch::Fixed(5))
+            };
+            let pool = ready(Pool::new(&computer, &setting, 10)).unwrap();
+            let work = |worker| {
+                let mut books = Books::new(1, 3);
+                ready(pool.work(worker, &mut books));
+                (books.pages, books.acquisitions)
+            };
+            assert_eq!((work(0), work(1)), ((5, 1), (0, 0)), "{dequeue:?}");
+            // Others find what is left.
+            computer.patience.set(9);
+            assert_eq!(work(1), (5, 2), "{dequeue:?}");
         }
     }
 

@@ -10,11 +10,11 @@ use punctual_sys::wait::Sleeper;
 use punctual_sys::{Tick, clock, slack, thread};
 
 use super::barrier::Broken;
+use super::books;
 use super::books::{Mark, Sifted, with_room};
 use super::cpu_clock::Begun;
 use super::shared::Shared;
 use super::team::{Arrivals, can_park};
-use super::{books, hurry};
 
 /// How long before a burst is due a worker sleeps with a timer: more than the tick
 /// of any system, and little to wait for.
@@ -67,9 +67,6 @@ impl Worker<'_, '_> {
             // It runs somewhere if it cannot run there.
             let _ = thread::pin(cpu);
         }
-        if self.number == 0 {
-            hurry::go_on();
-        }
         let job = &self.shared.job;
         let mut tally = Tally {
             books: with_room(job.every, job.room),
@@ -99,9 +96,7 @@ impl Worker<'_, '_> {
         let due = self.due()?;
 
         let begun = self.wait_for(due, sleeper);
-        if !shared.memory.hurry().is_stopped() {
-            ready(pool.work(self.number, &mut tally.books));
-        }
+        ready(pool.work(self.number, &mut tally.books));
         let done = shared.cpu_clock.end(&begun);
 
         shared.slots[self.number].set(begun.at, done.at);
