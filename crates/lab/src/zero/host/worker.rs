@@ -96,6 +96,7 @@ impl Worker<'_, '_> {
         let due = self.due()?;
 
         let begun = self.wait_for(due, sleeper);
+        let late = due.map_or(Nanos::ZERO, |due| clock::now().since(due));
         ready(pool.work(self.number, &mut tally.books));
         let done = shared.cpu_clock.end(&begun);
 
@@ -116,7 +117,7 @@ impl Worker<'_, '_> {
             tally.elapsed += elapsed;
             let sifted = Sifted {
                 first: mark.samples(),
-                off_cpu: elapsed - done.cpu,
+                off_cpu: elapsed - done.cpu - late,
                 can_park: can_park(&shared.job.setting),
             };
             sifted.sift(&mut tally.books);
@@ -153,7 +154,8 @@ impl Worker<'_, '_> {
 
     /// Sleeps until a burst is due: most of it in a way that the user's stop ends
     /// at once, and the rest with the timer of the system that is the least late.
-    /// What comes next begins with that rest, so that the wake-up is charged.
+    /// What comes next begins with that rest, so that the wake-up is charged where
+    /// it can be.
     fn wait_for(&self, due: Option<Tick>, sleeper: &mut Sleeper) -> Begun {
         let Some(due) = due else {
             return self.shared.cpu_clock.begin();
@@ -167,7 +169,7 @@ impl Worker<'_, '_> {
         while clock::now() < due && !self.shared.events.is_closed() {
             sleeper.block(Method::Timer, Limit::Until(due), None);
         }
-        begun
+        self.shared.cpu_clock.after_sleep(begun)
     }
 
     fn dirty(&self, share: &Range<usize>) {
