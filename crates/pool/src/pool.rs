@@ -98,7 +98,7 @@ impl<C: Computer> Pool<C> {
             }
             books.pages += count;
             if let Some(timed) = &timed {
-                books.note_zeroing(self.computer.now() - timed.end);
+                books.note_zeroing(count, self.computer.now() - timed.end);
             }
             if let Some(zeroed) = &self.zeroed {
                 let mut passage = Passage::begin(&self.computer, timed.is_some());
@@ -222,6 +222,10 @@ mod tests {
         assert_eq!(books.wait, OPERATION.times(3));
         assert_eq!(books.hold, hold.times(3));
         assert_eq!(books.zeroing, PAGE.times(10));
+        assert_eq!(
+            (books.pages_sampled, &books.sizes[..]),
+            (10, &[5, 5, 0][..])
+        );
 
         // Another lock and as much under it, but for the last take.
         setting.returns = Some(LockKind::Tas);
@@ -238,6 +242,7 @@ mod tests {
         let (_, books) = work(&setting, 2);
         assert_eq!((books[0].acquisitions, books[0].sampled), (11, 6));
         assert_eq!(books[0].zeroing, PAGE.times(5));
+        assert_eq!(books[0].pages_sampled, 5);
         assert_eq!(books[0].waits.len(), 3);
         let (_, books) = work(&setting, 0);
         assert_eq!((books[0].sampled, books[0].hold), (0, Nanos::ZERO));
