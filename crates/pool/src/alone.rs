@@ -23,7 +23,7 @@ pub(crate) const OVERHEAD: Nanos = Nanos::new(1_000);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Alone(Rc<State>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct State {
     now: Cell<Nanos>,
     /// What was zeroed, in order.
@@ -32,6 +32,20 @@ pub(crate) struct State {
     pub(crate) pauses: RefCell<Vec<Nanos>>,
     /// How often others are faster where somebody waits for a word to change.
     pub(crate) others: Cell<u32>,
+    /// How often workers may ask whether to give up before they are told to.
+    pub(crate) patience: Cell<u32>,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            now: Cell::default(),
+            zeroed: RefCell::default(),
+            pauses: RefCell::default(),
+            others: Cell::default(),
+            patience: Cell::new(u32::MAX),
+        }
+    }
 }
 
 impl std::ops::Deref for Alone {
@@ -152,6 +166,12 @@ impl Computer for Alone {
             0 => Self::LAST,
             page => page - 1,
         }
+    }
+
+    fn gives_up(&self) -> bool {
+        let patience = self.patience.get();
+        self.patience.set(patience.saturating_sub(1));
+        patience == 0
     }
 
     async fn overhead(&self) {

@@ -6,8 +6,9 @@ use crate::passage::Timed;
 
 /// The books of one worker. Reading the clock takes as long as zeroing a small
 /// part of a page does, so only one take in `every` is timed: the sums of wait,
-/// hold and zeroing are over those, and so are to be multiplied by
-/// `acquisitions / sampled`.
+/// hold and zeroing are over those. Wait and hold, which a take has however large
+/// it is, are to be multiplied by `acquisitions / sampled`, and zeroing by
+/// `pages / pages_sampled`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Books {
     /// One take in so many is timed, the first at first; none if it is 0.
@@ -19,6 +20,8 @@ pub struct Books {
     pub acquisitions: u64,
     /// How many of these were timed.
     pub sampled: u64,
+    /// The pages that these took.
+    pub pages_sampled: u64,
     /// From asking for the lock to having it, or with no lock to having pages;
     /// where zeroed pages are put into a list, for the lock of that too.
     pub wait: Nanos,
@@ -33,6 +36,8 @@ pub struct Books {
     pub holds: Vec<u64>,
     /// How long their pages took to be zeroed; 0 where there were none.
     pub zeroings: Vec<u64>,
+    /// How many pages they took.
+    pub sizes: Vec<u64>,
 }
 
 impl Books {
@@ -44,6 +49,7 @@ impl Books {
             waits: Vec::with_capacity(room),
             holds: Vec::with_capacity(room),
             zeroings: Vec::with_capacity(room),
+            sizes: Vec::with_capacity(room),
             ..Self::default()
         }
     }
@@ -63,16 +69,19 @@ impl Books {
             self.waits.push(take.wait.as_ns());
             self.holds.push(take.hold.as_ns());
             self.zeroings.push(0);
+            self.sizes.push(0);
         }
     }
 
-    /// The pages of the take that was noted last have been zeroed.
-    pub(crate) fn note_zeroing(&mut self, length: Nanos) {
+    /// So many pages of the take that was noted last have been zeroed.
+    pub(crate) fn note_zeroing(&mut self, pages: u64, length: Nanos) {
+        self.pages_sampled += pages;
         self.zeroing += length;
         // The takes beyond the room have no place of their own.
         let has_place = self.sampled == self.zeroings.len() as u64;
-        if let Some(last) = self.zeroings.last_mut().filter(|_| has_place) {
-            *last = length.as_ns();
+        let last = self.zeroings.last_mut().zip(self.sizes.last_mut());
+        if let Some((zeroing, size)) = last.filter(|_| has_place) {
+            (*zeroing, *size) = (length.as_ns(), pages);
         }
     }
 

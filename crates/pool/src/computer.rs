@@ -84,6 +84,13 @@ pub trait Computer: Debug {
     /// for, but never zeroed.
     fn next_in_list(&self, page: u64) -> impl Future<Output = u64>;
 
+    /// Whether whoever runs this wants an end before the pages are all zeroed, so
+    /// that workers take no more.
+    #[inline]
+    fn gives_up(&self) -> bool {
+        false
+    }
+
     /// What a take of pages costs besides what the pool does, under the lock where
     /// there is one. Nothing, unless somebody simulates a computer that has more
     /// to do there.
@@ -123,6 +130,11 @@ impl<C: Computer> Computer for &C {
 
     fn next_in_list(&self, page: u64) -> impl Future<Output = u64> {
         (**self).next_in_list(page)
+    }
+
+    #[inline]
+    fn gives_up(&self) -> bool {
+        (**self).gives_up()
     }
 
     fn overhead(&self) -> impl Future<Output = ()> {

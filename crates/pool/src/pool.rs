@@ -49,7 +49,9 @@ impl<C: Computer + Clone> Pool<C> {
 }
 
 impl<C: Computer> Pool<C> {
-    /// Takes and zeroes pages until there are none left, and notes that.
+    /// Takes and zeroes pages until there are none left, or the computer
+    /// [gives up](Computer::gives_up), and notes that. Nobody waits for a worker
+    /// that has ended: between two takes it has no lock.
     ///
     /// # Panics
     /// `worker` is not less than the number of workers, with most settings. Where
@@ -76,7 +78,7 @@ impl<C: Computer> Pool<C> {
 
     async fn work_on(&self, backlog: &impl HandsOut<C>, worker: usize, books: &mut Books) {
         let mut taken = backlog.taken();
-        loop {
+        while !self.computer.gives_up() {
             let mut passage = Passage::begin(&self.computer, books.is_due());
             backlog.take(worker, &mut taken, &mut passage).await;
             let timed = passage.end();
@@ -96,7 +98,7 @@ impl<C: Computer> Pool<C> {
             }
             books.pages += count;
             if let Some(timed) = &timed {
-                books.note_zeroing(self.computer.now() - timed.end);
+                books.note_zeroing(count, self.computer.now() - timed.end);
             }
             if let Some(zeroed) = &self.zeroed {
                 let mut passage = Passage::begin(&self.computer, timed.is_some());
@@ -171,6 +173,28 @@ mod tests {
     }
 
     #[test]
+    fn who_gives_up_takes_no_more() {
+        for dequeue in [Dequeue::Range, Dequeue::List] {
+            let computer = Alone::default();
+            computer.patience.set(1);
+            let setting = Setting {
+                dequeue,
+                ..Setting::new(2, LockKind::Mcs, Batch::Fixed(5))
+            };
+            let pool = ready(Pool::new(&computer, &setting, 10)).unwrap();
+            let work = |worker| {
+                let mut books = Books::new(1, 3);
+                ready(pool.work(worker, &mut books));
+                (books.pages, books.acquisitions)
+            };
+            assert_eq!((work(0), work(1)), ((5, 1), (0, 0)), "{dequeue:?}");
+            // Others find what is left.
+            computer.patience.set(9);
+            assert_eq!(work(1), (5, 2), "{dequeue:?}");
+        }
+    }
+
+    #[test]
     fn a_list_is_walked_page_by_page_under_the_lock() {
         let mut setting = Setting::new(1, LockKind::Tas, Batch::Fixed(5));
         let (_, ranges) = work(&setting, 1);
@@ -198,6 +222,10 @@ mod tests {
         assert_eq!(books.wait, OPERATION.times(3));
         assert_eq!(books.hold, hold.times(3));
         assert_eq!(books.zeroing, PAGE.times(10));
+        assert_eq!(
+            (books.pages_sampled, &books.sizes[..]),
+            (10, &[5, 5, 0][..])
+        );
 
         // Another lock and as much under it, but for the last take.
         setting.returns = Some(LockKind::Tas);
@@ -214,6 +242,7 @@ mod tests {
         let (_, books) = work(&setting, 2);
         assert_eq!((books[0].acquisitions, books[0].sampled), (11, 6));
         assert_eq!(books[0].zeroing, PAGE.times(5));
+        assert_eq!(books[0].pages_sampled, 5);
         assert_eq!(books[0].waits.len(), 3);
         let (_, books) = work(&setting, 0);
         assert_eq!((books[0].sampled, books[0].hold), (0, Nanos::ZERO));

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 
+use super::Alone;
+
 /// Lets workers go on when all have come, again and again. They spin, so that
 /// all go on within about the time that a cache line takes from CPU to CPU:
 /// whoever blocks is woken one after the other, microseconds apart.
@@ -21,10 +23,17 @@ pub(in crate::zero) struct Barrier {
 #[derive(Debug)]
 pub(in crate::zero) struct Broken;
 
-/// On a cache line of its own.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-struct Alone<T>(T);
+/// Sends everybody away when its thread panics.
+#[derive(Debug)]
+pub(in crate::zero) struct Rescue<'b>(pub(in crate::zero) &'b Barrier);
+
+impl Drop for Rescue<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.break_up();
+        }
+    }
+}
 
 /// About a millisecond of PAUSE: past that somebody else has the CPU of whoever
 /// is missing.
@@ -103,6 +112,20 @@ mod tests {
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| barrier.wait().is_err());
             barrier.break_up();
+            assert!(waits.join().unwrap());
+        });
+    }
+
+    #[test]
+    fn nobody_waits_for_a_thread_that_panics() {
+        let barrier = Barrier::new(2, false);
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| barrier.wait().is_err());
+            let panics = scope.spawn(|| {
+                let _rescue = Rescue(&barrier);
+                std::panic::resume_unwind(Box::new("on purpose"));
+            });
+            assert!(panics.join().is_err());
             assert!(waits.join().unwrap());
         });
     }

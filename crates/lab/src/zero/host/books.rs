@@ -6,11 +6,23 @@ use punctual_pool::Books;
 /// Books whose room has been touched, so that no page fault is timed.
 pub(super) fn with_room(every: u32, room: usize) -> Books {
     let mut books = Books::new(every, room);
-    for samples in [&mut books.waits, &mut books.holds, &mut books.zeroings] {
+    for samples in columns(&mut books) {
         samples.resize(room, 0);
         samples.clear();
     }
     books
+}
+
+/// What is kept of each sample.
+fn columns(books: &mut Books) -> [&mut Vec<u64>; 4] {
+    let Books {
+        waits,
+        holds,
+        zeroings,
+        sizes,
+        ..
+    } = books;
+    [waits, holds, zeroings, sizes]
 }
 
 /// By how many takes to move on so that in pass number `number` the first one that
@@ -41,6 +53,7 @@ impl Mark {
                 waits: Vec::new(),
                 holds: Vec::new(),
                 zeroings: Vec::new(),
+                sizes: Vec::new(),
                 ..*books
             },
         }
@@ -52,8 +65,7 @@ impl Mark {
     }
 
     pub(super) fn restore(self, books: &mut Books) {
-        let samples = [&mut books.waits, &mut books.holds, &mut books.zeroings];
-        let [waits, holds, zeroings] = samples.map(|samples| {
+        let [waits, holds, zeroings, sizes] = columns(books).map(|samples| {
             samples.truncate(self.samples);
             std::mem::take(samples)
         });
@@ -61,6 +73,7 @@ impl Mark {
             waits,
             holds,
             zeroings,
+            sizes,
             ..self.sums
         };
     }
@@ -74,7 +87,8 @@ impl Mark {
 /// in the whole pass is known. So the longest takes are taken out of which that can
 /// be half, until they explain it. (Of a long wait the other half may be spinning,
 /// while somebody else is off the CPU who has the lock. It is CPU time that no
-/// sample has any more.)
+/// sample has any more.) Their pages are taken out with them, so that zeroing
+/// stands for as many as before: a take can be a large part of all pages.
 #[derive(Debug)]
 pub(super) struct Sifted {
     /// The first sample of the pass.
@@ -94,6 +108,7 @@ impl Sifted {
         while let Some(i) = self.longest(books) {
             self.off_cpu = self.off_cpu - Nanos::new(self.length(books, i));
             books.sampled -= 1;
+            books.pages_sampled -= books.sizes.swap_remove(i);
             books.wait = books.wait - Nanos::new(books.waits.swap_remove(i));
             books.hold = books.hold - Nanos::new(books.holds.swap_remove(i));
             books.zeroing = books.zeroing - Nanos::new(books.zeroings.swap_remove(i));
@@ -140,6 +155,8 @@ mod tests {
             waits: column(0),
             holds: column(1),
             zeroings: column(2),
+            pages_sampled: 1 + 2 + 3 + 4,
+            sizes: vec![1, 2, 3, 4],
             ..Books::new(16, 4)
         }
     }
@@ -156,9 +173,38 @@ mod tests {
             sifted.sift(&mut books);
             assert_eq!((books.sampled, books.waits.len() as u64), (kept, kept));
             assert_eq!(books.zeroing, Nanos::new(900_000 + 50 * (kept - 1)));
+            // The last had 4 of the pages.
+            assert_eq!(books.pages_sampled, if kept == 4 { 10 } else { 6 });
+            assert_eq!(books.sizes.iter().sum::<u64>(), books.pages_sampled);
             let held: u64 = books.holds.iter().sum();
             assert_eq!((books.hold, books.acquisitions), (Nanos::new(held), 64));
         }
+    }
+
+    /// Half of what is left is taken each time, and the first take is interrupted
+    /// for as long as it works.
+    #[test]
+    fn a_large_take_is_taken_out_with_its_pages() {
+        let mut books = Books {
+            pages: 15,
+            acquisitions: 5,
+            sampled: 5,
+            pages_sampled: 15,
+            zeroing: Nanos::from_ms(8 + 8 + 4 + 2 + 1),
+            waits: vec![0; 5],
+            holds: vec![0; 5],
+            zeroings: [16, 4, 2, 1, 0].map(|ms| ms * 1_000_000).to_vec(),
+            sizes: vec![8, 4, 2, 1, 0],
+            ..Books::default()
+        };
+        let sifted = Sifted {
+            first: 0,
+            off_cpu: Nanos::from_ms(8),
+            can_park: false,
+        };
+        sifted.sift(&mut books);
+        assert_eq!((books.sampled, books.pages_sampled), (4, 7));
+        assert_eq!(books.zeroing, Nanos::from_ms(1).times(books.pages_sampled));
     }
 
     #[test]
@@ -171,6 +217,7 @@ mod tests {
                 waits: vec![wait],
                 holds: vec![0],
                 zeroings: vec![0],
+                sizes: vec![0],
                 ..Books::default()
             };
             let sifted = Sifted {

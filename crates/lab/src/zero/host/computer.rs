@@ -7,7 +7,7 @@ use punctual_pool::Computer;
 use punctual_sys::Error;
 use punctual_sys::memory::Kernel;
 
-use super::{HostLine, HostMemory, HostMutex, Links, hurry};
+use super::{HostLine, HostMemory, HostMutex, Links};
 
 /// This computer: its atomics, its memory, one way of zeroing it. Copies are the
 /// same.
@@ -59,9 +59,13 @@ impl<'m> Computer for HostComputer<'m> {
         self.memory.clock().settled()
     }
 
+    /// When there is `Hurry`, others may have the CPU meanwhile.
     #[inline]
     async fn relax(&self) {
         std::hint::spin_loop();
+        if self.gives_up() {
+            std::thread::yield_now();
+        }
     }
 
     #[inline]
@@ -69,7 +73,7 @@ impl<'m> Computer for HostComputer<'m> {
         let clock = self.memory.clock();
         let begun = clock.now();
         while clock.now() - begun < length {
-            std::hint::spin_loop();
+            self.relax().await;
         }
     }
 
@@ -79,9 +83,6 @@ impl<'m> Computer for HostComputer<'m> {
     /// and 38 GB/s in 1 GiB).
     #[inline]
     async fn zero(&self, pages: Range<u64>) {
-        if self.memory.hurry().is_on() {
-            return hurry::leave_it_to_one();
-        }
         for page in pages.start as usize..pages.end as usize {
             self.memory.mapping().zero(page..page + 1, self.kernel);
         }
@@ -90,5 +91,63 @@ impl<'m> Computer for HostComputer<'m> {
     #[inline]
     async fn next_in_list(&self, page: u64) -> u64 {
         self.links.map_or(page + 1, |links| links.next(page))
+    }
+
+    #[inline]
+    fn gives_up(&self) -> bool {
+        self.memory.hurry().is_on()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use punctual_pool::{Batch, Books, Dequeue, LockKind, Pool, Setting, ready};
+    use punctual_sys::memory::PAGE;
+
+    use super::*;
+    use crate::host::Stop;
+
+    const PAGES: u64 = 200;
+
+    /// What workers take who come one after the other, and whether a page is zero.
+    fn takes(memory: &HostMemory, dequeue: Dequeue, batch: Batch) -> (u64, bool) {
+        let links = Links::new(PAGES, 3);
+        let is_list = dequeue == Dequeue::List;
+        let list = is_list.then_some(&links);
+        let computer = HostComputer::new(memory, Kernel::Memset, list).unwrap();
+        let setting = Setting {
+            dequeue,
+            returns: Some(LockKind::Ticket),
+            ..Setting::new(2, LockKind::Mcs, batch)
+        };
+        memory.mapping().dirty(0..PAGES as usize);
+        let pool = ready(Pool::new(&computer, &setting, PAGES)).unwrap();
+        let takes = (0..setting.workers).map(|worker| {
+            let mut books = Books::new(1, 0);
+            ready(pool.work(worker, &mut books));
+            books.acquisitions
+        });
+        let takes = takes.sum();
+        let is_zero = |page: &usize| memory.mapping().first_dirty(*page..page + 1).is_none();
+        (takes, (0..PAGES as usize).any(|page| is_zero(&page)))
+    }
+
+    #[test]
+    fn nobody_takes_pages_when_the_user_wants_an_end_or_it_is_late() {
+        for (dequeue, batch) in [
+            (Dequeue::List, Batch::GUIDED),
+            (Dequeue::Range, Batch::GUIDED),
+            (Dequeue::Range, Batch::StealHalf),
+        ] {
+            let stop = Stop::new();
+            let memory = HostMemory::new(PAGES as usize * PAGE, stop.clone()).unwrap();
+            assert!(takes(&memory, dequeue, batch).1, "{dequeue:?} {batch}");
+            memory.hurry().set_late(true);
+            assert_eq!(takes(&memory, dequeue, batch), (0, false));
+            memory.hurry().set_late(false);
+            assert!(takes(&memory, dequeue, batch).1, "{dequeue:?} {batch}");
+            stop.request();
+            assert_eq!(takes(&memory, dequeue, batch), (0, false));
+        }
     }
 }

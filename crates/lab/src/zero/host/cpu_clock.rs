@@ -83,6 +83,12 @@ impl CpuClock {
         }
     }
 
+    /// The same thread has slept since it began, and goes on. Where nothing tells
+    /// sleep from CPU time, what it does begins only now.
+    pub fn after_sleep(&self, begun: Begun) -> Begun {
+        if self.counts { begun } else { self.begin() }
+    }
+
     /// The same thread has ended it.
     pub fn end(&self, begun: &Begun) -> Done {
         let at = clock::now();
@@ -162,5 +168,20 @@ mod tests {
         assert!(done.at >= end);
         assert_eq!(done.cpu + done.off_cpu, done.at.since(begun.at));
         assert!(cpu.counts() || (cpu.is_approximate() && done.off_cpu.is_zero()));
+    }
+
+    #[test]
+    fn sleep_is_no_cpu_time_where_nothing_counts() {
+        let cpu = CpuClock {
+            counts: false,
+            approximate: true,
+            nothing: Nanos::ZERO,
+        };
+        let begun = cpu.begin();
+        // It makes no difference there whether it sleeps or computes.
+        let due = spin::until(begun.at + Nanos::from_us(200));
+        let done = cpu.end(&cpu.after_sleep(begun));
+        assert!(done.cpu <= done.at.since(due), "{done:?}");
+        assert!(done.off_cpu.is_zero());
     }
 }

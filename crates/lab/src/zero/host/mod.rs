@@ -8,14 +8,18 @@
 //! | `links` | the linked list of all pages, in the order of nobody knows what |
 //! | `team`, `shared` | workers that go through passes over the pages together; what they share |
 //! | `worker`, `books` | one of them; what it keeps, and which of it counts |
+//! | `cpus` | what they run on |
 //! | `barrier` | where they wait for each other |
+//! | `alone` | what shares a cache line with nothing else |
 //! | `cpu_clock` | the CPU time of a worker |
 //! | `hurry` | the end of what is under way, before its end |
 
+mod alone;
 mod barrier;
 mod books;
 mod computer;
 mod cpu_clock;
+mod cpus;
 mod hurry;
 mod line;
 mod links;
@@ -25,9 +29,11 @@ mod shared;
 mod team;
 mod worker;
 
-pub(in crate::zero) use barrier::Barrier;
+pub(in crate::zero) use alone::Alone;
+pub(in crate::zero) use barrier::{Barrier, Rescue};
 pub use computer::HostComputer;
 pub use cpu_clock::CpuClock;
+pub(in crate::zero) use cpus::Cpus;
 pub use line::HostLine;
 pub use links::Links;
 pub use memory::HostMemory;

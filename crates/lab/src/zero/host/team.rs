@@ -6,13 +6,10 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use punctual_core::{Nanos, Refusal};
 use punctual_pool::{Books, LockKind, Setting};
 use punctual_sys::memory::Kernel;
-use punctual_sys::thread;
 
-use super::barrier::Barrier;
 use super::shared::Shared;
 use super::worker::{Tally, Worker};
-use super::{CpuClock, HostMemory, Links};
-use crate::host::usual_cpu;
+use super::{CpuClock, Cpus, HostMemory, Links, Rescue};
 
 /// What workers do in a batch of passes. In each pass all pages are zeroed once,
 /// after they were filled with something else.
@@ -78,39 +75,33 @@ pub struct Observed {
 pub struct Team<'m> {
     memory: &'m HostMemory,
     cpu_clock: CpuClock,
-    /// The CPUs to use, the one to use first at first.
-    cpus: Vec<usize>,
-    pinned: bool,
+    cpus: Cpus,
 }
 
 impl<'m> Team<'m> {
     /// On all CPUs that this process may use, with each worker on its own where
     /// there are enough, and where threads can be kept on a CPU.
-    ///
-    /// The last CPU gets the first worker, because the first usually takes most
-    /// interrupts.
     pub fn new(memory: &'m HostMemory, cpu_clock: CpuClock) -> Self {
         Self {
             memory,
             cpu_clock,
-            cpus: thread::allowed_cpus().into_iter().rev().collect(),
-            pinned: usual_cpu().is_some(),
+            cpus: Cpus::of_this_process(),
         }
     }
 
     /// The CPUs in the order in which they get workers.
     pub fn cpus(&self) -> &[usize] {
-        &self.cpus
+        &self.cpus.order
     }
 
     /// Whether threads can be kept on a CPU here.
     pub fn is_pinned(&self) -> bool {
-        self.pinned
+        self.cpus.pinned
     }
 
     /// Whether so many workers have to share CPUs.
     pub fn is_oversubscribed(&self, workers: usize) -> bool {
-        workers > self.cpus.len()
+        self.cpus.is_oversubscribed(workers)
     }
 
     /// Lets workers do a batch. Ends after the pass under way when the stop of
@@ -132,12 +123,12 @@ impl<'m> Team<'m> {
     /// Starts the workers and waits for them.
     fn start(&self, shared: &Shared<'_>) -> Result<(Vec<Tally>, bool), Refusal> {
         let workers = shared.job.setting.workers;
-        let alone = self.pinned && !self.is_oversubscribed(workers);
+        let alone = self.cpus.pinned && !self.is_oversubscribed(workers);
         std::thread::scope(|scope| {
             let (working, all_done) = channel::<Infallible>();
             let mut threads = Vec::with_capacity(workers);
             for number in 0..workers {
-                let cpu = alone.then(|| self.cpus[number]);
+                let cpu = alone.then(|| self.cpus.order[number]);
                 let working = working.clone();
                 let work = move || {
                     // Gone when the worker is.
@@ -178,17 +169,6 @@ impl Job<'_> {
             Arrivals::Burst { every, times } => {
                 every.times(u64::from(times) + 1) + self.longest.times(u64::from(times))
             }
-        }
-    }
-}
-
-/// Sends the others away when its worker panics.
-struct Rescue<'s>(&'s Barrier);
-
-impl Drop for Rescue<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.break_up();
         }
     }
 }

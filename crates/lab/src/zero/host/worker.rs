@@ -10,11 +10,11 @@ use punctual_sys::wait::Sleeper;
 use punctual_sys::{Tick, clock, slack, thread};
 
 use super::barrier::Broken;
+use super::books;
 use super::books::{Mark, Sifted, with_room};
 use super::cpu_clock::Begun;
 use super::shared::Shared;
 use super::team::{Arrivals, can_park};
-use super::{books, hurry};
 
 /// How long before a burst is due a worker sleeps with a timer: more than the tick
 /// of any system, and little to wait for.
@@ -67,9 +67,6 @@ impl Worker<'_, '_> {
             // It runs somewhere if it cannot run there.
             let _ = thread::pin(cpu);
         }
-        if self.number == 0 {
-            hurry::go_on();
-        }
         let job = &self.shared.job;
         let mut tally = Tally {
             books: with_room(job.every, job.room),
@@ -99,9 +96,8 @@ impl Worker<'_, '_> {
         let due = self.due()?;
 
         let begun = self.wait_for(due, sleeper);
-        if !shared.memory.hurry().is_stopped() {
-            ready(pool.work(self.number, &mut tally.books));
-        }
+        let late = due.map_or(Nanos::ZERO, |due| clock::now().since(due));
+        ready(pool.work(self.number, &mut tally.books));
         let done = shared.cpu_clock.end(&begun);
 
         shared.slots[self.number].set(begun.at, done.at);
@@ -121,7 +117,7 @@ impl Worker<'_, '_> {
             tally.elapsed += elapsed;
             let sifted = Sifted {
                 first: mark.samples(),
-                off_cpu: elapsed - done.cpu,
+                off_cpu: elapsed - done.cpu - late,
                 can_park: can_park(&shared.job.setting),
             };
             sifted.sift(&mut tally.books);
@@ -158,7 +154,8 @@ impl Worker<'_, '_> {
 
     /// Sleeps until a burst is due: most of it in a way that the user's stop ends
     /// at once, and the rest with the timer of the system that is the least late.
-    /// What comes next begins with that rest, so that the wake-up is charged.
+    /// What comes next begins with that rest, so that the wake-up is charged where
+    /// it can be.
     fn wait_for(&self, due: Option<Tick>, sleeper: &mut Sleeper) -> Begun {
         let Some(due) = due else {
             return self.shared.cpu_clock.begin();
@@ -172,7 +169,7 @@ impl Worker<'_, '_> {
         while clock::now() < due && !self.shared.events.is_closed() {
             sleeper.block(Method::Timer, Limit::Until(due), None);
         }
-        begun
+        self.shared.cpu_clock.after_sleep(begun)
     }
 
     fn dirty(&self, share: &Range<usize>) {

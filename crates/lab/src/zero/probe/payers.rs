@@ -111,10 +111,9 @@ impl Heat for Payers {
     }
 
     fn length(&self, _: f64) -> Nanos {
-        match self.doing {
-            Doing::Fresh => self.length + settling_time(),
-            _ => self.length,
-        }
+        // Before it, and after it what is still to be zeroed.
+        let times = if self.doing == Doing::Fresh { 2 } else { 1 };
+        self.length + settling_time().times(times)
     }
 
     fn run(&mut self) -> Result<(), Refusal> {
@@ -130,10 +129,10 @@ impl Heat for Payers {
             Ok((bytes, own.map(|(now, before)| paid(&now, &before))))
         })?;
         let wall = clock::now().since(from);
-        if self.doing == Doing::Fresh {
-            settle();
-        }
-        let watched = watched.until_now();
+        let watched = match self.doing {
+            Doing::Fresh => watched.until_settled(),
+            Doing::Reused | Doing::Nothing => watched.until_now(),
+        };
         self.rounds.push(Payments {
             wall_ns: wall.as_ns(),
             bytes,
@@ -162,7 +161,10 @@ pub(super) struct Watched {
 }
 
 impl Watched {
+    /// Now, or as soon as whoever zeroes in the background has done what somebody
+    /// left before.
     pub(super) fn now() -> Self {
+        settle();
         Self {
             computer: usage::of_computer(),
             system_process: usage::of_system_process(),
@@ -189,6 +191,29 @@ impl Watched {
             ..Payments::default()
         }
     }
+
+    /// The same, with what is zeroed in the background later. What others do
+    /// meanwhile is not among it: it is none of the time that passed.
+    pub(super) fn until_settled(&self) -> Payments {
+        let payments = self.until_now();
+        let before = usage::of_system_process();
+        settle();
+        let later = usage::of_system_process().zip(before);
+        with_later(
+            payments,
+            later.map_or(Nanos::ZERO, |(now, then)| now - then),
+        )
+    }
+}
+
+/// Adds what the System process used later, to the whole computer as well.
+fn with_later(payments: Payments, later: Nanos) -> Payments {
+    let add = |ns: Option<u64>| ns.map(|ns| ns + later.as_ns());
+    Payments {
+        system_process_ns: add(payments.system_process_ns),
+        computer_ns: add(payments.computer_ns),
+        ..payments
+    }
 }
 
 /// What a process paid between two readings.
@@ -209,7 +234,7 @@ pub(super) fn paid(now: &Usage, before: &Usage) -> Paid {
 const SETTLING: Nanos = Nanos::from_ms(2_500);
 
 /// Lets whoever zeroes in the background have done what is left.
-pub(super) fn settle() {
+fn settle() {
     std::thread::sleep(settling_time().into());
 }
 
@@ -243,6 +268,22 @@ mod tests {
                 assert!(account.own_user_cpus.is_some() && account.computer_cpus.is_some());
             }
         }
+    }
+
+    #[test]
+    fn what_is_zeroed_later_is_not_by_others() {
+        let payments = Payments {
+            wall_ns: 100,
+            own: Some(Paid::default()),
+            system_process_ns: Some(30),
+            computer_ns: Some(50),
+            ..Payments::default()
+        };
+        let settled = with_later(payments, Nanos::new(40));
+        assert_eq!(settled.system_process_ns, Some(70));
+        assert_eq!(settled.computer_ns, Some(90));
+        let others = |payments| Account::of(&[payments]).unwrap().others_cpus;
+        assert_eq!(others(settled), others(payments));
     }
 
     /// The faults of a process are all that can be counted on without measuring

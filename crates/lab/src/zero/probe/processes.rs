@@ -12,7 +12,7 @@ use punctual_sys::program;
 
 use super::Part;
 use super::heat::{Heat, measurement};
-use super::payers::{Watched, settle, settling_time};
+use super::payers::{Watched, settling_time};
 use super::process::{BLOCK, Report, Start};
 use crate::host::{ProcessCommand, Stop};
 
@@ -61,8 +61,7 @@ impl Processes {
             process.line("");
         }
         let reports = self.hear_out(processes)?;
-        settle();
-        Ok(reports.map(|reports| (watched.until_now(), reports)))
+        Ok(reports.map(|reports| (watched.until_settled(), reports)))
     }
 
     /// Listens on threads, one for each, because a process may end without a
@@ -109,7 +108,7 @@ impl Heat for Processes {
 
     fn length(&self, ns_per_page: f64) -> Nanos {
         let ns = self.iterations as f64 * ns_per_page * CALLS;
-        Nanos::new(ns as u64) + settling_time()
+        Nanos::new(ns as u64) + settling_time().times(2)
     }
 
     fn run(&mut self) -> Result<(), Refusal> {

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::zero::host::{CpuClock, HostMemory};
+use crate::zero::host::{CpuClock, Cpus, HostMemory};
 use punctual_core::{Nanos, Refusal};
 use punctual_pool::Dequeue;
 use punctual_record::{Measurement, Value, Warning};
 use punctual_sys::memory::{caches, free_bytes};
-use punctual_sys::thread::allowed_cpus;
 use serde_json::json;
 
 use super::cells::Cells;
@@ -65,16 +64,17 @@ impl Plan {
     /// # Errors
     /// What is asked for cannot be.
     pub fn of(settings: &Settings, stop: Stop) -> Result<Self, Refusal> {
+        let cpus = Cpus::of_this_process();
         let sizes = Sizes {
             caches: caches(),
-            cpus: allowed_cpus().len(),
+            cpus: cpus.at_once,
             free: free_bytes(),
         };
         let cells = Cells::of(settings, &sizes)?;
         let rounds = if settings.quick { 3 } else { 6 };
         Ok(Self {
             cells: cells.cells,
-            left_out: cells.left_out,
+            left_out: cells.left_out.into_iter().chain(cpus.quota()).collect(),
             rounds: settings.rounds.unwrap_or(rounds),
             length: batch_length(settings.quick),
             limit: Some(sizes.limit(settings)?),
@@ -97,13 +97,14 @@ impl Plan {
             let kernel = cell.kernel.check();
             kernel.map_err(|why| Refusal::new(why.to_string()))?;
         }
+        let cpus = Cpus::of_this_process();
         Ok(Self {
             cells,
-            left_out: Vec::new(),
+            left_out: cpus.quota().into_iter().collect(),
             rounds,
             length: batch_length(false),
             limit: None,
-            cpus: allowed_cpus().len(),
+            cpus: cpus.at_once,
             stop,
             ground: None,
         })
@@ -114,7 +115,7 @@ impl Plan {
         &self.cells
     }
 
-    /// What cannot be measured, a line for each reason.
+    /// What cannot be measured, or not well, a line for each reason.
     pub fn left_out(&self) -> &[Warning] {
         &self.left_out
     }

@@ -11,7 +11,7 @@ use crate::zero::probe::in_words;
 pub(super) struct Sizes {
     /// The caches of a CPU.
     pub(super) caches: Vec<Cache>,
-    /// How many CPUs there are.
+    /// How many CPUs can be busy at once.
     pub(super) cpus: usize,
     /// The bytes that are free, where the system tells.
     pub(super) free: Option<u64>,

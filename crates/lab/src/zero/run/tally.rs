@@ -80,26 +80,29 @@ impl Tally {
         }
     }
 
-    /// What was timed stands for what was not. Each length that was measured has
-    /// one reading of the clock in it.
+    /// What was timed stands for what was not: waits and holds by takes, and zeroing
+    /// by pages, as takes are not alike and the longest may be out. Each length that
+    /// was measured has one reading of the clock in it.
     fn note(&mut self, books: &Books, can_park: bool, reading_ns: f64) {
         if books.sampled == 0 {
             return;
         }
         let sampled = books.sampled as f64;
         let times = books.acquisitions as f64 / sampled;
-        let whole = |length: punctual_core::Nanos| {
-            (length.as_ns() as f64 - sampled * reading_ns).max(0.0) * times
-        };
-        let waiting = whole(books.wait);
+        let read =
+            |length: punctual_core::Nanos| (length.as_ns() as f64 - sampled * reading_ns).max(0.0);
+        let waiting = read(books.wait) * times;
         let long = books.waits.iter().filter(|ns| **ns >= PARKED_NS);
         let parked = if can_park {
             (long.sum::<u64>() as f64 * times).min(waiting)
         } else {
             0.0
         };
-        self.parts.zeroing += whole(books.zeroing);
-        self.parts.hold += whole(books.hold);
+        if books.pages_sampled > 0 {
+            let times = books.pages as f64 / books.pages_sampled as f64;
+            self.parts.zeroing += read(books.zeroing) * times;
+        }
+        self.parts.hold += read(books.hold) * times;
         self.parts.waiting += waiting - parked;
         self.parts.parked += parked;
         self.overhead += READINGS * sampled * reading_ns;
@@ -206,12 +209,14 @@ mod tests {
             pages: 1_000,
             acquisitions: 1_000,
             sampled: 100,
+            pages_sampled: 100,
             wait: Nanos::new(100 * 25),
             hold: Nanos::new(100 * 15),
             zeroing: Nanos::new(100 * 55),
             waits: vec![25; 100],
             holds: vec![15; 100],
             zeroings: vec![55; 100],
+            sizes: vec![1; 100],
         };
         Observed {
             passes: 2,
@@ -255,6 +260,33 @@ mod tests {
         assert_near(z.sampling_overhead, 0.02);
         assert_eq!((z.wait_ns.p50, z.hold_ns.p50), (Some(20), Some(10)));
         assert_eq!((z.wait_ns.n, z.wait_ns.max), (200, 20));
+    }
+
+    /// 15 pages of a millisecond, in takes of 8, 4, 2, 1 and none, of which the
+    /// first is no sample any more.
+    #[test]
+    fn zeroing_is_scaled_by_pages() {
+        let books = Books {
+            every: 1,
+            pages: 15,
+            acquisitions: 5,
+            sampled: 4,
+            pages_sampled: 7,
+            zeroing: Nanos::from_ms(7) + Nanos::new(4 * 5),
+            ..Books::default()
+        };
+        let z = zeroing(
+            LockKind::Tas,
+            &Observed {
+                passes: 1,
+                wall: Nanos::from_ms(16),
+                cpu: Nanos::from_ms(16),
+                elapsed: Nanos::from_ms(16),
+                books: vec![books],
+                late: false,
+            },
+        );
+        assert_near(z.cpu.zeroing, 15.0 / 16.0);
     }
 
     #[test]
