@@ -99,7 +99,7 @@ fn model(args: &AdviseArgs, area: Area, stop: &Stop) -> Result<Box<dyn Model>> {
     let wanted = Wanted {
         areas: vec![area],
         kernel: args.kernel,
-        settings: considered(cpus),
+        settings: considered(cpus, None),
     };
     let mut calibrator = Calibrator::new(wanted, memory, cpu_clock)?;
     let length = calibrator.round_length().times(rounds);
@@ -142,7 +142,7 @@ fn area(args: &AdviseArgs, stop: &Stop) -> Result<Area> {
     Ok(plan.cells()[0].area)
 }
 
-/// What is run: what is advised, and the article's way; or everything.
+/// What is run: what is advised, and the careless way; or everything.
 fn settings(args: &AdviseArgs, advised: &Advised, candidates: &[Candidate]) -> Vec<Setting> {
     let mut settings: Vec<Setting> = advised.settings();
     if args.check {
