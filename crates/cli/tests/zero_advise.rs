@@ -33,6 +33,22 @@ fn another_computer_is_advised_by_its_model() {
 }
 
 #[test]
+fn a_bandwidth_that_nobody_reaches_is_no_rule_of_thumb() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments =
+        "--on ryzen-7950x-32,bandwidth=100000 --goal cpu --size 4MiB --json advice.json";
+    let text = stdout(&advise(&directory, arguments));
+    assert!(
+        text.contains("Threads: as many as there are CPUs."),
+        "{text}"
+    );
+    assert!(!text.contains("BW_total"), "{text}");
+    let json = std::fs::read_to_string(directory.path().join("advice.json")).unwrap();
+    let bounds = Run::from_json(&json).unwrap().zero_advice.unwrap().bounds;
+    assert_eq!((bounds.total_gb_per_s, bounds.threads), (None, None));
+}
+
+#[test]
 fn one_goal_is_advised_and_written() {
     let directory = tempfile::tempdir().unwrap();
     let arguments = "--on ryzen-7950x-32,zero=150ns --goal cpu --size 64MiB --json advice.json";
@@ -46,8 +62,8 @@ fn one_goal_is_advised_and_written() {
     assert_eq!((advice.pages, advice.picks.len()), (16_384, 1));
     let pick = &advice.picks[0];
     assert_eq!((pick.goal.as_str(), pick.pool.threads), ("cpu", 1));
-    let article = advice.article.predicted.gb_per_cpu_s;
-    assert!(pick.predicted.gb_per_cpu_s.median > article.median);
+    let careless = advice.careless.predicted.gb_per_cpu_s;
+    assert!(pick.predicted.gb_per_cpu_s.median > careless.median);
 }
 
 #[test]

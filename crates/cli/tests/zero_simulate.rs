@@ -65,12 +65,29 @@ fn a_grid_is_simulated_and_drawn() {
 fn bursts_keep_so_many_cpus_busy() {
     let directory = tempfile::tempdir().unwrap();
     let arguments = "--threads 39 --lock tas --batch 1 --arrive 1.17 --json bursts.json";
-    stdout(&simulate(&directory, arguments));
+    let text = stdout(&simulate(&directory, arguments));
+    for column in ["CPUs", "duty", "keeps"] {
+        assert!(text.contains(column), "{text}");
+    }
+    assert!(!text.contains("faster than they are zeroed"), "{text}");
     let json = std::fs::read_to_string(directory.path().join("bursts.json")).unwrap();
     let run = Run::from_json(&json).unwrap();
     let other = &run.results[0].other;
     assert_eq!(other["keeps_up"], true);
     assert!((0.5..1.0).contains(&other["duty"].as_f64().unwrap()));
+}
+
+#[test]
+fn a_pool_that_does_not_keep_up_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = "--threads 1 --lock tas,counter --batch 1 --arrive 30 --every 10ms";
+    let text = stdout(&simulate(&directory, arguments));
+    assert!(
+        text.contains("faster than they are zeroed by 2 of 2 pools"),
+        "{text}"
+    );
+    let rows = text.lines().filter(|line| line.ends_with(" no"));
+    assert_eq!(rows.count(), 2, "{text}");
 }
 
 #[test]

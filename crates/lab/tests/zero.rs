@@ -8,7 +8,9 @@ use punctual_lab::host::Stop;
 use punctual_lab::zero::host::{
     Arrivals, CpuClock, HostComputer, HostMemory, Job, Links, Observed, Team,
 };
+use punctual_lab::zero::run::{Bursts, Plan, Settings};
 use punctual_pool::{AnyLock, Backoff, Batch, Computer, Dequeue, Lock, LockKind, Setting, ready};
+use punctual_record::Zeroing;
 use punctual_sys::memory::{Kernel, PAGE};
 
 const PAGES: u64 = 200;
@@ -188,6 +190,42 @@ fn a_stop_ends_the_wait_for_a_burst() {
     let observed = observed.unwrap();
     assert_eq!((observed.passes, observed.wall), (0, Nanos::ZERO));
     assert!(observed.books.iter().all(|books| books.acquisitions == 0));
+}
+
+/// The batch that would come next has no pass, and those before it are kept.
+#[test]
+fn a_stop_keeps_the_batches_that_are_done() {
+    let bursts = Bursts {
+        every: Nanos::from_ms(1),
+        times: 1,
+    };
+    for bursts in [None, Some(bursts)] {
+        for batches in [0, 1, 3] {
+            let settings = Settings {
+                quick: true,
+                threads: Some(vec![2]),
+                locks: Some(vec![LockKind::Mcs]),
+                batches: Some(vec![Batch::One]),
+                bytes: Some(PAGES * PAGE as u64),
+                bursts,
+                rounds: Some(1_000),
+                ..Settings::default()
+            };
+            let stop = Stop::new();
+            let mut plan = Plan::of(&settings, stop.clone()).unwrap();
+            plan.warm_up().unwrap();
+            let ran = plan.run(&mut |progress| {
+                if progress.done == batches {
+                    stop.request();
+                }
+            });
+            assert!(ran.end.interrupted && ran.end.failed.is_none());
+            let rounds = ran.measurements.iter();
+            let rounds = rounds.map(|m| Zeroing::of(m).unwrap().rounds.len());
+            let kept = (batches > 0).then_some(batches);
+            assert_eq!(rounds.collect::<Vec<_>>(), Vec::from_iter(kept));
+        }
+    }
 }
 
 /// A million bursts, each some milliseconds after the one before it, are given a

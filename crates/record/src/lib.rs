@@ -39,6 +39,8 @@ pub use modes::{Mode, modes};
 pub use page_cost::{PAGE_BYTES, PageCost, Spent};
 pub use run::{Cpu, MachineFacts, Measurement, Run, SCHEMA, Warning};
 pub use serde_json::Value;
-pub use zero_advice::{ZeroAdvice, ZeroBounds, ZeroChecked, ZeroHold, ZeroPick, ZeroPool};
+pub use zero_advice::{
+    ZeroAdvice, ZeroBounds, ZeroChecked, ZeroForecast, ZeroHold, ZeroPick, ZeroPool,
+};
 pub use zero_calibration::{LineCost, ParkingCost, TakeCost, ZeroCalibration, ZeroCost};
 pub use zeroing::{CpuSplit, Spread, Zeroing, ZeroingPrediction, ZeroingRound};

@@ -24,9 +24,9 @@ pub struct ZeroAdvice {
     pub ideal_gb_per_cpu_s: f64,
     /// The advice, a goal each.
     pub picks: Vec<ZeroPick>,
-    /// As Windows 10 was seen to do it: one page at a time under a spin lock, with
-    /// as many threads as there are CPUs. Its goal is empty.
-    pub article: ZeroPick,
+    /// To compare with: one page at a time under a spin lock, with as many threads
+    /// as there are CPUs.
+    pub careless: ZeroForecast,
     /// How many threads and how large a batch make sense by rule of thumb.
     pub bounds: ZeroBounds,
 }
@@ -52,6 +52,16 @@ pub struct ZeroPick {
     /// Whether it is the best of all that were considered, where all were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checked: Option<ZeroChecked>,
+}
+
+/// What the model says of a pool that nobody is advised to have.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ZeroForecast {
+    /// Which pool.
+    #[serde(flatten)]
+    pub pool: ZeroPool,
+    /// What the model says of it.
+    pub predicted: ZeroingPrediction,
 }
 
 /// A pool, but for what it runs on.
@@ -85,10 +95,14 @@ pub struct ZeroBounds {
     pub zero_ns: f64,
     /// What one thread zeroes per second.
     pub core_gb_per_s: f64,
-    /// What all together can.
-    pub total_gb_per_s: f64,
-    /// How many threads the memory keeps up with.
-    pub threads: f64,
+    /// What all together can; `None` where that is no less than all CPUs zero, as
+    /// where each has its pages in a cache of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_gb_per_s: Option<f64>,
+    /// How many threads the memory keeps up with, where that is fewer than there
+    /// are CPUs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<f64>,
     /// How large a batch may be, so that nobody waits too long for who takes it.
     pub most_pages: u64,
 }
@@ -112,25 +126,16 @@ pub struct ZeroChecked {
 impl ZeroAdvice {
     /// How many times the CPU time of an ideal thread a pool takes, by the model;
     /// `None` if it zeroes nothing.
-    pub fn over_ideal(&self, pick: &ZeroPick) -> Option<f64> {
-        let gb_per_cpu_s = pick.predicted.gb_per_cpu_s.median;
+    pub fn over_ideal(&self, predicted: &ZeroingPrediction) -> Option<f64> {
+        let gb_per_cpu_s = predicted.gb_per_cpu_s.median;
         (gb_per_cpu_s > 0.0).then(|| self.ideal_gb_per_cpu_s / gb_per_cpu_s)
     }
 
     /// The share of the CPU time of a pool with which an ideal thread would not
     /// have zeroed as much.
-    pub fn wasted(&self, pick: &ZeroPick) -> Option<f64> {
-        self.over_ideal(pick)
+    pub fn wasted(&self, predicted: &ZeroingPrediction) -> Option<f64> {
+        self.over_ideal(predicted)
             .map(|times| (1.0 - 1.0 / times).max(0.0))
-    }
-}
-
-impl ZeroPick {
-    /// How many times the CPU time that the same pool would take if nobody
-    /// waited, by the model; `None` if all of it is waiting.
-    pub fn over_no_waiting(&self) -> Option<f64> {
-        let working = 1.0 - self.predicted.wait_share.median;
-        (working > 0.0).then(|| 1.0 / working)
     }
 }
 
@@ -159,22 +164,19 @@ mod tests {
 
     #[test]
     fn ratios_name_their_baselines() {
-        let pick = ZeroPick {
-            predicted: ZeroingPrediction {
-                gb_per_cpu_s: exactly(2.5),
-                wait_share: exactly(0.6),
-                ..ZeroingPrediction::default()
-            },
-            ..ZeroPick::default()
+        let predicted = ZeroingPrediction {
+            gb_per_cpu_s: exactly(2.5),
+            wait_share: exactly(0.6),
+            ..ZeroingPrediction::default()
         };
         let advice = ZeroAdvice {
             ideal_gb_per_cpu_s: 10.0,
             ..ZeroAdvice::default()
         };
-        assert_eq!(advice.over_ideal(&pick), Some(4.0));
-        assert_eq!(advice.wasted(&pick), Some(0.75));
-        assert_eq!(pick.over_no_waiting(), Some(2.5));
-        assert_eq!(advice.over_ideal(&ZeroPick::default()), None);
+        assert_eq!(advice.over_ideal(&predicted), Some(4.0));
+        assert_eq!(advice.wasted(&predicted), Some(0.75));
+        assert_eq!(predicted.over_no_waiting(), Some(2.5));
+        assert_eq!(advice.over_ideal(&ZeroingPrediction::default()), None);
     }
 
     #[test]

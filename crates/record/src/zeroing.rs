@@ -95,6 +95,15 @@ pub struct ZeroingPrediction {
     pub wait_share: Interval,
 }
 
+impl ZeroingPrediction {
+    /// How many times the CPU time that the same pool would take if nobody
+    /// waited; `None` if all of it is waiting.
+    pub fn over_no_waiting(&self) -> Option<f64> {
+        let working = 1.0 - self.wait_share.median;
+        (working > 0.0).then(|| 1.0 / working)
+    }
+}
+
 impl Zeroing {
     /// That of a measurement; `None` if it has none, or none that can be read.
     pub fn of(measurement: &Measurement) -> Option<Self> {

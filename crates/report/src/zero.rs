@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use punctual_record::{Interval, Measurement, Run, Value, Zeroing};
+use punctual_record::{Interval, Measurement, PAGE_BYTES, Run, Value, Zeroing};
 
 use crate::select::{self, Kind};
 use crate::tables::param_in_words;
@@ -11,9 +11,6 @@ use crate::units;
 
 /// What is varied within a section.
 const VARIED: [&str; 2] = ["threads", "batch"];
-
-/// Pages are counted as ones of this size, whatever the system's are.
-const PAGE_BYTES: f64 = 4_096.0;
 
 /// What a pool did under one setting.
 pub(crate) struct Cell<'r> {
@@ -24,6 +21,18 @@ pub(crate) struct Cell<'r> {
     /// What the closed form says of the same pool, GB per CPU-second, where it
     /// was simulated.
     pub(crate) closed_form: Option<f64>,
+    /// What simulated bursts come to, one after the other.
+    pub(crate) arriving: Option<Arriving>,
+}
+
+/// How a pool fares while pages arrive all the time.
+pub(crate) struct Arriving {
+    /// How many CPUs are busy, on average.
+    pub(crate) busy_cpus: f64,
+    /// The share of time in which there is a burst.
+    pub(crate) duty: f64,
+    /// Whether a burst ends before the next.
+    pub(crate) keeps_up: bool,
 }
 
 /// Pools that differ only in their lock, their batch and their threads.
@@ -53,6 +62,7 @@ impl<'r> Cell<'r> {
             threads: select::param(measurement, "threads")? as u64,
             zeroing: Zeroing::of(measurement)?,
             closed_form: select::extra(measurement, "chain_gb_per_cpu_s"),
+            arriving: Arriving::of(measurement),
         })
     }
 
@@ -85,6 +95,16 @@ impl<'r> Cell<'r> {
     pub(crate) fn in_words(&self) -> String {
         let threads = threads_in_words(self.threads);
         format!("{}, batch {}, {threads}", self.lock, self.batch)
+    }
+}
+
+impl Arriving {
+    fn of(measurement: &Measurement) -> Option<Self> {
+        Some(Self {
+            busy_cpus: select::extra(measurement, "busy_cpus")?,
+            duty: select::extra(measurement, "duty")?,
+            keeps_up: measurement.other.get("keeps_up")?.as_bool()?,
+        })
     }
 }
 
@@ -286,7 +306,7 @@ impl<'r> Section<'r> {
             (vec!["arrivals", "every_ns"], arrivals)
         }));
         words.extend(number("pages").map(|pages| {
-            let bytes = units::bytes(pages * PAGE_BYTES);
+            let bytes = units::bytes(pages * PAGE_BYTES as f64);
             (vec!["pages"], format!("{bytes} of pages"))
         }));
         words.extend(word("returns").map(|lock| {

@@ -16,10 +16,6 @@ pub const PAGES: u64 = 1_606_943;
 pub mod published {
     /// CPU seconds of the System process: `more than`.
     pub const CPU_S: f64 = 162.0;
-    /// GiB for each of them.
-    pub const GIB_PER_CPU_S: f64 = 0.038;
-    /// What one thread zeroed in 2014, the older post's 150 us/MB.
-    pub const SERIAL_GB_PER_CPU_S: f64 = 1e3 / 150.0;
     /// The share that was spent spinning in its first case: 51.967 of 60.287
     /// CPU seconds.
     pub const WAITING: f64 = 51.967 / 60.287;

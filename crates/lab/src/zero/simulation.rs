@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use punctual_core::{Nanos, Refusal};
 use punctual_pool::{LockKind, Setting};
-use punctual_record::{CpuSplit, Interval, MachineFacts, Measurement, Spread, Value, Zeroing};
+use punctual_record::{
+    CpuSplit, Interval, MachineFacts, Measurement, PAGE_BYTES, Spread, Value, Warning, Zeroing,
+};
 use punctual_sim::zeroing::chain::{Chain, HandOff};
 use punctual_sim::zeroing::{
     Active, Between, Bursts, Job, Machine, Outcome, Prediction, Quantity, Unit, predict,
@@ -56,6 +58,24 @@ pub fn measure_bursts(
     other.insert("busy_cpus".to_owned(), bursty.cpus().into());
     other.insert("keeps_up".to_owned(), bursty.keeps_up.into());
     Ok(measurement)
+}
+
+/// The warnings that these deserve: pools that do not keep up with what arrives.
+pub fn warnings(results: &[Measurement]) -> Vec<Warning> {
+    let behind = |m: &&Measurement| m.other.get("keeps_up").and_then(Value::as_bool) == Some(false);
+    let behind = results.iter().filter(behind).count();
+    if behind == 0 {
+        return vec![];
+    }
+    vec![Warning {
+        what: format!(
+            "Pages arrive faster than they are zeroed by {behind} of {} pools: each of their bursts would be longer than \
+             the one before, and what is told is one of the longest that was tried.",
+            results.len()
+        ),
+        remedy: "Let fewer GB arrive, or give larger batches, another lock or another number of threads."
+            .to_owned(),
+    }]
 }
 
 pub(super) fn of_prediction(machine: &Machine, job: &Job, prediction: &Prediction) -> Measurement {
@@ -196,6 +216,5 @@ pub(super) fn closed_form(machine: &Machine, setting: &Setting) -> Option<Chain>
     })
 }
 
-/// The bytes of a page.
-const PAGE_BYTES: u64 = 4_096;
+/// The bytes of a page, to reckon with.
 const PAGE: f64 = PAGE_BYTES as f64;

@@ -3,6 +3,7 @@
 //! Only what was zeroed by a known number of threads with a known take stands
 //! here. Shares of waiting, and page faults per CPU, are something else.
 
+use super::allocation::ZEROING_GB_PER_CPU_S;
 use super::{Beside, Published, Source, ZeroPool, row};
 
 /// Its two versions differ in how they compare, not in what they measured.
@@ -57,8 +58,8 @@ pub(super) const ROWS: &[Published] = &[
         .from(ZERO, 'C'),
     row("Windows 7", "", "its page-zeroing thread")
         .at(Beside::ZeroPool(ALONE))
-        .gb_per_cpu_s(1.0 / 0.15)
-        .note("150 us per MB, taken as 1e6 bytes")
+        .gb_per_cpu_s(ZEROING_GB_PER_CPU_S)
+        .note("150 us per MB, taken as 2^20 bytes")
         .from(ALLOCATION, 'C'),
     row("Linux", "AMD EPYC Milan", "clear_page, rep stosq, 4 KiB at a time")
         .at(Beside::ZeroPool(ZeroPool {

@@ -1,7 +1,10 @@
 //! Which pool to zero pages with, what the model and a run say of it, and the
 //! rules of thumb behind it.
 
-use punctual_record::{Interval, Run, ZeroAdvice, ZeroPick, Zeroing};
+use punctual_record::{
+    Interval, PAGE_BYTES, Run, ZeroAdvice, ZeroBounds, ZeroPick, ZeroPool, Zeroing,
+    ZeroingPrediction,
+};
 
 use super::WIDTH;
 use super::blank::Marks;
@@ -20,12 +23,9 @@ pub(crate) fn zero_advice(run: &Run) -> Vec<String> {
     sections
 }
 
-/// Pages are counted as ones of this size, whatever the system's are.
-const PAGE_BYTES: f64 = 4_096.0;
-
 /// `use 8 threads, batch 64, lock counter`, for each goal.
 fn in_words(advice: &ZeroAdvice) -> String {
-    let pages = units::bytes(advice.pages as f64 * PAGE_BYTES);
+    let pages = units::bytes((advice.pages * PAGE_BYTES) as f64);
     let mut text = prose::paragraph(&format!(
         "To zero {pages} on {}: the best of {} pools by its model{}",
         advice.on,
@@ -60,7 +60,7 @@ fn goal(name: &str) -> &'static str {
     }
 }
 
-/// What the model says of each, and of the article's way.
+/// What the model says of each, and of the careless way.
 fn predicted(advice: &ZeroAdvice) -> String {
     let head = [
         "goal",
@@ -76,17 +76,16 @@ fn predicted(advice: &ZeroAdvice) -> String {
         "x without\nwaiting",
     ];
     let mut grid = Grid::new("What the model says of it", &head).with_names(4);
-    for pick in advice.picks.iter().chain([&advice.article]) {
-        let of = &pick.predicted;
+    for (name, pool, of) in forecasts(advice) {
         let ratio = |ratio: Option<f64>| ratio.map_or("-".to_owned(), units::ratio);
-        let mut row = pool(pick);
+        let mut row = first_columns(name, pool);
         for rate in [of.gb_per_cpu_s, of.wall_gb_per_s] {
             row.push(units::gb(rate.median));
             row.push(between(rate));
         }
         row.push(units::percent(of.wait_share.median));
-        row.push(ratio(advice.over_ideal(pick)));
-        row.push(ratio(pick.over_no_waiting()));
+        row.push(ratio(advice.over_ideal(of)));
+        row.push(ratio(of.over_no_waiting()));
         grid.row(row);
     }
     let words = [
@@ -97,18 +96,26 @@ fn predicted(advice: &ZeroAdvice) -> String {
              GB per CPU-s. x without waiting: over that of the same pool if nobody waited, 1 / (1 - waiting).",
             units::gb(advice.ideal_gb_per_cpu_s)
         ),
-        articles_way(advice),
+        careless_way(advice),
     ];
     grid.within(WIDTH as u16).section(&words, Marks::default())
 }
 
-fn articles_way(advice: &ZeroAdvice) -> String {
-    let article = &advice.article;
-    let wasted = advice.wasted(article).unwrap_or(0.0);
+/// What is advised, and what is not, each by its name.
+fn forecasts(advice: &ZeroAdvice) -> impl Iterator<Item = (&str, &ZeroPool, &ZeroingPrediction)> {
+    let picks = advice.picks.iter();
+    let picks = picks.map(|pick| (pick.goal.as_str(), &pick.pool, &pick.predicted));
+    let careless = &advice.careless;
+    picks.chain([("careless", &careless.pool, &careless.predicted)])
+}
+
+fn careless_way(advice: &ZeroAdvice) -> String {
+    let careless = &advice.careless.predicted;
+    let wasted = advice.wasted(careless).unwrap_or(0.0);
     format!(
-        "The article's way, one page at a time under a spin lock with as many threads as CPUs, zeroes {} GB per CPU-s: of \
-         its CPU time {} % is wasted, as one ideal thread would do the same with the rest.",
-        units::gb(article.predicted.gb_per_cpu_s.median),
+        "careless: one page at a time under a spin lock, and a thread on every CPU. It zeroes {} GB per CPU-s: of its CPU \
+         time {} % is wasted, as one ideal thread would do the same with the rest.",
+        units::gb(careless.gb_per_cpu_s.median),
         units::percent(wasted)
     )
 }
@@ -129,14 +136,13 @@ fn measured(run: &Run, advice: &ZeroAdvice) -> Option<String> {
     ];
     let mut grid = Grid::new("The same, measured here", &head).with_names(4);
     let mut rounds = Vec::new();
-    for pick in advice.picks.iter().chain([&advice.article]) {
-        let mut of_pick = run.results.iter().filter(|m| pick.pool.is_of(m));
-        let Some(zeroing) = of_pick.find_map(Zeroing::of) else {
+    for (name, pool, of) in forecasts(advice) {
+        let mut of_pool = run.results.iter().filter(|m| pool.is_of(m));
+        let Some(zeroing) = of_pool.find_map(Zeroing::of) else {
             continue;
         };
         rounds.push(zeroing.rounds.len());
-        let of = &pick.predicted;
-        let mut row = pool(pick);
+        let mut row = first_columns(name, pool);
         for (predicted, measured) in [
             (of.gb_per_cpu_s, zeroing.gb_per_cpu_s),
             (of.wall_gb_per_s, zeroing.wall_gb_per_s),
@@ -208,15 +214,7 @@ fn rules(advice: &ZeroAdvice) -> String {
         advice.on,
         units::duration(bounds.zero_ns)
     ));
-    text += &prose::indented(
-        "  ",
-        &format!(
-            "Threads: N <= BW_total / BW_core = {} / {} GB/s = {}. More of them wait for the memory, whatever the lock.",
-            units::gb(bounds.total_gb_per_s),
-            units::gb(bounds.core_gb_per_s),
-            units::ratio(bounds.threads)
-        ),
-    );
+    text += &prose::indented("  ", &threads(bounds));
     text += &prose::indented(
         "  ",
         "Batch: B >= N h(N) / (e z), so that less than a share e of the time goes into waiting for the lock; h(N) is how \
@@ -252,6 +250,21 @@ fn rules(advice: &ZeroAdvice) -> String {
     text
 }
 
+/// How many threads the memory keeps up with.
+fn threads(bounds: &ZeroBounds) -> String {
+    let (Some(total), Some(threads)) = (bounds.total_gb_per_s, bounds.threads) else {
+        return "Threads: as many as there are CPUs. No bandwidth that all share is a limit here, as where the pages are in \
+            caches of their own."
+            .to_owned();
+    };
+    format!(
+        "Threads: N <= BW_total / BW_core = {} / {} GB/s = {}. More of them wait for the memory, whatever the lock.",
+        units::gb(total),
+        units::gb(bounds.core_gb_per_s),
+        units::ratio(threads)
+    )
+}
+
 /// Whether what is advised keeps within that.
 fn longest_takes(advice: &ZeroAdvice) -> String {
     let too_long = |pick: &&ZeroPick| pick.longest_take_pages > advice.bounds.most_pages;
@@ -277,17 +290,12 @@ fn longest_takes(advice: &ZeroAdvice) -> String {
     }
 }
 
-/// The first columns.
-fn pool(pick: &ZeroPick) -> Vec<String> {
-    let goal = match pick.goal.as_str() {
-        "" => "the article's",
-        goal => goal,
-    };
+fn first_columns(name: &str, pool: &ZeroPool) -> Vec<String> {
     vec![
-        goal.to_owned(),
-        pick.pool.threads.to_string(),
-        pick.pool.batch.clone(),
-        pick.pool.lock.clone(),
+        name.to_owned(),
+        pool.threads.to_string(),
+        pool.batch.clone(),
+        pool.lock.clone(),
     ]
 }
 

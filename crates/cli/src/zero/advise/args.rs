@@ -12,7 +12,7 @@ pub(crate) const ABOUT: &str = "\
 Say which threads, batch and lock to zero memory with on this computer, and check it by a run.
 
 The parts are measured: what a cache line takes from CPU to CPU, a lock that nobody else wants, a page. A model made of them \
-predicts pools of each number of threads, lock and batch, and for each goal the best is advised; of those within 2 % of the \
+predicts pools by threads, lock and batch, and for each goal the best is advised; of those within 2 % of the \
 best the one with the fewest threads, then the simpler lock, then the smaller batch. Then the advised pools are run, and what \
 was predicted stands beside what was measured.";
 
@@ -26,6 +26,9 @@ Goals:
 
 Locks, the simpler first: counter (nothing to hold), tas (a word), ticket (two), ttas (a word, and a delay that wants to be \
 right), mutex (the operating system), mcs (a node for each worker).
+
+Threads that are considered: each number up to 8, then 16, 32 and so on, as many as there are CPUs, and as many as the memory \
+keeps up with.
 
 Batches that are considered: 1, 8, 64, 512, n, 2n, guided, growing. Not half of what is left: it looks good per second of CPU \
 time only because most workers have nothing to do.

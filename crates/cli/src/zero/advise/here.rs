@@ -77,7 +77,7 @@ fn calibrated(args: &AdviseArgs, area: Area, stop: &Stop) -> Result<Calibrated> 
     let wanted = Wanted {
         areas: vec![area],
         kernel: args.kernel,
-        settings: considered(cpus),
+        settings: considered(cpus, None),
     };
     let mut calibrator = Calibrator::new(wanted, memory, cpu_clock)?;
     let length = calibrator.round_length().times(rounds);
@@ -122,7 +122,7 @@ fn area(args: &AdviseArgs, stop: &Stop) -> Result<Area> {
     Ok(plan.cells()[0].area)
 }
 
-/// What is run: what is advised, and the article's way; or everything.
+/// What is run: what is advised, and the careless way; or everything.
 fn settings(args: &AdviseArgs, advised: &Advised, candidates: &[Candidate]) -> Vec<Setting> {
     let mut settings: Vec<Setting> = advised.settings();
     if args.check {

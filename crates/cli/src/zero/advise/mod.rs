@@ -6,7 +6,7 @@ mod there;
 
 use anyhow::{Result, anyhow};
 use punctual_lab::host::Stop;
-use punctual_lab::zero::advice::{Advised, Candidate, Goal, Model, considered};
+use punctual_lab::zero::advice::{Advised, Candidate, Goal, Model, considered, knee};
 
 use crate::Done;
 use crate::session::Steps;
@@ -20,9 +20,6 @@ pub(crate) fn run(args: &AdviseArgs) -> Result<Done> {
     }
 }
 
-/// The bytes of a page.
-const PAGE: u64 = 4_096;
-
 /// Asks the model of a computer about every pool that is considered; `None` if
 /// `stop` was requested before it was done.
 fn advise(
@@ -31,7 +28,8 @@ fn advise(
     pages: u64,
     stop: Option<&Stop>,
 ) -> Result<Option<(Advised, Vec<Candidate>)>> {
-    let settings = considered(model.cpus());
+    let knee = knee(model).map_err(|why| anyhow!(why))?;
+    let settings = considered(model.cpus(), knee);
     let bar = Steps::new(settings.len());
     let mut candidates = Vec::new();
     for setting in settings {

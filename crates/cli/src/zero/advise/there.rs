@@ -3,11 +3,11 @@
 use anyhow::{Result, anyhow};
 use punctual_lab::zero::advice::Advised;
 use punctual_lab::zero::simulation;
-use punctual_record::Run;
+use punctual_record::{PAGE_BYTES, Run};
 use punctual_sim::zeroing::Machine;
 
+use super::advise;
 use super::args::AdviseArgs;
-use super::{PAGE, advise};
 use crate::Done;
 use crate::session::{self, Outputs};
 
@@ -18,7 +18,7 @@ const USUALLY: u64 = 1 << 30;
 pub(super) fn run(args: &AdviseArgs, on: &str) -> Result<Done> {
     let machine = Machine::parse(on).map_err(|why| anyhow!(why))?;
     let outputs = Outputs::new(args.json.as_deref(), None)?;
-    let pages = args.size.unwrap_or(USUALLY).div_ceil(PAGE);
+    let pages = args.size.unwrap_or(USUALLY).div_ceil(PAGE_BYTES);
     // Ctrl-C ends the process: there is nothing yet to be kept.
     let advised = advise(&machine, args, pages, None)?;
     let record = |(advised, _): (Advised, _)| advised.record(&machine, true);

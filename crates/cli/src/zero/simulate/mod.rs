@@ -7,7 +7,7 @@ mod validate;
 
 use anyhow::{Context, Result, anyhow};
 use punctual_lab::zero::{Grid, simulation};
-use punctual_record::Run;
+use punctual_record::{PAGE_BYTES, Run};
 use punctual_sim::zeroing::{Job, Machine, Matrix};
 
 use crate::session::{self, Outputs};
@@ -50,7 +50,7 @@ fn simulate(args: &SimulateArgs) -> Result<Done> {
         let job = Job {
             preemption: args.preempt,
             seed: args.seed,
-            ..Job::new(setting, args.size.div_ceil(PAGE))
+            ..Job::new(setting, args.size.div_ceil(PAGE_BYTES))
         };
         let measured = match args.arrive {
             Some(gb_per_s) => simulation::measure_bursts(&machine, &job, gb_per_s, args.every),
@@ -61,14 +61,12 @@ fn simulate(args: &SimulateArgs) -> Result<Done> {
     drop(bar);
     let run = Run {
         machine: simulation::machine_facts(&machine),
+        warnings: simulation::warnings(&results),
         results,
         ..session::run()
     };
     outputs.deliver(&run, &punctual_report::text(&run))
 }
-
-/// The bytes of a page.
-const PAGE: u64 = 4_096;
 
 fn machine(args: &SimulateArgs) -> Result<Machine> {
     let machine = Machine::parse(&args.on).map_err(|why| anyhow!(why))?;

@@ -2,9 +2,9 @@
 
 use punctual_core::Refusal;
 use punctual_pool::{Batch, LockKind, Setting};
-use punctual_record::{ZeroAdvice, ZeroHold, ZeroPick, ZeroPool};
+use punctual_record::{ZeroAdvice, ZeroForecast, ZeroHold, ZeroPick, ZeroPool};
 
-use super::bounds::{bounds, hold};
+use super::bounds::{hold, of_model};
 use super::pick::pick;
 use super::{Candidate, Goal, Model};
 
@@ -13,15 +13,14 @@ use super::{Candidate, Goal, Model};
 pub struct Advised {
     /// With intervals.
     picks: Vec<(Goal, Candidate)>,
-    article: Candidate,
+    careless: Candidate,
     pages: u64,
     considered: usize,
 }
 
 impl Advised {
     /// Picks from `candidates` for `goals`, and asks the model of the computer once
-    /// more about what it picked, now with intervals; and about what Windows 10
-    /// does.
+    /// more about what it picked, now with intervals; and about the careless way.
     ///
     /// # Errors
     /// There are no candidates, or as of [`Candidate::within`].
@@ -42,16 +41,16 @@ impl Advised {
             };
             picks.push((goal, with_interval));
         }
-        let article = article(model.cpus());
+        let careless = careless(model.cpus());
         Ok(Self {
             picks,
-            article: Candidate::within(model, article, pages)?,
+            careless: Candidate::within(model, careless, pages)?,
             pages,
             considered: candidates.len(),
         })
     }
 
-    /// What is advised, each pool once, and last what Windows 10 does.
+    /// What is advised, each pool once, and last the careless way.
     pub fn settings(&self) -> Vec<Setting> {
         let mut settings: Vec<Setting> = Vec::new();
         for candidate in self.candidates() {
@@ -65,7 +64,7 @@ impl Advised {
     /// The same with what the model says of them, some of them twice.
     pub fn candidates(&self) -> impl Iterator<Item = &Candidate> {
         let picks = self.picks.iter().map(|(_, candidate)| candidate);
-        picks.chain([&self.article])
+        picks.chain([&self.careless])
     }
 
     /// The advice for a Run; `model_only` where nothing of it is measured, as the
@@ -74,9 +73,7 @@ impl Advised {
     /// # Errors
     /// As of [`Model::machine`].
     pub fn record(&self, model: &dyn Model, model_only: bool) -> Result<ZeroAdvice, Refusal> {
-        // Of one thread that nobody disturbs.
-        let alone = Setting::new(1, LockKind::Tas, Batch::One);
-        let bounds = bounds(&model.machine(&alone)?);
+        let bounds = of_model(model)?;
         let pick = |goal: &str, candidate: &Candidate| {
             let setting = &candidate.setting;
             let longest_take_pages = candidate.longest_take(self.pages);
@@ -107,14 +104,18 @@ impl Advised {
             picks: picks
                 .map(|(goal, candidate)| pick(goal.name(), candidate))
                 .collect::<Result<_, Refusal>>()?,
-            article: pick("", &self.article)?,
+            careless: ZeroForecast {
+                pool: pool(&self.careless.setting),
+                predicted: self.careless.predicted,
+            },
             bounds,
         })
     }
 }
 
-/// What the page-zeroing article saw, if there are so many CPUs.
-fn article(cpus: usize) -> Setting {
+/// What comes of not thinking about it: the smallest take, the simplest lock that
+/// spins, and a thread on every CPU.
+fn careless(cpus: usize) -> Setting {
     Setting::new(cpus, LockKind::Tas, Batch::One)
 }
 
@@ -133,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pool_is_advised_for_each_goal_and_compared_with_the_article() {
+    fn a_pool_is_advised_for_each_goal_and_compared_with_the_careless_way() {
         let machine = Machine::parse("ryzen-7950x-32").unwrap();
         let pages = 10_000;
         let settings = [
@@ -149,8 +150,10 @@ mod tests {
         assert_eq!(goals, ["cpu", "wall", "balanced"]);
         assert_eq!(advice.picks[0].pool, pool(&settings[0]));
         assert_eq!(advice.picks[1].pool, pool(&settings[1]));
-        assert_eq!(advice.article.pool, pool(&settings[2]));
-        assert!(advice.wasted(&advice.article) > advice.wasted(&advice.picks[1]));
+        let careless = &advice.careless;
+        assert_eq!(careless.pool, pool(&settings[2]));
+        let advised = &advice.picks[1].predicted;
+        assert!(advice.wasted(&careless.predicted) > advice.wasted(advised));
         assert_eq!(advice.considered, 3);
         assert!(Advised::of(&machine, &[], &Goal::ALL, pages).is_err());
     }

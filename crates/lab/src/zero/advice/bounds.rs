@@ -1,11 +1,12 @@
 //! Rules of thumb: how many threads the memory keeps up with, and how large a
 //! batch has to be and may be.
 
-use punctual_core::Nanos;
+use punctual_core::{Nanos, Refusal};
 use punctual_pool::{Batch, LockKind, Setting};
-use punctual_record::{ZeroBounds, ZeroHold};
+use punctual_record::{PAGE_BYTES, ZeroBounds, ZeroHold};
 use punctual_sim::zeroing::{Machine, Quantity};
 
+use super::Model;
 use crate::zero::simulation;
 
 /// How long Linux zeroes without offering the CPU to others: up to 32 MiB, which
@@ -14,23 +15,40 @@ use crate::zero::simulation;
 const LONGEST_TAKE: Nanos = Nanos::from_ms(3);
 
 /// See above, in pages.
-const LARGEST_TAKE: u64 = (32 << 20) / PAGE as u64;
+const LARGEST_TAKE: u64 = (32 << 20) / PAGE_BYTES;
 
-/// The bytes of a page.
-const PAGE: f64 = 4_096.0;
+/// How many threads the memory of a computer keeps up with; `None` where that is
+/// no fewer than there are CPUs.
+///
+/// # Errors
+/// As of [`Model::machine`].
+pub fn knee(model: &dyn Model) -> Result<Option<f64>, Refusal> {
+    Ok(of_model(model)?.threads)
+}
+
+/// The bounds of a computer.
+pub(super) fn of_model(model: &dyn Model) -> Result<ZeroBounds, Refusal> {
+    // Of one thread that nobody disturbs.
+    let alone = Setting::new(1, LockKind::Tas, Batch::One);
+    Ok(bounds(&model.machine(&alone)?))
+}
 
 /// `N <= BW_total / BW_core`, and the most pages of a batch.
-pub(super) fn bounds(machine: &Machine) -> ZeroBounds {
+fn bounds(machine: &Machine) -> ZeroBounds {
     let zero_ns = machine.value(Quantity::Zero);
     // Bytes in nanoseconds are GB in a second.
-    let core_gb_per_s = PAGE / zero_ns;
+    let core_gb_per_s = PAGE_BYTES as f64 / zero_ns;
     let total_gb_per_s = machine.value(Quantity::Bandwidth);
+    let threads = total_gb_per_s / core_gb_per_s;
+    // A bandwidth that was made of that of all CPUs is no limit, however rounded.
+    let all = machine.topology().cpus() as f64 * (1.0 - 1e-9);
+    let is_limit = threads < all;
     let in_time = LONGEST_TAKE.as_ns() as f64 / zero_ns;
     ZeroBounds {
         zero_ns,
         core_gb_per_s,
-        total_gb_per_s,
-        threads: total_gb_per_s / core_gb_per_s,
+        total_gb_per_s: is_limit.then_some(total_gb_per_s),
+        threads: is_limit.then_some(threads),
         most_pages: (in_time as u64).clamp(1, LARGEST_TAKE),
     }
 }
@@ -99,11 +117,22 @@ mod tests {
     fn memory_keeps_up_with_so_many_threads() {
         let bounds = bounds(&machine());
         assert_eq!(bounds.core_gb_per_s, 10.24);
-        assert_eq!(bounds.threads, 2.5);
+        assert_eq!(bounds.total_gb_per_s, Some(25.6));
+        assert_eq!(bounds.threads, Some(2.5));
+        assert_eq!(knee(&machine()), Ok(Some(2.5)));
         // 3 ms / 400 ns.
         assert_eq!(bounds.most_pages, 7_500);
         let fast = machine().with(Quantity::Zero, Figure::new(100.0, Confidence::D, "a test"));
         assert_eq!(super::bounds(&fast).most_pages, 8_192);
+    }
+
+    #[test]
+    fn a_bandwidth_that_nobody_reaches_is_no_limit() {
+        for gb_per_s in [40.96, 1e6] {
+            let figure = Figure::new(gb_per_s, Confidence::D, "a test");
+            let bounds = bounds(&machine().with(Quantity::Bandwidth, figure));
+            assert_eq!((bounds.total_gb_per_s, bounds.threads), (None, None));
+        }
     }
 
     #[test]

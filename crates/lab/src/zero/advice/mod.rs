@@ -22,6 +22,7 @@ mod pick;
 mod verdict;
 
 pub use advised::Advised;
+pub use bounds::knee;
 pub use candidate::Candidate;
 pub use considered::considered;
 pub use goal::Goal;

@@ -32,7 +32,7 @@ pub fn warnings(facts: &MachineFacts, results: &[Measurement], rounds: u32) -> V
             format!(
                 "{rounds} of the 6 rounds that 95 % intervals need: the intervals are the whole range."
             ),
-            "Use --rounds 6 or more.",
+            "Leave out --quick; of `zero run` give --rounds 6 or more.",
         );
     }
     let of = |m: &Measurement| Zeroing::of(m);

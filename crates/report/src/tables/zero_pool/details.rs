@@ -72,6 +72,10 @@ pub(super) fn throughput(name: &str, section: &Section, cells: &[&Cell]) -> Stri
     if closed_form {
         head.push("closed\nform");
     }
+    let arriving = cells.iter().any(|cell| cell.arriving.is_some());
+    if arriving {
+        head.extend(["CPUs\nbusy", "duty\n%", "keeps\nup"]);
+    }
     let title = format!("{name}: GB zeroed");
     let mut grid = Grid::new(title, &head).with_names(2);
     let mut marks = Marks::default();
@@ -95,6 +99,11 @@ pub(super) fn throughput(name: &str, section: &Section, cells: &[&Cell]) -> Stri
         if closed_form {
             let gb = cell.closed_form.map(units::gb);
             row.push(marks.or_blank(gb, Why::NoClosedForm));
+        }
+        if let Some(arriving) = &cell.arriving {
+            row.push(units::ratio(arriving.busy_cpus));
+            row.push(units::percent(arriving.duty));
+            row.push(if arriving.keeps_up { "yes" } else { "no" }.to_owned());
         }
         grid.row(row);
     }

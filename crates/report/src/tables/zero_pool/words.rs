@@ -14,6 +14,9 @@ pub(super) fn all(sections: &[Section]) -> String {
     if cells().any(|cell| cell.closed_form.is_some()) {
         words.push(CLOSED_FORM);
     }
+    if cells().any(|cell| cell.arriving.is_some()) {
+        words.push(ARRIVING);
+    }
     words.extend([CPU, LOCK, BEST]);
     if cells().any(Cell::is_oversubscribed) {
         words.push(OVERSUBSCRIBED);
@@ -37,6 +40,9 @@ const PREDICTED: &str = "predicted: by the model of the computer, from measureme
 
 const CLOSED_FORM: &str = "closed form: GB per CPU-s after the birth-death chain of Boyd-Wickizer and others (2012), fed \
     with the same figures.";
+
+const ARRIVING: &str = "CPUs busy: on average, of bursts and the time between them. duty: the share of time in which there \
+    is a burst. keeps up: whether all that arrives gets zeroed.";
 
 const CPU: &str = "zeroing, hold, waiting, other: shares of the CPU time. hold: holding the lock. waiting: for the \
     lock, spinning or on the way to be parked. parked: the share of the workers' time that they were off the CPU.";

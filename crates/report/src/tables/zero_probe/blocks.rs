@@ -1,6 +1,6 @@
 //! What a block of memory costs by its size.
 
-use punctual_record::{Interval, Measurement, PageCost, Spent};
+use punctual_record::{Interval, Measurement, PAGE_BYTES, PageCost, Spent};
 
 use super::{PAGES_PER_MIB, find, within};
 use crate::select;
@@ -52,7 +52,7 @@ fn cells(bytes: f64, at: &[&Measurement], marks: &mut Marks) -> [String; 7] {
     let [fresh, reused, allocator, pair] =
         ["fresh", "reused", "allocator", "allocator-pair"].map(|subject| find(at, subject, &[]));
     let per_mib = |cost: &Option<PageCost>| cost.as_ref().map(|cost| mib(cost.ns_per_page()));
-    let pages = bytes / 4096.0;
+    let pages = bytes / PAGE_BYTES as f64;
     let ratio = fresh.as_ref().zip(reused.as_ref());
     let ratio = ratio.and_then(|(fresh, reused)| over(fresh, reused));
     let faults = allocator.as_ref().map(|cost| cost.faults_per_page);

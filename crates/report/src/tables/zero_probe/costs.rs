@@ -1,7 +1,9 @@
 //! The table of the article on hidden costs of allocation, for this computer.
 
-use punctual_record::published::allocation::{HIDDEN_COSTS_SOURCE, HiddenCost, Part};
-use punctual_record::{Measurement, PageCost};
+use punctual_record::published::allocation::{
+    HIDDEN_COSTS_DOUBT, HIDDEN_COSTS_SOURCE, HiddenCost, Part,
+};
+use punctual_record::{Measurement, PAGE_BYTES, PageCost};
 
 use super::{PAGES_PER_MIB, find, payers, system_share};
 use crate::select;
@@ -194,9 +196,9 @@ impl Costs {
             format!("{zeroing}{read} unmap: of pages that were written.{pair}"),
             format!(
                 "The sum makes {} GB per CPU-s from end to end. Published: {HIDDEN_COSTS_SOURCE}; its MB are taken as \
-                 MiB, of 256 pages.",
+                 MiB, of 256 pages. {HIDDEN_COSTS_DOUBT}",
                 // Bytes per nanosecond.
-                units::ratio(4096.0 / self.sum().ns)
+                units::ratio(PAGE_BYTES as f64 / self.sum().ns)
             ),
         ]
     }
@@ -226,7 +228,7 @@ fn pair(measurements: &[&Measurement]) -> Option<(f64, Charge)> {
     let mut pairs = pairs.filter_map(|m| {
         let bytes = select::param(m, "bytes").filter(|bytes| (8e6..=34e6).contains(bytes))?;
         let charge = Charge::of(&PageCost::in_measurement(m)?);
-        let ns = charge.ns * bytes / 4096.0;
+        let ns = charge.ns * bytes / PAGE_BYTES as f64;
         Some((bytes, Charge { ns, ..charge }))
     });
     pairs.next_back()
