@@ -2,16 +2,11 @@
 
 use punctual_sys::thread;
 
-use crate::host::usual_cpu;
-use crate::zero::host::Barrier;
+use crate::zero::host::{Barrier, Cpus, Rescue};
 
-/// The CPUs to measure on.
+/// The CPUs to measure on: those that a team uses, in the same order.
 #[derive(Clone, Debug)]
-pub(super) struct Crew {
-    /// In the order in which they get workers.
-    cpus: Vec<usize>,
-    pinned: bool,
-}
+pub(super) struct Crew(Cpus);
 
 /// One of several threads that do something at the same time.
 #[derive(Debug)]
@@ -22,25 +17,27 @@ pub(super) struct Member<'b> {
 }
 
 impl Member<'_> {
-    /// Waits for all others.
+    /// Waits for all others, unless one of them has left.
     pub(super) fn meet(&self) {
-        // Only a panic breaks it, and that ends the crew.
+        // Whoever panics leaves too, and that ends the crew.
         let _ = self.barrier.wait();
+    }
+
+    /// Nobody waits for anybody any more.
+    pub(super) fn leave(&self) {
+        self.barrier.break_up();
     }
 }
 
 impl Crew {
-    /// The CPUs of this process, in the order in which a team uses them.
+    /// The CPUs of this process.
     pub(super) fn new() -> Self {
-        Self {
-            cpus: thread::allowed_cpus().into_iter().rev().collect(),
-            pinned: usual_cpu().is_some(),
-        }
+        Self(Cpus::of_this_process())
     }
 
-    /// How many CPUs there are.
+    /// How many CPUs may be busy all the time.
     pub(super) fn cpus(&self) -> usize {
-        self.cpus.len()
+        self.0.at_once
     }
 
     /// Runs `work` on the CPU of each of these workers at the same time, and
@@ -56,7 +53,7 @@ impl Crew {
                 .iter()
                 .enumerate()
                 .map(|(number, &worker)| {
-                    let cpu = self.pinned.then(|| self.cpus[worker]);
+                    let cpu = self.0.pinned.then(|| self.0.order[worker]);
                     let (barrier, work) = (&barrier, &work);
                     scope.spawn(move || {
                         if let Some(cpu) = cpu {
@@ -81,17 +78,6 @@ impl Crew {
     pub(super) fn alone<T: Send>(&self, work: impl Fn() -> T + Sync) -> T {
         let mut done = self.together(&[0], |_| work());
         done.pop().expect("one thread is one result")
-    }
-}
-
-/// Sends the others away when a thread panics.
-struct Rescue<'b>(&'b Barrier);
-
-impl Drop for Rescue<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.break_up();
-        }
     }
 }
 

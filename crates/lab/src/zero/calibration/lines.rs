@@ -6,11 +6,7 @@ use punctual_sys::quick::QuickClock;
 
 use super::crew::{Crew, Member};
 use super::operations::{middle, per};
-
-/// On a cache line of its own.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-pub(super) struct Alone<T>(pub(super) T);
+use crate::zero::host::Alone;
 
 /// One sample between two CPUs, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

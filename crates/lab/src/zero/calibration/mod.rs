@@ -184,8 +184,7 @@ impl<'m> Calibrator<'m> {
         Ok(())
     }
 
-    /// What is measured of so many pages: one CPU, with each lock that is wanted, and
-    /// all CPUs.
+    /// What is measured of so many pages: one CPU, and all of them.
     fn fields(&self, pages: u64) -> Vec<Field> {
         let mut locks: Vec<LockKind> = Vec::new();
         for setting in &self.wanted.settings {
@@ -193,16 +192,14 @@ impl<'m> Calibrator<'m> {
                 locks.push(setting.lock);
             }
         }
-        let field = |workers, locks| Field {
+        let mut workers = vec![1, self.crew.cpus()];
+        workers.dedup();
+        let field = |workers| Field {
             pages,
             workers,
-            locks,
+            locks: locks.clone(),
         };
-        let mut fields = vec![field(1, locks)];
-        if self.crew.cpus() > 1 {
-            fields.push(field(self.crew.cpus(), Vec::new()));
-        }
-        fields
+        workers.into_iter().map(field).collect()
     }
 }
 

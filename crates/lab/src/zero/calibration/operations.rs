@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::*};
 use punctual_core::Nanos;
 use punctual_sys::quick::QuickClock;
 
-use super::lines::Alone;
+use crate::zero::host::Alone;
 
 /// One sample of each, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]

@@ -125,20 +125,15 @@ fn takes(
     Ok((per(length, takes), (pools * pages) as f64 / takes as f64))
 }
 
-/// How long the caller takes to zero so many pages from `first` on, where it takes
-/// each by itself under a lock that nobody else wants.
-pub(super) fn one_by_one(
-    computer: HostComputer<'_>,
-    lock: LockKind,
-    first: u64,
-    pages: u64,
-) -> Nanos {
+/// How long the caller takes to zero pages, where it takes each by itself under a
+/// lock that nobody else wants.
+pub(super) fn one_by_one(computer: HostComputer<'_>, lock: LockKind, pages: Range<u64>) -> Nanos {
     let part = Part {
         computer,
-        first: Some(first),
+        first: Some(pages.start),
     };
     let setting = Setting::new(1, lock, Batch::One);
-    let pool = ready(Pool::new(&part, &setting, pages));
+    let pool = ready(Pool::new(&part, &setting, pages.end - pages.start));
     let pool = pool.expect("any lock does for one worker that takes single pages");
     let mut books = Books::default();
     let begun = computer.now();
@@ -164,7 +159,7 @@ mod tests {
         // Four takes of two pages, and one that finds none.
         assert_eq!(take.pages, 1.6);
         assert_eq!(memory.mapping().first_dirty(0..8), Some(0));
-        assert!(one_by_one(computer, LockKind::Mcs, 2, 3) > Nanos::ZERO);
+        assert!(one_by_one(computer, LockKind::Mcs, 2..5) > Nanos::ZERO);
         assert_eq!(memory.mapping().first_dirty(2..5), None);
         assert_eq!(memory.mapping().first_dirty(0..8), Some(0));
         assert_eq!(memory.mapping().first_dirty(5..8), Some(5));

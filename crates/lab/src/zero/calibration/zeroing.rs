@@ -1,5 +1,5 @@
-//! What it takes to zero pages: many in one go, by one CPU or by all at the same
-//! time, and who had written them; and each by itself, under a lock that nobody else
+//! What it takes to zero pages, by one CPU or by all at the same time: many in one
+//! go, and who had written them; and each by itself, under a lock that nobody else
 //! wants.
 //!
 //! As in a pool, each worker has written a share of the pages, in one piece, and
@@ -10,6 +10,8 @@
 //! to the page have to be done before a read-modify-write is, and most CPUs do not
 //! begin with the next page before they know which it is. By how much depends on
 //! the CPU and on the instructions of the lock, so it is measured with each of them.
+
+use std::ops::Range;
 
 use punctual_core::Nanos;
 use punctual_pool::{Computer, LockKind, ready};
@@ -25,7 +27,7 @@ pub(super) struct Field {
     pub(super) pages: u64,
     /// How many CPUs zero them at the same time.
     pub(super) workers: usize,
-    /// One worker also takes pages one by one, under each of these.
+    /// They also take pages one by one, each under its own of these.
     pub(super) locks: Vec<LockKind>,
 }
 
@@ -36,7 +38,7 @@ pub(super) struct Sample {
     pub(super) here: Option<f64>,
     /// Of many in one go, those of others.
     pub(super) elsewhere: Option<f64>,
-    /// Each by itself, under each lock.
+    /// Each by itself, under each lock, whoever had written it.
     pub(super) under: Vec<Option<f64>>,
 }
 
@@ -51,6 +53,14 @@ struct Row {
     lock: Option<usize>,
     first: u64,
     pages: u64,
+}
+
+impl Row {
+    /// The part of one of so many workers.
+    fn part(&self, worker: u64, workers: u64) -> Range<u64> {
+        let begin = |worker| self.first + self.pages * worker / workers;
+        begin(worker)..begin(worker + 1)
+    }
 }
 
 impl Field {
@@ -69,7 +79,8 @@ impl Field {
         rows.collect()
     }
 
-    /// Measures so many passes. Each begins with pages that are not zero.
+    /// Measures so many passes, or fewer if the user wants an end. Each begins with
+    /// pages that are not zero.
     pub(super) fn measure(
         &self,
         crew: &Crew,
@@ -86,23 +97,26 @@ impl Field {
                     .mapping()
                     .dirty(share.start as usize..share.end as usize);
                 for row in self.rows(pass) {
+                    if memory.is_stopped() {
+                        member.leave();
+                        return tally;
+                    }
                     member.meet();
+                    let go = row.part(member.number as u64, self.workers as u64);
+                    let pages = go.end - go.start;
                     if let Some(lock) = row.lock {
-                        let length = one_by_one(computer, self.locks[lock], row.first, row.pages);
-                        tally.under[lock].add(length, row.pages);
+                        let length = one_by_one(computer, self.locks[lock], go);
+                        tally.under[lock].add(length, pages);
                         continue;
                     }
-                    let go = row.pages.div_ceil(self.workers as u64);
-                    let begin = row.first + go * member.number as u64;
-                    let end = (begin + go).min(row.first + row.pages);
                     let begun = computer.now();
-                    ready(computer.zero(begin..end.max(begin)));
+                    ready(computer.zero(go.clone()));
                     let length = computer.now() - begun;
                     // Pages that are partly here and partly elsewhere say nothing.
-                    if begin >= share.start && end <= share.end {
-                        tally.here.add(length, end.saturating_sub(begin));
-                    } else if begin >= share.end || end <= share.start {
-                        tally.elsewhere.add(length, end.saturating_sub(begin));
+                    if go.start >= share.start && go.end <= share.end {
+                        tally.here.add(length, pages);
+                    } else if go.start >= share.end || go.end <= share.start {
+                        tally.elsewhere.add(length, pages);
                     }
                 }
                 member.meet();
@@ -113,7 +127,7 @@ impl Field {
     }
 
     /// What a worker writes.
-    fn share(&self, worker: usize) -> std::ops::Range<u64> {
+    fn share(&self, worker: usize) -> Range<u64> {
         let begin = |worker: usize| self.pages * worker as u64 / self.workers as u64;
         begin(worker)..begin(worker + 1)
     }
@@ -197,6 +211,7 @@ mod tests {
         assert_eq!(field(260, 2, &[]).rows(5).len(), 2);
         let few = field(5, 2, &[]).rows(0);
         assert_eq!((few.len(), few[0].pages), (1, 5));
+        assert_eq!([0, 1].map(|worker| few[0].part(worker, 2)), [0..2, 2..5]);
     }
 
     #[test]
@@ -206,8 +221,7 @@ mod tests {
         let computer = HostComputer::new(&memory, Kernel::Memset, None).unwrap();
         let locks = [LockKind::Counter, LockKind::Mutex];
         for workers in [1, crew.cpus().min(2)] {
-            let locks = if workers == 1 { &locks[..] } else { &[] };
-            let sample = field(128, workers, locks).measure(&crew, &memory, computer, 3);
+            let sample = field(128, workers, &locks).measure(&crew, &memory, computer, 3);
             assert_eq!(memory.mapping().first_dirty(0..128), None);
             assert!(sample.here.is_some_and(|ns| ns > 0.0), "{sample:?}");
             assert_eq!(sample.elsewhere.is_some(), workers == 2, "{sample:?}");

@@ -53,9 +53,9 @@ impl HostMemory {
         self.huge_pages
     }
 
-    /// Whether the user wants an end: nothing is zeroed any more.
+    /// Whether the user wants an end.
     pub(in crate::zero) fn is_stopped(&self) -> bool {
-        self.hurry.is_stopped()
+        self.hurry.stop().is_requested()
     }
 
     pub(super) fn hurry(&self) -> &Hurry {

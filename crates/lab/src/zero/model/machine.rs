@@ -2,11 +2,10 @@
 
 use punctual_core::Refusal;
 use punctual_pool::{Batch, LockKind, Setting};
-use punctual_record::{Interval, LineCost, TakeCost, ZeroCalibration, ZeroCost};
+use punctual_record::{Interval, LineCost, PAGE_BYTES, TakeCost, ZeroCalibration, ZeroCost};
 use punctual_sim::zeroing::{
     Figure, Job, Machine, Matrix, Numbering, Quantity, Topology, simulate,
 };
-use punctual_sys::memory::PAGE;
 
 use crate::zero::run::Memory;
 
@@ -24,7 +23,7 @@ pub(super) fn machine(
     let zeroing = Zeroing::of(calibration, memory)?;
     let machine = bare(calibration)?;
     let machine = with_takes(machine, calibration, setting, &zeroing, timed_every)?;
-    with_zeroing(machine, calibration.cpus, setting.workers, &zeroing)
+    with_zeroing(machine, setting.workers, &zeroing)
 }
 
 /// The CPUs, and what passes between them.
@@ -126,7 +125,7 @@ fn with_takes(
         every => (plain.timed_ns.median - plain.take_ns.median).max(0.0) / f64::from(every),
     };
     // Right after a page if that was measured, else with nothing else under way.
-    let between_pages = zeroing.take(lock).unwrap_or(plain.take_ns);
+    let between_pages = zeroing.take(lock, setting.workers).unwrap_or(plain.take_ns);
     let simulated = take_on(
         &machine,
         setting,
@@ -175,6 +174,7 @@ fn take(calibration: &ZeroCalibration, lock: LockKind, batch: Batch) -> Result<&
 /// What a page of one memory costs.
 struct Zeroing<'c> {
     memory: Memory,
+    cpus: usize,
     costs: Vec<&'c ZeroCost>,
     /// One worker by itself.
     alone: Interval,
@@ -200,6 +200,7 @@ impl<'c> Zeroing<'c> {
         let elsewhere = long(calibration.cpus, true).unwrap_or(here);
         Ok(Self {
             memory,
+            cpus: calibration.cpus,
             costs,
             alone,
             here,
@@ -207,44 +208,52 @@ impl<'c> Zeroing<'c> {
         })
     }
 
-    /// What a take costs right after a page, under a lock that nobody else wants.
-    fn take(&self, lock: LockKind) -> Option<Interval> {
-        let name = Some(lock.name());
-        let cost = self
-            .costs
-            .iter()
-            .find(|cost| cost.lock.as_deref() == name)?;
-        Some(shifted(cost.page_ns, -self.alone.median))
+    /// What a page takes on average where all are at work: all zero pages of all.
+    fn crowded(&self) -> f64 {
+        let own = 1.0 / self.cpus as f64;
+        self.here.median * own + self.elsewhere.median * (1.0 - own)
+    }
+
+    /// How crowded it is: 0 with one worker, 1 with as many as there are CPUs.
+    fn crowd(&self, workers: usize) -> f64 {
+        (workers - 1) as f64 / (self.cpus - 1).max(1) as f64
+    }
+
+    /// What a take costs right after a page, under a lock that nobody else wants,
+    /// with so many workers at work.
+    fn take(&self, lock: LockKind, workers: usize) -> Option<Interval> {
+        let under = |workers| {
+            let is_it = |cost: &&&ZeroCost| {
+                cost.workers == workers && cost.lock.as_deref() == Some(lock.name())
+            };
+            self.costs.iter().find(is_it).map(|cost| cost.page_ns)
+        };
+        let alone = shifted(under(1)?, -self.alone.median);
+        let all = under(self.cpus).map_or(alone, |page| shifted(page, -self.crowded()));
+        Some(mixed(alone, all, self.crowd(workers)))
     }
 }
 
 /// What zeroing costs so many workers.
 fn with_zeroing(
     machine: Machine,
-    cpus: usize,
     workers: usize,
     zeroing: &Zeroing<'_>,
 ) -> Result<Machine, Refusal> {
-    let Zeroing {
-        alone,
-        here,
-        elsewhere,
-        ..
-    } = *zeroing;
+    let alone = zeroing.alone;
     if zeroing.memory == Memory::Hot {
         // Each has caches of its own; what changes with their number is how often
         // pages lie beside those of others.
-        let crowd = (workers - 1) as f64 / (cpus - 1).max(1) as f64;
+        let here = mixed(alone, zeroing.here, zeroing.crowd(workers));
         return machine
-            .try_with(Quantity::Zero, measured(mixed(alone, here, crowd)))?
-            .try_with(Quantity::ZeroRemote, measured(elsewhere))?
+            .try_with(Quantity::Zero, measured(here))?
+            .try_with(Quantity::ZeroRemote, measured(zeroing.elsewhere))?
             .try_with(Quantity::Bandwidth, exactly(1e6));
     }
     // All take from the same memory: so many can at full speed.
-    let crowded = (here.median + elsewhere.median) / 2.0;
-    let abreast = cpus as f64 / (crowded / alone.median).max(1.0);
+    let abreast = zeroing.cpus as f64 / (zeroing.crowded() / alone.median).max(1.0);
     // Bytes in a nanosecond are GB in a second.
-    let bandwidth = abreast * PAGE as f64 / alone.median;
+    let bandwidth = abreast * PAGE_BYTES as f64 / alone.median;
     machine
         .try_with(Quantity::Zero, measured(alone))?
         .try_with(Quantity::Bandwidth, exactly(bandwidth))
