@@ -23,7 +23,8 @@ pub struct Books {
     /// The pages that these took.
     pub pages_sampled: u64,
     /// From asking for the lock to having it, or with no lock to having pages;
-    /// where zeroed pages are put into a list, for the lock of that too.
+    /// where zeroed pages are put into a list, for the lock of that too. Who steals
+    /// waits from giving back one lock to having the next.
     pub wait: Nanos,
     /// From having it to having given it back, likewise.
     pub hold: Nanos,
@@ -60,27 +61,28 @@ impl Books {
         self.every != 0 && self.acquisitions.is_multiple_of(u64::from(self.every))
     }
 
-    /// A take has been timed.
-    pub(crate) fn note_take(&mut self, take: &Timed) {
+    /// A take has been timed. Whether there was room to keep it.
+    pub(crate) fn note_take(&mut self, take: &Timed) -> bool {
         self.sampled += 1;
         self.wait += take.wait;
         self.hold += take.hold;
-        if self.waits.len() < self.waits.capacity() {
+        let has_room = self.waits.len() < self.waits.capacity();
+        if has_room {
             self.waits.push(take.wait.as_ns());
             self.holds.push(take.hold.as_ns());
             self.zeroings.push(0);
             self.sizes.push(0);
         }
+        has_room
     }
 
-    /// So many pages of the take that was noted last have been zeroed.
-    pub(crate) fn note_zeroing(&mut self, pages: u64, length: Nanos) {
+    /// So many pages of the take that was noted last, and maybe kept, have been
+    /// zeroed.
+    pub(crate) fn note_zeroing(&mut self, pages: u64, length: Nanos, is_kept: bool) {
         self.pages_sampled += pages;
         self.zeroing += length;
-        // The takes beyond the room have no place of their own.
-        let has_place = self.sampled == self.zeroings.len() as u64;
         let last = self.zeroings.last_mut().zip(self.sizes.last_mut());
-        if let Some((zeroing, size)) = last.filter(|_| has_place) {
+        if let Some((zeroing, size)) = last.filter(|_| is_kept) {
             (*zeroing, *size) = (length.as_ns(), pages);
         }
     }
@@ -89,5 +91,43 @@ impl Books {
     pub(crate) fn note_return(&mut self, put: &Timed) {
         self.wait += put.wait;
         self.hold += put.hold;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn note(books: &mut Books, ns: u64) {
+        let length = Nanos::new(ns);
+        let take = Timed {
+            wait: length,
+            hold: length,
+            end: length,
+        };
+        let is_kept = books.note_take(&take);
+        books.note_zeroing(1, length, is_kept);
+    }
+
+    #[test]
+    fn a_take_has_its_zeroing_beside_it_also_where_others_were_taken_out() {
+        let mut books = Books::new(1, 2);
+        for ns in [1, 2, 3] {
+            note(&mut books, ns);
+        }
+        assert_eq!(books.zeroings, [1, 2]);
+        // Somebody finds that a sample cannot be.
+        books.sampled -= 1;
+        for samples in [
+            &mut books.waits,
+            &mut books.holds,
+            &mut books.zeroings,
+            &mut books.sizes,
+        ] {
+            samples.pop();
+        }
+        note(&mut books, 4);
+        assert_eq!([&books.waits, &books.holds, &books.zeroings], [&[1, 4]; 3]);
+        assert_eq!((books.sampled, books.zeroing), (3, Nanos::new(10)));
     }
 }

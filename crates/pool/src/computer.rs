@@ -91,9 +91,9 @@ pub trait Computer: Debug {
         false
     }
 
-    /// What a take of pages costs besides what the pool does, under the lock where
-    /// there is one. Nothing, unless somebody simulates a computer that has more
-    /// to do there.
+    /// What a worker has to do besides what the pool does, once in each section of
+    /// a lock, or in each take where there is none. Nothing, unless somebody
+    /// simulates a computer that has more to do there.
     #[inline]
     fn overhead(&self) -> impl Future<Output = ()> {
         std::future::ready(())

@@ -1,24 +1,26 @@
-//! How long a worker waits for a lock, and how long it has it.
+//! How long a worker waits for locks, and how long it has them.
 
 use punctual_core::Nanos;
 
 use crate::computer::Computer;
 
-/// One passage of a worker through a lock.
+/// One passage of a worker through a lock, or through several in a row.
 pub(crate) struct Passage<'a, C> {
     computer: &'a C,
-    /// When it asked for the lock, if it is timed.
-    asked: Option<Nanos>,
-    had: Nanos,
+    /// When it asked for the lock or had it, whichever was last, if it is timed.
+    since: Option<Nanos>,
+    has: bool,
+    wait: Nanos,
+    hold: Nanos,
 }
 
 /// A passage that is over.
 pub(crate) struct Timed {
-    /// From asking for the lock to having it.
+    /// From asking for a lock to having it.
     pub(crate) wait: Nanos,
     /// From having it to having given it back.
     pub(crate) hold: Nanos,
-    /// When it was given back.
+    /// When the last was given back.
     pub(crate) end: Nanos,
 }
 
@@ -28,29 +30,49 @@ impl<'a, C: Computer> Passage<'a, C> {
     pub(crate) fn begin(computer: &'a C, is_timed: bool) -> Self {
         Self {
             computer,
-            asked: is_timed.then(|| computer.now()),
-            had: Nanos::ZERO,
+            since: is_timed.then(|| computer.now()),
+            has: false,
+            wait: Nanos::ZERO,
+            hold: Nanos::ZERO,
         }
     }
 
-    /// It has the lock. Whoever needs several in a row had to wait until the last.
+    /// It has the lock.
     #[inline]
     pub(crate) async fn had(&mut self) {
-        if self.asked.is_some() {
-            self.had = self.computer.now();
-        }
+        self.turn(true);
         self.computer.overhead().await;
     }
 
-    /// It has given the lock back.
+    /// It has given the lock back, and goes on to another.
     #[inline]
-    pub(crate) fn end(self) -> Option<Timed> {
-        let asked = self.asked?;
-        let end = self.computer.now();
+    pub(crate) fn goes_on(&mut self) {
+        self.turn(false);
+    }
+
+    /// It has given the lock back, if it still had one, and wants no other.
+    #[inline]
+    pub(crate) fn end(mut self) -> Option<Timed> {
+        self.turn(false);
         Some(Timed {
-            wait: self.had - asked,
-            hold: end - self.had,
-            end,
+            wait: self.wait,
+            hold: self.hold,
+            end: self.since?,
         })
+    }
+
+    /// From now on it has a lock, or waits for one.
+    #[inline]
+    fn turn(&mut self, has: bool) {
+        let Some(since) = &mut self.since else {
+            return;
+        };
+        let now = self.computer.now();
+        match self.has {
+            true => self.hold += now - *since,
+            false => self.wait += now - *since,
+        }
+        *since = now;
+        self.has = has;
     }
 }

@@ -83,9 +83,7 @@ impl<C: Computer> Pool<C> {
             backlog.take(worker, &mut taken, &mut passage).await;
             let timed = passage.end();
             books.acquisitions += 1;
-            if let Some(timed) = &timed {
-                books.note_take(timed);
-            }
+            let is_kept = timed.as_ref().is_some_and(|timed| books.note_take(timed));
             let count = taken.count();
             if count == 0 {
                 return;
@@ -98,7 +96,7 @@ impl<C: Computer> Pool<C> {
             }
             books.pages += count;
             if let Some(timed) = &timed {
-                books.note_zeroing(count, self.computer.now() - timed.end);
+                books.note_zeroing(count, self.computer.now() - timed.end, is_kept);
             }
             if let Some(zeroed) = &self.zeroed {
                 let mut passage = Passage::begin(&self.computer, timed.is_some());
@@ -234,6 +232,19 @@ mod tests {
         assert_eq!(returning[0].hold, hold.times(5));
         assert_eq!(returning[0].waits, books.waits);
         assert_eq!(returning[0].zeroing, books.zeroing);
+    }
+
+    #[test]
+    fn whoever_steals_waits_between_two_locks() {
+        let setting = Setting::new(2, LockKind::Tas, Batch::StealHalf);
+        // It steals in its sixth take.
+        let (_, books) = work(&setting, 5);
+        // A swap; a look of two loads and a swap; a swap.
+        assert_eq!(books[0].waits[1], OPERATION.times(1 + 3 + 1).as_ns());
+        // Its own is empty: two loads and the release. The other's is cut: two stores
+        // more. Its own is filled: two stores and the release.
+        let hold = OPERATION.times(3 + 5 + 3) + OVERHEAD.times(3);
+        assert_eq!(books[0].holds[1], hold.as_ns());
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use punctual_core::Nanos;
+
 use crate::batches::Batch;
 use crate::locks::LockKind;
 
@@ -27,8 +29,7 @@ pub struct Setting {
 pub(crate) const MOST_PAGES: u64 = 1 << 30;
 
 /// The most workers of a pool: as many as Windows Server 2022 has logical
-/// processors at most (Microsoft: 64 sockets, 2,048). With a queued lock for the
-/// share of each they have four million cache lines.
+/// processors at most (Microsoft: 64 sockets, 2,048).
 const MOST_WORKERS: usize = 2_048;
 
 /// How pages are taken from the backlog.
@@ -80,6 +81,18 @@ impl Setting {
         }
     }
 
+    /// This pool on CPUs that take `transfer` on average to hand a cache line to
+    /// each other: its locks as [`LockKind::for_computer`] says.
+    #[must_use]
+    pub fn for_computer(self, transfer: Nanos) -> Self {
+        let lock = |kind: LockKind| kind.for_computer(transfer, self.workers);
+        Self {
+            lock: lock(self.lock),
+            returns: self.returns.map(lock),
+            ..self
+        }
+    }
+
     /// Whether there can be such a pool.
     ///
     /// # Errors
@@ -118,6 +131,20 @@ impl Setting {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::locks::Backoff;
+
+    #[test]
+    fn both_locks_get_the_backoff_of_the_computer() {
+        let ttas = LockKind::Ttas(Backoff::default());
+        let setting = Setting {
+            returns: Some(ttas),
+            ..Setting::new(4, ttas, Batch::One)
+        };
+        let there = setting.for_computer(Nanos::new(50));
+        let expected = LockKind::Ttas(Backoff::of(Nanos::new(50), 4));
+        assert_eq!((there.lock, there.returns), (expected, Some(expected)));
+        assert_eq!(setting.for_computer(Nanos::ZERO), setting);
+    }
 
     #[test]
     fn a_way_to_dequeue_reads_back_as_it_is_written() {

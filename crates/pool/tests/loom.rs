@@ -3,10 +3,15 @@
 //!
 //!     .ci/loom
 //!
-//! Two workers are tried in every way there is. Three are tried with two
+//! Two workers are tried in every way that loom knows, but for
+//! `shares_that_are_filled`. There, and where three are tried, there are two
 //! pre-emptions at most: so often a thread is taken off its CPU where it could have
 //! gone on. Waiting is no pre-emption. Pages are as few as show what a backlog can
 //! do wrong, because each one more takes five to ten times as long.
+//!
+//! Loom does not know all ways that Rust's memory model allows: the operations of
+//! one thread take effect in their order in the program, and a load finds one of
+//! the last seven stores to an atomic.
 #![cfg(loom)]
 
 mod computer;
@@ -26,6 +31,9 @@ fn explore(preemptions: Option<usize>, work: impl Fn() + Send + Sync + 'static) 
     let counted = Arc::clone(&ways);
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = preemptions;
+    // Else the environment could end the search early, in silence.
+    builder.max_duration = None;
+    builder.max_permutations = None;
     builder.check(move || {
         counted.fetch_add(1, Relaxed);
         work();
@@ -130,7 +138,7 @@ mod backlogs {
     }
 
     /// Five pages are the fewest of which a thief of two takes more than one, and so
-    /// has to put some into its own share.
+    /// has to put some into its own share; to try them in every way takes minutes.
     #[test]
     fn shares_that_are_filled() {
         for lock in [LockKind::Mutex, LockKind::Tas] {

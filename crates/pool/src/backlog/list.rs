@@ -33,11 +33,8 @@ impl<C: Computer + Clone, L: Lock> List<C, L> {
 }
 
 impl<C: Computer, L: Lock> HandsOut<C> for List<C, L> {
-    /// With room for an even share, so that only those who take more than that at
-    /// once may have to allocate under the lock.
     fn taken(&self) -> Taken {
-        let Policy { total, workers, .. } = self.policy;
-        Taken::with_room(total.div_ceil(workers))
+        Taken::with_room(self.policy.most())
     }
 
     #[inline]

@@ -38,6 +38,20 @@ impl Policy {
         }
     }
 
+    /// The most that are taken at once: no take is more than both the first and
+    /// an even share of all.
+    pub(super) fn most(&self) -> u64 {
+        if self.total == 0 {
+            return 0;
+        }
+        let first = || {
+            self.batch
+                .take(self.view(self.total), &mut Memory::default())
+        };
+        let varying = || first().max(self.total.div_ceil(self.workers));
+        self.constant(self.total).unwrap_or_else(varying)
+    }
+
     /// How many of the `rest` that is left are taken, where that is the same
     /// whatever was taken before.
     #[inline]
@@ -62,5 +76,40 @@ impl Policy {
             line.store(MEMORY + i, word, Relaxed).await;
         }
         taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::locks::LockKind;
+
+    #[test]
+    fn no_take_is_more_than_the_most() {
+        for text in [
+            "1",
+            "7",
+            "n",
+            "2n",
+            "half",
+            "guided",
+            "guided:share=1+floor=1",
+            "factoring",
+            "trapezoid",
+            "growing",
+        ] {
+            let batch: Batch = text.parse().unwrap();
+            for (pages, workers) in [(0, 2), (1, 39), (10, 3), (1_000, 1), (5_000, 39)] {
+                let setting = Setting::new(workers, LockKind::Tas, batch);
+                let most = Policy::new(&setting, pages).most();
+                let takes = || batch.takes(pages, workers as u64);
+                assert!(
+                    takes().all(|take| take <= most),
+                    "{text}, {pages}, {workers}"
+                );
+                let is_constant = batch.constant(workers as u64).is_some();
+                assert!(!is_constant || takes().max().unwrap_or(0) == most, "{text}");
+            }
+        }
     }
 }

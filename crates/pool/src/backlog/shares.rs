@@ -72,11 +72,16 @@ impl<C: Computer, L: Lock> HandsOut<C> for Shares<C, L> {
         let own = &self.0[worker];
         taken.range = own.cut(worker, steal_half::taken, passage).await;
         if taken.range.is_empty() {
+            passage.goes_on();
             // As in `packed`, only the rest is there to be stolen again.
             let stolen = self.steal(worker, passage).await;
             let (first, rest) = steal_half::taken(stolen);
             if !rest.is_empty() {
-                let fill = async || own.set(&rest).await;
+                passage.goes_on();
+                let fill = async || {
+                    passage.had().await;
+                    own.set(&rest).await;
+                };
                 own.lock.section(worker, fill).await;
             }
             taken.range = first;
@@ -98,6 +103,7 @@ impl<C: Computer, L: Lock> Shares<C, L> {
             if !stolen.is_empty() {
                 return stolen;
             }
+            passage.goes_on();
         }
         0..0
     }

@@ -13,11 +13,15 @@ pub(crate) struct Taken {
 }
 
 impl Taken {
-    /// Nothing yet, with room for so many pages from all over the place.
+    /// Nothing yet, with room for so many pages from all over the place. The room
+    /// has been written to, so that no page fault comes under a lock.
     pub(super) fn with_room(pages: u64) -> Self {
+        let mut room = Vec::with_capacity(pages as usize);
+        room.resize(pages as usize, u64::MAX);
+        room.clear();
         Self {
             range: 0..0,
-            pages: Vec::with_capacity(pages as usize),
+            pages: room,
         }
     }
 

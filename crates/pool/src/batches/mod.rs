@@ -196,8 +196,14 @@ impl FromStr for Batch {
                  trapezoid, growing or steal-half"
             )
         };
+        let number = |digits: &str, range: &str| {
+            if !is_number(digits) {
+                return Err(wrong());
+            }
+            let number = digits.parse().ok().filter(|&number| can_be(number));
+            number.ok_or_else(|| format!("`{text}` is no batch; {range}"))
+        };
         Ok(match text {
-            "1" => Self::One,
             "n" => Self::Workers,
             "2n" => Self::TwiceWorkers,
             "half" => Self::Half,
@@ -209,19 +215,25 @@ impl FromStr for Batch {
             _ => match text.strip_prefix("guided:share=") {
                 Some(rest) => {
                     let (share, floor) = rest.split_once("+floor=").ok_or_else(wrong)?;
+                    let range = format!("its numbers are from 1 to {MOST_PAGES}");
                     Self::Guided {
-                        share: pages(share).ok_or_else(wrong)?,
-                        floor: pages(floor).ok_or_else(wrong)?,
+                        share: number(share, &range)?,
+                        floor: number(floor, &range)?,
                     }
                 }
-                None => Self::Fixed(pages(text).ok_or_else(wrong)?),
+                None => match number(text, &format!("a batch has 1 to {MOST_PAGES} pages"))? {
+                    1 => Self::One,
+                    pages => Self::Fixed(pages),
+                },
             },
         })
     }
 }
 
-fn pages(text: &str) -> Option<u64> {
-    text.parse().ok().filter(|&pages| can_be(pages))
+/// Whether a text is a number, however large; it may have a plus as `parse` has it.
+fn is_number(text: &str) -> bool {
+    let digits = text.strip_prefix('+').unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Whether a number of a policy can be that.
@@ -254,9 +266,24 @@ mod tests {
             let batch: Batch = text.parse().unwrap();
             assert_eq!(batch.to_string(), text);
         }
-        for text in ["0", "-1", "", "guided:share=0+floor=1", "1099511627776"] {
-            assert!(text.parse::<Batch>().is_err(), "{text}");
+        for text in ["01", "+1", "1"] {
+            assert_eq!(text.parse(), Ok(Batch::One), "{text}");
         }
+        let refused = |text: &str| text.parse::<Batch>().unwrap_err();
+        for text in ["-1", "+", "", "guided:share=1", "guided:share=1+floor=x"] {
+            let error = refused(text);
+            assert!(error.contains("is no batch; give a number"), "{error}");
+        }
+        let beyond = "99999999999999999999999999";
+        for text in ["0", "1073741825", beyond] {
+            let error = format!("`{text}` is no batch; a batch has 1 to 1073741824 pages");
+            assert_eq!(refused(text), error);
+        }
+        let error = refused("guided:share=0+floor=1");
+        assert!(
+            error.ends_with("its numbers are from 1 to 1073741824"),
+            "{error}"
+        );
     }
 
     /// Table 2.6 of the facts on zeroing.
@@ -278,6 +305,23 @@ mod tests {
             let seen = [4, 39, 96, 128, 272].map(|workers| batch.planned(PAGES, workers));
             assert_eq!(seen, counts, "{text}");
         }
+    }
+
+    /// Steps are rounded, so there are fewer takes than are planned.
+    #[test]
+    fn a_trapezoid_goes_down_in_equal_steps() {
+        let trapezoid = Batch::Trapezoid;
+        let seen = [4, 39, 96, 128, 272].map(|workers| trapezoid.takes(PAGES, workers).count());
+        assert_eq!(seen, [15, 155, 379, 503, 1_068]);
+        let takes: Vec<u64> = trapezoid.takes(PAGES, 39).collect();
+        assert_eq!(takes[..3], [20_601, 20_469, 20_336]);
+        assert_eq!(takes[152..], [400, 267, 47]);
+    }
+
+    #[test]
+    fn growing_takes_grow_up_to_an_even_share() {
+        let takes: Vec<u64> = Batch::Growing.takes(30, 3).collect();
+        assert_eq!(takes, [1, 2, 3, 4, 5, 5, 4, 2, 2, 1, 1]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The queued lock of Mellor-Crummey and Scott (1991).
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use crate::computer::{Computer, Line, Lock};
@@ -11,7 +12,7 @@ use crate::computer::{Computer, Line, Lock};
 #[derive(Debug)]
 pub struct Mcs<L> {
     tail: L,
-    nodes: Vec<L>,
+    nodes: Arc<[L]>,
 }
 
 /// The word of a node with the number of the node behind it.
@@ -22,9 +23,21 @@ const WAITS: usize = 1;
 impl<L: Line> Mcs<L> {
     /// A free lock for so many workers.
     pub fn new(computer: &impl Computer<Line = L>, workers: usize) -> Self {
+        Self::with_nodes(computer, Self::nodes(computer, workers))
+    }
+
+    /// The nodes of so many workers.
+    pub(crate) fn nodes(computer: &impl Computer<Line = L>, workers: usize) -> Arc<[L]> {
+        (0..workers).map(|_| computer.line()).collect()
+    }
+
+    /// A free lock with such nodes. Several locks may have the same, if no worker
+    /// wants one of them inside another: each worker then stands in one queue at a
+    /// time, and nobody writes to its node any more when it has left that.
+    pub(crate) fn with_nodes(computer: &impl Computer<Line = L>, nodes: Arc<[L]>) -> Self {
         Self {
             tail: computer.line(),
-            nodes: (0..workers).map(|_| computer.line()).collect(),
+            nodes,
         }
     }
 
@@ -69,5 +82,24 @@ impl<L: Line> Lock for Mcs<L> {
         let result = inside().await;
         self.release(mine).await;
         result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::alone::Alone;
+    use crate::ready;
+
+    #[test]
+    fn locks_with_the_same_nodes_are_had_one_after_the_other() {
+        let computer = Alone::default();
+        let nodes = Mcs::nodes(&computer, 2);
+        let one = Mcs::with_nodes(&computer, Arc::clone(&nodes));
+        let other = Mcs::with_nodes(&computer, nodes);
+        for worker in [0, 1, 0] {
+            assert_eq!(ready(one.section(worker, async || 1)), 1);
+            assert_eq!(ready(other.section(worker, async || 2)), 2);
+        }
     }
 }

@@ -62,8 +62,9 @@ impl Backoff {
 }
 
 impl Default for Backoff {
-    /// From 100 ns, about what a cache line takes from socket to socket
-    /// (core-to-core-latency: 97 to 197 ns), to 32 times that.
+    /// For a computer of which nothing is known: from 100 ns, about what a cache
+    /// line takes from socket to socket (core-to-core-latency: 97 to 197 ns), to 32
+    /// times that. [`LockKind::for_computer`] puts what is known in its place.
     fn default() -> Self {
         Self::of(Nanos::new(100), 16)
     }
@@ -80,6 +81,20 @@ impl LockKind {
             Self::Mutex,
             Self::Counter,
         ]
+    }
+
+    /// This lock between workers whose CPUs take `transfer` to hand a cache line
+    /// to each other: a default backoff becomes [theirs](Backoff::of). One that
+    /// somebody chose stays, and so does the default where `transfer` is zero,
+    /// which is where there is only one worker or nothing is known.
+    #[must_use]
+    pub fn for_computer(self, transfer: Nanos, workers: usize) -> Self {
+        match self {
+            Self::Ttas(backoff) if backoff == Backoff::default() && transfer > Nanos::ZERO => {
+                Self::Ttas(Backoff::of(transfer, workers))
+            }
+            other => other,
+        }
     }
 
     /// Its name, whatever its backoff.
@@ -175,5 +190,20 @@ mod tests {
         assert_eq!(backoff.longest, Nanos::new(134 * 78));
         let default = Backoff::default();
         assert_eq!(default.longest, default.shortest.times(32));
+    }
+
+    #[test]
+    fn a_lock_gets_the_backoff_of_its_computer_unless_it_was_given_one() {
+        let transfer = Nanos::new(40);
+        let chosen = LockKind::Ttas(Backoff::of(Nanos::new(7), 3));
+        let default = LockKind::Ttas(Backoff::default());
+        assert_eq!(
+            default.for_computer(transfer, 4),
+            LockKind::Ttas(Backoff::of(transfer, 4))
+        );
+        assert_eq!(default.for_computer(Nanos::ZERO, 1), default);
+        for lock in [chosen, LockKind::Tas, LockKind::Mcs, LockKind::Counter] {
+            assert_eq!(lock.for_computer(transfer, 4), lock);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! A backlog of any size: as it is, or a sample of it counted up.
 
-use punctual_core::Refusal;
+use punctual_core::{Nanos, Refusal};
 use punctual_pool::{LockKind, Setting};
 
 use super::drain::{Order, drain};
@@ -57,6 +57,12 @@ const TAKES: u64 = 1_500;
 /// There can be no such pool, or not on this computer, or it takes too long.
 pub fn simulate(machine: &Machine, job: &Job) -> Result<Outcome, Refusal> {
     job.setting.check().map_err(Refusal::new)?;
+    // The outcome has the setting with the backoff of this computer.
+    let transfer = Nanos::new(machine.mean_transfer_ns(job.setting.workers)?.round() as u64);
+    let job = &Job {
+        setting: job.setting.for_computer(transfer),
+        ..*job
+    };
     let part = sample(&job.setting);
     let of = |pages| {
         let order = Order {

@@ -8,8 +8,10 @@ use super::{Advice, Cache, CacheKind};
 use crate::{Error, facts};
 use libc::vm_statistics64;
 use mach2::mach_init::mach_host_self;
+use mach2::port::mach_port_t;
 use mach2::vm_page_size::vm_page_size;
 use std::ptr::NonNull;
+use std::sync::OnceLock;
 
 /// `MADV_FREE` is the only one that means here what it says: after
 /// `MADV_DONTNEED` the contents stay, and huge pages cannot be asked for so.
@@ -34,10 +36,14 @@ pub(super) fn free_bytes() -> Option<u64> {
     // SAFETY: an all-zero structure of counts is valid.
     let mut counts: vm_statistics64 = unsafe { std::mem::zeroed() };
     let mut words = libc::HOST_VM_INFO64_COUNT;
+    // Each call gives another right to send to this port, so there is one call.
+    static HOST: OnceLock<mach_port_t> = OnceLock::new();
+    // SAFETY: it takes nothing.
+    let host = *HOST.get_or_init(|| unsafe { mach_host_self() });
     // SAFETY: the port of this host, and a place as long as stated.
     let answer = unsafe {
         libc::host_statistics64(
-            mach_host_self(),
+            host,
             libc::HOST_VM_INFO64,
             (&raw mut counts).cast(),
             &mut words,

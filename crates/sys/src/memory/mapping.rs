@@ -10,10 +10,13 @@
 //! > `memset` behind a pointer that the compiler cannot know, and in the kernel
 //! > of the system.
 //!
-//! What the compiler cannot see is to it as if another thread had changed those
-//! words by relaxed atomic operations, perhaps a byte at a time. Two threads that
-//! touch one page at once therefore find the old or the new value of each byte;
-//! no data race is possible.
+//! What the compiler cannot see is to it as if somebody had changed those words by
+//! relaxed read-modify-writes of a whole word each, which change a byte of it or
+//! more: `fetch_and` where zeros are written, `fetch_update` where it is another
+//! byte. Atomic accesses to the same memory thus have one size, as Rust demands
+//! (`std::sync::atomic`, "Memory model for atomic accesses"). Two threads that
+//! touch one page at once find the old or the new value of each byte; no data race
+//! is possible.
 
 use super::{Advice, PAGE, platform};
 use crate::Error;

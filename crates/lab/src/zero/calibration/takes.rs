@@ -61,6 +61,11 @@ impl<'m> Computer for Part<'m> {
     fn next_in_list(&self, page: u64) -> impl Future<Output = u64> {
         self.computer.next_in_list(page)
     }
+
+    #[inline]
+    fn gives_up(&self) -> bool {
+        self.computer.gives_up()
+    }
 }
 
 /// One sample with nothing else under way.
@@ -113,7 +118,7 @@ fn takes(
         ..*setting
     };
     let (mut takes, mut length, mut pools) = (0, Nanos::ZERO, 0);
-    while takes < TAKES {
+    while takes < TAKES && !idle.gives_up() {
         let pool = ready(Pool::new(&idle, &alone, pages)).map_err(Refusal::new)?;
         let mut books = Books::new(every, TAKES as usize);
         let begun = computer.now();

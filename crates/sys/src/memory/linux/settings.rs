@@ -31,12 +31,15 @@ fn setting(parameter: &str, option: &str) -> Option<bool> {
 }
 
 /// The last one counts; the kernel understands it by its first letters
-/// (`kstrtobool`). What comes behind `--` is for the first process.
+/// (`kstrtobool`), and takes dashes in its name for underscores (`parameq`). What
+/// comes behind `--` is for the first process.
 fn given(command_line: &str, parameter: &str) -> Option<bool> {
     let words = command_line.split_ascii_whitespace();
     let value = words
         .take_while(|word| *word != "--")
-        .filter_map(|word| word.strip_prefix(parameter)?.strip_prefix('='))
+        .filter_map(|word| word.split_once('='))
+        .filter(|(name, _)| name.replace('-', "_") == parameter)
+        .map(|(_, value)| value)
         .last()?
         .to_ascii_lowercase();
     match value.as_bytes() {
@@ -68,6 +71,8 @@ mod tests {
         assert_eq!(of("init_on_alloc=on init_on_alloc=off"), Some(false));
         assert_eq!(of("quiet init_on_allocs=1 init_on_free=1"), None);
         assert_eq!(of("quiet -- init_on_alloc=1"), None);
+        assert_eq!(of("init-on_alloc=1"), Some(true));
+        assert_eq!(of("init_on_alloc=1 init-on-alloc=0"), Some(false));
         assert_eq!(of("init_on_alloc="), None);
     }
 
