@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::*};
 
+use punctual_core::Nanos;
 use punctual_sys::quick::QuickClock;
 
 use super::crew::{Crew, Member};
@@ -66,6 +67,25 @@ impl Between {
     }
 }
 
+/// What a line takes from one CPU of this process to another, on average over some
+/// pairs: of the first CPU and each of a few others. Zero with one CPU.
+pub(in crate::zero) fn mean_transfer(clock: QuickClock) -> Nanos {
+    const OTHERS: usize = 8;
+    const SAMPLES: usize = 5;
+    let crew = Crew::new();
+    let pairs = 1..crew.cpus().min(OTHERS + 1);
+    let transfers = pairs.map(|other| {
+        let sample = |_| Between::measure(&crew, clock, 0, other).taken;
+        middle((0..SAMPLES).map(sample).collect())
+    });
+    let transfers: Vec<f64> = transfers.collect();
+    if transfers.is_empty() {
+        return Nanos::ZERO;
+    }
+    let mean = transfers.iter().sum::<f64>() / transfers.len() as f64;
+    Nanos::new(mean.round() as u64)
+}
+
 /// What one turn takes, where the two take turns. `turn` is given the value that
 /// the line has when it is the caller's turn.
 fn turns(clock: QuickClock, member: &Member<'_>, turn: impl Fn(u64)) -> f64 {
@@ -115,6 +135,7 @@ mod tests {
         for ns in [between.seen, between.taken, between.contended] {
             assert!(ns > 0.0, "{between:?}");
         }
+        assert!(mean_transfer(QuickClock::new()) > Nanos::ZERO);
     }
 
     #[test]

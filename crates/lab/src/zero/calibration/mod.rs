@@ -30,6 +30,7 @@ use super::host::{CpuClock, HostComputer, HostMemory};
 use super::run::Area;
 use crew::Crew;
 use lines::Between;
+pub(in crate::zero) use lines::mean_transfer;
 use operations::Operations;
 use parking::Parking;
 use samples::Samples;

@@ -46,20 +46,24 @@ pub(super) struct Sample {
 /// does not get far ahead, as it would not in a pool.
 const GO: u64 = 64;
 
-/// Pages that follow each other, and how they are zeroed: in one go, or under one of
-/// the locks.
+/// Pages that follow each other, and how they are zeroed: in one go by each worker, or
+/// under one of the locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Row {
     lock: Option<usize>,
     first: u64,
     pages: u64,
+    /// Worker 0 has this of its parts, and the others follow: where a row is all there
+    /// is, everybody zeroes pages of everybody in turn.
+    begins_with: usize,
 }
 
 impl Row {
     /// The part of one of so many workers.
-    fn part(&self, worker: u64, workers: u64) -> Range<u64> {
-        let begin = |worker| self.first + self.pages * worker / workers;
-        begin(worker)..begin(worker + 1)
+    fn part(&self, worker: usize, workers: usize) -> Range<u64> {
+        let part = (worker + self.begins_with) % workers;
+        let begin = |part| self.first + self.pages * part as u64 / workers as u64;
+        begin(part)..begin(part + 1)
     }
 }
 
@@ -69,11 +73,13 @@ impl Field {
         let ways = self.locks.len() + 1;
         let row = (GO * self.workers as u64).min(self.pages).max(1);
         let rows = (0..self.pages / row).map(|index| {
-            let way = (pass + index) as usize % ways;
+            let turn = (pass + index) as usize;
+            let way = turn % ways;
             Row {
                 lock: way.checked_sub(1),
                 first: index * row,
                 pages: row,
+                begins_with: turn / ways,
             }
         });
         rows.collect()
@@ -102,7 +108,7 @@ impl Field {
                         return tally;
                     }
                     member.meet();
-                    let go = row.part(member.number as u64, self.workers as u64);
+                    let go = row.part(member.number, self.workers);
                     let pages = go.end - go.start;
                     if let Some(lock) = row.lock {
                         let length = one_by_one(computer, self.locks[lock], go);
@@ -212,6 +218,8 @@ mod tests {
         let few = field(5, 2, &[]).rows(0);
         assert_eq!((few.len(), few[0].pages), (1, 5));
         assert_eq!([0, 1].map(|worker| few[0].part(worker, 2)), [0..2, 2..5]);
+        let next = field(5, 2, &[]).rows(1)[0];
+        assert_eq!([0, 1].map(|worker| next.part(worker, 2)), [2..5, 0..2]);
     }
 
     #[test]
@@ -221,7 +229,7 @@ mod tests {
         let computer = HostComputer::new(&memory, Kernel::Memset, None).unwrap();
         let locks = [LockKind::Counter, LockKind::Mutex];
         for workers in [1, crew.cpus().min(2)] {
-            let sample = field(128, workers, &locks).measure(&crew, &memory, computer, 3);
+            let sample = field(128, workers, &locks).measure(&crew, &memory, computer, 6);
             assert_eq!(memory.mapping().first_dirty(0..128), None);
             assert!(sample.here.is_some_and(|ns| ns > 0.0), "{sample:?}");
             assert_eq!(sample.elsewhere.is_some(), workers == 2, "{sample:?}");

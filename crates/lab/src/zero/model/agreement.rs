@@ -170,11 +170,9 @@ mod tests {
 
     #[test]
     fn a_prediction_of_nothing_is_as_far_off_as_can_be() {
-        for predicted in [0.0, f64::NAN] {
-            let measurements = [measurement(1, 10.0, Some([predicted, 10.0]))];
-            let agreement = agreement(&measurements, 2);
-            assert_eq!(agreement.worst().map(Ratio::error), Some(f64::INFINITY));
-            assert!(!agreement.is_met() && agreement.mean_error().is_infinite());
-        }
+        let measurements = [measurement(1, 10.0, Some([0.0, 10.0]))];
+        let agreement = agreement(&measurements, 2);
+        assert_eq!(agreement.worst().map(Ratio::error), Some(f64::INFINITY));
+        assert!(!agreement.is_met() && agreement.mean_error().is_infinite());
     }
 }

@@ -110,3 +110,49 @@ fn prediction(of: impl Fn(fn(&Outcome) -> f64) -> Interval) -> ZeroingPrediction
         wait_share: of(|outcome| outcome.split.waiting),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::made_up;
+    use super::*;
+    use punctual_pool::{Batch, LockKind};
+
+    /// Nanoseconds of CPU time that a page takes.
+    fn page_ns(model: &Calibrated, setting: &Setting) -> f64 {
+        let predicted = model.central(setting, 4_000).unwrap();
+        4_096.0 / predicted.gb_per_cpu_s.median
+    }
+
+    #[test]
+    fn one_worker_takes_what_was_measured_of_one() {
+        let model = Calibrated::new(made_up::calibration(), Memory::Hot);
+        let tas = |batch| Setting::new(1, LockKind::Tas, batch);
+        for (batch, expected) in [
+            // A page of 100 ns, and a take of 30 right after it.
+            (Batch::One, 130.0),
+            (Batch::Fixed(10), 103.0),
+        ] {
+            let got = page_ns(&model, &tas(batch));
+            assert!((got / expected - 1.0).abs() < 0.005, "{batch}: {got}");
+        }
+        // One take in ten costs 40 ns more where it is timed.
+        let timed = page_ns(&model.clone().timed(10), &tas(Batch::One));
+        assert!((timed / 134.0 - 1.0).abs() < 0.005, "{timed}");
+        // What was not measured right after a page is taken as it is by itself.
+        let counter = page_ns(&model, &Setting::new(1, LockKind::Counter, Batch::One));
+        assert!((counter / 112.0 - 1.0).abs() < 0.005, "{counter}");
+    }
+
+    #[test]
+    fn two_workers_wait_for_each_other() {
+        let model = Calibrated::new(made_up::calibration(), Memory::Hot);
+        let setting = Setting::new(2, LockKind::Tas, Batch::One);
+        let predicted = model.within(&setting, 128).unwrap();
+        assert!(predicted.wait_share.median > 0.05, "{predicted:?}");
+        let central = model.central(&setting, 128).unwrap();
+        let medians = [predicted, central].map(|p| p.gb_per_cpu_s.median);
+        assert!((medians[0] / medians[1] - 1.0).abs() < 1e-9, "{medians:?}");
+        assert!(predicted.gb_per_cpu_s.low <= medians[0]);
+        assert!(model.central(&setting, 0).is_ok());
+    }
+}

@@ -326,3 +326,75 @@ fn exactly(value: f64) -> Figure {
         "follows from what was measured here".to_owned(),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::made_up;
+    use super::*;
+
+    fn of(setting: &Setting, memory: Memory, timed_every: u32) -> Machine {
+        machine(&made_up::calibration(), setting, memory, timed_every).unwrap()
+    }
+
+    fn tas(workers: usize, batch: &str) -> Setting {
+        Setting::new(workers, LockKind::Tas, batch.parse().unwrap())
+    }
+
+    #[test]
+    fn each_measurement_is_a_figure_or_the_ratio_of_two() {
+        let machine = of(&tas(2, "1"), Memory::Hot, 0);
+        for (quantity, value) in [
+            (Quantity::Hit, 1.0),
+            (Quantity::Rmw, 5.0),
+            (Quantity::SameCache, 60.0),
+            // It is seen 90 ns after it was written, and 60 of these are a taking.
+            (Quantity::UpgradeShare, 0.5),
+            (Quantity::NoticeShare, 0.25),
+            (Quantity::Zero, 110.0),
+            (Quantity::ZeroRemote, 250.0),
+            (Quantity::Section, 0.0),
+        ] {
+            let figure = machine.figure(quantity).map(|figure| figure.value);
+            assert_eq!(figure, Some(value), "{}", quantity.key());
+        }
+        let alone = of(&tas(1, "1"), Memory::Hot, 0);
+        assert_eq!(alone.figure(Quantity::Zero).unwrap().value, 100.0);
+    }
+
+    #[test]
+    fn a_policy_is_under_the_lock_if_there_is_one() {
+        let section = |setting: Setting| {
+            let machine = of(&setting, Memory::Hot, 0);
+            let value = |quantity| machine.figure(quantity).map_or(0.0, |figure| figure.value);
+            (value(Quantity::Section), value(Quantity::Turn))
+        };
+        let (plain, turn) = section(tas(1, "8"));
+        assert_eq!((plain, section(tas(1, "guided"))), (0.0, (10.0, turn)));
+        let counter = |batch: &str| Setting::new(1, LockKind::Counter, batch.parse().unwrap());
+        let (_, turn) = section(counter("8"));
+        assert_eq!(section(counter("guided")), (0.0, turn + 4.0));
+    }
+
+    #[test]
+    fn memory_beyond_the_caches_is_shared() {
+        // Two that take 150 ns each on average do as much as one in 75.
+        let machine = of(&tas(2, "1"), Memory::Cold, 0);
+        let value = |quantity| machine.figure(quantity).unwrap().value;
+        assert_eq!(value(Quantity::Zero), 100.0);
+        assert!((value(Quantity::Bandwidth) - 4_096.0 / 75.0).abs() < 1e-9);
+        assert_eq!(machine.figure(Quantity::ZeroRemote), None);
+    }
+
+    #[test]
+    fn what_was_not_calibrated_is_named() {
+        let calibration = made_up::calibration();
+        let refused = |setting, memory| {
+            let refused = machine(&calibration, &setting, memory, 0).unwrap_err();
+            refused.to_string()
+        };
+        let mcs = Setting::new(1, LockKind::Mcs, Batch::One);
+        assert!(refused(mcs, Memory::Hot).contains("a take under mcs with batch 1"));
+        assert!(refused(tas(1, "growing"), Memory::Hot).contains("tas with batch growing"));
+        assert!(refused(tas(1, "1"), Memory::Warm).contains("zeroing of warm memory"));
+    }
+}

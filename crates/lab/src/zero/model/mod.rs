@@ -14,6 +14,8 @@ mod agreement;
 mod calibrated;
 mod forecast;
 mod machine;
+#[cfg(test)]
+mod made_up;
 
 pub use agreement::{Agreement, Ratio, TARGET_MEAN, TARGET_WORST, agreement};
 pub use calibrated::Calibrated;

@@ -8,6 +8,7 @@ use punctual_sys::memory::{Kernel, PAGE};
 
 use super::Area;
 use crate::host::Stop;
+use crate::zero::calibration::mean_transfer;
 use crate::zero::host::{Arrivals, CpuClock, HostComputer, HostMemory, Job, Links, Team};
 use crate::zero::probe::in_words;
 
@@ -20,6 +21,8 @@ pub(super) struct Ground {
     pub(super) cpu_clock: CpuClock,
     /// What a reading of the clock takes.
     pub(super) reading_ns: f64,
+    /// What a cache line takes from CPU to CPU; zero with one CPU.
+    pub(super) transfer: Nanos,
     /// By the number of pages of a pass.
     pub(super) rates: BTreeMap<u64, Rates>,
 }
@@ -72,6 +75,7 @@ impl Ground {
                 .collect(),
             cpu_clock,
             reading_ns: memory.clock().cost_ns(),
+            transfer: mean_transfer(memory.clock()),
             rates,
             memory,
         })

@@ -199,6 +199,8 @@ impl Plan {
             facts.insert("pinned".to_owned(), json!(team.is_pinned()));
             let huge_pages = ground.memory.huge_pages();
             facts.insert("asked_for_huge_pages".to_owned(), json!(huge_pages));
+            let transfer = ground.transfer.as_ns();
+            facts.insert("line_transfer_ns".to_owned(), json!(transfer));
         }
         facts
     }
@@ -275,7 +277,15 @@ impl Plan {
     fn job(&self, cell: &Cell) -> Job<'_> {
         let links = self.ground.as_ref().filter(|_| is_list(cell));
         let links = links.and_then(|ground| ground.links.get(&cell.area.pages));
-        cell.job(self.length, links, self.batch(cell).1, self.rounds)
+        let job = cell.job(self.length, links, self.batch(cell).1, self.rounds);
+        let transfer = self
+            .ground
+            .as_ref()
+            .map_or(Nanos::ZERO, |ground| ground.transfer);
+        Job {
+            setting: job.setting.for_computer(transfer),
+            ..job
+        }
     }
 
     /// How long a batch of a cell takes, and how many passes it has, about.
