@@ -5,7 +5,7 @@ mod common;
 use std::process::Output;
 
 use common::punctual;
-use punctual_record::Run;
+use punctual_record::{Run, ZeroCalibration, Zeroing};
 
 /// Runs it with arguments that hold no spaces.
 fn advise(directory: &tempfile::TempDir, arguments: &str) -> Output {
@@ -19,6 +19,28 @@ fn advise(directory: &tempfile::TempDir, arguments: &str) -> Output {
 fn stdout(output: &Output) -> String {
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+#[test]
+fn this_computer_is_calibrated_advised_and_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = stdout(&advise(
+        &directory,
+        "--size 256KiB --quick --json advice.json",
+    ));
+    assert!(text.contains("To zero 256 KiB"), "{text}");
+    let json = std::fs::read_to_string(directory.path().join("advice.json")).unwrap();
+    let run = Run::from_json(&json).unwrap();
+    assert_eq!(ZeroCalibration::of(&run).unwrap().rounds, 3);
+    let advice = run.zero_advice.unwrap();
+    assert!(!advice.model_only);
+    assert_eq!(advice.picks.len(), 3);
+    for pick in &advice.picks {
+        // With what the model says of it.
+        let measured = run.results.iter().find(|m| pick.pool.is_of(m));
+        let zeroing = Zeroing::of(measured.unwrap()).unwrap();
+        assert_eq!(zeroing.predicted, Some(pick.predicted));
+    }
 }
 
 /// The same on every system, to the byte.
