@@ -23,16 +23,19 @@ pub(super) fn run() -> Result<Done> {
             .filter(|(_, o)| o.verdict.name() == name)
             .count()
     };
+    let of_their_own = outcomes
+        .iter()
+        .filter(|(row, o)| row.is_observation() && o.verdict != Verdict::Predicted);
     let title = format!(
         "The simulated pools against what is published: {} of {} figures within their tolerance, {} deviate and are \
          explained, {} nobody knows. {} are observations of their own; the others are the same as another one in other \
-         units, or arithmetic. W: Windows as somebody saw it; L: a lock as a paper has it; A: numbers that follow from \
-         numbers.",
+         units, arithmetic or predictions. W: Windows as somebody saw it; L: a lock as a paper has it; A: numbers that \
+         follow from numbers.",
         count("ok"),
         outcomes.len(),
         count("explained"),
         count("prediction"),
-        rows.iter().filter(|row| row.is_observation()).count(),
+        of_their_own.count(),
     );
     let cells = outcomes.iter().map(|(row, outcome)| {
         let why = match outcome.verdict {
