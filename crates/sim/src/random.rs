@@ -29,6 +29,12 @@ impl Random {
         (u128::from(self.0.next_u64()) * 100) >> 64 < u128::from(percent)
     }
 
+    /// True with a probability of `share`.
+    pub(crate) fn chance(&mut self, share: f64) -> bool {
+        const ONE: f64 = (1_u64 << 53) as f64;
+        ((self.0.next_u64() >> 11) as f64) < share * ONE
+    }
+
     /// Puts them in an order of chance, each equally likely.
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for left in (2..=items.len()).rev() {

@@ -97,7 +97,12 @@ pub(super) fn of_prediction(machine: &Machine, job: &Job, prediction: &Predictio
 
 /// What a Run says of a simulated computer.
 pub fn machine_facts(machine: &Machine) -> MachineFacts {
-    let figures = machine.figures().map(|(quantity, figure)| {
+    let matrix = machine.matrix();
+    // Those of the preset are not used then.
+    let figures = machine
+        .figures()
+        .filter(|(quantity, _)| matrix.is_none() || !quantity.is_distance());
+    let figures = figures.map(|(quantity, figure)| {
         let unit = match quantity.unit() {
             Unit::Ns => "_ns",
             Unit::GbPerS => "_gb_per_s",
@@ -106,12 +111,13 @@ pub fn machine_facts(machine: &Machine) -> MachineFacts {
         let key = quantity.key().replace('-', "_") + unit;
         (key, Value::from(figure.value))
     });
+    let mean = matrix.map(|matrix| ("matrix_mean_ns".to_owned(), matrix.mean_ns().into()));
     MachineFacts {
         name: machine.name().to_owned(),
         os: format!("simulated: {}", machine.what()),
         clock: "virtual time".to_owned(),
         cpu_time: "exact".to_owned(),
-        other: figures.collect(),
+        other: figures.chain(mean).collect(),
         ..MachineFacts::default()
     }
 }
@@ -198,23 +204,80 @@ pub(super) fn closed_form(machine: &Machine, setting: &Setting) -> Option<Chain>
     // Waiting for a line whose requests are served one after the other.
     let hand_off = match setting.lock {
         LockKind::Tas => HandOff::PerWaiter { c: queued },
-        LockKind::Ticket => HandOff::HalfWay { c: queued },
+        // The store that lets go comes after the reads of all who wait.
+        LockKind::Ticket => HandOff::PerWaiter { c: queued },
         // The link to the one behind, and its release.
         LockKind::Mcs => HandOff::Constant { c: 2.0 * transfer },
         LockKind::Ttas(_) | LockKind::Mutex | LockKind::Counter => return None,
     };
     let value = |quantity| machine.value(quantity);
     let zero = value(Quantity::Zero);
+    let zeroing = value(Quantity::Call) + batch * zero;
+    let away = zeroing + batch * value(Quantity::Bookkeeping) + value(Quantity::Turn);
     Some(Chain {
         cores: workers,
-        away: batch * (zero + value(Quantity::Bookkeeping)),
-        abreast: value(Quantity::Bandwidth) * zero / PAGE,
+        away,
+        // Who is away needs the memory for a part of that time only.
+        abreast: value(Quantity::Bandwidth) * zero / PAGE * away / zeroing,
         // The lock is taken, and the line of the backlog comes from whoever had
         // it: to be read, and then to be written.
-        section: value(Quantity::Section) + value(Quantity::Rmw) + 2.0 * transfer,
+        section: value(Quantity::Section)
+            + value(Quantity::extra(setting.lock))
+            + value(Quantity::Rmw)
+            + 2.0 * transfer,
         hand_off,
     })
 }
 
 /// The bytes of a page, to reckon with.
 const PAGE: f64 = PAGE_BYTES as f64;
+
+#[cfg(test)]
+mod tests {
+    use punctual_pool::Batch;
+    use punctual_sim::zeroing::{Matrix, System, simulate};
+
+    use super::*;
+
+    /// By how much the closed form is above the simulation, as a part of that.
+    fn above(machine: &Machine, setting: Setting) -> f64 {
+        let simulated = simulate(machine, &Job::new(setting, 100_000)).unwrap();
+        chain(machine, &setting).unwrap() / simulated.gb_per_cpu_s() - 1.0
+    }
+
+    #[test]
+    fn the_closed_form_agrees_with_the_simulation_before_and_in_saturation() {
+        for on in [
+            "cascade-lake-96,bandwidth=1000",
+            "cascade-lake-96,bandwidth=1000,call=200,turn=300,section=50,ticket=40",
+        ] {
+            let machine = Machine::parse(on).unwrap();
+            for lock in [LockKind::Tas, LockKind::Ticket, LockKind::Mcs] {
+                for workers in [1, 12, 24, 39, 96] {
+                    let above = above(&machine, Setting::new(workers, lock, Batch::One));
+                    assert!(above.abs() < 0.12, "{on} {lock} {workers}: {above}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bookkeeping_needs_no_memory() {
+        let machine = System::parse("windows-10").unwrap().machine();
+        let above = above(&machine, Setting::new(39, LockKind::Tas, Batch::Workers));
+        assert!(above.abs() < 0.05, "{above}");
+    }
+
+    #[test]
+    fn a_run_says_which_distances_were_simulated() {
+        let machine = Machine::parse("ryzen-7950x-32").unwrap();
+        let facts = machine_facts(&machine).other;
+        assert_eq!(facts["same_core_ns"], 5.0);
+        assert!(!facts.contains_key("matrix_mean_ns"));
+        let matrix = Matrix::between(32, |_, _| 40.0).unwrap();
+        let facts = machine_facts(&machine.with_matrix(matrix).unwrap()).other;
+        assert_eq!(facts["matrix_mean_ns"], 40.0);
+        assert_eq!(facts["zero_ns"], 200.0);
+        assert!(!facts.keys().any(|key| key.starts_with("same_")));
+    }
+}

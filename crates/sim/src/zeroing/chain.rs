@@ -10,14 +10,8 @@
 /// How long the lock is with one holder, from hand-off to hand-off.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum HandOff {
-    /// `s + c k / 2` with `k` waiting: all read the line again, and the next
-    /// holder is served half-way. The paper's text.
-    HalfWay {
-        /// The time to answer one request for the line.
-        c: f64,
-    },
     /// `s + c k` with `k` at the lock, holder included: the product in the
-    /// paper's closed form.
+    /// paper's closed form. (In its text the next holder is served half-way.)
     Product {
         /// The time to answer one request for the line.
         c: f64,
@@ -100,7 +94,6 @@ impl Chain {
         let waiting = (k - 1) as f64;
         self.section
             + match self.hand_off {
-                HandOff::HalfWay { c } => c * waiting / 2.0,
                 HandOff::Product { c } => c * k as f64,
                 HandOff::PerWaiter { c } => c * waiting,
                 HandOff::Constant { .. } if k == 1 => 0.0,
@@ -192,22 +185,6 @@ mod tests {
     fn long_sections_do_not_collapse() {
         let (cores, height) = peak(25_600.0, 0.02);
         assert!(cores >= 46 && height >= 40.0 * 0.95, "{height} at {cores}");
-    }
-
-    #[test]
-    fn the_two_forms_differ_by_a_factor_of_two_in_c() {
-        let with = |hand_off| {
-            Chain {
-                cores: 39,
-                away: 300.0,
-                abreast: f64::INFINITY,
-                section: 100.0,
-                hand_off,
-            }
-            .settle()
-        };
-        let half_way = with(HandOff::HalfWay { c: 130.0 });
-        assert_eq!(half_way, with(HandOff::PerWaiter { c: 65.0 }));
     }
 
     /// GB/s, GB per CPU-second and share of waiting of a pool that zeroes

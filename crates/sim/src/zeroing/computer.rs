@@ -131,7 +131,8 @@ impl SimLine {
 }
 
 /// The order of memory accesses makes no difference here: each takes effect at
-/// one instant, and a worker waits until it has.
+/// one instant, and a worker waits until it has, or its stores are posted and done
+/// one after the other, as on x86.
 impl Line for SimLine {
     fn load(&self, word: usize, _: Ordering) -> impl Future<Output = u64> {
         self.access(word, Access::Load)

@@ -13,12 +13,13 @@ pub(crate) struct Costs {
     workers: usize,
     /// In thirds of a nanosecond, from one worker to another, row by row: for a
     /// line that is free, and for who had to queue.
-    transfer: Vec<[u32; 2]>,
+    transfer: Vec<[u64; 2]>,
     /// The parts of a transfer that reading takes, and writing where there is a
     /// copy, and after which the line is out of its owner's reach.
     pub(crate) load_share: f64,
     pub(crate) upgrade_share: f64,
     pub(crate) notice_share: f64,
+    pub(crate) overtakes: f64,
     /// Whether stores are posted.
     pub(crate) posts: bool,
     pub(crate) look: Time,
@@ -59,7 +60,7 @@ impl Costs {
             .flat_map(|&from| cpus.iter().map(move |&to| (from, to)));
         let transfer = pairs.map(|(from, to)| {
             let ns = machine.transfer_ns(from, to);
-            [ns, ns * share].map(|ns| time(ns).as_thirds() as u32)
+            [ns, ns * share].map(|ns| time(ns).as_thirds())
         });
         let length = |quantity| time(machine.value(quantity));
         let zero_ns = machine.value(Quantity::Zero);
@@ -69,6 +70,7 @@ impl Costs {
             load_share: machine.value(Quantity::LoadShare),
             upgrade_share: machine.value(Quantity::UpgradeShare),
             notice_share: machine.value(Quantity::NoticeShare),
+            overtakes: machine.value(Quantity::Overtakes),
             posts: machine.value(Quantity::Posted) >= 0.5,
             look: length(Quantity::Look),
             hit: length(Quantity::Hit),
@@ -94,7 +96,7 @@ impl Costs {
 
     /// What a line takes from one worker to another, in thirds of a nanosecond.
     pub(crate) fn transfer(&self, from: usize, to: usize, has_queued: bool) -> u64 {
-        u64::from(self.transfer[from * self.workers + to][usize::from(has_queued)])
+        self.transfer[from * self.workers + to][usize::from(has_queued)]
     }
 }
 

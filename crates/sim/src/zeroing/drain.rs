@@ -36,7 +36,6 @@ pub(crate) struct Times {
     pub(crate) wall: f64,
     pub(crate) cpu: f64,
     pub(crate) zeroing: f64,
-    pub(crate) bookkeeping: f64,
     pub(crate) hold: f64,
     pub(crate) wait: f64,
     pub(crate) parked: f64,
@@ -87,7 +86,6 @@ impl Drained {
             times.wall = times.wall.max(ns(account.ended - begun));
             times.cpu += ns(account.cpu());
             times.zeroing += ns(account.zeroing);
-            times.bookkeeping += ns(account.bookkeeping);
             times.parked += ns(account.parked);
             times.lost += ns(account.lost);
         }
@@ -121,7 +119,6 @@ impl Times {
             wall: far(self.wall, other.wall),
             cpu: far(self.cpu, other.cpu),
             zeroing: far(self.zeroing, other.zeroing),
-            bookkeeping: far(self.bookkeeping, other.bookkeeping),
             hold: far(self.hold, other.hold),
             wait: far(self.wait, other.wait),
             parked: far(self.parked, other.parked),

@@ -157,6 +157,11 @@ impl Machine {
         Ok(self)
     }
 
+    /// What was measured between each pair of its CPUs, if that was.
+    pub fn matrix(&self) -> Option<&Matrix> {
+        self.matrix.as_deref()
+    }
+
     /// This computer without such a table.
     pub(super) fn without_matrix(mut self) -> Self {
         self.matrix = None;
@@ -208,16 +213,8 @@ impl Machine {
     /// # Errors
     /// Says what is not.
     pub(super) fn check(&self) -> Result<(), Refusal> {
-        let topology = &self.topology;
-        let distances = [
-            (Quantity::SameCore, topology.threads > 1),
-            (Quantity::SameCache, topology.cores > 1),
-            (Quantity::SameSocket, topology.caches > 1),
-            (Quantity::Across, topology.sockets > 1),
-        ];
-        let distances = distances
-            .into_iter()
-            .filter(|(_, occurs)| *occurs && self.matrix.is_none());
+        let distances = self.topology.distances().into_iter();
+        let distances = distances.filter(|(_, occurs)| *occurs && self.matrix.is_none());
         let always = [Quantity::Zero, Quantity::Bandwidth];
         let mut needed = distances.map(|(quantity, _)| quantity).chain(always);
         match needed.find(|quantity| self.figure(*quantity).is_none()) {

@@ -7,6 +7,7 @@ use super::machine::Machine;
 use super::outcome::Outcome;
 use super::quantity::{Figure, Quantity};
 use super::simulate::{Job, simulate};
+use super::topology::Distance;
 use crate::model::Confidence;
 
 /// What comes of a job, and what would if one thing or another were different.
@@ -52,7 +53,8 @@ impl Prediction {
 
 /// Simulates a job on a computer and on those it might be as well: each figure
 /// that is only known to lie in an interval at both ends of it, with the others as
-/// they are; every line transfer as fast as within a socket, and as slow as across;
+/// they are; with several sockets, every line transfer as fast as within one and as
+/// slow as across, or as the fastest and the slowest of its matrix between two cores;
 /// and, where that is not known, with half of the workers. The interval that
 /// follows is that of one unknown at a time.
 ///
@@ -78,7 +80,8 @@ pub fn predict(machine: &Machine, job: &Job, active: Active) -> Result<Predictio
 fn neighbours(machine: &Machine, setting: &Setting) -> Vec<(String, Machine)> {
     let mut all = Vec::new();
     let figures = machine.figures();
-    for (quantity, figure) in figures.filter(|(quantity, _)| matters(*quantity, setting)) {
+    let figures = figures.filter(|(quantity, _)| matters(*quantity, machine, setting));
+    for (quantity, figure) in figures {
         for value in [figure.low, figure.high] {
             if value != figure.value {
                 let what = format!("{}={value}{}", quantity.key(), quantity.unit());
@@ -88,21 +91,50 @@ fn neighbours(machine: &Machine, setting: &Setting) -> Vec<(String, Machine)> {
         }
     }
     if machine.topology().sockets > 1 {
-        for (quantity, what) in [
-            (Quantity::SameCache, "every transfer as within a cache"),
-            (Quantity::Across, "every transfer as across sockets"),
-        ] {
-            let ns = machine.value(quantity);
+        for (what, ns) in ends(machine) {
             all.push((what.to_owned(), machine.clone().with_one_distance(ns)));
         }
     }
     all
 }
 
+/// The least and the most that a transfer between two cores may be, wherever the
+/// workers of a computer with several sockets are.
+fn ends(machine: &Machine) -> [(&'static str, f64); 2] {
+    let topology = machine.topology();
+    if let Some(matrix) = machine.matrix() {
+        let cpus = 0..topology.cpus();
+        let pairs = cpus.flat_map(|a| (0..a).map(move |b| (a, b)));
+        let pairs = pairs.filter(|&(a, b)| topology.distance(a, b) > Distance::Core);
+        let both_ways = pairs.flat_map(|(a, b)| [matrix.ns(a, b), matrix.ns(b, a)]);
+        let (least, most) = both_ways.fold((f64::MAX, 0.0_f64), |(least, most), ns| {
+            (least.min(ns), most.max(ns))
+        });
+        return [
+            ("every transfer as the fastest of the matrix", least),
+            ("every transfer as the slowest of the matrix", most),
+        ];
+    }
+    let within = match topology.caches {
+        1 => Quantity::SameCache,
+        _ => Quantity::SameSocket,
+    };
+    [
+        ("every transfer as within a socket", machine.value(within)),
+        (
+            "every transfer as across sockets",
+            machine.value(Quantity::Across),
+        ),
+    ]
+}
+
 /// Whether a figure makes any difference to a pool.
-fn matters(quantity: Quantity, setting: &Setting) -> bool {
+fn matters(quantity: Quantity, machine: &Machine, setting: &Setting) -> bool {
     let has = |lock| setting.lock == lock || setting.returns == Some(lock);
     match quantity {
+        _ if quantity.is_distance() => machine.matrix().is_none(),
+        // One is served, one waits, one may overtake that.
+        Quantity::Overtakes => setting.workers > 2,
         Quantity::Miss => setting.dequeue == Dequeue::List,
         Quantity::Park | Quantity::Wake | Quantity::Turnaround => has(LockKind::Mutex),
         Quantity::Relax => has(LockKind::Tas) || has(LockKind::Mutex),
@@ -132,6 +164,12 @@ mod tests {
     use punctual_pool::Batch;
 
     use super::*;
+    use crate::zeroing::{Matrix, Numbering, Topology};
+
+    fn names(prediction: &Prediction) -> Vec<&str> {
+        let others = prediction.others.iter();
+        others.map(|(what, _)| &what[..]).collect()
+    }
 
     #[test]
     fn what_is_not_known_widens_the_prediction() {
@@ -140,14 +178,12 @@ mod tests {
         let job = Job::new(setting, 100_000);
         let prediction = predict(&machine, &job, Active::HalfToAll).unwrap();
         let rate = prediction.of(Outcome::gb_per_cpu_s);
-        let names: Vec<_> = prediction
-            .others
-            .iter()
-            .map(|(what, _)| &what[..])
-            .collect();
+        let names = names(&prediction);
         for what in [
             "queued-share=0.5",
             "queued-share=1",
+            "overtakes=0.25",
+            "every transfer as within a socket",
             "every transfer as across sockets",
             "20 of 39 workers active",
         ] {
@@ -160,5 +196,49 @@ mod tests {
         );
         let all = predict(&machine, &job, Active::All).unwrap();
         assert!(all.of(Outcome::gb_per_cpu_s).high < rate.high);
+    }
+
+    #[test]
+    fn with_a_matrix_its_own_ends_are_what_is_not_known() {
+        let topology = Topology {
+            sockets: 2,
+            caches: 1,
+            cores: 2,
+            threads: 2,
+            numbering: Numbering::SiblingsLast,
+        };
+        // Siblings at 5 ns, 40 in one direction between two others.
+        let ns = |a: usize, b: usize| match (a, b) {
+            (0, 1) => 40.0,
+            _ if a % 4 == b % 4 => 5.0,
+            _ if a % 4 / 2 == b % 4 / 2 => 50.0,
+            _ => 130.0,
+        };
+        let machine = [
+            (Quantity::SameCore, 5.0),
+            (Quantity::SameCache, 45.0),
+            (Quantity::Across, 100.0),
+            (Quantity::Zero, 300.0),
+            (Quantity::Bandwidth, 100.0),
+        ]
+        .into_iter()
+        .fold(
+            Machine::new("eight", "a test", topology),
+            |machine, (quantity, value)| {
+                let figure = Figure::between(value / 2.0, value, value, Confidence::D, "a test");
+                machine.with(quantity, figure)
+            },
+        );
+        let job = Job::new(Setting::new(8, LockKind::Mcs, Batch::One), 1_000);
+        let without = predict(&machine, &job, Active::All).unwrap();
+        assert!(names(&without).contains(&"same-cache=22.5ns"));
+        let machine = machine.with_matrix(Matrix::between(8, ns).unwrap());
+        let machine = machine.unwrap();
+        assert_eq!(ends(&machine).map(|(_, ns)| ns), [40.0, 130.0]);
+        let with = predict(&machine, &job, Active::All).unwrap();
+        let names = names(&with);
+        assert!(names.contains(&"every transfer as the slowest of the matrix"));
+        assert!(names.contains(&"zero=150ns"), "{names:?}");
+        assert!(!names.iter().any(|name| name.starts_with("same-cache")));
     }
 }

@@ -1,7 +1,7 @@
 //! CPUs that are taken away for a while: by a hypervisor, from a guest that
 //! does not know of it, even if it holds a lock.
 
-use punctual_core::Nanos;
+use punctual_core::{Nanos, Refusal};
 
 use crate::random::Random;
 use crate::time::Time;
@@ -13,6 +13,22 @@ pub struct Preemption {
     pub every: Nanos,
     /// For how long; less than that.
     pub length: Nanos,
+}
+
+impl Preemption {
+    /// Whether CPUs can be taken away like this.
+    ///
+    /// # Errors
+    /// Says what is wrong.
+    pub(super) fn check(&self) -> Result<(), Refusal> {
+        if self.length < self.every {
+            return Ok(());
+        }
+        Err(Refusal::new(format!(
+            "a CPU that is taken away every {} for {} is never there: it must be for less than how often it is",
+            self.every, self.length
+        )))
+    }
 }
 
 /// When a worker loses its CPU.

@@ -30,6 +30,8 @@ pub enum Quantity {
     UpgradeShare,
     /// The part of a transfer in which who has the line can still use it.
     NoticeShare,
+    /// How often a request overtakes the one before it in the queue of a line.
+    Overtakes,
     /// Whether a core goes on while a store waits for its line.
     Posted,
     /// The time between two looks of who spins on a copy.
@@ -87,7 +89,7 @@ pub enum Unit {
 
 impl Quantity {
     /// All, in the order in which they are shown.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 32] = [
         Self::SameCore,
         Self::SameCache,
         Self::SameSocket,
@@ -98,6 +100,7 @@ impl Quantity {
         Self::LoadShare,
         Self::UpgradeShare,
         Self::NoticeShare,
+        Self::Overtakes,
         Self::Posted,
         Self::Look,
         Self::Relax,
@@ -134,6 +137,7 @@ impl Quantity {
             Self::LoadShare => "load-share",
             Self::UpgradeShare => "upgrade-share",
             Self::NoticeShare => "notice-share",
+            Self::Overtakes => "overtakes",
             Self::Posted => "posted",
             Self::Look => "look",
             Self::Relax => "relax",
@@ -177,6 +181,9 @@ impl Quantity {
             Self::NoticeShare => {
                 "the part of a transfer in which who has the line can still use it"
             }
+            Self::Overtakes => {
+                "the share of requests that overtake the one before them in the queue of a line"
+            }
             Self::Posted => "1 if a core goes on while a store waits for its line, 0 if it waits",
             Self::Look => "the time between two looks of who spins on a copy",
             Self::Relax => "one PAUSE",
@@ -201,6 +208,15 @@ impl Quantity {
         }
     }
 
+    /// Whether it is how far apart two CPUs are, which a [matrix](super::Matrix) says
+    /// better.
+    pub const fn is_distance(self) -> bool {
+        matches!(
+            self,
+            Self::SameCore | Self::SameCache | Self::SameSocket | Self::Across
+        )
+    }
+
     /// What its number counts.
     pub const fn unit(self) -> Unit {
         match self {
@@ -208,6 +224,7 @@ impl Quantity {
             | Self::LoadShare
             | Self::UpgradeShare
             | Self::NoticeShare
+            | Self::Overtakes
             | Self::Posted => Unit::Share,
             Self::Bandwidth => Unit::GbPerS,
             _ => Unit::Ns,
@@ -224,6 +241,8 @@ impl Quantity {
             Self::Bandwidth => (0.001, 1e9),
             Self::QueuedShare | Self::LoadShare | Self::UpgradeShare => (0.0, 100.0),
             Self::NoticeShare | Self::Posted => (0.0, 1.0),
+            // If all did, the first would never be served.
+            Self::Overtakes => (0.0, 0.9),
             _ => (0.0, 1e9),
         }
     }

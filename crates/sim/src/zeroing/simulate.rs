@@ -44,14 +44,17 @@ const TAKES_OF_EACH: u64 = 4;
 const BLOCKING_TAKES_OF_EACH: u64 = 40;
 /// All together take so often at least.
 const TAKES: u64 = 1_500;
+/// In a sample each CPU is taken away so often.
+const LOSSES_OF_EACH: f64 = 20.0;
 
 /// Simulates a job.
 ///
 /// A long backlog that is taken in constant portions is in the same state nearly
 /// all the time. Of such a one two parts are simulated from begin to end, one
 /// twice as long as the other: what the longer one has more is that state, and
-/// it is counted up to the whole. [`Outcome::simulated_pages`] says how much was
-/// really done. All other batches depend on how much is left and run whole.
+/// it is counted up to the whole; where CPUs are taken away, the longer one goes on
+/// until that shows. [`Outcome::simulated_pages`] says how much was really done. All
+/// other batches depend on how much is left and run whole.
 ///
 /// # Errors
 /// There can be no such pool, or not on this computer, or it takes too long.
@@ -63,6 +66,13 @@ pub fn simulate(machine: &Machine, job: &Job) -> Result<Outcome, Refusal> {
         setting: job.setting.for_computer(transfer),
         ..*job
     };
+    let least_ns = match &job.preemption {
+        Some(preemption) => {
+            preemption.check()?;
+            LOSSES_OF_EACH * preemption.every.as_ns() as f64
+        }
+        None => 0.0,
+    };
     let part = sample(&job.setting);
     let of = |pages| {
         let order = Order {
@@ -73,19 +83,22 @@ pub fn simulate(machine: &Machine, job: &Job) -> Result<Outcome, Refusal> {
         };
         drain(machine, &job.setting, &order)
     };
-    match part {
-        Some(part) if job.pages > 2 * part => {
-            let (short, long) = (of(part)?, of(2 * part)?);
-            let parts = (job.pages - part) as f64 / part as f64;
-            let times = short.times.extrapolate(&long.times, parts);
-            Ok(Outcome::new(job, 2 * part, times, long))
-        }
-        _ => {
-            let all = of(job.pages)?;
-            let times = all.times;
-            Ok(Outcome::new(job, job.pages, times, all))
+    if let Some(part) = part.filter(|part| job.pages > 2 * part) {
+        let short = of(part)?;
+        let mut pages = 2 * part;
+        while pages < job.pages {
+            let long = of(pages)?;
+            if long.times.wall - short.times.wall >= least_ns {
+                let parts = (job.pages - part) as f64 / (pages - part) as f64;
+                let times = short.times.extrapolate(&long.times, parts);
+                return Ok(Outcome::new(job, pages, times, long));
+            }
+            pages *= 2;
         }
     }
+    let all = of(job.pages)?;
+    let times = all.times;
+    Ok(Outcome::new(job, job.pages, times, all))
 }
 
 /// How many pages show what all are like; `None` if all have to be simulated.

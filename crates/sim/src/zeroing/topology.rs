@@ -3,6 +3,8 @@
 
 use punctual_core::Refusal;
 
+use super::quantity::Quantity;
+
 /// The logical CPUs of a computer, every socket alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Topology {
@@ -91,6 +93,16 @@ impl Topology {
         } else {
             Distance::Across
         }
+    }
+
+    /// The distances that there can be, each with whether two CPUs are that far apart.
+    pub(super) const fn distances(&self) -> [(Quantity, bool); 4] {
+        [
+            (Quantity::SameCore, self.threads > 1),
+            (Quantity::SameCache, self.cores > 1),
+            (Quantity::SameSocket, self.caches > 1),
+            (Quantity::Across, self.sockets > 1),
+        ]
     }
 
     /// The CPUs that so many workers run on, one each: the sockets take turns,

@@ -1,6 +1,6 @@
 //! The computers that pools are simulated on.
 
-use punctual_sim::zeroing::{Figure, Machine, PRESETS, Quantity};
+use punctual_sim::zeroing::{Figure, Machine, PRESETS, Quantity, SYSTEMS, System};
 
 /// All of them, with their figures.
 pub(super) fn text() -> String {
@@ -22,6 +22,7 @@ pub(super) fn text() -> String {
         .collect();
     let common = machines.iter().take(1).flat_map(Machine::figures);
     sections.push(table("All of these", common.filter(is_common)));
+    sections.push(systems());
     sections.push(
         "\
 Figures follow the name of a computer, separated by commas: --on cascade-lake-96,zero=150ns.
@@ -31,6 +32,31 @@ consistent with another source; C one measurement or an inference; D unverified.
         .to_owned(),
     );
     sections.join("\n")
+}
+
+/// The pools of Windows.
+fn systems() -> String {
+    let rows = SYSTEMS.iter().map(|system: &System| {
+        let besides = system.bookkeeping;
+        vec![
+            system.what.to_owned(),
+            system.machine.to_owned(),
+            format!("{} ns", besides.value),
+            format!("{} to {}", besides.low, besides.high),
+            besides.source.to_string(),
+            system.source.to_owned(),
+        ]
+    });
+    let head = [
+        "system",
+        "on",
+        "a page besides",
+        "between",
+        "source of that",
+        "source",
+    ];
+    let title = "The systems of the article: what they do for each page besides zeroing it, all of confidence D";
+    punctual_report::table(title, &head, rows)
 }
 
 fn table<'f>(title: &str, figures: impl Iterator<Item = (Quantity, &'f Figure)>) -> String {

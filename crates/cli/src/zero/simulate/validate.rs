@@ -23,14 +23,19 @@ pub(super) fn run() -> Result<Done> {
             .filter(|(_, o)| o.verdict.name() == name)
             .count()
     };
+    let of_their_own = outcomes
+        .iter()
+        .filter(|(row, o)| row.is_observation() && o.verdict != Verdict::Predicted);
     let title = format!(
         "The simulated pools against what is published: {} of {} figures within their tolerance, {} deviate and are \
-         explained, {} nobody knows. W: Windows as somebody saw it; L: a lock as a paper has it; A: numbers that follow \
-         from numbers.",
+         explained, {} nobody knows. {} are observations of their own; the others are the same as another one in other \
+         units, arithmetic or predictions. W: Windows as somebody saw it; L: a lock as a paper has it; A: numbers that \
+         follow from numbers.",
         count("ok"),
         outcomes.len(),
         count("explained"),
         count("prediction"),
+        of_their_own.count(),
     );
     let cells = outcomes.iter().map(|(row, outcome)| {
         let why = match outcome.verdict {
@@ -47,10 +52,19 @@ pub(super) fn run() -> Result<Done> {
             [row.expected, row.tolerance].join(", "),
             got,
             row.source.to_owned(),
+            row.same_as.unwrap_or_default().to_owned(),
             outcome.verdict.name().to_owned(),
         ]
     });
-    let head = ["id", "what is done", "expected", "got", "source", "verdict"];
+    let head = [
+        "id",
+        "what is done",
+        "expected",
+        "got",
+        "source",
+        "same as",
+        "verdict",
+    ];
     let mut text = punctual_report::table(&title, &head, cells);
     text.push_str("\nSources:\n");
     for (name, source) in validation::SOURCES {

@@ -67,17 +67,17 @@ pub(super) fn hold(machine: &Machine, lock: LockKind, workers: usize) -> Option<
 }
 
 fn hold_ns(machine: &Machine, lock: LockKind, workers: usize) -> Option<f64> {
-    let extra = machine.value(Quantity::extra(lock));
     if lock == LockKind::Counter {
         // Its line goes from one who wants it to the next.
         let transfer = machine.mean_transfer_ns(workers).ok()?;
         let queued = transfer * machine.value(Quantity::QueuedShare);
+        let extra = machine.value(Quantity::CounterExtra);
         return Some(extra + machine.value(Quantity::Rmw) + queued);
     }
     // What it takes at a time makes no difference to the lock.
     let setting = Setting::new(workers, lock, Batch::One);
     let chain = simulation::closed_form(machine, &setting)?;
-    Some(extra + chain.service(workers))
+    Some(chain.service(workers))
 }
 
 #[cfg(test)]
@@ -144,7 +144,7 @@ mod tests {
         assert!((tas.pages_for_5_percent - 39.0).abs() < 1e-9, "{tas:?}");
         assert!((tas.pages_for_10_percent - 19.5).abs() < 1e-9, "{tas:?}");
         let ns = |lock| hold(&machine(), lock, 4).map(|hold| hold.hold_ns);
-        assert_eq!(ns(LockKind::Ticket), Some(7.0 + 120.0 + 3.0 * 12.5));
+        assert_eq!(ns(LockKind::Ticket), Some(7.0 + 120.0 + 3.0 * 25.0));
         assert_eq!(ns(LockKind::Mcs), Some(120.0 + 2.0 * 50.0));
         assert_eq!(ns(LockKind::Counter), Some(5.0 + 25.0));
         assert_eq!(ns(LockKind::Mutex), None);

@@ -18,6 +18,7 @@ pub(super) fn rows() -> Vec<Row> {
         expected,
         tolerance,
         run,
+        same_as: None,
     };
     vec![
         row(
@@ -232,8 +233,8 @@ fn mempop() -> Result<Outcome, Refusal> {
             "{ratio:.1} (ticket lock: {most:.0} a ms at {at} cores, {ticket:.0} at {CORES})"
         ),
         verdict: Verdict::of(is_near(ratio, 17.0, 25.0)),
-        note: "four takes an operation, which puts the peak where it was; the length of the section is fitted to the \
-               queued lock's 350 a ms: what comes out is the collapse",
+        note: "fitted: four takes an operation and the time between them, which put the peak where it was, and the section, \
+               to the queued lock's 350 a ms; what comes out is the collapse",
     })
 }
 
@@ -255,8 +256,8 @@ fn radiosity() -> Result<Outcome, Refusal> {
     Ok(Outcome {
         got: format!("{fall:.1} from the peak at {at} threads; {gain:.1}"),
         verdict: Verdict::of(is_near(fall, 10.0, 30.0) && is_near(gain, 19.0, 30.0)),
-        note: "its sections are fitted to the second ratio, what is between them to the place of the peak; transfers \
-               are those of an Opteron of the generation before",
+        note: "fitted: the sections to the second ratio, which is thus no result, and what is between them to the place of \
+               the peak; transfers are those of an Opteron of the generation before",
     })
 }
 
@@ -273,7 +274,7 @@ fn sleepers() -> Result<Outcome, Refusal> {
         got: format!("{least:.0}; {deep:.0} where waking takes 20 us"),
         verdict: Verdict::of((6.3..=630.0).contains(&least)),
         note: "7,000 cycles from the call that wakes to running are the least that waking takes; out of a deep idle \
-               state it is tens of microseconds",
+               state it is tens of microseconds; that sections are of 100 ns, every 5 us, has no source",
     })
 }
 

@@ -4,8 +4,7 @@ use punctual_core::Refusal;
 use punctual_pool::{Batch, LockKind, Setting};
 use punctual_sim::zeroing::{Job, Machine, Outcome, System, simulate};
 
-/// The pages of the article's 6.13 GiB.
-pub(super) const PAGES: u64 = 1_606_943;
+pub(super) use crate::zero::article::PAGES;
 /// The CPU time of its worst case for each of them, in microseconds.
 pub(super) const WORST_US: f64 = 100.8;
 

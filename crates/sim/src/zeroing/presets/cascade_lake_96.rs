@@ -18,21 +18,17 @@ pub(super) const PRESET: Preset = Preset {
     figures: &[
         (
             Quantity::SameCore,
-            Figure::new(7.0, B, "core-to-core-latency, Xeon Platinum 8275CL"),
+            Figure::new(7.0, C, "core-to-core-latency, Xeon Platinum 8275CL"),
         ),
         (
             Quantity::SameCache,
-            Figure::new(47.0, B, "core-to-core-latency, Xeon Platinum 8275CL"),
-        ),
-        (
-            Quantity::SameSocket,
-            Figure::new(47.0, B, "one cache in each socket"),
+            Figure::new(47.0, C, "core-to-core-latency, Xeon Platinum 8275CL"),
         ),
         (
             Quantity::Across,
             Figure::new(
                 134.0,
-                B,
+                C,
                 "core-to-core-latency, Xeon Platinum 8275CL; all pairs: median 129, p95 138",
             ),
         ),

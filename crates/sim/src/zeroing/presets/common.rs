@@ -52,6 +52,16 @@ pub(in crate::zeroing) const COMMON: &[(Quantity, Figure)] = &[
         ),
     ),
     (
+        Quantity::Overtakes,
+        Figure::between(
+            0.25,
+            0.5,
+            0.75,
+            D,
+            "a guess: requests come by different ways, and either of two may be first",
+        ),
+    ),
+    (
         Quantity::Posted,
         Figure::new(
             0.0,

@@ -17,21 +17,17 @@ pub(super) const PRESET: Preset = Preset {
     figures: &[
         (
             Quantity::SameCore,
-            Figure::new(8.0, B, "core-to-core-latency, Xeon Platinum 8375C"),
+            Figure::new(8.0, C, "core-to-core-latency, Xeon Platinum 8375C"),
         ),
         (
             Quantity::SameCache,
-            Figure::new(51.0, B, "core-to-core-latency, Xeon Platinum 8375C"),
-        ),
-        (
-            Quantity::SameSocket,
-            Figure::new(51.0, B, "one cache in each socket"),
+            Figure::new(51.0, C, "core-to-core-latency, Xeon Platinum 8375C"),
         ),
         (
             Quantity::Across,
             Figure::new(
                 108.0,
-                B,
+                C,
                 "core-to-core-latency, Xeon Platinum 8375C; all pairs: median 99, p95 112",
             ),
         ),
@@ -52,7 +48,7 @@ pub(super) const PRESET: Preset = Preset {
         (
             Quantity::Bandwidth,
             Figure::between(
-                76.8,
+                153.6,
                 163.8,
                 348.2,
                 C,

@@ -2,7 +2,7 @@
 //! cache takes almost five times as long as one from the own.
 
 use super::{Figure, Preset, Quantity, Topology};
-use crate::model::Confidence::{B, C, D};
+use crate::model::Confidence::{C, D};
 use crate::zeroing::Numbering;
 
 pub(super) const PRESET: Preset = Preset {
@@ -18,11 +18,11 @@ pub(super) const PRESET: Preset = Preset {
     figures: &[
         (
             Quantity::SameCore,
-            Figure::new(10.0, B, "core-to-core-latency, EPYC 7R13"),
+            Figure::new(10.0, C, "core-to-core-latency, EPYC 7R13"),
         ),
         (
             Quantity::SameCache,
-            Figure::new(23.0, B, "core-to-core-latency, EPYC 7R13"),
+            Figure::new(23.0, C, "core-to-core-latency, EPYC 7R13"),
         ),
         (
             Quantity::SameSocket,
@@ -30,7 +30,7 @@ pub(super) const PRESET: Preset = Preset {
                 107.0,
                 107.0,
                 214.0,
-                B,
+                C,
                 "core-to-core-latency, EPYC 7R13; twice as long inside the second socket",
             ),
         ),
@@ -38,7 +38,7 @@ pub(super) const PRESET: Preset = Preset {
             Quantity::Across,
             Figure::new(
                 197.0,
-                B,
+                C,
                 "core-to-core-latency, EPYC 7R13; all pairs: median 195, p95 205",
             ),
         ),

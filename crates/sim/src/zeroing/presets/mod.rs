@@ -74,16 +74,17 @@ mod tests {
     }
 
     #[test]
-    fn every_figure_is_known_that_no_simulation_can_do_without() {
+    fn every_figure_is_known_that_a_simulation_needs_and_none_that_it_cannot_use() {
         for preset in PRESETS {
             let machine = preset.machine();
-            let common = Quantity::ALL
-                .into_iter()
-                .take_while(|q| *q <= Quantity::Spread);
-            for quantity in common.filter(|q| *q != Quantity::ZeroRemote) {
-                let figure = machine.figure(quantity);
-                let source = figure.map_or("", |figure| &figure.source);
-                assert!(!source.is_empty(), "{}: {}", preset.name, quantity.key());
+            machine.check().unwrap();
+            let topology = machine.topology();
+            for (quantity, occurs) in topology.distances() {
+                let is_known = machine.figure(quantity).is_some();
+                assert_eq!(is_known, occurs, "{}: {}", preset.name, quantity.key());
+            }
+            for (quantity, figure) in machine.figures() {
+                assert!(!figure.source.is_empty(), "{}", quantity.key());
             }
         }
     }

@@ -17,20 +17,12 @@ pub(super) const PRESET: Preset = Preset {
     },
     figures: &[
         (
-            Quantity::SameCore,
-            Figure::new(38.6, C, "one CPU on each core"),
-        ),
-        (
             Quantity::SameCache,
             Figure::new(
                 38.6,
                 C,
                 "81 cycles at 2.1 GHz: an Opteron of 8 x 6 cores in SOSP'13",
             ),
-        ),
-        (
-            Quantity::SameSocket,
-            Figure::new(38.6, C, "one cache on each chip"),
         ),
         (
             Quantity::Across,

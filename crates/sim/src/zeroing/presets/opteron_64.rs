@@ -17,20 +17,12 @@ pub(super) const PRESET: Preset = Preset {
     },
     figures: &[
         (
-            Quantity::SameCore,
-            Figure::new(38.6, C, "one CPU on each core"),
-        ),
-        (
             Quantity::SameCache,
             Figure::new(
                 38.6,
                 D,
                 "81 cycles at 2.1 GHz: SOSP'13's Opteron, which is a generation older",
             ),
-        ),
-        (
-            Quantity::SameSocket,
-            Figure::new(38.6, D, "one cache on each node"),
         ),
         (
             Quantity::Across,

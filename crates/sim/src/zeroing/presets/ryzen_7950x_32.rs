@@ -1,7 +1,7 @@
 //! A desktop: the class of machines on which nobody noticed anything.
 
 use super::{Figure, Preset, Quantity, Topology};
-use crate::model::Confidence::{B, C, D};
+use crate::model::Confidence::{C, D};
 use crate::zeroing::Numbering;
 
 pub(super) const PRESET: Preset = Preset {
@@ -17,17 +17,16 @@ pub(super) const PRESET: Preset = Preset {
     figures: &[
         (
             Quantity::SameCore,
-            Figure::new(5.0, B, "core-to-core-latency, Ryzen 9 7950X"),
+            Figure::new(5.0, C, "core-to-core-latency, Ryzen 9 7950X"),
         ),
         (
             Quantity::SameCache,
-            Figure::new(15.7, B, "core-to-core-latency, Ryzen 9 7950X"),
+            Figure::new(15.7, C, "core-to-core-latency, Ryzen 9 7950X"),
         ),
         (
             Quantity::SameSocket,
-            Figure::new(68.0, B, "core-to-core-latency, Ryzen 9 7950X: 68 to 73"),
+            Figure::new(68.0, C, "core-to-core-latency, Ryzen 9 7950X: 68 to 73"),
         ),
-        (Quantity::Across, Figure::new(68.0, B, "one socket")),
         (
             Quantity::Relax,
             Figure::between(

@@ -17,20 +17,12 @@ pub(super) const PRESET: Preset = Preset {
     },
     figures: &[
         (
-            Quantity::SameCore,
-            Figure::new(51.0, D, "one CPU on each core"),
-        ),
-        (
             Quantity::SameCache,
             Figure::new(
                 51.0,
                 D,
                 "109 cycles at 2.13 GHz: SOSP'13's Westmere-EX, some generations older",
             ),
-        ),
-        (
-            Quantity::SameSocket,
-            Figure::new(51.0, D, "one cache on each node"),
         ),
         (
             Quantity::Across,

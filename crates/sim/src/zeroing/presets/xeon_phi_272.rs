@@ -36,17 +36,6 @@ pub(super) const PRESET: Preset = Preset {
                 "core-to-core-latency, Xeon Phi 7210: median 91, p95 97",
             ),
         ),
-        (
-            Quantity::SameSocket,
-            Figure::between(
-                85.0,
-                91.0,
-                97.0,
-                C,
-                "core-to-core-latency, Xeon Phi 7210: median 91, p95 97",
-            ),
-        ),
-        (Quantity::Across, Figure::new(91.0, C, "one socket")),
         (Quantity::Hit, Figure::new(3.0, D, "4 cycles at 1.4 GHz")),
         (Quantity::Rmw, Figure::new(14.0, D, "20 cycles at 1.4 GHz")),
         (

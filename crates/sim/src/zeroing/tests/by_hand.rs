@@ -3,13 +3,13 @@
 use std::cell::RefCell;
 
 use punctual_core::Nanos;
-use punctual_pool::{AnyLock, Computer, Lock, LockKind};
+use punctual_pool::{AnyLock, Batch, Computer, Dequeue, Lock, LockKind, Setting};
 
 use super::super::computer::{SimComputer, Task};
 use super::super::costs::Costs;
 use super::super::preemption::Preemption;
 use super::super::world::World;
-use super::super::{Figure, Machine, Numbering, Quantity, Topology};
+use super::super::{Figure, Job, Machine, Numbering, Quantity, Topology, simulate};
 use crate::model::Confidence::D;
 
 /// Cores of one cache. A line takes 30 ns, 20 for who had to queue; 80 from
@@ -40,8 +40,13 @@ pub(super) fn machine(cores: usize) -> Machine {
     figures
         .into_iter()
         .fold(machine, |machine, (quantity, value)| {
-            machine.with(quantity, Figure::new(value, D, "a test"))
+            with(machine, quantity, value)
         })
+}
+
+/// The same but for one figure.
+pub(super) fn with(machine: Machine, quantity: Quantity, value: f64) -> Machine {
+    machine.with(quantity, Figure::new(value, D, "a test"))
 }
 
 /// When each worker had the lock and when it had given it back, where all want it
@@ -52,7 +57,18 @@ fn turns(
     held_ns: u64,
     preemption: Option<Preemption>,
 ) -> Vec<(u64, u64)> {
-    let costs = Costs::new(&machine(workers), workers, kind).unwrap();
+    turns_on(&machine(workers), workers, kind, held_ns, preemption)
+}
+
+/// The same on another machine.
+fn turns_on(
+    machine: &Machine,
+    workers: usize,
+    kind: LockKind,
+    held_ns: u64,
+    preemption: Option<Preemption>,
+) -> Vec<(u64, u64)> {
+    let costs = Costs::new(machine, workers, kind).unwrap();
     let computer = SimComputer::new(World::new(costs, workers, 0, preemption, 0, 1 << 20));
     let lock = AnyLock::new(kind, &computer, workers).unwrap();
     let turns = RefCell::new(vec![(0, 0); workers]);
@@ -79,6 +95,63 @@ fn tas() {
     // there (30). The swap at 185 finds the line on its way, queues, and has it 20
     // after that, with the lock. The line is its own when it gives the lock back.
     assert_eq!(turns(2, LockKind::Tas, 100, None), [(80, 210), (230, 331)]);
+}
+
+#[test]
+fn who_posts_its_stores_goes_on_and_the_line_is_written_when_it_comes() {
+    // As above, but that the first goes on 1 after it gave the lock back at 180. The
+    // line comes to it at 210, and is written whoever queues for it: the swap of 185
+    // finds the lock free.
+    let machine = with(machine(2), Quantity::Posted, 1.0);
+    assert_eq!(
+        turns_on(&machine, 2, LockKind::Tas, 100, None),
+        [(80, 181), (230, 331)]
+    );
+}
+
+#[test]
+fn a_lock_that_many_hammer_is_given_back_by_a_posted_store() {
+    let machine = with(machine(8), Quantity::Posted, 1.0);
+    for lock in [LockKind::Tas, LockKind::Ticket, LockKind::Mcs] {
+        let turns = turns_on(&machine, 8, lock, 100, None);
+        assert!(turns.iter().all(|(had, _)| *had > 0), "{lock}: {turns:?}");
+    }
+}
+
+#[test]
+fn the_owner_uses_a_line_until_it_is_told_that_it_has_to_go() {
+    // As above, but that the swaps of 185 and 200 find the line still there. The one of
+    // 215 fetches it (30).
+    let machine = with(machine(2), Quantity::NoticeShare, 1.0);
+    assert_eq!(
+        turns_on(&machine, 2, LockKind::Tas, 100, None),
+        [(80, 210), (245, 346)]
+    );
+}
+
+#[test]
+fn who_spins_sees_it_at_its_next_look() {
+    // As with a ticket below, where it is seen at once and fetched at 241.
+    let machine = with(machine(2), Quantity::Look, 40.0);
+    let turns = turns_on(&machine, 2, LockKind::Ticket, 100, None);
+    assert_eq!(turns[0], (81, 211));
+    assert!((242..281).contains(&turns[1].0), "{turns:?}");
+}
+
+#[test]
+fn a_take_of_many_pages_is_one_turn() {
+    let cpu = |turn, dequeue| {
+        let machine = with(machine(1), Quantity::Turn, turn);
+        let setting = Setting {
+            dequeue,
+            ..Setting::new(1, LockKind::Tas, Batch::Fixed(5))
+        };
+        simulate(&machine, &Job::new(setting, 10)).unwrap().cpu
+    };
+    for dequeue in [Dequeue::Range, Dequeue::List] {
+        let more = cpu(1_000.0, dequeue) - cpu(0.0, dequeue);
+        assert_eq!(more, Nanos::new(2_000), "{dequeue:?}");
+    }
 }
 
 #[test]

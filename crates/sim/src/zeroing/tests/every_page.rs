@@ -8,12 +8,12 @@ use proptest::prelude::*;
 use punctual_core::Nanos;
 use punctual_pool::{Batch, Books, Computer, Dequeue, LockKind, Pool, Setting, ready};
 
-use super::super::Preemption;
 use super::super::computer::{SimComputer, SimLine, Task};
 use super::super::costs::Costs;
 use super::super::mutex::SimMutex;
 use super::super::world::World;
-use super::by_hand::machine;
+use super::super::{Preemption, Quantity};
+use super::by_hand::{machine, with};
 
 /// A simulated computer that counts how often each page is zeroed.
 #[derive(Clone, Debug)]
@@ -84,6 +84,10 @@ proptest! {
         returns in prop::sample::select(vec![None, Some(LockKind::Tas), Some(LockKind::Mutex)]),
         pages in 0_u64..300,
         is_preempted in any::<bool>(),
+        posted in prop::sample::select(vec![0.0, 1.0]),
+        notice_share in prop::sample::select(vec![0.0, 0.5, 1.0]),
+        look in prop::sample::select(vec![0.0, 40.0]),
+        overtakes in prop::sample::select(vec![0.0, 0.5, 0.9]),
         seed in any::<u64>(),
     ) {
         let setting = Setting {
@@ -96,7 +100,15 @@ proptest! {
             every: Nanos::from_us(3),
             length: Nanos::from_us(1),
         });
-        let costs = Costs::new(&machine(8), workers, lock).unwrap();
+        let machine = [
+            (Quantity::Posted, posted),
+            (Quantity::NoticeShare, notice_share),
+            (Quantity::Look, look),
+            (Quantity::Overtakes, overtakes),
+        ]
+        .into_iter()
+        .fold(machine(8), |machine, (quantity, value)| with(machine, quantity, value));
+        let costs = Costs::new(&machine, workers, lock).unwrap();
         let world = World::new(costs, workers, pages, preemption, seed, 1 << 24);
         let computer = Counting {
             computer: SimComputer::new(world),

@@ -1,5 +1,5 @@
-//! What the simulated computer does, by hand, by property and against what others
-//! published. Comments give the numbers of the rows of the validation.
+//! What the simulated computer does, by hand, by property and against the closed form.
+//! What others published is the table of `punctual_lab::zero::validation`.
 
 mod by_hand;
 mod collapse;

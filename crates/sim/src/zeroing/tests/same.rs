@@ -37,21 +37,53 @@ fn the_same_seed_gives_the_same_outcome_and_another_another() {
 fn what_a_sample_counts_up_to_is_what_all_take() {
     for lock in [LockKind::Tas, LockKind::Ticket, LockKind::Mcs] {
         for workers in [1, 2, 8, 39] {
-            let setting = Setting::new(workers, lock, Batch::One);
-            let counted = simulate(&cascade_lake(), &Job::new(setting, 30_000)).unwrap();
-            assert!(counted.simulated_pages < 30_000);
-            // A policy that always takes one page, and that nobody knows it of.
-            let each = Batch::Guided {
-                share: 1 << 20,
-                floor: 1,
-            };
-            let setting = Setting::new(workers, lock, each);
-            let all = simulate(&cascade_lake(), &Job::new(setting, 30_000)).unwrap();
-            assert_eq!(all.simulated_pages, 30_000);
+            let [counted, all] = sampled_and_whole(workers, lock, 30_000, None);
             is_near(counted.gb_per_cpu_s(), all.gb_per_cpu_s(), 3.0);
             is_near(counted.wall_gb_per_s(), all.wall_gb_per_s(), 3.0);
         }
     }
+}
+
+#[test]
+fn a_sample_is_long_enough_to_show_that_cpus_are_taken_away() {
+    let preemption = Preemption {
+        every: Nanos::from_us(400),
+        length: Nanos::from_us(100),
+    };
+    for (workers, pages) in [(1, 150_000), (8, 150_000)] {
+        let [counted, all] = sampled_and_whole(workers, LockKind::Mcs, pages, Some(preemption));
+        is_near(counted.gb_per_cpu_s(), all.gb_per_cpu_s(), 10.0);
+        is_near(counted.wall_gb_per_s(), all.wall_gb_per_s(), 10.0);
+        is_near(
+            counted.lost.as_secs_f64() / counted.wall.as_secs_f64(),
+            workers as f64 / 4.0,
+            10.0,
+        );
+    }
+}
+
+/// A backlog that is taken page by page, sampled and whole.
+fn sampled_and_whole(
+    workers: usize,
+    lock: LockKind,
+    pages: u64,
+    preemption: Option<Preemption>,
+) -> [Outcome; 2] {
+    // A policy that always takes one page, and that nobody knows it of.
+    let unknown = Batch::Guided {
+        share: 1 << 20,
+        floor: 1,
+    };
+    let [sampled, whole] = [Batch::One, unknown].map(|batch| {
+        let job = Job {
+            preemption,
+            ..Job::new(Setting::new(workers, lock, batch), pages)
+        };
+        simulate(&cascade_lake(), &job).unwrap()
+    });
+    assert!(sampled.simulated_pages < pages);
+    assert_eq!(whole.simulated_pages, pages);
+    [sampled, whole]
 }
 
 #[test]
@@ -73,19 +105,6 @@ fn memory_is_the_limit_of_large_takes() {
         machine.value(Quantity::Bandwidth),
         2.0,
     );
-}
-
-#[test]
-fn half_of_the_rest_is_at_most_twice_as_fast_as_one_worker() {
-    // Row 56: the first to come has half of all.
-    let of = |workers| {
-        let setting = Setting::new(workers, LockKind::Mcs, Batch::Half);
-        let job = Job::new(setting, 1_000_000);
-        simulate(&cascade_lake(), &job).unwrap().wall_gb_per_s()
-    };
-    let gain = of(8) / of(1);
-    // One worker also takes 22 times.
-    assert!(gain > 1.9 && gain <= 2.001, "{gain}");
 }
 
 #[test]
@@ -120,6 +139,21 @@ fn what_cannot_be_is_refused() {
     assert!(refusal(97, LockKind::Tas, Batch::One).contains("97 workers on 96 CPUs"));
     assert!(refusal(0, LockKind::Tas, Batch::One).contains("one worker at least"));
     assert!(refusal(2, LockKind::Counter, Batch::Growing).contains("give a lock"));
+}
+
+#[test]
+fn a_cpu_that_is_never_there_is_refused() {
+    for (every, length) in [(0, 0), (1_000, 1_000), (1_000, 2_000)] {
+        let job = Job {
+            preemption: Some(Preemption {
+                every: Nanos::new(every),
+                length: Nanos::new(length),
+            }),
+            ..Job::new(Setting::new(2, LockKind::Tas, Batch::One), 10)
+        };
+        let refusal = simulate(&cascade_lake(), &job).unwrap_err().to_string();
+        assert!(refusal.contains("is never there"), "{refusal}");
+    }
 }
 
 #[test]

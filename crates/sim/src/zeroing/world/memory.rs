@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::order::World;
-use super::worker::Doing;
+use super::worker::{Doing, Worker};
+use crate::time::Time;
 
 impl World {
     /// A worker zeroes pages. Never done at once.
@@ -49,11 +50,20 @@ impl World {
         let Doing::Zeroes(count, since) = self.workers[worker].doing else {
             unreachable!("worker {worker} has zeroed nothing");
         };
-        let bookkeeping = self.costs.bookkeeping.times(count) + self.costs.turn;
-        let account = &mut self.workers[worker].account;
+        let Worker {
+            account,
+            doing,
+            has_taken,
+            ..
+        } = &mut self.workers[worker];
         account.zeroing = account.zeroing + (self.now - since);
-        account.bookkeeping = account.bookkeeping + bookkeeping;
-        self.workers[worker].doing = Doing::Works;
+        *doing = Doing::Works;
+        // Pages of a list are zeroed one by one, and were taken together.
+        let turn = match std::mem::take(has_taken) {
+            true => self.costs.turn,
+            false => Time::ZERO,
+        };
+        let bookkeeping = self.costs.bookkeeping.times(count) + turn;
         self.timers.insert(worker, self.now + bookkeeping);
         None
     }

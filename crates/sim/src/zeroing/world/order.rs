@@ -62,6 +62,7 @@ impl World {
                 },
                 stores: VecDeque::new(),
                 then: None,
+                has_taken: false,
             }
         });
         Self {
@@ -155,7 +156,10 @@ impl World {
             Wanted::Work(length) => self.work(worker, length),
             Wanted::Relax => self.work(worker, self.costs.relax),
             Wanted::Miss => self.work(worker, self.costs.miss),
-            Wanted::Overhead => self.work(worker, self.costs.overhead),
+            Wanted::Overhead => {
+                self.workers[worker].has_taken = true;
+                self.work(worker, self.costs.overhead)
+            }
             Wanted::Zero(pages) => self.zero(worker, &pages),
             Wanted::Park {
                 line,

@@ -50,25 +50,25 @@ impl World {
 
     /// Asks for the line of one of a worker's stores, if it does not have it.
     pub(super) fn bring(&mut self, worker: usize, at: usize) {
-        let store = &mut self.workers[worker].stores[at];
+        let store = self.workers[worker].stores[at];
         let line = store.line;
         let request = Request {
             access: Access::Own,
             ..store.request
         };
-        let random = &mut self.random;
-        let answer = self.lines[line].ask(request, self.now, || random.percent(50));
-        store.asked = !matches!(answer, Answer::Hit(_));
+        let answer = self.request(line, request);
+        self.workers[worker].stores[at].asked = !matches!(answer, Answer::Hit(_));
         if answer == Answer::Serve {
             self.serve(line, false);
         }
     }
 
-    /// Does those of a worker's stores that can be done.
-    pub(super) fn commit(&mut self, worker: usize) {
+    /// Does those of a worker's stores that can be done: to lines that it has to
+    /// itself, and to the one that has just come.
+    pub(super) fn commit(&mut self, worker: usize, come: Option<usize>) {
         while let Some(store) = self.workers[worker].stores.front() {
             let line = &mut self.lines[store.line];
-            if !line.owns(worker, self.now) {
+            if come != Some(store.line) && !line.owns(worker, self.now) {
                 break;
             }
             line.apply(store.request);
@@ -78,7 +78,7 @@ impl World {
 
     /// Does those of a worker's stores that can be done. The worker, if it goes on.
     pub(super) fn drain(&mut self, worker: usize) -> Option<usize> {
-        self.commit(worker);
+        self.commit(worker, None);
         if let Some(store) = self.workers[worker].stores.front() {
             if !store.asked {
                 // It was here and somebody has taken it away again.

@@ -9,8 +9,7 @@ impl World {
     /// A worker wants something of a line: what came of it, if that is done at once.
     pub(super) fn ask(&mut self, line: usize, request: Request) -> Option<u64> {
         let worker = request.worker;
-        let random = &mut self.random;
-        match self.lines[line].ask(request, self.now, || random.percent(50)) {
+        match self.request(line, request) {
             Answer::Hit(value) => {
                 self.workers[worker].answer = value;
                 let cost = match request.access.is_rmw() {
@@ -24,6 +23,12 @@ impl World {
             Answer::Queue => self.workers[worker].doing = Doing::Wants(line),
         }
         None
+    }
+
+    /// A worker's request comes to a line.
+    pub(super) fn request(&mut self, line: usize, request: Request) -> Answer {
+        let Self { random, costs, .. } = self;
+        self.lines[line].ask(request, self.now, || random.chance(costs.overtakes))
     }
 
     /// A line begins to travel to the first who wants it.
@@ -58,8 +63,8 @@ impl World {
         let (request, value) = self.lines[line].arrive(&mut disturbed);
         let is_posted = request.access == Access::Own;
         if is_posted {
-            // Before anybody can take it away again.
-            self.commit(request.worker);
+            // Before anybody can take it away again, however many want it.
+            self.commit(request.worker, Some(line));
         }
         if self.lines[line].served().is_some() {
             self.serve(line, true);

@@ -19,6 +19,8 @@ pub(super) struct Worker {
     pub(super) stores: VecDeque<Posted>,
     /// What it wants when there are none.
     pub(super) then: Option<Wanted>,
+    /// Whether it has taken pages since it last zeroed some.
+    pub(super) has_taken: bool,
 }
 
 /// A store that is not done.
@@ -56,7 +58,6 @@ pub(crate) struct Account {
     pub(crate) begun: Time,
     pub(crate) ended: Time,
     pub(crate) zeroing: Time,
-    pub(crate) bookkeeping: Time,
     /// Off the CPU by its own will.
     pub(crate) parked: Time,
     /// Off the CPU because somebody else had it.
