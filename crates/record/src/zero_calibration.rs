@@ -56,13 +56,12 @@ pub struct LineCost {
     pub from: usize,
     /// The other.
     pub to: usize,
-    /// From a write to the other's sight of it: half of a round trip in which each
-    /// reads until it sees what the other wrote, and writes. A read and the taking
-    /// back of a line of which the other has a copy.
-    pub seen_ns: Interval,
-    /// The same where each tries to exchange what the other wrote, and so has the
-    /// line to itself: one taking of a line.
+    /// Reading a line that the other wrote last.
+    pub read_ns: Interval,
+    /// A read-modify-write of one.
     pub taken_ns: Interval,
+    /// A read-modify-write of one by who has just read it.
+    pub upgraded_ns: Interval,
     /// For each read-modify-write where both do nothing else: less than a taking,
     /// because who has the line does several in a row.
     pub contended_ns: Interval,
@@ -111,6 +110,11 @@ pub struct ZeroCost {
     /// in one go. Right after a page a lock costs more than with nothing else under
     /// way: the stores to the page have to be done first.
     pub lock: Option<String>,
+    /// By which share of that a single page costs more or less at most, were all costs
+    /// in between equally likely: twice the median absolute deviation. Where many were
+    /// zeroed in one go.
+    #[serde(default)]
+    pub jitter: Option<f64>,
     /// What each of them cost, with its take.
     pub page_ns: Interval,
 }

@@ -212,8 +212,10 @@ pub(super) fn closed_form(machine: &Machine, setting: &Setting) -> Option<Chain>
     };
     let value = |quantity| machine.value(quantity);
     let zero = value(Quantity::Zero);
-    let zeroing = value(Quantity::Call) + batch * zero;
-    let away = zeroing + batch * value(Quantity::Bookkeeping) + value(Quantity::Turn);
+    let zeroing = batch * zero;
+    // What is done for a take goes on while stores to pages are on their way.
+    let besides = value(Quantity::Turn).max(value(Quantity::Drain));
+    let away = zeroing + batch * value(Quantity::Bookkeeping) + besides;
     Some(Chain {
         cores: workers,
         away,
@@ -249,7 +251,7 @@ mod tests {
     fn the_closed_form_agrees_with_the_simulation_before_and_in_saturation() {
         for on in [
             "cascade-lake-96,bandwidth=1000",
-            "cascade-lake-96,bandwidth=1000,call=200,turn=300,section=50,ticket=40",
+            "cascade-lake-96,bandwidth=1000,drain=200,turn=500,section=50,ticket=40",
         ] {
             let machine = Machine::parse(on).unwrap();
             for lock in [LockKind::Tas, LockKind::Ticket, LockKind::Mcs] {

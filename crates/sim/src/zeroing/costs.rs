@@ -30,7 +30,10 @@ pub(crate) struct Costs {
     pub(crate) zero: Time,
     /// For pages in the cache of another core, where that makes a difference.
     pub(crate) zero_remote: Option<Time>,
-    pub(crate) call: Time,
+    /// Zeroing takes so much longer or shorter at most.
+    pub(crate) jitter: f64,
+    /// How long after zeroing its stores are on their way.
+    pub(crate) drain: Time,
     /// How many can zero at full speed.
     pub(crate) abreast: f64,
     pub(crate) bookkeeping: Time,
@@ -81,7 +84,8 @@ impl Costs {
             zero_remote: machine
                 .figure(Quantity::ZeroRemote)
                 .map(|figure| time(figure.value)),
-            call: length(Quantity::Call),
+            jitter: machine.value(Quantity::Jitter),
+            drain: length(Quantity::Drain),
             // Bytes in a nanosecond are GB in a second.
             abreast: machine.value(Quantity::Bandwidth) * zero_ns / PAGE_BYTES,
             bookkeeping: length(Quantity::Bookkeeping),

@@ -95,6 +95,11 @@ impl Line {
         self.words[word]
     }
 
+    /// Who has the newest copy. Nobody if it is in memory only.
+    pub(crate) fn newest(&self) -> Option<usize> {
+        self.newest
+    }
+
     /// Whether a worker has a copy.
     pub(crate) fn has(&self, worker: usize) -> bool {
         self.copies.has(worker)

@@ -26,7 +26,8 @@ pub enum Quantity {
     QueuedShare,
     /// The part of a transfer that reading a line takes.
     LoadShare,
-    /// The part of a transfer that writing a line takes of which the core has a copy.
+    /// The part of a transfer that writing a line takes which the core has just read,
+    /// and others had before.
     UpgradeShare,
     /// The part of a transfer in which who has the line can still use it.
     NoticeShare,
@@ -42,8 +43,11 @@ pub enum Quantity {
     Zero,
     /// Zeroing a page that is in the cache of another core, alone.
     ZeroRemote,
-    /// Zeroing at all, however many pages.
-    Call,
+    /// By which share zeroing takes longer or shorter than usual at most.
+    Jitter,
+    /// How long after zeroing the stores to the pages are on their way: a
+    /// read-modify-write is not done before they are.
+    Drain,
     /// What all cores together can zero.
     Bandwidth,
     /// A line from memory.
@@ -89,7 +93,7 @@ pub enum Unit {
 
 impl Quantity {
     /// All, in the order in which they are shown.
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 33] = [
         Self::SameCore,
         Self::SameCache,
         Self::SameSocket,
@@ -106,7 +110,8 @@ impl Quantity {
         Self::Relax,
         Self::Zero,
         Self::ZeroRemote,
-        Self::Call,
+        Self::Jitter,
+        Self::Drain,
         Self::Bandwidth,
         Self::Miss,
         Self::Section,
@@ -143,7 +148,8 @@ impl Quantity {
             Self::Relax => "relax",
             Self::Zero => "zero",
             Self::ZeroRemote => "zero-remote",
-            Self::Call => "call",
+            Self::Jitter => "jitter",
+            Self::Drain => "drain",
             Self::Bandwidth => "bandwidth",
             Self::Miss => "miss",
             Self::Section => "section",
@@ -176,7 +182,7 @@ impl Quantity {
             }
             Self::LoadShare => "the part of a transfer that reading a line takes",
             Self::UpgradeShare => {
-                "the part of a transfer that writing a line takes of which the core has a copy"
+                "the part of a transfer that writing a line takes which the core has just read"
             }
             Self::NoticeShare => {
                 "the part of a transfer in which who has the line can still use it"
@@ -189,7 +195,8 @@ impl Quantity {
             Self::Relax => "one PAUSE",
             Self::Zero => "zeroing a page, alone",
             Self::ZeroRemote => "zeroing a page that is in the cache of another core, alone",
-            Self::Call => "zeroing at all, however many pages",
+            Self::Jitter => "by which share zeroing takes longer or shorter at most",
+            Self::Drain => "after zeroing, until its stores are done and a lock can be taken",
             Self::Bandwidth => "what all cores together can zero",
             Self::Miss => "a line from memory",
             Self::Section => "work under the lock besides what the pool itself does",
@@ -224,6 +231,7 @@ impl Quantity {
             | Self::LoadShare
             | Self::UpgradeShare
             | Self::NoticeShare
+            | Self::Jitter
             | Self::Overtakes
             | Self::Posted => Unit::Share,
             Self::Bandwidth => Unit::GbPerS,
@@ -240,7 +248,7 @@ impl Quantity {
             Self::Hit | Self::Rmw => (0.5, 1e9),
             Self::Bandwidth => (0.001, 1e9),
             Self::QueuedShare | Self::LoadShare | Self::UpgradeShare => (0.0, 100.0),
-            Self::NoticeShare | Self::Posted => (0.0, 1.0),
+            Self::NoticeShare | Self::Posted | Self::Jitter => (0.0, 1.0),
             // If all did, the first would never be served.
             Self::Overtakes => (0.0, 0.9),
             _ => (0.0, 1e9),

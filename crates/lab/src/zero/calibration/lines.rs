@@ -1,5 +1,6 @@
 //! What a cache line takes between two CPUs.
 
+use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 
 use punctual_core::Nanos;
@@ -11,20 +12,25 @@ use crate::zero::host::Alone;
 
 /// One sample between two CPUs, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(in crate::zero) struct Between {
-    /// From a write to the other's sight of it.
-    pub(in crate::zero) seen: f64,
-    /// From one's taking of the line to the other's.
-    pub(in crate::zero) taken: f64,
-    /// Each of the additions of both.
-    pub(in crate::zero) contended: f64,
+pub(super) struct Between {
+    /// Reading a line that the other wrote last.
+    pub(super) read: f64,
+    /// A read-modify-write of one.
+    pub(super) taken: f64,
+    /// A read-modify-write of one by who has just read it.
+    pub(super) upgraded: f64,
+    /// Each of the additions of both to the same line.
+    pub(super) contended: f64,
     /// How far apart they go on that have waited for each other.
     pub(super) apart: f64,
 }
 
-/// So many times there and back in a row: some microseconds where a line takes
-/// 50 ns.
-const TURNS: u64 = 50;
+/// So many lines are passed over from one to the other in a row: some tens of
+/// microseconds where each takes 50 ns, and few enough for any first cache.
+const LINES: usize = 256;
+
+/// Additions of each in a row.
+const ADDITIONS: u64 = 400;
 
 /// So many rows, whose median it is: a time slice that somebody else gets spoils one.
 const ROWS: usize = 9;
@@ -33,38 +39,53 @@ const ROWS: usize = 9;
 const MEETINGS: usize = 16;
 
 impl Between {
-    /// Measures between the CPUs of two workers.
+    /// Measures between the CPUs of two workers, in both directions.
     pub(super) fn measure(crew: &Crew, clock: QuickClock, from: usize, to: usize) -> Self {
-        let lines: [Alone<AtomicU64>; 3] = Default::default();
-        let [seen, taken, both] = &lines;
+        let (lines, line) = (Lines::new(), Alone(AtomicU64::new(0)));
         let done = crew.together(&[from, to], |member| {
-            let see = turns(clock, member, |expected| {
-                while seen.0.load(Acquire) != expected {}
-                seen.0.store(expected + 1, Release);
-            });
-            let take = turns(clock, member, |expected| {
-                while taken
-                    .0
-                    .compare_exchange(expected, expected + 1, AcqRel, Relaxed)
-                    .is_err()
-                {}
-            });
-            let add = turns(clock, member, |_| {
-                both.0.fetch_add(1, AcqRel);
-            });
-            (see, take, add, meetings(clock, member))
+            let mut rows = Rows::default();
+            for row in 0..2 * ROWS {
+                let is_first = row / ROWS == member.number;
+                rows.taken
+                    .extend(lines.row(clock, member, is_first, Lines::take));
+                rows.read
+                    .extend(lines.row(clock, member, !is_first, Lines::read));
+                rows.upgraded
+                    .extend(lines.row(clock, member, !is_first, Lines::take));
+            }
+            for _ in 0..ROWS {
+                member.meet();
+                let begun = clock.now();
+                for _ in 0..ADDITIONS {
+                    line.0.fetch_add(1, AcqRel);
+                }
+                // The other has added as often meanwhile.
+                let each = per(clock.now() - begun, 2 * ADDITIONS);
+                rows.contended.push(each);
+            }
+            (rows, meetings(clock, member))
         });
-        let [one, other] = &done[..] else {
+        let [(one, went_on), (other, other_went_on)] = &done[..] else {
             unreachable!("two workers were asked for");
         };
+        let both = |of: fn(&Rows) -> &Vec<f64>| middle([&of(one)[..], of(other)].concat());
         Self {
-            seen: (one.0 + other.0) / 2.0,
-            taken: (one.1 + other.1) / 2.0,
-            // Both add the same number at the same time.
-            contended: (one.2 + other.2) / 2.0,
-            apart: apart(&one.3, &other.3),
+            read: both(|rows| &rows.read),
+            taken: both(|rows| &rows.taken),
+            upgraded: both(|rows| &rows.upgraded),
+            contended: both(|rows| &rows.contended),
+            apart: apart(went_on, other_went_on),
         }
     }
+}
+
+/// What came of the rows of one of the two.
+#[derive(Debug, Default)]
+struct Rows {
+    read: Vec<f64>,
+    taken: Vec<f64>,
+    upgraded: Vec<f64>,
+    contended: Vec<f64>,
 }
 
 /// What a line takes from one CPU of this process to another, on average over some
@@ -86,23 +107,54 @@ pub(in crate::zero) fn mean_transfer(clock: QuickClock) -> Nanos {
     Nanos::new(mean.round() as u64)
 }
 
-/// What one turn takes, where the two take turns. `turn` is given the value that
-/// the line has when it is the caller's turn.
-fn turns(clock: QuickClock, member: &Member<'_>, turn: impl Fn(u64)) -> f64 {
-    member.meet();
-    // The first comes with the misses of both, and waits for who is late.
-    turn(member.number as u64);
-    let mut index = 1;
-    let mut row = |_| {
-        let begun = clock.now();
-        for _ in 0..TURNS {
-            turn(2 * index + member.number as u64);
-            index += 1;
-        }
-        // The other has had its turns meanwhile.
-        per(clock.now() - begun, 2 * TURNS)
-    };
-    middle((0..ROWS).map(&mut row).collect())
+/// Lines, each of which says which is the next: so nothing is under way for the next
+/// before this one is here.
+#[derive(Debug)]
+struct Lines(Vec<Alone<AtomicU64>>);
+
+/// The bits of the next line's number; those above change with each taking.
+const NEXT: u64 = (1 << 32) - 1;
+
+impl Lines {
+    fn new() -> Self {
+        // Any odd step goes through all of a power of two, and this one in an order
+        // that nobody fetches ahead.
+        let next = |line: usize| ((line + 101) % LINES) as u64;
+        Self(
+            (0..LINES)
+                .map(|line| Alone(AtomicU64::new(next(line))))
+                .collect(),
+        )
+    }
+
+    fn read(line: &AtomicU64) -> u64 {
+        line.load(Acquire)
+    }
+
+    fn take(line: &AtomicU64) -> u64 {
+        line.fetch_add(NEXT + 1, AcqRel)
+    }
+
+    /// What each line takes if this one's turn it is to do something with all of them;
+    /// nothing if it is the other's.
+    fn row(
+        &self,
+        clock: QuickClock,
+        member: &Member<'_>,
+        is_turn: bool,
+        access: fn(&AtomicU64) -> u64,
+    ) -> Option<f64> {
+        member.meet();
+        is_turn.then(|| {
+            let begun = clock.now();
+            let mut at = 0;
+            for _ in 0..LINES {
+                at = (access(&self.0[at].0) & NEXT) as usize;
+            }
+            black_box(at);
+            per(clock.now() - begun, LINES as u64)
+        })
+    }
 }
 
 /// When this one went on after each meeting.
@@ -126,13 +178,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_cpus_take_turns() {
+    fn lines_travel_between_two_cpus() {
         let crew = Crew::new();
         if crew.cpus() < 2 {
             return;
         }
         let between = Between::measure(&crew, QuickClock::new(), 0, 1);
-        for ns in [between.seen, between.taken, between.contended] {
+        for ns in [
+            between.read,
+            between.taken,
+            between.upgraded,
+            between.contended,
+        ] {
             assert!(ns > 0.0, "{between:?}");
         }
         assert!(mean_transfer(QuickClock::new()) > Nanos::ZERO);

@@ -82,8 +82,9 @@ impl Samples {
         let cost = |(&(from, to), samples): (_, &Vec<Between>)| LineCost {
             from,
             to,
-            seen_ns: median(samples, |b| b.seen),
+            read_ns: median(samples, |b| b.read),
             taken_ns: median(samples, |b| b.taken),
+            upgraded_ns: median(samples, |b| b.upgraded),
             contended_ns: median(samples, |b| b.contended),
         };
         each.map(cost).collect()
@@ -110,6 +111,8 @@ impl Samples {
     fn zero_costs(&self) -> Vec<ZeroCost> {
         let mut costs = Vec::new();
         for (area, field, samples) in &self.zeroing {
+            let jitters: Vec<f64> = samples.iter().filter_map(|sample| sample.jitter).collect();
+            let jitter = Interval::of(&jitters).map(|interval| interval.median);
             let mut add = |elsewhere, lock: Option<&LockKind>, of: &dyn Fn(&Sample) -> _| {
                 let seen: Vec<f64> = samples.iter().filter_map(of).collect();
                 costs.extend(Interval::of(&seen).map(|page_ns| ZeroCost {
@@ -118,6 +121,7 @@ impl Samples {
                     workers: field.workers,
                     elsewhere,
                     lock: lock.map(|lock| lock.name().to_owned()),
+                    jitter: jitter.filter(|_| lock.is_none()),
                     page_ns,
                 }));
             };
@@ -165,8 +169,9 @@ mod tests {
                 0,
                 1,
                 Between {
-                    seen: 2.0 * ns,
+                    read: 2.0 * ns,
                     taken: ns,
+                    upgraded: ns,
                     contended: ns,
                     apart: 10.0 * ns,
                 },
@@ -184,6 +189,7 @@ mod tests {
             let sample = Sample {
                 here: Some(ns),
                 elsewhere: None,
+                jitter: Some(ns / 10.0),
                 under: vec![Some(2.0 * ns)],
             };
             samples.zeroing(area, &field, sample);
@@ -198,7 +204,7 @@ mod tests {
         assert_eq!((calibration.rounds, calibration.rmw_ns), (3, of_three));
         let line = &calibration.lines[0];
         assert_eq!((line.from, line.to, line.taken_ns), (0, 1, of_three));
-        assert_eq!(line.seen_ns.median, 6.0);
+        assert_eq!(line.read_ns.median, 6.0);
         assert_eq!(calibration.start_apart_ns.map(|ns| ns.median), Some(30.0));
         let parking = calibration.parking.unwrap();
         assert_eq!(parking.turnaround_ns.median, 3_000.0);
@@ -210,12 +216,13 @@ mod tests {
         let zeroing: Vec<_> = zeroing
             .map(|cost| {
                 let lock = cost.lock.as_deref();
-                (cost.workers, cost.elsewhere, lock, cost.page_ns.median)
+                let page_ns = cost.page_ns.median;
+                (cost.workers, cost.jitter, lock, page_ns)
             })
             .collect();
         assert_eq!(
             zeroing,
-            [(2, false, None, 3.0), (2, false, Some("mcs"), 6.0)]
+            [(2, Some(0.3), None, 3.0), (2, None, Some("mcs"), 6.0)]
         );
     }
 

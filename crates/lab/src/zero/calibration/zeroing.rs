@@ -17,6 +17,7 @@ use punctual_core::Nanos;
 use punctual_pool::{Computer, LockKind, ready};
 
 use super::crew::Crew;
+use super::operations::middle;
 use super::takes::one_by_one;
 use crate::zero::host::{HostComputer, HostMemory};
 
@@ -38,6 +39,9 @@ pub(super) struct Sample {
     pub(super) here: Option<f64>,
     /// Of many in one go, those of others.
     pub(super) elsewhere: Option<f64>,
+    /// By which share of the usual each takes longer or shorter at most, were all
+    /// lengths in between equally likely.
+    pub(super) jitter: Option<f64>,
     /// Each by itself, under each lock, whoever had written it.
     pub(super) under: Vec<Option<f64>>,
 }
@@ -46,16 +50,26 @@ pub(super) struct Sample {
 /// does not get far ahead, as it would not in a pool.
 const GO: u64 = 64;
 
-/// Pages that follow each other, and how they are zeroed: in one go by each worker, or
-/// under one of the locks.
+/// Pages that follow each other, and how they are zeroed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Row {
-    lock: Option<usize>,
+    way: Way,
     first: u64,
     pages: u64,
     /// Worker 0 has this of its parts, and the others follow: where a row is all there
     /// is, everybody zeroes pages of everybody in turn.
     begins_with: usize,
+}
+
+/// How the pages of a row are zeroed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// In one go by each worker.
+    Go,
+    /// Each timed by itself.
+    Timed,
+    /// Each taken by itself under one of the locks.
+    Under(usize),
 }
 
 impl Row {
@@ -70,13 +84,17 @@ impl Row {
 impl Field {
     /// The rows of a pass, of all ways in turn; each pass begins with another one.
     fn rows(&self, pass: u64) -> Vec<Row> {
-        let ways = self.locks.len() + 1;
+        let ways = self.locks.len() + 2;
         let row = (GO * self.workers as u64).min(self.pages).max(1);
         let rows = (0..self.pages / row).map(|index| {
             let turn = (pass + index) as usize;
-            let way = turn % ways;
+            let way = match turn % ways {
+                0 => Way::Go,
+                1 => Way::Timed,
+                way => Way::Under(way - 2),
+            };
             Row {
-                lock: way.checked_sub(1),
+                way,
                 first: index * row,
                 pages: row,
                 begins_with: turn / ways,
@@ -94,6 +112,11 @@ impl Field {
         computer: HostComputer<'_>,
         passes: u64,
     ) -> Sample {
+        let length = |work: &dyn Fn()| {
+            let begun = computer.now();
+            work();
+            computer.now() - begun
+        };
         let workers: Vec<usize> = (0..self.workers).collect();
         let tallies = crew.together(&workers, |member| {
             let share = self.share(member.number);
@@ -109,20 +132,22 @@ impl Field {
                     }
                     member.meet();
                     let go = row.part(member.number, self.workers);
-                    let pages = go.end - go.start;
-                    if let Some(lock) = row.lock {
-                        let length = one_by_one(computer, self.locks[lock], go);
-                        tally.under[lock].add(length, pages);
-                        continue;
-                    }
-                    let begun = computer.now();
-                    ready(computer.zero(go.clone()));
-                    let length = computer.now() - begun;
-                    // Pages that are partly here and partly elsewhere say nothing.
-                    if go.start >= share.start && go.end <= share.end {
-                        tally.here.add(length, pages);
-                    } else if go.start >= share.end || go.end <= share.start {
-                        tally.elsewhere.add(length, pages);
+                    match row.way {
+                        Way::Go => tally.add_go(
+                            go.clone(),
+                            &share,
+                            length(&|| {
+                                ready(computer.zero(go.clone()));
+                            }),
+                        ),
+                        Way::Timed => tally.add_jitter(
+                            go.map(|page| length(&|| ready(computer.zero(page..page + 1)))),
+                        ),
+                        Way::Under(lock) => {
+                            let pages = go.end - go.start;
+                            let length = one_by_one(computer, self.locks[lock], go);
+                            tally.under[lock].add(length, pages);
+                        }
                     }
                 }
                 member.meet();
@@ -144,6 +169,7 @@ impl Field {
 struct Tally {
     here: Sum,
     elsewhere: Sum,
+    jitters: Vec<f64>,
     under: Vec<Sum>,
 }
 
@@ -168,6 +194,22 @@ impl Tally {
         }
     }
 
+    /// A go of a worker that had written this share.
+    fn add_go(&mut self, go: Range<u64>, share: &Range<u64>, length: Nanos) {
+        // Pages that are partly here and partly elsewhere say nothing.
+        if go.start >= share.start && go.end <= share.end {
+            self.here.add(length, go.end - go.start);
+        } else if go.start >= share.end || go.end <= share.start {
+            self.elsewhere.add(length, go.end - go.start);
+        }
+    }
+
+    /// Pages of one go, each timed by itself.
+    fn add_jitter(&mut self, pages: impl Iterator<Item = Nanos>) {
+        let lengths: Vec<f64> = pages.map(|length| length.as_ns() as f64).collect();
+        self.jitters.extend(jitter(lengths));
+    }
+
     /// What a page takes, of all workers together.
     fn mean(tallies: &[Self]) -> Sample {
         let mean = |of: &dyn Fn(&Self) -> Sum| {
@@ -176,14 +218,32 @@ impl Tally {
             (pages > 0).then(|| length as f64 / pages as f64)
         };
         let locks = tallies.first().map_or(0, |tally| tally.under.len());
+        let jitters = tallies
+            .iter()
+            .flat_map(|tally| tally.jitters.iter().copied());
+        let jitters: Vec<f64> = jitters.collect();
         Sample {
             here: mean(&|tally| tally.here),
             elsewhere: mean(&|tally| tally.elsewhere),
+            jitter: (!jitters.is_empty()).then(|| middle(jitters)),
             under: (0..locks)
                 .map(|lock| mean(&|tally| tally.under[lock]))
                 .collect(),
         }
     }
+}
+
+/// Half the range, as a share of its middle, of lengths that are equally likely and
+/// have the same median absolute deviation from their median: that is half of it, and
+/// does not see the few that an interrupt made long. `None` of too few.
+fn jitter(lengths: Vec<f64>) -> Option<f64> {
+    const FEW: usize = 8;
+    if lengths.len() < FEW {
+        return None;
+    }
+    let median = middle(lengths.clone());
+    let deviations = lengths.iter().map(|length| (length - median).abs());
+    Some(2.0 * middle(deviations.collect()) / median)
 }
 
 #[cfg(test)]
@@ -205,20 +265,25 @@ mod tests {
         let field_of = field(260, 1, &[LockKind::Tas, LockKind::Mcs]);
         let ways = |pass| -> Vec<_> {
             let rows = field_of.rows(pass).into_iter();
-            rows.map(|row| (row.lock, row.first, row.pages)).collect()
+            rows.map(|row| (row.way, row.first, row.pages)).collect()
         };
-        let (go, tas, mcs) = (None, Some(0), Some(1));
+        let (tas, mcs) = (Way::Under(0), Way::Under(1));
         assert_eq!(
             ways(0),
-            [(go, 0, 64), (tas, 64, 64), (mcs, 128, 64), (go, 192, 64)]
+            [
+                (Way::Go, 0, 64),
+                (Way::Timed, 64, 64),
+                (tas, 128, 64),
+                (mcs, 192, 64)
+            ]
         );
-        assert_eq!(ways(1)[0], (tas, 0, 64));
+        assert_eq!(ways(2)[0], (tas, 0, 64));
         // Two workers have a row of 128, few pages a short one.
         assert_eq!(field(260, 2, &[]).rows(5).len(), 2);
         let few = field(5, 2, &[]).rows(0);
         assert_eq!((few.len(), few[0].pages), (1, 5));
         assert_eq!([0, 1].map(|worker| few[0].part(worker, 2)), [0..2, 2..5]);
-        let next = field(5, 2, &[]).rows(1)[0];
+        let next = field(5, 2, &[]).rows(2)[0];
         assert_eq!([0, 1].map(|worker| next.part(worker, 2)), [2..5, 0..2]);
     }
 
@@ -229,7 +294,7 @@ mod tests {
         let computer = HostComputer::new(&memory, Kernel::Memset, None).unwrap();
         let locks = [LockKind::Counter, LockKind::Mutex];
         for workers in [1, crew.cpus().min(2)] {
-            let sample = field(128, workers, &locks).measure(&crew, &memory, computer, 6);
+            let sample = field(128, workers, &locks).measure(&crew, &memory, computer, 8);
             assert_eq!(memory.mapping().first_dirty(0..128), None);
             assert!(sample.here.is_some_and(|ns| ns > 0.0), "{sample:?}");
             assert_eq!(sample.elsewhere.is_some(), workers == 2, "{sample:?}");
@@ -246,6 +311,16 @@ mod tests {
     }
 
     #[test]
+    fn lengths_that_are_equally_likely_have_a_jitter_of_half_their_range() {
+        let even = (80..=120).map(f64::from);
+        assert_eq!(jitter(even.clone().collect()), Some(0.2));
+        // An interrupt or two make no difference to speak of.
+        let disturbed: Vec<f64> = even.chain([9_000.0]).collect();
+        assert!(jitter(disturbed).is_some_and(|jitter| jitter < 0.22));
+        assert_eq!(jitter(vec![1.0, 9.0]), None);
+    }
+
+    #[test]
     fn the_mean_is_over_pages_of_all_workers() {
         let sum = |ns, pages| Sum {
             length: Nanos::new(ns),
@@ -255,11 +330,13 @@ mod tests {
             Tally {
                 here: sum(100, 1),
                 elsewhere: Sum::default(),
+                jitters: vec![0.1, 0.2],
                 under: vec![sum(7, 1), Sum::default()],
             },
             Tally {
                 here: sum(500, 2),
                 elsewhere: sum(70, 1),
+                jitters: vec![0.3],
                 under: vec![sum(9, 1), Sum::default()],
             },
         ];
@@ -268,6 +345,7 @@ mod tests {
             Sample {
                 here: Some(200.0),
                 elsewhere: Some(70.0),
+                jitter: Some(0.2),
                 under: vec![Some(8.0), None],
             }
         );

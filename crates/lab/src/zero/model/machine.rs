@@ -73,17 +73,19 @@ fn bare(calibration: &ZeroCalibration) -> Result<Machine, Refusal> {
 fn with_lines(machine: Machine, calibration: &ZeroCalibration) -> Result<Machine, Refusal> {
     let lines = &calibration.lines;
     let taken = middle(lines, |line| line.taken_ns);
-    let seen = middle(lines, |line| line.seen_ns);
-    let contended = middle(lines, |line| line.contended_ns);
-    // A write is seen when the copy of who waits for it has been taken back and
-    // read again.
-    let upgrade = (seen.median - taken.median).max(0.0) / taken.median;
-    // Who has a line goes on with it until it is told that the other wants it, of
-    // every transfer so long: the part of the time in which additions go on.
-    let notice = (calibration.rmw_ns.median / contended.median).min(1.0);
+    let share = |of| middle(lines, of).median / taken.median;
+    // Who has a line goes on with it until it is told that the other wants it: with
+    // a part of every transfer, and one addition more than fit into that part.
+    let each = calibration.rmw_ns.median;
+    let contended = middle(lines, |line| line.contended_ns).median;
+    let notice = (each / contended - each / taken.median).clamp(0.0, 1.0);
     let machine = machine
         .try_with(Quantity::SameCache, measured(taken))?
-        .try_with(Quantity::UpgradeShare, exactly(upgrade))?
+        .try_with(Quantity::LoadShare, exactly(share(|line| line.read_ns)))?
+        .try_with(
+            Quantity::UpgradeShare,
+            exactly(share(|line| line.upgraded_ns)),
+        )?
         .try_with(Quantity::NoticeShare, exactly(notice))?;
     if lines.len() == 1 {
         return Ok(machine);
@@ -124,18 +126,31 @@ fn with_takes(
         0 => 0.0,
         every => (plain.timed_ns.median - plain.take_ns.median).max(0.0) / f64::from(every),
     };
-    // Right after a page if that was measured, else with nothing else under way.
-    let between_pages = zeroing.take(lock, setting.workers).unwrap_or(plain.take_ns);
+    // Right after a page, if that was measured.
+    let after_page = zeroing.take(lock, setting.workers).unwrap_or(plain.take_ns);
     let simulated = take_on(
         &machine,
         setting,
         if steals { setting.batch } else { Batch::One },
     )?;
-    let turn = |take: f64| (take + stealing - simulated).max(0.0) + timing;
+    let turn = |after_page: f64, alone: f64| {
+        let take = alone.min(after_page);
+        (take + stealing - simulated).max(0.0) + timing
+    };
     let turn = Interval {
-        median: turn(between_pages.median),
-        low: turn(between_pages.low),
-        high: turn(between_pages.high),
+        median: turn(after_page.median, plain.take_ns.median),
+        low: turn(after_page.low, plain.take_ns.low),
+        high: turn(after_page.high, plain.take_ns.high),
+    };
+    // What it costs more right after a page is waiting until the stores are done.
+    let drain = |after_page: f64| match after_page > plain.take_ns.median {
+        true => (after_page - simulated).max(0.0) + timing,
+        false => 0.0,
+    };
+    let drain = Interval {
+        median: drain(after_page.median),
+        low: drain(after_page.low),
+        high: drain(after_page.high),
     };
     let (section, turn) = match lock {
         // There is no lock for anything to be under.
@@ -144,7 +159,8 @@ fn with_takes(
     };
     machine
         .try_with(Quantity::Section, exactly(section))?
-        .try_with(Quantity::Turn, measured(turn))
+        .try_with(Quantity::Turn, measured(turn))?
+        .try_with(Quantity::Drain, measured(drain))
 }
 
 /// What a take that nobody else wants costs on a simulated computer as it is.
@@ -182,6 +198,8 @@ struct Zeroing<'c> {
     here: Interval,
     /// Pages that others had written.
     elsewhere: Interval,
+    /// By which share pages differ where all are at work.
+    jitter: f64,
 }
 
 impl<'c> Zeroing<'c> {
@@ -192,12 +210,14 @@ impl<'c> Zeroing<'c> {
             let is_it = |cost: &&&ZeroCost| {
                 cost.lock.is_none() && cost.workers == workers && cost.elsewhere == elsewhere
             };
-            costs.iter().find(is_it).map(|cost| cost.page_ns)
+            costs.iter().find(is_it).copied()
         };
         let alone = long(1, false);
         let alone = alone.ok_or_else(|| lacks(&format!("zeroing of {} memory", memory.name())))?;
         let here = long(calibration.cpus, false).unwrap_or(alone);
         let elsewhere = long(calibration.cpus, true).unwrap_or(here);
+        let jitter = here.jitter.unwrap_or_default();
+        let [alone, here, elsewhere] = [alone, here, elsewhere].map(|cost| cost.page_ns);
         Ok(Self {
             memory,
             cpus: calibration.cpus,
@@ -205,6 +225,7 @@ impl<'c> Zeroing<'c> {
             alone,
             here,
             elsewhere,
+            jitter: jitter.min(1.0),
         })
     }
 
@@ -241,6 +262,7 @@ fn with_zeroing(
     zeroing: &Zeroing<'_>,
 ) -> Result<Machine, Refusal> {
     let alone = zeroing.alone;
+    let machine = machine.try_with(Quantity::Jitter, exactly(zeroing.jitter))?;
     if zeroing.memory == Memory::Hot {
         // Each has caches of its own; what changes with their number is how often
         // pages lie beside those of others.
@@ -347,15 +369,21 @@ mod tests {
             (Quantity::Hit, 1.0),
             (Quantity::Rmw, 5.0),
             (Quantity::SameCache, 60.0),
-            // It is seen 90 ns after it was written, and 60 of these are a taking.
+            (Quantity::LoadShare, 0.75),
             (Quantity::UpgradeShare, 0.5),
-            (Quantity::NoticeShare, 0.25),
+            // Three additions in every 60 ns: two in 10 ns of these, and one more.
+            (Quantity::NoticeShare, 1.0 / 6.0),
             (Quantity::Zero, 110.0),
             (Quantity::ZeroRemote, 250.0),
             (Quantity::Section, 0.0),
         ] {
             let figure = machine.figure(quantity).map(|figure| figure.value);
-            assert_eq!(figure, Some(value), "{}", quantity.key());
+            let figure = figure.unwrap();
+            assert!(
+                (figure - value).abs() < 1e-9,
+                "{}: {figure}",
+                quantity.key()
+            );
         }
         let alone = of(&tas(1, "1"), Memory::Hot, 0);
         assert_eq!(alone.figure(Quantity::Zero).unwrap().value, 100.0);

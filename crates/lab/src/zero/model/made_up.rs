@@ -28,8 +28,9 @@ pub(super) fn calibration() -> ZeroCalibration {
         lines: vec![LineCost {
             from: 0,
             to: 1,
-            seen_ns: only(90.0),
+            read_ns: only(45.0),
             taken_ns: only(60.0),
+            upgraded_ns: only(30.0),
             contended_ns: only(20.0),
         }],
         takes: vec![

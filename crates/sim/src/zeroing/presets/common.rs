@@ -74,7 +74,11 @@ pub(in crate::zeroing) const COMMON: &[(Quantity, Figure)] = &[
         Figure::new(0.0, D, "who spins looks all the time"),
     ),
     (
-        Quantity::Call,
+        Quantity::Jitter,
+        Figure::new(0.0, D, "all pages are taken to be alike"),
+    ),
+    (
+        Quantity::Drain,
         Figure::new(0.0, D, "zeroing a page is taken for all there is"),
     ),
     (

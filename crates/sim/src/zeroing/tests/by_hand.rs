@@ -155,6 +155,29 @@ fn a_take_of_many_pages_is_one_turn() {
 }
 
 #[test]
+fn a_lock_is_taken_when_the_stores_to_the_page_are_done() {
+    let wall = |workers, batch, drain, turn| {
+        let machine = with(machine(2), Quantity::Drain, drain);
+        let machine = with(machine, Quantity::Turn, turn);
+        let setting = Setting::new(workers, LockKind::Counter, batch);
+        let outcome = simulate(&machine, &Job::new(setting, 4)).unwrap();
+        outcome.wall.as_ns()
+    };
+    let (each, all) = (Batch::One, Batch::Fixed(4));
+    // Each take but the first comes after a page or more.
+    for (batch, after_pages) in [(each, 4), (all, 1)] {
+        let without = wall(1, batch, 0.0, 0.0);
+        assert_eq!(wall(1, batch, 200.0, 0.0) - without, after_pages * 200);
+        // Meanwhile other things are done.
+        assert_eq!(wall(1, batch, 200.0, 50.0) - without, after_pages * 200);
+        assert_eq!(wall(1, batch, 200.0, 250.0) - without, after_pages * 250);
+    }
+    // Or the line is fetched: the other has had it meanwhile, 30 away.
+    let fetched = wall(2, Batch::Fixed(2), 30.0, 0.0) - wall(2, Batch::Fixed(2), 0.0, 0.0);
+    assert_eq!(fetched, 0);
+}
+
+#[test]
 fn ticket() {
     // Both draw (80, and 20 more for who had to queue) and read from what they have
     // (1). The store takes the line back (30), and who waits fetches it again (30).

@@ -88,6 +88,7 @@ proptest! {
         notice_share in prop::sample::select(vec![0.0, 0.5, 1.0]),
         look in prop::sample::select(vec![0.0, 40.0]),
         overtakes in prop::sample::select(vec![0.0, 0.5, 0.9]),
+        (drain, jitter) in prop::sample::select(vec![(0.0, 0.0), (150.0, 0.3)]),
         seed in any::<u64>(),
     ) {
         let setting = Setting {
@@ -105,6 +106,8 @@ proptest! {
             (Quantity::NoticeShare, notice_share),
             (Quantity::Look, look),
             (Quantity::Overtakes, overtakes),
+            (Quantity::Drain, drain),
+            (Quantity::Jitter, jitter),
         ]
         .into_iter()
         .fold(machine(8), |machine, (quantity, value)| with(machine, quantity, value));

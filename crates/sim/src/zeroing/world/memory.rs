@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::order::World;
+use super::transfers::part;
 use super::worker::{Doing, Worker};
 use crate::time::Time;
 
@@ -17,11 +18,20 @@ impl World {
             }
             None => self.costs.zero.times(count),
         };
-        let work = self.costs.call + work;
+        let work = self.jittered(work);
         self.workers[worker].doing = Doing::Zeroes(count, self.now);
         self.memory.begin(self.now, worker, work);
         self.watch_memory();
         false
+    }
+
+    /// A length as it may be this time.
+    fn jittered(&mut self, length: Time) -> Time {
+        let most = part(length.as_thirds(), self.costs.jitter);
+        if most == Time::ZERO {
+            return length;
+        }
+        length - most + self.random.below(most + most)
     }
 
     /// How many of some pages a worker dirtied itself: page `p` was by worker
@@ -53,10 +63,12 @@ impl World {
         let Worker {
             account,
             doing,
+            drained,
             has_taken,
             ..
         } = &mut self.workers[worker];
-        account.zeroing = account.zeroing + (self.now - since);
+        *drained = self.now + self.costs.drain;
+        account.zeroing = account.zeroing + (*drained - since);
         *doing = Doing::Works;
         // Pages of a list are zeroed one by one, and were taken together.
         let turn = match std::mem::take(has_taken) {

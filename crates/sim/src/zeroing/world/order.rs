@@ -60,6 +60,7 @@ impl World {
                     begun,
                     ..Account::default()
                 },
+                drained: Time::ZERO,
                 stores: VecDeque::new(),
                 then: None,
                 has_taken: false,
@@ -89,8 +90,12 @@ impl World {
     }
 
     /// The time in whole nanoseconds.
+    /// For a worker whose stores to pages are on their way it is when they are done:
+    /// what a page takes counts as zeroing it, and not as waiting for the next lock.
     pub(crate) fn now(&self) -> Nanos {
-        Nanos::new(self.now.floor_ns())
+        let drained = self.current.map(|worker| self.workers[worker].drained);
+        let now = drained.map_or(self.now, |drained| drained.max(self.now));
+        Nanos::new(now.floor_ns())
     }
 
     /// What came of what the running worker asked for.
@@ -150,6 +155,7 @@ impl World {
                 };
                 return match access {
                     Access::Store(_) if self.costs.posts => self.post(line, request),
+                    _ if access.is_rmw() => self.ask_when_drained(line, request),
                     _ => self.ask(line, request),
                 };
             }

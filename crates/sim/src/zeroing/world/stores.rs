@@ -3,10 +3,14 @@
 //! Lines are brought for all that are there at the same time; each store is done
 //! when its line has come and all before it are done. A read-modify-write, and
 //! zeroing, whose stores come to stand behind them, wait until there are none.
+//!
+//! The stores of zeroing itself are on their way for a while when it is over; only a
+//! read-modify-write waits for them.
 
 use super::super::lines::{Access, Answer, Request};
 use super::order::World;
-use super::worker::{Posted, Wanted};
+use super::worker::{Doing, Posted, Wanted};
+use crate::time::Time;
 
 impl World {
     /// Whether a worker's stores have to be done before what it wants.
@@ -26,6 +30,29 @@ impl World {
             Wanted::Zero(_) | Wanted::Park { .. } | Wanted::Wake(_) => true,
             Wanted::Work(_) | Wanted::Relax | Wanted::Miss | Wanted::Overhead => false,
         }
+    }
+
+    /// A worker wants a read-modify-write, which is not done before the stores to
+    /// pages are: it asks for the line so that it comes by then.
+    pub(super) fn ask_when_drained(&mut self, line: usize, request: Request) -> Option<u64> {
+        let worker = request.worker;
+        let drained = self.workers[worker].drained;
+        let costs = &self.costs;
+        let is_here = self.lines[line].owns(worker, self.now);
+        let way = match self.lines[line].newest() {
+            _ if is_here => Time::ZERO,
+            // Others are about to take it, or have to be told: it takes a while anyway.
+            Some(newest) if newest == worker => return self.ask(line, request),
+            Some(newest) => Time::from_thirds(costs.transfer(newest, worker, false)),
+            None => costs.miss,
+        };
+        let then = drained - way;
+        if then <= self.now {
+            return self.ask(line, request);
+        }
+        self.workers[worker].doing = Doing::AsksAgain(line, request);
+        self.timers.insert(worker, then);
+        None
     }
 
     /// A worker stores something, and goes on.

@@ -39,7 +39,7 @@ impl World {
         let transfer = self.lines[line].transfer(|from, to| costs.transfer(from, to, has_queued));
         let share = match access.writes() {
             false => costs.load_share,
-            true if self.lines[line].has(worker) => costs.upgrade_share,
+            true if self.lines[line].newest() == Some(worker) => costs.upgrade_share,
             true => 1.0,
         };
         let length = transfer
@@ -109,7 +109,7 @@ impl World {
 }
 
 /// A part of a length of time in thirds of a nanosecond.
-fn part(thirds: u64, share: f64) -> Time {
+pub(super) fn part(thirds: u64, share: f64) -> Time {
     if share == 1.0 {
         return Time::from_thirds(thirds);
     }

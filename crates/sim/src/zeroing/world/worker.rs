@@ -15,6 +15,8 @@ pub(super) struct Worker {
     pub(super) answer: u64,
     pub(super) losses: Losses,
     pub(super) account: Account,
+    /// When the stores to the pages that it zeroed last are done.
+    pub(super) drained: Time,
     /// Stores that are not done, the oldest first.
     pub(super) stores: VecDeque<Posted>,
     /// What it wants when there are none.
