@@ -57,6 +57,7 @@ fn with(run: &Run, more: Vec<String>) -> String {
     if run.results.is_empty() && run.zero_advice.is_none() {
         sections.push("This run has no results.\n".to_owned());
     }
+    sections.extend(tables::zero_calibration(run));
     sections.extend(tables::expectations(&run.expectations));
     sections.extend(more);
     sections.extend(warnings(run));

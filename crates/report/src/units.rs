@@ -81,6 +81,11 @@ pub(crate) fn ratio(ratio: f64) -> String {
     three_digits(ratio)
 }
 
+/// Nanoseconds in a column of them, whatever their size: `24396`.
+pub(crate) fn ns(ns: f64) -> String {
+    three_digits(ns)
+}
+
 /// GB, or GB per second, with three digits that count: what 272 workers zero
 /// per second of CPU time is a thousandth of what one does.
 pub(crate) fn gb(value: f64) -> String {

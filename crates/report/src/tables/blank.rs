@@ -34,6 +34,8 @@ pub(super) enum Why {
     NoMode,
     /// Nothing was measured there.
     NotMeasured,
+    /// What several CPUs do where there is one.
+    OneCpu,
     /// A run that has no measurement of what another run has.
     NotInRun,
     /// A ratio to a number that the first run does not have.
@@ -88,6 +90,7 @@ impl Why {
             Self::NeverIdle => "no CPU was idle",
             Self::NoMode => "no length is frequent",
             Self::NotMeasured => "not measured",
+            Self::OneCpu => "there is only one CPU",
             Self::NotInRun => "the run has no such measurement",
             Self::NotInFirst => "the first run has no such number",
             Self::NoMultiple => "no ratio, as a wait was early or took no time",

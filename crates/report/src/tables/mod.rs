@@ -28,6 +28,7 @@ mod timers;
 mod watch;
 mod yields;
 mod zero_advice;
+mod zero_calibration;
 mod zero_pool;
 mod zero_probe;
 
@@ -57,6 +58,7 @@ pub(crate) use timers::timers;
 pub(crate) use watch::watch;
 pub(crate) use yields::yields;
 pub(crate) use zero_advice::zero_advice;
+pub(crate) use zero_calibration::zero_calibration;
 pub(crate) use zero_pool::zero_pool;
 pub(crate) use zero_probe::zero_probe;
 

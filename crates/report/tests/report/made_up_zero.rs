@@ -3,7 +3,8 @@
 //! nothing about any machine.
 
 use punctual_record::{
-    CpuSplit, Interval, Measurement, Run, SCHEMA, Spread, Zeroing, ZeroingPrediction, ZeroingRound,
+    CpuSplit, Interval, LineCost, Measurement, ParkingCost, Run, SCHEMA, Spread, TakeCost,
+    ZeroCalibration, ZeroCost, Zeroing, ZeroingPrediction, ZeroingRound,
 };
 use serde_json::json;
 
@@ -249,4 +250,81 @@ pub(crate) fn simulated() -> Run {
         }
     }
     run
+}
+
+/// What the parts of a pool cost on a computer of so many CPUs, one or three.
+pub(crate) fn calibration(cpus: usize) -> ZeroCalibration {
+    let mut calibration = ZeroCalibration {
+        rounds: 6,
+        cpus,
+        kernel: "memset".to_owned(),
+        hit_ns: about(0.348),
+        rmw_ns: about(5.02),
+        relax_ns: about(9.68),
+        clock_ns: about(11.4),
+        ..ZeroCalibration::default()
+    };
+    for (lock, ns) in [("tas", 24.3), ("mcs", 33.2), ("counter", 14.5)] {
+        for (batch, more) in [("1", 0.0), ("guided", 12.0)] {
+            calibration.takes.push(TakeCost {
+                lock: lock.to_owned(),
+                batch: batch.to_owned(),
+                dequeue: "range".to_owned(),
+                take_ns: about(ns + more),
+                timed_ns: about(ns + more + 140.0),
+                pages: 1.0,
+            });
+        }
+    }
+    for (memory, bytes, ns) in [("hot", 1 << 20, 86.7), ("cold", 1 << 30, 503.0)] {
+        let cost = |workers, elsewhere, lock: Option<&str>, ns| ZeroCost {
+            memory: memory.to_owned(),
+            bytes,
+            workers,
+            elsewhere,
+            lock: lock.map(str::to_owned),
+            jitter: lock.is_none().then_some(0.0558 * workers as f64),
+            page_ns: about(ns),
+        };
+        let costs = &mut calibration.zeroing;
+        costs.push(cost(1, false, None, ns));
+        costs.push(cost(1, false, Some("tas"), ns + 20.0));
+        // One page after the other costs no more than many in one go, by chance.
+        costs.push(cost(1, false, Some("counter"), ns - 1.0));
+        if cpus > 1 {
+            costs.push(cost(cpus, false, None, ns + 10.0));
+            costs.push(cost(cpus, true, None, ns + 220.0));
+            // Of three CPUs, two have written their pages elsewhere.
+            costs.push(cost(cpus, false, Some("tas"), ns + 150.0 + 60.0));
+            costs.push(cost(cpus, false, Some("mcs"), ns + 150.0 + 80.0));
+        }
+    }
+    if cpus > 1 {
+        // A pair that is far from each other, and two that are near.
+        for (from, to, far) in [(0, 1, 1.0), (0, 2, 1.2), (1, 2, 9.0)] {
+            calibration.lines.push(LineCost {
+                from,
+                to,
+                read_ns: about(50.0 * far),
+                taken_ns: about(60.0 * far),
+                upgraded_ns: about(5.0 * far),
+                contended_ns: about(20.0 * far),
+            });
+        }
+        calibration.parking = Some(ParkingCost {
+            cpu_ns: about(15_105.0),
+            turnaround_ns: about(24_396.0),
+        });
+        calibration.start_apart_ns = Some(about(115.0));
+    }
+    calibration
+}
+
+/// As if it had been measured in rounds.
+fn about(median: f64) -> Interval {
+    Interval {
+        median,
+        low: median * 0.9,
+        high: median * 1.2,
+    }
 }

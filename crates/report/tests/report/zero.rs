@@ -1,12 +1,12 @@
 //! Tables and figures of pools that zero pages.
 
 use punctual_record::compare::Comparison;
-use punctual_record::{CpuSplit, Interval, Run, Zeroing, ZeroingPrediction};
+use punctual_record::{CpuSplit, Interval, Run, ZeroCalibration, Zeroing, ZeroingPrediction};
 use punctual_report::{Figure, comparison, figures, text};
 use roxmltree::Document;
 
 use crate::figures::leave_to_look_at;
-use crate::made_up_zero::{few, host, simulated};
+use crate::made_up_zero::{calibration, few, host, simulated};
 
 /// The report without its head.
 fn sections(run: &Run) -> String {
@@ -31,6 +31,38 @@ fn few_cells_are_told_in_full_without_a_matrix() {
 #[test]
 fn a_simulated_computer_of_many_cpus() {
     insta::assert_snapshot!("simulated", sections(&simulated()));
+}
+
+/// The tables of a calibration, which come after those of the pools.
+fn parts(calibration: &ZeroCalibration) -> String {
+    let mut run = few();
+    calibration.put(&mut run);
+    let text = sections(&run);
+    let (pools, parts) = text
+        .split_once("zero-pool, parts of the model")
+        .expect("it has a title");
+    assert!(pools.contains("What the columns of zero-pool are"));
+    let widest = parts.lines().map(str::len).max();
+    assert!(widest <= Some(100), "{parts}");
+    parts.to_owned()
+}
+
+#[test]
+fn the_parts_of_which_the_model_is_made() {
+    insta::assert_snapshot!("parts", parts(&calibration(3)));
+}
+
+#[test]
+fn one_cpu_has_no_parts_between_cpus() {
+    insta::assert_snapshot!("parts_of_one_cpu", parts(&calibration(1)));
+}
+
+#[test]
+fn a_calibration_that_was_ended_before_its_first_round_is_not_told() {
+    let mut run = few();
+    let without = text(&run);
+    ZeroCalibration::default().put(&mut run);
+    assert_eq!(text(&run), without);
 }
 
 #[test]

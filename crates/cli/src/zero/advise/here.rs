@@ -28,7 +28,12 @@ pub(super) fn run(args: &AdviseArgs) -> Result<Done> {
         ..session::run()
     };
     run.machine.other.extend(facts());
-    let model = calibrated(args, area, &stop)?;
+    let ground = Plan::of_cells(cells(args.kernel, area, vec![ONE]), 1, stop.clone())?;
+    run.warnings = ground.left_out().to_vec();
+    for left_out in &run.warnings {
+        eprintln!("{}", left_out.what);
+    }
+    let model = calibrated(args, area, ground, &stop)?;
     model.calibration().put(&mut run);
     let advised = match stop.is_requested() {
         true => None,
@@ -60,17 +65,18 @@ pub(super) fn run(args: &AdviseArgs) -> Result<Done> {
     }
     let warned = warnings(&run.machine, &measurements, rounds);
     run.interrupted = end.is_early();
-    run.warnings = [&given_up[..], &warned].concat();
+    run.warnings.extend(given_up);
+    run.warnings.extend(warned);
     run.results = measurements;
     run.zero_advice = Some(advice);
     run.other.extend(plan.describe());
     outputs.deliver_until(end.failed, &run, &punctual_report::text(&run))
 }
 
-/// The model of this computer, measured in rounds until the user wants an end.
-fn calibrated(args: &AdviseArgs, area: Area, stop: &Stop) -> Result<Calibrated> {
+/// The model of this computer, measured in rounds in the memory of `ground` until
+/// the user wants an end.
+fn calibrated(args: &AdviseArgs, area: Area, mut ground: Plan, stop: &Stop) -> Result<Calibrated> {
     let rounds = if args.quick { 3 } else { 6 };
-    let mut ground = Plan::of_cells(cells(args.kernel, area, vec![ONE]), 1, stop.clone())?;
     ground.warm_up()?;
     let (memory, cpu_clock) = ground.ground();
     let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
