@@ -1,14 +1,17 @@
 //! What the parts of a pool cost on this computer: micro-measurements, one
-//! mechanism each, in rounds. In none of them do two workers share pages or a lock,
-//! besides in turn a single cache line; the model of this computer is made of them,
-//! and then predicts pools.
+//! mechanism each, in rounds. The model of this computer is made of them, and then
+//! predicts pools.
+//!
+//! Pools of several workers are not among them: in none do two share a backlog or
+//! its lock. What CPUs share is single cache lines, the memory with pages that one
+//! has written and another zeroes afterwards, and in `parking` whose turn it is.
 //!
 //! | file | what is measured |
 //! |---|---|
 //! | `operations` | a hit, a read-modify-write, the hint of a loop that waits, a reading of the clock |
-//! | `lines` | what a cache line takes between two CPUs, and how far apart two begin |
-//! | `takes` | a take that nobody else wants, by lock and batch |
-//! | `zeroing` | a page, by one CPU or all, written here or elsewhere; and with a take of its own, by lock |
+//! | `lines` | between two CPUs: reading a line, taking one, taking one that was just read, additions of both to one; how far apart two begin |
+//! | `takes` | a take by the only worker of a pool, where nothing is zeroed, by lock and batch |
+//! | `zeroing` | a page, by one CPU or all, written here or elsewhere, and how much single pages differ; and with a take of its own by the only worker of a pool, by lock |
 //! | `parking` | giving up the CPU and being woken |
 //! | `samples` | what the rounds add up to |
 //! | `crew` | threads that measure together |
