@@ -36,7 +36,8 @@ fn main() {
                 times[i].push(section_ns(&SUBJECTS[i], threads, sections));
             }
         }
-        println!("{threads} threads, {sections} sections at most each, {rounds} rounds:");
+        let plural = if threads == 1 { "" } else { "s" };
+        println!("{threads} thread{plural}, {sections} sections at most each, {rounds} rounds:");
         for (subject, own) in SUBJECTS.iter().zip(&times) {
             let beside = SUBJECTS.iter().position(|s| s.name == subject.beside);
             let beside = &times[beside.expect("it is one of them")];

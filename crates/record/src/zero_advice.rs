@@ -117,9 +117,10 @@ pub struct ZeroChecked {
     pub this: Interval,
     /// The pool with the greatest median of it.
     pub best: ZeroPool,
-    /// That median.
-    pub best_median: f64,
-    /// Whether the interval of this pool reaches it.
+    /// That, with its interval.
+    pub best_measured: Interval,
+    /// Whether the two intervals overlap. The greatest of many medians is greater
+    /// than the pool's own by chance as well, so the other need not reach it.
     pub is_best: bool,
 }
 

@@ -178,21 +178,21 @@ fn verdicts(advice: &ZeroAdvice) -> Option<String> {
                 format!("yes, it is the best of {} measured pools", checked.measured)
             }
             true => format!(
-                "yes, its interval {} reaches the best of {} measured pools: {}, batch {}, {}, {}",
+                "yes, {} overlaps the best of {} measured pools: {}, batch {}, {}, {}",
                 with_interval(checked.this),
                 checked.measured,
                 zero::threads_in_words(best.threads),
                 best.batch,
                 best.lock,
-                units::gb(checked.best_median)
+                with_interval(checked.best_measured)
             ),
             false => format!(
-                "no: {} does not reach {}, batch {}, {}, {}, the best of {} measured pools",
+                "no: {} is less than {}, batch {}, {}, {}, the best of {} measured pools",
                 with_interval(checked.this),
                 zero::threads_in_words(best.threads),
                 best.batch,
                 best.lock,
-                units::gb(checked.best_median),
+                with_interval(checked.best_measured),
                 checked.measured
             ),
         };

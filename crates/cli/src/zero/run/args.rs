@@ -19,7 +19,8 @@ kept on a CPU of its own, and what counts is the GB zeroed per second of CPU tim
 holding the lock, waiting for it, and the rest.
 
 Without options: every lock, batches of 1, 2n, 64 and guided, threads 1, 2, 4 and so on up to the number of CPUs and twice \
-that, on memory that fits into a cache and memory that does not; about 60 s with two CPUs. It says how long before it begins.";
+that, on memory that fits into a cache and memory that does not; with two CPUs one to three minutes, by the size of the caches. It says how long before \
+it begins.";
 
 /// What its help ends with.
 pub(crate) const AFTER: &str = "\

@@ -33,7 +33,10 @@ const LINES: usize = 256;
 const ADDITIONS: u64 = 400;
 
 /// So many rows, whose median it is: a time slice that somebody else gets spoils one.
-const ROWS: usize = 9;
+const ROWS: usize = 15;
+
+/// So many rows before these count for nothing, as both CPUs were idle until then.
+const WARM_UP: usize = 30;
 
 /// So many meetings.
 const MEETINGS: usize = 16;
@@ -44,14 +47,16 @@ impl Between {
         let (lines, line) = (Lines::new(), Alone(AtomicU64::new(0)));
         let done = crew.together(&[from, to], |member| {
             let mut rows = Rows::default();
-            for row in 0..2 * ROWS {
-                let is_first = row / ROWS == member.number;
-                rows.taken
-                    .extend(lines.row(clock, member, is_first, Lines::take));
-                rows.read
-                    .extend(lines.row(clock, member, !is_first, Lines::read));
-                rows.upgraded
-                    .extend(lines.row(clock, member, !is_first, Lines::take));
+            for row in 0..WARM_UP + 2 * ROWS {
+                let is_first = row.saturating_sub(WARM_UP) / ROWS == member.number;
+                let taken = lines.row(clock, member, is_first, Lines::take);
+                let read = lines.row(clock, member, !is_first, Lines::read);
+                let upgraded = lines.row(clock, member, !is_first, Lines::take);
+                if row >= WARM_UP {
+                    rows.taken.extend(taken);
+                    rows.read.extend(read);
+                    rows.upgraded.extend(upgraded);
+                }
             }
             for _ in 0..ROWS {
                 member.meet();

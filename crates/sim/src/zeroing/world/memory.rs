@@ -18,16 +18,17 @@ impl World {
             }
             None => self.costs.zero.times(count),
         };
-        let work = self.jittered(work);
+        let work = self.jittered(work, count);
         self.workers[worker].doing = Doing::Zeroes(count, self.now);
         self.memory.begin(self.now, worker, work);
         self.watch_memory();
         false
     }
 
-    /// A length as it may be this time.
-    fn jittered(&mut self, length: Time) -> Time {
-        let most = part(length.as_thirds(), self.costs.jitter);
+    /// What so many pages take this time. Each of them differs, and many even out.
+    fn jittered(&mut self, length: Time, pages: u64) -> Time {
+        let share = self.costs.jitter / (pages.max(1) as f64).sqrt();
+        let most = part(length.as_thirds(), share);
         if most == Time::ZERO {
             return length;
         }
