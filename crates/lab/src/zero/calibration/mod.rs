@@ -71,8 +71,8 @@ const HOT_PASSES: u64 = 80;
 /// From so many pages on one pass does.
 const MANY_PAGES: u64 = 4_096;
 
-/// So often lines are measured in a round, other ones each time: where in memory they
-/// are makes a difference (on a virtual Xeon of 2 CPUs 50 or 80 ns).
+/// So often lines are measured in a round, other ones each time: what they take changes
+/// (between 50 and 80 ns on a virtual Xeon of 2 CPUs), and the faster half counts.
 const LINE_SAMPLES: usize = 5;
 
 /// All pairs are measured up to so many CPUs: 120 of them.
