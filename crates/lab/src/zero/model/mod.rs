@@ -14,9 +14,8 @@
 //!
 //! Predictions are of closed backlogs that are taken as ranges, by no more workers
 //! than CPUs. They are held to 15 % in the geometric mean and 25 % anywhere, with one
-//! and two workers. One pool is known to be further off: two workers under a blocking
-//! mutex who take single pages that are in caches. There the CPU goes ahead past the
-//! mutex's compare-and-swap, which the simulated one does not (`docs/zeroing.md`).
+//! and two workers. Two workers under a blocking mutex who take single pages are known
+//! to be further off; `docs/zeroing.md` says by how much.
 
 mod agreement;
 mod calibrated;
