@@ -25,8 +25,7 @@
 //! | Z34 | the section, the time away | the second ratio of row Z34, the place of its peak |
 //! | Z35 | a section of 100 ns, 5 us away | nothing: no source |
 //!
-//! A row that is another one in other units says of which it is the
-//! [same](Row::same_as).
+//! A row that is another one in other units says of which one.
 
 mod arithmetic;
 mod article;
