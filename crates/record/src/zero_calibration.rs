@@ -132,6 +132,63 @@ impl ZeroCalibration {
         let value = serde_json::to_value(self).expect("numbers and strings only");
         run.other.insert(KEY.to_owned(), value);
     }
+
+    /// One use of a cache line: the median over the pairs of CPUs, and over the ends
+    /// of their intervals. `None` with one CPU.
+    pub fn line(&self, of: fn(&LineCost) -> Interval) -> Option<Interval> {
+        let middle = |end: fn(Interval) -> f64| {
+            let all: Vec<f64> = self.lines.iter().map(|line| end(of(line))).collect();
+            Some(Interval::of(&all)?.median)
+        };
+        Some(Interval {
+            median: middle(|i| i.median)?,
+            low: middle(|i| i.low)?,
+            high: middle(|i| i.high)?,
+        })
+    }
+
+    /// A page of many that so many workers zeroed in one go.
+    pub fn page(&self, memory: &str, workers: usize, elsewhere: bool) -> Option<&ZeroCost> {
+        self.zero_cost(memory, workers, elsewhere, None)
+    }
+
+    /// What such a page takes on average, in nanoseconds, with so many workers that
+    /// all zero pages of all, each as many of its own as of any other.
+    pub fn mixed_page_ns(&self, memory: &str, workers: usize) -> Option<f64> {
+        let here = self.page(memory, workers, false)?.page_ns.median;
+        let elsewhere = self.page(memory, workers, true);
+        let elsewhere = elsewhere.map_or(here, |cost| cost.page_ns.median);
+        let own = 1.0 / workers as f64;
+        Some(here * own + elsewhere * (1.0 - own))
+    }
+
+    /// What a take costs right after a page, under a lock that nobody else wants,
+    /// with so many workers at work: what a page that is taken by itself costs more
+    /// than one of many.
+    pub fn take_after_page(&self, memory: &str, lock: &str, workers: usize) -> Option<Interval> {
+        let under = self.zero_cost(memory, workers, false, Some(lock))?.page_ns;
+        let page = self.mixed_page_ns(memory, workers)?;
+        Some(Interval {
+            median: under.median - page,
+            low: under.low - page,
+            high: under.high - page,
+        })
+    }
+
+    fn zero_cost(
+        &self,
+        memory: &str,
+        workers: usize,
+        elsewhere: bool,
+        lock: Option<&str>,
+    ) -> Option<&ZeroCost> {
+        self.zeroing.iter().find(|cost| {
+            cost.memory == memory
+                && cost.workers == workers
+                && cost.elsewhere == elsewhere
+                && cost.lock.as_deref() == lock
+        })
+    }
 }
 
 #[cfg(test)]
@@ -156,5 +213,56 @@ mod tests {
         calibration.put(&mut run);
         let read = Run::from_json(&run.to_json()).unwrap();
         assert_eq!(ZeroCalibration::of(&read), Some(calibration));
+    }
+
+    fn only(median: f64) -> Interval {
+        Interval {
+            median,
+            low: median - 1.0,
+            high: median + 1.0,
+        }
+    }
+
+    #[test]
+    fn a_line_is_the_median_over_the_pairs() {
+        let line = |taken| LineCost {
+            taken_ns: only(taken),
+            ..LineCost::default()
+        };
+        let calibration = ZeroCalibration {
+            lines: vec![line(100.0), line(60.0), line(70.0)],
+            ..ZeroCalibration::default()
+        };
+        assert_eq!(calibration.line(|line| line.taken_ns), Some(only(70.0)));
+        assert_eq!(ZeroCalibration::default().line(|line| line.taken_ns), None);
+    }
+
+    #[test]
+    fn a_take_after_a_page_is_what_is_above_a_page_of_many() {
+        let cost = |workers, elsewhere, lock: Option<&str>, ns| ZeroCost {
+            memory: "hot".to_owned(),
+            workers,
+            elsewhere,
+            lock: lock.map(str::to_owned),
+            page_ns: only(ns),
+            ..ZeroCost::default()
+        };
+        let calibration = ZeroCalibration {
+            zeroing: vec![
+                cost(1, false, None, 100.0),
+                cost(1, false, Some("tas"), 130.0),
+                cost(4, false, None, 120.0),
+                cost(4, true, None, 240.0),
+                cost(4, false, Some("tas"), 250.0),
+            ],
+            ..ZeroCalibration::default()
+        };
+        let after = |lock, workers| calibration.take_after_page("hot", lock, workers);
+        assert_eq!(after("tas", 1), Some(only(30.0)));
+        // One page in four is the worker's own.
+        assert_eq!(calibration.mixed_page_ns("hot", 4), Some(210.0));
+        assert_eq!(after("tas", 4), Some(only(40.0)));
+        assert_eq!(after("mcs", 4), None);
+        assert_eq!(calibration.mixed_page_ns("cold", 1), None);
     }
 }

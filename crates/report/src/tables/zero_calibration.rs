@@ -1,6 +1,6 @@
 //! What the parts of a pool cost on this computer: what its model is made of.
 
-use punctual_record::{Interval, LineCost, Run, TakeCost, ZeroCalibration, ZeroCost};
+use punctual_record::{Interval, Run, TakeCost, ZeroCalibration, ZeroCost};
 
 use super::blank::{Marks, Why};
 use super::cost::interval_in_words;
@@ -14,11 +14,10 @@ pub(crate) fn zero_calibration(run: &Run) -> Vec<String> {
     let Some(calibration) = calibration else {
         return vec![];
     };
-    let memories = Memory::all(&calibration);
     vec![
         operations(&calibration),
-        pages(&calibration, &memories),
-        takes(&calibration, &memories),
+        pages(&calibration),
+        takes(&calibration),
         words(&calibration),
     ]
 }
@@ -35,7 +34,7 @@ fn operations(calibration: &ZeroCalibration) -> String {
     row("hit", calibration.hit_ns);
     row("read-modify-write", calibration.rmw_ns);
     row("clock", calibration.clock_ns);
-    for (part, ns) in lines(&calibration.lines) {
+    for (part, ns) in lines(calibration) {
         row(part, ns);
     }
     if let Some(parking) = calibration.parking {
@@ -49,8 +48,8 @@ fn operations(calibration: &ZeroCalibration) -> String {
 }
 
 /// What each use of a cache line takes between two CPUs; nothing with one CPU.
-fn lines(lines: &[LineCost]) -> Vec<(&'static str, Interval)> {
-    let row = |part, of| Some((part, middle(lines, of)?));
+fn lines(calibration: &ZeroCalibration) -> Vec<(&'static str, Interval)> {
+    let row = |part, of| Some((part, calibration.line(of)?));
     let rows = [
         row("line read", |line| line.read_ns),
         row("line taken", |line| line.taken_ns),
@@ -60,98 +59,24 @@ fn lines(lines: &[LineCost]) -> Vec<(&'static str, Interval)> {
     rows.into_iter().flatten().collect()
 }
 
-/// The median over pairs of CPUs, and over the ends of their intervals.
-fn middle(lines: &[LineCost], of: fn(&LineCost) -> Interval) -> Option<Interval> {
-    let middle = |end: fn(Interval) -> f64| {
-        let all: Vec<f64> = lines.iter().map(|line| end(of(line))).collect();
-        Some(Interval::of(&all)?.median)
-    };
-    Some(Interval {
-        median: middle(|i| i.median)?,
-        low: middle(|i| i.low)?,
-        high: middle(|i| i.high)?,
-    })
+/// The memories whose pages were zeroed, in the order of the calibration: what a
+/// page of many costs one CPU by itself.
+fn memories(calibration: &ZeroCalibration) -> Vec<&ZeroCost> {
+    let costs = calibration.zeroing.iter();
+    let alone = costs.filter(|cost| cost.workers == 1 && cost.lock.is_none());
+    alone.collect()
 }
 
-/// What zeroing costs in one memory.
-struct Memory<'c> {
-    /// Where the pages are.
-    name: &'c str,
-    bytes: u64,
-    /// The CPUs there are.
-    cpus: usize,
-    costs: Vec<&'c ZeroCost>,
-    /// What a page costs of many that one CPU zeroes in one go.
-    alone: &'c ZeroCost,
-}
-
-impl<'c> Memory<'c> {
-    /// All that are in a calibration, in its order.
-    fn all(calibration: &'c ZeroCalibration) -> Vec<Self> {
-        let costs = || calibration.zeroing.iter();
-        let alone = costs().filter(|cost| cost.workers == 1 && cost.lock.is_none());
-        let memory = |alone: &'c ZeroCost| Self {
-            name: &alone.memory,
-            bytes: alone.bytes,
-            cpus: calibration.cpus,
-            costs: costs()
-                .filter(|cost| cost.memory == alone.memory && cost.bytes == alone.bytes)
-                .collect(),
-            alone,
-        };
-        alone.map(memory).collect()
-    }
-
-    /// What a page costs with all CPUs at work; nothing where there is only one.
-    fn all_at_work(&self, elsewhere: bool, lock: Option<&str>) -> Option<&ZeroCost> {
-        let mut costs = self.costs.iter().copied();
-        costs.find(|cost| {
-            cost.workers > 1
-                && cost.workers == self.cpus
-                && cost.elsewhere == elsewhere
-                && cost.lock.as_deref() == lock
-        })
-    }
-
-    /// What a take costs right after a page, where one CPU is at work.
-    fn take_alone(&self, lock: &str) -> Option<Interval> {
-        let mut costs = self.costs.iter();
-        let with_take =
-            costs.find(|cost| cost.workers == 1 && cost.lock.as_deref() == Some(lock))?;
-        Some(less(with_take.page_ns, self.alone.page_ns.median))
-    }
-
-    /// The same with all CPUs at work, each of which zeroes pages of all.
-    fn take_at_work(&self, lock: &str) -> Option<Interval> {
-        let with_take = self.all_at_work(false, Some(lock))?;
-        let here = self.all_at_work(false, None)?.page_ns.median;
-        let elsewhere = self.all_at_work(true, None);
-        let elsewhere = elsewhere.map_or(here, |cost| cost.page_ns.median);
-        let own = 1.0 / self.cpus as f64;
-        let page = here * own + elsewhere * (1.0 - own);
-        Some(less(with_take.page_ns, page))
-    }
-
-    /// Why something of all CPUs is missing.
-    fn why(&self) -> Why {
-        match self.cpus {
-            1 => Why::OneCpu,
-            _ => Why::NotMeasured,
-        }
-    }
-}
-
-/// An interval with so much taken off it.
-fn less(interval: Interval, ns: f64) -> Interval {
-    Interval {
-        median: interval.median - ns,
-        low: interval.low - ns,
-        high: interval.high - ns,
+/// All CPUs, where there is more than one, and why something of all is missing.
+fn all_at_work(calibration: &ZeroCalibration) -> (Option<usize>, Why) {
+    match calibration.cpus {
+        1 => (None, Why::OneCpu),
+        cpus => (Some(cpus), Why::NotMeasured),
     }
 }
 
 /// What a page costs in each memory.
-fn pages(calibration: &ZeroCalibration, memories: &[Memory<'_>]) -> String {
+fn pages(calibration: &ZeroCalibration) -> String {
     let head = [
         "memory",
         "size",
@@ -166,17 +91,19 @@ fn pages(calibration: &ZeroCalibration, memories: &[Memory<'_>]) -> String {
     );
     let mut grid = Grid::new(title, &head);
     let mut marks = Marks::default();
-    for memory in memories {
-        let here = memory.all_at_work(false, None);
+    let (all, why) = all_at_work(calibration);
+    for alone in memories(calibration) {
         let mut row = vec![
-            memory.name.to_owned(),
-            units::bytes(memory.bytes as f64),
-            within(memory.alone.page_ns),
+            alone.memory.clone(),
+            units::bytes(alone.bytes as f64),
+            within(alone.page_ns),
         ];
-        for cost in [here, memory.all_at_work(true, None)] {
-            row.push(marks.or_blank(cost.map(|cost| within(cost.page_ns)), memory.why()));
+        let at_work = |elsewhere| calibration.page(&alone.memory, all?, elsewhere);
+        for elsewhere in [false, true] {
+            let cost = at_work(elsewhere).map(|cost| within(cost.page_ns));
+            row.push(marks.or_blank(cost, why));
         }
-        let jitter = here.unwrap_or(memory.alone).jitter.map(units::percent);
+        let jitter = at_work(false).unwrap_or(alone).jitter.map(units::percent);
         row.push(marks.or_blank(jitter, Why::NotMeasured));
         grid.row(row);
     }
@@ -184,7 +111,7 @@ fn pages(calibration: &ZeroCalibration, memories: &[Memory<'_>]) -> String {
 }
 
 /// What a take costs under each lock, by itself and after a page of each memory.
-fn takes(calibration: &ZeroCalibration, memories: &[Memory<'_>]) -> String {
+fn takes(calibration: &ZeroCalibration) -> String {
     let head = [
         "memory",
         "lock",
@@ -196,16 +123,17 @@ fn takes(calibration: &ZeroCalibration, memories: &[Memory<'_>]) -> String {
     let mut grid = Grid::new(title, &head).with_names(2);
     let mut marks = Marks::default();
     let single = |take: &&TakeCost| take.batch == "1";
-    for memory in memories {
+    let (all, why) = all_at_work(calibration);
+    for ZeroCost { memory, .. } in memories(calibration) {
         for take in calibration.takes.iter().filter(single) {
-            let alone = memory.take_alone(&take.lock);
-            let at_work = memory.take_at_work(&take.lock);
+            let after_page =
+                |workers| calibration.take_after_page(memory, &take.lock, workers).map(within);
             grid.row(vec![
-                memory.name.to_owned(),
+                memory.clone(),
                 take.lock.clone(),
                 within(take.take_ns),
-                marks.or_blank(alone.map(within), Why::NotMeasured),
-                marks.or_blank(at_work.map(within), memory.why()),
+                marks.or_blank(after_page(1), Why::NotMeasured),
+                marks.or_blank(all.and_then(after_page), why),
             ]);
         }
     }

@@ -2,7 +2,7 @@
 
 use punctual_core::Refusal;
 use punctual_pool::{Batch, LockKind, Setting};
-use punctual_record::{Interval, LineCost, PAGE_BYTES, TakeCost, ZeroCalibration, ZeroCost};
+use punctual_record::{Interval, PAGE_BYTES, TakeCost, ZeroCalibration};
 use punctual_sim::zeroing::{
     Figure, Job, Machine, Matrix, Numbering, Quantity, Topology, simulate,
 };
@@ -63,21 +63,25 @@ fn bare(calibration: &ZeroCalibration) -> Result<Machine, Refusal> {
         let spread = scaled(apart, 1.0 / (1.0 - 0.5_f64.sqrt()));
         machine = machine.try_with(Quantity::Spread, measured(spread))?;
     }
-    if calibration.lines.is_empty() {
-        return machine.try_with(Quantity::SameCache, exactly(0.0));
+    match calibration.line(|line| line.taken_ns) {
+        None => machine.try_with(Quantity::SameCache, exactly(0.0)),
+        Some(taken) => with_lines(machine, calibration, taken),
     }
-    with_lines(machine, calibration)
 }
 
-/// Transfers between CPUs.
-fn with_lines(machine: Machine, calibration: &ZeroCalibration) -> Result<Machine, Refusal> {
+/// Transfers between CPUs, which take so long.
+fn with_lines(
+    machine: Machine,
+    calibration: &ZeroCalibration,
+    taken: Interval,
+) -> Result<Machine, Refusal> {
     let lines = &calibration.lines;
-    let taken = middle(lines, |line| line.taken_ns);
-    let share = |of| middle(lines, of).median / taken.median;
+    let median = |of| calibration.line(of).map_or(0.0, |interval| interval.median);
+    let share = |of| median(of) / taken.median;
     // Who has a line goes on with it until it is told that the other wants it: with
     // a part of every transfer, and one addition more than fit into that part.
     let each = calibration.rmw_ns.median;
-    let contended = middle(lines, |line| line.contended_ns).median;
+    let contended = median(|line| line.contended_ns);
     let notice = (each / contended - each / taken.median).clamp(0.0, 1.0);
     let machine = machine
         .try_with(Quantity::SameCache, measured(taken))?
@@ -189,9 +193,8 @@ fn take(calibration: &ZeroCalibration, lock: LockKind, batch: Batch) -> Result<&
 
 /// What a page of one memory costs.
 struct Zeroing<'c> {
+    calibration: &'c ZeroCalibration,
     memory: Memory,
-    cpus: usize,
-    costs: Vec<&'c ZeroCost>,
     /// One worker by itself.
     alone: Interval,
     /// All at the same time, pages that each had written itself.
@@ -204,24 +207,16 @@ struct Zeroing<'c> {
 
 impl<'c> Zeroing<'c> {
     fn of(calibration: &'c ZeroCalibration, memory: Memory) -> Result<Self, Refusal> {
-        let costs = calibration.zeroing.iter();
-        let costs: Vec<_> = costs.filter(|cost| cost.memory == memory.name()).collect();
-        let long = |workers, elsewhere| {
-            let is_it = |cost: &&&ZeroCost| {
-                cost.lock.is_none() && cost.workers == workers && cost.elsewhere == elsewhere
-            };
-            costs.iter().find(is_it).copied()
-        };
-        let alone = long(1, false);
+        let page = |workers, elsewhere| calibration.page(memory.name(), workers, elsewhere);
+        let alone = page(1, false);
         let alone = alone.ok_or_else(|| lacks(&format!("zeroing of {} memory", memory.name())))?;
-        let here = long(calibration.cpus, false).unwrap_or(alone);
-        let elsewhere = long(calibration.cpus, true).unwrap_or(here);
+        let here = page(calibration.cpus, false).unwrap_or(alone);
+        let elsewhere = page(calibration.cpus, true).unwrap_or(here);
         let jitter = here.jitter.unwrap_or_default();
         let [alone, here, elsewhere] = [alone, here, elsewhere].map(|cost| cost.page_ns);
         Ok(Self {
+            calibration,
             memory,
-            cpus: calibration.cpus,
-            costs,
             alone,
             here,
             elsewhere,
@@ -229,28 +224,24 @@ impl<'c> Zeroing<'c> {
         })
     }
 
-    /// What a page takes on average where all are at work: all zero pages of all.
-    fn crowded(&self) -> f64 {
-        let own = 1.0 / self.cpus as f64;
-        self.here.median * own + self.elsewhere.median * (1.0 - own)
+    fn cpus(&self) -> usize {
+        self.calibration.cpus
     }
 
     /// How crowded it is: 0 with one worker, 1 with as many as there are CPUs.
     fn crowd(&self, workers: usize) -> f64 {
-        (workers - 1) as f64 / (self.cpus - 1).max(1) as f64
+        (workers - 1) as f64 / (self.cpus() - 1).max(1) as f64
     }
 
     /// What a take costs right after a page, under a lock that nobody else wants,
     /// with so many workers at work.
     fn take(&self, lock: LockKind, workers: usize) -> Option<Interval> {
-        let under = |workers| {
-            let is_it = |cost: &&&ZeroCost| {
-                cost.workers == workers && cost.lock.as_deref() == Some(lock.name())
-            };
-            self.costs.iter().find(is_it).map(|cost| cost.page_ns)
+        let after_page = |workers| {
+            let name = self.memory.name();
+            self.calibration.take_after_page(name, lock.name(), workers)
         };
-        let alone = shifted(under(1)?, -self.alone.median);
-        let all = under(self.cpus).map_or(alone, |page| shifted(page, -self.crowded()));
+        let alone = after_page(1)?;
+        let all = after_page(self.cpus()).unwrap_or(alone);
         Some(mixed(alone, all, self.crowd(workers)))
     }
 }
@@ -273,7 +264,10 @@ fn with_zeroing(
             .try_with(Quantity::Bandwidth, exactly(1e6));
     }
     // All take from the same memory: so many can at full speed.
-    let abreast = zeroing.cpus as f64 / (zeroing.crowded() / alone.median).max(1.0);
+    let (name, cpus) = (zeroing.memory.name(), zeroing.cpus());
+    let crowded = zeroing.calibration.mixed_page_ns(name, cpus);
+    let longer = crowded.map_or(1.0, |crowded| crowded / alone.median);
+    let abreast = cpus as f64 / longer.max(1.0);
     // Bytes in a nanosecond are GB in a second.
     let bandwidth = abreast * PAGE_BYTES as f64 / alone.median;
     machine
@@ -283,19 +277,6 @@ fn with_zeroing(
 
 fn lacks(what: &str) -> Refusal {
     Refusal::new(format!("the calibration lacks {what}; calibrate again"))
-}
-
-/// The median over pairs of CPUs, as far as each of them may be off.
-fn middle(lines: &[LineCost], of: fn(&LineCost) -> Interval) -> Interval {
-    let middle = |end: fn(Interval) -> f64| {
-        let all: Vec<f64> = lines.iter().map(|line| end(of(line))).collect();
-        Interval::of(&all).map_or(0.0, |interval| interval.median)
-    };
-    Interval {
-        median: middle(|i| i.median),
-        low: middle(|i| i.low),
-        high: middle(|i| i.high),
-    }
 }
 
 fn mixed(one: Interval, other: Interval, share: f64) -> Interval {
