@@ -98,6 +98,15 @@ pub trait Computer: Debug {
     fn overhead(&self) -> impl Future<Output = ()> {
         std::future::ready(())
     }
+
+    /// Runs a take. Where every operation is done when it is called, this is the place
+    /// to [finish](crate::ready) it at once: compilers then keep what is under way in
+    /// registers. What they keep in the future itself is in memory, and can have to
+    /// wait there for the stores of the page before.
+    #[inline]
+    fn drive<F: Future>(&self, take: F) -> impl Future<Output = F::Output> {
+        take
+    }
 }
 
 impl<C: Computer> Computer for &C {
@@ -139,5 +148,10 @@ impl<C: Computer> Computer for &C {
 
     fn overhead(&self) -> impl Future<Output = ()> {
         (**self).overhead()
+    }
+
+    #[inline]
+    fn drive<F: Future>(&self, take: F) -> impl Future<Output = F::Output> {
+        (**self).drive(take)
     }
 }

@@ -39,9 +39,9 @@ impl<'a, C: Computer> Passage<'a, C> {
 
     /// It has the lock.
     #[inline]
-    pub(crate) async fn had(&mut self) {
+    pub(crate) fn had(&mut self) -> impl Future<Output = ()> + use<'a, C> {
         self.turn(true);
-        self.computer.overhead().await;
+        self.computer.overhead()
     }
 
     /// It has given the lock back, and goes on to another.

@@ -80,7 +80,8 @@ impl<C: Computer> Pool<C> {
         let mut taken = backlog.taken();
         while !self.computer.gives_up() {
             let mut passage = Passage::begin(&self.computer, books.is_due());
-            backlog.take(worker, &mut taken, &mut passage).await;
+            let take = backlog.take(worker, &mut taken, &mut passage);
+            self.computer.drive(take).await;
             let timed = passage.end();
             books.acquisitions += 1;
             let is_kept = timed.as_ref().is_some_and(|timed| books.note_take(timed));

@@ -45,14 +45,12 @@ impl<'m> Computer for Part<'m> {
     }
 
     #[inline]
-    async fn zero(&self, pages: Range<u64>) {
+    fn zero(&self, pages: Range<u64>) -> impl Future<Output = ()> {
         match self.first {
-            Some(first) => {
-                let pages = first + pages.start..first + pages.end;
-                self.computer.zero(pages).await;
-            }
+            Some(first) => self.computer.zero(first + pages.start..first + pages.end),
             None => {
                 std::hint::black_box(pages);
+                self.computer.zero(0..0)
             }
         }
     }
@@ -60,6 +58,11 @@ impl<'m> Computer for Part<'m> {
     #[inline]
     fn next_in_list(&self, page: u64) -> impl Future<Output = u64> {
         self.computer.next_in_list(page)
+    }
+
+    #[inline]
+    fn drive<F: Future>(&self, take: F) -> impl Future<Output = F::Output> {
+        self.computer.drive(take)
     }
 
     #[inline]

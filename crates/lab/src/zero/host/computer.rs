@@ -1,5 +1,6 @@
 //! What a pool runs on here.
 
+use std::future::ready;
 use std::ops::Range;
 
 use punctual_core::Nanos;
@@ -12,7 +13,7 @@ use super::{HostLine, HostMemory, HostMutex, Links};
 /// This computer: its atomics, its memory, one way of zeroing it. Copies are the
 /// same.
 ///
-/// Every operation is [ready](punctual_pool::ready) at once.
+/// Every operation is done when it is called.
 #[derive(Clone, Copy, Debug)]
 pub struct HostComputer<'m> {
     memory: &'m HostMemory,
@@ -38,6 +39,16 @@ impl<'m> HostComputer<'m> {
             links,
         })
     }
+
+    /// One hint that a loop waits. When there is `Hurry`, others may have the CPU
+    /// meanwhile.
+    #[inline]
+    fn hint(&self) {
+        std::hint::spin_loop();
+        if self.gives_up() {
+            std::thread::yield_now();
+        }
+    }
 }
 
 impl<'m> Computer for HostComputer<'m> {
@@ -59,22 +70,20 @@ impl<'m> Computer for HostComputer<'m> {
         self.memory.clock().settled()
     }
 
-    /// When there is `Hurry`, others may have the CPU meanwhile.
     #[inline]
-    async fn relax(&self) {
-        std::hint::spin_loop();
-        if self.gives_up() {
-            std::thread::yield_now();
-        }
+    fn relax(&self) -> impl Future<Output = ()> {
+        self.hint();
+        ready(())
     }
 
     #[inline]
-    async fn pause(&self, length: Nanos) {
+    fn pause(&self, length: Nanos) -> impl Future<Output = ()> {
         let clock = self.memory.clock();
         let begun = clock.now();
         while clock.now() - begun < length {
-            self.relax().await;
+            self.hint();
         }
+        ready(())
     }
 
     /// Page by page, as kernels do it, whose pages lie all over the memory. So a
@@ -82,15 +91,21 @@ impl<'m> Computer for HostComputer<'m> {
     /// way than one of a page (AMD Milan, `rep stosb`: 14 GB/s in pages of 4 KiB
     /// and 38 GB/s in 1 GiB).
     #[inline]
-    async fn zero(&self, pages: Range<u64>) {
+    fn zero(&self, pages: Range<u64>) -> impl Future<Output = ()> {
         for page in pages.start as usize..pages.end as usize {
             self.memory.mapping().zero(page..page + 1, self.kernel);
         }
+        ready(())
     }
 
     #[inline]
-    async fn next_in_list(&self, page: u64) -> u64 {
-        self.links.map_or(page + 1, |links| links.next(page))
+    fn next_in_list(&self, page: u64) -> impl Future<Output = u64> {
+        ready(self.links.map_or(page + 1, |links| links.next(page)))
+    }
+
+    #[inline]
+    fn drive<F: Future>(&self, take: F) -> impl Future<Output = F::Output> {
+        ready(punctual_pool::ready(take))
     }
 
     #[inline]

@@ -1,5 +1,6 @@
 //! A cache line.
 
+use std::future::ready;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use punctual_pool::Line;
@@ -26,39 +27,49 @@ impl<'m> HostLine<'m> {
     }
 }
 
+/// Every operation is done when it is called: a future that began with the first
+/// poll would keep what it was called with until then, the memory order too.
 impl Line for HostLine<'_> {
     #[inline]
-    async fn load(&self, word: usize, order: Ordering) -> u64 {
-        self.words[word].load(order)
+    fn load(&self, word: usize, order: Ordering) -> impl Future<Output = u64> {
+        ready(self.words[word].load(order))
     }
 
     #[inline]
-    async fn store(&self, word: usize, value: u64, order: Ordering) {
+    fn store(&self, word: usize, value: u64, order: Ordering) -> impl Future<Output = ()> {
         self.words[word].store(value, order);
+        ready(())
     }
 
     #[inline]
-    async fn swap(&self, word: usize, value: u64, order: Ordering) -> u64 {
-        self.words[word].swap(value, order)
+    fn swap(&self, word: usize, value: u64, order: Ordering) -> impl Future<Output = u64> {
+        ready(self.words[word].swap(value, order))
     }
 
     #[inline]
-    async fn add(&self, word: usize, value: u64, order: Ordering) -> u64 {
-        self.words[word].fetch_add(value, order)
+    fn add(&self, word: usize, value: u64, order: Ordering) -> impl Future<Output = u64> {
+        ready(self.words[word].fetch_add(value, order))
     }
 
     #[inline]
-    async fn exchange(&self, word: usize, old: u64, new: u64, order: Ordering) -> Result<u64, u64> {
-        self.words[word].compare_exchange(old, new, order, Ordering::Relaxed)
+    fn exchange(
+        &self,
+        word: usize,
+        old: u64,
+        new: u64,
+        order: Ordering,
+    ) -> impl Future<Output = Result<u64, u64>> {
+        let word = &self.words[word];
+        ready(word.compare_exchange(old, new, order, Ordering::Relaxed))
     }
 
     /// When there is `Hurry`, others may have the CPU meanwhile.
     #[inline]
-    async fn wait_while(&self, word: usize, value: u64) -> u64 {
+    fn wait_while(&self, word: usize, value: u64) -> impl Future<Output = u64> {
         loop {
             let now = self.words[word].load(Ordering::Acquire);
             if now != value {
-                return now;
+                return ready(now);
             }
             std::hint::spin_loop();
             if self.hurry.is_on() {
