@@ -71,8 +71,8 @@ const HOT_PASSES: u64 = 80;
 /// From so many pages on one pass does.
 const MANY_PAGES: u64 = 4_096;
 
-/// So often lines are measured in a round, other ones each time: what they take changes
-/// (between 50 and 80 ns on a virtual Xeon of 2 CPUs), and the faster half counts.
+/// So often lines are measured in a round, other ones each time: what they take changes,
+/// and the faster half counts.
 const LINE_SAMPLES: usize = 5;
 
 /// All pairs are measured up to so many CPUs: 120 of them.
@@ -196,7 +196,8 @@ impl<'m> Calibrator<'m> {
 
     /// What is measured of so many pages: one CPU, and all of them.
     fn fields(&self, pages: u64) -> Vec<Field> {
-        let mut locks: Vec<LockKind> = Vec::new();
+        // A counter tells how long the stores to a page take.
+        let mut locks = vec![LockKind::Counter];
         for setting in &self.wanted.settings {
             if !locks.contains(&setting.lock) {
                 locks.push(setting.lock);
