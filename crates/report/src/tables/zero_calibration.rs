@@ -126,8 +126,11 @@ fn takes(calibration: &ZeroCalibration) -> String {
     let (all, why) = all_at_work(calibration);
     for ZeroCost { memory, .. } in memories(calibration) {
         for take in calibration.takes.iter().filter(single) {
-            let after_page =
-                |workers| calibration.take_after_page(memory, &take.lock, workers).map(within);
+            let after_page = |workers| {
+                calibration
+                    .take_after_page(memory, &take.lock, workers)
+                    .map(within)
+            };
             grid.row(vec![
                 memory.clone(),
                 take.lock.clone(),

@@ -172,9 +172,23 @@ fn a_lock_is_taken_when_the_stores_to_the_page_are_done() {
         assert_eq!(wall(1, batch, 200.0, 50.0) - without, after_pages * 200);
         assert_eq!(wall(1, batch, 200.0, 250.0) - without, after_pages * 250);
     }
-    // Or the line is fetched: the other has had it meanwhile, 30 away.
+    // But not the line, which the other has had meanwhile: it is asked for afterwards.
     let fetched = wall(2, Batch::Fixed(2), 30.0, 0.0) - wall(2, Batch::Fixed(2), 0.0, 0.0);
-    assert_eq!(fetched, 0);
+    assert_eq!(fetched, 30);
+}
+
+#[test]
+fn the_line_of_a_lock_comes_with_those_of_the_stores_before_it() {
+    // The node is written twice and the tail swapped, both from memory (80). Where stores
+    // are posted (1 each), the line of the tail is asked for at 2, and used (1) when it
+    // comes. After the section the worker finds nobody behind it (1), and its own number
+    // in the tail (5).
+    let posts = |posted| {
+        let machine = with(machine(1), Quantity::Posted, posted);
+        turns_on(&machine, 1, LockKind::Mcs, 100, None)[0]
+    };
+    assert_eq!(posts(0.0), (161, 267));
+    assert_eq!(posts(1.0), (83, 189));
 }
 
 #[test]

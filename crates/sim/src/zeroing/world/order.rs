@@ -141,6 +141,7 @@ impl World {
     pub(super) fn start(&mut self, worker: usize, wanted: Wanted) -> Option<u64> {
         self.operations += 1;
         if self.has_to_drain(worker, &wanted) {
+            self.bring_meanwhile(worker, &wanted);
             let worker = &mut self.workers[worker];
             worker.doing = Doing::Drains;
             worker.then = Some(wanted);

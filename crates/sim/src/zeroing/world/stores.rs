@@ -2,15 +2,16 @@
 //!
 //! Lines are brought for all that are there at the same time; each store is done
 //! when its line has come and all before it are done. A read-modify-write, and
-//! zeroing, whose stores come to stand behind them, wait until there are none.
+//! zeroing, whose stores come to stand behind them, wait until there are none; the
+//! line of a read-modify-write is brought with theirs.
 //!
 //! The stores of zeroing itself are on their way for a while when it is over; only a
-//! read-modify-write waits for them.
+//! read-modify-write waits for them, and asks for its line afterwards: a page has more
+//! lines than can be under way at the same time.
 
 use super::super::lines::{Access, Answer, Request};
 use super::order::World;
 use super::worker::{Doing, Posted, Wanted};
-use crate::time::Time;
 
 impl World {
     /// Whether a worker's stores have to be done before what it wants.
@@ -32,26 +33,16 @@ impl World {
         }
     }
 
-    /// A worker wants a read-modify-write, which is not done before the stores to
-    /// pages are: it asks for the line so that it comes by then.
+    /// A worker wants a read-modify-write: it asks for the line when the stores to its
+    /// pages are done.
     pub(super) fn ask_when_drained(&mut self, line: usize, request: Request) -> Option<u64> {
         let worker = request.worker;
         let drained = self.workers[worker].drained;
-        let costs = &self.costs;
-        let is_here = self.lines[line].owns(worker, self.now);
-        let way = match self.lines[line].newest() {
-            _ if is_here => Time::ZERO,
-            // Others are about to take it, or have to be told: it takes a while anyway.
-            Some(newest) if newest == worker => return self.ask(line, request),
-            Some(newest) => Time::from_thirds(costs.transfer(newest, worker, false)),
-            None => costs.miss,
-        };
-        let then = drained - way;
-        if then <= self.now {
+        if drained <= self.now {
             return self.ask(line, request);
         }
         self.workers[worker].doing = Doing::AsksAgain(line, request);
-        self.timers.insert(worker, then);
+        self.timers.insert(worker, drained);
         None
     }
 
@@ -86,6 +77,24 @@ impl World {
         let answer = self.request(line, request);
         self.workers[worker].stores[at].asked = !matches!(answer, Answer::Hit(_));
         if answer == Answer::Serve {
+            self.serve(line, false);
+        }
+    }
+
+    /// Has the line of a read-modify-write brought that waits for a worker's stores.
+    pub(super) fn bring_meanwhile(&mut self, worker: usize, wanted: &Wanted) {
+        let Wanted::Access { line, word, access } = *wanted else {
+            return;
+        };
+        if !access.is_rmw() || self.lines[line].owns(worker, self.now) {
+            return;
+        }
+        let request = Request {
+            worker,
+            word,
+            access: Access::Own,
+        };
+        if self.request(line, request) == Answer::Serve {
             self.serve(line, false);
         }
     }
