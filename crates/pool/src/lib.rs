@@ -2,9 +2,10 @@
 //!
 //! The locks, the ways of handing out work and the worker's loop are `async`
 //! functions over a [`Computer`]: on the threads of a real one every operation
-//! is [`ready`] at once, and the compiler makes of it what it makes of
-//! atomics; on a simulated one each suspends until its cache line has been
-//! served; under loom the atomics are loom's.
+//! is done when it is called and each take is [finished](ready) on the spot, so
+//! that the compiler makes of it what it makes of atomics; on a simulated one
+//! each operation suspends until its cache line has been served; under loom the
+//! atomics are loom's.
 //!
 //! A [`Setting`] says which lock ([`locks`]), how many pages a worker takes at
 //! a time ([`batches`]) and who hands them out; a [`Pool`] is one backlog under

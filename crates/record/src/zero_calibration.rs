@@ -49,8 +49,7 @@ pub struct ZeroCalibration {
     pub other: BTreeMap<String, Value>,
 }
 
-/// What a cache line takes between two CPUs: the median of the faster half of the
-/// samples, as whatever disturbs a transfer makes it slower.
+/// What a cache line takes between two CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LineCost {
     /// One of them, counted in the order in which CPUs get workers.

@@ -170,8 +170,8 @@ const OPERATIONS: &str = "hit, read-modify-write: of a cache line that the CPU h
 
 const BETWEEN: &str = "line: a cache line between two CPUs. read: reading what the other wrote last. taken: a \
     read-modify-write of that. upgraded: a read-modify-write by who has just read it. contended: each of the \
-    additions of both, who do nothing else; less than taken, as who has the line does several in a row. Of the \
-    faster half of the samples; medians over the pairs of CPUs [medians of the ends of their intervals]; the JSON has each pair.";
+    additions of both, who do nothing else; less than taken, as who has the line does several in a row. \
+    Medians over the pairs of CPUs [medians of the ends of their intervals]; the JSON has each pair.";
 
 const PARKING: &str = "parking: CPU time of waking somebody and giving up the CPU, together; turnaround: from the call \
     that wakes somebody to the other running.";

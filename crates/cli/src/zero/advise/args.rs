@@ -12,7 +12,7 @@ pub(crate) const ABOUT: &str = "\
 Say which threads, batch and lock to zero memory with on this computer, and check it by a run.
 
 The parts are measured: what a cache line takes from CPU to CPU, a lock that nobody else wants, a page. A model made of them \
-predicts pools by threads, lock and batch, and for each goal the best is advised; of those within 1 % of the \
+predicts pools by threads, lock and batch, and for each goal the best is advised; of those within 0.5 % of the \
 best the one with the fewest threads, then the simpler lock, then the smaller batch. Then the advised pools are run, and what \
 was predicted stands beside what was measured.";
 

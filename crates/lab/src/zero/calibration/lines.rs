@@ -125,8 +125,8 @@ const NEXT: u64 = (1 << 32) - 1;
 
 impl Lines {
     fn new() -> Self {
-        // In random order: even a large step is one that CPUs learn to fetch ahead, and
-        // lines then take half of what they do (Xeon: 36 and not 81 ns).
+        // In random order: even a large step is one that CPUs learn, and fetch ahead.
+        // In steps of 101 lines each seemed to take 55 ns of 85 on a Xeon.
         let links = Links::new(LINES as u64, SEED);
         let line = |line| Alone(AtomicU64::new(links.next(line)));
         Self((0..LINES as u64).map(line).collect())

@@ -71,8 +71,8 @@ const HOT_PASSES: u64 = 80;
 /// From so many pages on one pass does.
 const MANY_PAGES: u64 = 4_096;
 
-/// So often lines are measured in a round, other ones each time: what they take changes,
-/// and the faster half counts.
+/// So often lines are measured in a round, other ones each time: what they take depends
+/// on where they are.
 const LINE_SAMPLES: usize = 5;
 
 /// All pairs are measured up to so many CPUs: 120 of them.

@@ -82,10 +82,10 @@ impl Samples {
         let cost = |(&(from, to), samples): (_, &Vec<Between>)| LineCost {
             from,
             to,
-            read_ns: undisturbed(samples, |b| b.read),
-            taken_ns: undisturbed(samples, |b| b.taken),
-            upgraded_ns: undisturbed(samples, |b| b.upgraded),
-            contended_ns: undisturbed(samples, |b| b.contended),
+            read_ns: median(samples, |b| b.read),
+            taken_ns: median(samples, |b| b.taken),
+            upgraded_ns: median(samples, |b| b.upgraded),
+            contended_ns: median(samples, |b| b.contended),
         };
         each.map(cost).collect()
     }
@@ -138,15 +138,6 @@ impl Samples {
 /// The median of something of all samples; nothing where there are none.
 fn median<T>(samples: &[T], of: impl Fn(&T) -> f64) -> Interval {
     let values: Vec<f64> = samples.iter().map(of).collect();
-    Interval::of(&values).unwrap_or_default()
-}
-
-/// The median of the faster half of the samples. Whatever disturbs a transfer makes it
-/// slower; on a virtual computer that is often most of the time.
-fn undisturbed<T>(samples: &[T], of: impl Fn(&T) -> f64) -> Interval {
-    let mut values: Vec<f64> = samples.iter().map(of).collect();
-    values.sort_unstable_by(f64::total_cmp);
-    values.truncate(values.len().div_ceil(2));
     Interval::of(&values).unwrap_or_default()
 }
 
@@ -212,11 +203,8 @@ mod tests {
         };
         assert_eq!((calibration.rounds, calibration.rmw_ns), (3, of_three));
         let line = &calibration.lines[0];
-        // Of the two faster ones.
-        let taken = line.taken_ns;
-        assert_eq!((line.from, line.to, taken.median), (0, 1, 2.0));
-        assert_eq!((taken.low, taken.high), (1.0, 3.0));
-        assert_eq!(line.read_ns.median, 4.0);
+        assert_eq!((line.from, line.to, line.taken_ns), (0, 1, of_three));
+        assert_eq!(line.read_ns.median, 6.0);
         assert_eq!(calibration.start_apart_ns.map(|ns| ns.median), Some(30.0));
         let parking = calibration.parking.unwrap();
         assert_eq!(parking.turnaround_ns.median, 3_000.0);

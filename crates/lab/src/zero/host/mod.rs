@@ -3,7 +3,7 @@
 //! | file | what it is about |
 //! |---|---|
 //! | `memory` | the pages, and what is asked of the system for them |
-//! | `computer` | what a pool runs on: every operation is ready at once |
+//! | `computer` | what a pool runs on: every operation is done when it is called |
 //! | `line`, `mutex` | a cache line of its own; the lock that blocks |
 //! | `links` | the linked list of all pages, in the order of nobody knows what |
 //! | `team`, `shared` | workers that go through passes over the pages together; what they share |

@@ -14,8 +14,8 @@
 //!
 //! Predictions are of closed backlogs that are taken as ranges, by no more workers
 //! than CPUs. They are held to 15 % in the geometric mean and 25 % anywhere, with one
-//! and two workers. Two workers under a blocking mutex who take single pages are known
-//! to be further off; `docs/zeroing.md` says by how much.
+//! and two workers. Two workers who take single pages in a cache, under whatever lock,
+//! are at the edge of that; `docs/zeroing.md` says by how much.
 
 mod agreement;
 mod calibrated;
