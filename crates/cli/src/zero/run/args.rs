@@ -46,7 +46,7 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// Less of everything, in under 10 s
+    /// Less of everything, in 10 to 20 s
     #[arg(long)]
     pub(crate) quick: bool,
 
