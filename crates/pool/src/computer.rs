@@ -99,13 +99,14 @@ pub trait Computer: Debug {
         std::future::ready(())
     }
 
-    /// Runs a take. Where every operation is done when it is called, this is the place
-    /// to [finish](crate::ready) it at once: compilers then keep what is under way in
-    /// registers. What they keep in the future itself is in memory, and can have to
-    /// wait there for the stores of the page before.
+    /// Runs a visit to a lock: a take, or putting zeroed pages back. Where every
+    /// operation is done when it is called, this is the place to [finish](crate::ready)
+    /// it at once: compilers then keep what is under way in registers. What they keep in
+    /// the future itself is in memory, and can have to wait there for the stores of the
+    /// page before.
     #[inline]
-    fn drive<F: Future>(&self, take: F) -> impl Future<Output = F::Output> {
-        take
+    fn drive<F: Future>(&self, visit: F) -> impl Future<Output = F::Output> {
+        visit
     }
 }
 
@@ -151,7 +152,7 @@ impl<C: Computer> Computer for &C {
     }
 
     #[inline]
-    fn drive<F: Future>(&self, take: F) -> impl Future<Output = F::Output> {
-        (**self).drive(take)
+    fn drive<F: Future>(&self, visit: F) -> impl Future<Output = F::Output> {
+        (**self).drive(visit)
     }
 }

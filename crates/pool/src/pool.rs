@@ -101,7 +101,8 @@ impl<C: Computer> Pool<C> {
             }
             if let Some(zeroed) = &self.zeroed {
                 let mut passage = Passage::begin(&self.computer, timed.is_some());
-                zeroed.put(worker, count, &mut passage).await;
+                let put = zeroed.put(worker, count, &mut passage);
+                self.computer.drive(put).await;
                 if let Some(timed) = passage.end() {
                     books.note_return(&timed);
                 }

@@ -61,8 +61,8 @@ impl<'m> Computer for Part<'m> {
     }
 
     #[inline]
-    fn drive<F: Future>(&self, take: F) -> impl Future<Output = F::Output> {
-        self.computer.drive(take)
+    fn drive<F: Future>(&self, visit: F) -> impl Future<Output = F::Output> {
+        self.computer.drive(visit)
     }
 
     #[inline]

@@ -39,16 +39,6 @@ impl<'m> HostComputer<'m> {
             links,
         })
     }
-
-    /// One hint that a loop waits. When there is `Hurry`, others may have the CPU
-    /// meanwhile.
-    #[inline]
-    fn hint(&self) {
-        std::hint::spin_loop();
-        if self.gives_up() {
-            std::thread::yield_now();
-        }
-    }
 }
 
 impl<'m> Computer for HostComputer<'m> {
@@ -72,7 +62,7 @@ impl<'m> Computer for HostComputer<'m> {
 
     #[inline]
     fn relax(&self) -> impl Future<Output = ()> {
-        self.hint();
+        self.memory.hurry().spin();
         ready(())
     }
 
@@ -81,7 +71,7 @@ impl<'m> Computer for HostComputer<'m> {
         let clock = self.memory.clock();
         let begun = clock.now();
         while clock.now() - begun < length {
-            self.hint();
+            self.memory.hurry().spin();
         }
         ready(())
     }
@@ -104,8 +94,8 @@ impl<'m> Computer for HostComputer<'m> {
     }
 
     #[inline]
-    fn drive<F: Future>(&self, take: F) -> impl Future<Output = F::Output> {
-        ready(punctual_pool::ready(take))
+    fn drive<F: Future>(&self, visit: F) -> impl Future<Output = F::Output> {
+        ready(punctual_pool::ready(visit))
     }
 
     #[inline]

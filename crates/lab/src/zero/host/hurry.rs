@@ -31,6 +31,16 @@ impl Hurry {
         self.late.load(Relaxed) || self.stop.is_requested()
     }
 
+    /// What a loop does that waits: gives the CPU the hint, and where there is hurry
+    /// the CPU to others.
+    #[inline]
+    pub(super) fn spin(&self) {
+        std::hint::spin_loop();
+        if self.is_on() {
+            std::thread::yield_now();
+        }
+    }
+
     /// Says whether it takes too long.
     pub(super) fn set_late(&self, late: bool) {
         self.late.store(late, Relaxed);

@@ -63,7 +63,6 @@ impl Line for HostLine<'_> {
         ready(word.compare_exchange(old, new, order, Ordering::Relaxed))
     }
 
-    /// When there is `Hurry`, others may have the CPU meanwhile.
     #[inline]
     fn wait_while(&self, word: usize, value: u64) -> impl Future<Output = u64> {
         loop {
@@ -71,10 +70,7 @@ impl Line for HostLine<'_> {
             if now != value {
                 return ready(now);
             }
-            std::hint::spin_loop();
-            if self.hurry.is_on() {
-                std::thread::yield_now();
-            }
+            self.hurry.spin();
         }
     }
 }

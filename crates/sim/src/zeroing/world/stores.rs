@@ -53,7 +53,7 @@ impl World {
         if stores.is_empty() && self.lines[line].owns(worker, self.now) {
             return self.ask(line, request);
         }
-        let asked = stores.iter().any(|store| store.line == line && store.asked);
+        let asked = self.is_asked(worker, line);
         self.workers[worker].stores.push_back(Posted {
             line,
             request,
@@ -68,17 +68,25 @@ impl World {
 
     /// Asks for the line of one of a worker's stores, if it does not have it.
     pub(super) fn bring(&mut self, worker: usize, at: usize) {
-        let store = self.workers[worker].stores[at];
-        let line = store.line;
-        let request = Request {
-            access: Access::Own,
-            ..store.request
-        };
-        let answer = self.request(line, request);
-        self.workers[worker].stores[at].asked = !matches!(answer, Answer::Hit(_));
+        let Posted { line, request, .. } = self.workers[worker].stores[at];
+        let is_here = self.acquire(line, request);
+        self.workers[worker].stores[at].asked = !is_here;
+    }
+
+    /// Whether a line is on its way for one of a worker's stores.
+    fn is_asked(&self, worker: usize, line: usize) -> bool {
+        let mut stores = self.workers[worker].stores.iter();
+        stores.any(|store| store.line == line && store.asked)
+    }
+
+    /// Asks for a line to have it to oneself. Whether it is so already.
+    fn acquire(&mut self, line: usize, request: Request) -> bool {
+        let access = Access::Own;
+        let answer = self.request(line, Request { access, ..request });
         if answer == Answer::Serve {
             self.serve(line, false);
         }
+        matches!(answer, Answer::Hit(_))
     }
 
     /// Has the line of a read-modify-write brought that waits for a worker's stores.
@@ -86,16 +94,13 @@ impl World {
         let Wanted::Access { line, word, access } = *wanted else {
             return;
         };
-        if !access.is_rmw() || self.lines[line].owns(worker, self.now) {
-            return;
-        }
-        let request = Request {
-            worker,
-            word,
-            access: Access::Own,
-        };
-        if self.request(line, request) == Answer::Serve {
-            self.serve(line, false);
+        if access.is_rmw() && !self.is_asked(worker, line) {
+            let request = Request {
+                worker,
+                word,
+                access,
+            };
+            self.acquire(line, request);
         }
     }
 
