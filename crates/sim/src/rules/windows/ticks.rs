@@ -15,10 +15,11 @@ pub(super) enum Class {
 /// The ticks under the interval in force, and the default scans among them.
 ///
 /// When the interval changes, the ticks go on from the last one of the old
-/// interval, and the next default scan is at the first tick that is a scan's
-/// length after the last. Nobody has documented either: confidence C. If the
-/// scans began anew, a process that asks and releases around each of its sleeps
-/// would put off those of all others for ever.
+/// interval, or from the next if that would come first: a shorter interval puts
+/// no tick off. The next default scan is at the first tick that is a scan's
+/// length after the last. Nobody has documented either: confidence C. If ticks
+/// or scans began anew, a process that asks and releases around each of its
+/// sleeps would put off those of all others for ever.
 #[derive(Clone, Debug)]
 pub(super) struct Ticks {
     grid: Grid,
@@ -128,10 +129,15 @@ impl Ticks {
         if interval == self.grid.period {
             return;
         }
+        let pending = self.grid.after(now);
         self.grid = Grid {
             anchor: self.last_tick,
             period: interval,
         };
+        let is_put_off = self.grid.after(now) > pending.max(self.last_tick + interval);
+        if is_put_off {
+            self.grid.anchor = pending;
+        }
         self.cycle = cycle;
         let period = interval.times(cycle);
         let next = self.grid.at_or_after(self.last_scan + period);
@@ -175,6 +181,23 @@ mod tests {
         }
         assert_eq!(ticks.one_in(EveryTick), 1);
         assert_eq!(ticks.one_in(DefaultScans), 3);
+    }
+
+    #[test]
+    fn a_shorter_interval_puts_no_tick_off() {
+        let mut ticks = Ticks::every(at(15));
+        // 16 would be next of those that go on from 0.
+        ticks.change(at(14), at(8), 1, false);
+        assert_eq!(ticks.last_tick(at(14)), at(0));
+        assert_eq!(ticks.look_at(EveryTick, at(1)), at(15));
+        assert_eq!(ticks.last_tick(at(22)), at(15));
+        assert_eq!(ticks.look_at(EveryTick, at(16)), at(23));
+        // A longer one does, to its own length after the last tick.
+        ticks.change(at(17), at(15), 1, false);
+        assert_eq!(ticks.look_at(EveryTick, at(1)), at(30));
+        // A change that finds the next tick put off already.
+        ticks.change(at(29), at(9), 1, false);
+        assert_eq!(ticks.look_at(EveryTick, at(1)), at(30));
     }
 
     #[test]

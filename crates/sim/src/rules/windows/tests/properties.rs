@@ -321,9 +321,10 @@ impl Naive {
         let cap = Time::from_ns(500_000);
         self.interval = interval;
         self.cycle = Cycles::Nearest { cap }.ticks(DEFAULT, interval);
-        self.next_tick = self.last_tick;
+        let pending = self.next_tick;
+        self.next_tick = self.last_tick + interval;
         while self.next_tick <= self.now {
-            self.next_tick = self.next_tick + interval;
+            self.next_tick = (self.next_tick + interval).min(pending);
         }
         self.next_scan = self.next_tick;
         while self.next_scan < self.last_scan + interval.times(self.cycle) {
