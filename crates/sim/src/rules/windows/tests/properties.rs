@@ -1,6 +1,7 @@
 //! The rule against models of it that are too simple to be wrong.
 
 use proptest::prelude::*;
+use punctual_core::probe::OsClock;
 use punctual_core::setting::{Power, Requester, Throttling};
 use punctual_core::{Method, Nanos, Setting};
 
@@ -17,6 +18,7 @@ use crate::time::Time;
 const PROCESSES: usize = 3;
 const THREADS: usize = 6;
 const DEFAULT: Time = Time::from_ns(15_625_000);
+const UNIT: Time = Time::from_ns(100);
 
 /// All requests in a list, of which everything is counted anew each time.
 #[derive(Default)]
@@ -385,6 +387,10 @@ proptest! {
                     naive.run_until(until);
                     log.sort_unstable();
                     prop_assert_eq!(&log, &naive.log);
+                    // It is shown in whole units.
+                    let shown = rule.shows(OsClock::InterruptTime, until).unwrap();
+                    prop_assert_eq!(shown, naive.last_tick - naive.last_tick.rem(UNIT));
+                    prop_assert!(until - naive.last_tick < DEFAULT, "no tick for too long");
                 }
                 Step::Arm(thread, ms) => {
                     if naive.armed[thread].is_none() && !has_ended[thread % PROCESSES] {
