@@ -10,8 +10,9 @@ use punctual_pool::Backoff;
 
 use super::{Apart, Guards, pause, wait_while};
 
+/// Test and set.
 #[derive(Default)]
-pub(super) struct TasByHand(AtomicU64);
+pub struct TasByHand(AtomicU64);
 
 impl Guards for TasByHand {
     #[inline]
@@ -24,7 +25,8 @@ impl Guards for TasByHand {
     }
 }
 
-pub(super) struct TtasByHand {
+/// Test, and test-and-set, with the pool's backoff.
+pub struct TtasByHand {
     taken: AtomicU64,
     shortest: Duration,
     longest: Duration,
@@ -66,8 +68,9 @@ impl Guards for TtasByHand {
     }
 }
 
+/// Tickets, which are served in order.
 #[derive(Default)]
-pub(super) struct TicketByHand {
+pub struct TicketByHand {
     next: AtomicU64,
     serving: AtomicU64,
 }
@@ -85,7 +88,8 @@ impl Guards for TicketByHand {
     }
 }
 
-pub(super) struct McsByHand {
+/// A queue in which each waits on a line of its own.
+pub struct McsByHand {
     tail: Apart<AtomicU64>,
     nodes: Vec<Apart<Node>>,
 }
@@ -97,7 +101,8 @@ struct Node {
 }
 
 impl McsByHand {
-    pub(super) fn new(workers: usize) -> Self {
+    /// A free one for so many workers.
+    pub fn new(workers: usize) -> Self {
         Self {
             tail: Apart::default(),
             nodes: (0..workers).map(|_| Apart::default()).collect(),

@@ -16,8 +16,9 @@ use std::time::{Duration, Instant};
 use punctual_pool::Backoff;
 use punctual_pool::locks::{Mcs, Tas, Ticket, Ttas};
 
-use by_hand::{McsByHand, TasByHand, TicketByHand, TtasByHand};
-use others::{ParkingLot, Spin, SpinTicket, Std};
+pub use by_hand::{McsByHand, TasByHand, TicketByHand, TtasByHand};
+pub use others::Std;
+use others::{ParkingLot, Spin, SpinTicket};
 use ours::{Atomics, Ours};
 
 /// A lock to be measured.
@@ -82,7 +83,9 @@ pub trait Counts: Send + Sync {
 }
 
 /// What keeps others out.
-trait Guards: Send + Sync {
+pub trait Guards: Send + Sync {
+    /// Runs `inside` while nobody else is in the section. Nobody else is `worker` at
+    /// the same time.
     fn section(&self, worker: usize, inside: impl FnOnce());
 }
 
@@ -96,7 +99,7 @@ fn guarded(lock: impl Guards + 'static) -> Box<dyn Counts> {
 /// On cache lines of its own. Intel's CPUs fetch them in pairs of 64 bytes.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Apart<T>(T);
+pub struct Apart<T>(pub T);
 
 struct Guarded<G> {
     lock: Apart<G>,

@@ -2,8 +2,9 @@
 
 use super::Guards;
 
+/// The one of the standard library.
 #[derive(Default)]
-pub(super) struct Std(std::sync::Mutex<()>);
+pub struct Std(std::sync::Mutex<()>);
 
 impl Guards for Std {
     #[inline]
