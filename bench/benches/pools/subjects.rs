@@ -51,6 +51,7 @@ impl Zeroes for Ours<'_> {
 }
 
 /// The next page is under a lock.
+#[repr(align(4096))]
 struct Locked<'m, G> {
     lock: Apart<G>,
     next: Apart<AtomicU64>,
@@ -83,6 +84,7 @@ impl<G: Guards> Zeroes for Locked<'_, G> {
 }
 
 /// The next page is an atomic counter.
+#[repr(align(4096))]
 struct Counted<'m> {
     next: Apart<AtomicU64>,
     memory: &'m HostMemory,

@@ -62,7 +62,7 @@ impl Books {
     }
 
     /// A take has been timed. Whether there was room to keep it.
-    pub(crate) fn note_take(&mut self, take: &Timed) -> bool {
+    pub(crate) fn note_take(&mut self, take: Timed) -> bool {
         self.sampled += 1;
         self.wait += take.wait;
         self.hold += take.hold;
@@ -88,7 +88,7 @@ impl Books {
     }
 
     /// Putting pages into the list of zeroed ones has been timed.
-    pub(crate) fn note_return(&mut self, put: &Timed) {
+    pub(crate) fn note_return(&mut self, put: Timed) {
         self.wait += put.wait;
         self.hold += put.hold;
     }
@@ -105,7 +105,7 @@ mod tests {
             hold: length,
             end: length,
         };
-        let is_kept = books.note_take(&take);
+        let is_kept = books.note_take(take);
         books.note_zeroing(1, length, is_kept);
     }
 

@@ -38,6 +38,13 @@ pub trait Line {
     /// Spins for as long as a word is `value`, on the CPU's own copy of the
     /// line, and gives what it is then, read with [`Ordering::Acquire`].
     fn wait_while(&self, word: usize, value: u64) -> impl Future<Output = u64>;
+
+    /// The caller is about to wait for a lock, and then loads from this line: a CPU that
+    /// goes ahead of what it waits for has the line brought meanwhile, even where that
+    /// takes it away from who has the lock. It does so by itself; a simulated one has to
+    /// be told.
+    #[inline]
+    fn read_ahead(&self) {}
 }
 
 /// A lock of a pool.
@@ -99,14 +106,14 @@ pub trait Computer: Debug {
         std::future::ready(())
     }
 
-    /// Runs a visit to a lock: a take, or putting zeroed pages back. Where every
-    /// operation is done when it is called, this is the place to [finish](crate::ready)
-    /// it at once: compilers then keep what is under way in registers. What they keep in
-    /// the future itself is in memory, and can have to wait there for the stores of the
-    /// page before.
+    /// Runs a part of what a worker does: a take and its pages, or what a lock does
+    /// where it is not free. Where every operation is done when it is called, this is the
+    /// place to [finish](crate::ready) it at once: compilers then keep what is under way
+    /// in registers. What they keep in the future itself is in memory, and can have to
+    /// wait there for the stores of the page before.
     #[inline]
-    fn drive<F: Future>(&self, visit: F) -> impl Future<Output = F::Output> {
-        visit
+    fn drive<F: Future>(&self, part: F) -> impl Future<Output = F::Output> {
+        part
     }
 }
 

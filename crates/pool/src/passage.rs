@@ -15,6 +15,7 @@ pub(crate) struct Passage<'a, C> {
 }
 
 /// A passage that is over.
+#[derive(Clone, Copy)]
 pub(crate) struct Timed {
     /// From asking for a lock to having it.
     pub(crate) wait: Nanos,
@@ -68,10 +69,13 @@ impl<'a, C: Computer> Passage<'a, C> {
             return;
         };
         let now = self.computer.now();
-        match self.has {
-            true => self.hold += now - *since,
-            false => self.wait += now - *since,
-        }
+        let passed = now - *since;
+        let (wait, hold) = match self.has {
+            true => (Nanos::ZERO, passed),
+            false => (passed, Nanos::ZERO),
+        };
+        self.wait += wait;
+        self.hold += hold;
         *since = now;
         self.has = has;
     }

@@ -6,7 +6,7 @@ use crate::backlog::{Backlog, HandsOut, Under};
 use crate::books::Books;
 use crate::computer::{Computer, Line, Lock};
 use crate::locks::AnyLock;
-use crate::passage::Passage;
+use crate::passage::{Passage, Timed};
 use crate::setting::{MOST_PAGES, Setting};
 
 /// One backlog of pages under a setting.
@@ -77,49 +77,64 @@ impl<C: Computer> Pool<C> {
     }
 
     async fn work_on(&self, backlog: &impl HandsOut<C>, worker: usize, books: &mut Books) {
-        let mut taken = backlog.taken();
+        let mut room = backlog.room();
         while !self.computer.gives_up() {
-            let mut passage = Passage::begin(&self.computer, books.is_due());
-            let take = backlog.take(worker, &mut taken, &mut passage);
-            self.computer.drive(take).await;
-            let timed = passage.end();
-            books.acquisitions += 1;
-            let is_kept = timed.as_ref().is_some_and(|timed| books.note_take(timed));
-            let count = taken.count();
-            if count == 0 {
+            let step = self.step(backlog, worker, &mut room, books);
+            if !self.computer.drive(step).await {
                 return;
             }
-            if !taken.range.is_empty() {
-                self.computer.zero(taken.range.clone()).await;
-            }
-            for &page in &taken.pages {
-                self.computer.zero(page..page + 1).await;
-            }
-            books.pages += count;
-            if let Some(timed) = &timed {
-                books.note_zeroing(count, self.computer.now() - timed.end, is_kept);
-            }
-            if let Some(zeroed) = &self.zeroed {
-                let mut passage = Passage::begin(&self.computer, timed.is_some());
-                let put = zeroed.put(worker, count, &mut passage);
-                self.computer.drive(put).await;
-                if let Some(timed) = passage.end() {
-                    books.note_return(&timed);
-                }
+        }
+    }
+
+    /// Takes some pages and zeroes them. Whether there were any.
+    #[inline]
+    async fn step(
+        &self,
+        backlog: &impl HandsOut<C>,
+        worker: usize,
+        room: &mut Vec<u64>,
+        books: &mut Books,
+    ) -> bool {
+        let passage = Passage::begin(&self.computer, books.is_due());
+        let (range, passage) = backlog.take(worker, room, passage).await;
+        let timed = passage.end();
+        books.acquisitions += 1;
+        let is_kept = timed.is_some_and(|timed| books.note_take(timed));
+        let count = range.end - range.start + room.len() as u64;
+        if count == 0 {
+            return false;
+        }
+        if !range.is_empty() {
+            self.computer.zero(range).await;
+        }
+        for &page in room.iter() {
+            self.computer.zero(page..page + 1).await;
+        }
+        books.pages += count;
+        if let Some(timed) = timed {
+            books.note_zeroing(count, self.computer.now() - timed.end, is_kept);
+        }
+        if let Some(zeroed) = &self.zeroed {
+            let put = zeroed.put(worker, count, &self.computer, timed.is_some());
+            if let Some(timed) = self.computer.drive(put).await {
+                books.note_return(timed);
             }
         }
+        true
     }
 }
 
 impl<C: Computer> Zeroed<C> {
     #[inline]
-    async fn put(&self, worker: usize, pages: u64, passage: &mut Passage<'_, C>) {
-        let inside = async || {
+    async fn put(&self, worker: usize, pages: u64, computer: &C, is_timed: bool) -> Option<Timed> {
+        let mut passage = Passage::begin(computer, is_timed);
+        let inside = async move || {
             passage.had().await;
             let count = self.line.load(0, Relaxed).await;
             self.line.store(0, count + pages, Relaxed).await;
+            passage
         };
-        self.lock.section(worker, inside).await;
+        self.lock.section(worker, inside).await.end()
     }
 }
 

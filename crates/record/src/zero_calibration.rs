@@ -115,6 +115,11 @@ pub struct ZeroCost {
     /// zeroed in one go.
     #[serde(default)]
     pub jitter: Option<f64>,
+    /// What a page costs until its stores are done, whoever had written it last: each
+    /// timed by itself, by a clock that waits for them, less what that takes for nothing.
+    /// Where many were zeroed in one go.
+    #[serde(default)]
+    pub settled_ns: Option<Interval>,
     /// What each of them cost, with its take.
     pub page_ns: Interval,
 }
@@ -171,6 +176,18 @@ impl ZeroCalibration {
             median: under.median - page,
             low: under.low - page,
             high: under.high - page,
+        })
+    }
+
+    /// How long the stores to a page are on their way when zeroing it is over and
+    /// something has to wait for them, with so many workers at work.
+    pub fn stores_ns(&self, memory: &str, workers: usize) -> Option<Interval> {
+        let settled = self.page(memory, workers, false)?.settled_ns?;
+        let page = self.mixed_page_ns(memory, workers)?;
+        Some(Interval {
+            median: settled.median - page,
+            low: settled.low - page,
+            high: settled.high - page,
         })
     }
 
@@ -246,7 +263,7 @@ mod tests {
             page_ns: only(ns),
             ..ZeroCost::default()
         };
-        let calibration = ZeroCalibration {
+        let mut calibration = ZeroCalibration {
             zeroing: vec![
                 cost(1, false, None, 100.0),
                 cost(1, false, Some("tas"), 130.0),
@@ -263,5 +280,8 @@ mod tests {
         assert_eq!(after("tas", 4), Some(only(40.0)));
         assert_eq!(after("mcs", 4), None);
         assert_eq!(calibration.mixed_page_ns("cold", 1), None);
+        assert_eq!(calibration.stores_ns("hot", 4), None);
+        calibration.zeroing[2].settled_ns = Some(only(300.0));
+        assert_eq!(calibration.stores_ns("hot", 4), Some(only(90.0)));
     }
 }

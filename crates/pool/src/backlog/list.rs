@@ -1,16 +1,18 @@
 //! One backlog as a linked list: for each page its descriptor has to be read
 //! under the lock, to know which comes next.
 
+use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::HandsOut;
 use super::policy::Policy;
-use super::{HandsOut, Taken};
 use crate::computer::{Computer, Line, Lock};
 use crate::passage::Passage;
 use crate::setting::Setting;
 
 /// The head of the list and how many have been taken are on a line of their own.
 #[derive(Debug)]
+#[repr(C, align(4096))]
 pub(crate) struct List<C: Computer, L> {
     lock: L,
     line: C::Line,
@@ -33,29 +35,43 @@ impl<C: Computer + Clone, L: Lock> List<C, L> {
 }
 
 impl<C: Computer, L: Lock> HandsOut<C> for List<C, L> {
-    fn taken(&self) -> Taken {
-        Taken::with_room(self.policy.most())
+    /// It has been written to, so that no page fault comes under a lock.
+    fn room(&self) -> Vec<u64> {
+        let mut room = vec![u64::MAX; self.policy.most() as usize];
+        room.clear();
+        room
     }
 
     #[inline]
-    async fn take(&self, worker: usize, taken: &mut Taken, passage: &mut Passage<'_, C>) {
-        let inside = async || {
+    async fn take<'a>(
+        &self,
+        worker: usize,
+        room: &mut Vec<u64>,
+        mut passage: Passage<'a, C>,
+    ) -> (Range<u64>, Passage<'a, C>) {
+        let inside = async move || {
             passage.had().await;
             let gone = self.line.load(GONE, Relaxed).await;
             let rest = self.policy.total - gone;
             let count = match self.policy.constant(rest) {
                 Some(count) => count,
-                None => self.policy.take(&self.line, rest).await,
+                None => {
+                    self.computer
+                        .drive(self.policy.take(&self.line, rest))
+                        .await
+                }
             };
-            taken.pages.clear();
+            room.clear();
             let mut page = self.line.load(HEAD, Relaxed).await;
             for _ in 0..count {
-                taken.pages.push(page);
+                room.push(page);
                 page = self.computer.next_in_list(page).await;
             }
             self.line.store(HEAD, page, Relaxed).await;
             self.line.store(GONE, gone + count, Relaxed).await;
+            passage
         };
-        self.lock.section(worker, inside).await;
+        self.line.read_ahead();
+        (0..0, self.lock.section(worker, inside).await)
     }
 }

@@ -11,6 +11,14 @@
 //! All are empty for good once a worker found nothing: no pages come later. With
 //! stealing, pages on their way from one worker to another are nobody's to see;
 //! who looks at that moment ends early, and the thief zeroes them.
+//!
+//! Each begins with a page, the word that has to be had first in front: while a
+//! page is zeroed, some CPUs are slower to have a word that lies further into its own
+//! page (docs/zeroing.md, "Where a counter lies in its page").
+//!
+//! What is under way goes from hand to hand by value. A future that has something
+//! and lends it to a future inside itself points to itself, and compilers leave such
+//! a one in memory.
 
 mod counter;
 mod list;
@@ -18,8 +26,8 @@ mod packed;
 mod policy;
 mod ranges;
 mod shares;
-mod taken;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::batches::Batch;
@@ -34,22 +42,21 @@ use packed::PackedShares;
 use ranges::Ranges;
 use shares::Shares;
 
-pub(crate) use taken::Taken;
-
 /// Who hands out pages.
 pub(crate) trait HandsOut<C> {
-    /// What a worker takes into.
-    fn taken(&self) -> Taken {
-        Taken::default()
+    /// What a worker takes pages into that do not lie side by side.
+    fn room(&self) -> Vec<u64> {
+        vec![]
     }
 
-    /// Takes some for a worker; nothing when there is nothing left.
-    fn take(
+    /// Takes some for a worker: pages that lie side by side, or others into its room,
+    /// instead of those that were there; none when there are none left.
+    fn take<'a>(
         &self,
         worker: usize,
-        taken: &mut Taken,
-        passage: &mut Passage<'_, C>,
-    ) -> impl Future<Output = ()>;
+        room: &mut Vec<u64>,
+        passage: Passage<'a, C>,
+    ) -> impl Future<Output = (Range<u64>, Passage<'a, C>)>;
 }
 
 /// The pages that wait to be zeroed, by what keeps the workers apart. Each kind
@@ -61,7 +68,7 @@ pub(crate) enum Backlog<C: Computer> {
     Tas(Under<C, Tas<C>>),
     Ttas(Under<C, Ttas<C>>),
     Ticket(Under<C, Ticket<C::Line>>),
-    Mcs(Under<C, Mcs<C::Line>>),
+    Mcs(Under<C, Mcs<C>>),
     Mutex(Under<C, C::Mutex>),
     Counter(Counter<C>),
     PackedShares(PackedShares<C>),

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::{HandsOut, Taken};
+use super::HandsOut;
 use crate::batches::steal_half;
 use crate::computer::{Computer, Line};
 use crate::passage::Passage;
@@ -11,25 +11,34 @@ use crate::setting::Setting;
 
 /// The backlogs, by worker.
 #[derive(Debug)]
-pub(crate) struct PackedShares<C: Computer>(Vec<C::Line>);
+pub(crate) struct PackedShares<C: Computer>(Vec<Share<C>>);
+
+#[derive(Debug)]
+#[repr(align(4096))]
+struct Share<C: Computer>(C::Line);
 
 impl<C: Computer> PackedShares<C> {
     pub(super) async fn new(computer: &C, setting: &Setting, pages: u64) -> Self {
-        let mut lines = Vec::with_capacity(setting.workers);
+        let mut shares = Vec::with_capacity(setting.workers);
         for worker in 0..setting.workers {
             let line = computer.line();
             let range = steal_half::share(pages, worker as u64, setting.workers as u64);
             line.store(0, packed(&range), Relaxed).await;
-            lines.push(line);
+            shares.push(Share(line));
         }
-        Self(lines)
+        Self(shares)
     }
 }
 
 impl<C: Computer> HandsOut<C> for PackedShares<C> {
     #[inline]
-    async fn take(&self, worker: usize, taken: &mut Taken, passage: &mut Passage<'_, C>) {
-        let own = &self.0[worker];
+    async fn take<'a>(
+        &self,
+        worker: usize,
+        _room: &mut Vec<u64>,
+        mut passage: Passage<'a, C>,
+    ) -> (Range<u64>, Passage<'a, C>) {
+        let own = &self.0[worker].0;
         let (mut first, mut rest) = (cut(own, steal_half::taken).await, 0..0);
         if first.is_empty() {
             // Only the rest is there to be stolen again, so each theft gets a page
@@ -41,7 +50,7 @@ impl<C: Computer> HandsOut<C> for PackedShares<C> {
             // The backlog is empty, and nobody else writes to one that is.
             own.store(0, packed(&rest), Relaxed).await;
         }
-        taken.range = first;
+        (first, passage)
     }
 }
 
@@ -49,7 +58,7 @@ impl<C: Computer> PackedShares<C> {
     /// Half of the next backlog that has some.
     async fn steal(&self, thief: usize) -> Range<u64> {
         let workers = self.0.len();
-        for victim in (1..workers).map(|i| &self.0[(thief + i) % workers]) {
+        for victim in (1..workers).map(|i| &self.0[(thief + i) % workers].0) {
             let stolen = cut(victim, steal_half::stolen).await;
             if !stolen.is_empty() {
                 return stolen;

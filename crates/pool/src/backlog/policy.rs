@@ -64,18 +64,24 @@ impl Policy {
         if rest == 0 {
             return 0;
         }
-        let mut memory = Memory::default();
         if !self.batch.remembers() {
-            return self.batch.take(self.view(rest), &mut memory);
+            return self.varying(rest, Memory::default()).0;
         }
-        for (i, word) in memory.iter_mut().enumerate() {
-            *word = line.load(MEMORY + i, Relaxed).await;
-        }
-        let taken = self.batch.take(self.view(rest), &mut memory);
-        for (i, word) in memory.into_iter().enumerate() {
-            line.store(MEMORY + i, word, Relaxed).await;
-        }
-        taken
+        let memory = [
+            line.load(MEMORY, Relaxed).await,
+            line.load(MEMORY + 1, Relaxed).await,
+        ];
+        let (count, memory) = self.varying(rest, memory);
+        line.store(MEMORY, memory[0], Relaxed).await;
+        line.store(MEMORY + 1, memory[1], Relaxed).await;
+        count
+    }
+
+    /// The same of a policy that looks at what is left, with what it remembers
+    /// before and after.
+    fn varying(&self, rest: u64, mut memory: Memory) -> (u64, Memory) {
+        let count = self.batch.take(self.view(rest), &mut memory);
+        (count, memory)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::{HandsOut, Taken};
+use super::HandsOut;
 use crate::batches::steal_half;
 use crate::computer::{Computer, Line, Lock};
 use crate::passage::Passage;
@@ -13,6 +13,7 @@ use crate::passage::Passage;
 pub(crate) struct Shares<C: Computer, L>(Vec<Share<C, L>>);
 
 #[derive(Debug)]
+#[repr(C, align(4096))]
 struct Share<C: Computer, L> {
     lock: L,
     line: C::Line,
@@ -26,27 +27,28 @@ impl<C: Computer, L: Lock> Share<C, L> {
         self.line.load(START, Relaxed).await..self.line.load(END, Relaxed).await
     }
 
-    async fn set(&self, range: &Range<u64>) {
+    async fn set(&self, range: Range<u64>) {
         self.line.store(START, range.start, Relaxed).await;
         self.line.store(END, range.end, Relaxed).await;
     }
 
     /// Cuts it in two under its lock: what is taken, and what is left of it.
     #[inline]
-    async fn cut(
+    async fn cut<'a>(
         &self,
         worker: usize,
         cut: impl Fn(Range<u64>) -> (Range<u64>, Range<u64>),
-        passage: &mut Passage<'_, C>,
-    ) -> Range<u64> {
-        let inside = async || {
+        mut passage: Passage<'a, C>,
+    ) -> (Range<u64>, Passage<'a, C>) {
+        let inside = async move || {
             passage.had().await;
             let (taken, left) = cut(self.range().await);
             if !taken.is_empty() {
-                self.set(&left).await;
+                self.set(left).await;
             }
-            taken
+            (taken, passage)
         };
+        self.line.read_ahead();
         self.lock.section(worker, inside).await
     }
 }
@@ -59,7 +61,7 @@ impl<C: Computer, L: Lock> Shares<C, L> {
         for (worker, lock) in (0..workers).zip(locks) {
             let line = computer.line();
             let share = Share { lock, line };
-            share.set(&steal_half::share(pages, worker, workers)).await;
+            share.set(steal_half::share(pages, worker, workers)).await;
             shares.push(share);
         }
         Self(shares)
@@ -68,30 +70,41 @@ impl<C: Computer, L: Lock> Shares<C, L> {
 
 impl<C: Computer, L: Lock> HandsOut<C> for Shares<C, L> {
     #[inline]
-    async fn take(&self, worker: usize, taken: &mut Taken, passage: &mut Passage<'_, C>) {
+    async fn take<'a>(
+        &self,
+        worker: usize,
+        _room: &mut Vec<u64>,
+        passage: Passage<'a, C>,
+    ) -> (Range<u64>, Passage<'a, C>) {
         let own = &self.0[worker];
-        taken.range = own.cut(worker, steal_half::taken, passage).await;
-        if taken.range.is_empty() {
-            passage.goes_on();
-            // As in `packed`, only the rest is there to be stolen again.
-            let stolen = self.steal(worker, passage).await;
-            let (first, rest) = steal_half::taken(stolen);
-            if !rest.is_empty() {
-                passage.goes_on();
-                let fill = async || {
-                    passage.had().await;
-                    own.set(&rest).await;
-                };
-                own.lock.section(worker, fill).await;
-            }
-            taken.range = first;
+        let (taken, mut passage) = own.cut(worker, steal_half::taken, passage).await;
+        if !taken.is_empty() {
+            return (taken, passage);
         }
+        passage.goes_on();
+        // As in `packed`, only the rest is there to be stolen again.
+        let (stolen, mut passage) = self.steal(worker, passage).await;
+        let (first, rest) = steal_half::taken(stolen);
+        if rest.is_empty() {
+            return (first, passage);
+        }
+        passage.goes_on();
+        let fill = async move || {
+            passage.had().await;
+            own.set(rest).await;
+            passage
+        };
+        (first, own.lock.section(worker, fill).await)
     }
 }
 
 impl<C: Computer, L: Lock> Shares<C, L> {
     /// Half of the next backlog that has some.
-    async fn steal(&self, thief: usize, passage: &mut Passage<'_, C>) -> Range<u64> {
+    async fn steal<'a>(
+        &self,
+        thief: usize,
+        mut passage: Passage<'a, C>,
+    ) -> (Range<u64>, Passage<'a, C>) {
         let workers = self.0.len();
         for victim in (1..workers).map(|i| &self.0[(thief + i) % workers]) {
             // A look without the lock, which leaves those alone who have nothing.
@@ -99,12 +112,13 @@ impl<C: Computer, L: Lock> Shares<C, L> {
             if victim.range().await.is_empty() {
                 continue;
             }
-            let stolen = victim.cut(thief, steal_half::stolen, passage).await;
+            let stolen;
+            (stolen, passage) = victim.cut(thief, steal_half::stolen, passage).await;
             if !stolen.is_empty() {
-                return stolen;
+                return (stolen, passage);
             }
             passage.goes_on();
         }
-        0..0
+        (0..0, passage)
     }
 }

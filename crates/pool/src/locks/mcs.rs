@@ -10,9 +10,10 @@ use crate::computer::{Computer, Line, Lock};
 /// the worker; where the original has a pointer to a node, here is its number,
 /// counted from 1, and 0 for none.
 #[derive(Debug)]
-pub struct Mcs<L> {
-    tail: L,
-    nodes: Arc<[L]>,
+pub struct Mcs<C: Computer> {
+    tail: C::Line,
+    nodes: Arc<[C::Line]>,
+    computer: C,
 }
 
 /// The word of a node with the number of the node behind it.
@@ -20,32 +21,34 @@ const NEXT: usize = 0;
 /// The word of a node that is 1 while its worker has to wait.
 const WAITS: usize = 1;
 
-impl<L: Line> Mcs<L> {
+impl<C: Computer + Clone> Mcs<C> {
     /// A free lock for so many workers.
-    pub fn new(computer: &impl Computer<Line = L>, workers: usize) -> Self {
+    pub fn new(computer: &C, workers: usize) -> Self {
         Self::with_nodes(computer, Self::nodes(computer, workers))
     }
 
     /// The nodes of so many workers.
-    pub(crate) fn nodes(computer: &impl Computer<Line = L>, workers: usize) -> Arc<[L]> {
+    pub(crate) fn nodes(computer: &C, workers: usize) -> Arc<[C::Line]> {
         (0..workers).map(|_| computer.line()).collect()
     }
 
     /// A free lock with such nodes. Several locks may have the same, if no worker
     /// wants one of them inside another: each worker then stands in one queue at a
     /// time, and nobody writes to its node any more when it has left that.
-    pub(crate) fn with_nodes(computer: &impl Computer<Line = L>, nodes: Arc<[L]>) -> Self {
+    pub(crate) fn with_nodes(computer: &C, nodes: Arc<[C::Line]>) -> Self {
         Self {
             tail: computer.line(),
             nodes,
+            computer: computer.clone(),
         }
     }
+}
 
-    fn node(&self, number: u64) -> &L {
+impl<C: Computer> Mcs<C> {
+    fn node(&self, number: u64) -> &C::Line {
         &self.nodes[number as usize - 1]
     }
 
-    #[inline]
     async fn acquire(&self, mine: u64) {
         let node = self.node(mine);
         node.store(NEXT, 0, Relaxed).await;
@@ -59,7 +62,6 @@ impl<L: Line> Mcs<L> {
         }
     }
 
-    #[inline]
     async fn release(&self, mine: u64) {
         let node = self.node(mine);
         let mut behind = node.load(NEXT, Acquire).await;
@@ -74,13 +76,13 @@ impl<L: Line> Mcs<L> {
     }
 }
 
-impl<L: Line> Lock for Mcs<L> {
+impl<C: Computer> Lock for Mcs<C> {
     #[inline]
     async fn section<R>(&self, worker: usize, inside: impl AsyncFnOnce() -> R) -> R {
         let mine = worker as u64 + 1;
-        self.acquire(mine).await;
+        self.computer.drive(self.acquire(mine)).await;
         let result = inside().await;
-        self.release(mine).await;
+        self.computer.drive(self.release(mine)).await;
         result
     }
 }

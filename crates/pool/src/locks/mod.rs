@@ -138,7 +138,7 @@ pub enum AnyLock<C: Computer> {
     /// See [`LockKind::Ticket`].
     Ticket(Ticket<C::Line>),
     /// See [`LockKind::Mcs`].
-    Mcs(Mcs<C::Line>),
+    Mcs(Mcs<C>),
     /// See [`LockKind::Mutex`].
     Mutex(C::Mutex),
 }

@@ -48,7 +48,7 @@ impl<C: Computer> Lock for Ttas<C> {
         // A lock that is free is had without a test, which would cost the same
         // miss once more.
         if self.taken.swap(0, 1, Acquire).await == 1 {
-            self.contend().await;
+            self.computer.drive(self.contend()).await;
         }
         let result = inside().await;
         self.taken.store(0, 0, Release).await;

@@ -84,6 +84,8 @@ fn pages(calibration: &ZeroCalibration) -> String {
         "all at work,\nwritten here",
         "all at work,\nelsewhere",
         "jitter\n%",
+        "stores,\nalone",
+        "stores,\nall at work",
     ];
     let title = format!(
         "zero-pool, parts of the model: ns of zeroing a page, {}",
@@ -105,6 +107,9 @@ fn pages(calibration: &ZeroCalibration) -> String {
         }
         let jitter = at_work(false).unwrap_or(alone).jitter.map(units::percent);
         row.push(marks.or_blank(jitter, Why::NotMeasured));
+        let stores = |workers| calibration.stores_ns(&alone.memory, workers).map(within);
+        row.push(marks.or_blank(stores(1), Why::NotMeasured));
+        row.push(marks.or_blank(all.and_then(stores), why));
         grid.row(row);
     }
     grid.section(&[rounds(calibration)], marks)
@@ -159,7 +164,7 @@ fn words(calibration: &ZeroCalibration) -> String {
     if calibration.start_apart_ns.is_some() {
         words.push(APART);
     }
-    words.extend([PAGES, JITTER, TAKES, MORE]);
+    words.extend([PAGES, JITTER, STORES, TAKES, MORE]);
     let words = words.into_iter();
     let words: String = words.map(|words| prose::indented("  ", words)).collect();
     format!("What the parts of the model and their columns are\n{words}")
@@ -183,6 +188,9 @@ const PAGES: &str = "alone: one CPU at work; all at work: every CPU at the same 
 
 const JITTER: &str = "jitter: by which share of that a single page takes longer or shorter at most, were all lengths in \
     between equally likely: twice the median absolute deviation, with as many at work as there are CPUs.";
+
+const STORES: &str = "stores: how much longer a page takes until its stores are done [the interval of such pages, less \
+    one of many]. With two workers or more a lock that comes from another CPU waits for them.";
 
 const TAKES: &str = "by itself: getting the lock, taking, giving it back, with nothing else under way. after a page: \
     what a page that is taken by itself costs more than one of many [the interval of such pages, less the same]; \

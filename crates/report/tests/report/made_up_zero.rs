@@ -284,6 +284,7 @@ pub(crate) fn calibration(cpus: usize) -> ZeroCalibration {
             elsewhere,
             lock: lock.map(str::to_owned),
             jitter: lock.is_none().then_some(0.0558 * workers as f64),
+            settled_ns: lock.is_none().then_some(about(ns * 1.3)),
             page_ns: about(ns),
         };
         let costs = &mut calibration.zeroing;

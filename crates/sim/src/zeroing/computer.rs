@@ -158,6 +158,10 @@ impl Line for SimLine {
     async fn wait_while(&self, word: usize, value: u64) -> u64 {
         self.access(word, Access::WaitWhile(value)).await
     }
+
+    fn read_ahead(&self) {
+        self.computer.0.borrow_mut().read_ahead(self.line);
+    }
 }
 
 impl Computer for SimComputer {

@@ -25,13 +25,15 @@ pub(crate) enum Access {
     WaitWhile(u64),
     /// Only has the line brought, for a store that is done later.
     Own,
+    /// The same for a load.
+    Ahead,
 }
 
 impl Access {
     /// Whether the line has to be the core's own for it. So it has for an
     /// exchange that fails.
     pub(crate) const fn writes(self) -> bool {
-        !matches!(self, Self::Load | Self::WaitWhile(_))
+        !matches!(self, Self::Load | Self::WaitWhile(_) | Self::Ahead)
     }
 
     /// Whether it reads and writes at once.
@@ -135,6 +137,10 @@ impl Line {
                 false => Answer::Hit(self.apply(request)),
             };
         }
+        if let Some(ahead) = self.ahead_of(request) {
+            *ahead = request;
+            return Answer::Queue;
+        }
         self.queue.push_back(request);
         let last = self.queue.len() - 1;
         if last == 0 {
@@ -145,6 +151,14 @@ impl Line {
             self.queue.swap(last, last - 1);
         }
         Answer::Queue
+    }
+
+    /// The worker has the line brought already for what it wants now.
+    fn ahead_of(&mut self, request: Request) -> Option<&mut Request> {
+        let Request { worker, access, .. } = request;
+        let is_it = |other: &&mut Request| (other.worker, other.access) == (worker, Access::Ahead);
+        let mut queue = self.queue.iter_mut();
+        queue.find(is_it).filter(|_| !access.writes())
     }
 
     /// Who is served.
@@ -198,7 +212,7 @@ impl Line {
         let word = &mut self.words[request.word];
         let old = *word;
         match request.access {
-            Access::Load | Access::WaitWhile(_) | Access::Own => {}
+            Access::Load | Access::WaitWhile(_) | Access::Own | Access::Ahead => {}
             Access::Store(new) | Access::Swap(new) => *word = new,
             Access::Add(more) => *word = old.wrapping_add(more),
             Access::Exchange(expected, new) if old == expected => *word = new,

@@ -25,7 +25,7 @@ mod takes;
 mod zeroing;
 
 use punctual_core::{Nanos, Refusal};
-use punctual_pool::{Batch, LockKind, Setting};
+use punctual_pool::{Batch, Setting};
 use punctual_record::ZeroCalibration;
 use punctual_sys::memory::Kernel;
 
@@ -196,8 +196,7 @@ impl<'m> Calibrator<'m> {
 
     /// What is measured of so many pages: one CPU, and all of them.
     fn fields(&self, pages: u64) -> Vec<Field> {
-        // A counter tells how long the stores to a page take.
-        let mut locks = vec![LockKind::Counter];
+        let mut locks = Vec::new();
         for setting in &self.wanted.settings {
             if !locks.contains(&setting.lock) {
                 locks.push(setting.lock);

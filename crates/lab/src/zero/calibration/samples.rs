@@ -113,6 +113,8 @@ impl Samples {
         for (area, field, samples) in &self.zeroing {
             let jitters: Vec<f64> = samples.iter().filter_map(|sample| sample.jitter).collect();
             let jitter = Interval::of(&jitters).map(|interval| interval.median);
+            let settled: Vec<f64> = samples.iter().filter_map(|sample| sample.settled).collect();
+            let settled_ns = Interval::of(&settled);
             let mut add = |elsewhere, lock: Option<&LockKind>, of: &dyn Fn(&Sample) -> _| {
                 let seen: Vec<f64> = samples.iter().filter_map(of).collect();
                 costs.extend(Interval::of(&seen).map(|page_ns| ZeroCost {
@@ -122,6 +124,7 @@ impl Samples {
                     elsewhere,
                     lock: lock.map(|lock| lock.name().to_owned()),
                     jitter: jitter.filter(|_| lock.is_none()),
+                    settled_ns: settled_ns.filter(|_| lock.is_none()),
                     page_ns,
                 }));
             };
@@ -190,6 +193,7 @@ mod tests {
                 here: Some(ns),
                 elsewhere: None,
                 jitter: Some(ns / 10.0),
+                settled: Some(5.0 * ns),
                 under: vec![Some(2.0 * ns)],
             };
             samples.zeroing(area, &field, sample);
@@ -217,12 +221,16 @@ mod tests {
             .map(|cost| {
                 let lock = cost.lock.as_deref();
                 let page_ns = cost.page_ns.median;
-                (cost.workers, cost.jitter, lock, page_ns)
+                let settled = cost.settled_ns.map(|ns| ns.median);
+                (cost.workers, cost.jitter, settled, lock, page_ns)
             })
             .collect();
         assert_eq!(
             zeroing,
-            [(2, Some(0.3), None, 3.0), (2, None, Some("mcs"), 6.0)]
+            [
+                (2, Some(0.3), Some(15.0), None, 3.0),
+                (2, None, None, Some("mcs"), 6.0)
+            ]
         );
     }
 

@@ -7,9 +7,9 @@
 //! pages of its own and of others.
 //!
 //! A lock costs more right after a page than with nothing else under way: the stores
-//! to the page have to be done before a read-modify-write is, and most CPUs do not
-//! begin with the next page before they know which it is. By how much depends on
-//! the CPU and on the instructions of the lock, so it is measured with each of them.
+//! to the page have to be done before a read-modify-write is. By how much depends on
+//! how far ahead of it the CPU goes, so it is measured with each lock; and what it
+//! takes where the CPU cannot go ahead at all, with a clock that waits for the stores.
 
 use std::ops::Range;
 
@@ -42,6 +42,8 @@ pub(super) struct Sample {
     /// By which share of the usual each takes longer or shorter at most, were all
     /// lengths in between equally likely.
     pub(super) jitter: Option<f64>,
+    /// Each until its stores are done, whoever had written it.
+    pub(super) settled: Option<f64>,
     /// Each by itself, under each lock, whoever had written it.
     pub(super) under: Vec<Option<f64>>,
 }
@@ -66,7 +68,7 @@ struct Row {
 enum Way {
     /// In one go by each worker.
     Go,
-    /// Each timed by itself.
+    /// Each timed by itself, by a clock that waits for its stores.
     Timed,
     /// Each taken by itself under one of the locks.
     Under(usize),
@@ -121,6 +123,8 @@ impl Field {
         let tallies = crew.together(&workers, |member| {
             let share = self.share(member.number);
             let mut tally = Tally::new(self.locks.len());
+            let nothing = (0..99).map(|_| length(&|| ()).as_ns() as f64);
+            let nothing = Nanos::new(middle(nothing.collect()) as u64);
             for pass in 0..passes {
                 memory
                     .mapping()
@@ -140,8 +144,9 @@ impl Field {
                                 ready(computer.zero(go.clone()));
                             }),
                         ),
-                        Way::Timed => tally.add_jitter(
+                        Way::Timed => tally.add_timed(
                             go.map(|page| length(&|| ready(computer.zero(page..page + 1)))),
+                            nothing,
                         ),
                         Way::Under(lock) => {
                             let pages = go.end - go.start;
@@ -170,6 +175,7 @@ struct Tally {
     here: Sum,
     elsewhere: Sum,
     jitters: Vec<f64>,
+    settled: Sum,
     under: Vec<Sum>,
 }
 
@@ -204,10 +210,15 @@ impl Tally {
         }
     }
 
-    /// Pages of one go, each timed by itself.
-    fn add_jitter(&mut self, pages: impl Iterator<Item = Nanos>) {
-        let lengths: Vec<f64> = pages.map(|length| length.as_ns() as f64).collect();
-        self.jitters.extend(jitter(lengths));
+    /// Pages of one go, each timed by itself, which takes so long where there is nothing
+    /// to be timed.
+    fn add_timed(&mut self, pages: impl Iterator<Item = Nanos>, nothing: Nanos) {
+        let lengths: Vec<Nanos> = pages.collect();
+        for &length in &lengths {
+            self.settled.add(length - nothing, 1);
+        }
+        let lengths = lengths.iter().map(|length| length.as_ns() as f64);
+        self.jitters.extend(jitter(lengths.collect()));
     }
 
     /// What a page takes, of all workers together.
@@ -226,6 +237,7 @@ impl Tally {
             here: mean(&|tally| tally.here),
             elsewhere: mean(&|tally| tally.elsewhere),
             jitter: (!jitters.is_empty()).then(|| middle(jitters)),
+            settled: mean(&|tally| tally.settled),
             under: (0..locks)
                 .map(|lock| mean(&|tally| tally.under[lock]))
                 .collect(),
@@ -298,6 +310,7 @@ mod tests {
             assert_eq!(memory.mapping().first_dirty(0..128), None);
             assert!(sample.here.is_some_and(|ns| ns > 0.0), "{sample:?}");
             assert_eq!(sample.elsewhere.is_some(), workers == 2, "{sample:?}");
+            assert!(sample.settled.is_some_and(|ns| ns > 0.0), "{sample:?}");
             assert_eq!(sample.under.len(), locks.len());
             assert!(sample.under.iter().all(Option::is_some), "{sample:?}");
         }
@@ -331,12 +344,14 @@ mod tests {
                 here: sum(100, 1),
                 elsewhere: Sum::default(),
                 jitters: vec![0.1, 0.2],
+                settled: sum(300, 2),
                 under: vec![sum(7, 1), Sum::default()],
             },
             Tally {
                 here: sum(500, 2),
                 elsewhere: sum(70, 1),
                 jitters: vec![0.3],
+                settled: sum(150, 1),
                 under: vec![sum(9, 1), Sum::default()],
             },
         ];
@@ -346,6 +361,7 @@ mod tests {
                 here: Some(200.0),
                 elsewhere: Some(70.0),
                 jitter: Some(0.2),
+                settled: Some(150.0),
                 under: vec![Some(8.0), None],
             }
         );

@@ -53,7 +53,7 @@ pub(super) fn calibration() -> ZeroCalibration {
     }
 }
 
-fn only(median: f64) -> Interval {
+pub(super) fn only(median: f64) -> Interval {
     Interval {
         median,
         low: median,

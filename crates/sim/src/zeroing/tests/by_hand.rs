@@ -1,9 +1,10 @@
 //! Two cores and one lock, transfer by transfer.
 
 use std::cell::RefCell;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use punctual_core::Nanos;
-use punctual_pool::{AnyLock, Batch, Computer, Dequeue, Lock, LockKind, Setting};
+use punctual_pool::{AnyLock, Batch, Computer, Dequeue, Line, Lock, LockKind, Setting};
 
 use super::super::computer::{SimComputer, Task};
 use super::super::costs::Costs;
@@ -189,6 +190,32 @@ fn the_line_of_a_lock_comes_with_those_of_the_stores_before_it() {
     };
     assert_eq!(posts(0.0), (161, 267));
     assert_eq!(posts(1.0), (83, 189));
+}
+
+#[test]
+fn what_a_lock_guards_is_read_while_the_lock_is_waited_for() {
+    let read = |posted, paused_ns| {
+        let machine = with(machine(1), Quantity::Posted, posted);
+        let costs = Costs::new(&machine, 1, LockKind::Tas).unwrap();
+        let computer = SimComputer::new(World::new(costs, 1, 0, None, 0, 1 << 20));
+        let (lock, guarded) = (computer.line(), computer.line());
+        let read = RefCell::new(0);
+        let work = async {
+            guarded.read_ahead();
+            computer.pause(Nanos::new(paused_ns)).await;
+            if paused_ns == 0 {
+                lock.swap(0, 1, Acquire).await;
+            }
+            guarded.load(0, Relaxed).await;
+            *read.borrow_mut() = computer.now().as_ns();
+        };
+        computer.run(vec![Box::pin(work) as Task<'_>]).unwrap();
+        read.into_inner()
+    };
+    // Both lines come from memory (80), one after the other or at the same time.
+    assert_eq!((read(0.0, 0), read(1.0, 0)), (160, 80));
+    // A load finds the line on its way.
+    assert_eq!((read(0.0, 30), read(1.0, 30)), (110, 80));
 }
 
 #[test]

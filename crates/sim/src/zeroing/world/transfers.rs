@@ -25,6 +25,23 @@ impl World {
         None
     }
 
+    /// The running worker waits for a lock and then loads from a line: that is brought
+    /// meanwhile, where cores go on while they wait.
+    pub(crate) fn read_ahead(&mut self, line: usize) {
+        let worker = self.running();
+        if !self.costs.posts || self.lines[line].has(worker) {
+            return;
+        }
+        let request = Request {
+            worker,
+            word: 0,
+            access: Access::Ahead,
+        };
+        if self.request(line, request) == Answer::Serve {
+            self.serve(line, false);
+        }
+    }
+
     /// A worker's request comes to a line.
     pub(super) fn request(&mut self, line: usize, request: Request) -> Answer {
         let Self { random, costs, .. } = self;
@@ -48,7 +65,7 @@ impl World {
         let notice = part(length.as_thirds(), costs.notice_share);
         self.lines[line].notify(self.now + notice);
         let timer = match access {
-            Access::Own => self.workers.len() + 1 + line,
+            Access::Own | Access::Ahead => self.workers.len() + 1 + line,
             _ => {
                 self.workers[worker].doing = Doing::Wants(line);
                 worker
@@ -74,6 +91,9 @@ impl World {
             self.ask_again(line, request);
         }
         self.disturbed = disturbed;
+        if request.access == Access::Ahead {
+            return None;
+        }
         let worker = request.worker;
         if is_posted {
             for store in &mut self.workers[worker].stores {
