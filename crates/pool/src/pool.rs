@@ -63,15 +63,15 @@ impl<C: Computer> Pool<C> {
             Backlog::Ticket(under) => self.work_under(under, worker, books).await,
             Backlog::Mcs(under) => self.work_under(under, worker, books).await,
             Backlog::Mutex(under) => self.work_under(under, worker, books).await,
-            Backlog::Counter(backlog) => self.work_on(backlog, worker, books).await,
+            Backlog::Counter(backlog) => self.work_on(&**backlog, worker, books).await,
             Backlog::PackedShares(backlog) => self.work_on(backlog, worker, books).await,
         }
     }
 
     async fn work_under<L: Lock>(&self, under: &Under<C, L>, worker: usize, books: &mut Books) {
         match under {
-            Under::Ranges(backlog) => self.work_on(backlog, worker, books).await,
-            Under::List(backlog) => self.work_on(backlog, worker, books).await,
+            Under::Ranges(backlog) => self.work_on(&**backlog, worker, books).await,
+            Under::List(backlog) => self.work_on(&**backlog, worker, books).await,
             Under::Shares(backlog) => self.work_on(backlog, worker, books).await,
         }
     }

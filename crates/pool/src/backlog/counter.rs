@@ -12,7 +12,7 @@ use crate::setting::Setting;
 /// A counter of the pages that have been taken. Constant takes are one addition,
 /// others an exchange that is tried again where somebody else was faster.
 #[derive(Debug)]
-#[repr(C, align(4096))]
+#[cfg_attr(not(loom), repr(C, align(4096)))]
 pub(crate) struct Counter<C: Computer> {
     next: C::Line,
     policy: Policy,

@@ -12,7 +12,7 @@ use crate::setting::Setting;
 
 /// The head of the list and how many have been taken are on a line of their own.
 #[derive(Debug)]
-#[repr(C, align(4096))]
+#[cfg_attr(not(loom), repr(C, align(4096)))]
 pub(crate) struct List<C: Computer, L> {
     lock: L,
     line: C::Line,

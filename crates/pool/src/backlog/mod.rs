@@ -14,7 +14,8 @@
 //!
 //! Each begins with a page, the word that has to be had first in front: while a
 //! page is zeroed, some CPUs are slower to have a word that lies further into its own
-//! page (docs/zeroing.md, "Where a counter lies in its page").
+//! page (docs/zeroing.md, "Where a counter lies in its page"). Not under loom, whose
+//! threads have small stacks.
 //!
 //! What is under way goes from hand to hand by value. A future that has something
 //! and lends it to a future inside itself points to itself, and compilers leave such
@@ -70,15 +71,15 @@ pub(crate) enum Backlog<C: Computer> {
     Ticket(Under<C, Ticket<C::Line>>),
     Mcs(Under<C, Mcs<C>>),
     Mutex(Under<C, C::Mutex>),
-    Counter(Counter<C>),
+    Counter(Box<Counter<C>>),
     PackedShares(PackedShares<C>),
 }
 
 /// A backlog with locks of a kind.
 #[derive(Debug)]
 pub(crate) enum Under<C: Computer, L> {
-    Ranges(Ranges<C, L>),
-    List(List<C, L>),
+    Ranges(Box<Ranges<C, L>>),
+    List(Box<List<C, L>>),
     Shares(Shares<C, L>),
 }
 
@@ -111,7 +112,7 @@ impl<C: Computer + Clone> Backlog<C> {
             LockKind::Counter if setting.batch == Batch::StealHalf => {
                 Self::PackedShares(PackedShares::new(computer, setting, pages).await)
             }
-            LockKind::Counter => Self::Counter(Counter::new(computer, setting, pages)),
+            LockKind::Counter => Self::Counter(Box::new(Counter::new(computer, setting, pages))),
         }
     }
 }
@@ -123,8 +124,8 @@ impl<C: Computer + Clone, L: Lock> Under<C, L> {
             return Self::Shares(Shares::new(locks, computer, pages).await);
         }
         match setting.dequeue {
-            Dequeue::Range => Self::Ranges(Ranges::new(lock(), computer, setting, pages)),
-            Dequeue::List => Self::List(List::new(lock(), computer, setting, pages)),
+            Dequeue::Range => Self::Ranges(Box::new(Ranges::new(lock(), computer, setting, pages))),
+            Dequeue::List => Self::List(Box::new(List::new(lock(), computer, setting, pages))),
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::setting::Setting;
 pub(crate) struct PackedShares<C: Computer>(Vec<Share<C>>);
 
 #[derive(Debug)]
-#[repr(align(4096))]
+#[cfg_attr(not(loom), repr(align(4096)))]
 struct Share<C: Computer>(C::Line);
 
 impl<C: Computer> PackedShares<C> {

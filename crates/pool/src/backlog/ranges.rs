@@ -13,7 +13,7 @@ use crate::setting::Setting;
 /// The first page that has not been taken is on a line of its own, and is only
 /// touched under the lock.
 #[derive(Debug)]
-#[repr(C, align(4096))]
+#[cfg_attr(not(loom), repr(C, align(4096)))]
 pub(crate) struct Ranges<C: Computer, L> {
     lock: L,
     line: C::Line,

@@ -13,7 +13,7 @@ use crate::passage::Passage;
 pub(crate) struct Shares<C: Computer, L>(Vec<Share<C, L>>);
 
 #[derive(Debug)]
-#[repr(C, align(4096))]
+#[cfg_attr(not(loom), repr(C, align(4096)))]
 struct Share<C: Computer, L> {
     lock: L,
     line: C::Line,

@@ -84,8 +84,7 @@ fn pages(calibration: &ZeroCalibration) -> String {
         "all at work,\nwritten here",
         "all at work,\nelsewhere",
         "jitter\n%",
-        "stores,\nalone",
-        "stores,\nall at work",
+        "stores",
     ];
     let title = format!(
         "zero-pool, parts of the model: ns of zeroing a page, {}",
@@ -107,9 +106,8 @@ fn pages(calibration: &ZeroCalibration) -> String {
         }
         let jitter = at_work(false).unwrap_or(alone).jitter.map(units::percent);
         row.push(marks.or_blank(jitter, Why::NotMeasured));
-        let stores = |workers| calibration.stores_ns(&alone.memory, workers).map(within);
-        row.push(marks.or_blank(stores(1), Why::NotMeasured));
-        row.push(marks.or_blank(all.and_then(stores), why));
+        let stores = calibration.stores_ns(&alone.memory, calibration.cpus);
+        row.push(marks.or_blank(stores.map(within), Why::NotMeasured));
         grid.row(row);
     }
     grid.section(&[rounds(calibration)], marks)
@@ -190,7 +188,7 @@ const JITTER: &str = "jitter: by which share of that a single page takes longer 
     between equally likely: twice the median absolute deviation, with as many at work as there are CPUs.";
 
 const STORES: &str = "stores: how much longer a page takes until its stores are done [the interval of such pages, less \
-    one of many]. With two workers or more a lock that comes from another CPU waits for them.";
+    one of many], with as many at work as there are CPUs. A lock that comes from another CPU waits for them.";
 
 const TAKES: &str = "by itself: getting the lock, taking, giving it back, with nothing else under way. after a page: \
     what a page that is taken by itself costs more than one of many [the interval of such pages, less the same]; \

@@ -284,7 +284,10 @@ pub(crate) fn calibration(cpus: usize) -> ZeroCalibration {
             elsewhere,
             lock: lock.map(str::to_owned),
             jitter: lock.is_none().then_some(0.0558 * workers as f64),
-            settled_ns: lock.is_none().then_some(about(ns * 1.3)),
+            settled_ns: lock.is_none().then_some(about(match workers {
+                1 => ns + 30.0,
+                _ => ns + 180.0,
+            })),
             page_ns: about(ns),
         };
         let costs = &mut calibration.zeroing;
