@@ -4,7 +4,7 @@
 //!     cargo bench --bench placement
 //!
 //! Ratios are per round, to the counter at the begin of its page; their interval holds
-//! the median with 95 %. Needs 1 GiB of free memory, more than any cache has.
+//! the median with 95 %. Needs 1 GiB of free memory.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;

@@ -50,7 +50,7 @@ impl Zeroes for Ours<'_> {
     }
 }
 
-/// The next page is under a lock.
+/// The next page is under a lock. Both begin a page, as punctual's pools do.
 #[repr(align(4096))]
 struct Locked<'m, G> {
     lock: Apart<G>,
@@ -83,7 +83,7 @@ impl<G: Guards> Zeroes for Locked<'_, G> {
     }
 }
 
-/// The next page is an atomic counter.
+/// The next page is an atomic counter, at the begin of a page.
 #[repr(align(4096))]
 struct Counted<'m> {
     next: Apart<AtomicU64>,

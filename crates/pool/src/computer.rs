@@ -159,7 +159,7 @@ impl<C: Computer> Computer for &C {
     }
 
     #[inline]
-    fn drive<F: Future>(&self, visit: F) -> impl Future<Output = F::Output> {
-        (**self).drive(visit)
+    fn drive<F: Future>(&self, part: F) -> impl Future<Output = F::Output> {
+        (**self).drive(part)
     }
 }

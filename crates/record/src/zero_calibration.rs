@@ -171,24 +171,14 @@ impl ZeroCalibration {
     /// than one of many.
     pub fn take_after_page(&self, memory: &str, lock: &str, workers: usize) -> Option<Interval> {
         let under = self.zero_cost(memory, workers, false, Some(lock))?.page_ns;
-        let page = self.mixed_page_ns(memory, workers)?;
-        Some(Interval {
-            median: under.median - page,
-            low: under.low - page,
-            high: under.high - page,
-        })
+        Some(above(under, self.mixed_page_ns(memory, workers)?))
     }
 
     /// How long the stores to a page are on their way when zeroing it is over and
     /// something has to wait for them, with so many workers at work.
     pub fn stores_ns(&self, memory: &str, workers: usize) -> Option<Interval> {
         let settled = self.page(memory, workers, false)?.settled_ns?;
-        let page = self.mixed_page_ns(memory, workers)?;
-        Some(Interval {
-            median: settled.median - page,
-            low: settled.low - page,
-            high: settled.high - page,
-        })
+        Some(above(settled, self.mixed_page_ns(memory, workers)?))
     }
 
     fn zero_cost(
@@ -204,6 +194,15 @@ impl ZeroCalibration {
                 && cost.elsewhere == elsewhere
                 && cost.lock.as_deref() == lock
         })
+    }
+}
+
+/// By how much something is above a number.
+fn above(interval: Interval, number: f64) -> Interval {
+    Interval {
+        median: interval.median - number,
+        low: interval.low - number,
+        high: interval.high - number,
     }
 }
 

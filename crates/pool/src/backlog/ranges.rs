@@ -57,7 +57,6 @@ impl<C: Computer, L: Lock> HandsOut<C> for Ranges<C, L> {
             self.line.store(NEXT, next + count, Relaxed).await;
             (next..next + count, passage)
         };
-
         self.line.read_ahead();
         self.lock.section(worker, inside).await
     }

@@ -191,7 +191,8 @@ impl Quantity {
                 "the share of requests that overtake the one before them in the queue of a line"
             }
             Self::Posted => {
-                "1 if a core goes on while a store waits for its line, and reads what a lock guards while it waits for the lock; 0 if it waits"
+                "1 if a core goes on while a store waits for its line, and reads what a lock guards while \
+                 it waits for the lock; 0 if it waits"
             }
             Self::Look => "the time between two looks of who spins on a copy",
             Self::Relax => "one PAUSE",

@@ -61,8 +61,8 @@ impl<'m> Computer for Part<'m> {
     }
 
     #[inline]
-    fn drive<F: Future>(&self, visit: F) -> impl Future<Output = F::Output> {
-        self.computer.drive(visit)
+    fn drive<F: Future>(&self, part: F) -> impl Future<Output = F::Output> {
+        self.computer.drive(part)
     }
 
     #[inline]

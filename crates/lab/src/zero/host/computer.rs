@@ -94,8 +94,8 @@ impl<'m> Computer for HostComputer<'m> {
     }
 
     #[inline]
-    fn drive<F: Future>(&self, visit: F) -> impl Future<Output = F::Output> {
-        ready(punctual_pool::ready(visit))
+    fn drive<F: Future>(&self, part: F) -> impl Future<Output = F::Output> {
+        ready(punctual_pool::ready(part))
     }
 
     #[inline]

@@ -69,7 +69,8 @@ impl World {
     /// Asks for the line of one of a worker's stores, if it does not have it.
     pub(super) fn bring(&mut self, worker: usize, at: usize) {
         let Posted { line, request, .. } = self.workers[worker].stores[at];
-        let is_here = self.acquire(line, request);
+        let access = Access::Own;
+        let is_here = self.fetch(line, Request { access, ..request });
         self.workers[worker].stores[at].asked = !is_here;
     }
 
@@ -79,10 +80,9 @@ impl World {
         stores.any(|store| store.line == line && store.asked)
     }
 
-    /// Asks for a line to have it to oneself. Whether it is so already.
-    fn acquire(&mut self, line: usize, request: Request) -> bool {
-        let access = Access::Own;
-        let answer = self.request(line, Request { access, ..request });
+    /// Has a line brought without anybody waiting for it. Whether it is here already.
+    pub(super) fn fetch(&mut self, line: usize, request: Request) -> bool {
+        let answer = self.request(line, request);
         if answer == Answer::Serve {
             self.serve(line, false);
         }
@@ -98,9 +98,9 @@ impl World {
             let request = Request {
                 worker,
                 word,
-                access,
+                access: Access::Own,
             };
-            self.acquire(line, request);
+            self.fetch(line, request);
         }
     }
 

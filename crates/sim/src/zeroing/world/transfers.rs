@@ -28,17 +28,13 @@ impl World {
     /// The running worker waits for a lock and then loads from a line: that is brought
     /// meanwhile, where cores go on while they wait.
     pub(crate) fn read_ahead(&mut self, line: usize) {
-        let worker = self.running();
-        if !self.costs.posts || self.lines[line].has(worker) {
-            return;
-        }
-        let request = Request {
-            worker,
-            word: 0,
-            access: Access::Ahead,
-        };
-        if self.request(line, request) == Answer::Serve {
-            self.serve(line, false);
+        if self.costs.posts {
+            let request = Request {
+                worker: self.running(),
+                word: 0,
+                access: Access::Ahead,
+            };
+            self.fetch(line, request);
         }
     }
 
