@@ -1,10 +1,8 @@
 //! `punctual zero simulate` as its user meets it.
 
-mod common;
-
 use std::process::Output;
 
-use common::punctual;
+use crate::common::punctual;
 use punctual_record::{Run, Zeroing};
 
 /// Runs it with arguments that hold no spaces.

@@ -1,12 +1,10 @@
 //! `punctual compare` as its user meets it.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use common::punctual;
+use crate::common::punctual;
 use punctual_record::{Measurement, Run, SCHEMA, Zeroing, ZeroingRound};
 use serde_json::Value;
 

@@ -1,13 +1,11 @@
 //! The command as its user meets it: what it refuses, what it writes, and how
 //! it ends.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use common::punctual;
+use crate::common::punctual;
 use punctual_core::Spec;
 use punctual_record::{Run, SCHEMA};
 use serde_json::Value;
@@ -339,7 +337,7 @@ fn naps_of_a_model_are_as_late_as_its_rule_says() {
 }
 
 /// A few naps of a real computer.
-const NAPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/naps.json");
+const NAPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/data/naps.json");
 
 fn overshoots(run: &Value, method: &str, asked_ns: u64) -> Vec<i64> {
     let of = |result: &&Value| {

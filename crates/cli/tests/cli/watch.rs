@@ -1,13 +1,11 @@
 //! `punctual watch` as its user meets it: what it writes and when, what it
 //! serves, and how it ends.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Output, Stdio};
 
-use common::punctual;
+use crate::common::punctual;
 use punctual_record::{Measurement, Run};
 
 fn watch(directory: &Path, arguments: &str) -> Output {

@@ -1,10 +1,8 @@
 //! `punctual zero advise` as its user meets it.
 
-mod common;
-
 use std::process::Output;
 
-use common::punctual;
+use crate::common::punctual;
 use punctual_record::{Run, ZeroCalibration, Zeroing};
 
 /// Runs it with arguments that hold no spaces.

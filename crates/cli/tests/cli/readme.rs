@@ -6,12 +6,10 @@
 //! such as a race on the reader's machine, belongs into a block marked
 //! otherwise.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::punctual;
+use crate::common::punctual;
 
 /// A command, without its `$`, and what it is shown to print.
 #[derive(Debug, PartialEq)]

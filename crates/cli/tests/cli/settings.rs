@@ -1,11 +1,9 @@
 //! The commands that change something of this computer bring it back, however
 //! they end.
 
-mod common;
-
 use std::process::Output;
 
-use common::punctual;
+use crate::common::punctual;
 
 /// Runs `punctual` with arguments that hold no spaces but between them.
 fn run(arguments: &str) -> Output {

@@ -1,11 +1,9 @@
 //! `punctual zero run` as its user meets it.
 
-mod common;
-
 use std::path::Path;
 use std::process::Output;
 
-use common::punctual;
+use crate::common::punctual;
 use punctual_record::{Measurement, Run, Value, ZeroCalibration, Zeroing};
 
 fn zero_run(directory: &Path, arguments: &str) -> Output {

@@ -1,11 +1,9 @@
 //! `punctual measure` as its user meets it.
 
-mod common;
-
 use std::path::Path;
 use std::process::Output;
 
-use common::punctual;
+use crate::common::punctual;
 use punctual_core::machine::{Reading, Sample, Section, ThreadObservations};
 use punctual_core::{Machine, Method, Nanos, Observations, Outcome, Probe, Program, Refusal};
 use punctual_lab::experiments::{Call, Conditions, timers};

@@ -1,12 +1,10 @@
 //! `punctual zero probe` as its user meets it, with little memory and few
 //! iterations. How long anything took is nobody's business here.
 
-mod common;
-
 use std::path::Path;
 use std::process::Output;
 
-use common::punctual;
+use crate::common::punctual;
 use punctual_record::{Account, Measurement, PageCost, Run};
 
 fn probe(directory: &Path, arguments: &str) -> Output {

@@ -1,0 +1,18 @@
+//! The executable as its users meet it, a module per command; and what holds of
+//! the workspace as a whole.
+
+mod bench;
+mod common;
+mod compare;
+mod doctor;
+mod edges;
+mod measure;
+mod processes;
+mod readme;
+mod settings;
+mod simulate;
+mod watch;
+mod zero_advise;
+mod zero_probe;
+mod zero_run;
+mod zero_simulate;
