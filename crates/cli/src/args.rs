@@ -11,6 +11,7 @@ use crate::doctor::args::{self as doctor, DoctorArgs};
 use crate::exec::args::{self as exec, ExecArgs};
 use crate::measure::args::{self as measure, MeasureArgs};
 use crate::resolution::args::{self as resolution, ResolutionArgs};
+use crate::say;
 use crate::simulate::args::{self as simulate, SimulateArgs};
 use crate::slack::args::{self as slack, SlackArgs};
 use crate::watch::args::{self as watch, WatchArgs};
@@ -113,7 +114,7 @@ fn answer(error: &clap::Error) -> u8 {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
     );
     if !asked_for && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        eprintln!("{}", one_line(&text));
+        say!("{}", one_line(&text));
         return 2;
     }
     let printed = super::print(&text).is_ok();

@@ -4,9 +4,13 @@
 //! ended by the user before its end (what was measured is printed and written
 //! all the same), or not all of it could be seen or judged.
 
+// A standard error that nobody takes must not end the process: see `say!`.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod args;
 mod bench;
 mod compare;
+mod console;
 mod doctor;
 mod exec;
 mod files;
@@ -23,11 +27,10 @@ mod values;
 mod watch;
 mod zero;
 
-use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
 use args::Command;
+use console::{print, say};
 
 fn main() -> ExitCode {
     let command = match args::parse() {
@@ -54,7 +57,7 @@ fn main() -> ExitCode {
         Ok(Done::Interrupted | Done::Inconclusive) => ExitCode::from(3),
         Err(error) => {
             // One line: what failed, why, what to do.
-            eprintln!("error: {error:#}");
+            say!("error: {error:#}");
             ExitCode::from(2)
         }
     }
@@ -70,16 +73,4 @@ enum Done {
     Interrupted,
     /// It did, but not all of it could be seen or judged.
     Inconclusive,
-}
-
-/// Writes to standard output. A reader that has gone away is no error: it has
-/// read what it wanted.
-fn print(text: &str) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(error).context("cannot write to standard output")
-        }
-        _ => Ok(()),
-    }
 }

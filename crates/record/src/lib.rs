@@ -7,7 +7,7 @@
 //! that holds it; [`Cost`] puts CPU time and lateness on one scale; [`modes`]
 //! finds the few lengths that sleeps on a tick have; [`Diagnosis`] is what `punctual
 //! doctor` found out. [`compare`] sets several Runs side by side, and [`published`]
-//! has what others have measured of the same.
+//! has what others have measured of the same. [`visible()`] makes text from elsewhere harmless.
 
 mod account;
 pub mod compare;
@@ -23,6 +23,7 @@ mod page_cost;
 pub mod published;
 mod quantile;
 mod run;
+mod visible;
 mod zero_advice;
 mod zero_calibration;
 mod zeroing;
@@ -39,6 +40,7 @@ pub use modes::{Mode, modes};
 pub use page_cost::{PAGE_BYTES, PageCost, Spent};
 pub use run::{Cpu, MachineFacts, Measurement, Run, SCHEMA, Warning};
 pub use serde_json::Value;
+pub use visible::{is_visible, visible, visible_lines};
 pub use zero_advice::{
     ZeroAdvice, ZeroBounds, ZeroChecked, ZeroForecast, ZeroHold, ZeroPick, ZeroPool,
 };

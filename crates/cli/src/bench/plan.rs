@@ -16,7 +16,7 @@ use punctual_record::MachineFacts;
 use punctual_sim::Model;
 
 use super::args::{BenchArgs, Experiment};
-use crate::{peers, session};
+use crate::{peers, say, session};
 
 /// What is going to be measured.
 pub(super) struct Plan {
@@ -169,7 +169,7 @@ impl Plan {
                 continue;
             };
             let length = race::length(&race.heats, race.rounds);
-            eprintln!(
+            say!(
                 "{}: {} subject runs in {}, {}",
                 first.experiment,
                 race.heats.len(),

@@ -9,9 +9,9 @@ use punctual_lab::timer_rule::host;
 use punctual_lab::{Setting, warnings};
 use punctual_record::{MachineFacts, Run};
 
-use crate::Done;
 use crate::files::Target;
 use crate::session::{self, Bar, Outputs};
+use crate::{Done, say};
 use args::DoctorArgs;
 
 /// Runs the command.
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Done> {
     let rounds = args.rounds.unwrap_or(ROUNDS);
     let heats = patient.heats(&*machine, pace);
     if args.on.is_none() {
-        eprintln!(
+        say!(
             "doctor: {} kinds of waits in {}, {}",
             heats.len(),
             session::rounds(rounds),
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Done> {
     let delivered = outputs.deliver_until(failed, &run, &punctual_report::text(&run));
     if let Some(share) = share {
         share.write(&anonymous(&run, &options(args)).to_json())?;
-        eprintln!("shared: {SHARED}");
+        say!("shared: {SHARED}");
     }
     delivered
 }

@@ -18,7 +18,7 @@ use punctual_sim::Model;
 
 use super::args::{MeasureArgs, Name};
 use super::scenarios;
-use crate::session;
+use crate::{say, session};
 
 /// What is going to be measured.
 pub(super) struct Plan {
@@ -110,7 +110,7 @@ impl Plan {
     /// Says on standard error what is about to happen and how long it takes.
     pub(super) fn announce(&self, in_virtual_time: bool) {
         for left_out in &self.left_out {
-            eprintln!("{}", left_out.what);
+            say!("{}", left_out.what);
         }
         let about = |length| session::about(length, in_virtual_time);
         for part in &self.parts {
@@ -124,11 +124,11 @@ impl Plan {
                 }
                 Part::Scenario(_, scenario) => scenario.title.clone(),
             };
-            eprintln!("{}: {what}, {}", part.name().typed(), about(part.length()));
+            say!("{}: {what}, {}", part.name().typed(), about(part.length()));
         }
         if self.parts.len() > 1 {
             let all = self.parts.iter().map(Part::length);
-            eprintln!(
+            say!(
                 "all: {}",
                 about(all.fold(Nanos::ZERO, |sum, part| sum + part))
             );

@@ -14,7 +14,7 @@ use punctual_sim::{Model, Trace};
 use crate::bench::args::{BenchArgs, Experiment};
 use crate::files::Target;
 use crate::session::{self, Outputs};
-use crate::{Done, bench, print};
+use crate::{Done, bench, print, say};
 use args::SimulateArgs;
 
 use find::{Found, find};
@@ -114,7 +114,7 @@ fn simulate(args: &SimulateArgs, scenario: &Scenario, models: &[Model]) -> Resul
 
 /// Says on standard error what takes its time.
 fn announce(scenario: &Scenario, model: &Model) {
-    eprintln!(
+    say!(
         "{}: {} of virtual time on {}",
         scenario.name,
         scenario.length(),

@@ -16,7 +16,7 @@ use punctual_lab::{Setting, host_facts, warnings};
 use punctual_record::{Measurement, Run};
 
 use crate::files::Target;
-use crate::{Done, print, session, stop};
+use crate::{Done, print, say, session, stop};
 use args::WatchArgs;
 use live::Printer;
 use metrics::Info;
@@ -61,12 +61,12 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Done> {
         json.write(&run.to_json())?;
     }
     if let dropped @ 1.. = printer.finish() {
-        eprintln!("{dropped} lines were not printed: the output was not read in time");
+        say!("{dropped} lines were not printed: the output was not read in time");
     }
     let gap = if args.quiet { "" } else { "\n" };
     print(&format!("{gap}{}", punctual_report::text(&run)))?;
     if let (true, Some(limit)) = (failed, args.fail_over) {
-        eprintln!("failed: a wait was later than the {limit} of --fail-over");
+        say!("failed: a wait was later than the {limit} of --fail-over");
         return Ok(Done::Differs);
     }
     Ok(if run.interrupted {
@@ -120,14 +120,14 @@ fn announce(args: &WatchArgs, watch: &Watch, server: Option<&Server>) -> Result<
         .settings
         .cpu
         .map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
-    eprintln!(
+    say!(
         "watching {} every {}{on}, {until}; later than {} is a hiccup",
         watch.watcher.method(),
         args.period.period(),
         watch.tally().threshold(),
     );
     if let Some(server) = server {
-        eprintln!("metrics at http://{}{PATH}", server.address()?);
+        say!("metrics at http://{}{PATH}", server.address()?);
     }
     Ok(())
 }

@@ -4,6 +4,8 @@
 mod bench;
 mod common;
 mod compare;
+#[cfg(target_os = "linux")]
+mod console;
 mod doctor;
 mod edges;
 mod measure;

@@ -14,7 +14,7 @@ use punctual_sys::memory::Kernel;
 use super::advise;
 use super::args::{self, AdviseArgs};
 use crate::session::{self, Bar, Outputs};
-use crate::{Done, stop};
+use crate::{Done, say, stop};
 
 /// Calibrates a model of this computer, asks it, and measures what it says.
 pub(super) fn run(args: &AdviseArgs) -> Result<Done> {
@@ -31,7 +31,7 @@ pub(super) fn run(args: &AdviseArgs) -> Result<Done> {
     let ground = Plan::of_cells(cells(args.kernel, area, vec![ONE]), 1, stop.clone())?;
     run.warnings = ground.left_out().to_vec();
     for left_out in &run.warnings {
-        eprintln!("{}", left_out.what);
+        say!("{}", left_out.what);
     }
     let model = calibrated(args, area, ground, &stop)?;
     model.calibration().put(&mut run);
@@ -87,7 +87,7 @@ fn calibrated(args: &AdviseArgs, area: Area, mut ground: Plan, stop: &Stop) -> R
     };
     let mut calibrator = Calibrator::new(wanted, memory, cpu_clock)?;
     let length = calibrator.round_length().times(rounds);
-    eprintln!(
+    say!(
         "zero advise: measures the parts of a pool first, {}",
         session::about(length, false)
     );
@@ -155,7 +155,7 @@ fn cells(kernel: Kernel, area: Area, settings: Vec<Setting>) -> Vec<Cell> {
 /// the memory has to be touched.
 fn announce(plan: &mut Plan) -> Result<()> {
     plan.warm_up()?;
-    eprintln!(
+    say!(
         "zero advise: runs {} pools in {} on memory of {}, {}",
         plan.cells().len(),
         session::rounds(plan.rounds()),

@@ -8,7 +8,7 @@ use punctual_lab::zero::probe::{Part, Plan, Probed, Settings, memory_facts, warn
 use punctual_record::Run;
 
 use crate::session::{self, Bar, Outputs};
-use crate::{Done, host, stop};
+use crate::{Done, host, say, stop};
 use args::{PartArg, ProbeArgs};
 
 /// Runs it.
@@ -21,9 +21,9 @@ pub(crate) fn run(args: &ProbeArgs) -> Result<Done> {
     let started_at = session::now();
 
     for left_out in plan.left_out() {
-        eprintln!("{}", left_out.what);
+        say!("{}", left_out.what);
     }
-    eprintln!(
+    say!(
         "zero probe: touches {} once beforehand",
         plan.memory_in_words()
     );
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &ProbeArgs) -> Result<Done> {
         let memory = plan.memory_in_words();
         format!("there is not enough memory to touch {memory}, give a smaller --memory-limit")
     })?;
-    eprintln!(
+    say!(
         "zero probe: {} turns in {}, {}",
         plan.turns(),
         session::rounds(plan.rounds()),

@@ -14,7 +14,7 @@ use punctual_lab::zero::run::{Bursts, Memory, Plan, Ran, Settings, facts, warnin
 use punctual_record::Run;
 
 use crate::session::{self, Bar, Outputs, Steps};
-use crate::{Done, stop};
+use crate::{Done, say, stop};
 use args::{Arrivals, RunArgs};
 
 /// The time from one run of Windows' zero page threads to the next, as the
@@ -105,9 +105,9 @@ fn in_words(agreement: &Agreement) -> String {
 /// Touches the memory once: how long everything takes is not known before.
 fn touch(plan: &mut Plan) -> Result<()> {
     for left_out in plan.left_out() {
-        eprintln!("{}", left_out.what);
+        say!("{}", left_out.what);
     }
-    eprintln!(
+    say!(
         "zero run: touches its memory once beforehand ({})",
         plan.memory_in_words()
     );
@@ -120,7 +120,7 @@ fn announce(plan: &Plan, calibration: Nanos) {
         1 => "one setting".to_owned(),
         settings => format!("{settings} settings"),
     };
-    eprintln!(
+    say!(
         "zero run: {settings} in {}, {}",
         session::rounds(plan.rounds()),
         session::about(plan.length() + calibration, false)

@@ -11,7 +11,7 @@ use punctual_record::{PAGE_BYTES, Run};
 use punctual_sim::zeroing::{Job, Machine, Matrix};
 
 use crate::session::{self, Outputs};
-use crate::{Done, print};
+use crate::{Done, print, say};
 use args::{SimulateArgs, Story};
 
 /// Runs the command.
@@ -37,7 +37,7 @@ fn simulate(args: &SimulateArgs) -> Result<Done> {
         return Err(anyhow!(left_out.join("; ")));
     }
     for why in &left_out {
-        eprintln!("left out: {why}");
+        say!("left out: {why}");
     }
     let outputs = Outputs::new(args.json.as_deref(), args.plots.as_deref())?;
     let bar = session::Steps::new(settings.len());
