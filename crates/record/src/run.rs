@@ -83,6 +83,31 @@ pub struct MachineFacts {
     pub other: BTreeMap<String, Value>,
 }
 
+impl MachineFacts {
+    /// Which machine, in one line: the CPU and how many there are, whether it is
+    /// a virtual machine, the OS and its kernel; a model by its name.
+    pub fn in_words(&self) -> String {
+        let word = |key: &str| Some(self.other.get(key)?.as_str()?.to_owned());
+        let cpus = self.other.get("logical_cpus").and_then(Value::as_u64);
+        let cpus = cpus.map(|n| format!("{n} CPU{}", if n == 1 { "" } else { "s" }));
+        let is_virtual = self.other.get("virtual_machine").and_then(Value::as_bool);
+        let is_virtual = is_virtual.map(|is| match (is, word("hypervisor")) {
+            (true, Some(hypervisor)) => format!("virtual machine ({hypervisor})"),
+            (true, None) => "virtual machine".to_owned(),
+            (false, _) => "no virtual machine".to_owned(),
+        });
+        let kernel = word("kernel").map(|kernel| format!("kernel {kernel}"));
+        // Every host is called `host`, which tells nothing where its CPU is known.
+        let name = word("cpu_model").unwrap_or_else(|| self.name.clone());
+        let words = [Some(name), cpus, is_virtual, Some(self.os.clone()), kernel];
+        let words = words.into_iter().flatten().filter(|word| !word.is_empty());
+        match words.collect::<Vec<_>>().join(", ") {
+            none if none.is_empty() => "not named".to_owned(),
+            words => words,
+        }
+    }
+}
+
 /// Something to know before the numbers are believed, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Warning {
@@ -262,6 +287,36 @@ mod tests {
         assert_eq!(read.other["weather"], "rain");
         assert_eq!(read.results[0].other["colour"], "red");
         assert_eq!(read.results[0].late_ns, run.results[0].late_ns);
+    }
+
+    #[test]
+    fn a_host_is_named_by_its_cpu_and_a_model_by_its_name() {
+        let mut facts = MachineFacts {
+            name: "host".to_owned(),
+            os: "Debian GNU/Linux 12".to_owned(),
+            ..MachineFacts::default()
+        };
+        assert_eq!(facts.in_words(), "host, Debian GNU/Linux 12");
+        for (key, value) in [
+            ("cpu_model", Value::from("AMD EPYC")),
+            ("logical_cpus", 2.into()),
+            ("virtual_machine", true.into()),
+            ("hypervisor", "KVMKVMKVM".into()),
+            ("kernel", "6.18.44".into()),
+        ] {
+            facts.other.insert(key.to_owned(), value);
+        }
+        assert_eq!(
+            facts.in_words(),
+            "AMD EPYC, 2 CPUs, virtual machine (KVMKVMKVM), Debian GNU/Linux 12, kernel 6.18.44"
+        );
+        let model = MachineFacts {
+            name: "linux,slack=1ns".to_owned(),
+            os: "simulated".to_owned(),
+            ..MachineFacts::default()
+        };
+        assert_eq!(model.in_words(), "linux,slack=1ns, simulated");
+        assert_eq!(MachineFacts::default().in_words(), "not named");
     }
 
     #[test]

@@ -25,12 +25,10 @@ pub fn comparison(compared: &Comparison) -> String {
 fn header(compared: &Comparison) -> String {
     let mut text = String::new();
     for column in &compared.columns {
-        let machine = [column.machine.as_str(), column.os.as_str()];
-        let machine: Vec<&str> = machine.into_iter().filter(|s| !s.is_empty()).collect();
         let lead = format!("{:<4}", column.label);
         let indent = " ".repeat(lead.len());
+        text += &prose::listed(&lead, &format!("{}: {}", column.file, column.machine));
         let mut lines = vec![
-            format!("{}: {}", column.file, machine.join(", ")),
             column.timer_rule.clone(),
             match &column.started_at {
                 Some(time) => format!("{time}, {}", column.command),
@@ -38,8 +36,8 @@ fn header(compared: &Comparison) -> String {
             },
         ];
         lines.retain(|line| !line.is_empty());
-        for (i, line) in lines.iter().enumerate() {
-            text += &prose::indented(if i == 0 { &lead } else { &indent }, line);
+        for line in &lines {
+            text += &prose::indented(&indent, line);
         }
     }
     text

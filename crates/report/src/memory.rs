@@ -24,13 +24,7 @@ pub(crate) fn facts(run: &Run) -> String {
         is_on.map_or("not told", |is_on| if is_on { "on" } else { "off" })
     };
     let mut lines = vec![
-        ("CPU", word("cpu_model").unwrap_or_default()),
         ("caches", caches(other("caches"))),
-        (
-            "virtual",
-            in_a_virtual_machine(other("virtual_machine"), word("hypervisor")),
-        ),
-        ("kernel", word("kernel").unwrap_or_default()),
         ("pages", bytes("page_bytes").unwrap_or_default()),
     ];
     let huge = match (bytes("huge_page_bytes"), word("huge_pages")) {
@@ -61,15 +55,6 @@ fn when_in_words(setting: &str) -> String {
         "always" => "everywhere (always)".to_owned(),
         "madvise" => "where a program asks for them (madvise)".to_owned(),
         other => other.to_owned(),
-    }
-}
-
-fn in_a_virtual_machine(is: Option<&Value>, hypervisor: Option<String>) -> String {
-    match (is.and_then(Value::as_bool), hypervisor) {
-        (Some(true), Some(hypervisor)) => format!("yes, under {hypervisor}"),
-        (Some(true), None) => "yes".to_owned(),
-        (Some(false), _) => "no".to_owned(),
-        (None, _) => String::new(),
     }
 }
 

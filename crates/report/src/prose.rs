@@ -6,9 +6,19 @@ const WIDTH: usize = 100;
 
 /// `prose` behind `lead`, in lines that are indented as far as the first.
 pub(crate) fn indented(lead: &str, prose: &str) -> String {
+    behind(lead, lines(prose, WIDTH - lead.len()))
+}
+
+/// The same of a list, whose lines end at its commas only.
+pub(crate) fn listed(lead: &str, list: &str) -> String {
+    let items = list.split_inclusive(", ").map(str::trim_end);
+    behind(lead, fill(items, WIDTH - lead.len()))
+}
+
+fn behind(lead: &str, lines: Vec<String>) -> String {
     let indent = " ".repeat(lead.len());
     let mut text = String::new();
-    for (i, line) in lines(prose, WIDTH - lead.len()).iter().enumerate() {
+    for (i, line) in lines.iter().enumerate() {
         let lead = if i == 0 { lead } else { &indent };
         text += format!("{lead}{line}").trim_end();
         text.push('\n');
@@ -24,9 +34,13 @@ pub(crate) fn paragraph(prose: &str) -> String {
 /// `prose` in lines of at most `width` characters; a word that is longer has
 /// one to itself.
 pub(crate) fn lines(prose: &str, width: usize) -> Vec<String> {
+    fill(prose.split_whitespace(), width)
+}
+
+fn fill<'w>(words: impl Iterator<Item = &'w str>, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut filled = 0;
-    for word in prose.split_whitespace() {
+    for word in words {
         let length = word.chars().count();
         if filled > 0 && filled + 1 + length > width {
             lines.push(String::new());
@@ -55,6 +69,14 @@ mod tests {
         assert!(lines[0].starts_with("clock  monotonic") && lines[0].len() <= WIDTH);
         assert!(lines[1].starts_with("       monotonic"));
         assert!(lines.iter().all(|l| !l.ends_with(' ')));
+    }
+
+    #[test]
+    fn a_list_is_broken_between_its_items() {
+        let text = listed("machine  ", &["Some CPU (of some kind)"; 5].join(", "));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 2);
+        assert!(lines[0].ends_with("kind),") && lines[1].starts_with("         Some CPU"));
     }
 
     #[test]

@@ -102,18 +102,13 @@ fn header(run: &Run) -> String {
 
 /// What made the run, and where.
 fn head(run: &Run) -> String {
-    let machine = &run.machine;
     let when = match &run.started_at {
         Some(time) => format!("started {time}"),
         None => String::new(),
     };
-    let os = match machine.os.as_str() {
-        "" => machine.name.clone(),
-        os => format!("{}, {os}", machine.name),
-    };
     let mut text = prose::paragraph(&format!("punctual {} {when}", run.punctual_version));
     text += &labelled("command", &run.command);
-    text += &labelled("machine", &os);
+    text += &prose::listed("machine     ", &run.machine.in_words());
     text
 }
 

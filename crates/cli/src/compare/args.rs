@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use punctual_record::compare::Metric;
 
 use super::rule::Rule;
@@ -12,8 +12,8 @@ pub(crate) const ABOUT: &str = "\
 Set Runs side by side: machines, versions or settings, with intervals.
 
 Takes the files that `--json` of bench, measure, watch, simulate and zero writes. What has the same experiment, subject \
-and parameters stands in one row, with the ratio to the first file's. Beneath it, marked \"published\", stands what \
-others have measured of the same. A single file is compared with those alone.";
+and parameters stands in one row, with the ratio to the first file's. With --published, what others have measured of \
+the same stands beneath it; a single file is then compared with that alone.";
 
 /// What the help lists is what there is.
 pub(crate) fn after() -> String {
@@ -34,7 +34,7 @@ Exit codes, the first that applies: 2 could not run, 1 a rule fails, 3 a rule is
 
 Examples:
   punctual compare laptop.json server.json
-  punctual compare linux.json
+  punctual compare linux.json --published
   punctual compare before.json after.json --fail-if 'late_p50 > 1.2x' --fail-if 'cpu > 1.5x'
   punctual compare main.json branch.json --fail-if 'pace/adaptive-*@rate=1000: late_p99 > 500us'
   punctual compare before.json after.json --fail-if 'zero-pool/mcs@threads=2: gb_per_cpu_s < 0.9x'
@@ -54,6 +54,10 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "RULE")]
     pub(crate) fail_if: Vec<Rule>,
 
+    /// Add what others have published of the same, of the OS of these files; with =all, of every OS
+    #[arg(long, value_name = "OS", num_args = 0..=1, require_equals = true, default_missing_value = "same")]
+    pub(crate) published: Option<WhichOs>,
+
     /// Write the comparison to a file, as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
@@ -61,4 +65,13 @@ pub(crate) struct CompareArgs {
     /// Draw the figures into a directory, as SVG
     #[arg(long, value_name = "DIR")]
     pub(crate) plots: Option<PathBuf>,
+}
+
+/// Of which OS published figures are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WhichOs {
+    /// Of the OS of these files
+    Same,
+    /// Of every OS
+    All,
 }

@@ -14,7 +14,7 @@ use punctual_record::compare::{Comparison, Outcome};
 use crate::args::command_line;
 use crate::files::{self, Target};
 use crate::{Done, print};
-use args::CompareArgs;
+use args::{CompareArgs, WhichOs};
 
 /// Runs the command.
 pub(crate) fn run(args: &CompareArgs) -> Result<Done> {
@@ -37,6 +37,9 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Done> {
         command: command_line(),
         ..Comparison::of(&runs)
     };
+    if let Some(os) = args.published {
+        compared = compared.beside_published(os == WhichOs::All);
+    }
     // Whatever is refused is refused before anything is printed or made.
     for rule in &args.fail_if {
         compared.rules.extend(judge::judge(rule, &compared)?);

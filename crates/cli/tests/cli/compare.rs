@@ -46,7 +46,11 @@ fn stderr(output: &Output) -> String {
 #[test]
 fn two_machines_stand_side_by_side_with_what_is_published() {
     let directory = two_runs();
-    let output = compare(directory.path(), &["slack.json", "none.json"]);
+    let files = ["slack.json", "none.json"];
+    let output = compare(directory.path(), &files);
+    assert!(!stdout(&output).contains("published"), "{output:?}");
+    let all = [&files[..], &["--published=all"]].concat();
+    let output = compare(directory.path(), &all);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let text = stdout(&output);
     let after = |text: &str, what: &str| -> String {
@@ -70,10 +74,19 @@ fn two_machines_stand_side_by_side_with_what_is_published() {
 
 #[test]
 fn one_machine_stands_beside_what_is_published() {
-    let directory = two_runs();
-    let output = compare(directory.path(), &["slack.json"]);
-    assert!(output.status.success(), "{output:?}");
-    assert!(stdout(&output).contains("published 1"));
+    let directory = tempfile::tempdir().unwrap();
+    let measured = punctual(directory.path())
+        .args(["measure", "timers", "--quick", "--on", "linux"])
+        .args(["--json", "linux.json"])
+        .output();
+    assert!(measured.unwrap().status.success());
+    let beside = |which| stdout(&compare(directory.path(), &["linux.json", which]));
+    let same_os = beside("--published");
+    assert!(
+        same_os.contains("published 1, Linux") && !same_os.contains("Windows"),
+        "{same_os}"
+    );
+    assert!(beside("--published=all").contains("published 1, Windows"));
 }
 
 #[test]
@@ -185,6 +198,7 @@ fn the_document_and_the_figures_are_written() {
         &[
             "slack.json",
             "none.json",
+            "--published=all",
             "--json",
             "both.json",
             "--plots",
@@ -266,7 +280,10 @@ fn of_what_is_zeroed_more_is_better() {
     zeroed(directory.path(), "spin.json", 0.04);
     zeroed(directory.path(), "queue.json", 0.35);
     let ends = |files: [&str; 2], rule: &str| {
-        let output = compare(directory.path(), &[files[0], files[1], "--fail-if", rule]);
+        let output = compare(
+            directory.path(),
+            &[files[0], files[1], "--published=all", "--fail-if", rule],
+        );
         (output.status.code(), stdout(&output))
     };
     let better = ["spin.json", "queue.json"];

@@ -30,8 +30,8 @@ pub struct Comparison {
     pub columns: Vec<Column>,
     /// What was measured, in the order of the runs.
     pub rows: Vec<Row>,
-    /// What others have published of the same; the rows name them by their
-    /// place in this list, counted from 0.
+    /// What others have published of the same, if that is wanted; the rows name
+    /// them by their place in this list, counted from 0.
     pub published: Vec<Published>,
     /// What was made of the user's rules.
     pub rules: Vec<Judgement>,
@@ -44,7 +44,8 @@ pub struct Column {
     pub label: String,
     /// Where the run was read from.
     pub file: String,
-    /// `host`, or the name of the model.
+    /// Which machine: [`MachineFacts::in_words`](crate::MachineFacts::in_words),
+    /// or the name of the model.
     pub machine: String,
     /// The operating system.
     pub os: String,
@@ -60,6 +61,24 @@ pub struct Column {
     pub interrupted: bool,
     /// What it warns of.
     pub warnings: Vec<String>,
+}
+
+impl Column {
+    /// The first word of its OS in published figures; `None` where only a model
+    /// knows what it is.
+    fn family(&self) -> Option<&'static str> {
+        let simulated = ["", "simulated"].contains(&self.os.as_str());
+        let system = if simulated { &self.machine } else { &self.os }.to_lowercase();
+        let named = |(word, family)| system.starts_with(word).then_some(family);
+        let families = [
+            ("windows", "Windows"),
+            ("macos", "macOS"),
+            ("linux", "Linux"),
+        ];
+        let family = families.into_iter().find_map(named);
+        // Distributions have names of their own.
+        family.or((!simulated).then_some("Linux"))
+    }
 }
 
 /// One thing that was measured.
@@ -137,14 +156,13 @@ impl Outcome {
 
 impl Comparison {
     /// Sets the results of `runs` side by side; each comes with the name of its
-    /// file. What others have published of the same is added.
+    /// file.
     pub fn of(runs: &[(&str, &Run)]) -> Self {
         let parts: Vec<Part> = runs
             .iter()
             .flat_map(|(file, run)| parts(file, run))
             .collect();
-        let mut rows = rows(&parts);
-        let published = published::beside(&mut rows);
+        let rows = rows(&parts);
         Self {
             schema: SCHEMA,
             punctual_version: String::new(),
@@ -158,9 +176,19 @@ impl Comparison {
                 })
                 .collect(),
             rows,
-            published,
+            published: vec![],
             rules: vec![],
         }
+    }
+
+    /// Adds what others have published of the same, of the OS of one of the runs
+    /// or of every OS.
+    pub fn beside_published(mut self, every_os: bool) -> Self {
+        let families: Vec<_> = self.columns.iter().filter_map(Column::family).collect();
+        self.published = published::beside(&mut self.rows, |published| {
+            every_os || families.contains(&published.family())
+        });
+        self
     }
 
     /// The document's text: JSON, ending in a line feed.
@@ -189,7 +217,7 @@ fn parts<'r>(file: &str, run: &'r Run) -> Vec<Part<'r>> {
     let whole = Column {
         label: String::new(),
         file: file.to_owned(),
-        machine: run.machine.name.clone(),
+        machine: run.machine.in_words(),
         os: run.machine.os.clone(),
         timer_rule: run.machine.timer_rule.clone(),
         started_at: run.started_at.clone(),
@@ -444,6 +472,8 @@ mod tests {
             sleep("poll", 2_000_001, &around(50_000)),
         ]);
         let compared = Comparison::of(&[("a.json", &a)]);
+        assert!(compared.published.is_empty());
+        let compared = compared.beside_published(true);
         let calls = |row: usize| -> Vec<&str> {
             let places = compared.rows[row].published.iter();
             places.map(|&i| compared.published[i].call).collect()
@@ -453,6 +483,36 @@ mod tests {
         assert!(calls(2).is_empty());
         let loops = compared.published.iter().any(|p| p.call.contains("frames"));
         assert!(!loops);
+    }
+
+    #[test]
+    fn published_figures_are_of_the_same_os_unless_all_are_wanted() {
+        let on = |name: &str, os: &str| {
+            let mut run = run(vec![sleep("poll", 1_000_000, &around(50_000))]);
+            run.machine.name = name.to_owned();
+            run.machine.os = os.to_owned();
+            run
+        };
+        let families = |runs: &[&Run], every_os| {
+            let runs: Vec<(&str, &Run)> = runs.iter().map(|run| ("file", *run)).collect();
+            let published = Comparison::of(&runs).beside_published(every_os).published;
+            let families = published.iter().map(Published::family);
+            families.collect::<std::collections::BTreeSet<_>>()
+        };
+        let (debian, model) = (on("host", "Debian GNU/Linux 12"), on("linux", "simulated"));
+        let windows = on("windows-10-2004,slack=1", "simulated");
+        let fake = on("fake-5ms", "simulated");
+        for (runs, expected) in [
+            (&[&debian][..], &["Linux"][..]),
+            (&[&model], &["Linux"]),
+            (&[&debian, &windows], &["Linux", "Windows"]),
+            (&[&on("host", "macOS 14.5")], &["macOS"]),
+            (&[&fake], &[]),
+        ] {
+            let expected = expected.iter().copied().collect();
+            assert_eq!(families(runs, false), expected);
+            assert_eq!(families(runs, true).len(), 3);
+        }
     }
 
     #[test]

@@ -147,13 +147,13 @@ pub fn all() -> impl Iterator<Item = &'static Published> {
     .flatten()
 }
 
-/// Finds what can stand beside `rows`, and tells each of them where in the
-/// list. A figure of the same call stands beside that row only; one of another
+/// Finds what of the `wanted` can stand beside `rows`, and tells each of them
+/// where in the list. A figure of the same call stands beside that row only; one of another
 /// call, such as that of another OS, beside the last row of its experiment and
 /// length.
-pub(crate) fn beside(rows: &mut [Row]) -> Vec<Published> {
+pub(crate) fn beside(rows: &mut [Row], wanted: impl Fn(&Published) -> bool) -> Vec<Published> {
     let mut list = Vec::new();
-    for published in all() {
+    for published in all().filter(|published| wanted(published)) {
         let matching: Vec<usize> = (0..rows.len())
             .filter(|&i| published.is_beside(&rows[i]))
             .collect();
@@ -185,6 +185,11 @@ pub(crate) fn beside(rows: &mut [Row]) -> Vec<Published> {
 }
 
 impl Published {
+    /// The operating system without its version.
+    pub fn family(&self) -> &'static str {
+        self.os.split(' ').next().unwrap_or_default()
+    }
+
     fn is_beside(&self, row: &Row) -> bool {
         let number = |key| row.params.get(key).and_then(Value::as_f64);
         let asked = |ns: u64| number("asked_ns") == Some(ns as f64);
@@ -393,7 +398,7 @@ mod tests {
             row(38, "tas", false),
             row(39, "tas", true),
         ];
-        let found = beside(&mut rows);
+        let found = beside(&mut rows, |_| true);
         let values: Vec<f64> = found.iter().filter_map(|row| row.gb_per_cpu_s).collect();
         assert_eq!(values.len(), 1);
         // The article rounds to 0.038 GiB.
@@ -402,7 +407,7 @@ mod tests {
         assert_eq!(places, [1, 0, 0, 0]);
 
         let mut alone = [row(1, "tas", false), row(1, "mcs", false)];
-        assert_eq!(beside(&mut alone)[0].os, "Windows 7");
+        assert_eq!(beside(&mut alone, |_| true)[0].os, "Windows 7");
         assert_eq!(alone[1].published, [0]);
     }
 

@@ -12,7 +12,7 @@ use punctual_record::published::{Late, Published};
 use super::axis::{Axis, LEAST_NS};
 use super::chart::{Chart, Place, legend};
 use super::figure::{Figure, figure, make_names_unique};
-use super::sheet::{Canvas, Drawn, GREY, Sheet, TOP, machine_in_words, text_width, write};
+use super::sheet::{Canvas, Drawn, GREY, Sheet, TOP, text_width, write};
 use super::style::Look;
 use crate::{select, tables, units};
 
@@ -103,7 +103,11 @@ fn draw(compared: &Comparison, what: &str, rows: &[&Row]) -> Figure {
     let names: Vec<String> = compared
         .columns
         .iter()
-        .map(|column| format!("{} {}", column.label, column.machine))
+        .map(|column| {
+            // Its CPU or model; the caption has the rest.
+            let machine = column.machine.split(", ").next().unwrap_or_default();
+            format!("{} {machine}", column.label)
+        })
         .collect();
     let widest = lines.iter().map(|(label, _)| text_width(label)).max();
     let height = (LINE * lines.len() as i32 + 52).max(24 * (names.len() as i32 + 1));
@@ -202,8 +206,11 @@ fn caption(compared: &Comparison, lines: &[(String, Line)]) -> String {
         caption += " Lateness below 1 ns, or early, is drawn at 1 ns.";
     }
     for column in &compared.columns {
-        let machine = machine_in_words(&column.machine, &column.os);
-        caption += &format!(" {}: {machine}.", column.label);
+        let of_the_machine = Some(&column.machine).into_iter();
+        let words: Vec<&str> = (of_the_machine.chain(&column.started_at))
+            .map(String::as_str)
+            .collect();
+        caption += &format!(" {}: {}.", column.label, words.join(", "));
     }
     let published = lines.iter().filter_map(|(_, line)| match line {
         Line::Published(place, published, _) => Some((place, published)),

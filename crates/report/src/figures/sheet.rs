@@ -41,7 +41,7 @@ pub(super) struct Sheet {
 impl Sheet {
     /// Draws the figure with what `drawing` adds between title and caption.
     pub(super) fn draw(&self, run: &Run, drawing: impl FnOnce(&Canvas) -> Drawn) -> String {
-        let machine = machine_in_words(&run.machine.name, &run.machine.os);
+        let machine = run.machine.in_words();
         self.draw_with(&format!("{} Machine: {machine}.", self.caption), drawing)
     }
 
@@ -76,15 +76,6 @@ impl Sheet {
         drawn.expect("drawing into a string does not fail");
         drop(canvas);
         named(&svg, &self.title)
-    }
-}
-
-/// A machine and its OS for a caption.
-pub(super) fn machine_in_words(name: &str, os: &str) -> String {
-    match (name, os) {
-        ("", "") => "not named".to_owned(),
-        ("", name) | (name, "") => name.to_owned(),
-        (name, os) => format!("{name}, {os}"),
     }
 }
 

@@ -55,8 +55,7 @@ pub(crate) fn sources(compared: &Comparison) -> Option<String> {
 
 /// What stands in the place of a run's letter: `published 3, Linux`.
 pub(crate) fn published_label(place: usize, published: &Published) -> String {
-    let family = published.os.split(' ').next().unwrap_or_default();
-    format!("published {}, {family}", place + 1)
+    format!("published {}, {}", place + 1, published.family())
 }
 
 /// Who published what, how, and where.

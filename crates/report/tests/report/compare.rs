@@ -100,7 +100,8 @@ fn judgement(outcome: Outcome, why: &str) -> Judgement {
 #[test]
 fn two_made_up_runs() {
     let [first, second] = two();
-    let mut compared = Comparison::of(&[("first.json", &first), ("second.json", &second)]);
+    let compared = Comparison::of(&[("first.json", &first), ("second.json", &second)]);
+    let mut compared = compared.beside_published(true);
     compared.rules = vec![
         judgement(Outcome::Passes, "0.5 [0.4..0.6] times the first file's"),
         judgement(Outcome::Fails, "1.5 [1.4..1.6] times the first file's"),
@@ -112,7 +113,7 @@ fn two_made_up_runs() {
 #[test]
 fn one_run_has_no_ratios_but_what_others_have_published() {
     let [first, _] = two();
-    let text = comparison(&Comparison::of(&[("first.json", &first)]));
+    let text = comparison(&Comparison::of(&[("first.json", &first)]).beside_published(true));
     assert!(!text.contains("over A"), "{text}");
     assert!(text.contains("published 1") && text.contains("the thread-scheduling article (2024)"));
 }
@@ -142,6 +143,7 @@ fn lines_are_short_and_end_in_no_space() {
 fn figures_have_a_mark_per_run_and_a_hollow_bar_per_published_figure() {
     let [first, second] = two();
     let compared = Comparison::of(&[("first.json", &first), ("second.json", &second)]);
+    let compared = compared.beside_published(true);
     let figures = comparison_figures(&compared);
     let [figure] = &figures[..] else {
         panic!("{figures:?}");

@@ -237,6 +237,7 @@ fn two_runs_of_pools_side_by_side() {
         m.params.insert("bytes".to_owned(), (2_u64 << 30).into());
     }
     let compared = Comparison::of(&[("first.json", &first), ("second.json", &second)]);
+    let compared = compared.beside_published(true);
     let text = comparison(&compared);
     assert!(text.lines().all(|line| line.chars().count() <= 120));
     insta::assert_snapshot!("compared", text);

@@ -253,7 +253,7 @@ fn pages_and_blocks_are_drawn() {
         let document = roxmltree::Document::parse(&figure.svg).unwrap();
         let texts = document.descendants().filter_map(|n| n.text());
         let texts = texts.map(str::trim).collect::<Vec<_>>().join(" ");
-        for needed in needed.iter().chain(&["n = 6", "Machine: invented"]) {
+        for needed in needed.iter().chain(&["n = 6", "Machine: Madeup 9000"]) {
             assert!(texts.contains(needed), "{}: {needed}\n{texts}", figure.name);
         }
     }
