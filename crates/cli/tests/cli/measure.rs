@@ -158,7 +158,7 @@ fn what_makes_no_sense_is_refused() {
         ("all sleep", "leave out the other names"),
         ("sleep --seed 3", "add --on MODEL"),
         ("sleep --cpu 4096", "no CPU 4096"),
-        ("sleep --cpu 9 --on linux", "4 CPUs"),
+        ("sleep --cpu 9 --on linux", "there are 4, numbered from 0"),
         ("sleep --cpu 0 --on fake-5ms", "a CPU of its own"),
         ("sleep --rounds 0", "1 to 1000"),
         ("jobs --rounds 3", "no meaning"),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use punctual_core::program::{Op, SpawnKind, Subject};
 use punctual_core::{Event, Program, Refusal};
 use punctual_sys::probe;
-use punctual_sys::thread::allowed_cpus;
+use punctual_sys::thread::{allowed_cpus, no_such_cpu};
 use punctual_sys::wait::Sleeper;
 
 use super::{HostMachine, settings};
@@ -53,11 +53,7 @@ impl HostMachine {
                 if allowed.contains(cpu) {
                     return Ok(());
                 }
-                let allowed: Vec<_> = allowed.iter().map(usize::to_string).collect();
-                format!(
-                    "there is no CPU {cpu} for this process; it may use {}",
-                    allowed.join(", ")
-                )
+                no_such_cpu(*cpu, &allowed).to_string()
             }
             Op::Set(setting) => match settings::refusal(setting) {
                 Some(why) => why,

@@ -1,7 +1,7 @@
 //! CPU affinity masks of any size, and the switches of one thread.
 
-use super::Switches;
 pub(super) use super::cpu_clock::{cpu_time, cpu_time_source};
+use super::{Switches, no_such_cpu};
 use crate::{Error, usage};
 use libc::c_ulong;
 use punctual_core::Nanos;
@@ -9,7 +9,7 @@ use std::io;
 
 pub(super) fn pin(cpu: usize) -> Result<(), Error> {
     if cpu >= MOST_CPUS {
-        return Err(no_such_cpu(cpu));
+        return Err(no_such_cpu(cpu, &allowed_cpus()));
     }
     let mut mask: Vec<c_ulong> = vec![0; cpu / WORD + 1];
     mask[cpu / WORD] = 1 << (cpu % WORD);
@@ -21,7 +21,7 @@ pub(super) fn pin(cpu: usize) -> Result<(), Error> {
     let cause = io::Error::last_os_error();
     // The kernel says EINVAL when nothing of the mask is there to run on.
     if cause.raw_os_error() == Some(libc::EINVAL) {
-        return Err(no_such_cpu(cpu));
+        return Err(no_such_cpu(cpu, &allowed_cpus()));
     }
     Err(Error::io(format_args!("pinning to CPU {cpu}"), &cause))
 }
@@ -66,13 +66,6 @@ const WORD: usize = c_ulong::BITS as usize;
 
 /// Twice what any Linux is built for (`CONFIG_NR_CPUS` up to 8192).
 const MOST_CPUS: usize = 16_384;
-
-fn no_such_cpu(cpu: usize) -> Error {
-    Error::range(format!(
-        "CPU {cpu} is not there for this thread: it may use {:?}",
-        allowed_cpus()
-    ))
-}
 
 #[cfg(test)]
 mod tests {

@@ -83,6 +83,15 @@ pub fn pin(cpu: usize) -> Result<(), Error> {
     platform::pin(cpu)
 }
 
+/// That this process cannot run on a CPU, but on those that are `allowed`.
+pub fn no_such_cpu(cpu: usize, allowed: &[usize]) -> Error {
+    let allowed: Vec<_> = allowed.iter().map(usize::to_string).collect();
+    Error::range(format!(
+        "there is no CPU {cpu} for this process; it may use {}",
+        allowed.join(", ")
+    ))
+}
+
 /// The CPUs that the calling thread may run on, in ascending order.
 ///
 /// # Platform notes

@@ -35,10 +35,8 @@ pub(super) fn cpu_time_source() -> &'static str {
 
 pub(super) fn pin(cpu: usize) -> Result<(), Error> {
     let Some((group, bit)) = locate(cpu, &group_sizes()) else {
-        return Err(Error::range(format!(
-            "CPU {cpu} is not there: this machine has {}",
-            group_sizes().iter().sum::<usize>()
-        )));
+        let all: Vec<usize> = (0..group_sizes().iter().sum()).collect();
+        return Err(super::no_such_cpu(cpu, &all));
     };
     let affinity = GROUP_AFFINITY {
         Mask: 1 << bit,
