@@ -1,14 +1,16 @@
 //! The command line. What each command takes is in its folder.
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command as Definition, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::bench::args::{self as bench, BenchArgs};
 use crate::compare::args::{self as compare, CompareArgs};
 use crate::doctor::args::{self as doctor, DoctorArgs};
 use crate::exec::args::{self as exec, ExecArgs};
+use crate::generate::{CompletionsArgs, ManArgs};
 use crate::measure::args::{self as measure, MeasureArgs};
 use crate::resolution::args::{self as resolution, ResolutionArgs};
 use crate::say;
@@ -23,16 +25,32 @@ use crate::zero::args::{self as zero, ZeroArgs};
     name = "punctual",
     version,
     arg_required_else_help = true,
-    disable_help_subcommand = true
+    after_help = QUESTIONS
 )]
 struct Cli {
     #[command(subcommand)]
     command: Command,
 }
 
+/// Which command answers what.
+const QUESTIONS: &str = "\
+Start with doctor. A command for each question:
+  punctual doctor           Why are waits late here, and what helps?
+  punctual bench            Which way of waiting is best here, at what cost?
+  punctual watch            Is this computer noisy now, and what disturbs it?
+  punctual measure          What do its clocks, timers and scheduler do?
+  punctual compare A B      What did an update or another computer change?
+  punctual bench --on windows-10-2004
+                            How would my waits do on another OS?
+  punctual simulate lowest-request-wins
+                            Why does Sleep(1) take 15 ms on Windows?
+  punctual zero advise      With which threads and lock should memory be zeroed?
+
+`punctual help COMMAND` tells all about one of them.";
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Measure what the clocks, timers and scheduler of this OS really do, or a simulated one's (about 60 s)
+    /// Measure what the clocks, timers and scheduler of this OS really do, or a simulated one's (about 50 s)
     #[command(long_about = measure::ABOUT, after_long_help = measure::AFTER)]
     Measure(Box<MeasureArgs>),
 
@@ -72,21 +90,29 @@ pub(crate) enum Command {
     #[command(long_about = exec::ABOUT, after_long_help = exec::AFTER)]
     Exec(ExecArgs),
 
-    /// One process of an experiment, for the one that started it
-    #[command(hide = true)]
-    RunProgram,
+    /// Print the script that completes commands and options in a shell
+    #[command(after_help = crate::generate::AFTER)]
+    Completions(CompletionsArgs),
 
-    /// One process of those that allocate pages, for the one that started it
-    #[command(hide = true)]
-    RunPages,
+    /// Write the manual, a page for each command
+    Man(ManArgs),
 }
 
 /// Reads the command line. `Err` is the exit code when it has been answered or
 /// refused already.
 pub(crate) fn parse() -> Result<Command, ExitCode> {
-    Cli::try_parse()
+    definition()
+        .try_get_matches()
+        .and_then(|matches| Cli::from_arg_matches(&matches))
         .map(|cli| cli.command)
         .map_err(|error| ExitCode::from(answer(&error)))
+}
+
+/// What there is to type. Help is as wide as the terminal, but lines of more
+/// than 100 columns are hard to read.
+pub(crate) fn definition() -> Definition {
+    let is_seen = std::io::stdout().is_terminal() || std::io::stderr().is_terminal();
+    Cli::command().max_term_width(if is_seen { 100 } else { 80 })
 }
 
 /// The command as the user typed it, but for the path of the program.
@@ -114,34 +140,120 @@ fn answer(error: &clap::Error) -> u8 {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
     );
     if !asked_for && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        say!("{}", one_line(&text));
+        say!("{}", one_line(error));
         return 2;
     }
     let printed = super::print(&text).is_ok();
     if asked_for && printed { 0 } else { 2 }
 }
 
-/// The first paragraph of clap's message, without its "For more information"
-/// and usage.
-fn one_line(message: &str) -> String {
-    let first = message.split("\n\n").next().unwrap_or(message);
-    first.split_whitespace().collect::<Vec<_>>().join(" ")
+/// The first paragraph of clap's message, and what was meant, or where that
+/// is told.
+fn one_line(error: &clap::Error) -> String {
+    let message = error.render().to_string();
+    let first = message.split("\n\n").next().unwrap_or(&message);
+    let first: Vec<&str> = first.split_whitespace().collect();
+    let meant = [
+        ContextKind::SuggestedSubcommand,
+        ContextKind::SuggestedArg,
+        ContextKind::SuggestedValue,
+    ];
+    let meant = meant.into_iter().find_map(|kind| match error.get(kind)? {
+        ContextValue::String(name) => Some(name),
+        ContextValue::Strings(names) => names.first(),
+        _ => None,
+    });
+    let advice = match (meant, error.kind()) {
+        (Some(name), _) => format!("; did you mean `{name}`?"),
+        // What is wrong with a value says what is right.
+        (None, ErrorKind::ValueValidation) => return with_guess(first.join(" ")),
+        (None, _) => "; try --help".to_owned(),
+    };
+    first.join(" ") + &advice
 }
+
+/// The same, with what was meant: of the names that `message` lists, the one
+/// most like the one before them in backticks, which it refuses.
+pub(crate) fn with_guess(message: String) -> String {
+    let guess = message.split_once(", ").and_then(|(begin, rest)| {
+        let refused = begin.rsplit('`').nth(1)?.split([',', ':']).next()?;
+        let listed = std::iter::once(begin).chain(rest.split(", "));
+        let names = listed.filter_map(|item| item.split_ascii_whitespace().last());
+        let alike = names.map(|name| (strsim::jaro(refused, name), name));
+        let (_, name) = alike
+            .filter(|(how_much, _)| (ALIKE..1.0).contains(how_much))
+            .max_by(|one, other| one.0.total_cmp(&other.0))?;
+        Some(format!("; did you mean `{name}`?"))
+    });
+    message + &guess.unwrap_or_default()
+}
+
+/// More than names have in common that nobody mistakes for each other; as clap does.
+const ALIKE: f64 = 0.7;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
     }
 
+    /// The command and all below it.
+    fn commands(command: &Definition) -> Vec<Definition> {
+        let below = command.get_subcommands().flat_map(commands);
+        std::iter::once(command.clone()).chain(below).collect()
+    }
+
+    #[test]
+    fn help_fits_80_columns_without_breaking_an_example() {
+        let all = commands(&definition());
+        assert!(all.len() > 20);
+        for command in all {
+            let mut command = command.term_width(80);
+            for help in [command.render_help(), command.render_long_help()] {
+                let help = help.to_string();
+                let wide = help.lines().find(|line| line.chars().count() > 80);
+                assert_eq!(wide, None, "{}", command.get_name());
+            }
+            let help = command.render_long_help().to_string();
+            let after = command.get_after_long_help().or(command.get_after_help());
+            let after = after.map(ToString::to_string).unwrap_or_default();
+            for whole in after.lines().filter(|line| line.starts_with("  punctual")) {
+                assert!(help.lines().any(|line| line == whole), "{whole}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_listed_is_meant_if_it_is_like_the_one_that_is_refused() {
+        for (message, meant) in [
+            (
+                "there is no `lunix`; there are linux, macos",
+                "; did you mean `linux`?",
+            ),
+            (
+                "the model `linux` has no `slak`; it has hz, slack",
+                "; did you mean `slack`?",
+            ),
+            (
+                "`tass,3` is no lock; there are mcs, tas",
+                "; did you mean `tas`?",
+            ),
+            ("there is no `qwertz`; there are linux, macos", ""),
+            ("`tas` is named twice: mcs, tas", ""),
+            ("there is no CPU 99 for this process; it may use 0, 1", ""),
+            ("nothing, at all", ""),
+        ] {
+            assert_eq!(with_guess(message.to_owned()), [message, meant].concat());
+        }
+    }
+
     #[test]
     fn a_message_is_one_line() {
         let error = Cli::try_parse_from(["punctual", "bench", "--rate", "0"]).unwrap_err();
-        let line = one_line(&error.render().to_string());
+        let line = one_line(&error);
         assert!(
             line.contains("`0` is not a rate") && !line.contains("For more"),
             "{line}"

@@ -8,10 +8,10 @@ use punctual_lab::zero::probe;
 
 use crate::{Done, peers, stop};
 
-/// The hidden command that is one process of an experiment.
+/// What makes this command one process of an experiment, and no user types.
 const RUN_PROGRAM: &str = "run-program";
 
-/// The hidden command that is one process of those that allocate pages.
+/// What makes it one process of those that allocate pages.
 const RUN_PAGES: &str = "run-pages";
 
 /// This computer, to be stopped by `stop`: with the peers, and with processes,
@@ -30,9 +30,18 @@ fn again(command: &str) -> Result<ProcessCommand> {
     Ok(ProcessCommand::new(this, [command.into()]))
 }
 
+/// Is a process of an experiment, if it was started as one.
+pub(crate) fn process() -> Option<Result<Done>> {
+    match std::env::args_os().nth(1)?.to_str()? {
+        RUN_PROGRAM => Some(run_program()),
+        RUN_PAGES => Some(run_pages()),
+        _ => None,
+    }
+}
+
 /// Is one process of an experiment, for whoever started it with
 /// [`host_machine`].
-pub(crate) fn run_program() -> Result<Done> {
+fn run_program() -> Result<Done> {
     let machine = host_machine(stop::on_ctrl_c()?)?;
     let input = BufReader::new(std::io::stdin());
     served(machine.serve(input, &mut std::io::stdout().lock()))
@@ -40,7 +49,7 @@ pub(crate) fn run_program() -> Result<Done> {
 
 /// Is one process of those that allocate pages, for whoever started it with
 /// [`page_process`].
-pub(crate) fn run_pages() -> Result<Done> {
+fn run_pages() -> Result<Done> {
     let stop = stop::on_ctrl_c()?;
     let input = BufReader::new(std::io::stdin());
     served(probe::serve(input, &mut std::io::stdout().lock(), &stop))

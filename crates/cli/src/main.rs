@@ -14,9 +14,11 @@ mod console;
 mod doctor;
 mod exec;
 mod files;
+mod generate;
 mod host;
 mod measure;
 mod models;
+mod options;
 mod peers;
 mod resolution;
 mod session;
@@ -33,11 +35,19 @@ use args::Command;
 use console::{print, say};
 
 fn main() -> ExitCode {
+    match host::process() {
+        Some(done) => finish(done),
+        None => command(),
+    }
+}
+
+/// Does what the user typed.
+fn command() -> ExitCode {
     let command = match args::parse() {
         Ok(command) => command,
         Err(code) => return code,
     };
-    let done = match command {
+    finish(match command {
         Command::Bench(args) => bench::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Measure(args) => measure::run(&args),
@@ -45,19 +55,22 @@ fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(&args),
         Command::Resolution(args) => resolution::run(&args),
         Command::Slack(args) => slack::run(&args),
+        Command::Completions(args) => generate::completions(&args),
+        Command::Man(args) => generate::man(&args),
         Command::Exec(args) => exec::run(&args).map(|never| match never {}),
-        Command::RunProgram => host::run_program(),
-        Command::RunPages => host::run_pages(),
         Command::Watch(args) => watch::run(&args),
         Command::Zero(args) => zero::run(&args),
-    };
+    })
+}
+
+fn finish(done: anyhow::Result<Done>) -> ExitCode {
     match done {
         Ok(Done::Whole) => ExitCode::SUCCESS,
         Ok(Done::Differs) => ExitCode::from(1),
         Ok(Done::Interrupted | Done::Inconclusive) => ExitCode::from(3),
         Err(error) => {
             // One line: what failed, why, what to do.
-            say!("error: {error:#}");
+            say!("{}", args::with_guess(format!("error: {error:#}")));
             ExitCode::from(2)
         }
     }

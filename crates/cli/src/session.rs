@@ -1,7 +1,7 @@
 //! What commands that measure have in common: the machine they measure on, how
 //! they say what they are about to do, and where their results go.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -14,6 +14,7 @@ use punctual_sim::{Model, SimMachine};
 use crate::args::command_line;
 use crate::files::{self, Target};
 use crate::host::host_machine;
+use crate::options::Output;
 use crate::{Done, print, stop};
 
 /// A simulated computer, or this one, which Ctrl-C stops.
@@ -123,14 +124,14 @@ pub(crate) struct Outputs {
 
 impl Outputs {
     /// Makes sure that all of it can be written.
-    pub(crate) fn new(json: Option<&Path>, plots: Option<&Path>) -> Result<Self> {
-        let json = json.map(Target::new).transpose()?;
-        if let Some(plots) = plots {
+    pub(crate) fn new(output: &Output) -> Result<Self> {
+        let json = output.json.as_deref().map(Target::new).transpose()?;
+        if let Some(plots) = &output.plots {
             files::directory(plots)?;
         }
         Ok(Self {
             json,
-            plots: plots.map(Path::to_owned),
+            plots: output.plots.clone(),
         })
     }
 

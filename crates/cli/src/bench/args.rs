@@ -1,12 +1,11 @@
 //! What `punctual bench` takes.
 
-use std::path::PathBuf;
-
 use clap::{Args, Subcommand};
 use punctual_core::{Rate, Spec};
 use punctual_sim::Model;
 
-use crate::values::{List, cpu, list, load, model, rounds, seed};
+use crate::options::{Effort, Output, Place};
+use crate::values::{List, list, load};
 use crate::{models, peers};
 
 /// What its help begins with.
@@ -14,7 +13,8 @@ pub(crate) const ABOUT: &str = "\
 Race ways of waiting: how late and how expensive each of them is.
 
 Without a subcommand: loops at 60 Hz and 1000 Hz, every strategy and every peer in rounds, each in a fresh \
-thread kept on one CPU. Takes under 60 s; says how long before it begins.";
+thread kept on one CPU. Takes about 60 s, with --quick about 16 s; says how long before it \
+begins.";
 
 /// What the help lists is what there is.
 pub(crate) fn after() -> String {
@@ -31,7 +31,8 @@ system:method=timerfd, adaptive:weight=30. Peers: {}.
 
 Models, with parameters after commas, linux,slack=1ns:
 {}
-  {}: what `bench naps --json FILE` saw of a real computer, or the lateness in another Run
+  {}: what `bench naps --json FILE` saw of a real computer, or the \
+lateness in another Run
 
 Exit codes: 0 done, 2 could not run, 3 ended by Ctrl-C (what was measured is kept).
 
@@ -55,7 +56,7 @@ Examples:
     )
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct BenchArgs {
     #[command(subcommand)]
     pub(crate) experiment: Option<Experiment>,
@@ -68,37 +69,22 @@ pub(crate) struct BenchArgs {
     #[arg(long)]
     pub(crate) explain: bool,
 
-    /// How often every subject gets its turn; six are the fewest for 95 % intervals [default: 6; naps 10, decades 3, interval 1]
-    #[arg(long, value_name = "N", global = true, allow_hyphen_values = true, value_parser = rounds)]
-    pub(crate) rounds: Option<u32>,
-
     /// Strategies and peers to compare [default: all of them; article: the article's four]
     #[arg(long, value_name = "LIST", global = true, value_parser = list::<String>)]
     pub(crate) strategy: Option<List<String>>,
-
-    /// The CPU to measure on [default: the last one]
-    #[arg(long, value_name = "K", global = true, allow_hyphen_values = true, value_parser = cpu)]
-    pub(crate) cpu: Option<usize>,
 
     /// Threads that compute all the time beside the measurement, per CPU: 0.5, 1, 2
     #[arg(long, value_name = "N", global = true, allow_hyphen_values = true, value_parser = load)]
     pub(crate) load: Option<f64>,
 
-    /// Run on a simulated OS in virtual time instead of on this machine
-    #[arg(long, value_name = "MODEL", global = true, value_parser = model)]
-    pub(crate) on: Option<Model>,
+    #[command(flatten)]
+    pub(crate) effort: Effort,
 
-    /// The seed of a simulation's chances; the same seed gives the same output [default: 1]
-    #[arg(long, value_name = "N", global = true, allow_hyphen_values = true, value_parser = seed)]
-    pub(crate) seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) place: Place,
 
-    /// Write the Run, with every sample, to a file
-    #[arg(long, value_name = "FILE", global = true)]
-    pub(crate) json: Option<PathBuf>,
-
-    /// Draw the figures into a directory, as SVG
-    #[arg(long, value_name = "DIR", global = true)]
-    pub(crate) plots: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: Output,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand)]

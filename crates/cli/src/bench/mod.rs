@@ -25,7 +25,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
     let plan = Plan::of(args, &*machine, &facts)?;
     // Whatever is refused is refused before anything is announced or made.
     plan.check(&*machine)?;
-    let outputs = Outputs::new(args.json.as_deref(), args.plots.as_deref())?;
+    let outputs = Outputs::new(&args.output)?;
     let started_at = args.runs_here().then(session::now);
     plan.announce(!args.runs_here());
 
@@ -51,13 +51,13 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
         {
             predict(&rule, &part.heats, part.rounds, &mut raced.measurements)?;
         }
-        if let Some(recording) = args.on.as_ref().and_then(Model::recording) {
+        if let Some(recording) = args.place.on.as_ref().and_then(Model::recording) {
             clairvoyant::compare(recording, &mut raced.measurements);
         }
         results.extend(raced);
     }
     if plan.robustness && !results.end.is_early() {
-        let machine = &mut |period| fake(period, args.seed());
+        let machine = &mut |period| fake(period, args.place.seed());
         let mut simulated = robustness::run(&plan.strategies, machine)?;
         if facts.name != robustness_facts().name {
             for measurement in &mut simulated {
@@ -80,9 +80,12 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
 
 fn machine(args: &BenchArgs) -> Result<(Box<dyn Machine>, MachineFacts)> {
     if args.experiment == Some(Experiment::Robustness) {
-        return Ok((fake(Nanos::from_ms(1), args.seed()), robustness_facts()));
+        return Ok((
+            fake(Nanos::from_ms(1), args.place.seed()),
+            robustness_facts(),
+        ));
     }
-    session::machine(args.on.as_ref(), args.seed())
+    session::machine(args.place.on.as_ref(), args.place.seed())
 }
 
 fn fake(period: Nanos, seed: u64) -> Box<dyn Machine> {

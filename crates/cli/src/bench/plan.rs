@@ -38,6 +38,7 @@ pub(super) struct Race {
 /// What a default race may take: less than a minute, with what its threads and
 /// counters take on top.
 const BUDGET: Nanos = Nanos::from_secs(54);
+const QUICK: Nanos = Nanos::from_secs(12);
 const ROUNDS: u32 = 6;
 
 /// The functions of the accurate-sleep article.
@@ -49,6 +50,8 @@ impl Plan {
         machine: &dyn Machine,
         facts: &MachineFacts,
     ) -> Result<Self> {
+        let quick = args.effort.quick;
+        let budget = if quick { QUICK } else { BUDGET };
         if let Some(experiment) = args.experiment {
             let alone = experiment == Experiment::Robustness;
             let no_strategy = experiment == Experiment::Naps;
@@ -56,8 +59,12 @@ impl Plan {
                 ("--rate", args.rate.is_some()),
                 // There is one plan for each rate, and nothing learned goes on.
                 ("--explain", args.explain),
-                ("--on", alone && args.on.is_some()),
-                ("--rounds", alone && args.rounds.is_some()),
+                ("--on", alone && !args.place.is_here()),
+                ("--rounds", alone && args.effort.rounds.is_some()),
+                (
+                    "--quick",
+                    (alone || experiment == Experiment::Article) && quick,
+                ),
                 ("--strategy", no_strategy && args.strategy.is_some()),
             ] {
                 if given {
@@ -72,8 +79,8 @@ impl Plan {
             args.experiment,
             Some(Experiment::Robustness | Experiment::Article)
         );
-        if args.seed.is_some() && args.on.is_none() && !simulated {
-            bail!("--seed is for simulations: add --on MODEL, or leave it out");
+        if !simulated {
+            args.place.check()?;
         }
         let subjects = subjects(args)?;
         let is_strategy = |s: &&Subject| s.spec().is_some();
@@ -81,7 +88,7 @@ impl Plan {
         let conditions = conditions(args)?;
         let race = |heats, rounds| Race {
             heats,
-            rounds: args.rounds.unwrap_or(rounds),
+            rounds: args.effort.rounds.unwrap_or(rounds),
         };
         let races = match args.experiment {
             None => {
@@ -100,7 +107,7 @@ impl Plan {
                     bail!("--rate names {rate} twice");
                 }
                 let batches = (subjects.len() * rates.len()) as u64 * u64::from(ROUNDS);
-                let batch = Nanos::new(BUDGET.as_ns() / batches)
+                let batch = Nanos::new(budget.as_ns() / batches)
                     .clamp(Nanos::from_ms(100), Nanos::from_secs(2));
                 // A twentieth of a batch is warm-up.
                 let batch = Batch::Lasting(Nanos::new(batch.as_ns() / 21 * 20));
@@ -111,10 +118,10 @@ impl Plan {
             }
             Some(Experiment::Decades) => vec![race(
                 decades::heats(&subjects, Repeats::Short, conditions),
-                3,
+                if quick { 1 } else { 3 },
             )],
             Some(Experiment::Interval) => {
-                let each = Nanos::new(BUDGET.as_ns() / (25 * subjects.len() as u64))
+                let each = Nanos::new(budget.as_ns() / (25 * subjects.len() as u64))
                     .min(Nanos::from_ms(500));
                 vec![race(
                     interval::heats(&subjects, Waits::Lasting(each), conditions),
@@ -124,7 +131,7 @@ impl Plan {
             Some(Experiment::Robustness) => vec![],
             Some(Experiment::Naps) => vec![race(
                 naps::heats(&naps::methods(machine, facts), conditions),
-                naps::ROUNDS,
+                if quick { 2 } else { naps::ROUNDS },
             )],
             Some(Experiment::Article) => {
                 let sixty = Rate::from_hz(60).map_err(|e| anyhow!(e))?;
@@ -186,8 +193,8 @@ impl Plan {
             facts.insert("cpu".to_owned(), cpu.into());
         }
         facts.insert("load_threads".to_owned(), self.conditions.hogs.into());
-        if args.on.is_some() || self.robustness {
-            facts.insert("seed".to_owned(), args.seed().into());
+        if !args.place.is_here() || self.robustness {
+            facts.insert("seed".to_owned(), args.place.seed().into());
         }
         facts
     }
@@ -206,13 +213,9 @@ impl Experiment {
 }
 
 impl BenchArgs {
-    pub(super) fn seed(&self) -> u64 {
-        self.seed.unwrap_or(1)
-    }
-
     /// Whether it runs on this machine, and not in virtual time.
     pub(super) fn runs_here(&self) -> bool {
-        self.on.is_none() && self.experiment != Some(Experiment::Robustness)
+        self.place.is_here() && self.experiment != Some(Experiment::Robustness)
     }
 }
 
@@ -274,13 +277,13 @@ fn conditions(args: &BenchArgs) -> Result<Conditions> {
     if args.runs_here() {
         let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         return Ok(Conditions {
-            cpu: args.cpu.or_else(usual_cpu),
+            cpu: args.place.cpu.or_else(usual_cpu),
             hogs: hogs(args, cpus),
         });
     }
-    let cpus = args.on.as_ref().and_then(Model::cpus);
+    let cpus = args.place.on.as_ref().and_then(Model::cpus);
     for (option, given) in [
-        ("--cpu", args.cpu.is_some()),
+        ("--cpu", args.place.cpu.is_some()),
         ("--load", args.load.is_some()),
     ] {
         if given && cpus.is_none() {
@@ -290,7 +293,7 @@ fn conditions(args: &BenchArgs) -> Result<Conditions> {
         }
     }
     Ok(Conditions {
-        cpu: args.cpu,
+        cpu: args.place.cpu,
         hogs: hogs(args, cpus.unwrap_or(0)),
     })
 }

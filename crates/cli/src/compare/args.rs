@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use punctual_record::compare::Metric;
 
 use super::rule::Rule;
+use crate::options::Output;
 
 /// What its help begins with.
 pub(crate) const ABOUT: &str = "\
@@ -21,11 +22,12 @@ pub(crate) fn after() -> String {
     format!(
         "\
 Rules: [SELECTOR:]METRIC > VALUE, or >=. A rule says what fails: for GB zeroed, of which more is better, < or <=.
-  SELECTOR  EXPERIMENT or EXPERIMENT/SUBJECT, with * for any text, and @PARAM=VALUE for those with that parameter:
+  SELECTOR  EXPERIMENT or EXPERIMENT/SUBJECT, with * for any text, and
+            @PARAM=VALUE for those with that parameter:
             sleep/usleep@asked=1ms, pace/adaptive-*@rate=60
   METRIC    {}
-  VALUE     a length (500us), per cent for cpu (5%), GB per second for GB zeroed (5GB/s), or a factor of the first
-            file's number (1.2x)
+  VALUE     a length (500us), per cent for cpu (5%), GB per second for GB
+            zeroed (5GB/s), or a factor of the first file's number (1.2x)
 With several files, all but the first are judged. A value is exceeded by the number itself. A factor is exceeded only \
 if the whole interval of the ratio lies beyond it; if a part of it does, the rule is inconclusive. What a file has \
 not measured is not judged; a rule that finds nothing to judge is an error.
@@ -35,11 +37,15 @@ Exit codes, the first that applies: 2 could not run, 1 a rule fails, 3 a rule is
 Examples:
   punctual compare laptop.json server.json
   punctual compare linux.json --published
-  punctual compare before.json after.json --fail-if 'late_p50 > 1.2x' --fail-if 'cpu > 1.5x'
-  punctual compare main.json branch.json --fail-if 'pace/adaptive-*@rate=1000: late_p99 > 500us'
-  punctual compare before.json after.json --fail-if 'zero-pool/mcs@threads=2: gb_per_cpu_s < 0.9x'
+  punctual compare a.json b.json --fail-if 'late_p50 > 1.2x'
+  punctual compare a.json b.json --fail-if 'pace/spin@rate=60: late_p99 > 1ms'
+  punctual compare a.json b.json --fail-if 'zero-pool/mcs: gb_per_cpu_s < 0.9x'
   punctual compare a.json b.json --json comparison.json --plots figures",
-        metrics.join(", ")
+        metrics
+            .chunks(6)
+            .map(|few| few.join(", "))
+            .collect::<Vec<_>>()
+            .join(",\n            ")
     )
 }
 
@@ -58,13 +64,8 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "OS", num_args = 0..=1, require_equals = true, default_missing_value = "same")]
     pub(crate) published: Option<WhichOs>,
 
-    /// Write the comparison to a file, as JSON
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
-
-    /// Draw the figures into a directory, as SVG
-    #[arg(long, value_name = "DIR")]
-    pub(crate) plots: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: Output,
 }
 
 /// Of which OS published figures are wanted.

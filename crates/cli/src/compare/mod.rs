@@ -44,8 +44,8 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Done> {
     for rule in &args.fail_if {
         compared.rules.extend(judge::judge(rule, &compared)?);
     }
-    let json = args.json.as_deref().map(Target::new).transpose()?;
-    if let Some(plots) = &args.plots {
+    let json = args.output.json.as_deref().map(Target::new).transpose()?;
+    if let Some(plots) = &args.output.plots {
         files::directory(plots)?;
     }
 
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Done> {
     if let Some(json) = json {
         json.write(&compared.to_json())?;
     }
-    if let Some(plots) = &args.plots {
+    if let Some(plots) = &args.output.plots {
         files::write_figures(plots, &punctual_report::comparison_figures(&compared))?;
     }
     printed?;

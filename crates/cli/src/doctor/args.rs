@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use punctual_core::Nanos;
-use punctual_sim::Model;
 
-use crate::values::{model, rounds};
+use crate::options::{Effort, Place};
 
 /// What its help begins with.
 pub(crate) const ABOUT: &str = "\
@@ -35,29 +34,23 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
-    /// Measure less: under 4 s
-    #[arg(long)]
-    pub(crate) quick: bool,
-
-    /// How often every wait gets its turn; six are the fewest for 95 % intervals [default: 6]
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = rounds)]
-    pub(crate) rounds: Option<u32>,
-
     /// Ask for this timer interval meanwhile, as a program could: 1ms, 0.5ms (Windows)
     #[arg(long, value_name = "INTERVAL", allow_hyphen_values = true, value_parser = interval)]
     pub(crate) hold: Option<Nanos>,
 
-    /// Examine a process on a simulated OS, in virtual time
-    #[arg(long, value_name = "MODEL", value_parser = model)]
-    pub(crate) on: Option<Model>,
-
     /// Write the Run, with every sample, to a file
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 
     /// Write the Run without names of hosts and users, and without paths, to paste into a bug report
     #[arg(long, value_name = "FILE")]
     pub(crate) share: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) effort: Effort,
+
+    #[command(flatten)]
+    pub(crate) place: Place,
 }
 
 fn interval(text: &str) -> Result<Nanos, String> {

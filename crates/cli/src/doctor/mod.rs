@@ -10,6 +10,7 @@ use punctual_lab::{Setting, warnings};
 use punctual_record::{MachineFacts, Run};
 
 use crate::files::Target;
+use crate::options::Output;
 use crate::session::{self, Bar, Outputs};
 use crate::{Done, say};
 use args::DoctorArgs;
@@ -17,26 +18,39 @@ use args::DoctorArgs;
 /// Runs the command.
 pub(crate) fn run(args: &DoctorArgs) -> Result<Done> {
     // Held until the end, as a program would.
-    let _held = match (args.hold, &args.on) {
+    let _held = match (args.hold, &args.place.on) {
         (Some(interval), None) => Some(
             host::hold(interval)
                 .with_context(|| format!("cannot hold a timer interval of {interval}"))?,
         ),
         _ => None,
     };
-    let patient = match &args.on {
+    args.place.check()?;
+    let on = args.place.on.as_ref();
+    let (mut machine, facts) = session::machine(on, args.place.seed())?;
+    let mut patient = match on {
         Some(model) => Patient::simulated(model, args.hold).map_err(|why| anyhow!(why))?,
         None => Patient::here(args.hold),
     };
-    let (mut machine, facts) = session::machine(args.on.as_ref(), SEED)?;
-    let outputs = Outputs::new(args.json.as_deref(), None)?;
-    let share = args.share.as_deref().map(Target::new).transpose()?;
-    let started_at = args.on.is_none().then(session::now);
-
-    let pace = if args.quick { Pace::Quick } else { Pace::Usual };
-    let rounds = args.rounds.unwrap_or(ROUNDS);
+    patient.cpu = args.place.cpu.or(patient.cpu);
+    let pace = if args.effort.quick {
+        Pace::Quick
+    } else {
+        Pace::Usual
+    };
+    let rounds = args.effort.rounds.unwrap_or(ROUNDS);
     let heats = patient.heats(&*machine, pace);
-    if args.on.is_none() {
+    for heat in &heats {
+        machine.check(&heat.program)?;
+    }
+    let outputs = Outputs::new(&Output {
+        json: args.json.clone(),
+        plots: None,
+    })?;
+    let share = args.share.as_deref().map(Target::new).transpose()?;
+    let started_at = args.place.is_here().then(session::now);
+
+    if args.place.is_here() {
         say!(
             "doctor: {} kinds of waits in {}, {}",
             heats.len(),
@@ -60,9 +74,6 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Done> {
     delivered
 }
 
-/// Of a simulation's chances: the doctor looks at one machine, not at many.
-const SEED: u64 = 1;
-
 /// What a shared Run has in it.
 const SHARED: &str = "the measurements with all samples, the diagnosis, OS and kernel release, CPU model, hypervisor \
                       and timer settings; no names of hosts or users, no paths";
@@ -75,9 +86,9 @@ fn as_run(
     results: Results,
 ) -> Run {
     let setting = Setting {
-        rounds: args.rounds.unwrap_or(ROUNDS),
+        rounds: args.effort.rounds.unwrap_or(ROUNDS),
         hogs: 0,
-        simulated: args.on.is_some(),
+        simulated: !args.place.is_here(),
     };
     Run {
         started_at,
@@ -93,17 +104,23 @@ fn as_run(
 /// The options that say how it was measured, without names of files.
 fn options(args: &DoctorArgs) -> Vec<String> {
     let mut options = Vec::new();
-    if args.quick {
+    if args.effort.quick {
         options.push("--quick".to_owned());
     }
-    if let Some(rounds) = args.rounds {
+    if let Some(rounds) = args.effort.rounds {
         options.push(format!("--rounds {rounds}"));
+    }
+    if let Some(cpu) = args.place.cpu {
+        options.push(format!("--cpu {cpu}"));
     }
     if let Some(hold) = args.hold {
         options.push(format!("--hold {}", hold.exact()));
     }
-    if let Some(model) = &args.on {
+    if let Some(model) = &args.place.on {
         options.push(format!("--on {}", model.name()));
+    }
+    if let Some(seed) = args.place.seed {
+        options.push(format!("--seed {seed}"));
     }
     options
 }

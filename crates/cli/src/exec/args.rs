@@ -30,12 +30,7 @@ Examples:
 #[derive(Debug, Args)]
 pub(crate) struct ExecArgs {
     /// The timer slack: 1ns, 50us, 2ms
-    #[arg(
-        long,
-        value_name = "LENGTH",
-        allow_hyphen_values = true,
-        required_unless_present = "priority"
-    )]
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) slack: Option<Nanos>,
 
     /// The priority: background, utility, normal, interactive, real-time
@@ -55,7 +50,7 @@ pub(crate) struct ExecArgs {
 fn priority(text: &str) -> Result<Priority, String> {
     let named = |priority: &Priority| priority.name() == text;
     Priority::ALL.into_iter().find(named).ok_or_else(|| {
-        let names = Priority::ALL.map(Priority::name);
-        format!("give one of {}", names.join(", "))
+        let names = Priority::ALL.map(Priority::name).join(", ");
+        format!("there is no priority `{text}`; there are {names}")
     })
 }

@@ -13,6 +13,9 @@ use args::ExecArgs;
 
 /// Runs the command; comes back only when that failed.
 pub(crate) fn run(args: &ExecArgs) -> Result<Infallible> {
+    if args.slack.is_none() && args.priority.is_none() {
+        bail!("nothing to give to the program: add --slack LENGTH, --priority P, or both");
+    }
     // Slack first: a real-time thread ignores it.
     if let Some(wanted) = args.slack {
         set_slack(wanted)?;

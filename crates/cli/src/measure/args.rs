@@ -1,17 +1,14 @@
 //! What `punctual measure` takes.
 
-use std::path::PathBuf;
-
 use clap::{Args, ValueEnum};
-use punctual_sim::Model;
 
-use crate::values::{cpu, model, rounds, seed};
+use crate::options::{Effort, Output, Place};
 
 /// What its help begins with.
 pub(crate) const ABOUT: &str = "\
 Measure what the clocks, timers and scheduler of this OS really do.
 
-Without a name: clocks, timers, sleep, yield, gap, wakeups and jobs, in 50 to 60 s. With names: these, each as long as it \
+Without a name: clocks, timers, sleep, yield, gap, wakeups and jobs, in about 50 s. With names: these, each as long as it \
 says below. With --quick: less of each, the default set in under 10 s; percentiles that so few samples do not back stay \
 blank. It says how long it takes before it begins. The same experiments run on a simulated OS, in virtual time, with --on MODEL.";
 
@@ -26,7 +23,7 @@ Examples:
   punctual measure
   punctual measure --quick --json quick.json --plots figures
   punctual measure sleep gap --cpu 0
-  punctual measure timers --rounds 20      (a line per second: change the slack or the resolution meanwhile)
+  punctual measure timers --rounds 20    (change the slack meanwhile)
   punctual measure all --json all.json
   punctual measure sleep --on windows-10-2004";
 
@@ -36,33 +33,14 @@ pub(crate) struct MeasureArgs {
     #[arg(value_name = "NAME", value_enum, hide_default_value = true)]
     pub(crate) names: Vec<Name>,
 
-    /// Less of everything: the default set in under 10 s
-    #[arg(long)]
-    pub(crate) quick: bool,
+    #[command(flatten)]
+    pub(crate) effort: Effort,
 
-    /// How often everything gets its turn; of timers, how many lines there are [default: 1 to 10, as said before it begins]
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = rounds)]
-    pub(crate) rounds: Option<u32>,
+    #[command(flatten)]
+    pub(crate) place: Place,
 
-    /// The CPU to measure on [default: the last one]
-    #[arg(long, value_name = "K", allow_hyphen_values = true, value_parser = cpu)]
-    pub(crate) cpu: Option<usize>,
-
-    /// Measure a simulated OS in virtual time instead of this machine
-    #[arg(long, value_name = "MODEL", value_parser = model)]
-    pub(crate) on: Option<Model>,
-
-    /// The seed of a simulation's chances; the same seed gives the same output [default: 1]
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = seed)]
-    pub(crate) seed: Option<u64>,
-
-    /// Write the Run, with every sample, to a file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
-
-    /// Draw the figures into a directory, as SVG
-    #[arg(long, value_name = "DIR")]
-    pub(crate) plots: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: Output,
 }
 
 /// What can be measured.

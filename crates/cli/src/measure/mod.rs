@@ -17,10 +17,10 @@ use plan::{Part, Plan, Predicted, Race};
 
 /// Runs the command.
 pub(crate) fn run(args: &MeasureArgs) -> Result<Done> {
-    let here = args.on.is_none();
-    let (mut machine, facts) = session::machine(args.on.as_ref(), args.seed())?;
+    let here = args.place.is_here();
+    let (mut machine, facts) = session::machine(args.place.on.as_ref(), args.place.seed())?;
     let plan = Plan::of(args, &mut *machine, &facts)?;
-    let outputs = Outputs::new(args.json.as_deref(), args.plots.as_deref())?;
+    let outputs = Outputs::new(&args.output)?;
     let started_at = here.then(session::now);
     plan.announce(!here);
 
@@ -95,7 +95,7 @@ fn as_run(args: &MeasureArgs, plan: &Plan, facts: MachineFacts, results: Results
     let setting = Setting {
         rounds: plan.parts.iter().filter_map(rounds).min().unwrap_or(0),
         hogs: 0,
-        simulated: args.on.is_some(),
+        simulated: !args.place.is_here(),
     };
     let mut warned = plan.left_out.clone();
     warned.extend(warnings(&facts, &results.measurements, setting));

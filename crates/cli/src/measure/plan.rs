@@ -18,6 +18,7 @@ use punctual_sim::Model;
 
 use super::args::{MeasureArgs, Name};
 use super::scenarios;
+use crate::options::Place;
 use crate::{say, session};
 
 /// What is going to be measured.
@@ -72,15 +73,13 @@ impl Plan {
         facts: &MachineFacts,
     ) -> Result<Self> {
         let wanted = names(args)?;
-        if args.seed.is_some() && args.on.is_none() {
-            bail!("--seed is for simulations: add --on MODEL, or leave it out");
-        }
+        args.place.check()?;
         let planner = Planner {
             args,
             facts,
             effort: effort(args),
             conditions: Conditions {
-                cpu: cpu(args)?,
+                cpu: cpu(&args.place),
                 hogs: 0,
             },
         };
@@ -147,8 +146,8 @@ impl Plan {
                 scenario::describe_several(scenarios),
             );
         }
-        if args.on.is_some() {
-            facts.insert("seed".to_owned(), args.seed().into());
+        if !args.place.is_here() {
+            facts.insert("seed".to_owned(), args.place.seed().into());
         }
         facts
     }
@@ -177,12 +176,6 @@ impl Part {
     }
 }
 
-impl MeasureArgs {
-    pub(super) fn seed(&self) -> u64 {
-        self.seed.unwrap_or(1)
-    }
-}
-
 /// What was asked for, each once.
 fn names(args: &MeasureArgs) -> Result<Vec<Name>> {
     let names = &args.names;
@@ -202,8 +195,12 @@ fn names(args: &MeasureArgs) -> Result<Vec<Name>> {
         names => names.to_vec(),
     };
     for (option, given, has_none) in [
-        ("--rounds", args.rounds.is_some(), scenarios::ALL.as_slice()),
-        ("--cpu", args.cpu.is_some(), &scenarios::ALL_AND_CORES),
+        (
+            "--rounds",
+            args.effort.rounds.is_some(),
+            scenarios::ALL.as_slice(),
+        ),
+        ("--cpu", args.place.cpu.is_some(), &scenarios::ALL_AND_CORES),
     ] {
         if given && names.iter().all(|name| has_none.contains(name)) {
             let names: Vec<String> = names.iter().map(|name| name.typed()).collect();
@@ -217,7 +214,7 @@ fn names(args: &MeasureArgs) -> Result<Vec<Name>> {
 }
 
 fn effort(args: &MeasureArgs) -> Effort {
-    match (args.quick, args.names.is_empty()) {
+    match (args.effort.quick, args.names.is_empty()) {
         (true, _) => Effort::Quick,
         (false, true) => Effort::Shared,
         (false, false) => Effort::Whole,
@@ -226,21 +223,11 @@ fn effort(args: &MeasureArgs) -> Effort {
 
 /// The CPU to measure on: the last one, if none is named; `None` where threads
 /// cannot be kept on one.
-fn cpu(args: &MeasureArgs) -> Result<Option<usize>> {
-    let Some(model) = &args.on else {
-        return Ok(args.cpu.or_else(usual_cpu));
-    };
-    match (args.cpu, model.cpus()) {
-        (Some(_), None) => bail!(
-            "--cpu has no meaning on {}: each thread has a CPU of its own; leave it out",
-            model.name()
-        ),
-        (Some(cpu), Some(cpus)) if cpu >= cpus => bail!(
-            "--cpu {cpu}: the model {} has {cpus} CPUs, numbered from 0",
-            model.name()
-        ),
-        (cpu, cpus) => Ok(cpu.or(cpus.map(|cpus| cpus - 1))),
-    }
+fn cpu(place: &Place) -> Option<usize> {
+    place.cpu.or_else(|| match &place.on {
+        None => usual_cpu(),
+        Some(model) => model.cpus().map(|cpus| cpus - 1),
+    })
 }
 
 /// Makes parts of names.
@@ -264,7 +251,7 @@ impl Planner<'_> {
         let race = |heats, rounds| Race {
             name,
             heats,
-            rounds: self.args.rounds.unwrap_or(rounds),
+            rounds: self.args.effort.rounds.unwrap_or(rounds),
             run: race::run,
             predicted: Predicted::No,
         };
@@ -345,14 +332,14 @@ impl Planner<'_> {
     }
 
     fn cpus(&self) -> Result<usize, Why> {
-        match &self.args.on {
+        match &self.args.place.on {
             None => Ok(std::thread::available_parallelism().map_or(1, std::num::NonZero::get)),
             Some(model) => model.cpus().ok_or_else(|| no_cpus(model)),
         }
     }
 
     fn cores(&self) -> Result<Vec<Core>, Why> {
-        let Some(model) = &self.args.on else {
+        let Some(model) = &self.args.place.on else {
             let cores = host_cores();
             return if cores.is_empty() {
                 Err("threads cannot be kept on a CPU here".to_owned())
@@ -366,7 +353,7 @@ impl Planner<'_> {
     }
 
     fn machine(&self) -> String {
-        match &self.args.on {
+        match &self.args.place.on {
             None => "this system".to_owned(),
             Some(model) => format!("the model {}", model.name()),
         }

@@ -7,6 +7,7 @@ use punctual_core::Nanos;
 use punctual_lab::scenario::{self, Question, shipped};
 use punctual_sim::{Limits, Model};
 
+use crate::options::Output;
 use crate::values::{model, seed};
 
 /// What its help begins with.
@@ -40,7 +41,7 @@ Examples:
   punctual simulate linux-slack-sweep --on linux,slack=100us --for 1s
   punctual simulate mine.toml --json mine.json --plots figures
   punctual simulate change-interval --on windows-10-2004 --explain measure:100
-  punctual simulate game-loop --on linux --trace trace.json    (opens in https://ui.perfetto.dev)",
+  punctual simulate game-loop --on linux --trace trace.json",
         scenarios.join(", ")
     )
 }
@@ -63,14 +64,6 @@ pub(crate) struct SimulateArgs {
     #[arg(long = "for", value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) length: Option<Nanos>,
 
-    /// Write the Run, with every sample, to a file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
-
-    /// Draw the figures into a directory, as SVG
-    #[arg(long, value_name = "DIR")]
-    pub(crate) plots: Option<PathBuf>,
-
     /// Write what happened on one model to a file that Perfetto (ui.perfetto.dev) opens
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
@@ -86,4 +79,7 @@ pub(crate) struct SimulateArgs {
     /// Compare the models with what is published of their systems
     #[arg(long, exclusive = true)]
     pub(crate) validate: bool,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
 }

@@ -13,6 +13,7 @@ use punctual_sim::{Model, Trace};
 
 use crate::bench::args::{BenchArgs, Experiment};
 use crate::files::Target;
+use crate::options::Place;
 use crate::session::{self, Outputs};
 use crate::{Done, bench, print, say};
 use args::SimulateArgs;
@@ -83,7 +84,7 @@ fn trace_target(args: &SimulateArgs, models: &[Model]) -> Result<Option<Target>>
 
 fn simulate(args: &SimulateArgs, scenario: &Scenario, models: &[Model]) -> Result<Done> {
     let trace_to = trace_target(args, models)?;
-    let outputs = Outputs::new(args.json.as_deref(), args.plots.as_deref())?;
+    let outputs = Outputs::new(&args.output)?;
     let mut run = Run {
         machine: scenario::machine_facts(models),
         other: scenario::describe(scenario, models, args.seed()),
@@ -156,15 +157,11 @@ fn robustness(args: &SimulateArgs) -> Result<Done> {
     }
     bench::run(&BenchArgs {
         experiment: Some(Experiment::Robustness),
-        rate: None,
-        explain: false,
-        rounds: None,
-        strategy: None,
-        cpu: None,
-        load: None,
-        on: None,
-        seed: args.seed,
-        json: args.json.clone(),
-        plots: args.plots.clone(),
+        place: Place {
+            seed: args.seed,
+            ..Place::default()
+        },
+        output: args.output.clone(),
+        ..BenchArgs::default()
     })
 }

@@ -52,7 +52,7 @@ pub(crate) struct WatchArgs {
     pub(crate) method: Method,
 
     /// The CPU to watch [default: the last one]
-    #[arg(long, value_name = "K", allow_hyphen_values = true, value_parser = cpu)]
+    #[arg(short, long, value_name = "K", allow_hyphen_values = true, value_parser = cpu)]
     pub(crate) cpu: Option<usize>,
 
     /// Later than this is a hiccup [default: 500us, and what the timer rule in force adds by itself if that is more]
@@ -72,7 +72,7 @@ pub(crate) struct WatchArgs {
     pub(crate) quiet: bool,
 
     /// Write the Run, with the histogram and the hiccups, to a file
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 }
 

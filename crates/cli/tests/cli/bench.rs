@@ -117,6 +117,8 @@ fn what_makes_no_sense_is_refused_in_one_line_before_anything_is_measured() {
         "--explain yes",
         "robustness --on linux",
         "robustness --rounds 2",
+        "robustness --quick",
+        "article --quick",
         "robustness --strategy std",
         "robustness --cpu 0",
         "decades --seed 1",
@@ -131,6 +133,24 @@ fn what_makes_no_sense_is_refused_in_one_line_before_anything_is_measured() {
     }
     let unknown = |directory: &Path| punctual(directory).arg("bnech").output().unwrap();
     assert_refused(unknown, "bnech");
+}
+
+#[test]
+fn a_quick_bench_takes_a_fraction_of_the_time() {
+    for (arguments, time) in [
+        ("--strategy system,precise", "12 s"),
+        ("decades --strategy system,precise", "4 s"),
+        ("naps", "9 s"),
+    ] {
+        let arguments = format!("{arguments} --quick --on linux");
+        let directory = tempfile::tempdir().unwrap();
+        let said = bench(directory.path(), &arguments).stderr;
+        let said = String::from_utf8(said).unwrap();
+        assert!(
+            said.contains(&format!("about {time} of virtual time")),
+            "{said}"
+        );
+    }
 }
 
 #[test]

@@ -80,6 +80,9 @@ fn what_makes_no_sense_is_refused_in_one_line_before_anything_is_measured() {
         "--on linux --hold 1ms",
         "--on windows-11 --hold",
         "--rounds 0",
+        "--cpu 4095",
+        "--cpu 4 --on linux",
+        "--seed 1",
         "--json missing/run.json --on linux",
         "--share folder --on linux",
         "--on recorded,file=missing.json",
@@ -96,6 +99,15 @@ fn what_makes_no_sense_is_refused_in_one_line_before_anything_is_measured() {
         let left = fs::read_dir(directory.path()).unwrap().count();
         assert_eq!(left, 1, "{arguments}");
     }
+}
+
+#[test]
+fn it_examines_the_cpu_that_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = "--on linux -c 2 --seed 7 -q -r 1 -j run.json";
+    assert!(doctor(directory.path(), arguments).status.success());
+    let (_, diagnosis) = read(&directory.path().join("run.json"));
+    assert_eq!(diagnosis.cpu, Some(2));
 }
 
 #[cfg(unix)]

@@ -8,6 +8,7 @@ mod compare;
 mod console;
 mod doctor;
 mod edges;
+mod help;
 mod measure;
 mod processes;
 mod readme;

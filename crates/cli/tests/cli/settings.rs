@@ -54,13 +54,17 @@ fn what_makes_no_sense_is_refused_in_one_line() {
         "slack hold 1ns --for 0s",
         "resolution hold 1",
         "resolution cycle --from 3ms --to 2ms",
-        "exec -- true",
         "exec --slack 1ns",
         "exec --priority urgent -- true",
         "exec --slack 0ns -- true",
     ] {
         refusal(arguments);
     }
+    let nothing = refusal("exec -- true");
+    assert!(
+        nothing.contains("add --slack LENGTH, --priority P, or both"),
+        "{nothing}"
+    );
 }
 
 /// The names of the calls differ, so what one system lacks is told by what it

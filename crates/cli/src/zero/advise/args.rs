@@ -1,10 +1,9 @@
 //! What `punctual zero advise` takes.
 
-use std::path::PathBuf;
-
 use clap::{Args, ValueEnum};
 use punctual_sys::memory::Kernel;
 
+use crate::options::{Effort, Output};
 use crate::values::bytes;
 
 /// What its help begins with.
@@ -19,10 +18,14 @@ was predicted stands beside what was measured.";
 /// What its help ends with.
 pub(crate) const AFTER: &str = "\
 Goals:
-  cpu       the most GB per second of CPU time: what an operating system wants that zeroes in the background
-  wall      the most GB per second that passes: what somebody wants who waits for the memory
-  balanced  the least product of CPU-seconds and seconds per GB^2: the geometric middle of both. A pool twice as fast for
-            twice the CPU time is as good; one thread more is taken as long as it brings more than it costs.
+  cpu       the most GB per second of CPU time: what an operating system wants
+            that zeroes in the background
+  wall      the most GB per second that passes: what somebody wants who waits
+            for the memory
+  balanced  the least product of CPU-seconds and seconds per GB^2: the geometric
+            middle of both. A pool twice as fast for twice the CPU time is as
+            good; one thread more is taken as long as it brings more than it
+            costs.
 
 Locks, the simpler first: counter (nothing to hold), tas (a word), ticket (two), ttas (a word, and a delay that wants to be \
 right), mutex (the operating system), mcs (a node for each worker).
@@ -49,7 +52,7 @@ pub(crate) struct AdviseArgs {
     pub(crate) goal: Option<Goal>,
 
     /// Another computer, by its model only: nothing is measured (`punctual zero simulate --list` shows all)
-    #[arg(long, value_name = "COMPUTER", conflicts_with_all = ["memory", "memory_limit", "kernel", "quick", "check", "plots"])]
+    #[arg(long, value_name = "COMPUTER", conflicts_with_all = ["memory", "memory_limit", "kernel", "quick", "rounds", "check", "plots"])]
     pub(crate) on: Option<String>,
 
     /// How much memory: half of the second cache in all (hot), or four times the last caches (cold)
@@ -75,21 +78,15 @@ pub(crate) struct AdviseArgs {
     #[arg(long, value_name = "NAME", default_value = "memset")]
     pub(crate) kernel: Kernel,
 
-    /// Less memory, and three rounds instead of six
-    #[arg(long)]
-    pub(crate) quick: bool,
-
     /// Run every pool that was considered, and say whether the advised ones are the best of them
     #[arg(long)]
     pub(crate) check: bool,
 
-    /// Write the Run to a file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) effort: Effort,
 
-    /// Draw the figures of what was measured into a directory, as SVG
-    #[arg(long, value_name = "DIR")]
-    pub(crate) plots: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: Output,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

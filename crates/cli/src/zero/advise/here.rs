@@ -20,7 +20,7 @@ use crate::{Done, say, stop};
 pub(super) fn run(args: &AdviseArgs) -> Result<Done> {
     let stop = stop::on_ctrl_c()?;
     let area = area(args, &stop)?;
-    let outputs = Outputs::new(args.json.as_deref(), args.plots.as_deref())?;
+    let outputs = Outputs::new(&args.output)?;
     let started_at = session::now();
     let mut run = Run {
         started_at: Some(started_at),
@@ -46,7 +46,7 @@ pub(super) fn run(args: &AdviseArgs) -> Result<Done> {
     let mut advice = advised.record(&model, false)?;
 
     let cells = cells(args.kernel, area, settings(args, &advised, &candidates));
-    let rounds = if args.quick { 3 } else { 6 };
+    let rounds = rounds(args);
     let mut plan = Plan::of_cells(cells, rounds, stop)?;
     announce(&mut plan)?;
     let bar = Bar::new(plan.batches());
@@ -76,7 +76,7 @@ pub(super) fn run(args: &AdviseArgs) -> Result<Done> {
 /// The model of this computer, measured in rounds in the memory of `ground` until
 /// the user wants an end.
 fn calibrated(args: &AdviseArgs, area: Area, mut ground: Plan, stop: &Stop) -> Result<Calibrated> {
-    let rounds = if args.quick { 3 } else { 6 };
+    let rounds = rounds(args);
     ground.warm_up()?;
     let (memory, cpu_clock) = ground.ground();
     let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -86,7 +86,7 @@ fn calibrated(args: &AdviseArgs, area: Area, mut ground: Plan, stop: &Stop) -> R
         settings: considered(cpus, None),
     };
     let mut calibrator = Calibrator::new(wanted, memory, cpu_clock)?;
-    let length = calibrator.round_length().times(rounds);
+    let length = calibrator.round_length().times(rounds.into());
     say!(
         "zero advise: measures the parts of a pool first, {}",
         session::about(length, false)
@@ -101,6 +101,11 @@ fn calibrated(args: &AdviseArgs, area: Area, mut ground: Plan, stop: &Stop) -> R
     Ok(model.timed(TIMED_EVERY))
 }
 
+fn rounds(args: &AdviseArgs) -> u32 {
+    let usual = if args.effort.quick { 3 } else { 6 };
+    args.effort.rounds.unwrap_or(usual)
+}
+
 /// The pools that are run to check it are timed, which costs time: one take in so
 /// many mostly.
 const TIMED_EVERY: u32 = 64;
@@ -111,7 +116,7 @@ const ONE: Setting = Setting::new(1, LockKind::Counter, Batch::One);
 /// The memory that is asked for, if this computer has it and zeroes in that way.
 fn area(args: &AdviseArgs, stop: &Stop) -> Result<Area> {
     let settings = Settings {
-        quick: args.quick,
+        quick: args.effort.quick,
         threads: Some(vec![1]),
         locks: Some(vec![LockKind::Counter]),
         batches: Some(vec![Batch::One]),

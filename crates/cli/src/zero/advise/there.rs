@@ -17,7 +17,7 @@ const USUALLY: u64 = 1 << 30;
 /// Asks its model.
 pub(super) fn run(args: &AdviseArgs, on: &str) -> Result<Done> {
     let machine = Machine::parse(on).map_err(|why| anyhow!(why))?;
-    let outputs = Outputs::new(args.json.as_deref(), None)?;
+    let outputs = Outputs::new(&args.output)?;
     let pages = args.size.unwrap_or(USUALLY).div_ceil(PAGE_BYTES);
     // Ctrl-C ends the process: there is nothing yet to be kept.
     let advised = advise(&machine, args, pages, None)?;

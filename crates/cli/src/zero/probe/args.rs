@@ -1,11 +1,10 @@
 //! What `punctual zero probe` takes.
 
-use std::path::PathBuf;
-
 use clap::{Args, ValueEnum};
 use punctual_lab::zero::probe::Part;
 
-use crate::values::{bytes, iterations, rounds};
+use crate::options::{Effort, Output};
+use crate::values::{bytes, iterations};
 
 /// What its help begins with.
 pub(crate) const ABOUT: &str = "\
@@ -35,14 +34,6 @@ pub(crate) struct ProbeArgs {
     #[arg(value_name = "PART", value_enum, hide_default_value = true)]
     pub(crate) parts: Vec<PartArg>,
 
-    /// Less of everything, in under 10 s
-    #[arg(long)]
-    pub(crate) quick: bool,
-
-    /// How often everything gets its turn [default: 6, and 3 for what takes seconds; with --quick 3 and 1]
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = rounds)]
-    pub(crate) rounds: Option<u32>,
-
     /// The most memory to use at a time, such as 512MiB [default: half of what is free]
     #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = bytes)]
     pub(crate) memory_limit: Option<u64>,
@@ -51,13 +42,11 @@ pub(crate) struct ProbeArgs {
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = iterations)]
     pub(crate) iterations: Option<u64>,
 
-    /// Write the Run to a file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) effort: Effort,
 
-    /// Draw the figures into a directory, as SVG
-    #[arg(long, value_name = "DIR")]
-    pub(crate) plots: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: Output,
 }
 
 /// A part, as the user names it.

@@ -15,7 +15,7 @@ use args::{PartArg, ProbeArgs};
 pub(crate) fn run(args: &ProbeArgs) -> Result<Done> {
     let settings = settings(args)?;
     let mut plan = Plan::of(&settings, host::page_process()?, stop::on_ctrl_c()?)?;
-    let outputs = Outputs::new(args.json.as_deref(), args.plots.as_deref())?;
+    let outputs = Outputs::new(&args.output)?;
     let mut facts = host_facts();
     facts.other.extend(memory_facts());
     let started_at = session::now();
@@ -75,8 +75,8 @@ fn settings(args: &ProbeArgs) -> Result<Settings> {
     }
     Ok(Settings {
         parts: named,
-        quick: args.quick,
-        rounds: args.rounds,
+        quick: args.effort.quick,
+        rounds: args.effort.rounds,
         memory_limit: args.memory_limit,
         iterations: args.iterations,
     })

@@ -1,12 +1,11 @@
 //! What `punctual zero run` takes.
 
-use std::path::PathBuf;
-
 use clap::{Args, ValueEnum};
 use punctual_core::Nanos;
 use punctual_pool::{Batch, Dequeue, LockKind};
 
 use super::kernels::Kernels;
+use crate::options::{Effort, Output};
 use crate::values::{List, bytes, length, list, rounds};
 
 /// What its help begins with.
@@ -38,18 +37,14 @@ Exit codes: 0 done, 2 could not run, 3 ended by Ctrl-C (what was measured is kep
 Examples:
   punctual zero run
   punctual zero run --quick --json quick.json --plots figures
-  punctual zero run --threads 1,2 --lock tas,mcs --batch 1,64,n,half --memory hot
+  punctual zero run --threads 1,2 --lock tas,mcs --batch 1,n --memory hot
   punctual zero run --lock mcs --batch 1 --dequeue range,list --size 1GiB
   punctual zero run --threads 1,2 --predict
   punctual zero run --kernel all --lock counter --batch 64
-  punctual zero run --arrivals burst --every 2s --lock tas,mutex --batch 1 --rounds 3";
+  punctual zero run --arrivals burst --every 2s --lock tas,mutex --batch 1";
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// Less of everything, in 10 to 20 s
-    #[arg(long)]
-    pub(crate) quick: bool,
-
     /// How many workers, as a list [default: 1, 2, 4 and so on up to the number of CPUs, and twice that; with --quick 1 and all CPUs]
     #[arg(long, value_name = "LIST", allow_hyphen_values = true, value_parser = list::<usize>)]
     pub(crate) threads: Option<List<usize>>,
@@ -104,21 +99,15 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) predict: bool,
 
-    /// How often every setting gets its turn; six are the fewest for 95 % intervals [default: 6; with --quick 3]
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = rounds)]
-    pub(crate) rounds: Option<u32>,
-
     /// The most memory to zero, such as 4GiB [default: half of what is free]
     #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = bytes)]
     pub(crate) memory_limit: Option<u64>,
 
-    /// Write the Run to a file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) effort: Effort,
 
-    /// Draw the figures into a directory, as SVG
-    #[arg(long, value_name = "DIR")]
-    pub(crate) plots: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: Output,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

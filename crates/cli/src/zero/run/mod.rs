@@ -25,7 +25,7 @@ const USUALLY_EVERY: Nanos = Nanos::from_secs(2);
 pub(crate) fn run(args: &RunArgs) -> Result<Done> {
     let stop = stop::on_ctrl_c()?;
     let mut plan = Plan::of(&settings(args)?, stop.clone())?;
-    let outputs = Outputs::new(args.json.as_deref(), args.plots.as_deref())?;
+    let outputs = Outputs::new(&args.output)?;
     let mut facts_here = host_facts();
     facts_here.other.extend(facts());
     let started_at = session::now();
@@ -143,7 +143,7 @@ fn settings(args: &RunArgs) -> Result<Settings> {
         args::Memory::Both => vec![Memory::Hot, Memory::Cold],
     });
     Ok(Settings {
-        quick: args.quick,
+        quick: args.effort.quick,
         threads: args.threads.as_ref().map(|list| list.0.clone()),
         locks: args.lock.as_ref().map(|list| list.0.clone()),
         batches: args.batch.as_ref().map(|list| list.0.clone()),
@@ -156,7 +156,7 @@ fn settings(args: &RunArgs) -> Result<Settings> {
             every: args.every.unwrap_or(USUALLY_EVERY),
             times: args.bursts.unwrap_or(1),
         }),
-        rounds: args.rounds,
+        rounds: args.effort.rounds,
         memory_limit: args.memory_limit,
     })
 }

@@ -7,6 +7,7 @@ use punctual_core::Nanos;
 use punctual_pool::{Batch, Dequeue, LockKind};
 use punctual_sim::zeroing::Preemption;
 
+use crate::options::Output;
 use crate::values::{List, bytes, length, list, seed};
 
 /// What its help begins with.
@@ -26,10 +27,10 @@ Exit codes: 0 done; with --validate 1 if a figure is not as published and the de
 
 Examples:
   punctual zero simulate article
-  punctual zero simulate --on milan-192 --threads 1,12,48,96,192 --lock tas,mcs --batch 1,n,guided
-  punctual zero simulate --on cascade-lake-96,zero=150ns,across=120ns --plots figures
-  punctual zero simulate --on rome-256 --matrix EPYC_7742.csv    (a table of core-to-core-latency)
-  punctual zero simulate --threads 39 --lock tas --batch 1 --arrive 1.17    (what zeropage_test frees, every 2 s)
+  punctual zero simulate --on milan-192 --threads 1-8,96,192 --lock tas,mcs
+  punctual zero simulate --on cascade-lake-96,zero=150ns,across=120ns
+  punctual zero simulate --on rome-256 --matrix EPYC_7742.csv
+  punctual zero simulate --threads 39 --lock tas --batch 1 --arrive 1.17
   punctual zero simulate --preempt 10ms/1ms --lock mcs,mutex
   punctual zero simulate --list
   punctual zero simulate --validate";
@@ -88,14 +89,6 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "N", default_value = "1", allow_hyphen_values = true, value_parser = seed)]
     pub(crate) seed: u64,
 
-    /// Write the Run to a file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
-
-    /// Draw the figures into a directory, as SVG
-    #[arg(long, value_name = "DIR")]
-    pub(crate) plots: Option<PathBuf>,
-
     /// List the computers with their figures, how sure each is, and its source
     #[arg(long, exclusive = true)]
     pub(crate) list: bool,
@@ -103,6 +96,9 @@ pub(crate) struct SimulateArgs {
     /// Compare the model with what is published
     #[arg(long, exclusive = true)]
     pub(crate) validate: bool,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
 }
 
 /// What can be told.

@@ -12,7 +12,7 @@ use crate::session::{self, Outputs, Steps};
 
 /// Tells it.
 pub(super) fn run(args: &SimulateArgs) -> Result<Done> {
-    let outputs = Outputs::new(args.json.as_deref(), args.plots.as_deref())?;
+    let outputs = Outputs::new(&args.output)?;
     let lines = article::lines();
     let bar = Steps::new(lines.len());
     let mut told = Vec::new();

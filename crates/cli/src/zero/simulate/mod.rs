@@ -39,7 +39,7 @@ fn simulate(args: &SimulateArgs) -> Result<Done> {
     for why in &left_out {
         say!("left out: {why}");
     }
-    let outputs = Outputs::new(args.json.as_deref(), args.plots.as_deref())?;
+    let outputs = Outputs::new(&args.output)?;
     let bar = session::Steps::new(settings.len());
     let mut results = Vec::new();
     for setting in settings {

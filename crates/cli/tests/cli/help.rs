@@ -1,0 +1,135 @@
+//! What the command says of itself: help, hints, completions and manual.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::common::punctual;
+
+/// What it prints there, whether on standard output or error.
+fn says(arguments: &[&str]) -> String {
+    let output = punctual(Path::new(".")).args(arguments).output().unwrap();
+    String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+}
+
+/// Commands that others are below, and some that none is below.
+const COMMANDS: [&[&str]; 5] = [
+    &[],
+    &["bench"],
+    &["bench", "naps"],
+    &["zero", "run"],
+    &["slack", "hold"],
+];
+
+#[test]
+fn help_is_a_command_too() {
+    for command in COMMANDS {
+        let asked = says(&[&["help"], command].concat());
+        assert_eq!(asked, says(&[command, &["--help"]].concat()), "{command:?}");
+        assert!(asked.contains("\nUsage: punctual"), "{asked}");
+    }
+    assert!(says(&[]).contains("Start with doctor."));
+}
+
+#[test]
+fn what_a_command_takes_is_told_the_same_everywhere() {
+    let all = says(&["--help"])
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    for (command, time) in [
+        ("measure", "about 50 s"),
+        ("bench", "about 60 s"),
+        ("doctor", "about 10 s"),
+    ] {
+        assert!(all.contains(&format!("({time})")), "{command}: {all}");
+        let help = says(&[command, "--help"]);
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(help.contains(time), "{help}");
+    }
+}
+
+#[test]
+fn who_mistypes_is_told_what_was_meant() {
+    for (typed, meant) in [
+        ("bnech", "bench"),
+        ("bench --rats 60", "--rate"),
+        ("bench artcile", "article"),
+        ("bench --on lunix", "linux"),
+        ("bench --on linux,slak=1ns", "slack"),
+        ("bench --strategy sytsem", "system"),
+        ("measure slep", "sleep"),
+        ("simulate game-lop", "game-loop"),
+        ("watch --method timrfd", "timerfd"),
+        ("zero simulate --on casade-lake-96", "cascade-lake-96"),
+        ("zero simulate --lock tickt", "ticket"),
+        ("exec --priority realtime -- true", "real-time"),
+    ] {
+        let said = says(&typed.split(' ').collect::<Vec<_>>());
+        let hint = format!("; did you mean `{meant}`?\n");
+        assert!(said.ends_with(&hint) && said.lines().count() == 1, "{said}");
+    }
+    for unlike in ["qwertz", "bench --qwertz", "exec true"] {
+        let said = says(&unlike.split(' ').collect::<Vec<_>>());
+        assert!(!said.contains("did you mean"), "{said}");
+    }
+    assert!(says(&["qwertz"]).ends_with("; try --help\n"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_cpu_that_is_not_there_is_refused_in_the_same_words() {
+    for command in ["bench", "doctor", "measure sleep", "watch"] {
+        let arguments = format!("{command} -c 4095");
+        let said = says(&arguments.split(' ').collect::<Vec<_>>());
+        let words = "there is no CPU 4095 for this process; it may use 0";
+        assert!(said.contains(words), "{said}");
+    }
+}
+
+/// Of the shells that are not there, that there is something for them.
+#[test]
+fn completions_are_what_a_shell_reads() {
+    for (name, marks, check) in [
+        ("bash", "complete -F _punctual", "-n"),
+        ("zsh", "#compdef punctual", "-n"),
+        ("fish", "complete -c punctual", "--no-execute"),
+        ("powershell", "Register-ArgumentCompleter", ""),
+    ] {
+        let script = says(&["completions", name]);
+        assert!(script.contains(marks), "{name}");
+        for word in ["doctor", "quick", "probe"] {
+            assert_eq!(
+                script.contains(word),
+                word != "cascade-lake",
+                "{name}: {word}"
+            );
+        }
+        assert!(!script.contains("run-program"), "{name}");
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("script");
+        fs::write(&file, script).unwrap();
+        let read = Command::new(name).arg(check).arg(&file).output();
+        if let (Ok(read), false) = (read, check.is_empty()) {
+            assert!(read.status.success(), "{name}: {read:?}");
+        }
+    }
+}
+
+#[test]
+fn the_manual_has_a_page_for_each_command() {
+    let directory = tempfile::tempdir().unwrap();
+    let pages = directory.path().join("man1");
+    let wrote = punctual(directory.path()).args(["man", "man1"]).status();
+    assert!(wrote.unwrap().success());
+    for (page, text) in [
+        ("punctual.1", "Start with doctor"),
+        ("punctual-bench.1", "\\-\\-strategy"),
+        ("punctual-bench-naps.1", "punctual\\-bench\\-naps"),
+        ("punctual-zero-simulate.1", "\\-\\-matrix"),
+        ("punctual-man.1", "DIR"),
+    ] {
+        let page = fs::read_to_string(pages.join(page)).unwrap();
+        assert!(page.starts_with(".ie") && page.contains(text), "{page}");
+    }
+}
