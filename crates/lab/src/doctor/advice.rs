@@ -86,7 +86,7 @@ fn strategy(situation: &Situation, seen: &Seen) -> Option<Advice> {
             length(sleep)
         ),
         Some(sleep - own),
-        "cargo add punctual  # then: punctual::sleep(std::time::Duration::from_millis(1));",
+        "cargo add punctual --git URL  # URL: where you cloned this from; then: punctual::sleep(Duration::from_millis(1));",
     )
 }
 
@@ -386,6 +386,9 @@ mod tests {
         let gains: Vec<_> = all.iter().map(|a| a.gain_ns).collect();
         assert!(gains.is_sorted_by_key(|gain| std::cmp::Reverse(*gain)));
         let start = |line: &str| line.split(' ').take(2).collect::<Vec<_>>().join(" ");
+        // A registry has no punctual, or somebody else's.
+        let named = all.iter().filter(|a| a.line.starts_with(LIBRARY));
+        assert!(named.into_iter().all(|a| a.line.contains(" --git URL ")));
         all.iter().map(|a| start(&a.line)).collect()
     }
 
