@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command as Definition, CommandFactory, FromArgMatches, Parser, Subcommand};
+use punctual_record::visible;
 
 use crate::bench::args::{self as bench, BenchArgs};
 use crate::compare::args::{self as compare, CompareArgs};
@@ -118,7 +119,7 @@ pub(crate) fn definition() -> Definition {
 /// The command as the user typed it, but for the path of the program.
 pub(crate) fn command_line() -> String {
     let quoted = |arg: std::ffi::OsString| {
-        let arg = arg.to_string_lossy().into_owned();
+        let arg = visible(&arg.to_string_lossy()).into_owned();
         if arg.is_empty() || arg.contains(char::is_whitespace) {
             format!("'{arg}'")
         } else {

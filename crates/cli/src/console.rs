@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::io::{ErrorKind, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
 use punctual_record::{visible, visible_lines};
@@ -16,20 +17,33 @@ pub(crate) use say;
 /// See [`say!`].
 pub(crate) fn tell(line: impl Display) {
     let line = format!("{}\n", visible(&line.to_string()));
-    let _ = std::io::stderr().lock().write_all(line.as_bytes());
+    let _ = write(std::io::stderr().lock(), &line);
 }
 
-/// Writes to standard output. A reader that has gone away is no error: it has
-/// read what it wanted.
-pub(crate) fn print(text: &str) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    match out
-        .write_all(visible_lines(text).as_bytes())
-        .and_then(|()| out.flush())
-    {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(error).context("cannot write to standard output")
-        }
-        _ => Ok(()),
+/// Whether standard output belongs to an output that is called `-`.
+static STDOUT_IS_GIVEN_AWAY: AtomicBool = AtomicBool::new(false);
+
+/// From now on what would be printed there goes to standard error. Whether it was
+/// still to be had.
+pub(crate) fn give_away_stdout() -> bool {
+    !STDOUT_IS_GIVEN_AWAY.swap(true, Ordering::Relaxed)
+}
+
+/// Prints on standard output, and returns whether anybody reads it.
+pub(crate) fn print(text: &str) -> Result<bool> {
+    let text = visible_lines(text);
+    if STDOUT_IS_GIVEN_AWAY.load(Ordering::Relaxed) {
+        let _ = write(std::io::stderr().lock(), &text);
+        return Ok(true);
+    }
+    write(std::io::stdout().lock(), &text).context("cannot write to standard output")
+}
+
+/// Writes it all, and returns whether anybody reads it: a reader that has gone
+/// away is no error, as it has read what it wanted.
+pub(crate) fn write(mut out: impl Write, text: &str) -> std::io::Result<bool> {
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        written => written.map(|()| true),
     }
 }

@@ -1,52 +1,217 @@
-//! Files that are written whole or not at all.
+//! Files that are written whole or not at all, outputs that are no files, and
+//! the text of inputs.
 
-use std::io::Write;
+use std::fs::{File, Metadata};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use punctual_record::Run;
+use punctual_record::{Run, visible};
 use punctual_report::Figure;
 use tempfile::NamedTempFile;
 
-/// A place for a file that can be written to, found out before there is
-/// anything to write.
+use crate::console;
+
+/// A place for an output, found out before there is anything to write.
 pub(crate) struct Target {
-    path: PathBuf,
+    name: String,
+    place: Place,
 }
+
+enum Place {
+    /// Standard output, by whatever name.
+    Stdout,
+    /// What takes what is written as it comes: a pipe, a terminal, a device.
+    Through(File),
+    /// A file, and the one that it replaces.
+    File(PathBuf, Option<Metadata>),
+}
+
+/// What standard input and standard output are called where a file could be named.
+pub(crate) const STANDARD: &str = "-";
 
 /// What the names of unfinished files begin and end with.
 const UNFINISHED: [&str; 2] = [".punctual-", ".unfinished"];
 
+/// How long a named pipe may be without a reader: who starts both programs does
+/// not know which comes first.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 impl Target {
-    /// Makes sure that `path` can be written to. What is there stays until
-    /// [`Target::write`]; a symbolic link stays one.
+    /// Makes sure that `path` can be written to.
+    ///
+    /// What is no file is opened now, and written to as it is. What is a file
+    /// stays until [`Target::write`], which puts another in its place: with its
+    /// mode, and its owner as far as that is allowed; but its other names, where
+    /// it has hard links, keep what was there. A symbolic link stays one, whether
+    /// it leads to something or not.
     ///
     /// Unfinished files that a killed process left beside it are removed.
     pub(crate) fn new(path: &Path) -> Result<Self> {
-        let name = path.display();
-        let path = match std::fs::canonicalize(path) {
-            Ok(there) if there.is_file() => there,
-            Ok(_) => bail!("cannot write {name}: it is there and is no file; name a file"),
-            Err(_) if names_a_directory(path) => {
-                bail!("cannot write {name}: that names a directory; name a file")
-            }
-            Err(_) => path.to_owned(),
-        };
-        // A file without a name, so that nothing is left of it.
-        tempfile::tempfile_in(directory_of(&path)).map_err(|why| {
-            anyhow!("cannot write {name}: {why}; name a file in a directory you can write to")
-        })?;
-        sweep(directory_of(&path));
-        Ok(Self { path })
+        let name = path.display().to_string();
+        let place = place(path).with_context(|| format!("cannot write {name}"))?;
+        Ok(Self { name, place })
     }
 
-    /// Writes the file: to the disk first, then in one step to its place.
+    /// Writes it all: a file to the disk first, then in one step to its place. A
+    /// reader that has gone away is no error: it has read what it wanted.
     pub(crate) fn write(self, text: &str) -> Result<()> {
-        let failed = || format!("cannot write {}", self.path.display());
-        let mut file = unfinished(directory_of(&self.path)).with_context(failed)?;
-        file.write_all(text.as_bytes()).with_context(failed)?;
-        file.as_file().sync_all().with_context(failed)?;
-        file.persist(&self.path).map(drop).with_context(failed)
+        let written = match self.place {
+            Place::Stdout => console::write(std::io::stdout().lock(), text).map(drop),
+            Place::Through(file) => console::write(file, text).map(drop),
+            Place::File(path, before) => replace(&path, before.as_ref(), text),
+        };
+        written.with_context(|| format!("cannot write {}", self.name))
+    }
+}
+
+fn place(path: &Path) -> Result<Place> {
+    if path == Path::new(STANDARD) {
+        return stdout();
+    }
+    // Of what a link leads to, also where that has no name, as a pipe has none.
+    let place = match std::fs::metadata(path) {
+        Ok(there) if there.is_dir() => bail!("it is a directory; name a file"),
+        Ok(there) if is_stdout(&there) => return stdout(),
+        Ok(there) if there.is_file() => {
+            if there.permissions().readonly() {
+                bail!("it is read-only; make it writable, or name another file");
+            }
+            Place::File(std::fs::canonicalize(path)?, Some(there))
+        }
+        Ok(there) if is_disk(&there) => bail!("it is a disk; name a file"),
+        Ok(_) => return Ok(Place::Through(open(path, PATIENCE)?)),
+        Err(why) if why.kind() == ErrorKind::NotFound => Place::File(behind_links(path), None),
+        Err(why) => return Err(why.into()),
+    };
+    if let Place::File(path, _) = &place {
+        if names_a_directory(path) {
+            bail!("that names a directory; name a file");
+        }
+        // A file without a name, so that nothing is left of it.
+        tempfile::tempfile_in(directory_of(path))
+            .map_err(|why| anyhow!("{why}; name a file in a directory you can write to"))?;
+        sweep(directory_of(path));
+    }
+    Ok(place)
+}
+
+fn stdout() -> Result<Place> {
+    if console::give_away_stdout() {
+        return Ok(Place::Stdout);
+    }
+    bail!("two outputs go to standard output; give one of them a file")
+}
+
+/// Whether something is where standard output goes, which `/dev/stdout` and
+/// `/proc/self/fd/1` are other names of: nothing else must be written there then.
+#[cfg(unix)]
+fn is_stdout(there: &Metadata) -> bool {
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::{FileTypeExt, MetadataExt};
+    let stdout = std::io::stdout();
+    let fd = stdout.as_fd().try_clone_to_owned();
+    let stdout = fd.and_then(|fd| File::from(fd).metadata());
+    // Devices such as /dev/null take everything from everybody.
+    !there.file_type().is_char_device()
+        && stdout.is_ok_and(|out| (out.dev(), out.ino()) == (there.dev(), there.ino()))
+}
+
+#[cfg(unix)]
+fn is_disk(there: &Metadata) -> bool {
+    std::os::unix::fs::FileTypeExt::is_block_device(&there.file_type())
+}
+
+#[cfg(not(unix))]
+fn is_stdout(_there: &Metadata) -> bool {
+    false
+}
+
+#[cfg(not(unix))]
+fn is_disk(_there: &Metadata) -> bool {
+    false
+}
+
+/// Opens what is no file. To open a named pipe takes until it has a reader, for
+/// which it waits so long on a thread that ends with this process.
+fn open(path: &Path, patience: Duration) -> Result<File> {
+    let (opened, file) = channel();
+    let owned = path.to_owned();
+    std::thread::spawn(move || opened.send(std::fs::OpenOptions::new().write(true).open(owned)));
+    let file = file.recv_timeout(patience);
+    Ok(file.map_err(|_| anyhow!("nobody reads it; start what reads it first"))??)
+}
+
+/// Where a file is made that is not there yet: behind links that lead nowhere.
+fn behind_links(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    while let Ok(to) = std::fs::read_link(&path) {
+        path = directory_of(&path).join(to);
+    }
+    path
+}
+
+/// Puts a new file in the place of what was there `before`.
+fn replace(path: &Path, before: Option<&Metadata>, text: &str) -> std::io::Result<()> {
+    let mut file = unfinished(directory_of(path))?;
+    if let Some(before) = before {
+        take_after(file.as_file(), before)?;
+    }
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// Gives a file the owner of another, as far as that is allowed, and its mode.
+fn take_after(file: &File, before: &Metadata) -> std::io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, fchown};
+        // Who may not give it to another user may give it to another group.
+        let _ = fchown(file, None, Some(before.gid()));
+        let _ = fchown(file, Some(before.uid()), None);
+    }
+    file.set_permissions(before.permissions())
+}
+
+/// More than any Run with all its samples; some devices have no end.
+pub(crate) const LONGEST: u64 = 1 << 30;
+
+/// The text of an input, without a byte order mark. Standard input can be read
+/// once.
+pub(crate) fn text(path: &Path, longest: u64) -> Result<String> {
+    static STDIN_IS_READ: AtomicBool = AtomicBool::new(false);
+    let name = name(path);
+    let failed = || format!("cannot read {name}");
+    let mut bytes = Vec::new();
+    let input: Box<dyn Read> = if path != Path::new(STANDARD) {
+        Box::new(File::open(path).with_context(failed)?)
+    } else if STDIN_IS_READ.swap(true, Ordering::Relaxed) {
+        bail!("two inputs are standard input; give one of them a file");
+    } else {
+        Box::new(std::io::stdin())
+    };
+    let read = input.take(longest + 1).read_to_end(&mut bytes);
+    if read.with_context(failed)? as u64 > longest {
+        bail!("{name}: it is longer than {} MiB", longest >> 20);
+    }
+    let text = String::from_utf8(bytes)
+        .map_err(|_| anyhow!("cannot read {name}: it is not UTF-8, so it is no text"))?;
+    match text.strip_prefix('\u{feff}') {
+        Some(text) => Ok(text.to_owned()),
+        None => Ok(text),
+    }
+}
+
+/// What an input is called.
+pub(crate) fn name(path: &Path) -> String {
+    match path == Path::new(STANDARD) {
+        true => "standard input".to_owned(),
+        false => visible(&path.to_string_lossy()).into_owned(),
     }
 }
 
@@ -96,7 +261,7 @@ fn sweep(directory: &Path) {
             && entry.file_type().is_ok_and(|kind| kind.is_file())
     });
     for entry in unfinished {
-        if std::fs::File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
+        if File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
             let _ = std::fs::remove_file(entry.path());
         }
     }
@@ -104,6 +269,9 @@ fn sweep(directory: &Path) {
 
 /// Makes sure that figures can be written into `directory`.
 pub(crate) fn directory(directory: &Path) -> Result<()> {
+    if directory == Path::new(STANDARD) {
+        bail!("cannot write figures to standard output: they are several files; name a directory");
+    }
     std::fs::create_dir_all(directory)
         .and_then(|()| tempfile::tempfile_in(directory))
         .map(drop)

@@ -5,9 +5,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 use punctual_core::{Lateness, Method, Nanos};
-use punctual_record::{Measurement, Run};
+use punctual_record::{Measurement, Run, visible};
 use punctual_sim::Model;
 use punctual_sim::rules::Bank;
+
+use crate::files;
 
 /// The name under which what was recorded on a real host is replayed.
 const RECORDED: &str = "recorded";
@@ -33,6 +35,7 @@ pub(crate) fn parse(text: &str) -> Result<Model, String> {
 /// A model whose naps are those of a recording by call and length, or, if it
 /// has none or a subject is named, as late as the waits of a subject were.
 fn recorded(name: &str, parameters: &str) -> Result<Model> {
+    let name = &*visible(name);
     let (mut file, mut subject) = (None, None);
     for part in parameters.split(',') {
         match part
@@ -45,9 +48,8 @@ fn recorded(name: &str, parameters: &str) -> Result<Model> {
         }
     }
     let file = file.ok_or_else(|| anyhow!("`{name}` names no file: {SYNTAX}"))?;
-    let text =
-        std::fs::read_to_string(Path::new(file)).with_context(|| format!("cannot read {file}"))?;
-    let run = Run::from_json(&text).map_err(|why| anyhow!("{file} is no Run: {why}"))?;
+    let text = files::text(Path::new(file), files::LONGEST)?;
+    let run = Run::from_json(&text).map_err(|why| anyhow!("{file}: {why}"))?;
     let has_naps = run.results.iter().any(is_of_naps);
     let model = if subject.is_none() && has_naps {
         naps(name, &run)

@@ -65,7 +65,7 @@ impl Place {
 /// Where the results go besides the terminal.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Output {
-    /// Write the results to a file, as JSON
+    /// Write the results to a file, as JSON (- is standard output)
     #[arg(short, long, value_name = "FILE", global = true)]
     pub(crate) json: Option<PathBuf>,
 

@@ -51,7 +51,7 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// Run files; all ratios are to the first
+    /// Run files; all ratios are to the first (- is standard input)
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 

@@ -4,10 +4,7 @@ pub(crate) mod args;
 mod judge;
 mod rule;
 
-use std::io::Read;
-use std::path::Path;
-
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use punctual_record::Run;
 use punctual_record::compare::{Comparison, Outcome};
 
@@ -23,11 +20,17 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Done> {
             "there is nothing to compare; give one or more Run files, as `punctual bench --json FILE` writes them"
         );
     }
-    let runs: Vec<(String, Run)> = args
+    let texts = args
         .files
         .iter()
-        .map(|file| read(file))
-        .collect::<Result<_>>()?;
+        .map(|file| files::text(file, files::LONGEST));
+    let texts: Vec<String> = texts.collect::<Result<_>>()?;
+    let runs = args.files.iter().zip(&texts).map(|(file, text)| {
+        let name = files::name(file);
+        let run = Run::from_json(text).map_err(|why| anyhow!("{name}: {why}"))?;
+        Ok((name, run))
+    });
+    let runs: Vec<(String, Run)> = runs.collect::<Result<_>>()?;
     let runs: Vec<(&str, &Run)> = runs
         .iter()
         .map(|(name, run)| (name.as_str(), run))
@@ -70,20 +73,4 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Done> {
     } else {
         Done::Whole
     })
-}
-
-/// Longer than any Run with all its samples; some devices have no end.
-const LONGEST: u64 = 1 << 30;
-
-fn read(file: &Path) -> Result<(String, Run)> {
-    let name = file.display().to_string();
-    let failed = || format!("cannot read {name}");
-    let mut text = String::new();
-    let opened = std::fs::File::open(file).with_context(failed)?;
-    let read = opened.take(LONGEST + 1).read_to_string(&mut text);
-    if read.with_context(failed)? as u64 > LONGEST {
-        bail!("{name}: this is no Run file: it is longer than 1 GiB");
-    }
-    let run = Run::from_json(&text).map_err(|why| anyhow!("{name}: {why}"))?;
-    Ok((name, run))
 }

@@ -38,11 +38,11 @@ pub(crate) struct DoctorArgs {
     #[arg(long, value_name = "INTERVAL", allow_hyphen_values = true, value_parser = interval)]
     pub(crate) hold: Option<Nanos>,
 
-    /// Write the Run, with every sample, to a file
+    /// Write the Run, with every sample, to a file (- is standard output)
     #[arg(short, long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 
-    /// Write the Run without names of hosts and users, and without paths, to paste into a bug report
+    /// Write the Run without names of hosts and users, and without paths, to a file, to paste into a bug report (- is standard output)
     #[arg(long, value_name = "FILE")]
     pub(crate) share: Option<PathBuf>,
 

@@ -48,7 +48,7 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct SimulateArgs {
-    /// The name of a scenario that comes with punctual, or the path of a file
+    /// The name of a scenario that comes with punctual, or the path of a file (- is standard input)
     #[arg(value_name = "NAME|FILE", required_unless_present_any = ["list", "validate"])]
     pub(crate) scenario: Option<String>,
 
@@ -64,7 +64,7 @@ pub(crate) struct SimulateArgs {
     #[arg(long = "for", value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) length: Option<Nanos>,
 
-    /// Write what happened on one model to a file that Perfetto (ui.perfetto.dev) opens
+    /// Write what happened on one model to a file that Perfetto (ui.perfetto.dev) opens (- is standard output)
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
 

@@ -1,11 +1,11 @@
 //! Which scenario is meant.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, bail};
 use punctual_lab::scenario::{Scenario, shipped};
+
+use crate::files;
 
 /// An experiment of `bench` under the name that it has there.
 pub(super) const ROBUSTNESS: &str = "robustness";
@@ -28,8 +28,9 @@ pub(super) fn find(named: &str) -> Result<Found> {
         shipped.read()?
     } else if Path::new(named).is_dir() {
         bail!("`{named}` is a directory; name a scenario file");
-    } else if Path::new(named).is_file() || named.ends_with(".toml") {
-        Scenario::read(named, &text(Path::new(named))?)?
+    } else if named == files::STANDARD || Path::new(named).exists() || named.ends_with(".toml") {
+        let path = Path::new(named);
+        Scenario::read(&files::name(path), &files::text(path, BYTES_MAX)?)?
     } else {
         let names: Vec<&str> = shipped::ALL.iter().map(|shipped| shipped.name).collect();
         bail!(
@@ -38,15 +39,4 @@ pub(super) fn find(named: &str) -> Result<Found> {
         );
     };
     Ok(Found::Scenario(Box::new(scenario)))
-}
-
-fn text(path: &Path) -> Result<String> {
-    let failed = || format!("cannot read {}", path.display());
-    let mut bytes = Vec::new();
-    let file = File::open(path).with_context(failed)?;
-    file.take(BYTES_MAX)
-        .read_to_end(&mut bytes)
-        .with_context(failed)?;
-    String::from_utf8(bytes)
-        .map_err(|_| anyhow!("{}: it is not UTF-8, so it is no scenario file", failed()))
 }

@@ -71,7 +71,7 @@ pub(crate) struct WatchArgs {
     #[arg(long)]
     pub(crate) quiet: bool,
 
-    /// Write the Run, with the histogram and the hiccups, to a file
+    /// Write the Run, with the histogram and the hiccups, to a file (- is standard output)
     #[arg(short, long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 }

@@ -10,6 +10,7 @@ mod doctor;
 mod edges;
 mod help;
 mod measure;
+mod outputs;
 mod processes;
 mod readme;
 mod settings;

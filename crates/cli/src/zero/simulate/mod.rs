@@ -5,13 +5,13 @@ mod article;
 mod list;
 mod validate;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use punctual_lab::zero::{Grid, simulation};
 use punctual_record::{PAGE_BYTES, Run};
 use punctual_sim::zeroing::{Job, Machine, Matrix};
 
 use crate::session::{self, Outputs};
-use crate::{Done, print, say};
+use crate::{Done, files, print, say};
 use args::{SimulateArgs, Story};
 
 /// Runs the command.
@@ -73,8 +73,8 @@ fn machine(args: &SimulateArgs) -> Result<Machine> {
     let Some(file) = &args.matrix else {
         return Ok(machine);
     };
-    let name = file.display();
-    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
+    let name = files::name(file);
+    let text = files::text(file, files::LONGEST)?;
     let matrix = Matrix::parse(&text).map_err(|why| anyhow!("{name}: {why}"))?;
     machine
         .with_matrix(matrix)

@@ -1,0 +1,177 @@
+//! Outputs that are no files, and files that others have made; inputs from a pipe.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+use crate::common::punctual;
+use punctual_record::Run;
+
+const BENCH: &str = "bench --on linux --rate 60 --strategy system";
+
+fn run(directory: &Path, arguments: &str) -> Output {
+    with_input(directory, arguments, "")
+}
+
+fn with_input(directory: &Path, arguments: &str, input: &str) -> Output {
+    let mut child = punctual(directory)
+        .args(arguments.split_whitespace())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // What is refused before it is read is not read.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+fn is_run(text: &[u8]) -> bool {
+    Run::from_json(std::str::from_utf8(text).unwrap()).is_ok()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn assert_refused(arguments: &str, says: &str) {
+    let directory = tempfile::tempdir().unwrap();
+    let output = run(directory.path(), arguments);
+    let stderr = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{arguments}: {stderr}");
+    assert!(stderr.contains(says), "{arguments}: {stderr}");
+    assert!(output.stdout.is_empty(), "{arguments}");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_dash_is_standard_output_and_the_report_makes_room() {
+    let directory = tempfile::tempdir().unwrap();
+    for arguments in [
+        &format!("{BENCH} --json -"),
+        "doctor --quick --on linux --share -",
+        "zero simulate --on cascade-lake-96 --threads 2 --size 1MiB --json -",
+        "watch --for 20ms --json -",
+    ] {
+        let output = run(directory.path(), arguments);
+        assert!(output.status.success(), "{arguments}: {output:?}");
+        assert!(is_run(&output.stdout), "{arguments}: {output:?}");
+        let stderr = stderr(&output);
+        assert!(stderr.contains("punctual "), "{arguments}: {stderr}");
+    }
+    let scenario = "simulate game-loop --on linux --for 100ms";
+    let output = run(directory.path(), &format!("{scenario} --trace -"));
+    let trace: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(trace["traceEvents"].is_array());
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+    assert_refused(&format!("{scenario} --trace - --json -"), "two outputs");
+    assert_refused(&format!("{BENCH} --plots -"), "several files");
+}
+
+#[test]
+fn a_dash_is_standard_input() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let json = run(directory, &format!("{BENCH} --json -")).stdout;
+    let json = String::from_utf8(json).unwrap();
+    let output = with_input(directory, "compare -", &format!("\u{feff}{json}"));
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("standard input"), "{text}");
+    let replay = "bench --rate 60 --strategy system --on recorded,file=-";
+    let output = with_input(directory, replay, &json);
+    assert!(output.status.success(), "{output:?}");
+    let output = with_input(directory, "simulate -", "title = 5");
+    assert!(
+        stderr(&output).contains("standard input, line 1"),
+        "{output:?}"
+    );
+    assert_refused("compare - -", "two inputs");
+}
+
+#[cfg(unix)]
+mod unix {
+    use super::*;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+    use std::process::Command;
+
+    fn is_link(path: &Path) -> bool {
+        fs::symlink_metadata(path).unwrap().is_symlink()
+    }
+
+    /// As root, `--json /dev/stdout` would replace that for the whole computer.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_link_to_standard_output_stays_and_what_it_leads_to_gets_the_run() {
+        let directory = tempfile::tempdir().unwrap();
+        let link = directory.path().join("stdout");
+        symlink("/proc/self/fd/1", &link).unwrap();
+        let output = run(directory.path(), &format!("{BENCH} --json stdout"));
+        assert!(output.status.success(), "{output:?}");
+        assert!(is_link(&link));
+        assert!(is_run(&output.stdout), "{output:?}");
+        assert!(stderr(&output).contains("machine"), "{output:?}");
+
+        symlink("/proc/self/fd/2", directory.path().join("stderr")).unwrap();
+        let output = run(directory.path(), &format!("{BENCH} --json stderr"));
+        let stderr = stderr(&output);
+        let json = &stderr[stderr.find("{\n").unwrap()..];
+        assert!(is_run(json.as_bytes()), "{stderr}");
+        assert!(is_link(&directory.path().join("stderr")));
+    }
+
+    #[test]
+    fn a_named_pipe_gets_the_run() {
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = directory.path().join("pipe");
+        assert!(
+            Command::new("mkfifo")
+                .arg(&pipe)
+                .status()
+                .unwrap()
+                .success()
+        );
+        let reader = {
+            let pipe = pipe.clone();
+            std::thread::spawn(move || {
+                let mut text = vec![];
+                let read = fs::File::open(pipe).unwrap().read_to_end(&mut text);
+                read.map(|_| text)
+            })
+        };
+        let output = run(directory.path(), &format!("{BENCH} --json pipe"));
+        assert!(output.status.success(), "{output:?}");
+        assert!(is_run(&reader.join().unwrap().unwrap()));
+        assert!(!fs::metadata(pipe).unwrap().is_file());
+    }
+
+    #[test]
+    fn what_is_replaced_keeps_its_links_and_its_mode() {
+        let directory = tempfile::tempdir().unwrap();
+        let there = |name: &str| directory.path().join(name);
+        let bench = |to: &str| run(directory.path(), &format!("{BENCH} --json {to}"));
+        fs::create_dir(there("runs")).unwrap();
+        symlink("runs/new.json", there("link")).unwrap();
+        symlink("nowhere/new.json", there("lost")).unwrap();
+        assert!(bench("link").status.success());
+        assert!(is_link(&there("link")) && is_run(&fs::read(there("runs/new.json")).unwrap()));
+        assert!(stderr(&bench("lost")).contains("name a file in a directory"));
+
+        let file = there("runs/new.json");
+        for mode in [0o600, 0o664] {
+            fs::write(&file, "before").unwrap();
+            fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+            assert!(bench("link").status.success());
+            assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, mode);
+        }
+        // Also by root, who may write to it.
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
+        let before = fs::read(&file).unwrap();
+        let output = bench("link");
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains("read-only"), "{output:?}");
+        assert!(output.stdout.is_empty() && before == fs::read(&file).unwrap());
+        assert!(is_link(&there("link")));
+    }
+}
