@@ -11,6 +11,7 @@ use crate::expectation::Expectation;
 use crate::interval::Interval;
 use crate::late::Late;
 use crate::learned::Learned;
+use crate::visible::{is_visible, visible, visible_lines};
 use crate::zero_advice::ZeroAdvice;
 
 /// The version of the Run file that this crate writes and reads.
@@ -215,17 +216,34 @@ impl Run {
         with_numbers_in_rows(&text)
     }
 
-    /// Reads a file's text.
+    /// Reads a file's text, of which nobody knows who wrote it: what cannot be
+    /// seen in its strings is [written out](visible()).
     ///
     /// # Errors
     /// It is no Run file, or one of a version this crate does not know.
     pub fn from_json(text: &str) -> Result<Self, String> {
+        let run = Self::parsed(text).map_err(|why| visible(&why).into_owned())?;
+        // Behind a backslash there may be anything.
+        let is_plain = |c| is_visible(c) && c != '\\' || ['\n', '\r', '\t'].contains(&c);
+        if text.chars().all(is_plain) {
+            return Ok(run);
+        }
+        let mut json = serde_json::to_value(run).map_err(|e| e.to_string())?;
+        make_visible(&mut json);
+        serde_json::from_value(json).map_err(|e| e.to_string())
+    }
+
+    fn parsed(text: &str) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct Head {
             schema: Option<String>,
         }
-        let head: Head =
-            serde_json::from_str(text).map_err(|e| format!("this is no Run file: {e}"))?;
+        // An array would do for a struct.
+        if !text.trim_start().starts_with('{') {
+            return Err(format!("this is no Run file: {RUN_FILE}"));
+        }
+        let head: Head = serde_json::from_str(text)
+            .map_err(|e| format!("this is no Run file, or not all of one: {e}; {RUN_FILE}"))?;
         match head.schema.as_deref() {
             Some(SCHEMA) => {}
             Some(other) => {
@@ -235,11 +253,31 @@ impl Run {
             }
             None => {
                 return Err(format!(
-                    "this is no Run file: it has no `schema` (expected `{SCHEMA}`)"
+                    "this is no Run file: it has no `schema` (expected `{SCHEMA}`); {RUN_FILE}"
                 ));
             }
         }
         serde_json::from_str(text).map_err(|e| format!("this Run file cannot be read: {e}"))
+    }
+}
+
+/// What one is, for who has given another file.
+const RUN_FILE: &str =
+    "a Run file is what `--json FILE` of bench, measure, doctor, watch, simulate and zero writes";
+
+/// Makes all strings of it harmless, and all keys.
+fn make_visible(json: &mut Value) {
+    match json {
+        Value::String(text) => *text = visible_lines(text),
+        Value::Array(items) => items.iter_mut().for_each(make_visible),
+        Value::Object(fields) => {
+            let named = std::mem::take(fields).into_iter();
+            fields.extend(named.map(|(key, mut value)| {
+                make_visible(&mut value);
+                (visible(&key).into_owned(), value)
+            }));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
@@ -365,6 +403,28 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_be_seen_is_written_out_in_values_and_keys_at_any_depth() {
+        let mut run = Run {
+            schema: SCHEMA.to_owned(),
+            command: "\x1b]52;c;bHM=\x07".to_owned(),
+            ..Run::default()
+        };
+        run.results.push(Measurement {
+            subject: "\u{202e}nips".to_owned(),
+            params: [("a\u{9b}".to_owned(), Value::from(vec!["\u{7f}\n"]))].into(),
+            samples_late_ns: vec![i64::MIN, i64::MAX],
+            ..Measurement::default()
+        });
+        let read = Run::from_json(&run.to_json()).unwrap();
+        assert_eq!(read.command, r"\u{1b}]52;c;bHM=\u{7}");
+        assert_eq!(read.results[0].subject, r"\u{202e}nips");
+        // Some texts have lines.
+        assert_eq!(read.results[0].params[r"a\u{9b}"][0], "\\u{7f}\n");
+        assert_eq!(read.results[0].samples_late_ns, [i64::MIN, i64::MAX]);
+        assert_eq!(Run::from_json(&read.to_json()).unwrap(), read);
+    }
+
+    #[test]
     fn samples_share_a_line() {
         let m = Measurement {
             samples_late_ns: vec![-3, 0, 12],
@@ -384,6 +444,9 @@ mod tests {
     fn other_versions_and_other_files_are_refused_clearly() {
         for (text, says) in [
             ("", "no Run file"),
+            ("[]", "a Run file is what `--json FILE`"),
+            (r#"{"schema": "punctual-run/1""#, "not all of one"),
+            ("{\"schema\": \"\u{9b}31m\"}", r"`\u{9b}31m`"),
             ("{}", "no `schema`"),
             (r#"{"schema": "punctual-run/9"}"#, "punctual-run/9"),
             (r#"{"schema": "punctual-run/1"}"#, "cannot be read"),

@@ -27,3 +27,32 @@ fn a_standard_error_that_takes_nothing_changes_no_exit_code() {
         }
     }
 }
+
+/// Files that come with bug reports are what `compare` is for.
+#[test]
+fn what_arguments_and_files_say_reaches_the_terminal_as_text() {
+    let directory = tempfile::tempdir().unwrap();
+    let seeds = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/run/hostile");
+    let name = "a\u{9b}31m.json";
+    std::fs::copy(seeds, directory.path().join(name)).unwrap();
+    for (arguments, code, says) in [
+        (["compare", name], 0, r"a\u{9b}31m.json"),
+        (["simulate", "x\x1b[31m"], 2, r"x\u{1b}[31m"),
+        (
+            ["compare", "no\x1b]52;c;bHM=\x07file"],
+            2,
+            r"no\u{1b}]52;c;bHM=\u{7}file",
+        ),
+        (["bench", "--strategy=\u{202e}nips"], 2, r"\u{202e}nips"),
+        (["slack", "\x1b[2J"], 2, r"\u{1b}[2J"),
+    ] {
+        let output = punctual(directory.path()).args(arguments).output().unwrap();
+        let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert!(said.contains(says), "{said}");
+        let hidden = said
+            .chars()
+            .find(|c| *c != '\n' && !punctual_record::is_visible(*c));
+        assert_eq!(hidden, None, "{said:?}");
+    }
+}

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use punctual_record::visible;
+
 /// What is wrong at a byte of the text.
 #[derive(Debug)]
 pub(super) struct Flaw {
@@ -66,13 +68,7 @@ impl fmt::Display for Error {
         }
         f.write_str(": ")?;
         // What is quoted from the file must not break the line.
-        for c in self.message.chars() {
-            match c {
-                c if c.is_control() => write!(f, "{}", c.escape_default())?,
-                c => write!(f, "{c}")?,
-            }
-        }
-        Ok(())
+        f.write_str(&visible(&self.message))
     }
 }
 

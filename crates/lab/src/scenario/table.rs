@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use punctual_core::Nanos;
+use punctual_record::is_visible;
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
@@ -118,7 +119,7 @@ impl<'t> Field<'t> {
     /// One line of any length.
     pub(super) fn line(&self) -> Result<String, Flaw> {
         let text = self.prose()?;
-        if text.contains(char::is_control) {
+        if text.contains(|c| !is_visible(c)) {
             return Err(self.flaw(format!("`{}` must be one line", self.key)));
         }
         Ok(text)
@@ -132,7 +133,7 @@ impl<'t> Field<'t> {
     /// A string short enough to be quoted in a message.
     pub(super) fn word(&self) -> Result<&'t str, Flaw> {
         let text = self.value.as_str().ok_or_else(|| self.not("a string"))?;
-        if text.is_empty() || text.trim() != text || text.contains(char::is_control) {
+        if text.is_empty() || text.trim() != text || text.contains(|c| !is_visible(c)) {
             return Err(self.flaw(format!(
                 "`{}` must be one line, not empty and without spaces around it",
                 self.key

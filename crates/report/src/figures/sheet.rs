@@ -4,7 +4,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use punctual_record::{Measurement, Run};
+use punctual_record::{Measurement, Run, visible_lines};
 
 use crate::{prose, select};
 
@@ -75,7 +75,8 @@ impl Sheet {
             .and_then(|()| canvas.present());
         drawn.expect("drawing into a string does not fail");
         drop(canvas);
-        named(&svg, &self.title)
+        // XML has no way at all to say some characters.
+        visible_lines(&named(&svg, &self.title))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Tables and figures of made-up runs.
 
+mod any_run;
 mod compare;
 mod figures;
 mod histogram;
@@ -9,6 +10,7 @@ mod made_up_measure;
 mod made_up_zero;
 mod measured;
 mod scenario;
+mod seeds;
 mod text;
 mod watch;
 mod zero;

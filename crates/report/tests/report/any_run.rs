@@ -1,0 +1,35 @@
+//! What holds of any file that is read as a Run. The fuzzer in `fuzz/` asks the
+//! same; what it has found, as far as it is kept, is in `fuzz/seeds/run`.
+
+use punctual_record::compare::Comparison;
+use punctual_record::{Run, is_visible};
+use punctual_report::{comparison, comparison_figures, explained, figures, text};
+use roxmltree::Document;
+
+/// Whether it is read. If so, it can be shown and drawn, alone and beside others,
+/// and nothing that a terminal obeys comes out of it.
+pub fn check(file: &str) -> bool {
+    let run = match Run::from_json(file) {
+        Ok(run) => run,
+        Err(why) => {
+            assert!(why.chars().all(is_visible), "{why:?}");
+            return false;
+        }
+    };
+    let alone = Comparison::of(&[("one", &run)]);
+    let beside = Comparison::of(&[("one", &run), ("other", &run)]);
+    let compared = [comparison(&alone), comparison(&beside)];
+    for text in compared.iter().chain(&[text(&run), explained(&run)]) {
+        let hidden = text.chars().find(|c| *c != '\n' && !is_visible(*c));
+        assert_eq!(hidden, None, "{text}");
+    }
+    let [alone, beside] = [comparison_figures(&alone), comparison_figures(&beside)];
+    for figure in [figures(&run), alone, beside].iter().flatten() {
+        if let Err(why) = Document::parse(&figure.svg) {
+            panic!("{}: {why}\n{}", figure.name, figure.svg);
+        }
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+        assert!(figure.name.chars().all(is_plain), "{}", figure.name);
+    }
+    true
+}

@@ -1,0 +1,21 @@
+//! What the fuzzer has found, and begins with.
+
+use std::fs;
+use std::path::Path;
+
+use crate::any_run;
+
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the seeds are files; the crate itself reads none"
+)]
+fn every_seed_is_refused_or_shown_without_what_terminals_obey() {
+    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/run");
+    let files = fs::read_dir(seeds).unwrap();
+    let read = files.filter(|file| {
+        let text = fs::read_to_string(file.as_ref().unwrap().path()).unwrap();
+        any_run::check(&text)
+    });
+    assert!(read.count() > 10);
+}
