@@ -28,7 +28,7 @@ Rules: [SELECTOR:]METRIC > VALUE, or >=. A rule says what fails: for GB zeroed, 
   METRIC    {}
   VALUE     a length (500us), per cent for cpu (5%), GB per second for GB
             zeroed (5GB/s), or a factor of the first file's number (1.2x)
-With several files, all but the first are judged. A value is exceeded by the number itself. A factor is exceeded only \
+In the name of a metric late_ can be left out. With several files, all but the first are judged. A value is exceeded by the number itself. A factor is exceeded only \
 if the whole interval of the ratio lies beyond it; if a part of it does, the rule is inconclusive. What a file has \
 not measured is not judged; a rule that finds nothing to judge is an error.
 

@@ -14,7 +14,7 @@ use super::rule::{Limit, Rule};
 ///
 /// # Errors
 /// It applies nowhere.
-pub(super) fn judge(rule: &Rule, compared: &Comparison) -> Result<Vec<Judgement>> {
+pub(crate) fn judge(rule: &Rule, compared: &Comparison) -> Result<Vec<Judgement>> {
     if !compared.rows.iter().any(|row| rule.selects(row)) {
         bail!(
             "rule `{rule}` selects nothing; the runs have {}",

@@ -1,8 +1,8 @@
 //! `punctual compare`.
 
 pub(crate) mod args;
-mod judge;
-mod rule;
+pub(crate) mod judge;
+pub(crate) mod rule;
 
 use anyhow::{Result, anyhow, bail};
 use punctual_record::Run;

@@ -13,9 +13,9 @@ pub(crate) struct Rule {
     /// In the words of the user.
     text: String,
     selector: Selector,
-    pub(super) metric: Metric,
+    pub(crate) metric: Metric,
     pub(super) beyond: Beyond,
-    pub(super) limit: Limit,
+    pub(crate) limit: Limit,
 }
 
 /// Where a rule applies.
@@ -39,7 +39,7 @@ pub(super) enum Beyond {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Limit {
+pub(crate) enum Limit {
     /// Nanoseconds, a share, or GB per second.
     Value(f64),
     /// So many times the first run's number.
@@ -130,11 +130,15 @@ impl FromStr for Rule {
 }
 
 fn metric_of(name: &str) -> Result<Metric, String> {
-    let metric = Metric::ALL.into_iter().find(|metric| metric.name() == name);
+    let is_meant = |metric: &Metric| {
+        let full = metric.name();
+        full == name || full.strip_prefix("late_") == Some(name)
+    };
+    let metric = Metric::ALL.into_iter().find(is_meant);
     metric.ok_or_else(|| {
         let names: Vec<_> = Metric::ALL.iter().map(|metric| metric.name()).collect();
         format!(
-            "there is no metric `{name}`; the metrics are {}",
+            "there is no metric `{name}`; the metrics are {} (without late_ too)",
             names.join(", ")
         )
     })
@@ -271,6 +275,7 @@ mod tests {
         assert_eq!(full.selector.experiment, "pace");
         assert_eq!(full.selector.subject, "system:method=timerfd");
         assert_eq!(full.selector.params.len(), 2);
+        assert_eq!(rule("p99 > 1ms").metric, Metric::LateP99);
         assert_eq!(rule("cost_w10 > 1.25x").limit, Limit::Factor(1.25));
         let zeroed = rule("zero-pool/mcs@batch=64: gb_per_cpu_s < 5 GB/s");
         assert_eq!(

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use punctual_core::{Method, Nanos, Rate};
+use punctual_record::compare::Metric;
 
+use crate::compare::rule::{Limit, Rule};
 use crate::values::{cpu, length};
 
 /// What its help begins with.
@@ -24,17 +26,24 @@ its page faults (getrusage), read after each wait (about 1 us); the time the hyp
 steps of 10 ms, so it is the cause of nothing shorter than 5 ms), read ten times a second by another thread on \
 another CPU.
 
+When what reads the lines has gone, as after `| head -3`, the watch ends: at once, unless --listen serves others, or \
+--for says how long and --json, --fail-over or --fail-if is about all of it.
+
+--fail-if takes the rules of `punctual compare` on lateness and CPU time. A percentile that too few waits back is \
+inconclusive.
+
 --listen serves /metrics to Prometheus: the histogram punctual_lateness_seconds, the counters \
 punctual_hiccups_total{cause}, punctual_missed_deadlines_total and punctual_lost_waits_total, and punctual_watch_info.
 
-Exit codes: 0 done (without --for, Ctrl-C is the end), 1 a wait was later than --fail-over, 2 could not run, 3 ended \
-by Ctrl-C before the end of --for (what was seen is kept).
+Exit codes: 0 done (without --for, Ctrl-C is the end), 1 a wait was later than --fail-over or a rule of --fail-if \
+fails, 2 could not run, 3 a rule is inconclusive, or ended by Ctrl-C before the end of --for (what was seen is kept).
 
 Examples:
   punctual watch
   punctual watch --for 60s --json watch.json
   punctual watch --for 10s --method timerfd --period 200us --threshold 100us
   punctual watch --for 30s --quiet --fail-over 5ms
+  punctual watch --for 30s --quiet --fail-if 'p99 > 1ms'
   punctual watch --listen 127.0.0.1:9464";
 
 #[derive(Debug, Args)]
@@ -63,6 +72,10 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true, value_parser = length)]
     pub(crate) fail_over: Option<Nanos>,
 
+    /// Exit with 1 if a number of all waits is beyond a value: `p99 > 1ms`, `mean > 200us`, `cpu > 5%`; can be given often
+    #[arg(long, value_name = "RULE", value_parser = rule)]
+    pub(crate) fail_if: Vec<Rule>,
+
     /// Serve metrics to Prometheus here: PORT (of 127.0.0.1), or ADDRESS:PORT
     #[arg(long, value_name = "ADDRESS", allow_hyphen_values = true, value_parser = address)]
     pub(crate) listen: Option<SocketAddr>,
@@ -76,6 +89,14 @@ pub(crate) struct WatchArgs {
     pub(crate) json: Option<PathBuf>,
 }
 
+impl WatchArgs {
+    /// Whether there is nothing left to do for it when nobody reads its lines.
+    pub(super) fn ends_with_its_reader(&self) -> bool {
+        let wants_all = self.json.is_some() || self.fail_over.is_some() || !self.fail_if.is_empty();
+        self.listen.is_none() && !(self.length.is_some() && wants_all)
+    }
+}
+
 fn period(text: &str) -> Result<Rate, String> {
     let length = length(text)?;
     let watchable = punctual_lab::watch::PERIODS.contains(&length);
@@ -83,6 +104,31 @@ fn period(text: &str) -> Result<Rate, String> {
         .ok()
         .filter(|_| watchable)
         .ok_or_else(|| "choose a length from 50us to 60s".to_owned())
+}
+
+/// A rule on something that a watch measures.
+fn rule(text: &str) -> Result<Rule, String> {
+    const MEASURED: [Metric; 6] = [
+        Metric::LateP50,
+        Metric::LateP90,
+        Metric::LateP99,
+        Metric::LateMax,
+        Metric::LateMean,
+        Metric::Cpu,
+    ];
+    let rule: Rule = text.parse()?;
+    if !MEASURED.contains(&rule.metric) {
+        let names = MEASURED.map(Metric::name).join(", ");
+        return Err(format!(
+            "a watch does not measure that; it measures {names}"
+        ));
+    }
+    match rule.limit {
+        Limit::Value(_) => Ok(rule),
+        Limit::Factor(_) => {
+            Err("there is nothing that a watch is compared with; give a value".to_owned())
+        }
+    }
 }
 
 /// Where only programs of this machine can read, unless an address is named.

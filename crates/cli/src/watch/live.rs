@@ -1,5 +1,7 @@
 //! What is shown while a watch goes on.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, SyncSender, TrySendError};
 use std::thread::JoinHandle;
 
@@ -16,21 +18,29 @@ pub(super) struct Printer {
     lines: SyncSender<String>,
     thread: JoinHandle<()>,
     dropped: u64,
+    reader_has_gone: Arc<AtomicBool>,
 }
 
 impl Printer {
     /// Keeps off the CPU that is watched.
     pub(super) fn start(watched: Option<usize>) -> Self {
         let (lines, printed) = mpsc::sync_channel::<String>(WAITING);
+        let reader_has_gone = Arc::new(AtomicBool::new(false));
+        let gone = Arc::clone(&reader_has_gone);
         let thread = std::thread::spawn(move || {
             watched.inspect(|cpu| keep_off(*cpu));
-            // Who cannot be printed to need not be told; the summary says so.
-            printed.iter().for_each(|line| drop(print(&line)));
+            for line in printed {
+                // Who cannot be printed to need not be told; the summary says so.
+                if let Ok(false) = print(&line) {
+                    gone.store(true, Ordering::Relaxed);
+                }
+            }
         });
         Self {
             lines,
             thread,
             dropped: 0,
+            reader_has_gone,
         }
     }
 
@@ -39,6 +49,11 @@ impl Printer {
         if let Err(TrySendError::Full(_)) = self.lines.try_send(line + "\n") {
             self.dropped += 1;
         }
+    }
+
+    /// Whether what read the lines has read enough.
+    pub(super) fn reader_has_gone(&self) -> bool {
+        self.reader_has_gone.load(Ordering::Relaxed)
     }
 
     /// Waits until all is printed, and returns how many lines were not.

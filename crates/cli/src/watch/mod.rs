@@ -13,8 +13,11 @@ use punctual_core::Nanos;
 use punctual_lab::host::{Stop, keep_off, usual_cpu};
 use punctual_lab::watch::{Settings, Tally, Watcher, measurement, usual_threshold};
 use punctual_lab::{Setting, host_facts, warnings};
+use punctual_record::compare::{Comparison, Outcome};
 use punctual_record::{Measurement, Run};
 
+use crate::compare::judge;
+use crate::compare::rule::Rule;
 use crate::files::Target;
 use crate::{Done, print, say, session, stop};
 use args::WatchArgs;
@@ -34,7 +37,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Done> {
         .threshold
         .unwrap_or_else(|| usual_threshold(args.method));
 
-    let mut watch = Watch::start(settings, threshold, &stop)?;
+    let mut watch = Watch::start(settings, threshold, args.fail_over, &stop)?;
     announce(args, &watch, server.as_ref())?;
     if let Some(server) = server {
         watch.serve(server);
@@ -43,11 +46,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Done> {
     let over = watch.follow(args, &stop, &mut printer);
 
     let result = watch.result(args.fail_over);
-    let failed = result
-        .other
-        .get(FAILED)
-        .is_some_and(|failed| *failed == true);
-    let run = Run {
+    let mut run = Run {
         started_at: Some(watch.began.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()),
         // Without an end in view, Ctrl-C is the end.
         interrupted: args.length.is_some() && !over,
@@ -56,6 +55,16 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Done> {
         results: vec![result],
         ..session::run()
     };
+    let mut judged: Vec<(Outcome, String)> = Vec::new();
+    judged.extend(args.fail_over.map(|limit| too_late(&watch.tally(), limit)));
+    judged.extend(args.fail_if.iter().map(|rule| of_rule(rule, &run)));
+    let any = |outcome| judged.iter().any(|(of, _)| *of == outcome);
+    if !judged.is_empty() {
+        let failed = any(Outcome::Fails);
+        run.results[0]
+            .other
+            .insert(FAILED.to_owned(), failed.into());
+    }
     // Before anything is printed, which may take as long as its reader likes.
     if let Some(json) = json {
         json.write(&run.to_json())?;
@@ -65,15 +74,42 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Done> {
     }
     let gap = if args.quiet { "" } else { "\n" };
     print(&format!("{gap}{}", punctual_report::text(&run)))?;
-    if let (true, Some(limit)) = (failed, args.fail_over) {
-        say!("failed: a wait was later than the {limit} of --fail-over");
-        return Ok(Done::Differs);
+    for (outcome, why) in &judged {
+        say!("{}: {why}", outcome.name());
     }
-    Ok(if run.interrupted {
+    Ok(if any(Outcome::Fails) {
+        Done::Differs
+    } else if run.interrupted {
         Done::Interrupted
+    } else if any(Outcome::Inconclusive) {
+        Done::Inconclusive
     } else {
         Done::Whole
     })
+}
+
+/// Whether a wait was later than it may be, and how many were.
+fn too_late(tally: &Tally, limit: Nanos) -> (Outcome, String) {
+    let outcome = match tally.over_limit() {
+        0 => Outcome::Passes,
+        _ => Outcome::Fails,
+    };
+    let (over, whole) = (tally.over_limit(), tally.whole());
+    let worst = Nanos::new(whole.max_ns());
+    let why = format!(
+        "{over} of {} waits later than the {limit} of --fail-over, the worst {worst}",
+        whole.n()
+    );
+    (outcome, why)
+}
+
+/// What comes of a rule.
+fn of_rule(rule: &Rule, run: &Run) -> (Outcome, String) {
+    let compared = Comparison::of(&[("watch", run)]);
+    match judge::judge(rule, &compared) {
+        Ok(judged) => (judged[0].outcome, format!("{rule}: {}", judged[0].why)),
+        Err(why) => (Outcome::Inconclusive, format!("{why:#}")),
+    }
 }
 
 /// How often what was seen is collected.
@@ -82,7 +118,7 @@ const COLLECT: Nanos = Nanos::from_ms(100);
 /// How often it is shown.
 const SHOW: Nanos = Nanos::from_secs(1);
 
-/// The key under which a Run says whether a wait was later than it may be.
+/// The key under which a Run says whether something was later than it may be.
 const FAILED: &str = "failed";
 
 /// A watch has one round, and no intervals that would need more.
@@ -142,13 +178,19 @@ struct Watch {
 }
 
 impl Watch {
-    fn start(settings: Settings, threshold: Nanos, stop: &Stop) -> Result<Self> {
+    fn start(
+        settings: Settings,
+        threshold: Nanos,
+        fail_over: Option<Nanos>,
+        stop: &Stop,
+    ) -> Result<Self> {
         let mut watcher = Watcher::start(&settings, stop)?;
         let began = Timestamp::now();
         if let Some(cpu) = settings.cpu {
             keep_off(cpu);
         }
-        let mut tally = Tally::new(threshold, watcher.first_counts());
+        let tally = Tally::new(threshold, watcher.first_counts());
+        let mut tally = tally.with_limit(fail_over);
         // Reads what was stolen before the first wait ends.
         watcher.collect(&mut tally);
         Ok(Self {
@@ -173,8 +215,8 @@ impl Watch {
         });
     }
 
-    /// Collects and shows until the watch is over or stopped, and returns
-    /// whether it is over.
+    /// Collects and shows until the watch is over, nobody reads it any more, or
+    /// it is stopped, and returns whether that was its end.
     fn follow(&mut self, args: &WatchArgs, stop: &Stop, printer: &mut Printer) -> bool {
         if !args.quiet {
             printer.line(live::head());
@@ -185,7 +227,8 @@ impl Watch {
             let left = show_at - self.watcher.elapsed();
             self.watcher.wait(left.min(COLLECT));
             // Asked before what was seen is collected, so that nothing is left.
-            let over = self.watcher.is_over();
+            let unread = printer.reader_has_gone() && args.ends_with_its_reader();
+            let over = self.watcher.is_over() || unread;
             let last = over || stop.is_requested();
             let mut tally = lock(&self.tally);
             self.watcher.collect(&mut tally);
@@ -221,11 +264,8 @@ impl Watch {
         let tally = self.tally();
         let mut result = measurement(&self.settings, &self.watcher, &tally, date);
         if let Some(limit) = fail_over {
-            let failed = tally.whole().max_ns() > limit.as_ns();
-            result
-                .params
-                .insert("fail_over_ns".to_owned(), limit.as_ns().into());
-            result.other.insert(FAILED.to_owned(), failed.into());
+            let limit = limit.as_ns().into();
+            result.params.insert("fail_over_ns".to_owned(), limit);
         }
         result
     }

@@ -113,8 +113,10 @@ fn a_wait_that_is_too_late_fails_the_watch() {
     let output = watch(directory, &format!("{arguments} 1ns"));
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let stderr = String::from_utf8(output.stderr).unwrap();
+    let n = result_in(directory).1.late_ns.n;
+    let says = format!("fails: {n} of {n} waits later than the 1 ns of --fail-over, the worst ");
     assert!(
-        stderr.contains("failed: a wait was later than the 1 ns"),
+        stderr.lines().last().unwrap().starts_with(&says),
         "{stderr}"
     );
     assert_eq!(result_in(directory).1.other["failed"], true);
@@ -122,6 +124,60 @@ fn a_wait_that_is_too_late_fails_the_watch() {
     let output = watch(directory, &format!("{arguments} 1000s"));
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert_eq!(result_in(directory).1.other["failed"], false);
+}
+
+#[test]
+fn rules_fail_a_watch_too_and_each_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let ends = |rules: &[&str]| {
+        let output = punctual(directory.path())
+            .args(["watch", "--for", "60ms", "--json", "run.json"])
+            .args(rules.iter().flat_map(|rule| ["--fail-if", rule]))
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        (output.status.code(), stderr)
+    };
+    let (code, said) = ends(&["p50 > 1ns", "watch: late_max > 1000s"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("\nfails: p50 > 1ns: "), "{said}");
+    assert!(
+        said.contains("\npasses: watch: late_max > 1000s: "),
+        "{said}"
+    );
+    assert_eq!(result_in(directory.path()).1.other["failed"], true);
+    assert_eq!(ends(&["max > 1000s"]).0, Some(0));
+    assert_eq!(result_in(directory.path()).1.other["failed"], false);
+    // There are sixty waits, and a p99 takes a thousand.
+    let (code, said) = ends(&["p99 > 1000s"]);
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("\ninconclusive: p99 > 1000s: "), "{said}");
+}
+
+/// With nothing else left to do: where `--for` says how long and a file wants all of
+/// it, the watch goes on.
+#[test]
+fn a_watch_ends_when_its_reader_has_gone() {
+    let directory = tempfile::tempdir().unwrap();
+    let unread = |arguments: &str| {
+        let (reader, closed) = std::io::pipe().unwrap();
+        drop(reader);
+        punctual(directory.path())
+            .args(arguments.split_whitespace())
+            .stdout(closed)
+            .output()
+            .unwrap()
+    };
+    for arguments in ["watch", "watch --for 1000s", "watch --json run.json"] {
+        let output = unread(arguments);
+        assert_eq!(output.status.code(), Some(0), "{arguments}: {output:?}");
+    }
+    assert!(!result_in(directory.path()).0.interrupted);
+    let output = unread("watch --for 300ms --json run.json");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let result = result_in(directory.path()).1;
+    let lost = result.other["lost_waits"].as_u64().unwrap();
+    assert_eq!(result.late_ns.n + result.missed + lost, 300);
 }
 
 #[test]
@@ -145,6 +201,9 @@ fn what_makes_no_sense_is_refused_in_one_line_and_nothing_is_written() {
         "--threshold 0us",
         "--threshold soon",
         "--fail-over 0s",
+        "--fail-if p99>1.2x",
+        "--fail-if step>1ms",
+        "--fail-if p99<1ms",
         "--listen 127.0.0.1",
         "--listen 99999",
         "--listen here:80",

@@ -39,6 +39,8 @@ const KEPT: usize = 10_000;
 #[derive(Debug)]
 pub struct Tally {
     threshold: Nanos,
+    limit: Option<Nanos>,
+    over_limit: u64,
     whole: Histogram,
     window: Histogram,
     /// By the first of [`BUCKETS_NS`] that holds it; the last is for the rest.
@@ -62,6 +64,8 @@ impl Tally {
     pub fn new(threshold: Nanos, first: Counts) -> Self {
         Self {
             threshold,
+            limit: None,
+            over_limit: 0,
             whole: Histogram::new(),
             window: Histogram::new(),
             buckets: [0; BUCKETS_NS.len() + 1],
@@ -77,12 +81,18 @@ impl Tally {
         }
     }
 
+    /// Counts the waits that are later than `limit` too.
+    pub fn with_limit(self, limit: Option<Nanos>) -> Self {
+        Self { limit, ..self }
+    }
+
     /// One more wait.
     pub fn wake(&mut self, wake: &Wake) {
         let late_ns = wake.late.as_ns();
         self.whole.record(late_ns);
         self.window.record(late_ns);
         self.buckets[BUCKETS_NS.partition_point(|bound| *bound < late_ns)] += 1;
+        self.over_limit += u64::from(self.limit.is_some_and(|limit| wake.late > limit));
         if wake.late > self.threshold {
             let hiccup = Hiccup::between(wake.woke(), wake.late, &self.last, &wake.counts);
             self.unsettled.push_back(hiccup);
@@ -177,6 +187,11 @@ impl Tally {
     /// From which lateness on a wait is a hiccup.
     pub fn threshold(&self) -> Nanos {
         self.threshold
+    }
+
+    /// How many waits were later than the limit, if there is one.
+    pub fn over_limit(&self) -> u64 {
+        self.over_limit
     }
 
     /// How long the thread waited for a CPU, where that is counted.
