@@ -24,37 +24,36 @@ const LONGEST_NOTE: usize = 44;
 const LEAST_SHARE: f64 = 0.01;
 const LEAST_SAMPLES: u64 = 5;
 
-/// The distribution of what is in bins already: how many lie above the bound
-/// before and up to `upper_bound_ns`, in rising order. A bound of [`u64::MAX`]
-/// is none: above the one before there is no end.
+/// The distribution of what was counted in bins of three digits, as
+/// [`Histogram`](punctual_record::Histogram) does: how many lie above the bound
+/// before and up to `upper_bound_ns`, in rising order.
 ///
-/// `counted` names them in the plural, such as `waits`. Bins are joined where
-/// there are too many for a screen, and nothing is left out. Lines have at most
-/// 100 characters, all of them ASCII unless the title has others.
+/// They are joined in lines as those of [`histogram_of`], equally wide on their
+/// axis, so that their bars can be compared; nothing is left out.
 ///
 /// ```
-/// let bins = [(50_000, 1), (100_000, 90), (200_000, 8), (u64::MAX, 1)];
+/// let bins = [(50_047, 1), (100_031, 90), (200_063, 8)];
 /// let text = punctual_report::histogram("lateness", "waits", &bins);
-/// assert!(text.contains("over 200 us"));
+/// assert!(text.contains("n = 99 waits"));
 /// ```
 pub fn histogram(title: &str, counted: &str, bins: &[(u64, u64)]) -> String {
-    let (finite, endless): (Vec<_>, Vec<_>) = bins.iter().partition(|(ns, _)| *ns != u64::MAX);
-    let joined = joined(finite);
-    let mut lines = Vec::new();
-    let mut last = None;
-    for (i, &(upper_ns, count)) in joined.iter().enumerate().filter(|(_, bin)| bin.1 > 0) {
-        let label = |i: usize| units::nominal(joined[i].0 as f64);
-        lines.extend(last.map_or_else(Vec::new, |last| gap(last + 1..i, label)));
-        lines.push(Line::new(units::nominal(upper_ns as f64), count));
-        last = Some(i);
+    let filled = bins.iter().filter(|(_, count)| *count > 0);
+    let samples: Vec<(i64, u64)> = filled.map(|&(ns, count)| (as_sample(ns), count)).collect();
+    let (Some(&(low, _)), Some(&(high, _))) = (samples.first(), samples.last()) else {
+        return drawn(title, counted, "", &[]);
+    };
+    // Lines hardly wider than bins would hold now two of them and now three.
+    let low = low.min(high / 4 * 3);
+    let scales = Scale::fitting((low, low), high).into_iter();
+    let mut candidates = scales.map(|scale| Bins::new(scale, samples.iter().copied(), high));
+    let usual = candidates.next();
+    // As fine as a screen holds: few hiccups far away take few lines.
+    let mut finer =
+        candidates.filter(|bins| bins.scale.is_by_decades() && bins.lines() <= MOST_LINES);
+    match finer.next_back().or(usual) {
+        Some(bins) => drawn(title, counted, &bins.scale.in_words(), &bins.drawn(&[])),
+        None => drawn(title, counted, "", &[]),
     }
-    let over: u64 = endless.iter().map(|(_, count)| *count).sum();
-    if over > 0 {
-        let above = joined.last().map_or(0.0, |&(upper_ns, _)| upper_ns as f64);
-        lines.push(Line::new(format!("over {}", units::nominal(above)), over));
-    }
-    let bins = "each line from the bound of the one before up to the length it names";
-    drawn(title, counted, bins, &lines)
 }
 
 /// The distribution of samples in nanoseconds, in bins that fit them: equally
@@ -87,31 +86,12 @@ pub fn histogram_of(title: &str, counted: &str, samples_ns: &[i64], modes: &[Mod
         let note = format!("from {} on", units::duration(least as f64));
         lines.push(Line::new("under".to_owned(), bins.under).with(note));
     }
-    let mut last = None;
-    for (&bin, &count) in &bins.counts {
-        let label = |bin| bins.scale.label(bin);
-        lines.extend(last.map_or_else(Vec::new, |last| gap(last + 1..bin, label)));
-        let here = named.iter().filter(|mode| bins.of(mode) == Some(bin));
-        lines.push(Line::new(label(bin), count).with(names(here.copied())));
-        last = Some(bin);
-    }
+    lines.extend(bins.drawn(&named));
     if bins.over > 0 {
         let note = format!("up to {}", units::duration(most as f64));
         lines.push(Line::new("over".to_owned(), bins.over).with(note));
     }
     drawn(title, counted, &bins.scale.in_words(), &lines)
-}
-
-/// Neighbours together until there are few enough for a screen.
-fn joined(mut bins: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
-    let filled = |bins: &[(u64, u64)]| bins.iter().filter(|bin| bin.1 > 0).count();
-    while filled(&bins) > MOST_LINES {
-        bins = bins
-            .chunks(2)
-            .map(|pair| (pair[pair.len() - 1].0, pair.iter().map(|bin| bin.1).sum()))
-            .collect();
-    }
-    bins
 }
 
 /// Lines for empty bins between others, or one that says how many they are.
@@ -182,7 +162,7 @@ impl Bins {
         let candidates: Vec<Self> =
             Scale::fitting((low, sorted[far(sorted.len()).min(sorted.len() - 1)]), high)
                 .into_iter()
-                .map(|scale| Self::new(scale, sorted, high))
+                .map(|scale| Self::new(scale, sorted.iter().map(|&sample| (sample, 1)), high))
                 .collect();
         let separate = candidates
             .iter()
@@ -191,7 +171,7 @@ impl Bins {
     }
 
     /// What lies in the bins up to that of `high`, and outside of them.
-    fn new(scale: Scale, sorted: &[i64], high: i64) -> Self {
+    fn new(scale: Scale, samples: impl Iterator<Item = (i64, u64)>, high: i64) -> Self {
         let last = scale.bin(high);
         let mut bins = Self {
             scale,
@@ -199,12 +179,12 @@ impl Bins {
             counts: BTreeMap::new(),
             over: 0,
         };
-        for &sample in sorted {
-            match bins.scale.bin(sample) {
-                None => bins.under += 1,
-                bin if bin > last => bins.over += 1,
-                Some(bin) => *bins.counts.entry(bin).or_default() += 1,
-            }
+        for (sample, count) in samples {
+            *match bins.scale.bin(sample) {
+                None => &mut bins.under,
+                bin if bin > last => &mut bins.over,
+                Some(bin) => bins.counts.entry(bin).or_default(),
+            } += count;
         }
         bins
     }
@@ -212,6 +192,19 @@ impl Bins {
     /// The bin of a mode.
     fn of(&self, mode: &Mode) -> Option<usize> {
         self.scale.bin(as_sample(mode.center_ns))
+    }
+
+    /// The bins as lines, with those that are empty, and the modes in them.
+    fn drawn(&self, named: &[&Mode]) -> Vec<Line> {
+        let (mut lines, mut last) = (Vec::new(), None);
+        for (&bin, &count) in &self.counts {
+            let label = |bin| self.scale.label(bin);
+            lines.extend(last.map_or_else(Vec::new, |last| gap(last + 1..bin, label)));
+            let here = named.iter().filter(|mode| self.of(mode) == Some(bin));
+            lines.push(Line::new(label(bin), count).with(names(here.copied())));
+            last = Some(bin);
+        }
+        lines
     }
 
     /// How many lines the bins take, those for empty ones included.
@@ -277,14 +270,5 @@ mod tests {
         assert_eq!(usual(&[7]), Some((7, 7)));
         assert_eq!(usual(&[i64::MIN, i64::MAX]), Some((i64::MIN, i64::MAX)));
         assert_eq!(usual(&[]), None);
-    }
-
-    #[test]
-    fn fine_bins_are_joined_and_keep_their_counts() {
-        let bins: Vec<(u64, u64)> = (1..=100).map(|i| (i * 1_000, i)).collect();
-        let few = joined(bins);
-        assert!(few.len() <= MOST_LINES);
-        assert_eq!(few.iter().map(|bin| bin.1).sum::<u64>(), 5_050);
-        assert_eq!(few.last(), Some(&(100_000, 97 + 98 + 99 + 100)));
     }
 }

@@ -14,8 +14,8 @@ const FACTOR: f64 = 20.0;
 /// does not stretch it.
 const SPAN: f64 = 1e6;
 
-/// Where the bins of a decade begin: the preferred numbers of ISO 3, and the
-/// 1, 2, 5 of coins.
+/// Where the bins of a decade begin: the preferred numbers of ISO 3, which are about
+/// equally far apart on a logarithmic axis.
 const PER_DECADE: [&[f64]; 5] = [
     &[
         1.0, 1.12, 1.25, 1.4, 1.6, 1.8, 2.0, 2.24, 2.5, 2.8, 3.15, 3.55, 4.0, 4.5, 5.0, 5.6, 6.3,
@@ -23,7 +23,7 @@ const PER_DECADE: [&[f64]; 5] = [
     ],
     &[1.0, 1.25, 1.6, 2.0, 2.5, 3.15, 4.0, 5.0, 6.3, 8.0],
     &[1.0, 1.6, 2.5, 4.0, 6.3],
-    &[1.0, 2.0, 5.0],
+    &[1.0, 1.8, 3.15, 5.6],
     &[1.0],
 ];
 
@@ -63,7 +63,8 @@ impl Scale {
             .map(|each| Self::decades(usual_low, high, each))
             .collect();
         // The finest of those that fit is the best of them.
-        let fit = all.iter().filter(|scale| scale.bins() as f64 <= BINS);
+        // The last bin may be there for its bound alone.
+        let fit = all.iter().filter(|scale| scale.bins() as f64 <= BINS + 1.0);
         let coarser = fit.count().saturating_sub(1);
         all.drain(..coarser);
         all.extend(even);
@@ -100,6 +101,10 @@ impl Scale {
             bounds_ns,
             each: each.len(),
         }
+    }
+
+    pub(super) fn is_by_decades(&self) -> bool {
+        matches!(self, Self::Decades { .. })
     }
 
     fn bins(&self) -> usize {
@@ -209,7 +214,7 @@ mod tests {
         assert_eq!(scale.label(1), "1.25 us");
         assert_eq!(scale.bin(100_000), Some(20));
         let scale = &fitting(0, 1_000_000_000)[0];
-        assert!(scale.in_words().starts_with("3 lines for each factor"));
+        assert!(scale.in_words().starts_with("4 lines for each factor"));
         // A millionth of the longest is the least that is shown.
         assert_eq!(scale.bin(999), None);
         assert_eq!(scale.label(0), "1 us");

@@ -8,7 +8,7 @@ use roxmltree::Document;
 
 /// Whether it is read. If so, it can be shown and drawn, alone and beside others,
 /// and nothing that a terminal obeys comes out of it.
-pub fn check(file: &str) -> bool {
+pub(crate) fn check(file: &str) -> bool {
     let run = match Run::from_json(file) {
         Ok(run) => run,
         Err(why) => {
