@@ -302,8 +302,10 @@ impl Tally {
         self.elapsed += cpu.elapsed;
         self.approximate |= cpu.approximate;
         self.missed += samples.iter().map(|s| s.missed).sum::<u64>();
-        self.rounds
-            .push(Round::of(&late_ns, naps, cpu.thread.map(Nanos::as_ns)));
+        self.rounds.push(Round {
+            cpu_fraction: (cpu.thread).map(|cpu| share_of(cpu, section.cpu.elapsed)),
+            ..Round::of(&late_ns, naps, cpu.thread.map(Nanos::as_ns))
+        });
         self.late_ns.extend(late_ns);
         self.frames.add(samples);
     }
@@ -311,8 +313,7 @@ impl Tally {
     fn measurement(self, heat: &Heat, params: Params) -> Measurement {
         let n = self.late_ns.len() as f64;
         let per_wait = |total: Option<Nanos>| total.map(|total| total.as_ns() as f64 / n);
-        let fraction =
-            |part: Option<Nanos>| part.map(|part| part.as_secs_f64() / self.elapsed.as_secs_f64());
+        let fraction = |part: Option<Nanos>| part.map(|part| share_of(part, self.elapsed));
         let plain = Cost::default().of(&self.rounds);
         let capped = |nap_penalty_ns| {
             Cost {
@@ -348,6 +349,10 @@ impl Tally {
             ..Measurement::default()
         }
     }
+}
+
+fn share_of(part: Nanos, elapsed: Nanos) -> f64 {
+    part.as_secs_f64() / elapsed.as_secs_f64()
 }
 
 fn medians(cost: Weights<Interval>) -> Weights<f64> {

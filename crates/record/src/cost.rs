@@ -49,6 +49,9 @@ pub struct Round {
     pub n: u64,
     /// CPU time per wait, where the OS tells.
     pub cpu_per_wait_ns: Option<f64>,
+    /// The same as a share of the time that passed; older files lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_fraction: Option<f64>,
     /// Naps per wait, where they can be counted.
     pub naps_per_wait: Option<f64>,
     /// Mean lateness.
@@ -64,6 +67,7 @@ impl Round {
         Self {
             n: late_ns.len() as u64,
             cpu_per_wait_ns: cpu_ns.map(|ns| ns as f64 / n),
+            cpu_fraction: None,
             naps_per_wait: naps.map(|naps| naps as f64 / n),
             late_mean_ns: mean(late_ns, i64::MAX),
             late_mean_capped_ns: mean(late_ns, CAP_NS),
@@ -119,7 +123,8 @@ impl Cost {
         Interval::of(&ratios)
     }
 
-    fn per_round(self, rounds: &[Round], weight: f64) -> Option<Vec<f64>> {
+    /// The cost per wait of each round, for one weight.
+    pub(crate) fn per_round(self, rounds: &[Round], weight: f64) -> Option<Vec<f64>> {
         rounds
             .iter()
             .map(|r| r.cost(weight, self.capped, self.nap_penalty_ns))

@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::quantile;
-
 /// The median of the values of several rounds, and an interval that holds the
 /// true median with at least 95 % confidence, or with the most that so few
 /// rounds allow.
@@ -50,10 +48,25 @@ impl Interval {
     }
 }
 
+/// What may lie beyond either end of an interval that holds with 95 %.
+const BEYOND_ONE_END: f64 = 0.025;
+
 /// How many values can be cut off at either end while what is left still holds
 /// the median with 95 % confidence; none where so few values cannot.
+///
+/// How many values lie below the median is binomial, whatever their
+/// distribution. (David and Nagaraja, "Order Statistics", 3rd edition, 7.1.)
 fn values_to_cut(n: usize) -> usize {
-    quantile::ranks(n, 0.5).map_or(0, |(lowest, _)| lowest - 1)
+    // The logarithm of the probability that just `below` of them do: for many
+    // values the first probabilities are less than a number can hold.
+    let mut log = -(n as f64) * std::f64::consts::LN_2;
+    let mut beyond = 0.0;
+    let unlikely = (0..n).take_while(|&below| {
+        beyond += log.exp();
+        log += ((n - below) as f64 / (below + 1) as f64).ln();
+        beyond <= BEYOND_ONE_END
+    });
+    unlikely.count().saturating_sub(1)
 }
 
 #[cfg(test)]
@@ -73,6 +86,8 @@ mod tests {
             (15, 3),
             (20, 5),
             (25, 7),
+            (100, 39),
+            (10_000, 4_901),
         ] {
             let k = values_to_cut(n);
             assert_eq!(k, cut, "n = {n}");

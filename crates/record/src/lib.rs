@@ -21,7 +21,6 @@ mod learned;
 mod modes;
 mod page_cost;
 pub mod published;
-mod quantile;
 mod run;
 mod visible;
 mod zero_advice;

@@ -42,6 +42,7 @@ fn round() -> impl Strategy<Value = Round> {
     (count(), prop::option::of(number()), number()).prop_map(|(n, cpu, late)| Round {
         n,
         cpu_per_wait_ns: cpu,
+        cpu_fraction: cpu,
         naps_per_wait: None,
         late_mean_ns: late,
         late_mean_capped_ns: late,
@@ -86,7 +87,7 @@ prop_compose! {
         fraction in prop::option::of(number()),
         per_wait_ns in prop::option::of(number()),
         other in prop::collection::btree_map(
-            "histogram_late_ns|step_ns|read_cost_ns", value(), 0..3
+            "step_ns|read_cost_ns", value(), 0..3
         ),
         zeroing in prop::option::of(zeroing()),
     ) -> Measurement {
@@ -140,9 +141,11 @@ proptest! {
     /// A run beside itself: nothing is higher or lower, and every ratio holds 1.
     #[test]
     fn a_run_and_itself(samples in prop::collection::vec(1..1_000_000_i64, 20..400)) {
+        let rounds = samples.chunks(samples.len() / 6);
         let run = Run {
             results: vec![Measurement {
                 late_ns: Late::of(&samples),
+                rounds: rounds.map(|late| Round::of(late, None, None)).collect(),
                 samples_late_ns: samples,
                 ..Measurement::default()
             }],

@@ -29,8 +29,8 @@ Rules: [SELECTOR:]METRIC > VALUE, or >=. A rule says what fails: for GB zeroed, 
   VALUE     a length (500us), per cent for cpu (5%), GB per second for GB
             zeroed (5GB/s), or a factor of the first file's number (1.2x)
 In the name of a metric late_ can be left out. With several files, all but the first are judged. A value is exceeded by the number itself. A factor is exceeded only \
-if the whole interval of the ratio lies beyond it; if a part of it does, the rule is inconclusive. What a file has \
-not measured is not judged; a rule that finds nothing to judge is an error.
+if the whole interval of the ratio lies beyond it; if a part of it does, or if the one or the other has fewer than six \
+rounds of it, the rule is inconclusive. What a file has not measured is not judged; a rule that finds nothing to judge is an error.
 
 Exit codes, the first that applies: 2 could not run, 1 a rule fails, 3 a rule is inconclusive, 0 done
 

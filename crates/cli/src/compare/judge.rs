@@ -94,7 +94,11 @@ fn of_ratio(rule: &Rule, factor: f64, ratio: &Ratio) -> (Outcome, String) {
         return (Outcome::Inconclusive, why);
     };
     let Some(interval) = ratio.interval else {
-        let why = format!("{value:.3} times the first file's, without an interval");
+        let why = match ratio.verdict {
+            Some(_) => "without an interval",
+            None => "not judged: that takes six rounds of each, none of them too short for it",
+        };
+        let why = format!("{value:.3} times the first file's, {why}");
         return (Outcome::Inconclusive, why);
     };
     // The end that is beyond last, and the one that is beyond first.

@@ -6,8 +6,8 @@ use anyhow::{Result, anyhow, bail};
 use punctual_core::{Machine, Method, Nanos, Refusal};
 use punctual_lab::experiments::cores::Core;
 use punctual_lab::experiments::{
-    Call, Conditions, Effort, clocks, cores, every_call, gap, load, sleep, timers, usual_calls,
-    yielding,
+    Call, Conditions, Effort, ROUNDS, clocks, cores, every_call, gap, load, sleep, timers,
+    usual_calls, yielding,
 };
 use punctual_lab::host::usual_cpu;
 use punctual_lab::host_cores;
@@ -269,23 +269,14 @@ impl Planner<'_> {
                 Race {
                     run: timers::run,
                     predicted: Predicted::InEachRound,
-                    ..race(
-                        timers::heats(machine, sleep, conditions),
-                        timers::rounds(effort),
-                    )
+                    ..race(timers::heats(machine, sleep, effort, conditions), ROUNDS)
                 }
             }
             Name::Sleep => {
                 let calls = every_call(machine).map_err(why)?;
-                once(
-                    sleep::heats(&calls, effort, conditions),
-                    sleep::rounds(effort),
-                )
+                once(sleep::heats(&calls, effort, conditions), ROUNDS)
             }
-            Name::Yield => race(
-                yielding::heats(effort, conditions.cpu),
-                yielding::rounds(effort),
-            ),
+            Name::Yield => race(yielding::heats(effort, conditions.cpu), ROUNDS),
             Name::Load => {
                 let cpus = self.cpus()?;
                 let (priorities, refused) = load::priorities(machine);
@@ -293,19 +284,16 @@ impl Planner<'_> {
                 let calls = self.usual(machine)?;
                 race(
                     load::heats(&calls, &priorities, cpus, effort, conditions.cpu),
-                    load::rounds(effort),
+                    ROUNDS,
                 )
             }
             Name::Cores => {
                 let sleep = self.usual(machine)?[0];
-                once(
-                    cores::heats(sleep, &self.cores()?, effort),
-                    cores::rounds(effort),
-                )
+                once(cores::heats(sleep, &self.cores()?, effort), ROUNDS)
             }
             Name::Gap => {
                 let calls = gap::calls(machine, self.facts).map_err(why)?;
-                once(gap::heats(&calls, effort, conditions), gap::rounds(effort))
+                once(gap::heats(&calls, effort, conditions), ROUNDS)
             }
             Name::Inherit | Name::Wakeups | Name::Jobs | Name::All => {
                 let scenario = scenarios::find(name, machine, effort)?;

@@ -237,7 +237,15 @@ fn a_simulation_on_several_models_is_compared_with_itself() {
     assert!(
         text.starts_with("A   game.json: linux\n") && text.contains("\nB   game.json: macos\n")
     );
-    assert!(text.contains("higher"), "{text}");
+    // A simulation has no rounds.
+    assert!(text.contains(" not judged") && !text.contains("] higher"));
+    let twice = ["game.json", "game.json"];
+    let output = compare(
+        directory.path(),
+        &[&twice[..], &["--fail-if", "late_p50 > 1.2x"]].concat(),
+    );
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert!(stdout(&output).contains("not judged: that takes six rounds"));
 }
 
 /// Writes a Run of a pool of workers that zeroed so much per second of CPU time.

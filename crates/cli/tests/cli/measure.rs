@@ -6,7 +6,7 @@ use std::process::Output;
 use crate::common::punctual;
 use punctual_core::machine::{Reading, Sample, Section, ThreadObservations};
 use punctual_core::{Machine, Method, Nanos, Observations, Outcome, Probe, Program, Refusal};
-use punctual_lab::experiments::{Call, Conditions, timers};
+use punctual_lab::experiments::{Call, Conditions, Effort, timers};
 use punctual_record::Run;
 
 const NAMES: [&str; 10] = [
@@ -230,7 +230,12 @@ fn peaks_are_named_by_their_ticks() {
         method: Method::WindowsSleep,
         over: Nanos::ZERO,
     };
-    let heats = timers::heats(&TwoOrThreeTicks, sleep, Conditions::default());
+    let heats = timers::heats(
+        &TwoOrThreeTicks,
+        sleep,
+        Effort::Whole,
+        Conditions::default(),
+    );
     let seen = timers::run(&mut TwoOrThreeTicks, &heats, 1, &mut |_| {}).unwrap();
     let text = punctual_report::text(&Run {
         results: seen.measurements,

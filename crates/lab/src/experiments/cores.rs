@@ -23,22 +23,14 @@ const LENGTH: Nanos = Nanos::from_ms(1);
 /// Naps in a batch, where even short ones take long.
 const NAPS_MIN: u64 = 5;
 
-/// How often every CPU gets its turn.
-pub fn rounds(effort: Effort) -> u32 {
-    match effort {
-        Effort::Quick => 1,
-        Effort::Shared | Effort::Whole => 4,
-    }
-}
-
 /// Each CPU in turn. Many of them share the time: about 20 s in all rounds.
 pub fn heats(call: Call, cores: &[Core], effort: Effort) -> Vec<Heat> {
     let all = match effort {
-        Effort::Quick => Nanos::from_ms(500),
-        Effort::Shared | Effort::Whole => Nanos::from_secs(5),
+        Effort::Quick => Nanos::from_ms(80),
+        Effort::Shared | Effort::Whole => Nanos::from_ms(3_300),
     };
     let each = Nanos::new(all.as_ns() / cores.len().max(1) as u64);
-    let times = call.fit(each, LENGTH, 250).max(NAPS_MIN);
+    let times = call.fit(each, LENGTH, 170).max(NAPS_MIN);
     cores.iter().map(|core| heat(call, core, times)).collect()
 }
 

@@ -27,15 +27,6 @@ pub const LENGTHS: [Nanos; 10] = [
     Nanos::from_secs(1),
 ];
 
-/// How often every call gets its turn.
-pub fn rounds(effort: Effort) -> u32 {
-    match effort {
-        Effort::Quick => 1,
-        Effort::Shared => 2,
-        Effort::Whole => 5,
-    }
-}
-
 /// The sleep without slack, and the timer.
 ///
 /// # Errors
@@ -54,8 +45,9 @@ pub fn calls(machine: &mut dyn Machine, facts: &MachineFacts) -> Result<Vec<Call
 /// Every call through all lengths in ascending order.
 pub fn heats(calls: &[Call], effort: Effort, conditions: Conditions) -> Vec<Heat> {
     let (part, longest) = match effort {
-        Effort::Quick => (Nanos::from_ms(20), Nanos::from_ms(100)),
-        Effort::Shared | Effort::Whole => (Nanos::from_ms(60), Nanos::from_secs(1)),
+        Effort::Quick => (Nanos::from_ms(8), Nanos::from_ms(20)),
+        Effort::Shared => (Nanos::from_ms(40), Nanos::from_ms(200)),
+        Effort::Whole => (Nanos::from_ms(60), Nanos::from_secs(1)),
     };
     let ladder = Ladder {
         experiment: "gap",

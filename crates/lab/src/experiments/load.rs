@@ -25,14 +25,6 @@ const NAPS_MIN: u64 = 5;
 /// experiment takes.
 const TURN: Nanos = Nanos::from_ms(3);
 
-/// How often every combination gets its turn.
-pub fn rounds(effort: Effort) -> u32 {
-    match effort {
-        Effort::Quick => 1,
-        Effort::Shared | Effort::Whole => 4,
-    }
-}
-
 /// The priorities that a thread gets on `machine`, and for each of the others
 /// why not.
 pub fn priorities(machine: &mut dyn Machine) -> (Vec<Priority>, Vec<Warning>) {
@@ -99,10 +91,10 @@ fn heat(
 ) -> Heat {
     const WARM_UP: u64 = 3;
     let part = match effort {
-        Effort::Quick => Nanos::from_ms(25),
-        Effort::Shared | Effort::Whole => Nanos::from_ms(160),
+        Effort::Quick => Nanos::from_ms(5),
+        Effort::Shared | Effort::Whole => Nanos::from_ms(107),
     };
-    let times = call.fit(part, LENGTH, 150).max(NAPS_MIN);
+    let times = call.fit(part, LENGTH, 100).max(NAPS_MIN);
     let naps = |times| naps(times, call.method, LENGTH);
     let mut ops = conditions.set_up();
     if priority != Priority::Normal {

@@ -41,6 +41,10 @@ pub use calls::{Call, every_call, usual_calls};
 use punctual_core::program::{Due, Op, SpawnKind};
 use punctual_core::{Machine, Method, Nanos, Program};
 
+/// How often every subject of an experiment gets its turn: the fewest rounds whose
+/// interval holds a median with 95 %, and by which runs can be compared.
+pub const ROUNDS: u32 = 6;
+
 /// How much time there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {

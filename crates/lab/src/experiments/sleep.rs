@@ -24,24 +24,16 @@ pub const LENGTHS: [Nanos; 10] = [
     Nanos::from_ms(100),
 ];
 
-/// How often every call gets its turn. Each time it makes at least 3 naps of
-/// 16.667 ms and, but in a quick run, one of 100 ms.
-pub fn rounds(effort: Effort) -> u32 {
-    match effort {
-        Effort::Quick => 1,
-        Effort::Shared => 4,
-        Effort::Whole => 6,
-    }
-}
-
 /// Every call through all lengths in ascending order.
 ///
 /// How soon a CPU wakes depends on how long it has rested of late, so many naps
 /// of a length in a row say more than few, more often.
 pub fn heats(calls: &[Call], effort: Effort, conditions: Conditions) -> Vec<Heat> {
+    // In six rounds a quick run has 20 naps of each length up to 2 ms, and a
+    // shared one of each up to 10 ms: enough for a median.
     let (naps_max, part, longest) = match effort {
-        Effort::Quick => (20, Nanos::from_ms(25), Nanos::from_ms(50)),
-        Effort::Shared => (20, Nanos::from_ms(60), Nanos::from_ms(100)),
+        Effort::Quick => (4, Nanos::from_ms(9), Nanos::from_ms(10)),
+        Effort::Shared => (8, Nanos::from_ms(40), Nanos::from_ms(100)),
         Effort::Whole => (60, Nanos::from_ms(100), Nanos::from_ms(100)),
     };
     let ladder = Ladder {

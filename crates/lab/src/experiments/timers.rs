@@ -32,9 +32,6 @@ const TICK_CLOCKS: [OsClock; 4] = [
     OsClock::GetTickCount,
 ];
 
-/// How often its step is read in a batch.
-const STEPS: u64 = 3;
-
 /// More sleeps than fit into a batch, which the clock on the wall ends.
 const SLEEPS_MAX: u64 = 2_000;
 
@@ -45,17 +42,21 @@ const WORK_MAX: Nanos = Nanos::from_ms(16);
 /// The worker's sections: what came before, its first sleep, all others.
 const SECTIONS: usize = 3;
 
-/// How many rounds there are, of a second each.
-pub fn rounds(effort: Effort) -> u32 {
-    match effort {
-        Effort::Quick => 1,
-        Effort::Shared | Effort::Whole => 4,
-    }
-}
-
 /// A heat with sleeps that are armed right after a wake, and one where they are
-/// armed anywhere; half a second each, whatever a sleep comes to.
-pub fn heats(machine: &dyn Machine, call: Call, conditions: Conditions) -> Vec<Heat> {
+/// armed anywhere; half a second each where there is time, whatever a sleep comes
+/// to.
+pub fn heats(
+    machine: &dyn Machine,
+    call: Call,
+    effort: Effort,
+    conditions: Conditions,
+) -> Vec<Heat> {
+    // And how often the step of the tick's clock is read before that.
+    let (takes, steps) = match effort {
+        Effort::Quick => (Nanos::from_ms(120), 1),
+        Effort::Shared => (Nanos::from_ms(330), 3),
+        Effort::Whole => (Nanos::from_ms(500), 3),
+    };
     let after_wake = naps(SLEEPS_MAX, call.method, LENGTH);
     let random_phase = Op::Loop {
         times: SLEEPS_MAX / WORKS,
@@ -64,7 +65,16 @@ pub fn heats(machine: &dyn Machine, call: Call, conditions: Conditions) -> Vec<H
             .collect(),
     };
     [("after-wake", after_wake), ("random-phase", random_phase)]
-        .map(|(arming, sleeps)| heat(machine, call.method, arming, sleeps, conditions))
+        .map(|(arming, sleeps)| {
+            heat(
+                machine,
+                call.method,
+                arming,
+                sleeps,
+                (takes, steps),
+                conditions,
+            )
+        })
         .to_vec()
 }
 
@@ -81,16 +91,16 @@ fn heat(
     method: Method,
     arming: &str,
     sleeps: Op,
+    (takes, steps): (Nanos, u64),
     conditions: Conditions,
 ) -> Heat {
-    const TAKES: Nanos = Nanos::from_ms(500);
     let settings = [Probe::Resolution, Probe::Slack].map(|probe| (probe, 1));
     let there = |probe: &Probe| can(machine, Op::Read(*probe));
     let tick = TICK_CLOCKS.map(Probe::Step).into_iter().find(there);
     let reads = settings
         .into_iter()
         .filter(|(probe, _)| there(probe))
-        .chain(tick.map(|tick| (tick, STEPS)));
+        .chain(tick.map(|tick| (tick, steps)));
     let mut worker = conditions.set_up();
     worker.extend(reads.map(|(probe, times)| Op::Loop {
         times,
@@ -104,12 +114,12 @@ fn heat(
             named => named.name().to_owned(),
         },
         // The worker ends with the program that started it.
-        program: program(vec![spawn("sleeper", worker), Op::Until(TAKES)]),
+        program: program(vec![spawn("sleeper", worker), Op::Until(takes)]),
         cells: vec![Params::from([
             ("asked_ns".to_owned(), LENGTH.as_ns().into()),
             ("arming".to_owned(), arming.into()),
         ])],
-        length: TAKES,
+        length: takes,
         goes_on: false,
     }
 }

@@ -9,34 +9,25 @@ use punctual_core::{Method, Nanos, Program};
 use super::{Conditions, Effort, hog, naps, program, spawn};
 use crate::race::{Heat, Params};
 
-/// How often both get their turn.
-pub fn rounds(effort: Effort) -> u32 {
-    match effort {
-        Effort::Quick => 1,
-        Effort::Shared | Effort::Whole => 3,
-    }
-}
-
-/// How long yields beside a competitor are made, whatever each takes: some
-/// systems pass the CPU on at each, others only when the thread has had its
-/// share.
-const BESIDE: Nanos = Nanos::from_ms(500);
-
 /// Alone; and where a thread can be kept on a CPU, beside one that computes on
 /// the same.
 pub fn heats(effort: Effort, cpu: Option<usize>) -> Vec<Heat> {
-    let (alone, beside) = match effort {
-        Effort::Quick => (1_000, 30_000),
-        Effort::Shared | Effort::Whole => (2_000, 30_000),
+    const AT_MOST: u64 = 30_000;
+    // How long yields beside a competitor are made, whatever each takes: some
+    // systems pass the CPU on at each, others only when the thread has had its
+    // share.
+    let (alone, length) = match effort {
+        Effort::Quick => (200, Nanos::from_ms(80)),
+        Effort::Shared | Effort::Whole => (1_000, Nanos::from_ms(250)),
     };
     let alone = heat(0, program(yields(cpu, alone)), Nanos::from_ms(1));
     let beside = cpu.map(|on| {
         let ops = vec![
             hog(Some(on)),
-            spawn("yielder", yields(cpu, beside)),
-            Op::Until(BESIDE),
+            spawn("yielder", yields(cpu, AT_MOST)),
+            Op::Until(length),
         ];
-        heat(1, program(ops), BESIDE)
+        heat(1, program(ops), length)
     });
     [alone].into_iter().chain(beside).collect()
 }

@@ -8,21 +8,19 @@ use super::ratio::Ratio;
 use crate::cost::{Cost, WEIGHTS};
 use crate::interval::Interval;
 use crate::late::percentile;
-use crate::quantile;
 use crate::zeroing::ZeroingRound;
 
 /// The fewest rounds whose interval holds the median with 95 %.
 const ROUNDS_MIN: usize = 6;
 
-/// A number with its interval of 95 %, which assumes nothing about how the
-/// values are distributed.
+/// A number with its interval of 95 %, which follows from six rounds or more
+/// and assumes nothing about how their values are distributed.
 ///
-/// - A percentile: from the same percentile of each round, where there are six
-///   rounds that have it each; else from the order of all samples, as if they
-///   were independent of each other; else from a histogram, at the width of
-///   its buckets.
-/// - The mean, the CPU time, the cost and what was zeroed per second: from six
-///   rounds or more.
+/// Samples of one round do not tell how far the next round, or run, is from it:
+/// an interval from their order alone is many times too narrow. So a percentile
+/// has one from the same percentile of each round, if each round has that (its
+/// median, however few its samples are), and everything else from the values
+/// of rounds too.
 ///
 /// An interval is widened where it does not hold its own value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -32,12 +30,9 @@ pub struct Estimate {
     /// Where the true value lies; `None` where that is not known.
     #[serde(flatten)]
     pub interval: Option<Bounds>,
-    /// What the interval follows from.
-    #[serde(rename = "interval_from")]
-    pub basis: Basis,
-    /// How many of those there are.
-    #[serde(rename = "interval_from_n")]
-    pub of: u64,
+    /// The rounds that the interval follows from; 0 where there is none.
+    #[serde(rename = "interval_from_rounds")]
+    pub rounds: u64,
     /// In relation to the first run that was given; `None` for that one, and
     /// where it has no such number.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,20 +46,6 @@ pub struct Bounds {
     pub low: f64,
     /// The upper end.
     pub high: f64,
-}
-
-/// What an interval follows from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Basis {
-    /// Values of rounds.
-    Rounds,
-    /// The order of the samples.
-    Samples,
-    /// A histogram of the samples.
-    Histogram,
-    /// There is no interval.
-    Nothing,
 }
 
 /// Why a number is missing.
@@ -131,39 +112,24 @@ fn bare(value: f64) -> Estimate {
     Estimate {
         value,
         interval: None,
-        basis: Basis::Nothing,
-        of: 0,
+        rounds: 0,
         over_first: None,
     }
 }
 
-/// A number with the interval that was found for it.
-fn within(value: f64, low: f64, high: f64, basis: Basis, of: usize) -> Estimate {
-    if !(low.is_finite() && high.is_finite()) {
-        return bare(value);
-    }
+/// A number with the interval of the values of rounds, if they are enough.
+fn over_rounds(value: f64, rounds: &[f64]) -> Estimate {
+    let enough = rounds.len() >= ROUNDS_MIN;
+    let interval = enough.then(|| Interval::of(rounds)).flatten();
+    let interval = interval.filter(|ends| ends.low.is_finite() && ends.high.is_finite());
     Estimate {
-        interval: Some(Bounds {
-            low: low.min(value),
-            high: high.max(value),
+        interval: interval.map(|ends| Bounds {
+            low: ends.low.min(value),
+            high: ends.high.max(value),
         }),
-        basis,
-        of: of as u64,
+        rounds: interval.map_or(0, |_| rounds.len() as u64),
         ..bare(value)
     }
-}
-
-/// The same from the values of rounds.
-fn over_rounds(value: f64, rounds: &[f64]) -> Option<Estimate> {
-    let enough = rounds.len() >= ROUNDS_MIN;
-    let interval = enough.then(|| Interval::of(rounds))??;
-    Some(within(
-        value,
-        interval.low,
-        interval.high,
-        Basis::Rounds,
-        rounds.len(),
-    ))
 }
 
 fn quantile_of(
@@ -173,80 +139,34 @@ fn quantile_of(
 ) -> Result<Estimate, Missing> {
     measured(pool)?;
     let value = value.ok_or(Missing::FewSamples)? as f64;
-    let estimate = match pool.samples() {
-        Some(rounds) => of_samples(value, &rounds, thousandths),
-        None => pool
-            .histogram()
-            .and_then(|buckets| of_histogram(value, &buckets, thousandths)),
+    let of_round = |round: &&[i64]| match thousandths {
+        500 => {
+            let round: Vec<f64> = round.iter().map(|ns| *ns as f64).collect();
+            Interval::of(&round).map(|round| round.median)
+        }
+        _ => {
+            let mut sorted = round.to_vec();
+            sorted.sort_unstable();
+            percentile(&sorted, thousandths).map(|ns| ns as f64)
+        }
     };
-    Ok(estimate.unwrap_or(bare(value)))
-}
-
-fn of_samples(value: f64, rounds: &[&[i64]], thousandths: usize) -> Option<Estimate> {
-    let of_round = |round: &&[i64]| {
-        let mut sorted = round.to_vec();
-        sorted.sort_unstable();
-        percentile(&sorted, thousandths).map(|ns| ns as f64)
-    };
-    let each: Option<Vec<f64>> = rounds.iter().map(of_round).collect();
-    each.and_then(|each| over_rounds(value, &each)).or_else(|| {
-        let mut sorted = rounds.concat();
-        sorted.sort_unstable();
-        let (low, high) = quantile::ranks(sorted.len(), share(thousandths))?;
-        let [low, high] = [low, high].map(|rank| sorted[rank - 1] as f64);
-        Some(within(value, low, high, Basis::Samples, sorted.len()))
-    })
-}
-
-/// From the lower bound of the bucket that holds the lower end to the upper
-/// bound of the one that holds the upper end.
-fn of_histogram(value: f64, buckets: &[(f64, u64)], thousandths: usize) -> Option<Estimate> {
-    let n = buckets
-        .iter()
-        .try_fold(0_u64, |n, (_, count)| n.checked_add(*count))?;
-    let n = usize::try_from((n <= MOST_SAMPLES).then_some(n)?).ok()?;
-    let (low, high) = quantile::ranks(n, share(thousandths))?;
-    let bucket_of = |rank: usize| {
-        let mut below = 0;
-        buckets.iter().position(|(_, count)| {
-            below += count;
-            below >= rank as u64
-        })
-    };
-    let lower_bound = match bucket_of(low)? {
-        0 => f64::min(0.0, buckets[0].0),
-        i => buckets[i - 1].0,
-    };
-    let upper_bound = buckets[bucket_of(high)?].0;
-    Some(within(value, lower_bound, upper_bound, Basis::Histogram, n))
-}
-
-/// A month of waits at 1 kHz. A file that claims more is not believed.
-const MOST_SAMPLES: u64 = 2_678_400_000;
-
-fn share(thousandths: usize) -> f64 {
-    thousandths as f64 / 1_000.0
+    let rounds = pool.samples();
+    let rounds: Option<Vec<f64>> = rounds.and_then(|all| all.iter().map(of_round).collect());
+    Ok(rounds.map_or(bare(value), |rounds| over_rounds(value, &rounds)))
 }
 
 fn mean(pool: &Pool<'_>) -> Estimate {
     let means: Vec<f64> = pool.rounds().iter().map(|r| r.late_mean_ns).collect();
-    over_rounds(pool.late.mean, &means).unwrap_or(bare(pool.late.mean))
+    over_rounds(pool.late.mean, &means)
 }
 
-/// The share over all rounds. Rounds have their CPU time per wait; a wait is
-/// taken to last as long in each of them.
+/// The mean share.
 fn cpu(pool: &Pool<'_>) -> Result<Estimate, Missing> {
     let shares = pool.cpu_fractions().ok_or(Missing::NoCpuTime)?;
     let share = shares.iter().sum::<f64>() / shares.len() as f64;
-    let rounds = match pool.only() {
-        None => Some(shares),
-        Some(only) => only.cpu.per_wait_ns.filter(|ns| *ns > 0.0).and_then(|ns| {
-            let of_round = |round: &crate::Round| Some(round.cpu_per_wait_ns? * share / ns);
-            pool.rounds().iter().map(of_round).collect()
-        }),
-    };
-    let estimate = rounds.and_then(|rounds| over_rounds(share, &rounds));
-    Ok(estimate.unwrap_or(bare(share)))
+    let rounds = pool.rounds().into_iter().map(|round| round.cpu_fraction);
+    let rounds: Option<Vec<f64>> = rounds.collect();
+    Ok(rounds.map_or(bare(share), |rounds| over_rounds(share, &rounds)))
 }
 
 fn cost(pool: &Pool<'_>, weight: f64) -> Result<Estimate, Missing> {
@@ -256,13 +176,9 @@ fn cost(pool: &Pool<'_>, weight: f64) -> Result<Estimate, Missing> {
         nap_penalty_ns: 0.0,
     };
     let rounds = pool.rounds();
-    if let Some(cost) = capped.at(weight, &rounds) {
-        let (value, low, high) = (cost.median, cost.low, cost.high);
-        return Ok(if rounds.len() >= ROUNDS_MIN {
-            within(value, low, high, Basis::Rounds, rounds.len())
-        } else {
-            bare(value)
-        });
+    let costs = capped.per_round(&rounds, weight).unwrap_or_default();
+    if let Some(cost) = Interval::of(&costs) {
+        return Ok(over_rounds(cost.median, &costs));
     }
     // A file without its rounds does not tell what its interval is worth.
     let costs = pool.only().and_then(|m| m.cost_capped_interval_ns);
@@ -279,7 +195,7 @@ fn rate(pool: &Pool<'_>, of: fn(&ZeroingRound) -> f64) -> Result<Estimate, Missi
     let rounds: Vec<f64> = pool.zeroing_rounds().iter().map(of).collect();
     let median = Interval::of(&rounds).map(|interval| interval.median);
     let median = median.filter(|gb| *gb > 0.0).ok_or(Missing::NotMeasured)?;
-    Ok(over_rounds(median, &rounds).unwrap_or(bare(median)))
+    Ok(over_rounds(median, &rounds))
 }
 
 #[cfg(test)]
@@ -298,7 +214,10 @@ mod tests {
         Measurement {
             late_ns: Late::of(&samples),
             rounds: (samples.chunks(per_round).take(rounds))
-                .map(|round| Round::of(round, None, Some(1_000 * per_round as u64)))
+                .map(|round| Round {
+                    cpu_fraction: Some(0.25),
+                    ..Round::of(round, None, Some(1_000 * per_round as u64))
+                })
                 .collect(),
             samples_late_ns: samples,
             cpu: Cpu {
@@ -314,57 +233,53 @@ mod tests {
         estimate(metric, &Pool::of(vec![m])).unwrap()
     }
 
-    fn bounds(metric: Metric, m: &Measurement) -> (Basis, f64, f64) {
+    fn bounds(metric: Metric, m: &Measurement) -> Option<(u64, f64, f64)> {
         let estimate = of(metric, m).unwrap();
-        let Bounds { low, high } = estimate.interval.unwrap();
-        (estimate.basis, low, high)
+        let ends = estimate.interval?;
+        Some((estimate.rounds, ends.low, ends.high))
     }
 
     #[test]
-    fn few_rounds_leave_the_order_of_the_samples() {
-        let m = ladder(1_000, 1);
-        // The 469th and the 532nd of a thousand hold the median.
-        assert_eq!(bounds(Metric::LateP50, &m), (Basis::Samples, 469.0, 532.0));
-        let (basis, low, high) = bounds(Metric::LateP99, &m);
-        assert_eq!(basis, Basis::Samples);
-        assert!(low < 990.0 && high > 990.0 && high <= 1_000.0);
-        assert_eq!(of(Metric::LateMean, &m).unwrap().interval, None);
+    fn the_samples_of_few_rounds_give_no_interval() {
+        for rounds in [1, 5] {
+            let m = ladder(1_000, rounds);
+            assert_eq!(of(Metric::LateP50, &m).unwrap(), bare(500.0));
+            assert_eq!(of(Metric::LateMean, &m).unwrap().interval, None);
+        }
     }
 
     #[test]
     fn six_rounds_are_what_counts_where_each_of_them_has_the_percentile() {
         let m = ladder(6_000, 6);
-        let (basis, low, high) = bounds(Metric::LateP50, &m);
-        assert_eq!(basis, Basis::Rounds);
+        let (rounds, low, high) = bounds(Metric::LateP50, &m).unwrap();
+        assert_eq!(rounds, 6);
         assert!(low <= 3_000.0 && high >= 3_000.0);
-        assert_eq!(bounds(Metric::LateP99, &m).0, Basis::Rounds);
-        assert_eq!(bounds(Metric::LateMean, &m).0, Basis::Rounds);
+        assert_eq!(bounds(Metric::LateP99, &m).unwrap().0, 6);
+        assert_eq!(bounds(Metric::LateMean, &m).unwrap().0, 6);
         // A round of 100 has no 99th percentile, but all together have one.
         let short = ladder(1_200, 12);
-        assert_eq!(bounds(Metric::LateP50, &short).0, Basis::Rounds);
-        assert_eq!(bounds(Metric::LateP99, &short).0, Basis::Samples);
+        assert_eq!(bounds(Metric::LateP50, &short).unwrap().0, 12);
+        assert_eq!(of(Metric::LateP99, &short).unwrap(), bare(1_188.0));
     }
 
     #[test]
-    fn a_histogram_holds_a_percentile_at_the_width_of_its_buckets() {
-        let mut m = ladder(1_000, 1);
-        m.samples_late_ns.clear();
-        assert_eq!(of(Metric::LateP50, &m).unwrap().interval, None);
-        let buckets = json!([[100, 100], [480, 380], [520, 40], [1000, 480]]);
-        m.other.insert("histogram_late_ns".to_owned(), buckets);
-        let (basis, low, high) = bounds(Metric::LateP50, &m);
-        assert_eq!((basis, low, high), (Basis::Histogram, 100.0, 1_000.0));
-        let wrong = json!([[100, 100], [50, 900]]);
-        m.other.insert("histogram_late_ns".to_owned(), wrong);
-        assert_eq!(of(Metric::LateP50, &m).unwrap().basis, Basis::Nothing);
+    fn rounds_of_a_few_samples_have_a_median_and_no_other_percentile() {
+        let m = ladder(120, 40);
+        assert_eq!(bounds(Metric::LateP50, &m).unwrap().0, 40);
+        assert_eq!(bounds(Metric::LateP90, &m), None);
     }
 
     #[test]
     fn cpu_and_cost_follow_from_rounds() {
         let mut m = ladder(600, 6);
         let cpu = of(Metric::Cpu, &m).unwrap();
-        assert_eq!((cpu.value, cpu.basis, cpu.of), (0.25, Basis::Rounds, 6));
-        assert_eq!(bounds(Metric::CostW10, &m).0, Basis::Rounds);
+        assert_eq!((cpu.value, cpu.rounds), (0.25, 6));
+        assert_eq!(bounds(Metric::CostW10, &m).unwrap().0, 6);
+        let mut older = m.clone();
+        for round in &mut older.rounds {
+            round.cpu_fraction = None;
+        }
+        assert_eq!(of(Metric::Cpu, &older).unwrap(), bare(0.25));
         m.rounds.truncate(5);
         assert_eq!(of(Metric::CostW10, &m).unwrap().interval, None);
         m.cpu = Cpu::default();
@@ -413,9 +328,9 @@ mod tests {
     fn what_was_zeroed_per_second_follows_from_rounds_and_nothing_else_is_known() {
         let m = zeroed(&[5.0, 7.0, 6.0, 9.0, 8.0, 10.0]);
         let per_cpu_s = of(Metric::GbPerCpuS, &m).unwrap();
-        assert_eq!((per_cpu_s.value, per_cpu_s.of), (7.5, 6));
+        assert_eq!((per_cpu_s.value, per_cpu_s.rounds), (7.5, 6));
         let ends = bounds(Metric::WallGbPerS, &m);
-        assert_eq!(ends, (Basis::Rounds, 10.0, 20.0));
+        assert_eq!(ends, Some((6, 10.0, 20.0)));
         for metric in Metric::ALL.into_iter().filter(|m| !m.more_is_better()) {
             assert_eq!(estimate(metric, &Pool::of(vec![&m])), None);
         }
@@ -430,7 +345,7 @@ mod tests {
         let parts = [zeroed(&[5.0, 7.0, 6.0]), zeroed(&[9.0, 8.0, 10.0])];
         let pool = Pool::of(parts.iter().collect());
         let together = estimate(Metric::GbPerCpuS, &pool).unwrap().unwrap();
-        assert_eq!((together.value, together.basis), (7.5, Basis::Rounds));
+        assert_eq!((together.value, together.rounds), (7.5, 6));
 
         let mut zeroing = Zeroing::default();
         zeroing.gb_per_cpu_s.median = 4.0;

@@ -16,6 +16,6 @@ mod pool;
 mod ratio;
 
 pub use comparison::{Cell, Column, Comparison, Judgement, Outcome, Row, SCHEMA};
-pub use estimate::{Basis, Bounds, Estimate, Missing};
+pub use estimate::{Bounds, Estimate, Missing};
 pub use metric::{Metric, Quantity};
-pub use ratio::{Ratio, Verdict};
+pub use ratio::{MARGIN, Ratio, Verdict};

@@ -1,7 +1,5 @@
 //! The measurements of one run that are of the same thing, as one.
 
-use serde_json::Value;
-
 use crate::cost::Round;
 use crate::late::Late;
 use crate::run::Measurement;
@@ -68,27 +66,13 @@ impl<'r> Pool<'r> {
         (!rounds.is_empty()).then_some(rounds)
     }
 
-    /// How often lateness fell between one bound and the next, where the file
-    /// has that instead of samples.
-    pub(super) fn histogram(&self) -> Option<Vec<(f64, u64)>> {
-        let [only] = self.parts[..] else { return None };
-        let buckets = only.other.get("histogram_late_ns")?.as_array()?;
-        let bucket = |bucket: &Value| {
-            let [bound, count] = bucket.as_array()?.as_slice() else {
-                return None;
-            };
-            Some((bound.as_f64()?, count.as_u64()?))
-        };
-        let buckets: Vec<(f64, u64)> = buckets.iter().map(bucket).collect::<Option<_>>()?;
-        buckets.is_sorted_by(|a, b| a.0 < b.0).then_some(buckets)
-    }
-
     /// Each round that had waits.
     pub(super) fn rounds(&self) -> Vec<Round> {
         let of_part = |part: &&Measurement| match part.rounds.as_slice() {
             [] if self.parts.len() > 1 && part.late_ns.n > 0 => vec![Round {
                 n: part.late_ns.n,
                 cpu_per_wait_ns: part.cpu.per_wait_ns,
+                cpu_fraction: part.cpu.fraction,
                 naps_per_wait: part.wakes_per_wait,
                 late_mean_ns: part.late_ns.mean,
                 late_mean_capped_ns: part.late_ns.mean_capped,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use punctual_record::compare::{Basis, Cell, Comparison, Estimate, Metric, Missing, Quantity, Row};
+use punctual_record::compare::{Cell, Comparison, Estimate, Metric, Missing, Quantity, Row};
 use punctual_record::published::{Published, Statistic};
 use punctual_record::{Cpu, Value};
 
@@ -265,31 +265,21 @@ impl Table<'_> {
     /// What the brackets and the ratios are, as far as there are any.
     fn intervals_in_words(&self, columns: &[(&str, Shows)]) -> Vec<String> {
         let cells = || self.rows.iter().flat_map(|row| row.cells.iter().flatten());
-        let estimates = || {
-            columns.iter().flat_map(move |(_, shows)| {
-                let metric = match shows {
-                    Shows::Within(metric) => Some(metric),
-                    _ => None,
-                };
-                cells().filter_map(move |cell| cell.known.get(metric?))
-            })
+        let has = |is: fn(&Estimate) -> bool| {
+            let metrics = columns.iter().filter_map(|(_, shows)| match shows {
+                Shows::Within(metric) | Shows::OverFirst(metric) => Some(metric),
+                Shows::Count | Shows::Plain(_) => None,
+            });
+            let mut metrics = metrics.filter(|metric| metric.has_intervals());
+            metrics.any(|metric| cells().filter_map(|cell| cell.known.get(metric)).any(is))
         };
         let mut words = Vec::new();
-        let from: Vec<&str> = [
-            (Basis::Rounds, "six or more rounds"),
-            (Basis::Samples, "the order of the samples"),
-            (Basis::Histogram, "a histogram"),
-        ]
-        .into_iter()
-        .filter(|(basis, _)| estimates().any(|estimate| estimate.basis == *basis))
-        .map(|(_, words)| words)
-        .collect();
-        if !from.is_empty() {
-            words.push(format!(
-                "[95 %]: an interval that assumes no distribution, from {}. A number without \
-                 brackets has none, for lack of rounds or samples in the file.",
-                from.join(", or else ")
-            ));
+        if has(|estimate| estimate.interval.is_some()) {
+            words.push(
+                "[95 %]: an interval that assumes no distribution, from six or more rounds. A \
+                 number without brackets has none, for lack of rounds."
+                    .to_owned(),
+            );
         }
         if columns
             .iter()
@@ -297,13 +287,27 @@ impl Table<'_> {
         {
             words.push(
                 "over A's: the number over that of run A, and from the lowest to the highest that \
-                 both intervals allow. higher, lower: the intervals do not overlap; same: they \
-                 do, so that no difference is shown."
+                 both intervals allow. higher, lower: by more than 10 %, wherever in their \
+                 intervals the two are; same: so much is not shown. Runs of one machine differ by \
+                 up to that with nothing changed."
                     .to_owned(),
             );
         }
+        if has(not_judged) {
+            words.push(NOT_JUDGED_IN_WORDS.to_owned());
+        }
         words
     }
+}
+
+const NOT_JUDGED_IN_WORDS: &str = "not judged: one of the two has fewer than six rounds, and waits \
+    of one round do not tell how far another is from it.";
+
+/// Whether nobody can say if it differs from the first run's.
+fn not_judged(estimate: &Estimate) -> bool {
+    estimate
+        .over_first
+        .is_some_and(|ratio| ratio.verdict.is_none())
 }
 
 impl Shows {
@@ -322,7 +326,7 @@ impl Shows {
             Self::OverFirst(metric) => match cell.known.get(&metric) {
                 None => written_or_blank(cell, metric, None, marks),
                 Some(_) if first => "1".to_owned(),
-                Some(estimate) => over_first(estimate, marks),
+                Some(estimate) => over_first(metric, estimate, marks),
             },
         }
     }
@@ -403,11 +407,14 @@ fn within(metric: Metric, estimate: &Estimate) -> String {
     }
 }
 
-fn over_first(estimate: &Estimate, marks: &mut Marks) -> String {
+fn over_first(metric: Metric, estimate: &Estimate, marks: &mut Marks) -> String {
     let Some(ratio) = estimate.over_first else {
         return marks.or_blank(None, Why::NotInFirst);
     };
-    let verdict = ratio.verdict.map(|verdict| verdict.name());
+    let verdict = match ratio.verdict {
+        Some(verdict) => Some(verdict.name()),
+        None => metric.has_intervals().then_some("not judged"),
+    };
     let interval = ratio
         .interval
         .map(|i| format!("[{}..{}]", times(i.low), times(i.high)));

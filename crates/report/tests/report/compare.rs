@@ -27,7 +27,10 @@ fn sleep(call: &str, asked_ns: u64, late_ns: i64, rounds: i64) -> Measurement {
             ..Cpu::default()
         },
         rounds: (rounds.iter())
-            .map(|late| Round::of(late, Some(40), Some(160_000 + late[0].unsigned_abs())))
+            .map(|late| Round {
+                cpu_fraction: Some(0.012 + 1e-9 * late[0] as f64),
+                ..Round::of(late, Some(40), Some(160_000 + late[0].unsigned_abs()))
+            })
             .collect(),
         samples_late_ns: samples,
         ..Measurement::default()
