@@ -1,5 +1,6 @@
 //! CPU time and lateness as one number, and whether the ranking by it holds.
 
+use punctual_record::compare::MARGIN;
 use punctual_record::{Interval, Measurement, Weights};
 
 use super::blank::{Marks, Why};
@@ -38,8 +39,8 @@ impl Counted {
 }
 
 /// CPU + w x lateness for each weight, with the interval of its median and its
-/// rank. Where lateness is capped, the best are marked. Nothing if no cost is
-/// known.
+/// rank. Where lateness is capped, the lowest is marked, and what is tied with it
+/// or not told apart from it. Nothing if no cost is known.
 pub(super) fn per_wait(name: &str, group: &[&Measurement], counted: Counted) -> Option<String> {
     group.iter().find_map(|m| counted.cost(m, 0))?;
     let mut head = vec!["subject", "n"];
@@ -60,9 +61,15 @@ pub(super) fn per_wait(name: &str, group: &[&Measurement], counted: Counted) -> 
                 let within = units::duration_within(cost.median, cost.low, cost.high);
                 format!("{within} ({})", rank(cost.median, group, median))
             });
-            let best = cost.is_some() && counted == Counted::Capped && is_best(m, weight, group);
+            let beside = match (&cost, counted) {
+                (Some(_), Counted::Capped) => beside_lowest(m, weight, group),
+                _ => None,
+            };
             let cost = written(&mut marks, m, cost);
-            row.push(if best { format!("* {cost}") } else { cost });
+            row.push(match beside {
+                Some(beside) => format!("{} {cost}", beside.sign()),
+                None => cost,
+            });
         }
         grid.row(row);
     }
@@ -71,7 +78,7 @@ pub(super) fn per_wait(name: &str, group: &[&Measurement], counted: Counted) -> 
         RANK_IN_WORDS.to_owned(),
     ];
     if counted == Counted::Capped {
-        caption.push(BEST_IN_WORDS.to_owned());
+        caption.push(beside_lowest_in_words(group));
     }
     Some(grid.section(&caption, marks))
 }
@@ -112,8 +119,61 @@ pub(super) fn over_clairvoyant(name: &str, group: &[&Measurement]) -> Option<Str
 
 const RANK_IN_WORDS: &str = "(1): the lowest median of its column.";
 
-const BEST_IN_WORDS: &str = "`*`: the lowest, or tied with it: its cost over that of the lowest, \
-    taken round by round, has an interval that reaches down to 1.";
+/// What a cost is beside the lowest of its column, unless it is dearer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum BesideLowest {
+    Lowest,
+    /// At most [`MARGIN`] times as much, wherever in the interval the ratio is.
+    Tied,
+    /// Perhaps no more, perhaps far more.
+    NotTold,
+}
+
+impl BesideLowest {
+    fn sign(self) -> char {
+        match self {
+            Self::Lowest => '*',
+            Self::Tied => '=',
+            Self::NotTold => '?',
+        }
+    }
+}
+
+/// Without the ratios of enough rounds only the lowest median is known.
+fn beside_lowest(m: &Measurement, weight: usize, group: &[&Measurement]) -> Option<BesideLowest> {
+    let median = |m: &Measurement| Some(Counted::Capped.cost(m, weight)?.median);
+    if rank(median(m)?, group, median) == 1 {
+        return Some(BesideLowest::Lowest);
+    }
+    let ratio = m.cost_over_best.as_ref().filter(|_| is_judged(m))?.each()[weight];
+    if ratio.high <= MARGIN {
+        Some(BesideLowest::Tied)
+    } else if ratio.low <= 1.0 {
+        Some(BesideLowest::NotTold)
+    } else {
+        None
+    }
+}
+
+fn is_judged(m: &Measurement) -> bool {
+    m.rounds.len() >= ROUNDS_FOR_95_PERCENT
+}
+
+fn beside_lowest_in_words(group: &[&Measurement]) -> String {
+    if !group.iter().any(|m| is_judged(m)) {
+        return "`*`: the lowest. Which others are dearer, six rounds or more would tell."
+            .to_owned();
+    }
+    let or_few = match group.iter().all(|m| is_judged(m)) {
+        true => "",
+        false => ", or fewer than six rounds",
+    };
+    format!(
+        "`*`: the lowest. The others by the 95 % interval of their cost over that of the lowest, \
+         taken round by round: `=` tied, it ends below {MARGIN}; `?` not told apart, it holds 1 \
+         and reaches beyond {MARGIN}; no sign: dearer{or_few}."
+    )
+}
 
 /// What is added for each nap, and the costs with it.
 type WithNaps = (&'static str, fn(&Measurement) -> Option<&Weights<f64>>);
@@ -181,23 +241,6 @@ fn rank(cost: f64, group: &[&Measurement], of: impl Fn(&Measurement) -> Option<f
 fn at<T: Copy>(m: &Measurement, costs: Option<&Weights<T>>, weight: usize) -> Option<T> {
     let measured = costs.filter(|_| m.late_ns.n > 0);
     measured.map(|costs| *costs.each()[weight])
-}
-
-/// Where the file has no ratios, the lowest median alone is the best.
-fn is_best(m: &Measurement, weight: usize, group: &[&Measurement]) -> bool {
-    match &m.cost_over_best {
-        Some(ratios) => ratios.each()[weight].low <= 1.0,
-        None => {
-            let lowest = group
-                .iter()
-                .filter_map(|other| Counted::Capped.cost(other, weight))
-                .map(|cost| cost.median)
-                .fold(f64::INFINITY, f64::min);
-            Counted::Capped
-                .cost(m, weight)
-                .is_some_and(|cost| cost.median <= lowest)
-        }
-    }
 }
 
 /// How many rounds there were, and what stands in brackets, with `unit` added.

@@ -124,6 +124,37 @@ fn few_rounds_are_not_called_an_interval_of_95_percent() {
 }
 
 #[test]
+fn costs_are_lowest_tied_not_told_apart_or_dearer() {
+    let mut run = made_up::run();
+    run.results
+        .retain(|m| m.params.get("rate_hz") == Some(&1_000.0.into()));
+    run.results.truncate(4);
+    for (i, (m, (low, high))) in (run.results.iter_mut())
+        .zip([(1.0, 1.0), (1.02, 1.09), (0.4, 7.4), (1.02, 1.5)])
+        .enumerate()
+    {
+        let ratio = Interval {
+            median: high,
+            low,
+            high,
+        };
+        m.cost_over_best = Weights::try_of(|_| Some(ratio));
+        let cost = m.cost_capped_interval_ns.as_mut().unwrap();
+        cost.w10.median = 1e6 * (1 + i) as f64;
+    }
+    let text = text(&run);
+    let from = text.find("lateness capped at 1 ms").unwrap();
+    let signs = text[from..].lines().skip(3).take(4).map(|line| {
+        let row = line.split(['[', ']']).collect::<Vec<_>>();
+        row[2].chars().find(|c| ['*', '=', '?'].contains(c))
+    });
+    assert_eq!(
+        signs.collect::<Vec<_>>(),
+        [Some('*'), Some('='), Some('?'), None]
+    );
+}
+
+#[test]
 fn measurements_without_samples_do_not_pretend_to_zero() {
     let mut run = Run::default();
     run.results.push(Measurement {
