@@ -270,7 +270,7 @@ fn sweep(directory: &Path) {
 /// Makes sure that figures can be written into `directory`.
 pub(crate) fn directory(directory: &Path) -> Result<()> {
     if directory == Path::new(STANDARD) {
-        bail!("cannot write figures to standard output: they are several files; name a directory");
+        bail!("cannot write several files to standard output; name a directory");
     }
     std::fs::create_dir_all(directory)
         .and_then(|()| tempfile::tempfile_in(directory))
@@ -345,5 +345,7 @@ mod tests {
         assert!(made.unwrap().success());
         Target::new(&directory.path().join("run.json")).unwrap();
         assert!(pipe.exists());
+        let why = open(&pipe, Duration::from_millis(1)).unwrap_err();
+        assert!(why.to_string().contains("nobody reads it"), "{why}");
     }
 }

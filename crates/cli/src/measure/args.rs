@@ -14,6 +14,9 @@ blank. It says how long it takes before it begins. The same experiments run on a
 
 /// What its help ends with.
 pub(crate) const AFTER: &str = "\
+`measure timers` by itself says on standard error what each round was like when it is over, beside a `slack cycle` or \
+`resolution cycle`; the report has it again.
+
 What a system does not have is left out of a set, with one line that says so, and refused where it was asked for by name. \
 A priority that this user may not raise is left out of load, with such a line.
 

@@ -1,6 +1,7 @@
 //! `punctual measure`.
 
 pub(crate) mod args;
+mod live;
 mod plan;
 mod scenarios;
 

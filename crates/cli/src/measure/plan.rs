@@ -17,7 +17,7 @@ use punctual_record::{MachineFacts, Value, Warning};
 use punctual_sim::Model;
 
 use super::args::{MeasureArgs, Name};
-use super::scenarios;
+use super::{live, scenarios};
 use crate::options::Place;
 use crate::{say, session};
 
@@ -94,6 +94,11 @@ impl Plan {
                     remedy: "Measure it on a system that has it.".to_owned(),
                 }),
             }
+        }
+        if let [Part::Race(race)] = &mut parts[..]
+            && race.name == Name::Timers
+        {
+            race.run = live::timers;
         }
         if parts.is_empty() {
             let why: Vec<String> = left_out.into_iter().map(|w| w.what).collect();

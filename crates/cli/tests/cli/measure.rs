@@ -275,3 +275,27 @@ fn what_was_measured_before_a_failure_is_kept() {
     assert!(run.interrupted);
     assert!(run.results.iter().any(|m| m.experiment == "clocks"));
 }
+
+#[test]
+fn timers_alone_are_a_line_per_round_as_they_come() {
+    let directory = tempfile::tempdir().unwrap();
+    let said = |arguments: &str| {
+        let output = measure(
+            directory.path(),
+            &format!("{arguments} --on linux --rounds 3"),
+        );
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let alone = said("timers");
+    let lines: Vec<Vec<&str>> = alone
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert_eq!(lines.len(), 5, "{alone}");
+    assert_eq!(lines[1][..3], ["round", "stated", "slack"]);
+    for (round, line) in lines[2..].iter().enumerate() {
+        assert_eq!(line[..4], [&*round.to_string(), "-", "50", "us"], "{alone}");
+    }
+    assert!(!said("timers yield").contains("slack"));
+}

@@ -134,7 +134,21 @@ pub fn run(
     rounds: u32,
     watch: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Results, Refusal> {
-    let mut measurements = Vec::new();
+    run_and_show(machine, heats, rounds, watch, &mut |_| {})
+}
+
+/// The same, and shows what was measured in each round as soon as it is over.
+///
+/// # Errors
+/// As [`race::run`].
+pub fn run_and_show(
+    machine: &mut dyn Machine,
+    heats: &[Heat],
+    rounds: u32,
+    watch: &mut dyn FnMut(Progress<'_>),
+    show: &mut dyn FnMut(&[Measurement]),
+) -> Result<Results, Refusal> {
+    let (mut measurements, mut shown) = (Vec::new(), 0);
     let end = race::take_turns(machine, heats, rounds, watch, &mut |batch| {
         let heat = &heats[batch.heat];
         let slept = batch
@@ -142,6 +156,10 @@ pub fn run(
             .iter()
             .filter_map(|thread| measurement(heat, batch.round, thread));
         measurements.extend(slept);
+        if batch.heat + 1 == heats.len() {
+            show(&measurements[shown..]);
+            shown = measurements.len();
+        }
     })?;
     Ok(Results {
         measurements,

@@ -149,6 +149,27 @@ fn measure_timers(model: &str) -> Vec<Measurement> {
 }
 
 #[test]
+fn what_is_shown_of_a_round_is_shown_before_the_next_one_begins() {
+    let (mut machine, facts) = on("linux");
+    let sleep = usual_calls(&mut machine, &facts).unwrap()[0];
+    let heats = timers::heats(&machine, sleep, Effort::Quick, FREE);
+    let log = std::cell::RefCell::new(vec![]);
+    let note = |what: String| log.borrow_mut().push(what);
+    let mut watch = |progress: race::Progress<'_>| note(format!("batch {}", progress.done));
+    let mut show = |round: &[Measurement]| {
+        note(format!(
+            "round {}, {} of 2",
+            round[0].params["round"],
+            round.len()
+        ));
+    };
+    timers::run_and_show(&mut machine, &heats, 2, &mut watch, &mut show).unwrap();
+    let [first, second] = ["round 0, 2 of 2", "round 1, 2 of 2"];
+    let expected = ["batch 0", "batch 1", first, "batch 2", "batch 3", second];
+    assert_eq!(log.into_inner(), expected);
+}
+
+#[test]
 fn sleeps_of_1_ms_are_whole_ticks_when_they_begin_on_one() {
     let found = measure_timers("windows-10-1909");
     let of = |arming: &str, round: u64| {
