@@ -1,7 +1,8 @@
 //! `punctual measure` as its user meets it.
 
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::Output;
+use std::process::{Output, Stdio};
 
 use crate::common::punctual;
 use punctual_core::machine::{Reading, Sample, Section, ThreadObservations};
@@ -73,8 +74,18 @@ fn every_name_runs_on_models() {
 #[test]
 fn the_default_set_is_stated_before_it_begins() {
     let directory = tempfile::tempdir().unwrap();
-    let output = measure(directory.path(), "--on linux");
-    let announced = String::from_utf8(output.stderr).unwrap();
+    let mut command = punctual(directory.path());
+    command.args(["measure", "--on", "linux"]);
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // What is measured then is nothing to wait for.
+    let mut announced = String::new();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    while !announced.lines().any(|line| line.starts_with("all:")) {
+        assert_ne!(stderr.read_line(&mut announced).unwrap(), 0, "{announced}");
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
     let parts: Vec<&str> = announced
         .lines()
         .filter_map(|line| line.split_once(':'))
