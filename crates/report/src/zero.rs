@@ -180,6 +180,11 @@ impl<'r> Section<'r> {
         Some(Ideal { gb_per_cpu_s, of })
     }
 
+    /// The model that the pools were simulated on; none if they ran here.
+    pub(crate) fn model(&self) -> Option<&str> {
+        self.params.get("on")?.as_str()
+    }
+
     /// How many times the CPU time per GB that one ideal thread takes.
     pub(crate) fn over_ideal(&self, cell: &Cell) -> Option<f64> {
         Some(self.ideal.as_ref()?.gb_per_cpu_s / positive(cell)?)

@@ -16,6 +16,10 @@ pub(super) const LEAST_NS: f64 = 1.0;
 /// decades have none.
 const MOST_DECADES: usize = 13;
 
+/// On a logarithmic axis that is no longer, powers of ten alone would be too few
+/// ticks to read a value by.
+const FEW_DECADES: i32 = 2;
+
 /// An axis with its name, which includes the unit.
 ///
 /// A value outside the range is drawn at its end.
@@ -83,16 +87,29 @@ impl Axis {
         }
         let first = log10(low.min(high)).floor() as i32;
         let last = (log10(high).ceil() as i32).max(first + 1);
+        let decades = (first..=last).step_by(1 + (last - first) as usize / MOST_DECADES);
+        let within: &[f64] = match last - first {
+            ..=FEW_DECADES => &[1.0, 2.0, 5.0],
+            _ => &[1.0],
+        };
+        let to = exp10(last.into());
+        let ticks = decades.flat_map(|i| within.iter().map(move |digit| digit * exp10(i.into())));
         Self {
             name: name.to_owned(),
             from: exp10(first.into()),
-            to: exp10(last.into()),
+            to,
             scale: Scale::Log { written },
-            ticks: (first..=last)
-                .step_by(1 + (last - first) as usize / MOST_DECADES)
-                .map(|i| exp10(i.into()))
-                .collect(),
+            ticks: ticks.filter(|tick| *tick <= to).collect(),
         }
+    }
+
+    /// The same logarithmic axis with room beyond its ends, so that a mark there
+    /// is whole.
+    pub(super) fn with_air(mut self) -> Self {
+        let air = exp10(log10(self.to / self.from) * AIR / 2.0);
+        self.from /= air;
+        self.to *= air;
+        self
     }
 
     /// Rates on a scale that holds all of `values` and not much more: from 0 if
@@ -295,6 +312,14 @@ mod tests {
     }
 
     #[test]
+    fn short_log_axes_have_ticks_within_a_decade() {
+        let axis = Axis::log_ns("late", [12_000.0, 70_000.0].into_iter());
+        assert_eq!(labels(&axis), ["10 us", "20 us", "50 us", "100 us"]);
+        let axis = axis.with_air();
+        assert!((1..50).contains(&axis.map(&10_000.0, (0, 1_000))));
+    }
+
+    #[test]
     fn a_fine_log_axis_ends_at_the_next_round_number() {
         let axis = Axis::log_fine("GB", &[0.3, 12.4]);
         assert_eq!(labels(&axis), ["0.2", "0.5", "1", "2", "5", "10", "20"]);
@@ -334,8 +359,8 @@ mod tests {
 
     #[test]
     fn single_values_and_none_still_give_a_range() {
-        assert_eq!(labels(&Axis::log_ns("late", [1.0].into_iter())).len(), 2);
-        assert_eq!(labels(&Axis::log_ns("late", [].into_iter())).len(), 2);
+        assert_eq!(labels(&Axis::log_ns("late", [1.0].into_iter())).len(), 4);
+        assert_eq!(labels(&Axis::log_ns("late", [].into_iter())).len(), 4);
         let axis = Axis::linear("ms", 5.0, 5.0, 5);
         assert!(axis.from < axis.to && axis.ticks.len() > 2);
     }

@@ -42,6 +42,14 @@ impl Place {
         }
     }
 
+    /// The place of a chart without a legend.
+    pub(super) fn whole() -> Self {
+        Self {
+            right: WIDTH - 8,
+            ..Self::beside_legend([])
+        }
+    }
+
     /// How high it is.
     pub(super) fn height(self) -> i32 {
         self.bottom - self.top
@@ -130,15 +138,30 @@ impl<'a, 'c> Chart<'a, 'c> {
     }
 }
 
-/// Draws the legend of a chart, a line per subject.
+/// Draws the legend of a chart of lines with marks, a line per subject.
 pub(super) fn legend<'s>(
     canvas: &Canvas,
     place: Place,
     entries: impl IntoIterator<Item = (&'s str, Look)>,
 ) -> Drawn {
-    let lines = (place.top + 18..).step_by(LEGEND_LINE as usize);
-    for ((name, look), y) in entries.into_iter().zip(lines) {
+    let entries: Vec<_> = entries.into_iter().collect();
+    for ((_, look), y) in entries.iter().zip(legend_lines(place)) {
         look.line(canvas, &[(place.right, y), (place.right + 36, y)])?;
+    }
+    legend_of_marks(canvas, place, entries)
+}
+
+fn legend_lines(place: Place) -> impl Iterator<Item = i32> {
+    (place.top + 18..).step_by(LEGEND_LINE as usize)
+}
+
+/// The same for a chart that has marks only.
+pub(super) fn legend_of_marks<'s>(
+    canvas: &Canvas,
+    place: Place,
+    entries: impl IntoIterator<Item = (&'s str, Look)>,
+) -> Drawn {
+    for ((name, look), y) in entries.into_iter().zip(legend_lines(place)) {
         look.marker(canvas, (place.right + 18, y))?;
         write(canvas, name, (place.right + 46, y), HPos::Left, &BLACK)?;
     }

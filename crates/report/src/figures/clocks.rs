@@ -1,11 +1,9 @@
 //! Clocks: how far each moves on at once, and what a reading takes.
 
-use plotters::prelude::*;
-
 use punctual_record::{Measurement, Run};
 
 use super::axis::Axis;
-use super::chart::legend;
+use super::chart::legend_of_marks;
 use super::figure::{Figure, figure};
 use super::rows::Rows;
 use super::sheet::{Sheet, text_width};
@@ -13,17 +11,18 @@ use super::style::Look;
 use crate::select::{self, Kind};
 
 const ROW: i32 = 44;
-const BAR: i32 = 12;
+/// How far above and below the middle of its row a mark is.
+const BESIDE: i32 = 8;
 
-/// What the two bars of a clock are.
-const BARS: [&str; 2] = ["step", "a reading"];
+/// What the two marks of a clock are.
+const MARKS: [&str; 2] = ["step", "a reading"];
 
-/// For each clock a bar for its step and one for what a reading takes.
+/// For each clock a mark at its step and one at what a reading takes.
 pub(super) fn clocks(run: &Run) -> Option<Figure> {
     let clocks = select::of_kind(run, Kind::Clocks);
     let clocks: Vec<&Measurement> = clocks
         .into_iter()
-        .filter(|m| bars(m).iter().any(Option::is_some))
+        .filter(|m| typical(m).iter().any(Option::is_some))
         .collect();
     if clocks.is_empty() {
         return None;
@@ -41,36 +40,33 @@ pub(super) fn clocks(run: &Run) -> Option<Figure> {
         caption: caption(&clocks),
         height: rows.height(),
     };
-    let all = clocks.iter().flat_map(|m| bars(m)).flatten();
-    let x = Axis::log_ns("median", all.chain([1.0]));
-    let room = 60 + BARS.map(text_width).into_iter().max().unwrap_or(0);
+    let all = clocks.iter().flat_map(|m| typical(m)).flatten();
+    let x = Axis::log_ns("median", all);
+    let room = 60 + MARKS.map(text_width).into_iter().max().unwrap_or(0);
     let svg = sheet.draw(run, |canvas| {
         let (chart, place) = rows.chart(canvas, &x, room)?;
         for (i, m) in clocks.iter().enumerate() {
-            for (k, ns) in bars(m).into_iter().enumerate() {
+            for (k, ns) in typical(m).into_iter().enumerate() {
                 let Some(ns) = ns else { continue };
-                let (left, y) = rows.at(&chart, 1.0, i);
-                let (right, _) = rows.at(&chart, ns, i);
-                let top = y - BAR - 1 + k as i32 * (BAR + 2);
-                let corners = [(left, top), (right.max(left + 1), top + BAR)];
-                canvas.draw(&Rectangle::new(corners, Look::nth(k).colour.filled()))?;
+                let (x, y) = rows.at(&chart, ns, i);
+                Look::nth(k).marker(canvas, (x, y - BESIDE + 2 * BESIDE * k as i32))?;
             }
         }
-        let entries = BARS
+        let entries = MARKS
             .iter()
             .enumerate()
             .map(|(k, name)| (*name, Look::nth(k)));
-        legend(canvas, place, entries)
+        legend_of_marks(canvas, place, entries)
     });
     Some(figure("clocks", svg))
 }
 
 /// The median step and the median time of a reading. Where there are too few
 /// steps for a median, the smallest.
-fn bars(m: &Measurement) -> [Option<f64>; 2] {
+fn typical(m: &Measurement) -> [Option<f64>; 2] {
     let any = |key| select::part(m, key, "n").is_some_and(|n| n > 0.0);
-    let typical = |key| select::part(m, key, "p50").or_else(|| select::part(m, key, "min"));
-    ["step_ns", "read_cost_ns"].map(|key| typical(key).filter(|ns| any(key) && *ns > 0.0))
+    let middle = |key| select::part(m, key, "p50").or_else(|| select::part(m, key, "min"));
+    ["step_ns", "read_cost_ns"].map(|key| middle(key).filter(|ns| any(key) && *ns > 0.0))
 }
 
 fn caption(clocks: &[&Measurement]) -> String {
@@ -80,7 +76,7 @@ fn caption(clocks: &[&Measurement]) -> String {
     };
     let few = clocks
         .iter()
-        .filter(|m| bars(m)[0].is_some() && select::part(m, "step_ns", "p50").is_none())
+        .filter(|m| typical(m)[0].is_some() && select::part(m, "step_ns", "p50").is_none())
         .count();
     let few = if few > 0 {
         format!(" For {few}, the smallest step is drawn, as fewer than 20 allow no median.")

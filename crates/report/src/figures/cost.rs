@@ -6,9 +6,9 @@ use plotters::style::text_anchor::HPos;
 use punctual_record::{Measurement, Run};
 
 use super::axis::{Axis, LEAST_NS};
-use super::chart::{Chart, Place, legend};
+use super::chart::{Chart, Place};
 use super::figure::{Figure, figure};
-use super::sheet::{Canvas, Drawn, Pixel, Sheet, approximate_in_words, text_width, write};
+use super::sheet::{Canvas, Drawn, GREY, Pixel, Sheet, approximate_in_words, text_width, write};
 use super::style::Look;
 use crate::select::{self, Kind};
 use crate::units;
@@ -38,16 +38,16 @@ fn at_rate(run: &Run, rate: &str, group: &[&Measurement]) -> Option<Figure> {
     if points.is_empty() {
         return None;
     }
-    let place = Place::beside_legend(points.iter().map(|p| p.subject));
+    let place = Place::whole();
     let sheet = Sheet {
         title: format!("Lateness against CPU time at {rate}"),
         caption: caption(group, &points),
         height: place.height(),
     };
     let cpu = points.iter().map(|p| p.cpu_percent);
-    let x = Axis::log("CPU time billed (%)", LEAST_CPU_PERCENT, cpu, units::plain);
+    let x = Axis::log("CPU time billed (%)", LEAST_CPU_PERCENT, cpu, units::plain).with_air();
     let late = points.iter().flat_map(|p| [Some(p.late_ns), p.p99_ns]);
-    let y = Axis::log_ns("lateness", late.flatten());
+    let y = Axis::log_ns("lateness", late.flatten()).with_air();
     let svg = sheet.draw(run, |canvas| {
         let chart = Chart::new(canvas, place, &x, &y)?;
         let mut taken = Vec::new();
@@ -55,13 +55,21 @@ fn at_rate(run: &Run, rate: &str, group: &[&Measurement]) -> Option<Figure> {
             taken.push(whisker(canvas, &chart, point)?);
         }
         for point in &points {
-            let at = chart.pixel(point.cpu_percent, point.late_ns);
-            point.look.marker(canvas, at)?;
-            label(canvas, point.subject, at, place, &mut taken)?;
+            label(canvas, point.subject, point.at(&chart), place, &mut taken)?;
         }
-        legend(canvas, place, points.iter().map(|p| (p.subject, p.look)))
+        // No line hides a mark.
+        points
+            .iter()
+            .try_for_each(|point| point.look.marker(canvas, point.at(&chart)))
     });
     Some(figure(&format!("cost-{}", rate.replace(' ', "")), svg))
+}
+
+impl Point<'_> {
+    fn at(&self, chart: &Chart) -> Pixel {
+        let cpu_percent = self.cpu_percent.max(LEAST_CPU_PERCENT);
+        chart.pixel(cpu_percent, self.late_ns.max(LEAST_NS))
+    }
 }
 
 fn point<'a>(run: &Run, m: &'a Measurement) -> Option<Point<'a>> {
@@ -77,10 +85,12 @@ fn point<'a>(run: &Run, m: &'a Measurement) -> Option<Point<'a>> {
 fn caption(group: &[&Measurement], points: &[Point]) -> String {
     let n = select::counts(group.iter().map(|m| m.late_ns.n));
     let mut caption = format!(
-        "Each point is a subject's median lateness and the CPU time billed to its thread; the line \
-         above it ends at the 99th percentile, where one is known. Lower and further left is \
-         better. n = {n} waits each."
+        "Each point is a subject's median lateness and the CPU time billed to its thread. Lower and \
+         further left is better. n = {n} waits each."
     );
+    if points.iter().any(|p| p.p99_ns.is_some()) {
+        caption += " The line above a point ends at the 99th percentile, where one is known.";
+    }
     let of = |name: fn(&&&Measurement) -> bool| {
         let subjects: Vec<&str> = group
             .iter()
@@ -117,10 +127,10 @@ fn whisker(
     chart: &Chart,
     point: &Point,
 ) -> Result<Taken, DrawingAreaErrorKind<std::io::Error>> {
-    let (x, y) = chart.pixel(point.cpu_percent, point.late_ns);
+    let (x, y) = point.at(chart);
     let mut top = y;
     if let Some(p99_ns) = point.p99_ns {
-        top = chart.pixel(point.cpu_percent, p99_ns).1;
+        top = chart.pixel(1.0, p99_ns.max(LEAST_NS)).1;
         let style = point.look.colour.stroke_width(2);
         canvas.draw(&PathElement::new(vec![(x, y), (x, top)], style))?;
         canvas.draw(&PathElement::new(vec![(x - 5, top), (x + 5, top)], style))?;
@@ -128,8 +138,13 @@ fn whisker(
     Ok(((x - 6, top.min(y - 6)), (x + 6, y + 6)))
 }
 
-/// Writes a subject's name near its point, at the first place that is free;
-/// if there is none, the legend has to do.
+/// How far from its point a name can stand, above or below: so many steps of half
+/// a line.
+const STEPS: i32 = 50;
+const STEP: i32 = 8;
+
+/// Writes a subject's name beside its point, at the nearest height that is free;
+/// if that is not the height of the point, a thin line leads there.
 fn label(
     canvas: &Canvas,
     subject: &str,
@@ -138,22 +153,34 @@ fn label(
     taken: &mut Vec<Taken>,
 ) -> Drawn {
     let width = text_width(subject);
-    let lefts = [x + 11, x - 11 - width];
-    let free = [0, 16, -16, 32, -32].iter().find_map(|offset| {
-        lefts.iter().find_map(|&left| {
-            let place = ((left, y + offset - 8), (left + width, y + offset + 8));
-            let inside = left > within.left + 70
-                && left + width < within.right
-                && y + offset + 8 < within.bottom - 46;
-            (inside && !taken.iter().any(|other| overlap(place, *other))).then_some(place)
-        })
+    let sides = [(HPos::Left, x + 11), (HPos::Right, x - 11 - width)];
+    let heights = (0..=STEPS).flat_map(|i| [y - STEP * i, y + STEP * i]);
+    let mut places = heights.flat_map(|middle| {
+        sides.map(|(side, left)| (side, ((left, middle - 8), (left + width, middle + 8))))
     });
-    let Some(place) = free else {
-        return Ok(());
-    };
+    let free = places.find(|(_, place)| {
+        let ((left, top), (right, bottom)) = *place;
+        left > within.left + 70
+            && right < within.right - 24
+            && top > within.top
+            && bottom < within.bottom - 46
+            && !taken.iter().any(|other| overlap(*place, *other))
+    });
+    // Where nothing is free, names lie upon each other, but none is missing.
+    let beside = ((x + 11, y - 8), (x + 11 + width, y + 8));
+    let (side, place) = free.unwrap_or((HPos::Left, beside));
     taken.push(place);
-    let ((left, top), _) = place;
-    write(canvas, subject, (left, top + 8), HPos::Left, &BLACK)
+    let ((left, top), (right, _)) = place;
+    let middle = top + 8;
+    let (begin, towards) = match side {
+        HPos::Right => (right, 2),
+        _ => (left, -2),
+    };
+    if (middle - y).abs() > STEP {
+        let line = vec![(x, y), (begin + towards, middle)];
+        canvas.draw(&PathElement::new(line, GREY.mix(0.6)))?;
+    }
+    write(canvas, subject, (begin, middle), side, &BLACK)
 }
 
 fn overlap(a: Taken, b: Taken) -> bool {

@@ -82,10 +82,10 @@ impl Point {
 
 fn caption(points: &[Point]) -> String {
     let n = select::counts(points.iter().map(|p| p.n));
-    let mut caption = format!(
-        "How much longer than asked, n = {n} waits each. The line above a point ends at the 90th percentile, \
-         where one is known."
-    );
+    let mut caption = format!("How much longer than asked, n = {n} waits each.");
+    if points.iter().any(|p| p.p90_ns.is_some()) {
+        caption += " The line above a point ends at the 90th percentile, where one is known.";
+    }
     let means = points.iter().filter(|p| !p.is_median).count();
     if means > 0 {
         caption += &format!(" {means} points are means, as fewer than 20 samples allow no median.");

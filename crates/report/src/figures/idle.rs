@@ -5,6 +5,7 @@ use plotters::style::text_anchor::HPos;
 
 use punctual_record::{Measurement, Run, Value};
 
+use super::chart::LegendAbove;
 use super::figure::{Figure, figure};
 use super::sheet::{Canvas, Drawn, GREY, Sheet, TOP, WIDTH, write};
 use crate::scenario;
@@ -19,10 +20,18 @@ const RIGHT: i32 = 24;
 /// From here on a stretch is a good one (timer-rule article).
 const GOOD_NS: u64 = 8_000_000;
 
+/// No bar is wider.
+const WIDEST_BAR: i32 = 70;
+
 /// What the shorter stretches are drawn in, and the good ones; the names of
 /// the lengths tell them apart as well.
-const SHORT: RGBColor = RGBColor(213, 94, 0);
-const GOOD: RGBColor = RGBColor(0, 114, 178);
+const COLOURS: [(&str, RGBColor); 2] = [
+    ("shorter than 8 ms", RGBColor(213, 94, 0)),
+    (
+        "8 ms or more, in which a CPU can save power",
+        RGBColor(0, 114, 178),
+    ),
+];
 
 /// With more panels than this, all phases of a model are in one.
 const MOST: usize = 8;
@@ -49,6 +58,11 @@ fn of_scenario(run: &Run, scenario: &str, computer: &[&Measurement]) -> Option<F
     let counts = panels
         .iter()
         .map(|(_, stretches)| stretches.iter().map(|s| s.count).sum());
+    let mut names: Vec<&str> = lengths.iter().map(|&ns| colour(ns).0).collect();
+    names.dedup();
+    let legend = LegendAbove::new(TOP, names.iter().copied());
+    let top = TOP + legend.height() + 6;
+    let height = PANEL * panels.len() as i32;
     let sheet = Sheet {
         title: format!(
             "How long CPUs are idle at a time{}",
@@ -56,23 +70,27 @@ fn of_scenario(run: &Run, scenario: &str, computer: &[&Measurement]) -> Option<F
         ),
         caption: format!(
             "The share of the idle time of all CPUs, {which}, in stretches from the length below a \
-             bar to twice as much; stretches of 8 ms or more let a CPU save power. n = {} stretches \
-             in each panel.",
+             bar to twice as much. n = {} stretches in each panel.",
             select::counts(counts)
         ),
-        height: PANEL * panels.len() as i32 + 24,
+        height: top - TOP + height + 24,
     };
     let svg = sheet.draw(run, |canvas| {
+        legend.draw(canvas, names.iter().copied(), |i, (x, y)| {
+            let colour = COLOURS.iter().find(|(name, _)| *name == names[i]);
+            let colour = colour.map_or(BLACK, |(_, colour)| *colour);
+            canvas.draw(&Rectangle::new(
+                [(x, y - 6), (x + 36, y + 6)],
+                colour.filled(),
+            ))
+        })?;
         for (i, (name, stretches)) in panels.iter().enumerate() {
-            panel(canvas, TOP + PANEL * i as i32, name, stretches, &lengths)?;
+            panel(canvas, top + PANEL * i as i32, name, stretches, &lengths)?;
         }
-        let middle = (
-            (LEFT + WIDTH - RIGHT) / 2,
-            TOP + PANEL * panels.len() as i32 + 8,
-        );
+        let middle = ((LEFT + WIDTH - RIGHT) / 2, top + height + 8);
         write(
             canvas,
-            "length of the stretch, at least",
+            "length of the stretch, from",
             middle,
             HPos::Center,
             &BLACK,
@@ -159,8 +177,13 @@ fn lengths(panels: &[Panel]) -> Option<Vec<u64>> {
     Some(lengths)
 }
 
+/// What stretches of this length or more are drawn in, and what that means.
+fn colour(at_least_ns: u64) -> (&'static str, RGBColor) {
+    COLOURS[usize::from(at_least_ns >= GOOD_NS)]
+}
+
 fn panel(canvas: &Canvas, top: i32, name: &str, stretches: &[Stretches], lengths: &[u64]) -> Drawn {
-    let (first, bottom) = (top + 24, top + 24 + BARS);
+    let bottom = top + 24 + BARS;
     write(canvas, name, (LEFT, top + 10), HPos::Left, &BLACK)?;
     for percent in [0, 50, 100] {
         let y = bottom - BARS * percent / 100;
@@ -181,25 +204,25 @@ fn panel(canvas: &Canvas, top: i32, name: &str, stretches: &[Stretches], lengths
         let of_length = stretches.iter().find(|s| s.at_least_ns == length);
         let share = of_length.map_or(0.0, |s| s.total_ns as f64 / total.max(1) as f64);
         let high = (share * f64::from(BARS)).round() as i32;
-        let colour = if length >= GOOD_NS { GOOD } else { SHORT };
-        let corners = [(left + 3, bottom - high), (left + width - 3, bottom)];
+        let middle = left + width / 2;
+        let half = (width / 2 - 3).min(WIDEST_BAR / 2);
+        let corners = [(middle - half, bottom - high), (middle + half, bottom)];
         if high > 0 {
-            canvas.draw(&Rectangle::new(corners, colour.filled()))?;
-            let at = (left + width / 2, (bottom - high - 9).max(first - 6));
-            write(canvas, &percent(share), at, HPos::Center, &BLACK)?;
+            canvas.draw(&Rectangle::new(corners, colour(length).1.filled()))?;
+            // Above the bar, or in it where it reaches up to the name of the panel.
+            let (above, ink) = if high > BARS - 14 {
+                (-10, WHITE)
+            } else {
+                (9, BLACK)
+            };
+            let at = (middle, bottom - high - above);
+            write(canvas, &percent(share), at, HPos::Center, &ink)?;
         }
-        let name = if length == 0 {
-            "0".to_owned()
-        } else {
-            units::nominal(length as f64)
+        let name = match length {
+            0 => "less".to_owned(),
+            ns => units::nominal(ns as f64),
         };
-        write(
-            canvas,
-            &name,
-            (left + width / 2, bottom + 12),
-            HPos::Center,
-            &GREY,
-        )?;
+        write(canvas, &name, (middle, bottom + 12), HPos::Center, &GREY)?;
     }
     Ok(())
 }

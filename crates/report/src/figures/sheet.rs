@@ -45,7 +45,7 @@ impl Sheet {
         self.draw_with(&format!("{} Machine: {machine}.", self.caption), drawing)
     }
 
-    /// The same, where the caption tells of more than one machine.
+    /// The same, where the caption tells of the machines.
     pub(super) fn draw_of_several(&self, drawing: impl FnOnce(&Canvas) -> Drawn) -> String {
         self.draw_with(&self.caption, drawing)
     }

@@ -22,6 +22,50 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 0, 0),
 ];
 
+/// What has a look of its own wherever it is drawn: strategies, the libraries they
+/// are compared with, and the calls of the OS. Those that are often drawn together
+/// come first.
+const KNOWN: [&str; 38] = [
+    "adaptive-balanced",
+    "spin_sleep",
+    "system",
+    "precise",
+    "timer",
+    "spin",
+    "fixed-margin",
+    "adaptive-frugal",
+    "tokio",
+    "max-nap",
+    "adaptive-exact",
+    "yield-spin",
+    "std",
+    "clock_nanosleep",
+    "timerfd",
+    "clock_nanosleep+slack=1ns",
+    "Sleep",
+    "high-resolution-timer",
+    "waitable-timer",
+    "sleep",
+    "mach_wait_until",
+    "kevent",
+    "nanosleep",
+    "clock_nanosleep+TIMER_ABSTIME",
+    "usleep",
+    "SleepEx",
+    "WaitForSingleObject",
+    "WaitForMultipleObjects",
+    "WM_TIMER",
+    "poll",
+    "select",
+    "epoll_wait",
+    "condition-variable",
+    "futex",
+    "timer_settime",
+    "SO_RCVTIMEO",
+    "thread::sleep",
+    "yield",
+];
+
 /// What stands at the points of a series. Six markers and seven colours repeat
 /// together only after 42 subjects.
 const MARKERS: [Marker; 6] = [
@@ -32,6 +76,8 @@ const MARKERS: [Marker; 6] = [
     Marker::Ring,
     Marker::Cross,
 ];
+
+const LOOKS: usize = COLOURS.len() * MARKERS.len();
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Marker {
@@ -52,15 +98,42 @@ pub(super) struct Look {
 }
 
 impl Look {
-    /// The look of `subject`, the same in all figures of the run.
+    /// The look of `subject`: the same in all figures of all runs if it is known,
+    /// else in all of this run. What is known, but with other parameters, has the
+    /// colour of it.
     pub(super) fn of(run: &Run, subject: &str) -> Self {
+        if let Some(look) = Self::known(subject) {
+            return look;
+        }
         let lines = run.results.iter().filter(|m| !has_other_looks(m));
-        let subjects = select::by_subject(lines);
-        let position = subjects.iter().position(|(s, _)| *s == subject);
-        Self::nth(position.unwrap_or(subjects.len()))
+        let subjects = select::by_subject(lines).into_iter().map(|(name, _)| name);
+        let (known, others): (Vec<&str>, Vec<&str>) =
+            subjects.partition(|name| Self::known(name).is_some());
+        let mut taken: Vec<Self> = known.into_iter().filter_map(Self::known).collect();
+        for other in others {
+            let family = other.split(':').next().and_then(Self::known);
+            let free = match family {
+                Some(look) => {
+                    let looks = MARKERS.map(|marker| Self { marker, ..look });
+                    looks.into_iter().find(|look| !taken.contains(look))
+                }
+                None => None,
+            };
+            let free = free.or_else(|| (0..LOOKS).map(Self::nth).find(|l| !taken.contains(l)));
+            let look = free.unwrap_or(Self::nth(taken.len()));
+            if other == subject {
+                return look;
+            }
+            taken.push(look);
+        }
+        Self::nth(taken.len())
     }
 
-    /// One of those that differ, where what is told apart are not subjects.
+    fn known(name: &str) -> Option<Self> {
+        KNOWN.iter().position(|known| *known == name).map(Self::nth)
+    }
+
+    /// One of the [`LOOKS`], where what is told apart are not subjects.
     pub(super) fn nth(i: usize) -> Self {
         Self {
             colour: COLOURS[i % COLOURS.len()],
@@ -121,7 +194,34 @@ mod tests {
 
     #[test]
     fn forty_two_subjects_look_different() {
-        let looks: Vec<Look> = (0..42).map(Look::nth).collect();
+        let looks: Vec<Look> = (0..LOOKS).map(Look::nth).collect();
+        assert_eq!(looks.len(), 42);
+        for (i, look) in looks.iter().enumerate() {
+            assert!(!looks[..i].contains(look), "{i}");
+        }
+    }
+
+    /// A run of waits of these subjects.
+    fn run(subjects: &[&str]) -> Run {
+        let results = subjects.iter().map(|subject| Measurement {
+            experiment: "made up".to_owned(),
+            subject: (*subject).to_owned(),
+            ..Measurement::default()
+        });
+        Run {
+            results: results.collect(),
+            ..Run::default()
+        }
+    }
+
+    #[test]
+    fn a_strategy_has_one_look_whatever_else_ran() {
+        let alone = Look::of(&run(&["timer"]), "timer");
+        let others = run(&["mine", "precise", "timer:x=2", "timer"]);
+        assert_eq!(Look::of(&others, "timer"), alone);
+        let variant = Look::of(&others, "timer:x=2");
+        assert_eq!(variant.colour, alone.colour);
+        let looks = ["mine", "precise", "timer:x=2", "timer"].map(|s| Look::of(&others, s));
         for (i, look) in looks.iter().enumerate() {
             assert!(!looks[..i].contains(look), "{i}");
         }

@@ -7,7 +7,7 @@ use plotters::style::text_anchor::HPos;
 use punctual_record::{Interval, Run};
 
 use super::axis::Axis;
-use super::chart::{Chart, Place, legend};
+use super::chart::{Chart, Place, legend_of_marks};
 use super::figure::{Figure, figure};
 use super::sheet::{Canvas, Drawn, GREY, Sheet, TOP, write};
 use super::style::Look;
@@ -91,7 +91,7 @@ pub(super) fn zero_predicted(run: &Run) -> Option<Figure> {
         }
         let below = 24 * (entries.len() as i32 + 2);
         name_worst(canvas, &points, (place.right, place.top + below))?;
-        legend(canvas, place, entries.iter().copied())
+        legend_of_marks(canvas, place, entries.iter().copied())
     });
     Some(figure("zero-predicted", svg))
 }

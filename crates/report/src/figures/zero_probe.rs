@@ -5,7 +5,7 @@ use plotters::prelude::*;
 use punctual_record::{Interval, Measurement, PageCost, Run};
 
 use super::axis::Axis;
-use super::chart::{Chart, Place, legend};
+use super::chart::{Chart, Place, legend, legend_of_marks};
 use super::figure::{Figure, figure};
 use super::rows::Rows;
 use super::sheet::Sheet;
@@ -89,7 +89,7 @@ fn pages(run: &Run, measurements: &[&Measurement]) -> Option<Figure> {
             look.marker(canvas, at(step, step.ns.median))?;
         }
         let entries = groups.iter().map(|group| (group.name(), group.look()));
-        legend(canvas, place, entries)
+        legend_of_marks(canvas, place, entries)
     });
     Some(figure("zero-probe-pages", svg))
 }

@@ -39,7 +39,7 @@ fn of_section(
     sections: &[Section],
     locks: &[&str],
 ) -> Option<Figure> {
-    let cells = section.ranked();
+    let (cells, single) = scaled(section);
     if cells.is_empty() {
         return None;
     }
@@ -51,10 +51,10 @@ fn of_section(
     let top = TOP + legend.height() + 6;
     let sheet = Sheet {
         title,
-        caption: caption(section, &cells),
+        caption: caption(section, &cells, &single),
         height: legend.height() + 6 + panels.height(),
     };
-    let svg = sheet.draw(run, |canvas| {
+    let svg = zero_words::draw(sheet, run, section, |canvas| {
         legend.draw(canvas, names.iter().copied(), |i, (x, y)| {
             let line = [(x, y), (x + 36, y)];
             let Some(lock) = panels.locks.get(i) else {
@@ -68,6 +68,17 @@ fn of_section(
     });
     let name = zero_words::file_name("zero-scaling", section, sections);
     Some(figure(&name, svg))
+}
+
+/// The pools of the batches that were tried with more than one number of threads,
+/// and all others: a lone point says nothing of scaling.
+fn scaled<'s>(section: &'s Section) -> (Vec<&'s Cell<'s>>, Vec<&'s Cell<'s>>) {
+    let cells = section.ranked();
+    let scales = |cell: &&Cell| {
+        let mut alike = cells.iter().filter(|other| other.batch == cell.batch);
+        alike.any(|other| other.threads != cell.threads)
+    };
+    cells.iter().copied().partition(scales)
 }
 
 const IDEAL: &str = "one ideal thread";
@@ -169,24 +180,26 @@ impl<'s> Panels<'s> {
         let name = format!("batch {batch}");
         let centre = ((middle + end) / 2, place.top - 6);
         write(canvas, &name, centre, HPos::Center, &BLACK)?;
-        for (i, lock) in self.locks.iter().enumerate() {
-            self.series(canvas, &chart, i, lock, batch)?;
+        for (lock, look) in self.locks.iter().zip(&self.looks) {
+            self.series(canvas, &chart, lock, *look, batch)?;
         }
         Ok(())
     }
 
-    /// The line of a lock with its intervals, a little beside that of the others.
-    fn series(&self, canvas: &Canvas, chart: &Chart, i: usize, lock: &str, batch: &str) -> Drawn {
-        let look = self.looks[i];
-        let aside = self.aside(chart, i);
+    /// The pool to draw, if there is one.
+    fn cell(&self, lock: &str, batch: &str, threads: f64) -> Option<&Cell<'s>> {
+        let cell = self.section.cell(lock, batch, threads as u64)?;
+        (!cell.is_oversubscribed()).then_some(cell)
+    }
+
+    /// The line of a lock with its intervals, beside those of others.
+    fn series(&self, canvas: &Canvas, chart: &Chart, lock: &str, look: Look, batch: &str) -> Drawn {
         let mut line = Vec::new();
         for &threads in &self.threads {
-            let Some(cell) = self.section.cell(lock, batch, threads as u64) else {
+            let Some(cell) = self.cell(lock, batch, threads) else {
                 continue;
             };
-            if cell.is_oversubscribed() {
-                continue;
-            }
+            let aside = self.aside(chart, lock, batch, threads);
             let at = |gb: f64| {
                 let (x, y) = chart.pixel(threads, gb);
                 (x + aside, y)
@@ -202,31 +215,41 @@ impl<'s> Panels<'s> {
         line.iter().try_for_each(|&at| look.marker(canvas, at))
     }
 
-    /// By how much a lock is drawn aside, so that marks of one height do not
-    /// hide each other; nothing where numbers of threads are near each other.
-    fn aside(&self, chart: &Chart, i: usize) -> i32 {
-        let xs = self
-            .threads
-            .iter()
-            .map(|&threads| chart.pixel(threads, 1.0).0);
+    /// By how much a lock is drawn beside its number of threads, so that marks of one
+    /// height do not hide each other; nothing where it is alone, or numbers of
+    /// threads are near each other.
+    fn aside(&self, chart: &Chart, lock: &str, batch: &str, threads: f64) -> i32 {
+        let mut here = self.locks.clone();
+        here.retain(|lock| self.cell(lock, batch, threads).is_some());
+        let place = here.iter().position(|other| *other == lock).unwrap_or(0);
+        let xs = self.threads.iter().map(|&n| chart.pixel(n, 1.0).0);
         let xs: Vec<i32> = xs.collect();
         let nearest = xs.windows(2).map(|pair| pair[1] - pair[0]).min();
         let step = (nearest.unwrap_or(100) / (self.locks.len() as i32 + 3)).min(9);
-        let from_middle = 2 * i as i32 - (self.locks.len() as i32 - 1);
+        let from_middle = 2 * place as i32 - (here.len() as i32 - 1);
         if step < 3 { 0 } else { step * from_middle / 2 }
     }
 }
 
-fn caption(section: &Section, cells: &[&Cell]) -> String {
+fn caption(section: &Section, cells: &[&Cell], single: &[&Cell]) -> String {
     let mut caption = format!(
         "GB (1e9 bytes) zeroed per second of the CPU time of all workers, {}: {}. Higher is better; a pool that \
-         scales stays level. Of marks at one place the last is seen.",
+         scales stays level. The marks of several locks stand side by side around their number of threads.",
         section.in_words(),
         zero_words::with_intervals(cells)
     );
     if let Some(ideal) = &section.ideal {
         let gb = units::gb(ideal.gb_per_cpu_s);
         caption += &format!(" One ideal thread: {gb} ({}).", ideal.of);
+    }
+    if !single.is_empty() {
+        let single = single.iter().map(|cell| {
+            let gb = units::gb(cell.gb_per_cpu_s().median);
+            format!("{} {gb}", cell.in_words())
+        });
+        let single: Vec<String> = single.collect();
+        let single = single.join("; ");
+        caption += &format!(" Not drawn, as there is one number of threads only: {single}.");
     }
     caption + &zero_words::left_out([section])
 }

@@ -114,7 +114,7 @@ fn of_section(run: &Run, section: &Section, sections: &[Section]) -> Option<Figu
         caption: caption(section, threads, &locks),
         height: legend.height() + HEAD + high + AXIS,
     };
-    let svg = sheet.draw(run, |canvas| {
+    let svg = zero_words::draw(sheet, run, section, |canvas| {
         legend.draw(canvas, PARTS.map(|part| part.name), |i, (x, y)| {
             PARTS[i].draw(canvas, (x, x + 36), y - BAR / 2)
         })?;

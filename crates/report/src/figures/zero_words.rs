@@ -1,5 +1,8 @@
 //! What the figures of pools that zero pages have in common.
 
+use punctual_record::Run;
+
+use super::sheet::{Canvas, Drawn, Sheet};
 use super::style::Look;
 use crate::select;
 use crate::zero::{Cell, Section};
@@ -15,10 +18,14 @@ pub(super) fn locks<'r>(sections: &[Section<'r>]) -> Vec<&'r str> {
     locks
 }
 
-/// The look of a lock, the same in all figures of the run.
+/// The locks that have a look of their own in all figures of all runs.
+const LOCKS: [&str; 6] = ["tas", "ttas", "ticket", "mcs", "mutex", "counter"];
+
+/// The look of a lock, of which the run has these.
 pub(super) fn look(locks: &[&str], lock: &str) -> Look {
-    let place = locks.iter().position(|known| *known == lock);
-    Look::nth(place.unwrap_or(locks.len()))
+    let others = locks.iter().filter(|lock| !LOCKS.contains(lock));
+    let mut known = LOCKS.iter().chain(others);
+    Look::nth(known.position(|known| *known == lock).unwrap_or(0))
 }
 
 /// A title, and of which section it is.
@@ -32,6 +39,22 @@ pub(super) fn title(what: &str, section: &Section, sections: &[Section]) -> Stri
 /// The name of a file, and of which section it is.
 pub(super) fn file_name(what: &str, section: &Section, sections: &[Section]) -> String {
     format!("{what} {}", section.among(sections))
+}
+
+/// Draws a figure of one section, and says of which machine it is.
+pub(super) fn draw(
+    mut sheet: Sheet,
+    run: &Run,
+    section: &Section,
+    drawing: impl FnOnce(&Canvas) -> Drawn,
+) -> String {
+    match section.model() {
+        Some(model) => {
+            sheet.caption += &format!(" Machine: {model}, simulated.");
+            sheet.draw_of_several(drawing)
+        }
+        None => sheet.draw(run, drawing),
+    }
 }
 
 /// What a number of each cell is: `medians of n = 8 rounds`.

@@ -215,6 +215,26 @@ fn no_samples_one_sample_and_early_ones_are_drawn() {
     }
 }
 
+/// However many points lie upon each other, and wherever.
+#[test]
+fn every_point_of_the_cost_has_its_name_once() {
+    for (late_ns, fraction) in [(-10, 0.0), (60_000, 0.01), (1_000_000_000, 1.0)] {
+        let mut run = Run::default();
+        let names: Vec<String> = (0..13).map(|i| format!("subject-{i}")).collect();
+        for name in &names {
+            run.results
+                .extend(edge(&[late_ns; 30], Some(fraction), name).results);
+        }
+        let figures = figures(&run);
+        let texts = texts(named(&figures, "cost-1000hz"));
+        for name in &names {
+            assert_eq!(texts.lines().filter(|line| line == name).count(), 1);
+        }
+        assert!(!texts.contains("99th percentile"), "{texts}");
+        leave_to_look_at(&figures, &format!("cost-upon-each-other-{late_ns}"));
+    }
+}
+
 #[test]
 fn early_medians_are_drawn_at_one_nanosecond_and_said_to_be() {
     let figures = figures(&edge(&[-10; 30], Some(0.5), "early"));

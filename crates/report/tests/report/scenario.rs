@@ -235,6 +235,8 @@ fn sleeps_and_idle_stretches_are_drawn() {
             assert!(figure.svg.contains(model), "{}", figure.name);
         }
     }
+    // What the colours of the bars mean.
+    assert!(figures[2].svg.contains("shorter than 8 ms"));
     // Two lengths of sleeps, however many there are.
     assert!(figures[0].svg.len() < 100_000, "{}", figures[0].svg.len());
 }

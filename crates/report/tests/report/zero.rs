@@ -1,7 +1,9 @@
 //! Tables and figures of pools that zero pages.
 
 use punctual_record::compare::Comparison;
-use punctual_record::{CpuSplit, Interval, Run, ZeroCalibration, Zeroing, ZeroingPrediction};
+use punctual_record::{
+    CpuSplit, Interval, Measurement, Run, ZeroCalibration, Zeroing, ZeroingPrediction,
+};
 use punctual_report::{Figure, comparison, figures, text};
 use roxmltree::Document;
 
@@ -158,6 +160,32 @@ fn pools_have_three_figures_one_of_all_and_two_of_each_memory() {
         "{predicted}"
     );
     leave_to_look_at(&figures, "zero-host");
+}
+
+/// A lone point says nothing of scaling, so its number is said instead of drawn; and a
+/// figure names no computer but its own.
+#[test]
+fn pools_of_one_number_of_threads_are_told_and_not_drawn() {
+    let mut run = simulated();
+    let on = run.results[0].params["on"].as_str().unwrap().to_owned();
+    run.machine.os = format!("{on}, another-96");
+    let is_largest = |m: &Measurement| m.params["threads"] == 272;
+    run.results
+        .retain(|m| m.params["batch"] == "1" || is_largest(m));
+    let figures_of = figures(&run);
+    assert_eq!(figures_of[0].name, "zero-scaling");
+    let told = texts(&figures_of[0]).replace('\n', " ");
+    assert!(told.contains("batch 1 "), "{told}");
+    assert!(!told.contains(" batch 2n GB"), "{told}");
+    assert!(told.contains("batch 2n, 272 threads "), "{told}");
+    assert!(
+        told.contains(&format!("Machine: {on}, simulated.")),
+        "{told}"
+    );
+    assert!(!told.contains("another-96"), "{told}");
+    run.results.retain(is_largest);
+    let names: Vec<String> = figures(&run).into_iter().map(|f| f.name).collect();
+    assert_eq!(names, ["zero-split"]);
 }
 
 #[test]
