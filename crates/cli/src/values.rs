@@ -30,6 +30,34 @@ where
     Ok(List(items))
 }
 
+/// Whole numbers and ranges of them, such as `1,2,4-8`.
+pub(crate) fn numbers(text: &str) -> Result<List<usize>, String> {
+    let number = |text: &str| {
+        let number = text.trim().parse::<usize>();
+        number.map_err(|_| format!("`{text}` is no whole number and no range, like 4 or 1-8"))
+    };
+    let mut numbers = Vec::new();
+    for item in list::<String>(text)?.0 {
+        let (first, last) = match item.split_once('-') {
+            Some((first, last)) => (number(first)?, number(last)?),
+            None => (number(&item)?, number(&item)?),
+        };
+        if first > last {
+            return Err(format!("`{item}` counts down; write {last}-{first}"));
+        }
+        if last - first >= NUMBERS_MAX - numbers.len() {
+            return Err(format!(
+                "these are more than {NUMBERS_MAX} numbers; give fewer"
+            ));
+        }
+        numbers.extend(first..=last);
+    }
+    Ok(List(numbers))
+}
+
+/// More than any computer has CPUs that is simulated, and than anyone waits for.
+const NUMBERS_MAX: usize = 1_000;
+
 pub(crate) fn rounds(text: &str) -> Result<u32, String> {
     text.parse()
         .ok()
@@ -61,20 +89,25 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
         "mib" | "m" => 1 << 20,
         "gib" | "g" => 1 << 30,
         "tib" | "t" => 1 << 40,
+        "pib" | "p" => 1 << 50,
         "kb" => 1_000,
         "mb" => 1_000_000,
         "gb" => 1_000_000_000,
         "tb" => 1_000_000_000_000,
+        "pb" => 1_000_000_000_000_000,
         _ => 0_u64,
     };
     let bytes = number.parse().ok().map(|number: f64| number * unit as f64);
-    // Beyond that a double has no odd numbers, and no computer that much memory.
-    let fits = |bytes: &f64| (1.0..=9e15).contains(bytes);
-    bytes
-        .filter(fits)
-        .map(|bytes| bytes as u64)
-        .ok_or_else(|| "give a number of bytes with its unit, such as 512MiB or 2GB".to_owned())
+    match bytes.filter(|_| unit > 0) {
+        Some(bytes @ 1.0..=BYTES_MAX) => Ok(bytes as u64),
+        Some(bytes) if bytes < 1.0 => Err("it must be a byte at least".to_owned()),
+        Some(_) => Err("no computer has that much memory; give 7PiB at most".to_owned()),
+        None => Err("give a number of bytes with its unit, such as 512MiB or 2GB".to_owned()),
+    }
 }
+
+/// Beyond that a double has no odd numbers.
+const BYTES_MAX: f64 = 9e15;
 
 /// How often, at least once.
 pub(crate) fn iterations(text: &str) -> Result<u64, String> {
@@ -113,6 +146,8 @@ mod tests {
             ("512 mib", 512 << 20),
             ("8K", 8192),
             ("2GB", 2_000_000_000),
+            ("7PiB", 7 << 50),
+            ("1PB", 1_000_000_000_000_000),
         ] {
             assert_eq!(bytes(text), Ok(n), "{text}");
         }
@@ -129,6 +164,42 @@ mod tests {
             "0.5",
         ] {
             assert!(bytes(text).is_err(), "{text}");
+        }
+        for (text, why) in [
+            ("8PiB", "7PiB at most"),
+            ("99999999TiB", "7PiB at most"),
+            ("0MiB", "a byte at least"),
+            ("1XiB", "with its unit"),
+            ("PiB", "with its unit"),
+        ] {
+            let refused = bytes(text).unwrap_err();
+            assert!(refused.contains(why), "{text}: {refused}");
+        }
+    }
+
+    #[test]
+    fn lists_of_numbers_have_ranges() {
+        for (text, meant) in [
+            ("3", &[3][..]),
+            ("1,2,4-8", &[1, 2, 4, 5, 6, 7, 8]),
+            (" 2 - 3 , 9-9", &[2, 3, 9]),
+        ] {
+            assert_eq!(numbers(text).unwrap().0, meant, "{text}");
+        }
+        assert_eq!(numbers("1-1000").unwrap().0.len(), NUMBERS_MAX);
+        for (text, why) in [
+            ("8-4", "write 4-8"),
+            ("0-1000", "more than 1000"),
+            ("1-600,1-600", "more than 1000"),
+            ("0-18446744073709551615", "more than 1000"),
+            ("-3", "no whole number"),
+            ("1-", "no whole number"),
+            ("1-2-3", "no whole number"),
+            ("x", "`x` is no whole number"),
+            (",", "empty"),
+        ] {
+            let refused = numbers(text).unwrap_err();
+            assert!(refused.contains(why), "{text}: {refused}");
         }
     }
 

@@ -170,7 +170,7 @@ fn bad_input_is_one_line_that_says_what_to_do() {
         ("--memory-limit lots", "such as 512MiB"),
         ("--memory-limit 4096", "too little to measure anything"),
         ("--memory-limit 7999TiB", "are free: give less"),
-        ("--memory-limit 99999TiB", "such as 512MiB"),
+        ("--memory-limit 99999TiB", "7PiB at most"),
         ("pages pages", "named twice"),
         ("pages --iterations 5", "--iterations is for `processes`"),
         ("cages", "'cages'"),

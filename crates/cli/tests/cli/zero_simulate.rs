@@ -111,7 +111,7 @@ fn what_is_wrong_is_said_in_a_line() {
         ("--batch 0", "`0` is no batch"),
         ("--dequeue stack", "`stack` is no way to dequeue"),
         ("--returns counter", "needs a lock"),
-        ("--size 0", "512MiB or 2GB"),
+        ("--size 0", "a byte at least"),
         ("--preempt 1ms/10ms", "less than how often"),
         ("--arrive -1", "GB per second"),
         ("--matrix nowhere.csv", "cannot read nowhere.csv"),
@@ -142,4 +142,19 @@ fn the_computers_are_listed_with_their_sources() {
         assert!(text.contains(name), "{text}");
     }
     assert!(text.lines().all(|line| line.chars().count() <= 120));
+}
+
+#[test]
+fn who_spins_for_too_long_is_given_up() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = "--on cascade-lake-96,across=1e9 --threads 96 --lock tas --batch half";
+    let refused = simulate(&directory, arguments);
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    for words in [
+        "error: 96 threads, batch half, lock tas:",
+        "shorter transfers",
+    ] {
+        assert!(said.contains(words), "{said}");
+    }
 }

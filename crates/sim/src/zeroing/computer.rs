@@ -53,7 +53,8 @@ impl SimComputer {
             }
             if self.0.borrow().is_exhausted() {
                 return Err(Refusal::new(format!(
-                    "the simulation was given up after {} operations: give fewer pages, or larger takes",
+                    "the simulation was given up after {} operations, as these workers wait for so long: give fewer pages \
+                     or threads, larger takes, or shorter transfers",
                     self.0.borrow().operations()
                 )));
             }

@@ -34,8 +34,9 @@ impl Job {
     }
 }
 
-/// The most operations of a simulation: a minute or so.
-const MOST_OPERATIONS: u64 = 1 << 28;
+/// The most operations of a simulation: some seconds. The largest pools on the largest
+/// computers take a tenth of it.
+const MOST_OPERATIONS: u64 = 1 << 24;
 
 /// In a sample each worker takes so often, on average.
 const TAKES_OF_EACH: u64 = 4;

@@ -6,7 +6,7 @@ use punctual_pool::{Batch, Dequeue, LockKind};
 
 use super::kernels::Kernels;
 use crate::options::{Effort, Output};
-use crate::values::{List, bytes, length, list, rounds};
+use crate::values::{List, bytes, length, list, numbers, rounds};
 
 /// What its help begins with.
 pub(crate) const ABOUT: &str = "\
@@ -45,8 +45,8 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// How many workers, as a list [default: 1, 2, 4 and so on up to the number of CPUs, and twice that; with --quick 1 and all CPUs]
-    #[arg(long, value_name = "LIST", allow_hyphen_values = true, value_parser = list::<usize>)]
+    /// How many workers, as a list: 1,2,4-8 [default: 1, 2, 4 and so on up to the number of CPUs, and twice that; with --quick 1 and all CPUs]
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true, value_parser = numbers)]
     pub(crate) threads: Option<List<usize>>,
 
     /// What keeps them apart, as a list [default: all of tas, ttas, ticket, mcs, mutex, counter; with --quick without ttas and ticket]

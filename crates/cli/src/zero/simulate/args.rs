@@ -8,7 +8,7 @@ use punctual_pool::{Batch, Dequeue, LockKind};
 use punctual_sim::zeroing::Preemption;
 
 use crate::options::Output;
-use crate::values::{List, bytes, length, list, seed};
+use crate::values::{List, bytes, length, list, numbers, seed};
 
 /// What its help begins with.
 pub(crate) const ABOUT: &str = "\
@@ -49,17 +49,17 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) matrix: Option<PathBuf>,
 
-    /// Numbers of workers [default: 1, 2, 4, 8 ... and as many as there are CPUs]
-    #[arg(long, value_name = "LIST", allow_hyphen_values = true, value_parser = list::<usize>)]
+    /// Numbers of workers: 1,2,4-8 [default: 1, 2, 4 and so on up to the number of CPUs; beyond 100 CPUs 1, 4, 16 and so on]
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true, value_parser = numbers)]
     pub(crate) threads: Option<List<usize>>,
 
-    /// Locks: tas, ttas, ticket, mcs, mutex, counter
-    #[arg(long, value_name = "LIST", default_value = "tas,ticket,mcs,mutex,counter", value_parser = list::<LockKind>)]
-    pub(crate) lock: List<LockKind>,
+    /// Locks: tas, ttas, ticket, mcs, mutex, counter [default: tas,ticket,mcs,mutex,counter; beyond 100 CPUs without ticket]
+    #[arg(long, value_name = "LIST", value_parser = list::<LockKind>)]
+    pub(crate) lock: Option<List<LockKind>>,
 
-    /// Pages per take: a number, n, 2n, half, guided, factoring, trapezoid, growing, steal-half
-    #[arg(long, value_name = "LIST", default_value = "1,n,2n,half,guided,growing", allow_hyphen_values = true, value_parser = list::<Batch>)]
-    pub(crate) batch: List<Batch>,
+    /// Pages per take: a number, n, 2n, half, guided, factoring, trapezoid, growing, steal-half [default: 1,n,2n,half,guided,growing; beyond 100 CPUs 1,n,half,guided]
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true, value_parser = list::<Batch>)]
+    pub(crate) batch: Option<List<Batch>>,
 
     /// How pages are taken: range, or list, with a miss for each under the lock
     #[arg(long, value_name = "HOW", default_value = "range")]

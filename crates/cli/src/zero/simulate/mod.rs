@@ -5,8 +5,9 @@ mod article;
 mod list;
 mod validate;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use punctual_lab::zero::{Grid, simulation};
+use punctual_pool::{Batch, LockKind};
 use punctual_record::{PAGE_BYTES, Run};
 use punctual_sim::zeroing::{Job, Machine, Matrix};
 
@@ -56,7 +57,13 @@ fn simulate(args: &SimulateArgs) -> Result<Done> {
             Some(gb_per_s) => simulation::measure_bursts(&machine, &job, gb_per_s, args.every),
             None => simulation::measure(&machine, &job),
         };
-        results.push(measured.map_err(|why| anyhow!(why))?);
+        let failed = || {
+            format!(
+                "{} threads, batch {}, lock {}",
+                setting.workers, setting.batch, setting.lock
+            )
+        };
+        results.push(measured.map_err(|why| anyhow!(why)).with_context(failed)?);
     }
     drop(bar);
     let run = Run {
@@ -81,24 +88,78 @@ fn machine(args: &SimulateArgs) -> Result<Machine> {
         .map_err(|why| anyhow!("{name}: {why}"))
 }
 
+/// What is given; else, on a large computer, a coarser grid: what contends for a
+/// line there takes long to simulate.
 fn grid(args: &SimulateArgs, machine: &Machine) -> Grid {
-    let threads = match &args.threads {
-        Some(threads) => threads.0.clone(),
-        None => doubling(machine.topology().cpus()),
+    let cpus = machine.topology().cpus();
+    let (factor, locks, batches) = if cpus > LARGE {
+        (4, LOCKS_WHERE_LARGE, BATCHES_WHERE_LARGE)
+    } else {
+        (2, LOCKS, BATCHES)
     };
     Grid {
-        threads,
-        locks: args.lock.0.clone(),
-        batches: args.batch.0.clone(),
+        threads: args
+            .threads
+            .as_ref()
+            .map_or_else(|| steps(cpus, factor), |list| list.0.clone()),
+        locks: args
+            .lock
+            .as_ref()
+            .map_or_else(|| locks.to_vec(), |list| list.0.clone()),
+        batches: args
+            .batch
+            .as_ref()
+            .map_or_else(|| batches.to_vec(), |list| list.0.clone()),
         dequeue: args.dequeue,
         returns: args.returns,
     }
 }
 
-/// 1, 2, 4 and so on, and the last one.
-fn doubling(last: usize) -> Vec<usize> {
-    let doubling = std::iter::successors(Some(1), |n| Some(2 * n));
-    let mut numbers: Vec<usize> = doubling.take_while(|n| *n < last).collect();
+/// More CPUs than that are many.
+const LARGE: usize = 100;
+
+const LOCKS: &[LockKind] = &[
+    LockKind::Tas,
+    LockKind::Ticket,
+    LockKind::Mcs,
+    LockKind::Mutex,
+    LockKind::Counter,
+];
+const BATCHES: &[Batch] = &[
+    Batch::One,
+    Batch::Workers,
+    Batch::TwiceWorkers,
+    Batch::Half,
+    Batch::GUIDED,
+    Batch::Growing,
+];
+
+/// Without a ticket lock, which is as bad as test-and-set.
+const LOCKS_WHERE_LARGE: &[LockKind] = &[
+    LockKind::Tas,
+    LockKind::Mcs,
+    LockKind::Mutex,
+    LockKind::Counter,
+];
+const BATCHES_WHERE_LARGE: &[Batch] = &[Batch::One, Batch::Workers, Batch::Half, Batch::GUIDED];
+
+/// 1, and that many times more each, and the last one.
+fn steps(last: usize, factor: usize) -> Vec<usize> {
+    let steps = std::iter::successors(Some(1), |n| Some(factor * n));
+    // The last step but one is not next to the last.
+    let mut numbers: Vec<usize> = steps.take_while(|n| factor * n < 2 * last).collect();
     numbers.push(last);
     numbers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_threads_end_with_all_cpus() {
+        assert_eq!(steps(96, 2), [1, 2, 4, 8, 16, 32, 64, 96]);
+        assert_eq!(steps(256, 4), [1, 4, 16, 64, 256]);
+        assert_eq!(steps(272, 4), [1, 4, 16, 64, 272]);
+    }
 }
