@@ -12,7 +12,9 @@ use punctual_core::machine::{Sample, Section, ThreadObservations};
 use punctual_core::program::Subject;
 use punctual_core::strategies::Any;
 use punctual_core::{Machine, Nanos, Program, Refusal};
-use punctual_record::{Cost, Cpu, Interval, Late, Measurement, NAP_PENALTIES_NS, Round, Weights};
+use punctual_record::{
+    CAP_NS, Cost, Cpu, Interval, Late, Measurement, NAP_PENALTIES_NS, Round, Weights,
+};
 use serde_json::Value;
 
 /// Parameters of one cell of an experiment, with their units in their names.
@@ -323,10 +325,12 @@ impl Tally {
             .of(&self.rounds)
         };
         let [nap_5us, nap_20us] = NAP_PENALTIES_NS;
+        let over_1ms = self.late_ns.iter().filter(|late| **late > CAP_NS).count();
         Measurement {
             experiment: heat.experiment.to_owned(),
             subject: heat.subject.clone(),
             late_ns: Late::of(&self.late_ns),
+            late_over_1ms_fraction: (n > 0.0).then(|| over_1ms as f64 / n),
             cpu: Cpu {
                 fraction: fraction(self.cpu),
                 per_wait_ns: per_wait(self.cpu),

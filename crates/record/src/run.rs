@@ -130,6 +130,10 @@ pub struct Measurement {
     /// How late the waits ended; n is 0 where nothing waited.
     #[serde(default)]
     pub late_ns: Late,
+    /// The share of the waits that ended more than 1 ms late, where that was
+    /// counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late_over_1ms_fraction: Option<f64>,
     /// What they cost.
     #[serde(default)]
     pub cpu: Cpu,

@@ -41,6 +41,19 @@ const BUDGET: Nanos = Nanos::from_secs(54);
 const QUICK: Nanos = Nanos::from_secs(12);
 const ROUNDS: u32 = 6;
 
+/// What a default race may take where that is what percentiles need.
+const LONGEST: Nanos = Nanos::from_secs(90);
+
+/// Waits of which ten lie above the 99th percentile.
+const FOR_P99: u64 = 1_000;
+
+/// So many waits of a slow loop take a quarter of a minute for each subject.
+/// Unless more are asked for, only those have them that a game would choose
+/// among: what `std::thread::sleep` does, the accurate-sleep article's function,
+/// the crate that does likewise, and the library's own.
+const SLOW: Nanos = Nanos::from_ms(10);
+const OF_A_GAME: [&str; 4] = ["system", "precise", "spin_sleep", "adaptive-balanced"];
+
 /// The functions of the accurate-sleep article.
 const ARTICLE: [&str; 4] = ["system", "spin", "precise", "timer"];
 
@@ -106,15 +119,26 @@ impl Plan {
                 {
                     bail!("--rate names {rate} twice");
                 }
-                let batches = (subjects.len() * rates.len()) as u64 * u64::from(ROUNDS);
-                let batch = Nanos::new(budget.as_ns() / batches)
-                    .clamp(Nanos::from_ms(100), Nanos::from_secs(2));
-                // A twentieth of a batch is warm-up.
-                let batch = Batch::Lasting(Nanos::new(batch.as_ns() / 21 * 20));
-                vec![race(
-                    pace::heats(&subjects, &rates, batch, conditions),
-                    ROUNDS,
-                )]
+                let whole = args.rate.is_some() || args.strategy.is_some();
+                let of_rate = |rate: Rate| {
+                    let all = whole || rate.period() < SLOW;
+                    let at_this = |subject: &&Subject| all || is_of_a_game(subject);
+                    (rate, subjects.iter().filter(at_this).cloned().collect())
+                };
+                let cells: Vec<(Rate, Vec<Subject>)> = rates.into_iter().map(of_rate).collect();
+                let most = match (quick, args.runs_here()) {
+                    (true, _) => budget,
+                    (false, true) => LONGEST,
+                    (false, false) => Nanos::MAX,
+                };
+                let lengths = batch_lengths(&cells, budget, most);
+                let heats = cells
+                    .iter()
+                    .zip(lengths)
+                    .flat_map(|((rate, subjects), length)| {
+                        pace::heats(subjects, &[*rate], Batch::Lasting(length), conditions)
+                    });
+                vec![race(heats.collect(), ROUNDS)]
             }
             Some(Experiment::Decades) => vec![race(
                 decades::heats(&subjects, Repeats::Short, conditions),
@@ -198,6 +222,39 @@ impl Plan {
         }
         facts
     }
+}
+
+fn is_of_a_game(subject: &Subject) -> bool {
+    OF_A_GAME.contains(&subject.to_string().as_str())
+}
+
+/// How long the batches of each rate last, without their warm-up: long enough for
+/// a 99th percentile if that takes `most` or less in all, and longer as far as
+/// the `budget` reaches.
+fn batch_lengths(cells: &[(Rate, Vec<Subject>)], budget: Nanos, most: Nanos) -> Vec<Nanos> {
+    let rounds = u64::from(ROUNDS);
+    // A twentieth of a batch is warm-up.
+    let with_warm_up = |length: Nanos| Nanos::new(length.as_ns() / 20 * 21);
+    let without = |length: Nanos| Nanos::new(length.as_ns() / 21 * 20);
+    let needed = |rate: &Rate| rate.offset(FOR_P99.div_ceil(rounds) + 1);
+    let in_all = cells.iter().fold(Nanos::ZERO, |sum, (rate, subjects)| {
+        sum + with_warm_up(needed(rate)).times(subjects.len() as u64 * rounds)
+    });
+    let fits = in_all <= most;
+    let spare = if fits { budget - in_all } else { budget };
+    let batches: u64 = cells
+        .iter()
+        .map(|(_, subjects)| subjects.len() as u64)
+        .sum();
+    let spare = without(Nanos::new(spare.as_ns() / (batches * rounds).max(1)));
+    let (shortest, longest) = (Nanos::from_ms(100), Nanos::from_secs(2));
+    let length = |(rate, _): &(Rate, Vec<Subject>)| {
+        let needed = if fits { needed(rate) } else { Nanos::ZERO };
+        (needed + spare)
+            .clamp(without(shortest), without(longest))
+            .max(needed)
+    };
+    cells.iter().map(length).collect()
 }
 
 impl Experiment {
@@ -301,4 +358,59 @@ fn conditions(args: &BenchArgs) -> Result<Conditions> {
 /// How many threads that compute all the time the user wants.
 fn hogs(args: &BenchArgs, cpus: usize) -> usize {
     (args.load.unwrap_or(0.0) * cpus as f64).ceil() as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cells(of: &[(u64, usize)]) -> Vec<(Rate, Vec<Subject>)> {
+        let spin = Subject::Strategy(Spec::Spin);
+        let cell = |(hz, n): &(u64, usize)| (Rate::from_hz(*hz).unwrap(), vec![spin.clone(); *n]);
+        of.iter().map(cell).collect()
+    }
+
+    /// The waits of a subject in all rounds at each rate, and the seconds in all.
+    fn planned(of: &[(u64, usize)], most: Nanos) -> (Vec<u64>, u64) {
+        let cells = cells(of);
+        let lengths = batch_lengths(&cells, BUDGET, most);
+        let mut waits = Vec::new();
+        let mut heats = Vec::new();
+        for ((rate, subjects), length) in cells.iter().zip(lengths) {
+            let of_rate = pace::heats(
+                subjects,
+                &[*rate],
+                Batch::Lasting(length),
+                Conditions::default(),
+            );
+            let with_warm_up = of_rate[0].program.samples_max().unwrap();
+            let warm_up = of_rate[0].cells[0]["warm_up_waits"].as_u64().unwrap();
+            waits.push((with_warm_up - warm_up) * u64::from(ROUNDS));
+            heats.extend(of_rate);
+        }
+        (waits, race::length(&heats, ROUNDS).as_ns() / 1_000_000_000)
+    }
+
+    #[test]
+    fn a_default_bench_has_a_99th_percentile_at_each_rate_in_90_s() {
+        let (waits, seconds) = planned(&[(60, OF_A_GAME.len()), (1_000, 13)], LONGEST);
+        assert!(waits.iter().all(|n| *n >= FOR_P99), "{waits:?}");
+        assert!((80..90).contains(&seconds), "{seconds}");
+    }
+
+    #[test]
+    fn a_race_takes_its_budget_unless_percentiles_need_more() {
+        for (of, p99, takes) in [
+            (&[(60, 13)][..], false, 50..56),
+            (&[(144, 3), (240, 3)], true, 50..56),
+            (&[(60, 2), (1_000, 2)], true, 44..56),
+            (&[(1_000, 2)], true, 20..25),
+        ] {
+            let (waits, seconds) = planned(of, LONGEST);
+            assert_eq!(waits.iter().all(|n| *n >= FOR_P99), p99, "{of:?} {waits:?}");
+            assert!(takes.contains(&seconds), "{of:?} {seconds}");
+        }
+        let (waits, _) = planned(&[(60, 13)], Nanos::MAX);
+        assert!(waits[0] >= FOR_P99);
+    }
 }

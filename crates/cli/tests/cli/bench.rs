@@ -154,6 +154,21 @@ fn a_quick_bench_takes_a_fraction_of_the_time() {
 }
 
 #[test]
+fn a_game_reads_its_99th_percentile_and_how_many_frames_were_late() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = "--on linux,slack=2ms --rate 60 --strategy system,fixed-margin --json run.json";
+    let output = bench(directory.path(), arguments);
+    assert!(output.status.success(), "{output:?}");
+    let json = std::fs::read_to_string(directory.path().join("run.json")).unwrap();
+    let run = Run::from_json(&json).unwrap();
+    assert!(run.results.iter().all(|m| m.late_ns.p99.is_some()));
+    let late = run.results.iter().map(|m| m.late_over_1ms_fraction);
+    assert_eq!(late.collect::<Vec<_>>(), [Some(1.0), Some(1.0)]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("> 1 ms"), "{text}");
+}
+
+#[test]
 fn a_refused_run_leaves_an_earlier_one_and_no_figures() {
     for refused in ["--cpu 999", "--strategy nobody", "--on linux --cpu 4"] {
         let arguments = format!("{refused} --json file --plots figures");

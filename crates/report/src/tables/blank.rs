@@ -154,6 +154,12 @@ impl Marks {
         self.or_blank(measured.then(|| units::duration(ns)), Why::NotMeasured)
     }
 
+    /// The waits that ended more than 1 ms late, in per cent.
+    pub(super) fn over_1ms_percent(&mut self, measurement: &Measurement) -> String {
+        let share = measurement.late_over_1ms_fraction.map(units::percent);
+        self.or_blank(share, Why::NotMeasured)
+    }
+
     /// The CPU time billed, in per cent.
     pub(super) fn cpu_percent(&mut self, cpu: &Cpu) -> String {
         self.cpu_based(cpu, cpu.fraction.map(units::percent))

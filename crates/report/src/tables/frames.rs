@@ -23,6 +23,7 @@ fn at_rate(rate: &str, group: &[&Measurement]) -> String {
             "frame min",
             "frame max",
             "mean absolute error",
+            "> 1 ms %",
             "CPU %",
         ],
     );
@@ -37,6 +38,7 @@ fn at_rate(rate: &str, group: &[&Measurement]) -> String {
             let value = select::extra_of_late(m, key).map(written);
             row.push(marks.or_blank(value, Why::NotMeasured));
         }
+        row.push(marks.over_1ms_percent(m));
         row.push(marks.cpu_percent(&m.cpu));
         grid.row(row);
     }
@@ -45,8 +47,8 @@ fn at_rate(rate: &str, group: &[&Measurement]) -> String {
         format!(" A frame should take {}.", units::nominal(ns))
     });
     let caption = format!(
-        "n: waits. frame: the time from one wake to the next.{wanted} CPU: time billed to the \
-         thread."
+        "n: waits. frame: the time from one wake to the next.{wanted} > 1 ms: the waits that ended \
+         more than 1 ms late. CPU: time billed to the thread."
     );
     grid.section(&[caption], marks)
 }

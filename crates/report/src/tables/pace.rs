@@ -37,6 +37,7 @@ fn lateness(name: &str, group: &[&Measurement]) -> String {
         "p99",
         "p99.9",
         "max",
+        "> 1 ms\n%",
         "mean",
         "mean\ncapped",
     ];
@@ -57,6 +58,7 @@ fn lateness(name: &str, group: &[&Measurement]) -> String {
             marks.percentile(m, late.p99),
             marks.percentile(m, late.p999),
             marks.measured(m, late.max as f64),
+            marks.over_1ms_percent(m),
             marks.measured(m, late.mean),
             marks.measured(m, late.mean_capped),
         ];
@@ -71,7 +73,8 @@ fn lateness(name: &str, group: &[&Measurement]) -> String {
         format!("One wait every {}. ", units::nominal(ns))
     });
     let mut caption = vec![format!(
-        "{every}n: waits. mean capped: each lateness counted as at most {}.",
+        "{every}n: waits. > 1 ms: the waits that ended more than 1 ms late. mean capped: each lateness \
+         counted as at most {}.",
         units::nominal(CAP_NS as f64)
     )];
     caption.extend(warm_up(group));

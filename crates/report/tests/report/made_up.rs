@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use punctual_record::{
-    Cost, Cpu, Late, MachineFacts, Measurement, NAP_PENALTIES_NS, Round, Run, SCHEMA, Warning,
-    Weights,
+    CAP_NS, Cost, Cpu, Late, MachineFacts, Measurement, NAP_PENALTIES_NS, Round, Run, SCHEMA,
+    Warning, Weights,
 };
 use serde_json::Value;
 
@@ -147,6 +147,9 @@ fn measurement(
         subject: subject.name.to_owned(),
         params: numbers(params),
         late_ns: Late::of(&samples),
+        late_over_1ms_fraction: Some(
+            samples.iter().filter(|late| **late > CAP_NS).count() as f64 / samples.len() as f64,
+        ),
         cpu: Cpu {
             fraction: Some(cpu_ns / period_ns),
             per_wait_ns: Some(cpu_ns),
