@@ -185,6 +185,11 @@ impl Sleep {
     }
 }
 
+/// Whether a wait began in the section in which it ended.
+pub(super) fn began_here(sample: &Sample) -> bool {
+    Sleep::of(Nanos::ZERO, sample).began_here
+}
+
 fn sorted<T: Ord>(values: impl Iterator<Item = T>) -> Vec<T> {
     let mut values: Vec<T> = values.collect();
     values.sort_unstable();

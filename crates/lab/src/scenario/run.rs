@@ -9,7 +9,7 @@ use punctual_sim::{Limits, Model, SimMachine, Trace};
 use serde_json::json;
 
 use super::expect::Figure;
-use super::group::{Group, mean, percentile};
+use super::group::{Group, began_here, mean, percentile};
 use super::{Scenario, computer, judge, limits};
 
 /// What a simulation of a scenario may come to: some minutes of real time, and
@@ -120,7 +120,8 @@ impl Seen {
             for (k, section) in thread.sections.iter().enumerate() {
                 let phase = thread.first_phase + k;
                 let length = scenario.phases.get(phase).map(|phase| phase.length);
-                if length.is_none_or(|length| is_only_the_end(section, length)) {
+                let is_last = k + 1 == thread.sections.len();
+                if length.is_none_or(|length| is_last && is_only_the_end(section, length)) {
                     continue;
                 }
                 let began = if k == 0 { thread.began } else { begins[phase] };
@@ -170,7 +171,8 @@ impl Seen {
     }
 }
 
-/// Whether a thread only ended in a phase, soon after that began.
+/// Whether a thread only ended in a phase, in its last section: soon after that began,
+/// or after a wait that had begun before it.
 fn is_only_the_end(section: &Section, phase: Nanos) -> bool {
     let Section {
         samples,
@@ -178,8 +180,10 @@ fn is_only_the_end(section: &Section, phase: Nanos) -> bool {
         denied,
         cpu,
     } = section;
-    let did_nothing = samples.is_empty() && readings.is_empty() && *denied == 0;
-    did_nothing && cpu.elapsed.times(100) < phase
+    let did_nothing = !samples.iter().any(began_here) && readings.is_empty() && *denied == 0;
+    let woke = samples.last().map_or(Nanos::ZERO, |last| last.woke);
+    let ended_in_it = cpu.elapsed.times(100) < phase.times(99);
+    did_nothing && ended_in_it && (cpu.elapsed - woke).times(100) < phase
 }
 
 /// What threads of one name did; `tick` is the timer interval at the end of
@@ -306,4 +310,38 @@ fn of_computer(used: &ComputerUse) -> BTreeMap<String, Value> {
         other.insert("interval_ns".to_owned(), interval.as_ns().into());
     }
     other
+}
+
+#[cfg(test)]
+mod tests {
+    use punctual_core::machine::{CpuUse, Sample};
+
+    use super::*;
+
+    #[test]
+    fn who_ends_after_a_wait_of_the_phase_before_is_not_of_this_one() {
+        let wait = |asked, woke| Sample {
+            asked: Nanos::from_ms(asked),
+            woke: Nanos::from_ms(woke),
+            ..Sample::default()
+        };
+        let is_only_the_end = |samples: &[Sample], elapsed| {
+            let section = Section {
+                samples: samples.to_vec(),
+                cpu: CpuUse {
+                    elapsed: Nanos::from_ms(elapsed),
+                    ..CpuUse::default()
+                },
+                ..Section::default()
+            };
+            is_only_the_end(&section, Nanos::from_ms(1_000))
+        };
+        assert!(is_only_the_end(&[], 1));
+        assert!(!is_only_the_end(&[], 20));
+        assert!(is_only_the_end(&[wait(16, 12)], 13));
+        // It went on for a while, or waited here, or to the end of the phase.
+        assert!(!is_only_the_end(&[wait(16, 12)], 40));
+        assert!(!is_only_the_end(&[wait(16, 12), wait(16, 28)], 28));
+        assert!(!is_only_the_end(&[wait(2_000, 1_000)], 1_000));
+    }
 }
