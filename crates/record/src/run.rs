@@ -32,9 +32,12 @@ pub struct Run {
     pub started_at: Option<String>,
     /// The command line, in the words of the user.
     pub command: String,
-    /// Whether the user ended it before its end, so that results are partial.
+    /// Whether it ended before its end, so that results are partial.
     #[serde(default)]
     pub interrupted: bool,
+    /// What the machine could not do, where that ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
     /// Where it ran.
     pub machine: MachineFacts,
     /// What should be known before the results are believed.

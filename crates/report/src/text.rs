@@ -118,10 +118,17 @@ pub(crate) fn labelled(label: &str, value: &str) -> String {
 }
 
 fn warnings(run: &Run) -> Option<String> {
-    let partial = run.interrupted.then_some((
-        "The run was ended before its end: the results are partial.",
-        "Run it again and let it finish.",
-    ));
+    let failed = run
+        .failed
+        .as_ref()
+        .map(|why| format!("The run could not go on, so the results are partial: {why}."));
+    let partial = match &failed {
+        Some(failed) => Some((failed.as_str(), "Mend that, and run it again.")),
+        None => run.interrupted.then_some((
+            "The run was ended before its end: the results are partial.",
+            "Run it again and let it finish.",
+        )),
+    };
     let all: Vec<(&str, &str)> = partial
         .into_iter()
         .chain(

@@ -93,6 +93,7 @@ fn as_run(
     Run {
         started_at,
         interrupted: results.end.is_early(),
+        failed: results.end.failed.as_ref().map(ToString::to_string),
         warnings: warnings(&facts, &results.measurements, setting),
         machine: facts,
         doctor: Some(diagnose(patient, &results.measurements)),

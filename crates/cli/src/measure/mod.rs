@@ -102,6 +102,7 @@ fn as_run(args: &MeasureArgs, plan: &Plan, facts: MachineFacts, results: Results
     warned.extend(warnings(&facts, &results.measurements, setting));
     Run {
         interrupted: results.end.is_early(),
+        failed: results.end.failed.as_ref().map(ToString::to_string),
         warnings: warned,
         machine: facts,
         results: results.measurements,

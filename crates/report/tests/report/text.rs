@@ -27,6 +27,19 @@ fn an_empty_run_says_so() {
 }
 
 #[test]
+fn a_run_that_could_not_go_on_says_why_and_not_to_let_it_finish() {
+    let mut run = Run {
+        interrupted: true,
+        ..Run::default()
+    };
+    assert!(text(&run).contains("Run it again and let it finish."));
+    run.failed = Some("it broke".to_owned());
+    let text = text(&run);
+    assert!(text.contains("partial: it broke."), "{text}");
+    assert!(!text.contains("let it finish"), "{text}");
+}
+
+#[test]
 fn a_run_that_was_ended_early_warns_last() {
     let mut run = made_up::run();
     run.interrupted = true;

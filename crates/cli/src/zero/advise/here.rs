@@ -65,6 +65,7 @@ pub(super) fn run(args: &AdviseArgs) -> Result<Done> {
     }
     let warned = warnings(&run.machine, &measurements, rounds);
     run.interrupted = end.is_early();
+    run.failed = end.failed.as_ref().map(ToString::to_string);
     run.warnings.extend(given_up);
     run.warnings.extend(warned);
     run.results = measurements;

@@ -52,6 +52,7 @@ pub(crate) fn run(args: &ProbeArgs) -> Result<Done> {
     warned.extend(warnings(&facts, &measurements, rounds));
     let run = Run {
         interrupted: end.is_early(),
+        failed: end.failed.as_ref().map(ToString::to_string),
         warnings: warned,
         machine: facts,
         results: measurements,

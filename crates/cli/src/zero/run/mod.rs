@@ -52,6 +52,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Done> {
     let mut run = Run {
         started_at: Some(started_at),
         interrupted: end.is_early(),
+        failed: end.failed.as_ref().map(ToString::to_string),
         machine: facts_here,
         other: plan.describe(),
         ..session::run()
