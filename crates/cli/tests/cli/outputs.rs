@@ -1,7 +1,7 @@
 //! Outputs that are no files, and files that others have made; inputs from a pipe.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::Path;
 use std::process::{Output, Stdio};
 
@@ -93,6 +93,7 @@ fn a_dash_is_standard_input() {
 #[cfg(unix)]
 mod unix {
     use super::*;
+    use std::io::Read;
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
     use std::process::Command;
 
