@@ -100,7 +100,7 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let bytes = number.parse().ok().map(|number: f64| number * unit as f64);
     match bytes.filter(|_| unit > 0) {
         Some(bytes @ 1.0..=BYTES_MAX) => Ok(bytes as u64),
-        Some(bytes) if bytes < 1.0 => Err("it must be a byte at least".to_owned()),
+        Some(bytes) if bytes < 1.0 => Err("give a byte at least, such as 512MiB or 2GB".to_owned()),
         Some(_) => Err("no computer has that much memory; give 7PiB at most".to_owned()),
         None => Err("give a number of bytes with its unit, such as 512MiB or 2GB".to_owned()),
     }
