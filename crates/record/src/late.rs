@@ -1,6 +1,7 @@
 //! Lateness samples, summed up.
 
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// What a capped mean counts one sample for at the most: 1 ms. One stall of
 /// 20 ms in a hundred waits would otherwise be all the mean shows.
@@ -9,14 +10,16 @@ pub const CAP_NS: i64 = 1_000_000;
 /// Lateness in nanoseconds; negative means early.
 ///
 /// A percentile `q` is there only when at least ten samples lie above it,
-/// `n (1 - q) >= 10`; a rarer one would be the accident of a few samples.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// `n (1 - q) >= 10`; a rarer one would be the accident of a few samples. Of no
+/// samples the least, the largest and the means are 0, and `null` in the file.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct Late {
     /// Samples.
     pub n: u64,
     /// Samples that were early.
     pub early: u64,
     /// The smallest.
+    #[serde(deserialize_with = "or_zero")]
     pub min: i64,
     /// The median.
     pub p50: Option<i64>,
@@ -29,10 +32,13 @@ pub struct Late {
     /// 99.9 % are at most this.
     pub p999: Option<i64>,
     /// The largest.
+    #[serde(deserialize_with = "or_zero")]
     pub max: i64,
     /// The arithmetic mean.
+    #[serde(deserialize_with = "or_zero")]
     pub mean: f64,
     /// The mean with every sample counted as at most [`CAP_NS`].
+    #[serde(deserialize_with = "or_zero")]
     pub mean_capped: f64,
 }
 
@@ -59,6 +65,34 @@ impl Late {
             mean_capped: mean(&sorted, CAP_NS),
         }
     }
+}
+
+impl Serialize for Late {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let any = self.n > 0;
+        let mut late = serializer.serialize_struct("Late", 11)?;
+        late.serialize_field("n", &self.n)?;
+        late.serialize_field("early", &self.early)?;
+        late.serialize_field("min", &any.then_some(self.min))?;
+        late.serialize_field("p50", &self.p50)?;
+        late.serialize_field("p75", &self.p75)?;
+        late.serialize_field("p90", &self.p90)?;
+        late.serialize_field("p99", &self.p99)?;
+        late.serialize_field("p999", &self.p999)?;
+        late.serialize_field("max", &any.then_some(self.max))?;
+        late.serialize_field("mean", &any.then_some(self.mean))?;
+        late.serialize_field("mean_capped", &any.then_some(self.mean_capped))?;
+        late.end()
+    }
+}
+
+/// A number, or zero for `null`.
+fn or_zero<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
 /// The mean of `samples`, each counted as at most `cap`; zero for none.
@@ -109,6 +143,25 @@ mod tests {
         let late = Late::of(&samples);
         assert!((late.mean - 1_010_990.0).abs() < 1e-6);
         assert!((late.mean_capped - 10_990.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn of_no_samples_nothing_is_written_as_a_number() {
+        let written = serde_json::to_value(Late::default()).unwrap();
+        for key in ["min", "p50", "max", "mean", "mean_capped"] {
+            assert!(written[key].is_null(), "{written}");
+        }
+        let read: Late = serde_json::from_value(written).unwrap();
+        assert_eq!(read, Late::default());
+        // As it was written before.
+        let old = r#"{"n":0,"early":0,"min":0,"p50":null,"p75":null,"p90":null,"p99":null,
+            "p999":null,"max":0,"mean":0.0,"mean_capped":0.0}"#;
+        assert_eq!(serde_json::from_str::<Late>(old).unwrap(), read);
+        let written = serde_json::to_value(Late::of(&[0, -5])).unwrap();
+        assert_eq!(
+            (&written["min"], &written["max"]),
+            (&(-5).into(), &0.into())
+        );
     }
 
     #[test]
