@@ -6,7 +6,7 @@ use super::estimate::{Bounds, Estimate};
 
 /// Ratios up to this are of no account. So much do numbers of one machine differ
 /// from run to run with nothing changed, whatever their rounds say: of the numbers
-/// of 66 pairs of runs of `measure --quick` on a busy machine, minutes apart, 3.3 %
+/// of 66 pairs of runs of `measure --quick` on a busy machine, within two minutes, 3.3 %
 /// had intervals that did not overlap, and 0.8 % had some that lay further apart
 /// than that.
 pub const MARGIN: f64 = 1.1;
