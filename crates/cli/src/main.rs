@@ -20,6 +20,7 @@ mod measure;
 mod models;
 mod options;
 mod peers;
+mod progress;
 mod resolution;
 mod session;
 mod simulate;

@@ -4,9 +4,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
-use indicatif::{ProgressBar, ProgressStyle};
 use punctual_core::{Machine, Nanos, Refusal};
-use punctual_lab::race::Progress;
 use punctual_lab::{host_facts, model_facts};
 use punctual_record::{MachineFacts, Run, SCHEMA};
 use punctual_sim::{Model, SimMachine};
@@ -63,57 +61,6 @@ pub(crate) fn about(length: Nanos, in_virtual_time: bool) -> String {
 pub(crate) fn rounds(rounds: u32) -> String {
     let plural = if rounds == 1 { "" } else { "s" };
     format!("{rounds} round{plural}")
-}
-
-/// A bar that is drawn between batches only: a steady tick would wake this
-/// process in the middle of a measurement.
-pub(crate) struct Bar(ProgressBar);
-
-impl Bar {
-    /// One for so many batches.
-    pub(crate) fn new(batches: usize) -> Self {
-        let bar = ProgressBar::new(batches as u64);
-        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Self(bar)
-    }
-
-    /// Shows how far a race has come.
-    pub(crate) fn show(&self, progress: Progress<'_>) {
-        let next = progress.next;
-        self.at(
-            progress.done,
-            &format!("{} {}", next.experiment, next.subject),
-        );
-    }
-
-    /// Shows how many are done and what is next.
-    pub(crate) fn at(&self, done: usize, next: &str) {
-        self.0.set_position(done as u64);
-        self.0.set_message(next.to_owned());
-    }
-}
-
-impl Drop for Bar {
-    fn drop(&mut self) {
-        self.0.finish_and_clear();
-    }
-}
-
-/// A bar of a command that only computes.
-pub(crate) struct Steps(Bar);
-
-impl Steps {
-    /// One for so many steps.
-    pub(crate) fn new(steps: usize) -> Self {
-        Self(Bar::new(steps))
-    }
-
-    /// The next step.
-    pub(crate) fn show(&self, what: &str) {
-        self.0.0.inc(1);
-        self.0.0.set_message(what.to_owned());
-    }
 }
 
 /// Where the results go, found out before there are any.

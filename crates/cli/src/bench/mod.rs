@@ -14,7 +14,7 @@ use punctual_record::{MachineFacts, Run};
 use punctual_sim::{Model, SimMachine};
 
 use crate::Done;
-use crate::session::{self, Bar, Outputs};
+use crate::session::{self, Outputs};
 use args::{BenchArgs, Experiment};
 
 use plan::Plan;
@@ -30,15 +30,14 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
     plan.announce(!args.runs_here());
 
     let mut results = Results::default();
+    let mut progress = plan.progress();
     for part in &plan.races {
         if results.end.is_early() {
             break;
         }
-        let bar = Bar::new(part.heats.len() * part.rounds as usize);
-        let raced = race::run(&mut *machine, &part.heats, part.rounds, &mut |progress| {
-            bar.show(progress);
+        let raced = race::run(&mut *machine, &part.heats, part.rounds, &mut |now| {
+            progress.heat(now.next);
         });
-        drop(bar);
         let mut raced = match raced {
             Ok(raced) => raced,
             Err(refusal) => {
@@ -56,6 +55,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
         }
         results.extend(raced);
     }
+    drop(progress);
     if plan.robustness && !results.end.is_early() {
         let machine = &mut |period| fake(period, args.place.seed());
         let mut simulated = robustness::run(&plan.strategies, machine)?;

@@ -16,6 +16,7 @@ use punctual_record::MachineFacts;
 use punctual_sim::Model;
 
 use super::args::{BenchArgs, Experiment};
+use crate::progress::Progress;
 use crate::{peers, say, session};
 
 /// What is going to be measured.
@@ -208,6 +209,22 @@ impl Plan {
                 session::about(length, in_virtual_time),
             );
         }
+    }
+
+    /// Before it begins.
+    pub(super) fn progress(&self) -> Progress {
+        let batches = self
+            .races
+            .iter()
+            .map(|race| race.heats.len() * race.rounds as usize);
+        let lengths = self
+            .races
+            .iter()
+            .map(|race| race::length(&race.heats, race.rounds));
+        Progress::new(
+            batches.sum(),
+            lengths.fold(Nanos::ZERO, |sum, race| sum + race),
+        )
     }
 
     /// The plan, for the Run.

@@ -11,7 +11,8 @@ use punctual_record::{MachineFacts, Run};
 
 use crate::files::Target;
 use crate::options::Output;
-use crate::session::{self, Bar, Outputs};
+use crate::progress::Progress;
+use crate::session::{self, Outputs};
 use crate::{Done, say};
 use args::DoctorArgs;
 
@@ -58,9 +59,10 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Done> {
             session::about(race::length(&heats, rounds), false),
         );
     }
-    let bar = Bar::new(heats.len() * rounds as usize);
+    let length = race::length(&heats, rounds);
+    let mut bar = Progress::new(heats.len() * rounds as usize, length);
     let results = examine(&patient, &mut *machine, &heats, rounds, &mut |progress| {
-        bar.show(progress);
+        bar.heat(progress.next);
     })?;
     drop(bar);
 

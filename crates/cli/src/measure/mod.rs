@@ -12,7 +12,8 @@ use punctual_lab::{Setting, predict, predict_timers, rule_in_force, scenario, wa
 use punctual_record::{MachineFacts, Run};
 
 use crate::Done;
-use crate::session::{self, Bar, Outputs};
+use crate::progress::Progress;
+use crate::session::{self, Outputs};
 use args::MeasureArgs;
 use plan::{Part, Plan, Predicted, Race};
 
@@ -26,8 +27,9 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<Done> {
     plan.announce(!here);
 
     let mut results = Results::default();
+    let mut progress = plan.progress();
     for part in &plan.parts {
-        match measure(part, &mut *machine, &facts, here) {
+        match measure(part, &mut *machine, &facts, here, &mut progress) {
             Ok(more) => results.extend(more),
             Err(why) => {
                 let failed = format!("{}: {why:#}", part.name().typed());
@@ -38,6 +40,7 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<Done> {
             break;
         }
     }
+    drop(progress);
     let failed = results.end.failed.clone();
     let run = Run {
         started_at,
@@ -51,10 +54,12 @@ fn measure(
     machine: &mut dyn Machine,
     facts: &MachineFacts,
     here: bool,
+    progress: &mut Progress,
 ) -> Result<Results> {
     match part {
-        Part::Race(race) => compete(race, machine, here),
+        Part::Race(race) => compete(race, machine, here, progress),
         Part::Scenario(_, scenario) => {
+            progress.next(&part.name().typed(), scenario.length());
             let ran = scenario::run_on(scenario, machine, &facts.name);
             let ran = ran.map_err(|why| anyhow!(why))?;
             Ok(Results {
@@ -69,13 +74,15 @@ fn measure(
     }
 }
 
-fn compete(race: &Race, machine: &mut dyn Machine, here: bool) -> Result<Results> {
-    let bar = Bar::new(race.heats.len() * race.rounds as usize);
-    let raced = (race.run)(machine, &race.heats, race.rounds, &mut |progress| {
-        bar.show(progress);
-    });
-    drop(bar);
-    let mut raced = raced?;
+fn compete(
+    race: &Race,
+    machine: &mut dyn Machine,
+    here: bool,
+    progress: &mut Progress,
+) -> Result<Results> {
+    let mut raced = (race.run)(machine, &race.heats, race.rounds, &mut |now| {
+        progress.heat(now.next);
+    })?;
     match (race.predicted, rule_in_force().filter(|_| here)) {
         (Predicted::Once, Some(rule)) => {
             predict(&rule, &race.heats, race.rounds, &mut raced.measurements)?;

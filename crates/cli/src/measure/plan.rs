@@ -11,7 +11,7 @@ use punctual_lab::experiments::{
 };
 use punctual_lab::host::usual_cpu;
 use punctual_lab::host_cores;
-use punctual_lab::race::{self, Heat, Progress, Results};
+use punctual_lab::race::{self, Heat, Results};
 use punctual_lab::scenario::{self, Scenario};
 use punctual_record::{MachineFacts, Value, Warning};
 use punctual_sim::Model;
@@ -19,6 +19,7 @@ use punctual_sim::Model;
 use super::args::{MeasureArgs, Name};
 use super::{live, scenarios};
 use crate::options::Place;
+use crate::progress::Progress;
 use crate::{say, session};
 
 /// What is going to be measured.
@@ -48,8 +49,12 @@ pub(super) struct Race {
     pub(super) predicted: Predicted,
 }
 
-type Run =
-    fn(&mut dyn Machine, &[Heat], u32, &mut dyn FnMut(Progress<'_>)) -> Result<Results, Refusal>;
+type Run = fn(
+    &mut dyn Machine,
+    &[Heat],
+    u32,
+    &mut dyn FnMut(race::Progress<'_>),
+) -> Result<Results, Refusal>;
 
 /// Whether the timer rule of this computer predicts what comes out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,12 +136,22 @@ impl Plan {
             say!("{}: {what}, {}", part.name().typed(), about(part.length()));
         }
         if self.parts.len() > 1 {
-            let all = self.parts.iter().map(Part::length);
-            say!(
-                "all: {}",
-                about(all.fold(Nanos::ZERO, |sum, part| sum + part))
-            );
+            say!("all: {}", about(self.length()));
         }
+    }
+
+    /// Before it begins.
+    pub(super) fn progress(&self) -> Progress {
+        let batches = self.parts.iter().map(|part| match part {
+            Part::Race(race) => race.heats.len() * race.rounds as usize,
+            Part::Scenario(..) => 1,
+        });
+        Progress::new(batches.sum(), self.length())
+    }
+
+    fn length(&self) -> Nanos {
+        let parts = self.parts.iter().map(Part::length);
+        parts.fold(Nanos::ZERO, |sum, part| sum + part)
     }
 
     /// The plan, for the Run.

@@ -14,6 +14,7 @@ use punctual_sim::{Model, Trace};
 use crate::bench::args::{BenchArgs, Experiment};
 use crate::files::Target;
 use crate::options::Place;
+use crate::progress::Progress;
 use crate::session::{self, Outputs};
 use crate::{Done, bench, print, say};
 use args::SimulateArgs;
@@ -91,14 +92,17 @@ fn simulate(args: &SimulateArgs, scenario: &Scenario, models: &[Model]) -> Resul
         ..session::run()
     };
     let mut trace = None;
+    let mut progress = Progress::alike(models.len());
+    models.iter().for_each(|model| announce(scenario, model));
     for model in models {
-        announce(scenario, model);
+        progress.step(model.name());
         let ran: Ran = scenario::run(scenario, model, args.seed(), trace_to.is_some())
             .map_err(|why| anyhow!(why))?;
         run.results.extend(ran.measurements);
         run.expectations.extend(ran.expectations);
         trace = ran.trace;
     }
+    drop(progress);
     run.warnings.extend(trace.as_ref().and_then(cut));
 
     let delivered = outputs.deliver(&run, &punctual_report::text(&run));

@@ -3,16 +3,22 @@
 use anyhow::Result;
 use punctual_lab::validation::{self, Kind};
 
+use crate::progress::Progress;
 use crate::{Done, print};
 
 /// Prints a line for each fact; whether one that binds differs is the exit
 /// code.
 pub(super) fn run() -> Result<Done> {
     let rows = validation::rows();
+    let mut progress = Progress::alike(rows.len());
     let outcomes = rows
         .iter()
-        .map(|row| Ok((row, (row.run)()?)))
+        .map(|row| {
+            progress.step(row.id);
+            Ok((row, (row.run)()?))
+        })
         .collect::<Result<Vec<_>>>()?;
+    drop(progress);
     let asserted = || outcomes.iter().filter(|(row, _)| row.kind.is_asserted());
     let differ = asserted().filter(|(_, outcome)| !outcome.holds).count();
     let title = format!(

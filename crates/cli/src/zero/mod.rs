@@ -7,8 +7,11 @@ mod run;
 mod simulate;
 
 use anyhow::Result;
+use punctual_core::Nanos;
+use punctual_pool::Setting;
 
 use crate::Done;
+use crate::progress::Progress;
 use args::{Action, ZeroArgs};
 
 /// Does what `args` ask for.
@@ -19,4 +22,22 @@ pub(crate) fn run(args: &ZeroArgs) -> Result<Done> {
         Action::Simulate(args) => simulate::run(args),
         Action::Advise(args) => advise::run(args),
     }
+}
+
+/// Of the simulations of so many pools.
+fn progress(settings: &[Setting]) -> Progress {
+    let all = settings.iter().map(effort);
+    Progress::new(settings.len(), all.fold(Nanos::ZERO, |sum, one| sum + one))
+}
+
+/// That of one of them begins.
+fn show(progress: &mut Progress, setting: &Setting) {
+    let what = format!("{} {} {}", setting.lock, setting.batch, setting.workers);
+    progress.next(&what, effort(setting));
+}
+
+/// What it takes to simulate a pool, beside others: about as much for each worker,
+/// and something for the pool.
+fn effort(setting: &Setting) -> Nanos {
+    Nanos::new(setting.workers as u64 + 3)
 }

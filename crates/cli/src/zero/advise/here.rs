@@ -13,7 +13,8 @@ use punctual_sys::memory::Kernel;
 
 use super::advise;
 use super::args::{self, AdviseArgs};
-use crate::session::{self, Bar, Outputs};
+use crate::progress::Progress;
+use crate::session::{self, Outputs};
 use crate::{Done, say, stop};
 
 /// Calibrates a model of this computer, asks it, and measures what it says.
@@ -49,7 +50,7 @@ pub(super) fn run(args: &AdviseArgs) -> Result<Done> {
     let rounds = rounds(args);
     let mut plan = Plan::of_cells(cells, rounds, stop)?;
     announce(&mut plan)?;
-    let bar = Bar::new(plan.batches());
+    let mut bar = Progress::alike(plan.batches());
     let Ran {
         mut measurements,
         given_up,
@@ -92,10 +93,12 @@ fn calibrated(args: &AdviseArgs, area: Area, mut ground: Plan, stop: &Stop) -> R
         "zero advise: measures the parts of a pool first, {}",
         session::about(length, false)
     );
+    let mut bar = Progress::alike(rounds as usize);
     for _ in 0..rounds {
         if stop.is_requested() {
             break;
         }
+        bar.step("parts of a pool");
         calibrator.round()?;
     }
     let model = Calibrated::new(calibrator.calibration(), area.memory);

@@ -9,7 +9,7 @@ use punctual_lab::host::Stop;
 use punctual_lab::zero::advice::{Advised, Candidate, Goal, Model, considered, knee};
 
 use crate::Done;
-use crate::session::Steps;
+use crate::zero;
 use args::AdviseArgs;
 
 /// Runs it.
@@ -30,14 +30,13 @@ fn advise(
 ) -> Result<Option<(Advised, Vec<Candidate>)>> {
     let knee = knee(model).map_err(|why| anyhow!(why))?;
     let settings = considered(model.cpus(), knee);
-    let bar = Steps::new(settings.len());
+    let mut bar = zero::progress(&settings);
     let mut candidates = Vec::new();
     for setting in settings {
         if stop.is_some_and(Stop::is_requested) {
             return Ok(None);
         }
-        let what = format!("{} {} {}", setting.lock, setting.batch, setting.workers);
-        bar.show(&what);
+        zero::show(&mut bar, &setting);
         let candidate = Candidate::of(model, setting, pages);
         candidates.push(candidate.map_err(|why| anyhow!(why))?);
     }

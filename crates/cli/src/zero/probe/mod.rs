@@ -7,7 +7,8 @@ use punctual_lab::host_facts;
 use punctual_lab::zero::probe::{Part, Plan, Probed, Settings, memory_facts, warnings};
 use punctual_record::Run;
 
-use crate::session::{self, Bar, Outputs};
+use crate::progress::Progress;
+use crate::session::{self, Outputs};
 use crate::{Done, host, say, stop};
 use args::{PartArg, ProbeArgs};
 
@@ -44,7 +45,7 @@ pub(crate) fn run(args: &ProbeArgs) -> Result<Done> {
     };
     let (mut warned, rounds) = (plan.left_out().to_vec(), plan.rounds());
 
-    let bar = Bar::new(plan.turns());
+    let mut bar = Progress::alike(plan.turns());
     let Probed { measurements, end } =
         plan.run(&mut |progress| bar.at(progress.done, &progress.next));
     drop(bar);

@@ -13,7 +13,8 @@ use punctual_lab::zero::model::{
 use punctual_lab::zero::run::{Bursts, Memory, Plan, Ran, Settings, facts, warnings};
 use punctual_record::Run;
 
-use crate::session::{self, Bar, Outputs, Steps};
+use crate::progress::Progress;
+use crate::session::{self, Outputs};
 use crate::{Done, say, stop};
 use args::{Arrivals, RunArgs};
 
@@ -37,7 +38,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Done> {
     };
     let calibration = forecasts.as_ref().map_or(Nanos::ZERO, Forecasts::length);
     announce(&plan, calibration);
-    let bar = Bar::new(plan.batches());
+    let mut bar = Progress::alike(plan.batches());
     let Ran {
         mut measurements,
         given_up,
@@ -74,9 +75,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Done> {
 
 /// What the model says of every cell; nothing more once the user wants an end.
 fn forecast(forecasts: Forecasts<'_>, stop: &Stop) -> Forecast {
-    let bar = Steps::new(forecasts.predictions());
+    let mut bar = Progress::alike(forecasts.predictions());
     forecasts.finish(&mut |cell| {
-        bar.show(&format!("predicts {cell}"));
+        bar.step(&format!("predicts {cell}"));
         !stop.is_requested()
     })
 }

@@ -8,17 +8,18 @@ use punctual_sim::zeroing::System;
 
 use super::args::SimulateArgs;
 use crate::Done;
-use crate::session::{self, Outputs, Steps};
+use crate::progress::Progress;
+use crate::session::{self, Outputs};
 
 /// Tells it.
 pub(super) fn run(args: &SimulateArgs) -> Result<Done> {
     let outputs = Outputs::new(&args.output)?;
     let lines = article::lines();
-    let bar = Steps::new(lines.len());
+    let mut bar = Progress::alike(lines.len());
     let mut told = Vec::new();
     let mut results: Vec<Measurement> = Vec::new();
     for line in &lines {
-        bar.show(line.what);
+        bar.step(line.what);
         let (outcomes, measurement) = line.tell(args.seed).map_err(|why| anyhow!(why))?;
         told.push(outcomes);
         results.push(measurement);

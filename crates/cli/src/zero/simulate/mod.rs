@@ -12,7 +12,7 @@ use punctual_record::{PAGE_BYTES, Run};
 use punctual_sim::zeroing::{Job, Machine, Matrix};
 
 use crate::session::{self, Outputs};
-use crate::{Done, files, print, say};
+use crate::{Done, files, print, say, zero};
 use args::{SimulateArgs, Story};
 
 /// Runs the command.
@@ -41,13 +41,10 @@ fn simulate(args: &SimulateArgs) -> Result<Done> {
         say!("left out: {why}");
     }
     let outputs = Outputs::new(&args.output)?;
-    let bar = session::Steps::new(settings.len());
+    let mut bar = zero::progress(&settings);
     let mut results = Vec::new();
     for setting in settings {
-        bar.show(&format!(
-            "{} {} {}",
-            setting.lock, setting.batch, setting.workers
-        ));
+        zero::show(&mut bar, &setting);
         let job = Job {
             preemption: args.preempt,
             seed: args.seed,

@@ -3,17 +3,17 @@
 use anyhow::{Result, anyhow};
 use punctual_lab::zero::validation::{self, Verdict};
 
-use crate::session::Steps;
+use crate::progress::Progress;
 use crate::{Done, print};
 
 /// Prints a line for each figure; whether one deviates that nobody has explained
 /// is the exit code.
 pub(super) fn run() -> Result<Done> {
     let rows = validation::rows();
-    let bar = Steps::new(rows.len());
+    let mut bar = Progress::alike(rows.len());
     let mut outcomes = Vec::new();
     for row in &rows {
-        bar.show(row.id);
+        bar.step(row.id);
         outcomes.push((row, (row.run)().map_err(|why| anyhow!(why))?));
     }
     drop(bar);

@@ -1,0 +1,179 @@
+//! How far a command has come and how long it still takes, on standard error: a
+//! bar on a terminal, else a line now and then.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use punctual_core::Nanos;
+use punctual_lab::race::Heat;
+
+use crate::say;
+
+/// Is told between batches only, and shows itself only then: a steady tick would
+/// wake this process in the middle of a measurement.
+pub(crate) struct Progress {
+    bar: Option<ProgressBar>,
+    course: Course,
+    began: Instant,
+    said: Duration,
+}
+
+/// Where there is no terminal, so much time is between two lines, and before the
+/// first.
+const PAUSE: Duration = Duration::from_secs(10);
+
+impl Progress {
+    /// Of so many batches that take `all` together.
+    pub(crate) fn new(batches: usize, all: Nanos) -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let template = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}");
+            let mut style = template.unwrap_or_else(|_| ProgressStyle::default_bar());
+            if !has_blocks(|name| std::env::var(name).ok()) {
+                style = style.progress_chars("#>-");
+            }
+            ProgressBar::new(batches as u64).with_style(style)
+        });
+        Self {
+            bar,
+            course: Course {
+                batches,
+                begun: 0,
+                all,
+                done: Nanos::ZERO,
+                next: Nanos::ZERO,
+            },
+            began: Instant::now(),
+            said: Duration::ZERO,
+        }
+    }
+
+    /// Of so many batches of which nothing is known but that they are alike.
+    pub(crate) fn alike(batches: usize) -> Self {
+        Self::new(batches, Nanos::new(batches as u64))
+    }
+
+    /// A heat begins.
+    pub(crate) fn heat(&mut self, heat: &Heat) {
+        let what = format!("{} {}", heat.experiment, heat.subject);
+        self.next(&what, heat.length);
+    }
+
+    /// A batch begins that is like all others.
+    pub(crate) fn step(&mut self, what: &str) {
+        self.next(what, Nanos::new(1));
+    }
+
+    /// The batch after so many begins, all of which are alike.
+    pub(crate) fn at(&mut self, done: usize, what: &str) {
+        self.course.begun = done;
+        self.course.done = Nanos::new(done as u64);
+        self.course.next = Nanos::ZERO;
+        self.step(what);
+    }
+
+    /// A batch begins that takes so much of all.
+    pub(crate) fn next(&mut self, what: &str, length: Nanos) {
+        self.course.next(length);
+        let elapsed = self.began.elapsed();
+        let left = self.course.left(elapsed);
+        if let Some(bar) = &self.bar {
+            bar.set_message(format!("{what}{left}"));
+            bar.set_position(self.course.begun as u64 - 1);
+        } else if elapsed >= self.said + PAUSE {
+            self.said = elapsed;
+            let Course { batches, begun, .. } = self.course;
+            say!("{} of {batches} batches{left}: {what}", begun - 1);
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// How far it is, and how far still.
+struct Course {
+    batches: usize,
+    begun: usize,
+    all: Nanos,
+    done: Nanos,
+    /// Of the batch that has begun.
+    next: Nanos,
+}
+
+impl Course {
+    fn next(&mut self, length: Nanos) {
+        self.done = self.done + std::mem::replace(&mut self.next, length);
+        self.begun += 1;
+    }
+
+    /// What is left, in words, at the pace so far; nothing before there is one.
+    fn left(&self, elapsed: Duration) -> String {
+        if self.done.is_zero() {
+            return String::new();
+        }
+        let left = (self.all - self.done).as_ns() as f64 / self.done.as_ns() as f64;
+        format!(
+            ", about {:.0} s left",
+            (elapsed.as_secs_f64() * left).ceil()
+        )
+    }
+}
+
+/// Whether the terminal shows more than ASCII, as the locale says (POSIX, locale
+/// variables); Windows' does.
+fn has_blocks(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let set = |name: &&str| variable(name).is_some_and(|value| !value.is_empty());
+    let first = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find(set);
+    let locale = first.and_then(variable).unwrap_or_default();
+    cfg!(windows)
+        || locale
+            .to_ascii_lowercase()
+            .replace('-', "")
+            .contains("utf8")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_goes_by_the_pace_so_far() {
+        let mut course = Course {
+            batches: 3,
+            begun: 0,
+            all: Nanos::from_secs(10),
+            done: Nanos::ZERO,
+            next: Nanos::ZERO,
+        };
+        course.next(Nanos::from_secs(2));
+        assert_eq!(course.left(Duration::ZERO), "");
+        course.next(Nanos::from_secs(6));
+        assert_eq!(course.left(Duration::from_secs(3)), ", about 12 s left");
+        course.next(Nanos::from_secs(2));
+        assert_eq!(course.left(Duration::from_secs(8)), ", about 2 s left");
+    }
+
+    #[cfg(not(windows))]
+    #[test]
+    fn a_bar_is_ascii_unless_the_locale_has_more() {
+        for (locale, blocks) in [
+            (&[("LANG", "en_US.UTF-8")][..], true),
+            (&[("LC_ALL", "C"), ("LANG", "en_US.UTF-8")], false),
+            (&[("LC_ALL", ""), ("LC_CTYPE", "C.utf8")], true),
+            (&[("LC_CTYPE", "POSIX"), ("LANG", "C.UTF-8")], false),
+            (&[], false),
+        ] {
+            let variable = |name: &str| {
+                let is = |(other, _): &&(&str, &str)| *other == name;
+                locale.iter().find(is).map(|(_, value)| (*value).to_owned())
+            };
+            assert_eq!(has_blocks(variable), blocks, "{locale:?}");
+        }
+    }
+}
