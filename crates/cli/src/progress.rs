@@ -108,7 +108,7 @@ struct Course {
 
 impl Course {
     fn next(&mut self, length: Nanos) {
-        self.done = self.done + std::mem::replace(&mut self.next, length);
+        self.done += std::mem::replace(&mut self.next, length);
         self.begun += 1;
     }
 
