@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
 use punctual_core::{Machine, Nanos, Refusal};
-use punctual_lab::{host_facts, model_facts};
-use punctual_record::{MachineFacts, Run, SCHEMA};
+use punctual_lab::host::Witness;
+use punctual_lab::{Setting, host_facts, model_facts, warnings};
+use punctual_record::{Disturbance, MachineFacts, Run, SCHEMA};
 use punctual_sim::{Model, SimMachine};
 
 use crate::args::command_line;
@@ -16,17 +17,59 @@ use crate::options::Output;
 use crate::{Done, print, stop};
 
 /// A simulated computer, or this one, which Ctrl-C stops.
-pub(crate) fn machine(on: Option<&Model>, seed: u64) -> Result<(Box<dyn Machine>, MachineFacts)> {
+pub(crate) fn machine(on: Option<&Model>, seed: u64) -> Result<Measured> {
     Ok(match on {
-        Some(model) => (
-            Box::new(SimMachine::new(model.clone(), seed)),
-            model_facts(model),
-        ),
+        Some(model) => {
+            Measured::simulated(SimMachine::new(model.clone(), seed), model_facts(model))
+        }
         None => {
             let machine = host_machine(stop::on_ctrl_c()?)?;
-            (Box::new(machine), host_facts())
+            Measured {
+                witness: Some(machine.witness().clone()),
+                machine: Box::new(machine),
+                facts: host_facts(),
+            }
         }
     })
+}
+
+/// A machine to measure on.
+pub(crate) struct Measured {
+    pub(crate) machine: Box<dyn Machine>,
+    pub(crate) facts: MachineFacts,
+    /// Who sees what else happens meanwhile; on a simulated computer nobody.
+    pub(crate) witness: Option<Witness>,
+}
+
+impl Measured {
+    pub(crate) fn simulated(machine: SimMachine, facts: MachineFacts) -> Self {
+        Self {
+            machine: Box::new(machine),
+            facts,
+            witness: None,
+        }
+    }
+
+    /// `run`, with what was seen besides, and the warnings that it deserves.
+    pub(crate) fn warned(self, mut run: Run, rounds: u32) -> Run {
+        let setting = Setting {
+            rounds,
+            simulated: self.witness.is_none(),
+        };
+        run.warnings
+            .extend(warnings(&self.facts, &run.results, setting));
+        run.machine = self.facts;
+        disturbed(run, self.witness.as_ref().and_then(Witness::disturbance))
+    }
+}
+
+/// `run` with what else happened meanwhile, and what is to be known of that before
+/// anything else.
+pub(crate) fn disturbed(mut run: Run, disturbance: Option<Disturbance>) -> Run {
+    let warned = disturbance.iter().flat_map(punctual_lab::disturbed);
+    run.warnings.splice(0..0, warned.collect::<Vec<_>>());
+    run.disturbance = disturbance;
+    run
 }
 
 /// A Run of this command without any results.

@@ -69,6 +69,30 @@ pub struct Section {
     pub denied: u64,
     /// The CPU the thread took.
     pub cpu: CpuUse,
+    /// Waits that are not among the samples, and whose time is not in `cpu.elapsed`.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub stopped: Stopped,
+}
+
+/// Waits in which the process itself was stopped from outside: what they say is not
+/// of the machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Stopped {
+    /// How many.
+    pub waits: u64,
+    /// How late they were, together.
+    pub late: Nanos,
+    /// Cycles that passed meanwhile.
+    pub missed: u64,
+}
+
+impl std::ops::AddAssign for Stopped {
+    fn add_assign(&mut self, other: Self) {
+        self.waits += other.waits;
+        self.late += other.late;
+        self.missed += other.missed;
+    }
 }
 
 /// Something that was read of the OS.
@@ -188,6 +212,7 @@ pub struct Recorder<C> {
     samples: Vec<Sample>,
     readings: Vec<Reading>,
     denied: u64,
+    stopped: Stopped,
     ends: Vec<End>,
 }
 
@@ -198,6 +223,7 @@ struct End {
     readings: usize,
     denied: u64,
     cpu: CpuUse,
+    stopped: Stopped,
 }
 
 impl<C: Clock> Recorder<C> {
@@ -218,6 +244,7 @@ impl<C: Clock> Recorder<C> {
             samples: room,
             readings: Vec::new(),
             denied: 0,
+            stopped: Stopped::default(),
             ends: Vec::with_capacity(samples.min(64)),
         }
     }
@@ -248,13 +275,53 @@ impl<C: Clock> Recorder<C> {
         self.began = now;
     }
 
+    /// Sets those samples of the section apart that were late when the process went on
+    /// after a stop.
+    pub fn set_apart(&mut self, went_on: &[Tick<C>]) {
+        let went_on: Vec<Nanos> = went_on.iter().map(|at| at.since(self.began)).collect();
+        let first = self.ends.last().map_or(0, |end| end.samples);
+        let mut stopped = Stopped::default();
+        let mut was_stopped = false;
+        for mut sample in self.samples.split_off(first) {
+            if std::mem::take(&mut was_stopped) {
+                stopped.missed += std::mem::take(&mut sample.missed);
+            }
+            let late = Nanos::new(sample.outcome.late.as_ns().try_into().unwrap_or(0));
+            let due = sample.woke - late;
+            // A call that gives up at the signal returns early.
+            let early = sample.outcome.late.is_early();
+            let from = if early {
+                sample.woke - sample.asked
+            } else {
+                due
+            };
+            if went_on
+                .iter()
+                .any(|at| (from..=sample.woke).contains(at) && !at.is_zero())
+            {
+                was_stopped = true;
+                stopped.waits += 1;
+                stopped.late += late;
+                stopped.missed += sample.missed;
+            } else {
+                self.samples.push(sample);
+            }
+        }
+        self.stopped += stopped;
+    }
+
     /// Ends the section with so many of the samples.
-    fn end(&mut self, samples: usize, cpu: CpuUse) {
+    fn end(&mut self, samples: usize, mut cpu: CpuUse) {
+        let stopped = std::mem::take(&mut self.stopped);
+        cpu.elapsed = cpu.elapsed - stopped.late;
+        // Of that time, nobody knows how much was in a stop.
+        cpu.busy = cpu.busy.filter(|_| stopped.waits == 0);
         self.ends.push(End {
             samples,
             readings: self.readings.len(),
             denied: std::mem::take(&mut self.denied),
             cpu,
+            stopped,
         });
     }
 
@@ -302,6 +369,7 @@ impl<C: Clock> Recorder<C> {
                 readings: self.readings[readings..end.readings].to_vec(),
                 denied: end.denied,
                 cpu: end.cpu,
+                stopped: end.stopped,
             };
             (samples, readings) = (end.samples, end.readings);
             section
@@ -370,6 +438,47 @@ mod tests {
             [sample(100, 40, 2, -60), sample(10, 100, 0, 0)]
         );
         assert_eq!(second.cpu.elapsed, Nanos::new(150));
+    }
+
+    #[test]
+    fn waits_in_which_the_process_was_stopped_are_set_apart() {
+        let mut recorder = Recorder::new(at(1_000), 8);
+        let cpu = |elapsed| CpuUse {
+            elapsed: Nanos::new(elapsed),
+            ..CpuUse::default()
+        };
+        recorder.sample(at(1_000), at(1_100), 0, late(5));
+        recorder.set_apart(&[]);
+        recorder.section(at(1_200), cpu(200));
+        // Stopped before the deadline, and on again after it; then at 2,000.
+        recorder.sample(at(1_200), at(1_300), 1, late(2));
+        recorder.sample(at(1_300), at(1_400), 0, late(4_600));
+        recorder.sample(at(6_000), at(6_100), 46, late(3));
+        recorder.sample(at(6_100), at(6_200), 7, late(3));
+        recorder.set_apart(&[at(5_990), at(1_050)]);
+        let seen = recorder.finish(cpu(5_100));
+        let [first, second] = &seen.sections[..] else {
+            panic!("{seen:?}");
+        };
+        assert_eq!(
+            (first.samples.len(), first.stopped),
+            (1, Stopped::default())
+        );
+        let kept: Vec<_> = second
+            .samples
+            .iter()
+            .map(|s| (s.woke.as_ns(), s.missed))
+            .collect();
+        assert_eq!(kept, [(102, 1), (4_903, 0), (5_003, 7)]);
+        let stopped = Stopped {
+            waits: 1,
+            late: Nanos::new(4_600),
+            missed: 46,
+        };
+        assert_eq!(
+            (second.stopped, second.cpu.elapsed),
+            (stopped, Nanos::new(500))
+        );
     }
 
     #[test]

@@ -32,6 +32,10 @@ pub fn host_facts() -> MachineFacts {
     add("os_version", f.os_version.clone().map(Value::from));
     add("kernel", f.kernel.clone().map(Value::from));
     add("preemption", f.preemption.clone().map(Value::from));
+    add(
+        "preemption_mode",
+        f.preemption_mode.clone().map(Value::from),
+    );
     add("arch", Some(f.arch.into()));
     add("cpu_model", f.cpu_model.clone().map(Value::from));
     add("logical_cpus", Some(f.logical_cpus.into()));
@@ -47,6 +51,7 @@ pub fn host_facts() -> MachineFacts {
     add("slack_ns", f.slack.map(|slack| slack.as_ns().into()));
     add("governor", f.governor.clone().map(Value::from));
     add("cpuidle_driver", f.cpuidle_driver.clone().map(Value::from));
+    add("halt_poll_ns", f.halt_poll.map(|poll| poll.as_ns().into()));
     add(
         "deepest_idle_state",
         f.deepest_idle_state.clone().map(Value::from),

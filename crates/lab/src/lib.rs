@@ -11,6 +11,7 @@
 //! observes how late this host's timers are, live.
 
 pub mod clairvoyant;
+mod disturbed;
 pub mod doctor;
 pub mod experiments;
 mod facts;
@@ -26,6 +27,7 @@ mod warnings;
 pub mod watch;
 pub mod zero;
 
+pub use disturbed::disturbed;
 pub use facts::{host_cores, host_facts, model_facts, robustness_facts};
 pub use learned::learned;
 pub use prediction::{predict, predict_timers};

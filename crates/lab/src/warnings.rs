@@ -7,8 +7,6 @@ use punctual_record::{MachineFacts, Measurement, Warning};
 pub struct Setting {
     /// Rounds that were asked for.
     pub rounds: u32,
-    /// Threads that computed beside the measurement.
-    pub hogs: usize,
     /// Whether it was simulated.
     pub simulated: bool,
 }
@@ -69,9 +67,6 @@ pub fn warnings(facts: &MachineFacts, results: &[Measurement], setting: Setting)
             "Use --rounds 6 or more.",
         );
     }
-    if setting.hogs == 0 {
-        host_is_busy(results, &mut warn);
-    }
     if facts.other.get("governor").and_then(|g| g.as_str()) == Some("powersave") {
         warn(
             "The CPU frequency governor is `powersave`: wake-ups may be slow.".to_owned(),
@@ -100,64 +95,4 @@ fn early(results: &[Measurement]) -> Vec<(&str, u64, u64)> {
         }
     }
     early
-}
-
-/// A CPU that was busy with something else, or taken away.
-fn host_is_busy(results: &[Measurement], warn: &mut impl FnMut(String, &str)) {
-    const SHARE: f64 = 0.15;
-    /// The OS counts idle time in steps of 10 ms, so less than this says
-    /// nothing.
-    const LONG_ENOUGH_NS: u64 = 1_000_000_000;
-    let other = |m: &&Measurement| {
-        let period_ns = m
-            .params
-            .get("period_ns")
-            .and_then(|p| p.as_u64())
-            .unwrap_or(0);
-        let others = m
-            .cpu
-            .busy_fraction
-            .zip(m.cpu.fraction)
-            .map(|(busy, own)| busy - own);
-        m.late_ns.n * period_ns > LONG_ENOUGH_NS && others.is_some_and(|share| share > SHARE)
-    };
-    let busy: Vec<&str> = results
-        .iter()
-        .filter(other)
-        .map(|m| m.subject.as_str())
-        .collect();
-    if !busy.is_empty() {
-        warn(
-            format!(
-                "The CPU was busy with something else for more than {:.0} % of the time of: {}.",
-                SHARE * 100.0,
-                unique(&busy)
-            ),
-            "Close other programs, or choose a quieter CPU with --cpu.",
-        );
-    }
-    let stolen: f64 = results
-        .iter()
-        .filter_map(|m| Some(m.stolen_per_wait_ns? * m.late_ns.n as f64))
-        .sum();
-    if stolen >= 50e6 {
-        warn(
-            format!(
-                "The hypervisor gave the CPU to others for {:.0} ms of the run.",
-                stolen / 1e6
-            ),
-            "Repeat the run when the host is quieter, and look at medians rather than tails.",
-        );
-    }
-}
-
-/// The names, each once, in order.
-fn unique(names: &[&str]) -> String {
-    let mut seen: Vec<&str> = Vec::new();
-    for name in names {
-        if !seen.contains(name) {
-            seen.push(name);
-        }
-    }
-    seen.join(", ")
 }

@@ -6,13 +6,15 @@
 //! keep; [`Interval`] is a median over rounds with the interval
 //! that holds it; [`Cost`] puts CPU time and lateness on one scale; [`modes`]
 //! finds the few lengths that sleeps on a tick have; [`Diagnosis`] is what `punctual
-//! doctor` found out. [`compare`] sets several Runs side by side, and [`published`]
+//! doctor` found out; [`Disturbance`] is what else ran while something was measured.
+//! [`compare`] sets several Runs side by side, and [`published`]
 //! has what others have measured of the same. [`visible()`] makes text from elsewhere harmless.
 
 mod account;
 pub mod compare;
 mod cost;
 mod diagnosis;
+mod disturbance;
 mod expectation;
 mod histogram;
 mod interval;
@@ -30,6 +32,7 @@ mod zeroing;
 pub use account::{Account, Paid, Payments};
 pub use cost::{Cost, NAP_PENALTIES_NS, Round, WEIGHTS, Weights};
 pub use diagnosis::{Advice, Diagnosis, Fact, Untold};
+pub use disturbance::{CpuQuota, Disturbance, OtherProcess, OwnStops, Throttled};
 pub use expectation::Expectation;
 pub use histogram::{Bin, Histogram};
 pub use interval::Interval;

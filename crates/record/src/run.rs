@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::cost::{Round, Weights};
 use crate::diagnosis::Diagnosis;
+use crate::disturbance::Disturbance;
 use crate::expectation::Expectation;
 use crate::interval::Interval;
 use crate::late::Late;
@@ -43,6 +44,10 @@ pub struct Run {
     /// What should be known before the results are believed.
     #[serde(default)]
     pub warnings: Vec<Warning>,
+    /// What else happened to this computer while it was measured; simulated ones have
+    /// nothing that is not in their scenario.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbance: Option<Disturbance>,
     /// What was seen.
     pub results: Vec<Measurement>,
     /// What strategies had learned by the end of it.

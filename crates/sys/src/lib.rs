@@ -8,7 +8,8 @@
 //! [`event`] and [`facts`], and those it may change: [`slack`], [`priority`],
 //! [`resolution`], [`throttling`], [`latency`] and [`program`]. Apart from these
 //! stand [`memory`], what it costs to get it and to make it zero, and [`usage`],
-//! which counts that.
+//! which counts that; and what others do to a measurement: [`processes`] that run
+//! beside it, [`cgroups`] that limit it, [`stops`].
 //!
 //! Each folder is one concern. Its `mod.rs` picks one file, `linux`, `macos`,
 //! `windows`, `unix` or `fallback`, and nothing else in the crate asks which
@@ -33,6 +34,7 @@
 //! This is the one library crate of punctual in which unsafe code is allowed.
 //! Each block names the invariant that it relies on.
 
+pub mod cgroups;
 pub mod clock;
 mod cpuid;
 mod error;
@@ -43,12 +45,14 @@ pub mod memory;
 pub mod meter;
 pub mod priority;
 pub mod probe;
+pub mod processes;
 pub mod program;
 pub mod quick;
 pub mod resolution;
 pub mod scale;
 pub mod slack;
 pub mod spin;
+pub mod stops;
 pub mod thread;
 pub mod throttling;
 pub mod usage;

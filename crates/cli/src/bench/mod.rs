@@ -7,24 +7,22 @@ use anyhow::Result;
 use punctual_core::{Machine, Nanos};
 use punctual_lab::experiments::robustness;
 use punctual_lab::race::{self, Results};
-use punctual_lab::{
-    Setting, clairvoyant, learned, predict, robustness_facts, rule_in_force, warnings,
-};
-use punctual_record::{MachineFacts, Run};
+use punctual_lab::{clairvoyant, learned, predict, robustness_facts, rule_in_force};
+use punctual_record::Run;
 use punctual_sim::{Model, SimMachine};
 
 use crate::Done;
-use crate::session::{self, Outputs};
+use crate::session::{self, Measured, Outputs};
 use args::{BenchArgs, Experiment};
 
 use plan::Plan;
 
 /// Runs the command.
 pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
-    let (mut machine, facts) = machine(args)?;
-    let plan = Plan::of(args, &*machine, &facts)?;
+    let mut on = machine(args)?;
+    let plan = Plan::of(args, &*on.machine, &on.facts)?;
     // Whatever is refused is refused before anything is announced or made.
-    plan.check(&*machine)?;
+    plan.check(&*on.machine)?;
     let outputs = Outputs::new(&args.output)?;
     let started_at = args.runs_here().then(session::now);
     plan.announce(!args.runs_here());
@@ -35,7 +33,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
         if results.end.is_early() {
             break;
         }
-        let raced = race::run(&mut *machine, &part.heats, part.rounds, &mut |now| {
+        let raced = race::run(&mut *on.machine, &part.heats, part.rounds, &mut |now| {
             progress.heat(now.next);
         });
         let mut raced = match raced {
@@ -57,9 +55,10 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
     }
     drop(progress);
     if plan.robustness && !results.end.is_early() {
-        let machine = &mut |period| fake(period, args.place.seed());
+        let machine =
+            &mut |period| -> Box<dyn Machine> { Box::new(fake(period, args.place.seed())) };
         let mut simulated = robustness::run(&plan.strategies, machine)?;
-        if facts.name != robustness_facts().name {
+        if on.facts.name != robustness_facts().name {
             for measurement in &mut simulated {
                 let model = robustness_facts().name.into();
                 measurement.other.insert("simulated_on".to_owned(), model);
@@ -69,7 +68,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
     }
 
     let failed = results.end.failed.clone();
-    let run = as_run(args, &plan, facts, started_at, results);
+    let run = as_run(args, &plan, on, started_at, results);
     let text = if args.explain {
         punctual_report::explained(&run)
     } else {
@@ -78,43 +77,38 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
     outputs.deliver_until(failed, &run, &text)
 }
 
-fn machine(args: &BenchArgs) -> Result<(Box<dyn Machine>, MachineFacts)> {
+fn machine(args: &BenchArgs) -> Result<Measured> {
     if args.experiment == Some(Experiment::Robustness) {
-        return Ok((
-            fake(Nanos::from_ms(1), args.place.seed()),
-            robustness_facts(),
-        ));
+        let machine = fake(Nanos::from_ms(1), args.place.seed());
+        return Ok(Measured::simulated(machine, robustness_facts()));
     }
     session::machine(args.place.on.as_ref(), args.place.seed())
 }
 
-fn fake(period: Nanos, seed: u64) -> Box<dyn Machine> {
+fn fake(period: Nanos, seed: u64) -> SimMachine {
     let model = Model::fake(period).expect("the article's periods are 1 to 10 ms");
     // Each period has chances of its own, or they would all tell one story.
-    Box::new(SimMachine::new(model, seed ^ period.as_ns()))
+    SimMachine::new(model, seed ^ period.as_ns())
 }
 
 fn as_run(
     args: &BenchArgs,
     plan: &Plan,
-    facts: MachineFacts,
+    on: Measured,
     started_at: Option<String>,
     results: Results,
 ) -> Run {
-    let setting = Setting {
-        rounds: plan.races.iter().map(|race| race.rounds).min().unwrap_or(0),
-        hogs: plan.conditions.hogs,
-        simulated: !args.runs_here(),
-    };
-    Run {
+    let run = Run {
         started_at,
         interrupted: results.end.is_early(),
         failed: results.end.failed.as_ref().map(ToString::to_string),
-        warnings: warnings(&facts, &results.measurements, setting),
-        machine: facts,
         results: results.measurements,
         learned: learned(&results.finishers),
         other: plan.describe(args),
         ..session::run()
-    }
+    };
+    on.warned(
+        run,
+        plan.races.iter().map(|race| race.rounds).min().unwrap_or(0),
+    )
 }

@@ -189,7 +189,7 @@ impl Plan {
         }
         if self.robustness {
             let fake = super::fake(Nanos::from_ms(1), 0);
-            robustness::check(&self.strategies, &*fake)?;
+            robustness::check(&self.strategies, &fake)?;
         }
         Ok(())
     }

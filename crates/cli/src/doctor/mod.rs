@@ -6,13 +6,12 @@ use anyhow::{Context, Result, anyhow};
 use punctual_lab::doctor::{Pace, Patient, ROUNDS, anonymous, diagnose, examine};
 use punctual_lab::race::{self, Results};
 use punctual_lab::timer_rule::host;
-use punctual_lab::{Setting, warnings};
-use punctual_record::{MachineFacts, Run};
+use punctual_record::Run;
 
 use crate::files::Target;
 use crate::options::Output;
 use crate::progress::Progress;
-use crate::session::{self, Outputs};
+use crate::session::{self, Measured, Outputs};
 use crate::{Done, say};
 use args::DoctorArgs;
 
@@ -27,9 +26,9 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Done> {
         _ => None,
     };
     args.place.check()?;
-    let on = args.place.on.as_ref();
-    let (mut machine, facts) = session::machine(on, args.place.seed())?;
-    let mut patient = match on {
+    let model = args.place.on.as_ref();
+    let mut on = session::machine(model, args.place.seed())?;
+    let mut patient = match model {
         Some(model) => Patient::simulated(model, args.hold).map_err(|why| anyhow!(why))?,
         None => Patient::here(args.hold),
     };
@@ -40,9 +39,9 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Done> {
         Pace::Usual
     };
     let rounds = args.effort.rounds.unwrap_or(ROUNDS);
-    let heats = patient.heats(&*machine, pace);
+    let heats = patient.heats(&*on.machine, pace);
     for heat in &heats {
-        machine.check(&heat.program)?;
+        on.machine.check(&heat.program)?;
     }
     let outputs = Outputs::new(&Output {
         json: args.json.clone(),
@@ -61,13 +60,19 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Done> {
     }
     let length = race::length(&heats, rounds);
     let mut bar = Progress::new(heats.len() * rounds as usize, length);
-    let results = examine(&patient, &mut *machine, &heats, rounds, &mut |progress| {
-        bar.heat(progress.next);
-    })?;
+    let witness = on.witness.clone();
+    let results = examine(
+        &patient,
+        &mut *on.machine,
+        witness.as_ref(),
+        &heats,
+        rounds,
+        &mut |progress| bar.heat(progress.next),
+    )?;
     drop(bar);
 
     let failed = results.end.failed.clone();
-    let run = as_run(args, &patient, facts, started_at, results);
+    let run = as_run(args, &patient, on, started_at, results);
     let delivered = outputs.deliver_until(failed, &run, &punctual_report::text(&run));
     if let Some(share) = share {
         share.write(&anonymous(&run, &options(args)).to_json())?;
@@ -83,25 +88,20 @@ const SHARED: &str = "the measurements with all samples, the diagnosis, OS and k
 fn as_run(
     args: &DoctorArgs,
     patient: &Patient,
-    facts: MachineFacts,
+    on: Measured,
     started_at: Option<String>,
     results: Results,
 ) -> Run {
-    let setting = Setting {
-        rounds: args.effort.rounds.unwrap_or(ROUNDS),
-        hogs: 0,
-        simulated: !args.place.is_here(),
-    };
-    Run {
+    let run = Run {
         started_at,
         interrupted: results.end.is_early(),
         failed: results.end.failed.as_ref().map(ToString::to_string),
-        warnings: warnings(&facts, &results.measurements, setting),
-        machine: facts,
-        doctor: Some(diagnose(patient, &results.measurements)),
         results: results.measurements,
         ..session::run()
-    }
+    };
+    let mut run = on.warned(run, args.effort.rounds.unwrap_or(ROUNDS));
+    run.doctor = Some(diagnose(patient, &run.results, run.disturbance.as_ref()));
+    run
 }
 
 /// The options that say how it was measured, without names of files.

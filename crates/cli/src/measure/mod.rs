@@ -8,20 +8,20 @@ mod scenarios;
 use anyhow::{Result, anyhow};
 use punctual_core::{Machine, Refusal};
 use punctual_lab::race::{End, Results};
-use punctual_lab::{Setting, predict, predict_timers, rule_in_force, scenario, warnings};
+use punctual_lab::{predict, predict_timers, rule_in_force, scenario};
 use punctual_record::{MachineFacts, Run};
 
 use crate::Done;
 use crate::progress::Progress;
-use crate::session::{self, Outputs};
+use crate::session::{self, Measured, Outputs};
 use args::MeasureArgs;
 use plan::{Part, Plan, Predicted, Race};
 
 /// Runs the command.
 pub(crate) fn run(args: &MeasureArgs) -> Result<Done> {
     let here = args.place.is_here();
-    let (mut machine, facts) = session::machine(args.place.on.as_ref(), args.place.seed())?;
-    let plan = Plan::of(args, &mut *machine, &facts)?;
+    let mut on = session::machine(args.place.on.as_ref(), args.place.seed())?;
+    let plan = Plan::of(args, &mut *on.machine, &on.facts)?;
     let outputs = Outputs::new(&args.output)?;
     let started_at = here.then(session::now);
     plan.announce(!here);
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<Done> {
     let mut results = Results::default();
     let mut progress = plan.progress();
     for part in &plan.parts {
-        match measure(part, &mut *machine, &facts, here, &mut progress) {
+        match measure(part, &mut *on.machine, &on.facts, here, &mut progress) {
             Ok(more) => results.extend(more),
             Err(why) => {
                 let failed = format!("{}: {why:#}", part.name().typed());
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<Done> {
     let failed = results.end.failed.clone();
     let run = Run {
         started_at,
-        ..as_run(args, &plan, facts, results)
+        ..as_run(args, &plan, on, results)
     };
     outputs.deliver_until(failed, &run, &punctual_report::text(&run))
 }
@@ -95,25 +95,18 @@ fn compete(
     Ok(raced)
 }
 
-fn as_run(args: &MeasureArgs, plan: &Plan, facts: MachineFacts, results: Results) -> Run {
+fn as_run(args: &MeasureArgs, plan: &Plan, on: Measured, results: Results) -> Run {
     let rounds = |part: &Part| match part {
         Part::Race(race) => Some(race.rounds),
         Part::Scenario(..) => None,
     };
-    let setting = Setting {
-        rounds: plan.parts.iter().filter_map(rounds).min().unwrap_or(0),
-        hogs: 0,
-        simulated: !args.place.is_here(),
-    };
-    let mut warned = plan.left_out.clone();
-    warned.extend(warnings(&facts, &results.measurements, setting));
-    Run {
+    let run = Run {
         interrupted: results.end.is_early(),
         failed: results.end.failed.as_ref().map(ToString::to_string),
-        warnings: warned,
-        machine: facts,
+        warnings: plan.left_out.clone(),
         results: results.measurements,
         other: plan.describe(args),
         ..session::run()
-    }
+    };
+    on.warned(run, plan.parts.iter().filter_map(rounds).min().unwrap_or(0))
 }

@@ -22,9 +22,11 @@ long as --for says; the summary and the Run come at the end, also after Ctrl-C o
 /// What its help ends with.
 pub(crate) const AFTER: &str = "\
 Counters, where the OS has them: the time the thread waited for a CPU (schedstat), how often it was preempted and \
-its page faults (getrusage), read after each wait (about 1 us); the time the hypervisor took its CPU (/proc/stat, in \
-steps of 10 ms, so it is the cause of nothing shorter than 5 ms), read ten times a second by another thread on \
-another CPU.
+its page faults (getrusage), read after each wait (about 1 us). Ten times a second another thread on another CPU \
+reads the time the hypervisor took its CPU (/proc/stat, in steps of 10 ms, so it is the cause of nothing shorter than \
+5 ms), for how long the quota of a cgroup stopped it (cpu.stat), and who else ran on its CPU (schedstat of every \
+thread; less often where there are many). A wait in which punctual itself was stopped, as by Ctrl-Z, is told as \
+own_stop and counts in no lateness.
 
 When what reads the lines has gone, as after `| head -3`, the watch ends: at once, unless --listen serves others, or \
 --for says how long and --json, --fail-over or --fail-if is about all of it.

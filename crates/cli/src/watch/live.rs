@@ -147,7 +147,7 @@ mod tests {
     use punctual_lab::watch::Wake;
 
     fn tally(late_us: impl IntoIterator<Item = u64>) -> Tally {
-        let mut tally = Tally::new(Nanos::from_us(500), Default::default());
+        let mut tally = Tally::new(Nanos::from_us(500), Nanos::from_ms(1), Default::default());
         for (i, late_us) in late_us.into_iter().enumerate() {
             tally.wake(&Wake {
                 due: Nanos::from_ms(i as u64 + 1),

@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_watch_reads_as_the_format_says() {
-        let mut tally = Tally::new(Nanos::from_us(500), Default::default());
+        let mut tally = Tally::new(Nanos::from_us(500), Nanos::from_ms(1), Default::default());
         for late in [900, 1_000, 55_000, 700_000, 250_000_000] {
             tally.wake(&Wake {
                 due: Nanos::from_ms(1),

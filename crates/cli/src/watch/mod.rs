@@ -10,14 +10,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use anyhow::{Result, bail};
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::Nanos;
-use punctual_lab::host::{Stop, keep_off, usual_cpu};
+use punctual_lab::host::{Stop, Witness, keep_off, usual_cpu};
 use punctual_lab::watch::{Settings, Tally, Watcher, measurement, usual_threshold};
 use punctual_lab::{Setting, host_facts, warnings};
 use punctual_record::compare::{Comparison, Outcome};
-use punctual_record::{Measurement, Run};
+use punctual_record::{Disturbance, Measurement, OwnStops, Run};
 
 use crate::compare::judge;
 use crate::compare::rule::Rule;
+use punctual_sys::thread::allowed_cpus;
+
 use crate::files::Target;
 use crate::{Done, print, say, session, stop};
 use args::WatchArgs;
@@ -37,24 +39,36 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Done> {
         .threshold
         .unwrap_or_else(|| usual_threshold(args.method));
 
+    let witness = Witness::new();
     let mut watch = Watch::start(settings, threshold, args.fail_over, &stop)?;
     announce(args, &watch, server.as_ref())?;
     if let Some(server) = server {
         watch.serve(server);
     }
     let mut printer = Printer::start(watch.settings.cpu);
-    let over = watch.follow(args, &stop, &mut printer);
+    let cpus = watch
+        .settings
+        .cpu
+        .map_or_else(allowed_cpus, |cpu| vec![cpu]);
+    let over = witness.during(&cpus, || watch.follow(args, &stop, &mut printer));
+    let disturbance = witness.disturbance().map(|seen| watch.with_own_stops(seen));
 
     let result = watch.result(args.fail_over);
-    let mut run = Run {
+    let setting = Setting {
+        // A watch has one round, and no intervals that would need more.
+        rounds: u32::MAX,
+        simulated: false,
+    };
+    let run = Run {
         started_at: Some(watch.began.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()),
         // Without an end in view, Ctrl-C is the end.
         interrupted: args.length.is_some() && !over,
-        warnings: warnings(&facts, std::slice::from_ref(&result), SETTING),
+        warnings: warnings(&facts, std::slice::from_ref(&result), setting),
         machine: facts,
         results: vec![result],
         ..session::run()
     };
+    let mut run = session::disturbed(run, disturbance);
     let mut judged: Vec<(Outcome, String)> = Vec::new();
     judged.extend(args.fail_over.map(|limit| too_late(&watch.tally(), limit)));
     judged.extend(args.fail_if.iter().map(|rule| of_rule(rule, &run)));
@@ -121,13 +135,6 @@ const SHOW: Nanos = Nanos::from_secs(1);
 /// The key under which a Run says whether something was later than it may be.
 const FAILED: &str = "failed";
 
-/// A watch has one round, and no intervals that would need more.
-const SETTING: Setting = Setting {
-    rounds: u32::MAX,
-    hogs: 0,
-    simulated: false,
-};
-
 fn settings(args: &WatchArgs) -> Result<Settings> {
     let mut settings = Settings {
         rate: args.period,
@@ -189,7 +196,7 @@ impl Watch {
         if let Some(cpu) = settings.cpu {
             keep_off(cpu);
         }
-        let tally = Tally::new(threshold, watcher.first_counts());
+        let tally = Tally::new(threshold, settings.rate.period(), watcher.first_counts());
         let mut tally = tally.with_limit(fail_over);
         // Reads what was stolen before the first wait ends.
         watcher.collect(&mut tally);
@@ -256,6 +263,19 @@ impl Watch {
             if last {
                 return over;
             }
+        }
+    }
+
+    /// With the waits that are left out, as punctual itself was stopped in them.
+    fn with_own_stops(&self, seen: Disturbance) -> Disturbance {
+        let stopped = self.tally().stopped();
+        Disturbance {
+            own_stops: OwnStops {
+                waits: stopped.waits,
+                late_ns: stopped.late.as_ns(),
+                missed: stopped.missed,
+            },
+            ..seen
         }
     }
 

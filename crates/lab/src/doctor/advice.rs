@@ -6,9 +6,10 @@
 
 use punctual_core::setting::Throttling;
 use punctual_core::{Method, Nanos};
-use punctual_record::{Advice, Late};
+use punctual_record::{Advice, Disturbance, Late};
 
 use super::tier::Tier;
+use crate::disturbed;
 use crate::timer_rule::{Situation, System};
 
 /// What is known of waits of 1 ms.
@@ -38,8 +39,13 @@ pub struct Seen {
 const WORTH_NS: u64 = 1_000;
 const WORTH_ONE_IN: u64 = 20;
 
-/// All that applies, what helps most first, and last what was not measured.
-pub fn advice(situation: &Situation, seen: &Seen) -> Vec<Advice> {
+/// All that applies: what keeps the CPU from this process, then what helps most, and
+/// last what was not measured.
+pub fn advice(
+    situation: &Situation,
+    seen: &Seen,
+    disturbance: Option<&Disturbance>,
+) -> Vec<Advice> {
     let mut all: Vec<Advice> = [
         strategy(situation, seen),
         slack(situation, seen),
@@ -48,7 +54,9 @@ pub fn advice(situation: &Situation, seen: &Seen) -> Vec<Advice> {
         honour(situation, seen),
         quality_of_service(situation, seen),
         real_time(situation, seen),
+        niceness(situation, seen),
         idle_states(situation, seen),
+        halt_polling(situation, seen),
         governor(situation, seen),
         mains(situation),
     ]
@@ -58,7 +66,47 @@ pub fn advice(situation: &Situation, seen: &Seen) -> Vec<Advice> {
     // Stable: of equal effects, what comes first above does.
     all.sort_by_key(|advice| std::cmp::Reverse(advice.gain_ns));
     all.retain(|advice| is_worth_it(advice, seen.sleep.p50));
+    let kept_from = disturbance.map(|disturbance| [quota(disturbance), others(disturbance)]);
+    all.splice(0..0, kept_from.into_iter().flatten().flatten());
     all
+}
+
+/// A quota that stopped the process.
+fn quota(disturbance: &Disturbance) -> Option<Advice> {
+    let by = disturbed::quota(disturbance)?;
+    let throttled = disturbance
+        .throttled
+        .filter(|throttled| throttled.periods > 0)?;
+    let stopped = Nanos::new(throttled.time_ns / throttled.periods);
+    new(
+        &format!("Raise or lift the CPU quota of the cgroup: {by}."),
+        format!(
+            "it stopped this process {} times, for {stopped} each on average; no wait can be exact beyond it",
+            throttled.periods
+        ),
+        None,
+        "echo max > /sys/fs/cgroup/GROUP/cpu.max  # version 1: echo -1 > .../cpu.cfs_quota_us",
+    )
+}
+
+/// Programs that had the CPU.
+fn others(disturbance: &Disturbance) -> Option<Advice> {
+    let share = disturbance
+        .others_fraction
+        .filter(|_| disturbance.is_notable())?;
+    let first = disturbance.processes.first();
+    new(
+        &format!(
+            "Close what else runs on this CPU, or measure on another{}.",
+            disturbed::names(disturbance)
+        ),
+        format!("others had {:.0} % of it meanwhile", share * 100.0),
+        None,
+        &match first {
+            Some(first) => format!("ps -p {}  # and: punctual doctor --cpu N", first.pid),
+            None => "punctual doctor --cpu N".to_owned(),
+        },
+    )
 }
 
 /// Whether it changes more than wake-ups differ by. What was not measured may.
@@ -230,6 +278,47 @@ fn real_time(situation: &Situation, seen: &Seen) -> Option<Advice> {
     )
 }
 
+/// For threads that everybody else comes before.
+fn niceness(situation: &Situation, seen: &Seen) -> Option<Advice> {
+    let scheduling = situation.scheduling.as_deref()?;
+    let nice = scheduling
+        .split_once("nice ")
+        .and_then(|(_, nice)| nice.parse::<i32>().ok());
+    let is_last = scheduling.starts_with("SCHED_IDLE") || scheduling.starts_with("SCHED_BATCH");
+    if situation.system != System::Linux || !(is_last || nice.is_some_and(|nice| nice > 0)) {
+        return None;
+    }
+    new(
+        &format!(
+            "Run it at an ordinary priority: this process has {scheduling}, and others come before it."
+        ),
+        match seen.queued_ns {
+            Some(queued) => format!(
+                "each wait could run but waited {} for a CPU, on average",
+                length(queued as i64)
+            ),
+            None => "not measured".to_owned(),
+        },
+        None,
+        "sudo renice -n 0 -p PID; sudo chrt -o -p 0 PID",
+    )
+}
+
+/// For guests whose CPUs halt at once.
+fn halt_polling(situation: &Situation, seen: &Seen) -> Option<Advice> {
+    situation.halt_poll.filter(|poll| poll.is_zero())?;
+    let wake = seen.wake.as_ref()?.p50?;
+    new(
+        "Let idle CPUs of this virtual machine poll for a while before they halt; it costs the host CPU time.",
+        format!(
+            "some of the {} that waking up takes; how much was not measured",
+            length(wake)
+        ),
+        None,
+        "echo 200000 | sudo tee /sys/module/haltpoll/parameters/guest_halt_poll_ns",
+    )
+}
+
 /// For CPUs that sleep deeply.
 fn idle_states(situation: &Situation, seen: &Seen) -> Option<Advice> {
     let exit = situation.deepest_idle_exit.filter(|exit| !exit.is_zero())?;
@@ -376,7 +465,7 @@ mod tests {
 
     /// The lines in order, each by its first two words.
     fn lines(situation: &Situation, seen: &Seen) -> Vec<String> {
-        let all = advice(situation, seen);
+        let all = advice(situation, seen, None);
         for piece in &all {
             // Behind its indent it still fits into a line of the report.
             assert!((1..=116).contains(&piece.line.len()), "{}", piece.line);
@@ -412,7 +501,7 @@ mod tests {
             lines(&situation, &on_linux()),
             [LIBRARY, EXEC, TIMERFD, "sudo bash", GOVERNOR]
         );
-        let all = advice(&situation, &on_linux());
+        let all = advice(&situation, &on_linux(), None);
         assert_eq!(
             all[0].expected,
             "measured here: 400 ns late instead of 78.0 us at 4.1 % of a CPU"
@@ -446,14 +535,14 @@ mod tests {
         assert_eq!(lines(&situation, &seen), [LIBRARY]);
 
         // Nothing measured, nothing claimed.
-        assert!(advice(&linux(), &Seen::default()).is_empty());
+        assert!(advice(&linux(), &Seen::default(), None).is_empty());
     }
 
     #[test]
     fn slack_that_others_cut_short_is_not_all_to_be_had() {
         let mut situation = linux();
         situation.slack = Some(Nanos::from_ms(2));
-        let all = advice(&situation, &on_linux());
+        let all = advice(&situation, &on_linux(), None);
         let exec = all.iter().find(|a| a.line.starts_with(EXEC)).unwrap();
         assert_eq!(exec.gain_ns, Some(50_000));
     }
@@ -478,10 +567,10 @@ mod tests {
             lines(&windows(19_045, 500), &on_windows()),
             [HIGH_RESOLUTION, REQUEST]
         );
-        let all = advice(&windows(19_045, 500), &on_windows());
+        let all = advice(&windows(19_045, 500), &on_windows(), None);
         assert!(all[1].what.contains("does not help"), "{}", all[1].what);
         assert_eq!(all[1].gain_ns, Some(14_600_000 - 999_000));
-        let all = advice(&windows(18_363, 15_625), &on_windows());
+        let all = advice(&windows(18_363, 15_625), &on_windows(), None);
         assert!(all[1].what.contains("for all"), "{}", all[1].what);
         // It is asked for already, and counts.
         let mut asks = windows(19_045, 500);

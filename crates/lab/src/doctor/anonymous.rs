@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use punctual_record::{MachineFacts, Run, Value};
+use punctual_record::{Disturbance, MachineFacts, Run, Value, Warning};
+
+use crate::disturbed;
 
 /// What is kept of the facts about a machine: what bears on waiting. Others
 /// that a later version may add are left out until they are named here.
-const KEPT: [&str; 18] = [
+const KEPT: [&str; 20] = [
     "os_version",
     "kernel",
     "preemption",
+    "preemption_mode",
     "arch",
     "cpu_model",
     "logical_cpus",
@@ -22,6 +25,7 @@ const KEPT: [&str; 18] = [
     "slack_ns",
     "governor",
     "cpuidle_driver",
+    "halt_poll_ns",
     "deepest_idle_state",
     "deepest_idle_exit_ns",
     "cpu_dma_latency_ns",
@@ -36,6 +40,7 @@ pub fn anonymous(run: &Run, options: &[String]) -> Run {
         kept.retain(|key, _| KEPT.contains(&key.as_str()));
         kept
     };
+    let disturbance = run.disturbance.clone().map(nameless);
     let command = std::iter::once("punctual doctor").chain(options.iter().map(String::as_str));
     Run {
         command: command.collect::<Vec<_>>().join(" "),
@@ -43,14 +48,37 @@ pub fn anonymous(run: &Run, options: &[String]) -> Run {
             other: kept(&run.machine.other),
             ..run.machine.clone()
         },
+        warnings: warnings(run, disturbance.as_ref()),
+        disturbance,
         other: BTreeMap::new(),
         ..run.clone()
     }
 }
 
+/// All but those that name others; these anew.
+fn warnings(run: &Run, nameless: Option<&Disturbance>) -> Vec<Warning> {
+    let naming = run.disturbance.as_ref().map(disturbed).unwrap_or_default();
+    let mut warnings = nameless.map(disturbed).unwrap_or_default();
+    let others = run
+        .warnings
+        .iter()
+        .filter(|warning| !naming.contains(warning));
+    warnings.extend(others.cloned());
+    warnings
+}
+
+/// What others had, but not who they are.
+fn nameless(mut disturbance: Disturbance) -> Disturbance {
+    for process in &mut disturbance.processes {
+        (process.name, process.pid) = ("another".to_owned(), 0);
+    }
+    disturbance
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punctual_record::OtherProcess;
 
     #[test]
     fn names_and_paths_do_not_pass() {
@@ -69,10 +97,23 @@ mod tests {
             run.machine.other.insert(key.to_owned(), value.into());
         }
         run.other.insert("home".to_owned(), "/home/mary".into());
+        let disturbance = Disturbance {
+            cpus: vec![1],
+            others_fraction: Some(0.5),
+            processes: vec![OtherProcess {
+                name: "mary-secret".to_owned(),
+                pid: 4711,
+                fraction: 0.5,
+            }],
+            ..Disturbance::default()
+        };
+        run.warnings = disturbed(&disturbance);
+        run.disturbance = Some(disturbance);
         let shared = anonymous(&run, &["--quick".to_owned()]);
         let text = shared.to_json();
         assert!(!text.to_lowercase().contains("mary"), "{text}");
         assert!(text.contains("6.1.0-18-amd64") && text.contains("A CPU"));
+        assert!(text.contains("had 50 % of CPU 1") && !text.contains("4711"));
         assert_eq!(shared.command, "punctual doctor --quick");
     }
 }

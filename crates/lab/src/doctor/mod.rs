@@ -16,10 +16,11 @@ pub use anonymous::anonymous;
 pub use heats::{Pace, ROUNDS, heats};
 
 use punctual_core::{Machine, Method, Nanos, Refusal};
-use punctual_record::{Diagnosis, Interval as Within, Late, Measurement};
+use punctual_record::{Diagnosis, Disturbance, Interval as Within, Late, Measurement};
 use punctual_sim::Model;
 use serde_json::json;
 
+use crate::host::Witness;
 use crate::prediction::predict;
 use crate::race::{self, Heat, Progress, Results};
 use crate::timer_rule::{Rule, Situation, System, host, stated_interval};
@@ -93,11 +94,14 @@ impl Patient {
 /// Measures in so many rounds, predicts and compares. The comparison is in `other` of the
 /// measurements: `wake_cost_ns`, `tolerance_ns`, `agrees` and `agreement`.
 ///
+/// Nobody can tell what is due to the rule where the `witness` saw too much else.
+///
 /// # Errors
 /// As [`race::run`].
 pub fn examine(
     patient: &Patient,
     machine: &mut dyn Machine,
+    witness: Option<&Witness>,
     heats: &[Heat],
     rounds: u32,
     watch: &mut dyn FnMut(Progress<'_>),
@@ -111,17 +115,23 @@ pub fn examine(
     if let Ok(rule) = &patient.rule {
         predict(rule, heats, rounds, &mut results.measurements)?;
     }
-    compare(&patient.situation, &mut results.measurements);
+    let seen = witness.and_then(Witness::disturbance);
+    let is_busy = seen.is_some_and(|seen| seen.is_too_busy());
+    compare(&patient.situation, is_busy, &mut results.measurements);
     Ok(results)
 }
 
 /// What all of it says.
-pub fn diagnose(patient: &Patient, measurements: &[Measurement]) -> Diagnosis {
+pub fn diagnose(
+    patient: &Patient,
+    measurements: &[Measurement],
+    disturbance: Option<&Disturbance>,
+) -> Diagnosis {
     let Patient {
         situation, rule, ..
     } = patient;
     let seen = seen(patient, measurements);
-    let (facts, not_told) = words::facts(situation);
+    let (facts, not_told) = words::facts(situation, disturbance);
     Diagnosis {
         rule: words::rule(situation),
         model: rule.as_ref().ok().map(|r| r.model().name().to_owned()),
@@ -130,12 +140,12 @@ pub fn diagnose(patient: &Patient, measurements: &[Measurement]) -> Diagnosis {
         facts,
         not_told,
         evidence: evidence(&seen),
-        advice: advice::advice(situation, &seen),
+        advice: advice::advice(situation, &seen, disturbance),
     }
 }
 
 /// Judges the measurements of the sleep and the timer.
-fn compare(situation: &Situation, measurements: &mut [Measurement]) {
+fn compare(situation: &Situation, is_busy: bool, measurements: &mut [Measurement]) {
     let judged = |m: &Measurement| {
         let call = [situation.sleep, situation.timer];
         call.into_iter().flatten().any(|c| c.name() == m.subject)
@@ -163,6 +173,7 @@ fn compare(situation: &Situation, measurements: &mut [Measurement]) {
             rounds: medians(m),
             predicted_ns: m.predicted_late_ns,
             tolerance: tolerance.as_ref(),
+            is_busy,
         });
         if verdict != Verdict::NoPrediction {
             if let Some(ns) = tolerance.as_ref().and_then(Tolerance::ns) {

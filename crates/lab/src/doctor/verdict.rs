@@ -15,6 +15,8 @@ pub enum Verdict {
     Disagrees,
     /// Too few samples, or too restless a host, to tell.
     Inconclusive,
+    /// Others had so much of the CPU that what was measured tells of them.
+    TooBusy,
     /// There is nothing to compare with.
     NoPrediction,
 }
@@ -27,6 +29,7 @@ impl Verdict {
             Self::Sooner => "sooner",
             Self::Disagrees => "does not agree",
             Self::Inconclusive => "inconclusive",
+            Self::TooBusy => "too busy to tell",
             Self::NoPrediction => "no prediction",
         }
     }
@@ -58,6 +61,8 @@ pub struct Evidence<'a> {
     pub predicted_ns: Option<i64>,
     /// How far apart they may be.
     pub tolerance: Option<&'a Tolerance>,
+    /// Whether others had too much of the CPU meanwhile.
+    pub is_busy: bool,
 }
 
 /// A wake cost whose p90 is so many times its median is no measure of anything.
@@ -70,6 +75,17 @@ impl Tolerance {
             Self::WakeCost(late) => late.p90.or(late.p75),
             Self::HalfATick(tick) => i64::try_from(tick.as_ns() / 2).ok(),
             Self::Exact => Some(0),
+        }
+    }
+
+    /// Why it is not known.
+    fn missing(&self) -> String {
+        match self {
+            Self::WakeCost(late) => format!(
+                "waking up was measured {} times, too few to tell how much it differs",
+                late.n
+            ),
+            Self::HalfATick(_) | Self::Exact => "the tolerance is not known".to_owned(),
         }
     }
 
@@ -93,6 +109,19 @@ impl Tolerance {
 
 /// Compares, and says in words what came of it.
 pub fn judge(evidence: Evidence<'_>) -> (Verdict, String) {
+    let (verdict, words) = judge_quiet(evidence);
+    let is_doubtful = matches!(verdict, Verdict::Disagrees | Verdict::Inconclusive);
+    match evidence.is_busy && is_doubtful {
+        true => (
+            Verdict::TooBusy,
+            format!("others had the CPU, or a quota kept it, as the warnings say; {words}"),
+        ),
+        false => (verdict, words),
+    }
+}
+
+/// As if nobody else had had the CPU.
+fn judge_quiet(evidence: Evidence<'_>) -> (Verdict, String) {
     let Some(predicted) = evidence.predicted_ns else {
         return (
             Verdict::NoPrediction,
@@ -106,15 +135,34 @@ pub fn judge(evidence: Evidence<'_>) -> (Verdict, String) {
             evidence.late.n
         ));
     };
-    let Some((tolerance, allowed)) = evidence.tolerance.and_then(|t| Some((t, t.ns()?))) else {
+    let apart = measured - predicted;
+    let Some(tolerance) = evidence.tolerance else {
         return inconclusive("what waking up costs was not measured".to_owned());
     };
-    if tolerance.is_restless() {
-        return inconclusive(format!(
+    // Waking up makes a wait later, never sooner.
+    let may_be_sooner = matches!(tolerance, Tolerance::WakeCost(_)) && evidence.late.early == 0;
+    let is_sooner = may_be_sooner && evidence.rounds.is_some_and(|r| r.high < predicted as f64);
+    let sooner = |says: String| {
+        let why = "other interrupts of this CPU came inside the slack and ended the waits, as the rule allows";
+        (Verdict::Sooner, format!("{says}: {why}"))
+    };
+    let allowed = match tolerance.ns() {
+        None => Err(tolerance.missing()),
+        Some(_) if tolerance.is_restless() => Err(format!(
             "the host is too restless: the p90 of the wake cost is more than {RESTLESS} times its median"
-        ));
-    }
-    let apart = measured - predicted;
+        )),
+        Some(ns) => Ok(ns),
+    };
+    let allowed = match allowed {
+        Ok(allowed) => allowed,
+        Err(_) if is_sooner => {
+            return sooner(format!(
+                "the median is {} less than predicted",
+                length(apart)
+            ));
+        }
+        Err(why) => return inconclusive(why),
+    };
     let of = tolerance.in_words();
     let says = |relation: &str| {
         format!(
@@ -146,15 +194,8 @@ pub fn judge(evidence: Evidence<'_>) -> (Verdict, String) {
             says("not within")
         ));
     }
-    let may_be_sooner = matches!(tolerance, Tolerance::WakeCost(_));
-    if apart < 0 && may_be_sooner && evidence.late.early == 0 {
-        return (
-            Verdict::Sooner,
-            format!(
-                "{}: other interrupts of this CPU came inside the slack and ended the waits, as the rule allows",
-                says("not within")
-            ),
-        );
+    if apart < 0 && may_be_sooner {
+        return sooner(says("not within"));
     }
     (Verdict::Disagrees, says("not within"))
 }
@@ -179,6 +220,7 @@ mod tests {
             rounds: Interval::of(&rounds),
             predicted_ns: Some(predicted),
             tolerance: Some(&tolerance),
+            is_busy: false,
         });
         assert!(!words.is_empty() && !words.contains('\n'));
         verdict
@@ -200,6 +242,24 @@ mod tests {
             let got = verdict(&late(measured, 401, 1), predicted, wake(), steady);
             assert_eq!(got, want, "{measured} for {predicted}");
         }
+    }
+
+    #[test]
+    fn beside_others_only_what_agrees_tells_anything() {
+        let steady = |measured: i64, is_busy| {
+            judge(Evidence {
+                late: &late(measured, 401, 1),
+                rounds: Interval::of(&[measured as f64; 6]),
+                predicted_ns: Some(50_000),
+                tolerance: Some(&Tolerance::WakeCost(late(30_000, 400, 10))),
+                is_busy,
+            })
+        };
+        assert_eq!(steady(60_000, true).0, Verdict::Agrees);
+        assert_eq!(steady(3_000_000, false).0, Verdict::Disagrees);
+        let (verdict, words) = steady(3_000_000, true);
+        assert_eq!(verdict.name(), "too busy to tell");
+        assert!(words.starts_with("others had the CPU"), "{words}");
     }
 
     #[test]
@@ -226,6 +286,7 @@ mod tests {
             rounds: None,
             predicted_ns: Some(50_000),
             tolerance: Some(&Tolerance::WakeCost(late(30_000, 400, 10))),
+            is_busy: false,
         });
         assert_eq!(verdict, Verdict::Inconclusive);
         assert!(words.contains("is not known"), "{words}");
@@ -236,13 +297,23 @@ mod tests {
         let mut restless = late(30_000, 400, 10);
         restless.p90 = Some(300_001);
         let measured = late(78_000, 401, 1);
-        let got = verdict(&measured, 50_000, Tolerance::WakeCost(restless), [78e3; 6]);
+        let got = verdict(
+            &measured,
+            50_000,
+            Tolerance::WakeCost(restless.clone()),
+            [78e3; 6],
+        );
         assert_eq!(got, Verdict::Inconclusive);
         let wake = || Tolerance::WakeCost(late(30_000, 400, 10));
         let got = verdict(&late(78_000, 19, 1), 50_000, wake(), [78e3; 6]);
         assert_eq!(got, Verdict::Inconclusive);
         let unknown = Tolerance::WakeCost(late(30_000, 20, 10));
         assert_eq!(unknown.ns(), None);
+        // That a wait is sooner than its timer does not depend on what waking up costs.
+        for wake in [&unknown, &Tolerance::WakeCost(restless.clone())] {
+            let sooner = verdict(&late(3_000_000, 401, 1), 5_000_000, wake.clone(), [3e6; 6]);
+            assert_eq!(sooner, Verdict::Sooner);
+        }
         assert_eq!(
             verdict(&measured, 50_000, unknown, [78e3; 6]),
             Verdict::Inconclusive
@@ -282,6 +353,7 @@ mod tests {
             rounds: None,
             predicted_ns: None,
             tolerance: None,
+            is_busy: false,
         });
         assert_eq!(verdict, Verdict::NoPrediction);
     }

@@ -3,8 +3,9 @@
 
 use punctual_core::Nanos;
 use punctual_core::setting::Throttling;
-use punctual_record::{Fact, Untold};
+use punctual_record::{Disturbance, Fact, Untold};
 
+use crate::disturbed::quota;
 use crate::timer_rule::{Situation, System};
 
 /// The timer rule in force, in a few sentences.
@@ -93,7 +94,10 @@ fn windows(situation: &Situation) -> String {
 }
 
 /// The facts that decide, and those that are not told.
-pub(super) fn facts(situation: &Situation) -> (Vec<Fact>, Vec<Untold>) {
+pub(super) fn facts(
+    situation: &Situation,
+    disturbance: Option<&Disturbance>,
+) -> (Vec<Fact>, Vec<Untold>) {
     let mut list = List {
         is_model: situation.model.is_some(),
         ..List::default()
@@ -110,6 +114,7 @@ pub(super) fn facts(situation: &Situation) -> (Vec<Fact>, Vec<Untold>) {
         _ => {}
     }
     of_machine(situation, &mut list);
+    list.add("cgroup quota", disturbance.and_then(quota), None);
     (list.facts, list.untold)
 }
 
@@ -128,13 +133,21 @@ fn of_linux(situation: &Situation, list: &mut List) {
     list.add(
         "tick",
         situation.tick_hz.map(|hz| format!("{hz} Hz")),
-        Some("no readable configuration of the running kernel is in /boot"),
+        Some("clock_getres(CLOCK_MONOTONIC_COARSE) failed"),
     );
     list.add("preemption", situation.preemption.clone(), None);
     list.add(
         "idle driver",
         situation.cpuidle_driver.clone(),
         Some("there is no readable /sys/devices/system/cpu/cpuidle/current_driver"),
+    );
+    list.add(
+        "guest halt polling",
+        situation.halt_poll.map(|poll| match poll.is_zero() {
+            true => "off".to_owned(),
+            false => format!("up to {poll}"),
+        }),
+        None,
     );
     list.add(
         "deepest idle state",
@@ -236,6 +249,7 @@ fn of_machine(situation: &Situation, list: &mut List) {
         ),
         None => format!("{}, {} to read", situation.clock, situation.clock_read),
     };
+    list.add("CPUs", situation.cpus.clone(), None);
     list.add("clock", Some(clock), None);
     list.add(
         "virtual machine",

@@ -116,6 +116,9 @@ fn measurement(heat: &Heat, read: &[Reading]) -> Measurement {
         let cost = summary::middle(&costs).unwrap_or_default();
         let is_written = *step >= TICK_MIN && *step >= cost.times(TICK_READINGS);
         other.insert("tick_written".to_owned(), is_written.into());
+        if is_written {
+            other.extend(ticks(&steps, *step));
+        }
     }
     if !costs.is_empty() {
         other.insert("read_cost_ns".to_owned(), summary::of(&costs));
@@ -126,6 +129,23 @@ fn measurement(heat: &Heat, read: &[Reading]) -> Measurement {
         other,
         ..Measurement::default()
     }
+}
+
+/// What one tick is, of steps of a clock that the tick writes, of which this is the
+/// least; and how many are of several: an idle CPU skips ticks, and one that is taken
+/// away does.
+fn ticks(steps: &[Nanos], least: Nanos) -> [(String, Value); 2] {
+    let is_one = |step: &&Nanos| step.times(2) < least.times(3);
+    let ones: Vec<u64> = steps
+        .iter()
+        .filter(is_one)
+        .map(|step| step.as_ns())
+        .collect();
+    let mean = ones.iter().sum::<u64>() / ones.len() as u64;
+    [
+        ("tick_ns".to_owned(), mean.into()),
+        ("longer_steps".to_owned(), (steps.len() - ones.len()).into()),
+    ]
 }
 
 #[cfg(test)]
@@ -163,5 +183,21 @@ mod tests {
         assert_eq!(seen(&[600_000], &[20_000])["tick_written"], false);
         assert!(!seen(&[], &[20]).contains_key("tick_written"));
         assert!(!coarse.contains_key("stated_ns"));
+        assert_eq!(
+            (&coarse["tick_ns"], &coarse["longer_steps"]),
+            (&4_000_000.into(), &0.into())
+        );
+
+        // Most steps of an idle CPU are of several ticks.
+        let skipped = [[8_000_000; 12], [12_000_000; 12]].concat();
+        let skipped = seen(&[skipped, vec![3_999_990, 4_000_010]].concat(), &[5, 6, 7]);
+        assert_eq!(
+            (&skipped["tick_ns"], &skipped["longer_steps"]),
+            (&4_000_000.into(), &24.into())
+        );
+        assert_eq!(skipped["step_ns"]["p50"], 8_000_000);
+        // Whole milliseconds of a tick of 15.625 ms.
+        let rounded = seen(&[16_000_000, 15_000_000, 16_000_000, 15_500_000], &[5]);
+        assert_eq!(rounded["tick_ns"], 15_625_000);
     }
 }

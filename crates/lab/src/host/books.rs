@@ -4,7 +4,7 @@ use std::ops::Add;
 
 use punctual_core::machine::{CpuUse, Recorder, ThreadObservations};
 use punctual_core::{Nanos, Outcome, Probe};
-use punctual_sys::{Host, Tick, clock, facts, thread};
+use punctual_sys::{Host, Tick, clock, facts, stops, thread};
 
 use super::timeline::Timeline;
 
@@ -81,6 +81,7 @@ impl<'e> Books<'e> {
     /// Begins a section.
     pub(super) fn section(&mut self) {
         let cpu = self.spent();
+        self.recorder.set_apart(&stops::ends());
         self.counters = Counters::read(self.pinned);
         self.carried = Spent::default();
         self.enter_readings(self.counters.at);
@@ -90,6 +91,7 @@ impl<'e> Books<'e> {
     pub(super) fn finish(mut self) -> ThreadObservations {
         self.look();
         let cpu = self.spent();
+        self.recorder.set_apart(&stops::ends());
         self.enter_readings(Tick::NEVER);
         ThreadObservations {
             name: self.name.to_owned(),
@@ -112,6 +114,7 @@ impl<'e> Books<'e> {
             let elapsed = self.recorder.elapsed(begin);
             let cpu = spent.take(elapsed);
             self.enter_readings(begin);
+            self.recorder.set_apart(&stops::ends());
             self.recorder.section(begin, cpu);
         }
         self.carried = spent;
@@ -212,7 +215,7 @@ impl Counters {
         Self {
             switches: thread::switches().map(|switches| switches.voluntary),
             queued: thread::queued(),
-            cpu: pinned.and_then(facts::cpu_times),
+            cpu: pinned.and_then(|cpu| facts::cpu_times(&[cpu])),
             at: clock::now(),
             thread: thread::cpu_time(),
         }

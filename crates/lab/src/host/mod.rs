@@ -10,6 +10,7 @@
 //! | `timeline` | when the experiment began, and its phases |
 //! | `settings` | what programs change about how the OS treats them |
 //! | `process` | programs in processes of their own |
+//! | `witness` | who else had the CPUs meanwhile |
 //! | `stop`, `peer` | the user's end of an experiment; foreign code that waits |
 
 mod books;
@@ -22,15 +23,18 @@ mod settings;
 mod stop;
 mod thread;
 mod timeline;
+mod witness;
 
 pub use peer::{MakePeer, Peer};
 pub use process::ProcessCommand;
 pub use stop::Stop;
+pub use witness::Witness;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use punctual_core::program::Op;
 use punctual_core::{Machine, Observations, Program, Refusal};
 use punctual_sys::event::Events;
 use punctual_sys::thread::allowed_cpus;
@@ -71,6 +75,7 @@ pub struct HostMachine {
     /// The CPUs that programs may use, where they are not those of the calling
     /// thread.
     cpus: Option<Vec<usize>>,
+    witness: Witness,
 }
 
 impl HostMachine {
@@ -81,7 +86,13 @@ impl HostMachine {
             peers: BTreeMap::new(),
             processes: None,
             cpus: None,
+            witness: Witness::new(),
         }
+    }
+
+    /// Who sees what else happens while its programs run.
+    pub fn witness(&self) -> &Witness {
+        &self.witness
     }
 
     /// Lets programs wait with foreign code, under `name`.
@@ -97,6 +108,23 @@ impl HostMachine {
     pub fn with_processes(mut self, command: ProcessCommand) -> Self {
         self.processes = Some(command);
         self
+    }
+
+    /// The CPUs that the threads of `program` are kept on; all that there are, if any
+    /// thread is not.
+    fn cpus_of(&self, program: &Program) -> Vec<usize> {
+        let mut pinned = Vec::new();
+        program.visit(&mut |op| {
+            pinned.extend(match op {
+                Op::Pin(cpu) if !pinned.contains(cpu) => Some(*cpu),
+                _ => None,
+            })
+        });
+        if pinned.is_empty() {
+            self.cpus()
+        } else {
+            pinned
+        }
     }
 
     /// Runs `program`, which can run here, under `name`, as part of what is on
@@ -145,7 +173,13 @@ impl Machine for HostMachine {
         self.check(program)?;
         let computer = Computer::of(program);
         let timeline = Arc::new(Timeline::in_phase(0));
-        self.run_as("", program, timeline, computer, true)
+        let cpus = self.cpus_of(program);
+        let witness = self.witness.clone();
+        let observed =
+            witness.during(&cpus, || self.run_as("", program, timeline, computer, true))?;
+        let sections = observed.threads.iter().flat_map(|thread| &thread.sections);
+        witness.left_out(sections.map(|section| section.stopped));
+        Ok(observed)
     }
 }
 

@@ -179,6 +179,7 @@ fn is_only_the_end(section: &Section, phase: Nanos) -> bool {
         readings,
         denied,
         cpu,
+        stopped: _,
     } = section;
     let did_nothing = !samples.iter().any(began_here) && readings.is_empty() && *denied == 0;
     let woke = samples.last().map_or(Nanos::ZERO, |last| last.woke);

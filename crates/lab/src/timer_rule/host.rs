@@ -22,7 +22,14 @@ pub fn situation() -> Situation {
         },
         model: None,
         release: f.os_version,
-        preemption: f.preemption,
+        preemption: f.preemption.map(|kind| match f.preemption_mode {
+            Some(mode) => format!("{kind}, mode {mode}"),
+            None => kind,
+        }),
+        cpus: Some(match f.cpu_model {
+            Some(model) => format!("{} x {model}", f.logical_cpus),
+            None => f.logical_cpus.to_string(),
+        }),
         build: f.windows_build,
         slack: f.slack,
         scheduling: f.scheduling,
@@ -41,6 +48,7 @@ pub fn situation() -> Situation {
         clock_read: clock_read_cost(),
         tick_hz: f.tick_hz,
         cpuidle_driver: f.cpuidle_driver,
+        halt_poll: f.halt_poll,
         deepest_idle_state: f.deepest_idle_state,
         deepest_idle_exit: f.deepest_idle_exit,
         governor: f.governor,

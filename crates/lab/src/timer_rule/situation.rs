@@ -16,8 +16,10 @@ pub struct Situation {
     pub model: Option<String>,
     /// The release, as people know it.
     pub release: Option<String>,
-    /// How the kernel preempts.
+    /// How the kernel preempts, and in which mode if it has several.
     pub preemption: Option<String>,
+    /// CPUs that this process may use, and their kind.
+    pub cpus: Option<String>,
     /// The build number of Windows.
     pub build: Option<u32>,
     /// The timer slack of the thread.
@@ -47,6 +49,8 @@ pub struct Situation {
     pub tick_hz: Option<u32>,
     /// The driver that picks idle states.
     pub cpuidle_driver: Option<String>,
+    /// How long an idle CPU of this guest polls before it halts.
+    pub halt_poll: Option<Nanos>,
     /// The deepest idle state in use.
     pub deepest_idle_state: Option<String>,
     /// How long that one says it takes to leave.

@@ -3,11 +3,19 @@
 use std::fmt;
 
 use punctual_core::Nanos;
+use punctual_record::visible;
+use punctual_sys::cgroups::CpuQuota;
 use punctual_sys::meter::{Counts, Faults};
+use punctual_sys::processes::Ran;
 
 /// Why a wait was too late, as far as a counter shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
+    /// Somebody stopped punctual itself, as by Ctrl-Z: it says nothing of the system, and
+    /// counts in no lateness.
+    OwnStop,
+    /// The quota of its control group was used up.
+    Throttled,
     /// The thread could run and waited for its CPU, which did something else.
     Queued,
     /// The hypervisor ran something else on the CPU.
@@ -18,11 +26,19 @@ pub enum Cause {
 
 impl Cause {
     /// Every cause, in the order in which they are listed.
-    pub const ALL: [Self; 3] = [Self::Queued, Self::Stolen, Self::Unknown];
+    pub const ALL: [Self; 5] = [
+        Self::OwnStop,
+        Self::Throttled,
+        Self::Queued,
+        Self::Stolen,
+        Self::Unknown,
+    ];
 
     /// Its name in files and labels.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::OwnStop => "own_stop",
+            Self::Throttled => "throttled",
             Self::Queued => "queued",
             Self::Stolen => "stolen",
             Self::Unknown => "unknown",
@@ -38,7 +54,7 @@ impl fmt::Display for Cause {
 
 /// A wait that ended later than the threshold, with what was counted between
 /// the wake before it and its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hiccup {
     /// When the thread woke, counted from the beginning of the watch.
     pub woke: Nanos,
@@ -54,6 +70,12 @@ pub struct Hiccup {
     pub faults: Option<Faults>,
     /// What the hypervisor took of its CPU around that time.
     pub stolen: Option<Stolen>,
+    /// For how long a quota stopped its group around that time, and that quota.
+    pub throttled: Option<(Nanos, CpuQuota)>,
+    /// Other processes that ran on its CPU around that time, most first.
+    pub others: Vec<Ran>,
+    /// Whether punctual itself was stopped.
+    pub own_stop: bool,
 }
 
 /// The time the hypervisor ran something else while a CPU had work.
@@ -89,6 +111,9 @@ impl Hiccup {
                 major: a.major.saturating_sub(b.major),
             }),
             stolen: None,
+            throttled: None,
+            others: Vec::new(),
+            own_stop: false,
         }
     }
 
@@ -97,14 +122,19 @@ impl Hiccup {
         self.woke - self.late
     }
 
-    /// The first cause whose counter covers at least half of the lateness:
-    /// waiting for a CPU, which is counted to the nanosecond, before stolen
+    /// The first cause whose counter covers at least half of the lateness: a quota,
+    /// which also counts as waiting for a CPU, then
+    /// waiting for one, which is counted to the nanosecond, before stolen
     /// time. That is counted in steps of 10 ms, so it says nothing of a lateness
     /// below half of a step.
     pub fn cause(&self) -> Cause {
         let covers = |counted: Nanos| counted.times(2) >= self.late;
         let covered = |stolen: Stolen| self.late >= HALF_A_STEP && covers(stolen.counted);
-        if self.queued.is_some_and(covers) {
+        if self.own_stop {
+            Cause::OwnStop
+        } else if self.throttled.is_some_and(|(time, _)| covers(time)) {
+            Cause::Throttled
+        } else if self.queued.is_some_and(covers) {
             Cause::Queued
         } else if self.stolen.is_some_and(covered) {
             Cause::Stolen
@@ -118,15 +148,33 @@ impl Hiccup {
 const HALF_A_STEP: Nanos = Nanos::from_ms(5);
 
 /// How late, why, and then the other counters: `1.2 ms late: waited 1.15 ms for
-/// a CPU; stolen 0 ms in 120 ms; preempted 1; faults 0`.
+/// a CPU, which sh (pid 4711) had; stolen 0 ms in 120 ms; preempted 1; faults 0`.
 impl fmt::Display for Hiccup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cause = self.cause();
         write!(f, "{} late: ", self.late)?;
         match (cause, self.queued, self.stolen) {
+            (Cause::OwnStop, ..) => {
+                return f.write_str("punctual itself was stopped, as by Ctrl-Z; not counted");
+            }
             (Cause::Queued, Some(queued), _) => write!(f, "waited {queued} for a CPU")?,
             (Cause::Stolen, _, Some(stolen)) => write!(f, "stolen by the hypervisor ({stolen})")?,
-            _ => f.write_str("unknown")?,
+            _ => match self.throttled.filter(|_| cause == Cause::Throttled) {
+                Some((time, quota)) => {
+                    let CpuQuota { time: of, period } = quota;
+                    write!(
+                        f,
+                        "throttled by the cgroup: {time}; {of} of CPU time in {period}"
+                    )?;
+                }
+                None => f.write_str("unknown")?,
+            },
+        }
+        if cause == Cause::Queued {
+            let names: Vec<_> = self.others.iter().take(2).map(in_words).collect();
+            if !names.is_empty() {
+                write!(f, ", which {} had", names.join(" and "))?;
+            }
         }
         if let Some(queued) = self.queued.filter(|_| cause != Cause::Queued) {
             write!(f, "; waited {queued} for a CPU")?;
@@ -143,6 +191,11 @@ impl fmt::Display for Hiccup {
             None => Ok(()),
         }
     }
+}
+
+/// A process, as a reader can look for it.
+fn in_words(ran: &Ran) -> String {
+    format!("{} (pid {})", visible(&ran.name), ran.pid)
 }
 
 #[cfg(test)]

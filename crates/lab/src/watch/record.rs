@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use punctual_core::Nanos;
-use punctual_record::{Cpu, Measurement, Value};
+use punctual_record::{Cpu, Measurement, Value, visible};
+use punctual_sys::processes::Ran;
 use serde_json::json;
 
 use super::{Cause, Hiccup, Settings, Tally, Watcher};
@@ -76,6 +77,12 @@ fn other(tally: &Tally, elapsed: Nanos, date: impl Fn(Nanos) -> String) -> BTree
     .into()
 }
 
+/// Who else had the CPU, if anybody did.
+fn others(ran: &[Ran]) -> Option<Value> {
+    let other = |ran: &Ran| json!({ "name": visible(&ran.name), "pid": ran.pid, "ran_ns": ran.time.as_ns() });
+    (!ran.is_empty()).then(|| ran.iter().take(4).map(other).collect())
+}
+
 /// What the OS does not count is left out.
 fn as_value(hiccup: &Hiccup, at: String) -> Value {
     let ns = |length: Option<Nanos>| length.map(|length| Value::from(length.as_ns()));
@@ -86,6 +93,8 @@ fn as_value(hiccup: &Hiccup, at: String) -> Value {
         ("queued_ns", ns(hiccup.queued)),
         ("stolen_ns", ns(hiccup.stolen.map(|s| s.counted))),
         ("stolen_within_ns", ns(hiccup.stolen.map(|s| s.within))),
+        ("throttled_ns", ns(hiccup.throttled.map(|(time, _)| time))),
+        ("others", others(&hiccup.others)),
         ("involuntary", hiccup.involuntary.map(Value::from)),
         ("voluntary", hiccup.voluntary.map(Value::from)),
         ("minor_faults", hiccup.faults.map(|f| f.minor.into())),

@@ -1,4 +1,4 @@
-//! Which time was stolen around a hiccup.
+//! How much a counter counted around a hiccup.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use super::cause::Stolen;
 /// adds it at ticks, 10 ms apart at the most, and shows it in steps of 10 ms.
 pub(super) const SETTLES: Nanos = Nanos::from_ms(20);
 
-/// Readings of the counter of one CPU, the oldest first. Times are counted from
+/// Readings of a counter of time, the oldest first. Times are counted from
 /// the beginning of the watch.
 #[derive(Debug, Default)]
 pub(super) struct Readings {

@@ -3,8 +3,11 @@
 use std::collections::VecDeque;
 
 use punctual_core::Nanos;
+use punctual_core::machine::Stopped;
 use punctual_record::{Histogram, Late};
+use punctual_sys::cgroups::CpuQuota;
 use punctual_sys::meter::Counts;
+use punctual_sys::processes::Ran;
 
 use super::Wake;
 use super::cause::{Cause, Hiccup};
@@ -48,6 +51,18 @@ pub struct Tally {
     first: Counts,
     last: Counts,
     readings: Readings,
+    /// What is counted of a quota that there is.
+    throttled: Readings,
+    quota: Option<CpuQuota>,
+    /// Who else ran on the CPU, and by when.
+    others: VecDeque<(Nanos, Vec<Ran>)>,
+    /// Until when was looked at that, if somebody still does.
+    looked: Option<Nanos>,
+    /// When punctual itself went on after it was stopped, and for how long it was late
+    /// then.
+    went_on: Vec<Nanos>,
+    stopped: Stopped,
+    period: Nanos,
     /// Hiccups for which stolen time may still be counted.
     unsettled: VecDeque<Hiccup>,
     /// Settled, and not taken yet.
@@ -59,9 +74,9 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Of a thread that began with the counts `first`. Who is later than
-    /// `threshold` has had a hiccup.
-    pub fn new(threshold: Nanos, first: Counts) -> Self {
+    /// Of a thread that began with the counts `first` and has a deadline in each
+    /// `period`. Who is later than `threshold` has had a hiccup.
+    pub fn new(threshold: Nanos, period: Nanos, first: Counts) -> Self {
         Self {
             threshold,
             limit: None,
@@ -72,6 +87,13 @@ impl Tally {
             first,
             last: first,
             readings: Readings::default(),
+            throttled: Readings::default(),
+            quota: None,
+            others: VecDeque::new(),
+            looked: None,
+            went_on: vec![],
+            stopped: Stopped::default(),
+            period,
             unsettled: VecDeque::new(),
             news: vec![],
             kept: vec![],
@@ -89,19 +111,61 @@ impl Tally {
     /// One more wait.
     pub fn wake(&mut self, wake: &Wake) {
         let late_ns = wake.late.as_ns();
-        self.whole.record(late_ns);
-        self.window.record(late_ns);
-        self.buckets[BUCKETS_NS.partition_point(|bound| *bound < late_ns)] += 1;
-        self.over_limit += u64::from(self.limit.is_some_and(|limit| wake.late > limit));
+        let during = wake.due..=wake.woke();
+        let own_stop = self.went_on.iter().any(|at| during.contains(at));
+        if own_stop {
+            self.stopped += Stopped {
+                waits: 1,
+                late: wake.late,
+                missed: late_ns / self.period.as_ns().max(1),
+            };
+        } else {
+            self.whole.record(late_ns);
+            self.window.record(late_ns);
+            self.buckets[BUCKETS_NS.partition_point(|bound| *bound < late_ns)] += 1;
+            self.over_limit += u64::from(self.limit.is_some_and(|limit| wake.late > limit));
+        }
         if wake.late > self.threshold {
             let hiccup = Hiccup::between(wake.woke(), wake.late, &self.last, &wake.counts);
-            self.unsettled.push_back(hiccup);
+            self.unsettled.push_back(Hiccup { own_stop, ..hiccup });
         }
         self.last = wake.counts;
         // Nobody who is due later needs what was read before this wake, unless a
         // hiccup before it is still to be settled.
         let needed = self.unsettled.front().map_or(wake.woke(), Hiccup::due);
         self.readings.forget_before(needed);
+        self.throttled.forget_before(needed);
+        while self.others.front().is_some_and(|(by, _)| *by < needed) {
+            self.others.pop_front();
+        }
+    }
+
+    /// At `at`, a quota had stopped the group of the thread for so long.
+    pub fn throttled(&mut self, at: Nanos, quota: CpuQuota, time: Nanos) {
+        self.quota = Some(quota);
+        self.throttled.add(at, time);
+    }
+
+    /// These processes ran on the watched CPU since they were looked at before, up to
+    /// `at`.
+    pub fn others(&mut self, at: Nanos, ran: Vec<Ran>) {
+        self.others.push_back((at, ran));
+        self.looked = Some(at);
+    }
+
+    /// From now on nobody looks who else ran.
+    pub(super) fn nobody_looks(&mut self) {
+        self.looked = None;
+    }
+
+    /// Punctual itself went on at these instants, after it had been stopped.
+    pub fn went_on(&mut self, at: Vec<Nanos>) {
+        self.went_on = at;
+    }
+
+    /// The waits in which punctual itself was stopped.
+    pub fn stopped(&self) -> Stopped {
+        self.stopped
     }
 
     /// At `at`, so much time of the watched CPU had been stolen since boot.
@@ -114,11 +178,14 @@ impl Tally {
         (self.missed, self.lost) = (missed, lost);
     }
 
-    /// Gives those hiccups their stolen time for which it is counted by now.
+    /// Gives those hiccups their stolen time for which it is counted by now, and who had
+    /// the CPU.
     pub fn settle(&mut self) {
         let read = self.readings.last();
         while let Some(hiccup) = self.unsettled.front() {
-            if read.is_some_and(|at| at < hiccup.woke + SETTLES) {
+            if read.is_some_and(|at| at < hiccup.woke + SETTLES)
+                || self.looked.is_some_and(|by| by < hiccup.woke)
+            {
                 break;
             }
             self.settle_first();
@@ -176,7 +243,7 @@ impl Tally {
     /// Deadlines that were skipped, because they had passed before their wait
     /// began.
     pub fn missed(&self) -> u64 {
-        self.missed
+        self.missed.saturating_sub(self.stopped.missed)
     }
 
     /// Waits that were not collected in time, and of which nothing is known.
@@ -213,12 +280,29 @@ impl Tally {
         let Some(mut hiccup) = self.unsettled.pop_front() else {
             return;
         };
-        hiccup.stolen = self.readings.around(hiccup.due(), hiccup.woke);
-        self.by_cause[hiccup.cause() as usize] += 1;
-        self.news.push(hiccup);
-        if self.kept.len() < KEPT {
-            self.kept.push(hiccup);
+        let (due, woke) = (hiccup.due(), hiccup.woke);
+        hiccup.stolen = self.readings.around(due, woke);
+        let throttled = self
+            .throttled
+            .around(due, woke)
+            .map(|counted| counted.counted);
+        hiccup.throttled = throttled.zip(self.quota);
+        let first = self.others.partition_point(|(by, _)| *by <= due);
+        let last = self.others.partition_point(|(by, _)| *by < woke);
+        for (_, ran) in self.others.range(first..self.others.len().min(last + 1)) {
+            for ran in ran {
+                match hiccup.others.iter_mut().find(|other| other.pid == ran.pid) {
+                    Some(other) => other.time += ran.time,
+                    None => hiccup.others.push(ran.clone()),
+                }
+            }
         }
+        hiccup.others.sort_by_key(|ran| std::cmp::Reverse(ran.time));
+        self.by_cause[hiccup.cause() as usize] += 1;
+        if self.kept.len() < KEPT {
+            self.kept.push(hiccup.clone());
+        }
+        self.news.push(hiccup);
     }
 }
 
@@ -242,7 +326,7 @@ mod tests {
     }
 
     fn tally() -> Tally {
-        Tally::new(THRESHOLD, wake(0, 0, 100).counts)
+        Tally::new(THRESHOLD, Nanos::from_ms(1), wake(0, 0, 100).counts)
     }
 
     #[test]
@@ -306,13 +390,77 @@ mod tests {
         assert_eq!(tally.hiccups_in_all(), 0);
         tally.stolen(at(135), at(60));
         tally.settle();
-        let [hiccup] = tally.take_news()[..] else {
+        let news = tally.take_news();
+        let [hiccup] = &news[..] else {
             panic!("there is one hiccup");
         };
         let stolen = hiccup.stolen.unwrap();
         assert_eq!((stolen.counted, stolen.within), (at(10), at(40)));
         assert_eq!(hiccup.cause(), Cause::Stolen);
         assert_eq!(tally.stolen_in_all(), Some(at(10)));
+    }
+
+    #[test]
+    fn a_hiccup_says_who_had_the_cpu_when_that_was_looked_at() {
+        let ran = |pid, ms| Ran {
+            pid,
+            name: format!("hog\x1b{pid}"),
+            cpu: 1,
+            time: Nanos::from_ms(ms),
+        };
+        let at = Nanos::from_ms;
+        let mut tally = tally();
+        tally.others(at(100), vec![ran(7, 90)]);
+        tally.wake(&wake(150, 40_000, 40_100));
+        tally.wake(&wake(200, 60, 40_100));
+        tally.settle();
+        assert!(tally.take_news().is_empty());
+        tally.others(at(185), vec![ran(8, 2), ran(9, 1)]);
+        tally.others(at(250), vec![ran(9, 30), ran(8, 1)]);
+        tally.others(at(350), vec![ran(10, 90)]);
+        tally.settle();
+        let news = tally.take_news();
+        assert_eq!(news[0].cause(), Cause::Queued);
+        assert!(
+            news[0].to_string().starts_with(
+                "40 ms late: waited 40 ms for a CPU, which hog\\u{1b}9 (pid 9) and hog\\u{1b}8 (pid 8) had"
+            ),
+            "{}",
+            news[0]
+        );
+    }
+
+    #[test]
+    fn a_quota_is_a_cause_before_the_cpu_that_it_makes_wait_for() {
+        let quota = CpuQuota {
+            time: Nanos::from_ms(20),
+            period: Nanos::from_ms(100),
+        };
+        let at = Nanos::from_ms;
+        let mut tally = tally();
+        tally.throttled(at(0), quota, at(500));
+        tally.wake(&wake(10, 82_000, 82_100));
+        tally.throttled(at(120), quota, at(581));
+        tally.settle();
+        let news = tally.take_news();
+        assert_eq!(news[0].cause(), Cause::Throttled);
+        let says = "82 ms late: throttled by the cgroup: 81 ms; 20 ms of CPU time in 100 ms";
+        assert!(news[0].to_string().starts_with(says), "{}", news[0]);
+    }
+
+    #[test]
+    fn a_stop_of_its_own_counts_in_no_lateness() {
+        let mut tally = tally();
+        tally.wake(&wake(1, 60, 100));
+        tally.went_on(vec![Nanos::from_ms(4_000)]);
+        tally.wake(&wake(2, 3_998_100, 100));
+        tally.wake(&wake(4_001, 60, 100));
+        tally.without_a_wake(3_998, 0);
+        tally.finish();
+        assert_eq!(tally.whole().late().n, 2);
+        assert_eq!(tally.missed(), 0);
+        assert_eq!((tally.stopped().waits, tally.stopped().missed), (1, 3_998));
+        assert_eq!(tally.take_news()[0].cause(), Cause::OwnStop);
     }
 
     /// Even where every wait is one, for as long as somebody watches.

@@ -6,10 +6,12 @@ use std::sync::mpsc::{self, Sender};
 
 use punctual_core::pace::Cycles;
 use punctual_core::{Carrier, Event, Limit, Method, Nanos, Refusal};
+use punctual_sys::cgroups::CpuGroups;
 use punctual_sys::event::Events;
 use punctual_sys::meter::{Counts, Meter};
+use punctual_sys::processes::{Ran, Runtimes};
 use punctual_sys::wait::Sleeper;
-use punctual_sys::{Host, Tick, clock, facts, thread};
+use punctual_sys::{Host, Tick, clock, facts, stops, thread};
 
 use super::ring::{Reader, Writer, ring};
 use super::{PERIODS, Settings, Tally, Wake};
@@ -29,6 +31,9 @@ pub struct Watcher {
     shared: Arc<Shared>,
     begun: Begun,
     cpu: Option<usize>,
+    groups: CpuGroups,
+    /// Who had run by now, where looking is cheap.
+    ran: Option<Runtimes>,
 }
 
 impl Watcher {
@@ -67,7 +72,31 @@ impl Watcher {
             shared,
             begun: begun?,
             cpu: settings.cpu,
+            groups: CpuGroups::of_this_process(),
+            ran: (thread::allowed_cpus().len() > 1 && settings.cpu.is_some())
+                .then(Runtimes::read)
+                .flatten(),
         })
+    }
+
+    /// Who else ran on the watched CPU since this was asked last. Now and then: looking
+    /// takes at most a fiftieth of the time of another CPU, or is given up.
+    fn others(&mut self) -> Option<Vec<Ran>> {
+        const SHARE: u64 = 50;
+        let (before, cpu) = (self.ran.take()?, self.cpu?);
+        let due = before.took().times(SHARE);
+        if due > Nanos::from_secs(1) {
+            return None;
+        }
+        if clock::now().since(before.at()) < due {
+            self.ran = Some(before);
+            return None;
+        }
+        let now = Runtimes::read()?;
+        let mut ran = now.others_since(&before);
+        ran.retain(|ran| ran.cpu == cpu);
+        self.ran = Some(now);
+        Some(ran)
     }
 
     /// The OS call that waits.
@@ -102,11 +131,22 @@ impl Watcher {
     /// longer on a larger one: not on the watched CPU, and not in the watching
     /// thread.
     pub fn collect(&mut self, tally: &mut Tally) {
+        let since_begun = |at: Tick| at.since(self.begun.at);
+        tally.went_on(stops::ends().into_iter().map(since_begun).collect());
         while let Some(wake) = self.reader.pop() {
             tally.wake(&wake);
         }
-        if let Some(times) = self.cpu.and_then(facts::cpu_times) {
+        if let Some(times) = self.cpu.and_then(|cpu| facts::cpu_times(&[cpu])) {
             tally.stolen(self.elapsed(), times.stolen);
+        }
+        let throttled = self.groups.quota().zip(self.groups.throttled());
+        if let Some((quota, throttled)) = throttled {
+            tally.throttled(self.elapsed(), quota, throttled.time);
+        }
+        if let Some(ran) = self.others() {
+            tally.others(self.elapsed(), ran);
+        } else if self.ran.is_none() {
+            tally.nobody_looks();
         }
         let missed = self.shared.missed.load(Ordering::Relaxed);
         tally.without_a_wake(missed, self.reader.lost());
@@ -247,7 +287,8 @@ mod tests {
     #[test]
     fn every_deadline_is_met_or_missed_or_lost() {
         let mut watcher = Watcher::start(&settings(200, Some(150)), &Stop::new()).unwrap();
-        let mut tally = Tally::new(Nanos::from_us(500), watcher.first_counts());
+        let period = Nanos::from_us(200);
+        let mut tally = Tally::new(Nanos::from_us(500), period, watcher.first_counts());
         while !watcher.is_over() {
             watcher.wait(Nanos::from_ms(5));
             watcher.collect(&mut tally);

@@ -23,12 +23,18 @@ fn two_threads_answer_each_other_by_events() {
 /// not pass unnoticed.
 #[test]
 fn an_event_ends_the_wait_of_every_strategy() {
-    let event = Event(3);
+    let (about_to_wait, event) = (Event(2), Event(3));
     for spec in Spec::ALL {
+        let signals = vec![
+            Op::Await(about_to_wait),
+            Op::Work(Nanos::from_ms(1)),
+            Op::Signal(event),
+        ];
         let program = with(
             Subject::Strategy(spec),
             vec![
-                spawn(plain(vec![Op::Work(Nanos::from_ms(1)), Op::Signal(event)])),
+                spawn(plain(signals)),
+                Op::Signal(about_to_wait),
                 Op::Wait {
                     with: 0,
                     due: Due::After(Nanos::from_secs(600)),

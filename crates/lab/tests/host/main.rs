@@ -4,6 +4,8 @@
 
 mod books;
 mod conformance;
+#[cfg(target_os = "linux")]
+mod disturbance;
 mod ends;
 mod events;
 mod peers;

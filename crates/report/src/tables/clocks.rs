@@ -82,7 +82,8 @@ fn of_the_tick(measurements: &[&Measurement]) -> Option<String> {
         .iter()
         .copied()
         .filter(|m| is_written_by_the_tick(m) == Some(true));
-    let by_step = select::grouped(written, |m| select::step_ns(m).map(units::fine));
+    let tick = |m: &Measurement| select::extra(m, "tick_ns").or_else(|| select::step_ns(m));
+    let by_step = select::grouped(written, |m| tick(m).map(units::fine));
     let any = measurements
         .iter()
         .any(|m| is_written_by_the_tick(m) == Some(true));
@@ -91,9 +92,15 @@ fn of_the_tick(measurements: &[&Measurement]) -> Option<String> {
         .filter_map(|(step, clocks)| {
             let names: Vec<&str> = clocks.iter().map(|m| m.subject.as_str()).collect();
             let verbs = if names.len() == 1 { ("is", "moves") } else { ("are", "move") };
-            let per_second = 1e9 / select::step_ns(clocks[0])?;
+            let per_second = 1e9 / tick(clocks[0])?;
+            let longer: f64 = clocks.iter().filter_map(|m| select::extra(m, "longer_steps")).sum();
+            let of: f64 = clocks.iter().filter_map(|m| select::part(m, "step_ns", "n")).sum();
+            let skipped = match longer > 0.0 {
+                true => format!("; {longer} of {of} steps were longer: ticks were skipped"),
+                false => String::new(),
+            };
             Some(format!(
-                "{} {} written by the tick and {} on by {} at a time, which is about {} ticks a second.",
+                "{} {} written by the tick and {} on by {} at a time, which is about {} ticks a second{skipped}.",
                 names.join(", "),
                 verbs.0,
                 verbs.1,

@@ -49,7 +49,7 @@ fn a_watch_has_its_distribution_and_its_hiccups_with_their_counters() {
         "hiccups": [
             {"at": "2026-11-21T10:00:00.600Z", "late_ns": 600_000, "cause": "unknown",
              "in_words": "600 us late: unknown; waited 3 us for a CPU; stolen 0 ns in 120 ms; preempted 0; faults 0"},
-            {"at": "2026-11-21T10:00:01.200Z", "late_ns": 9_000_000, "cause": "queued",
+            {"at": "2026-11-21T10:00:01.200Z", "late_ns": 9_000_000, "others": [{ "name": "sh", "pid": 4711, "ran_ns": 8_900_000 }], "cause": "queued",
              "in_words": "9 ms late: waited 8.9 ms for a CPU; preempted 1; faults 0"},
         ],
     }));

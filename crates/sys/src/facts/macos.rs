@@ -22,7 +22,7 @@ pub(super) fn on_battery() -> Option<bool> {
     None
 }
 
-pub(super) fn cpu_times(_cpu: usize) -> Option<CpuTimes> {
+pub(super) fn cpu_times(_cpus: &[usize]) -> Option<CpuTimes> {
     None
 }
 

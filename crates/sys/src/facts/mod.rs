@@ -43,6 +43,9 @@ pub struct Facts {
     pub kernel: Option<String>,
     /// How a Linux kernel preempts (`PREEMPT_DYNAMIC`, `PREEMPT_RT`, ...).
     pub preemption: Option<String>,
+    /// Which of its modes a kernel of which that can be chosen (`PREEMPT_DYNAMIC`)
+    /// preempts in: `none`, `voluntary`, `lazy` or `full`.
+    pub preemption_mode: Option<String>,
     /// The instruction set, as `std::env::consts::ARCH` names it.
     pub arch: &'static str,
     /// The CPU's own name.
@@ -74,6 +77,9 @@ pub struct Facts {
     pub governor: Option<String>,
     /// The driver that picks idle states; `none` when the hypervisor does.
     pub cpuidle_driver: Option<String>,
+    /// How long an idle CPU of a virtual machine polls before it halts, where the
+    /// driver `haltpoll` picks idle states; zero is not at all.
+    pub halt_poll: Option<Nanos>,
     /// The deepest enabled idle state of the first CPU.
     pub deepest_idle_state: Option<String>,
     /// How long that state says it takes to leave.
@@ -119,6 +125,7 @@ pub fn facts() -> Facts {
         os_version: host.os_version,
         kernel: host.kernel,
         preemption: host.preemption,
+        preemption_mode: host.preemption_mode,
         arch: std::env::consts::ARCH,
         cpu_model: cpuid::model().or(host.cpu_model),
         logical_cpus: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
@@ -136,6 +143,7 @@ pub fn facts() -> Facts {
         on_battery: on_battery(),
         governor: host.governor,
         cpuidle_driver: host.cpuidle_driver,
+        halt_poll: host.halt_poll,
         deepest_idle_state: host.deepest_idle_state,
         deepest_idle_exit: host.deepest_idle_exit,
         idle_states: host.idle_states,
@@ -153,27 +161,27 @@ pub fn on_battery() -> Option<bool> {
     platform::on_battery()
 }
 
-/// Where the time of one CPU went since boot.
+/// Where the time of CPUs went since boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuTimes {
-    /// The time it was idle. What is missing from the time that passed was
+    /// The time they were idle. What is missing from the time that passed was
     /// used: by threads, by interrupts and the way out of idle states, which
     /// the CPU time of a thread leaves out, and by the hypervisor.
     pub idle: Nanos,
-    /// The time the hypervisor ran something else while this CPU had work, as
+    /// The time the hypervisor ran something else while they had work, as
     /// far as the hypervisor chooses to tell.
     pub stolen: Nanos,
 }
 
-/// The times of CPU number `cpu`, both of one reading.
+/// The times of these CPUs together, both of one reading.
 ///
 /// `None` where the system does not tell, and for a CPU that is not there.
 ///
 /// # Accuracy
 /// Linux shows them in steps of 10 ms (`/proc/stat`: idle and iowait, steal),
 /// so it takes seconds until they mean something.
-pub fn cpu_times(cpu: usize) -> Option<CpuTimes> {
-    platform::cpu_times(cpu)
+pub fn cpu_times(cpus: &[usize]) -> Option<CpuTimes> {
+    platform::cpu_times(cpus)
 }
 
 /// What the whole computer did since it started. Only the difference of two
@@ -231,6 +239,7 @@ struct Host {
     os_version: Option<String>,
     kernel: Option<String>,
     preemption: Option<String>,
+    preemption_mode: Option<String>,
     cpu_model: Option<String>,
     virtual_machine: Option<bool>,
     hypervisor: Option<String>,
@@ -239,6 +248,7 @@ struct Host {
     tick_hz: Option<u32>,
     governor: Option<String>,
     cpuidle_driver: Option<String>,
+    halt_poll: Option<Nanos>,
     deepest_idle_state: Option<String>,
     deepest_idle_exit: Option<Nanos>,
     idle_states: Vec<IdleState>,
@@ -270,6 +280,6 @@ mod tests {
 
     #[test]
     fn a_cpu_that_is_not_there_has_no_times() {
-        assert_eq!(cpu_times(usize::MAX), None);
+        assert_eq!(cpu_times(&[usize::MAX]), None);
     }
 }

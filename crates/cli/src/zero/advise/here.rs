@@ -54,6 +54,7 @@ pub(super) fn run(args: &AdviseArgs) -> Result<Done> {
     let Ran {
         mut measurements,
         given_up,
+        disturbance,
         end,
     } = plan.run(&mut |progress| bar.at(progress.done, &progress.next));
     drop(bar);
@@ -72,6 +73,7 @@ pub(super) fn run(args: &AdviseArgs) -> Result<Done> {
     run.results = measurements;
     run.zero_advice = Some(advice);
     run.other.extend(plan.describe());
+    let run = session::disturbed(run, disturbance);
     outputs.deliver_until(end.failed, &run, &punctual_report::text(&run))
 }
 

@@ -46,8 +46,11 @@ pub(crate) fn run(args: &ProbeArgs) -> Result<Done> {
     let (mut warned, rounds) = (plan.left_out().to_vec(), plan.rounds());
 
     let mut bar = Progress::alike(plan.turns());
-    let Probed { measurements, end } =
-        plan.run(&mut |progress| bar.at(progress.done, &progress.next));
+    let Probed {
+        measurements,
+        disturbance,
+        end,
+    } = plan.run(&mut |progress| bar.at(progress.done, &progress.next));
     drop(bar);
 
     warned.extend(warnings(&facts, &measurements, rounds));
@@ -59,6 +62,7 @@ pub(crate) fn run(args: &ProbeArgs) -> Result<Done> {
         results: measurements,
         ..run
     };
+    let run = session::disturbed(run, disturbance);
     outputs.deliver_until(end.failed, &run, &punctual_report::text(&run))
 }
 

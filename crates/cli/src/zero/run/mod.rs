@@ -42,6 +42,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Done> {
     let Ran {
         mut measurements,
         given_up,
+        disturbance,
         end,
     } = plan.run(&mut |progress| {
         if let Some(forecasts) = &mut forecasts {
@@ -70,6 +71,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Done> {
     let warned = warnings(&run.machine, &measurements, plan.rounds());
     run.warnings = [plan.left_out(), &given_up, &unpredicted, &warned].concat();
     run.results = measurements;
+    let run = session::disturbed(run, disturbance);
     outputs.deliver_until(end.failed, &run, &(punctual_report::text(&run) + &agreed))
 }
 

@@ -1,6 +1,7 @@
 //! The CPUs that workers run on.
 
 use punctual_record::Warning;
+use punctual_sys::cgroups::CpuGroups;
 use punctual_sys::thread;
 
 use crate::host::usual_cpu;
@@ -16,6 +17,8 @@ pub(in crate::zero) struct Cpus {
     /// How many may be busy all the time; fewer than there are under a quota, as
     /// containers have (`cpu.max` of Linux's control groups).
     pub(in crate::zero) at_once: usize,
+    /// How many CPUs a quota is worth, if there is one.
+    pub(in crate::zero) quota: Option<f64>,
 }
 
 impl Cpus {
@@ -26,6 +29,9 @@ impl Cpus {
         Self {
             pinned: usual_cpu().is_some(),
             at_once: parallelism.map_or(order.len(), |many| many.get().min(order.len())),
+            quota: CpuGroups::of_this_process()
+                .quota()
+                .map(|quota| quota.cpus()),
             order,
         }
     }
@@ -37,13 +43,23 @@ impl Cpus {
 
     /// What there is to know where a quota is in force.
     pub(in crate::zero) fn quota(&self) -> Option<Warning> {
-        let (at_once, all) = (self.at_once, self.order.len());
-        (at_once < all).then(|| Warning {
+        let all = self.order.len();
+        let quota = self.quota.filter(|quota| *quota < all as f64)?;
+        let cpus = (quota * 100.0).round() / 100.0;
+        let stops = if quota < 1.0 {
+            "even one worker stops"
+        } else {
+            "more workers than that stop"
+        };
+        Some(Warning {
             what: format!(
-                "A quota gives this process the time of {at_once} of its {all} CPUs: more workers than that stop in \
-                 turn, and count as more than there are CPUs."
+                "A quota gives this process the time of {cpus} of its {all} CPUs: {stops} in turn, and more than {} \
+                 count as more than there are CPUs.",
+                self.at_once
             ),
-            remedy: "Measure without the quota: outside of the container, or with `max` in its cpu.max.".to_owned(),
+            remedy:
+                "Measure without the quota: outside of the container, or with `max` in its cpu.max."
+                    .to_owned(),
         })
     }
 }
@@ -58,13 +74,23 @@ mod tests {
             order: (0..8).rev().collect(),
             pinned: true,
             at_once: 8,
+            quota: None,
         };
         assert_eq!(cpus.quota(), None);
         assert!(!cpus.is_oversubscribed(8) && cpus.is_oversubscribed(9));
-        cpus.at_once = 2;
+        (cpus.at_once, cpus.quota) = (2, Some(2.0));
         assert!(!cpus.is_oversubscribed(2) && cpus.is_oversubscribed(3));
         let what = cpus.quota().unwrap().what;
-        assert!(what.contains("the time of 2 of its 8 CPUs"), "{what}");
+        assert!(
+            what.contains("the time of 2 of its 8 CPUs: more workers"),
+            "{what}"
+        );
+        (cpus.at_once, cpus.quota) = (1, Some(0.5));
+        let what = cpus.quota().unwrap().what;
+        assert!(
+            what.contains("the time of 0.5 of its 8 CPUs: even one"),
+            "{what}"
+        );
     }
 
     #[test]

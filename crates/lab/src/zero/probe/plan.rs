@@ -1,8 +1,9 @@
 //! What is measured, and the rounds of it.
 
 use punctual_core::{Nanos, Refusal};
-use punctual_record::{Measurement, Value, Warning};
+use punctual_record::{Disturbance, Measurement, Value, Warning};
 use punctual_sys::memory::{Advice, Mapping, PAGE, free_bytes, huge_page_bytes, huge_pages};
+use punctual_sys::thread;
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ use super::payers::{Doing, Payers};
 use super::processes::Processes;
 use super::references::Reference;
 use super::warm_up::WarmUp;
-use crate::host::{ProcessCommand, Stop, usual_cpu};
+use crate::host::{ProcessCommand, Stop, Witness, usual_cpu};
 use crate::race::End;
 
 /// Everything that is going to be measured.
@@ -49,6 +50,8 @@ pub struct Progress {
 pub struct Probed {
     /// What was measured, part by part.
     pub measurements: Vec<Measurement>,
+    /// What else happened to the computer meanwhile.
+    pub disturbance: Option<Disturbance>,
     /// What ended it before its end.
     pub end: End,
 }
@@ -148,6 +151,8 @@ impl Plan {
     /// Lets all take turns until every round is done, the user wants an end, or
     /// the system refuses something. What was measured until then is kept.
     pub fn run(mut self, progress: &mut dyn FnMut(Progress)) -> Probed {
+        let witness = Witness::new();
+        let cpus = thread::allowed_cpus();
         let mut end = End::default();
         let mut done = 0;
         'rounds: for round in 0..self.rounds() {
@@ -159,7 +164,7 @@ impl Plan {
                     done,
                     next: turns.heat.name(),
                 });
-                if let Err(refusal) = turns.heat.run() {
+                if let Err(refusal) = witness.during(&cpus, || turns.heat.run()) {
                     end.failed = Some(refusal);
                     break 'rounds;
                 }
@@ -179,7 +184,11 @@ impl Plan {
             }
             measurements.extend(of_part);
         }
-        Probed { measurements, end }
+        Probed {
+            measurements,
+            disturbance: witness.disturbance(),
+            end,
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::zero::host::{CpuClock, Cpus, HostMemory};
 use punctual_core::{Nanos, Refusal};
 use punctual_pool::Dequeue;
-use punctual_record::{Measurement, Value, Warning};
+use punctual_record::{Disturbance, Measurement, Value, Warning};
 use punctual_sys::memory::{caches, free_bytes};
 use serde_json::json;
 
@@ -14,7 +14,7 @@ use super::ground::{Ground, Rates};
 use super::sizes::Sizes;
 use super::tally::Tally;
 use super::{Area, Bursts, Cell, Settings};
-use crate::host::Stop;
+use crate::host::{Stop, Witness};
 use crate::race::End;
 use crate::zero::host::{Job, Team};
 use crate::zero::probe::in_words;
@@ -53,6 +53,8 @@ pub struct Ran {
     pub measurements: Vec<Measurement>,
     /// What was given up.
     pub given_up: Vec<Warning>,
+    /// What else happened to the CPUs meanwhile.
+    pub disturbance: Option<Disturbance>,
     /// What ended it before its end.
     pub end: End,
 }
@@ -215,7 +217,7 @@ impl Plan {
         let ground = self.ground.as_ref().expect("the warm-up comes first");
         let team = Team::new(&ground.memory, ground.cpu_clock);
         let mut tallies = vec![Tally::default(); self.cells.len()];
-        let mut ran = Ran::default();
+        let (mut ran, witness) = (Ran::default(), Witness::new());
         let mut given_up = vec![false; self.cells.len()];
         let mut done = 0;
         'rounds: for round in 0..self.rounds {
@@ -235,7 +237,7 @@ impl Plan {
                     cell: i,
                 });
                 let job = self.job(cell);
-                match team.work(&job) {
+                match witness.during(team.cpus(), || team.work(&job)) {
                     Ok(observed) => {
                         tallies[i].add(cell, &observed, job.every, ground.reading_ns);
                         given_up[i] = observed.late;
@@ -249,6 +251,7 @@ impl Plan {
                 done += 1;
             }
         }
+        ran.disturbance = witness.disturbance();
         // The last batch may have been cut short.
         ran.end.interrupted |= self.stop.is_requested() && ran.end.failed.is_none();
         let approximate = ground.cpu_clock.is_approximate();

@@ -15,6 +15,7 @@ use super::{CpuTimes, Host};
 use punctual_core::Nanos;
 use std::fs;
 use std::io::Read;
+use std::process::{Command, Stdio};
 
 pub(super) fn host() -> Host {
     let kernel = read("/proc/sys/kernel/osrelease");
@@ -23,10 +24,12 @@ pub(super) fn host() -> Host {
     Host {
         os_version: read("/etc/os-release").and_then(|text| pretty_name(&text)),
         preemption: read("/proc/sys/kernel/version").and_then(|text| preemption(&text)),
+        preemption_mode: preemption_mode(),
         cpu_model: read("/proc/cpuinfo").and_then(|text| cpu_model(&text)),
         hypervisor: read("/sys/hypervisor/type"),
         clock_source: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        tick_hz: kernel_config().and_then(|text| tick_hz(&text)),
+        tick_hz: tick_hz(),
+        halt_poll: halt_poll(),
         governor: read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         cpuidle_driver: read("/sys/devices/system/cpu/cpuidle/current_driver"),
         deepest_idle_exit: deepest.map(|state| state.exit),
@@ -39,12 +42,19 @@ pub(super) fn host() -> Host {
     }
 }
 
-pub(super) fn cpu_times(cpu: usize) -> Option<CpuTimes> {
-    let (idle, stolen) = cpu_ticks(&fs::read_to_string("/proc/stat").ok()?, cpu)?;
+pub(super) fn cpu_times(cpus: &[usize]) -> Option<CpuTimes> {
+    let stat = fs::read_to_string("/proc/stat").ok()?;
     let tick = tick()?;
-    Some(CpuTimes {
-        idle: tick.times(idle),
-        stolen: tick.times(stolen),
+    let none = CpuTimes {
+        idle: Nanos::ZERO,
+        stolen: Nanos::ZERO,
+    };
+    cpus.iter().try_fold(none, |sum, &cpu| {
+        let (idle, stolen) = cpu_ticks(&stat, cpu)?;
+        Some(CpuTimes {
+            idle: sum.idle + tick.times(idle),
+            stolen: sum.stolen + tick.times(stolen),
+        })
     })
 }
 
@@ -68,10 +78,24 @@ pub(crate) fn read(path: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// What the kernel was built with, where distributions put it.
+/// What the kernel was built with, where distributions put it, or where it says so
+/// itself if it was built to.
 pub(crate) fn kernel_config() -> Option<String> {
     let release = read("/proc/sys/kernel/osrelease")?;
-    read(&format!("/boot/config-{release}"))
+    read(&format!("/boot/config-{release}")).or_else(own_config)
+}
+
+/// gunzip stands in for a library, which whoever waits would compile as well.
+fn own_config() -> Option<String> {
+    let packed = fs::File::open("/proc/config.gz").ok()?;
+    let mut gunzip = Command::new("gunzip");
+    let unpacked = gunzip
+        .arg("-c")
+        .stdin(packed)
+        .stderr(Stdio::null())
+        .output();
+    let unpacked = unpacked.ok().filter(|done| done.status.success())?;
+    String::from_utf8(unpacked.stdout).ok()
 }
 
 /// `PRETTY_NAME` of os-release(5), whose values may be quoted.
@@ -99,13 +123,68 @@ fn cpu_model(cpuinfo: &str) -> Option<String> {
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
-/// `CONFIG_HZ` of a kernel's configuration. `sysconf(_SC_CLK_TCK)` is not it:
-/// that is 100 for every program, whatever the kernel uses.
-fn tick_hz(config: &str) -> Option<u32> {
-    let value = config
-        .lines()
-        .find_map(|line| line.strip_prefix("CONFIG_HZ="))?;
-    value.parse().ok()
+/// `CONFIG_HZ`, as the step of the clock that the tick writes: `KTIME_LOW_RES` is
+/// one tick (clock_getres(2)). `sysconf(_SC_CLK_TCK)` is not it: that is 100 for
+/// every program, whatever the kernel uses.
+fn tick_hz() -> Option<u32> {
+    let mut step = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `step` is a valid place for one timespec.
+    let answer = unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &mut step) };
+    let ns = u32::try_from(step.tv_nsec)
+        .ok()
+        .filter(|ns| *ns > 0 && answer == 0)?;
+    Some((1_000_000_000 + ns / 2) / ns)
+}
+
+/// How long an idle CPU of a guest polls before it halts, where that driver picks
+/// (kernel documentation, "Guest halt polling").
+fn halt_poll() -> Option<Nanos> {
+    let driver = read("/sys/devices/system/cpu/cpuidle/current_driver")?;
+    let ns = read("/sys/module/haltpoll/parameters/guest_halt_poll_ns")?;
+    let ns = ns.parse().ok().filter(|_| driver == "haltpoll")?;
+    Some(Nanos::new(ns))
+}
+
+/// How a kernel of which the mode can be chosen preempts now: as debugfs says, which
+/// only root can read, else as it was started, else as it was built.
+fn preemption_mode() -> Option<String> {
+    let chosen = read("/sys/kernel/debug/sched/preempt").and_then(|modes| in_brackets(&modes));
+    let given = || preempt_given(&read("/proc/cmdline")?);
+    let built = || built_mode(&kernel_config()?).map(str::to_owned);
+    chosen.or_else(given).or_else(built)
+}
+
+/// The word in round brackets, as in `none voluntary (full) lazy`.
+fn in_brackets(modes: &str) -> Option<String> {
+    let (mode, _) = modes.split_once('(')?.1.split_once(')')?;
+    Some(mode.to_owned())
+}
+
+/// The last `preempt=` of a kernel's command line.
+fn preempt_given(command_line: &str) -> Option<String> {
+    let mut words = command_line.split_ascii_whitespace().rev();
+    let mode = words.find_map(|word| word.strip_prefix("preempt="))?;
+    Some(mode.to_owned())
+}
+
+/// The default of a kernel's configuration.
+fn built_mode(config: &str) -> Option<&'static str> {
+    let is_set = |option: &str| {
+        config
+            .lines()
+            .any(|line| line.strip_suffix("=y") == Some(option))
+    };
+    [
+        ("CONFIG_PREEMPT_NONE", "none"),
+        ("CONFIG_PREEMPT_VOLUNTARY", "voluntary"),
+        ("CONFIG_PREEMPT_LAZY", "lazy"),
+        ("CONFIG_PREEMPT", "full"),
+    ]
+    .into_iter()
+    .find_map(|(option, mode)| is_set(option).then_some(mode))
 }
 
 /// The device answers with the strictest limit in force, a 32-bit number of
@@ -142,10 +221,18 @@ mod tests {
         assert_eq!(cpu_ticks(stat, 10), Some((0, 7)));
         assert_eq!(cpu_ticks(stat, 0), None);
         assert_eq!(cpu_ticks("cpu0 1 2 4 800 900\n", 0), None);
+        let config = "CONFIG_PREEMPT_BUILD=y\n# CONFIG_PREEMPT_NONE is not set\nCONFIG_PREEMPT_VOLUNTARY=y\n";
+        assert_eq!(built_mode(config), Some("voluntary"));
         assert_eq!(
-            tick_hz("# CONFIG_HZ_100 is not set\nCONFIG_HZ_250=y\nCONFIG_HZ=250\n"),
-            Some(250)
+            built_mode("CONFIG_PREEMPT=y\nCONFIG_PREEMPT_RCU=y\n"),
+            Some("full")
         );
+        assert_eq!(
+            in_brackets("none voluntary (full) lazy").as_deref(),
+            Some("full")
+        );
+        let given = preempt_given("quiet preempt=none preempt=full init=/x");
+        assert_eq!(given.as_deref(), Some("full"));
         let os_release = "NAME=\"Debian\"\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n";
         assert_eq!(
             pretty_name(os_release).unwrap(),
@@ -166,7 +253,9 @@ mod tests {
     fn the_first_allowed_cpu_has_its_times() {
         let cpu = crate::thread::allowed_cpus()[0];
         if fs::exists("/proc/stat").unwrap() {
-            assert!(cpu_times(cpu).is_some());
+            let one = cpu_times(&[cpu]).unwrap();
+            let twice = cpu_times(&[cpu, cpu]).unwrap();
+            assert!(twice.idle >= one.idle.times(2));
         }
     }
 }

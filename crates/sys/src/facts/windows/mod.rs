@@ -31,7 +31,7 @@ pub(super) fn host() -> Host {
 
 /// Only `NtQuerySystemInformation` tells it, which Microsoft reserves the right
 /// to change ("may be altered or unavailable in future versions of Windows").
-pub(super) fn cpu_times(_cpu: usize) -> Option<CpuTimes> {
+pub(super) fn cpu_times(_cpus: &[usize]) -> Option<CpuTimes> {
     None
 }
 

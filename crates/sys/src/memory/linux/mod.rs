@@ -1,7 +1,6 @@
 //! mmap(2), madvise(2), and the files that tell of memory.
 
 mod caches;
-mod cgroups;
 mod settings;
 
 pub(super) use self::caches::caches;
@@ -10,7 +9,7 @@ pub(super) use super::posix::{map, page_bytes, unmap};
 
 use super::Advice;
 use super::madvise::madvise;
-use crate::{Error, facts};
+use crate::{Error, cgroups, facts};
 use std::ptr::NonNull;
 
 /// # Safety

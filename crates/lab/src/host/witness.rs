@@ -1,0 +1,234 @@
+//! Who else had the CPUs while something was measured here.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use punctual_core::Nanos;
+use punctual_core::machine::Stopped;
+use punctual_record::{CpuQuota, Disturbance, OtherProcess, Throttled, visible};
+use punctual_sys::cgroups::{self, CpuGroups};
+use punctual_sys::facts::{self, CpuTimes};
+use punctual_sys::processes::Runtimes;
+use punctual_sys::{clock, stops, usage};
+
+/// Looks at the computer before and after each batch, and never during one, so that it
+/// costs a measurement nothing. Clones are the same.
+///
+/// Where many threads make a look expensive it looks less often: it takes at most a
+/// fiftieth of the time.
+#[derive(Clone, Debug)]
+pub struct Witness(Arc<Mutex<Inner>>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    groups: CpuGroups,
+    last: Option<Look>,
+    seen: Disturbance,
+    by_process: BTreeMap<(u32, String), Nanos>,
+    others: Option<Nanos>,
+    unseen: Option<Nanos>,
+    /// The time of all CPUs that were looked at.
+    time: Nanos,
+    /// Whether there was a batch since the last look.
+    is_behind: bool,
+}
+
+impl Witness {
+    /// Of what this process measures from now on.
+    pub fn new() -> Self {
+        stops::note();
+        let groups = CpuGroups::of_this_process();
+        let quota = groups.quota().map(recorded);
+        Self(Arc::new(Mutex::new(Inner {
+            groups,
+            seen: Disturbance {
+                quota,
+                ..Disturbance::default()
+            },
+            ..Inner::default()
+        })))
+    }
+
+    /// Looks before and after `batch`, which is on `cpus`.
+    pub fn during<T>(&self, cpus: &[usize], batch: impl FnOnce() -> T) -> T {
+        self.lock().begin(cpus);
+        let done = batch();
+        self.lock().end();
+        done
+    }
+
+    /// Waits were left out, as this process was stopped.
+    pub(crate) fn left_out(&self, waits: impl Iterator<Item = Stopped>) {
+        let sum = &mut self.lock().seen.own_stops;
+        for stopped in waits {
+            sum.waits += stopped.waits;
+            sum.late_ns += stopped.late.as_ns();
+            sum.missed += stopped.missed;
+        }
+    }
+
+    /// What was seen by now; `None` if there was no batch.
+    pub fn disturbance(&self) -> Option<Disturbance> {
+        let mut inner = self.lock();
+        inner.look(|_| true);
+        (!inner.time.is_zero()).then(|| inner.sum())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for Witness {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Inner {
+    /// What was looked at so short a time ago need not be looked at again: what
+    /// happened since counts for the next batch.
+    const STILL: Nanos = Nanos::from_ms(50);
+
+    /// A look may take this part of the time.
+    const SHARE: u64 = 50;
+
+    fn begin(&mut self, cpus: &[usize]) {
+        let is_fresh = |last: &Look| {
+            last.cpus == cpus && clock::now().since(last.at) <= Self::STILL.max(last.worth())
+        };
+        if !self.last.as_ref().is_some_and(is_fresh) {
+            // What it has not looked at yet is not lost.
+            self.look(|_| true);
+            self.last = Some(Look::at(cpus, &self.groups));
+        }
+    }
+
+    fn end(&mut self) {
+        self.is_behind = true;
+        self.look(|last| clock::now().since(last.at) >= last.worth());
+    }
+
+    /// Adds what happened in batches since the last look, if that `is_due`.
+    fn look(&mut self, is_due: impl Fn(&Look) -> bool) {
+        if self.is_behind
+            && let Some(last) = self.last.take_if(|last| is_due(last))
+        {
+            let now = Look::at(&last.cpus, &self.groups);
+            self.add(&last, &now);
+            self.last = Some(now);
+            self.is_behind = false;
+        }
+    }
+
+    /// Adds what happened between two looks.
+    fn add(&mut self, before: &Look, now: &Look) {
+        let elapsed = now.at.since(before.at);
+        let time = elapsed.times(now.cpus.len() as u64);
+        self.time += time;
+        let seen = &mut self.seen;
+        seen.elapsed_ns += elapsed.as_ns();
+        for cpu in &now.cpus {
+            if !seen.cpus.contains(cpu) {
+                seen.cpus.push(*cpu);
+            }
+        }
+        let mut others = Nanos::ZERO;
+        if let (Some(before), Some(now_ran)) = (&before.runtimes, &now.runtimes) {
+            let ran = now_ran.others_since(before);
+            for ran in ran.into_iter().filter(|ran| now.cpus.contains(&ran.cpu)) {
+                others += ran.time;
+                *self.by_process.entry((ran.pid, ran.name)).or_default() += ran.time;
+            }
+            self.others = Some(self.others.unwrap_or_default() + others);
+        }
+        if let (Some(was), Some(is)) = (before.times, now.times) {
+            let stolen = is.stolen - was.stolen;
+            let known = (is.idle - was.idle) + stolen + others + (now.own - before.own);
+            self.unseen = Some(self.unseen.unwrap_or_default() + (time - known));
+            seen.stolen_ns = Some(seen.stolen_ns.unwrap_or(0) + stolen.as_ns());
+        }
+        if let (Some(was), Some(is)) = (before.throttled, now.throttled) {
+            let sum = seen.throttled.unwrap_or_default();
+            seen.throttled = Some(Throttled {
+                periods: sum.periods + is.periods.saturating_sub(was.periods),
+                time_ns: sum.time_ns + (is.time - was.time).as_ns(),
+            });
+        }
+        if let (Some(was), Some(is)) = (before.suspended, now.suspended) {
+            // The two clocks are not read at once.
+            let suspended = (is - was).as_ns();
+            seen.suspended_ns += if suspended < 1_000_000 { 0 } else { suspended };
+        }
+    }
+
+    fn sum(&self) -> Disturbance {
+        /// A share below it tells nobody anything.
+        const LEAST: f64 = 0.01;
+        let mut seen = self.seen.clone();
+        seen.cpus.sort_unstable();
+        let share = |of: Nanos| of.as_ns() as f64 / self.time.as_ns() as f64;
+        let processes = self
+            .by_process
+            .iter()
+            .map(|((pid, name), ran)| OtherProcess {
+                name: visible(name).into_owned(),
+                pid: *pid,
+                fraction: share(*ran),
+            });
+        seen.processes = processes.filter(|other| other.fraction >= LEAST).collect();
+        seen.processes
+            .sort_by(|a, b| b.fraction.total_cmp(&a.fraction));
+        seen.processes.truncate(8);
+        // A thread may have run on another CPU than the one it was on last.
+        seen.others_fraction = self.others.map(|others| share(others).min(1.0));
+        seen.unseen_fraction = self.unseen.map(share);
+        // No quota can have stopped it.
+        seen.throttled = seen.throttled.filter(|_| seen.quota.is_some());
+        seen
+    }
+}
+
+/// What is counted at one instant.
+#[derive(Debug)]
+struct Look {
+    at: punctual_sys::Tick,
+    cpus: Vec<usize>,
+    runtimes: Option<Runtimes>,
+    times: Option<CpuTimes>,
+    /// The CPU time of this process, and of those it started that have ended.
+    own: Nanos,
+    throttled: Option<cgroups::Throttled>,
+    suspended: Option<Nanos>,
+}
+
+impl Look {
+    fn at(cpus: &[usize], groups: &CpuGroups) -> Self {
+        let at = clock::now();
+        let own = [usage::of_process(), usage::of_children()]
+            .into_iter()
+            .flatten();
+        Self {
+            at,
+            cpus: cpus.to_vec(),
+            times: facts::cpu_times(cpus),
+            own: own.fold(Nanos::ZERO, |sum, usage| sum + usage.cpu()),
+            throttled: groups.throttled(),
+            suspended: stops::suspended(),
+            runtimes: Runtimes::read(),
+        }
+    }
+
+    /// How long it should stand, for what it took.
+    fn worth(&self) -> Nanos {
+        let took = self.runtimes.as_ref().map(Runtimes::took);
+        took.unwrap_or_default().times(Inner::SHARE)
+    }
+}
+
+fn recorded(quota: cgroups::CpuQuota) -> CpuQuota {
+    CpuQuota {
+        time_ns: quota.time.as_ns(),
+        period_ns: quota.period.as_ns(),
+    }
+}

@@ -1,0 +1,337 @@
+//! What the control groups of Linux leave this process of memory and of CPU time
+//! (kernel documentation, "Control Group v2", "CFS Bandwidth Control" and
+//! "Memory Resource Controller"). Where there are no such files, nothing is told.
+
+use punctual_core::Nanos;
+use std::path::{Path, PathBuf};
+
+/// A quota of CPU time: all threads of a group together get no more than `time`
+/// in each `period`, and then stop until the next one begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuQuota {
+    /// The CPU time, of all CPUs together.
+    pub time: Nanos,
+    /// How often there is so much of it.
+    pub period: Nanos,
+}
+
+impl CpuQuota {
+    /// How many CPUs that keeps busy.
+    pub fn cpus(&self) -> f64 {
+        self.time.as_ns() as f64 / self.period.as_ns() as f64
+    }
+}
+
+/// How often and for how long a group was stopped because its quota was used up,
+/// since it was made. Only the difference of two readings means something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Throttled {
+    /// Periods in which it was.
+    pub periods: u64,
+    /// The time, summed over the CPUs on which it had something to run.
+    pub time: Nanos,
+}
+
+/// The groups that this process is in, from its own to the topmost that can be
+/// seen, as far as they can limit CPU time.
+#[derive(Clone, Debug, Default)]
+pub struct CpuGroups(Vec<(&'static Version, PathBuf)>);
+
+impl CpuGroups {
+    /// Those of this process, as of now. Takes about 0.1 ms.
+    pub fn of_this_process() -> Self {
+        let around = |version| {
+            let groups = groups(version, version.cpu, &read("/proc/self/mountinfo")?);
+            let has_counts = groups?
+                .into_iter()
+                .filter(|group| group.join("cpu.stat").exists());
+            Some(has_counts.map(|group| (version, group)).collect::<Vec<_>>())
+        };
+        Self(VERSIONS.iter().filter_map(around).flatten().collect())
+    }
+
+    /// The quota that leaves the least; `None` where there is none.
+    pub fn quota(&self) -> Option<CpuQuota> {
+        let quotas = self
+            .0
+            .iter()
+            .filter_map(|(version, group)| version.quota(group));
+        quotas.min_by(|a, b| a.cpus().total_cmp(&b.cpus()))
+    }
+
+    /// What the group counts that was stopped the longest: one that is stopped
+    /// stops those inside it. `None` where nothing is counted.
+    pub fn throttled(&self) -> Option<Throttled> {
+        let counts = self.0.iter().filter_map(|(version, group)| {
+            let stat = read(group.join("cpu.stat"))?;
+            let (name, unit_ns) = version.throttled;
+            Some(Throttled {
+                periods: value(&stat, "nr_throttled")?,
+                time: Nanos::new(value(&stat, name)?.checked_mul(unit_ns)?),
+            })
+        });
+        counts.max_by_key(|counted| counted.time)
+    }
+}
+
+/// The least memory that any group of this process, or a group around it, may
+/// still use; `None` when none has a limit.
+pub(crate) fn free_bytes() -> Option<u64> {
+    let mounts = read("/proc/self/mountinfo")?;
+    let free = |version: &Version| {
+        let around = groups(version, version.memory, &mounts)?;
+        around
+            .iter()
+            .filter_map(|group| version.free_bytes(group))
+            .min()
+    };
+    VERSIONS.iter().filter_map(free).min()
+}
+
+/// How a version of control groups names things.
+#[derive(Debug)]
+struct Version {
+    /// The type of its file system.
+    file_system: &'static str,
+    /// What the mounts of the controllers state, and their lines in
+    /// `/proc/self/cgroup`.
+    memory: &'static str,
+    cpu: &'static str,
+    limits: &'static [&'static str],
+    used: &'static str,
+    /// In `memory.stat`: what files hold of it that were not read again. It is
+    /// taken from the group first and costs nothing.
+    cached: &'static str,
+    /// The quota and its period, in microseconds: in one file, or two.
+    quota: &'static [&'static str],
+    /// In `cpu.stat`: the time for which the group was stopped, and its unit.
+    throttled: (&'static str, u64),
+}
+
+const VERSIONS: [Version; 2] = [
+    Version {
+        file_system: "cgroup2",
+        memory: "",
+        cpu: "",
+        limits: &["memory.max", "memory.high"],
+        used: "memory.current",
+        cached: "inactive_file",
+        quota: &["cpu.max"],
+        throttled: ("throttled_usec", 1_000),
+    },
+    Version {
+        file_system: "cgroup",
+        memory: "memory",
+        cpu: "cpu",
+        limits: &["memory.limit_in_bytes"],
+        used: "memory.usage_in_bytes",
+        cached: "total_inactive_file",
+        quota: &["cpu.cfs_quota_us", "cpu.cfs_period_us"],
+        throttled: ("throttled_time", 1),
+    },
+];
+
+impl Version {
+    /// What a group leaves; `None` when it has no limit (`max`).
+    fn free_bytes(&self, group: &Path) -> Option<u64> {
+        let number = |name: &&str| read(group.join(name))?.parse::<u64>().ok();
+        let limit = self.limits.iter().filter_map(number).min()?;
+        let used = number(&self.used)?;
+        let cached = read(group.join("memory.stat")).and_then(|stat| value(&stat, self.cached));
+        Some(limit.saturating_sub(used.saturating_sub(cached.unwrap_or(0))))
+    }
+
+    /// `None` when a group has none (`max` or -1).
+    fn quota(&self, group: &Path) -> Option<CpuQuota> {
+        let texts = self.quota.iter().map(|name| read(group.join(name)));
+        let text = texts.collect::<Option<Vec<_>>>()?.join(" ");
+        let mut us = text.split_ascii_whitespace().map(|us| us.parse().ok());
+        let [time, period] = [us.next()??, us.next()??].map(Nanos::from_us);
+        (!time.is_zero() && !period.is_zero()).then_some(CpuQuota { time, period })
+    }
+}
+
+/// The folders of this process' group and of those around it that can be seen.
+fn groups(version: &Version, controller: &str, mounts: &str) -> Option<Vec<PathBuf>> {
+    let (folder, top) = folder(version, controller, mounts, &read("/proc/self/cgroup")?)?;
+    let around = folder
+        .ancestors()
+        .take_while(|group| group.starts_with(&top));
+    Some(around.map(Path::to_owned).collect())
+}
+
+/// The folder of this process' group, and the topmost one that can be seen.
+fn folder(
+    version: &Version,
+    controller: &str,
+    mounts: &str,
+    groups: &str,
+) -> Option<(PathBuf, PathBuf)> {
+    let group = groups.lines().find_map(|line| {
+        let (controllers, group) = line.split_once(':')?.1.split_once(':')?;
+        let named = |name| name == controller;
+        controllers.split(',').any(named).then_some(group)
+    })?;
+    let (root, top) = mounts
+        .lines()
+        .find_map(|line| mount(version.file_system, controller, line))?;
+    // A container may see its own group as the root, and yet be told its path
+    // from outside.
+    let inside = Path::new(group).strip_prefix(root).unwrap_or(Path::new(""));
+    Some((Path::new(top).join(inside), top.into()))
+}
+
+/// Which group a line of proc_pid_mountinfo(5) shows, and where.
+fn mount<'a>(file_system: &str, controller: &str, line: &'a str) -> Option<(&'a str, &'a str)> {
+    let (place, system) = line.split_once(" - ")?;
+    let mut system = system.split(' ');
+    let named = |name| controller.is_empty() || name == controller;
+    let wanted = system.next()? == file_system && system.next_back()?.split(',').any(named);
+    let mut place = place.split(' ').skip(3);
+    wanted.then_some((place.next()?, place.next()?))
+}
+
+fn value(stat: &str, name: &str) -> Option<u64> {
+    let line = stat
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line?.trim().parse().ok()
+}
+
+fn read(path: impl AsRef<Path>) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    Some(text.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOUNTS: &str = "\
+25 1 0:5 / /proc rw - proc proc rw
+27 26 0:24 / /sys/fs/cgroup/unified rw,nosuid - cgroup2 cgroup rw,nsdelegate
+28 26 0:25 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct
+29 26 0:26 / /sys/fs/cgroup/memory rw,nosuid - cgroup cgroup rw,memory
+";
+
+    fn folders(mounts: &str, groups: &str) -> [Option<String>; 2] {
+        VERSIONS.map(|version| {
+            let (folder, top) = folder(&version, version.memory, mounts, groups)?;
+            assert!(folder.starts_with(top));
+            Some(folder.to_str().unwrap().to_owned())
+        })
+    }
+
+    #[test]
+    fn the_group_is_found_in_both_versions() {
+        assert_eq!(
+            folders(
+                MOUNTS,
+                "4:memory:/one/two\n2:cpu,cpuacct:/\n0::/user.slice\n"
+            ),
+            [
+                Some("/sys/fs/cgroup/unified/user.slice".to_owned()),
+                Some("/sys/fs/cgroup/memory/one/two".to_owned()),
+            ]
+        );
+        assert_eq!(folders(MOUNTS, "2:cpu,cpuacct:/\n"), [None, None]);
+        assert_eq!(folders("", "4:memory:/one\n0::/\n"), [None, None]);
+    }
+
+    #[test]
+    fn a_container_sees_its_group_as_the_root() {
+        let mounts = "30 23 0:26 /docker/ab /sys/fs/cgroup ro master:11 - cgroup2 cgroup rw\n";
+        for (group, folder) in [
+            ("0::/docker/ab\n", "/sys/fs/cgroup/"),
+            ("0::/docker/ab/in\n", "/sys/fs/cgroup/in"),
+            ("0::/elsewhere\n", "/sys/fs/cgroup/"),
+        ] {
+            assert_eq!(folders(mounts, group)[0].as_deref(), Some(folder));
+        }
+    }
+
+    #[test]
+    fn a_value_has_its_whole_name() {
+        let stat = "cache 9\ntotal_inactive_file 7\ninactive_file 5\n";
+        assert_eq!(value(stat, "inactive_file"), Some(5));
+        assert_eq!(value(stat, "total_inactive_file"), Some(7));
+        assert_eq!(value(stat, "inactive"), None);
+    }
+
+    /// A folder with these files, as the kernel would show a group.
+    fn group(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
+        folder
+    }
+
+    #[test]
+    fn a_quota_and_what_it_stopped_are_read_in_both_versions() {
+        let [v2, v1] = &VERSIONS;
+        let second = group(&[
+            ("cpu.max", "20000 100000\n"),
+            (
+                "cpu.stat",
+                "usage_usec 9\nnr_periods 253\nnr_throttled 102\nthrottled_usec 7080000\n",
+            ),
+        ]);
+        let first = group(&[
+            ("cpu.cfs_quota_us", "50000\n"),
+            ("cpu.cfs_period_us", "25000\n"),
+            (
+                "cpu.stat",
+                "nr_periods 9\nnr_throttled 3\nthrottled_time 81000000\n",
+            ),
+        ]);
+        let open = [
+            group(&[("cpu.max", "max 100000\n"), ("cpu.stat", "usage_usec 9\n")]),
+            group(&[
+                ("cpu.cfs_quota_us", "-1\n"),
+                ("cpu.cfs_period_us", "100000\n"),
+            ]),
+        ];
+        let counted = |periods, ms| {
+            Some(Throttled {
+                periods,
+                time: Nanos::from_ms(ms),
+            })
+        };
+        let quota = |time, period| {
+            Some(CpuQuota {
+                time: Nanos::from_ms(time),
+                period: Nanos::from_ms(period),
+            })
+        };
+
+        let groups = |of: [(&'static Version, &tempfile::TempDir); 2]| {
+            CpuGroups(
+                of.map(|(version, group)| (version, group.path().to_owned()))
+                    .into(),
+            )
+        };
+        let inner = groups([(v2, &second), (v2, &open[0])]);
+        assert_eq!(
+            (inner.quota(), inner.throttled()),
+            (quota(20, 100), counted(102, 7_080))
+        );
+        let outer = groups([(v1, &open[1]), (v1, &first)]);
+        assert_eq!(
+            (outer.quota(), outer.throttled()),
+            (quota(50, 25), counted(3, 81))
+        );
+        assert!((outer.quota().unwrap().cpus() - 2.0).abs() < 1e-9);
+        let free = groups([(v2, &open[0]), (v1, &open[1])]);
+        assert_eq!((free.quota(), free.throttled()), (None, None));
+    }
+
+    #[test]
+    fn the_groups_of_this_process_can_be_asked() {
+        let groups = CpuGroups::of_this_process();
+        let time = || groups.throttled().map(|throttled| throttled.time);
+        let before = time();
+        assert!(time() >= before);
+        assert!(groups.quota().is_none_or(|quota| quota.cpus() > 0.0));
+    }
+}
