@@ -39,6 +39,22 @@ pub(crate) fn print(text: &str) -> Result<bool> {
     write(std::io::stdout().lock(), &text).context("cannot write to standard output")
 }
 
+/// Whether what read standard output has gone, as a pipe tells before anything is
+/// written to it.
+#[cfg(unix)]
+pub(crate) fn reader_has_gone() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let stdout = std::io::stdout();
+    let mut out = [PollFd::new(&stdout, PollFlags::empty())];
+    let asked = poll(&mut out, Some(&Timespec::default()));
+    asked.is_ok() && out[0].revents().contains(PollFlags::ERR)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn reader_has_gone() -> bool {
+    false
+}
+
 /// Writes it all, and returns whether anybody reads it: a reader that has gone
 /// away is no error, as it has read what it wanted.
 pub(crate) fn write(mut out: impl Write, text: &str) -> std::io::Result<bool> {

@@ -30,6 +30,14 @@ enum Place {
     File(PathBuf, Option<Metadata>),
 }
 
+/// Whether anything goes elsewhere than to standard output.
+static IS_KEPT: AtomicBool = AtomicBool::new(false);
+
+/// See [`IS_KEPT`].
+pub(crate) fn is_anything_kept() -> bool {
+    IS_KEPT.load(Ordering::Relaxed)
+}
+
 /// What standard input and standard output are called where a file could be named.
 pub(crate) const STANDARD: &str = "-";
 
@@ -51,6 +59,7 @@ impl Target {
     ///
     /// Unfinished files that a killed process left beside it are removed.
     pub(crate) fn new(path: &Path) -> Result<Self> {
+        IS_KEPT.store(true, Ordering::Relaxed);
         let name = path.display().to_string();
         let place = place(path).with_context(|| format!("cannot write {name}"))?;
         Ok(Self { name, place })
@@ -272,6 +281,7 @@ pub(crate) fn directory(directory: &Path) -> Result<()> {
     if directory == Path::new(STANDARD) {
         bail!("cannot write several files to standard output; name a directory");
     }
+    IS_KEPT.store(true, Ordering::Relaxed);
     std::fs::create_dir_all(directory)
         .and_then(|()| tempfile::tempfile_in(directory))
         .map(drop)

@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use punctual_core::Nanos;
 use punctual_lab::race::Heat;
 
-use crate::say;
+use crate::{say, stop};
 
 /// Is told between batches only, and shows itself only then: a steady tick would
 /// wake this process in the middle of a measurement.
@@ -74,6 +74,7 @@ impl Progress {
 
     /// A batch begins that takes so much of all.
     pub(crate) fn next(&mut self, what: &str, length: Nanos) {
+        stop::if_nobody_reads();
         self.course.next(length);
         let elapsed = self.began.elapsed();
         let left = self.course.left(elapsed);

@@ -143,15 +143,21 @@ impl Outputs {
         Err(anyhow!(refusal).context("it ended before its end, and what was measured is kept"))
     }
 
-    /// Prints `text`, and writes `run` and its figures.
-    pub(crate) fn deliver(self, run: &Run, text: &str) -> Result<Done> {
-        let printed = print(text);
+    /// Writes `run` and its figures.
+    pub(crate) fn write(self, run: &Run) -> Result<()> {
         if let Some(json) = self.json {
             json.write(&run.to_json())?;
         }
-        if let Some(plots) = &self.plots {
-            files::figures(plots, run)?;
+        match &self.plots {
+            Some(plots) => files::figures(plots, run),
+            None => Ok(()),
         }
+    }
+
+    /// Prints `text`, and writes `run` and its figures.
+    pub(crate) fn deliver(self, run: &Run, text: &str) -> Result<Done> {
+        let printed = print(text);
+        self.write(run)?;
         printed?;
         Ok(if run.interrupted {
             Done::Interrupted

@@ -1,18 +1,34 @@
 //! Ctrl-C and termination end a measurement and keep what it has, or end what
 //! is held and bring back what was.
 
+use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 
 use anyhow::{Context, Result};
 use punctual_core::Nanos;
 use punctual_lab::host::Stop;
 
+use crate::{console, files};
+
+/// What Ctrl-C requests.
+static STOP: OnceLock<Stop> = OnceLock::new();
+
 /// Is requested when the user wants an end.
 pub(crate) fn on_ctrl_c() -> Result<Stop> {
-    let stop = Stop::new();
-    let handler = stop.clone();
-    ctrlc::set_handler(move || handler.request()).context("cannot listen for Ctrl-C")?;
-    Ok(stop)
+    let stop = STOP.get_or_init(Stop::new);
+    ctrlc::set_handler(|| stop.request()).context("cannot listen for Ctrl-C")?;
+    Ok(stop.clone())
+}
+
+/// Ends a measurement of which nothing is kept, and whose report nobody reads any
+/// more.
+pub(crate) fn if_nobody_reads() {
+    if let Some(stop) = STOP.get()
+        && !files::is_anything_kept()
+        && console::reader_has_gone()
+    {
+        stop.request();
+    }
 }
 
 /// Waits for the user to want an end, instead of ending the process.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use punctual_core::Nanos;
 
-use crate::options::{Effort, Place};
+use crate::options::{Effort, Output, Place};
 
 /// What its help begins with.
 pub(crate) const ABOUT: &str = "\
@@ -38,10 +38,6 @@ pub(crate) struct DoctorArgs {
     #[arg(long, value_name = "INTERVAL", allow_hyphen_values = true, value_parser = interval)]
     pub(crate) hold: Option<Nanos>,
 
-    /// Write the Run, with every sample, to a file (- is standard output)
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
-
     /// Write the Run without names of hosts and users, and without paths, to a file, to paste into a bug report (- is standard output)
     #[arg(long, value_name = "FILE")]
     pub(crate) share: Option<PathBuf>,
@@ -51,6 +47,9 @@ pub(crate) struct DoctorArgs {
 
     #[command(flatten)]
     pub(crate) place: Place,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
 }
 
 fn interval(text: &str) -> Result<Nanos, String> {

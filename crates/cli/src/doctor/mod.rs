@@ -9,7 +9,6 @@ use punctual_lab::timer_rule::host;
 use punctual_record::Run;
 
 use crate::files::Target;
-use crate::options::Output;
 use crate::progress::Progress;
 use crate::session::{self, Measured, Outputs};
 use crate::{Done, say};
@@ -43,10 +42,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Done> {
     for heat in &heats {
         on.machine.check(&heat.program)?;
     }
-    let outputs = Outputs::new(&Output {
-        json: args.json.clone(),
-        plots: None,
-    })?;
+    let outputs = Outputs::new(&args.output)?;
     let share = args.share.as_deref().map(Target::new).transpose()?;
     let started_at = args.place.is_here().then(session::now);
 

@@ -1,13 +1,13 @@
 //! What `punctual watch` takes.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
 
 use clap::Args;
 use punctual_core::{Method, Nanos, Rate};
 use punctual_record::compare::Metric;
 
 use crate::compare::rule::{Limit, Rule};
+use crate::options::Output;
 use crate::values::{cpu, length};
 
 /// What its help begins with.
@@ -86,15 +86,16 @@ pub(crate) struct WatchArgs {
     #[arg(long)]
     pub(crate) quiet: bool,
 
-    /// Write the Run, with the histogram and the hiccups, to a file (- is standard output)
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: Output,
 }
 
 impl WatchArgs {
     /// Whether there is nothing left to do for it when nobody reads its lines.
     pub(super) fn ends_with_its_reader(&self) -> bool {
-        let wants_all = self.json.is_some() || self.fail_over.is_some() || !self.fail_if.is_empty();
+        let Output { json, plots } = &self.output;
+        let is_kept = json.is_some() || plots.is_some();
+        let wants_all = is_kept || self.fail_over.is_some() || !self.fail_if.is_empty();
         self.listen.is_none() && !(self.length.is_some() && wants_all)
     }
 }

@@ -20,7 +20,7 @@ use crate::compare::judge;
 use crate::compare::rule::Rule;
 use punctual_sys::thread::allowed_cpus;
 
-use crate::files::Target;
+use crate::session::Outputs;
 use crate::{Done, print, say, session, stop};
 use args::WatchArgs;
 use live::Printer;
@@ -31,7 +31,7 @@ use server::{PATH, Server};
 pub(crate) fn run(args: &WatchArgs) -> Result<Done> {
     let stop = stop::on_ctrl_c()?;
     let settings = settings(args)?;
-    let json = args.json.as_deref().map(Target::new).transpose()?;
+    let outputs = Outputs::new(&args.output)?;
     let server = args.listen.map(Server::bind).transpose()?;
     // Reading the facts takes milliseconds, so not while somebody is watched.
     let facts = host_facts();
@@ -80,9 +80,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Done> {
             .insert(FAILED.to_owned(), failed.into());
     }
     // Before anything is printed, which may take as long as its reader likes.
-    if let Some(json) = json {
-        json.write(&run.to_json())?;
-    }
+    outputs.write(&run)?;
     if let dropped @ 1.. = printer.finish() {
         say!("{dropped} lines were not printed: the output was not read in time");
     }

@@ -28,6 +28,16 @@ fn a_standard_error_that_takes_nothing_changes_no_exit_code() {
     }
 }
 
+/// It would take more than a minute.
+#[cfg(unix)]
+#[test]
+fn a_measurement_that_nobody_reads_or_keeps_ends() {
+    let (reader, closed) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = run("bench").stdout(closed).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+}
+
 /// Files that come with bug reports are what `compare` is for.
 #[test]
 fn what_arguments_and_files_say_reaches_the_terminal_as_text() {

@@ -104,8 +104,10 @@ fn what_makes_no_sense_is_refused_in_one_line_before_anything_is_measured() {
 #[test]
 fn it_examines_the_cpu_that_is_named() {
     let directory = tempfile::tempdir().unwrap();
-    let arguments = "--on linux -c 2 --seed 7 -q -r 1 -j run.json";
+    let arguments = "--on linux -c 2 --seed 7 -q -r 1 -j run.json -p plots";
     assert!(doctor(directory.path(), arguments).status.success());
+    let figure = fs::read_to_string(directory.path().join("plots/doctor.svg")).unwrap();
+    assert!(figure.contains("1 ms clock_nanosleep") && figure.contains("predicted"));
     let (_, diagnosis) = read(&directory.path().join("run.json"));
     assert_eq!(diagnosis.cpu, Some(2));
 }

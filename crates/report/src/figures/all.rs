@@ -4,8 +4,8 @@ use punctual_record::Run;
 
 use super::figure::{Figure, make_names_unique};
 use super::{
-    clocks, cores, cost, decades, frames, gap, idle, interval, load, margin, robustness, sleep,
-    sleeps, timers, yields, zero_predicted, zero_probe, zero_scaling, zero_split,
+    clocks, cores, cost, decades, doctor, frames, gap, idle, interval, load, margin, robustness,
+    sleep, sleeps, timers, watch, yields, zero_predicted, zero_probe, zero_scaling, zero_split,
 };
 
 /// The figures a run has data for:
@@ -29,6 +29,9 @@ use super::{
 /// - `load-CALL`: lateness by the load of the computer;
 /// - `cores`: lateness on each CPU;
 /// - `gap`: the latency of waking up by the time asleep;
+/// - `doctor`: lateness of each wait, predicted and measured;
+/// - `watch-lateness`: the share of waits that were later than so much;
+/// - `watch-hiccups`: hiccups over time, by cause;
 /// - `sleeps-THREAD`: the length of each sleep of a scenario's threads, over
 ///   time, a panel per model;
 /// - `idle-stretches`: the share of a scenario's idle time by the length of the
@@ -58,6 +61,8 @@ pub fn figures(run: &Run) -> Vec<Figure> {
     figures.extend(load::load(run));
     figures.extend(cores::cores(run));
     figures.extend(gap::gap(run));
+    figures.extend(doctor::doctor(run));
+    figures.extend(watch::watch(run));
     figures.extend(sleeps::sleeps(run));
     figures.extend(idle::idle(run));
     figures.extend(zero_scaling::zero_scaling(run));

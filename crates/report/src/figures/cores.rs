@@ -1,7 +1,5 @@
 //! How late a wait ends on each CPU.
 
-use plotters::prelude::*;
-
 use punctual_record::{Measurement, Run};
 
 use super::axis::Axis;
@@ -13,8 +11,6 @@ use crate::select::{self, Kind};
 use crate::units;
 
 const ROW: i32 = 30;
-/// Half the height of a box.
-const BOX: i32 = 7;
 
 /// A row for each CPU: the median, a box up to the 90th percentile, and a line
 /// up to the 99th.
@@ -33,37 +29,13 @@ pub(super) fn cores(run: &Run) -> Option<Figure> {
         caption: caption(&cpus, &asked),
         height: rows.height(),
     };
-    let of = |m: &&Measurement| {
-        let late = &m.late_ns;
-        let typical = select::typical_late_ns(m).map(|(ns, _)| ns);
-        [
-            typical,
-            late.p90.map(|ns| ns as f64),
-            late.p99.map(|ns| ns as f64),
-        ]
-    };
-    let x = Axis::log_ns("lateness", cpus.iter().flat_map(of).flatten());
+    let all = cpus.iter().flat_map(|m| Rows::percentiles_of(m));
+    let x = Axis::log_ns("lateness", all.flatten());
     let svg = sheet.draw(run, |canvas| {
         let (chart, _) = rows.chart(canvas, &x, 0)?;
         for (i, m) in cpus.iter().enumerate() {
             let kind = kinds.iter().position(|(kind, _)| *kind == core_type(m));
-            let look = Look::nth(kind.unwrap_or(0));
-            let [typical, p90, p99] = of(m).map(|ns| ns.map(|ns| rows.at(&chart, ns, i)));
-            let Some(typical) = typical else { continue };
-            if let Some(end) = p99 {
-                look.line(canvas, &[typical, end])?;
-                canvas.draw(&PathElement::new(
-                    vec![(end.0, end.1 - BOX), (end.0, end.1 + BOX)],
-                    look.colour.stroke_width(2),
-                ))?;
-            }
-            if let Some((right, y)) = p90 {
-                let corners = [(typical.0, y - BOX), (right, y + BOX)];
-                canvas.draw(&Rectangle::new(corners, WHITE.filled()))?;
-                canvas.draw(&Rectangle::new(corners, look.colour.mix(0.35).filled()))?;
-                canvas.draw(&Rectangle::new(corners, look.colour.stroke_width(2)))?;
-            }
-            look.marker(canvas, typical)?;
+            rows.percentiles(canvas, &chart, i, m, Look::nth(kind.unwrap_or(0)))?;
         }
         Ok(())
     });

@@ -2,15 +2,21 @@
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
+use punctual_record::Measurement;
 
 use super::axis::Axis;
 use super::chart::{Chart, Place};
-use super::sheet::{Canvas, Pixel, TOP, WIDTH, text_width, write};
+use super::sheet::{Canvas, Drawn, Pixel, TOP, WIDTH, text_width, write};
+use super::style::Look;
+use crate::select;
 
 /// The room that a chart keeps for the labels of its rows, and what is below
 /// and above them.
 const LABELS: i32 = 70;
 const AXIS: i32 = 52;
+
+/// Half the height of a box.
+const BOX: i32 = 7;
 
 /// The rows of a figure.
 pub(super) struct Rows<'a> {
@@ -51,6 +57,47 @@ impl<'a> Rows<'a> {
             write(canvas, name, at, HPos::Right, &BLACK)?;
         }
         Ok((chart, place))
+    }
+
+    /// The median of a measurement, or its mean where so few samples have none, and its
+    /// 90th and 99th percentiles.
+    pub(super) fn percentiles_of(m: &Measurement) -> [Option<f64>; 3] {
+        let typical = select::typical_late_ns(m).map(|(ns, _)| ns);
+        let late = &m.late_ns;
+        [
+            typical,
+            late.p90.map(|ns| ns as f64),
+            late.p99.map(|ns| ns as f64),
+        ]
+    }
+
+    /// Draws them into a row: a marker, a box up to the second, a line up to the third.
+    pub(super) fn percentiles(
+        &self,
+        canvas: &Canvas,
+        chart: &Chart,
+        row: usize,
+        m: &Measurement,
+        look: Look,
+    ) -> Drawn {
+        let ends = Self::percentiles_of(m).map(|ns| ns.map(|ns| self.at(chart, ns, row)));
+        let [Some(typical), p90, p99] = ends else {
+            return Ok(());
+        };
+        if let Some(end) = p99 {
+            look.line(canvas, &[typical, end])?;
+            canvas.draw(&PathElement::new(
+                vec![(end.0, end.1 - BOX), (end.0, end.1 + BOX)],
+                look.colour.stroke_width(2),
+            ))?;
+        }
+        if let Some((right, y)) = p90 {
+            let corners = [(typical.0, y - BOX), (right, y + BOX)];
+            canvas.draw(&Rectangle::new(corners, WHITE.filled()))?;
+            canvas.draw(&Rectangle::new(corners, look.colour.mix(0.35).filled()))?;
+            canvas.draw(&Rectangle::new(corners, look.colour.stroke_width(2)))?;
+        }
+        look.marker(canvas, typical)
     }
 
     /// A length of time in the middle of a row.

@@ -55,7 +55,7 @@ pub(crate) use robustness::robustness;
 pub(crate) use scenario::scenario;
 pub(crate) use sleep::sleep;
 pub(crate) use timers::timers;
-pub(crate) use watch::watch;
+pub(crate) use watch::{CAUSES, watch};
 pub(crate) use yields::yields;
 pub(crate) use zero_advice::zero_advice;
 pub(crate) use zero_calibration::zero_calibration;

@@ -116,7 +116,7 @@ fn hiccups(m: &Measurement) -> String {
 }
 
 /// Causes by their names in a Run, and in words.
-const CAUSES: [(&str, &str); 5] = [
+pub(crate) const CAUSES: [(&str, &str); 5] = [
     ("throttled", "throttled by the quota of the cgroup"),
     ("queued", "waited for a CPU"),
     ("stolen", "stolen by the hypervisor"),

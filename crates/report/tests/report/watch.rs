@@ -47,9 +47,9 @@ fn a_watch_has_its_distribution_and_its_hiccups_with_their_counters() {
         "hiccups_in_all": 2,
         "hiccups_by_cause": {"queued": 1, "stolen": 0, "unknown": 1},
         "hiccups": [
-            {"at": "2026-11-21T10:00:00.600Z", "late_ns": 600_000, "cause": "unknown",
+            {"at": "2026-11-21T10:00:00.600Z", "at_ns": 600_000_000, "late_ns": 600_000, "cause": "unknown",
              "in_words": "600 us late: unknown; waited 3 us for a CPU; stolen 0 ns in 120 ms; preempted 0; faults 0"},
-            {"at": "2026-11-21T10:00:01.200Z", "late_ns": 9_000_000, "others": [{ "name": "sh", "pid": 4711, "ran_ns": 8_900_000 }], "cause": "queued",
+            {"at": "2026-11-21T10:00:01.200Z", "at_ns": 1_200_000_000, "late_ns": 9_000_000, "others": [{ "name": "sh", "pid": 4711, "ran_ns": 8_900_000 }], "cause": "queued",
              "in_words": "9 ms late: waited 8.9 ms for a CPU; preempted 1; faults 0"},
         ],
     }));
@@ -59,6 +59,16 @@ fn a_watch_has_its_distribution_and_its_hiccups_with_their_counters() {
             .all(|l| l.chars().count() <= 120 && !l.ends_with(' '))
     );
     insta::assert_snapshot!(text);
+    let figures = punctual_report::figures(&run);
+    let names: Vec<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
+    assert_eq!(names, ["watch-lateness", "watch-hiccups"]);
+    for figure in &figures {
+        roxmltree::Document::parse(&figure.svg).unwrap();
+    }
+    // Two causes, with the words of the table.
+    for words in ["waited for a CPU", "unknown"] {
+        assert!(figures[1].svg.contains(words), "{words}");
+    }
 }
 
 /// A Run of somebody else's making is shown as far as it goes.
