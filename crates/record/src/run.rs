@@ -101,7 +101,7 @@ impl MachineFacts {
         let cpus = cpus.map(|n| format!("{n} CPU{}", if n == 1 { "" } else { "s" }));
         let is_virtual = self.other.get("virtual_machine").and_then(Value::as_bool);
         let is_virtual = is_virtual.map(|is| match (is, word("hypervisor")) {
-            (true, Some(hypervisor)) => format!("virtual machine ({hypervisor})"),
+            (true, Some(hypervisor)) => format!("virtual machine ({})", known_as(&hypervisor)),
             (true, None) => "virtual machine".to_owned(),
             (false, _) => "no virtual machine".to_owned(),
         });
@@ -114,6 +114,19 @@ impl MachineFacts {
             none if none.is_empty() => "not named".to_owned(),
             words => words,
         }
+    }
+}
+
+/// What people call a hypervisor that gives itself this name (Linux,
+/// arch/x86/kernel/cpu/hypervisor.c and the files it names).
+fn known_as(signature: &str) -> &str {
+    match signature.trim_end_matches('\0') {
+        "KVMKVMKVM" => "KVM",
+        "Microsoft Hv" => "Hyper-V",
+        "VMwareVMware" => "VMware",
+        "XenVMMXenVMM" => "Xen",
+        "TCGTCGTCGTCG" => "QEMU",
+        other => other,
     }
 }
 
@@ -358,7 +371,7 @@ mod tests {
         }
         assert_eq!(
             facts.in_words(),
-            "AMD EPYC, 2 CPUs, virtual machine (KVMKVMKVM), Debian GNU/Linux 12, kernel 6.18.44"
+            "AMD EPYC, 2 CPUs, virtual machine (KVM), Debian GNU/Linux 12, kernel 6.18.44"
         );
         let model = MachineFacts {
             name: "linux,slack=1ns".to_owned(),

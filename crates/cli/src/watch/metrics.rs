@@ -156,6 +156,8 @@ punctual_lateness_seconds_sum 0.2507569
 punctual_lateness_seconds_count 5
 # HELP punctual_hiccups_total Waits that ended later than the threshold, by cause.
 # TYPE punctual_hiccups_total counter
+punctual_hiccups_total{cause="own_stop"} 0
+punctual_hiccups_total{cause="throttled"} 0
 punctual_hiccups_total{cause="queued"} 0
 punctual_hiccups_total{cause="stolen"} 0
 punctual_hiccups_total{cause="unknown"} 2

@@ -11,7 +11,7 @@ use super::style::Look;
 use crate::{select, units};
 
 const ROW: i32 = 34;
-const LEGEND: [(&str, usize); 2] = [("measured", 0), ("predicted", 3)];
+const LEGEND: [(&str, usize); 2] = [("measured", 0), ("predicted", 4)];
 /// The room for the legend.
 const BESIDE: i32 = 130;
 
