@@ -114,7 +114,13 @@ impl Disturbance {
     /// Whether others had so much of the CPUs, or a quota took so much, that what was
     /// measured tells of them rather than of the system.
     pub fn is_too_busy(&self) -> bool {
-        self.others() + self.unseen().unwrap_or(0.0) >= Self::TOO_BUSY || self.is_throttled()
+        self.busy_fraction() >= Self::TOO_BUSY || self.is_throttled()
+    }
+
+    /// The share that others had, seen or not, as far as it is more than waiting itself
+    /// takes.
+    pub fn busy_fraction(&self) -> f64 {
+        (self.others() + self.unseen().unwrap_or(0.0)).min(1.0)
     }
 
     /// Whether a quota stopped the process for a notable share of the time.

@@ -1,6 +1,6 @@
 //! The report as plain text.
 
-use punctual_record::{Measurement, Run};
+use punctual_record::{Disturbance, Measurement, Run};
 
 use crate::select::{self, Kind};
 use crate::{doctor, memory, prose, scenario, tables};
@@ -109,7 +109,23 @@ fn head(run: &Run) -> String {
     let mut text = prose::paragraph(&format!("punctual {} {when}", run.punctual_version));
     text += &labelled("command", &run.command);
     text += &prose::listed("machine     ", &run.machine.in_words());
+    if let Some(doubt) = run.disturbance.as_ref().and_then(doubt) {
+        text += &labelled("doubt", &doubt);
+    }
     text
+}
+
+/// What of a run is to be known before its numbers are read.
+fn doubt(disturbance: &Disturbance) -> Option<String> {
+    let why = match disturbance.is_throttled() {
+        true => "a quota of its cgroup stopped this process".to_owned(),
+        false => format!(
+            "others had {:.0} % of the CPUs that were measured on",
+            disturbance.busy_fraction() * 100.0
+        ),
+    };
+    let is_busy = disturbance.is_too_busy();
+    is_busy.then(|| format!("too busy to tell what is due to this system: {why} (see Warnings)"))
 }
 
 pub(crate) fn labelled(label: &str, value: &str) -> String {

@@ -26,7 +26,8 @@ struct Inner {
     seen: Disturbance,
     by_process: BTreeMap<(u32, String), Nanos>,
     others: Option<Nanos>,
-    unseen: Option<Nanos>,
+    /// In nanoseconds; signed, as idle time is counted in steps that even out.
+    unseen: Option<i64>,
     /// The time of all CPUs that were looked at.
     time: Nanos,
     /// Whether there was a batch since the last look.
@@ -145,7 +146,8 @@ impl Inner {
         if let (Some(was), Some(is)) = (before.times, now.times) {
             let stolen = is.stolen - was.stolen;
             let known = (is.idle - was.idle) + stolen + others + (now.own - before.own);
-            self.unseen = Some(self.unseen.unwrap_or_default() + (time - known));
+            let unseen = time.as_ns() as i64 - known.as_ns() as i64;
+            self.unseen = Some(self.unseen.unwrap_or(0) + unseen);
             seen.stolen_ns = Some(seen.stolen_ns.unwrap_or(0) + stolen.as_ns());
         }
         if let (Some(was), Some(is)) = (before.throttled, now.throttled) {
@@ -182,7 +184,8 @@ impl Inner {
         seen.processes.truncate(8);
         // A thread may have run on another CPU than the one it was on last.
         seen.others_fraction = self.others.map(|others| share(others).min(1.0));
-        seen.unseen_fraction = self.unseen.map(share);
+        let unseen = self.unseen.map(|ns| Nanos::new(ns.max(0) as u64));
+        seen.unseen_fraction = unseen.map(share);
         // No quota can have stopped it.
         seen.throttled = seen.throttled.filter(|_| seen.quota.is_some());
         seen

@@ -1,6 +1,6 @@
 //! The text report, whole and at its edges.
 
-use punctual_record::{Cpu, Interval, Late, Measurement, Run, Weights};
+use punctual_record::{Cpu, Disturbance, Interval, Late, Measurement, Run, Weights};
 use punctual_report::{figures, text};
 
 use crate::made_up;
@@ -199,4 +199,25 @@ fn what_a_file_says_of_no_samples_is_not_believed() {
     // The CPU time per wait is the only one left.
     assert!(!rows(&after).iter().any(costs_of), "{after}");
     assert!(figures(&run).len() < figures(&made_up::run()).len());
+}
+
+/// Whoever reads the numbers has to know it first.
+#[test]
+fn a_run_beside_others_says_so_at_its_head() {
+    let busy = |others_fraction| Run {
+        disturbance: Some(Disturbance {
+            cpus: vec![1],
+            others_fraction: Some(others_fraction),
+            ..Disturbance::default()
+        }),
+        ..Run::default()
+    };
+    let text = punctual_report::text(&busy(0.99));
+    let says =
+        "doubt       too busy to tell what is due to this system: others had 99 % of the CPUs";
+    assert!(
+        text.lines().take(5).any(|line| line.starts_with(says)),
+        "{text}"
+    );
+    assert!(!punctual_report::text(&busy(0.2)).contains("doubt"));
 }
