@@ -71,19 +71,22 @@ pub fn advice(
     all
 }
 
-/// A quota that stopped the process.
+/// A quota, which stops the process sooner or later.
 fn quota(disturbance: &Disturbance) -> Option<Advice> {
     let by = disturbed::quota(disturbance)?;
-    let throttled = disturbance
-        .throttled
-        .filter(|throttled| throttled.periods > 0)?;
-    let stopped = Nanos::new(throttled.time_ns / throttled.periods);
+    let throttled = disturbance.throttled.unwrap_or_default();
+    let expected = match throttled.time_ns.checked_div(throttled.periods) {
+        Some(each) => format!(
+            "it stopped this process {} times, for {} each on average; no wait can be exact beyond it",
+            throttled.periods,
+            Nanos::new(each)
+        ),
+        None => "it did not stop this process now; it will once so much is used up, and no wait can be exact beyond it"
+            .to_owned(),
+    };
     new(
         &format!("Raise or lift the CPU quota of the cgroup: {by}."),
-        format!(
-            "it stopped this process {} times, for {stopped} each on average; no wait can be exact beyond it",
-            throttled.periods
-        ),
+        expected,
         None,
         "echo max > /sys/fs/cgroup/GROUP/cpu.max  # version 1: echo -1 > .../cpu.cfs_quota_us",
     )
@@ -414,6 +417,7 @@ fn length(ns: i64) -> String {
 mod tests {
     use super::*;
     use crate::timer_rule::Interval;
+    use punctual_record::{CpuQuota, OtherProcess, Throttled};
 
     fn late(us: i64) -> Late {
         Late::of(&vec![us * 1_000; 400])
@@ -536,6 +540,66 @@ mod tests {
 
         // Nothing measured, nothing claimed.
         assert!(advice(&linux(), &Seen::default(), None).is_empty());
+    }
+
+    #[test]
+    fn what_keeps_the_cpu_from_this_process_comes_first() {
+        let lines = |disturbance: &Disturbance| -> Vec<String> {
+            let all = advice(&linux(), &on_linux(), Some(disturbance));
+            all.into_iter()
+                .map(|advice| advice.what + " " + &advice.expected)
+                .collect()
+        };
+        let mut disturbance = Disturbance {
+            cpus: vec![1],
+            others_fraction: Some(0.5),
+            processes: vec![OtherProcess {
+                name: "sh".to_owned(),
+                pid: 4711,
+                fraction: 0.5,
+            }],
+            quota: Some(CpuQuota {
+                time_ns: 20_000_000,
+                period_ns: 100_000_000,
+            }),
+            ..Disturbance::default()
+        };
+        let unused = lines(&disturbance);
+        assert!(unused[0].contains("quota of the cgroup: 20 ms of CPU time in 100 ms"));
+        assert!(unused[0].contains("did not stop"), "{}", unused[0]);
+        assert!(
+            unused[1].contains("sh (pid 4711) 50 %. others had 50 % of it"),
+            "{}",
+            unused[1]
+        );
+        disturbance.throttled = Some(Throttled {
+            periods: 2,
+            time_ns: 160_000_000,
+        });
+        let used = lines(&disturbance);
+        assert!(
+            used[0].contains("stopped this process 2 times, for 80 ms each"),
+            "{}",
+            used[0]
+        );
+        assert!(!lines(&Disturbance::default())[0].contains("quota"));
+    }
+
+    #[test]
+    fn a_low_priority_and_a_guest_that_halts_at_once_are_told() {
+        let mut situation = linux();
+        situation.scheduling = Some("SCHED_OTHER, nice 19".to_owned());
+        situation.halt_poll = Some(Nanos::ZERO);
+        let all = advice(&situation, &on_linux(), None);
+        let has = |word: &str| all.iter().any(|advice| advice.what.contains(word));
+        assert!(has("nice 19") && has("virtual machine poll"));
+        situation.scheduling = Some("SCHED_OTHER, nice 0".to_owned());
+        situation.halt_poll = Some(Nanos::from_us(200));
+        let all = advice(&situation, &on_linux(), None);
+        assert!(
+            all.iter()
+                .all(|advice| !advice.what.contains("nice") && !advice.what.contains("poll"))
+        );
     }
 
     #[test]

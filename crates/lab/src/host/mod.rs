@@ -57,7 +57,7 @@ use timeline::Timeline;
 /// When a run returns, every thread and process of the experiment has ended, and
 /// what it asked of the OS is withdrawn. So that none has to be waited for, no
 /// wait blocks in one call for more than a second, and neither does an
-/// [`Op::Block`](punctual_core::program::Op::Block): one that is longer is made
+/// [`Op::Block`]: one that is longer is made
 /// in several calls, the last of which asks for what is left. A wait that the
 /// end of the experiment ends leaves no sample.
 ///

@@ -3,7 +3,7 @@
 //! Everything here is read, nothing guessed: what this system does not tell is
 //! `None`.
 
-use crate::{clock, cpuid, priority, slack, spin};
+use crate::{clock, cpuid, priority, slack, spin, thread};
 use punctual_core::Nanos;
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -50,7 +50,7 @@ pub struct Facts {
     pub arch: &'static str,
     /// The CPU's own name.
     pub cpu_model: Option<String>,
-    /// CPUs that this process may use.
+    /// CPUs that this process may use, whatever a quota leaves of their time.
     pub logical_cpus: usize,
     /// Whether a hypervisor runs this machine.
     pub virtual_machine: Option<bool>,
@@ -128,7 +128,7 @@ pub fn facts() -> Facts {
         preemption_mode: host.preemption_mode,
         arch: std::env::consts::ARCH,
         cpu_model: cpuid::model().or(host.cpu_model),
-        logical_cpus: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        logical_cpus: thread::allowed_cpus().len(),
         virtual_machine: cpuid::virtual_machine()
             .or(host.virtual_machine)
             .or_else(|| hypervisor.is_some().then_some(true)),
