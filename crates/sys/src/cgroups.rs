@@ -76,7 +76,7 @@ impl CpuGroups {
 
 /// The least memory that any group of this process, or a group around it, may
 /// still use; `None` when none has a limit.
-pub(crate) fn free_bytes() -> Option<u64> {
+pub fn free_bytes() -> Option<u64> {
     let mounts = read("/proc/self/mountinfo")?;
     let free = |version: &Version| {
         let around = groups(version, version.memory, &mounts)?;
@@ -214,11 +214,11 @@ mod tests {
 29 26 0:26 / /sys/fs/cgroup/memory rw,nosuid - cgroup cgroup rw,memory
 ";
 
-    fn folders(mounts: &str, groups: &str) -> [Option<String>; 2] {
+    fn folders(mounts: &str, groups: &str) -> [Option<PathBuf>; 2] {
         VERSIONS.map(|version| {
             let (folder, top) = folder(&version, version.memory, mounts, groups)?;
             assert!(folder.starts_with(top));
-            Some(folder.to_str().unwrap().to_owned())
+            Some(folder)
         })
     }
 
@@ -230,8 +230,8 @@ mod tests {
                 "4:memory:/one/two\n2:cpu,cpuacct:/\n0::/user.slice\n"
             ),
             [
-                Some("/sys/fs/cgroup/unified/user.slice".to_owned()),
-                Some("/sys/fs/cgroup/memory/one/two".to_owned()),
+                Some("/sys/fs/cgroup/unified/user.slice".into()),
+                Some("/sys/fs/cgroup/memory/one/two".into()),
             ]
         );
         assert_eq!(folders(MOUNTS, "2:cpu,cpuacct:/\n"), [None, None]);
@@ -246,7 +246,10 @@ mod tests {
             ("0::/docker/ab/in\n", "/sys/fs/cgroup/in"),
             ("0::/elsewhere\n", "/sys/fs/cgroup/"),
         ] {
-            assert_eq!(folders(mounts, group)[0].as_deref(), Some(folder));
+            assert_eq!(
+                folders(mounts, group)[0].as_deref(),
+                Some(Path::new(folder))
+            );
         }
     }
 
