@@ -8,7 +8,7 @@ use super::estimate::{Bounds, Estimate};
 /// from run to run with nothing changed, whatever their rounds say: of the numbers
 /// of 66 pairs of runs of `measure --quick` on a busy machine, within two minutes, 3.3 %
 /// had intervals that did not overlap, and 0.8 % had some that lay further apart
-/// than that.
+/// than that. On a quiet one it is 0.4 % of 20 pairs (`runs/2026-11-22-epyc-kvm-2cpu`).
 pub const MARGIN: f64 = 1.1;
 
 /// How many times as much as the first run's.
