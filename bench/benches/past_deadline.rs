@@ -11,7 +11,7 @@ fn past_deadline(c: &mut Criterion) {
     let mut group = c.benchmark_group("past_deadline");
     group.bench_function("one_clock_read", |b| b.iter(|| black_box(Instant::now())));
     let past = Instant::now();
-    for strategy in [Strategy::default(), Strategy::precise(1.0)] {
+    for strategy in [Strategy::default(), punctual::article::precise(1.0)] {
         let mut waiter = Waiter::builder()
             .strategy(strategy.clone())
             .build()

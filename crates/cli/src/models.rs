@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
-use punctual_core::{Lateness, Method, Nanos};
+use punctual_core::Lateness;
+use punctual_lab::replay;
 use punctual_record::{Measurement, Run, visible};
 use punctual_sim::Model;
-use punctual_sim::rules::Bank;
 
 use crate::files;
 
@@ -52,7 +52,7 @@ fn recorded(name: &str, parameters: &str) -> Result<Model> {
     let run = Run::from_json(&text).map_err(|why| anyhow!("{file}: {why}"))?;
     let has_naps = run.results.iter().any(is_of_naps);
     let model = if subject.is_none() && has_naps {
-        naps(name, &run)
+        replay::model(name, &run).map_err(|why| anyhow!(why))
     } else {
         lateness(name, &run, subject.unwrap_or("system"))
     };
@@ -61,32 +61,6 @@ fn recorded(name: &str, parameters: &str) -> Result<Model> {
 
 fn is_of_naps(measurement: &Measurement) -> bool {
     measurement.experiment == "naps"
-}
-
-/// A model with the calls that were recorded, in their words `sleep` and
-/// `timer`.
-fn naps(name: &str, run: &Run) -> Result<Model> {
-    let mut banks = Vec::new();
-    for m in run.results.iter().filter(|m| is_of_naps(m)) {
-        let method = m.params.get("method").and_then(|method| method.as_str());
-        let asked = m.params.get("asked_ns").and_then(|asked| asked.as_u64());
-        let (Some(method), Some(asked)) = (method, asked) else {
-            bail!("its naps do not say with which method, and for how many asked_ns");
-        };
-        let late = m.samples_late_ns.iter();
-        banks.push(Bank {
-            method: self::method(method)?,
-            asked: Nanos::new(asked),
-            overshoots: late.copied().map(Lateness::new).collect(),
-            cpu: m.cpu.per_wait_ns.map(|ns| Nanos::new(ns as u64)),
-        });
-    }
-    let [sleep, timer] = [&run.machine.sleep_method, &run.machine.timer_method];
-    Model::recorded_naps(name, banks, method(sleep)?, method(timer)?).map_err(|why| anyhow!(why))
-}
-
-fn method(name: &str) -> Result<Method> {
-    name.parse().map_err(|why: String| anyhow!(why))
 }
 
 /// A model whose naps are as late as the waits of a subject were: of one that

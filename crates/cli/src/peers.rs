@@ -1,6 +1,6 @@
 //! What others wait with, for comparison.
 
-use punctual_lab::host::HostMachine;
+use punctual_lab::host::{HostMachine, MakePeer};
 
 #[cfg(feature = "peers")]
 mod registered {
@@ -45,6 +45,12 @@ mod registered {
 /// Their names.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     registered::ALL.iter().map(|(name, _)| *name)
+}
+
+/// Makes the one of this name.
+pub(crate) fn make(name: &str) -> Option<MakePeer> {
+    let of_name = registered::ALL.iter().find(|(peer, _)| *peer == name);
+    of_name.map(|(_, make)| *make)
 }
 
 /// Lets programs on `machine` wait with them.

@@ -239,7 +239,7 @@ impl Program {
             }
         });
         for spec in self.subjects.iter().filter_map(Subject::spec) {
-            methods.extend(spec.methods().iter());
+            methods.extend(spec.method());
         }
         methods
     }

@@ -96,8 +96,11 @@ impl Sub for Nanos {
 }
 
 impl From<Duration> for Nanos {
+    /// Without the 128-bit arithmetic of `as_nanos`, as waits do it on their way.
+    #[inline]
     fn from(d: Duration) -> Self {
-        Self(u64::try_from(d.as_nanos()).unwrap_or(u64::MAX))
+        let seconds = d.as_secs().saturating_mul(1_000_000_000);
+        Self(seconds.saturating_add(u64::from(d.subsec_nanos())))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What strategies had learned by the end of a race, as the Run tells it.
 
-use punctual_core::Nanos;
 use punctual_core::strategies::{self, Adaptive, Any, PlannedStep, Until};
+use punctual_core::{Method, Nanos};
 use punctual_record::{self as record, Learned, LearnedCall, LearnedClass};
 
 use crate::race::{Finisher, Params};
@@ -26,6 +26,8 @@ fn one(finisher: &Finisher) -> Option<Learned> {
             ..Learned::default()
         },
         Any::System(_) | Any::Spin(_) | Any::YieldSpin(_) | Any::FixedMargin(_) => return None,
+        // Its margin is all it has, and it keeps nothing to show.
+        Any::Quantile(_) => return None,
         // Forgets with each wait what it has learned in it.
         Any::MaxNap(_) => return None,
     };
@@ -47,21 +49,18 @@ fn shared(cells: &[Params]) -> Params {
 fn weighed(adaptive: &Adaptive, period: Option<Nanos>) -> Learned {
     let learned = adaptive.learned();
     let plan = period.map_or_else(Vec::new, |period| adaptive.plan(period));
+    let step = |planned| step(planned, learned.method);
     Learned {
-        late_weight: Some(learned.late_weight),
-        calls: learned.methods.iter().map(call).collect(),
+        late_weight: Some(adaptive.late_weight()),
+        calls: vec![LearnedCall {
+            method: learned.method.to_string(),
+            naps: learned.naps.into(),
+            grid_ns: learned.grid.map(Nanos::as_ns),
+            classes: learned.classes.iter().map(class).collect(),
+            ..LearnedCall::default()
+        }],
         plan: plan.into_iter().map(step).collect(),
         ..Learned::default()
-    }
-}
-
-fn call(learned: &strategies::LearnedMethod) -> LearnedCall {
-    LearnedCall {
-        method: learned.method.to_string(),
-        naps: learned.naps.into(),
-        grid_ns: learned.grid.map(Nanos::as_ns),
-        classes: learned.classes.iter().map(class).collect(),
-        ..LearnedCall::default()
     }
 }
 
@@ -81,11 +80,10 @@ fn class(learned: &strategies::LearnedClass) -> LearnedClass {
     }
 }
 
-fn step(planned: PlannedStep) -> record::PlannedStep {
+fn step(planned: PlannedStep, method: Method) -> record::PlannedStep {
     match planned {
         PlannedStep::Nap {
             left,
-            method,
             until,
             usually_ends,
             cost,

@@ -4,21 +4,25 @@
 //! observed of them; it never asks where it runs. [`host::HostMachine`] runs
 //! programs on this computer; `punctual_sim::SimMachine` on a simulated one.
 //! [`race`] compares subjects in rounds on either, and where naps are a
-//! recording, [`clairvoyant`] says what they could have cost. A [`scenario`] is an
+//! recording, [`informed`] says what they could have cost, [`replay`] what
+//! strategies make of it, and [`loaded`] what spins cost under load. A [`scenario`] is an
 //! experiment on a whole computer, read from a file; [`validation`] compares the
 //! models with what is published of their systems. The [`timer_rule`] in force
 //! predicts; [`doctor`] compares that with what it measures, and advises. [`watch`]
 //! observes how late this host's timers are, live.
 
-pub mod clairvoyant;
 mod disturbed;
 pub mod doctor;
 pub mod experiments;
 mod facts;
 pub mod host;
+pub mod informed;
 mod learned;
+pub mod loaded;
 mod prediction;
 pub mod race;
+pub mod regimes;
+pub mod replay;
 pub mod scenario;
 pub mod timer_rule;
 mod trace;

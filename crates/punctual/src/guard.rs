@@ -25,8 +25,10 @@
 //! | [`WakeupLatency`] | Linux | the whole computer | root |
 //! | [`ThreadPriority`] | Linux, Windows, macOS | this thread | on Linux, to raise it again too |
 //!
-//! The precision that they buy costs power for as long as they are held. Guards of
-//! one thread bring back what they found: the last made is to go first.
+//! The precision that they buy costs power for as long as they are held. Of several
+//! [`TimerSlack`]s of a thread the last made rules, in whichever order they go;
+//! [`ThreadPriority`] brings back what it found, so there the last made is to go
+//! first.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

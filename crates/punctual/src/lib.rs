@@ -21,6 +21,9 @@
 //! a nap costs, and makes CPU time and lateness together cost least. A
 //! [`Waiter`] keeps one strategy with what it learned.
 //!
+//! A [`Cancel`] ends a wait before its time, and a [`Budget`] limits what may be
+//! spun whatever lateness weighs.
+//!
 //! What other code of the program waits with can be made more accurate too, by
 //! a [`guard`] on the timer interval, the timer slack or the priority.
 //!
@@ -30,7 +33,9 @@
 //!   `std::time::Instant`, whatever the OS's timers do.
 //! - A wait for an instant that has passed returns at once; an enormous one
 //!   waits that long. A signal does not cut a wait short.
-//! - Waiting does not fail and does not panic.
+//! - Waiting does not fail and does not panic. On Linux [`sleep`] and
+//!   [`sleep_until`] may be called in a signal handler, in a destructor of a
+//!   thread, and after `fork`.
 //!
 //! # Suspend
 //!
@@ -38,22 +43,40 @@
 //! suspended its clock stands still on Linux and macOS, and goes on on
 //! Windows.
 
+pub mod article;
+mod budget;
 pub mod guard;
+mod learned;
 mod outcome;
 mod strategy;
 mod waiter;
 
+pub use budget::Budget;
+pub use learned::Learned;
 pub use outcome::Outcome;
-pub use punctual_core::Method;
 pub use punctual_sys::Error;
+pub use punctual_sys::nap::{Cancel, Slack};
 pub use strategy::Strategy;
-pub use waiter::{Builder, Waiter};
+pub use waiter::{Builder, Cancelled, Waiter};
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
+/// Dropped with its thread only where it holds something: to register a
+/// destructor is no thing for a signal handler.
+#[cfg(any(windows, target_vendor = "apple"))]
+type Own = Waiter;
+#[cfg(not(any(windows, target_vendor = "apple")))]
+type Own = std::mem::ManuallyDrop<Waiter>;
+
 thread_local! {
-    static WAITER: RefCell<Waiter> = RefCell::new(Waiter::new());
+    static WAITER: RefCell<Own> = const {
+        #[cfg(any(windows, target_vendor = "apple"))]
+        let own = Waiter::new();
+        #[cfg(not(any(windows, target_vendor = "apple")))]
+        let own = std::mem::ManuallyDrop::new(Waiter::new());
+        RefCell::new(own)
+    };
 }
 
 /// Waits for `duration` with this thread's own [`Waiter`].
@@ -63,7 +86,7 @@ thread_local! {
 /// # Accuracy
 ///
 /// As good as the [default strategy](Strategy::default), which learns how late
-/// the OS wakes this thread: the first two dozen naps can be as late as that.
+/// the OS wakes this thread: the first eight waits spin more than the others.
 /// Afterwards most waits end within a microsecond on an idle machine, and the
 /// rest later by what it would cost more CPU time to avoid. A stall of the
 /// machine, or CPUs that are all busy, can make any wait late by
@@ -78,7 +101,8 @@ thread_local! {
 /// assert!(outcome.slept() + outcome.spun() >= Duration::from_micros(500));
 /// ```
 pub fn sleep(duration: Duration) -> Outcome {
-    with_own_waiter(|waiter| waiter.sleep(duration))
+    let now = Instant::now();
+    wait_out(now, waiter::after(now, duration))
 }
 
 /// Waits until `deadline` with this thread's own [`Waiter`].
@@ -101,16 +125,24 @@ pub fn sleep(duration: Duration) -> Outcome {
 /// ```
 #[inline]
 pub fn sleep_until(deadline: Instant) -> Outcome {
-    waiter::unless_past(deadline, |left| {
-        with_own_waiter(|waiter| waiter.wait_out(left, deadline))
-    })
+    let now = Instant::now();
+    if now >= deadline {
+        return Outcome::of_past_deadline(now - deadline);
+    }
+    wait_out(now, deadline)
 }
 
-fn with_own_waiter(mut wait: impl FnMut(&mut Waiter) -> Outcome) -> Outcome {
-    WAITER
-        .try_with(|waiter| wait(&mut waiter.borrow_mut()))
-        // The thread is ending and has given its waiter up.
-        .unwrap_or_else(|_| wait(&mut Waiter::new()))
+fn wait_out(now: Instant, deadline: Instant) -> Outcome {
+    let own = WAITER.try_with(|waiter| {
+        let mut waiter = waiter.try_borrow_mut().ok()?;
+        Some(waiter.wait_out(now, deadline))
+    });
+    match own {
+        Ok(Some(outcome)) => outcome,
+        // The thread is ending and has given its waiter up; or this is a signal
+        // handler that has interrupted a wait.
+        _ => Waiter::new().wait_out(now, deadline),
+    }
 }
 
 /// Compiles and runs the examples of the README.

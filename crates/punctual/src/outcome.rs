@@ -5,10 +5,13 @@ use punctual_core::Nanos;
 /// What happened in one wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    late: Nanos,
-    slept: Nanos,
-    spun: Nanos,
-    naps: u32,
+    pub(crate) late: Nanos,
+    pub(crate) slept: Nanos,
+    pub(crate) spun: Nanos,
+    pub(crate) naps: u32,
+    pub(crate) hit_budget: bool,
+    /// Never shown: a wait that was cancelled has no outcome.
+    pub(crate) cancelled: bool,
 }
 
 impl Outcome {
@@ -18,17 +21,6 @@ impl Outcome {
         Self {
             late: late.into(),
             ..Self::default()
-        }
-    }
-
-    /// The outcome of a wait that ended `late` on the caller's clock, after a
-    /// spin of `and_spun` on that clock.
-    pub(crate) fn new(late: Nanos, outcome: &punctual_core::Outcome, and_spun: Nanos) -> Self {
-        Self {
-            late,
-            slept: outcome.slept,
-            spun: outcome.spun + and_spun,
-            naps: outcome.naps,
         }
     }
 
@@ -51,5 +43,11 @@ impl Outcome {
     /// The time spent spinning, which is CPU time used.
     pub fn spun(&self) -> Duration {
         self.spun.into()
+    }
+
+    /// Whether the wait would have spun more if its [budget](crate::Budget) had
+    /// let it.
+    pub fn hit_budget(&self) -> bool {
+        self.hit_budget
     }
 }

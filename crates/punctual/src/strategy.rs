@@ -6,6 +6,8 @@ use punctual_core::strategies::Defaults;
 use punctual_core::{Method, Spec};
 use punctual_sys::Error;
 
+use crate::budget::Budget;
+
 const DEFAULTS: Defaults = if cfg!(windows) {
     Defaults::WINDOWS
 } else {
@@ -24,28 +26,29 @@ const DEFAULTS: Defaults = if cfg!(windows) {
 /// | [`yield_spin`](Self::yield_spin) | the same, or a scheduler quantum | a whole core, if nobody else wants it |
 /// | [`fixed_margin`](Self::fixed_margin) | as `spin` while the OS is within the margin | the margin, per wait |
 /// | [`max_nap`](Self::max_nap) | as `spin` while the OS is regular | a wake-up each millisecond, and 1 to 2 ms per wait |
-/// | [`precise`](Self::precise), [`timer`](Self::timer) | as published in 2022 | see the accurate-sleep article; one bad sleep can make them spin for ever |
 ///
 /// `punctual bench` measures all of them on your machine.
 ///
 /// As text a strategy is a name with parameters, `fixed-margin:margin=200us`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Strategy(Spec);
+pub struct Strategy(pub(crate) Spec);
 
 impl Strategy {
     /// Sleeps and spins so that CPU time and lateness together cost least, when
     /// a nanosecond of CPU time costs 1 and a nanosecond of lateness
     /// `late_weight`, from 0.01 to 10000.
     ///
-    /// It learns how late this OS wakes this thread, with each of the calls it
-    /// has, and what a nap costs; it takes several naps where that pays, finds
-    /// the ticks on which naps end, never spins for more than 40 ms, and never
-    /// stops trying to sleep. A weight outside of that range is refused by
-    /// [`Builder::build`](crate::Builder::build). `docs/adaptive.md` in the repository explains it.
+    /// It learns how late this OS wakes this thread after sleeps of each length,
+    /// and what a nap costs; finds the ticks on which naps end, spins little
+    /// while others want the CPU, never for more than 40 ms, and never stops
+    /// trying to sleep. A weight outside of that range is refused by
+    /// [`Builder::build`](crate::Builder::build). `docs/adaptive.md` in the
+    /// repository explains it.
     ///
     /// # Accuracy
-    /// It has to learn first: the first two dozen naps can be as late as the OS
-    /// is, and so can those after a change of how the OS wakes this thread.
+    /// The first waits spin more than they will have to; after eight it is about
+    /// as good as it will be. A change of how the OS wakes this thread takes it up
+    /// to about 50 waits.
     pub fn adaptive(late_weight: f64) -> Self {
         Self(Spec::adaptive(late_weight))
     }
@@ -85,26 +88,6 @@ impl Strategy {
         Self(Spec::YieldSpin)
     }
 
-    /// *preciseSleep* of the accurate-sleep article: naps of 1 ms while the
-    /// time left is more than their mean plus `x` standard deviations.
-    /// The article uses `x = 1`.
-    pub fn precise(x: f64) -> Self {
-        Self(Spec::Precise {
-            method: Method::Sleep,
-            x,
-        })
-    }
-
-    /// *timerSleep* of the accurate-sleep article: timer waits for the time
-    /// left less the timer's mean error plus `x` standard deviations.
-    /// The article uses `x = 1`.
-    pub fn timer(x: f64) -> Self {
-        Self(Spec::Timer {
-            method: Method::Timer,
-            x,
-        })
-    }
-
     /// One OS sleep that ends `margin` before the deadline, then a spin. On
     /// Windows the sleep is a high-resolution timer, where the system has one.
     pub fn fixed_margin(margin: Duration) -> Self {
@@ -125,18 +108,36 @@ impl Strategy {
         self.0.name()
     }
 
-    pub(crate) fn spec(&self) -> Result<Spec, Error> {
-        match self.0 {
-            Spec::Precise { x, .. } | Spec::Timer { x, .. } if !(0.0..=100.0).contains(&x) => {
-                Err(Error::range(format!(
+    /// With this budget, if one is given.
+    pub(crate) fn spec(&self, within: Option<Budget>) -> Result<Spec, Error> {
+        let mut spec = self.0;
+        match &mut spec {
+            Spec::Precise { x, .. } | Spec::Timer { x, .. } if !(0.0..=100.0).contains(x) => {
+                return Err(Error::range(format!(
                     "`{}` with x = {x}: the number of standard deviations goes from 0 to 100",
                     self.name()
-                )))
+                )));
             }
-            Spec::Adaptive { weight, .. } if !Spec::WEIGHTS.contains(&weight) => Err(Error::range(
-                format!("`adaptive` with a weight of {weight}: it goes from 0.01 to 10000"),
-            )),
-            spec => Ok(spec),
+            Spec::Adaptive { weight, .. } if !Spec::WEIGHTS.contains(weight) => {
+                return Err(Error::range(format!(
+                    "`adaptive` with a weight of {weight}: it goes from 0.01 to 10000"
+                )));
+            }
+            Spec::Adaptive { budget, .. } => *budget = within.map_or(Ok(*budget), Budget::core)?,
+            _ if within.is_some_and(|budget| budget != Budget::Unlimited) => {
+                return Err(Error::range(format!(
+                    "`{}` keeps no budget: only `adaptive` does",
+                    self.name()
+                )));
+            }
+            _ => {}
+        }
+        match spec.method() {
+            Some(Method::Sleep | Method::Timer) | None => Ok(spec),
+            Some(other) => Err(Error::unsupported(format!(
+                "`{other}` as the call to sleep with: a waiter takes the best this system has; \
+                 `punctual bench` takes any"
+            ))),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use punctual::{Method, Strategy, Waiter};
+use punctual::{Budget, Cancel, Slack, Strategy, Waiter, article};
 
 fn strategies() -> Vec<Strategy> {
     [
@@ -90,45 +90,24 @@ fn an_enormous_wait_does_not_end_at_once_or_panic() {
 }
 
 #[test]
-fn the_waiter_names_what_it_sleeps_with() {
-    let method = |strategy: Strategy| {
-        Waiter::builder()
-            .strategy(strategy.clone())
-            .build()
-            .unwrap()
-            .methods()
-            .next()
-    };
-    assert_eq!(method(Strategy::spin()), None);
-    for strategy in [Strategy::system(), Strategy::timer(1.0)] {
-        let granted = method(strategy.clone()).unwrap();
-        assert!(
-            ![Method::Sleep, Method::Timer].contains(&granted),
-            "{granted} is no call"
-        );
-        let again = Waiter::builder()
-            .strategy(strategy.clone())
-            .method(granted)
-            .build()
-            .unwrap();
-        assert!(again.methods().eq([granted]));
-    }
-}
-
-#[test]
 fn what_cannot_be_had_is_an_error_that_says_so() {
-    let foreign = if cfg!(windows) {
-        Method::Timerfd
-    } else {
-        Method::WindowsSleep
-    };
-    let error = Waiter::builder().method(foreign).build().unwrap_err();
+    let by_a_call = "system:method=futex".parse().unwrap();
+    let error = Waiter::builder().strategy(by_a_call).build().unwrap_err();
     assert!(error.is_unsupported(), "{error}");
-    assert!(error.to_string().contains(foreign.name()));
+    assert!(error.to_string().contains("futex"));
+
+    for share in [0.0, -0.1, 1.1, f32::NAN] {
+        let budget = Budget::Share(share);
+        let error = Waiter::builder().budget(budget).build().unwrap_err();
+        assert!(error.is_range(), "{error}");
+    }
+    let limited = Waiter::builder().budget(Budget::NeverSpin);
+    let error = limited.strategy(Strategy::spin()).build().unwrap_err();
+    assert!(error.to_string().contains("`spin` keeps no budget"));
 
     for x in [-1.0, f64::NAN, 1e9] {
         let error = Waiter::builder()
-            .strategy(Strategy::precise(x))
+            .strategy(article::precise(x))
             .build()
             .unwrap_err();
         assert!(error.is_range(), "{error}");
@@ -157,4 +136,95 @@ fn plain_sleeps_work_while_a_thread_ends() {
     })
     .join()
     .unwrap();
+}
+
+#[test]
+fn a_waiter_is_light_and_goes_anywhere() {
+    fn anywhere<T: Send + Sync + 'static>() {}
+    anywhere::<Waiter>();
+    anywhere::<Cancel>();
+    static AS_GOOD_AS_NOTHING: std::sync::Mutex<Waiter> = std::sync::Mutex::new(Waiter::new());
+    let length = Duration::from_micros(200);
+    let outcome = AS_GOOD_AS_NOTHING.lock().unwrap().sleep(length);
+    assert!(outcome.slept() + outcome.spun() >= length, "{outcome:?}");
+    assert!(size_of::<Waiter>() < 2_048, "{}", size_of::<Waiter>());
+}
+
+/// Whatever lateness weighs, and where naps are of no use too.
+#[test]
+fn a_budget_is_kept_and_said_when_it_binds() {
+    let waits = |budget, us: u64| {
+        let mut waiter = Waiter::builder()
+            .strategy(Strategy::adaptive(10_000.0))
+            .budget(budget)
+            .build()
+            .unwrap();
+        (0..50).map(move |_| waiter.sleep(Duration::from_micros(us)))
+    };
+    for us in [15, 150, 1_500] {
+        for outcome in waits(Budget::NeverSpin, us) {
+            assert_eq!(outcome.spun(), Duration::ZERO);
+            assert!(outcome.hit_budget());
+        }
+        let most = Duration::from_micros(5);
+        for outcome in waits(Budget::PerWait(most), us) {
+            // Its last reading of the clock can be late by anything.
+            assert!(outcome.spun() <= most + outcome.lateness());
+        }
+        assert!(!waits(Budget::Unlimited, us).any(|outcome| outcome.hit_budget()));
+        let begin = Instant::now();
+        let (mut spun, mut late) = (Duration::ZERO, Duration::ZERO);
+        for outcome in waits(Budget::Share(0.01), us) {
+            spun += outcome.spun();
+            late += outcome.lateness();
+        }
+        let share = (begin.elapsed() + Duration::from_secs(1)).mul_f64(0.01);
+        assert!(spun <= share + late, "{spun:?} of {share:?}");
+    }
+}
+
+#[test]
+fn cancelled_waits_end() {
+    let far = Instant::now() + Duration::from_secs(3_600);
+    for strategy in strategies().into_iter().chain([Strategy::exact()]) {
+        let cancel = Cancel::new();
+        let theirs = cancel.clone();
+        let name = strategy.to_string();
+        let waiting = std::thread::spawn(move || {
+            let mut waiter = Waiter::builder().strategy(strategy).build().unwrap();
+            waiter.wait_until(far, &theirs)
+        });
+        cancel.cancel();
+        let ended = waiting.join().unwrap();
+        assert_eq!(
+            ended.unwrap_err().to_string(),
+            "the wait was cancelled",
+            "{name}"
+        );
+        // Also those that begin afterwards, unless there is nothing to wait for.
+        let mut waiter = Waiter::new();
+        assert!(waiter.wait_until(far, &cancel).is_err());
+        assert!(waiter.wait_until(Instant::now(), &cancel).is_ok());
+        cancel.reset();
+        let soon = Instant::now() + Duration::from_micros(300);
+        assert!(waiter.wait_until(soon, &cancel).is_ok());
+        assert!(Instant::now() >= soon);
+    }
+}
+
+#[test]
+fn what_was_learned_goes_on() {
+    let mut first = Waiter::builder().slack(Slack::Leave).build().unwrap();
+    for _ in 0..20 {
+        first.sleep(Duration::from_micros(500));
+    }
+    let learned = first.learned().unwrap();
+    let second = Waiter::builder().learned(&learned).build().unwrap();
+    assert_ne!(second.learned(), Waiter::new().learned());
+    // A third learns of the second all that the second did of the first.
+    let told = second.learned().unwrap();
+    let third = Waiter::builder().learned(&told).build().unwrap();
+    assert_eq!(third.learned().unwrap(), told);
+    let spin = Waiter::builder().strategy(Strategy::spin());
+    assert!(spin.learned(&learned).build().unwrap().learned().is_none());
 }

@@ -23,6 +23,7 @@ mod learned;
 mod modes;
 mod page_cost;
 pub mod published;
+pub mod regimes;
 mod run;
 mod visible;
 mod zero_advice;

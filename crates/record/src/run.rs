@@ -12,6 +12,7 @@ use crate::expectation::Expectation;
 use crate::interval::Interval;
 use crate::late::Late;
 use crate::learned::Learned;
+use crate::regimes::RegimeBatch;
 use crate::visible::{is_visible, visible, visible_lines};
 use crate::zero_advice::ZeroAdvice;
 
@@ -193,16 +194,23 @@ pub struct Measurement {
     /// experiment and weight, round by round.
     #[serde(default)]
     pub cost_over_best: Option<Weights<Interval>>,
-    /// What a waiter would have paid that knew every overshoot in advance,
-    /// where overshoots were replayed: the mean, capped.
+    /// What a waiter would have paid at the least that knew the distributions of
+    /// the overshoots, on a recording or a model: the mean, capped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub clairvoyant_cost_ns: Option<Weights<f64>>,
+    pub informed_cost_ns: Option<Weights<f64>>,
     /// The capped cost over that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost_over_clairvoyant: Option<Weights<Interval>>,
+    pub cost_over_informed: Option<Weights<Interval>>,
+    /// What a nanosecond of lateness costs the subject, where it has a weight of its
+    /// own and was asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late_weight: Option<f64>,
     /// Each round by itself.
     #[serde(default)]
     pub rounds: Vec<Round>,
+    /// What else was seen in each round of `bench regimes`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub batches: Vec<RegimeBatch>,
     /// Every sample of lateness, in order, round after round.
     #[serde(default)]
     pub samples_late_ns: Vec<i64>,

@@ -23,6 +23,8 @@ pub(crate) enum Kind {
     Naps,
     /// Relative error by the request and the scheduler's period.
     Robustness,
+    /// `adaptive` beside the best of the others, by regime and condition.
+    Regimes,
     /// Steps of clocks and what reading them takes.
     Clocks,
     /// The lengths of short sleeps, and the ticks behind them.
@@ -67,6 +69,7 @@ impl Kind {
             "interval" if has("period_ns") => Self::Interval,
             "naps" if has("asked_ns") => Self::Naps,
             "robustness" if has("asked_ns") && has("scheduler_period_ns") => Self::Robustness,
+            punctual_record::regimes::REGIMES => Self::Regimes,
             "clocks" => Self::Clocks,
             "timers" if has("asked_ns") => Self::Timers,
             "sleep" if has("asked_ns") => Self::Sleep,

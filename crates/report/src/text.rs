@@ -40,6 +40,7 @@ fn with(run: &Run, more: Vec<String>) -> String {
             Kind::Interval => tables::interval(&measurements),
             Kind::Naps => tables::naps(&measurements),
             Kind::Robustness => tables::robustness(&measurements),
+            Kind::Regimes => tables::regimes(&measurements),
             Kind::Clocks => tables::clocks(&measurements),
             Kind::Timers => tables::timers(&measurements),
             Kind::Sleep => tables::sleep(run, &measurements),

@@ -182,6 +182,10 @@ pub(crate) enum Doing<'p> {
 }
 
 /// Who says how a thread waits.
+#[cfg_attr(
+    test,
+    expect(clippy::large_enum_variant, reason = "only tests bring another")
+)]
 pub(crate) enum Mind {
     /// One of punctual's strategies.
     Strategy(Any),

@@ -2,6 +2,7 @@
 //! (kernel documentation, "Control Group v2", "CFS Bandwidth Control" and
 //! "Memory Resource Controller"). Where there are no such files, nothing is told.
 
+use crate::Error;
 use punctual_core::Nanos;
 use std::path::{Path, PathBuf};
 
@@ -74,6 +75,91 @@ impl CpuGroups {
     }
 }
 
+/// A group inside that of this process, whose threads together get no more than a
+/// quota. Dropped, it is removed, if all of its threads have ended or left.
+#[derive(Debug)]
+pub struct QuotaGroup {
+    version: &'static Version,
+    around: PathBuf,
+    inside: PathBuf,
+}
+
+impl QuotaGroup {
+    /// Of so much of one CPU, in periods of 100 ms.
+    ///
+    /// # Errors
+    /// There are no control groups, or this process may not make one, or not with
+    /// threads of its own in it.
+    pub fn new(cpus: f64) -> Result<Self, Error> {
+        let groups = CpuGroups::of_this_process().0;
+        // The first of a version is that of this process.
+        let has_quota = |(version, around): &&(&'static Version, PathBuf)| {
+            version.file_system == "cgroup2" || around.join("cpu.cfs_quota_us").exists()
+        };
+        let mut why = Error::unsupported("there are no control groups that limit CPU time");
+        for (version, around) in groups.iter().filter(has_quota) {
+            let inside = around.join(format!("punctual-{}", std::process::id()));
+            match Self::made(version, around, &inside, cpus) {
+                Ok(group) => return Ok(group),
+                Err(cause) => why = Error::io("making a control group with a quota", &cause),
+            }
+        }
+        Err(why)
+    }
+
+    fn made(
+        version: &'static Version,
+        around: &Path,
+        inside: &Path,
+        cpus: f64,
+    ) -> std::io::Result<Self> {
+        std::fs::create_dir_all(inside)?;
+        let group = Self {
+            version,
+            around: around.to_owned(),
+            inside: inside.to_owned(),
+        };
+        let us = (cpus * 100_000.0) as u64;
+        if version.file_system == "cgroup2" {
+            std::fs::write(inside.join("cgroup.type"), "threaded")?;
+            std::fs::write(inside.join("cpu.max"), format!("{us} 100000"))?;
+        } else {
+            std::fs::write(inside.join("cpu.cfs_period_us"), "100000")?;
+            std::fs::write(inside.join("cpu.cfs_quota_us"), us.to_string())?;
+        }
+        Ok(group)
+    }
+
+    /// Puts the calling thread into it.
+    ///
+    /// # Errors
+    /// It may not go there.
+    pub fn enter(&self) -> Result<(), Error> {
+        self.put(&self.inside)
+    }
+
+    /// Puts the calling thread back where this process is.
+    ///
+    /// # Errors
+    /// It may not go there.
+    pub fn leave(&self) -> Result<(), Error> {
+        self.put(&self.around)
+    }
+
+    fn put(&self, group: &Path) -> Result<(), Error> {
+        // 0 is the thread that writes it.
+        std::fs::write(group.join(self.version.threads), "0")
+            .map_err(|cause| Error::io("moving this thread to another control group", &cause))
+    }
+}
+
+impl Drop for QuotaGroup {
+    fn drop(&mut self) {
+        // A thread that is still in it keeps it; nothing runs worse for that.
+        let _ = std::fs::remove_dir(&self.inside);
+    }
+}
+
 /// The least memory that any group of this process, or a group around it, may
 /// still use; `None` when none has a limit.
 pub fn free_bytes() -> Option<u64> {
@@ -102,6 +188,8 @@ struct Version {
     /// In `memory.stat`: what files hold of it that were not read again. It is
     /// taken from the group first and costs nothing.
     cached: &'static str,
+    /// The file that takes threads.
+    threads: &'static str,
     /// The quota and its period, in microseconds: in one file, or two.
     quota: &'static [&'static str],
     /// In `cpu.stat`: the time for which the group was stopped, and its unit.
@@ -116,6 +204,7 @@ const VERSIONS: [Version; 2] = [
         limits: &["memory.max", "memory.high"],
         used: "memory.current",
         cached: "inactive_file",
+        threads: "cgroup.threads",
         quota: &["cpu.max"],
         throttled: ("throttled_usec", 1_000),
     },
@@ -126,6 +215,7 @@ const VERSIONS: [Version; 2] = [
         limits: &["memory.limit_in_bytes"],
         used: "memory.usage_in_bytes",
         cached: "total_inactive_file",
+        threads: "tasks",
         quota: &["cpu.cfs_quota_us", "cpu.cfs_period_us"],
         throttled: ("throttled_time", 1),
     },

@@ -6,7 +6,7 @@
 //! that spins looks at one word in memory.
 
 use crate::clock::{self, Tick};
-use crate::wait::LONGEST;
+use crate::nap::LONGEST;
 use punctual_core::{Event, Nanos};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -43,6 +43,7 @@ pub mod facts;
 pub mod latency;
 pub mod memory;
 pub mod meter;
+pub mod nap;
 pub mod priority;
 pub mod probe;
 pub mod processes;

@@ -4,6 +4,7 @@ use clap::{Args, Subcommand};
 use punctual_core::{Rate, Spec};
 use punctual_sim::Model;
 
+use super::regimes::{self, RegimesArgs};
 use crate::options::{Effort, Output, Place};
 use crate::values::{List, list, load};
 use crate::{models, peers};
@@ -29,7 +30,7 @@ pub(crate) fn after() -> String {
     format!(
         "\
 Strategies: {}; with parameters after a colon: precise:x=2, fixed-margin:margin=200us, \
-system:method=timerfd, adaptive:weight=30. Peers: {}.
+system:method=timerfd, adaptive:weight=30, quantile:weight=10. Peers: {}.
 
 Models, with parameters after commas, linux,slack=1ns:
 {}
@@ -89,7 +90,7 @@ pub(crate) struct BenchArgs {
     pub(crate) output: Output,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand)]
+#[derive(Clone, Debug, Subcommand)]
 pub(crate) enum Experiment {
     /// Single waits from 1 ns to 1 s: how late? (about 60 s)
     Decades,
@@ -102,6 +103,9 @@ pub(crate) enum Experiment {
     /// No strategy waits here: each OS call that a strategy could use is made again and again, for lengths from 10 us to
     /// 16.7 ms. The model `recorded,file=F` replays what `--json F` wrote.
     Naps,
+    /// Whether adaptive is cheaper than the best of the others in 11 regimes, quiet and loaded (about 3 minutes)
+    #[command(long_about = regimes::ABOUT, after_long_help = regimes::AFTER)]
+    Regimes(Box<RegimesArgs>),
     /// The accurate-sleep article at its own sizes: 1000 frames, 100 waits per decade, CPU by interval, heat map (about 11 minutes)
     Article,
 }

@@ -2,12 +2,13 @@
 
 pub(crate) mod args;
 mod plan;
+pub(crate) mod regimes;
 
 use anyhow::Result;
 use punctual_core::{Machine, Nanos};
 use punctual_lab::experiments::robustness;
 use punctual_lab::race::{self, Results};
-use punctual_lab::{clairvoyant, learned, predict, robustness_facts, rule_in_force};
+use punctual_lab::{informed, learned, predict, robustness_facts, rule_in_force};
 use punctual_record::Run;
 use punctual_sim::{Model, SimMachine};
 
@@ -19,6 +20,9 @@ use plan::Plan;
 
 /// Runs the command.
 pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
+    if let Some(Experiment::Regimes(regimes)) = &args.experiment {
+        return regimes::run(args, regimes);
+    }
     let mut on = machine(args)?;
     let plan = Plan::of(args, &*on.machine, &on.facts)?;
     // Whatever is refused is refused before anything is announced or made.
@@ -49,7 +53,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
             predict(&rule, &part.heats, part.rounds, &mut raced.measurements)?;
         }
         if let Some(recording) = args.place.on.as_ref().and_then(Model::recording) {
-            clairvoyant::compare(recording, &mut raced.measurements);
+            informed::compare(recording, &mut raced.measurements);
         }
         results.extend(raced);
     }
@@ -78,7 +82,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
 }
 
 fn machine(args: &BenchArgs) -> Result<Measured> {
-    if args.experiment == Some(Experiment::Robustness) {
+    if matches!(args.experiment, Some(Experiment::Robustness)) {
         let machine = fake(Nanos::from_ms(1), args.place.seed());
         return Ok(Measured::simulated(machine, robustness_facts()));
     }

@@ -66,9 +66,9 @@ impl Plan {
     ) -> Result<Self> {
         let quick = args.effort.quick;
         let budget = if quick { QUICK } else { BUDGET };
-        if let Some(experiment) = args.experiment {
-            let alone = experiment == Experiment::Robustness;
-            let no_strategy = experiment == Experiment::Naps;
+        if let Some(experiment) = &args.experiment {
+            let alone = matches!(experiment, Experiment::Robustness);
+            let no_strategy = matches!(experiment, Experiment::Naps);
             for (option, given) in [
                 ("--rate", args.rate.is_some()),
                 // There is one plan for each rate, and nothing learned goes on.
@@ -77,7 +77,7 @@ impl Plan {
                 ("--rounds", alone && args.effort.rounds.is_some()),
                 (
                     "--quick",
-                    (alone || experiment == Experiment::Article) && quick,
+                    (alone || matches!(experiment, Experiment::Article)) && quick,
                 ),
                 ("--strategy", no_strategy && args.strategy.is_some()),
             ] {
@@ -104,7 +104,7 @@ impl Plan {
             heats,
             rounds: args.effort.rounds.unwrap_or(rounds),
         };
-        let races = match args.experiment {
+        let races = match &args.experiment {
             None => {
                 let rates = match &args.rate {
                     Some(list) => list.0.clone(),
@@ -153,7 +153,8 @@ impl Plan {
                     1,
                 )]
             }
-            Some(Experiment::Robustness) => vec![],
+            // The latter has a plan of its own.
+            Some(Experiment::Robustness | Experiment::Regimes(_)) => vec![],
             Some(Experiment::Naps) => vec![race(
                 naps::heats(&naps::methods(machine, facts), conditions),
                 if quick { 2 } else { naps::ROUNDS },
@@ -275,13 +276,14 @@ fn batch_lengths(cells: &[(Rate, Vec<Subject>)], budget: Nanos, most: Nanos) -> 
 }
 
 impl Experiment {
-    fn name(self) -> &'static str {
+    fn name(&self) -> &'static str {
         match self {
             Self::Decades => "decades",
             Self::Interval => "interval",
             Self::Robustness => "robustness",
             Self::Naps => "naps",
             Self::Article => "article",
+            Self::Regimes(_) => "regimes",
         }
     }
 }
@@ -289,7 +291,7 @@ impl Experiment {
 impl BenchArgs {
     /// Whether it runs on this machine, and not in virtual time.
     pub(super) fn runs_here(&self) -> bool {
-        self.place.is_here() && self.experiment != Some(Experiment::Robustness)
+        self.place.is_here() && !matches!(self.experiment, Some(Experiment::Robustness))
     }
 }
 

@@ -13,6 +13,7 @@ mod measure;
 mod outputs;
 mod processes;
 mod readme;
+mod regimes;
 mod settings;
 mod simulate;
 mod watch;

@@ -1,7 +1,8 @@
 //! What strategies learn with: one estimator per file.
 
 pub(crate) mod grid;
-pub(crate) mod overshoot;
+pub(crate) mod margins;
+pub(crate) mod recent;
 pub(crate) mod share;
 mod welford;
 

@@ -30,6 +30,14 @@ pub(crate) struct Share {
 }
 
 impl Share {
+    /// One that nothing was seen of, but this believed.
+    pub(crate) fn believed(share: f32) -> Self {
+        Self {
+            share,
+            ..Self::default()
+        }
+    }
+
     /// The share as last adopted.
     pub(crate) fn share(&self) -> f32 {
         self.share

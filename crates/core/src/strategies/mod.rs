@@ -8,6 +8,7 @@
 //! | `precise` | the accurate-sleep article's *preciseSleep* |
 //! | `timer` | the accurate-sleep article's *timerSleep* |
 //! | `fixed-margin` | one OS sleep that ends a fixed margin early, then a spin |
+//! | `quantile` | one OS sleep that ends before the deadline by a quantile of the last overshoots, then a spin |
 //! | `adaptive` | naps and spins so that CPU time and lateness together cost least, as learned |
 //! | `max-nap` | 1 ms naps while more than the longest of this wait is left, then a spin |
 
@@ -15,15 +16,17 @@ mod adaptive;
 mod fixed_margin;
 mod max_nap;
 mod precise;
+mod quantile;
 mod spin;
 mod system;
 mod timer;
 mod yield_spin;
 
-pub use adaptive::{Adaptive, Learned, LearnedClass, LearnedMethod, PlannedStep, Until};
+pub use adaptive::{Adaptive, Budget, Learned, LearnedClass, PlannedStep, Until};
 pub use fixed_margin::FixedMargin;
 pub use max_nap::MaxNap;
 pub use precise::{Estimate, Precise};
+pub use quantile::Quantile;
 pub use spin::Spin;
 pub use system::System;
 pub use timer::Timer;
@@ -108,63 +111,22 @@ pub enum Spec {
         /// The OS call.
         method: Method,
     },
+    /// See [`Quantile`].
+    Quantile {
+        /// What a nanosecond of lateness costs, in nanoseconds of CPU time.
+        weight: f64,
+        /// The OS call.
+        method: Method,
+    },
     /// See [`Adaptive`].
     Adaptive {
         /// What a nanosecond of lateness costs, in nanoseconds of CPU time.
         weight: f64,
-        /// The OS calls it may choose from.
-        methods: Methods,
+        /// What it may spin at most.
+        budget: Budget,
+        /// The OS call.
+        method: Method,
     },
-}
-
-/// The OS calls of a strategy that can use more than one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Methods([Option<Method>; 2]);
-
-impl Methods {
-    /// Those that a machine has of the sleep without timer slack and its timer;
-    /// where it has both, which of them is better is measured. Ordinary sleeps
-    /// are no better than its timer anywhere.
-    pub const USUAL: Self = Self([None; 2]);
-    const CANDIDATES: [Method; 2] = [Method::SlacklessNanosleep, Method::Timer];
-
-    /// This one only.
-    pub const fn only(method: Method) -> Self {
-        Self([Some(method), None])
-    }
-
-    /// In the order of their listing; none if they are the usual ones.
-    pub fn iter(&self) -> impl Iterator<Item = Method> {
-        self.0.into_iter().flatten()
-    }
-
-    /// These, on a machine that `has` them, or has others by their names.
-    fn granted(self, has: &mut dyn FnMut(Method) -> Option<Method>) -> Result<Self, Method> {
-        let mut granted = Self::USUAL;
-        if self == Self::USUAL {
-            Self::CANDIDATES
-                .into_iter()
-                .filter_map(&mut *has)
-                .for_each(|method| granted.add(method));
-            return match granted {
-                Self::USUAL => has(Method::Sleep).map(Self::only).ok_or(Method::Sleep),
-                some => Ok(some),
-            };
-        }
-        for method in self.iter() {
-            granted.add(has(method).ok_or(method)?);
-        }
-        Ok(granted)
-    }
-
-    /// Unless it is there already, or there are two.
-    fn add(&mut self, method: Method) {
-        if !self.0.contains(&Some(method))
-            && let Some(free) = self.0.iter_mut().find(|slot| slot.is_none())
-        {
-            *free = Some(method);
-        }
-    }
 }
 
 /// Weights that have names.
@@ -200,11 +162,21 @@ impl Spec {
         Self::adaptive(NAMED[2].1),
     ];
 
-    /// `adaptive` with any weight, and the usual calls.
+    /// `adaptive` with any weight, no budget and the machine's timer.
     pub const fn adaptive(weight: f64) -> Self {
         Self::Adaptive {
             weight,
-            methods: Methods::USUAL,
+            budget: Budget::Unlimited,
+            method: Method::Timer,
+        }
+    }
+
+    /// `quantile` with any weight, and the usual call. It is a yardstick, and
+    /// not among [`ALL`](Self::ALL).
+    pub const fn quantile(weight: f64) -> Self {
+        Self::Quantile {
+            weight,
+            method: Method::Timer,
         }
     }
 
@@ -218,6 +190,7 @@ impl Spec {
             Self::Timer { .. } => "timer",
             Self::FixedMargin { .. } => "fixed-margin",
             Self::MaxNap { .. } => "max-nap",
+            Self::Quantile { .. } => "quantile",
             Self::Adaptive { weight, .. } => {
                 let mut i = 0;
                 while i < NAMED.len() {
@@ -240,14 +213,17 @@ impl Spec {
             Some((name, parameters)) => (name.trim(), split(parameters)),
             None => (text.trim(), vec![]),
         };
-        // The one with any weight, which is not among the usual ones.
-        let free = Self::adaptive(NAMED[1].1);
         let mut spec = (Self::ALL.into_iter().find(|s| s.name() == name))
-            .or((name == "adaptive").then_some(free))
+            // Those with any weight, which are not among the usual ones.
+            .or(match name {
+                "adaptive" => Some(Self::adaptive(NAMED[1].1)),
+                "quantile" => Some(Self::quantile(NAMED[1].1)),
+                _ => None,
+            })
             .ok_or_else(|| {
                 let names: Vec<_> = Self::ALL.iter().map(|s| s.name()).collect();
                 format!(
-                    "there is no strategy `{name}`; the strategies are {}, and adaptive:weight=W",
+                    "there is no strategy `{name}`; the strategies are {}, adaptive:weight=W and quantile:weight=W",
                     names.join(", ")
                 )
             })?;
@@ -270,10 +246,14 @@ impl Spec {
                 | Self::Precise { method, .. }
                 | Self::Timer { method, .. }
                 | Self::FixedMargin { method, .. }
-                | Self::MaxNap { method },
+                | Self::MaxNap { method }
+                | Self::Quantile { method, .. }
+                | Self::Adaptive { method, .. },
             ) => *method = value.parse()?,
-            ("method", Self::Adaptive { methods, .. }) => methods.add(value.parse()?),
-            ("weight", Self::Adaptive { weight, .. }) if name == "adaptive" => {
+            ("budget", Self::Adaptive { budget, .. }) => *budget = value.parse()?,
+            ("weight", Self::Adaptive { weight, .. } | Self::Quantile { weight, .. })
+                if matches!(name, "adaptive" | "quantile") =>
+            {
                 *weight = value
                     .parse()
                     .ok()
@@ -295,7 +275,7 @@ impl Spec {
         Ok(())
     }
 
-    /// The weights that make sense, for [`Spec::Adaptive`].
+    /// The weights that make sense, for [`Spec::Adaptive`] and [`Spec::Quantile`].
     pub const WEIGHTS: std::ops::RangeInclusive<f64> = 0.01..=10_000.0;
 
     /// Whether this strategy ever blocks.
@@ -303,36 +283,28 @@ impl Spec {
         !matches!(self, Self::Spin | Self::YieldSpin)
     }
 
-    /// The OS calls this strategy blocks with; none if it never blocks, or
-    /// takes those that its machine has.
-    pub fn methods(self) -> Methods {
+    /// The OS call this strategy blocks with, if it ever blocks.
+    pub const fn method(self) -> Option<Method> {
         match self {
-            Self::Spin | Self::YieldSpin => Methods::USUAL,
+            Self::Spin | Self::YieldSpin => None,
             Self::System { method }
             | Self::Precise { method, .. }
             | Self::Timer { method, .. }
             | Self::FixedMargin { method, .. }
-            | Self::MaxNap { method } => Methods::only(method),
-            Self::Adaptive { methods, .. } => methods,
+            | Self::MaxNap { method }
+            | Self::Quantile { method, .. }
+            | Self::Adaptive { method, .. } => Some(method),
         }
     }
 
-    /// This strategy with the calls that a machine `has` for those it names.
+    /// This strategy with the call that a machine `has` for the one it names.
     ///
     /// # Errors
     /// The call that the machine does not have.
     pub fn granted(self, has: &mut dyn FnMut(Method) -> Option<Method>) -> Result<Self, Method> {
-        match self {
-            Self::Spin | Self::YieldSpin => Ok(self),
-            Self::Adaptive { weight, methods } => Ok(Self::Adaptive {
-                weight,
-                methods: methods.granted(has)?,
-            }),
-            Self::System { method }
-            | Self::Precise { method, .. }
-            | Self::Timer { method, .. }
-            | Self::FixedMargin { method, .. }
-            | Self::MaxNap { method } => Ok(self.with_method(has(method).ok_or(method)?)),
+        match self.method() {
+            Some(method) => Ok(self.with_method(has(method).ok_or(method)?)),
+            None => Ok(self),
         }
     }
 
@@ -346,8 +318,9 @@ impl Spec {
             | Self::Precise { method, .. }
             | Self::Timer { method, .. }
             | Self::FixedMargin { method, .. }
-            | Self::MaxNap { method } => *method = new,
-            Self::Adaptive { methods, .. } => *methods = Methods::only(new),
+            | Self::MaxNap { method }
+            | Self::Quantile { method, .. }
+            | Self::Adaptive { method, .. } => *method = new,
         }
         self
     }
@@ -357,14 +330,12 @@ impl Spec {
         match self {
             Self::System { .. } => Some(Nanos::ZERO),
             Self::FixedMargin { margin, .. } => Some(margin),
-            Self::Adaptive { .. } => Some(adaptive::SPIN_BUDGET),
+            Self::Adaptive { budget, .. } => Some(budget.per_wait()),
             _ => None,
         }
     }
 
-    /// Builds the strategy, with nothing learned yet. `adaptive` with the usual
-    /// calls sleeps with [`Method::Timer`] alone unless it was
-    /// [granted](Self::granted) more.
+    /// Builds the strategy, with nothing learned yet.
     pub fn build(self) -> Any {
         match self {
             Self::System { method } => Any::System(System { method }),
@@ -375,16 +346,13 @@ impl Spec {
             Self::FixedMargin { method, margin } => {
                 Any::FixedMargin(FixedMargin { method, margin })
             }
+            Self::Quantile { weight, method } => Any::Quantile(Quantile::new(weight, method)),
             Self::MaxNap { method } => Any::MaxNap(MaxNap::new(method)),
-            Self::Adaptive { weight, methods } => {
-                let methods = if methods == Methods::USUAL {
-                    Methods::only(Method::Timer)
-                } else {
-                    methods
-                };
-                let methods: Vec<_> = methods.iter().collect();
-                Any::Adaptive(Adaptive::new(weight, &methods))
-            }
+            Self::Adaptive {
+                weight,
+                budget,
+                method,
+            } => Any::Adaptive(Adaptive::new(weight, method, budget)),
         }
     }
 }
@@ -414,16 +382,24 @@ impl fmt::Display for Spec {
         if *self == Defaults::WINDOWS.fixed_margin() {
             return Ok(());
         }
-        let usual = Self::ALL.into_iter().find(|s| s.name() == self.name());
-        if let Self::Adaptive { weight, .. } = self
-            && self.name() == "adaptive"
+        let usual = match self {
+            Self::Quantile { weight, .. } => Some(Self::quantile(*weight)),
+            _ => Self::ALL.into_iter().find(|s| s.name() == self.name()),
+        };
+        if let Self::Adaptive { weight, .. } | Self::Quantile { weight, .. } = self
+            && matches!(self.name(), "adaptive" | "quantile")
         {
             write!(f, ":weight={weight}")?;
         }
-        if usual.map(Self::methods) != Some(self.methods()) {
-            for method in self.methods().iter() {
-                write!(f, ":method={method}")?;
-            }
+        if let Some(method) = self.method()
+            && usual.and_then(Self::method).unwrap_or(Method::Timer) != method
+        {
+            write!(f, ":method={method}")?;
+        }
+        if let Self::Adaptive { budget, .. } = self
+            && *budget != Budget::Unlimited
+        {
+            write!(f, ":budget={budget}")?;
         }
         match self {
             Self::Precise { x, .. } | Self::Timer { x, .. } if *x != 1.0 => write!(f, ":x={x}"),
@@ -437,6 +413,10 @@ impl fmt::Display for Spec {
 
 /// A strategy that was built from a [`Spec`].
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a waiter is made without allocating, and most of them are adaptive"
+)]
 pub enum Any {
     /// See [`System`].
     System(System),
@@ -452,6 +432,8 @@ pub enum Any {
     FixedMargin(FixedMargin),
     /// See [`MaxNap`].
     MaxNap(MaxNap),
+    /// See [`Quantile`].
+    Quantile(Quantile),
     /// See [`Adaptive`].
     Adaptive(Adaptive),
 }
@@ -467,6 +449,7 @@ impl<C: Clock> Strategy<C> for Any {
             Self::Timer(s) => s.next(goal, turn),
             Self::FixedMargin(s) => s.next(goal, turn),
             Self::MaxNap(s) => s.next(goal, turn),
+            Self::Quantile(s) => s.next(goal, turn),
             Self::Adaptive(s) => s.next(goal, turn),
         }
     }
@@ -527,6 +510,11 @@ mod tests {
             "adaptive-exact",
             "adaptive:weight=0.3",
             "adaptive:weight=3:method=timerfd",
+            "quantile:weight=10",
+            "quantile:weight=3:method=futex",
+            "adaptive-exact:budget=never",
+            "adaptive-frugal:budget=50us",
+            "adaptive:weight=2:method=timerfd:budget=5%",
         ] {
             assert_eq!(
                 Spec::parse(text, Defaults::ELSEWHERE).unwrap().to_string(),
@@ -550,6 +538,12 @@ mod tests {
             "adaptive-exact:weight=1",
             "adaptive:weight=nan",
             "adaptive:weight=0",
+            "quantile:margin=1us",
+            "adaptive-exact:budget=0%",
+            "adaptive-exact:budget=101%",
+            "adaptive-exact:budget=nan%",
+            "adaptive-exact:budget=much",
+            "spin:budget=50us",
         ] {
             assert!(Spec::parse(bad, Defaults::ELSEWHERE).is_err(), "{bad}");
         }
@@ -653,6 +647,32 @@ mod tests {
             play(&mut strategy, Nanos::from_ms(5), &[Nanos::from_us(60)]),
             (vec![Nanos::from_ms(3)], true)
         );
+    }
+
+    #[test]
+    fn quantile_ends_its_naps_by_what_most_of_the_last_overshot() {
+        let mut strategy = Spec::quantile(10.0).build();
+        let ms = Nanos::from_ms(1);
+        let (naps, spun) = play(&mut strategy, ms, &[Nanos::from_us(40)]);
+        assert_eq!((naps, spun), (vec![Nanos::from_us(940)], true));
+        let (naps, _) = play(&mut strategy, ms, &[Nanos::from_us(50)]);
+        assert_eq!(naps, [Nanos::from_us(960)]);
+        // Rank 1 x 10/11, rounded: the larger of the two.
+        let (naps, _) = play(&mut strategy, ms, &[Nanos::from_us(50)]);
+        assert_eq!(naps, [Nanos::from_us(950)]);
+    }
+
+    #[test]
+    fn quantile_tries_a_nap_after_31_waits_that_it_spun_through() {
+        let mut strategy = Spec::quantile(10.0).build();
+        let short = Nanos::from_us(50);
+        for _ in 0..3 {
+            for _ in 0..31 {
+                assert_eq!(play(&mut strategy, short, &[short]), (vec![], true));
+            }
+            let nap = play(&mut strategy, short, &[Nanos::from_us(100)]);
+            assert_eq!(nap.0, [Nanos::from_us(25)]);
+        }
     }
 
     #[test]

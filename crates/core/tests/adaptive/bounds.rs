@@ -104,11 +104,11 @@ fn lives(waits: u64, each: u32) {
         let chance = Os::new(Regime::Good, Tick::from_ns(0), seed).chance(0);
         let weight = 0.01 * of_any_order(1e6, chance);
         let spec = Spec::adaptive(weight);
-        let spec = if seed % 4 < 2 {
-            spec.with_method(Method::ClockNanosleep)
-        } else {
-            spec.granted(&mut Some).unwrap()
-        };
+        let spec = spec.with_method(match seed / 2 % 3 {
+            0 => Method::SlacklessFutex,
+            1 => Method::HighResolutionTimer,
+            _ => Method::MachWaitUntil,
+        });
         let (regimes, awake_max) = if seed % 2 == 0 {
             (&without[..], AWAKE_MAX)
         } else {

@@ -159,22 +159,15 @@ fn slack(situation: &Situation, seen: &Seen) -> Option<Advice> {
     )
 }
 
-/// The better of the machine's two calls.
+/// The better of the machine's two calls. Where it differs from the other in slack
+/// alone, that is advice enough.
 fn timer(situation: &Situation, seen: &Seen) -> Option<Advice> {
     let (sleep, timer) = (seen.sleep.p50?, seen.timer.as_ref()?.p50?);
-    let (what, line) = match situation.timer? {
-        Method::Timerfd => (
-            "Wait on a timerfd, which has no slack.",
-            "int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);",
-        ),
-        Method::HighResolutionTimer => (
-            "Wait on a high-resolution timer, which needs no request for a timer interval.",
-            "CreateWaitableTimerExW(NULL, NULL, CREATE_WAITABLE_TIMER_HIGH_RESOLUTION, TIMER_ALL_ACCESS);",
-        ),
-        _ => return None,
-    };
+    if situation.timer? != Method::HighResolutionTimer {
+        return None;
+    }
     new(
-        what,
+        "Wait on a high-resolution timer, which needs no request for a timer interval.",
         format!(
             "{}: {} late instead of {}",
             measured(situation),
@@ -182,7 +175,7 @@ fn timer(situation: &Situation, seen: &Seen) -> Option<Advice> {
             length(sleep)
         ),
         Some(sleep - timer),
-        line,
+        "CreateWaitableTimerExW(NULL, NULL, CREATE_WAITABLE_TIMER_HIGH_RESOLUTION, TIMER_ALL_ACCESS);",
     )
 }
 
@@ -428,7 +421,7 @@ mod tests {
             system: System::Linux,
             slack: Some(Nanos::from_us(50)),
             scheduling: Some("SCHED_OTHER, nice 0".to_owned()),
-            timer: Some(Method::Timerfd),
+            timer: Some(Method::SlacklessFutex),
             ..Situation::default()
         }
     }
@@ -487,7 +480,6 @@ mod tests {
 
     const LIBRARY: &str = "cargo add";
     const EXEC: &str = "punctual exec";
-    const TIMERFD: &str = "int timer";
     const HIGH_RESOLUTION: &str = "CreateWaitableTimerExW(NULL, NULL,";
     const REQUEST: &str = "timeBeginPeriod(1); ";
     const GOVERNOR: &str = "sudo cpupower";
@@ -503,7 +495,7 @@ mod tests {
         };
         assert_eq!(
             lines(&situation, &on_linux()),
-            [LIBRARY, EXEC, TIMERFD, "sudo bash", GOVERNOR]
+            [LIBRARY, EXEC, "sudo bash", GOVERNOR]
         );
         let all = advice(&situation, &on_linux(), None);
         assert_eq!(
@@ -513,11 +505,11 @@ mod tests {
         assert_eq!(all[1].expected, "50.0 us of the 78.0 us are slack");
         assert_eq!(all[1].gain_ns, Some(50_000));
         assert!(
-            all[3]
+            all[2]
                 .expected
                 .starts_with("at most 28.0 us of the 28.0 us")
         );
-        assert_eq!(all[4].gain_ns, None);
+        assert_eq!(all[3].gain_ns, None);
     }
 
     #[test]
@@ -525,12 +517,12 @@ mod tests {
         let mut situation = linux();
         situation.governor = Some("performance".to_owned());
         situation.deepest_idle_exit = Some(Nanos::ZERO);
-        assert_eq!(lines(&situation, &on_linux()), [LIBRARY, EXEC, TIMERFD]);
+        assert_eq!(lines(&situation, &on_linux()), [LIBRARY, EXEC]);
 
         // Somebody holds the latency down already.
         situation.deepest_idle_exit = Some(Nanos::from_us(890));
         situation.cpu_dma_latency = Some(Nanos::ZERO);
-        assert_eq!(lines(&situation, &on_linux()), [LIBRARY, EXEC, TIMERFD]);
+        assert_eq!(lines(&situation, &on_linux()), [LIBRARY, EXEC]);
 
         // Sleeps that are no later than the timer.
         situation.slack = Some(Nanos::new(1));

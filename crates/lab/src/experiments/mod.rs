@@ -76,7 +76,7 @@ impl Conditions {
 }
 
 /// Starts a thread that computes all the time, on this CPU or on any.
-fn hog(cpu: Option<usize>) -> Op {
+pub(crate) fn hog(cpu: Option<usize>) -> Op {
     let work = Op::Loop {
         times: u64::MAX,
         body: vec![Op::Work(Nanos::from_ms(1))],
@@ -94,7 +94,7 @@ fn spawn(name: &str, ops: Vec<Op>) -> Op {
 }
 
 /// A program that makes its calls itself.
-fn program(ops: Vec<Op>) -> Program {
+pub(crate) fn program(ops: Vec<Op>) -> Program {
     Program {
         subjects: vec![],
         ops,
@@ -107,7 +107,7 @@ fn can(machine: &dyn Machine, op: Op) -> bool {
 }
 
 /// One call of the OS.
-fn nap(method: Method, length: Nanos) -> Op {
+pub(crate) fn nap(method: Method, length: Nanos) -> Op {
     Op::Block {
         method,
         length,

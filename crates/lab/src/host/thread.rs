@@ -103,6 +103,10 @@ struct This<'e> {
 }
 
 /// A subject on its thread.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one of each subject lives at a time"
+)]
 enum Waiting {
     Strategy(Any),
     Peer(Peer),

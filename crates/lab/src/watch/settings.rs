@@ -63,7 +63,7 @@ const HIGH_RESOLUTION_INTERVAL: Nanos = Nanos::from_us(500);
 fn added_by_the_rule(method: Method) -> Nanos {
     let granted = Sleeper::new().prepare(method).unwrap_or(method);
     match granted {
-        Method::Timerfd | Method::SlacklessNanosleep => Nanos::ZERO,
+        Method::Timerfd | Method::SlacklessNanosleep | Method::SlacklessFutex => Nanos::ZERO,
         Method::HighResolutionTimer => HIGH_RESOLUTION_INTERVAL,
         _ if facts::facts().os == "windows" => WINDOWS_INTERVAL,
         _ => slack::current().unwrap_or_default(),

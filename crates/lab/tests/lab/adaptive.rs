@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use punctual_core::program::{Due, Op, Subject};
-use punctual_core::strategies::{Any, Defaults};
+use punctual_core::strategies::{Any, Defaults, Learned};
 use punctual_core::{Machine, Program, Rate, Spec};
 use punctual_sim::{Model, SimMachine};
 
@@ -157,7 +157,7 @@ fn it_finds_the_ticks_of_windows() {
             let Some(Any::Adaptive(waiter)) = &seen.threads[0].learned[0] else {
                 panic!("{model}: {:?}", seen.threads[0].learned);
             };
-            let ticks = waiter.learned().methods[0].grid;
+            let ticks = waiter.learned().grid;
             let off = ticks.map(|ticks| ticks.as_ns() as f64 / period_ns - 1.0);
             assert!(
                 off.is_some_and(|off| off.abs() < 1e-3),
@@ -165,4 +165,19 @@ fn it_finds_the_ticks_of_windows() {
             );
         }
     }
+}
+
+/// Who begins with what was kept knows what who kept it knew.
+#[test]
+fn what_was_learned_can_be_kept_in_a_file() {
+    let program = loop_at(Rate::from_hz(1_000).unwrap(), Spec::adaptive(10.0), 500);
+    let mut machine = SimMachine::new(Model::parse("linux,wake=40us").unwrap(), 1);
+    let seen = machine.run(&program).unwrap();
+    let Some(Any::Adaptive(waiter)) = &seen.threads[0].learned[0] else {
+        panic!("{:?}", seen.threads[0].learned);
+    };
+    let learned = waiter.learned();
+    let kept = serde_json::to_string(&learned).unwrap();
+    assert_eq!(serde_json::from_str::<Learned>(&kept).unwrap(), learned);
+    assert!(learned.naps > 500, "{kept}");
 }

@@ -1,8 +1,10 @@
 //! Experiments, scenarios and pools on models, and what holds of the sources.
 
 mod adaptive;
-mod clairvoyant;
+mod informed;
+
 mod measure;
+mod replay;
 mod scenarios;
 mod seam;
 mod seeds;

@@ -39,7 +39,7 @@ fn places_named_in(source: &str) -> Vec<String> {
         importing |= word == "use";
         if NAMES.contains(&word) || MODULES.contains(&word) && in_a_path {
             places.push(word.to_owned());
-        } else if let Some(condition) = condition(word, after).filter(|c| c != "test") {
+        } else if let Some(condition) = condition(word, after).filter(|c| !is_anywhere(c)) {
             places.push(format!("{word}({condition})"));
         }
         rest = after;
@@ -47,6 +47,12 @@ fn places_named_in(source: &str) -> Vec<String> {
     let systems = texts.iter().filter(|text| SYSTEMS.contains(text));
     places.extend(systems.map(|text| format!("{text:?}")));
     places
+}
+
+/// Whether it is no place that a condition asks for: tests, and what a feature
+/// derives.
+fn is_anywhere(condition: &str) -> bool {
+    condition == "test" || condition.starts_with("feature=\"\",derive(")
 }
 
 /// The condition in `cfg(...)`, `cfg!(...)` and `cfg_attr(...)`.

@@ -25,7 +25,7 @@ const COLOURS: [RGBColor; 7] = [
 /// What has a look of its own wherever it is drawn: strategies, the libraries they
 /// are compared with, and the calls of the OS. Those that are often drawn together
 /// come first.
-const KNOWN: [&str; 38] = [
+const KNOWN: [&str; 39] = [
     "adaptive-balanced",
     "spin_sleep",
     "system",
@@ -64,6 +64,7 @@ const KNOWN: [&str; 38] = [
     "SO_RCVTIMEO",
     "thread::sleep",
     "yield",
+    "futex+slack=1ns",
 ];
 
 /// What stands at the points of a series. Six markers and seven colours repeat

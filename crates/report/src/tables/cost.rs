@@ -83,21 +83,21 @@ pub(super) fn per_wait(name: &str, group: &[&Measurement], counted: Counted) -> 
     Some(grid.section(&caption, marks))
 }
 
-/// The capped cost over that of a waiter that knows every overshoot. Nothing if
-/// that is not known.
-pub(super) fn over_clairvoyant(name: &str, group: &[&Measurement]) -> Option<String> {
-    let bound = group.iter().find_map(|m| m.clairvoyant_cost_ns.as_ref())?;
+/// The capped cost over that of a waiter that knows the distributions of the
+/// overshoots. Nothing if that is not known.
+pub(super) fn over_informed(name: &str, group: &[&Measurement]) -> Option<String> {
+    let bound = group.iter().find_map(|m| m.informed_cost_ns.as_ref())?;
     let mut head = vec!["subject", "n"];
     head.extend(WEIGHTS);
     let mut grid = Grid::new(
-        format!("{name}: cost over that of a clairvoyant, capped"),
+        format!("{name}: cost over the informed optimum, capped"),
         &head,
     );
     let mut marks = Marks::default();
     for m in group {
         let mut row = vec![m.subject.clone(), m.late_ns.n.to_string()];
         for weight in 0..WEIGHTS.len() {
-            let ratio = at(m, m.cost_over_clairvoyant.as_ref(), weight).map(|ratio| {
+            let ratio = at(m, m.cost_over_informed.as_ref(), weight).map(|ratio| {
                 let [median, low, high] = [ratio.median, ratio.low, ratio.high].map(units::ratio);
                 format!("{median} [{low}..{high}]")
             });
@@ -110,8 +110,8 @@ pub(super) fn over_clairvoyant(name: &str, group: &[&Measurement]) -> Option<Str
         .map(|(weight, cost)| format!("{} ({weight})", units::duration(*cost)))
         .collect();
     let caption = format!(
-        "A waiter that knows every overshoot of the recording in advance pays, on the average, {}. Nobody \
-         who meets them all can pay less.",
+        "Who knows how often each overshoot of the recording comes, but not when, pays on the average {}. \
+         Less is for luck, or for who sees what comes after what.",
         costs.join(", ")
     );
     Some(grid.section(&[rounds_in_words(group, ""), caption], marks))

@@ -16,7 +16,7 @@ pub(crate) fn pace(measurements: &[&Measurement]) -> Vec<String> {
             let name = format!("pace at {rate}");
             let mut sections = vec![lateness(&name, group), cpu_and_wakes(&name, group)];
             sections.extend(cost::per_wait(&name, group, Counted::Capped));
-            sections.extend(cost::over_clairvoyant(&name, group));
+            sections.extend(cost::over_informed(&name, group));
             sections.extend(cost::per_wait(&name, group, Counted::Whole));
             sections.extend(cost::with_naps(&name, group));
             sections.extend(causes(&name, group));

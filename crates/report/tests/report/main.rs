@@ -9,6 +9,7 @@ mod made_up;
 mod made_up_measure;
 mod made_up_zero;
 mod measured;
+mod regimes;
 mod scenario;
 mod seeds;
 mod text;

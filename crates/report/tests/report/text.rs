@@ -98,9 +98,9 @@ fn naps_have_a_table_for_each_call() {
 }
 
 #[test]
-fn a_cost_can_be_set_in_relation_to_that_of_a_clairvoyant() {
+fn a_cost_can_be_set_in_relation_to_the_informed_optimum() {
     let mut run = made_up::run();
-    assert!(!text(&run).contains("clairvoyant"));
+    assert!(!text(&run).contains("informed"));
     let interval = |median: f64| Interval {
         median,
         low: median * 0.9,
@@ -110,16 +110,18 @@ fn a_cost_can_be_set_in_relation_to_that_of_a_clairvoyant() {
         |m: &Measurement| m.params.get("rate_hz").and_then(|hz| hz.as_f64()) == Some(1_000.0);
     run.results.retain(at_1000_hz);
     for (i, m) in run.results.iter_mut().enumerate() {
-        m.clairvoyant_cost_ns = Weights::try_of(|weight| Some(3_900.0 + weight));
+        m.informed_cost_ns = Weights::try_of(|weight| Some(3_900.0 + weight));
         // One of them could not be compared.
-        m.cost_over_clairvoyant = (i > 0)
+        m.cost_over_informed = (i > 0)
             .then(|| Weights::try_of(|weight| Some(interval(i as f64 + weight))))
             .flatten();
     }
     let text = text(&run);
-    let from = text.find("pace at 1000 Hz: cost over that").unwrap();
+    let from = text
+        .find("pace at 1000 Hz: cost over the informed")
+        .unwrap();
     let table: Vec<_> = text[from..].split("\n\n").take(1).collect();
-    insta::assert_snapshot!("over_clairvoyant", table.concat());
+    insta::assert_snapshot!("over_informed", table.concat());
 }
 
 #[test]

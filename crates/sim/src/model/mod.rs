@@ -470,7 +470,7 @@ mod tests {
     fn sleep_and_timer_are_the_rules_own() {
         let linux = Model::parse("linux").unwrap();
         assert_eq!(linux.resolve(Method::Sleep), Some(Method::ClockNanosleep));
-        assert_eq!(linux.resolve(Method::Timer), Some(Method::Timerfd));
+        assert_eq!(linux.resolve(Method::Timer), Some(Method::SlacklessFutex));
         assert_eq!(linux.resolve(Method::Timerfd), Some(Method::Timerfd));
         assert_eq!(linux.resolve(Method::WindowsSleep), None);
     }

@@ -21,7 +21,7 @@ impl Meter {
     }
 
     pub(super) fn read(&self) -> Counts {
-        let usage = posix::read(libc::RUSAGE_THREAD);
+        let usage = posix::of_thread();
         Counts {
             queued: self.queued(),
             cpu: usage.map(|u| Usage::from(&u).cpu()),

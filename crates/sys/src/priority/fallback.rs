@@ -8,6 +8,10 @@ pub(super) fn current() -> Option<String> {
     None
 }
 
+pub(super) fn yield_to_others() -> Result<(), Error> {
+    Err(Error::unsupported("only Linux has nice values of threads"))
+}
+
 pub(super) fn set(_priority: Priority) -> Result<(), Error> {
     Err(unsupported())
 }

@@ -9,10 +9,13 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
+/// `linux/sched.h`; libc does not name it for Android.
+const SCHED_OTHER: c_int = 0;
+
 pub(super) fn current() -> Option<String> {
     let before = Before::of_thread().ok()?;
     Some(match before.policy() {
-        libc::SCHED_OTHER => format!("SCHED_OTHER, nice {}", before.nice),
+        SCHED_OTHER => format!("SCHED_OTHER, nice {}", before.nice),
         libc::SCHED_BATCH => format!("SCHED_BATCH, nice {}", before.nice),
         libc::SCHED_IDLE => "SCHED_IDLE".to_owned(),
         libc::SCHED_FIFO => format!("SCHED_FIFO, priority {}", before.real_time),
@@ -22,12 +25,16 @@ pub(super) fn current() -> Option<String> {
     })
 }
 
+pub(super) fn yield_to_others() -> Result<(), Error> {
+    put_nice(19).map_err(|cause| Error::io("lowering the priority of this thread", &cause))
+}
+
 pub(super) fn set(priority: Priority) -> Result<(), Error> {
     // Only a privileged thread may drop the flag, and nobody asked for that.
     let flag = Before::of_thread()?.flags & SCHED_RESET_ON_FORK;
     let change = match wanted(priority) {
         // The nice value is what may be refused, so it comes first.
-        Wanted::Nice(nice) => put_nice(nice).and_then(|()| put_policy(libc::SCHED_OTHER | flag, 0)),
+        Wanted::Nice(nice) => put_nice(nice).and_then(|()| put_policy(SCHED_OTHER | flag, 0)),
         Wanted::RealTime => put_policy(libc::SCHED_FIFO | flag, LOWEST_REAL_TIME),
     };
     change.map_err(|cause| refused(priority, &cause))
@@ -49,7 +56,7 @@ impl Before {
     pub(super) fn of_thread() -> Result<Self, Error> {
         // SAFETY: asks for a number; 0 names the calling thread.
         let policy = unsafe { libc::sched_getscheduler(0) };
-        let mut param = sched_param { sched_priority: 0 };
+        let mut param = parameters(0);
         // SAFETY: `param` is a valid place for one sched_param.
         let told = unsafe { libc::sched_getparam(0, &mut param) };
         if policy < 0 || told < 0 {
@@ -133,10 +140,16 @@ fn wanted(priority: Priority) -> Wanted {
 /// way of the threads that others made real-time.
 const LOWEST_REAL_TIME: c_int = 1;
 
+/// Some C libraries have more in it than the kernel reads.
+fn parameters(real_time: c_int) -> sched_param {
+    // SAFETY: it is made of numbers.
+    let mut param: sched_param = unsafe { std::mem::zeroed() };
+    param.sched_priority = real_time;
+    param
+}
+
 fn put_policy(policy: c_int, real_time: c_int) -> io::Result<()> {
-    let param = sched_param {
-        sched_priority: real_time,
-    };
+    let param = parameters(real_time);
     // SAFETY: `param` is valid; 0 names the calling thread.
     match unsafe { libc::sched_setscheduler(0, policy, &param) } {
         0 => Ok(()),
@@ -251,7 +264,7 @@ mod tests {
         let has_flag = || Before::of_thread().unwrap().flags & SCHED_RESET_ON_FORK != 0;
         for priority in Priority::ALL {
             let apart = std::thread::spawn(move || {
-                put_policy(libc::SCHED_OTHER | SCHED_RESET_ON_FORK, 0).unwrap();
+                put_policy(SCHED_OTHER | SCHED_RESET_ON_FORK, 0).unwrap();
                 let guard = hold(priority);
                 assert!(has_flag(), "{priority}");
                 drop(guard);

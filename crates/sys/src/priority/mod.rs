@@ -43,6 +43,15 @@ pub fn set(priority: Priority) -> Result<(), Error> {
     platform::set(priority)
 }
 
+/// Lets the calling thread yield to all others: nice 19. Anybody may; the way back
+/// takes privileges.
+///
+/// # Errors
+/// Unsupported where a thread has no nice value.
+pub fn yield_to_others() -> Result<(), Error> {
+    platform::yield_to_others()
+}
+
 /// Holds a priority for the calling thread until it is dropped.
 ///
 /// # Errors

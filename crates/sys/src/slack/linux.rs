@@ -7,6 +7,8 @@ pub(super) use super::process::{of, restore, set_of, started, threads};
 use crate::Error;
 use libc::{PR_GET_TIMERSLACK, PR_SET_TIMERSLACK, SYS_prctl, c_ulong, syscall};
 use punctual_core::Nanos;
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(super) fn current() -> Option<Nanos> {
     // SAFETY: reads one number of this thread; no pointers.
@@ -26,24 +28,190 @@ pub(super) fn set(slack: Nanos) -> Result<Nanos, Error> {
 }
 
 /// Calls with the least slack there is, 1 ns, and brings back the slack that
-/// the thread had just before. Without a call that could change it, it calls
-/// as things stand.
+/// the thread had just before, also if the call panics. Without a call that could
+/// change it, it calls as things stand.
 ///
 /// What the thread had is read each time, a system call of about 100 ns: the
 /// thread itself may have changed it since the last time, and any process that
 /// may trace this one too (`/proc/PID/timerslack_ns`). A thread that has no more
 /// slack than that, such as a real-time one, pays for the reading only.
+#[inline]
 pub(crate) fn without<T>(call: impl FnOnce() -> T) -> T {
-    const LEAST: Nanos = Nanos::new(1);
-    match current() {
-        Some(before) if before > LEAST && put(LEAST) => {
-            let answer = call();
-            // It was in force before, so the system takes it back.
-            put(before);
-            answer
+    let _lowered = Lowered::lower();
+    call()
+}
+
+const LEAST: Nanos = Nanos::new(1);
+
+/// What there is to know of a thread whose slack is lowered here. Numbers only,
+/// which are there from its first to its last moment, and in its signal handlers.
+struct OfThread {
+    /// The slack that it goes back to, in nanoseconds; 0 while none is lowered.
+    back_to: Cell<u64>,
+    /// Whether `back_to` is in force for a moment, because it forks.
+    forks: Cell<bool>,
+    /// How many [`Kept`] it has.
+    keepers: Cell<u32>,
+    /// Which thread it is; 0 until that is asked.
+    number: Cell<u64>,
+}
+
+thread_local! {
+    static THREAD: OfThread = const {
+        OfThread {
+            back_to: Cell::new(0),
+            forks: Cell::new(false),
+            keepers: Cell::new(0),
+            number: Cell::new(0),
         }
-        _ => call(),
+    };
+}
+
+impl OfThread {
+    /// Lowers the slack, unless it is that low or cannot be changed. Returns what
+    /// it goes back to.
+    #[inline]
+    fn lower(&self) -> Option<Nanos> {
+        let before = current().filter(|slack| *slack > LEAST)?;
+        // Noted first: a signal handler that forks after it is lowered finds it.
+        let outer = self.back_to.replace(before.as_ns());
+        if !put(LEAST) {
+            self.back_to.set(outer);
+            return None;
+        }
+        Some(before)
     }
+
+    /// Brings back `slack`, unless somebody has set another one meanwhile, as a
+    /// signal handler may.
+    #[inline]
+    fn bring_back(&self, slack: Nanos) {
+        if current() == Some(LEAST) {
+            // It was in force before, so the system takes it back.
+            put(slack);
+        }
+    }
+}
+
+/// The slack lowered for a call.
+struct Lowered {
+    before: Option<Nanos>,
+    /// What the thread was to go back to already, if this is in a signal handler.
+    outer: u64,
+}
+
+impl Lowered {
+    #[inline]
+    fn lower() -> Self {
+        THREAD.with(|thread| Self {
+            outer: thread.back_to.get(),
+            before: thread.lower(),
+        })
+    }
+}
+
+impl Drop for Lowered {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(before) = self.before {
+            THREAD.with(|thread| {
+                thread.bring_back(before);
+                thread.back_to.set(self.outer);
+            });
+        }
+    }
+}
+
+/// Holds the least slack for the thread that lowered it last, until it is dropped
+/// on that thread. Several count: the slack comes back with the last.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    /// The number of that thread; 0 before the first.
+    thread: u64,
+}
+
+impl Kept {
+    pub(crate) const fn new() -> Self {
+        Self { thread: 0 }
+    }
+
+    /// Lowers the slack of this thread, unless this holds it already.
+    #[inline]
+    pub(crate) fn lower(&mut self) {
+        THREAD.with(|thread| {
+            if self.thread == 0 || self.thread != thread.number.get() {
+                *self = Self::lowered(thread);
+            }
+        });
+    }
+
+    #[cold]
+    fn lowered(thread: &OfThread) -> Self {
+        static THREADS: AtomicU64 = AtomicU64::new(0);
+        if thread.number.get() == 0 {
+            (thread.number).set(THREADS.fetch_add(1, Ordering::Relaxed) + 1);
+        }
+        if thread.keepers.get() == 0 {
+            thread.lower();
+        }
+        thread.keepers.set(thread.keepers.get() + 1);
+        Self {
+            thread: thread.number.get(),
+        }
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        if self.thread == 0 {
+            return;
+        }
+        THREAD.with(|thread| {
+            if self.thread != thread.number.get() {
+                return;
+            }
+            thread.keepers.set(thread.keepers.get() - 1);
+            if thread.keepers.get() == 0 && thread.back_to.get() != 0 {
+                thread.bring_back(Nanos::new(thread.back_to.get()));
+                thread.back_to.set(0);
+            }
+        });
+    }
+}
+
+/// A child process takes the slack of the thread that forks as its default, for
+/// good: so that of before is in force meanwhile.
+///
+/// The handlers are registered as the program is loaded, because the first nap may
+/// be in a signal handler, which must not: registering takes a lock, or memory.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static AT_FORK: extern "C" fn() = {
+    extern "C" fn register() {
+        // SAFETY: the handlers only use numbers of their thread and a system call,
+        // which is allowed even in the child of a process with several threads.
+        // Without memory for them a child may have 1 ns for its default.
+        unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork), Some(after_fork)) };
+    }
+    register
+};
+
+extern "C" fn before_fork() {
+    THREAD.with(|thread| {
+        let slack = Nanos::new(thread.back_to.get());
+        if !slack.is_zero() && current() == Some(LEAST) {
+            thread.forks.set(put(slack));
+        }
+    });
+}
+
+/// In the parent and in the child, whose nap goes on too.
+extern "C" fn after_fork() {
+    THREAD.with(|thread| {
+        if thread.forks.replace(false) {
+            put(LEAST);
+        }
+    });
 }
 
 /// Sets the slack, and says whether the system took it.
@@ -67,6 +235,9 @@ mod tests {
                 assert_eq!(without(current), Some(Nanos::new(1)));
                 assert_eq!(current(), Some(before));
             }
+            let panicked = std::panic::catch_unwind(|| without(|| panic!("in a nap")));
+            assert!(panicked.is_err());
+            assert_eq!(current(), Some(Nanos::from_us(7)));
             set(Nanos::new(1)).unwrap();
             assert_eq!(without(current), Some(Nanos::new(1)));
             assert_eq!(current(), Some(Nanos::new(1)));

@@ -9,6 +9,7 @@
 
 use crate::Error;
 use punctual_core::Nanos;
+use std::cell::RefCell;
 use std::marker::PhantomData;
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -21,7 +22,7 @@ mod platform;
 mod process;
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub(crate) use platform::without;
+pub(crate) use platform::{Kept, without};
 
 /// The timer slack of the calling thread; `None` where there is no such thing.
 ///
@@ -174,21 +175,31 @@ impl Drop for ProcessGuard {
 pub fn hold(slack: Nanos) -> Result<Guard, Error> {
     let before = current();
     let granted = set(slack)?;
+    let number = change_held(|held| {
+        if held.guards.is_empty() {
+            held.before = before.unwrap_or(granted);
+        }
+        held.made += 1;
+        held.guards.push((held.made, granted));
+        held.made
+    });
     Ok(Guard {
         granted,
-        before: before.unwrap_or(granted),
+        number,
         thread: PhantomData,
     })
 }
 
-/// A timer slack held for the thread that made this; dropping it brings back
-/// the slack of before, so of several the last goes first. It cannot leave its
-/// thread.
+/// A timer slack held for the thread that made this. Of several the last made is
+/// in force, in whichever order they are dropped; when all are, the slack of before
+/// the first is back. It cannot leave its thread.
 #[derive(Debug)]
 #[must_use = "the slack is restored when the guard is dropped"]
 pub struct Guard {
     granted: Nanos,
-    before: Nanos,
+    /// Which of its thread's it is; `None` if the thread was about to end, and its
+    /// slack with it.
+    number: Option<u64>,
     thread: PhantomData<*const ()>,
 }
 
@@ -202,10 +213,42 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // The value was in force before, so the system takes it back; a failure
-        // would leave the finer slack, which costs power and nothing else.
-        let _ = platform::set(self.before);
+        let in_force = change_held(|held| {
+            let was_last = held.guards.last().map(|guard| guard.0) == self.number;
+            held.guards.retain(|guard| Some(guard.0) != self.number);
+            let last = held.guards.last().map_or(held.before, |guard| guard.1);
+            was_last.then_some(last)
+        });
+        if let Some(Some(slack)) = in_force {
+            // The value was in force before, so the system takes it back; a failure
+            // would leave the finer slack, which costs power and nothing else.
+            let _ = platform::set(slack);
+        }
     }
+}
+
+/// The guards of a thread.
+struct Held {
+    /// The slack before the first of them.
+    before: Nanos,
+    /// In the order in which they were made: the number of each, and its slack.
+    guards: Vec<(u64, Nanos)>,
+    /// How many there were so far.
+    made: u64,
+}
+
+/// `None` when the thread is about to end and has no such list any more.
+fn change_held<T>(change: impl FnOnce(&mut Held) -> T) -> Option<T> {
+    thread_local! {
+        static HELD: RefCell<Held> = const {
+            RefCell::new(Held {
+                before: Nanos::ZERO,
+                guards: Vec::new(),
+                made: 0,
+            })
+        };
+    }
+    HELD.try_with(|held| change(&mut held.borrow_mut())).ok()
 }
 
 /// What each thread is to have that is there now. Those that have ended are left
@@ -254,6 +297,29 @@ mod tests {
                 assert_eq!(outer.granted(), current().unwrap());
             }
             assert_eq!(current(), Some(before));
+        });
+    }
+
+    #[test]
+    fn guards_may_be_dropped_in_any_order() {
+        apart(|| {
+            let Some(before) = current() else { return };
+            for order in [
+                [0, 1, 2],
+                [0, 2, 1],
+                [1, 0, 2],
+                [1, 2, 0],
+                [2, 0, 1],
+                [2, 1, 0],
+            ] {
+                let mut guards = [20, 10, 30].map(|us| hold(Nanos::from_us(us)).ok());
+                for which in order {
+                    guards[which] = None;
+                    let last = guards.iter().rev().flatten().next();
+                    let expected = last.map_or(before, Guard::granted);
+                    assert_eq!(current(), Some(expected), "{order:?}");
+                }
+            }
         });
     }
 

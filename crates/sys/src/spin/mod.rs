@@ -6,13 +6,16 @@
 //! (yuzu#9982), 69-71 W down to 61-63 W with MWAITX (yuzu#10935). Which one
 //! there is gets detected once, at run time; else the pause hint does it.
 //!
+//! No wait is the later for that: the CPU is asked before a nap, and where its
+//! counter must be timed against the clock, that takes the time between two spins.
+//!
 //! The instructions are asked for less than the time left (`plan.rs`) and the
 //! last microseconds are always spun with the pause hint, so they cannot make a
 //! wait late by more than an interrupt would. They may end at any moment, and
 //! the system caps them (Linux: `umwait_control`), so [`until`] loops.
 
 use crate::clock::{self, Tick};
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 #[cfg(target_arch = "x86_64")]
 #[path = "x86_64.rs"]
@@ -51,6 +54,8 @@ pub enum Kind {
 }
 
 impl Kind {
+    const ALL: [Self; 4] = [Self::Tpause, Self::Mwaitx, Self::Wfet, Self::Pause];
+
     /// The name the user reads.
     pub const fn name(self) -> &'static str {
         match self {
@@ -62,21 +67,38 @@ impl Kind {
     }
 }
 
-/// How this CPU spins. The first call in a process detects it, and on a CPU
-/// with a timed wait instruction also times its counter, about a millisecond.
+/// How this CPU spins. The first call in a process asks it, which takes
+/// microseconds, more in a virtual machine.
+#[inline]
 pub fn kind() -> Kind {
-    LOW_POWER
-        .get_or_init(platform::LowPower::detect)
-        .as_ref()
-        .map_or(Kind::Pause, platform::LowPower::kind)
+    known().unwrap_or_else(detect)
 }
+
+/// How this CPU spins, if it was asked before.
+#[inline]
+fn known() -> Option<Kind> {
+    let place = usize::from(KIND.load(Ordering::Relaxed)).checked_sub(1)?;
+    Kind::ALL.get(place).copied()
+}
+
+#[cold]
+fn detect() -> Kind {
+    let kind = platform::detect();
+    // Whoever detects it at the same time finds the same.
+    KIND.store(kind as u8 + 1, Ordering::Relaxed);
+    kind
+}
+
+/// One more than the place of the [`Kind`]; 0 until it is detected.
+static KIND: AtomicU8 = AtomicU8::new(0);
 
 /// Spins until the clock has reached `deadline`, and returns that reading: the
 /// first one that is not before it.
 ///
-/// Uses the instruction of [`kind`] once that has been called, which every
-/// [`Sleeper`](crate::wait::Sleeper) does when it is made; until then the pause
-/// hint, since detection could take longer than the spin.
+/// Uses the instruction of [`kind`] once that has been called, which the first
+/// [`Nap`](crate::nap::Nap) of a process and every
+/// [`Sleeper`](crate::wait::Sleeper) do; until then, and until the counter is
+/// timed, the pause hint.
 ///
 /// # Accuracy
 /// Never early. Late by the cost of one reading of the clock, unless the thread
@@ -87,15 +109,11 @@ pub fn until(deadline: Tick) -> Tick {
     if now >= deadline {
         return now;
     }
-    match LOW_POWER.get() {
-        Some(Some(low_power)) => with_low_power(low_power, deadline, now),
-        _ => with_pause(deadline),
+    match known() {
+        None | Some(Kind::Pause) => with_pause(deadline),
+        Some(kind) => with_low_power(kind, deadline, now),
     }
 }
-
-/// The detected instruction with its calibration; `None` inside when this CPU
-/// has none.
-static LOW_POWER: OnceLock<Option<platform::LowPower>> = OnceLock::new();
 
 #[inline]
 fn with_pause(deadline: Tick) -> Tick {
@@ -108,9 +126,10 @@ fn with_pause(deadline: Tick) -> Tick {
     }
 }
 
-fn with_low_power(low_power: &platform::LowPower, deadline: Tick, mut now: Tick) -> Tick {
-    while let Some(ask) = plan::ask(deadline.since(now)) {
-        low_power.wait(ask);
+fn with_low_power(kind: Kind, deadline: Tick, mut now: Tick) -> Tick {
+    while let Some(ask) = plan::ask(deadline.since(now))
+        && platform::wait(kind, ask)
+    {
         now = clock::now();
     }
     if now >= deadline {
@@ -143,6 +162,7 @@ mod tests {
     #[test]
     fn detection_is_settled_once() {
         assert_eq!(kind(), kind());
+        assert_eq!(known(), Some(kind()));
         assert!(!kind().name().is_empty());
     }
 }

@@ -1,5 +1,6 @@
 //! TPAUSE and MWAITX. Both wait on the time stamp counter, whose rate no
-//! instruction states reliably, so it is timed against the clock once.
+//! instruction states reliably, so it is timed against the clock once: by a reading
+//! at one spin, and another at a later one.
 
 use super::Kind;
 use crate::clock;
@@ -7,41 +8,33 @@ use crate::cpuid;
 use punctual_core::Nanos;
 use std::arch::asm;
 use std::arch::x86_64::_rdtsc;
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The instruction of this CPU, and the rate of its counter.
-#[derive(Debug)]
-pub(super) struct LowPower {
-    kind: Kind,
-    rate: Rate,
+pub(super) fn detect() -> Kind {
+    if cpuid::has_waitpkg() {
+        Kind::Tpause
+    } else if cpuid::has_monitorx() {
+        Kind::Mwaitx
+    } else {
+        Kind::Pause
+    }
 }
 
-impl LowPower {
-    pub(super) fn detect() -> Option<Self> {
-        let kind = if cpuid::has_waitpkg() {
-            Kind::Tpause
-        } else if cpuid::has_monitorx() {
-            Kind::Mwaitx
-        } else {
-            return None;
-        };
-        // A host that was busy just then gets two more chances.
-        let rate = (0..3).find_map(|_| Rate::measure())?;
-        Some(Self { kind, rate })
+/// Waits for about `length`, rather less: until the counter has advanced, an
+/// interrupt, or the cap of the system. `false`, at once, as long as the rate of
+/// the counter is not known.
+pub(super) fn wait(kind: Kind, length: Nanos) -> bool {
+    let Some(rate) = Rate::known().or_else(time_the_counter) else {
+        return false;
+    };
+    let cycles = rate.cycles(length);
+    match kind {
+        Kind::Tpause => tpause(cycles),
+        _ => mwaitx(cycles),
     }
-
-    pub(super) fn kind(&self) -> Kind {
-        self.kind
-    }
-
-    /// Waits for about `length`, rather less: until the counter has advanced,
-    /// an interrupt, or the cap of the system.
-    pub(super) fn wait(&self, length: Nanos) {
-        let cycles = self.rate.cycles(length);
-        match self.kind {
-            Kind::Tpause => tpause(cycles),
-            _ => mwaitx(cycles),
-        }
-    }
+    true
 }
 
 /// Waits in C0.2, the deeper of the two states; the system may forbid it, and
@@ -95,28 +88,23 @@ fn mwaitx(cycles: u64) {
     }
 }
 
-/// Counts of the time stamp counter in a length of time; a lower bound.
+/// Counts of the time stamp counter in 2^32 ns; a lower bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Rate {
-    cycles: u64,
-    ns: u64,
-}
+struct Rate(u64);
+
+/// That of this CPU; 0 until it is known.
+static RATE: AtomicU64 = AtomicU64::new(0);
 
 impl Rate {
-    /// The counts in `length`, rounded down.
-    fn cycles(self, length: Nanos) -> u64 {
-        let cycles = u128::from(length.as_ns()) * u128::from(self.cycles) / u128::from(self.ns);
-        u64::try_from(cycles).unwrap_or(u64::MAX)
+    fn known() -> Option<Self> {
+        let rate = RATE.load(Ordering::Relaxed);
+        (rate > 0).then_some(Self(rate))
     }
 
-    /// Times the counter against the clock for a millisecond. `None` when the
-    /// two readings were too uncertain, as on a host that was busy just then.
-    fn measure() -> Option<Self> {
-        let start = Reading::best();
-        while clock::now().since(start.after) < Nanos::from_ms(1) {
-            std::hint::spin_loop();
-        }
-        Self::between(start, Reading::best())
+    /// The counts in `length`, rounded down.
+    fn cycles(self, length: Nanos) -> u64 {
+        let cycles = (u128::from(length.as_ns()) * u128::from(self.0)) >> 32;
+        u64::try_from(cycles).unwrap_or(u64::MAX)
     }
 
     /// The lower bound of the rate: the counts over the longest time that can
@@ -126,11 +114,43 @@ impl Rate {
         let shortest = end.before.since(start.after);
         let cycles = end.counter.checked_sub(start.counter)?;
         let certain = (longest - shortest).times(100) <= longest;
-        (certain && cycles > 0 && !longest.is_zero()).then_some(Self {
-            cycles,
-            ns: longest.as_ns(),
-        })
+        if !certain || longest.is_zero() {
+            return None;
+        }
+        let rate = (u128::from(cycles) << 32) / u128::from(longest.as_ns());
+        u64::try_from(rate).ok().filter(|rate| *rate > 0).map(Self)
     }
+}
+
+/// How far apart the two readings are: a microsecond of doubt does not matter
+/// then, and a suspend, in which the clock stops but not the counter, is unlikely
+/// to lie between.
+const APART: Range<Nanos> = Nanos::from_ms(1)..Nanos::from_secs(1);
+
+/// Takes the first reading, or some time after it the second.
+#[cold]
+fn time_the_counter() -> Option<Rate> {
+    static FIRST: Mutex<Option<Reading>> = Mutex::new(None);
+    // Another thread, or the one that this signal handler interrupts, does it.
+    let mut first = FIRST.try_lock().ok()?;
+    if first.is_some_and(|first| clock::now().since(first.after) < APART.start) {
+        return None;
+    }
+    let second = Reading::best();
+    let rate = first.and_then(|first| timed(first, second));
+    // What did not do is begun again.
+    *first = Some(second);
+    RATE.store(rate?.0, Ordering::Relaxed);
+    rate
+}
+
+/// The rate by two readings, if they are good enough.
+fn timed(first: Reading, second: Reading) -> Option<Rate> {
+    let apart = second.before.since(first.after);
+    if !APART.contains(&apart) {
+        return None;
+    }
+    Rate::between(first, second)
 }
 
 /// The counter read between two readings of the clock.
@@ -185,7 +205,7 @@ mod tests {
         );
         let rate = rate.unwrap();
         assert_eq!(rate.cycles(Nanos::from_us(100)), 300_000);
-        assert_eq!(rate.cycles(Nanos::MAX), u64::MAX);
+        assert_eq!(Rate(u64::MAX).cycles(Nanos::MAX), u64::MAX);
     }
 
     #[test]
@@ -197,8 +217,26 @@ mod tests {
     }
 
     #[test]
-    fn the_counter_of_this_host_can_be_timed_or_says_that_it_cannot() {
-        if let Some(rate) = Rate::measure() {
+    fn readings_too_near_or_too_far_apart_are_no_rate() {
+        let at = |ms: u64| reading(ms * 1_000_000, ms * 3_000_000, ms * 1_000_000 + 50);
+        for (first, second, good) in [
+            (5, 5, false),
+            (5, 7, true),
+            (5, 900, true),
+            (5, 1_900, false),
+        ] {
+            assert_eq!(timed(at(first), at(second)).is_some(), good, "{second}");
+        }
+    }
+
+    /// A host that is busy just then may take more than two readings.
+    #[test]
+    fn the_counter_of_this_host_is_timed_by_the_time_that_passes() {
+        let end = clock::now() + Nanos::from_ms(50);
+        while Rate::known().is_none() && clock::now() < end {
+            time_the_counter();
+        }
+        if let Some(rate) = Rate::known() {
             assert!(rate.cycles(Nanos::from_ms(1)) > 0);
         }
     }
@@ -206,8 +244,8 @@ mod tests {
     /// Where the CPU has an instruction, one wait with it comes back.
     #[test]
     fn a_detected_instruction_comes_back() {
-        if let Some(low_power) = LowPower::detect() {
-            low_power.wait(Nanos::from_us(20));
-        }
+        let kind = detect();
+        let end = clock::now() + Nanos::from_ms(50);
+        while kind != Kind::Pause && !wait(kind, Nanos::from_us(20)) && clock::now() < end {}
     }
 }

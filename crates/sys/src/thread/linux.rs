@@ -47,7 +47,7 @@ pub(super) fn allowed_cpus() -> Vec<usize> {
 }
 
 pub(super) fn switches() -> Option<Switches> {
-    usage::posix::read(libc::RUSAGE_THREAD).map(|usage| Switches {
+    usage::posix::of_thread().map(|usage| Switches {
         voluntary: usage.ru_nvcsw as u64,
         involuntary: usage.ru_nivcsw as u64,
     })

@@ -68,6 +68,20 @@ pub fn cpu_time() -> Option<CpuTime> {
     platform::cpu_time()
 }
 
+/// The same where it is exact: a difference that is charged by the tick, or counted
+/// in cycles whose rate is a guess, teaches nothing about one nap.
+///
+/// # Platform notes
+/// Windows has no exact one, and is not even asked: finding out what counts there
+/// takes milliseconds, which no wait may pay.
+pub fn exact_cpu_time() -> Option<Nanos> {
+    if cfg!(windows) {
+        return None;
+    }
+    let exact = cpu_time().filter(|cpu| !cpu.approximate);
+    exact.map(|cpu| Nanos::new(cpu.ns))
+}
+
 /// Where [`cpu_time`] comes from, or why there is none.
 pub fn cpu_time_source() -> &'static str {
     platform::cpu_time_source()

@@ -21,7 +21,14 @@ pub(super) fn of_system_process() -> Option<Nanos> {
     None
 }
 
-pub(crate) fn read(who: c_int) -> Option<rusage> {
+/// Of the calling thread, which Linux has too; libc names `RUSAGE_THREAD` not for
+/// all of its C libraries (`linux/resource.h`).
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn of_thread() -> Option<rusage> {
+    read(1)
+}
+
+fn read(who: c_int) -> Option<rusage> {
     // SAFETY: an all-zero rusage is valid.
     let mut usage: rusage = unsafe { std::mem::zeroed() };
     // SAFETY: `usage` is a valid place for one rusage.

@@ -1,8 +1,8 @@
 //! `clock_nanosleep` on the monotonic clock.
 
 use super::posix::timespec_of;
-use crate::clock::{self, Host, Tick};
-use crate::wait::sleeper::common::thread_sleep;
+use crate::clock::Host;
+use crate::wait::sleeper::common::{end_of, refused};
 use libc::{CLOCK_MONOTONIC, TIMER_ABSTIME};
 use punctual_core::{Limit, Reason};
 
@@ -23,19 +23,11 @@ pub(super) fn block(limit: Limit<Host>) -> Reason {
         0 => Reason::Timer,
         libc::EINTR => Reason::Interrupted,
         // The clock cannot be slept on (a sandbox, an old kernel).
-        _ => thread_sleep(limit),
+        _ => refused(limit),
     }
 }
 
 /// The same with `TIMER_ABSTIME` for a length too.
 pub(super) fn block_absolute(limit: Limit<Host>) -> Reason {
     block(Limit::Until(end_of(limit)))
-}
-
-/// The instant at which a block ends that begins now.
-pub(super) fn end_of(limit: Limit<Host>) -> Tick {
-    match limit {
-        Limit::For(length) => clock::now() + length,
-        Limit::Until(instant) => instant,
-    }
 }

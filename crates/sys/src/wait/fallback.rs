@@ -1,12 +1,11 @@
 //! What the standard library has.
 
-mod condition_variable;
 mod offer;
 
+use super::condition_variable::ConditionVariable;
 use super::sleeper::common::{no_such_call, thread_sleep};
 use crate::Error;
 use crate::clock::Host;
-use condition_variable::ConditionVariable;
 use punctual_core::{Limit, Method, Reason};
 
 pub(super) const METHODS: &[Method] = &[

@@ -2,12 +2,12 @@
 
 use crate::Error;
 use crate::clock::Host;
-use crate::wait::sleeper::common::thread_sleep;
+use crate::wait::sleeper::common::refused;
 use punctual_core::{Limit, Reason};
 use std::io;
 
 /// A call that needs a handle, such as a timer.
-pub(super) trait Call: Sized {
+pub(crate) trait Call: Sized {
     /// What fails when the handle cannot be made, as in "making a timerfd".
     const MAKING: &'static str;
 
@@ -18,7 +18,7 @@ pub(super) trait Call: Sized {
 
 /// A call whose handle is made when it is first needed.
 #[derive(Debug, Default)]
-pub(super) enum Handle<C> {
+pub(crate) enum Handle<C> {
     #[default]
     Unmade,
     Made(C),
@@ -42,7 +42,7 @@ impl<C: Call> Handle<C> {
 
     /// The call; `None` once the system has refused its handle, so that a wait
     /// does not try again each time.
-    pub(super) fn get(&mut self) -> Option<&mut C> {
+    pub(crate) fn get(&mut self) -> Option<&mut C> {
         if matches!(self, Self::Unmade) {
             // A refusal is kept in `self`.
             let _ = self.make();
@@ -57,7 +57,7 @@ impl<C: Call> Handle<C> {
     pub(super) fn block(&mut self, limit: Limit<Host>) -> Reason {
         match self.get() {
             Some(call) => call.block(limit),
-            None => thread_sleep(limit),
+            None => refused(limit),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::handle::Call;
 use crate::clock::{self, Host};
-use crate::wait::sleeper::common::thread_sleep;
+use crate::wait::sleeper::common::refused;
 use libc::{EV_ADD, EV_DELETE, EV_ERROR, EV_ONESHOT, EVFILT_TIMER, NOTE_NSECONDS, kevent64_s};
 use punctual_core::{Limit, Reason};
 use std::io;
@@ -36,7 +36,7 @@ impl Call for Kevent {
                 let _ = self.call(&timer(EV_DELETE, 0), &mut []);
                 Reason::Interrupted
             }
-            Err(_) => thread_sleep(limit),
+            Err(_) => refused(limit),
         }
     }
 }

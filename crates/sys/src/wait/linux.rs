@@ -2,9 +2,7 @@
 //! and the futexes, not to the timers and the socket (prctl(2), PR_SET_TIMERSLACK).
 
 mod clock_nanosleep;
-mod condition_variable;
 mod epoll;
-mod futex;
 mod handle;
 mod nanosleep;
 mod offer;
@@ -16,10 +14,11 @@ mod socket_timeout;
 mod timerfd;
 mod usleep;
 
-use super::sleeper::common::{no_such_call, thread_sleep};
+use super::condition_variable::ConditionVariable;
+use super::sleeper::common::{nap, no_such_call, refused, thread_sleep};
 use crate::clock::Host;
+use crate::nap::Slack;
 use crate::{Error, slack};
-use condition_variable::ConditionVariable;
 use epoll::Epoll;
 use handle::Handle;
 use posix_timer::PosixTimer;
@@ -38,6 +37,7 @@ pub(super) const METHODS: &[Method] = &[
     Method::Epoll,
     Method::ConditionVariable,
     Method::Futex,
+    Method::SlacklessFutex,
     Method::Timerfd,
     Method::PosixTimer,
     Method::SocketTimeout,
@@ -80,12 +80,14 @@ impl Calls {
             Method::Poll => ppoll::block(limit),
             Method::Epoll => self.epoll.block(limit),
             Method::ConditionVariable => self.condition_variable.block(limit),
-            Method::Futex => futex::block(limit),
+            Method::Futex => nap(limit, Slack::Leave),
+            Method::SlacklessFutex => nap(limit, Slack::PerNap),
             Method::Timerfd => self.timerfd.block(limit),
             Method::PosixTimer => self.posix_timer.block(limit),
             Method::SocketTimeout => self.socket_timeout.block(limit),
             Method::Yield => offer::once(),
-            _ => thread_sleep(limit),
+            Method::ThreadSleep => thread_sleep(limit),
+            _ => refused(limit),
         }
     }
 }
@@ -94,7 +96,7 @@ impl Calls {
 fn named(method: Method) -> Method {
     match method {
         Method::Sleep => Method::ClockNanosleep,
-        Method::Timer => Method::Timerfd,
+        Method::Timer => Method::SlacklessFutex,
         other => other,
     }
 }
@@ -189,6 +191,9 @@ mod tests {
             sleeper.prepare(Method::Sleep).unwrap(),
             Method::ClockNanosleep
         );
-        assert_eq!(sleeper.prepare(Method::Timer).unwrap(), Method::Timerfd);
+        assert_eq!(
+            sleeper.prepare(Method::Timer).unwrap(),
+            Method::SlacklessFutex
+        );
     }
 }

@@ -2,7 +2,7 @@
 //! (Apple TN2169). It takes an instant of `mach_absolute_time`.
 
 use crate::clock::{self, Host};
-use crate::wait::sleeper::common::thread_sleep;
+use crate::wait::sleeper::common::refused;
 use mach2::kern_return::{KERN_ABORTED, KERN_SUCCESS};
 use punctual_core::{Limit, Reason};
 
@@ -17,6 +17,6 @@ pub(super) fn block(limit: Limit<Host>) -> Reason {
     match unsafe { mach2::mach_time::mach_wait_until(deadline) } {
         KERN_SUCCESS => Reason::Timer,
         KERN_ABORTED => Reason::Interrupted,
-        _ => thread_sleep(limit),
+        _ => refused(limit),
     }
 }

@@ -1,6 +1,5 @@
 //! The calls of macOS.
 
-mod condition_variable;
 mod handle;
 mod kevent;
 mod mach_wait_until;
@@ -11,10 +10,10 @@ mod posix;
 mod select;
 mod usleep;
 
-use super::sleeper::common::{no_such_call, thread_sleep};
+use super::condition_variable::ConditionVariable;
+use super::sleeper::common::{no_such_call, refused, thread_sleep};
 use crate::Error;
 use crate::clock::Host;
-use condition_variable::ConditionVariable;
 use handle::Handle;
 use kevent::Kevent;
 use punctual_core::{Limit, Method, Reason};
@@ -59,7 +58,8 @@ impl Calls {
             Method::MachWaitUntil => mach_wait_until::block(limit),
             Method::Kevent => self.kevent.block(limit),
             Method::Yield => offer::once(),
-            _ => thread_sleep(limit),
+            Method::ThreadSleep => thread_sleep(limit),
+            _ => refused(limit),
         }
     }
 }

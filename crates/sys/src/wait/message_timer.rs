@@ -2,7 +2,7 @@
 
 use super::windows_units::whole_ms;
 use crate::clock::{self, Host};
-use crate::wait::sleeper::common::thread_sleep;
+use crate::wait::sleeper::common::refused;
 use punctual_core::{Limit, Reason};
 use std::mem;
 use std::ptr::null_mut;
@@ -26,7 +26,7 @@ pub(super) fn block(limit: Limit<Host>) -> Reason {
     // thread, under the number that the system chooses.
     let timer = unsafe { SetTimer(null_mut(), 0, ms, None) };
     if timer == 0 {
-        return thread_sleep(limit);
+        return refused(limit);
     }
     let has_come = receive(timer);
     // SAFETY: this thread has set the timer. It would go off again and again.
@@ -34,7 +34,7 @@ pub(super) fn block(limit: Limit<Host>) -> Reason {
     if has_come {
         Reason::Timer
     } else {
-        thread_sleep(limit)
+        refused(limit)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! | system | [`Method::Sleep`] | [`Method::Timer`] | and besides |
 //! |---|---|---|---|
-//! | Linux, Android | `clock_nanosleep` | timerfd | `nanosleep`, `usleep`, `clock_nanosleep` absolute and without slack, `select`, `ppoll`, `epoll_wait`, futex, `timer_settime`, `SO_RCVTIMEO` |
+//! | Linux, Android | `clock_nanosleep` | futex without slack | `nanosleep`, `usleep`, `clock_nanosleep` absolute and without slack, `select`, `ppoll`, `epoll_wait`, futex, timerfd, `timer_settime`, `SO_RCVTIMEO` |
 //! | FreeBSD, NetBSD, DragonFly, illumos, Solaris | `clock_nanosleep` | `clock_nanosleep` | `nanosleep`, `usleep`, `clock_nanosleep` absolute, `select`, `poll` |
 //! | macOS | `mach_wait_until` | `mach_wait_until` | `nanosleep`, `usleep`, `select`, `poll`, `kevent64` |
 //! | Windows | `Sleep` | waitable timer, high-resolution where there is one | `SleepEx`, `WaitForSingleObject`, `WaitForMultipleObjects`, plain waitable timer, `SetTimer` |
@@ -19,6 +19,7 @@
 
 use punctual_core::Method;
 
+mod condition_variable;
 mod sleeper;
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -55,7 +56,10 @@ mod platform;
 #[path = "fallback.rs"]
 mod platform;
 
-pub(crate) use sleeper::LONGEST;
+#[cfg(not(any(target_os = "linux", target_os = "android", windows)))]
+pub(crate) use condition_variable::ConditionVariable;
+#[cfg(windows)]
+pub(crate) use platform::{Handle, HighResolution, Plain, WaitableTimer, event, whole_ms};
 pub use sleeper::Sleeper;
 
 /// The calls this system has, for listings and error texts.

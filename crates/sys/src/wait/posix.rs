@@ -2,7 +2,7 @@
 //! than what was asked, and how they fail.
 
 use crate::clock::Host;
-use crate::wait::sleeper::common::thread_sleep;
+use crate::wait::sleeper::common::refused;
 use punctual_core::{Limit, Nanos, Reason};
 use std::io;
 
@@ -10,7 +10,7 @@ use std::io;
 pub(super) fn after_error(limit: Limit<Host>) -> Reason {
     match io::Error::last_os_error().kind() {
         io::ErrorKind::Interrupted => Reason::Interrupted,
-        _ => thread_sleep(limit),
+        _ => refused(limit),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::handle::Call;
 use super::posix::timespec_of;
 use crate::clock::Host;
-use crate::wait::sleeper::common::thread_sleep;
+use crate::wait::sleeper::common::refused;
 use libc::{CLOCK_MONOTONIC, SIG_BLOCK, SIGEV_THREAD_ID, TIMER_ABSTIME, itimerspec, sigset_t};
 use punctual_core::{Limit, Reason};
 use std::io;
@@ -62,7 +62,7 @@ impl Call for PosixTimer {
         match self.move_here().and_then(|()| self.wait(limit)) {
             Ok(()) => Reason::Timer,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Reason::Interrupted,
-            Err(_) => thread_sleep(limit),
+            Err(_) => refused(limit),
         }
     }
 }

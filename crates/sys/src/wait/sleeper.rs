@@ -4,6 +4,7 @@
 use super::platform::Calls;
 use crate::clock::{self, Host, Tick};
 use crate::event::Events;
+use crate::nap::LONGEST;
 use crate::{Error, spin, thread};
 use punctual_core::{Carrier, Event, Limit, Method, Nanos, Reason};
 
@@ -21,7 +22,7 @@ use punctual_core::{Carrier, Event, Limit, Method, Nanos, Reason};
 ///
 /// # Errors
 /// Waiting does not fail. If a call is refused, or does not exist here, the
-/// block is done with `std::thread::sleep` instead.
+/// block is done as a [`Nap`](crate::nap::Nap) does it.
 #[derive(Debug)]
 pub struct Sleeper {
     calls: Calls,
@@ -36,8 +37,7 @@ impl Sleeper {
     /// A waiter for deadlines alone. An event to wait for in a step is never
     /// signalled.
     ///
-    /// The first one in a process finds out how this CPU spins best, which on
-    /// a CPU with a timed wait instruction takes about a millisecond.
+    /// The first one in a process finds out how this CPU spins best.
     pub fn new() -> Self {
         spin::kind();
         Self {
@@ -116,18 +116,8 @@ impl Carrier<Host> for Sleeper {
         clock::now()
     }
 
-    /// Only where it is exact: a difference that is charged by the tick, or
-    /// counted in cycles whose rate is a guess, teaches nothing about one nap.
-    ///
-    /// # Platform notes
-    /// Windows has no exact one, and is not even asked: finding out what counts
-    /// there takes milliseconds, which no wait may pay.
     fn cpu_time(&mut self) -> Option<Nanos> {
-        if cfg!(windows) {
-            return None;
-        }
-        let exact = thread::cpu_time().filter(|cpu| !cpu.approximate);
-        exact.map(|cpu| Nanos::new(cpu.ns))
+        thread::exact_cpu_time()
     }
 
     /// Blocks, at most for a day at once; on Windows, and where there are events,
@@ -211,18 +201,6 @@ fn spin_while_open(events: &Events, until: Tick) -> (Tick, Reason) {
     }
 }
 
-/// The most that one call asks the system for. It is far below every limit of
-/// the calls: 49 days of milliseconds for `Sleep`, a 32-bit `time_t` of seconds,
-/// and what thread::sleep can hold.
-///
-/// On Windows it also bounds how long a wait whose deadline passed during a
-/// suspend goes on after the resume, see [`clock`].
-pub(crate) const LONGEST: Nanos = if cfg!(windows) {
-    Nanos::from_secs(1)
-} else {
-    Nanos::from_secs(86_400)
-};
-
 /// Cuts a limit down to `longest`, and says whether it did.
 #[inline]
 fn clamp(limit: Limit<Host>, longest: Nanos) -> (Limit<Host>, bool) {
@@ -244,14 +222,34 @@ fn clamp(limit: Limit<Host>, longest: Nanos) -> (Limit<Host>, bool) {
 pub(super) mod common {
     use super::{Limit, Method, Reason};
     use crate::Error;
-    use crate::clock::{self, Host};
+    use crate::clock::{self, Host, Tick};
+    use crate::nap::{Nap, Slack};
 
     /// Blocks with `std::thread::sleep`, which restarts by itself when a signal
     /// interrupts it.
-    #[cold]
     pub(in crate::wait) fn thread_sleep(limit: Limit<Host>) -> Reason {
         std::thread::sleep(limit.length(clock::now()).into());
         Reason::Timer
+    }
+
+    /// Blocks although the system refused the call that was asked for: as the
+    /// library's own waits do, which have another call to fall back on.
+    #[cold]
+    pub(in crate::wait) fn refused(limit: Limit<Host>) -> Reason {
+        nap(limit, Slack::Leave)
+    }
+
+    /// Blocks as the library's own waits do.
+    pub(in crate::wait) fn nap(limit: Limit<Host>, slack: Slack) -> Reason {
+        Nap::new().until(end_of(limit), slack, None)
+    }
+
+    /// The instant at which a block ends that begins now.
+    pub(in crate::wait) fn end_of(limit: Limit<Host>) -> Tick {
+        match limit {
+            Limit::For(length) => clock::now() + length,
+            Limit::Until(instant) => instant,
+        }
     }
 
     /// `method` is not one of this system's.

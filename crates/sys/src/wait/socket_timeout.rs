@@ -3,7 +3,7 @@
 use super::handle::Call;
 use super::posix::whole_us;
 use crate::clock::{self, Host};
-use crate::wait::sleeper::common::thread_sleep;
+use crate::wait::sleeper::common::refused;
 use punctual_core::{Limit, Reason};
 use std::io;
 use std::os::unix::net::UnixDatagram;
@@ -40,7 +40,7 @@ impl Call for SocketTimeout {
         match received.map_err(|error| error.kind()) {
             Err(io::ErrorKind::WouldBlock) => Reason::Timer,
             Err(io::ErrorKind::Interrupted) => Reason::Interrupted,
-            _ => thread_sleep(limit),
+            _ => refused(limit),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::handle::Call;
 use super::posix::timespec_of;
 use crate::clock::Host;
-use crate::wait::sleeper::common::thread_sleep;
+use crate::wait::sleeper::common::refused;
 use libc::{CLOCK_MONOTONIC, TFD_CLOEXEC, TFD_TIMER_ABSTIME, itimerspec};
 use punctual_core::{Limit, Reason};
 use std::io;
@@ -31,7 +31,7 @@ impl Call for Timerfd {
         match self.arm(limit).and_then(|()| self.read()) {
             Ok(()) => Reason::Timer,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Reason::Interrupted,
-            Err(_) => thread_sleep(limit),
+            Err(_) => refused(limit),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! The calls of the systems whose C library has `clock_nanosleep`.
 
 mod clock_nanosleep;
-mod condition_variable;
 mod nanosleep;
 mod offer;
 mod poll;
@@ -9,10 +8,10 @@ mod posix;
 mod select;
 mod usleep;
 
-use super::sleeper::common::{no_such_call, thread_sleep};
+use super::condition_variable::ConditionVariable;
+use super::sleeper::common::{no_such_call, refused, thread_sleep};
 use crate::Error;
 use crate::clock::Host;
-use condition_variable::ConditionVariable;
 use punctual_core::{Limit, Method, Reason};
 
 pub(super) const METHODS: &[Method] = &[
@@ -51,7 +50,8 @@ impl Calls {
             Method::Poll => poll::block(limit),
             Method::ConditionVariable => self.condition_variable.block(limit),
             Method::Yield => offer::once(),
-            _ => thread_sleep(limit),
+            Method::ThreadSleep => thread_sleep(limit),
+            _ => refused(limit),
         }
     }
 }

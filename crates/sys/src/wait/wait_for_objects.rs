@@ -4,7 +4,7 @@
 use super::handle::Call;
 use super::windows_units::whole_ms;
 use crate::clock::{self, Host};
-use crate::wait::sleeper::common::thread_sleep;
+use crate::wait::sleeper::common::refused;
 use punctual_core::{Limit, Reason};
 use std::io;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
@@ -34,7 +34,7 @@ impl Call for SingleObject {
         // SAFETY: the handle is open as long as `self` lives.
         match unsafe { WaitForSingleObject(self.0.as_raw_handle(), ms) } {
             WAIT_TIMEOUT => Reason::Timer,
-            _ => thread_sleep(limit),
+            _ => refused(limit),
         }
     }
 }
@@ -54,13 +54,13 @@ impl Call for MultipleObjects {
         // `self` lives.
         match unsafe { WaitForMultipleObjects(2, handles.as_ptr(), any, ms) } {
             WAIT_TIMEOUT => Reason::Timer,
-            _ => thread_sleep(limit),
+            _ => refused(limit),
         }
     }
 }
 
 /// An event that is not set.
-fn event() -> io::Result<OwnedHandle> {
+pub(crate) fn event() -> io::Result<OwnedHandle> {
     let (by_hand, set) = (1, 0);
     // SAFETY: null pointers stand for default security and no name.
     let handle = unsafe { CreateEventW(ptr::null(), by_hand, set, ptr::null()) };

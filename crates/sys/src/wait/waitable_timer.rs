@@ -4,10 +4,10 @@ use super::handle::{Call, Handle};
 use super::windows_units::due_time;
 use crate::Error;
 use crate::clock::{self, Host};
-use crate::wait::sleeper::common::thread_sleep;
-use punctual_core::{Limit, Reason};
+use crate::wait::sleeper::common::refused;
+use punctual_core::{Limit, Nanos, Reason};
 use std::io;
-use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
+use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle, RawHandle};
 use std::ptr;
 use windows_sys::Win32::Foundation::WAIT_OBJECT_0;
 use windows_sys::Win32::System::Threading::{
@@ -18,10 +18,10 @@ use windows_sys::Win32::System::Threading::{
 /// A waitable timer, made with these flags, that resets itself when a wait
 /// ends.
 #[derive(Debug)]
-pub(super) struct WaitableTimer<const FLAGS: u32>(OwnedHandle);
+pub(crate) struct WaitableTimer<const FLAGS: u32>(OwnedHandle);
 
-pub(super) type Plain = WaitableTimer<0>;
-pub(super) type HighResolution = WaitableTimer<CREATE_WAITABLE_TIMER_HIGH_RESOLUTION>;
+pub(crate) type Plain = WaitableTimer<0>;
+pub(crate) type HighResolution = WaitableTimer<CREATE_WAITABLE_TIMER_HIGH_RESOLUTION>;
 
 impl<const FLAGS: u32> Call for WaitableTimer<FLAGS> {
     const MAKING: &'static str = "making a waitable timer";
@@ -38,20 +38,35 @@ impl<const FLAGS: u32> Call for WaitableTimer<FLAGS> {
     }
 
     fn block(&mut self, limit: Limit<Host>) -> Reason {
-        let due = due_time(limit.length(clock::now()));
+        if self.arm(limit.length(clock::now())) && self.wait() {
+            Reason::Timer
+        } else {
+            refused(limit)
+        }
+    }
+}
+
+impl<const FLAGS: u32> WaitableTimer<FLAGS> {
+    /// Sets when it is due, and says whether the system took that.
+    pub(crate) fn arm(&self, length: Nanos) -> bool {
+        let due = due_time(length);
         let handle = self.0.as_raw_handle();
         // SAFETY: the handle is open as long as `self` lives, `due` is a valid
         // number, and there is no completion routine, hence no argument.
-        let set = unsafe { SetWaitableTimer(handle, &due, 0, None, ptr::null(), 0) };
-        if set == 0 {
-            return thread_sleep(limit);
-        }
-        // SAFETY: the handle is open. The wait ends: the timer is due in a
-        // second at most.
-        match unsafe { WaitForSingleObject(handle, INFINITE) } {
-            WAIT_OBJECT_0 => Reason::Timer,
-            _ => thread_sleep(limit),
-        }
+        unsafe { SetWaitableTimer(handle, &due, 0, None, ptr::null(), 0) != 0 }
+    }
+
+    /// Waits until it is due, and says whether the system let it.
+    pub(crate) fn wait(&self) -> bool {
+        // SAFETY: the handle is open as long as `self` lives. The wait ends: the
+        // timer was armed for a second at most.
+        unsafe { WaitForSingleObject(self.0.as_raw_handle(), INFINITE) == WAIT_OBJECT_0 }
+    }
+}
+
+impl<const FLAGS: u32> AsRawHandle for WaitableTimer<FLAGS> {
+    fn as_raw_handle(&self) -> RawHandle {
+        self.0.as_raw_handle()
     }
 }
 

@@ -7,7 +7,6 @@
 //! ([`clock`](crate::clock)): the sleeper asks for a second at most, and then
 //! looks.
 
-mod condition_variable;
 mod handle;
 mod message_timer;
 mod wait_for_objects;
@@ -15,14 +14,16 @@ mod waitable_timer;
 mod windows_sleep;
 mod windows_units;
 
-use super::sleeper::common::{no_such_call, thread_sleep};
+use super::condition_variable::ConditionVariable;
+use super::sleeper::common::{no_such_call, refused, thread_sleep};
 use crate::Error;
 use crate::clock::Host;
-use condition_variable::ConditionVariable;
-use handle::Handle;
+pub(crate) use handle::Handle;
 use punctual_core::{Limit, Method, Reason};
+pub(crate) use wait_for_objects::event;
 use wait_for_objects::{MultipleObjects, SingleObject};
-use waitable_timer::{HighResolution, Plain};
+pub(crate) use waitable_timer::{HighResolution, Plain, WaitableTimer};
+pub(crate) use windows_units::whole_ms;
 
 pub(super) const METHODS: &[Method] = &[
     Method::ConditionVariable,
@@ -83,7 +84,8 @@ impl Calls {
             Method::WaitableTimer => self.plain.block(limit),
             Method::HighResolutionTimer => self.high_resolution.block(limit),
             Method::WindowsMessageTimer => message_timer::block(limit),
-            _ => thread_sleep(limit),
+            Method::ThreadSleep => thread_sleep(limit),
+            _ => refused(limit),
         }
     }
 }

@@ -4,7 +4,7 @@ use punctual_core::Nanos;
 
 /// Rounded up: the rest of a millisecond as `Sleep(0)` would be a busy loop
 /// (renode#256). The sleeper has cut the length to a second, which fits.
-pub(super) fn whole_ms(length: Nanos) -> u32 {
+pub(crate) fn whole_ms(length: Nanos) -> u32 {
     u32::try_from(length.as_ns().div_ceil(1_000_000)).unwrap_or(u32::MAX - 1)
 }
 

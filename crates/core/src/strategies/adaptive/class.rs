@@ -1,51 +1,101 @@
 //! Naps of about the same length.
 
-use crate::time::Nanos;
+use crate::estimators::recent::Recent;
+use crate::method::Method;
 
-const SHORTEST: u32 = 14;
+use super::regular::Ends;
+
+const SHORTEST: u32 = 15;
 const LONGEST: u32 = 24;
 
-/// The number of classes.
+/// The number of classes: one for each power of two nanoseconds that is left
+/// when a nap begins. The first is below 66 us, the last from 17 ms on.
 pub(super) const CLASSES: usize = (LONGEST - SHORTEST + 1) as usize;
 
-/// A class of lengths, from one power of two nanoseconds to the next: the
-/// first is below 33 us, the last from 17 ms on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Class(usize);
+/// The class of a nap that begins with so much left.
+pub(super) fn of_ns(left_ns: u64) -> usize {
+    let octave = left_ns.checked_ilog2().unwrap_or(0);
+    (octave.clamp(SHORTEST, LONGEST) - SHORTEST) as usize
+}
+
+/// The shortest time of a class; of the first, what stands for it where
+/// lateness depends on the length.
+pub(super) fn from_ns(class: usize) -> u64 {
+    1 << (class as u32 + SHORTEST)
+}
+
+/// The CPU time of a nap before one was metered: system calls, two context
+/// switches and the way out of an idle CPU on bare metal.
+const CPU_NS: f32 = 5e3;
+/// A nap is not believed to take more: what is above was somebody else's work.
+const CPU_MAX_NS: f32 = 400e3;
+/// Metering takes two system calls: after so many metered naps of a class every
+/// sixteenth will do.
+const METERED_FIRST: u8 = 4;
+const METERED_EVERY: u32 = 16;
+const METERED_STEP: f32 = 1.0 / 8.0;
+
+/// A class of which nothing is known takes from the nearest one; idle states
+/// grow deeper with the time, and overshoots by about this for each class.
+const DEEPER: f32 = 1.15;
+
+/// What is known of the naps of one class.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Class {
+    pub(super) recent: Recent,
+    pub(super) cpu_ns: f32,
+    /// How many there were.
+    pub(super) naps: u32,
+    metered: u8,
+    /// How many waits were spun since the last nap, and how many may be.
+    pub(super) spun: u16,
+    pub(super) patience: u16,
+    /// The part of what naps are expected to cost that is believed, where it keeps
+    /// waits from sleeping.
+    pub(super) believed: f32,
+}
 
 impl Class {
-    pub(super) const ALL: [Self; CLASSES] = {
-        let mut all = [Self(0); CLASSES];
-        let mut i = 0;
-        while i < CLASSES {
-            all[i] = Self(i);
-            i += 1;
+    pub(super) const fn new(method: Method) -> Self {
+        Self {
+            recent: Recent::new(Ends::of(method).believed_ns()),
+            cpu_ns: CPU_NS,
+            naps: 0,
+            metered: 0,
+            spun: 0,
+            patience: 1,
+            believed: 1.0,
         }
-        all
-    };
-
-    pub(super) fn of_ns(ns: u64) -> Self {
-        let octave = ns.checked_ilog2().unwrap_or(0);
-        Self((octave.clamp(SHORTEST, LONGEST) - SHORTEST) as usize)
     }
 
-    pub(super) fn index(self) -> usize {
-        self.0
+    pub(super) fn wants_metering(&self) -> bool {
+        self.metered < METERED_FIRST || self.naps.is_multiple_of(METERED_EVERY)
     }
 
-    /// The length that stands for the class where lateness depends on it.
-    pub(super) fn reference_ns(self) -> f32 {
-        (1_u64 << (self.0 as u32 + SHORTEST)) as f32
+    pub(super) fn meter(&mut self, cpu_ns: f32) {
+        self.metered = self.metered.saturating_add(1);
+        let step = (1.0 / f32::from(self.metered)).max(METERED_STEP);
+        self.cpu_ns += (cpu_ns.min(CPU_MAX_NS) - self.cpu_ns) * step;
     }
 
-    /// The shortest length of it.
-    pub(super) fn from(self) -> Nanos {
-        Nanos::new(if self.0 == 0 {
-            0
-        } else {
-            1 << (self.0 as u32 + SHORTEST)
-        })
+    /// Takes from one that is so many classes shorter what is believed of this
+    /// one.
+    pub(super) fn take_from(&mut self, near: &Self, shorter: i32) {
+        let deeper = DEEPER.powi(shorter.max(0));
+        self.recent.believe(near.recent.usual_ns() * deeper);
+        self.cpu_ns = near.cpu_ns;
     }
+}
+
+/// Nothing known of any.
+pub(super) const fn all(method: Method) -> [Class; CLASSES] {
+    let mut classes = [const { Class::new(Method::Sleep) }; CLASSES];
+    let mut class = 0;
+    while class < CLASSES {
+        classes[class] = Class::new(method);
+        class += 1;
+    }
+    classes
 }
 
 #[cfg(test)]
@@ -54,16 +104,11 @@ mod tests {
 
     #[test]
     fn classes_follow_each_other() {
-        for class in Class::ALL {
-            assert_eq!(Class::of_ns(class.from().as_ns()), class);
-            if class.index() > 0 {
-                assert_eq!(
-                    Class::of_ns(class.from().as_ns() - 1).index(),
-                    class.index() - 1
-                );
-            }
+        for class in 1..CLASSES {
+            assert_eq!(of_ns(from_ns(class)), class);
+            assert_eq!(of_ns(from_ns(class) - 1), class - 1);
         }
-        assert_eq!(Class::of_ns(0).index(), 0);
-        assert_eq!(Class::of_ns(u64::MAX).index(), CLASSES - 1);
+        assert_eq!(of_ns(0), 0);
+        assert_eq!(of_ns(u64::MAX), CLASSES - 1);
     }
 }

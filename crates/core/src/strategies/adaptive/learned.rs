@@ -1,26 +1,20 @@
-//! What a waiter has learned, and what it would do with that, to be shown.
+//! What a waiter has learned: to be shown, to be kept, and to begin another
+//! waiter with.
 
-use crate::estimators::grid::Grid;
+use crate::estimators::margins::Margins;
+use crate::estimators::share::Share;
 use crate::method::Method;
 use crate::time::{Lateness, Nanos};
 
-use super::class::Class;
-use super::way::{Offer, Way};
-use super::{Adaptive, Mind};
+use super::class::{self, CLASSES};
+use super::regular::Regular;
+use super::{AGAIN, Adaptive, Plan};
 
-/// What an [`Adaptive`](super::Adaptive) has learned.
+/// What an [`Adaptive`] has learned.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Learned {
-    /// What a nanosecond of lateness costs, in nanoseconds of CPU time.
-    pub late_weight: f64,
-    /// Each OS call it may sleep with.
-    pub methods: Vec<LearnedMethod>,
-}
-
-/// What was learned of an OS call.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LearnedMethod {
-    /// The call.
+    /// The OS call that this is of.
     pub method: Method,
     /// How often it was used.
     pub naps: u32,
@@ -30,10 +24,12 @@ pub struct LearnedMethod {
     /// Naps by the time that was left when they began, the shortest first;
     /// those that were taken.
     pub classes: Vec<LearnedClass>,
+    margins: Margins,
 }
 
 /// What was learned of naps with about so much time left.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LearnedClass {
     /// At least this much was left.
     pub at_least: Nanos,
@@ -41,9 +37,11 @@ pub struct LearnedClass {
     pub below: Option<Nanos>,
     /// How many there were.
     pub naps: u32,
-    /// How much longer they took than asked: half of them, nine in ten, and
-    /// 99 in a hundred, no more than this. At the shortest length of the class,
-    /// where that depends on the length.
+    /// How much longer than asked they usually take: three of five of the last
+    /// 64 no longer than this. At the shortest length of the class, where that
+    /// depends on the length.
+    pub usual: Nanos,
+    /// The same of half of them, nine in ten, and 99 in a hundred.
     pub over_p50: Nanos,
     /// See `over_p50`.
     pub over_p90: Nanos,
@@ -66,8 +64,6 @@ pub enum PlannedStep {
     Nap {
         /// The time left when it begins.
         left: Nanos,
-        /// The call.
-        method: Method,
         /// When it is asked to end.
         until: Until,
         /// How late it usually ends, the median, seen from the deadline:
@@ -100,7 +96,79 @@ const PHASES: u32 = 64;
 /// When it does if there are none, in nanoseconds of the waiter's clock.
 const SOME_INSTANT: u64 = 1 << 40;
 
+fn nanos(ns: f32) -> Nanos {
+    Nanos::new(ns as u64)
+}
+
 impl Adaptive {
+    /// What a nanosecond of lateness costs, in nanoseconds of CPU time.
+    pub fn late_weight(&self) -> f64 {
+        // As it was given: 0.3, not 0.30000001192092896.
+        let shortest = self.late_weight.to_string().parse();
+        shortest.unwrap_or_else(|_| f64::from(self.late_weight))
+    }
+
+    /// What it has learned.
+    pub fn learned(&self) -> Learned {
+        let classes = (0..CLASSES).filter(|&class| self.classes[class].naps > 0);
+        Learned {
+            method: self.method,
+            naps: (self.classes.iter()).fold(0, |sum, class| sum.saturating_add(class.naps)),
+            grid: self.ticks(),
+            classes: classes.map(|class| self.learned_class(class)).collect(),
+            margins: self.margins.clone(),
+        }
+    }
+
+    fn learned_class(&self, class: usize) -> LearnedClass {
+        let known = &self.classes[class];
+        let over = |q| nanos(known.recent.quantile_ns(q));
+        let usual_ns = known.recent.usual_ns();
+        LearnedClass {
+            at_least: Nanos::new(if class == 0 { 0 } else { class::from_ns(class) }),
+            below: (class + 1 < CLASSES).then(|| Nanos::new(class::from_ns(class + 1))),
+            naps: known.naps,
+            usual: nanos(usual_ns),
+            over_p50: over(0.5),
+            over_p90: over(0.9),
+            over_p99: over(0.99),
+            share: self.share(class),
+            cpu: nanos(known.cpu_ns),
+            margin: nanos(usual_ns * self.best.margin),
+            cost: nanos(known.cpu_ns + usual_ns * self.best.cost),
+        }
+    }
+
+    /// Begins with what another waiter has learned of the same OS call; of
+    /// another call it is of no use and left out.
+    pub fn begin_with(&mut self, learned: &Learned) {
+        if learned.method != self.method {
+            return;
+        }
+        self.margins = learned.margins.clone();
+        self.best = self.margins.best(self.late_weight);
+        for of in &learned.classes {
+            let class = class::of_ns(of.at_least.as_ns());
+            let known = &mut self.classes[class];
+            known.recent.believe(of.usual.as_ns() as f32);
+            known.cpu_ns = of.cpu.as_ns() as f32;
+            // So that it is asked when another class knows nothing.
+            known.naps = of.naps;
+            if let Some(Regular::Share(shares)) = self.make_regular() {
+                shares[class] = Share::believed(of.share as f32);
+            }
+        }
+    }
+
+    fn ticks(&self) -> Option<Nanos> {
+        let grid = self.regular.as_ref()?.grid()?;
+        Some(Nanos::new(grid.period_ns()? as u64))
+    }
+
+    fn share(&self, class: usize) -> f64 {
+        f64::from(self.regular.as_ref().map_or(0.0, |r| r.share(class)))
+    }
+
     /// What it would do with so much time `left` if each nap took what half of
     /// them take no longer than; at most eight steps. What it does only once in
     /// a while, to learn, is not part of it.
@@ -109,146 +177,68 @@ impl Adaptive {
     /// begins: the cost is then what it is on average over waits that begin
     /// anywhere between two ticks, and the plan ends with such a nap.
     pub fn plan(&self, left: Nanos) -> Vec<PlannedStep> {
-        // A copy, as plans that have become old are renewed when needed.
-        let mut mind = Mind::clone(&self.mind);
-        let mut steps = Vec::new();
-        let mut left = left;
+        let mut waiter = self.clone();
+        let (mut steps, mut left) = (Vec::new(), left);
         while !left.is_zero() && steps.len() < STEPS_MAX {
-            let Some(forecast) = mind.forecast(left) else {
+            let need = if steps.is_empty() { 1.0 } else { AGAIN };
+            let Some((length, cost)) = waiter.foresee(left, need) else {
                 steps.push(PlannedStep::Spin { left });
                 break;
             };
+            let ends = length.map(|length| waiter.usually_ends(left, length));
+            let until = match waiter.ticks() {
+                Some(period) if length.is_none() => Until::Tick(period),
+                _ => Until::Before(left - length.unwrap_or(Nanos::ZERO)),
+            };
             steps.push(PlannedStep::Nap {
                 left,
-                method: forecast.method,
-                until: forecast.until,
-                usually_ends: forecast.usually_ends,
-                cost: forecast.cost,
+                until,
+                usually_ends: ends,
+                cost,
             });
-            let Some(ends) = forecast.usually_ends else {
-                break;
-            };
+            let Some(ends) = ends else { break };
             left = Nanos::new(ends.as_ns().min(0).unsigned_abs());
         }
         steps
     }
-}
 
-impl Mind {
-    /// The nap it would take, if any.
-    fn forecast(&mut self, left: Nanos) -> Option<Forecast> {
-        let ways = self.ways_for(false);
-        self.complete_plans(ways.clone(), left);
-        self.ways[ways]
-            .iter()
-            .filter_map(|way| Forecast::of(way, left, self.late_weight))
-            .min_by_key(|forecast| forecast.cost)
-    }
-}
-
-/// A nap with one call, as it is on average over the [`PHASES`].
-struct Forecast {
-    method: Method,
-    until: Until,
-    usually_ends: Option<Lateness>,
-    cost: Nanos,
-}
-
-impl Forecast {
-    /// `None` if it would always cost more than to spin.
-    fn of(way: &Way, left: Nanos, late_weight: f32) -> Option<Self> {
+    /// How long it would sleep with so much left, if that does not depend on
+    /// when, and what that costs; `None` if it would always spin.
+    fn foresee(&mut self, left: Nanos, need: f32) -> Option<(Option<Nanos>, Nanos)> {
+        let class = class::of_ns(left.as_ns());
+        self.prepare(class);
         let spin_ns = left.as_ns() as f32;
-        let period_ns = way.grid().and_then(Grid::period_ns).unwrap_or(0.0);
-        let offer = |phase: u32| {
-            let since = f64::from(phase) / f64::from(PHASES) * period_ns;
-            way.offer(SOME_INSTANT + since as u64, left, late_weight)
-                .filter(|offer| offer.cost_ns < spin_ns)
+        let period_ns = self.ticks().map_or(0, Nanos::as_ns);
+        let at = |phase: u32| {
+            let since = u64::from(phase) * period_ns / u64::from(PHASES);
+            (self.plan_nap(SOME_INSTANT + since, left, class, need > 1.0))
+                .filter(|plan| plan.cost_ns * need < spin_ns)
         };
-        let offers: Vec<Option<Offer>> = (0..PHASES).map(offer).collect();
-        let length = offers.iter().flatten().next()?.length;
-        let is_same = |offer: &Option<Offer>| offer.is_some_and(|o| o.length == length);
-        let (until, usually_ends) = if offers.iter().all(is_same) {
-            let ends = usually_ends(way, left, length);
-            (Until::Before(left - length), Some(ends))
-        } else {
-            (Until::Tick(Nanos::new(period_ns as u64)), None)
-        };
-        let costs = offers.iter().map(|o| o.map_or(spin_ns, |o| o.cost_ns));
-        let cost_ns = costs.map(f64::from).sum::<f64>() / f64::from(PHASES);
-        Some(Self {
-            method: way.method,
-            until,
-            usually_ends,
-            cost: Nanos::new(cost_ns as u64),
-        })
+        let plans: Vec<Option<Plan>> = (0..PHASES).map(at).collect();
+        let length = plans.iter().flatten().next()?.length;
+        let is_same = |plan: &Option<Plan>| plan.is_some_and(|plan| plan.length == length);
+        let costs = plans.iter().map(|plan| plan.map_or(spin_ns, |p| p.cost_ns));
+        let cost = nanos(costs.sum::<f32>() / PHASES as f32);
+        Some((plans.iter().all(is_same).then_some(length), cost))
     }
-}
 
-/// How late a nap of `length` usually ends with so much time `left`. Where naps
-/// are aimed at ticks, they usually end as long after what was asked as before.
-fn usually_ends(way: &Way, left: Nanos, length: Nanos) -> Lateness {
-    let class = Class::of_ns(left.as_ns());
-    let naps = way.naps_of(class);
-    let longer = length.as_ns() as f32 - class.reference_ns();
-    let over = naps.overshoot.quantile_ns(0.5) + naps.share() * longer;
-    let margin = i64::try_from((left - length).as_ns()).unwrap_or(i64::MAX);
-    Lateness::new((over as i64).saturating_sub(margin))
-}
-
-pub(super) fn of(mind: &Mind) -> Learned {
-    let (_events, calls) = mind.ways.split_last().expect("there is one for events");
-    Learned {
-        late_weight: shortest(mind.late_weight),
-        methods: calls.iter().map(method).collect(),
-    }
-}
-
-/// The number as it was given: 0.3, not 0.30000001192092896.
-fn shortest(number: f32) -> f64 {
-    number
-        .to_string()
-        .parse()
-        .unwrap_or_else(|_| f64::from(number))
-}
-
-fn method(way: &Way) -> LearnedMethod {
-    let ns = |ns: f32| Nanos::new(ns as u64);
-    let classes = Class::ALL
-        .into_iter()
-        .filter(|&class| way.naps_of(class).seen > 0)
-        .map(|class| {
-            let naps = way.naps_of(class);
-            let over = |q| ns(naps.overshoot.quantile_ns(q));
-            LearnedClass {
-                at_least: class.from(),
-                below: Class::ALL.get(class.index() + 1).map(|next| next.from()),
-                naps: naps.seen,
-                over_p50: over(0.5),
-                over_p90: over(0.9),
-                over_p99: over(0.99),
-                share: f64::from(naps.share()),
-                cpu: ns(naps.cpu_ns()),
-                margin: ns(naps.plans()[0].margin_ns),
-                cost: ns(naps.plans()[0].cost_ns),
-            }
-        });
-    LearnedMethod {
-        method: way.method,
-        naps: way.naps,
-        grid: way
-            .grid()
-            .and_then(Grid::period_ns)
-            .map(|period| Nanos::new(period as u64)),
-        classes: classes.collect(),
+    /// How late a nap of `length` usually ends with so much time `left`.
+    fn usually_ends(&self, left: Nanos, length: Nanos) -> Lateness {
+        let class = class::of_ns(left.as_ns());
+        let known = &self.classes[class].recent;
+        let beyond = length.as_ns() as f64 - class::from_ns(class) as f64;
+        let over = f64::from(known.quantile_ns(0.5)) + self.share(class) * beyond;
+        let margin = i64::try_from((left - length).as_ns()).unwrap_or(i64::MAX);
+        Lateness::new((over as i64).saturating_sub(margin))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategies::{Any, Spec};
+    use crate::strategies::{Any, Budget, Spec};
     use crate::time::{Clock, Tick};
-    use crate::wait::{Goal, Reason, Step, Wait};
+    use crate::wait::{Goal, Reason, Step, Strategy, Turn, Wait};
 
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     struct Fake;
@@ -262,7 +252,7 @@ mod tests {
 
     /// Waits once; returns how long before the deadline the first nap was to
     /// end, and how much was spun.
-    fn wait(strategy: &mut Any, begin: u64, os: Os) -> (Option<Nanos>, Nanos) {
+    fn wait(strategy: &mut Adaptive, begin: u64, os: Os) -> (Option<Nanos>, Nanos) {
         let begin = Tick::<Fake>::from_ns(begin);
         let deadline = begin + LENGTH;
         let mut first = None;
@@ -283,23 +273,16 @@ mod tests {
 
     /// One that has waited a thousand times, not at a steady rate, which would
     /// look like ticks.
-    fn taught(weight: f64, os: Os) -> Any {
-        let mut strategy = Spec::adaptive(weight).with_method(Method::Timerfd).build();
+    fn taught(weight: f64, method: Method, os: Os) -> Adaptive {
+        let mut strategy = Adaptive::new(weight, method, Budget::Unlimited);
         for i in 0..1_000_u64 {
-            let begin = i * 25_000_000 + i * i * 7_919 % 10_000_000;
+            let begin = i * 7_000_000 + i * i * 7_919 % 1_900_000;
             wait(&mut strategy, begin, os);
         }
+        // A wait is learned from when the next begins.
+        let goal = Goal::until(Tick::<Fake>::from_ns(2));
+        strategy.next(&goal, &Turn::Begin(Tick::from_ns(1)));
         strategy
-    }
-
-    fn plan(strategy: &Any) -> Vec<PlannedStep> {
-        let Any::Adaptive(adaptive) = strategy else {
-            panic!("{strategy:?}");
-        };
-        let plan = adaptive.plan(LENGTH);
-        assert_eq!(adaptive.plan(LENGTH), plan);
-        assert_eq!(adaptive.plan(Nanos::ZERO), []);
-        plan
     }
 
     fn spun(plan: &[PlannedStep]) -> Nanos {
@@ -309,13 +292,22 @@ mod tests {
         }
     }
 
+    const FUTEX: Method = Method::SlacklessFutex;
+    const WINDOWS: Method = Method::HighResolutionTimer;
+
     #[test]
     fn it_does_what_it_plans() {
         let late: Os = |_, due| due + 60_000;
-        let in_steps: Os = |begin, due| begin + (due - begin).div_ceil(700_000) * 700_000 + 5_000;
-        for (os, weight) in [(late, 1.0), (late, 10.0), (late, 100.0), (in_steps, 10.0)] {
-            let mut strategy = taught(weight, os);
-            let plan = plan(&strategy);
+        for (os, method, weight) in [
+            (late, FUTEX, 1.0),
+            (late, FUTEX, 10.0),
+            (late, FUTEX, 100.0),
+            (late, WINDOWS, 10.0),
+        ] {
+            let mut strategy = taught(weight, method, os);
+            let plan = strategy.plan(LENGTH);
+            assert_eq!(strategy.plan(LENGTH), plan);
+            assert_eq!(strategy.plan(Nanos::ZERO), []);
             let PlannedStep::Nap {
                 until: Until::Before(before),
                 ..
@@ -324,7 +316,6 @@ mod tests {
                 panic!("{plan:?}");
             };
             let (first, seen) = wait(&mut strategy, 30_000_000_000, os);
-            // A length is known to 6 %.
             let close = |a: Nanos, b: Nanos| a.as_ns().abs_diff(b.as_ns()) <= 30_000;
             assert!(first.is_some_and(|first| close(first, before)), "{plan:?}");
             assert!(close(seen, spun(&plan)), "{plan:?}, {seen} spun");
@@ -336,7 +327,8 @@ mod tests {
     /// lie between two ticks.
     #[test]
     fn on_ticks_the_average_wait_is_planned() {
-        let plan = plan(&taught(10.0, |_, due| due.div_ceil(1_000_000) * 1_000_000));
+        let on_ticks: Os = |_, due| due.div_ceil(1_000_000) * 1_000_000;
+        let plan = taught(10.0, WINDOWS, on_ticks).plan(LENGTH);
         let [
             PlannedStep::Nap {
                 until: Until::Tick(period),
@@ -355,15 +347,32 @@ mod tests {
 
     #[test]
     fn where_no_nap_is_worth_it_the_plan_is_to_spin() {
-        let plan = plan(&taught(10.0, |begin, _| begin + 20_000_000));
+        let plan = taught(10.0, FUTEX, |begin, _| begin + 20_000_000).plan(LENGTH);
         assert_eq!(plan, [PlannedStep::Spin { left: LENGTH }]);
     }
 
     #[test]
     fn a_weight_is_told_as_it_was_given() {
-        let Any::Adaptive(adaptive) = Spec::adaptive(0.3).with_method(Method::Sleep).build() else {
+        let Any::Adaptive(adaptive) = Spec::adaptive(0.3).build() else {
             panic!("a spec builds what it names");
         };
-        assert_eq!(adaptive.learned().late_weight, 0.3);
+        assert_eq!(adaptive.late_weight(), 0.3);
+    }
+
+    /// Another weight may be behind it, but not another OS call.
+    #[test]
+    fn who_begins_with_what_another_learned_waits_like_it() {
+        let os: Os = |_, due| due + 37_000;
+        let learned = taught(10.0, FUTEX, os).learned();
+        let margin = |method| {
+            let mut fresh = Adaptive::new(10.0, method, Budget::Unlimited);
+            fresh.begin_with(&learned);
+            wait(&mut fresh, 1, os).0.unwrap()
+        };
+        let taught = wait(&mut taught(10.0, FUTEX, os), 30_000_000_000, os)
+            .0
+            .unwrap();
+        assert_eq!(margin(FUTEX), taught);
+        assert!(margin(Method::Timerfd) > taught.times(2));
     }
 }

@@ -1,95 +1,413 @@
 //! `adaptive`: sleeps as long as it may and spins as long as it must, so that
 //! CPU time and lateness together cost least.
 
+mod budget;
 mod class;
 mod learned;
-mod mind;
-mod plan;
-mod prior;
-mod way;
+mod regular;
+mod spins;
 
-pub use learned::{Learned, LearnedClass, LearnedMethod, PlannedStep, Until};
+pub use budget::Budget;
+pub use learned::{Learned, LearnedClass, PlannedStep, Until};
 
+use crate::estimators::margins::{Margin, Margins};
 use crate::method::Method;
 use crate::time::{Clock, Nanos};
-use crate::wait::{Goal, Limit, Step, Strategy, Turn, Wake};
+use crate::wait::{Goal, Limit, Reason, Step, Strategy, Turn, Wake};
 
-use mind::Mind;
+use budget::{Purse, SPIN_MAX};
+use class::{CLASSES, Class};
+use regular::{Nap, Regular};
+use spins::Spins;
 
-/// The most a wait spins; see [`Adaptive`].
-pub(super) const SPIN_BUDGET: Nanos = plan::SPIN_MAX;
-
-/// How much too early a nap may end, and an eighth of its length.
+/// How much too early a nap may end, and an eighth of its length. One that ends
+/// earlier, as on a clock that stands still, says nothing about lateness.
 const EARLY: Nanos = Nanos::from_us(20);
+/// Lateness counts up to this: what is beyond is no matter of margins.
+const LATE_MAX_NS: f32 = 1e6;
+/// The shortest nap that is asked for.
+const SHORTEST_NS: f32 = 5e3;
+/// A wait as short as this is not worth trying.
+const TRY_FROM_NS: f32 = 12e3;
+/// Of so many waits that are spun though they could be slept through, one is
+/// slept through all the same.
+const PATIENCE: u16 = 64;
+/// The same on ticks, where it is known when sleeping is of no use.
+const PATIENCE_ON_TICKS: u16 = 4_096;
+/// A wait sleeps a second time if what is left costs so many times less that
+/// way: each nap is another chance of a stall.
+const AGAIN: f32 = 2.0;
+/// So many naps of a wait may take less than they were to: beyond that the clock
+/// stands still, and naps until an instant end at once.
+const TOO_SHORT_MAX: u8 = 8;
+/// Naps after which the usual overshoot of a class is known well enough to
+/// measure others by it.
+const KNOWN: u32 = 6;
+/// That naps cost more than to spin is believed less with each wait that was
+/// spun for it, until one does again.
+const FADING: f32 = 1.0 - 1.0 / 64.0;
+/// A nap that was only tried, and overshot by so many times less than was usual,
+/// shows that it is another time.
+const BETTER: f32 = 2.0;
+/// While others want the CPU, what overshoots by more than this many times the
+/// usual, and a slice or so, was queueing: no margin covers that.
+const QUEUED: f32 = 4.0;
+const QUEUED_NS: f32 = 100e3;
 
-/// A plan is made in the time that would be spun otherwise, if there is so much
-/// of it.
-const PLANNING: Nanos = Nanos::from_us(2);
-
-/// Chooses each nap so that what is left of the wait is expected to cost
-/// least, where a nanosecond of CPU time costs 1 and a nanosecond of lateness
-/// `late_weight`.
+/// Naps once, so much before the deadline that what is left to spin and what is
+/// late are expected to cost least, where a nanosecond of CPU time costs 1 and a
+/// nanosecond of lateness `late_weight`. Spins for what is too short for that.
 ///
-/// It learns how much longer naps take than asked, for each OS call it may use
-/// and each class of lengths, and what they cost in CPU time. Sudden changes
-/// are recognised and what was before them is forgotten; where naps end on the
-/// ticks of a clock, it finds those and aims for one. It never stops trying to
-/// sleep, and never spins for longer than 40 ms.
+/// The usual overshoot of naps is learned for each power of two of their
+/// length; the margin is a multiple of it, chosen by what each of some two dozen
+/// would have brought. Where others want the CPU it spins little, as spins do not end
+/// on time there. It never stops trying to sleep, and keeps a [`Budget`].
 ///
 /// The method is explained in `docs/adaptive.md`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adaptive {
-    /// Boxed: it is a kilobyte for each call and class.
-    mind: Box<Mind>,
+    late_weight: f32,
+    method: Method,
+    purse: Purse,
+    spins: Spins,
+    /// What the budget lets this wait spin, what it may spin, and whether it would
+    /// have spun more if only its budget had let it.
+    allowed: Nanos,
+    most: Nanos,
+    is_bound: bool,
+    /// Naps of this wait that took less than they were to.
+    too_short: u8,
+    /// With less left than this no wait sleeps again.
+    little_ns: f32,
+    /// Waits since the last nap.
+    awake: u16,
+    /// What is known of the last wait, and not learned yet: that is done at the
+    /// begin of the next, so that this one ends on time.
+    nap: Option<Attempt>,
+    spun_ns: f32,
+    late_ns: f32,
+    margins: Margins,
+    best: Margin,
+    classes: [Class; CLASSES],
+    regular: Option<Box<Regular>>,
+}
+
+/// A nap that was chosen, and what became of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Attempt {
+    class: usize,
+    /// The time that was left, which spinning would have cost.
+    left_ns: f32,
+    /// Whether it was taken though spinning seemed to cost less.
+    is_try: bool,
+    ended: Option<Nap>,
+    cpu_ns: Option<f32>,
+}
+
+/// How to sleep.
+#[derive(Clone, Copy, Debug)]
+struct Plan {
+    /// How long.
+    length: Nanos,
+    /// What it would leave to spin at most, if there were no limit to that.
+    margin_ns: f32,
+    /// What the wait is expected to cost from here on with it.
+    cost_ns: f32,
 }
 
 impl Adaptive {
-    /// A waiter that has seen nothing, and may sleep with `methods`.
-    pub(super) fn new(late_weight: f64, methods: &[Method]) -> Self {
+    /// A waiter that has seen nothing, and sleeps with `method`.
+    pub const fn new(late_weight: f64, method: Method, budget: Budget) -> Self {
+        let margins = Margins::new();
+        let late_weight = late_weight as f32;
         Self {
-            mind: Box::new(Mind::new(late_weight as f32, methods)),
+            late_weight,
+            method,
+            purse: Purse::new(budget),
+            spins: Spins::NONE,
+            allowed: SPIN_MAX,
+            most: SPIN_MAX,
+            is_bound: false,
+            too_short: 0,
+            little_ns: 0.0,
+            awake: 0,
+            nap: None,
+            spun_ns: 0.0,
+            late_ns: 0.0,
+            best: margins.best(late_weight),
+            margins,
+            classes: class::all(method),
+            regular: None,
         }
     }
 
-    /// What it has learned.
-    pub fn learned(&self) -> Learned {
-        learned::of(&self.mind)
+    /// Whether the last wait would have spun more than its budget let it.
+    pub fn was_bound(&self) -> bool {
+        self.is_bound
+    }
+
+    /// Makes room for what is regular about naps, if that is anything.
+    fn make_regular(&mut self) -> Option<&mut Regular> {
+        if self.regular.is_none() {
+            self.regular = Regular::new(self.method).map(Box::new);
+        }
+        self.regular.as_deref_mut()
+    }
+
+    /// Learns from the wait before.
+    fn settle(&mut self) {
+        if self.spun_ns > 0.0 {
+            self.spins.learn(self.spun_ns, self.late_ns);
+            self.purse.pay(self.spun_ns);
+            self.spun_ns = 0.0;
+        }
+        if let Some(attempt) = self.nap.take() {
+            self.learn(attempt);
+        }
+    }
+
+    fn learn(&mut self, attempt: Attempt) {
+        let Attempt {
+            class,
+            left_ns,
+            is_try,
+            cpu_ns,
+            ..
+        } = attempt;
+        let Some(nap) = attempt.ended else {
+            return;
+        };
+        let known = &mut self.classes[class];
+        known.naps = known.naps.saturating_add(1);
+        if let Some(cpu_ns) = cpu_ns {
+            known.meter(cpu_ns);
+        }
+        let usual_ns = known.recent.usual_ns();
+        let mut over_ns = nap.over_ns();
+        if let Some(regular) = &mut self.regular {
+            if regular.learn(class, nap, usual_ns) {
+                // All that was learned was learned on another line.
+                known.recent.forget();
+            }
+            let beyond_ns = nap.asked.as_ns() as f32 - class::from_ns(class) as f32;
+            over_ns -= regular.share(class) * beyond_ns;
+        }
+        if self.spins.is_contended() && over_ns > QUEUED * usual_ns + QUEUED_NS {
+            return;
+        }
+        if is_try && over_ns < usual_ns / BETTER {
+            known.recent.restart(over_ns.max(1.0));
+            self.margins = Margins::new();
+        } else if known.recent.naps() >= KNOWN {
+            let usual_ns = usual_ns.max(1.0);
+            let over = over_ns.max(0.0) / usual_ns;
+            self.margins.learn(over, LATE_MAX_NS / usual_ns);
+        }
+        let cost_ns = nap
+            .over_ns()
+            .max(self.late_weight * self.late_ns.min(LATE_MAX_NS));
+        if cost_ns > left_ns {
+            known.believed = 1.0;
+            known.patience = (known.patience * 4).min(PATIENCE);
+        } else if is_try {
+            known.believed *= 0.5;
+            known.patience = (known.patience / 4).max(1);
+        }
+        if known.recent.learn(over_ns) {
+            self.margins = Margins::new();
+        }
+        self.best = self.margins.best(self.late_weight);
+    }
+
+    /// A step ended.
+    #[inline]
+    fn woke<C: Clock>(&mut self, wake: &Wake<C>) {
+        match (wake.reason, &mut self.nap) {
+            (Reason::Ran, _) => self.spun_ns += wake.slept.as_ns() as f32,
+            (Reason::Timer, Some(nap)) => {
+                let lasted =
+                    wake.slept >= wake.asked - EARLY.max(Nanos::new(wake.asked.as_ns() / 8));
+                self.too_short = self
+                    .too_short
+                    .saturating_add((wake.slept < wake.asked).into());
+                nap.ended = lasted.then(|| Nap {
+                    asked: wake.asked,
+                    slept: wake.slept,
+                    woke: wake.now.as_ns(),
+                });
+                nap.cpu_ns = wake.cpu.map(|cpu| cpu.as_ns() as f32);
+            }
+            // Nothing can be learned from its length.
+            _ => self.nap = None,
+        }
+    }
+
+    /// Takes from the nearest class what is not known of this one.
+    fn prepare(&mut self, class: usize) {
+        if self.classes[class].naps > 0 {
+            return;
+        }
+        let near = (0..CLASSES)
+            .filter(|&near| self.classes[near].naps > 0)
+            .min_by_key(|&near| near.abs_diff(class));
+        let is_share = matches!(self.regular.as_deref(), Some(Regular::Share(_)));
+        if let Some(near) = near.filter(|_| !is_share) {
+            let known = self.classes[near].clone();
+            self.classes[class].take_from(&known, class as i32 - near as i32);
+        }
+    }
+
+    /// The nap for a goal that is `left` away from `now`, if one fits in.
+    fn plan_nap(&self, now: u64, left: Nanos, class: usize, again: bool) -> Option<Plan> {
+        let known = &self.classes[class];
+        let usual_ns = known.recent.usual_ns();
+        let left_ns = left.as_ns() as f32;
+        let mut best = self.best;
+        if usual_ns * best.margin > left_ns - SHORTEST_NS && !again {
+            let most = (left_ns - SHORTEST_NS) / usual_ns;
+            best = self.margins.best_within(self.late_weight, most);
+        }
+        let margin_ns = usual_ns * best.margin;
+        let before_ns = margin_ns.min(self.most.as_ns() as f32);
+        let cost_ns = known.cpu_ns + usual_ns * best.cost * known.believed;
+        let Some(regular) = self.regular.as_deref() else {
+            return (left_ns > before_ns + SHORTEST_NS).then(|| Plan {
+                length: left - Nanos::new(before_ns as u64),
+                margin_ns,
+                cost_ns,
+            });
+        };
+        let (length, cost_ns) = if let Some(grid) = regular.grid() {
+            let deadline = now.saturating_add(left.as_ns());
+            let aim = grid.aim(now, deadline, self.late_weight)?;
+            let length = Nanos::new(aim.due.saturating_sub(now));
+            (length, aim.cost_ns + known.cpu_ns)
+        } else {
+            // The share grows with the length, and the length is what is sought. In
+            // f64, as an hour in f32 is known to a quarter of a millisecond only.
+            let share = regular.share(class);
+            let before_ns = f64::from(before_ns - share * class::from_ns(class) as f32);
+            let length_ns = (left.as_ns() as f64 - before_ns) / f64::from(1.0 + share);
+            if length_ns < f64::from(SHORTEST_NS) {
+                return None;
+            }
+            (Nanos::new(length_ns as u64), cost_ns)
+        };
+        let length = regular.whole(length)?;
+        Some(Plan {
+            length,
+            margin_ns,
+            cost_ns,
+        })
+    }
+
+    /// The nap to take now, if one is to be taken.
+    fn choose(&mut self, now: u64, left: Nanos, again: bool) -> Option<(usize, Nanos, bool)> {
+        let left_ns = left.as_ns() as f32;
+        let class = class::of_ns(left.as_ns());
+        self.prepare(class);
+        let plan = self.plan_nap(now, left, class, again);
+        let must = left > self.most;
+        let need = if again { AGAIN } else { 1.0 };
+        let spin_ns = left_ns * self.spins.price(self.late_weight);
+        let pays = |plan: &Plan| plan.cost_ns * need < spin_ns;
+        let is_tight = plan.is_none_or(|p| p.margin_ns > self.most.as_ns() as f32 || !pays(&p));
+        self.is_bound |= must && is_tight && !self.spins.is_contended();
+        if let Some(plan) = plan.filter(|plan| must || pays(plan)) {
+            return Some((class, plan.length, false));
+        }
+        if must {
+            return Some((class, left - self.most, false));
+        }
+        if again || left_ns < TRY_FROM_NS {
+            return None;
+        }
+        let on_ticks = |regular: &Regular| regular.grid().is_some_and(|grid| grid.is_fresh(now));
+        let known = &mut self.classes[class];
+        let patience = if self.regular.as_deref().is_some_and(on_ticks) {
+            PATIENCE_ON_TICKS
+        } else {
+            known.patience
+        };
+        known.spun = known.spun.saturating_add(1);
+        known.believed *= FADING;
+        self.awake = self.awake.saturating_add(1);
+        if known.spun < patience && self.awake < patience.max(PATIENCE) {
+            return None;
+        }
+        let length = Nanos::new(left.as_ns() / 2);
+        let whole = match &self.regular {
+            Some(regular) => regular.whole(length)?,
+            None => length,
+        };
+        Some((class, whole, true))
     }
 }
 
 impl<C: Clock> Strategy<C> for Adaptive {
     fn next(&mut self, goal: &Goal<C>, turn: &Turn<C>) -> Step<C> {
-        let mind = &mut *self.mind;
         let now = turn.now();
+        let left = goal.left(now);
         match turn {
-            Turn::Begin(_) => mind.begin(goal.or.is_some()),
-            Turn::Woke(_) => {
-                if let Some(nap) = turn.nap().filter(lasted) {
-                    mind.learn(nap, now < goal.deadline);
+            Turn::Begin(_) => {
+                self.settle();
+                self.make_regular();
+                self.is_bound = false;
+                self.too_short = 0;
+                self.allowed = self.purse.open(now.as_ns());
+                self.most = self.allowed;
+                if self.spins.is_contended() {
+                    let most = Nanos::new(Spins::most_ns(left.as_ns()));
+                    self.most = self.most.min(most);
+                }
+            }
+            Turn::Woke(wake) => {
+                self.woke(wake);
+                self.late_ns = now.late_for(goal.deadline).as_ns() as f32;
+                if left.is_zero() {
+                    return Step::Done;
                 }
             }
         }
-        let left = goal.left(now);
-        if left.is_zero() {
-            return Step::Done;
+        let again = matches!(turn, Turn::Woke(_));
+        let stands_still = self.too_short > TOO_SHORT_MAX;
+        if stands_still {
+            self.most = self.allowed;
         }
-        let Some(nap) = mind.choose(now.as_ns(), left, goal.or.is_some()) else {
-            if left > PLANNING {
-                mind.renew_a_plan(goal.or.is_some());
-            }
+        // What is left after most naps: so little that it is not worth thinking.
+        let is_little = (left.as_ns() as f32) < self.little_ns;
+        if again && left <= self.most && (is_little || stands_still) {
+            return goal.spin();
+        }
+        let Some((class, length, is_try)) = self.choose(now.as_ns(), left, again) else {
             return goal.spin();
         };
+        if let Some(before) = self.nap.take() {
+            self.learn(before);
+        }
+        self.awake = 0;
+        let known = &mut self.classes[class];
+        known.spun = 0;
+        let metered = known.wants_metering();
+        // Shorter naps overshoot by less, but hardly by less than half.
+        let least_ns = known.recent.usual_ns() / 2.0 * self.best.cost;
+        self.little_ns = AGAIN * (known.cpu_ns + least_ns);
+        self.nap = Some(Attempt {
+            class,
+            left_ns: left.as_ns() as f32,
+            is_try,
+            ended: None,
+            cpu_ns: None,
+        });
         Step::Block {
-            method: nap.method,
-            limit: Limit::For(nap.length),
+            method: self.method,
+            // Ticks and shares are of lengths.
+            limit: match self.regular {
+                Some(_) => Limit::For(length),
+                None => Limit::Until(now + length),
+            },
             or: goal.or,
-            metered: nap.metered,
+            metered,
         }
     }
-}
-
-/// Whether a nap took about as long as it was to take, at least. A clock that
-/// stands still, or a call that comes back early, says nothing about lateness.
-fn lasted<C: Clock>(nap: &&Wake<C>) -> bool {
-    nap.slept >= nap.asked - EARLY.max(Nanos::new(nap.asked.as_ns() / 8))
 }

@@ -32,7 +32,7 @@ fn assert_errors(cases: &[(&str, &str)], file: impl Fn(&str) -> String) {
         ),
         (
             "<methods>",
-            "sleep, timer, nanosleep, usleep, clock_nanosleep, clock_nanosleep+TIMER_ABSTIME, clock_nanosleep+slack=1ns, select, poll, epoll_wait, condition-variable, futex, timerfd, timer_settime, SO_RCVTIMEO, Sleep, SleepEx, WaitForSingleObject, WaitForMultipleObjects, waitable-timer, high-resolution-timer, WM_TIMER, mach_wait_until, kevent, thread::sleep, yield",
+            "sleep, timer, nanosleep, usleep, clock_nanosleep, clock_nanosleep+TIMER_ABSTIME, clock_nanosleep+slack=1ns, select, poll, epoll_wait, condition-variable, futex, futex+slack=1ns, timerfd, timer_settime, SO_RCVTIMEO, Sleep, SleepEx, WaitForSingleObject, WaitForMultipleObjects, waitable-timer, high-resolution-timer, WM_TIMER, mach_wait_until, kevent, thread::sleep, yield",
         ),
         (
             "<figures>",
@@ -173,7 +173,7 @@ const STEPS: &[(&str, &str)] = &[
     ),
     (
         r#"{ wait = "1ms", with = "presice" }"#,
-        "line 5, column 28: there is no strategy `presice`; the strategies are system, spin, yield-spin, precise, timer, fixed-margin, max-nap, adaptive-frugal, adaptive-balanced, adaptive-exact, and adaptive:weight=W",
+        "line 5, column 28: there is no strategy `presice`; the strategies are system, spin, yield-spin, precise, timer, fixed-margin, max-nap, adaptive-frugal, adaptive-balanced, adaptive-exact, adaptive:weight=W and quantile:weight=W",
     ),
     (
         r#"{ wait = "cycle" }"#,

@@ -88,7 +88,9 @@ impl Linux {
         let length = request.due - request.now;
         match request.method {
             Method::Timerfd | Method::PosixTimer => Time::ZERO,
-            Method::SlacklessNanosleep => task.sleep_slack().min(LEAST_SLACK),
+            Method::SlacklessNanosleep | Method::SlacklessFutex => {
+                task.sleep_slack().min(LEAST_SLACK)
+            }
             // They look once and return (`do_poll`, fs/select.c; `ep_poll`,
             // fs/eventpoll.c).
             Method::Poll | Method::Select | Method::Epoll if length == Time::ZERO => Time::ZERO,
@@ -146,9 +148,10 @@ impl Rule for Linux {
             Method::Epoll,
             Method::ConditionVariable,
             Method::Futex,
+            Method::Timerfd,
             Method::PosixTimer,
             Method::SocketTimeout,
-            Method::Timerfd,
+            Method::SlacklessFutex,
         ]
     }
 
@@ -351,6 +354,7 @@ mod tests {
         for (method, length, want) in [
             (SLEEP, 300, 50_300),
             (Method::SlacklessNanosleep, 300, 301),
+            (Method::SlacklessFutex, 300, 301),
             (Method::Timerfd, 300, 300),
             (Method::Poll, MS, MS + 50_000),
             (Method::Poll, 200 * MS, 200 * MS + 200_000),

@@ -1,0 +1,367 @@
+//! `punctual bench regimes`.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use clap::Args;
+use punctual_core::strategies::Defaults;
+use punctual_core::{Nanos, Spec};
+use punctual_lab::host::{Stop, Witness};
+use punctual_lab::regimes::{Condition, Plan, Regime, Subject};
+use punctual_lab::{Setting, host_facts, warnings};
+use punctual_record::regimes::{Verdict, cells};
+use punctual_record::{Run, Value, Warning};
+
+use super::args::BenchArgs;
+use crate::files::{self, Target};
+use crate::progress::Progress;
+use crate::values::{List, list};
+use crate::{Done, peers, print, say, session, stop};
+
+/// What its help begins with.
+pub(crate) const ABOUT: &str = "\
+Is adaptive cheaper than the best of the others, whatever the program waits for, and whatever else runs?
+
+Every subject waits as its users do, through the library or its own API, in a fresh thread for each turn, and takes turns \
+with the others. Without --deciding: 1000 Hz, 60 Hz and mixed lengths, quiet and beside one busy thread per CPU, at w = 10, \
+in about 3 minutes; that aims at intervals within 15 %. With it: all regimes, conditions and weights, batches of 16 s \
+beside load so that a subject can fall into a trap, rounds until each ratio is known within 3 % or told from 1, at \
+most 30 of them. That takes days if nothing is decided before; it says how long before it begins, and --resume goes on \
+another day.";
+
+/// What its help ends with.
+pub(crate) const AFTER: &str = "\
+Regimes: cold (a fresh waiter for every 40 waits of 5 ms), 1000Hz, 60Hz, 144Hz, 240Hz, 5000Hz, log (20 us to 30 ms), mixed \
+(0.5 to 16.7 ms), uniform (0.1 to 30 ms), switch (60 Hz, 1 kHz, 60 Hz), burst (40 waits of 1 ms after 5 s of rest).
+Conditions: quiet, load1 and load2 (busy threads per CPU), quota5 and quota50 (percent of a CPU, by a control group), nice19 \
+(beside one busy thread per CPU).
+
+Trapped is a second of a loaded batch of 8 s or more in which a subject takes more than three times the share of a CPU \
+that it took before the load, or quiet if that is less, and is more than 0.5 ms late on the average.
+
+Exit codes: 0 done, 1 with --gate, a cell is lost: the whole interval of its ratio lies above 1.03 (quiet) or 1.05 (else), \
+2 could not run, 3 ended by Ctrl-C (what was measured is kept).
+
+Examples:
+  punctual bench regimes
+  punctual bench regimes --regime cold,burst --condition quiet --rounds 12
+  punctual bench regimes --deciding --resume decided.json --gate";
+
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct RegimesArgs {
+    /// Measure until every cell is decided: hours or days
+    #[arg(long)]
+    deciding: bool,
+
+    /// Regimes to measure [default: 1000Hz,60Hz,mixed; with --deciding all]
+    #[arg(long, value_name = "LIST", value_parser = list::<Regime>)]
+    regime: Option<List<Regime>>,
+
+    /// Conditions to measure in [default: quiet,load1; with --deciding all]
+    #[arg(long, value_name = "LIST", value_parser = list::<Condition>)]
+    condition: Option<List<Condition>>,
+
+    /// What lateness costs against CPU time; each adaptive counts at its own [default: 10; with --deciding 1,10,100]
+    #[arg(long, value_name = "LIST", value_parser = list::<f64>)]
+    weight: Option<List<f64>>,
+
+    /// Go on with what FILE has, if it is there, and write what comes to it after each part
+    #[arg(long, value_name = "FILE")]
+    resume: Option<std::path::PathBuf>,
+
+    /// Exit with 1 where adaptive is dearer than the best of the others
+    #[arg(long)]
+    gate: bool,
+}
+
+/// Runs the command.
+pub(super) fn run(bench: &BenchArgs, args: &RegimesArgs) -> Result<Done> {
+    refuse(bench)?;
+    refuse_together(bench, args)?;
+    let mut plan = plan(bench, args)?;
+    let unavailable = leave_out(&mut plan)?;
+    let file = args.resume.as_deref().or(bench.output.json.as_deref());
+    if let Some(file) = file {
+        // Found out before anything is measured.
+        Target::new(file)?;
+    }
+    let stop = stop::on_ctrl_c()?;
+    let mut run = match args.resume.as_deref().filter(|file| file.exists()) {
+        Some(file) => resumed(file, &plan)?,
+        None => Run {
+            started_at: Some(session::now()),
+            ..session::run()
+        },
+    };
+    run.other.insert("plan".to_owned(), lengths(&plan));
+    (run.interrupted, run.failed) = (false, None);
+    announce(&plan);
+    let witness = Witness::new();
+    let measured = measure(&plan, &mut run, &stop, &witness, file);
+    if let Err(why) = measured {
+        if run.results.is_empty() {
+            return Err(why);
+        }
+        run.failed = Some(format!("{why:#}"));
+    }
+    run.interrupted = stop.is_requested() || run.failed.is_some();
+    let setting = Setting {
+        rounds: plan.rounds,
+        simulated: false,
+    };
+    run.machine = host_facts();
+    run.warnings = unavailable;
+    (run.warnings).extend(warnings(&run.machine, &run.results, setting));
+    let run = session::disturbed(run, witness.disturbance());
+    print(&punctual_report::text(&run))?;
+    if let Some(file) = file {
+        Target::new(file)?.write(&run.to_json())?;
+    }
+    let is_lost = || {
+        cells(&run.results)
+            .iter()
+            .any(|cell| cell.verdict == Verdict::Dearer)
+    };
+    match &run.failed {
+        Some(why) => Err(anyhow!(
+            "it ended before its end, and what was measured is kept: {why}"
+        )),
+        None if run.interrupted => Ok(Done::Interrupted),
+        None if args.gate && is_lost() => Ok(Done::Differs),
+        None => Ok(Done::Whole),
+    }
+}
+
+fn refuse(bench: &BenchArgs) -> Result<()> {
+    for (option, given) in [
+        ("--rate", bench.rate.is_some()),
+        ("--load", bench.load.is_some()),
+        ("--explain", bench.explain),
+        ("--on", !bench.place.is_here()),
+        ("--seed", bench.place.seed.is_some()),
+        ("--cpu", bench.place.cpu.is_some()),
+        ("--plots", bench.output.plots.is_some()),
+    ] {
+        if given {
+            bail!("{option} has no meaning for `bench regimes`; leave one of them out");
+        }
+    }
+    Ok(())
+}
+
+/// Options of all benches are no arguments of this one, so that the parser
+/// cannot tell.
+fn refuse_together(bench: &BenchArgs, args: &RegimesArgs) -> Result<()> {
+    for (one, other, given) in [
+        ("--deciding", "--quick", args.deciding && bench.effort.quick),
+        (
+            "--weight",
+            "--strategy",
+            args.weight.is_some() && bench.strategy.is_some(),
+        ),
+        (
+            "--resume",
+            "--json",
+            args.resume.is_some() && bench.output.json.is_some(),
+        ),
+    ] {
+        if given {
+            bail!("{one} and {other} cannot be used together; leave one of them out");
+        }
+    }
+    Ok(())
+}
+
+fn plan(bench: &BenchArgs, args: &RegimesArgs) -> Result<Plan> {
+    let quick = !args.deciding;
+    let mut plan = Plan {
+        subjects: subjects(bench, args)?,
+        regimes: match (&args.regime, quick) {
+            (Some(list), _) => list.0.clone(),
+            (None, true) => vec![Regime::Rate(1_000), Regime::Rate(60), Regime::Mixed],
+            (None, false) => Regime::ALL.to_vec(),
+        },
+        conditions: match (&args.condition, quick) {
+            (Some(list), _) => list.0.clone(),
+            (None, true) => vec![Condition::Quiet, Condition::Load(1)],
+            (None, false) => Condition::ALL.to_vec(),
+        },
+        rounds: bench.effort.rounds.unwrap_or(if quick { 6 } else { 30 }),
+        quiet: Duration::from_secs(4),
+        loaded: Duration::from_secs(16),
+        warm_up: Duration::from_secs(2),
+        decides: !quick,
+    };
+    if quick {
+        let part = Duration::from_millis(200);
+        (plan.quiet, plan.loaded, plan.warm_up) = (4 * part, 4 * part, part);
+    }
+    Ok(plan)
+}
+
+/// What the fifteen lines and a constant come to, and what others have.
+fn subjects(bench: &BenchArgs, args: &RegimesArgs) -> Result<Vec<Subject>> {
+    let mut names: Vec<String> = Vec::new();
+    if let Some(list) = &bench.strategy {
+        names.extend(list.0.iter().cloned());
+    } else {
+        let weights = match (&args.weight, args.deciding) {
+            (Some(list), _) => list.0.clone(),
+            (None, true) => punctual_record::WEIGHTS.to_vec(),
+            (None, false) => vec![10.0],
+        };
+        for &weight in &weights {
+            if !Spec::WEIGHTS.contains(&weight) {
+                bail!("--weight {weight}: a weight is a number from 0.01 to 10000");
+            }
+            names.push(Spec::adaptive(weight).to_string());
+            names.push(Spec::quantile(weight).to_string());
+        }
+        let quick = [
+            "fixed-margin:margin=60us:method=timer",
+            "fixed-margin",
+            "spin_sleep",
+        ];
+        let more = [
+            "fixed-margin:margin=125us:method=timer",
+            "precise",
+            "timer",
+            "max-nap",
+            "std",
+        ];
+        let more = if args.deciding { &more[..] } else { &[] };
+        // A peer may not be in this build.
+        let is_there = |name: &&&str| subject(name).is_ok();
+        let others = quick.iter().chain(more).filter(is_there);
+        names.extend(others.map(|name| (*name).to_owned()));
+    }
+    let mut subjects: Vec<Subject> = Vec::new();
+    for name in names {
+        let subject = subject(&name)?;
+        if subjects.iter().any(|other| other.name == subject.name) {
+            bail!("`{}` is named twice", subject.name);
+        }
+        subjects.push(subject);
+    }
+    Ok(subjects)
+}
+
+const DEFAULTS: Defaults = if cfg!(windows) {
+    Defaults::WINDOWS
+} else {
+    Defaults::ELSEWHERE
+};
+
+fn subject(name: &str) -> Result<Subject> {
+    if let Some(make) = peers::make(name) {
+        return Ok(Subject::peer(name, make));
+    }
+    let spec = Spec::parse(name, DEFAULTS).map_err(|why| anyhow!(why))?;
+    Ok(Subject::strategy(spec)?)
+}
+
+/// Takes the conditions out of it that cannot be had here, and says why not.
+fn leave_out(plan: &mut Plan) -> Result<Vec<Warning>> {
+    let mut warnings = Vec::new();
+    plan.conditions.retain(|condition| match condition.check() {
+        Ok(()) => true,
+        Err(why) => {
+            warnings.push(Warning {
+                what: format!("Condition `{condition}` is not possible here: {why}."),
+                remedy: "Measure it where it is, as another user or on another machine.".to_owned(),
+            });
+            false
+        }
+    });
+    match warnings.first() {
+        Some(warning) if plan.conditions.is_empty() => bail!("{}", warning.what),
+        _ => Ok(warnings),
+    }
+}
+
+/// What makes batches of two runs alike.
+fn lengths(plan: &Plan) -> Value {
+    let ns = |length: Duration| Value::from(Nanos::from(length).as_ns());
+    [
+        ("quiet_ns".to_owned(), ns(plan.quiet)),
+        ("loaded_ns".to_owned(), ns(plan.loaded)),
+        ("warm_up_ns".to_owned(), ns(plan.warm_up)),
+    ]
+    .into_iter()
+    .collect()
+}
+
+fn resumed(file: &Path, plan: &Plan) -> Result<Run> {
+    let text = files::text(file, files::LONGEST)?;
+    let run = Run::from_json(&text)
+        .map_err(|why| anyhow!(why))
+        .with_context(|| format!("cannot go on with {}", files::name(file)))?;
+    if run.other.get("plan") != Some(&lengths(plan)) {
+        bail!(
+            "{} has batches of other lengths: give the options again that it was begun with",
+            files::name(file)
+        );
+    }
+    Ok(run)
+}
+
+fn announce(plan: &Plan) {
+    let round = plan.round_takes();
+    let all = round.times(u64::from(plan.rounds));
+    let until = if plan.decides {
+        " at most; less for what is decided or beaten before"
+    } else {
+        ""
+    };
+    say!(
+        "regimes: {} subjects in {} regimes and {} conditions: {} of {}, {}{until}",
+        plan.subjects.len(),
+        plan.regimes.len(),
+        plan.conditions.len(),
+        session::rounds(plan.rounds),
+        about(round),
+        about(all),
+    );
+}
+
+fn about(length: Nanos) -> String {
+    let hours = length.as_secs_f64() / 3600.0;
+    if hours < 2.0 {
+        session::about(length, false)
+    } else {
+        format!("about {hours:.0} h")
+    }
+}
+
+fn measure(
+    plan: &Plan,
+    run: &mut Run,
+    stop: &Stop,
+    witness: &Witness,
+    file: Option<&Path>,
+) -> Result<()> {
+    let all = plan.round_takes().times(u64::from(plan.rounds));
+    let batches = plan.sweeps().count() * plan.subjects.len();
+    let mut progress = Progress::new(batches, all);
+    for sweep in plan.sweeps() {
+        let turns = plan.turns(sweep, &run.results);
+        for subject in &turns {
+            let what = format!("{} {} {}", sweep.regime, sweep.condition, subject.name);
+            progress.next(&what, plan.batch_takes(sweep.regime, sweep.condition));
+            plan.run(sweep, subject, &mut run.results, stop, witness)
+                .with_context(|| what)?;
+            if stop.is_requested() {
+                return Ok(());
+            }
+        }
+        if let Some(file) =
+            file.filter(|file| !turns.is_empty() && *file != Path::new(files::STANDARD))
+        {
+            run.interrupted = true;
+            run.machine = host_facts();
+            Target::new(file)?.write(&run.to_json())?;
+        }
+    }
+    Ok(())
+}

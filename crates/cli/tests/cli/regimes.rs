@@ -1,0 +1,75 @@
+//! `punctual bench regimes`: what it refuses, what it keeps, and how it goes on.
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use crate::common::punctual;
+use punctual_record::Run;
+use punctual_record::regimes::{QUIET, place};
+
+fn regimes(directory: &Path, arguments: &str) -> Output {
+    punctual(directory)
+        .args(["bench", "regimes"])
+        .args(arguments.split_whitespace())
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn what_means_nothing_is_refused_before_anything_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    for (arguments, why) in [
+        ("--regime 61Hz", "the regimes are cold, 1000Hz"),
+        ("--condition loud", "the conditions are quiet, load1"),
+        ("--weight 0", "from 0.01 to 10000"),
+        ("--weight 1 --strategy spin", "cannot be used together"),
+        ("--deciding --quick", "cannot be used together"),
+        ("--on linux", "--on has no meaning"),
+        ("--cpu 0", "--cpu has no meaning"),
+        ("--load 1", "--load has no meaning"),
+        ("--plots figures", "--plots has no meaning"),
+        ("--strategy spin,spin", "named twice"),
+        ("--strategy presice", "there is no strategy `presice`"),
+        ("--json no/such/run.json", "no/such"),
+    ] {
+        let output = regimes(directory.path(), arguments);
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {stderr}");
+        assert!(stderr.contains(why), "{arguments}: {stderr}");
+        assert!(output.stdout.is_empty(), "{arguments}");
+    }
+}
+
+/// A batch takes what it takes, so this is the shortest.
+#[test]
+fn it_goes_on_with_a_file_and_measures_no_round_twice() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let read = || Run::from_json(&fs::read_to_string(directory.join("run.json")).unwrap()).unwrap();
+    let what = "--strategy adaptive-balanced,spin --regime 1000Hz --condition quiet \
+                --resume run.json";
+    let mut counted = Vec::new();
+    for rounds in [1, 2, 2] {
+        let output = regimes(directory, &format!("{what} --rounds {rounds} --gate"));
+        // Two rounds decide nothing, and so nothing is lost.
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains("1 undecided"), "{text}");
+        let run = read();
+        assert!(!run.interrupted);
+        assert_eq!(run.results.len(), 2);
+        for m in &run.results {
+            assert_eq!(place(m), ("1000Hz", QUIET));
+            assert_eq!(m.late_ns.early, 0);
+            assert_eq!(m.batches.len(), m.rounds.len());
+        }
+        counted.push(run.results[0].rounds.len());
+    }
+    assert_eq!(counted, [1, 2, 2]);
+
+    let other = regimes(directory, &format!("{what} --deciding"));
+    let stderr = String::from_utf8(other.stderr).unwrap();
+    assert_eq!(other.status.code(), Some(2));
+    assert!(stderr.contains("batches of other lengths"), "{stderr}");
+}

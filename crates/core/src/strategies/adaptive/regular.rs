@@ -1,0 +1,164 @@
+//! What is regular about when naps end: ticks on Windows, a share of the length
+//! on macOS. Elsewhere there is nothing of the kind, and this costs nothing.
+
+use crate::estimators::grid::{Grid, Kind};
+use crate::estimators::share::Share;
+use crate::method::Method;
+use crate::time::Nanos;
+
+use super::class::{self, CLASSES};
+
+/// What is longer than usual by this, and four times that, says nothing about
+/// a share.
+const USUAL_NS: f32 = 200e3;
+/// xnu lets timers of threads of the default class be late by an eighth of
+/// their length, but by no more than a millisecond (facts of xnu's
+/// `timer_coalescing` tunables: shift 3, cap 1 ms).
+const MACOS_SHARE: f32 = 1.0 / 8.0;
+const MACOS_MOST_NS: f32 = 1e6;
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Regular {
+    Ticks {
+        /// The step in which the call counts lengths: asking for less than a
+        /// whole one more would make it a whole one.
+        unit: Nanos,
+        clock: Grid,
+        steps: Grid,
+    },
+    Share([Share; CLASSES]),
+}
+
+/// When naps by a call end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ends {
+    /// At any time.
+    AtAnyTime,
+    /// On ticks about 0.5 ms apart.
+    OnFineTicks,
+    /// On ticks that may be 15.6 ms apart; lengths count in whole milliseconds, or
+    /// in nanoseconds.
+    OnTicks { in_ms: bool },
+    /// Late by a share of their length.
+    LateByAShare,
+}
+
+impl Ends {
+    pub(super) const fn of(method: Method) -> Self {
+        match method {
+            Method::WindowsSleep
+            | Method::WindowsSleepEx
+            | Method::WaitForSingleObject
+            | Method::WaitForMultipleObjects
+            | Method::WindowsMessageTimer => Self::OnTicks { in_ms: true },
+            Method::WaitableTimer => Self::OnTicks { in_ms: false },
+            Method::HighResolutionTimer => Self::OnFineTicks,
+            Method::MachWaitUntil | Method::Kevent => Self::LateByAShare,
+            _ => Self::AtAnyTime,
+        }
+    }
+
+    /// How late a call is believed to wake a thread before it was made, beyond its
+    /// share of the length. Rather too much than too little: the first waits spin
+    /// longer, and are on time.
+    pub(super) const fn believed_ns(self) -> f32 {
+        match self {
+            // What waking takes on a virtual machine, with the usual slack of 50 us
+            // or without it.
+            Self::AtAnyTime => 110e3,
+            Self::OnFineTicks => 600e3,
+            Self::OnTicks { .. } => 16e6,
+            Self::LateByAShare => 30e3,
+        }
+    }
+}
+
+impl Regular {
+    /// `None` where naps end at any time.
+    pub(super) fn new(method: Method) -> Option<Self> {
+        let unit = match Ends::of(method) {
+            Ends::AtAnyTime => return None,
+            Ends::LateByAShare => {
+                return Some(Self::Share(std::array::from_fn(|class| {
+                    let length = class::from_ns(class) as f32;
+                    let is_capped = length * MACOS_SHARE >= MACOS_MOST_NS;
+                    Share::believed(if is_capped { 0.0 } else { MACOS_SHARE })
+                })));
+            }
+            Ends::OnTicks { in_ms: true } => Nanos::from_ms(1),
+            Ends::OnTicks { in_ms: false } | Ends::OnFineTicks => Nanos::new(1),
+        };
+        Some(Self::Ticks {
+            unit,
+            clock: Grid::new(Kind::Clock),
+            steps: Grid::new(Kind::Steps),
+        })
+    }
+
+    /// The ticks on which naps end, if that is how they are best predicted.
+    pub(super) fn grid(&self) -> Option<&Grid> {
+        let Self::Ticks { clock, steps, .. } = self else {
+            return None;
+        };
+        [clock, steps]
+            .into_iter()
+            .filter(|grid| grid.period_ns().is_some())
+            .min_by(|a, b| a.off_ns().total_cmp(&b.off_ns()))
+    }
+
+    /// The part of its length by which a nap of `class` is late.
+    pub(super) fn share(&self, class: usize) -> f32 {
+        match self {
+            Self::Ticks { .. } => 0.0,
+            Self::Share(shares) => shares[class].share(),
+        }
+    }
+
+    /// As much of a length as the call can count, if that is any.
+    pub(super) fn whole(&self, length: Nanos) -> Option<Nanos> {
+        match self {
+            Self::Ticks { unit, .. } => {
+                let units = length.as_ns() / unit.as_ns();
+                (units > 0).then(|| unit.times(units))
+            }
+            Self::Share(_) => Some(length),
+        }
+    }
+
+    /// Learns a nap of `class` that ended at `woke`, where it was believed to
+    /// overshoot by `usual_ns` at the reference length of its class. Whether that
+    /// depends on its length otherwise than was believed.
+    pub(super) fn learn(&mut self, class: usize, nap: Nap, usual_ns: f32) -> bool {
+        match self {
+            Self::Ticks { clock, steps, .. } => {
+                let begin = nap.woke.saturating_sub(nap.slept.as_ns());
+                let due = begin.saturating_add(nap.asked.as_ns());
+                let off_ns = (nap.over_ns() - usual_ns).abs();
+                clock.learn(begin, due, nap.woke, off_ns);
+                steps.learn(begin, due, nap.woke, off_ns);
+                false
+            }
+            Self::Share(shares) => {
+                let is_usual = nap.over_ns() < 4.0 * usual_ns + USUAL_NS + MACOS_MOST_NS;
+                is_usual && shares[class].learn(nap.asked.as_ns() as f32, nap.over_ns())
+            }
+        }
+    }
+}
+
+/// A nap that ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Nap {
+    pub(super) asked: Nanos,
+    pub(super) slept: Nanos,
+    /// When it ended, in nanoseconds of the waiter's clock.
+    pub(super) woke: u64,
+}
+
+impl Nap {
+    /// How much longer it took than asked.
+    pub(super) fn over_ns(&self) -> f32 {
+        // Both are far below 2^63: no nap that is learned from lasted centuries.
+        (self.slept.as_ns() as i64 - self.asked.as_ns() as i64) as f32
+    }
+}

@@ -1,0 +1,145 @@
+//! What strategies cost in virtual time over what is possible to who knows the
+//! distributions of the overshoots: on every recording of naps under `runs`, on
+//! some that are made up, and on models of Linux.
+//!
+//! ```sh
+//! cargo run --release -p punctual-lab --example replay -- 'adaptive:weight={w}' fixed-margin
+//! ```
+//!
+//! `{w}` is each of the weights. Without arguments it shows some strategies. The
+//! same strategies give the same table each time.
+
+use std::env;
+
+use punctual_core::Spec;
+use punctual_core::strategies::Defaults;
+use punctual_lab::loaded;
+use punctual_lab::replay::{self, Cell};
+use punctual_record::WEIGHTS;
+use punctual_sim::Model;
+
+const STRATEGIES: [&str; 6] = [
+    "adaptive:weight={w}",
+    "quantile:weight={w}",
+    "fixed-margin",
+    "fixed-margin:margin=60us:method=clock_nanosleep+slack=1ns",
+    "max-nap",
+    "system",
+];
+
+fn main() -> Result<(), String> {
+    let mut strategies: Vec<String> = env::args().skip(1).collect();
+    if strategies.is_empty() {
+        strategies = STRATEGIES.map(str::to_owned).to_vec();
+    }
+    println!(
+        "Cost of a wait over the informed optimum (us), which is in the first column; `one` is the optimum with one nap."
+    );
+    for (i, strategy) in strategies.iter().enumerate() {
+        println!("  {i}: {strategy}");
+    }
+    show("recordings", &replay::recordings()?, &strategies)?;
+    show("made up", &replay::made_up(), &strategies)?;
+    show("models", &replay::models()?, &strategies)?;
+    show_loaded(&strategies)
+}
+
+fn show(what: &str, models: &[Model], strategies: &[String]) -> Result<(), String> {
+    let each: Vec<Result<Vec<Cell>, String>> = std::thread::scope(|scope| {
+        let running: Vec<_> = models
+            .iter()
+            .map(|model| scope.spawn(|| replay::cells(model, strategies)))
+            .collect();
+        let join = running.into_iter().map(|run| run.join());
+        join.map(|cells| cells.unwrap_or_else(|_| Err("panicked".to_owned())))
+            .collect()
+    });
+    let mut all = Vec::new();
+    for (model, cells) in models.iter().zip(each) {
+        let cells = cells?;
+        println!("\n{}", model.name());
+        for cell in &cells {
+            print!(
+                "  {:<8} w {:>3}  {:>8.1}  one {:>5.2} ",
+                cell.regime.to_string(),
+                cell.weight,
+                cell.least_ns / 1e3,
+                cell.least_of_one_nap_ns / cell.least_ns
+            );
+            for i in 0..strategies.len() {
+                match cell.over_informed(i) {
+                    Some(over) => print!(" {over:>7.2}"),
+                    None => print!(" {:>7}", "-"),
+                }
+            }
+            println!();
+        }
+        summary(model.name(), &cells, strategies);
+        all.extend(cells);
+    }
+    println!();
+    summary(what, &all, strategies);
+    Ok(())
+}
+
+/// The first waits of a waiter's life are set apart: who knows nothing yet is
+/// not to be had for what it costs who knows all.
+fn summary(what: &str, cells: &[Cell], strategies: &[String]) {
+    for (i, strategy) in strategies.iter().enumerate() {
+        for (kind, is_cold) in [("", false), (", cold", true)] {
+            let cells = cells.iter().filter(|cell| cell.is_cold == is_cold);
+            let Some((mean, worst)) = replay::over_informed(cells, i) else {
+                continue;
+            };
+            println!(
+                "{what}{kind}: {strategy}: geometric mean {mean:.3}, worst {:.2} ({}, w {})",
+                worst.over_informed(i).unwrap_or_default(),
+                worst.regime,
+                worst.weight
+            );
+        }
+    }
+}
+
+/// Loops where spinning has a price.
+fn show_loaded(strategies: &[String]) -> Result<(), String> {
+    println!(
+        "\nLoops of 16 s at 1 kHz: waits made of those there were cycles for, CPU, mean lateness, \
+         seconds with more than a fifth of a CPU"
+    );
+    for strategy in strategies {
+        let mut before = String::new();
+        for weight in WEIGHTS {
+            let text = strategy.replace("{w}", &weight.to_string());
+            if text == before {
+                continue;
+            }
+            let spec = Spec::parse(&text, Defaults::ELSEWHERE)?;
+            let worlds = [
+                ("hog", loaded::beside_a_hog(spec, 1_000, 16, 1).ok()),
+                (
+                    "quota 5 %",
+                    Some(loaded::in_a_quota(spec, 0.05, 1_000, 16, 1)),
+                ),
+                (
+                    "quota 50 %",
+                    Some(loaded::in_a_quota(spec, 0.5, 1_000, 16, 1)),
+                ),
+            ];
+            print!("  {text:<30}");
+            for (name, seen) in worlds {
+                let Some(seen) = seen else { continue };
+                print!(
+                    "  {name}: {:>3.0} % {:>5.1} % {:>8.1} us {:>3.0} %",
+                    seen.done * 100.0,
+                    seen.cpu * 100.0,
+                    seen.late_ns / 1e3,
+                    seen.trapped * 100.0
+                );
+            }
+            println!();
+            before = text;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,400 @@
+//! What a waiter would pay at the least that knows the distributions of the
+//! overshoots, but not the draws.
+//!
+//! This is how far there is to go on a machine: a strategy's cost over it says
+//! what having to learn the distributions costs, and what is lost beyond that.
+//!
+//! # Definition
+//!
+//! With `r` left until the deadline, the informed waiter pays
+//!
+//! - `J(r) = w x min(-r, 1 ms)` where the deadline has passed, for its lateness
+//!   counts as at most [1 ms](CAP_NS);
+//! - otherwise `J(r)`, the least of spinning to the deadline, `r`; of spinning
+//!   for a while; and, over all calls and all margins `m` from 0 to `r`, of a nap
+//!   that asks for `r - m`: its CPU time, and the mean of `J(m - O)` over the
+//!   overshoots `O` of such naps. That is any number of naps.
+//!
+//! [`cost_of_one_nap`](Informed::cost_of_one_nap) is the same with a spin after
+//! the first nap, as in the newsvendor problem: the difference is what further
+//! naps bring.
+//!
+//! # What it leaves out
+//!
+//! Each overshoot is a draw by itself. Who sees that late naps come in rows, or
+//! that naps end on the ticks of a clock, can wait for less. A loop at a fixed
+//! rate waits for its whole period each time: that a late wait makes the next one
+//! shorter does not count. Readings of the clock cost nothing.
+
+use std::collections::VecDeque;
+
+use punctual_core::program::Op;
+use punctual_core::{Lateness, Machine, Method, Nanos};
+use punctual_record::{CAP_NS, Cost, Interval, Measurement, Weights};
+use punctual_sim::rules::{Bank, Recorded};
+use punctual_sim::{Model, Random, SimMachine};
+
+use crate::experiments::{nap, naps, program};
+use crate::model_facts;
+
+/// The least mean costs of waits at one weight, by their length.
+#[derive(Clone, Debug)]
+pub struct Informed {
+    /// Times left, ascending from zero.
+    left_ns: Vec<f64>,
+    /// With any number of naps.
+    any: Vec<f64>,
+    /// With one at most.
+    one: Vec<f64>,
+}
+
+impl Informed {
+    /// The costs of waits up to `longest` on the machine that was recorded, in
+    /// nanoseconds of CPU time, of which one of lateness is worth `weight`. `None`
+    /// where the recording does not tell what naps cost.
+    pub fn new(recording: &Recorded, weight: f64, longest: Nanos) -> Option<Self> {
+        Self::with_steps(recording, weight, longest, STEP)
+    }
+
+    fn with_steps(recording: &Recorded, weight: f64, longest: Nanos, step: f64) -> Option<Self> {
+        let naps: Vec<_> = recording
+            .all()
+            .map(|nap| {
+                Some(Naps {
+                    cpu_ns: nap.cpu?.as_ns() as f64,
+                    shortest_ns: nap.shortest.as_ns() as f64,
+                    longest_ns: nap.longest.as_ns() as f64,
+                    overshoots: grouped(nap.overshoots),
+                })
+            })
+            .collect::<Option<_>>()?;
+        let left_ns = grid(longest.as_ns() as f64, step);
+        let any = solve(&naps, &left_ns, weight, None);
+        let one = solve(&naps, &left_ns, weight, Some(&left_ns));
+        Some(Self { left_ns, any, one })
+    }
+
+    /// The least mean cost of a wait of `length` in nanoseconds, with any number
+    /// of naps.
+    pub fn cost(&self, length: Nanos) -> f64 {
+        at(&self.left_ns, &self.any, length.as_ns() as f64)
+    }
+
+    /// The same with one nap at most.
+    pub fn cost_of_one_nap(&self, length: Nanos) -> f64 {
+        at(&self.left_ns, &self.one, length.as_ns() as f64)
+    }
+}
+
+/// Each time left is longer than the one before it by this part, or by
+/// [`FIRST_NS`].
+const STEP: f64 = 0.002;
+const FIRST_NS: f64 = 100.0;
+
+fn grid(longest_ns: f64, step: f64) -> Vec<f64> {
+    let mut grid = vec![0.0];
+    let mut left = 0.0;
+    while left < longest_ns {
+        left += (left * step).max(FIRST_NS * step / STEP);
+        grid.push(left);
+    }
+    grid
+}
+
+/// Naps with one call of about the same length.
+struct Naps {
+    cpu_ns: f64,
+    shortest_ns: f64,
+    longest_ns: f64,
+    /// How likely each overshoot is, in ascending order of these.
+    overshoots: Vec<(f64, f64)>,
+}
+
+/// Overshoots with their probabilities: neighbours are taken together, the more
+/// of them the nearer to the median.
+fn grouped(overshoots: &[Lateness]) -> Vec<(f64, f64)> {
+    const FINENESS: usize = 32;
+    let mut sorted: Vec<_> = overshoots.iter().map(|o| o.as_ns() as f64).collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let count = sorted.len();
+    let mut groups = Vec::new();
+    let mut rest = &sorted[..];
+    while !rest.is_empty() {
+        let nearer_end = rest.len().min(count - rest.len());
+        let (group, others) = rest.split_at((1 + nearer_end / FINENESS).min(rest.len()));
+        let mean = group.iter().sum::<f64>() / group.len() as f64;
+        groups.push((mean, group.len() as f64 / count as f64));
+        rest = others;
+    }
+    groups
+}
+
+/// The costs with each time left. What is left after a nap costs `after`; if that
+/// is nothing, as much as it costs here.
+fn solve(naps: &[Naps], left_ns: &[f64], weight: f64, after: Option<&[f64]>) -> Vec<f64> {
+    let mut costs: Vec<f64> = Vec::with_capacity(left_ns.len());
+    let mut cheapest: Vec<_> = naps.iter().map(|_| Cheapest::default()).collect();
+    for (i, &left) in left_ns.iter().enumerate() {
+        let spun = match i {
+            0 => 0.0,
+            _ => (costs[i - 1] + left - left_ns[i - 1]).min(left),
+        };
+        let mut least = spun;
+        // What costs the same time left is not known before this is over; to
+        // spin a little first is hardly dearer.
+        let known = match after {
+            Some(after) => after,
+            None => {
+                costs.push(spun);
+                &costs[..]
+            }
+        };
+        for (naps, cheapest) in naps.iter().zip(&mut cheapest) {
+            cheapest
+                .all
+                .push(naps.cpu_ns + mean_after(naps, left, left_ns, known, weight));
+            if let Some(cost) = cheapest.of(naps, left, left_ns) {
+                least = least.min(cost);
+            }
+        }
+        match after {
+            Some(_) => costs.push(least),
+            None => costs[i] = least,
+        }
+    }
+    costs
+}
+
+/// The margins that a kind of nap may have, in a window that moves on with the
+/// time left.
+#[derive(Default)]
+struct Cheapest {
+    /// What such a nap and the rest cost by its margin.
+    all: Vec<f64>,
+    /// How many margins have come in.
+    came: usize,
+    /// Those in the window that no later one undercuts, and so in ascending order of
+    /// cost.
+    window: VecDeque<usize>,
+}
+
+impl Cheapest {
+    /// The least that the wait costs with `left` if it begins with such a nap;
+    /// `None` if that is too short for any.
+    fn of(&mut self, naps: &Naps, left: f64, left_ns: &[f64]) -> Option<f64> {
+        let all = &self.all;
+        while self.came < all.len() && left - left_ns[self.came] >= naps.shortest_ns {
+            while self
+                .window
+                .pop_back_if(|last| all[*last] >= all[self.came])
+                .is_some()
+            {}
+            self.window.push_back(self.came);
+            self.came += 1;
+        }
+        let too_long = |margin: &mut usize| left - left_ns[*margin] > naps.longest_ns;
+        while self.window.pop_front_if(too_long).is_some() {}
+        self.window.front().map(|margin| all[*margin])
+    }
+}
+
+/// The mean cost after a nap that ends `margin` before the deadline, but for its
+/// overshoot.
+fn mean_after(naps: &Naps, margin: f64, left_ns: &[f64], costs: &[f64], weight: f64) -> f64 {
+    let mut above = left_ns.partition_point(|left| *left <= margin);
+    let cost = |&(overshoot, probability): &(f64, f64)| {
+        let left = margin - overshoot;
+        let cost = if left <= 0.0 {
+            weight * (-left).min(CAP_NS as f64)
+        } else if overshoot <= 0.0 {
+            at(left_ns, costs, left)
+        } else {
+            while above > 1 && left_ns[above - 1] > left {
+                above -= 1;
+            }
+            between(left_ns, costs, above, left)
+        };
+        probability * cost
+    };
+    naps.overshoots.iter().map(cost).sum()
+}
+
+/// The cost with `left`; what is longer than all that is known is spun for as
+/// long as that is so.
+fn at(left_ns: &[f64], costs: &[f64], left: f64) -> f64 {
+    let above = left_ns.partition_point(|known| *known <= left);
+    between(left_ns, costs, above, left)
+}
+
+fn between(left_ns: &[f64], costs: &[f64], above: usize, left: f64) -> f64 {
+    let below = above.min(costs.len()) - 1;
+    let (start, cost) = (left_ns[below], costs[below]);
+    match costs.get(above) {
+        Some(next) => cost + (next - cost) * (left - start) / (left_ns[above] - start),
+        None => cost + left - start,
+    }
+}
+
+/// The naps of a model as a recording: those of each of its usual calls and
+/// [lengths](naps::LENGTHS), each begun at a random instant of the ticks there
+/// may be.
+///
+/// # Errors
+/// The model refuses them.
+pub fn recording(model: &Model, seed: u64) -> Result<Recorded, String> {
+    const NAPS: u64 = 400;
+    const LONGEST_TICK: Nanos = Nanos::from_ms(16);
+    let facts = model_facts(model);
+    let mut random = Random::new(seed);
+    let mut machine = SimMachine::new(model.clone(), seed);
+    let mut banks = Vec::new();
+    for method in naps::methods(&machine, &facts) {
+        for asked in naps::LENGTHS {
+            let mut ops = vec![];
+            let mut worked = Nanos::ZERO;
+            for _ in 0..NAPS {
+                let work = Nanos::new(random.below(LONGEST_TICK.into()).floor_ns());
+                worked += work;
+                ops.extend([Op::Work(work), nap(method, asked)]);
+            }
+            let seen = machine.run(&program(ops)).map_err(|why| why.to_string())?;
+            let section = &seen.threads[0].sections[0];
+            let late = section.samples.iter().map(|sample| sample.outcome.late);
+            let cpu = section.cpu.thread.map(|cpu| cpu - worked);
+            banks.push(Bank {
+                method,
+                asked,
+                overshoots: late.collect(),
+                cpu: cpu.map(|cpu| Nanos::new(cpu.as_ns() / NAPS)),
+            });
+        }
+    }
+    let named = |name: &str| name.parse::<Method>();
+    let (sleep, timer) = (named(&facts.sleep_method)?, named(&facts.timer_method)?);
+    Recorded::naps(banks, sleep, timer, model.costs().read)
+}
+
+/// Sets the cost of each measurement of waits of one length in relation to what
+/// the informed waiter pays for these.
+pub fn compare(recording: &Recorded, measurements: &mut [Measurement]) {
+    let capped = Cost {
+        capped: true,
+        nap_penalty_ns: 0.0,
+    };
+    let period = |m: &Measurement| m.params.get("period_ns")?.as_u64().map(Nanos::new);
+    let Some(longest) = measurements.iter().filter_map(period).max() else {
+        return;
+    };
+    let informed = |weight| Informed::new(recording, weight, longest);
+    let Some(informed) = Weights::try_of(informed) else {
+        return;
+    };
+    for m in measurements {
+        let Some(period) = period(m) else { continue };
+        let costs = informed.each().map(|informed| informed.cost(period));
+        // As on a model whose naps are free.
+        if costs.contains(&0.0) {
+            continue;
+        }
+        let mut each = costs.into_iter();
+        m.informed_cost_ns = Weights::try_of(|_| each.next());
+        let mut each = costs.into_iter();
+        m.cost_over_informed = Weights::try_of(|weight| {
+            let (cost, least) = (capped.at(weight, &m.rounds)?, each.next()?);
+            Some(Interval {
+                median: cost.median / least,
+                low: cost.low / least,
+                high: cost.high / least,
+            })
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay;
+
+    /// Naps of each length, in microseconds, that cost so much and overshoot by
+    /// so much, in nanoseconds. Reading the clock costs nothing.
+    fn recording(banks: &[(u64, u64, &[i64])]) -> Recorded {
+        let bank = |&(asked_us, cpu, overshoots): &(u64, u64, &[i64])| Bank {
+            method: Method::Sleep,
+            asked: Nanos::from_us(asked_us),
+            overshoots: overshoots.iter().map(|ns| Lateness::new(*ns)).collect(),
+            cpu: Some(Nanos::new(cpu)),
+        };
+        let banks = banks.iter().map(bank).collect();
+        Recorded::naps(banks, Method::Sleep, Method::Sleep, Nanos::ZERO).unwrap()
+    }
+
+    fn near(found: f64, want: f64) {
+        assert!((found / want - 1.0).abs() < 0.01, "{found}, not {want}");
+    }
+
+    #[test]
+    fn what_is_certain_costs_a_nap_or_a_spin() {
+        let even = recording(&[(1_000, 30_000, &[60_000])]);
+        let informed = Informed::new(&even, 10.0, Nanos::from_ms(2)).unwrap();
+        near(informed.cost(Nanos::from_ms(1)), 30_000.0);
+        near(informed.cost(Nanos::from_us(2)), 2_000.0);
+        // Late by 1 us or spun.
+        near(informed.cost(Nanos::from_us(59)), 40_000.0);
+        near(informed.cost(Nanos::from_us(20)), 20_000.0);
+    }
+
+    #[test]
+    fn one_nap_is_the_problem_of_the_newsvendor() {
+        // Evenly from 0 to 100 us: the margin is the w / (1 + w) quantile, and what
+        // is spun or late costs half of that and 100 us.
+        let even: Vec<_> = (0..1_000).map(|i| i * 100 + 50).collect();
+        let naps = recording(&[(1_000, 50_000, &even)]);
+        for weight in [1.0, 10.0, 100.0] {
+            let informed = Informed::new(&naps, weight, Nanos::from_ms(2)).unwrap();
+            let one = informed.cost_of_one_nap(Nanos::from_ms(1));
+            near(one, 50_000.0 + 50_000.0 * weight / (1.0 + weight));
+            // A second one costs what the spin does, at least.
+            near(informed.cost(Nanos::from_ms(1)), one);
+        }
+    }
+
+    #[test]
+    fn a_second_nap_pays_where_spins_are_long() {
+        // Either on time or 10 ms late, and short ones are exact.
+        let naps = recording(&[(100, 2_000, &[0]), (10_000, 2_000, &[0, 10_000_000])]);
+        let informed = Informed::new(&naps, 100.0, Nanos::from_ms(20)).unwrap();
+        let length = Nanos::from_ms(20);
+        near(informed.cost_of_one_nap(length), 2_000.0 + 5e6);
+        // Short ones instead of the spin.
+        assert!(informed.cost(length) < 100_000.0);
+    }
+
+    #[test]
+    fn lateness_counts_as_one_millisecond_at_the_most() {
+        let naps = recording(&[(1_000, 2_000, &[40_000_000])]);
+        for (weight, cost) in [(1.0, 1_002_000.0), (10.0, 10_002_000.0), (100.0, 20e6)] {
+            let informed = Informed::new(&naps, weight, Nanos::from_ms(20)).unwrap();
+            near(informed.cost(Nanos::from_ms(20)), cost);
+        }
+    }
+
+    #[test]
+    fn finer_steps_change_nothing() {
+        let longest = Nanos::from_us(1_100);
+        for model in replay::made_up() {
+            let solved = [STEP, STEP / 2.0].map(|step| {
+                Informed::with_steps(model.recording().unwrap(), 10.0, longest, step).unwrap()
+            });
+            for us in [20, 50, 100, 200, 500, 1_000] {
+                let [coarse, fine] = [0, 1].map(|i| solved[i].cost(Nanos::from_us(us)));
+                near(coarse, fine);
+            }
+        }
+    }
+
+    #[test]
+    fn without_cpu_time_there_is_no_optimum() {
+        let unknown = Recorded::new(vec![Lateness::new(0)]).unwrap();
+        assert!(Informed::new(&unknown, 1.0, Nanos::from_ms(1)).is_none());
+    }
+}

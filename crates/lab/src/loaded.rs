@@ -1,0 +1,226 @@
+//! What spinning costs where others want the CPU, in virtual time.
+//!
+//! There a spin is paid twice: it ends late, when somebody else has been given the
+//! CPU in the midst of it, and it uses up what lets the next nap end on time. A
+//! waiter that takes the late naps that follow for a reason to spin more is
+//! trapped.
+
+use punctual_core::machine::Section;
+use punctual_core::program::{Due, Op, Subject};
+use punctual_core::strategies::Any;
+use punctual_core::wait::{Event, Limit, Reason};
+use punctual_core::{
+    Carrier, Clock, Goal, Machine, Method, Nanos, Program, Rate, Refusal, Spec, Tick, drive,
+};
+use punctual_sim::{Model, Random, SimMachine, Time};
+
+use crate::experiments;
+
+/// What became of the cycles of a loop.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Loaded {
+    /// Waits that were made, of those that there were cycles for.
+    pub done: f64,
+    /// CPU time as a part of all time.
+    pub cpu: f64,
+    /// Mean lateness.
+    pub late_ns: f64,
+    /// The part of the seconds in which a fifth of the CPU or more was taken.
+    pub trapped: f64,
+}
+
+/// What is more than a fifth of a CPU is no waiting any more.
+const TRAPPED: f64 = 0.2;
+
+impl Loaded {
+    fn of(seconds: &[Second], hz: u64) -> Self {
+        let sum = |part: fn(&Second) -> f64| seconds.iter().map(part).sum::<f64>();
+        let (waits, count) = (sum(|s| s.waits), seconds.len() as f64);
+        Self {
+            done: waits / (hz as f64 * count),
+            cpu: sum(|s| s.cpu) / count,
+            late_ns: sum(|s| s.late_ns) / waits.max(1.0),
+            trapped: sum(|s| f64::from(s.cpu > TRAPPED)) / count,
+        }
+    }
+}
+
+/// One of them, or so.
+#[derive(Clone, Copy, Debug, Default)]
+struct Second {
+    waits: f64,
+    /// As a part of it.
+    cpu: f64,
+    /// Of all waits together.
+    late_ns: f64,
+}
+
+/// A loop for so many `seconds` beside a thread that computes all the time, on a
+/// Linux with one CPU, whose scheduler is EEVDF.
+///
+/// # Errors
+/// The model lacks what the strategy needs.
+pub fn beside_a_hog(spec: Spec, hz: u64, seconds: u64, seed: u64) -> Result<Loaded, Refusal> {
+    let model =
+        Model::parse("linux,cpus=1,wake=40us,jitter=30us,nap=20us").map_err(Refusal::new)?;
+    let rate = Rate::from_hz(hz).map_err(Refusal::new)?;
+    let wait = Op::Wait {
+        with: 0,
+        due: Due::NextCycle,
+        or: None,
+    };
+    let mut ops = vec![experiments::hog(None)];
+    for _ in 0..seconds {
+        ops.extend([
+            Op::Record,
+            Op::Pace(rate),
+            Op::Loop {
+                times: hz,
+                body: vec![wait.clone()],
+            },
+        ]);
+    }
+    let program = Program {
+        subjects: vec![Subject::Strategy(spec)],
+        ops,
+    };
+    let seen = SimMachine::new(model, seed).run(&program)?;
+    let second = |section: &Section| {
+        let late = section
+            .samples
+            .iter()
+            .map(|s| s.outcome.late.as_ns() as f64);
+        let cpu = section.cpu.thread.unwrap_or_default().as_secs_f64();
+        Second {
+            waits: section.samples.len() as f64,
+            cpu: cpu / section.cpu.elapsed.as_secs_f64(),
+            late_ns: late.sum(),
+        }
+    };
+    let threads = seen.threads.iter().take(1);
+    let sections = threads.flat_map(|thread| thread.sections.iter().skip(1));
+    let seconds: Vec<_> = sections.map(second).collect();
+    Ok(Loaded::of(&seconds, hz))
+}
+
+/// A loop for so many `seconds` in a control group whose threads are stopped for
+/// what is left of each 100 ms once they have used `quota` of it.
+pub fn in_a_quota(spec: Spec, quota: f64, hz: u64, seconds: u64, seed: u64) -> Loaded {
+    const PERIOD: u64 = 100_000_000;
+    let mut group = Group {
+        now: 0,
+        used: 0,
+        period: PERIOD,
+        quota: (quota * PERIOD as f64) as u64,
+        used_in_period: 0,
+        random: Random::new(seed),
+    };
+    let mut has = |method| match method {
+        Method::SlacklessNanosleep => None,
+        other => Some(other),
+    };
+    let mut strategy: Any = spec.granted(&mut has).unwrap_or(spec).build();
+    let cycle = 1_000_000_000 / hz.max(1);
+    let mut all = Vec::new();
+    for second in 0..seconds {
+        let mut this = Second::default();
+        let before = group.used;
+        loop {
+            let deadline = (group.now / cycle + 1) * cycle;
+            if deadline > (second + 1) * 1_000_000_000 {
+                break;
+            }
+            let now = group.now();
+            let goal = Goal::until(Tick::from_ns(deadline));
+            let outcome = drive(&mut strategy, goal, now, &mut group);
+            this.waits += 1.0;
+            this.late_ns += outcome.late.as_ns() as f64;
+        }
+        this.cpu = (group.used - before) as f64 / 1e9;
+        all.push(this);
+    }
+    Loaded::of(&all, hz)
+}
+
+/// Time on the CPU of a group with a quota.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Virtual;
+impl Clock for Virtual {}
+
+/// A thread alone in a group with a quota of CPU time (Linux,
+/// `kernel/sched/fair.c`, bandwidth control; that a CPU takes its share in slices is
+/// left out). In nanoseconds.
+struct Group {
+    now: u64,
+    used: u64,
+    period: u64,
+    quota: u64,
+    used_in_period: u64,
+    random: Random,
+}
+
+impl Group {
+    /// What one nap takes of the CPU, and how much later than asked it ends.
+    const NAP: u64 = 30_000;
+    const OVERSHOOT: u64 = 40_000;
+    const JITTER: u64 = 100_000;
+    const READ: u64 = 31;
+
+    /// Uses the CPU for so long, and is stopped in between as often as need be.
+    fn compute(&mut self, length: u64) {
+        let mut left = length;
+        while left > 0 {
+            let end = (self.now / self.period + 1) * self.period;
+            let allowed = self.quota.saturating_sub(self.used_in_period);
+            let step = left.min(allowed).min(end - self.now);
+            self.now += step;
+            self.used += step;
+            self.used_in_period += step;
+            left -= step;
+            if left > 0 && step == allowed {
+                self.now = end;
+            }
+            if self.now == end {
+                self.used_in_period = 0;
+            }
+        }
+    }
+
+    fn rest_until(&mut self, end: u64) {
+        if end / self.period > self.now / self.period {
+            self.used_in_period = 0;
+        }
+        self.now = self.now.max(end);
+    }
+}
+
+impl Carrier<Virtual> for Group {
+    fn now(&mut self) -> Tick<Virtual> {
+        self.compute(Self::READ);
+        Tick::from_ns(self.now)
+    }
+
+    fn cpu_time(&mut self) -> Option<Nanos> {
+        Some(Nanos::new(self.used))
+    }
+
+    fn block(&mut self, _: Method, limit: Limit<Virtual>, _: Option<Event>) -> Reason {
+        let length = limit.length(Tick::from_ns(self.now)).as_ns();
+        let jitter = self.random.below(Time::from_ns(Self::JITTER)).floor_ns();
+        let end = self.now.saturating_add(length) + Self::OVERSHOOT - Self::NAP + jitter;
+        self.rest_until(end);
+        self.compute(Self::NAP);
+        Reason::Timer
+    }
+
+    fn spin(&mut self, until: Tick<Virtual>, _: Option<Event>) -> (Tick<Virtual>, Reason) {
+        let left = until.since(Tick::from_ns(self.now)).as_ns();
+        self.compute(left);
+        (self.now(), Reason::Ran)
+    }
+
+    fn yield_now(&mut self, _: Option<Event>) -> Reason {
+        self.compute(200);
+        Reason::Ran
+    }
+}

@@ -1,0 +1,308 @@
+//! The regimes in which programs wait, and the conditions in which they do:
+//! `adaptive` beside the best of the others, round by round.
+//!
+//! A B C A B C ...: every subject has a batch in a fresh thread of its own, at the
+//! slack that this host gives its threads, and waits as a user of it does: through
+//! [`punctual::Waiter`], or the API of a peer. So this is one of the experiments
+//! that run here alone, and in no simulation.
+//!
+//! - **Cost**: the CPU time of the thread, and its weight x lateness, capped at 1 ms.
+//!   A wait is as late as the caller sees it, on its own clock after the call has
+//!   returned; what the waiter reported is kept beside that.
+//! - **Trapped** is a second of a loaded batch in which a subject takes more than
+//!   three times the share of a CPU that it took before the load, or in the quiet
+//!   batches of the run if that is less, and is more than 0.5 ms late on the average. Batches from 8 s on are looked at.
+//! - **Back to normal** it is after the load with the first of 8 waits in a row that
+//!   cost no more, on the average, than twice what its waits cost before the load.
+//!
+//! `script` has the regimes, `surroundings` the conditions, `batch` one turn of one
+//! subject. What the results say is told by [`punctual_record::regimes`].
+
+mod batch;
+pub(crate) mod script;
+mod surroundings;
+
+pub use batch::Way;
+pub use script::Regime;
+pub use surroundings::Condition;
+
+use std::time::Duration;
+
+use punctual_core::{Nanos, Spec};
+use punctual_record::regimes::{
+    REGIMES, ROUNDS_MIN, RegimeBatch, Verdict, cells, is_beaten, place,
+};
+use punctual_record::{Cost, Cpu, Interval, Late, Measurement, Round};
+use punctual_sys::Error;
+
+use crate::host::{MakePeer, Stop, Witness};
+use batch::{Batch, Seen};
+
+/// Who takes part.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// As the results name it.
+    pub name: String,
+    /// What a nanosecond of lateness costs it, if it was asked for that.
+    pub weight: Option<f64>,
+    /// What it waits with.
+    pub way: Way,
+}
+
+impl Subject {
+    /// A strategy of the library.
+    ///
+    /// # Errors
+    /// It cannot wait here.
+    pub fn strategy(spec: Spec) -> Result<Self, Error> {
+        let strategy: punctual::Strategy = spec.to_string().parse()?;
+        // Refused now rather than in the middle of it.
+        punctual::Waiter::builder()
+            .strategy(strategy.clone())
+            .build()?;
+        Ok(Self {
+            name: spec.to_string(),
+            weight: match spec {
+                Spec::Adaptive { weight, .. } | Spec::Quantile { weight, .. } => Some(weight),
+                _ => None,
+            },
+            way: Way::Waiter(strategy),
+        })
+    }
+
+    /// Foreign code.
+    pub fn peer(name: &str, make: MakePeer) -> Self {
+        Self {
+            name: name.to_owned(),
+            weight: None,
+            way: Way::Peer(make),
+        }
+    }
+}
+
+/// What is measured.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Who takes turns, in this order.
+    pub subjects: Vec<Subject>,
+    /// In which regimes.
+    pub regimes: Vec<Regime>,
+    /// In which conditions.
+    pub conditions: Vec<Condition>,
+    /// The most rounds.
+    pub rounds: u32,
+    /// What is measured of a quiet batch.
+    pub quiet: Duration,
+    /// What is measured of a batch in any other condition.
+    pub loaded: Duration,
+    /// What comes before it.
+    pub warm_up: Duration,
+    /// Whether cells end that are decided, and subjects that are clearly beaten in
+    /// one no longer take part in it.
+    pub decides: bool,
+}
+
+/// After so many rounds it is looked at who is beaten.
+const LOOK_AFTER: usize = 4;
+
+/// A part of the plan: all subjects in one regime and condition, once.
+#[derive(Clone, Copy, Debug)]
+pub struct Sweep {
+    /// The round, counted from 0.
+    pub round: u32,
+    /// The regime.
+    pub regime: Regime,
+    /// The condition.
+    pub condition: Condition,
+}
+
+impl Plan {
+    /// Every sweep, in order.
+    pub fn sweeps(&self) -> impl Iterator<Item = Sweep> {
+        let of_round = move |round| {
+            let conditions = self.conditions.iter();
+            conditions.flat_map(move |&condition| {
+                self.regimes.iter().map(move |&regime| Sweep {
+                    round,
+                    regime,
+                    condition,
+                })
+            })
+        };
+        (0..self.rounds).flat_map(of_round)
+    }
+
+    /// What one batch takes.
+    pub fn batch_takes(&self, regime: Regime, condition: Condition) -> Nanos {
+        let warm_up = match regime.is_steady() {
+            true => self.warm_up,
+            false => Duration::ZERO,
+        };
+        Nanos::from(regime.takes(self.measured(condition)) + warm_up)
+    }
+
+    /// What a round of all subjects takes.
+    pub fn round_takes(&self) -> Nanos {
+        let of_round = self.sweeps().take_while(|sweep| sweep.round == 0);
+        of_round
+            .fold(Nanos::ZERO, |sum, sweep| {
+                sum + self.batch_takes(sweep.regime, sweep.condition)
+            })
+            .times(self.subjects.len() as u64)
+    }
+
+    fn measured(&self, condition: Condition) -> Duration {
+        match condition {
+            Condition::Quiet => self.quiet,
+            _ => self.loaded,
+        }
+    }
+
+    /// Those whose turn it is, by what was measured before: nobody if the sweep is done or
+    /// its cell decided, nor whoever was beaten in it.
+    pub fn turns<'a>(&'a self, sweep: Sweep, results: &[Measurement]) -> Vec<&'a Subject> {
+        let here: Vec<Measurement> = (results.iter())
+            .filter(|m| is_of(m, sweep))
+            .cloned()
+            .collect();
+        let round = sweep.round as usize;
+        let is_decided = || {
+            let mut cells = cells(&here).into_iter().peekable();
+            cells.peek().is_some()
+                && cells.all(|cell| {
+                    matches!(cell.verdict, Verdict::Cheaper | Verdict::Dearer)
+                        || cell.spread() <= 0.03
+                })
+        };
+        let is_first = here.iter().all(|m| m.rounds.len() <= round);
+        if self.decides && round >= ROUNDS_MIN && is_first && is_decided() {
+            return vec![];
+        }
+        let mine = |subject: &Subject| here.iter().find(|m| m.subject == subject.name);
+        let is_next = |subject: &&Subject| match mine(subject) {
+            None => round == 0,
+            Some(m) if m.rounds.len() != round => false,
+            Some(m) => !(self.decides && round >= LOOK_AFTER && is_beaten(&here, m)),
+        };
+        self.subjects.iter().filter(is_next).collect()
+    }
+
+    /// Lets one subject have its turn, and adds what came of it to `results`; nothing
+    /// if the user ended it.
+    ///
+    /// # Errors
+    /// The condition, or the subject, cannot be had here.
+    pub fn run(
+        &self,
+        sweep: Sweep,
+        subject: &Subject,
+        results: &mut Vec<Measurement>,
+        stop: &Stop,
+        witness: &Witness,
+    ) -> Result<(), Error> {
+        let batch = Batch {
+            way: &subject.way,
+            weight: subject.weight.unwrap_or(10.0),
+            regime: sweep.regime,
+            condition: sweep.condition,
+            quiet_share: quiet_share(results, sweep, subject),
+            warm_up: self.warm_up,
+            length: self.measured(sweep.condition),
+            seed: u64::from(sweep.round) + 1,
+        };
+        let cpus = punctual_sys::thread::allowed_cpus();
+        if let Some(seen) = witness.during(&cpus, || batch.run(stop))? {
+            add(results, sweep, subject, seen);
+        }
+        Ok(())
+    }
+}
+
+/// The median over its rounds.
+fn quiet_share(results: &[Measurement], sweep: Sweep, subject: &Subject) -> Option<f64> {
+    let quiet = Sweep {
+        condition: Condition::Quiet,
+        ..sweep
+    };
+    let mut quiet = results.iter().filter(|m| is_of(m, quiet));
+    let rounds = &quiet.find(|m| m.subject == subject.name)?.rounds;
+    let shares: Vec<f64> = rounds.iter().filter_map(|r| r.cpu_fraction).collect();
+    Some(Interval::of(&shares)?.median)
+}
+
+fn is_of(m: &Measurement, sweep: Sweep) -> bool {
+    let (regime, condition) = place(m);
+    m.experiment == REGIMES
+        && regime == sweep.regime.to_string()
+        && condition == sweep.condition.to_string()
+}
+
+fn add(results: &mut Vec<Measurement>, sweep: Sweep, subject: &Subject, seen: Seen) {
+    let known = results
+        .iter()
+        .position(|m| is_of(m, sweep) && m.subject == subject.name);
+    let i = known.unwrap_or_else(|| {
+        let text = |text: &dyn ToString| text.to_string().into();
+        results.push(Measurement {
+            experiment: REGIMES.to_owned(),
+            subject: subject.name.clone(),
+            params: [
+                ("regime".to_owned(), text(&sweep.regime)),
+                ("condition".to_owned(), text(&sweep.condition)),
+            ]
+            .into(),
+            late_weight: subject.weight,
+            ..Measurement::default()
+        });
+        results.len() - 1
+    });
+    let m = &mut results[i];
+    m.rounds.push(seen.round);
+    m.batches.push(seen.more);
+    m.missed += seen.missed;
+    m.late_ns = merged(&m.late_ns, &seen.late, &m.batches);
+    m.cpu = Cpu {
+        fraction: mean(&m.rounds, |round| round.cpu_fraction),
+        per_wait_ns: mean(&m.rounds, |round| round.cpu_per_wait_ns),
+        ..Cpu::default()
+    };
+    m.cost_capped_interval_ns = Cost {
+        capped: true,
+        nap_penalty_ns: 0.0,
+    }
+    .of(&m.rounds);
+}
+
+fn mean(rounds: &[Round], of: impl Fn(&Round) -> Option<f64>) -> Option<f64> {
+    let sum: Option<f64> = rounds.iter().map(of).sum();
+    Some(sum? / rounds.len() as f64)
+}
+
+/// Of all rounds, whose samples are too many to keep: the percentiles are left out
+/// but for the median of their medians.
+fn merged(all: &Late, next: &Late, batches: &[RegimeBatch]) -> Late {
+    let mut medians: Vec<i64> = batches.iter().map(|batch| batch.late_ns_p50).collect();
+    medians.sort_unstable();
+    let n = all.n + next.n;
+    let mean = |of: fn(&Late) -> f64| {
+        (of(all) * all.n as f64 + of(next) * next.n as f64) / n.max(1) as f64
+    };
+    Late {
+        n,
+        early: all.early + next.early,
+        min: if all.n == 0 {
+            next.min
+        } else {
+            all.min.min(next.min)
+        },
+        p50: medians.get(medians.len() / 2).copied(),
+        max: if all.n == 0 {
+            next.max
+        } else {
+            all.max.max(next.max)
+        },
+        mean: mean(|late| late.mean),
+        mean_capped: mean(|late| late.mean_capped),
+        ..Late::default()
+    }
+}

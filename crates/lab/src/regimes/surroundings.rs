@@ -1,0 +1,216 @@
+//! What else goes on while a batch is measured.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+
+use punctual_sys::cgroups::QuotaGroup;
+use punctual_sys::{Error, priority};
+
+/// In which surroundings a subject waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// Nothing else runs.
+    Quiet,
+    /// So many threads per CPU compute all the time.
+    Load(u32),
+    /// The thread may use so many percent of a CPU, in periods of 100 ms.
+    Quota(u32),
+    /// One thread per CPU computes, and the subject is at nice 19.
+    Nice,
+}
+
+impl Condition {
+    /// All of them, in the order in which they are measured.
+    pub const ALL: [Self; 6] = [
+        Self::Quiet,
+        Self::Load(1),
+        Self::Load(2),
+        Self::Quota(5),
+        Self::Quota(50),
+        Self::Nice,
+    ];
+
+    /// Whether it can be had here.
+    ///
+    /// # Errors
+    /// It cannot, and why.
+    pub fn check(self) -> Result<(), Error> {
+        match self {
+            Self::Quiet | Self::Load(_) => Ok(()),
+            Self::Quota(percent) => {
+                let group = QuotaGroup::new(f64::from(percent) / 100.0)?;
+                on_a_thread(move || group.enter().and_then(|()| group.leave()))
+            }
+            Self::Nice => on_a_thread(priority::yield_to_others),
+        }
+    }
+}
+
+fn on_a_thread(try_it: impl FnOnce() -> Result<(), Error> + Send) -> Result<(), Error> {
+    thread::scope(|scope| scope.spawn(try_it).join())
+        .unwrap_or_else(|_| Err(Error::unsupported("the thread that tried it failed")))
+}
+
+/// As the user types and reads it: `quiet`, `load1`.
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Quiet => punctual_record::regimes::QUIET.fmt(f),
+            Self::Load(hogs) => write!(f, "load{hogs}"),
+            Self::Quota(percent) => write!(f, "quota{percent}"),
+            Self::Nice => "nice19".fmt(f),
+        }
+    }
+}
+
+impl FromStr for Condition {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|condition| condition.to_string() == text)
+            .ok_or_else(|| {
+                let names = Self::ALL.map(|condition| condition.to_string());
+                format!(
+                    "there is no condition `{text}`; the conditions are {}",
+                    names.join(", ")
+                )
+            })
+    }
+}
+
+/// A condition, made ready by one thread for another that begins and ends it.
+#[derive(Debug)]
+pub(super) struct Surroundings {
+    hogs: Vec<JoinHandle<()>>,
+    orders: Arc<Orders>,
+    quota: Option<QuotaGroup>,
+    nice: bool,
+}
+
+#[derive(Debug, Default)]
+struct Orders {
+    compute: AtomicBool,
+    end: AtomicBool,
+}
+
+impl Surroundings {
+    pub(super) fn of(condition: Condition) -> Result<Self, Error> {
+        let per_cpu = match condition {
+            Condition::Load(hogs) => hogs,
+            Condition::Nice => 1,
+            Condition::Quiet | Condition::Quota(_) => 0,
+        };
+        let cpus = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let orders = Arc::new(Orders::default());
+        let hog = |_| {
+            let orders = orders.clone();
+            thread::spawn(move || orders.obey())
+        };
+        Ok(Self {
+            hogs: (0..per_cpu as usize * cpus).map(hog).collect(),
+            quota: match condition {
+                Condition::Quota(percent) => Some(QuotaGroup::new(f64::from(percent) / 100.0)?),
+                _ => None,
+            },
+            nice: condition == Condition::Nice,
+            orders,
+        })
+    }
+
+    /// What the thread that waits does before its first wait.
+    pub(super) fn prepare(&self) -> Result<(), Error> {
+        if self.nice {
+            priority::yield_to_others()?;
+        }
+        Ok(())
+    }
+
+    /// From now on, for the calling thread.
+    pub(super) fn begin(&self) -> Result<(), Error> {
+        if let Some(quota) = &self.quota {
+            quota.enter()?;
+        }
+        self.order(true);
+        Ok(())
+    }
+
+    /// No longer.
+    pub(super) fn end(&self) -> Result<(), Error> {
+        self.order(false);
+        self.quota.as_ref().map_or(Ok(()), QuotaGroup::leave)
+    }
+
+    fn order(&self, compute: bool) {
+        self.orders.compute.store(compute, Ordering::Release);
+        if compute {
+            self.hogs.iter().for_each(|hog| hog.thread().unpark());
+        }
+    }
+}
+
+impl Orders {
+    fn obey(&self) {
+        while !self.end.load(Ordering::Acquire) {
+            while self.compute.load(Ordering::Relaxed) {
+                // No pause, at which a hypervisor may take the CPU away.
+                (0..1_000_u32).for_each(|i| {
+                    std::hint::black_box(i);
+                });
+            }
+            if !self.end.load(Ordering::Acquire) {
+                thread::park();
+            }
+        }
+    }
+}
+
+impl Drop for Surroundings {
+    fn drop(&mut self) {
+        self.orders.end.store(true, Ordering::Release);
+        self.orders.compute.store(false, Ordering::Release);
+        for hog in self.hogs.drain(..) {
+            hog.thread().unpark();
+            // It computes and returns; there is nothing in it that could fail.
+            let _ = hog.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_read_back() {
+        for condition in Condition::ALL {
+            assert_eq!(condition.to_string().parse(), Ok(condition));
+        }
+        assert!(
+            "load3"
+                .parse::<Condition>()
+                .unwrap_err()
+                .contains("load2, ")
+        );
+    }
+
+    #[test]
+    fn surroundings_come_and_go_and_what_cannot_be_had_says_why() {
+        for condition in Condition::ALL {
+            if let Err(why) = condition.check() {
+                assert!(!why.to_string().is_empty());
+                continue;
+            }
+            on_a_thread(|| {
+                let surroundings = Surroundings::of(condition)?;
+                surroundings.prepare()?;
+                surroundings.begin()?;
+                surroundings.end()
+            })
+            .unwrap();
+        }
+    }
+}

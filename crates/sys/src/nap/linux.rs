@@ -1,0 +1,257 @@
+//! A futex that nobody wakes but who cancels, until an instant of the monotonic
+//! clock; and what is left where a sandbox refuses that.
+
+use super::Slack;
+use crate::clock::{self, Tick};
+use crate::slack::{Kept, without};
+use libc::{
+    CLOCK_MONOTONIC, FUTEX_PRIVATE_FLAG, FUTEX_WAIT_BITSET, FUTEX_WAKE, SYS_futex, TIMER_ABSTIME,
+    c_int,
+};
+use punctual_core::{Nanos, Reason};
+use std::io;
+use std::ptr;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+
+#[derive(Debug)]
+pub(super) struct Blocker {
+    kept: Kept,
+}
+
+impl Blocker {
+    pub(super) const fn new() -> Self {
+        Self { kept: Kept::new() }
+    }
+
+    #[inline]
+    pub(super) fn until(&mut self, instant: Tick, slack: Slack, flag: Option<&Flag>) -> Reason {
+        match slack {
+            Slack::PerNap => without(|| block(instant, flag)),
+            Slack::KeepThread => {
+                self.kept.lower();
+                block(instant, flag)
+            }
+            Slack::Leave => block(instant, flag),
+        }
+    }
+
+    pub(super) fn ordinary(&mut self, length: Nanos, flag: Option<&Flag>) -> Reason {
+        let end = clock::now() + length;
+        if flag.is_none()
+            && let Some(reason) = clock_nanosleep(0, length.as_ns())
+        {
+            return reason;
+        }
+        block(end, flag)
+    }
+}
+
+/// A word of this process: 1 once it was cancelled.
+#[derive(Debug, Default)]
+pub(super) struct Flag(AtomicU32);
+
+impl Flag {
+    pub(super) fn raise(&self) {
+        self.0.store(1, Ordering::Release);
+        let everybody = c_int::MAX;
+        // SAFETY: the word lives as long as `self`, and the call only compares
+        // its address with those that threads wait for.
+        unsafe {
+            libc::syscall(
+                SYS_futex,
+                self.0.as_ptr(),
+                FUTEX_WAKE | FUTEX_PRIVATE_FLAG,
+                everybody,
+            )
+        };
+    }
+
+    #[inline]
+    pub(super) fn is_raised(&self) -> bool {
+        self.0.load(Ordering::Acquire) != 0
+    }
+
+    pub(super) fn lower(&self) {
+        self.0.store(0, Ordering::Release);
+    }
+}
+
+/// Blocks until `end` with the first call that is not refused, at the slack the
+/// thread has.
+#[inline]
+fn block(end: Tick, flag: Option<&Flag>) -> Reason {
+    if RUNG.load(Ordering::Relaxed) == FUTEX {
+        // Without a flag a word on this thread's stack, of which nobody knows.
+        let alone = AtomicU32::new(0);
+        if let Some(reason) = futex(flag.map_or(&alone, |flag| &flag.0), end) {
+            return reason;
+        }
+        refused(FUTEX);
+    }
+    below_futex(end, flag)
+}
+
+/// The calls that a wait tries in turn. A process that was refused one does not
+/// try it again, so that a nap costs one call.
+const FUTEX: u8 = 0;
+const CLOCK_NANOSLEEP: u8 = 1;
+const PPOLL: u8 = 2;
+const YIELD: u8 = 3;
+static RUNG: AtomicU8 = AtomicU8::new(FUTEX);
+
+#[cold]
+fn refused(rung: u8) {
+    RUNG.fetch_max(rung + 1, Ordering::Relaxed);
+}
+
+/// Nobody can wake the other calls, so with a flag they are asked for this much
+/// at a time.
+const LOOK: Nanos = Nanos::from_ms(5);
+
+#[cold]
+fn below_futex(end: Tick, flag: Option<&Flag>) -> Reason {
+    loop {
+        let until = match flag {
+            Some(flag) if flag.is_raised() => return Reason::Event,
+            Some(_) => end.min(clock::now() + LOOK),
+            None => end,
+        };
+        match without_futex(until) {
+            Reason::Timer if until < end => {}
+            reason => return reason,
+        }
+    }
+}
+
+fn without_futex(end: Tick) -> Reason {
+    if RUNG.load(Ordering::Relaxed) <= CLOCK_NANOSLEEP {
+        if let Some(reason) = clock_nanosleep(TIMER_ABSTIME, end.as_ns()) {
+            return reason;
+        }
+        refused(CLOCK_NANOSLEEP);
+    }
+    if RUNG.load(Ordering::Relaxed) < YIELD {
+        if let Some(reason) = ppoll(end) {
+            return reason;
+        }
+        refused(PPOLL);
+    }
+    yield_until(end)
+}
+
+/// `None` when the system refuses the call.
+#[inline]
+fn futex(word: &AtomicU32, end: Tick) -> Option<Reason> {
+    let (unraised, every_waker) = (0, u32::MAX);
+    let deadline = Time::of(end.as_ns());
+    // SAFETY: the word and the time live until the call returns, the time is as
+    // this call takes it, and the second word is not used by this operation.
+    let answer = unsafe {
+        libc::syscall(
+            SYS_futex,
+            word.as_ptr(),
+            FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG,
+            unraised,
+            &raw const deadline,
+            ptr::null::<u32>(),
+            every_waker,
+        )
+    };
+    if answer == 0 {
+        // Woken: by who cancels, or by a wake that was meant for another word
+        // which lay in this place before (futex(2)).
+        return Some(Reason::Interrupted);
+    }
+    match errno() {
+        libc::ETIMEDOUT => Some(Reason::Timer),
+        // The word had changed before it began to wait.
+        libc::EINTR | libc::EAGAIN => Some(Reason::Interrupted),
+        _ => None,
+    }
+}
+
+/// The `timespec` of the kernel's futex call, which on 32-bit processors is older
+/// than that of the C library.
+#[repr(C)]
+struct Time {
+    seconds: Field,
+    ns: Field,
+}
+
+// Those whose first kernels had 64-bit times already, or whose C library has no
+// other futex call.
+#[cfg(any(
+    target_pointer_width = "64",
+    target_arch = "x86_64",
+    target_arch = "riscv32",
+    target_arch = "m68k"
+))]
+type Field = i64;
+#[cfg(not(any(
+    target_pointer_width = "64",
+    target_arch = "x86_64",
+    target_arch = "riscv32",
+    target_arch = "m68k"
+)))]
+type Field = i32;
+
+impl Time {
+    /// A day from now at most, on a clock that starts at boot: it fits.
+    #[inline]
+    fn of(ns: u64) -> Self {
+        Self {
+            seconds: (ns / 1_000_000_000) as Field,
+            ns: (ns % 1_000_000_000) as Field,
+        }
+    }
+}
+
+fn timespec_of(ns: u64) -> libc::timespec {
+    // SAFETY: it is made of numbers, some of which may be padding.
+    let mut time: libc::timespec = unsafe { std::mem::zeroed() };
+    time.tv_sec = (ns / 1_000_000_000) as _;
+    time.tv_nsec = (ns % 1_000_000_000) as _;
+    time
+}
+
+/// `None` when the system refuses the call.
+fn clock_nanosleep(flags: c_int, ns: u64) -> Option<Reason> {
+    let request = timespec_of(ns);
+    // SAFETY: `request` is a valid timespec with less than 10^9 nanoseconds, and
+    // no remainder is asked for, which the null pointer says.
+    match unsafe { libc::clock_nanosleep(CLOCK_MONOTONIC, flags, &request, ptr::null_mut()) } {
+        0 => Some(Reason::Timer),
+        libc::EINTR => Some(Reason::Interrupted),
+        _ => None,
+    }
+}
+
+/// `None` when the system refuses the call.
+fn ppoll(end: Tick) -> Option<Reason> {
+    let timeout = timespec_of(end.since(clock::now()).as_ns());
+    // SAFETY: there are no descriptors and no signal mask, which zero and the
+    // null pointers say, and `timeout` is a valid timespec.
+    match unsafe { libc::ppoll(ptr::null_mut(), 0, &timeout, ptr::null()) } {
+        0 => Some(Reason::Timer),
+        _ if errno() == libc::EINTR => Some(Reason::Interrupted),
+        _ => None,
+    }
+}
+
+/// Nothing can block: offers the CPU until the time comes.
+fn yield_until(end: Tick) -> Reason {
+    let last = end.min(clock::now() + LOOK);
+    while clock::now() < last {
+        std::thread::yield_now();
+    }
+    if last < end {
+        Reason::Interrupted
+    } else {
+        Reason::Timer
+    }
+}
+
+#[inline]
+fn errno() -> c_int {
+    io::Error::last_os_error().raw_os_error().unwrap_or(0)
+}

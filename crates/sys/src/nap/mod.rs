@@ -1,0 +1,381 @@
+//! The one way in which waits block: until an instant, as exactly as the system
+//! can, and until somebody cancels them.
+//!
+//! | system | [`Nap::until`] | with a [`Cancel`] | where that is refused |
+//! |---|---|---|---|
+//! | Linux, Android | `FUTEX_WAIT_BITSET` on `CLOCK_MONOTONIC` | the same call | absolute `clock_nanosleep`, then `ppoll`, then `sched_yield` |
+//! | Windows | high-resolution waitable timer | `WaitForMultipleObjects` on the timer and an event | plain waitable timer, then `Sleep` |
+//! | macOS | `mach_wait_until` | condition variable | condition variable |
+//! | anything else | condition variable | the same | |
+//!
+//! Linux wakes a futex as exactly as a timerfd: 1,500 interleaved naps by either
+//! agree within 3 us. Unlike a timerfd it is nothing that a child process shares,
+//! that counts against a limit, or that somebody may close.
+
+use crate::clock::{self, Tick};
+use crate::spin;
+use punctual_core::{Nanos, Reason};
+use std::fmt;
+use std::sync::Arc;
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+#[path = "linux.rs"]
+mod platform;
+#[cfg(target_os = "macos")]
+#[path = "macos.rs"]
+mod platform;
+#[cfg(windows)]
+#[path = "windows.rs"]
+mod platform;
+#[cfg(not(any(
+    target_os = "linux",
+    target_os = "android",
+    target_os = "macos",
+    windows
+)))]
+#[path = "condition.rs"]
+mod platform;
+
+#[cfg(target_os = "macos")]
+mod condition;
+
+/// What the waits of one waiter block with.
+///
+/// It holds nothing but a number on Unix. On Windows it holds a timer, which the
+/// first nap makes.
+///
+/// On Linux a nap may be taken in a signal handler, between `fork` and `exec`,
+/// and in a destructor of a thread: it takes no lock and allocates nothing.
+///
+/// # Examples
+///
+/// ```
+/// use punctual_core::Nanos;
+/// use punctual_sys::clock;
+/// use punctual_sys::nap::{Nap, Slack};
+///
+/// let mut nap = Nap::new();
+/// let deadline = clock::now() + Nanos::from_us(500);
+/// while clock::now() < deadline {
+///     nap.until(deadline, Slack::PerNap, None);
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Nap(platform::Blocker);
+
+/// What a nap does about the timer slack of its thread, by which Linux wakes it
+/// later than asked. Elsewhere there is none, and these are the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Slack {
+    /// Lowers it to 1 ns for each nap: four short system calls.
+    ///
+    /// What the thread had comes back at the end of the nap, and for a `fork` in a
+    /// signal handler; what a signal handler sets meanwhile stays.
+    #[default]
+    PerNap,
+    /// Lowers it to 1 ns at the first nap and keeps it there as long as the
+    /// [`Nap`] lives, also for whatever else the thread does, and for the threads
+    /// that it starts.
+    ///
+    /// On another thread it is lowered there too. Dropping the [`Nap`] brings back
+    /// what the thread had that it napped on last, if it is dropped on that
+    /// thread; any other keeps 1 ns.
+    KeepThread,
+    /// Leaves it as it is.
+    Leave,
+}
+
+impl Nap {
+    /// Takes nothing from the system.
+    pub const fn new() -> Self {
+        Self(platform::Blocker::new())
+    }
+
+    /// Blocks until about `instant`, or until `cancel` is given.
+    ///
+    /// [`Reason::Event`] says that it was cancelled, now or before,
+    /// [`Reason::Timer`] that the system holds the time to be over, and
+    /// [`Reason::Interrupted`] that a signal or a spurious wake ended it, or that
+    /// it was cut: to a day, on Windows to a second. Whoever needs the deadline
+    /// reads the clock and asks again.
+    ///
+    /// # Accuracy
+    /// Late by the slack, grid or coalescing of the system, and by what it takes
+    /// to wake up. On Windows possibly early on [`clock`].
+    ///
+    /// # Platform notes
+    /// A call that Linux refuses once is not tried again by this process. Without
+    /// the futex it takes up to 5 ms until a nap sees that it was cancelled.
+    #[inline]
+    pub fn until(&mut self, instant: Tick, slack: Slack, cancel: Option<&Cancel>) -> Reason {
+        let flag = cancel.map(Cancel::flag);
+        if flag.is_some_and(platform::Flag::is_raised) {
+            return Reason::Event;
+        }
+        let now = clock::now();
+        if instant <= now {
+            return Reason::Timer;
+        }
+        // Asked here, where there is time for it, and not when it is to spin.
+        spin::kind();
+        let last = now + LONGEST;
+        let reason = self.0.until(instant.min(last), slack, flag);
+        ended(reason, instant > last, flag)
+    }
+
+    /// Blocks for `length` with the ordinary sleep of the system, at the slack the
+    /// thread has: `clock_nanosleep` on Linux, `Sleep` on Windows,
+    /// `mach_wait_until` on macOS; or until `cancel` is given, then with the
+    /// call that can be cancelled.
+    ///
+    /// Ends as [`until`](Self::until).
+    pub fn ordinary(&mut self, length: Nanos, cancel: Option<&Cancel>) -> Reason {
+        let flag = cancel.map(Cancel::flag);
+        if flag.is_some_and(platform::Flag::is_raised) {
+            return Reason::Event;
+        }
+        let reason = self.0.ordinary(length.min(LONGEST), flag);
+        ended(reason, length > LONGEST, flag)
+    }
+}
+
+impl Default for Nap {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// What a block was that ended for this reason.
+#[inline]
+fn ended(reason: Reason, cut: bool, flag: Option<&platform::Flag>) -> Reason {
+    match reason {
+        _ if flag.is_some_and(platform::Flag::is_raised) => Reason::Event,
+        Reason::Timer if cut => Reason::Interrupted,
+        reason => reason,
+    }
+}
+
+/// The most that one call asks the system for. It is far below every limit of
+/// the calls: 49 days of milliseconds for `Sleep`, a 32-bit `time_t` of seconds,
+/// and what `thread::sleep` can hold.
+///
+/// On Windows it also bounds how long a wait whose deadline passed during a
+/// suspend goes on after the resume, see [`clock`](crate::clock).
+pub(crate) const LONGEST: Nanos = if cfg!(windows) {
+    Nanos::from_secs(1)
+} else {
+    Nanos::from_secs(86_400)
+};
+
+/// Ends the naps that it is given to, and those that it will be given to, from
+/// any thread. A clone ends the same naps.
+///
+/// # Examples
+///
+/// ```
+/// use punctual_core::{Nanos, Reason};
+/// use punctual_sys::clock;
+/// use punctual_sys::nap::{Cancel, Nap, Slack};
+///
+/// let cancel = Cancel::new();
+/// let theirs = cancel.clone();
+/// let napper = std::thread::spawn(move || {
+///     let far = clock::now() + Nanos::from_secs(3_600);
+///     while Nap::new().until(far, Slack::PerNap, Some(&theirs)) != Reason::Event {}
+/// });
+/// cancel.cancel();
+/// napper.join().unwrap();
+/// ```
+#[derive(Clone, Default)]
+pub struct Cancel(Arc<platform::Flag>);
+
+impl Cancel {
+    /// One that is not cancelled.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Ends them. What this thread wrote before is seen by who reads
+    /// [`is_cancelled`](Self::is_cancelled) afterwards.
+    ///
+    /// # Platform notes
+    /// May be called in a signal handler on Linux and Windows.
+    pub fn cancel(&self) {
+        self.0.raise();
+    }
+
+    /// Whether it was cancelled since the last [`reset`](Self::reset).
+    pub fn is_cancelled(&self) -> bool {
+        self.0.is_raised()
+    }
+
+    /// Makes it as new. A nap that has not seen yet that it was cancelled may go
+    /// on.
+    pub fn reset(&self) {
+        self.0.lower();
+    }
+
+    #[inline]
+    fn flag(&self) -> &platform::Flag {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Cancel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cancel")
+            .field("is_cancelled", &self.is_cancelled())
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::slack;
+    use std::thread;
+
+    const SLACKS: [Slack; 3] = [Slack::PerNap, Slack::KeepThread, Slack::Leave];
+
+    fn far() -> Tick {
+        clock::now() + Nanos::from_secs(3_600)
+    }
+
+    #[test]
+    fn is_small_and_can_be_shared() {
+        fn shared<T: Send + Sync>() {}
+        shared::<Nap>();
+        shared::<Cancel>();
+        static AS_GOOD_AS_NOTHING: Nap = Nap::new();
+        assert!(size_of_val(&AS_GOOD_AS_NOTHING) <= 64);
+    }
+
+    #[test]
+    fn a_nap_is_never_early() {
+        let cancel = Cancel::new();
+        let mut nap = Nap::new();
+        for slack in SLACKS {
+            for cancel in [None, Some(&cancel)] {
+                for us in [0, 1, 300, 2_000] {
+                    let deadline = clock::now() + Nanos::from_us(us);
+                    while clock::now() < deadline {
+                        assert_ne!(nap.until(deadline, slack, cancel), Reason::Event);
+                    }
+                    assert_eq!(nap.until(deadline, slack, cancel), Reason::Timer);
+                }
+                assert_ne!(nap.ordinary(Nanos::from_us(200), cancel), Reason::Event);
+            }
+        }
+    }
+
+    #[test]
+    fn a_cancelled_nap_does_not_begin() {
+        let cancel = Cancel::new();
+        cancel.cancel();
+        assert!(cancel.is_cancelled() && cancel.clone().is_cancelled());
+        let mut nap = Nap::new();
+        for slack in SLACKS {
+            assert_eq!(nap.until(far(), slack, Some(&cancel)), Reason::Event);
+            assert_eq!(
+                nap.until(Tick::from_ns(0), slack, Some(&cancel)),
+                Reason::Event
+            );
+        }
+        assert_eq!(nap.ordinary(Nanos::MAX, Some(&cancel)), Reason::Event);
+        cancel.reset();
+        assert!(!cancel.is_cancelled());
+        let soon = clock::now() + Nanos::from_us(50);
+        assert_ne!(nap.until(soon, Slack::PerNap, Some(&cancel)), Reason::Event);
+    }
+
+    /// Several that wait for the same, in every state that a nap has: before it
+    /// begins, in it, and again after it was taken back.
+    #[test]
+    fn another_thread_ends_naps() {
+        let cancel = Cancel::new();
+        for _ in 0..50 {
+            let nappers: Vec<_> = (0..3)
+                .map(|which| {
+                    let cancel = cancel.clone();
+                    thread::spawn(move || {
+                        let mut nap = Nap::new();
+                        let mut once = || match which {
+                            0 => nap.ordinary(Nanos::MAX, Some(&cancel)),
+                            1 => nap.until(far(), Slack::PerNap, Some(&cancel)),
+                            _ => nap.until(Tick::NEVER, Slack::KeepThread, Some(&cancel)),
+                        };
+                        while once() != Reason::Event {}
+                    })
+                })
+                .collect();
+            cancel.cancel();
+            for napper in nappers {
+                napper.join().unwrap();
+            }
+            cancel.reset();
+        }
+    }
+
+    /// In a thread of its own, because slack stays with the thread.
+    fn apart(test: impl FnOnce() + Send + 'static) {
+        thread::spawn(test).join().unwrap();
+    }
+
+    fn nap_shortly(nap: &mut Nap, slack: Slack) {
+        nap.until(clock::now() + Nanos::from_us(50), slack, None);
+    }
+
+    #[test]
+    fn slack_is_kept_while_a_nap_lives_and_back_with_the_last() {
+        apart(|| {
+            let before = slack::current();
+            let least = before.map(|_| Nanos::new(1));
+            let (mut one, mut other) = (Nap::new(), Nap::new());
+            nap_shortly(&mut one, Slack::PerNap);
+            assert_eq!(slack::current(), before);
+            nap_shortly(&mut one, Slack::KeepThread);
+            nap_shortly(&mut other, Slack::KeepThread);
+            nap_shortly(&mut one, Slack::KeepThread);
+            assert_eq!(slack::current(), least);
+            drop(one);
+            assert_eq!(slack::current(), least);
+            drop(other);
+            assert_eq!(slack::current(), before);
+        });
+    }
+
+    #[test]
+    fn a_nap_that_moves_lowers_the_slack_of_each_thread() {
+        apart(|| {
+            let before = slack::current();
+            let least = before.map(|_| Nanos::new(1));
+            let mut nap = Nap::new();
+            nap_shortly(&mut nap, Slack::KeepThread);
+            // What the new thread starts with is not what this one is at.
+            let own = Nanos::from_us(30);
+            let mut nap = thread::spawn(move || {
+                let has = slack::set(own).ok();
+                nap_shortly(&mut nap, Slack::KeepThread);
+                assert_eq!(slack::current(), has.and(least));
+                nap
+            })
+            .join()
+            .unwrap();
+            assert_eq!(slack::current(), least);
+            nap_shortly(&mut nap, Slack::KeepThread);
+            assert_eq!(slack::current(), least);
+        });
+    }
+
+    #[test]
+    fn a_slack_that_somebody_else_set_stays() {
+        apart(|| {
+            let mut nap = Nap::new();
+            nap_shortly(&mut nap, Slack::KeepThread);
+            if let Ok(other) = slack::set(Nanos::from_us(9)) {
+                drop(nap);
+                assert_eq!(slack::current(), Some(other));
+            }
+        });
+    }
+}

@@ -1,0 +1,137 @@
+//! A waitable timer, high-resolution where there is one; with somebody who may
+//! cancel, `WaitForMultipleObjects` on it and on an event.
+//!
+//! `WaitOnAddress` would need no handle, but counts its timeout in milliseconds
+//! and ends it on the clock interrupt.
+
+use super::Slack;
+use crate::clock::{self, Tick};
+use crate::wait::{Handle, HighResolution, Plain, WaitableTimer, event, whole_ms};
+use punctual_core::{Nanos, Reason};
+use std::os::windows::io::{AsRawHandle, OwnedHandle};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering, fence};
+use windows_sys::Win32::Foundation::WAIT_OBJECT_0;
+use windows_sys::Win32::System::Threading::{
+    INFINITE, ResetEvent, SetEvent, Sleep, WaitForMultipleObjects, WaitForSingleObject,
+};
+
+/// The timers, each made at the first nap that needs it.
+#[derive(Debug)]
+pub(super) struct Blocker {
+    high_resolution: Handle<HighResolution>,
+    plain: Handle<Plain>,
+}
+
+impl Blocker {
+    pub(super) const fn new() -> Self {
+        Self {
+            high_resolution: Handle::Unmade,
+            plain: Handle::Unmade,
+        }
+    }
+
+    pub(super) fn until(&mut self, end: Tick, _slack: Slack, flag: Option<&Flag>) -> Reason {
+        let event = match flag {
+            Some(flag) => flag.event(),
+            None => None,
+        };
+        // The event may be made just now, of which who cancels before knew nothing.
+        if flag.is_some_and(Flag::is_raised) {
+            return Reason::Event;
+        }
+        let length = end.since(clock::now());
+        let waited = match self.high_resolution.get() {
+            Some(timer) => wait(timer, length, event),
+            None => (self.plain.get()).and_then(|timer| wait(timer, length, event)),
+        };
+        waited.unwrap_or_else(|| in_ms(end.since(clock::now()), event))
+    }
+
+    pub(super) fn ordinary(&mut self, length: Nanos, flag: Option<&Flag>) -> Reason {
+        let event = flag.and_then(Flag::event);
+        if flag.is_some_and(Flag::is_raised) {
+            return Reason::Event;
+        }
+        in_ms(length, event)
+    }
+}
+
+/// Arms the timer and waits for it or the event; `None` if that is refused.
+fn wait<const FLAGS: u32>(
+    timer: &WaitableTimer<FLAGS>,
+    length: Nanos,
+    event: Option<&OwnedHandle>,
+) -> Option<Reason> {
+    if !timer.arm(length) {
+        return None;
+    }
+    let Some(event) = event else {
+        return timer.wait().then_some(Reason::Timer);
+    };
+    let handles = [timer.as_raw_handle(), event.as_raw_handle()];
+    let any = 0;
+    const CANCELLED: u32 = WAIT_OBJECT_0 + 1;
+    // SAFETY: there are two handles, as stated, which are open as long as the
+    // timer and the event live. The wait ends: the timer is due in a second.
+    match unsafe { WaitForMultipleObjects(2, handles.as_ptr(), any, INFINITE) } {
+        WAIT_OBJECT_0 => Some(Reason::Timer),
+        CANCELLED => Some(Reason::Interrupted),
+        _ => None,
+    }
+}
+
+/// What is left without a timer.
+fn in_ms(length: Nanos, event: Option<&OwnedHandle>) -> Reason {
+    let ms = whole_ms(length);
+    match event {
+        // SAFETY: the handle is open as long as the event lives.
+        Some(event) => match unsafe { WaitForSingleObject(event.as_raw_handle(), ms) } {
+            WAIT_OBJECT_0 => return Reason::Interrupted,
+            _ => {}
+        },
+        // SAFETY: takes a number, which is far below INFINITE.
+        None => unsafe { Sleep(ms) },
+    }
+    Reason::Timer
+}
+
+/// Raised once it was cancelled. The event is made by the first nap that waits
+/// for it, and stays set as long as the flag is raised.
+#[derive(Debug, Default)]
+pub(super) struct Flag {
+    is_raised: AtomicBool,
+    event: OnceLock<Option<OwnedHandle>>,
+}
+
+impl Flag {
+    pub(super) fn raise(&self) {
+        self.is_raised.store(true, Ordering::Release);
+        // Either this sees the event that a nap has made, or that nap sees the flag.
+        fence(Ordering::SeqCst);
+        if let Some(Some(event)) = self.event.get() {
+            // SAFETY: the handle is open as long as `self` lives.
+            unsafe { SetEvent(event.as_raw_handle()) };
+        }
+    }
+
+    pub(super) fn is_raised(&self) -> bool {
+        self.is_raised.load(Ordering::Acquire)
+    }
+
+    pub(super) fn lower(&self) {
+        if let Some(Some(event)) = self.event.get() {
+            // SAFETY: the handle is open as long as `self` lives.
+            unsafe { ResetEvent(event.as_raw_handle()) };
+        }
+        self.is_raised.store(false, Ordering::Release);
+    }
+
+    /// `None` if the system refuses it: then a nap sees only at its end, in a
+    /// second at most, that it was cancelled.
+    fn event(&self) -> Option<&OwnedHandle> {
+        let event = self.event.get_or_init(|| event().ok()).as_ref();
+        fence(Ordering::SeqCst);
+        event
+    }
+}

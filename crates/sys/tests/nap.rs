@@ -1,0 +1,428 @@
+//! Naps on Linux where something is in their way: refused calls, `fork`, closed
+//! descriptors, signal handlers.
+//!
+//! Each test has a process of its own: this program once more, because filters,
+//! handlers and refusals stay with a process.
+#![cfg(all(target_os = "linux", target_pointer_width = "64"))]
+
+use libc::{c_int, c_long};
+use punctual_core::{Carrier, Limit, Method, Nanos, Reason};
+use punctual_sys::nap::{Cancel, Nap, Slack};
+use punctual_sys::wait::{Sleeper, methods};
+use punctual_sys::{clock, slack};
+use std::os::unix::thread::JoinHandleExt;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
+use std::time::Duration;
+use std::{env, fs, ptr, thread};
+
+const SLACKS: [Slack; 3] = [Slack::PerNap, Slack::KeepThread, Slack::Leave];
+
+/// What a thread of these tests has before it naps.
+const OWN_SLACK: Nanos = Nanos::from_us(40);
+
+/// Runs this test, by its name, in a process of its own. A wait that does not end
+/// is ended by an alarm.
+fn apart(name: &str, test: impl FnOnce()) {
+    const WHICH: &str = "PUNCTUAL_TEST_OF_ITS_OWN";
+    if env::var_os(WHICH).is_some() {
+        // SAFETY: takes a number.
+        unsafe { libc::alarm(120) };
+        slack::set(OWN_SLACK).unwrap();
+        return test();
+    }
+    let output = Command::new(env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture", "--test-threads=1"])
+        .env(WHICH, name)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {said}", output.status);
+    assert!(said.contains("1 passed"), "{said}");
+}
+
+fn wait(nap: &mut Nap, length: Nanos, slack: Slack, cancel: Option<&Cancel>) {
+    let deadline = clock::now() + length;
+    loop {
+        let reason = nap.until(deadline, slack, cancel);
+        assert_ne!(reason, Reason::Event);
+        let now = clock::now();
+        if now >= deadline {
+            return;
+        }
+        // Both are on one clock here.
+        assert_ne!(reason, Reason::Timer, "{} early", deadline.since(now));
+    }
+}
+
+/// Calls that the system refuses to this thread and those that it starts, by their
+/// numbers. Of futex only the operation that naps wait with: threads end, and tell
+/// so, by others.
+fn refuse(calls: &[c_long], errno: c_int) {
+    const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+    const IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+    const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+    // Of `struct seccomp_data`; the lower half of the second argument.
+    const NUMBER: u32 = 0;
+    const OPERATION: u32 = if cfg!(target_endian = "little") {
+        24
+    } else {
+        28
+    };
+    let step = |code, k, jf| libc::sock_filter { code, jt: 0, jf, k };
+    let refused = step(RETURN, libc::SECCOMP_RET_ERRNO | errno as u32, 0);
+    let allowed = step(RETURN, libc::SECCOMP_RET_ALLOW, 0);
+    let mut steps = vec![step(LOAD, NUMBER, 0)];
+    for call in calls {
+        if *call == libc::SYS_futex {
+            let operation = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG;
+            steps.extend([
+                step(IF_EQUAL, *call as u32, 4),
+                step(LOAD, OPERATION, 0),
+                step(IF_EQUAL, operation as u32, 1),
+                refused,
+                allowed,
+            ]);
+        } else {
+            steps.extend([step(IF_EQUAL, *call as u32, 1), refused]);
+        }
+    }
+    steps.push(allowed);
+    let program = libc::sock_fprog {
+        len: steps.len() as u16,
+        filter: steps.as_mut_ptr(),
+    };
+    // SAFETY: the program and its steps live until the calls return.
+    unsafe {
+        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+        let answer = libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_SET_MODE_FILTER,
+            0,
+            &raw const program,
+        );
+        assert_eq!(answer, 0);
+    }
+}
+
+/// Naps of every kind, where these calls are refused.
+fn naps_all_the_same(calls: &[c_long], errno: c_int) {
+    let cancel = Cancel::new();
+    let theirs = cancel.clone();
+    // Not refused anything, as it was there before.
+    let (begin, begun) = std::sync::mpsc::channel();
+    let canceller = thread::spawn(move || {
+        begun.recv().unwrap();
+        thread::sleep(Duration::from_millis(20));
+        theirs.cancel();
+    });
+    refuse(calls, errno);
+    let before = slack::current();
+    assert_eq!(before.is_none(), calls.contains(&libc::SYS_prctl));
+    let mut sleeper = Sleeper::new();
+    for slack in SLACKS {
+        let mut nap = Nap::new();
+        for us in [1, 300, 2_000, 12_000] {
+            wait(&mut nap, Nanos::from_us(us), slack, None);
+            wait(&mut nap, Nanos::from_us(us), slack, Some(&cancel));
+        }
+        let deadline = clock::now() + Nanos::from_ms(2);
+        while clock::now() < deadline {
+            nap.ordinary(deadline.since(clock::now()), None);
+        }
+        drop(nap);
+        assert_eq!(slack::current(), before);
+    }
+    // The standard library's own sleep panics, and is not asked to do anything.
+    for method in methods().iter().filter(|m| **m != Method::ThreadSleep) {
+        let deadline = clock::now() + Nanos::from_us(500);
+        while clock::now() < deadline {
+            sleeper.block(*method, Limit::Until(deadline), None);
+        }
+        assert_eq!(slack::current(), before, "{method}");
+    }
+    begin.send(()).unwrap();
+    let far = clock::now() + Nanos::from_secs(3_600);
+    let mut nap = Nap::new();
+    while nap.until(far, Slack::PerNap, Some(&cancel)) != Reason::Event {}
+    canceller.join().unwrap();
+    assert_eq!(slack::current(), before);
+}
+
+const FUTEX: c_long = libc::SYS_futex;
+const NANOSLEEP: c_long = libc::SYS_clock_nanosleep;
+const PPOLL: c_long = libc::SYS_ppoll;
+const PRCTL: c_long = libc::SYS_prctl;
+
+#[test]
+fn nothing_is_refused() {
+    apart("nothing_is_refused", || naps_all_the_same(&[], 0));
+}
+
+#[test]
+fn the_futex_is_refused() {
+    apart("the_futex_is_refused", || {
+        naps_all_the_same(&[FUTEX], libc::EPERM);
+    });
+}
+
+#[test]
+fn the_sleep_is_refused() {
+    apart("the_sleep_is_refused", || {
+        naps_all_the_same(&[NANOSLEEP], libc::EACCES);
+    });
+}
+
+#[test]
+fn the_futex_and_the_sleep_are_refused() {
+    apart("the_futex_and_the_sleep_are_refused", || {
+        naps_all_the_same(&[FUTEX, NANOSLEEP], libc::ENOSYS);
+    });
+}
+
+#[test]
+fn everything_that_blocks_is_refused() {
+    apart("everything_that_blocks_is_refused", || {
+        naps_all_the_same(&[FUTEX, NANOSLEEP, PPOLL], libc::EPERM);
+    });
+}
+
+#[test]
+fn the_slack_cannot_be_changed() {
+    apart("the_slack_cannot_be_changed", || {
+        naps_all_the_same(&[PRCTL], libc::EPERM);
+    });
+}
+
+#[test]
+fn nothing_at_all_is_allowed() {
+    apart("nothing_at_all_is_allowed", || {
+        naps_all_the_same(&[FUTEX, NANOSLEEP, PPOLL, PRCTL], libc::EPERM);
+    });
+}
+
+/// Forks, and returns how the child ended, which does this and no more.
+fn forked(child: impl FnOnce() -> bool) -> c_int {
+    // SAFETY: the child has this thread alone, and calls nothing that could wait
+    // for another one.
+    unsafe {
+        let pid = libc::fork();
+        assert!(pid >= 0);
+        if pid == 0 {
+            libc::alarm(60);
+            libc::_exit(if child() { 0 } else { 1 });
+        }
+        pid
+    }
+}
+
+fn ended(pid: c_int) -> c_int {
+    let mut status = -1;
+    // SAFETY: `status` is a valid place for a number.
+    while unsafe { libc::waitpid(pid, &mut status, 0) } < 0 {}
+    status
+}
+
+#[test]
+fn parent_and_child_wait_beside_each_other() {
+    apart("parent_and_child_wait_beside_each_other", || {
+        let cancel = Cancel::new();
+        for slack in SLACKS {
+            let mut nap = Nap::new();
+            wait(&mut nap, Nanos::from_ms(1), slack, None);
+            let mut waits = |us| {
+                for _ in 0..100 {
+                    wait(&mut nap, Nanos::from_us(us), slack, None);
+                    wait(&mut nap, Nanos::from_us(us), slack, Some(&cancel));
+                }
+                true
+            };
+            let child = forked(|| waits(700) && slack::reset().unwrap() == OWN_SLACK);
+            waits(500);
+            assert_eq!(ended(child), 0);
+            drop(nap);
+            assert_eq!(slack::current(), Some(OWN_SLACK));
+        }
+    });
+}
+
+#[test]
+fn a_nap_has_no_descriptor_that_somebody_could_close() {
+    apart("a_nap_has_no_descriptor_that_somebody_could_close", || {
+        let open = || fs::read_dir("/proc/self/fd").unwrap().count();
+        let (mut nap, cancel) = (Nap::new(), Cancel::new());
+        let before = open();
+        for slack in SLACKS {
+            wait(&mut nap, Nanos::from_us(100), slack, Some(&cancel));
+        }
+        assert_eq!(open(), before);
+        // SAFETY: nothing here uses a descriptor above the first three again. Where
+        // the kernel is too old for the call there is nothing to test.
+        unsafe { libc::syscall(libc::SYS_close_range, 3, u32::MAX, 0) };
+        let left = open();
+        for slack in SLACKS {
+            wait(&mut nap, Nanos::from_us(100), slack, Some(&cancel));
+        }
+        assert_eq!(open(), left);
+    });
+}
+
+/// Handles a signal, without SA_RESTART.
+fn handle(handler: extern "C" fn(c_int)) {
+    // SAFETY: an all-zero sigaction is valid; what the handlers here do is allowed
+    // in one.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handler as *const () as libc::sighandler_t;
+        libc::sigaction(libc::SIGUSR1, &action, ptr::null_mut());
+    }
+}
+
+/// Signals this thread every 300 us while it does this.
+fn signalled<T>(act: impl FnOnce() -> T) -> T {
+    // SAFETY: takes nothing.
+    let this = unsafe { libc::pthread_self() };
+    let (is_over, theirs) = {
+        let flag = std::sync::Arc::new(AtomicBool::new(false));
+        (flag.clone(), flag)
+    };
+    let storm = thread::spawn(move || {
+        while !theirs.load(Ordering::Acquire) {
+            // SAFETY: that thread waits for this one to end.
+            unsafe { libc::pthread_kill(this, libc::SIGUSR1) };
+            thread::sleep(Duration::from_micros(300));
+        }
+    });
+    assert_ne!(storm.as_pthread_t(), this);
+    let done = act();
+    is_over.store(true, Ordering::Release);
+    storm.join().unwrap();
+    done
+}
+
+static HANDLED_IN_NAP: AtomicU32 = AtomicU32::new(0);
+
+/// Naps until the handler has run in so many naps without slack.
+fn nap_until_handled(times: u32, nap: &mut Nap, slack: Slack) {
+    signalled(|| {
+        while HANDLED_IN_NAP.load(Ordering::Relaxed) < times {
+            wait(nap, Nanos::from_ms(2), slack, None);
+        }
+    });
+}
+
+fn note_if_in_nap() {
+    if slack::current() == Some(Nanos::new(1)) {
+        HANDLED_IN_NAP.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_handler_may_nap_in_a_nap() {
+    extern "C" fn handler(_: c_int) {
+        note_if_in_nap();
+        // At most once within itself: the signal is blocked meanwhile.
+        Nap::new().until(clock::now() + Nanos::from_us(100), Slack::PerNap, None);
+    }
+    apart("a_handler_may_nap_in_a_nap", || {
+        handle(handler);
+        for slack in [Slack::PerNap, Slack::KeepThread] {
+            HANDLED_IN_NAP.store(0, Ordering::Relaxed);
+            let mut nap = Nap::new();
+            nap_until_handled(50, &mut nap, slack);
+            drop(nap);
+            assert_eq!(slack::current(), Some(OWN_SLACK));
+        }
+    });
+}
+
+#[test]
+fn a_slack_that_a_handler_sets_stays() {
+    const SET: Nanos = Nanos::from_us(123);
+    extern "C" fn handler(_: c_int) {
+        if slack::current() == Some(Nanos::new(1)) {
+            // Allocates nothing unless it is refused.
+            let _ = slack::set(SET);
+            HANDLED_IN_NAP.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    apart("a_slack_that_a_handler_sets_stays", || {
+        handle(handler);
+        nap_until_handled(1, &mut Nap::new(), Slack::PerNap);
+        assert_eq!(slack::current(), Some(SET));
+    });
+}
+
+#[test]
+fn a_fork_in_a_handler_does_not_hand_on_the_slack_of_the_nap() {
+    static STATUS: AtomicI32 = AtomicI32::new(0);
+    extern "C" fn handler(_: c_int) {
+        if slack::current() != Some(Nanos::new(1)) {
+            return;
+        }
+        HANDLED_IN_NAP.fetch_add(1, Ordering::Relaxed);
+        if STATUS.load(Ordering::Relaxed) != 0 {
+            return;
+        }
+        // The child is in the nap, too, until it asks for its default.
+        let child = forked(|| {
+            slack::current() == Some(Nanos::new(1)) && slack::reset().ok() == Some(OWN_SLACK)
+        });
+        STATUS.store(ended(child), Ordering::Relaxed);
+        // And so is the parent still.
+        if slack::current() != Some(Nanos::new(1)) {
+            STATUS.store(-1, Ordering::Relaxed);
+        }
+    }
+    apart(
+        "a_fork_in_a_handler_does_not_hand_on_the_slack_of_the_nap",
+        || {
+            handle(handler);
+            let mut nap = Nap::new();
+            nap_until_handled(5, &mut nap, Slack::PerNap);
+            assert_eq!(slack::current(), Some(OWN_SLACK));
+            nap_until_handled(10, &mut nap, Slack::KeepThread);
+            assert_eq!(STATUS.load(Ordering::Relaxed), 0);
+            drop(nap);
+            assert_eq!(slack::current(), Some(OWN_SLACK));
+        },
+    );
+}
+
+#[test]
+fn cancelled_in_a_storm_of_signals_a_nap_ends() {
+    extern "C" fn handler(_: c_int) {}
+    apart("cancelled_in_a_storm_of_signals_a_nap_ends", || {
+        handle(handler);
+        for slack in SLACKS {
+            let cancel = Cancel::new();
+            let theirs = cancel.clone();
+            let canceller = thread::spawn(move || {
+                thread::sleep(Duration::from_millis(20));
+                theirs.cancel();
+            });
+            signalled(|| {
+                let far = clock::now() + Nanos::from_secs(3_600);
+                let mut nap = Nap::new();
+                while nap.until(far, slack, Some(&cancel)) != Reason::Event {}
+            });
+            canceller.join().unwrap();
+        }
+    });
+}
+
+/// The last destructor of a thread may nap, with whatever is left of it.
+#[test]
+fn a_destructor_of_a_thread_may_nap() {
+    struct NapsInDrop(Nap);
+    impl Drop for NapsInDrop {
+        fn drop(&mut self) {
+            for slack in SLACKS {
+                wait(&mut self.0, Nanos::from_us(50), slack, None);
+                wait(&mut Nap::new(), Nanos::from_us(50), slack, None);
+            }
+        }
+    }
+    thread_local!(static LAST: NapsInDrop = const { NapsInDrop(Nap::new()) });
+    thread::spawn(|| LAST.with(|_| ())).join().unwrap();
+}
