@@ -16,13 +16,14 @@ fn note() -> Box<dyn FnMut(Instant)> {
 }
 
 /// Sends 20 signals to that thread, which a signal to a thread's number
-/// reaches first on Linux, then ends the experiment.
+/// reaches first on Linux, over several of its naps, then ends the experiment.
 fn disturb() -> Box<dyn FnMut(Instant)> {
     Box::new(|_| {
         let thread = SLEEPER.lock().unwrap().clone();
         for _ in 0..20 {
             let kill = Command::new("kill").args(["-INT", &thread]).status();
             assert!(kill.unwrap().success());
+            std::thread::sleep(Duration::from_millis(5));
         }
         STOP.lock().unwrap().take().unwrap().request();
     })
