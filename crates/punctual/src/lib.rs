@@ -145,7 +145,8 @@ fn wait_out(now: Instant, deadline: Instant) -> Outcome {
     }
 }
 
-/// Compiles and runs the examples of the README.
+/// Compiles and runs the examples of the README and of `docs/waiting.md`.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
-struct Readme;
+#[doc = include_str!("../../../docs/waiting.md")]
+struct Documentation;
