@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use criterion::Criterion;
-use punctual_bench::{Lengths, NoTime, Waits};
+use punctual_microbench::{Lengths, NoTime, Waits};
 use punctual_core::strategies::{Any, Defaults};
 use punctual_core::{Goal, Method, Nanos, Spec, Step, Strategy, Turn};
 

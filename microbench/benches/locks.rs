@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Instant;
 
-use punctual_bench::locks::{SUBJECTS, Subject};
+use punctual_microbench::locks::{SUBJECTS, Subject};
 use punctual_record::Interval;
 
 /// Six are the fewest for an interval of 95 %.

@@ -3,17 +3,17 @@
 //! under a lock that is free. For counting instructions, which wall time is too
 //! noisy for.
 //!
-//!     punctual-bench clock|waiter|sleep_until COUNT
-//!     punctual-bench lock NAME COUNT
-//!     punctual-bench STRATEGY LENGTH|any COUNT
+//!     punctual-microbench clock|waiter|sleep_until COUNT
+//!     punctual-microbench lock NAME COUNT
+//!     punctual-microbench STRATEGY LENGTH|any COUNT
 
 use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use punctual::Waiter;
-use punctual_bench::locks::SUBJECTS;
-use punctual_bench::{Lengths, Waits};
+use punctual_microbench::locks::SUBJECTS;
+use punctual_microbench::{Lengths, Waits};
 use punctual_core::Spec;
 use punctual_core::strategies::Defaults;
 
@@ -27,9 +27,9 @@ fn main() -> ExitCode {
         _ => None,
     };
     done.unwrap_or_else(|| {
-        eprintln!("usage: punctual-bench clock|waiter|sleep_until COUNT");
-        eprintln!("       punctual-bench lock NAME COUNT");
-        eprintln!("       punctual-bench STRATEGY LENGTH|any COUNT");
+        eprintln!("usage: punctual-microbench clock|waiter|sleep_until COUNT");
+        eprintln!("       punctual-microbench lock NAME COUNT");
+        eprintln!("       punctual-microbench STRATEGY LENGTH|any COUNT");
         ExitCode::from(2)
     })
 }

@@ -6,6 +6,8 @@
 //! experiment, written as data; a [`Machine`] runs programs, for real or in
 //! virtual time, and returns [`Observations`].
 
+#![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
+
 pub mod conformance;
 pub mod estimators;
 pub mod machine;

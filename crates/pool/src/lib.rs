@@ -11,6 +11,8 @@
 //! a time ([`batches`]) and who hands them out; a [`Pool`] is one backlog under
 //! such a setting; each worker keeps its [`Books`].
 
+#![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
+
 #[cfg(test)]
 mod alone;
 mod backlog;

@@ -2,10 +2,6 @@
 //!
 //! A failure prints the setting that broke it; it becomes a test of its own below.
 #![cfg(not(loom))]
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the crate knows no threads; those who test it are some"
-)]
 
 mod computer;
 

@@ -10,6 +10,8 @@
 //! [`compare`] sets several Runs side by side, and [`published`]
 //! has what others have measured of the same. [`visible()`] makes text from elsewhere harmless.
 
+#![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
+
 mod account;
 pub mod compare;
 mod cost;

@@ -27,6 +27,8 @@
 //! assert!(punctual_report::figures(&run).is_empty());
 //! ```
 
+#![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
+
 mod compare;
 mod doctor;
 mod figures;

@@ -8,6 +8,8 @@
 //! A model is a whole computer: CPUs with a scheduler and idle states,
 //! processes and threads. What it cannot do it refuses by name.
 
+#![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
+
 mod clock;
 mod computer;
 mod grid;

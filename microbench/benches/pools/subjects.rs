@@ -4,7 +4,7 @@
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use punctual_bench::locks::{Apart, Guards, McsByHand, Std, TasByHand, TicketByHand, TtasByHand};
+use punctual_microbench::locks::{Apart, Guards, McsByHand, Std, TasByHand, TicketByHand, TtasByHand};
 use punctual_lab::zero::host::{HostComputer, HostMemory};
 use punctual_pool::{Batch, Books, LockKind, Pool, Setting, ready};
 use punctual_sys::memory::Kernel;

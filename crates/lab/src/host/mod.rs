@@ -11,13 +11,12 @@
 //! | `settings` | what programs change about how the OS treats them |
 //! | `process` | programs in processes of their own |
 //! | `witness` | who else had the CPUs meanwhile |
-//! | `stop`, `peer` | the user's end of an experiment; foreign code that waits |
+//! | `stop` | the user's end of an experiment |
 
 mod books;
 mod check;
 mod computer;
 mod experiment;
-mod peer;
 mod process;
 mod settings;
 mod stop;
@@ -25,7 +24,6 @@ mod thread;
 mod timeline;
 mod witness;
 
-pub use peer::{MakePeer, Peer};
 pub use process::ProcessCommand;
 pub use stop::Stop;
 pub use witness::Witness;
@@ -33,6 +31,7 @@ pub use witness::Witness;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use punctual_core::program::Op;
 use punctual_core::{Machine, Observations, Program, Refusal};
@@ -43,6 +42,13 @@ use computer::Computer;
 use experiment::Experiment;
 use settings::Held;
 use timeline::Timeline;
+
+/// Waits until an instant with foreign code. One is made for each thread that
+/// uses it.
+pub type Peer = Box<dyn FnMut(Instant)>;
+
+/// Makes a [`Peer`] on the thread that is going to use it.
+pub type MakePeer = fn() -> Peer;
 
 /// Runs programs on OS threads of this process, and of processes that it starts.
 ///
