@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use crate::common::punctual;
+use crate::common::{punctual, stderr, stdout};
 use punctual_record::{Measurement, Run, SCHEMA, Zeroing, ZeroingRound};
 use serde_json::Value;
 
@@ -34,14 +34,6 @@ fn compare(directory: &Path, arguments: &[&str]) -> Output {
         .args(arguments)
         .output()
         .unwrap()
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
 }
 
 #[test]

@@ -4,16 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use crate::common::punctual;
+use crate::common::run;
 use punctual_record::{Diagnosis, Disturbance, Measurement, Run};
 
 fn doctor(directory: &Path, arguments: &str) -> Output {
-    let arguments = arguments.split_whitespace();
-    punctual(directory)
-        .arg("doctor")
-        .args(arguments)
-        .output()
-        .unwrap()
+    run(directory, &format!("doctor {arguments}"))
 }
 
 /// What it prints on a model, but for the version.

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Output, Stdio};
 
-use crate::common::punctual;
+use crate::common::{self, punctual, run};
 use punctual_core::machine::{Reading, Sample, Section, ThreadObservations};
 use punctual_core::{Machine, Method, Nanos, Observations, Outcome, Probe, Program, Refusal};
 use punctual_lab::experiments::{Call, Conditions, Effort, timers};
@@ -15,9 +15,7 @@ const NAMES: [&str; 10] = [
 ];
 
 fn measure(directory: &Path, arguments: &str) -> Output {
-    let mut command = punctual(directory);
-    command.arg("measure").args(arguments.split_whitespace());
-    command.output().unwrap()
+    run(directory, &format!("measure {arguments}"))
 }
 
 /// What it prints, and what it writes with `--json`.
@@ -36,18 +34,8 @@ fn experiments(run: &Run) -> Vec<&str> {
     names
 }
 
-/// It exits with 2 and says why in one line, with these words in it.
 fn assert_refused(arguments: &str, words: &str) {
-    let directory = tempfile::tempdir().unwrap();
-    let output = measure(directory.path(), arguments);
-    let stderr = String::from_utf8(output.stderr.clone()).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{arguments}: {output:?}");
-    assert_eq!(stderr.lines().count(), 1, "{arguments}: {stderr}");
-    assert!(stderr.starts_with("error: "), "{arguments}: {stderr}");
-    assert!(stderr.contains(words), "{arguments}: {stderr}");
-    assert!(output.stdout.is_empty(), "{arguments}: {output:?}");
-    let left = std::fs::read_dir(directory.path()).unwrap().count();
-    assert_eq!(left, 0, "{arguments}");
+    common::assert_refused(&format!("measure {arguments}"), words);
 }
 
 #[test]

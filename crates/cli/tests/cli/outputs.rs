@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Output, Stdio};
 
-use crate::common::punctual;
+use crate::common::{punctual, stderr};
 use punctual_record::Run;
 
 const BENCH: &str = "bench --on linux --rate 60 --strategy system";
@@ -29,10 +29,6 @@ fn with_input(directory: &Path, arguments: &str, input: &str) -> Output {
 
 fn is_run(text: &[u8]) -> bool {
     Run::from_json(std::str::from_utf8(text).unwrap()).is_ok()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
 }
 
 fn assert_refused(arguments: &str, says: &str) {

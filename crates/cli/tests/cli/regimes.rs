@@ -4,16 +4,12 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use crate::common::punctual;
+use crate::common::run;
 use punctual_record::Run;
 use punctual_record::regimes::{QUIET, place};
 
 fn regimes(directory: &Path, arguments: &str) -> Output {
-    punctual(directory)
-        .args(["bench", "regimes"])
-        .args(arguments.split_whitespace())
-        .output()
-        .unwrap()
+    run(directory, &format!("bench regimes {arguments}"))
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use crate::common::punctual;
+use crate::common::{punctual, run, stdout};
 use punctual_record::Run;
 use serde_json::Value;
 
@@ -42,15 +42,7 @@ fn directory() -> tempfile::TempDir {
 
 /// Runs `punctual simulate` with arguments that hold no spaces.
 fn simulate(directory: &Path, arguments: &str) -> Output {
-    punctual(directory)
-        .arg("simulate")
-        .args(arguments.split_whitespace())
-        .output()
-        .unwrap()
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
+    run(directory, &format!("simulate {arguments}"))
 }
 
 /// Runs it, and returns its standard output.

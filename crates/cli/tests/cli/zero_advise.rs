@@ -1,29 +1,20 @@
 //! `punctual zero advise` as its user meets it.
 
+use std::path::Path;
 use std::process::Output;
 
-use crate::common::punctual;
+use crate::common::{printed, run};
 use punctual_record::{Run, ZeroCalibration, Zeroing};
 
-/// Runs it with arguments that hold no spaces.
-fn advise(directory: &tempfile::TempDir, arguments: &str) -> Output {
-    punctual(directory.path())
-        .args(["zero", "advise"])
-        .args(arguments.split_whitespace())
-        .output()
-        .unwrap()
-}
-
-fn stdout(output: &Output) -> String {
-    assert!(output.status.success(), "{output:?}");
-    String::from_utf8(output.stdout.clone()).unwrap()
+fn advise(directory: &Path, arguments: &str) -> Output {
+    run(directory, &format!("zero advise {arguments}"))
 }
 
 #[test]
 fn this_computer_is_calibrated_advised_and_run() {
     let directory = tempfile::tempdir().unwrap();
-    let text = stdout(&advise(
-        &directory,
+    let text = printed(&advise(
+        directory.path(),
         "--size 256KiB --quick --json advice.json",
     ));
     assert!(text.contains("To zero 256 KiB"), "{text}");
@@ -45,7 +36,7 @@ fn this_computer_is_calibrated_advised_and_run() {
 #[test]
 fn another_computer_is_advised_by_its_model() {
     let directory = tempfile::tempdir().unwrap();
-    let text = stdout(&advise(&directory, "--on cascade-lake-96"));
+    let text = printed(&advise(directory.path(), "--on cascade-lake-96"));
     assert!(text.lines().all(|line| line.chars().count() <= 120));
     // Its version and its path are not of interest.
     let advice = text.split_once("To zero").unwrap().1;
@@ -57,7 +48,7 @@ fn a_bandwidth_that_nobody_reaches_is_no_rule_of_thumb() {
     let directory = tempfile::tempdir().unwrap();
     let arguments =
         "--on ryzen-7950x-32,bandwidth=100000 --goal cpu --size 4MiB --json advice.json";
-    let text = stdout(&advise(&directory, arguments));
+    let text = printed(&advise(directory.path(), arguments));
     assert!(
         text.contains("Threads: as many as there are CPUs."),
         "{text}"
@@ -72,7 +63,7 @@ fn a_bandwidth_that_nobody_reaches_is_no_rule_of_thumb() {
 fn one_goal_is_advised_and_written() {
     let directory = tempfile::tempdir().unwrap();
     let arguments = "--on ryzen-7950x-32,zero=150ns --goal cpu --size 64MiB --json advice.json";
-    let text = stdout(&advise(&directory, arguments));
+    let text = printed(&advise(directory.path(), arguments));
     assert!(!text.contains("use 16"), "{text}");
     let json = std::fs::read_to_string(directory.path().join("advice.json")).unwrap();
     let run = Run::from_json(&json).unwrap();
@@ -108,7 +99,7 @@ fn what_is_wrong_is_said_in_a_line() {
         ("--memory-limit 900TB", "give less"),
         ("--size 1GiB --memory hot", "--memory"),
     ] {
-        let output = advise(&directory, arguments);
+        let output = advise(directory.path(), arguments);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments}: {errors}");
         let last = errors.lines().last().unwrap_or_default();

@@ -4,15 +4,11 @@
 use std::path::Path;
 use std::process::Output;
 
-use crate::common::punctual;
+use crate::common::{self, punctual, run};
 use punctual_record::{Account, Measurement, PageCost, Run};
 
 fn probe(directory: &Path, arguments: &str) -> Output {
-    let mut command = punctual(directory);
-    command
-        .args(["zero", "probe"])
-        .args(arguments.split_whitespace());
-    command.output().unwrap()
+    run(directory, &format!("zero probe {arguments}"))
 }
 
 /// What it prints, and what it writes with `--json`.
@@ -29,18 +25,8 @@ fn probed(arguments: &str) -> (String, Run) {
     (text, Run::from_json(&json).unwrap())
 }
 
-/// It exits with 2 and says why in one line, with these words in it.
 fn assert_refused(arguments: &str, words: &str) {
-    let directory = tempfile::tempdir().unwrap();
-    let output = probe(directory.path(), arguments);
-    let stderr = String::from_utf8(output.stderr.clone()).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{arguments}: {output:?}");
-    assert_eq!(stderr.lines().count(), 1, "{arguments}: {stderr}");
-    assert!(stderr.starts_with("error: "), "{arguments}: {stderr}");
-    assert!(stderr.contains(words), "{arguments}: {stderr}");
-    assert!(output.stdout.is_empty(), "{arguments}: {output:?}");
-    let left = std::fs::read_dir(directory.path()).unwrap().count();
-    assert_eq!(left, 0, "{arguments}");
+    common::assert_refused(&format!("zero probe {arguments}"), words);
 }
 
 fn of_part<'r>(run: &'r Run, part: &str) -> Vec<&'r Measurement> {

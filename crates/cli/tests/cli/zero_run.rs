@@ -3,15 +3,11 @@
 use std::path::Path;
 use std::process::Output;
 
-use crate::common::punctual;
+use crate::common::{self, punctual, run};
 use punctual_record::{Measurement, Run, Value, ZeroCalibration, Zeroing};
 
 fn zero_run(directory: &Path, arguments: &str) -> Output {
-    let mut command = punctual(directory);
-    command
-        .args(["zero", "run"])
-        .args(arguments.split_whitespace());
-    command.output().unwrap()
+    run(directory, &format!("zero run {arguments}"))
 }
 
 /// What it says, and what it writes with `--json`.
@@ -29,18 +25,8 @@ fn zeroing(measurement: &Measurement) -> Zeroing {
     zeroing.unwrap_or_else(|| panic!("{measurement:?}"))
 }
 
-/// It exits with 2 and says why in the last line, with these words in it.
 fn assert_refused(arguments: &str, words: &str) {
-    let directory = tempfile::tempdir().unwrap();
-    let output = zero_run(directory.path(), arguments);
-    let stderr = String::from_utf8(output.stderr.clone()).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{arguments}: {output:?}");
-    assert_eq!(stderr.lines().count(), 1, "{arguments}: {stderr}");
-    assert!(stderr.starts_with("error: "), "{arguments}: {stderr}");
-    assert!(stderr.contains(words), "{arguments}: {stderr}");
-    assert!(output.stdout.is_empty(), "{arguments}: {output:?}");
-    let left = std::fs::read_dir(directory.path()).unwrap().count();
-    assert_eq!(left, 0, "{arguments}");
+    common::assert_refused(&format!("zero run {arguments}"), words);
 }
 
 const TINY: &str = "--size 256KiB --rounds 1";

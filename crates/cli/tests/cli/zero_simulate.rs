@@ -1,29 +1,20 @@
 //! `punctual zero simulate` as its user meets it.
 
+use std::path::Path;
 use std::process::Output;
 
-use crate::common::punctual;
+use crate::common::{printed, run};
 use punctual_record::{Run, Zeroing};
 
-/// Runs it with arguments that hold no spaces.
-fn simulate(directory: &tempfile::TempDir, arguments: &str) -> Output {
-    punctual(directory.path())
-        .args(["zero", "simulate"])
-        .args(arguments.split_whitespace())
-        .output()
-        .unwrap()
-}
-
-fn stdout(output: &Output) -> String {
-    assert!(output.status.success(), "{output:?}");
-    String::from_utf8(output.stdout.clone()).unwrap()
+fn simulate(directory: &Path, arguments: &str) -> Output {
+    run(directory, &format!("zero simulate {arguments}"))
 }
 
 /// The same on every system, to the byte.
 #[test]
 fn the_article_is_told() {
     let directory = tempfile::tempdir().unwrap();
-    let text = stdout(&simulate(&directory, "article --json article.json"));
+    let text = printed(&simulate(directory.path(), "article --json article.json"));
     insta::assert_snapshot!(text);
     let json = std::fs::read_to_string(directory.path().join("article.json")).unwrap();
     let run = Run::from_json(&json).unwrap();
@@ -42,8 +33,8 @@ fn a_grid_is_simulated_and_drawn() {
     let directory = tempfile::tempdir().unwrap();
     let arguments = "--on ice-lake-128,zero=150ns --threads 1,12,128 --lock tas,counter --batch 1,growing --size 64MiB \
                      --json grid.json --plots figures";
-    let output = simulate(&directory, arguments);
-    let text = stdout(&output);
+    let output = simulate(directory.path(), arguments);
+    let text = printed(&output);
     assert!(text.contains("ice-lake-128"), "{text}");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(errors.contains("left out: batch growing"), "{errors}");
@@ -63,7 +54,7 @@ fn a_grid_is_simulated_and_drawn() {
 fn bursts_keep_so_many_cpus_busy() {
     let directory = tempfile::tempdir().unwrap();
     let arguments = "--threads 39 --lock tas --batch 1 --arrive 1.17 --json bursts.json";
-    let text = stdout(&simulate(&directory, arguments));
+    let text = printed(&simulate(directory.path(), arguments));
     for column in ["CPUs", "duty", "keeps"] {
         assert!(text.contains(column), "{text}");
     }
@@ -79,7 +70,7 @@ fn bursts_keep_so_many_cpus_busy() {
 fn a_pool_that_does_not_keep_up_is_told() {
     let directory = tempfile::tempdir().unwrap();
     let arguments = "--threads 1 --lock tas,counter --batch 1 --arrive 30 --every 10ms";
-    let text = stdout(&simulate(&directory, arguments));
+    let text = printed(&simulate(directory.path(), arguments));
     assert!(
         text.contains("faster than they are zeroed by 2 of 2 pools"),
         "{text}"
@@ -92,7 +83,7 @@ fn a_pool_that_does_not_keep_up_is_told() {
 fn a_table_of_latencies_is_read() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("two.csv"), ",\n50,\n").unwrap();
-    let output = simulate(&directory, "--matrix two.csv");
+    let output = simulate(directory.path(), "--matrix two.csv");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2));
     assert!(errors.contains("has 2 CPUs"), "{errors}");
@@ -118,7 +109,7 @@ fn what_is_wrong_is_said_in_a_line() {
         ("article --threads 3", "--threads"),
         ("novel", "novel"),
     ] {
-        let output = simulate(&directory, arguments);
+        let output = simulate(directory.path(), arguments);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments}: {errors}");
         let last = errors.lines().last().unwrap_or_default();
@@ -132,7 +123,7 @@ fn what_is_wrong_is_said_in_a_line() {
 #[test]
 fn the_computers_are_listed_with_their_sources() {
     let directory = tempfile::tempdir().unwrap();
-    let text = stdout(&simulate(&directory, "--list"));
+    let text = printed(&simulate(directory.path(), "--list"));
     for name in [
         "cascade-lake-96",
         "milan-192",
@@ -148,7 +139,7 @@ fn the_computers_are_listed_with_their_sources() {
 fn who_spins_for_too_long_is_given_up() {
     let directory = tempfile::tempdir().unwrap();
     let arguments = "--on cascade-lake-96,across=1e9 --threads 96 --lock tas --batch half";
-    let refused = simulate(&directory, arguments);
+    let refused = simulate(directory.path(), arguments);
     let said = String::from_utf8(refused.stderr).unwrap();
     assert_eq!(refused.status.code(), Some(2), "{said}");
     for words in [
