@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use punctual_core::Machine;
+use punctual_program::Machine;
 use punctual_lab::scenario::Scenario;
 use punctual_sim::{Limits, Model, SimMachine};
 

@@ -16,8 +16,9 @@ use std::time::{Duration, Instant};
 use nexosim::model::{Context, Model as Actor, schedulable};
 use nexosim::simulation::{Mailbox, SimInit};
 use nexosim::time::MonotonicTime;
-use punctual_core::program::{Op, SpawnKind};
-use punctual_core::{Machine, Method, Nanos, Program};
+use punctual_program::program::{Op, SpawnKind};
+use punctual_core::{Method, Nanos};
+use punctual_program::{Machine, Program};
 use punctual_sim::{Model, SimMachine};
 
 /// From the phase of one timer to that of the next.

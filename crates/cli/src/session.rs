@@ -4,9 +4,10 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
-use punctual_core::{Machine, Nanos, Refusal};
+use punctual_core::Nanos;
 use punctual_lab::host::Witness;
 use punctual_lab::{Setting, host_facts, model_facts, warnings};
+use punctual_program::{Machine, Refusal};
 use punctual_record::{Disturbance, MachineFacts, Run, SCHEMA};
 use punctual_sim::{Model, SimMachine};
 

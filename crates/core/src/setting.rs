@@ -1,63 +1,7 @@
-//! What a thread or a process can change about how the OS treats it.
+//! What a guard sets, and a program too: how much a thread matters, and what a
+//! process wants done with its requests.
 
 use std::fmt;
-
-use crate::time::Nanos;
-
-/// A change to the environment of waiting. Which of them an OS knows differs;
-/// a machine refuses the others by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Setting {
-    /// The timer slack of this thread; zero goes back to its default. Linux:
-    /// `prctl(PR_SET_TIMERSLACK)`.
-    Slack(Nanos),
-    /// The priority of this thread.
-    Priority(Priority),
-    /// Asks for a timer interval, until as many [`Setting::Release`] of the
-    /// same interval or until the process ends. Windows: `timeBeginPeriod`,
-    /// `NtSetTimerResolution`; by a driver, `ExSetTimerResolution`.
-    Request {
-        /// The longest time between two clock interrupts that will do.
-        interval: Nanos,
-        /// What the process makes of it while the computer runs on its
-        /// battery, if that is longer: Chromium asks for 8 ms then.
-        on_battery: Option<Nanos>,
-        /// Who asks.
-        by: Requester,
-    },
-    /// Withdraws a request for a timer interval.
-    Release {
-        /// The interval that was asked for.
-        interval: Nanos,
-        /// Who had asked.
-        by: Requester,
-    },
-    /// What the user sees and hears of this process. One that never says owns
-    /// no window.
-    Window {
-        /// Whether any part of a window of it can be seen.
-        visible: bool,
-        /// Whether it can be heard.
-        audible: bool,
-    },
-    /// What the process wants done with its requests when nobody sees or hears
-    /// it. Windows 11: `SetProcessInformation(ProcessPowerThrottling)`.
-    Throttling(Throttling),
-    /// What the computer runs on. The whole computer changes, not the process.
-    Power(Power),
-}
-
-/// Who asks for a timer interval.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Requester {
-    /// The process the thread belongs to.
-    #[default]
-    Process,
-    /// A driver that works for it. Its requests count for everybody.
-    Driver,
-}
 
 /// How much a thread matters, from the least to the most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -91,49 +35,6 @@ pub enum Throttling {
     HonourRequests,
     /// Always ignore them (both bits set).
     IgnoreRequests,
-}
-
-/// What a computer runs on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Power {
-    /// The mains.
-    #[default]
-    Mains,
-    /// Its battery.
-    Battery,
-}
-
-impl Setting {
-    /// What it changes, as it is called in a scenario.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Slack(_) => "slack",
-            Self::Priority(_) => "priority",
-            Self::Request { .. } => "request",
-            Self::Release { .. } => "release",
-            Self::Window { .. } => "window",
-            Self::Throttling(_) => "throttling",
-            Self::Power(_) => "power",
-        }
-    }
-
-    /// A request by this process, for this interval.
-    pub const fn request(interval: Nanos) -> Self {
-        Self::Request {
-            interval,
-            on_battery: None,
-            by: Requester::Process,
-        }
-    }
-
-    /// The end of such a request.
-    pub const fn release(interval: Nanos) -> Self {
-        Self::Release {
-            interval,
-            by: Requester::Process,
-        }
-    }
 }
 
 impl Priority {

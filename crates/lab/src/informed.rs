@@ -28,8 +28,9 @@
 
 use std::collections::VecDeque;
 
-use punctual_core::program::Op;
-use punctual_core::{Lateness, Machine, Method, Nanos};
+use punctual_core::{Lateness, Method, Nanos};
+use punctual_program::Machine;
+use punctual_program::program::Op;
 use punctual_record::{CAP_NS, Cost, Interval, Measurement, Weights};
 use punctual_sim::rules::{Bank, Recorded};
 use punctual_sim::{Model, Random, SimMachine};

@@ -121,9 +121,9 @@ fn estimate(learned: strategies::Estimate) -> record::Estimate {
 
 #[cfg(test)]
 mod tests {
-    use punctual_core::program::Subject;
     use punctual_core::strategies::Defaults;
     use punctual_core::{Rate, Spec};
+    use punctual_program::program::Subject;
     use punctual_sim::{Model, SimMachine};
 
     use super::*;

@@ -5,13 +5,12 @@
 //! waiter that takes the late naps that follow for a reason to spin more is
 //! trapped.
 
-use punctual_core::machine::Section;
-use punctual_core::program::{Due, Op, Subject};
 use punctual_core::strategies::Any;
 use punctual_core::wait::{Event, Limit, Reason};
-use punctual_core::{
-    Carrier, Clock, Goal, Machine, Method, Nanos, Program, Rate, Refusal, Spec, Tick, drive,
-};
+use punctual_core::{Carrier, Clock, Goal, Method, Nanos, Rate, Spec, Tick, drive};
+use punctual_program::machine::Section;
+use punctual_program::program::{Due, Op, Subject};
+use punctual_program::{Machine, Program, Refusal};
 use punctual_sim::{Model, Random, SimMachine, Time};
 
 use crate::experiments;

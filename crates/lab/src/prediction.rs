@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use punctual_core::program::Op;
-use punctual_core::{Machine, Nanos, Program, Refusal, Spec};
+use punctual_core::{Nanos, Spec};
+use punctual_program::program::Op;
+use punctual_program::{Machine, Program, Refusal};
 use punctual_record::Measurement;
 use punctual_sim::SimMachine;
 

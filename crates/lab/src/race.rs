@@ -8,10 +8,11 @@
 
 use std::collections::BTreeMap;
 
-use punctual_core::machine::{Sample, Section, ThreadObservations};
-use punctual_core::program::Subject;
+use punctual_core::Nanos;
 use punctual_core::strategies::Any;
-use punctual_core::{Machine, Nanos, Program, Refusal};
+use punctual_program::machine::{Sample, Section, ThreadObservations};
+use punctual_program::program::Subject;
+use punctual_program::{Machine, Program, Refusal};
 use punctual_record::{
     CAP_NS, Cost, Cpu, Interval, Late, Measurement, NAP_PENALTIES_NS, Round, Weights,
 };
@@ -430,8 +431,9 @@ fn compare(measurements: &mut [Measurement]) {
 
 #[cfg(test)]
 mod tests {
-    use punctual_core::program::{Due, Op};
-    use punctual_core::{Method, Observations, Spec};
+    use punctual_core::{Method, Spec};
+    use punctual_program::Observations;
+    use punctual_program::program::{Due, Op};
     use punctual_sim::{Model, SimMachine};
 
     use super::*;

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use punctual_core::program::{Due, Op, Subject};
 use punctual_core::strategies::Defaults;
-use punctual_core::{Lateness, Machine, Method, Nanos, Program, Rate, Refusal, Spec};
+use punctual_core::{Lateness, Method, Nanos, Rate, Spec};
+use punctual_program::program::{Due, Op, Subject};
+use punctual_program::{Machine, Program, Refusal};
 use punctual_record::{CAP_NS, Measurement, Run, WEIGHTS};
 use punctual_sim::rules::Bank;
 use punctual_sim::{Model, Random, SimMachine, Time};

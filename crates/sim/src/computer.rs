@@ -1,7 +1,8 @@
 //! The CPUs of a simulated computer, and the books of what they did.
 
-use punctual_core::machine::{ComputerUse, IdleStretches};
-use punctual_core::{Nanos, machine};
+use punctual_core::Nanos;
+use punctual_program::machine;
+use punctual_program::machine::{ComputerUse, IdleStretches};
 
 use crate::grid::Grid;
 use crate::model::{IdleState, Model};

@@ -1,7 +1,7 @@
 //! Simulated computers on which programs run in virtual time.
 //!
 //! A [`Model`] names a timer rule and its parameters; [`SimMachine`] runs
-//! [programs](punctual_core::Program) under it. The same model, seed and
+//! [programs](punctual_program::Program) under it. The same model, seed and
 //! programs give the same observations, to the last bit, on every platform:
 //! time is an integer and randomness comes from one value-stable generator.
 //!

@@ -1,7 +1,8 @@
 //! Runs programs on a model.
 
-use punctual_core::program::{Op, Subject};
-use punctual_core::{Machine, Observations, Probe, Program, Refusal};
+use punctual_core::Probe;
+use punctual_program::program::{Op, Subject};
+use punctual_program::{Machine, Observations, Program, Refusal};
 
 use crate::model::Model;
 use crate::random::Random;

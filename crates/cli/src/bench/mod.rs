@@ -5,10 +5,11 @@ mod plan;
 pub(crate) mod regimes;
 
 use anyhow::Result;
-use punctual_core::{Machine, Nanos};
+use punctual_core::Nanos;
 use punctual_lab::experiments::robustness;
 use punctual_lab::race::{self, Results};
 use punctual_lab::{informed, learned, predict, robustness_facts, rule_in_force};
+use punctual_program::Machine;
 use punctual_record::Run;
 use punctual_sim::{Model, SimMachine};
 

@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow, bail};
-use punctual_core::program::Subject;
 use punctual_core::strategies::Defaults;
-use punctual_core::{Machine, Nanos, Rate, Spec};
+use punctual_core::{Nanos, Rate, Spec};
 use punctual_lab::experiments::decades::Repeats;
 use punctual_lab::experiments::interval::Waits;
 use punctual_lab::experiments::pace::Batch;
 use punctual_lab::experiments::{Conditions, decades, interval, naps, pace, robustness};
 use punctual_lab::host::usual_cpu;
 use punctual_lab::race::{self, Heat};
+use punctual_program::Machine;
+use punctual_program::program::Subject;
 use punctual_record::MachineFacts;
 use punctual_sim::Model;
 

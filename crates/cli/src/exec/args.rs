@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::Args;
 use punctual_core::Nanos;
-use punctual_core::setting::Priority;
+use punctual_program::setting::Priority;
 
 /// What its help begins with.
 pub(crate) const ABOUT: &str = "\

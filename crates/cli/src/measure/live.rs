@@ -1,8 +1,9 @@
 //! `measure timers` as it goes on, beside a `slack cycle` or `resolution cycle`.
 
-use punctual_core::{Machine, Nanos, Refusal};
+use punctual_core::Nanos;
 use punctual_lab::experiments::timers;
 use punctual_lab::race::{Heat, Progress, Results};
+use punctual_program::{Machine, Refusal};
 use punctual_record::{Measurement, Value};
 
 use crate::say;

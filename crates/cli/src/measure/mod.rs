@@ -6,9 +6,9 @@ mod plan;
 mod scenarios;
 
 use anyhow::{Result, anyhow};
-use punctual_core::{Machine, Refusal};
 use punctual_lab::race::{End, Results};
 use punctual_lab::{predict, predict_timers, rule_in_force, scenario};
+use punctual_program::{Machine, Refusal};
 use punctual_record::{MachineFacts, Run};
 
 use crate::Done;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow, bail};
-use punctual_core::{Machine, Method, Nanos, Refusal};
+use punctual_core::{Method, Nanos};
 use punctual_lab::experiments::cores::Core;
 use punctual_lab::experiments::{
     Call, Conditions, Effort, ROUNDS, clocks, cores, every_call, gap, load, sleep, timers,
@@ -13,6 +13,7 @@ use punctual_lab::host::usual_cpu;
 use punctual_lab::host_cores;
 use punctual_lab::race::{self, Heat, Results};
 use punctual_lab::scenario::{self, Scenario};
+use punctual_program::{Machine, Refusal};
 use punctual_record::{MachineFacts, Value, Warning};
 use punctual_sim::Model;
 

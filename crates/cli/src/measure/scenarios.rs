@@ -1,9 +1,10 @@
 //! The experiments on a whole computer, which are scenarios that come with
 //! punctual.
 
-use punctual_core::{Machine, Nanos};
+use punctual_core::Nanos;
 use punctual_lab::experiments::Effort;
 use punctual_lab::scenario::{Scenario, shipped};
+use punctual_program::Machine;
 
 use super::args::Name;
 

@@ -4,7 +4,7 @@ pub(crate) mod args;
 
 use anyhow::{Result, anyhow, bail};
 use punctual_core::Nanos;
-use punctual_core::setting::Throttling;
+use punctual_program::setting::Throttling;
 use punctual_sys::facts::{Facts, facts};
 use punctual_sys::resolution::{self, Resolution};
 use punctual_sys::throttling;

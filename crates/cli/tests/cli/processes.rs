@@ -1,10 +1,11 @@
 //! Experiments of several processes on this computer, each of which is the real
 //! executable again.
 
-use punctual_core::machine::ThreadObservations;
-use punctual_core::program::{Op, SpawnKind};
-use punctual_core::{Event, Machine, Method, Nanos, Observations, Program};
+use punctual_core::{Event, Method, Nanos};
 use punctual_lab::host::{HostMachine, ProcessCommand, Stop};
+use punctual_program::machine::ThreadObservations;
+use punctual_program::program::{Op, SpawnKind};
+use punctual_program::{Machine, Observations, Program};
 
 /// This computer, with processes. `None` under Wine, which finds the executable
 /// by a path that only children of the tests' own command have.
@@ -179,9 +180,10 @@ fn what_processes_cannot_share_is_refused() {
 
 #[cfg(target_os = "linux")]
 mod on_linux {
-    use punctual_core::machine::Section;
-    use punctual_core::{Probe, Setting};
+    use punctual_core::Probe;
     use punctual_lab::scenario::{self, shipped};
+    use punctual_program::Setting;
+    use punctual_program::machine::Section;
 
     use super::*;
 

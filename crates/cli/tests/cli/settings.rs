@@ -279,9 +279,10 @@ mod linux {
         use std::io::{Read, Write};
         use std::process::{Command, Stdio};
 
-        use punctual_core::machine::ThreadObservations;
-        use punctual_core::program::{Op, Program};
-        use punctual_core::{Nanos, Probe, Setting};
+        use punctual_core::{Nanos, Probe};
+        use punctual_program::Setting;
+        use punctual_program::machine::ThreadObservations;
+        use punctual_program::program::{Op, Program};
 
         let back_to_the_default = Program {
             subjects: vec![],

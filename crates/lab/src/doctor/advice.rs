@@ -4,8 +4,8 @@
 //! effect that what was just measured lets expect. What was not checked is not
 //! claimed.
 
-use punctual_core::setting::Throttling;
 use punctual_core::{Method, Nanos};
+use punctual_program::setting::Throttling;
 use punctual_record::{Advice, Disturbance, Late};
 
 use super::tier::Tier;

@@ -2,9 +2,10 @@
 //! ask about, each wait with the one that shows what waking up costs in the
 //! same round.
 
-use punctual_core::program::{Due, Op, Subject};
 use punctual_core::strategies::{Defaults, Spec};
-use punctual_core::{Machine, Method, Nanos, Program};
+use punctual_core::{Method, Nanos};
+use punctual_program::program::{Due, Op, Subject};
+use punctual_program::{Machine, Program};
 use punctual_record::Late;
 use punctual_sim::SimMachine;
 

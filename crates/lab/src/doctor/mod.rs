@@ -15,7 +15,8 @@ mod words;
 pub use anonymous::anonymous;
 pub use heats::{Pace, ROUNDS, heats};
 
-use punctual_core::{Machine, Method, Nanos, Refusal};
+use punctual_core::{Method, Nanos};
+use punctual_program::{Machine, Refusal};
 use punctual_record::{Diagnosis, Disturbance, Interval as Within, Late, Measurement};
 use punctual_sim::Model;
 use serde_json::json;
@@ -261,7 +262,7 @@ fn if_asked(patient: &Patient) -> Option<(Nanos, i64)> {
 
 /// What the rule predicts if the requests of this process counted.
 fn if_honoured(patient: &Patient) -> Option<i64> {
-    use punctual_core::setting::Throttling;
+    use punctual_program::setting::Throttling;
     let mut situation = patient.situation.clone();
     situation.throttling = Some(Throttling::HonourRequests);
     let rule = match patient.rule.as_ref().ok()? {

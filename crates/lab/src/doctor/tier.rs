@@ -1,8 +1,9 @@
 //! Which latency tier of macOS a thread is in, from how long a long sleep
 //! takes.
 
-use punctual_core::program::Op;
-use punctual_core::{Machine, Method, Nanos, Program};
+use punctual_core::{Method, Nanos};
+use punctual_program::program::Op;
+use punctual_program::{Machine, Program};
 use punctual_record::Late;
 use punctual_sim::{Model, SimMachine};
 

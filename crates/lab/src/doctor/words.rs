@@ -2,7 +2,7 @@
 //! system does not tell.
 
 use punctual_core::Nanos;
-use punctual_core::setting::Throttling;
+use punctual_program::setting::Throttling;
 use punctual_record::{Disturbance, Fact, Untold};
 
 use crate::disturbed::quota;

@@ -1,7 +1,8 @@
 //! The wait calls that a machine has, and how fine they are.
 
-use punctual_core::program::Op;
-use punctual_core::{Lateness, Machine, Method, Nanos, Refusal};
+use punctual_core::{Lateness, Method, Nanos};
+use punctual_program::program::Op;
+use punctual_program::{Machine, Refusal};
 use punctual_record::MachineFacts;
 
 use super::{can, nap, naps, program};

@@ -7,10 +7,11 @@
 
 use std::collections::BTreeMap;
 
-use punctual_core::machine::Reading;
 use punctual_core::probe::OsClock;
-use punctual_core::program::Op;
-use punctual_core::{Machine, Nanos, Probe, Refusal};
+use punctual_core::{Nanos, Probe};
+use punctual_program::machine::Reading;
+use punctual_program::program::Op;
+use punctual_program::{Machine, Refusal};
 use punctual_record::Measurement;
 use serde_json::Value;
 

@@ -4,7 +4,7 @@
 //! or where somebody else computes on one.
 
 use punctual_core::Nanos;
-use punctual_core::program::Op;
+use punctual_program::program::Op;
 
 use super::{Call, Conditions, Effort, naps, program};
 use crate::race::{Heat, Params};

@@ -1,7 +1,8 @@
 //! Single waits of every size.
 
-use punctual_core::program::{Due, Op, Subject};
-use punctual_core::{Nanos, Program};
+use punctual_core::Nanos;
+use punctual_program::Program;
+use punctual_program::program::{Due, Op, Subject};
 
 use super::{Conditions, waits};
 use crate::race::{Heat, Params};

@@ -6,7 +6,8 @@
 //! the waking: on macOS, whose slop grows with the length, and on the ticks of
 //! Windows it is in the numbers.
 
-use punctual_core::{Machine, Method, Nanos, Refusal};
+use punctual_core::{Method, Nanos};
+use punctual_program::{Machine, Refusal};
 use punctual_record::MachineFacts;
 
 use super::ladder::Ladder;

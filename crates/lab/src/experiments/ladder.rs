@@ -1,7 +1,7 @@
 //! Naps of rising lengths with one call, as several experiments make them.
 
 use punctual_core::Nanos;
-use punctual_core::program::Op;
+use punctual_program::program::Op;
 
 use super::{Call, Conditions, naps, program};
 use crate::race::{Heat, Params};

@@ -5,9 +5,10 @@
 //! by what the OS counts: the time that the thread could have run but waited for
 //! a CPU, and the time that a hypervisor gave the CPU to somebody else.
 
-use punctual_core::program::Op;
-use punctual_core::setting::Priority;
-use punctual_core::{Machine, Nanos, Setting};
+use punctual_core::Nanos;
+use punctual_program::program::Op;
+use punctual_program::setting::Priority;
+use punctual_program::{Machine, Setting};
 use punctual_record::Warning;
 
 use super::{Call, Conditions, Effort, naps, program};

@@ -38,8 +38,9 @@ pub mod yielding;
 
 pub use calls::{Call, every_call, usual_calls};
 
-use punctual_core::program::{Due, Op, SpawnKind};
-use punctual_core::{Machine, Method, Nanos, Program};
+use punctual_core::{Method, Nanos};
+use punctual_program::program::{Due, Op, SpawnKind};
+use punctual_program::{Machine, Program};
 
 /// How often every subject of an experiment gets its turn: the fewest rounds whose
 /// interval holds a median with 95 %, and by which runs can be compared.

@@ -3,8 +3,9 @@
 //! What is measured is the OS alone, without a strategy: so long a call, made
 //! again and again. A model replays it (`recorded,file=naps.json`).
 
-use punctual_core::program::Op;
-use punctual_core::{Machine, Method, Nanos};
+use punctual_core::{Method, Nanos};
+use punctual_program::Machine;
+use punctual_program::program::Op;
 use punctual_record::MachineFacts;
 
 use super::{Conditions, nap, program};

@@ -1,7 +1,8 @@
 //! Loops at a fixed rate.
 
-use punctual_core::program::{Due, Op, Subject};
-use punctual_core::{Nanos, Program, Rate};
+use punctual_core::{Nanos, Rate};
+use punctual_program::Program;
+use punctual_program::program::{Due, Op, Subject};
 
 use super::Conditions;
 use crate::race::{Heat, Params};

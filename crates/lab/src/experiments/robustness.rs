@@ -1,8 +1,9 @@
 //! What strategies make of a scheduler that steals time: the accurate-sleep
 //! article's heat map.
 
-use punctual_core::program::{Due, Op, Subject};
-use punctual_core::{Machine, Nanos, Program, Refusal};
+use punctual_core::Nanos;
+use punctual_program::program::{Due, Op, Subject};
+use punctual_program::{Machine, Program, Refusal};
 use punctual_record::Measurement;
 
 use crate::race::{self, Heat, Params};

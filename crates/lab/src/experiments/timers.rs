@@ -12,10 +12,11 @@
 
 use std::collections::BTreeMap;
 
-use punctual_core::machine::{Section, ThreadObservations};
 use punctual_core::probe::OsClock;
-use punctual_core::program::Op;
-use punctual_core::{Machine, Method, Nanos, Probe, Refusal};
+use punctual_core::{Method, Nanos, Probe};
+use punctual_program::machine::{Section, ThreadObservations};
+use punctual_program::program::Op;
+use punctual_program::{Machine, Refusal};
 use punctual_record::{Measurement, modes};
 use serde_json::{Value, json};
 

@@ -3,8 +3,9 @@
 //! Alone, a yield is a call that does nothing. With somebody else who wants the
 //! CPU it may last as long as that one's turn does.
 
-use punctual_core::program::Op;
-use punctual_core::{Method, Nanos, Program};
+use punctual_core::{Method, Nanos};
+use punctual_program::Program;
+use punctual_program::program::Op;
 
 use super::{Conditions, Effort, hog, naps, program, spawn};
 use crate::race::{Heat, Params};

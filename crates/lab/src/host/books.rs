@@ -2,13 +2,13 @@
 
 use std::ops::Add;
 
-use punctual_core::machine::{CpuUse, Recorder, ThreadObservations};
 use punctual_core::{Nanos, Outcome, Probe};
+use punctual_program::machine::{CpuUse, Recorder, ThreadObservations};
 use punctual_sys::{Host, Tick, clock, facts, stops, thread};
 
 use super::timeline::Timeline;
 
-/// The books of one thread. A [`Record`](punctual_core::program::Op::Record)
+/// The books of one thread. A [`Record`](punctual_program::program::Op::Record)
 /// begins a new section, and so does each phase.
 ///
 /// A thread looks for new phases between operations and before it takes a

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use punctual_core::program::{Op, SpawnKind, Subject};
-use punctual_core::{Event, Program, Refusal};
+use punctual_core::Event;
+use punctual_program::program::{Op, SpawnKind, Subject};
+use punctual_program::{Program, Refusal};
 use punctual_sys::probe;
 use punctual_sys::thread::{allowed_cpus, no_such_cpu};
 use punctual_sys::wait::Sleeper;

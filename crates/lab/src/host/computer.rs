@@ -2,9 +2,10 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use punctual_core::machine::{ComputerUse, IdleState};
-use punctual_core::program::Op;
-use punctual_core::{Nanos, Program};
+use punctual_core::Nanos;
+use punctual_program::Program;
+use punctual_program::machine::{ComputerUse, IdleState};
+use punctual_program::program::Op;
 use punctual_sys::facts::{self, Counters};
 use punctual_sys::thread::allowed_cpus;
 use punctual_sys::{Tick, clock, resolution};

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 
-use punctual_core::machine::ThreadObservations;
-use punctual_core::program::SpawnKind;
-use punctual_core::{Program, Refusal};
+use punctual_program::machine::ThreadObservations;
+use punctual_program::program::SpawnKind;
+use punctual_program::{Program, Refusal};
 use punctual_sys::event::Events;
 use punctual_sys::{Tick, clock};
 

@@ -33,8 +33,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use punctual_core::program::Op;
-use punctual_core::{Machine, Observations, Program, Refusal};
+use punctual_program::program::Op;
+use punctual_program::{Machine, Observations, Program, Refusal};
 use punctual_sys::event::Events;
 use punctual_sys::thread::allowed_cpus;
 

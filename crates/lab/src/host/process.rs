@@ -14,8 +14,8 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
 
-use punctual_core::machine::ThreadObservations;
-use punctual_core::{Machine, Program, Refusal};
+use punctual_program::machine::ThreadObservations;
+use punctual_program::{Machine, Program, Refusal};
 use punctual_sys::{Tick, program};
 use serde::{Deserialize, Serialize};
 
@@ -191,12 +191,13 @@ fn listen(input: impl BufRead, timeline: &Timeline, stop: &Stop) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_core::machine::{Recorder, Sample};
     use punctual_core::probe::OsClock;
-    use punctual_core::program::{Due, Op, SpawnKind, Subject};
-    use punctual_core::setting::{Power, Priority, Throttling};
     use punctual_core::strategies::Defaults;
-    use punctual_core::{Event, Method, Nanos, Probe, Rate, Setting, Spec};
+    use punctual_core::{Event, Method, Nanos, Probe, Rate, Spec};
+    use punctual_program::Setting;
+    use punctual_program::machine::{Recorder, Sample};
+    use punctual_program::program::{Due, Op, SpawnKind, Subject};
+    use punctual_program::setting::{Power, Priority, Throttling};
 
     /// One of each operation.
     fn everything() -> Program {

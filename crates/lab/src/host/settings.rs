@@ -2,8 +2,9 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use punctual_core::setting::{Requester, Throttling};
-use punctual_core::{Nanos, Setting};
+use punctual_core::Nanos;
+use punctual_program::Setting;
+use punctual_program::setting::{Requester, Throttling};
 use punctual_sys::{Error, priority, resolution, slack, throttling};
 
 /// What this process has asked of the OS in an experiment; when this is dropped,

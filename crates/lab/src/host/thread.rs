@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
-use punctual_core::machine::ThreadObservations;
-use punctual_core::pace::Cycles;
-use punctual_core::program::{Cursor, Due, Op, Subject};
 use punctual_core::strategies::Any;
 use punctual_core::{
-    Carrier, Event, Goal, Lateness, Limit, Method, Nanos, Outcome, Probe, Program, Reason, Refusal,
-    Setting, drive,
+    Carrier, Event, Goal, Lateness, Limit, Method, Nanos, Outcome, Probe, Reason, drive,
 };
+use punctual_program::machine::ThreadObservations;
+use punctual_program::pace::Cycles;
+use punctual_program::program::{Cursor, Due, Op, Subject};
+use punctual_program::{Program, Refusal, Setting};
 use punctual_sys::wait::Sleeper;
 use punctual_sys::{Host, Tick, clock, probe, slack, thread};
 

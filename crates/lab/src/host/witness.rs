@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use punctual_core::Nanos;
-use punctual_core::machine::Stopped;
+use punctual_program::machine::Stopped;
 use punctual_record::{CpuQuota, Disturbance, OtherProcess, Throttled, visible};
 use punctual_sys::cgroups::{self, CpuGroups};
 use punctual_sys::facts::{self, CpuTimes};

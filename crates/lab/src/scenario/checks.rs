@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use punctual_core::Nanos;
 use punctual_core::probe::Probe;
-use punctual_core::program::{Due, Op};
+use punctual_program::program::{Due, Op};
 
 use super::error::{Flaw, list};
 use super::file::{File, Step, Verb};

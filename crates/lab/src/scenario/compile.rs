@@ -6,8 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use punctual_core::program::{Due, Op, Program, SpawnKind, Subject};
-use punctual_core::{Event, Nanos, Setting};
+use punctual_core::{Event, Nanos};
+use punctual_program::Setting;
+use punctual_program::program::{Due, Op, Program, SpawnKind, Subject};
 
 use super::error::{Flaw, list};
 use super::file::{File, Phase, Step, Verb, When};

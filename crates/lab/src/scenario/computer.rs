@@ -1,7 +1,7 @@
 //! What the computer did in one phase.
 
 use punctual_core::Nanos;
-use punctual_core::machine::ComputerUse;
+use punctual_program::machine::ComputerUse;
 
 use super::expect::Figure;
 
@@ -36,7 +36,7 @@ fn idle(used: &ComputerUse, some: impl Fn(Nanos) -> bool) -> Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_core::machine::IdleStretches;
+    use punctual_program::machine::IdleStretches;
 
     #[test]
     fn figures_of_a_phase() {

@@ -2,9 +2,9 @@
 //!
 //! Everything that can still turn out to be wrong carries its place.
 
-use punctual_core::program::{Due, Op, SpawnKind};
-use punctual_core::setting::Requester;
 use punctual_core::{Nanos, Spec};
+use punctual_program::program::{Due, Op, SpawnKind};
+use punctual_program::setting::Requester;
 
 use super::expect::{Figure, Target};
 use super::table::Placed;

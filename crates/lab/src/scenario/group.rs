@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use punctual_core::machine::{Sample, Section};
 use punctual_core::{Nanos, Probe};
+use punctual_program::machine::{Sample, Section};
 
 use super::expect::Figure;
 
@@ -215,9 +215,10 @@ pub(super) fn percentile<T: Copy>(sorted: &[T], per_cent: usize) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_core::machine::CpuUse;
+    use punctual_core::Outcome;
     use punctual_core::time::Lateness;
-    use punctual_core::{Outcome, machine::Reading};
+    use punctual_program::machine::CpuUse;
+    use punctual_program::machine::Reading;
 
     fn sample(asked: u64, woke: u64, late: i64) -> Sample {
         Sample {

@@ -58,7 +58,8 @@ pub use file::Phase;
 pub use limits::THREADS;
 pub use run::{COMPUTER, LIMITS, Ran, check, run, run_on};
 
-use punctual_core::{Nanos, Program};
+use punctual_core::Nanos;
+use punctual_program::Program;
 use punctual_sim::Model;
 
 use error::Flaw;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use punctual_core::machine::{ComputerUse, IdleStretches, Observations, Section};
-use punctual_core::{Machine, Nanos};
+use punctual_core::Nanos;
+use punctual_program::Machine;
+use punctual_program::machine::{ComputerUse, IdleStretches, Observations, Section};
 use punctual_record::{Cpu, Expectation, Late, Measurement, Value, modes};
 use punctual_sim::{Limits, Model, SimMachine, Trace};
 use serde_json::json;
@@ -315,7 +316,7 @@ fn of_computer(used: &ComputerUse) -> BTreeMap<String, Value> {
 
 #[cfg(test)]
 mod tests {
-    use punctual_core::machine::{CpuUse, Sample};
+    use punctual_program::machine::{CpuUse, Sample};
 
     use super::*;
 

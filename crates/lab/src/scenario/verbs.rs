@@ -1,10 +1,11 @@
 //! What a thread can do, and how it is written.
 
 use punctual_core::probe::Probe;
-use punctual_core::program::{Due, Op, SpawnKind};
-use punctual_core::setting::{Power, Priority, Requester, Throttling};
 use punctual_core::strategies::Defaults;
-use punctual_core::{Method, Nanos, Setting, Spec};
+use punctual_core::{Method, Nanos, Spec};
+use punctual_program::Setting;
+use punctual_program::program::{Due, Op, SpawnKind};
+use punctual_program::setting::{Power, Priority, Requester, Throttling};
 
 use super::error::{Flaw, list, short};
 use super::file::{Step, Verb, When};

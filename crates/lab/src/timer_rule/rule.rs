@@ -1,8 +1,9 @@
 //! The timer rule in force, as a model fed with the facts.
 
-use punctual_core::program::{Op, SpawnKind};
-use punctual_core::setting::Priority;
-use punctual_core::{Event, Machine, Nanos, Probe, Program, Setting};
+use punctual_core::{Event, Nanos, Probe};
+use punctual_program::program::{Op, SpawnKind};
+use punctual_program::setting::Priority;
+use punctual_program::{Machine, Program, Setting};
 use punctual_sim::{Model, SimMachine};
 
 use super::situation::{Interval, Situation, System};
@@ -214,7 +215,7 @@ fn another_process_asks(interval: Nanos) -> Op {
 #[cfg(test)]
 mod tests {
     use punctual_core::Method;
-    use punctual_core::setting::Throttling;
+    use punctual_program::setting::Throttling;
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! The facts that decide which timer rule is in force, as plain data.
 
-use punctual_core::setting::Throttling;
 use punctual_core::{Method, Nanos};
+use punctual_program::setting::Throttling;
 use punctual_sim::Model;
 use punctual_sim::model::Value;
 

@@ -1,8 +1,9 @@
 //! macOS: coalescing by the class of the thread.
 
-use punctual_core::program::Op;
-use punctual_core::setting::Priority;
-use punctual_core::{Nanos, Refusal, Setting};
+use punctual_core::Nanos;
+use punctual_program::program::Op;
+use punctual_program::setting::Priority;
+use punctual_program::{Refusal, Setting};
 
 use super::probe::{list, sleeps, slept, to_the_interrupt};
 use super::{Kind, Outcome, Row};

@@ -23,7 +23,7 @@ mod windows;
 
 pub use sources::SOURCES;
 
-use punctual_core::Refusal;
+use punctual_program::Refusal;
 
 /// One thing that the models are held against.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,8 @@
 //! Wine.
 
-use punctual_core::program::Op;
-use punctual_core::{Nanos, Probe, Refusal, Setting};
+use punctual_core::{Nanos, Probe};
+use punctual_program::program::Op;
+use punctual_program::{Refusal, Setting};
 
 use super::probe::{Lengths, program, run};
 use super::{Kind, Outcome, Row};

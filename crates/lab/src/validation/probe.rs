@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use punctual_core::machine::{Sample, ThreadObservations};
-use punctual_core::program::{Op, SpawnKind};
-use punctual_core::{Machine, Method, Nanos, Observations, Program, Refusal};
+use punctual_core::{Method, Nanos};
+use punctual_program::machine::{Sample, ThreadObservations};
+use punctual_program::program::{Op, SpawnKind};
+use punctual_program::{Machine, Observations, Program, Refusal};
 use punctual_sim::trace::{Happened, Trace};
 use punctual_sim::{Model, SimMachine};
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use punctual_core::Nanos;
-use punctual_core::machine::Stopped;
+use punctual_program::machine::Stopped;
 use punctual_record::{Histogram, Late};
 use punctual_sys::cgroups::CpuQuota;
 use punctual_sys::meter::Counts;

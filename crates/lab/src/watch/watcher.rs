@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Sender};
 
-use punctual_core::pace::Cycles;
-use punctual_core::{Carrier, Event, Limit, Method, Nanos, Refusal};
+use punctual_core::{Carrier, Event, Limit, Method, Nanos};
+use punctual_program::Refusal;
+use punctual_program::pace::Cycles;
 use punctual_sys::cgroups::CpuGroups;
 use punctual_sys::event::Events;
 use punctual_sys::meter::{Counts, Meter};

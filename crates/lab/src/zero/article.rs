@@ -1,8 +1,8 @@
 //! The page-zeroing article's case, told with the simulator: what it cost, what
 //! each of its proposals would have brought, and what became of it since.
 
-use punctual_core::Refusal;
 use punctual_pool::{Batch, LockKind, Setting};
+use punctual_program::Refusal;
 use punctual_record::{MachineFacts, Measurement};
 use punctual_sim::zeroing::{Active, Between, Job, Machine, Outcome, System, predict};
 

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use punctual_core::{Nanos, Refusal};
+use punctual_core::Nanos;
 use punctual_pool::{LockKind, Setting};
+use punctual_program::Refusal;
 use punctual_record::{
     CpuSplit, Interval, MachineFacts, Measurement, PAGE_BYTES, Spread, Value, Warning, Zeroing,
 };

@@ -3,8 +3,8 @@
 use std::process::{Command, Stdio};
 
 use punctual_core::Nanos;
-use punctual_core::program::Op;
 use punctual_lab::host::{Stop, usual_cpu};
+use punctual_program::program::Op;
 
 use super::{HostMachine, Machine, plain};
 

@@ -17,18 +17,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use punctual_core::conformance::{Invariant, Trial, Violation, check, known};
-use punctual_core::machine::{Sample, ThreadObservations};
 use punctual_core::probe::OsClock;
-use punctual_core::program::{Due, Op, SpawnKind, Subject};
-use punctual_core::setting::{Power, Priority, Requester};
 use punctual_core::strategies::{Any, Defaults};
 use punctual_core::wait::{Strategy, Turn, Wake};
-use punctual_core::{
-    Event, Goal, Machine, Method, Nanos, Observations, Probe, Program, Rate, Reason, Refusal,
-    Setting, Spec,
-};
+use punctual_core::{Event, Goal, Method, Nanos, Probe, Rate, Reason, Spec};
 use punctual_lab::host::{HostMachine, ProcessCommand, Stop};
+use punctual_program::conformance::{Invariant, Trial, Violation, check, known};
+use punctual_program::machine::{Sample, ThreadObservations};
+use punctual_program::program::{Due, Op, SpawnKind, Subject};
+use punctual_program::setting::{Power, Priority, Requester};
+use punctual_program::{Machine, Observations, Program, Refusal, Setting};
 use punctual_sys::wait::Sleeper;
 use punctual_sys::{Host, Tick};
 

@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
-use punctual_core::program::{Due, Op, Subject};
 use punctual_core::strategies::{Any, Defaults, Learned};
-use punctual_core::{Machine, Program, Rate, Spec};
+use punctual_core::{Rate, Spec};
+use punctual_program::program::{Due, Op, Subject};
+use punctual_program::{Machine, Program};
 use punctual_sim::{Model, SimMachine};
 
 const RATES: [u64; 5] = [60, 144, 240, 1_000, 5_000];

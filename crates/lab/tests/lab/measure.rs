@@ -3,10 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use punctual_core::machine::{CpuUse, Reading, Sample, Section, ThreadObservations};
-use punctual_core::program::Op;
-use punctual_core::setting::Priority;
-use punctual_core::{Machine, Method, Nanos, Observations, Outcome, Probe, Program, Refusal};
+use punctual_core::{Method, Nanos, Outcome, Probe};
 use punctual_lab::experiments::cores::Core;
 use punctual_lab::experiments::{
     Call, Conditions, Effort, ROUNDS, clocks, cores, every_call, gap, load, sleep, timers,
@@ -14,6 +11,10 @@ use punctual_lab::experiments::{
 };
 use punctual_lab::race::{self, Results};
 use punctual_lab::{model_facts, predict_timers};
+use punctual_program::machine::{CpuUse, Reading, Sample, Section, ThreadObservations};
+use punctual_program::program::Op;
+use punctual_program::setting::Priority;
+use punctual_program::{Machine, Observations, Program, Refusal};
 use punctual_record::compare::{Comparison, Verdict};
 use punctual_record::{MachineFacts, Measurement, Run};
 use punctual_sim::{Model, SimMachine};

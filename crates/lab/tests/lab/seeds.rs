@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use punctual_core::Machine;
 use punctual_lab::scenario::Scenario;
+use punctual_program::Machine;
 use punctual_sim::{Limits, Model, SimMachine};
 
 /// As in `fuzz/fuzz_targets/scenario.rs`.

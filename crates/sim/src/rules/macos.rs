@@ -1,7 +1,8 @@
 use punctual_core::probe::OsClock;
-use punctual_core::program::SpawnKind;
-use punctual_core::setting::Priority;
-use punctual_core::{Method, Nanos, Setting};
+use punctual_core::{Method, Nanos};
+use punctual_program::Setting;
+use punctual_program::program::SpawnKind;
+use punctual_program::setting::Priority;
 
 use super::soft_hard::SoftHard;
 use super::{Answer, Expired, ProcessId, Request, Rule, ThreadId, units};
@@ -243,7 +244,7 @@ impl Rule for MacOs {
 
 #[cfg(test)]
 mod tests {
-    use punctual_core::setting::Power;
+    use punctual_program::setting::Power;
 
     use super::*;
     use crate::model::Model;

@@ -36,9 +36,10 @@ pub use windows::Windows;
 pub use wine::Wine;
 
 use punctual_core::probe::OsClock;
-use punctual_core::program::SpawnKind;
 use punctual_core::wait::Reason;
-use punctual_core::{Method, Nanos, Setting};
+use punctual_core::{Method, Nanos};
+use punctual_program::Setting;
+use punctual_program::program::SpawnKind;
 
 use crate::grid::Grid;
 use crate::random::Random;

@@ -1,5 +1,6 @@
+use punctual_core::Method;
 use punctual_core::wait::Reason;
-use punctual_core::{Method, Setting};
+use punctual_program::Setting;
 
 use super::{Expired, Request, Rule, ThreadId, Why};
 use crate::random::Random;

@@ -1,6 +1,7 @@
 use punctual_core::probe::OsClock;
-use punctual_core::program::SpawnKind;
-use punctual_core::{Method, Nanos, Setting};
+use punctual_core::{Method, Nanos};
+use punctual_program::Setting;
+use punctual_program::program::SpawnKind;
 
 use super::windows::lengths::taken;
 use super::{Answer, Expired, Linux, ProcessId, Request, Rule, ThreadId};
@@ -156,7 +157,7 @@ impl Rule for Wine {
 
 #[cfg(test)]
 mod tests {
-    use punctual_core::setting::Priority;
+    use punctual_program::setting::Priority;
 
     use super::*;
     use crate::rules::testing::{self, arm, fires, interrupt, request};

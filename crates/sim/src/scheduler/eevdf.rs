@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 use std::collections::VecDeque;
 
-use punctual_core::setting::Priority;
+use punctual_program::setting::Priority;
 
 use super::{Candidate, TurnEnds};
 use crate::rules::ThreadId;

@@ -12,7 +12,7 @@ mod eevdf;
 mod quantum;
 
 use eevdf::Eevdf;
-use punctual_core::setting::Priority;
+use punctual_program::setting::Priority;
 use quantum::Quantum;
 
 use crate::model::Scheduling;

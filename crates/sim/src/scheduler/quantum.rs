@@ -1,6 +1,6 @@
 use std::collections::VecDeque;
 
-use punctual_core::setting::Priority;
+use punctual_program::setting::Priority;
 
 use super::{Candidate, TurnEnds};
 use crate::rules::ThreadId;

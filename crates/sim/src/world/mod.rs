@@ -15,8 +15,9 @@ mod threads;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
-use punctual_core::machine::ComputerUse;
-use punctual_core::{Event, Nanos, Observations, Program, Refusal, Tick};
+use punctual_core::{Event, Nanos, Tick};
+use punctual_program::machine::ComputerUse;
+use punctual_program::{Observations, Program, Refusal};
 
 use crate::clock::{Face, SimClock};
 use crate::computer::Computer;
@@ -326,8 +327,8 @@ mod tests {
     use std::cell::RefCell;
     use std::rc::Rc;
 
-    use punctual_core::program::{Due, Op, SpawnKind, Subject};
     use punctual_core::{Goal, Limit, Method, Spec, Step, Strategy, Turn};
+    use punctual_program::program::{Due, Op, SpawnKind, Subject};
 
     use super::*;
     use crate::thread::Mind;

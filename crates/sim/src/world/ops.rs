@@ -1,10 +1,11 @@
 //! What a thread does: its operations, one after the other, and the steps of
 //! its waits.
 
-use punctual_core::pace::Cycles;
 use punctual_core::probe::OsClock;
-use punctual_core::program::{Due, Op};
-use punctual_core::{Goal, Limit, Method, Nanos, Outcome, Probe, Reason, Setting, Step, Wait};
+use punctual_core::{Goal, Limit, Method, Nanos, Outcome, Probe, Reason, Step, Wait};
+use punctual_program::Setting;
+use punctual_program::pace::Cycles;
+use punctual_program::program::{Due, Op};
 
 use super::World;
 use crate::clock::SimClock;

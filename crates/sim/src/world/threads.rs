@@ -1,11 +1,11 @@
 //! Threads, processes and phases begin and end.
 
 use punctual_core::Nanos;
-use punctual_core::Program;
 use punctual_core::Reason;
-use punctual_core::machine::Recorder;
-use punctual_core::program::{Cursor, Op, SpawnKind, Subject};
-use punctual_core::setting::Priority;
+use punctual_program::Program;
+use punctual_program::machine::Recorder;
+use punctual_program::program::{Cursor, Op, SpawnKind, Subject};
+use punctual_program::setting::Priority;
 
 use super::{Kind, World};
 use crate::rules::ThreadId;

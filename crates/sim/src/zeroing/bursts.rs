@@ -1,7 +1,8 @@
 //! Pages that arrive all the time, and workers that wake up for them every now
 //! and then, all at once.
 
-use punctual_core::{Nanos, Refusal};
+use punctual_core::Nanos;
+use punctual_program::Refusal;
 
 use super::machine::Machine;
 use super::outcome::Outcome;

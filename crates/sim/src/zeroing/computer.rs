@@ -8,8 +8,9 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
 
-use punctual_core::{Nanos, Refusal};
+use punctual_core::Nanos;
 use punctual_pool::{Computer, Line};
+use punctual_program::Refusal;
 
 use super::lines::Access;
 use super::mutex::SimMutex;

@@ -3,8 +3,9 @@
 
 use std::cell::RefCell;
 
-use punctual_core::{Nanos, Refusal};
+use punctual_core::Nanos;
 use punctual_pool::{AnyLock, Computer, Lock, LockKind};
+use punctual_program::Refusal;
 
 use super::computer::{SimComputer, Task};
 use super::costs::Costs;

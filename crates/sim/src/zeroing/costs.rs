@@ -1,7 +1,7 @@
 //! What things cost on a computer, in the simulator's own unit.
 
-use punctual_core::Refusal;
 use punctual_pool::LockKind;
+use punctual_program::Refusal;
 
 use super::machine::Machine;
 use super::quantity::Quantity;

@@ -1,7 +1,7 @@
 //! One backlog, drained from begin to end.
 
-use punctual_core::Refusal;
 use punctual_pool::{Books, Pool, Setting, ready};
+use punctual_program::Refusal;
 
 use super::computer::{SimComputer, Task};
 use super::costs::Costs;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use punctual_core::Refusal;
+use punctual_program::Refusal;
 
 use super::matrix::Matrix;
 use super::presets::{self, COMMON};

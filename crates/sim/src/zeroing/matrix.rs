@@ -1,6 +1,6 @@
 //! What was measured between each pair of CPUs, as a table of text.
 
-use punctual_core::Refusal;
+use punctual_program::Refusal;
 
 /// How long a cache line takes from each CPU to each other, in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]

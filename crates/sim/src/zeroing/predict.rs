@@ -1,7 +1,7 @@
 //! What a simulation says if what is not known is a little different.
 
-use punctual_core::Refusal;
 use punctual_pool::{Dequeue, LockKind, Setting};
+use punctual_program::Refusal;
 
 use super::machine::Machine;
 use super::outcome::Outcome;

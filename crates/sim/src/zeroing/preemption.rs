@@ -1,7 +1,8 @@
 //! CPUs that are taken away for a while: by a hypervisor, from a guest that
 //! does not know of it, even if it holds a lock.
 
-use punctual_core::{Nanos, Refusal};
+use punctual_core::Nanos;
+use punctual_program::Refusal;
 
 use crate::random::Random;
 use crate::time::Time;

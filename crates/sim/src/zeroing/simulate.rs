@@ -1,7 +1,8 @@
 //! A backlog of any size: as it is, or a sample of it counted up.
 
-use punctual_core::{Nanos, Refusal};
+use punctual_core::Nanos;
 use punctual_pool::{LockKind, Setting};
+use punctual_program::Refusal;
 
 use super::drain::{Order, drain};
 use super::machine::Machine;

@@ -1,7 +1,7 @@
 //! Where the logical CPUs of a computer are: in which socket, at which
 //! last-level cache, on which core.
 
-use punctual_core::Refusal;
+use punctual_program::Refusal;
 
 use super::quantity::Quantity;
 

@@ -1,8 +1,8 @@
 //! The zeroing threads of Windows, as far as the page-zeroing article shows them,
 //! each on a computer like the one it was seen on.
 
-use punctual_core::Refusal;
 use punctual_pool::{Batch, LockKind, Setting};
+use punctual_program::Refusal;
 
 use super::machine::Machine;
 use super::quantity::{Figure, Quantity};

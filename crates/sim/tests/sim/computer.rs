@@ -7,11 +7,10 @@ use std::collections::BTreeMap;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use punctual_core::probe::OsClock;
-use punctual_core::program::{Due, Op, SpawnKind, Subject};
-use punctual_core::setting::{Power, Priority, Requester};
-use punctual_core::{
-    Event, Machine, Method, Nanos, Observations, Probe, Program, Refusal, Setting, Spec,
-};
+use punctual_core::{Event, Method, Nanos, Probe, Spec};
+use punctual_program::program::{Due, Op, SpawnKind, Subject};
+use punctual_program::setting::{Power, Priority, Requester};
+use punctual_program::{Machine, Observations, Program, Refusal, Setting};
 use punctual_sim::model::{Kind, Value};
 use punctual_sim::trace::{Happened, Trace};
 use punctual_sim::{Limits, Model, SimMachine};

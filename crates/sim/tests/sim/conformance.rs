@@ -1,9 +1,10 @@
 //! The conformance suite on the simulated machine: every strategy under every
 //! rule, with clocks and naps of every kind.
 
-use punctual_core::conformance::{Invariant, Trial, Violation, check, known};
+use punctual_core::Nanos;
 use punctual_core::strategies::{Defaults, Spec};
-use punctual_core::{Machine, Nanos};
+use punctual_program::Machine;
+use punctual_program::conformance::{Invariant, Trial, Violation, check, known};
 use punctual_sim::rules::{Fate, Scripted};
 use punctual_sim::{Model, SimMachine};
 

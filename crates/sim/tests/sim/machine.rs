@@ -1,11 +1,12 @@
 //! What the simulated machine does, to the nanosecond.
 
-use punctual_core::machine::{Sample, Section};
 use punctual_core::probe::OsClock;
-use punctual_core::program::{Due, Op, SpawnKind, Subject};
-use punctual_core::setting::Priority;
 use punctual_core::strategies::{Defaults, Spec};
-use punctual_core::{Event, Machine, Method, Nanos, Observations, Probe, Program, Rate, Setting};
+use punctual_core::{Event, Method, Nanos, Probe, Rate};
+use punctual_program::machine::{Sample, Section};
+use punctual_program::program::{Due, Op, SpawnKind, Subject};
+use punctual_program::setting::Priority;
+use punctual_program::{Machine, Observations, Program, Setting};
 use punctual_sim::{Model, SimMachine};
 
 /// Linux without jitter, with round costs: 10 us to wake, 1 us of CPU a nap.

@@ -6,11 +6,12 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use punctual_core::conformance::{Invariant, known};
-use punctual_core::machine::Sample;
-use punctual_core::program::{Due, Op, Subject};
 use punctual_core::strategies::Defaults;
-use punctual_core::{Machine, Method, Nanos, Observations, Program, Rate, Refusal, Spec};
+use punctual_core::{Method, Nanos, Rate, Spec};
+use punctual_program::conformance::{Invariant, known};
+use punctual_program::machine::Sample;
+use punctual_program::program::{Due, Op, Subject};
+use punctual_program::{Machine, Observations, Program, Refusal};
 use punctual_sim::rules::{Fate, Scripted};
 use punctual_sim::{Model, SimMachine};
 

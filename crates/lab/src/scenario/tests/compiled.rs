@@ -1,9 +1,9 @@
 //! What comes of a small scenario, operation by operation.
 
 use punctual_core::probe::{OsClock, Probe};
-use punctual_core::program::{Due, Op, Program, SpawnKind, Subject};
-use punctual_core::setting::{Power, Priority, Requester, Setting, Throttling};
 use punctual_core::{Event, Method, Nanos, Rate, Spec};
+use punctual_program::program::{Due, Op, Program, SpawnKind, Subject};
+use punctual_program::setting::{Power, Priority, Requester, Setting, Throttling};
 
 use super::read;
 use crate::scenario::{Expect, Figure, Phase, Scenario, Target};

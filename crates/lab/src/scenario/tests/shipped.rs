@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use punctual_core::Program;
-use punctual_core::program::Op;
+use punctual_program::Program;
+use punctual_program::program::Op;
 
 use super::{read, shipped_files};
 

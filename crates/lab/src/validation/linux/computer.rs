@@ -1,8 +1,9 @@
 //! Idle states, and the slice of the scheduler.
 
-use punctual_core::machine::IdleState;
-use punctual_core::program::{Op, SpawnKind};
-use punctual_core::{Nanos, Refusal};
+use punctual_core::Nanos;
+use punctual_program::Refusal;
+use punctual_program::machine::IdleState;
+use punctual_program::program::{Op, SpawnKind};
 use punctual_sim::model::Value;
 
 use crate::validation::probe::{

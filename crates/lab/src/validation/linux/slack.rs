@@ -1,8 +1,9 @@
 //! Timer slack: whose it is, and how late it makes a sleep.
 
-use punctual_core::program::{Op, SpawnKind};
-use punctual_core::setting::Priority;
-use punctual_core::{Nanos, Refusal, Setting};
+use punctual_core::Nanos;
+use punctual_program::program::{Op, SpawnKind};
+use punctual_program::setting::Priority;
+use punctual_program::{Refusal, Setting};
 
 use crate::validation::probe::{
     FREE, Lengths, exact, is_close, lengths, list, model, named, program, run, sleeps, slept,

@@ -3,8 +3,9 @@
 use std::ops::RangeInclusive;
 
 use punctual_core::probe::OsClock;
-use punctual_core::program::{Op, SpawnKind};
-use punctual_core::{Method, Nanos, Observations, Probe, Refusal, Setting};
+use punctual_core::{Method, Nanos, Probe};
+use punctual_program::program::{Op, SpawnKind};
+use punctual_program::{Observations, Refusal, Setting};
 use punctual_sim::{Random, Time};
 
 use crate::validation::probe::{

@@ -6,9 +6,10 @@
 //! it says beyond them.
 
 use punctual_core::probe::OsClock;
-use punctual_core::program::{Op, SpawnKind};
-use punctual_core::setting::Requester;
-use punctual_core::{Nanos, Probe, Refusal, Setting};
+use punctual_core::{Nanos, Probe};
+use punctual_program::program::{Op, SpawnKind};
+use punctual_program::setting::Requester;
+use punctual_program::{Refusal, Setting};
 
 use super::company::{
     ONE, asks, in_step, in_step_for_free, is_about, other, other_asks, per_second,

@@ -1,7 +1,8 @@
 //! A process that sleeps, in the company of others that ask for intervals.
 
-use punctual_core::program::{Op, SpawnKind};
-use punctual_core::{Nanos, Observations, Refusal, Setting};
+use punctual_core::Nanos;
+use punctual_program::program::{Op, SpawnKind};
+use punctual_program::{Observations, Refusal, Setting};
 
 use crate::validation::probe::{FREE, Lengths, named, program, run, sleeps, spawn};
 
@@ -48,7 +49,7 @@ pub(super) fn in_step_for_free(
     in_step(&format!("{text},{FREE}"), before, ops)
 }
 
-fn in_step_program(mut before: Vec<Op>, ops: Vec<Op>) -> punctual_core::Program {
+fn in_step_program(mut before: Vec<Op>, ops: Vec<Op>) -> punctual_program::Program {
     before.extend([Op::Until(ASKED), sleeps(ONE, 1), Op::Record]);
     before.extend(ops);
     program(before)

@@ -1,7 +1,8 @@
 //! Quanta, interrupts, and a computer on which every CPU is busy.
 
-use punctual_core::program::{Op, SpawnKind};
-use punctual_core::{Method, Nanos, Refusal};
+use punctual_core::{Method, Nanos};
+use punctual_program::Refusal;
+use punctual_program::program::{Op, SpawnKind};
 
 use super::company::{ONE, in_step, other_asks};
 use crate::validation::probe::{Lengths, block, exact, list, program, run, spawn, trace, turns_on};

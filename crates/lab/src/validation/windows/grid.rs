@@ -2,8 +2,9 @@
 //! how far apart they are, and from where its length counts.
 
 use punctual_core::probe::OsClock;
-use punctual_core::program::Op;
-use punctual_core::{Method, Nanos, Probe, Refusal};
+use punctual_core::{Method, Nanos, Probe};
+use punctual_program::Refusal;
+use punctual_program::program::Op;
 
 use super::company::{ONE, asks, in_step, in_step_for_free};
 use crate::validation::probe::{Lengths, block, exact, is_close, sleeps, to_the_interrupt};

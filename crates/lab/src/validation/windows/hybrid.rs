@@ -1,8 +1,9 @@
 //! The accurate-sleep article's *preciseSleep*, which sleeps and then spins.
 
-use punctual_core::program::{Due, Op, Subject};
 use punctual_core::strategies::Spec;
-use punctual_core::{Machine, Method, Nanos, Program, Rate, Refusal};
+use punctual_core::{Method, Nanos, Rate};
+use punctual_program::program::{Due, Op, Subject};
+use punctual_program::{Machine, Program, Refusal};
 use punctual_sim::{Model, SimMachine};
 
 use super::company::other_asks;

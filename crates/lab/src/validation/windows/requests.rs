@@ -1,8 +1,9 @@
 //! Who asks for which interval, and who gets it.
 
-use punctual_core::program::{Op, SpawnKind};
-use punctual_core::setting::{Power, Requester};
-use punctual_core::{Nanos, Probe, Refusal, Setting};
+use punctual_core::{Nanos, Probe};
+use punctual_program::program::{Op, SpawnKind};
+use punctual_program::setting::{Power, Requester};
+use punctual_program::{Refusal, Setting};
 use punctual_sim::Model;
 
 use super::company::{

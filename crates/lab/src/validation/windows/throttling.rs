@@ -1,9 +1,10 @@
 //! Processes whose request does not count, since Windows 11, and the registry
 //! key that lets requests count for everybody again.
 
-use punctual_core::program::Op;
-use punctual_core::setting::Throttling;
-use punctual_core::{Nanos, Probe, Refusal, Setting};
+use punctual_core::{Nanos, Probe};
+use punctual_program::program::Op;
+use punctual_program::setting::Throttling;
+use punctual_program::{Refusal, Setting};
 
 use super::company::{ONE, asks, in_step, other_asks};
 use super::grid::measured_sleeps;
@@ -75,12 +76,12 @@ fn minimised(before: Vec<Op>) -> Result<Seen, Refusal> {
     let [_, seen, _, hidden] = &observed.threads[0].sections[..] else {
         return Err(Refusal::new("the program has four sections"));
     };
-    let resolutions = |section: &punctual_core::machine::Section| {
+    let resolutions = |section: &punctual_program::machine::Section| {
         let readings = section.readings.iter();
         let of_it = readings.filter(|reading| reading.probe == Probe::Resolution);
         Lengths::new(of_it.map(|reading| reading.value))
     };
-    let sleeps = |section: &punctual_core::machine::Section| {
+    let sleeps = |section: &punctual_program::machine::Section| {
         Lengths::new(section.samples.iter().map(|sample| sample.outcome.slept))
     };
     Ok(Seen {

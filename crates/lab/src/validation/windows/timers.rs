@@ -1,7 +1,8 @@
 //! Waitable timers, and the timers of Go.
 
-use punctual_core::program::Op;
-use punctual_core::{Method, Nanos, Refusal};
+use punctual_core::{Method, Nanos};
+use punctual_program::Refusal;
+use punctual_program::program::Op;
 
 use super::company::{ONE, asks, in_step};
 use crate::validation::probe::{block, exact, is_close, list, sleeps, to_the_interrupt};

@@ -1,7 +1,7 @@
 //! All of the advice together.
 
-use punctual_core::Refusal;
 use punctual_pool::{Batch, LockKind, Setting};
+use punctual_program::Refusal;
 use punctual_record::{ZeroAdvice, ZeroForecast, ZeroHold, ZeroPick, ZeroPool};
 
 use super::bounds::{hold, of_model};

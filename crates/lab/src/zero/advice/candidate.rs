@@ -1,7 +1,7 @@
 //! A pool, and what the model says of it.
 
-use punctual_core::Refusal;
 use punctual_pool::Setting;
+use punctual_program::Refusal;
 use punctual_record::ZeroingPrediction;
 
 use super::{Goal, Model};

@@ -1,7 +1,7 @@
 //! Who is asked about pools.
 
-use punctual_core::Refusal;
 use punctual_pool::Setting;
+use punctual_program::Refusal;
 use punctual_record::{Interval, ZeroingPrediction};
 use punctual_sim::zeroing::{Active, Between, Job, Machine, Outcome, predict, simulate};
 

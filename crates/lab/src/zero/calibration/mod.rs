@@ -24,8 +24,9 @@ mod samples;
 mod takes;
 mod zeroing;
 
-use punctual_core::{Nanos, Refusal};
+use punctual_core::Nanos;
 use punctual_pool::{Batch, Setting};
+use punctual_program::Refusal;
 use punctual_record::ZeroCalibration;
 use punctual_sys::memory::Kernel;
 

@@ -3,8 +3,9 @@
 
 use std::ops::Range;
 
-use punctual_core::{Nanos, Refusal};
+use punctual_core::Nanos;
 use punctual_pool::{Batch, Books, Computer, LockKind, Pool, Setting, ready};
+use punctual_program::Refusal;
 
 use super::operations::per;
 use crate::zero::host::HostComputer;

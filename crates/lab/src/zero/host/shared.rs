@@ -3,8 +3,9 @@
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::*};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
-use punctual_core::{Nanos, Refusal};
+use punctual_core::Nanos;
 use punctual_pool::{Books, Pool, ready};
+use punctual_program::Refusal;
 use punctual_sys::event::Events;
 use punctual_sys::{Tick, clock};
 

@@ -3,8 +3,9 @@
 use std::convert::Infallible;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 
-use punctual_core::{Nanos, Refusal};
+use punctual_core::Nanos;
 use punctual_pool::{Books, LockKind, Setting};
+use punctual_program::Refusal;
 use punctual_sys::memory::Kernel;
 
 use super::shared::Shared;

@@ -1,7 +1,7 @@
 //! A computer that was calibrated, and what its model says of pools.
 
-use punctual_core::Refusal;
 use punctual_pool::Setting;
+use punctual_program::Refusal;
 use punctual_record::{Interval, ZeroCalibration, ZeroingPrediction};
 use punctual_sim::zeroing::{
     Active, Between, Job, Machine, Outcome, Prediction, predict, simulate,

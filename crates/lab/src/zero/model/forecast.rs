@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use punctual_core::Refusal;
 use punctual_pool::Dequeue;
+use punctual_program::Refusal;
 use punctual_record::{Measurement, Warning, ZeroCalibration, Zeroing, ZeroingPrediction};
 
 use super::Calibrated;

@@ -1,7 +1,7 @@
 //! Which measurement is which figure of the simulated computer.
 
-use punctual_core::Refusal;
 use punctual_pool::{Batch, LockKind, Setting};
+use punctual_program::Refusal;
 use punctual_record::{Interval, PAGE_BYTES, TakeCost, ZeroCalibration};
 use punctual_sim::zeroing::{
     Figure, Job, Machine, Matrix, Numbering, Quantity, Topology, simulate,

@@ -1,6 +1,7 @@
 //! How much memory, how often, and for how long.
 
-use punctual_core::{Nanos, Refusal};
+use punctual_core::Nanos;
+use punctual_program::Refusal;
 
 use super::Part;
 

@@ -2,7 +2,8 @@
 
 use std::hint::black_box;
 
-use punctual_core::{Nanos, Refusal};
+use punctual_core::Nanos;
+use punctual_program::Refusal;
 use punctual_record::Measurement;
 use punctual_sys::memory::{Mapping, PAGE};
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use punctual_core::{Nanos, Refusal};
+use punctual_core::Nanos;
+use punctual_program::Refusal;
 use punctual_record::{Measurement, PageCost, Spent, Value};
 
 use super::ledger::Ledger;

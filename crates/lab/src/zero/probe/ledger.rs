@@ -2,7 +2,8 @@
 
 use std::hint::black_box;
 
-use punctual_core::{Nanos, Refusal};
+use punctual_core::Nanos;
+use punctual_program::Refusal;
 use punctual_record::Spent;
 use punctual_sys::thread::CpuTime;
 use punctual_sys::usage::{self, Usage};

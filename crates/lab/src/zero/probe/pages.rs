@@ -1,6 +1,7 @@
 //! Many pages, one step after the other.
 
-use punctual_core::{Nanos, Refusal};
+use punctual_core::Nanos;
+use punctual_program::Refusal;
 use punctual_record::Measurement;
 use punctual_sys::memory::{Advice, Mapping, PAGE, huge_page_bytes};
 

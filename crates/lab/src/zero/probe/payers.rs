@@ -1,6 +1,7 @@
 //! Who is charged for fresh memory.
 
-use punctual_core::{Nanos, Refusal};
+use punctual_core::Nanos;
+use punctual_program::Refusal;
 use punctual_record::{Account, Measurement, Paid, Payments};
 use punctual_sys::memory::Mapping;
 use punctual_sys::usage::{self, Usage};

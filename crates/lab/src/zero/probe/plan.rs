@@ -1,6 +1,7 @@
 //! What is measured, and the rounds of it.
 
-use punctual_core::{Nanos, Refusal};
+use punctual_core::Nanos;
+use punctual_program::Refusal;
 use punctual_record::{Disturbance, Measurement, Value, Warning};
 use punctual_sys::memory::{Advice, Mapping, PAGE, free_bytes, huge_page_bytes, huge_pages};
 use punctual_sys::thread;

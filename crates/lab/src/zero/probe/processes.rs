@@ -6,7 +6,8 @@ use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use punctual_core::{Nanos, Refusal};
+use punctual_core::Nanos;
+use punctual_program::Refusal;
 use punctual_record::{Account, Measurement, Paid, Payments};
 use punctual_sys::program;
 

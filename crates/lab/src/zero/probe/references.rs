@@ -1,7 +1,8 @@
 //! Zeroing in the process itself: what a kernel that does the same could do it
 //! for, with no fault and no lock.
 
-use punctual_core::{Nanos, Refusal};
+use punctual_core::Nanos;
+use punctual_program::Refusal;
 use punctual_record::Measurement;
 use punctual_sys::memory::{CacheKind, Kernel, Mapping, PAGE, caches};
 

@@ -1,6 +1,7 @@
 //! Touching memory before it is measured.
 
-use punctual_core::{Nanos, Refusal};
+use punctual_core::Nanos;
+use punctual_program::Refusal;
 use punctual_record::{Measurement, Spent};
 use punctual_sys::memory::{Advice, Mapping, PAGE, huge_page_bytes};
 

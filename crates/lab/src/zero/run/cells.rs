@@ -1,7 +1,7 @@
 //! The product of everything that was asked for, without what cannot be.
 
-use punctual_core::Refusal;
 use punctual_pool::{Batch, Dequeue, LockKind};
+use punctual_program::Refusal;
 use punctual_record::Warning;
 use punctual_sys::memory::Kernel;
 

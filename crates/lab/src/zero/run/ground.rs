@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use punctual_core::{Nanos, Refusal};
+use punctual_core::Nanos;
 use punctual_pool::{Batch, Computer, LockKind, Setting, ready};
+use punctual_program::Refusal;
 use punctual_sys::memory::{Kernel, PAGE};
 
 use super::Area;

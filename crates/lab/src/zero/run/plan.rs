@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::zero::host::{CpuClock, Cpus, HostMemory};
-use punctual_core::{Nanos, Refusal};
+use punctual_core::Nanos;
 use punctual_pool::Dequeue;
+use punctual_program::Refusal;
 use punctual_record::{Disturbance, Measurement, Value, Warning};
 use punctual_sys::memory::{caches, free_bytes};
 use serde_json::json;

@@ -1,6 +1,6 @@
 //! How much memory a pass is about.
 
-use punctual_core::Refusal;
+use punctual_program::Refusal;
 use punctual_sys::memory::{Cache, PAGE};
 
 use super::{Area, Memory, Settings};

@@ -1,7 +1,7 @@
 //! What follows from published numbers without a simulation.
 
-use punctual_core::Refusal;
 use punctual_pool::{Batch, LockKind};
+use punctual_program::Refusal;
 use punctual_record::PAGE_BYTES;
 use punctual_record::published::allocation::{HiddenCost, MB_BYTES, Part, ZEROPAGE_TEST};
 use punctual_sim::zeroing::{Machine, PRESETS, Quantity};

@@ -1,7 +1,7 @@
 //! The page-zeroing article's own machine: 96 CPUs, Windows 10.
 
-use punctual_core::Refusal;
 use punctual_pool::{Batch, LockKind, Setting};
+use punctual_program::Refusal;
 use punctual_sim::zeroing::{Bursts, Bursty, EVERY, Job, Machine, Quantity, System};
 
 use super::pools::{PAGES, is_near, pool, windows, worst};

@@ -1,7 +1,7 @@
 //! Other machines, and other versions of Windows.
 
-use punctual_core::Refusal;
 use punctual_pool::{Batch, LockKind, Setting};
+use punctual_program::Refusal;
 use punctual_sim::zeroing::{Active, Job, Machine, Quantity, System, predict, simulate};
 
 use super::pools::{PAGES, WORST_US, pool, windows};

@@ -1,7 +1,8 @@
 //! Papers on locks: models, collapse, and what queues are worth.
 
-use punctual_core::{Nanos, Refusal};
+use punctual_core::Nanos;
 use punctual_pool::{Batch, LockKind};
+use punctual_program::Refusal;
 use punctual_sim::zeroing::chain::{Chain, HandOff};
 use punctual_sim::zeroing::{Contest, ContestLock, Machine};
 

@@ -36,7 +36,7 @@ mod sources;
 
 pub use sources::SOURCES;
 
-use punctual_core::Refusal;
+use punctual_program::Refusal;
 
 /// One figure that the simulation is held against.
 #[derive(Clone, Copy, Debug)]

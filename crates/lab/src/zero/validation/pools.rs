@@ -1,7 +1,7 @@
 //! Pools that rows share.
 
-use punctual_core::Refusal;
 use punctual_pool::{Batch, LockKind, Setting};
+use punctual_program::Refusal;
 use punctual_sim::zeroing::{Job, Machine, Outcome, System, simulate};
 
 pub(super) use crate::zero::article::PAGES;

@@ -1,7 +1,8 @@
 use punctual_core::probe::OsClock;
-use punctual_core::program::SpawnKind;
 use punctual_core::wait::Reason;
-use punctual_core::{Method, Nanos, Setting};
+use punctual_core::{Method, Nanos};
+use punctual_program::Setting;
+use punctual_program::program::SpawnKind;
 
 use super::task::Task;
 use super::wheel::Wheel;
@@ -284,7 +285,7 @@ fn is_coarse(clock: OsClock) -> bool {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use punctual_core::setting::{Power, Priority};
+    use punctual_program::setting::{Power, Priority};
 
     use super::*;
     use crate::rules::testing::{self, arm, fires, interrupt, request, woken};

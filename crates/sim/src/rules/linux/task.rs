@@ -1,5 +1,5 @@
 use punctual_core::Nanos;
-use punctual_core::setting::Priority;
+use punctual_program::setting::Priority;
 
 use crate::time::Time;
 

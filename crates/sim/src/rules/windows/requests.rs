@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use punctual_core::Nanos;
-use punctual_core::setting::{Power, Requester, Throttling};
+use punctual_program::setting::{Power, Requester, Throttling};
 
 use crate::rules::{Answer, ProcessId};
 

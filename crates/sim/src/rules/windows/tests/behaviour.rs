@@ -1,7 +1,8 @@
 //! What has no target: changes while timers are armed, and the corners.
 
-use punctual_core::setting::{Priority, Throttling};
-use punctual_core::{Method, Nanos, Setting};
+use punctual_core::{Method, Nanos};
+use punctual_program::Setting;
+use punctual_program::setting::{Priority, Throttling};
 
 use super::os::{DEFAULT, Os, SLEEP, ms, us};
 use crate::model::Model;

@@ -1,5 +1,6 @@
-use punctual_core::setting::Requester;
-use punctual_core::{Method, Nanos, Setting};
+use punctual_core::{Method, Nanos};
+use punctual_program::Setting;
+use punctual_program::setting::Requester;
 
 use crate::model::Model;
 use crate::random::Random;

@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 use punctual_core::probe::OsClock;
-use punctual_core::setting::{Power, Requester, Throttling};
-use punctual_core::{Method, Nanos, Setting};
+use punctual_core::{Method, Nanos};
+use punctual_program::Setting;
+use punctual_program::setting::{Power, Requester, Throttling};
 
 use crate::model::Model;
 use crate::random::Random;

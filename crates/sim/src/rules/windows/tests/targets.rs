@@ -1,9 +1,10 @@
 //! The validation targets of Windows that the rule alone can meet, by number.
 
 use punctual_core::probe::OsClock;
-use punctual_core::program::SpawnKind;
-use punctual_core::setting::{Power, Requester, Throttling};
-use punctual_core::{Method, Nanos, Setting};
+use punctual_core::{Method, Nanos};
+use punctual_program::Setting;
+use punctual_program::program::SpawnKind;
+use punctual_program::setting::{Power, Requester, Throttling};
 
 use super::os::{DEFAULT, Os, SLEEP, ms, us};
 use crate::grid::Grid;

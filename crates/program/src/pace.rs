@@ -1,6 +1,6 @@
 //! Deadlines at an exact rate.
 
-use crate::time::{Clock, Rate, Tick};
+use punctual_core::{Clock, Rate, Tick};
 
 /// The cycles of a rate on one clock: deadline `k` is `origin + k / rate`,
 /// exact for ever. Nothing is based on when anybody woke, so lateness never

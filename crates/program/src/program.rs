@@ -6,23 +6,21 @@
 
 use std::fmt;
 
-use crate::method::Method;
-use crate::probe::Probe;
+use punctual_core::strategies::Any;
+use punctual_core::{Event, Method, Nanos, Probe, Rate, Spec};
+use serde::{Deserialize, Serialize};
+
 use crate::refusal::Refusal;
 use crate::setting::Setting;
-use crate::strategies::{Any, Spec};
-use crate::time::{Nanos, Rate};
-use crate::wait::Event;
 
 /// What carries out a wait.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Subject {
     /// One of punctual's strategies, with nothing learned yet.
     Strategy(Spec),
     /// One of punctual's strategies, with what it has learned so far, which stays
     /// in this process.
-    #[cfg_attr(feature = "serde", serde(skip))]
+    #[serde(skip)]
     Learned(Spec, Box<Any>),
     /// Foreign code that waits by itself, by name. Only machines on which
     /// real code runs, and that were given it, can run it.
@@ -69,8 +67,7 @@ impl fmt::Display for Subject {
 }
 
 /// When a wait is to end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Due {
     /// This long after the operation begins.
     After(Nanos),
@@ -82,8 +79,7 @@ pub enum Due {
 }
 
 /// Whether a spawned program shares its parent's process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SpawnKind {
     /// A thread of the same process.
     Thread,
@@ -92,8 +88,7 @@ pub enum SpawnKind {
 }
 
 /// One operation of a program.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Op {
     /// Waits with subject number `with` of the program, and takes a sample.
     Wait {
@@ -161,8 +156,7 @@ pub enum Op {
 }
 
 /// One thread of an experiment.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Program {
     /// What [`Op::Wait`] refers to. Each thread has its own: what one of them
     /// learns, the others do not know.

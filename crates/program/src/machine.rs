@@ -1,11 +1,11 @@
 //! What runs programs, and what it observes.
 
-use crate::probe::Probe;
+use punctual_core::strategies::Any;
+use punctual_core::{Clock, Nanos, Outcome, Probe, Tick};
+use serde::{Deserialize, Serialize};
+
 use crate::program::Program;
 use crate::refusal::Refusal;
-use crate::strategies::Any;
-use crate::time::{Clock, Nanos, Tick};
-use crate::wait::Outcome;
 
 /// Something that runs programs: this host, or a simulated computer.
 pub trait Machine {
@@ -38,8 +38,7 @@ pub struct Observations {
 }
 
 /// What a machine saw of one thread.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThreadObservations {
     /// The name it was started with; empty for the first program.
     pub name: String,
@@ -53,13 +52,12 @@ pub struct ThreadObservations {
     pub sections: Vec<Section>,
     /// The subjects of the thread's program, in order, as they were at its end:
     /// each strategy with what it had learned, and `None` for a peer.
-    #[cfg_attr(feature = "serde", serde(skip))]
+    #[serde(skip)]
     pub learned: Vec<Option<Any>>,
 }
 
 /// What a machine saw between two records.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Section {
     /// The waits and blocks, in order.
     pub samples: Vec<Sample>,
@@ -70,14 +68,13 @@ pub struct Section {
     /// The CPU the thread took.
     pub cpu: CpuUse,
     /// Waits that are not among the samples, and whose time is not in `cpu.elapsed`.
-    #[cfg_attr(feature = "serde", serde(default))]
+    #[serde(default)]
     pub stopped: Stopped,
 }
 
 /// Waits in which the process itself was stopped from outside: what they say is not
 /// of the machine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stopped {
     /// How many.
     pub waits: u64,
@@ -96,8 +93,7 @@ impl std::ops::AddAssign for Stopped {
 }
 
 /// Something that was read of the OS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reading {
     /// What.
     pub probe: Probe,
@@ -106,8 +102,7 @@ pub struct Reading {
 }
 
 /// One wait or block.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// The length asked for: from the call to the deadline.
     pub asked: Nanos,
@@ -123,8 +118,7 @@ pub struct Sample {
 }
 
 /// What a thread's waiting cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuUse {
     /// The time the section covers.
     pub elapsed: Nanos,
@@ -384,7 +378,7 @@ impl<C: Clock> Recorder<C> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::Lateness;
+    use punctual_core::Lateness;
 
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     struct Fake;

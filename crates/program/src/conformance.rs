@@ -8,11 +8,11 @@
 
 use std::fmt;
 
+use punctual_core::{Nanos, Spec};
+
 use crate::machine::{Machine, Observations, Sample};
 use crate::program::{Due, Op, Program, Subject};
 use crate::refusal::Refusal;
-use crate::strategies::Spec;
-use crate::time::Nanos;
 
 /// What must hold for every strategy on every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -169,9 +169,7 @@ fn violations_in(seen: &Observations, spec: Spec, trial: &Trial) -> Vec<Violatio
 mod tests {
     use super::*;
     use crate::machine::{Section, ThreadObservations};
-    use crate::method::Method;
-    use crate::time::Lateness;
-    use crate::wait::Outcome;
+    use punctual_core::{Lateness, Method, Outcome};
 
     /// A machine that returns a fixed list of outcomes, then another list.
     struct Canned(Vec<Outcome>);

@@ -1,0 +1,19 @@
+//! Experiments as data.
+//!
+//! A [`Program`] is one thread of an experiment; a [`Machine`] runs programs, for
+//! real or in virtual time, and returns [`Observations`]. Nothing here touches an
+//! operating system, and nothing here is compiled for who only waits.
+
+#![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
+
+pub mod conformance;
+pub mod machine;
+pub mod pace;
+pub mod program;
+mod refusal;
+pub mod setting;
+
+pub use machine::{Machine, Observations};
+pub use program::Program;
+pub use refusal::Refusal;
+pub use setting::Setting;
