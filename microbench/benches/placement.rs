@@ -11,9 +11,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use punctual_lab::host::Stop;
-use punctual_lab::zero::host::HostMemory;
+use punctual_zero::host::HostMemory;
 use punctual_record::Interval;
-use punctual_sys::memory::Kernel;
+use punctual_zero_memory::Kernel;
 
 /// Six are the fewest for an interval of 95 %.
 const ROUNDS: usize = 7;

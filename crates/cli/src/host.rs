@@ -4,7 +4,7 @@ use std::io::{BufReader, ErrorKind};
 
 use anyhow::{Context, Result};
 use punctual_lab::host::{HostMachine, ProcessCommand, Stop};
-use punctual_lab::zero::probe;
+use punctual_zero::probe;
 
 use crate::{Done, peers, stop};
 

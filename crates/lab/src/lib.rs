@@ -29,7 +29,6 @@ mod trace;
 pub mod validation;
 mod warnings;
 pub mod watch;
-pub mod zero;
 
 pub use disturbed::disturbed;
 pub use facts::{host_cores, host_facts, model_facts, robustness_facts};

@@ -23,7 +23,6 @@ mod time;
 mod timers;
 pub mod trace;
 mod world;
-pub mod zeroing;
 
 pub use clock::SimClock;
 pub use grid::Grid;
@@ -31,4 +30,5 @@ pub use machine::{Limits, SimMachine};
 pub use model::{Costs, Model};
 pub use random::Random;
 pub use time::Time;
+pub use timers::Timers;
 pub use trace::Trace;

@@ -30,13 +30,13 @@ impl Random {
     }
 
     /// True with a probability of `share`.
-    pub(crate) fn chance(&mut self, share: f64) -> bool {
+    pub fn chance(&mut self, share: f64) -> bool {
         const ONE: f64 = (1_u64 << 53) as f64;
         ((self.0.next_u64() >> 11) as f64) < share * ONE
     }
 
     /// Puts them in an order of chance, each equally likely.
-    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for left in (2..=items.len()).rev() {
             let product = u128::from(self.0.next_u64()) * left as u128;
             items.swap(left - 1, (product >> 64) as usize);

@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 /// heap holds more such than armed ones and is made anew; so the memory is
 /// proportional to the numbers in use.
 #[derive(Clone, Debug)]
-pub(crate) struct Timers<K: Ord> {
+pub struct Timers<K: Ord> {
     heap: BinaryHeap<Reverse<Entry<K>>>,
     /// How often each timer was armed and disarmed: odd while it is armed.
     turns: Vec<u32>,
@@ -37,7 +37,7 @@ impl<K: Ord> Default for Timers<K> {
 
 impl<K: Copy + Ord> Timers<K> {
     /// Arms timer number `id`, which is not armed.
-    pub(crate) fn insert(&mut self, id: usize, key: K) {
+    pub fn insert(&mut self, id: usize, key: K) {
         if self.turns.len() <= id {
             self.turns.resize(id + 1, 0);
         }
@@ -49,7 +49,7 @@ impl<K: Copy + Ord> Timers<K> {
     }
 
     /// Disarms timer number `id`; whether it was armed.
-    pub(crate) fn remove(&mut self, id: usize) -> bool {
+    pub fn remove(&mut self, id: usize) -> bool {
         if !self.is_armed(id) {
             return false;
         }
@@ -66,13 +66,13 @@ impl<K: Copy + Ord> Timers<K> {
     }
 
     /// The timer that comes first.
-    pub(crate) fn first(&self) -> Option<(K, usize)> {
+    pub fn first(&self) -> Option<(K, usize)> {
         let Reverse(first) = self.heap.peek()?;
         Some((first.key, first.id as usize))
     }
 
     /// Disarms the timer that comes first, if `due` says so of its key.
-    pub(crate) fn pop_if(&mut self, due: impl FnOnce(K) -> bool) -> Option<(K, usize)> {
+    pub fn pop_if(&mut self, due: impl FnOnce(K) -> bool) -> Option<(K, usize)> {
         let first = self.first().filter(|(key, _)| due(*key))?;
         self.heap.pop();
         self.next_turn(first.1);
@@ -82,7 +82,7 @@ impl<K: Copy + Ord> Timers<K> {
     }
 
     /// Disarms all timers; they are in no order to rely on.
-    pub(crate) fn drain(&mut self) -> Vec<(K, usize)> {
+    pub fn drain(&mut self) -> Vec<(K, usize)> {
         let heap = std::mem::take(&mut self.heap);
         let turns = &mut self.turns;
         let all = heap

@@ -5,7 +5,6 @@
 //! ```
 
 use punctual_core::{Carrier, Limit, Method, Nanos};
-use punctual_sys::memory::{self, Kernel};
 use punctual_sys::wait::{self, Sleeper};
 use punctual_sys::{clock, facts, thread, usage};
 
@@ -13,7 +12,8 @@ fn main() {
     println!("{:#?}", facts::facts());
     println!("CPU time: {}", thread::cpu_time_source());
     println!("CPUs this thread may use: {:?}", thread::allowed_cpus());
-    describe_memory();
+    println!("CPU time used so far: {:?}", usage::of_process());
+    println!("used by `System`: {:?}", usage::of_system_process());
 
     let mut sleeper = Sleeper::new();
     let general = [Method::Sleep, Method::Timer];
@@ -23,23 +23,6 @@ fn main() {
             Err(error) => println!("{method}: {error}"),
         }
     }
-}
-
-fn describe_memory() {
-    println!("free memory in bytes: {:?}", memory::free_bytes());
-    println!("caches of CPU 0: {:#?}", memory::caches());
-    println!("huge pages: {:?}", memory::huge_pages());
-    println!("a huge page in bytes: {:?}", memory::huge_page_bytes());
-    println!("zeroed on allocation: {:?}", memory::init_on_alloc());
-    println!("zeroed on free: {:?}", memory::init_on_free());
-    for kernel in Kernel::ALL {
-        match kernel.check() {
-            Ok(()) => println!("{kernel}: supported"),
-            Err(error) => println!("{kernel}: {error}"),
-        }
-    }
-    println!("used so far: {:?}", usage::of_process());
-    println!("used by `System`: {:?}", usage::of_system_process());
 }
 
 /// One block of 2 ms, and what became of it.

@@ -7,8 +7,7 @@
 //! about its host, [`clock`], [`probe`], [`spin`], [`thread`], [`meter`],
 //! [`event`] and [`facts`], and those it may change: [`slack`], [`priority`],
 //! [`resolution`], [`throttling`], [`latency`] and [`program`]. Apart from these
-//! stand [`memory`], what it costs to get it and to make it zero, and [`usage`],
-//! which counts that; and what others do to a measurement: [`processes`] that run
+//! stand [`usage`], what the system charges; and what others do to a measurement: [`processes`] that run
 //! beside it, [`cgroups`] that limit it, [`stops`].
 //!
 //! Each folder is one concern. Its `mod.rs` picks one file, `linux`, `macos`,
@@ -31,7 +30,7 @@
 //! # Ok::<(), punctual_sys::Error>(())
 //! ```
 //!
-//! This is the one library crate of punctual in which unsafe code is allowed.
+//! Of what users of the library compile, unsafe code is in this crate only.
 //! Each block names the invariant that it relies on.
 
 pub mod cgroups;
@@ -41,7 +40,6 @@ mod error;
 pub mod event;
 pub mod facts;
 pub mod latency;
-pub mod memory;
 pub mod meter;
 pub mod nap;
 pub mod priority;

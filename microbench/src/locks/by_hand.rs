@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::time::Duration;
 
-use punctual_pool::Backoff;
+use punctual_zero_pool::Backoff;
 
 use super::{Apart, Guards, pause, wait_while};
 

@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use punctual_core::Nanos;
-use punctual_pool::locks::Tas;
-use punctual_pool::{Computer, Line, Lock, ready};
+use punctual_zero_pool::locks::Tas;
+use punctual_zero_pool::{Computer, Line, Lock, ready};
 
 use super::{Apart, Guards, pause, wait_while};
 

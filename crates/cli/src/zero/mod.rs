@@ -8,7 +8,7 @@ mod simulate;
 
 use anyhow::Result;
 use punctual_core::Nanos;
-use punctual_pool::Setting;
+use punctual_zero_pool::Setting;
 
 use crate::Done;
 use crate::progress::Progress;

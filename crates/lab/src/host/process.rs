@@ -41,7 +41,7 @@ impl ProcessCommand {
     }
 
     /// It, not started yet.
-    pub(crate) fn command(&self) -> Command {
+    pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.args);
         command

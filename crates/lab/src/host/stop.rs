@@ -38,7 +38,7 @@ impl Stop {
     }
 
     /// Closes `events` when the end is requested, or now if it has been.
-    pub(crate) fn watch(&self, events: &Events) {
+    pub fn watch(&self, events: &Events) {
         let mut watched = self.0.events.lock().unwrap_or_else(PoisonError::into_inner);
         *watched = Some(events.clone());
         if self.is_requested() {

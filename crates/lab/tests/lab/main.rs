@@ -9,4 +9,3 @@ mod scenarios;
 mod seam;
 mod seeds;
 mod validation;
-mod zero_validation;

@@ -43,7 +43,7 @@ fn number(name: &CStr) -> Option<i32> {
 }
 
 /// A number that may be of 4 or of 8 bytes, as those of <sys/sysctl.h> are.
-pub(crate) fn long_number(name: &CStr) -> Option<u64> {
+pub fn long_number(name: &CStr) -> Option<u64> {
     let mut buffer = [0_u8; 8];
     match read(name, &mut buffer)? {
         4 => number(name).and_then(|number| u64::try_from(number).ok()),

@@ -24,12 +24,16 @@ mod platform;
 #[path = "fallback.rs"]
 mod platform;
 
-#[cfg(target_os = "macos")]
-pub(crate) use platform::long_number;
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub(crate) use platform::{busy, cpus, kernel_config, read};
+pub(crate) use platform::busy;
+#[cfg(target_os = "macos")]
+pub use platform::long_number;
 #[cfg(windows)]
-pub(crate) use platform::{cpus_of, processor_records, wine};
+pub(crate) use platform::wine;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub use platform::{cpus, kernel_config, read};
+#[cfg(windows)]
+pub use platform::{cpus_of, processor_records};
 
 /// The facts about this machine that bear on waiting.
 #[derive(Clone, Debug, PartialEq, Eq)]

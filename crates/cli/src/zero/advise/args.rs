@@ -1,7 +1,7 @@
 //! What `punctual zero advise` takes.
 
 use clap::{Args, ValueEnum};
-use punctual_sys::memory::Kernel;
+use punctual_zero_memory::Kernel;
 
 use crate::options::{Effort, Output};
 use crate::values::bytes;

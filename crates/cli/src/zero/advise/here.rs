@@ -3,13 +3,13 @@
 use anyhow::Result;
 use punctual_lab::host::Stop;
 use punctual_lab::host_facts;
-use punctual_lab::zero::advice::{Advised, Candidate, check, considered, with_predictions};
-use punctual_lab::zero::calibration::{Calibrator, Wanted};
-use punctual_lab::zero::model::Calibrated;
-use punctual_lab::zero::run::{Area, Cell, Memory, Plan, Ran, Settings, facts, warnings};
-use punctual_pool::{Batch, LockKind, Setting};
 use punctual_record::Run;
-use punctual_sys::memory::Kernel;
+use punctual_zero::advice::{Advised, Candidate, check, considered, with_predictions};
+use punctual_zero::calibration::{Calibrator, Wanted};
+use punctual_zero::model::Calibrated;
+use punctual_zero::run::{Area, Cell, Memory, Plan, Ran, Settings, facts, warnings};
+use punctual_zero_memory::Kernel;
+use punctual_zero_pool::{Batch, LockKind, Setting};
 
 use super::advise;
 use super::args::{self, AdviseArgs};

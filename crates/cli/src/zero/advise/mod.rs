@@ -6,7 +6,7 @@ mod there;
 
 use anyhow::{Result, anyhow};
 use punctual_lab::host::Stop;
-use punctual_lab::zero::advice::{Advised, Candidate, Goal, Model, considered, knee};
+use punctual_zero::advice::{Advised, Candidate, Goal, Model, considered, knee};
 
 use crate::Done;
 use crate::zero;

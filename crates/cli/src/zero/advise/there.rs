@@ -1,10 +1,10 @@
 //! Advice for another computer, of which only a model is here.
 
 use anyhow::{Result, anyhow};
-use punctual_lab::zero::advice::Advised;
-use punctual_lab::zero::simulation;
 use punctual_record::{PAGE_BYTES, Run};
-use punctual_sim::zeroing::Machine;
+use punctual_zero::advice::Advised;
+use punctual_zero::simulation;
+use punctual_zero_sim::Machine;
 
 use super::advise;
 use super::args::AdviseArgs;

@@ -1,7 +1,7 @@
 //! What `punctual zero probe` takes.
 
 use clap::{Args, ValueEnum};
-use punctual_lab::zero::probe::Part;
+use punctual_zero::probe::Part;
 
 use crate::options::{Effort, Output};
 use crate::values::{bytes, iterations};

@@ -4,8 +4,8 @@ pub(crate) mod args;
 
 use anyhow::{Context, Result, bail};
 use punctual_lab::host_facts;
-use punctual_lab::zero::probe::{Part, Plan, Probed, Settings, memory_facts, warnings};
 use punctual_record::Run;
+use punctual_zero::probe::{Part, Plan, Probed, Settings, memory_facts, warnings};
 
 use crate::progress::Progress;
 use crate::session::{self, Outputs};

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use punctual_core::Nanos;
-use punctual_pool::{Batch, Dequeue, LockKind};
+use punctual_zero_pool::{Batch, Dequeue, LockKind};
 
 use super::kernels::Kernels;
 use crate::options::{Effort, Output};

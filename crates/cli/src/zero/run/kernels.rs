@@ -1,6 +1,6 @@
 //! How ways of zeroing are named on the command line.
 
-use punctual_sys::memory::Kernel;
+use punctual_zero_memory::Kernel;
 
 use crate::values::list;
 

@@ -7,11 +7,9 @@ use anyhow::{Result, bail};
 use punctual_core::Nanos;
 use punctual_lab::host::Stop;
 use punctual_lab::host_facts;
-use punctual_lab::zero::model::{
-    Agreement, Forecast, Forecasts, TARGET_MEAN, TARGET_WORST, agreement,
-};
-use punctual_lab::zero::run::{Bursts, Memory, Plan, Ran, Settings, facts, warnings};
 use punctual_record::Run;
+use punctual_zero::model::{Agreement, Forecast, Forecasts, TARGET_MEAN, TARGET_WORST, agreement};
+use punctual_zero::run::{Bursts, Memory, Plan, Ran, Settings, facts, warnings};
 
 use crate::progress::Progress;
 use crate::session::{self, Outputs};

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use punctual_core::Nanos;
-use punctual_pool::{Batch, Dequeue, LockKind};
-use punctual_sim::zeroing::Preemption;
+use punctual_zero_pool::{Batch, Dequeue, LockKind};
+use punctual_zero_sim::Preemption;
 
 use crate::options::Output;
 use crate::values::{List, bytes, length, list, numbers, seed};

@@ -1,10 +1,10 @@
 //! The page-zeroing article's case as a table.
 
 use anyhow::{Result, anyhow};
-use punctual_lab::zero::article::{self, Line, Told, published};
 use punctual_record::published::allocation::ZEROING_GB_PER_CPU_S;
 use punctual_record::{Measurement, PAGE_BYTES, Run};
-use punctual_sim::zeroing::System;
+use punctual_zero::article::{self, Line, Told, published};
+use punctual_zero_sim::System;
 
 use super::args::SimulateArgs;
 use crate::Done;

@@ -1,6 +1,6 @@
 //! The computers that pools are simulated on.
 
-use punctual_sim::zeroing::{Figure, Machine, PRESETS, Quantity, SYSTEMS, System};
+use punctual_zero_sim::{Figure, Machine, PRESETS, Quantity, SYSTEMS, System};
 
 /// All of them, with their figures.
 pub(super) fn text() -> String {

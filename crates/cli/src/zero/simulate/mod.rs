@@ -6,10 +6,10 @@ mod list;
 mod validate;
 
 use anyhow::{Context, Result, anyhow};
-use punctual_lab::zero::{Grid, simulation};
-use punctual_pool::{Batch, LockKind};
 use punctual_record::{PAGE_BYTES, Run};
-use punctual_sim::zeroing::{Job, Machine, Matrix};
+use punctual_zero::{Grid, simulation};
+use punctual_zero_pool::{Batch, LockKind};
+use punctual_zero_sim::{Job, Machine, Matrix};
 
 use crate::session::{self, Outputs};
 use crate::{Done, files, print, say, zero};

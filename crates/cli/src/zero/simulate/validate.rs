@@ -1,7 +1,7 @@
 //! The simulated pools against what is published.
 
 use anyhow::{Result, anyhow};
-use punctual_lab::zero::validation::{self, Verdict};
+use punctual_zero::validation::{self, Verdict};
 
 use crate::progress::Progress;
 use crate::{Done, print};

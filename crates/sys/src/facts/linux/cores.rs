@@ -37,7 +37,7 @@ fn by_capacity(capacities: impl Iterator<Item = String>) -> Vec<(usize, String)>
 }
 
 /// A list such as `0-3,8`; what is no list has no CPUs.
-pub(crate) fn cpus(list: &str) -> Vec<usize> {
+pub fn cpus(list: &str) -> Vec<usize> {
     let range = |range: &str| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)

@@ -6,7 +6,7 @@ mod counters;
 mod idle;
 mod power;
 
-pub(crate) use self::cores::cpus;
+pub use self::cores::cpus;
 pub(crate) use self::counters::busy;
 pub(super) use self::counters::counters;
 pub(super) use self::power::on_battery;
@@ -72,7 +72,7 @@ const IOWAIT: usize = 4;
 const STEAL: usize = 7;
 
 /// The whole file without surrounding space; `None` when empty or unreadable.
-pub(crate) fn read(path: &str) -> Option<String> {
+pub fn read(path: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())
@@ -80,7 +80,7 @@ pub(crate) fn read(path: &str) -> Option<String> {
 
 /// What the kernel was built with, where distributions put it, or where it says so
 /// itself if it was built to.
-pub(crate) fn kernel_config() -> Option<String> {
+pub fn kernel_config() -> Option<String> {
     let release = read("/proc/sys/kernel/osrelease")?;
     read(&format!("/boot/config-{release}")).or_else(own_config)
 }

@@ -3,7 +3,7 @@
 mod cores;
 mod processors;
 
-pub(crate) use self::processors::{cpus_of, processor_records};
+pub use self::processors::{cpus_of, processor_records};
 
 use super::{Counters, CpuTimes, Host};
 use std::ffi::{CStr, c_char};

@@ -8,7 +8,7 @@ use windows_sys::Win32::System::SystemInformation::{
 use windows_sys::Win32::System::Threading::GetActiveProcessorCount;
 
 /// Shows every record of one kind; none when the system does not tell.
-pub(crate) fn processor_records(
+pub fn processor_records(
     kind: LOGICAL_PROCESSOR_RELATIONSHIP,
     mut seen: impl FnMut(&SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX),
 ) {
@@ -37,7 +37,7 @@ pub(crate) fn processor_records(
 }
 
 /// The CPUs of a mask, numbered through all processor groups.
-pub(crate) fn cpus_of(mask: &GROUP_AFFINITY) -> impl Iterator<Item = usize> + use<> {
+pub fn cpus_of(mask: &GROUP_AFFINITY) -> impl Iterator<Item = usize> + use<> {
     let (mask, first) = (mask.Mask, first_cpu(mask.Group));
     (0..usize::BITS as usize)
         .filter(move |bit| mask >> bit & 1 == 1)

@@ -1,0 +1,180 @@
+//! The interleavings of the locks and of the backlogs, under loom: which thread
+//! goes on when, and which of the values that the orderings allow it reads.
+//!
+//!     .ci/loom
+//!
+//! Two workers are tried in every way that loom knows, but for
+//! `shares_that_are_filled`. There, and where three are tried, there are two
+//! pre-emptions at most: so often a thread is taken off its CPU where it could have
+//! gone on. Waiting is no pre-emption. Pages are as few as show what a backlog can
+//! do wrong, because each one more takes five to ten times as long.
+//!
+//! Loom does not know all ways that Rust's memory model allows: the operations of
+//! one thread take effect in their order in the program, and a load finds one of
+//! the last seven stores to an atomic.
+#![cfg(loom)]
+
+mod computer;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use punctual_zero_pool::{Backoff, Batch, Dequeue, LockKind, Setting};
+
+use computer::{count_under, zero_all};
+
+/// An even share of what is left each time.
+const GUIDED: Batch = Batch::Guided { share: 1, floor: 1 };
+
+fn explore(preemptions: Option<usize>, work: impl Fn() + Send + Sync + 'static) {
+    let ways = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&ways);
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = preemptions;
+    // Else the environment could end the search early, in silence.
+    builder.max_duration = None;
+    builder.max_permutations = None;
+    builder.check(move || {
+        counted.fetch_add(1, Relaxed);
+        work();
+    });
+    let ways = ways.load(Relaxed);
+    println!("{ways} ways");
+    assert!(ways > 1, "nothing happened at the same time");
+}
+
+/// Two workers and two acquisitions each.
+fn two_under(kind: LockKind) {
+    explore(None, move || count_under(kind, 2, 2));
+}
+
+/// Three workers and two acquisitions each.
+fn three_under(kind: LockKind) {
+    explore(Some(2), move || count_under(kind, 3, 2));
+}
+
+/// So many pages for two workers.
+fn two_zero(pages: u64, lock: LockKind, batch: Batch) {
+    zero(None, pages, Setting::new(2, lock, batch));
+}
+
+/// So many pages for three workers.
+fn three_zero(pages: u64, lock: LockKind, batch: Batch) {
+    zero(Some(2), pages, Setting::new(3, lock, batch));
+}
+
+fn zero(preemptions: Option<usize>, pages: u64, setting: Setting) {
+    explore(preemptions, move || drop(zero_all(&setting, pages, 0)));
+}
+
+mod locks {
+    use super::*;
+
+    #[test]
+    fn tas() {
+        two_under(LockKind::Tas);
+        three_under(LockKind::Tas);
+    }
+
+    #[test]
+    fn ttas() {
+        two_under(LockKind::Ttas(Backoff::default()));
+        three_under(LockKind::Ttas(Backoff::default()));
+    }
+
+    #[test]
+    fn ticket() {
+        two_under(LockKind::Ticket);
+        three_under(LockKind::Ticket);
+    }
+
+    #[test]
+    fn mcs_of_two() {
+        two_under(LockKind::Mcs);
+    }
+
+    #[test]
+    fn mcs_of_three() {
+        three_under(LockKind::Mcs);
+    }
+
+    /// Loom's own: this is of what tries the others.
+    #[test]
+    fn mutex() {
+        two_under(LockKind::Mutex);
+        three_under(LockKind::Mutex);
+    }
+}
+
+mod backlogs {
+    use super::*;
+
+    #[test]
+    fn counter_of_constant_takes() {
+        for batch in [Batch::One, Batch::Fixed(2)] {
+            two_zero(5, LockKind::Counter, batch);
+            three_zero(5, LockKind::Counter, batch);
+        }
+    }
+
+    #[test]
+    fn counter_of_takes_of_what_is_left() {
+        for batch in [GUIDED, Batch::Half] {
+            two_zero(5, LockKind::Counter, batch);
+            three_zero(5, LockKind::Counter, batch);
+        }
+    }
+
+    #[test]
+    fn packed_shares() {
+        two_zero(5, LockKind::Counter, Batch::StealHalf);
+        three_zero(5, LockKind::Counter, Batch::StealHalf);
+    }
+
+    #[test]
+    fn shares() {
+        two_zero(3, LockKind::Mutex, Batch::StealHalf);
+        three_zero(3, LockKind::Mutex, Batch::StealHalf);
+    }
+
+    /// Five pages are the fewest of which a thief of two takes more than one, and so
+    /// has to put some into its own share; to try them in every way takes minutes.
+    #[test]
+    fn shares_that_are_filled() {
+        for lock in [LockKind::Mutex, LockKind::Tas] {
+            let setting = Setting::new(2, lock, Batch::StealHalf);
+            zero(Some(2), 5, setting);
+        }
+    }
+
+    /// Here the look without the lock is at a line that somebody is writing.
+    #[test]
+    fn shares_with_a_lock_that_spins() {
+        two_zero(2, LockKind::Tas, Batch::StealHalf);
+        three_zero(3, LockKind::Tas, Batch::StealHalf);
+        three_zero(2, LockKind::Mcs, Batch::StealHalf);
+    }
+
+    /// With a policy that remembers, and a second lock.
+    #[test]
+    fn ranges() {
+        for (preemptions, workers) in [(None, 2), (Some(2), 3)] {
+            let setting = Setting {
+                returns: Some(LockKind::Ticket),
+                ..Setting::new(workers, LockKind::Tas, Batch::Growing)
+            };
+            zero(preemptions, 3, setting);
+        }
+    }
+
+    #[test]
+    fn list() {
+        for (preemptions, workers) in [(None, 2), (Some(2), 3)] {
+            let setting = Setting {
+                dequeue: Dequeue::List,
+                ..Setting::new(workers, LockKind::Ticket, Batch::Factoring)
+            };
+            zero(preemptions, 2, setting);
+        }
+    }
+}

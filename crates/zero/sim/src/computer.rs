@@ -1,0 +1,220 @@
+//! The simulated computer as a pool sees it.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::ops::Range;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll, Waker};
+
+use punctual_core::Nanos;
+use punctual_program::Refusal;
+use punctual_zero_pool::{Computer, Line};
+
+use super::lines::Access;
+use super::mutex::SimMutex;
+use super::world::{Wanted, World};
+
+/// A simulated computer. Its workers share it.
+#[derive(Clone)]
+pub(crate) struct SimComputer(Rc<RefCell<World>>);
+
+/// A line of it.
+#[derive(Clone)]
+pub(crate) struct SimLine {
+    computer: SimComputer,
+    line: usize,
+}
+
+/// A worker of a pool, or of anything else that runs on a computer.
+pub(crate) type Task<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
+
+impl SimComputer {
+    pub(crate) fn new(world: World) -> Self {
+        Self(Rc::new(RefCell::new(world)))
+    }
+
+    /// Runs each worker until it ends.
+    ///
+    /// # Errors
+    /// There were more operations than there may be.
+    ///
+    /// # Panics
+    /// Workers wait for ever: a lock is wrong.
+    pub(crate) fn run(&self, mut tasks: Vec<Task<'_>>) -> Result<(), Refusal> {
+        let mut left = tasks.len();
+        let mut context = Context::from_waker(Waker::noop());
+        while left > 0 {
+            let next = self.0.borrow_mut().next();
+            let worker = next.unwrap_or_else(|| panic!("{left} workers wait for ever"));
+            if tasks[worker].as_mut().poll(&mut context).is_ready() {
+                self.0.borrow_mut().end();
+                left -= 1;
+            }
+            if self.0.borrow().is_exhausted() {
+                return Err(Refusal::new(format!(
+                    "the simulation was given up after {} operations, as these workers wait for so long: give fewer pages \
+                     or threads, larger takes, or shorter transfers",
+                    self.0.borrow().operations()
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The computer, to look at.
+    pub(crate) fn world(&self) -> std::cell::Ref<'_, World> {
+        self.0.borrow()
+    }
+
+    /// Asks for something, and is ready when it is done.
+    pub(crate) fn operation(&self, wanted: Wanted) -> Operation<'_> {
+        Operation {
+            world: &self.0,
+            wanted: Some(wanted),
+        }
+    }
+
+    async fn does(&self, wanted: Wanted) {
+        self.operation(wanted).await;
+    }
+}
+
+/// Something that a worker asks its computer for; what was there before.
+#[derive(Debug)]
+#[must_use = "nothing is asked for before it is awaited"]
+pub(crate) struct Operation<'a> {
+    world: &'a RefCell<World>,
+    /// Until it has been asked for.
+    wanted: Option<Wanted>,
+}
+
+impl Future for Operation<'_> {
+    type Output = u64;
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<u64> {
+        match self.wanted.take() {
+            Some(wanted) => match self.world.borrow_mut().begin(wanted) {
+                Some(answer) => Poll::Ready(answer),
+                None => Poll::Pending,
+            },
+            // A worker only runs when what it asked for is done.
+            None => Poll::Ready(self.world.borrow().answer()),
+        }
+    }
+}
+
+impl SimLine {
+    fn access(&self, word: usize, access: Access) -> Operation<'_> {
+        self.computer.operation(Wanted::Access {
+            line: self.line,
+            word,
+            access,
+        })
+    }
+
+    /// Gives up the CPU if a word is as expected, until somebody
+    /// [wakes](Self::wake) who waits for this line.
+    pub(crate) async fn park(&self, word: usize, expected: u64) {
+        let line = self.line;
+        let wanted = Wanted::Park {
+            line,
+            word,
+            expected,
+        };
+        self.computer.does(wanted).await;
+    }
+
+    /// Wakes the first who waits for this line.
+    pub(crate) async fn wake(&self) {
+        self.computer.does(Wanted::Wake(self.line)).await;
+    }
+}
+
+/// The order of memory accesses makes no difference here: each takes effect at
+/// one instant, and a worker waits until it has, or its stores are posted and done
+/// one after the other, as on x86.
+impl Line for SimLine {
+    fn load(&self, word: usize, _: Ordering) -> impl Future<Output = u64> {
+        self.access(word, Access::Load)
+    }
+
+    async fn store(&self, word: usize, value: u64, _: Ordering) {
+        self.access(word, Access::Store(value)).await;
+    }
+
+    fn swap(&self, word: usize, value: u64, _: Ordering) -> impl Future<Output = u64> {
+        self.access(word, Access::Swap(value))
+    }
+
+    fn add(&self, word: usize, value: u64, _: Ordering) -> impl Future<Output = u64> {
+        self.access(word, Access::Add(value))
+    }
+
+    async fn exchange(&self, word: usize, old: u64, new: u64, _: Ordering) -> Result<u64, u64> {
+        let was = self.access(word, Access::Exchange(old, new)).await;
+        if was == old { Ok(was) } else { Err(was) }
+    }
+
+    async fn wait_while(&self, word: usize, value: u64) -> u64 {
+        self.access(word, Access::WaitWhile(value)).await
+    }
+
+    fn read_ahead(&self) {
+        self.computer.0.borrow_mut().read_ahead(self.line);
+    }
+}
+
+impl Computer for SimComputer {
+    type Line = SimLine;
+    type Mutex = SimMutex;
+
+    fn line(&self) -> SimLine {
+        SimLine {
+            line: self.0.borrow_mut().line(),
+            computer: self.clone(),
+        }
+    }
+
+    fn mutex(&self) -> SimMutex {
+        SimMutex::new(self)
+    }
+
+    fn now(&self) -> Nanos {
+        self.0.borrow().now()
+    }
+
+    fn relax(&self) -> impl Future<Output = ()> {
+        self.does(Wanted::Relax)
+    }
+
+    fn pause(&self, length: Nanos) -> impl Future<Output = ()> {
+        self.does(Wanted::Work(length.into()))
+    }
+
+    fn zero(&self, pages: Range<u64>) -> impl Future<Output = ()> {
+        self.does(Wanted::Zero(pages))
+    }
+
+    async fn next_in_list(&self, page: u64) -> u64 {
+        self.does(Wanted::Miss).await;
+        page + 1
+    }
+
+    fn overhead(&self) -> impl Future<Output = ()> {
+        self.does(Wanted::Overhead)
+    }
+}
+
+impl fmt::Debug for SimComputer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SimComputer")
+    }
+}
+
+impl fmt::Debug for SimLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SimLine({})", self.line)
+    }
+}

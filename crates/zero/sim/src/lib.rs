@@ -1,0 +1,67 @@
+//! Simulated computers that zeroing pools run on: those of `punctual_zero_pool`, the
+//! same code as on the threads of a real one.
+//!
+//! | file | what it is about |
+//! |---|---|
+//! | `topology`, `matrix`, `quantity`, `machine` | a [`Machine`]: its CPUs and what things cost on it, each figure with its source |
+//! | `presets/`, `windows` | computers that somebody published figures of, and the pools of Windows |
+//! | `costs` | the same for so many workers, as fast to look up as can be |
+//! | `lines` | cache lines: who has a copy, who wants one, who comes next |
+//! | `bandwidth` | memory that many write at the same time |
+//! | `preemption` | CPUs that are taken away |
+//! | `world` | what happens, in which order |
+//! | `computer`, `mutex` | all of that as a pool sees it |
+//! | `drain`, `simulate`, `outcome` | a backlog from begin to end, or a sample of it counted up |
+//! | `bursts` | pages that arrive all the time, workers that wake up now and then |
+//! | `predict` | what would come out if what is not known were a little different |
+//! | `contest`, `parking` | workers that only want a lock: what papers on locks measure |
+//! | `chain` | the closed form that all of this is checked against |
+//!
+//! A worker runs until it asks for something that takes time; then whatever comes
+//! first happens. The same machine, pool and seed give the same bytes everywhere.
+//!
+//! What is simplified: every worker has a CPU of its own; a load or store is
+//! waited for before the next, unless the machine posts its stores: then they are done in
+//! order, and what a lock guards is read while the lock is waited for; two workers on one
+//! core do not slow each other down but at the memory; all memory is equally far from
+//! all; the newest copy of a line is the one that is handed on; who is taken off its CPU
+//! while it zeroes still has its share of the bandwidth.
+
+#![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod bandwidth;
+mod bursts;
+pub mod chain;
+mod computer;
+mod contest;
+mod costs;
+mod drain;
+mod lines;
+mod machine;
+mod matrix;
+mod mutex;
+mod outcome;
+mod parking;
+mod predict;
+mod preemption;
+mod presets;
+mod quantity;
+mod simulate;
+#[cfg(test)]
+mod tests;
+mod topology;
+mod windows;
+mod world;
+
+pub use bursts::{Bursts, Bursty, EVERY};
+pub use contest::{Contest, ContestLock};
+pub use machine::Machine;
+pub use matrix::Matrix;
+pub use outcome::{Outcome, Split};
+pub use predict::{Active, Between, Prediction, predict};
+pub use preemption::Preemption;
+pub use presets::{PRESETS, Preset};
+pub use quantity::{Figure, Quantity, Unit};
+pub use simulate::{Job, simulate};
+pub use topology::{Distance, Numbering, Place, Topology};
+pub use windows::{SYSTEMS, System};

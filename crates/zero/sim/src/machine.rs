@@ -1,0 +1,344 @@
+//! A computer that pools are simulated on.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use punctual_program::Refusal;
+
+use super::matrix::Matrix;
+use super::presets::{self, COMMON};
+use super::quantity::{Figure, Quantity, Unit};
+use super::topology::{Distance, Numbering, Topology};
+use punctual_sim::model::Confidence;
+
+/// A computer: its CPUs, and what things cost on it.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    name: Cow<'static, str>,
+    what: Cow<'static, str>,
+    topology: Topology,
+    matrix: Option<Arc<Matrix>>,
+    /// In the order of the quantities; each at most once.
+    figures: Vec<(Quantity, Figure)>,
+}
+
+impl Machine {
+    /// A computer of which nothing is known but its CPUs: what is asked for must
+    /// be [set](Self::with).
+    pub fn new(
+        name: impl Into<Cow<'static, str>>,
+        what: impl Into<Cow<'static, str>>,
+        topology: Topology,
+    ) -> Self {
+        let machine = Self {
+            name: name.into(),
+            what: what.into(),
+            topology,
+            matrix: None,
+            figures: Vec::new(),
+        };
+        COMMON.iter().fold(machine, |machine, (quantity, figure)| {
+            machine.with(*quantity, figure.clone())
+        })
+    }
+
+    /// Reads a computer as the user writes it: `cascade-lake-96`,
+    /// `cascade-lake-96,zero=150,queued-share=0.5`. Numbers are in the units of
+    /// their quantities; lengths of time can have one (`zero=150ns`).
+    ///
+    /// # Errors
+    /// There is no such computer, or nothing of that name, or no such number.
+    pub fn parse(text: &str) -> Result<Self, Refusal> {
+        let mut parts = text.split(',').map(str::trim);
+        let name = parts.next().unwrap_or_default();
+        let known = presets::PRESETS.iter().find(|preset| preset.name == name);
+        let preset = known.ok_or_else(|| {
+            let names: Vec<_> = presets::PRESETS.iter().map(|preset| preset.name).collect();
+            Refusal::new(format!(
+                "there is no computer `{name}` to zero on; there are {}",
+                names.join(", ")
+            ))
+        })?;
+        parts.try_fold(preset.machine(), Self::with_setting)
+    }
+
+    fn with_setting(self, part: &str) -> Result<Self, Refusal> {
+        let Some((key, text)) = part.split_once('=') else {
+            return Err(Refusal::new(format!("`{part}`: write it like zero=150ns")));
+        };
+        let named = Quantity::ALL.into_iter().find(|q| q.key() == key);
+        let quantity = named.ok_or_else(|| {
+            let keys = Quantity::ALL.map(Quantity::key).join(", ");
+            Refusal::new(format!("there is no `{key}`; there are {keys}"))
+        })?;
+        let number = match quantity.unit() {
+            Unit::Ns => text.strip_suffix("ns").unwrap_or(text),
+            _ => text,
+        };
+        let value = number
+            .trim()
+            .parse()
+            .ok()
+            .filter(|value| quantity.can_be(*value));
+        let value = value.ok_or_else(|| {
+            let (least, most) = quantity.bounds();
+            Refusal::new(format!(
+                "`{part}`: it can be a number from {least} to {most} {}",
+                quantity.unit()
+            ))
+        })?;
+        Ok(self.with(
+            quantity,
+            Figure::new(value, Confidence::D, "as the user gave it"),
+        ))
+    }
+
+    /// This computer with a figure in place of what was known of it.
+    ///
+    /// # Panics
+    /// The figure is out of the [bounds](Quantity::bounds) of its quantity.
+    #[must_use]
+    pub fn with(self, quantity: Quantity, figure: Figure) -> Self {
+        self.try_with(quantity, figure)
+            .unwrap_or_else(|why| panic!("{why}"))
+    }
+
+    /// The same with a figure that was measured, and may be anything.
+    ///
+    /// # Errors
+    /// The figure is out of the [bounds](Quantity::bounds) of its quantity.
+    pub fn try_with(mut self, quantity: Quantity, figure: Figure) -> Result<Self, Refusal> {
+        let numbers = [figure.low, figure.value, figure.high];
+        if !numbers.iter().all(|number| quantity.can_be(*number)) || !numbers.is_sorted() {
+            let (key, [low, value, high]) = (quantity.key(), numbers);
+            return Err(Refusal::new(format!(
+                "{key} cannot be {value} [{low}..{high}] {}; if it was measured, measure again while nothing else runs",
+                quantity.unit()
+            )));
+        }
+        match self.figures.binary_search_by_key(&quantity, |(q, _)| *q) {
+            Ok(at) => self.figures[at].1 = figure,
+            Err(at) => self.figures.insert(at, (quantity, figure)),
+        }
+        Ok(self)
+    }
+
+    /// This computer with what was measured between each pair of its CPUs. Which
+    /// of them share a core shows in the numbers.
+    ///
+    /// # Errors
+    /// It has another number of CPUs.
+    pub fn with_matrix(mut self, matrix: Matrix) -> Result<Self, Refusal> {
+        let cpus = self.topology.cpus();
+        if matrix.cpus() != cpus {
+            return Err(Refusal::new(format!(
+                "the table of latencies has {} CPUs, and {} has {cpus}",
+                matrix.cpus(),
+                self.name
+            )));
+        }
+        // Siblings are closer to each other than any other two.
+        let between_siblings = |numbering| {
+            let topology = Topology {
+                numbering,
+                ..self.topology
+            };
+            let pairs = (0..cpus).flat_map(|a| (0..cpus).map(move |b| (a, b)));
+            let siblings = pairs.filter(|&(a, b)| topology.distance(a, b) == Distance::Core);
+            siblings.map(|(a, b)| matrix.ns(a, b)).sum::<f64>()
+        };
+        let (last, together) = (Numbering::SiblingsLast, Numbering::SiblingsTogether);
+        self.topology.numbering = if between_siblings(together) < between_siblings(last) {
+            together
+        } else {
+            last
+        };
+        self.matrix = Some(Arc::new(matrix));
+        Ok(self)
+    }
+
+    /// What was measured between each pair of its CPUs, if that was.
+    pub fn matrix(&self) -> Option<&Matrix> {
+        self.matrix.as_deref()
+    }
+
+    /// This computer without such a table.
+    pub(super) fn without_matrix(mut self) -> Self {
+        self.matrix = None;
+        self
+    }
+
+    /// This computer under another name.
+    #[must_use]
+    pub fn named(
+        mut self,
+        name: impl Into<Cow<'static, str>>,
+        what: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        self.name = name.into();
+        self.what = what.into();
+        self
+    }
+
+    /// What the user types.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it is, in a few words.
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+
+    /// Its CPUs.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// All that is known of it, in the order in which it is shown.
+    pub fn figures(&self) -> impl Iterator<Item = (Quantity, &Figure)> {
+        self.figures
+            .iter()
+            .map(|(quantity, figure)| (*quantity, figure))
+    }
+
+    /// What is known of a quantity.
+    pub fn figure(&self, quantity: Quantity) -> Option<&Figure> {
+        let at = self.figures.binary_search_by_key(&quantity, |(q, _)| *q);
+        at.ok().map(|at| &self.figures[at].1)
+    }
+
+    /// Whether everything is known that no simulation can do without.
+    ///
+    /// # Errors
+    /// Says what is not.
+    pub(super) fn check(&self) -> Result<(), Refusal> {
+        let distances = self.topology.distances().into_iter();
+        let distances = distances.filter(|(_, occurs)| *occurs && self.matrix.is_none());
+        let always = [Quantity::Zero, Quantity::Bandwidth];
+        let mut needed = distances.map(|(quantity, _)| quantity).chain(always);
+        match needed.find(|quantity| self.figure(*quantity).is_none()) {
+            None => Ok(()),
+            Some(quantity) => Err(Refusal::new(format!(
+                "{} of {} is not known ({}); give it",
+                quantity.key(),
+                self.name,
+                quantity.what()
+            ))),
+        }
+    }
+
+    /// The number of a quantity; zero if nothing is known of it.
+    pub fn value(&self, quantity: Quantity) -> f64 {
+        self.figure(quantity).map_or(0.0, |figure| figure.value)
+    }
+
+    /// What a cache line takes from one CPU to another, in nanoseconds.
+    pub fn transfer_ns(&self, from: usize, to: usize) -> f64 {
+        if let Some(matrix) = &self.matrix {
+            return matrix.ns(from, to);
+        }
+        match self.topology.distance(from, to) {
+            Distance::Same => 0.0,
+            Distance::Core => self.value(Quantity::SameCore),
+            Distance::Cache => self.value(Quantity::SameCache),
+            Distance::Socket => self.value(Quantity::SameSocket),
+            Distance::Across => self.value(Quantity::Across),
+        }
+    }
+
+    /// The mean of that over all pairs of so many workers, in nanoseconds; zero
+    /// for one.
+    ///
+    /// # Errors
+    /// There are more workers than CPUs.
+    pub fn mean_transfer_ns(&self, workers: usize) -> Result<f64, Refusal> {
+        let cpus = self.topology.placement(workers)?;
+        let pairs = cpus.iter().flat_map(|&a| cpus.iter().map(move |&b| (a, b)));
+        let sum: f64 = pairs.map(|(a, b)| self.transfer_ns(a, b)).sum();
+        Ok(sum / (workers * workers.saturating_sub(1)).max(1) as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FOUR: Topology = Topology {
+        sockets: 1,
+        caches: 1,
+        cores: 2,
+        threads: 2,
+        numbering: Numbering::SiblingsLast,
+    };
+
+    #[test]
+    fn a_computer_is_read_with_what_is_different() {
+        let machine = Machine::parse("cascade-lake-96,zero=150ns, queued-share=0.5").unwrap();
+        assert_eq!(machine.value(Quantity::Zero), 150.0);
+        assert_eq!(machine.value(Quantity::QueuedShare), 0.5);
+        assert_eq!(machine.value(Quantity::Across), 134.0);
+        assert_eq!(machine.transfer_ns(0, 24), 134.0);
+        assert_eq!(machine.transfer_ns(0, 48), 7.0);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (text, why) in [
+            (
+                "z80",
+                "there is no computer `z80` to zero on; there are cascade-lake-96",
+            ),
+            ("rome-256,zero", "write it like zero=150ns"),
+            (
+                "rome-256,speed=3",
+                "there is no `speed`; there are same-core",
+            ),
+            (
+                "rome-256,zero=fast",
+                "it can be a number from 1 to 1000000000 ns",
+            ),
+            ("rome-256,zero=0", "it can be a number from 1"),
+            ("rome-256,hit=NaN", "it can be a number from 0.5"),
+        ] {
+            let refusal = Machine::parse(text).unwrap_err().to_string();
+            assert!(refusal.contains(why), "{text}: {refusal}");
+        }
+    }
+
+    #[test]
+    fn a_table_says_which_cpus_share_a_core() {
+        let machine = Machine::new("four", "a test", FOUR);
+        let table = ",,,\n5,,,\n50,50,,\n50,50,5,\n";
+        let machine = machine.with_matrix(Matrix::parse(table).unwrap()).unwrap();
+        assert_eq!(machine.topology().placement(2).unwrap(), [0, 2]);
+        assert_eq!(machine.transfer_ns(3, 1), 50.0);
+        assert_eq!(machine.mean_transfer_ns(2).unwrap(), 50.0);
+        assert_eq!(machine.mean_transfer_ns(4).unwrap(), 35.0);
+    }
+
+    #[test]
+    fn what_nobody_knows_is_asked_for() {
+        let machine = Machine::new("four", "a test", FOUR);
+        let refusal = machine.check().unwrap_err().to_string();
+        assert!(
+            refusal.contains("same-core of four is not known"),
+            "{refusal}"
+        );
+        let machine = machine.with_one_distance(50.0);
+        let refusal = machine.check().unwrap_err().to_string();
+        assert!(refusal.contains("zero of four is not known"), "{refusal}");
+    }
+
+    #[test]
+    fn a_table_of_another_computer_is_refused() {
+        let machine = Machine::new("four", "a test", FOUR);
+        let refusal = machine.with_matrix(Matrix::parse("0,1\n1,0").unwrap());
+        assert!(
+            refusal
+                .unwrap_err()
+                .to_string()
+                .contains("has 2 CPUs, and four has 4")
+        );
+    }
+}

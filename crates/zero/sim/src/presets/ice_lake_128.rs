@@ -1,0 +1,59 @@
+//! The class of the article's 128-CPU machines: two sockets of Ice Lake.
+
+use super::{Figure, Preset, Quantity, Topology};
+use crate::Numbering;
+use punctual_sim::model::Confidence::{B, C, D};
+
+pub(super) const PRESET: Preset = Preset {
+    name: "ice-lake-128",
+    what: "2 x Xeon Platinum 8375C: 2 sockets x 32 cores x 2",
+    topology: Topology {
+        sockets: 2,
+        caches: 1,
+        cores: 32,
+        threads: 2,
+        numbering: Numbering::SiblingsLast,
+    },
+    figures: &[
+        (
+            Quantity::SameCore,
+            Figure::new(8.0, C, "core-to-core-latency, Xeon Platinum 8375C"),
+        ),
+        (
+            Quantity::SameCache,
+            Figure::new(51.0, C, "core-to-core-latency, Xeon Platinum 8375C"),
+        ),
+        (
+            Quantity::Across,
+            Figure::new(
+                108.0,
+                C,
+                "core-to-core-latency, Xeon Platinum 8375C; all pairs: median 99, p95 112",
+            ),
+        ),
+        (
+            Quantity::Relax,
+            Figure::new(48.0, B, "140 cycles since Skylake, at 2.9 GHz"),
+        ),
+        (
+            Quantity::Zero,
+            Figure::between(
+                150.0,
+                300.0,
+                600.0,
+                D,
+                "a guess: 4 KiB at 13.7 GB/s, as Milan's rep stosb",
+            ),
+        ),
+        (
+            Quantity::Bandwidth,
+            Figure::between(
+                153.6,
+                163.8,
+                348.2,
+                C,
+                "2 x 8 x DDR4-3200 = 409.6 GB/s, of which 75 to 85 % (McCalpin), half of that for stores that read first",
+            ),
+        ),
+    ],
+};

@@ -1,0 +1,95 @@
+//! The machine A-64 of LiTL (Guiroux, Lachaize, Quema, ATC'16 and the journal
+//! version): eight nodes of eight Opteron cores.
+
+use super::{Figure, Preset, Quantity, Topology};
+use crate::Numbering;
+use punctual_sim::model::Confidence::{C, D};
+
+pub(super) const PRESET: Preset = Preset {
+    name: "opteron-64",
+    what: "8 nodes x 8 Opteron cores (LiTL's A-64)",
+    topology: Topology {
+        sockets: 8,
+        caches: 1,
+        cores: 8,
+        threads: 1,
+        numbering: Numbering::SiblingsLast,
+    },
+    figures: &[
+        (
+            Quantity::SameCache,
+            Figure::new(
+                38.6,
+                D,
+                "81 cycles at 2.1 GHz: SOSP'13's Opteron, which is a generation older",
+            ),
+        ),
+        (
+            Quantity::Across,
+            Figure::between(
+                76.7,
+                101.0,
+                120.0,
+                D,
+                "161 to 252 cycles at 2.1 GHz: SOSP'13's Opteron, which is a generation older",
+            ),
+        ),
+        (
+            Quantity::QueuedShare,
+            Figure::between(
+                0.67,
+                2.2,
+                2.4,
+                D,
+                "as fitted for the 48 cores of an older Opteron",
+            ),
+        ),
+        (Quantity::Relax, Figure::new(4.8, C, "10 cycles at 2.1 GHz")),
+        (
+            Quantity::Zero,
+            Figure::between(
+                600.0,
+                1_500.0,
+                2_500.0,
+                D,
+                "Xen's boot scrub, 64 Opteron cores: 2.6 GiB/s alone",
+            ),
+        ),
+        (
+            Quantity::Bandwidth,
+            Figure::between(
+                20.0,
+                45.8,
+                90.0,
+                D,
+                "Xen's boot scrub, 64 Opteron cores: 42.7 GiB/s together",
+            ),
+        ),
+        (
+            Quantity::Park,
+            Figure::new(
+                1_000.0,
+                C,
+                "2,100 cycles (Unlocking Energy, ATC'16) at 2.1 GHz",
+            ),
+        ),
+        (
+            Quantity::Wake,
+            Figure::new(
+                1_286.0,
+                C,
+                "2,700 cycles (Unlocking Energy, ATC'16) at 2.1 GHz",
+            ),
+        ),
+        (
+            Quantity::Turnaround,
+            Figure::between(
+                3_333.0,
+                3_333.0,
+                50_000.0,
+                C,
+                "7,000 cycles at least (Unlocking Energy, ATC'16) at 2.1 GHz; more out of deep idle states",
+            ),
+        ),
+    ],
+};

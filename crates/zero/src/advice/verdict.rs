@@ -1,0 +1,156 @@
+//! What was measured of what was advised.
+
+use punctual_record::{Interval, Measurement, ZeroAdvice, ZeroChecked, ZeroPool, Zeroing};
+
+use super::advised::pool;
+use super::{Candidate, Goal};
+
+/// Puts beside each measurement what the model says of the same pool.
+pub fn with_predictions<'c>(
+    measurements: &mut [Measurement],
+    candidates: impl Iterator<Item = &'c Candidate>,
+) {
+    for candidate in candidates {
+        let pool = pool(&candidate.setting);
+        for measurement in measurements.iter_mut().filter(|m| pool.is_of(m)) {
+            if let Some(mut zeroing) = Zeroing::of(measurement) {
+                zeroing.predicted = Some(candidate.predicted);
+                zeroing.put(measurement);
+            }
+        }
+    }
+}
+
+/// Says of each advised pool that was measured whether it is the best of all
+/// measured ones: whether its interval overlaps that of the greatest median, which is
+/// the luckiest of many as well as the best. Pools with more workers than CPUs do not
+/// count.
+pub fn check(advice: &mut ZeroAdvice, measurements: &[Measurement]) {
+    let goals = Goal::ALL.into_iter();
+    let named = |name: &str| goals.clone().find(|goal| goal.name() == name);
+    for pick in &mut advice.picks {
+        pick.checked = named(&pick.goal).and_then(|goal| checked(&pick.pool, goal, measurements));
+    }
+}
+
+fn checked(pool: &ZeroPool, goal: Goal, measurements: &[Measurement]) -> Option<ZeroChecked> {
+    let scored: Vec<(&Measurement, Interval)> = measurements
+        .iter()
+        .filter_map(|m| Some((m, score(goal, m)?)))
+        .collect();
+    let median = |(_, score): &&(&Measurement, Interval)| score.median;
+    let best = scored
+        .iter()
+        .max_by(|a, b| median(a).total_cmp(&median(b)))?;
+    let (_, this) = scored.iter().find(|(m, _)| pool.is_of(m))?;
+    Some(ZeroChecked {
+        measured: scored.len() as u64,
+        this: *this,
+        best: of(best.0)?,
+        best_measured: best.1,
+        is_best: this.high >= best.1.low,
+    })
+}
+
+/// What counts for a goal, round by round.
+fn score(goal: Goal, measurement: &Measurement) -> Option<Interval> {
+    let zeroing = Zeroing::of(measurement).filter(|zeroing| !zeroing.oversubscribed)?;
+    let rounds = zeroing.rounds.iter();
+    let scores: Vec<f64> = rounds
+        .map(|round| goal.score(round.gb_per_cpu_s, round.wall_gb_per_s))
+        .collect();
+    Interval::of(&scores)
+}
+
+/// The pool that a measurement is of.
+fn of(measurement: &Measurement) -> Option<ZeroPool> {
+    let params = &measurement.params;
+    Some(ZeroPool {
+        threads: params.get("threads")?.as_u64()?,
+        batch: params.get("batch")?.as_str()?.to_owned(),
+        lock: measurement.subject.clone(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use punctual_record::{ZeroPick, ZeroingPrediction, ZeroingRound};
+    use punctual_zero_pool::{Batch, LockKind, Setting};
+
+    use super::*;
+
+    const ADVISED: Setting = Setting::new(1, LockKind::Tas, Batch::Fixed(64));
+    const OTHER: Setting = Setting::new(2, LockKind::Mcs, Batch::GUIDED);
+
+    /// Rounds of GB per CPU-second; per second that passed it is twice that.
+    fn measured(setting: &Setting, rounds: [f64; 3]) -> Measurement {
+        let rounds = rounds.map(|gb_per_cpu_s| ZeroingRound {
+            gb_per_cpu_s,
+            wall_gb_per_s: 2.0 * gb_per_cpu_s,
+        });
+        let zeroing = Zeroing {
+            rounds: rounds.to_vec(),
+            ..Zeroing::default()
+        };
+        let mut measurement = Measurement {
+            subject: setting.lock.to_string(),
+            ..Measurement::default()
+        };
+        let params = &mut measurement.params;
+        params.insert("threads".to_owned(), setting.workers.into());
+        params.insert("batch".to_owned(), setting.batch.to_string().into());
+        zeroing.put(&mut measurement);
+        measurement
+    }
+
+    fn verdict(goal: Goal, measurements: &[Measurement]) -> Option<ZeroChecked> {
+        let mut advice = ZeroAdvice {
+            picks: vec![ZeroPick {
+                goal: goal.name().to_owned(),
+                pool: pool(&ADVISED),
+                ..ZeroPick::default()
+            }],
+            ..ZeroAdvice::default()
+        };
+        check(&mut advice, measurements);
+        advice.picks.remove(0).checked
+    }
+
+    #[test]
+    fn an_interval_that_overlaps_that_of_the_best_is_as_good() {
+        let best = measured(&OTHER, [10.0, 11.0, 12.0]);
+        for (rounds, is_best) in [([8.0, 9.0, 10.0], true), ([8.0, 9.0, 9.9], false)] {
+            let both = [measured(&ADVISED, rounds), best.clone()];
+            let checked = verdict(Goal::Cpu, &both).unwrap();
+            assert_eq!(checked.is_best, is_best);
+            assert_eq!(checked.best, pool(&OTHER));
+            assert_eq!((checked.best_measured.median, checked.measured), (11.0, 2));
+            assert_eq!(checked.this.median, 9.0);
+        }
+        let wall = verdict(Goal::Wall, &[measured(&ADVISED, [1.0; 3])]).unwrap();
+        assert_eq!((wall.best_measured.median, wall.is_best), (2.0, true));
+    }
+
+    #[test]
+    fn what_was_not_measured_has_no_verdict_and_the_scheduler_does_not_count() {
+        let mut best = measured(&OTHER, [10.0; 3]);
+        assert_eq!(verdict(Goal::Cpu, std::slice::from_ref(&best)), None);
+        let mut zeroing = Zeroing::of(&best).unwrap();
+        zeroing.oversubscribed = true;
+        zeroing.put(&mut best);
+        let both = [measured(&ADVISED, [1.0; 3]), best];
+        assert!(verdict(Goal::Cpu, &both).unwrap().is_best);
+    }
+
+    #[test]
+    fn predictions_stand_beside_their_pools() {
+        let mut measurements = [measured(&ADVISED, [1.0; 3]), measured(&OTHER, [1.0; 3])];
+        let candidate = Candidate {
+            setting: OTHER,
+            predicted: ZeroingPrediction::default(),
+        };
+        with_predictions(&mut measurements, [&candidate].into_iter());
+        let predicted = measurements.map(|m| Zeroing::of(&m).unwrap().predicted);
+        assert_eq!(predicted, [None, Some(candidate.predicted)]);
+    }
+}

@@ -1,0 +1,163 @@
+//! The page-zeroing article's case, told with the simulator: what it cost, what
+//! each of its proposals would have brought, and what became of it since.
+
+use punctual_program::Refusal;
+use punctual_record::{MachineFacts, Measurement};
+use punctual_zero_pool::{Batch, LockKind, Setting};
+use punctual_zero_sim::{Active, Between, Job, Machine, Outcome, System, predict};
+
+use super::simulation;
+
+/// The pages of the 6.13 GiB of its worst case.
+pub const PAGES: u64 = 1_606_943;
+
+/// What the article, in its version of July 2022, says.
+pub mod published {
+    /// CPU seconds of the System process in its worst case, two processes that
+    /// allocate, fill and free a page, 800,000 times each: `more than`.
+    pub const CPU_S: f64 = 162.0;
+    /// How long its first trace is, in seconds.
+    pub const TRACE_S: f64 = 15.1;
+    /// What was zeroed in that.
+    pub const TRACE_BYTES: f64 = 8.6e9;
+    /// The CPU seconds of zeroing it.
+    pub const TRACE_CPU_S: f64 = 60.287;
+    /// Those of the whole System process.
+    pub const TRACE_SYSTEM_CPU_S: f64 = 92.445;
+    /// The seconds that the program spent in page faults.
+    pub const TRACE_FAULTS_S: f64 = 2.422;
+    /// The share of the CPU seconds of zeroing that was spent spinning.
+    pub const WAITING: f64 = 51.967 / TRACE_CPU_S;
+    /// The share of the CPU time of zeroing that the twelve or so threads of a
+    /// computer with Windows 11 spent in spin locks: `about`.
+    pub const WINDOWS_11_WAITING: f64 = 0.8;
+}
+
+/// One line of the story.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// What is different.
+    pub what: &'static str,
+    /// The computer.
+    pub machine: Machine,
+    /// The pool.
+    pub setting: Setting,
+    /// Whether it is a proposal, so that its gain over the first line is of interest.
+    pub is_proposal: bool,
+}
+
+/// What comes of a line; intervals are over what is not known of the computer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Told {
+    /// CPU time for each page, in microseconds.
+    pub cpu_us_per_page: Between,
+    /// 2^30 bytes zeroed in a second of CPU time.
+    pub gib_per_cpu_s: Between,
+    /// 1e9 bytes zeroed in a second of CPU time.
+    pub gb_per_cpu_s: Between,
+    /// 1e9 bytes zeroed in a second.
+    pub wall_gb_per_s: Between,
+    /// The share of the CPU time that went into waiting for a lock.
+    pub waiting: Between,
+}
+
+/// The story.
+///
+/// # Panics
+/// Never: the systems it is about are known.
+pub fn lines() -> Vec<Line> {
+    let system = |name| System::parse(name).expect("a system of the simulator");
+    let windows_10 = system("windows-10");
+    let first = windows_10.setting;
+    let on_windows_10 = |what, setting, is_proposal| Line {
+        what,
+        machine: windows_10.machine(),
+        setting,
+        is_proposal,
+    };
+    let proposal = |what, setting| on_windows_10(what, setting, true);
+    let later = |what, name| Line {
+        what,
+        machine: system(name).machine(),
+        setting: system(name).setting,
+        is_proposal: false,
+    };
+    let with = |workers, lock, batch| Setting {
+        workers,
+        lock,
+        batch,
+        ..first
+    };
+    let spin = first.lock;
+    vec![
+        on_windows_10("Windows 10", first, false),
+        proposal("fewer threads", with(1, spin, Batch::One)),
+        proposal("fewer threads", with(4, spin, Batch::One)),
+        proposal("fewer threads", with(12, spin, Batch::One)),
+        proposal("bigger takes", with(first.workers, spin, Batch::Workers)),
+        proposal(
+            "bigger takes",
+            with(first.workers, spin, Batch::TwiceWorkers),
+        ),
+        proposal("bigger takes", with(first.workers, spin, Batch::Half)),
+        proposal(
+            "queued lock",
+            with(first.workers, LockKind::Mcs, Batch::One),
+        ),
+        proposal(
+            "blocking lock",
+            with(first.workers, LockKind::Mutex, Batch::One),
+        ),
+        proposal("all of them", with(4, LockKind::Mutex, Batch::Growing)),
+        later("Windows 11", "windows-11"),
+        later("Server 2022", "server-2022"),
+    ]
+}
+
+impl Line {
+    /// Simulates it.
+    ///
+    /// # Errors
+    /// As of [`predict`]; not for lines of the story.
+    pub fn tell(&self, seed: u64) -> Result<(Told, Measurement), Refusal> {
+        let job = Job {
+            seed,
+            ..Job::new(self.setting, PAGES)
+        };
+        // How many threads of a system were at work, nobody saw.
+        let active = match self.is_proposal {
+            true => Active::All,
+            false => Active::HalfToAll,
+        };
+        let prediction = predict(&self.machine, &job, active)?;
+        let mut measurement = simulation::of_prediction(&self.machine, &job, &prediction);
+        measurement
+            .other
+            .insert("line".to_owned(), self.what.into());
+        let told = Told {
+            cpu_us_per_page: prediction.of(Outcome::cpu_us_per_page),
+            gib_per_cpu_s: prediction.of(Outcome::gib_per_cpu_s),
+            gb_per_cpu_s: prediction.of(Outcome::gb_per_cpu_s),
+            wall_gb_per_s: prediction.of(Outcome::wall_gb_per_s),
+            waiting: prediction.of(|outcome| outcome.split.waiting),
+        };
+        Ok((told, measurement))
+    }
+}
+
+/// What a Run of the story says of its computers.
+pub fn machine_facts() -> MachineFacts {
+    let names: Vec<_> = lines()
+        .iter()
+        .map(|line| line.machine.name().to_owned())
+        .collect();
+    let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
+    names.dedup();
+    MachineFacts {
+        name: names.join(", "),
+        os: "simulated".to_owned(),
+        clock: "virtual time".to_owned(),
+        cpu_time: "exact".to_owned(),
+        ..MachineFacts::default()
+    }
+}

@@ -1,0 +1,369 @@
+//! What it takes to zero pages, by one CPU or by all at the same time: many in one
+//! go, and who had written them; and each by itself, under a lock that nobody else
+//! wants.
+//!
+//! As in a pool, each worker has written a share of the pages, in one piece, and
+//! the pages are zeroed in their order, by whoever's turn it is: so a worker finds
+//! pages of its own and of others.
+//!
+//! A lock costs more right after a page than with nothing else under way: the stores
+//! to the page have to be done before a read-modify-write is. By how much depends on
+//! how far ahead of it the CPU goes, so it is measured with each lock; and what it
+//! takes where the CPU cannot go ahead at all, with a clock that waits for the stores.
+
+use std::ops::Range;
+
+use punctual_core::Nanos;
+use punctual_zero_pool::{Computer, LockKind, ready};
+
+use super::crew::Crew;
+use super::operations::middle;
+use super::takes::one_by_one;
+use crate::host::{HostComputer, HostMemory};
+
+/// Pages that are zeroed, and by whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Field {
+    /// How many pages there are.
+    pub(super) pages: u64,
+    /// How many CPUs zero them at the same time.
+    pub(super) workers: usize,
+    /// They also take pages one by one, each under its own of these.
+    pub(super) locks: Vec<LockKind>,
+}
+
+/// One sample: what a page takes, in nanoseconds; `None` where there was none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Sample {
+    /// Of many in one go, those that the worker had written itself.
+    pub(super) here: Option<f64>,
+    /// Of many in one go, those of others.
+    pub(super) elsewhere: Option<f64>,
+    /// By which share of the usual each takes longer or shorter at most, were all
+    /// lengths in between equally likely.
+    pub(super) jitter: Option<f64>,
+    /// Each until its stores are done, whoever had written it.
+    pub(super) settled: Option<f64>,
+    /// Each by itself, under each lock, whoever had written it.
+    pub(super) under: Vec<Option<f64>>,
+}
+
+/// So many pages are zeroed in one go. Workers meet after each: whoever is faster
+/// does not get far ahead, as it would not in a pool.
+const GO: u64 = 64;
+
+/// Pages that follow each other, and how they are zeroed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Row {
+    way: Way,
+    first: u64,
+    pages: u64,
+    /// Worker 0 has this of its parts, and the others follow: where a row is all there
+    /// is, everybody zeroes pages of everybody in turn.
+    begins_with: usize,
+}
+
+/// How the pages of a row are zeroed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// In one go by each worker.
+    Go,
+    /// Each timed by itself, by a clock that waits for its stores.
+    Timed,
+    /// Each taken by itself under one of the locks.
+    Under(usize),
+}
+
+impl Row {
+    /// The part of one of so many workers.
+    fn part(&self, worker: usize, workers: usize) -> Range<u64> {
+        let part = (worker + self.begins_with) % workers;
+        let begin = |part| self.first + self.pages * part as u64 / workers as u64;
+        begin(part)..begin(part + 1)
+    }
+}
+
+impl Field {
+    /// The rows of a pass, of all ways in turn; each pass begins with another one.
+    fn rows(&self, pass: u64) -> Vec<Row> {
+        let ways = self.locks.len() + 2;
+        let row = (GO * self.workers as u64).min(self.pages).max(1);
+        let rows = (0..self.pages / row).map(|index| {
+            let turn = (pass + index) as usize;
+            let way = match turn % ways {
+                0 => Way::Go,
+                1 => Way::Timed,
+                way => Way::Under(way - 2),
+            };
+            Row {
+                way,
+                first: index * row,
+                pages: row,
+                begins_with: turn / ways,
+            }
+        });
+        rows.collect()
+    }
+
+    /// Measures so many passes, or fewer if the user wants an end. Each begins with
+    /// pages that are not zero.
+    pub(super) fn measure(
+        &self,
+        crew: &Crew,
+        memory: &HostMemory,
+        computer: HostComputer<'_>,
+        passes: u64,
+    ) -> Sample {
+        let length = |work: &dyn Fn()| {
+            let begun = computer.now();
+            work();
+            computer.now() - begun
+        };
+        let workers: Vec<usize> = (0..self.workers).collect();
+        let tallies = crew.together(&workers, |member| {
+            let share = self.share(member.number);
+            let mut tally = Tally::new(self.locks.len());
+            let nothing = (0..99).map(|_| length(&|| ()).as_ns() as f64);
+            let nothing = Nanos::new(middle(nothing.collect()) as u64);
+            for pass in 0..passes {
+                memory
+                    .mapping()
+                    .dirty(share.start as usize..share.end as usize);
+                for row in self.rows(pass) {
+                    if memory.is_stopped() {
+                        member.leave();
+                        return tally;
+                    }
+                    member.meet();
+                    let go = row.part(member.number, self.workers);
+                    match row.way {
+                        Way::Go => tally.add_go(
+                            go.clone(),
+                            &share,
+                            length(&|| {
+                                ready(computer.zero(go.clone()));
+                            }),
+                        ),
+                        Way::Timed => tally.add_timed(
+                            go.map(|page| length(&|| ready(computer.zero(page..page + 1)))),
+                            nothing,
+                        ),
+                        Way::Under(lock) => {
+                            let pages = go.end - go.start;
+                            let length = one_by_one(computer, self.locks[lock], go);
+                            tally.under[lock].add(length, pages);
+                        }
+                    }
+                }
+                member.meet();
+            }
+            tally
+        });
+        Tally::mean(&tallies)
+    }
+
+    /// What a worker writes.
+    fn share(&self, worker: usize) -> Range<u64> {
+        let begin = |worker: usize| self.pages * worker as u64 / self.workers as u64;
+        begin(worker)..begin(worker + 1)
+    }
+}
+
+/// What the pages of a worker add up to.
+#[derive(Clone, Debug, Default)]
+struct Tally {
+    here: Sum,
+    elsewhere: Sum,
+    jitters: Vec<f64>,
+    settled: Sum,
+    under: Vec<Sum>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    length: Nanos,
+    pages: u64,
+}
+
+impl Sum {
+    fn add(&mut self, length: Nanos, pages: u64) {
+        self.pages += pages;
+        self.length += length;
+    }
+}
+
+impl Tally {
+    fn new(locks: usize) -> Self {
+        Self {
+            under: vec![Sum::default(); locks],
+            ..Self::default()
+        }
+    }
+
+    /// A go of a worker that had written this share.
+    fn add_go(&mut self, go: Range<u64>, share: &Range<u64>, length: Nanos) {
+        // Pages that are partly here and partly elsewhere say nothing.
+        if go.start >= share.start && go.end <= share.end {
+            self.here.add(length, go.end - go.start);
+        } else if go.start >= share.end || go.end <= share.start {
+            self.elsewhere.add(length, go.end - go.start);
+        }
+    }
+
+    /// Pages of one go, each timed by itself, which takes so long where there is nothing
+    /// to be timed.
+    fn add_timed(&mut self, pages: impl Iterator<Item = Nanos>, nothing: Nanos) {
+        let lengths: Vec<Nanos> = pages.collect();
+        for &length in &lengths {
+            self.settled.add(length - nothing, 1);
+        }
+        let lengths = lengths.iter().map(|length| length.as_ns() as f64);
+        self.jitters.extend(jitter(lengths.collect()));
+    }
+
+    /// What a page takes, of all workers together.
+    fn mean(tallies: &[Self]) -> Sample {
+        let mean = |of: &dyn Fn(&Self) -> Sum| {
+            let length: u64 = tallies.iter().map(|tally| of(tally).length.as_ns()).sum();
+            let pages: u64 = tallies.iter().map(|tally| of(tally).pages).sum();
+            (pages > 0).then(|| length as f64 / pages as f64)
+        };
+        let locks = tallies.first().map_or(0, |tally| tally.under.len());
+        let jitters = tallies
+            .iter()
+            .flat_map(|tally| tally.jitters.iter().copied());
+        let jitters: Vec<f64> = jitters.collect();
+        Sample {
+            here: mean(&|tally| tally.here),
+            elsewhere: mean(&|tally| tally.elsewhere),
+            jitter: (!jitters.is_empty()).then(|| middle(jitters)),
+            settled: mean(&|tally| tally.settled),
+            under: (0..locks)
+                .map(|lock| mean(&|tally| tally.under[lock]))
+                .collect(),
+        }
+    }
+}
+
+/// Half the range, as a share of its middle, of lengths that are equally likely and
+/// have the same median absolute deviation from their median: that is half of it, and
+/// does not see the few that an interrupt made long. `None` of too few.
+fn jitter(lengths: Vec<f64>) -> Option<f64> {
+    const FEW: usize = 8;
+    if lengths.len() < FEW {
+        return None;
+    }
+    let median = middle(lengths.clone());
+    let deviations = lengths.iter().map(|length| (length - median).abs());
+    Some(2.0 * middle(deviations.collect()) / median)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_lab::host::Stop;
+    use punctual_zero_memory::{Kernel, PAGE};
+
+    fn field(pages: u64, workers: usize, locks: &[LockKind]) -> Field {
+        Field {
+            pages,
+            workers,
+            locks: locks.to_vec(),
+        }
+    }
+
+    #[test]
+    fn the_ways_take_turns_and_each_pass_begins_with_another() {
+        let field_of = field(260, 1, &[LockKind::Tas, LockKind::Mcs]);
+        let ways = |pass| -> Vec<_> {
+            let rows = field_of.rows(pass).into_iter();
+            rows.map(|row| (row.way, row.first, row.pages)).collect()
+        };
+        let (tas, mcs) = (Way::Under(0), Way::Under(1));
+        assert_eq!(
+            ways(0),
+            [
+                (Way::Go, 0, 64),
+                (Way::Timed, 64, 64),
+                (tas, 128, 64),
+                (mcs, 192, 64)
+            ]
+        );
+        assert_eq!(ways(2)[0], (tas, 0, 64));
+        // Two workers have a row of 128, few pages a short one.
+        assert_eq!(field(260, 2, &[]).rows(5).len(), 2);
+        let few = field(5, 2, &[]).rows(0);
+        assert_eq!((few.len(), few[0].pages), (1, 5));
+        assert_eq!([0, 1].map(|worker| few[0].part(worker, 2)), [0..2, 2..5]);
+        let next = field(5, 2, &[]).rows(2)[0];
+        assert_eq!([0, 1].map(|worker| next.part(worker, 2)), [2..5, 0..2]);
+    }
+
+    #[test]
+    fn all_pages_of_the_rows_are_zero_afterwards() {
+        let crew = Crew::new();
+        let memory = HostMemory::new(130 * PAGE, Stop::new()).unwrap();
+        let computer = HostComputer::new(&memory, Kernel::Memset, None).unwrap();
+        let locks = [LockKind::Counter, LockKind::Mutex];
+        for workers in [1, crew.cpus().min(2)] {
+            let sample = field(128, workers, &locks).measure(&crew, &memory, computer, 8);
+            assert_eq!(memory.mapping().first_dirty(0..128), None);
+            assert!(sample.here.is_some_and(|ns| ns > 0.0), "{sample:?}");
+            assert_eq!(sample.elsewhere.is_some(), workers == 2, "{sample:?}");
+            assert!(sample.settled.is_some_and(|ns| ns > 0.0), "{sample:?}");
+            assert_eq!(sample.under.len(), locks.len());
+            assert!(sample.under.iter().all(Option::is_some), "{sample:?}");
+        }
+    }
+
+    #[test]
+    fn shares_are_even_and_in_one_piece() {
+        let field = field(10, 3, &[]);
+        let shares: Vec<_> = (0..3).map(|worker| field.share(worker)).collect();
+        assert_eq!(shares, [0..3, 3..6, 6..10]);
+    }
+
+    #[test]
+    fn lengths_that_are_equally_likely_have_a_jitter_of_half_their_range() {
+        let even = (80..=120).map(f64::from);
+        assert_eq!(jitter(even.clone().collect()), Some(0.2));
+        // An interrupt or two make no difference to speak of.
+        let disturbed: Vec<f64> = even.chain([9_000.0]).collect();
+        assert!(jitter(disturbed).is_some_and(|jitter| jitter < 0.22));
+        assert_eq!(jitter(vec![1.0, 9.0]), None);
+    }
+
+    #[test]
+    fn the_mean_is_over_pages_of_all_workers() {
+        let sum = |ns, pages| Sum {
+            length: Nanos::new(ns),
+            pages,
+        };
+        let tallies = [
+            Tally {
+                here: sum(100, 1),
+                elsewhere: Sum::default(),
+                jitters: vec![0.1, 0.2],
+                settled: sum(300, 2),
+                under: vec![sum(7, 1), Sum::default()],
+            },
+            Tally {
+                here: sum(500, 2),
+                elsewhere: sum(70, 1),
+                jitters: vec![0.3],
+                settled: sum(150, 1),
+                under: vec![sum(9, 1), Sum::default()],
+            },
+        ];
+        assert_eq!(
+            Tally::mean(&tallies),
+            Sample {
+                here: Some(200.0),
+                elsewhere: Some(70.0),
+                jitter: Some(0.2),
+                settled: Some(150.0),
+                under: vec![Some(8.0), None],
+            }
+        );
+    }
+}

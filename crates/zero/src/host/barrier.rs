@@ -1,0 +1,132 @@
+//! Where workers wait for each other.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
+
+use super::Alone;
+
+/// Lets workers go on when all have come, again and again. They spin, so that
+/// all go on within about the time that a cache line takes from CPU to CPU:
+/// whoever blocks is woken one after the other, microseconds apart.
+#[derive(Debug)]
+pub(crate) struct Barrier {
+    of: usize,
+    /// Whether they have to share CPUs, and so must not keep those from coming
+    /// that they wait for.
+    crowded: bool,
+    arrived: Alone<AtomicUsize>,
+    /// How often all have come.
+    times: Alone<AtomicUsize>,
+    broken: AtomicBool,
+}
+
+/// Nobody is going to come any more.
+#[derive(Debug)]
+pub(crate) struct Broken;
+
+/// Sends everybody away when its thread panics.
+#[derive(Debug)]
+pub(crate) struct Rescue<'b>(pub(crate) &'b Barrier);
+
+impl Drop for Rescue<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.break_up();
+        }
+    }
+}
+
+/// About a millisecond of PAUSE: past that somebody else has the CPU of whoever
+/// is missing.
+const SPINS: u32 = 1 << 15;
+
+impl Barrier {
+    /// For so many workers.
+    pub(crate) fn new(of: usize, crowded: bool) -> Self {
+        Self {
+            of,
+            crowded,
+            arrived: Alone::default(),
+            times: Alone::default(),
+            broken: AtomicBool::new(false),
+        }
+    }
+
+    /// Waits for all others. What they did before is seen after.
+    pub(crate) fn wait(&self) -> Result<(), Broken> {
+        let times = self.times.0.load(Relaxed);
+        if self.arrived.0.fetch_add(1, AcqRel) + 1 == self.of {
+            self.arrived.0.store(0, Relaxed);
+            self.times.0.store(times.wrapping_add(1), Release);
+            return Ok(());
+        }
+        let mut spins = 0;
+        while self.times.0.load(Acquire) == times {
+            if self.broken.load(Relaxed) {
+                return Err(Broken);
+            }
+            if self.crowded || spins >= SPINS {
+                std::thread::yield_now();
+            } else {
+                std::hint::spin_loop();
+                spins += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends everybody away who waits or will.
+    pub(crate) fn break_up(&self) {
+        self.broken.store(true, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicU64;
+
+    #[test]
+    fn nobody_goes_on_before_all_have_come() {
+        for crowded in [false, true] {
+            let barrier = Barrier::new(4, crowded);
+            let came = AtomicU64::new(0);
+            let worker = || {
+                for round in 1..=100 {
+                    came.fetch_add(1, Relaxed);
+                    barrier.wait().unwrap();
+                    assert_eq!(came.load(Relaxed), 4 * round);
+                    barrier.wait().unwrap();
+                }
+            };
+            std::thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(worker);
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn a_broken_barrier_keeps_nobody() {
+        let barrier = Barrier::new(2, false);
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| barrier.wait().is_err());
+            barrier.break_up();
+            assert!(waits.join().unwrap());
+        });
+    }
+
+    #[test]
+    fn nobody_waits_for_a_thread_that_panics() {
+        let barrier = Barrier::new(2, false);
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| barrier.wait().is_err());
+            let panics = scope.spawn(|| {
+                let _rescue = Rescue(&barrier);
+                std::panic::resume_unwind(Box::new("on purpose"));
+            });
+            assert!(panics.join().is_err());
+            assert!(waits.join().unwrap());
+        });
+    }
+}

@@ -1,0 +1,49 @@
+//! What this OS takes for fresh memory: faults, zeroing and giving it back, by
+//! the page and by the block, and who pays.
+//!
+//! There are four parts, each of heats that take turns in rounds:
+//!
+//! | file | what is measured |
+//! |---|---|
+//! | `pages` | one step after the other with many pages: map, touch in some order, advise, unmap |
+//! | `references` | zeroing in the process itself, in caches and beyond, to compare with |
+//! | `blocks` | blocks of 4 KiB to 2 GiB that are fresh, used again, or from the allocator |
+//! | `processes`, `process` | two processes that map, fill and unmap one page, over and over; one of them |
+//! | `payers` | the CPU time of this process and of the whole computer with fresh memory, with the same again, and at rest |
+//!
+//! What a fault costs without zeroing, and zeroing without a fault, no system
+//! tells. They follow from steps that differ in one of them; whoever shows the
+//! results says from which. `plan` says what is measured and what this system
+//! does not have, `amounts` how much memory and how often, `ledger` what a step
+//! is charged, and `facts` and `warnings` what a reader has to know.
+//!
+//! All memory was touched once before anything is measured, and again right
+//! before each heat: under a hypervisor the first touch of a page is a fault in
+//! its host too, and so is the first since the host took back what was free.
+
+mod amounts;
+mod blocks;
+mod facts;
+mod heat;
+mod ledger;
+mod order;
+mod pages;
+mod part;
+mod payers;
+mod plan;
+mod process;
+mod processes;
+mod references;
+mod warm_up;
+mod warnings;
+
+pub use amounts::Settings;
+pub(crate) use amounts::in_words;
+pub use facts::memory_facts;
+pub use part::Part;
+pub use plan::{Plan, Probed, Progress};
+pub use process::serve;
+pub use warnings::warnings;
+
+/// What the measurements of this folder are of.
+pub const EXPERIMENT: &str = "zero-probe";

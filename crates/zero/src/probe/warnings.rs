@@ -1,0 +1,153 @@
+//! What should be known before the numbers are believed.
+
+use punctual_record::{Account, MachineFacts, Measurement, PageCost, Warning};
+
+/// The warnings that a probe on this computer deserves, where the most rounds of
+/// a part were so many.
+pub fn warnings(facts: &MachineFacts, results: &[Measurement], rounds: u32) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let mut warn = |what: String, remedy: &str| {
+        warnings.push(Warning {
+            what,
+            remedy: remedy.to_owned(),
+        });
+    };
+    let is_true = |key| facts.other.get(key).and_then(|is| is.as_bool()) == Some(true);
+    if facts.other.contains_key("wine") {
+        warn(
+            "This is Wine: memory is that of the system underneath.".to_owned(),
+            "Measure on Windows itself to learn about Windows.",
+        );
+    }
+    if is_true("virtual_machine") {
+        warn(
+            "This is a virtual machine: memory that its host has not given it yet is faulted in there, too. As \
+             much as a step takes was therefore touched right before it; what was not is the warm-up."
+                .to_owned(),
+            "Trust ratios within this run rather than absolute costs; expect the costs of the warm-up for memory that was \
+             free for long.",
+        );
+    }
+    for (setting, when) in [
+        ("init_on_alloc", "handed out"),
+        ("init_on_free", "given back"),
+    ] {
+        if is_true(setting) {
+            warn(
+                format!("The kernel was told to zero all memory that is {when} ({setting})."),
+                "Compare with a kernel that was not told so.",
+            );
+        }
+    }
+    if rounds < 6 && !results.is_empty() {
+        warn(
+            format!(
+                "{rounds} of the 6 rounds that 95 % intervals need: the intervals are the whole range."
+            ),
+            "Use --rounds 6 or more.",
+        );
+    }
+    if results.iter().any(has_no_huge_pages) {
+        warn(
+            "Huge pages were asked for, and less than half of the memory got some.".to_owned(),
+            "Free memory, or let the kernel join pages: echo 1 > /proc/sys/vm/compact_memory",
+        );
+    }
+    if let Some(cpus) = results.iter().find_map(busy_at_rest) {
+        warn(
+            format!("Others kept {cpus:.2} CPUs busy while this program did nothing."),
+            "Close other programs.",
+        );
+    }
+    warnings
+}
+
+/// Whether a first touch with huge pages had nearly as many faults as without.
+fn has_no_huge_pages(measurement: &Measurement) -> bool {
+    let is_on = measurement
+        .params
+        .get("huge_pages")
+        .is_some_and(|on| on == "on");
+    let faults = || PageCost::in_measurement(measurement)?.faults_per_page;
+    is_on && measurement.subject == "touch-forward" && faults().is_some_and(|n| n > 0.5)
+}
+
+/// How many CPUs were busy while nothing was done here, if that is more than
+/// would go unnoticed.
+fn busy_at_rest(measurement: &Measurement) -> Option<f64> {
+    /// As the warnings of waits have it.
+    const SHARE: f64 = 0.15;
+    let nothing = measurement.subject == "nothing";
+    let account = Account::in_measurement(measurement).filter(|_| nothing)?;
+    account.others_cpus.filter(|cpus| *cpus > SHARE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::Part;
+    use crate::probe::heat::measurement;
+    use punctual_record::{Paid, Payments, Spent};
+
+    fn facts(key: &str) -> MachineFacts {
+        let mut facts = MachineFacts::default();
+        facts.other.insert(key.to_owned(), true.into());
+        facts
+    }
+
+    #[test]
+    fn a_quiet_computer_with_six_rounds_deserves_none() {
+        let quiet = measurement(Part::Pages.name(), "touch-forward", []);
+        assert_eq!(
+            warnings(&MachineFacts::default(), std::slice::from_ref(&quiet), 6),
+            []
+        );
+        let warned = warnings(&MachineFacts::default(), &[quiet], 3);
+        assert!(warned[0].what.starts_with("3 of the 6 rounds"));
+    }
+
+    #[test]
+    fn the_machine_and_its_settings_are_told_of() {
+        for (key, words) in [
+            ("virtual_machine", "virtual machine"),
+            ("init_on_alloc", "handed out (init_on_alloc)"),
+            ("init_on_free", "given back (init_on_free)"),
+        ] {
+            let warned = warnings(&facts(key), &[], 6);
+            assert!(warned[0].what.contains(words), "{warned:?}");
+        }
+    }
+
+    #[test]
+    fn huge_pages_that_were_not_given_show_by_their_faults() {
+        let params = [("huge_pages", "on".into())];
+        let mut touched = measurement(Part::Pages.name(), "touch-forward", params);
+        for (faults, warned) in [(512, true), (2, false)] {
+            let spent = Spent {
+                pages: 1024,
+                wall_ns: 1,
+                faults: Some(faults * 2),
+                ..Spent::default()
+            };
+            PageCost::of(&[spent], false).unwrap().put(&mut touched);
+            let warnings = warnings(&MachineFacts::default(), std::slice::from_ref(&touched), 6);
+            assert_eq!(!warnings.is_empty(), warned, "{warnings:?}");
+        }
+    }
+
+    #[test]
+    fn others_show_while_nothing_is_done() {
+        let mut nothing = measurement(Part::Payers.name(), "nothing", []);
+        let payments = Payments {
+            wall_ns: 100,
+            own: Some(Paid::default()),
+            computer_ns: Some(50),
+            ..Payments::default()
+        };
+        Account::of(&[payments]).unwrap().put(&mut nothing);
+        let warned = warnings(&MachineFacts::default(), std::slice::from_ref(&nothing), 6);
+        assert!(warned[0].what.contains("0.50 CPUs"), "{warned:?}");
+        nothing.subject = "fresh".to_owned();
+        assert_eq!(warnings(&MachineFacts::default(), &[nothing], 6), []);
+    }
+}

@@ -1,0 +1,333 @@
+//! The memory for a grid, how long it takes, and its rounds.
+
+use std::collections::BTreeMap;
+
+use crate::host::{CpuClock, Cpus, HostMemory};
+use punctual_core::Nanos;
+use punctual_program::Refusal;
+use punctual_record::{Disturbance, Measurement, Value, Warning};
+use punctual_zero_memory::{caches, free_bytes};
+use punctual_zero_pool::Dequeue;
+use serde_json::json;
+
+use super::cells::Cells;
+use super::ground::{Ground, Rates};
+use super::sizes::Sizes;
+use super::tally::Tally;
+use super::{Area, Bursts, Cell, Settings};
+use crate::host::{Job, Team};
+use crate::probe::in_words;
+use punctual_lab::host::{Stop, Witness};
+use punctual_lab::race::End;
+
+/// Everything that is going to be measured.
+#[derive(Debug)]
+pub struct Plan {
+    cells: Vec<Cell>,
+    left_out: Vec<Warning>,
+    rounds: u32,
+    /// How long a batch of closed passes goes on.
+    length: Nanos,
+    limit: Option<u64>,
+    cpus: usize,
+    stop: Stop,
+    ground: Option<Ground>,
+}
+
+/// How far it has come.
+#[derive(Clone, Debug)]
+pub struct Progress {
+    /// Batches that are done.
+    pub done: usize,
+    /// What is measured next.
+    pub next: String,
+    /// In which round, counted from 0.
+    pub round: u32,
+    /// Which of the cells.
+    pub cell: usize,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub struct Ran {
+    /// One for each cell that has a pass, in the order of the cells.
+    pub measurements: Vec<Measurement>,
+    /// What was given up.
+    pub given_up: Vec<Warning>,
+    /// What else happened to the CPUs meanwhile.
+    pub disturbance: Option<Disturbance>,
+    /// What ended it before its end.
+    pub end: End,
+}
+
+impl Plan {
+    /// Sees how much memory and which caches there are, and what can be measured.
+    /// `stop` ends it between two passes.
+    ///
+    /// # Errors
+    /// What is asked for cannot be.
+    pub fn of(settings: &Settings, stop: Stop) -> Result<Self, Refusal> {
+        let cpus = Cpus::of_this_process();
+        let sizes = Sizes {
+            caches: caches(),
+            cpus: cpus.at_once,
+            free: free_bytes(),
+        };
+        let cells = Cells::of(settings, &sizes)?;
+        let rounds = if settings.quick { 3 } else { 6 };
+        Ok(Self {
+            cells: cells.cells,
+            left_out: cells.left_out.into_iter().chain(cpus.quota()).collect(),
+            rounds: settings.rounds.unwrap_or(rounds),
+            length: batch_length(settings.quick),
+            limit: Some(sizes.limit(settings)?),
+            cpus: sizes.cpus,
+            stop,
+            ground: None,
+        })
+    }
+
+    /// These cells, whatever memory they take.
+    ///
+    /// # Errors
+    /// There is none, or one of them cannot be.
+    pub fn of_cells(cells: Vec<Cell>, rounds: u32, stop: Stop) -> Result<Self, Refusal> {
+        if cells.is_empty() {
+            return Err(Refusal::new("there is nothing to measure"));
+        }
+        for cell in &cells {
+            cell.setting.check().map_err(Refusal::new)?;
+            let kernel = cell.kernel.check();
+            kernel.map_err(|why| Refusal::new(why.to_string()))?;
+        }
+        let cpus = Cpus::of_this_process();
+        Ok(Self {
+            cells,
+            left_out: cpus.quota().into_iter().collect(),
+            rounds,
+            length: batch_length(false),
+            limit: None,
+            cpus: cpus.at_once,
+            stop,
+            ground: None,
+        })
+    }
+
+    /// What is measured.
+    pub fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    /// What cannot be measured, or not well, a line for each reason.
+    pub fn left_out(&self) -> &[Warning] {
+        &self.left_out
+    }
+
+    /// How often each cell gets its turn.
+    pub fn rounds(&self) -> u32 {
+        self.rounds
+    }
+
+    /// How many batches there are in all.
+    pub fn batches(&self) -> usize {
+        self.cells.len() * self.rounds as usize
+    }
+
+    /// How much memory a pass is about, in words: `hot 512 KiB, cold 256 MiB`.
+    pub fn memory_in_words(&self) -> String {
+        let words: Vec<String> = self
+            .areas()
+            .iter()
+            .map(|area| format!("{} {}", area.memory.name(), in_words(area.bytes())))
+            .collect();
+        words.join(", ")
+    }
+
+    /// Takes the memory, touches all of it once, and sees how fast it goes.
+    ///
+    /// # Errors
+    /// It is not to be had.
+    pub fn warm_up(&mut self) -> Result<(), Refusal> {
+        let lists = |area| {
+            self.cells
+                .iter()
+                .any(|cell| is_list(cell) && cell.area == area)
+        };
+        let ground = Ground::new(&self.areas(), lists, self.cpus, self.stop.clone())?;
+        self.ground = Some(ground);
+        Ok(())
+    }
+
+    /// The memory that is zeroed, and what counts the CPU time, for whoever measures
+    /// beside it.
+    ///
+    /// # Panics
+    /// Before the [warm-up](Self::warm_up).
+    pub fn ground(&self) -> (&HostMemory, CpuClock) {
+        let ground = self.ground.as_ref().expect("the warm-up comes first");
+        (&ground.memory, ground.cpu_clock)
+    }
+
+    /// Whether a cell has more workers than there are CPUs.
+    pub fn is_oversubscribed(&self, cell: &Cell) -> bool {
+        cell.setting.workers > self.cpus
+    }
+
+    /// One take of a cell in so many is timed.
+    pub fn timed_every(&self, cell: &Cell) -> u32 {
+        self.job(cell).every
+    }
+
+    /// About how long the rest takes, by what the warm-up took.
+    pub fn length(&self) -> Nanos {
+        let batches = self.cells.iter().map(|cell| self.batch(cell).0);
+        let round = batches.fold(Nanos::ZERO, |sum, batch| sum + batch);
+        round.times(self.rounds.into())
+    }
+
+    /// What was decided, for the Run.
+    pub fn describe(&self) -> BTreeMap<String, Value> {
+        let mut facts = BTreeMap::from([
+            ("rounds".to_owned(), json!(self.rounds)),
+            ("batch_length_ns".to_owned(), json!(self.length.as_ns())),
+        ]);
+        for area in self.areas() {
+            facts.insert(format!("{}_bytes", area.memory.name()), json!(area.bytes()));
+        }
+        let limit = self.limit.map(|limit| json!(limit));
+        facts.extend(limit.map(|limit| ("memory_limit_bytes".to_owned(), limit)));
+        if let Some(ground) = &self.ground {
+            let team = Team::new(&ground.memory, ground.cpu_clock);
+            facts.insert("cpus".to_owned(), json!(team.cpus()));
+            facts.insert("pinned".to_owned(), json!(team.is_pinned()));
+            let huge_pages = ground.memory.huge_pages();
+            facts.insert("asked_for_huge_pages".to_owned(), json!(huge_pages));
+            let transfer = ground.transfer.as_ns();
+            facts.insert("line_transfer_ns".to_owned(), json!(transfer));
+        }
+        facts
+    }
+
+    /// Lets all cells take turns until every round is done, the user wants an end,
+    /// or something fails. What was measured until then is kept. A cell whose pass
+    /// takes far too long is given up.
+    ///
+    /// # Panics
+    /// Before the [warm-up](Self::warm_up).
+    pub fn run(&self, progress: &mut dyn FnMut(Progress)) -> Ran {
+        let ground = self.ground.as_ref().expect("the warm-up comes first");
+        let team = Team::new(&ground.memory, ground.cpu_clock);
+        let mut tallies = vec![Tally::default(); self.cells.len()];
+        let (mut ran, witness) = (Ran::default(), Witness::new());
+        let mut given_up = vec![false; self.cells.len()];
+        let mut done = 0;
+        'rounds: for round in 0..self.rounds {
+            for (i, cell) in self.cells.iter().enumerate() {
+                if self.stop.is_requested() {
+                    ran.end.interrupted = true;
+                    break 'rounds;
+                }
+                if given_up[i] {
+                    done += 1;
+                    continue;
+                }
+                progress(Progress {
+                    done,
+                    next: cell.to_string(),
+                    round,
+                    cell: i,
+                });
+                let job = self.job(cell);
+                match witness.during(team.cpus(), || team.work(&job)) {
+                    Ok(observed) => {
+                        tallies[i].add(cell, &observed, job.every, ground.reading_ns);
+                        given_up[i] = observed.late;
+                        ran.given_up.extend(observed.late.then(|| late(cell, &job)));
+                    }
+                    Err(refusal) => {
+                        ran.end.failed = Some(refusal);
+                        break 'rounds;
+                    }
+                }
+                done += 1;
+            }
+        }
+        ran.disturbance = witness.disturbance();
+        // The last batch may have been cut short.
+        ran.end.interrupted |= self.stop.is_requested() && ran.end.failed.is_none();
+        let approximate = ground.cpu_clock.is_approximate();
+        for (cell, tally) in self.cells.iter().zip(tallies) {
+            let crowded = team.is_oversubscribed(cell.setting.workers);
+            let measured = tally.measurement(cell, crowded, approximate);
+            ran.measurements.extend(measured);
+        }
+        if let Some(given_up) = ran.given_up.first().filter(|_| ran.measurements.is_empty()) {
+            let why = format!("nothing was measured: {}", given_up.what);
+            ran.end.failed.get_or_insert(Refusal::new(why));
+        }
+        ran
+    }
+
+    fn areas(&self) -> Vec<Area> {
+        let mut areas: Vec<Area> = Vec::new();
+        for cell in &self.cells {
+            if !areas.contains(&cell.area) {
+                areas.push(cell.area);
+            }
+        }
+        areas
+    }
+
+    fn job(&self, cell: &Cell) -> Job<'_> {
+        let links = self.ground.as_ref().filter(|_| is_list(cell));
+        let links = links.and_then(|ground| ground.links.get(&cell.area.pages));
+        let job = cell.job(self.length, links, self.batch(cell).1, self.rounds);
+        let transfer = self
+            .ground
+            .as_ref()
+            .map_or(Nanos::ZERO, |ground| ground.transfer);
+        Job {
+            setting: job.setting.for_computer(transfer),
+            ..job
+        }
+    }
+
+    /// How long a batch of a cell takes, and how many passes it has, about.
+    fn batch(&self, cell: &Cell) -> (Nanos, u64) {
+        let rates = self.ground.as_ref().map(|ground| &ground.rates);
+        let rates = rates.and_then(|rates| rates.get(&cell.area.pages));
+        let hands = cell.setting.workers.min(self.cpus);
+        let pass = rates.unwrap_or(&Rates::UNTOLD).pass(cell.area.pages, hands);
+        match cell.bursts {
+            None => {
+                let passes = self.length.as_ns() / pass.as_ns().max(1) + 1;
+                (pass.max(self.length), passes)
+            }
+            Some(Bursts { every, times }) => (every.times(times.into()) + pass, times.into()),
+        }
+    }
+}
+
+/// So long that a few milliseconds of it are spent zeroing on the test machine,
+/// where making a page dirty and looking at it takes some five times as long.
+const fn batch_length(quick: bool) -> Nanos {
+    if quick {
+        Nanos::from_ms(20)
+    } else {
+        Nanos::from_ms(40)
+    }
+}
+
+fn is_list(cell: &Cell) -> bool {
+    cell.setting.dequeue == Dequeue::List
+}
+
+fn late(cell: &Cell, job: &Job<'_>) -> Warning {
+    Warning {
+        what: format!(
+            "{cell} was given up: a pass takes longer than {}.",
+            job.longest
+        ),
+        remedy: "Give fewer threads, larger batches or less memory.".to_owned(),
+    }
+}

@@ -1,0 +1,356 @@
+//! What the rounds of a cell add up to.
+
+use punctual_record::{Cpu, CpuSplit, Interval, Measurement, Spread, Zeroing, ZeroingRound};
+use punctual_zero_pool::Books;
+
+use super::Cell;
+use crate::POOL;
+use crate::host::{Observed, can_park};
+
+/// The sums over the rounds of a cell, in nanoseconds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tally {
+    rounds: Vec<ZeroingRound>,
+    /// Per pass, by round.
+    acquisitions: Vec<f64>,
+    every: u32,
+    cpu: f64,
+    /// From when workers began until the last one ended, for each of them.
+    present: f64,
+    /// Of that, when they had begun and not ended, and were off the CPU.
+    off_cpu: f64,
+    parts: Parts,
+    /// What reading the clock took, for what was timed.
+    overhead: f64,
+    waits: Vec<u64>,
+    holds: Vec<u64>,
+}
+
+/// Parts of a CPU time, as the clock saw them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Parts {
+    zeroing: f64,
+    hold: f64,
+    /// On the CPU.
+    waiting: f64,
+    /// Waits whose workers may have been off it.
+    parked: f64,
+}
+
+/// A wait for a lock that blocks has been off the CPU if it is as long: before
+/// that the standard library's mutex looks a hundred times whether it is free,
+/// with PAUSE between (`sys/sync/mutex/futex.rs`, 1.95), and to be woken takes
+/// microseconds.
+const PARKED_NS: u64 = 5_000;
+
+/// Readings of the clock for a take that is timed: before, with the lock, without
+/// it again, and when its pages are zero. The last take of a worker, which finds
+/// none, has one less.
+const READINGS: f64 = 4.0;
+
+impl Tally {
+    /// Adds what came of a round, in which one take in `every` was timed with a
+    /// clock whose reading takes `reading_ns`.
+    pub(super) fn add(&mut self, cell: &Cell, observed: &Observed, every: u32, reading_ns: f64) {
+        if observed.passes == 0 {
+            return;
+        }
+        let passes = f64::from(observed.passes);
+        let gigabytes = passes * cell.area.bytes() as f64 / 1e9;
+        let ns = |length: punctual_core::Nanos| length.as_ns() as f64;
+        // A system whose count did not move at all leaves the time that passed.
+        let elapsed = ns(observed.elapsed).max(1.0);
+        let cpu = if observed.cpu.is_zero() {
+            elapsed
+        } else {
+            ns(observed.cpu)
+        };
+        self.rounds.push(ZeroingRound {
+            wall_gb_per_s: gigabytes / ns(observed.wall).max(1.0) * 1e9,
+            gb_per_cpu_s: gigabytes / cpu * 1e9,
+        });
+        self.cpu += cpu;
+        self.present += ns(observed.wall).max(1.0) * cell.setting.workers as f64;
+        self.off_cpu += (elapsed - cpu).max(0.0);
+        self.every = every;
+        let takes = observed.books.iter().map(|books| books.acquisitions);
+        self.acquisitions.push(takes.sum::<u64>() as f64 / passes);
+        for books in &observed.books {
+            self.note(books, can_park(&cell.setting), reading_ns);
+        }
+    }
+
+    /// What was timed stands for what was not: waits and holds by takes, and zeroing
+    /// by pages, as takes are not alike and the longest may be out. Each length that
+    /// was measured has one reading of the clock in it.
+    fn note(&mut self, books: &Books, can_park: bool, reading_ns: f64) {
+        if books.sampled == 0 {
+            return;
+        }
+        let sampled = books.sampled as f64;
+        let times = books.acquisitions as f64 / sampled;
+        let read =
+            |length: punctual_core::Nanos| (length.as_ns() as f64 - sampled * reading_ns).max(0.0);
+        let waiting = read(books.wait) * times;
+        let long = books.waits.iter().filter(|ns| **ns >= PARKED_NS);
+        let parked = if can_park {
+            (long.sum::<u64>() as f64 * times).min(waiting)
+        } else {
+            0.0
+        };
+        if books.pages_sampled > 0 {
+            let times = books.pages as f64 / books.pages_sampled as f64;
+            self.parts.zeroing += read(books.zeroing) * times;
+        }
+        self.parts.hold += read(books.hold) * times;
+        self.parts.waiting += waiting - parked;
+        self.parts.parked += parked;
+        self.overhead += READINGS * sampled * reading_ns;
+        let reading = reading_ns.round() as u64;
+        let without = |samples: &[u64]| -> Vec<u64> {
+            samples
+                .iter()
+                .map(|ns| ns.saturating_sub(reading))
+                .collect()
+        };
+        self.waits.extend(without(&books.waits));
+        self.holds.extend(without(&books.holds));
+    }
+
+    /// The measurement of its cell; `None` if no pass counts.
+    pub(super) fn measurement(
+        self,
+        cell: &Cell,
+        oversubscribed: bool,
+        approximate: bool,
+    ) -> Option<Measurement> {
+        let of = |value: fn(&ZeroingRound) -> f64| {
+            let values: Vec<f64> = self.rounds.iter().map(value).collect();
+            Interval::of(&values)
+        };
+        let wall_gb_per_s = of(|round| round.wall_gb_per_s)?;
+        let gb_per_cpu_s = of(|round| round.gb_per_cpu_s)?;
+        let zeroing = Zeroing {
+            pages: cell.area.pages,
+            wall_gb_per_s,
+            gb_per_cpu_s,
+            gib_per_cpu_s: gb_per_cpu_s.median * 1e9 / f64::from(1 << 30),
+            cpu: self.parts.shares(self.cpu),
+            parked_share: (self.off_cpu / self.present).min(1.0),
+            acquisitions: Interval::of(&self.acquisitions)?.median,
+            sampled_every: self.every,
+            sampling_overhead: self.overhead / self.cpu,
+            oversubscribed,
+            wait_ns: Spread::of(self.waits),
+            hold_ns: Spread::of(self.holds),
+            rounds: self.rounds,
+            predicted: None,
+        };
+        let mut measurement = Measurement {
+            experiment: POOL.to_owned(),
+            subject: cell.setting.lock.to_string(),
+            params: cell.params(),
+            cpu: Cpu {
+                approximate,
+                ..Cpu::default()
+            },
+            ..Measurement::default()
+        };
+        zeroing.put(&mut measurement);
+        Some(measurement)
+    }
+}
+
+impl Parts {
+    /// The shares of a CPU time.
+    ///
+    /// The clock goes on while a worker is off its CPU. Of waits that were parked,
+    /// what is left of the CPU time is on the CPU at most. And where the parts are
+    /// more than the CPU time all the same, because workers lost their CPUs in the
+    /// middle of them, each is as much too large as the others, as far as is known.
+    fn shares(self, cpu: f64) -> CpuSplit {
+        let left = (cpu - self.zeroing - self.hold - self.waiting).max(0.0);
+        let waiting = self.waiting + self.parked.min(left);
+        let sum = self.zeroing + self.hold + waiting;
+        let whole = cpu.max(sum);
+        CpuSplit {
+            zeroing: self.zeroing / whole,
+            hold: self.hold / whole,
+            waiting: waiting / whole,
+            other: (whole - sum) / whole,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Area, Memory};
+    use punctual_core::Nanos;
+    use punctual_zero_memory::Kernel;
+    use punctual_zero_pool::{Batch, LockKind, Setting};
+
+    fn cell(lock: LockKind) -> Cell {
+        Cell {
+            setting: Setting::new(2, lock, Batch::One),
+            kernel: Kernel::Memset,
+            area: Area {
+                memory: Memory::Hot,
+                pages: 1_000,
+            },
+            bursts: None,
+        }
+    }
+
+    /// Two passes of 1000 pages by two workers, who both time every tenth take.
+    fn observed() -> Observed {
+        let books = Books {
+            every: 10,
+            pages: 1_000,
+            acquisitions: 1_000,
+            sampled: 100,
+            pages_sampled: 100,
+            wait: Nanos::new(100 * 25),
+            hold: Nanos::new(100 * 15),
+            zeroing: Nanos::new(100 * 55),
+            waits: vec![25; 100],
+            holds: vec![15; 100],
+            zeroings: vec![55; 100],
+            sizes: vec![1; 100],
+        };
+        Observed {
+            passes: 2,
+            wall: Nanos::from_us(125),
+            cpu: Nanos::from_us(200),
+            elapsed: Nanos::from_us(250),
+            books: vec![books.clone(), books],
+            late: false,
+        }
+    }
+
+    fn zeroing(lock: LockKind, observed: &Observed) -> Zeroing {
+        let mut tally = Tally::default();
+        tally.add(&cell(lock), observed, 10, 5.0);
+        let measurement = tally.measurement(&cell(lock), false, false).unwrap();
+        assert_eq!(measurement.subject, lock.name());
+        Zeroing::of(&measurement).unwrap()
+    }
+
+    fn assert_near(found: f64, expected: f64) {
+        assert!((found - expected).abs() < 1e-9, "{found} not {expected}");
+    }
+
+    #[test]
+    fn rates_are_of_all_passes_and_samples_stand_for_all() {
+        let z = zeroing(LockKind::Tas, &observed());
+        // 2000 pages of 4096 bytes in 125 us, and in 200 us of CPU time.
+        assert_near(z.wall_gb_per_s.median, 65.536);
+        assert_near(z.gb_per_cpu_s.median, 40.96);
+        assert_near(z.gib_per_cpu_s, 40.96e9 / f64::from(1 << 30));
+        assert_near(z.acquisitions, 1_000.0);
+        // 2 x 1000 takes of 20, 10 and 50 ns without the reading of the clock.
+        assert_near(z.cpu.waiting, 0.2);
+        assert_near(z.cpu.hold, 0.1);
+        assert_near(
+            z.cpu.zeroing,
+            0.7 + 0.3 - z.cpu.waiting - z.cpu.hold - z.cpu.other,
+        );
+        assert_near(z.parked_share, 0.2);
+        // 200 takes of 4 readings of 5 ns.
+        assert_near(z.sampling_overhead, 0.02);
+        assert_eq!((z.wait_ns.p50, z.hold_ns.p50), (Some(20), Some(10)));
+        assert_eq!((z.wait_ns.n, z.wait_ns.max), (200, 20));
+    }
+
+    /// 15 pages of a millisecond, in takes of 8, 4, 2, 1 and none, of which the
+    /// first is no sample any more.
+    #[test]
+    fn zeroing_is_scaled_by_pages() {
+        let books = Books {
+            every: 1,
+            pages: 15,
+            acquisitions: 5,
+            sampled: 4,
+            pages_sampled: 7,
+            zeroing: Nanos::from_ms(7) + Nanos::new(4 * 5),
+            ..Books::default()
+        };
+        let z = zeroing(
+            LockKind::Tas,
+            &Observed {
+                passes: 1,
+                wall: Nanos::from_ms(16),
+                cpu: Nanos::from_ms(16),
+                elapsed: Nanos::from_ms(16),
+                books: vec![books],
+                late: false,
+            },
+        );
+        assert_near(z.cpu.zeroing, 15.0 / 16.0);
+    }
+
+    #[test]
+    fn the_split_is_a_whole_whatever_the_clock_saw() {
+        let sum = |s: CpuSplit| s.zeroing + s.hold + s.waiting + s.other;
+        for ([zeroing, hold, waiting, parked], expected) in [
+            ([50.0, 10.0, 20.0, 0.0], [0.5, 0.1, 0.2, 0.2]),
+            // Parked for most of the wait.
+            ([50.0, 10.0, 5.0, 900.0], [0.5, 0.1, 0.4, 0.0]),
+            ([50.0, 10.0, 5.0, 10.0], [0.5, 0.1, 0.15, 0.25]),
+            // Off the CPU in the middle of everything.
+            ([100.0, 20.0, 80.0, 70.0], [0.5, 0.1, 0.4, 0.0]),
+        ] {
+            let parts = Parts {
+                zeroing,
+                hold,
+                waiting,
+                parked,
+            };
+            let split = parts.shares(100.0);
+            assert_near(sum(split), 1.0);
+            for (found, expected) in [split.zeroing, split.hold, split.waiting, split.other]
+                .into_iter()
+                .zip(expected)
+            {
+                assert_near(found, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn only_a_lock_that_blocks_can_have_parked_a_long_wait() {
+        let mut observed = observed();
+        for books in &mut observed.books {
+            books.wait += Nanos::new(1_000_000);
+            books.waits[0] += 1_000_000;
+        }
+        let spun = zeroing(LockKind::Tas, &observed).cpu;
+        let parked = zeroing(LockKind::Mutex, &observed).cpu;
+        assert!(spun.waiting > 0.9);
+        // What is left of the CPU time, which was other before.
+        assert_near(parked.waiting, 0.4);
+        assert_near(parked.zeroing, 0.5);
+    }
+
+    #[test]
+    fn a_cell_without_a_pass_has_no_measurement() {
+        let mut tally = Tally::default();
+        tally.add(&cell(LockKind::Tas), &Observed::default(), 1, 5.0);
+        assert!(
+            tally
+                .measurement(&cell(LockKind::Tas), false, false)
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn a_count_that_did_not_move_leaves_the_time_that_passed() {
+        let still = Observed {
+            cpu: Nanos::ZERO,
+            ..observed()
+        };
+        let z = zeroing(LockKind::Tas, &still);
+        assert_near(z.gb_per_cpu_s.median, 32.768);
+        assert_near(z.parked_share, 0.0);
+    }
+}

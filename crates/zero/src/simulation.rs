@@ -1,0 +1,286 @@
+//! A grid of pools on a simulated computer, and the closed form beside it.
+
+use std::collections::BTreeMap;
+
+use punctual_core::Nanos;
+use punctual_program::Refusal;
+use punctual_record::{
+    CpuSplit, Interval, MachineFacts, Measurement, PAGE_BYTES, Spread, Value, Warning, Zeroing,
+};
+use punctual_zero_pool::{LockKind, Setting};
+use punctual_zero_sim::chain::{Chain, HandOff};
+use punctual_zero_sim::{
+    Active, Between, Bursts, Job, Machine, Outcome, Prediction, Quantity, Unit, predict,
+};
+
+use super::POOL;
+
+/// Simulates a job, and what would come of it if what is not known of the
+/// computer were a little different. The measurement says how much of it was
+/// really done, and what the closed form makes of it, where it has one.
+///
+/// # Errors
+/// As [`predict`].
+pub fn measure(machine: &Machine, job: &Job) -> Result<Measurement, Refusal> {
+    let prediction = predict(machine, job, Active::All)?;
+    Ok(of_prediction(machine, job, &prediction))
+}
+
+/// The same for pages that arrive all the time, so many GB in a second, and
+/// workers that all start every so often for what has arrived. One burst is
+/// measured, once each is like the one before; the measurement has the share of
+/// time in which there is one, how many CPUs are busy on average, and whether the
+/// workers keep up.
+///
+/// # Errors
+/// As [`Bursts::simulate`].
+pub fn measure_bursts(
+    machine: &Machine,
+    job: &Job,
+    gb_per_s: f64,
+    every: Nanos,
+) -> Result<Measurement, Refusal> {
+    let bursts = Bursts {
+        pages_per_s: gb_per_s * 1e9 / PAGE,
+        every,
+    };
+    let bursty = bursts.simulate(machine, job)?;
+    let job = Job {
+        pages: bursty.burst.pages,
+        ..*job
+    };
+    let mut measurement = measure(machine, &job)?;
+    let params = &mut measurement.params;
+    params.insert("arrivals".to_owned(), "burst".into());
+    params.insert("every_ns".to_owned(), every.as_ns().into());
+    params.insert("arrive_gb_per_s".to_owned(), gb_per_s.into());
+    let other = &mut measurement.other;
+    other.insert("duty".to_owned(), bursty.duty().into());
+    other.insert("busy_cpus".to_owned(), bursty.cpus().into());
+    other.insert("keeps_up".to_owned(), bursty.keeps_up.into());
+    Ok(measurement)
+}
+
+/// The warnings that these deserve: pools that do not keep up with what arrives.
+pub fn warnings(results: &[Measurement]) -> Vec<Warning> {
+    let behind = |m: &&Measurement| m.other.get("keeps_up").and_then(Value::as_bool) == Some(false);
+    let behind = results.iter().filter(behind).count();
+    if behind == 0 {
+        return vec![];
+    }
+    vec![Warning {
+        what: format!(
+            "Pages arrive faster than they are zeroed by {behind} of {} pools: each of their bursts would be longer than \
+             the one before, and what is told is one of the longest that was tried.",
+            results.len()
+        ),
+        remedy: "Let fewer GB arrive, or give larger batches, another lock or another number of threads."
+            .to_owned(),
+    }]
+}
+
+pub(super) fn of_prediction(machine: &Machine, job: &Job, prediction: &Prediction) -> Measurement {
+    let mut measurement = Measurement {
+        experiment: POOL.to_owned(),
+        subject: job.setting.lock.to_string(),
+        params: params(machine, job),
+        ..Measurement::default()
+    };
+    zeroing(prediction).put(&mut measurement);
+    let other = &mut measurement.other;
+    let simulated = prediction.central.simulated_pages;
+    other.insert("simulated_pages".to_owned(), simulated.into());
+    if let Some(chain) = chain(machine, &job.setting) {
+        other.insert("chain_gb_per_cpu_s".to_owned(), chain.into());
+    }
+    measurement
+}
+
+/// What a Run says of a simulated computer.
+pub fn machine_facts(machine: &Machine) -> MachineFacts {
+    let matrix = machine.matrix();
+    // Those of the preset are not used then.
+    let figures = machine
+        .figures()
+        .filter(|(quantity, _)| matrix.is_none() || !quantity.is_distance());
+    let figures = figures.map(|(quantity, figure)| {
+        let unit = match quantity.unit() {
+            Unit::Ns => "_ns",
+            Unit::GbPerS => "_gb_per_s",
+            Unit::Share => "",
+        };
+        let key = quantity.key().replace('-', "_") + unit;
+        (key, Value::from(figure.value))
+    });
+    let mean = matrix.map(|matrix| ("matrix_mean_ns".to_owned(), matrix.mean_ns().into()));
+    MachineFacts {
+        name: machine.name().to_owned(),
+        os: format!("simulated: {}", machine.what()),
+        clock: "virtual time".to_owned(),
+        cpu_time: "exact".to_owned(),
+        other: figures.chain(mean).collect(),
+        ..MachineFacts::default()
+    }
+}
+
+fn params(machine: &Machine, job: &Job) -> BTreeMap<String, Value> {
+    let setting = &job.setting;
+    let mut params = BTreeMap::from([
+        ("on".to_owned(), machine.name().into()),
+        ("threads".to_owned(), setting.workers.into()),
+        ("batch".to_owned(), setting.batch.to_string().into()),
+        ("dequeue".to_owned(), setting.dequeue.name().into()),
+        ("arrivals".to_owned(), "closed".into()),
+        // What the figures of simulated computers are about.
+        ("memory".to_owned(), "cold".into()),
+        ("kernel".to_owned(), "memset".into()),
+        ("bytes".to_owned(), (job.pages * PAGE_BYTES).into()),
+    ]);
+    if let Some(lock) = setting.returns {
+        params.insert("returns".to_owned(), lock.to_string().into());
+    }
+    if let Some(preemption) = job.preemption {
+        params.insert(
+            "preempted_every_ns".to_owned(),
+            preemption.every.as_ns().into(),
+        );
+        params.insert(
+            "preempted_for_ns".to_owned(),
+            preemption.length.as_ns().into(),
+        );
+    }
+    params
+}
+
+fn zeroing(prediction: &Prediction) -> Zeroing {
+    let outcome = &prediction.central;
+    let interval = |number: fn(&Outcome) -> f64| {
+        let Between { low, central, high } = prediction.of(number);
+        Interval {
+            median: central,
+            low,
+            high,
+        }
+    };
+    let split = outcome.split;
+    let off = (outcome.parked + outcome.lost).as_secs_f64();
+    let of_all = outcome.wall.as_secs_f64() * outcome.setting.workers as f64;
+    Zeroing {
+        pages: outcome.pages,
+        wall_gb_per_s: interval(Outcome::wall_gb_per_s),
+        gb_per_cpu_s: interval(Outcome::gb_per_cpu_s),
+        gib_per_cpu_s: outcome.gib_per_cpu_s(),
+        cpu: CpuSplit {
+            zeroing: split.zeroing,
+            hold: split.hold,
+            waiting: split.waiting,
+            other: split.other,
+        },
+        parked_share: off / of_all,
+        wait_ns: Spread::of(outcome.waits_ns.clone()),
+        hold_ns: Spread::of(outcome.holds_ns.clone()),
+        acquisitions: outcome.acquisitions as f64,
+        sampled_every: 1,
+        ..Zeroing::default()
+    }
+}
+
+/// GB per second of CPU time after the closed form (Boyd-Wickizer and others,
+/// 2012), fed with the same figures. It knows constant batches and no blocking.
+fn chain(machine: &Machine, setting: &Setting) -> Option<f64> {
+    let batch = setting.batch.constant(setting.workers as u64)? as f64;
+    let pages_per_s = closed_form(machine, setting)?.settle().rate * batch * 1e9;
+    Some(pages_per_s * PAGE / 1e9 / setting.workers as f64)
+}
+
+/// The chain of a pool, in nanoseconds.
+pub(super) fn closed_form(machine: &Machine, setting: &Setting) -> Option<Chain> {
+    let workers = setting.workers;
+    let batch = setting.batch.constant(workers as u64)? as f64;
+    if setting.returns.is_some() {
+        return None;
+    }
+    let transfer = machine.mean_transfer_ns(workers).ok()?;
+    let queued = transfer * machine.value(Quantity::QueuedShare);
+    // Waiting for a line whose requests are served one after the other.
+    let hand_off = match setting.lock {
+        LockKind::Tas => HandOff::PerWaiter { c: queued },
+        // The store that lets go comes after the reads of all who wait.
+        LockKind::Ticket => HandOff::PerWaiter { c: queued },
+        // The link to the one behind, and its release.
+        LockKind::Mcs => HandOff::Constant { c: 2.0 * transfer },
+        LockKind::Ttas(_) | LockKind::Mutex | LockKind::Counter => return None,
+    };
+    let value = |quantity| machine.value(quantity);
+    let zero = value(Quantity::Zero);
+    let zeroing = batch * zero;
+    // What is done for a take goes on while stores to pages are on their way.
+    let besides = value(Quantity::Turn).max(value(Quantity::Drain));
+    let away = zeroing + batch * value(Quantity::Bookkeeping) + besides;
+    Some(Chain {
+        cores: workers,
+        away,
+        // Who is away needs the memory for a part of that time only.
+        abreast: value(Quantity::Bandwidth) * zero / PAGE * away / zeroing,
+        // The lock is taken, and the line of the backlog comes from whoever had
+        // it: to be read, and then to be written.
+        section: value(Quantity::Section)
+            + value(Quantity::extra(setting.lock))
+            + value(Quantity::Rmw)
+            + 2.0 * transfer,
+        hand_off,
+    })
+}
+
+/// The bytes of a page, to reckon with.
+const PAGE: f64 = PAGE_BYTES as f64;
+
+#[cfg(test)]
+mod tests {
+    use punctual_zero_pool::Batch;
+    use punctual_zero_sim::{Matrix, System, simulate};
+
+    use super::*;
+
+    /// By how much the closed form is above the simulation, as a part of that.
+    fn above(machine: &Machine, setting: Setting) -> f64 {
+        let simulated = simulate(machine, &Job::new(setting, 100_000)).unwrap();
+        chain(machine, &setting).unwrap() / simulated.gb_per_cpu_s() - 1.0
+    }
+
+    #[test]
+    fn the_closed_form_agrees_with_the_simulation_before_and_in_saturation() {
+        for on in [
+            "cascade-lake-96,bandwidth=1000",
+            "cascade-lake-96,bandwidth=1000,drain=200,turn=500,section=50,ticket=40",
+        ] {
+            let machine = Machine::parse(on).unwrap();
+            for lock in [LockKind::Tas, LockKind::Ticket, LockKind::Mcs] {
+                for workers in [1, 12, 24, 39, 96] {
+                    let above = above(&machine, Setting::new(workers, lock, Batch::One));
+                    assert!(above.abs() < 0.12, "{on} {lock} {workers}: {above}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bookkeeping_needs_no_memory() {
+        let machine = System::parse("windows-10").unwrap().machine();
+        let above = above(&machine, Setting::new(39, LockKind::Tas, Batch::Workers));
+        assert!(above.abs() < 0.05, "{above}");
+    }
+
+    #[test]
+    fn a_run_says_which_distances_were_simulated() {
+        let machine = Machine::parse("ryzen-7950x-32").unwrap();
+        let facts = machine_facts(&machine).other;
+        assert_eq!(facts["same_core_ns"], 5.0);
+        assert!(!facts.contains_key("matrix_mean_ns"));
+        let matrix = Matrix::between(32, |_, _| 40.0).unwrap();
+        let facts = machine_facts(&machine.with_matrix(matrix).unwrap()).other;
+        assert_eq!(facts["matrix_mean_ns"], 40.0);
+        assert_eq!(facts["zero_ns"], 200.0);
+        assert!(!facts.keys().any(|key| key.starts_with("same_")));
+    }
+}

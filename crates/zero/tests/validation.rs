@@ -1,0 +1,81 @@
+//! Simulated pools do what others saw and published.
+
+use std::collections::BTreeSet;
+
+use punctual_zero::validation::{Kind, SOURCES, Verdict, rows};
+
+/// The targets that are of Windows, locks or arithmetic.
+const TARGETS: [u32; 35] = [
+    1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 21, 22, 23, 24, 25, 26, 28,
+    30, 31, 32, 34, 35, 36, 37, 55, 56,
+];
+
+/// The rows that are not within their tolerance, which say why.
+const EXPLAINED: [&str; 1] = ["Z23"];
+
+#[test]
+fn every_row_holds_or_is_known_not_to_and_is_the_same_each_time() {
+    let mut broken = Vec::new();
+    for row in rows() {
+        let outcome = (row.run)().unwrap_or_else(|why| panic!("{}: {why}", row.id));
+        if row.kind == Kind::Windows {
+            let again = (row.run)();
+            assert_eq!(again.as_ref(), Ok(&outcome), "{}", row.id);
+        }
+        println!(
+            "{} {} {}: expected {}; got {}",
+            row.id,
+            row.kind.letter(),
+            outcome.verdict.name(),
+            row.expected,
+            outcome.got
+        );
+        let is_fine = match outcome.verdict {
+            Verdict::Holds => !EXPLAINED.contains(&row.id),
+            Verdict::Explained(why) => EXPLAINED.contains(&row.id) && !why.is_empty(),
+            Verdict::Predicted => ["Z16", "Z17"].contains(&row.id),
+            Verdict::Deviates => false,
+        };
+        if !is_fine {
+            broken.push(format!("{}: {outcome:?}", row.id));
+        }
+    }
+    assert!(broken.is_empty(), "\n{}", broken.join("\n"));
+}
+
+#[test]
+fn every_target_has_its_row_once() {
+    let ids: Vec<_> = rows().iter().map(|row| row.id.to_owned()).collect();
+    let targets = TARGETS.map(|number| format!("Z{number:02}"));
+    assert_eq!(ids, targets);
+}
+
+#[test]
+fn a_row_that_is_another_in_other_units_says_of_which() {
+    let rows = rows();
+    for (row, of) in rows.iter().filter_map(|row| Some((row, row.same_as?))) {
+        let other = rows.iter().find(|other| other.id == of);
+        assert_eq!(other.map(|other| other.kind), Some(row.kind), "{}", row.id);
+        assert_ne!(row.id, of);
+    }
+    assert_eq!(rows.iter().filter(|row| row.is_observation()).count(), 20);
+}
+
+#[test]
+fn every_row_says_what_it_is() {
+    for row in rows() {
+        for text in [row.source, row.input, row.expected, row.tolerance] {
+            assert!(!text.is_empty() && !text.contains('\n'), "{}", row.id);
+        }
+    }
+}
+
+#[test]
+fn every_source_is_spelled_out_and_used() {
+    let used: BTreeSet<_> = rows()
+        .iter()
+        .flat_map(|row| row.source.split("; ").collect::<Vec<_>>())
+        .collect();
+    let known: BTreeSet<_> = SOURCES.iter().map(|(name, _)| *name).collect();
+    assert_eq!(used, known);
+}
