@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use punctual_record::{Run, visible};
-use punctual_report::Figure;
+use punctual_report::{Figure, Report};
 use tempfile::NamedTempFile;
 
 use crate::console;
@@ -294,7 +294,7 @@ pub(crate) fn directory(directory: &Path) -> Result<()> {
 }
 
 /// Draws the figures of a run into `directory`.
-pub(crate) fn figures(directory: &Path, run: &Run) -> Result<()> {
+pub(crate) fn figures<R: Report>(directory: &Path, run: &Run<R>) -> Result<()> {
     write_figures(directory, &punctual_report::figures(run))
 }
 

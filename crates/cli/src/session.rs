@@ -8,7 +8,8 @@ use punctual_core::Nanos;
 use punctual_lab::host::Witness;
 use punctual_lab::{Setting, host_facts, model_facts, warnings};
 use punctual_program::{Machine, Refusal};
-use punctual_record::{Disturbance, MachineFacts, Run, SCHEMA};
+use punctual_record::{Disturbance, MachineFacts, Run, RunRow, SCHEMA};
+use punctual_report::Report;
 use punctual_sim::{Model, SimMachine};
 
 use crate::args::command_line;
@@ -66,7 +67,7 @@ impl Measured {
 
 /// `run` with what else happened meanwhile, and what is to be known of that before
 /// anything else.
-pub(crate) fn disturbed(mut run: Run, disturbance: Option<Disturbance>) -> Run {
+pub(crate) fn disturbed<R: RunRow>(mut run: Run<R>, disturbance: Option<Disturbance>) -> Run<R> {
     let warned = disturbance.iter().flat_map(punctual_lab::disturbed);
     run.warnings.splice(0..0, warned.collect::<Vec<_>>());
     run.disturbance = disturbance;
@@ -74,7 +75,7 @@ pub(crate) fn disturbed(mut run: Run, disturbance: Option<Disturbance>) -> Run {
 }
 
 /// A Run of this command without any results.
-pub(crate) fn run() -> Run {
+pub(crate) fn run<R: RunRow>() -> Run<R> {
     Run {
         schema: SCHEMA.to_owned(),
         punctual_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -128,10 +129,10 @@ impl Outputs {
 
     /// As [`deliver`](Self::deliver); but where the machine `failed`, what was
     /// measured until then is delivered, and then it is an error.
-    pub(crate) fn deliver_until(
+    pub(crate) fn deliver_until<R: Report>(
         self,
         failed: Option<Refusal>,
-        run: &Run,
+        run: &Run<R>,
         text: &str,
     ) -> Result<Done> {
         let Some(refusal) = failed else {
@@ -145,7 +146,7 @@ impl Outputs {
     }
 
     /// Writes `run` and its figures.
-    pub(crate) fn write(self, run: &Run) -> Result<()> {
+    pub(crate) fn write<R: Report>(self, run: &Run<R>) -> Result<()> {
         if let Some(json) = self.json {
             json.write(&run.to_json())?;
         }
@@ -156,7 +157,7 @@ impl Outputs {
     }
 
     /// Prints `text`, and writes `run` and its figures.
-    pub(crate) fn deliver(self, run: &Run, text: &str) -> Result<Done> {
+    pub(crate) fn deliver<R: Report>(self, run: &Run<R>, text: &str) -> Result<Done> {
         let printed = print(text);
         self.write(run)?;
         printed?;

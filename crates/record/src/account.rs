@@ -3,10 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::interval::Interval;
-use crate::run::Measurement;
-
-/// Where a measurement keeps it, among its other fields.
-const KEY: &str = "account";
+use crate::zero_row::ZeroRow;
 
 /// Who spent how much CPU time while something went on. GB are 1e9 bytes.
 ///
@@ -110,16 +107,14 @@ impl Account {
         })
     }
 
-    /// That of a measurement; `None` if it has none, or none that can be read.
-    pub fn in_measurement(measurement: &Measurement) -> Option<Self> {
-        let value = measurement.other.get(KEY)?;
-        serde_json::from_value(value.clone()).ok()
+    /// That of a measurement; `None` if it has none.
+    pub fn in_measurement(measurement: &ZeroRow) -> Option<Self> {
+        measurement.account.clone()
     }
 
     /// Puts it into a measurement.
-    pub fn put(&self, measurement: &mut Measurement) {
-        let value = serde_json::to_value(self).expect("numbers and strings only");
-        measurement.other.insert(KEY.to_owned(), value);
+    pub fn put(&self, measurement: &mut ZeroRow) {
+        measurement.account = Some(self.clone());
     }
 }
 
@@ -212,10 +207,10 @@ mod tests {
             ..Payments::default()
         }])
         .unwrap();
-        let mut measurement = Measurement::default();
+        let mut measurement = ZeroRow::default();
         account.put(&mut measurement);
         let text = serde_json::to_string(&measurement).unwrap();
-        let read: Measurement = serde_json::from_str(&text).unwrap();
+        let read: ZeroRow = serde_json::from_str(&text).unwrap();
         assert_eq!(Account::in_measurement(&read), Some(account));
     }
 }

@@ -26,10 +26,12 @@ mod modes;
 mod page_cost;
 pub mod published;
 pub mod regimes;
+mod row;
 mod run;
 mod visible;
 mod zero_advice;
 mod zero_calibration;
+mod zero_row;
 mod zeroing;
 
 pub use account::{Account, Paid, Payments};
@@ -43,11 +45,13 @@ pub use late::{CAP_NS, Late};
 pub use learned::{Estimate, Learned, LearnedCall, LearnedClass, PlannedStep};
 pub use modes::{Mode, modes};
 pub use page_cost::{PAGE_BYTES, PageCost, Spent};
-pub use run::{Cpu, MachineFacts, Measurement, Run, SCHEMA, Warning};
+pub use row::RunRow;
+pub use run::{Cpu, Findings, MachineFacts, Measurement, Run, SCHEMA, Warning};
 pub use serde_json::Value;
 pub use visible::{is_visible, visible, visible_lines};
 pub use zero_advice::{
     ZeroAdvice, ZeroBounds, ZeroChecked, ZeroForecast, ZeroHold, ZeroPick, ZeroPool,
 };
 pub use zero_calibration::{LineCost, ParkingCost, TakeCost, ZeroCalibration, ZeroCost};
+pub use zero_row::{GB_PER_CPU_S, WALL_GB_PER_S, ZeroFindings, ZeroRow};
 pub use zeroing::{CpuSplit, Spread, Zeroing, ZeroingPrediction, ZeroingRound};

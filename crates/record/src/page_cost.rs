@@ -3,10 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::interval::Interval;
-use crate::run::Measurement;
-
-/// Where a measurement keeps it, among its other fields.
-const KEY: &str = "page_cost";
+use crate::zero_row::ZeroRow;
 
 /// The bytes of the pages that costs are stated for, whatever pages the system
 /// has.
@@ -92,16 +89,14 @@ impl PageCost {
         self.cpu_ns_per_page.unwrap_or(self.wall_ns_per_page)
     }
 
-    /// That of a measurement; `None` if it has none, or none that can be read.
-    pub fn in_measurement(measurement: &Measurement) -> Option<Self> {
-        let value = measurement.other.get(KEY)?;
-        serde_json::from_value(value.clone()).ok()
+    /// That of a measurement; `None` if it has none.
+    pub fn in_measurement(measurement: &ZeroRow) -> Option<Self> {
+        measurement.page_cost.clone()
     }
 
     /// Puts it into a measurement.
-    pub fn put(&self, measurement: &mut Measurement) {
-        let value = serde_json::to_value(self).expect("numbers and strings only");
-        measurement.other.insert(KEY.to_owned(), value);
+    pub fn put(&self, measurement: &mut ZeroRow) {
+        measurement.page_cost = Some(self.clone());
     }
 }
 
@@ -175,11 +170,11 @@ mod tests {
     #[test]
     fn a_measurement_keeps_it() {
         let cost = PageCost::of(&[round(3, Some(2))], true).unwrap();
-        let mut measurement = Measurement::default();
+        let mut measurement = ZeroRow::default();
         assert_eq!(PageCost::in_measurement(&measurement), None);
         cost.put(&mut measurement);
         let text = serde_json::to_string(&measurement).unwrap();
-        let read: Measurement = serde_json::from_str(&text).unwrap();
+        let read: ZeroRow = serde_json::from_str(&text).unwrap();
         assert_eq!(PageCost::in_measurement(&read), Some(cost));
     }
 }

@@ -13,18 +13,20 @@ use crate::interval::Interval;
 use crate::late::Late;
 use crate::learned::Learned;
 use crate::regimes::RegimeBatch;
+use crate::row::RunRow;
 use crate::visible::{is_visible, visible, visible_lines};
-use crate::zero_advice::ZeroAdvice;
 
 /// The version of the Run file that this crate writes and reads.
-pub const SCHEMA: &str = "punctual-run/1";
+pub const SCHEMA: &str = "punctual-run/2";
 
-/// What one invocation of punctual saw.
+/// What one invocation of punctual saw. Each product has [rows](RunRow) of its own;
+/// those of waiting are [`Measurement`]s.
 ///
 /// Every number carries its unit in its key. Fields this version does not know
 /// are kept in `other` and written again.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Run {
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound = "R: RunRow")]
+pub struct Run<R: RunRow = Measurement> {
     /// [`SCHEMA`].
     pub schema: String,
     /// The version of punctual that wrote the file.
@@ -50,7 +52,18 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturbance: Option<Disturbance>,
     /// What was seen.
-    pub results: Vec<Measurement>,
+    pub results: Vec<R>,
+    /// What else its product has to say.
+    #[serde(flatten)]
+    pub beside: R::Beside,
+    /// What this version does not know.
+    #[serde(flatten)]
+    pub other: BTreeMap<String, Value>,
+}
+
+/// What a run of waits has beside its measurements.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Findings {
     /// What strategies had learned by the end of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub learned: Vec<Learned>,
@@ -60,12 +73,25 @@ pub struct Run {
     /// What `punctual doctor` makes of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doctor: Option<Diagnosis>,
-    /// What `punctual zero advise` says.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub zero_advice: Option<ZeroAdvice>,
-    /// What this version does not know.
-    #[serde(flatten)]
-    pub other: BTreeMap<String, Value>,
+}
+
+impl<R: RunRow> Default for Run<R> {
+    fn default() -> Self {
+        Self {
+            schema: String::new(),
+            punctual_version: String::new(),
+            started_at: None,
+            command: String::new(),
+            interrupted: false,
+            failed: None,
+            machine: MachineFacts::default(),
+            warnings: vec![],
+            disturbance: None,
+            results: vec![],
+            beside: R::Beside::default(),
+            other: BTreeMap::new(),
+        }
+    }
 }
 
 /// What is known of the machine a run was made on. Whatever it does not tell
@@ -241,7 +267,7 @@ pub struct Cpu {
     pub approximate: bool,
 }
 
-impl Run {
+impl<R: RunRow> Run<R> {
     /// The file's text: JSON, ending in a line feed.
     pub fn to_json(&self) -> String {
         let text = serde_json::to_string_pretty(self)
@@ -279,6 +305,12 @@ impl Run {
             .map_err(|e| format!("this is no Run file, or not all of one: {e}; {RUN_FILE}"))?;
         match head.schema.as_deref() {
             Some(SCHEMA) => {}
+            Some("punctual-run/1") => {
+                return Err(format!(
+                    "this Run file was written by an older punctual (schema `punctual-run/1`); measure \
+                     again with this one, which reads `{SCHEMA}`"
+                ));
+            }
             Some(other) => {
                 return Err(format!(
                     "this Run file has schema `{other}`; this punctual reads `{SCHEMA}`"
@@ -354,7 +386,7 @@ mod tests {
         let mut value: Value = serde_json::from_str(&run.to_json()).unwrap();
         value["weather"] = "rain".into();
         value["results"][0]["colour"] = "red".into();
-        let read = Run::from_json(&value.to_string()).unwrap();
+        let read: Run = Run::from_json(&value.to_string()).unwrap();
         assert_eq!(read.other["weather"], "rain");
         assert_eq!(read.results[0].other["colour"], "red");
         assert_eq!(read.results[0].late_ns, run.results[0].late_ns);
@@ -418,20 +450,26 @@ mod tests {
             }),
             ..Learned::default()
         };
-        let run = Run {
+        let run: Run = Run {
             schema: SCHEMA.to_owned(),
-            learned: vec![learned],
+            beside: Findings {
+                learned: vec![learned],
+                ..Findings::default()
+            },
             ..Run::default()
         };
         let mut value: Value = serde_json::from_str(&run.to_json()).unwrap();
         assert_eq!(Run::from_json(&value.to_string()).unwrap(), run);
         value["learned"][0]["calls"][0]["classes"][0]["mood"] = "good".into();
-        let read = Run::from_json(&value.to_string()).unwrap();
-        assert_eq!(read.learned[0].calls[0].classes[0].other["mood"], "good");
+        let read: Run = Run::from_json(&value.to_string()).unwrap();
+        assert_eq!(
+            read.beside.learned[0].calls[0].classes[0].other["mood"],
+            "good"
+        );
 
         value.as_object_mut().unwrap().remove("learned");
-        let older = Run::from_json(&value.to_string()).unwrap();
-        assert!(older.learned.is_empty());
+        let older: Run = Run::from_json(&value.to_string()).unwrap();
+        assert!(older.beside.learned.is_empty());
         assert!(!older.to_json().contains("learned"));
     }
 
@@ -448,7 +486,7 @@ mod tests {
             samples_late_ns: vec![i64::MIN, i64::MAX],
             ..Measurement::default()
         });
-        let read = Run::from_json(&run.to_json()).unwrap();
+        let read: Run = Run::from_json(&run.to_json()).unwrap();
         assert_eq!(read.command, r"\u{1b}]52;c;bHM=\u{7}");
         assert_eq!(read.results[0].subject, r"\u{202e}nips");
         // Some texts have lines.
@@ -478,13 +516,19 @@ mod tests {
         for (text, says) in [
             ("", "no Run file"),
             ("[]", "a Run file is what `--json FILE`"),
-            (r#"{"schema": "punctual-run/1""#, "not all of one"),
+            (r#"{"schema": "punctual-run/2""#, "not all of one"),
             ("{\"schema\": \"\u{9b}31m\"}", r"`\u{9b}31m`"),
             ("{}", "no `schema`"),
             (r#"{"schema": "punctual-run/9"}"#, "punctual-run/9"),
-            (r#"{"schema": "punctual-run/1"}"#, "cannot be read"),
+            (r#"{"schema": "punctual-run/1"}"#, "measure again"),
+            (r#"{"schema": "punctual-run/2"}"#, "cannot be read"),
         ] {
-            assert!(Run::from_json(text).unwrap_err().contains(says), "{text}");
+            assert!(
+                Run::<Measurement>::from_json(text)
+                    .unwrap_err()
+                    .contains(says),
+                "{text}"
+            );
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::interval::Interval;
-use crate::run::Measurement;
+use crate::zero_row::ZeroRow;
 use crate::zeroing::ZeroingPrediction;
 
 /// What `punctual zero advise` says of a computer: a pool for each goal, out of
@@ -142,7 +142,7 @@ impl ZeroAdvice {
 
 impl ZeroPool {
     /// Whether a measurement is of this pool.
-    pub fn is_of(&self, measurement: &Measurement) -> bool {
+    pub fn is_of(&self, measurement: &ZeroRow) -> bool {
         let param = |name| measurement.params.get(name);
         measurement.subject == self.lock
             && param("threads").is_some_and(|threads| *threads == self.threads)
@@ -154,6 +154,7 @@ impl ZeroPool {
 mod tests {
     use super::*;
     use crate::run::Run;
+    use crate::zero_row::ZeroFindings;
 
     fn exactly(median: f64) -> Interval {
         Interval {
@@ -187,21 +188,25 @@ mod tests {
             batch: "64".to_owned(),
             lock: "mcs".to_owned(),
         };
-        let run = Run {
+        let advice = ZeroAdvice {
+            picks: vec![ZeroPick {
+                pool: pool.clone(),
+                ..ZeroPick::default()
+            }],
+            ..ZeroAdvice::default()
+        };
+        let run: Run<ZeroRow> = Run {
             schema: crate::SCHEMA.to_owned(),
-            zero_advice: Some(ZeroAdvice {
-                picks: vec![ZeroPick {
-                    pool: pool.clone(),
-                    ..ZeroPick::default()
-                }],
-                ..ZeroAdvice::default()
-            }),
+            beside: ZeroFindings {
+                zero_advice: Some(advice),
+                ..ZeroFindings::default()
+            },
             ..Run::default()
         };
         assert_eq!(Run::from_json(&run.to_json()), Ok(run));
-        let mut measurement = Measurement {
+        let mut measurement = ZeroRow {
             subject: "mcs".to_owned(),
-            ..Measurement::default()
+            ..ZeroRow::default()
         };
         let params = &mut measurement.params;
         params.insert("threads".to_owned(), 2.into());

@@ -7,9 +7,7 @@ use serde_json::Value;
 
 use crate::interval::Interval;
 use crate::run::Run;
-
-/// Where a Run keeps it, among its other fields.
-const KEY: &str = "zero_calibration";
+use crate::zero_row::ZeroRow;
 
 /// What a model of this computer is made of: micro-measurements, one mechanism
 /// each, and none of a pool. Each is the median over rounds with its interval.
@@ -125,16 +123,14 @@ pub struct ZeroCost {
 }
 
 impl ZeroCalibration {
-    /// That of a Run; `None` if it has none, or none that can be read.
-    pub fn of(run: &Run) -> Option<Self> {
-        let value = run.other.get(KEY)?;
-        serde_json::from_value(value.clone()).ok()
+    /// That of a Run; `None` if it has none.
+    pub fn of(run: &Run<ZeroRow>) -> Option<Self> {
+        run.beside.zero_calibration.clone()
     }
 
     /// Puts it into a Run.
-    pub fn put(&self, run: &mut Run) {
-        let value = serde_json::to_value(self).expect("numbers and strings only");
-        run.other.insert(KEY.to_owned(), value);
+    pub fn put(&self, run: &mut Run<ZeroRow>) {
+        run.beside.zero_calibration = Some(self.clone());
     }
 
     /// One use of a cache line: the median over the pairs of CPUs, and over the ends

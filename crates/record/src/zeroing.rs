@@ -3,10 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::interval::Interval;
-use crate::run::Measurement;
-
-/// Where a measurement keeps it, among its other fields.
-const KEY: &str = "zero";
+use crate::zero_row::ZeroRow;
 
 /// What a pool of workers did under one setting. GB are 1e9 bytes, GiB are
 /// 2^30.
@@ -105,16 +102,14 @@ impl ZeroingPrediction {
 }
 
 impl Zeroing {
-    /// That of a measurement; `None` if it has none, or none that can be read.
-    pub fn of(measurement: &Measurement) -> Option<Self> {
-        let value = measurement.other.get(KEY)?;
-        serde_json::from_value(value.clone()).ok()
+    /// That of a measurement; `None` if it has none.
+    pub fn of(measurement: &ZeroRow) -> Option<Self> {
+        measurement.zero.clone()
     }
 
     /// Puts it into a measurement.
-    pub fn put(&self, measurement: &mut Measurement) {
-        let value = serde_json::to_value(self).expect("numbers and strings only");
-        measurement.other.insert(KEY.to_owned(), value);
+    pub fn put(&self, measurement: &mut ZeroRow) {
+        measurement.zero = Some(self.clone());
     }
 }
 
@@ -149,11 +144,11 @@ mod tests {
             gib_per_cpu_s: 0.1,
             ..Zeroing::default()
         };
-        let mut measurement = Measurement::default();
+        let mut measurement = ZeroRow::default();
         assert_eq!(Zeroing::of(&measurement), None);
         zeroing.put(&mut measurement);
         let text = serde_json::to_string(&measurement).unwrap();
-        let read: Measurement = serde_json::from_str(&text).unwrap();
+        let read: ZeroRow = serde_json::from_str(&text).unwrap();
         assert_eq!(Zeroing::of(&read), Some(zeroing));
     }
 

@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 use punctual_record::compare::{Comparison, Metric};
-use punctual_record::{Cpu, Late, Measurement, Round, Run, Value, Zeroing, ZeroingRound};
+use punctual_record::{
+    Cpu, Late, Measurement, Round, Run, RunRow, Value, ZeroRow, Zeroing, ZeroingRound,
+};
 
 /// Numbers at which arithmetic breaks, and some at which it should not.
 fn number() -> impl Strategy<Value = f64> {
@@ -76,10 +78,10 @@ fn zeroing() -> impl Strategy<Value = Zeroing> {
 
 prop_compose! {
     fn measurement()(
-        experiment in "sleep|timers|pace|clocks|yield|zero-pool",
+        experiment in "sleep|timers|pace|clocks|yield",
         subject in "poll|usleep|system",
         params in prop::collection::btree_map(
-            "asked_ns|round|on|period_ns|arming|competitors|threads|memory", value(), 0..4
+            "asked_ns|round|on|period_ns|arming|competitors", value(), 0..4
         ),
         samples in prop::collection::vec(any::<i64>(), 0..60),
         invented in prop::option::of(late()),
@@ -89,9 +91,8 @@ prop_compose! {
         other in prop::collection::btree_map(
             "step_ns|read_cost_ns", value(), 0..3
         ),
-        zeroing in prop::option::of(zeroing()),
     ) -> Measurement {
-        let mut measurement = Measurement {
+        Measurement {
             experiment,
             subject,
             params,
@@ -101,41 +102,66 @@ prop_compose! {
             cpu: Cpu { fraction, per_wait_ns, ..Cpu::default() },
             other,
             ..Measurement::default()
-        };
-        if let Some(zeroing) = zeroing {
-            zeroing.put(&mut measurement);
         }
-        measurement
     }
 }
 
-fn run() -> impl Strategy<Value = Run> {
-    prop::collection::vec(measurement(), 0..12).prop_map(|results| Run {
+prop_compose! {
+    fn pool()(
+        subject in "mcs|tas",
+        params in prop::collection::btree_map("bytes|threads|memory|on", value(), 0..4),
+        zeroing in prop::option::of(zeroing()),
+    ) -> ZeroRow {
+        let mut row = ZeroRow {
+            experiment: "zero-pool".to_owned(),
+            subject,
+            params,
+            ..ZeroRow::default()
+        };
+        if let Some(zeroing) = zeroing {
+            zeroing.put(&mut row);
+        }
+        row
+    }
+}
+
+fn run<R: RunRow>(row: impl Strategy<Value = R>) -> impl Strategy<Value = Run<R>> {
+    prop::collection::vec(row, 0..12).prop_map(|results| Run {
         results,
         ..Run::default()
     })
 }
 
-proptest! {
-    #[test]
-    fn any_two_runs(a in run(), b in run()) {
-        let compared = Comparison::of(&[("a", &a), ("b", &b)]);
-        for row in &compared.rows {
-            prop_assert_eq!(row.cells.len(), compared.columns.len());
-            for cell in row.cells.iter().flatten() {
-                for (metric, estimate) in &cell.known {
-                    prop_assert!(estimate.value.is_finite(), "{:?}", metric);
-                    if let Some(bounds) = estimate.interval {
-                        prop_assert!(bounds.low <= estimate.value);
-                        prop_assert!(bounds.high >= estimate.value);
-                    }
-                    let ratio = estimate.over_first.and_then(|ratio| ratio.value);
-                    prop_assert!(ratio.is_none_or(f64::is_finite));
+fn check<R: RunRow>(a: &Run<R>, b: &Run<R>) -> Result<(), TestCaseError> {
+    let compared = Comparison::of(&[("a", a), ("b", b)]);
+    for row in &compared.rows {
+        prop_assert_eq!(row.cells.len(), compared.columns.len());
+        for cell in row.cells.iter().flatten() {
+            for (metric, estimate) in &cell.known {
+                prop_assert!(estimate.value.is_finite(), "{:?}", metric);
+                if let Some(bounds) = estimate.interval {
+                    prop_assert!(bounds.low <= estimate.value);
+                    prop_assert!(bounds.high >= estimate.value);
                 }
+                let ratio = estimate.over_first.and_then(|ratio| ratio.value);
+                prop_assert!(ratio.is_none_or(f64::is_finite));
             }
         }
-        let text = compared.to_json();
-        prop_assert!(serde_json::from_str::<Value>(&text).is_ok());
+    }
+    let text = compared.to_json();
+    prop_assert!(serde_json::from_str::<Value>(&text).is_ok());
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn any_two_runs(a in run(measurement()), b in run(measurement())) {
+        check(&a, &b)?;
+    }
+
+    #[test]
+    fn any_two_runs_of_page_zeroing(a in run(pool()), b in run(pool())) {
+        check(&a, &b)?;
     }
 
     /// A run beside itself: nothing is higher or lower, and every ratio holds 1.
@@ -153,7 +179,7 @@ proptest! {
         };
         let compared = Comparison::of(&[("a", &run), ("a", &run)]);
         let known = &compared.rows[0].cells[1].as_ref().unwrap().known;
-        let ratio = known[&Metric::LateP50].over_first.unwrap();
+        let ratio = known[&Metric::LATE_P50].over_first.unwrap();
         prop_assert_eq!(ratio.value, Some(1.0));
         prop_assert!(ratio.interval.is_some_and(|i| i.low <= 1.0 && i.high >= 1.0));
         prop_assert_eq!(ratio.verdict.map(|v| v.name()), Some("same"));

@@ -22,7 +22,7 @@
 //! ```
 //! use punctual_record::Run;
 //!
-//! let run = Run::default();
+//! let run: Run = Run::default();
 //! assert!(punctual_report::text(&run).contains("This run has no results."));
 //! assert!(punctual_report::figures(&run).is_empty());
 //! ```
@@ -43,7 +43,7 @@ mod units;
 mod zero;
 
 pub use compare::comparison;
-pub use figures::{Figure, comparison_figures, figures};
+pub use figures::{Figure, comparison_figures};
 pub use histogram::{histogram, histogram_of};
 pub use tables::table;
-pub use text::{explained, text};
+pub use text::{Report, explained, figures, text};

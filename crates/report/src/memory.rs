@@ -1,20 +1,13 @@
 //! What a report on memory says of the machine: how it pages, where one on
 //! waiting says how its timers go off.
 
-use punctual_record::{Run, Value};
+use punctual_record::{Run, Value, ZeroRow};
 
-use crate::select::Kind;
 use crate::text::labelled;
 use crate::units;
 
-/// Whether the run is of memory alone.
-pub(crate) fn is_alone(run: &Run) -> bool {
-    let mut kinds = run.results.iter().map(Kind::of);
-    !run.results.is_empty() && kinds.all(|kind| kind == Kind::ZeroProbe)
-}
-
 /// The facts that bear on memory, a line each.
-pub(crate) fn facts(run: &Run) -> String {
+pub(crate) fn facts(run: &Run<ZeroRow>) -> String {
     let machine = &run.machine;
     let other = |key: &str| machine.other.get(key);
     let word = |key: &str| other(key).and_then(Value::as_str).map(str::to_owned);

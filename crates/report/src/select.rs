@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use punctual_record::{Measurement, Mode, Run, Value};
+use punctual_record::{Measurement, Mode, Run, RunRow, Value};
 
 use crate::units;
 
@@ -43,10 +43,6 @@ pub(crate) enum Kind {
     Scenario,
     /// How late a host's timers were while it was watched.
     Watch,
-    /// Pools of workers that zero pages.
-    ZeroPool,
-    /// What the OS takes for fresh memory, and who pays.
-    ZeroProbe,
     /// Any other.
     Other,
 }
@@ -79,17 +75,9 @@ impl Kind {
             "gap" if has("asked_ns") => Self::Gap,
             "scenario" if has("phase_index") => Self::Scenario,
             "watch" if has("period_ns") && has("threshold_ns") => Self::Watch,
-            "zero-pool" if is_zero_pool(measurement) => Self::ZeroPool,
-            "zero-probe" if measurement.params.contains_key("part") => Self::ZeroProbe,
             _ => Self::Other,
         }
     }
-}
-
-fn is_zero_pool(measurement: &Measurement) -> bool {
-    let has = |key| measurement.params.contains_key(key);
-    let threads = param(measurement, "threads").is_some_and(|n| n >= 1.0);
-    threads && has("batch") && measurement.other.contains_key("zero")
 }
 
 /// The measurements of one kind, in the order of the run.
@@ -97,12 +85,12 @@ pub(crate) fn of_kind(run: &Run, kind: Kind) -> Vec<&Measurement> {
     run.results.iter().filter(|m| Kind::of(m) == kind).collect()
 }
 
-/// The measurements with equal keys together, in order of first appearance.
-pub(crate) fn grouped<'a, K: PartialEq>(
-    measurements: impl IntoIterator<Item = &'a Measurement>,
-    key: impl Fn(&'a Measurement) -> K,
-) -> Vec<(K, Vec<&'a Measurement>)> {
-    let mut groups: Vec<(K, Vec<&Measurement>)> = Vec::new();
+/// The rows with equal keys together, in order of first appearance.
+pub(crate) fn grouped<'a, R, K: PartialEq>(
+    measurements: impl IntoIterator<Item = &'a R>,
+    key: impl Fn(&'a R) -> K,
+) -> Vec<(K, Vec<&'a R>)> {
+    let mut groups: Vec<(K, Vec<&R>)> = Vec::new();
     for measurement in measurements {
         let key = key(measurement);
         match groups.iter_mut().find(|(k, _)| *k == key) {
@@ -114,10 +102,10 @@ pub(crate) fn grouped<'a, K: PartialEq>(
 }
 
 /// Each subject with its measurements.
-pub(crate) fn by_subject<'a>(
-    measurements: impl IntoIterator<Item = &'a Measurement>,
-) -> Vec<(&'a str, Vec<&'a Measurement>)> {
-    grouped(measurements, |m| m.subject.as_str())
+pub(crate) fn by_subject<'a, R: RunRow>(
+    measurements: impl IntoIterator<Item = &'a R>,
+) -> Vec<(&'a str, Vec<&'a R>)> {
+    grouped(measurements, |m| m.subject())
 }
 
 /// The values of one parameter, each once, from the smallest.

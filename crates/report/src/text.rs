@@ -1,68 +1,100 @@
 //! The report as plain text.
 
-use punctual_record::{Disturbance, Measurement, Run};
+use punctual_record::{Disturbance, Measurement, Run, RunRow};
 
+use crate::figures::{Figure, of_waits};
 use crate::select::{self, Kind};
-use crate::{doctor, memory, prose, scenario, tables};
+use crate::{doctor, prose, scenario, tables};
+
+/// Rows of which there are tables and figures.
+pub trait Report: RunRow {
+    /// What stands above the tables: who measured what, when and where.
+    fn head(run: &Run<Self>) -> String;
+
+    /// The tables, and what they mean.
+    fn sections(run: &Run<Self>) -> Vec<String>;
+
+    /// What the run has data for.
+    fn figures(run: &Run<Self>) -> Vec<Figure>;
+}
 
 /// The report of a run: the machine, the tables, and last the warnings.
 ///
 /// The layout does not depend on a terminal. It has no colour, and no line ends
 /// in a space.
-pub fn text(run: &Run) -> String {
+pub fn text<R: Report>(run: &Run<R>) -> String {
     with(run, vec![])
 }
 
 /// The same, and what the strategies that learn had learned by the end of the
 /// run.
 pub fn explained(run: &Run) -> String {
-    with(run, tables::learned(&run.learned))
+    with(run, tables::learned(&run.beside.learned))
+}
+
+/// The figures a run has data for.
+///
+/// What lies beyond an axis is drawn at its end, and the caption says so.
+pub fn figures<R: Report>(run: &Run<R>) -> Vec<Figure> {
+    R::figures(run)
 }
 
 /// The report with more sections before the warnings.
-fn with(run: &Run, more: Vec<String>) -> String {
-    if let Some(diagnosis) = &run.doctor {
-        let mut sections = vec![head(run)];
-        sections.extend(doctor::sections(run, diagnosis));
-        sections.extend(warnings(run));
-        return sections.join("\n");
-    }
-    let of_a_scenario = scenario::header(run).filter(|_| scenario::is_alone(run));
-    let of_memory = memory::is_alone(run).then(|| head(run) + &memory::facts(run));
-    let header = of_a_scenario.or(of_memory).unwrap_or_else(|| header(run));
-    let mut sections = vec![header];
-    sections.extend(tables::zero_advice(run));
-    for (kind, measurements) in select::grouped(&run.results, Kind::of) {
-        sections.extend(match kind {
-            Kind::Pace => tables::pace(&measurements),
-            Kind::Frames => tables::frames(&measurements),
-            Kind::Decades => tables::decades(&measurements),
-            Kind::Interval => tables::interval(&measurements),
-            Kind::Naps => tables::naps(&measurements),
-            Kind::Robustness => tables::robustness(&measurements),
-            Kind::Regimes => tables::regimes(&measurements),
-            Kind::Clocks => tables::clocks(&measurements),
-            Kind::Timers => tables::timers(&measurements),
-            Kind::Sleep => tables::sleep(run, &measurements),
-            Kind::Yield => tables::yields(&measurements),
-            Kind::Load => tables::load(&measurements),
-            Kind::Cores => tables::cores(&measurements),
-            Kind::Gap => tables::gap(&measurements),
-            Kind::Scenario => scenarios(run, &measurements),
-            Kind::Watch => tables::watch(&measurements),
-            Kind::ZeroPool => tables::zero_pool(&measurements),
-            Kind::ZeroProbe => tables::zero_probe(&measurements),
-            Kind::Other => tables::generic(&measurements),
-        });
-    }
-    if run.results.is_empty() && run.zero_advice.is_none() {
-        sections.push("This run has no results.\n".to_owned());
-    }
-    sections.extend(tables::zero_calibration(run));
-    sections.extend(tables::expectations(&run.expectations));
+fn with<R: Report>(run: &Run<R>, more: Vec<String>) -> String {
+    let mut sections = vec![R::head(run)];
+    sections.extend(R::sections(run));
     sections.extend(more);
     sections.extend(warnings(run));
     sections.join("\n")
+}
+
+pub(crate) const NO_RESULTS: &str = "This run has no results.\n";
+
+impl Report for Measurement {
+    fn head(run: &Run) -> String {
+        if run.beside.doctor.is_some() {
+            return head(run);
+        }
+        let of_a_scenario = scenario::header(run).filter(|_| scenario::is_alone(run));
+        of_a_scenario.unwrap_or_else(|| header(run, true))
+    }
+
+    fn sections(run: &Run) -> Vec<String> {
+        if let Some(diagnosis) = &run.beside.doctor {
+            return doctor::sections(run, diagnosis);
+        }
+        let mut sections = Vec::new();
+        for (kind, measurements) in select::grouped(&run.results, Kind::of) {
+            sections.extend(match kind {
+                Kind::Pace => tables::pace(&measurements),
+                Kind::Frames => tables::frames(&measurements),
+                Kind::Decades => tables::decades(&measurements),
+                Kind::Interval => tables::interval(&measurements),
+                Kind::Naps => tables::naps(&measurements),
+                Kind::Robustness => tables::robustness(&measurements),
+                Kind::Regimes => tables::regimes(&measurements),
+                Kind::Clocks => tables::clocks(&measurements),
+                Kind::Timers => tables::timers(&measurements),
+                Kind::Sleep => tables::sleep(run, &measurements),
+                Kind::Yield => tables::yields(&measurements),
+                Kind::Load => tables::load(&measurements),
+                Kind::Cores => tables::cores(&measurements),
+                Kind::Gap => tables::gap(&measurements),
+                Kind::Scenario => scenarios(run, &measurements),
+                Kind::Watch => tables::watch(&measurements),
+                Kind::Other => tables::generic(&measurements),
+            });
+        }
+        if run.results.is_empty() {
+            sections.push(NO_RESULTS.to_owned());
+        }
+        sections.extend(tables::expectations(&run.beside.expectations));
+        sections
+    }
+
+    fn figures(run: &Run) -> Vec<Figure> {
+        of_waits(run)
+    }
 }
 
 /// The tables of each scenario, below what it is where the head of the report
@@ -80,11 +112,10 @@ fn scenarios(run: &Run, measurements: &[&Measurement]) -> Vec<String> {
     sections
 }
 
-fn header(run: &Run) -> String {
+/// What made the run, and where; with what is unknown of its timers too if it `waits`.
+pub(crate) fn header<R: RunRow>(run: &Run<R>, waits: bool) -> String {
     let machine = &run.machine;
     let mut text = head(run);
-    // No timer wakes who zeroes pages.
-    let waits = run.results.iter().any(|m| Kind::of(m) != Kind::ZeroPool);
     for (label, value) in [
         ("timer rule", &machine.timer_rule),
         ("clock", &machine.clock),
@@ -93,8 +124,7 @@ fn header(run: &Run) -> String {
         ("spin", &machine.spin),
         ("CPU time", &machine.cpu_time),
     ] {
-        let nothing = run.results.is_empty() && run.zero_advice.is_none();
-        if waits || nothing || !value.is_empty() {
+        if waits || !value.is_empty() {
             text += &labelled(label, value);
         }
     }
@@ -102,7 +132,7 @@ fn header(run: &Run) -> String {
 }
 
 /// What made the run, and where.
-fn head(run: &Run) -> String {
+pub(crate) fn head<R: RunRow>(run: &Run<R>) -> String {
     let when = match &run.started_at {
         Some(time) => format!("started {time}"),
         None => String::new(),
@@ -134,7 +164,7 @@ pub(crate) fn labelled(label: &str, value: &str) -> String {
     prose::indented(&format!("{label:<12}"), value)
 }
 
-fn warnings(run: &Run) -> Option<String> {
+fn warnings<R: RunRow>(run: &Run<R>) -> Option<String> {
     let failed = run
         .failed
         .as_ref()

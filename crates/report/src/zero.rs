@@ -3,11 +3,48 @@
 
 use std::collections::BTreeMap;
 
-use punctual_record::{Interval, Measurement, PAGE_BYTES, Run, Value, Zeroing};
+use punctual_record::{Interval, PAGE_BYTES, Run, Value, ZeroRow, Zeroing};
 
-use crate::select::{self, Kind};
-use crate::tables::param_in_words;
-use crate::units;
+use crate::select::grouped;
+use crate::tables::{self, param_in_words};
+use crate::{Figure, Report, figures, memory, text, units};
+
+/// Pools of workers that zero pages.
+const POOL: &str = "zero-pool";
+
+/// What the OS takes for fresh memory, and who pays.
+pub(crate) const PROBE: &str = "zero-probe";
+
+impl Report for ZeroRow {
+    fn head(run: &Run<Self>) -> String {
+        if !run.results.is_empty() && of_experiment(run, PROBE).len() == run.results.len() {
+            return text::head(run) + &memory::facts(run);
+        }
+        // No timer wakes who zeroes pages.
+        let pools_only = of_experiment(run, POOL).len() == run.results.len();
+        let says_nothing = run.results.is_empty() && run.beside.zero_advice.is_none();
+        text::header(run, !pools_only || says_nothing)
+    }
+
+    fn sections(run: &Run<Self>) -> Vec<String> {
+        let mut sections = tables::zero_advice(run);
+        for (experiment, rows) in grouped(&run.results, |row| row.experiment.as_str()) {
+            sections.extend(match experiment {
+                PROBE => tables::zero_probe(&rows),
+                _ => tables::zero_pool(&rows),
+            });
+        }
+        if run.results.is_empty() && run.beside.zero_advice.is_none() {
+            sections.push(text::NO_RESULTS.to_owned());
+        }
+        sections.extend(tables::zero_calibration(run));
+        sections
+    }
+
+    fn figures(run: &Run<Self>) -> Vec<Figure> {
+        figures::of_zeroing(run)
+    }
+}
 
 /// What is varied within a section.
 const VARIED: [&str; 2] = ["threads", "batch"];
@@ -55,13 +92,13 @@ pub(crate) struct Ideal {
 }
 
 impl<'r> Cell<'r> {
-    fn of(measurement: &'r Measurement) -> Option<Self> {
+    fn of(measurement: &'r ZeroRow) -> Option<Self> {
         Some(Self {
             lock: &measurement.subject,
             batch: batch(measurement)?,
-            threads: select::param(measurement, "threads")? as u64,
+            threads: param(measurement, "threads")? as u64,
             zeroing: Zeroing::of(measurement)?,
-            closed_form: select::extra(measurement, "chain_gb_per_cpu_s"),
+            closed_form: extra(measurement, "chain_gb_per_cpu_s"),
             arriving: Arriving::of(measurement),
         })
     }
@@ -99,17 +136,17 @@ impl<'r> Cell<'r> {
 }
 
 impl Arriving {
-    fn of(measurement: &Measurement) -> Option<Self> {
+    fn of(measurement: &ZeroRow) -> Option<Self> {
         Some(Self {
-            busy_cpus: select::extra(measurement, "busy_cpus")?,
-            duty: select::extra(measurement, "duty")?,
+            busy_cpus: extra(measurement, "busy_cpus")?,
+            duty: extra(measurement, "duty")?,
             keeps_up: measurement.other.get("keeps_up")?.as_bool()?,
         })
     }
 }
 
 /// The batch, which may be a number in the file.
-fn batch(measurement: &Measurement) -> Option<String> {
+fn batch(measurement: &ZeroRow) -> Option<String> {
     let batch = measurement.params.get("batch")?;
     Some(match batch.as_str() {
         Some(word) => word.to_owned(),
@@ -122,13 +159,42 @@ pub(crate) fn threads_in_words(threads: u64) -> String {
     format!("{threads} thread{plural}")
 }
 
+/// A parameter that is a number.
+pub(crate) fn param(row: &ZeroRow, key: &str) -> Option<f64> {
+    row.params.get(key)?.as_f64()
+}
+
+/// A parameter that is a word.
+pub(crate) fn word<'a>(row: &'a ZeroRow, key: &str) -> &'a str {
+    let word = row.params.get(key).and_then(Value::as_str);
+    word.unwrap_or("unknown")
+}
+
+/// The values of one parameter, each once, from the smallest.
+pub(crate) fn values(rows: &[&ZeroRow], key: &str) -> Vec<f64> {
+    let mut values: Vec<f64> = rows.iter().filter_map(|row| param(row, key)).collect();
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    values
+}
+
+fn extra(row: &ZeroRow, key: &str) -> Option<f64> {
+    row.other.get(key)?.as_f64()
+}
+
+/// Those of one experiment.
+pub(crate) fn of_experiment<'r>(run: &'r Run<ZeroRow>, experiment: &str) -> Vec<&'r ZeroRow> {
+    let rows = run.results.iter();
+    rows.filter(|row| row.experiment == experiment).collect()
+}
+
 /// The sections of a run.
-pub(crate) fn of_run(run: &Run) -> Vec<Section<'_>> {
-    sections(&select::of_kind(run, Kind::ZeroPool))
+pub(crate) fn of_run(run: &Run<ZeroRow>) -> Vec<Section<'_>> {
+    sections(&of_experiment(run, POOL))
 }
 
 /// The sections of what can be read among `measurements`.
-pub(crate) fn sections<'r>(measurements: &[&'r Measurement]) -> Vec<Section<'r>> {
+pub(crate) fn sections<'r>(measurements: &[&'r ZeroRow]) -> Vec<Section<'r>> {
     let mut sections: Vec<Section<'r>> = Vec::new();
     for measurement in measurements {
         let Some(cell) = Cell::of(measurement) else {

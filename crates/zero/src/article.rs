@@ -2,7 +2,7 @@
 //! each of its proposals would have brought, and what became of it since.
 
 use punctual_program::Refusal;
-use punctual_record::{MachineFacts, Measurement};
+use punctual_record::{MachineFacts, ZeroRow};
 use punctual_zero_pool::{Batch, LockKind, Setting};
 use punctual_zero_sim::{Active, Between, Job, Machine, Outcome, System, predict};
 
@@ -119,7 +119,7 @@ impl Line {
     ///
     /// # Errors
     /// As of [`predict`]; not for lines of the story.
-    pub fn tell(&self, seed: u64) -> Result<(Told, Measurement), Refusal> {
+    pub fn tell(&self, seed: u64) -> Result<(Told, ZeroRow), Refusal> {
         let job = Job {
             seed,
             ..Job::new(self.setting, PAGES)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use punctual_core::Nanos;
 use punctual_program::Refusal;
 use punctual_record::{
-    CpuSplit, Interval, MachineFacts, Measurement, PAGE_BYTES, Spread, Value, Warning, Zeroing,
+    CpuSplit, Interval, MachineFacts, PAGE_BYTES, Spread, Value, Warning, ZeroRow, Zeroing,
 };
 use punctual_zero_pool::{LockKind, Setting};
 use punctual_zero_sim::chain::{Chain, HandOff};
@@ -21,7 +21,7 @@ use super::POOL;
 ///
 /// # Errors
 /// As [`predict`].
-pub fn measure(machine: &Machine, job: &Job) -> Result<Measurement, Refusal> {
+pub fn measure(machine: &Machine, job: &Job) -> Result<ZeroRow, Refusal> {
     let prediction = predict(machine, job, Active::All)?;
     Ok(of_prediction(machine, job, &prediction))
 }
@@ -39,7 +39,7 @@ pub fn measure_bursts(
     job: &Job,
     gb_per_s: f64,
     every: Nanos,
-) -> Result<Measurement, Refusal> {
+) -> Result<ZeroRow, Refusal> {
     let bursts = Bursts {
         pages_per_s: gb_per_s * 1e9 / PAGE,
         every,
@@ -62,8 +62,8 @@ pub fn measure_bursts(
 }
 
 /// The warnings that these deserve: pools that do not keep up with what arrives.
-pub fn warnings(results: &[Measurement]) -> Vec<Warning> {
-    let behind = |m: &&Measurement| m.other.get("keeps_up").and_then(Value::as_bool) == Some(false);
+pub fn warnings(results: &[ZeroRow]) -> Vec<Warning> {
+    let behind = |m: &&ZeroRow| m.other.get("keeps_up").and_then(Value::as_bool) == Some(false);
     let behind = results.iter().filter(behind).count();
     if behind == 0 {
         return vec![];
@@ -79,12 +79,12 @@ pub fn warnings(results: &[Measurement]) -> Vec<Warning> {
     }]
 }
 
-pub(super) fn of_prediction(machine: &Machine, job: &Job, prediction: &Prediction) -> Measurement {
-    let mut measurement = Measurement {
+pub(super) fn of_prediction(machine: &Machine, job: &Job, prediction: &Prediction) -> ZeroRow {
+    let mut measurement = ZeroRow {
         experiment: POOL.to_owned(),
         subject: job.setting.lock.to_string(),
         params: params(machine, job),
-        ..Measurement::default()
+        ..ZeroRow::default()
     };
     zeroing(prediction).put(&mut measurement);
     let other = &mut measurement.other;

@@ -10,7 +10,7 @@ use punctual_lab::experiments::robustness;
 use punctual_lab::race::{self, Results};
 use punctual_lab::{informed, learned, predict, robustness_facts, rule_in_force};
 use punctual_program::Machine;
-use punctual_record::Run;
+use punctual_record::{Findings, Run};
 use punctual_sim::{Model, SimMachine};
 
 use crate::Done;
@@ -108,7 +108,10 @@ fn as_run(
         interrupted: results.end.is_early(),
         failed: results.end.failed.as_ref().map(ToString::to_string),
         results: results.measurements,
-        learned: learned(&results.finishers),
+        beside: Findings {
+            learned: learned(&results.finishers),
+            ..Findings::default()
+        },
         other: plan.describe(args),
         ..session::run()
     };

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use punctual_record::compare::Metric;
 
+use super::any_row::metrics;
+
 use super::rule::Rule;
 use crate::options::Output;
 
@@ -18,7 +20,7 @@ the same stands beneath it; a single file is then compared with that alone.";
 
 /// What the help lists is what there is.
 pub(crate) fn after() -> String {
-    let metrics: Vec<_> = Metric::ALL.iter().map(|metric| metric.name()).collect();
+    let metrics: Vec<_> = metrics().map(Metric::name).collect();
     format!(
         "\
 Rules: [SELECTOR:]METRIC > VALUE, or >=. A rule says what fails: for GB zeroed, of which more is better, < or <=.

@@ -1,5 +1,6 @@
 //! `punctual compare`.
 
+mod any_row;
 pub(crate) mod args;
 pub(crate) mod judge;
 pub(crate) mod rule;
@@ -11,6 +12,7 @@ use punctual_record::compare::{Comparison, Outcome};
 use crate::args::command_line;
 use crate::files::{self, Target};
 use crate::{Done, print};
+use any_row::AnyRow;
 use args::{CompareArgs, WhichOs};
 
 /// Runs the command.
@@ -27,11 +29,11 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Done> {
     let texts: Vec<String> = texts.collect::<Result<_>>()?;
     let runs = args.files.iter().zip(&texts).map(|(file, text)| {
         let name = files::name(file);
-        let run = Run::from_json(text).map_err(|why| anyhow!("{name}: {why}"))?;
+        let run = Run::<AnyRow>::from_json(text).map_err(|why| anyhow!("{name}: {why}"))?;
         Ok((name, run))
     });
-    let runs: Vec<(String, Run)> = runs.collect::<Result<_>>()?;
-    let runs: Vec<(&str, &Run)> = runs
+    let runs: Vec<(String, Run<AnyRow>)> = runs.collect::<Result<_>>()?;
+    let runs: Vec<(&str, &Run<AnyRow>)> = runs
         .iter()
         .map(|(name, run)| (name.as_str(), run))
         .collect();

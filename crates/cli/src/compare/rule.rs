@@ -7,6 +7,8 @@ use punctual_core::Nanos;
 use punctual_record::Value;
 use punctual_record::compare::{Metric, Quantity, Row};
 
+use super::any_row::metrics;
+
 /// What a number must not be.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rule {
@@ -134,9 +136,9 @@ fn metric_of(name: &str) -> Result<Metric, String> {
         let full = metric.name();
         full == name || full.strip_prefix("late_") == Some(name)
     };
-    let metric = Metric::ALL.into_iter().find(is_meant);
+    let metric = metrics().find(is_meant);
     metric.ok_or_else(|| {
-        let names: Vec<_> = Metric::ALL.iter().map(|metric| metric.name()).collect();
+        let names: Vec<_> = metrics().map(Metric::name).collect();
         format!(
             "there is no metric `{name}`; the metrics are {} (without late_ too)",
             names.join(", ")
@@ -266,7 +268,7 @@ mod tests {
         let plain = rule("late_p99>500us");
         assert_eq!(
             (plain.metric, plain.beyond),
-            (Metric::LateP99, Beyond::Above)
+            (Metric::LATE_P99, Beyond::Above)
         );
         assert_eq!(plain.limit, Limit::Value(500_000.0));
         let full = rule(" pace/system:method=timerfd@rate=60@load=1 : cpu >= 5 % ");
@@ -275,7 +277,7 @@ mod tests {
         assert_eq!(full.selector.experiment, "pace");
         assert_eq!(full.selector.subject, "system:method=timerfd");
         assert_eq!(full.selector.params.len(), 2);
-        assert_eq!(rule("p99 > 1ms").metric, Metric::LateP99);
+        assert_eq!(rule("p99 > 1ms").metric, Metric::LATE_P99);
         assert_eq!(rule("cost_w10 > 1.25x").limit, Limit::Factor(1.25));
         let zeroed = rule("zero-pool/mcs@batch=64: gb_per_cpu_s < 5 GB/s");
         assert_eq!(

@@ -96,7 +96,7 @@ fn as_run(
         ..session::run()
     };
     let mut run = on.warned(run, args.effort.rounds.unwrap_or(ROUNDS));
-    run.doctor = Some(diagnose(patient, &run.results, run.disturbance.as_ref()));
+    run.beside.doctor = Some(diagnose(patient, &run.results, run.disturbance.as_ref()));
     run
 }
 

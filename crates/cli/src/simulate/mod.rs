@@ -99,7 +99,7 @@ fn simulate(args: &SimulateArgs, scenario: &Scenario, models: &[Model]) -> Resul
         let ran: Ran = scenario::run(scenario, model, args.seed(), trace_to.is_some())
             .map_err(|why| anyhow!(why))?;
         run.results.extend(ran.measurements);
-        run.expectations.extend(ran.expectations);
+        run.beside.expectations.extend(ran.expectations);
         trace = ran.trace;
     }
     drop(progress);
@@ -110,7 +110,7 @@ fn simulate(args: &SimulateArgs, scenario: &Scenario, models: &[Model]) -> Resul
         to.write(&chrome_trace(scenario, model.name(), &trace))?;
     }
     delivered?;
-    Ok(if run.expectations.iter().all(|e| e.holds) {
+    Ok(if run.beside.expectations.iter().all(|e| e.holds) {
         Done::Whole
     } else {
         Done::Differs

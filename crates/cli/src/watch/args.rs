@@ -112,12 +112,12 @@ fn period(text: &str) -> Result<Rate, String> {
 /// A rule on something that a watch measures.
 fn rule(text: &str) -> Result<Rule, String> {
     const MEASURED: [Metric; 6] = [
-        Metric::LateP50,
-        Metric::LateP90,
-        Metric::LateP99,
-        Metric::LateMax,
-        Metric::LateMean,
-        Metric::Cpu,
+        Metric::LATE_P50,
+        Metric::LATE_P90,
+        Metric::LATE_P99,
+        Metric::LATE_MAX,
+        Metric::LATE_MEAN,
+        Metric::CPU,
     ];
     let rule: Rule = text.parse()?;
     if !MEASURED.contains(&rule.metric) {

@@ -7,7 +7,7 @@ use std::process::Output;
 
 use crate::common::punctual;
 use punctual_core::Spec;
-use punctual_record::{Run, SCHEMA};
+use punctual_record::{Measurement, Run, SCHEMA};
 use serde_json::Value;
 
 /// Runs `punctual bench` with arguments that hold no spaces but between them;
@@ -160,7 +160,7 @@ fn a_game_reads_its_99th_percentile_and_how_many_frames_were_late() {
     let output = bench(directory.path(), arguments);
     assert!(output.status.success(), "{output:?}");
     let json = std::fs::read_to_string(directory.path().join("run.json")).unwrap();
-    let run = Run::from_json(&json).unwrap();
+    let run: Run = Run::from_json(&json).unwrap();
     assert!(run.results.iter().all(|m| m.late_ns.p99.is_some()));
     let late = run.results.iter().map(|m| m.late_over_1ms_fraction);
     assert_eq!(late.collect::<Vec<_>>(), [Some(1.0), Some(1.0)]);
@@ -210,7 +210,7 @@ fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
         assert_eq!(run(7), (stdout.clone(), json.clone()), "{experiment}");
         let (other_stdout, other_json) = run(8);
         // The seed itself, and the command that holds it, are not enough.
-        let results = |json: &str| Run::from_json(json).unwrap().results;
+        let results = |json: &str| Run::<Measurement>::from_json(json).unwrap().results;
         assert_ne!(results(&json), results(&other_json), "{experiment}");
         let tables = |stdout: &str| {
             stdout
@@ -229,7 +229,7 @@ fn json(arguments: &str) -> Value {
     let text = fs::read_to_string(directory.path().join("run.json")).unwrap();
     assert!(text.ends_with("}\n"));
     // Compared like this because a Run is too long to be shown.
-    let same = Run::from_json(&text).unwrap().to_json() == text;
+    let same = Run::<Measurement>::from_json(&text).unwrap().to_json() == text;
     assert!(same, "{arguments}: reading and writing changed the Run");
     serde_json::from_str(&text).unwrap()
 }
@@ -497,7 +497,7 @@ fn a_run_replaces_the_one_before_it_whole() {
         directory.path(),
         "--on linux --rate 60 --rounds 1 --json run.json",
     );
-    Run::from_json(&fs::read_to_string(file).unwrap()).unwrap();
+    Run::<Measurement>::from_json(&fs::read_to_string(file).unwrap()).unwrap();
     assert_eq!(names(directory.path()), ["run.json"]);
 }
 
@@ -587,7 +587,7 @@ mod ended_by_the_user {
         // The signal may come before the first wait, so nothing need be measured.
         assert!(!stdout.trim().is_empty());
         let text = fs::read_to_string(directory.path().join("run.json")).unwrap();
-        let run = Run::from_json(&text).unwrap();
+        let run: Run = Run::from_json(&text).unwrap();
         assert!(run.interrupted);
         assert_eq!(run.schema, SCHEMA);
         assert_eq!(run.machine.name, "host");

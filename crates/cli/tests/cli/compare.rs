@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Output;
 
 use crate::common::{punctual, stderr, stdout};
-use punctual_record::{Measurement, Run, SCHEMA, Zeroing, ZeroingRound};
+use punctual_record::{Run, SCHEMA, ZeroRow, Zeroing, ZeroingRound};
 use serde_json::Value;
 
 /// Writes what a strategy does on a model, which is the same every time.
@@ -260,11 +260,11 @@ fn zeroed(directory: &Path, to: &str, gb_per_cpu_s: f64) {
         ("arrivals", "closed".into()),
         ("threads", 39.into()),
     ];
-    let mut measurement = Measurement {
+    let mut measurement = ZeroRow {
         experiment: "zero-pool".to_owned(),
         subject: "tas".to_owned(),
         params: params.map(|(key, value)| (key.to_owned(), value)).into(),
-        ..Measurement::default()
+        ..ZeroRow::default()
     };
     zeroing.put(&mut measurement);
     let run = Run {

@@ -119,8 +119,8 @@ fn where_there_is_no_timer_interval_it_says_what_there_is() {
 }
 
 fn read(path: &Path) -> (Run, Diagnosis) {
-    let run = Run::from_json(&fs::read_to_string(path).unwrap()).unwrap();
-    let diagnosis = run.doctor.clone().unwrap();
+    let run: Run = Run::from_json(&fs::read_to_string(path).unwrap()).unwrap();
+    let diagnosis = run.beside.doctor.clone().unwrap();
     (run, diagnosis)
 }
 
@@ -183,7 +183,7 @@ fn assert_verdicts_follow(run: &Run) {
 #[test]
 fn here_it_says_the_rule_the_numbers_and_what_follows() {
     let (text, run, _) = here();
-    let diagnosis = run.doctor.as_ref().unwrap();
+    let diagnosis = run.beside.doctor.as_ref().unwrap();
     let sections = [
         "The rule in force for this process",
         "Prediction against measurement",
@@ -214,7 +214,7 @@ fn what_is_shared_has_no_names_and_no_paths() {
     let (_, run, shared) = here();
     assert_eq!(shared.command, "punctual doctor --quick");
     assert_eq!(shared.results, run.results);
-    assert_eq!(shared.doctor, run.doctor);
+    assert_eq!(shared.beside.doctor, run.beside.doctor);
     let names = [
         "USER",
         "LOGNAME",
@@ -250,7 +250,7 @@ fn the_prediction_is_the_slack_and_one_reading_of_the_clock() {
     let runs = [Nanos::new(1), Nanos::from_us(50), Nanos::from_ms(2)].map(with);
     for run in runs {
         let (slack, (_, run, _)) = run.join().unwrap();
-        let diagnosis = run.doctor.as_ref().unwrap();
+        let diagnosis = run.beside.doctor.as_ref().unwrap();
         let fact = diagnosis.facts.iter().find(|f| f.name == "timer slack");
         assert_eq!(fact.unwrap().value, slack.to_string());
         let model = diagnosis.model.as_deref().unwrap();

@@ -271,7 +271,7 @@ fn what_was_measured_before_a_failure_is_kept() {
         last.contains("is kept: inherit: ") && last.contains("cannot start the process"),
         "{errors}"
     );
-    let run = Run::from_json(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    let run: Run = Run::from_json(&std::fs::read_to_string(&json).unwrap()).unwrap();
     assert!(run.interrupted);
     assert!(run.results.iter().any(|m| m.experiment == "clocks"));
 }

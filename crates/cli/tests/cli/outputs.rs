@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 
 use crate::common::{punctual, stderr};
-use punctual_record::Run;
+use punctual_record::{Measurement, Run};
 
 const BENCH: &str = "bench --on linux --rate 60 --strategy system";
 
@@ -28,7 +28,7 @@ fn with_input(directory: &Path, arguments: &str, input: &str) -> Output {
 }
 
 fn is_run(text: &[u8]) -> bool {
-    Run::from_json(std::str::from_utf8(text).unwrap()).is_ok()
+    Run::<Measurement>::from_json(std::str::from_utf8(text).unwrap()).is_ok()
 }
 
 fn assert_refused(arguments: &str, says: &str) {

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::Output;
 
 use crate::common::run;
-use punctual_record::Run;
 use punctual_record::regimes::{QUIET, place};
+use punctual_record::{Measurement, Run};
 
 fn regimes(directory: &Path, arguments: &str) -> Output {
     run(directory, &format!("bench regimes {arguments}"))
@@ -42,7 +42,10 @@ fn what_means_nothing_is_refused_before_anything_runs() {
 fn it_goes_on_with_a_file_and_measures_no_round_twice() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
-    let read = || Run::from_json(&fs::read_to_string(directory.join("run.json")).unwrap()).unwrap();
+    let read = || {
+        Run::<Measurement>::from_json(&fs::read_to_string(directory.join("run.json")).unwrap())
+            .unwrap()
+    };
     let what = "--strategy adaptive-balanced,spin --regime 1000Hz --condition quiet \
                 --resume run.json";
     let mut counted = Vec::new();

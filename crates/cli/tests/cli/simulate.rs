@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Output;
 
 use crate::common::{punctual, run, stdout};
-use punctual_record::Run;
+use punctual_record::{Measurement, Run};
 use serde_json::Value;
 
 const SCENARIO: &str = r#"
@@ -128,7 +128,7 @@ fn the_run_file_is_whole_and_the_same_each_time() {
     };
     let text = json();
     assert_eq!(text, json());
-    let run = Run::from_json(&text).unwrap();
+    let run: Run = Run::from_json(&text).unwrap();
     assert!(run.to_json() == text, "reading and writing changed the Run");
     assert_eq!(run.started_at, None);
     assert_eq!(run.machine.name, "linux and fake-5ms");
@@ -140,7 +140,7 @@ fn the_run_file_is_whole_and_the_same_each_time() {
         assert!(m.late_ns.n > 20);
         assert_eq!(m.samples_slept_ns.len() as u64, m.late_ns.n);
     }
-    assert!(run.expectations.iter().all(|e| e.holds));
+    assert!(run.beside.expectations.iter().all(|e| e.holds));
 }
 
 #[test]
@@ -250,7 +250,9 @@ fn what_was_recorded_on_a_real_computer_is_replayed() {
     assert!(replayed.status.success(), "{replayed:?}");
     let late = |file: &str| {
         let text = fs::read_to_string(directory.path().join(file)).unwrap();
-        Run::from_json(&text).unwrap().results[0].late_ns.p50
+        Run::<Measurement>::from_json(&text).unwrap().results[0]
+            .late_ns
+            .p50
     };
     // The reading that ends the recorded wait is part of what is replayed, and
     // another ends the replay.

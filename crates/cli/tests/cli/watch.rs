@@ -15,7 +15,7 @@ fn watch(directory: &Path, arguments: &str) -> Output {
 /// The one result of the Run in `run.json`.
 fn result_in(directory: &Path) -> (Run, Measurement) {
     let text = fs::read_to_string(directory.join("run.json")).unwrap();
-    let run = Run::from_json(&text).unwrap();
+    let run: Run = Run::from_json(&text).unwrap();
     assert_eq!(run.results.len(), 1);
     let result = run.results[0].clone();
     (run, result)

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Output;
 
 use crate::common::{printed, run};
-use punctual_record::{Run, ZeroCalibration, Zeroing};
+use punctual_record::{Run, ZeroCalibration, ZeroRow, Zeroing};
 
 fn advise(directory: &Path, arguments: &str) -> Output {
     run(directory, &format!("zero advise {arguments}"))
@@ -19,9 +19,9 @@ fn this_computer_is_calibrated_advised_and_run() {
     ));
     assert!(text.contains("To zero 256 KiB"), "{text}");
     let json = std::fs::read_to_string(directory.path().join("advice.json")).unwrap();
-    let run = Run::from_json(&json).unwrap();
+    let run: Run<ZeroRow> = Run::from_json(&json).unwrap();
     assert_eq!(ZeroCalibration::of(&run).unwrap().rounds, 3);
-    let advice = run.zero_advice.unwrap();
+    let advice = run.beside.zero_advice.unwrap();
     assert!(!advice.model_only);
     assert_eq!(advice.picks.len(), 3);
     for pick in &advice.picks {
@@ -55,7 +55,12 @@ fn a_bandwidth_that_nobody_reaches_is_no_rule_of_thumb() {
     );
     assert!(!text.contains("BW_total"), "{text}");
     let json = std::fs::read_to_string(directory.path().join("advice.json")).unwrap();
-    let bounds = Run::from_json(&json).unwrap().zero_advice.unwrap().bounds;
+    let bounds = Run::<ZeroRow>::from_json(&json)
+        .unwrap()
+        .beside
+        .zero_advice
+        .unwrap()
+        .bounds;
     assert_eq!((bounds.total_gb_per_s, bounds.threads), (None, None));
 }
 
@@ -66,9 +71,9 @@ fn one_goal_is_advised_and_written() {
     let text = printed(&advise(directory.path(), arguments));
     assert!(!text.contains("use 16"), "{text}");
     let json = std::fs::read_to_string(directory.path().join("advice.json")).unwrap();
-    let run = Run::from_json(&json).unwrap();
+    let run: Run<ZeroRow> = Run::from_json(&json).unwrap();
     assert!(run.results.is_empty());
-    let advice = run.zero_advice.unwrap();
+    let advice = run.beside.zero_advice.unwrap();
     assert!(advice.model_only);
     assert_eq!((advice.pages, advice.picks.len()), (16_384, 1));
     let pick = &advice.picks[0];

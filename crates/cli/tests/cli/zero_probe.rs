@@ -5,14 +5,14 @@ use std::path::Path;
 use std::process::Output;
 
 use crate::common::{self, punctual, run};
-use punctual_record::{Account, Measurement, PageCost, Run};
+use punctual_record::{Account, PageCost, Run, ZeroRow};
 
 fn probe(directory: &Path, arguments: &str) -> Output {
     run(directory, &format!("zero probe {arguments}"))
 }
 
 /// What it prints, and what it writes with `--json`.
-fn probed(arguments: &str) -> (String, Run) {
+fn probed(arguments: &str) -> (String, Run<ZeroRow>) {
     let directory = tempfile::tempdir().unwrap();
     let arguments = format!("{arguments} --memory-limit 8MiB --json run.json");
     let output = probe(directory.path(), &arguments);
@@ -29,12 +29,12 @@ fn assert_refused(arguments: &str, words: &str) {
     common::assert_refused(&format!("zero probe {arguments}"), words);
 }
 
-fn of_part<'r>(run: &'r Run, part: &str) -> Vec<&'r Measurement> {
+fn of_part<'r>(run: &'r Run<ZeroRow>, part: &str) -> Vec<&'r ZeroRow> {
     let results = run.results.iter();
     results.filter(|m| m.params["part"] == part).collect()
 }
 
-fn find<'r>(run: &'r Run, part: &str, subject: &str) -> &'r Measurement {
+fn find<'r>(run: &'r Run<ZeroRow>, part: &str, subject: &str) -> &'r ZeroRow {
     let mut found = of_part(run, part).into_iter();
     let found = found.find(|m| m.subject == subject);
     found.unwrap_or_else(|| panic!("no {subject} in {part}"))
@@ -256,7 +256,7 @@ fn ctrl_c_keeps_what_was_measured() {
     let output = process.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(3), "{output:?}");
     let json = std::fs::read_to_string(directory.path().join("run.json")).unwrap();
-    assert!(Run::from_json(&json).unwrap().interrupted);
+    assert!(Run::<ZeroRow>::from_json(&json).unwrap().interrupted);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("ended before its end"), "{text}");
 }

@@ -4,14 +4,14 @@ use std::path::Path;
 use std::process::Output;
 
 use crate::common::{self, punctual, run};
-use punctual_record::{Measurement, Run, Value, ZeroCalibration, Zeroing};
+use punctual_record::{Run, Value, ZeroCalibration, ZeroRow, Zeroing};
 
 fn zero_run(directory: &Path, arguments: &str) -> Output {
     run(directory, &format!("zero run {arguments}"))
 }
 
 /// What it says, and what it writes with `--json`.
-fn measured(arguments: &str) -> (String, Run) {
+fn measured(arguments: &str) -> (String, Run<ZeroRow>) {
     let directory = tempfile::tempdir().unwrap();
     let output = zero_run(directory.path(), &format!("{arguments} --json run.json"));
     assert!(output.status.success(), "{arguments}: {output:?}");
@@ -20,7 +20,7 @@ fn measured(arguments: &str) -> (String, Run) {
     (text, Run::from_json(&json).unwrap())
 }
 
-fn zeroing(measurement: &Measurement) -> Zeroing {
+fn zeroing(measurement: &ZeroRow) -> Zeroing {
     let zeroing = Zeroing::of(measurement);
     zeroing.unwrap_or_else(|| panic!("{measurement:?}"))
 }
@@ -270,7 +270,7 @@ mod unix {
 
     /// Runs it until it says that it begins, and ends it. What it keeps of what it
     /// has measured by then, which may be nothing, the tests of the lab tell.
-    fn ended(directory: &Path, arguments: &str, signal: &str) -> Run {
+    fn ended(directory: &Path, arguments: &str, signal: &str) -> Run<ZeroRow> {
         let mut command = punctual(directory);
         let arguments = format!("zero run {arguments} --json run.json");
         command.args(arguments.split_whitespace());
@@ -296,7 +296,7 @@ mod unix {
             .unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(3), "{stdout}");
         let json = std::fs::read_to_string(directory.join("run.json")).unwrap();
-        let run = Run::from_json(&json).unwrap();
+        let run: Run<ZeroRow> = Run::from_json(&json).unwrap();
         assert!(run.interrupted);
         run
     }

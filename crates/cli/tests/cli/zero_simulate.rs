@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Output;
 
 use crate::common::{printed, run};
-use punctual_record::{Run, Zeroing};
+use punctual_record::{Run, ZeroRow, Zeroing};
 
 fn simulate(directory: &Path, arguments: &str) -> Output {
     run(directory, &format!("zero simulate {arguments}"))
@@ -17,7 +17,7 @@ fn the_article_is_told() {
     let text = printed(&simulate(directory.path(), "article --json article.json"));
     insta::assert_snapshot!(text);
     let json = std::fs::read_to_string(directory.path().join("article.json")).unwrap();
-    let run = Run::from_json(&json).unwrap();
+    let run: Run<ZeroRow> = Run::from_json(&json).unwrap();
     let rates: Vec<f64> = run
         .results
         .iter()
@@ -39,7 +39,7 @@ fn a_grid_is_simulated_and_drawn() {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(errors.contains("left out: batch growing"), "{errors}");
     let json = std::fs::read_to_string(directory.path().join("grid.json")).unwrap();
-    let run = Run::from_json(&json).unwrap();
+    let run: Run<ZeroRow> = Run::from_json(&json).unwrap();
     assert_eq!(run.results.len(), 9);
     for measurement in &run.results {
         let zeroing = Zeroing::of(measurement).unwrap();
@@ -60,7 +60,7 @@ fn bursts_keep_so_many_cpus_busy() {
     }
     assert!(!text.contains("faster than they are zeroed"), "{text}");
     let json = std::fs::read_to_string(directory.path().join("bursts.json")).unwrap();
-    let run = Run::from_json(&json).unwrap();
+    let run: Run<ZeroRow> = Run::from_json(&json).unwrap();
     let other = &run.results[0].other;
     assert_eq!(other["keeps_up"], true);
     assert!((0.5..1.0).contains(&other["duty"].as_f64().unwrap()));

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::estimate::{Estimate, Missing, estimate};
-use super::key::{self, Key};
+use super::estimate::{Estimate, Missing};
+use super::key::Key;
 use super::metric::Metric;
-use super::pool::Pool;
 use super::ratio::Ratio;
 use crate::published::{self, Published};
-use crate::run::{Measurement, Run};
+use crate::row::RunRow;
+use crate::run::Run;
 
 /// The version of the comparison that this crate writes.
 pub const SCHEMA: &str = "punctual-comparison/1";
@@ -157,8 +157,8 @@ impl Outcome {
 impl Comparison {
     /// Sets the results of `runs` side by side; each comes with the name of its
     /// file.
-    pub fn of(runs: &[(&str, &Run)]) -> Self {
-        let parts: Vec<Part> = runs
+    pub fn of<R: RunRow>(runs: &[(&str, &Run<R>)]) -> Self {
+        let parts: Vec<Part<R>> = runs
             .iter()
             .flat_map(|(file, run)| parts(file, run))
             .collect();
@@ -201,15 +201,15 @@ impl Comparison {
 }
 
 /// A column with its measurements.
-struct Part<'r> {
+struct Part<'r, R> {
     column: Column,
-    measurements: Vec<&'r Measurement>,
+    measurements: Vec<&'r R>,
 }
 
 /// A run as a column, or as one per model where it was simulated on several.
-fn parts<'r>(file: &str, run: &'r Run) -> Vec<Part<'r>> {
+fn parts<'r, R: RunRow>(file: &str, run: &'r Run<R>) -> Vec<Part<'r, R>> {
     let mut models: Vec<&str> = Vec::new();
-    for model in run.results.iter().filter_map(model) {
+    for model in run.results.iter().filter_map(RunRow::on) {
         if !models.contains(&model) {
             models.push(model);
         }
@@ -234,8 +234,8 @@ fn parts<'r>(file: &str, run: &'r Run) -> Vec<Part<'r>> {
     }
     // What names none was measured on the machine of the run.
     let here = run.machine.name.as_str();
-    let on = |measurement: &Measurement| model(measurement).unwrap_or(here).to_owned();
-    if run.results.iter().any(|m| model(m).is_none()) && !models.contains(&here) {
+    let on = |row: &R| row.on().unwrap_or(here).to_owned();
+    if run.results.iter().any(|m| m.on().is_none()) && !models.contains(&here) {
         models.insert(0, here);
     }
     let of_model = |(i, machine): (usize, &&str)| Part {
@@ -256,10 +256,6 @@ fn parts<'r>(file: &str, run: &'r Run) -> Vec<Part<'r>> {
     models.iter().enumerate().map(of_model).collect()
 }
 
-fn model(measurement: &Measurement) -> Option<&str> {
-    measurement.params.get("on")?.as_str()
-}
-
 /// `A` to `Z`, `AA`, `AB`, ...
 fn label(i: usize) -> String {
     let letter = char::from(b'A' + (i % 26) as u8);
@@ -269,19 +265,19 @@ fn label(i: usize) -> String {
     }
 }
 
-fn rows(parts: &[Part<'_>]) -> Vec<Row> {
+fn rows<R: RunRow>(parts: &[Part<'_, R>]) -> Vec<Row> {
     let mut places: BTreeMap<Key, usize> = BTreeMap::new();
-    let mut found: Vec<Vec<Vec<&Measurement>>> = Vec::new();
+    let mut found: Vec<Vec<Vec<&R>>> = Vec::new();
     for (i, part) in parts.iter().enumerate() {
         for measurement in &part.measurements {
-            let place = *places.entry(Key::of(measurement)).or_insert(found.len());
+            let place = *places.entry(Key::of(*measurement)).or_insert(found.len());
             if place == found.len() {
                 found.push(vec![vec![]; parts.len()]);
             }
             found[place][i].push(measurement);
         }
     }
-    let rows = found.into_iter().map(row);
+    let rows = found.iter().filter_map(|columns| row(columns));
     rows.filter(|row| {
         row.cells
             .iter()
@@ -291,21 +287,16 @@ fn rows(parts: &[Part<'_>]) -> Vec<Row> {
     .collect()
 }
 
-fn row(columns: Vec<Vec<&Measurement>>) -> Row {
-    let first = columns.iter().flatten().next();
-    let experiment = first.map_or_else(String::new, |m| m.experiment.clone());
-    let params = first.map_or_else(BTreeMap::new, |m| key::params(m));
-    let pools: Vec<Option<Pool>> = columns
-        .into_iter()
-        .map(|parts| (!parts.is_empty()).then(|| Pool::of(parts)))
-        .collect();
+fn row<R: RunRow>(columns: &[Vec<&R>]) -> Option<Row> {
+    let first = columns.iter().flatten().next()?;
     let mut subjects: Vec<String> = Vec::new();
-    for subject in pools.iter().flatten().flat_map(Pool::subjects) {
+    for subject in columns.iter().flatten().map(|row| row.subject()) {
         if !subjects.iter().any(|known| known == subject) {
             subjects.push(subject.to_owned());
         }
     }
-    let mut cells: Vec<Option<Cell>> = pools.iter().map(|pool| pool.as_ref().map(cell)).collect();
+    let cell = |rows: &Vec<&R>| (!rows.is_empty()).then(|| R::cell(rows));
+    let mut cells: Vec<Option<Cell>> = columns.iter().map(cell).collect();
     if let [Some(first), others @ ..] = cells.as_mut_slice() {
         for cell in others.iter_mut().flatten() {
             for (metric, estimate) in &mut cell.known {
@@ -314,30 +305,28 @@ fn row(columns: Vec<Vec<&Measurement>>) -> Row {
             }
         }
     }
-    Row {
-        experiment,
+    Some(Row {
+        experiment: first.experiment().to_owned(),
         subjects,
-        params,
+        params: first.params(),
         cells,
         published: vec![],
-    }
+    })
 }
 
-fn cell(pool: &Pool<'_>) -> Cell {
-    let mut cell = Cell {
-        n: pool.late.n,
-        cpu_is_approximate: pool.cpu_is_approximate(),
-        oversubscribed: pool.is_oversubscribed(),
-        ..Cell::default()
-    };
-    for metric in Metric::ALL {
-        match estimate(metric, pool) {
-            Some(Ok(known)) => drop(cell.known.insert(metric, known)),
-            Some(Err(why)) => drop(cell.missing.insert(metric, why)),
-            None => {}
+impl Cell {
+    /// Adds a number, or why it is missing.
+    pub fn add(&mut self, metric: Metric, found: Result<Estimate, Missing>) {
+        // Only what a file made up is no number.
+        let found = found.and_then(|estimate| {
+            let is_number = estimate.value.is_finite();
+            is_number.then_some(estimate).ok_or(Missing::NotMeasured)
+        });
+        match found {
+            Ok(known) => drop(self.known.insert(metric, known)),
+            Err(why) => drop(self.missing.insert(metric, why)),
         }
     }
-    cell
 }
 
 #[cfg(test)]
@@ -346,7 +335,7 @@ mod tests {
 
     use super::*;
     use crate::compare::Verdict;
-    use crate::{Late, MachineFacts, Round};
+    use crate::{Late, MachineFacts, Measurement, Round};
 
     fn sleep(subject: &str, asked_ns: u64, late_ns: &[i64]) -> Measurement {
         let rounds = late_ns.chunks(late_ns.len().div_ceil(6));
@@ -396,13 +385,13 @@ mod tests {
             .collect();
         assert_eq!(there, [[true, false], [true, true], [false, true]]);
 
-        let median = compared.rows[1].cells[1].as_ref().unwrap().known[&Metric::LateP50];
+        let median = compared.rows[1].cells[1].as_ref().unwrap().known[&Metric::LATE_P50];
         let ratio = median.over_first.unwrap();
         assert_eq!(ratio.verdict, Some(Verdict::Lower));
         let interval = ratio.interval.unwrap();
         assert!(interval.low <= 0.101 && interval.high >= 0.1, "{ratio:?}");
         let alone = compared.rows[2].cells[1].as_ref().unwrap();
-        assert_eq!(alone.known[&Metric::LateP50].over_first, None);
+        assert_eq!(alone.known[&Metric::LATE_P50].over_first, None);
     }
 
     #[test]
@@ -423,7 +412,7 @@ mod tests {
         };
         let cell = row.cells[0].as_ref().unwrap();
         assert_eq!(cell.n, 6_000);
-        let bounds = cell.known[&Metric::LateP50].interval.unwrap();
+        let bounds = cell.known[&Metric::LATE_P50].interval.unwrap();
         assert_eq!((bounds.low, bounds.high), (50_049.5, 55_049.5));
     }
 

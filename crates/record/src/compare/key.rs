@@ -1,44 +1,11 @@
 //! What makes measurements of different runs measurements of the same thing:
 //! their experiment, their subject and their parameters.
 //!
-//! Some parameters tell something of the run instead, and make no difference:
-//!
-//! - `round`: measurements that differ in nothing else are repetitions, and
-//!   are pooled;
-//! - `on`: the model of a simulation, which is a machine, and gets a column;
-//! - `core_type`: a property of the machine, too;
-//! - `warm_up_waits`: how many there are follows from the number of rounds;
-//! - `learning`: follows from the deadlines, and older files lack it;
-//! - `threshold_ns` and `fail_over_ns`: what a watch takes exception to, which
-//!   changes no wait;
-//! - `cpu` of a watch: the one that was watched, of however many the machine
-//!   has. (`cores` compares CPUs, so that there it stays.)
-//! - `bytes` of pools that zero pages, where `memory` says whether it is hot or
-//!   cold: how much is hot follows from the machine's caches, and how much is
-//!   cold from them and from what is free.
-//!
 //! Numbers are equal whether they are written as whole ones or not.
-
-use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::run::Measurement;
-
-/// The parameters that tell something of the run.
-const OF_THE_RUN: [&str; 7] = [
-    "round",
-    "on",
-    "core_type",
-    "warm_up_waits",
-    "learning",
-    "threshold_ns",
-    "fail_over_ns",
-];
-
-/// What stands for the subject where that is the sleep call of the OS itself,
-/// whatever its name there.
-const OWN_SLEEP_CALL: &str = "\0sleep";
+use crate::row::RunRow;
 
 /// Equal for measurements of the same thing.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,34 +16,17 @@ pub(super) struct Key {
 }
 
 impl Key {
-    pub(super) fn of(measurement: &Measurement) -> Self {
-        // `timers` asks what the OS makes of its own sleep call for 1 ms. It
-        // is `Sleep(1)` on Windows and has other names elsewhere.
-        let subject = match measurement.experiment.as_str() {
-            "timers" => OWN_SLEEP_CALL,
-            _ => &measurement.subject,
-        };
+    pub(super) fn of(row: &impl RunRow) -> Self {
         Self {
-            experiment: measurement.experiment.clone(),
-            subject: subject.to_owned(),
-            params: params(measurement)
+            experiment: row.experiment().to_owned(),
+            subject: row.subject_anywhere().to_owned(),
+            params: row
+                .params()
                 .into_iter()
                 .map(|(key, value)| (key, canonical(&value)))
                 .collect(),
         }
     }
-}
-
-/// The parameters that make a difference.
-pub(super) fn params(measurement: &Measurement) -> BTreeMap<String, Value> {
-    let mut params = measurement.params.clone();
-    params.retain(|key, _| !OF_THE_RUN.contains(&key.as_str()));
-    match measurement.experiment.as_str() {
-        "watch" => drop(params.remove("cpu")),
-        "zero-pool" if params.contains_key("memory") => drop(params.remove("bytes")),
-        _ => {}
-    }
-    params
 }
 
 fn canonical(value: &Value) -> String {
@@ -93,6 +43,7 @@ fn canonical(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::Measurement;
 
     fn key(experiment: &str, subject: &str, params: &[(&str, Value)]) -> Key {
         Key::of(&Measurement {
@@ -134,17 +85,6 @@ mod tests {
             key("cores", "timerfd", &judged[..2]),
             key("cores", "timerfd", &[period])
         );
-    }
-
-    #[test]
-    fn memory_is_hot_or_cold_however_much_of_it_a_machine_needs_for_that() {
-        let pool = |experiment, params: &[(&str, Value)]| key(experiment, "mcs", params);
-        let hot = [("memory", "hot".into()), ("threads", 2.into())];
-        let mut sized = hot.to_vec();
-        sized.push(("bytes", 1_048_576.into()));
-        assert_eq!(pool("zero-pool", &sized), pool("zero-pool", &hot));
-        assert_ne!(pool("zero-probe", &sized), pool("zero-probe", &hot));
-        assert_ne!(pool("zero-pool", &sized[1..]), pool("zero-pool", &hot[1..]));
     }
 
     #[test]

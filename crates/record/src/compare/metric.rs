@@ -1,53 +1,22 @@
-//! What is compared of a measurement.
+//! What is compared of a row.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-/// One number of a measurement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-pub enum Metric {
-    /// The median lateness.
-    #[serde(rename = "late_p50_ns")]
-    LateP50,
-    /// The lateness that 90 % do not exceed.
-    #[serde(rename = "late_p90_ns")]
-    LateP90,
-    /// The lateness that 99 % do not exceed.
-    #[serde(rename = "late_p99_ns")]
-    LateP99,
-    /// The greatest lateness.
-    #[serde(rename = "late_max_ns")]
-    LateMax,
-    /// The mean lateness, not capped.
-    #[serde(rename = "late_mean_ns")]
-    LateMean,
-    /// The CPU time billed to the waiting thread, as a share of the time.
-    #[serde(rename = "cpu_fraction")]
-    Cpu,
-    /// CPU time + lateness per wait, each lateness counted as at most 1 ms.
-    #[serde(rename = "cost_w1_ns")]
-    CostW1,
-    /// CPU time + 10 x lateness.
-    #[serde(rename = "cost_w10_ns")]
-    CostW10,
-    /// CPU time + 100 x lateness.
-    #[serde(rename = "cost_w100_ns")]
-    CostW100,
-    /// The step of a clock: the median of the smallest seen.
-    #[serde(rename = "step_p50_ns")]
-    Step,
-    /// What it takes to read a clock: the median over the batches.
-    #[serde(rename = "read_cost_p50_ns")]
-    ReadCost,
-    /// GB (1e9 bytes) zeroed per second of CPU time.
-    #[serde(rename = "gb_per_cpu_s")]
-    GbPerCpuS,
-    /// GB zeroed per second that passed.
-    #[serde(rename = "wall_gb_per_s")]
-    WallGbPerS,
+/// One number of a row: what it is called, what it is counted in, and which end of it is
+/// better. Those of waits are here; every other product has its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Metric {
+    /// Where it stands among those of the same row.
+    place: u8,
+    name: &'static str,
+    key: &'static str,
+    quantity: Quantity,
+    more_is_better: bool,
+    has_intervals: bool,
 }
 
 /// What a metric is counted in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Quantity {
     /// A length of time in nanoseconds.
     Length,
@@ -58,62 +27,101 @@ pub enum Quantity {
 }
 
 impl Metric {
-    /// Every metric, in the order in which they are listed to the user.
-    pub const ALL: [Self; 13] = [
-        Self::LateP50,
-        Self::LateP90,
-        Self::LateP99,
-        Self::LateMax,
-        Self::LateMean,
-        Self::Cpu,
-        Self::CostW1,
-        Self::CostW10,
-        Self::CostW100,
-        Self::Step,
-        Self::ReadCost,
-        Self::GbPerCpuS,
-        Self::WallGbPerS,
+    /// A number of which less is better, in its place among those of a row. `name` is
+    /// what the user types and reads, `key` what files call it.
+    pub const fn new(place: u8, name: &'static str, key: &'static str, quantity: Quantity) -> Self {
+        Self {
+            place,
+            name,
+            key,
+            quantity,
+            more_is_better: false,
+            has_intervals: true,
+        }
+    }
+
+    /// The same, of which more is better, as of work that gets done.
+    pub const fn of_work(self) -> Self {
+        Self {
+            more_is_better: true,
+            ..self
+        }
+    }
+
+    /// The same, which rounds never hold in an interval.
+    const fn bare(self) -> Self {
+        Self {
+            has_intervals: false,
+            ..self
+        }
+    }
+
+    /// The median lateness.
+    pub const LATE_P50: Self = Self::new(0, "late_p50", "late_p50_ns", Quantity::Length);
+    /// The lateness that 90 % do not exceed.
+    pub const LATE_P90: Self = Self::new(1, "late_p90", "late_p90_ns", Quantity::Length);
+    /// The lateness that 99 % do not exceed.
+    pub const LATE_P99: Self = Self::new(2, "late_p99", "late_p99_ns", Quantity::Length);
+    /// The greatest lateness. Samples never hold it in an interval: it grows with the
+    /// time one waits for it.
+    pub const LATE_MAX: Self = Self::new(3, "late_max", "late_max_ns", Quantity::Length).bare();
+    /// The mean lateness, not capped.
+    pub const LATE_MEAN: Self = Self::new(4, "late_mean", "late_mean_ns", Quantity::Length);
+    /// The CPU time billed to the waiting thread, as a share of the time.
+    pub const CPU: Self = Self::new(5, "cpu", "cpu_fraction", Quantity::Share);
+    /// CPU time + lateness per wait, each lateness counted as at most 1 ms.
+    pub const COST_W1: Self = Self::new(6, "cost_w1", "cost_w1_ns", Quantity::Length);
+    /// CPU time + 10 x lateness.
+    pub const COST_W10: Self = Self::new(7, "cost_w10", "cost_w10_ns", Quantity::Length);
+    /// CPU time + 100 x lateness.
+    pub const COST_W100: Self = Self::new(8, "cost_w100", "cost_w100_ns", Quantity::Length);
+    /// The step of a clock: the median of the smallest seen, which is all that is
+    /// recorded.
+    pub const STEP: Self = Self::new(9, "step", "step_p50_ns", Quantity::Length).bare();
+    /// What it takes to read a clock: the median over the batches, which is all that is
+    /// recorded.
+    pub const READ_COST: Self =
+        Self::new(10, "read_cost", "read_cost_p50_ns", Quantity::Length).bare();
+
+    /// Those of waits, in the order in which they are listed to the user.
+    pub const OF_WAITS: [Self; 11] = [
+        Self::LATE_P50,
+        Self::LATE_P90,
+        Self::LATE_P99,
+        Self::LATE_MAX,
+        Self::LATE_MEAN,
+        Self::CPU,
+        Self::COST_W1,
+        Self::COST_W10,
+        Self::COST_W100,
+        Self::STEP,
+        Self::READ_COST,
     ];
 
     /// The name the user types and reads.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::LateP50 => "late_p50",
-            Self::LateP90 => "late_p90",
-            Self::LateP99 => "late_p99",
-            Self::LateMax => "late_max",
-            Self::LateMean => "late_mean",
-            Self::Cpu => "cpu",
-            Self::CostW1 => "cost_w1",
-            Self::CostW10 => "cost_w10",
-            Self::CostW100 => "cost_w100",
-            Self::Step => "step",
-            Self::ReadCost => "read_cost",
-            Self::GbPerCpuS => "gb_per_cpu_s",
-            Self::WallGbPerS => "wall_gb_per_s",
-        }
+        self.name
     }
 
     /// What it is counted in.
     pub const fn quantity(self) -> Quantity {
-        match self {
-            Self::Cpu => Quantity::Share,
-            Self::GbPerCpuS | Self::WallGbPerS => Quantity::Rate,
-            _ => Quantity::Length,
-        }
+        self.quantity
     }
 
-    /// Whether more of it is better, as of work that gets done. Of everything
-    /// else here, less is.
+    /// Whether more of it is better.
     pub const fn more_is_better(self) -> bool {
-        matches!(self.quantity(), Quantity::Rate)
+        self.more_is_better
     }
 
-    /// Whether samples can hold it in an interval. They never do a maximum,
-    /// which grows with the time one waits for it, and of a clock only the
-    /// median is recorded.
+    /// Whether rounds can hold it in an interval.
     pub const fn has_intervals(self) -> bool {
-        !matches!(self, Self::LateMax | Self::Step | Self::ReadCost)
+        self.has_intervals
+    }
+}
+
+impl Serialize for Metric {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.key)
     }
 }
 
@@ -123,8 +131,9 @@ mod tests {
 
     #[test]
     fn the_order_of_the_list_is_that_of_the_type_and_names_differ() {
-        assert!(Metric::ALL.is_sorted());
-        let names: std::collections::BTreeSet<_> = Metric::ALL.iter().map(|m| m.name()).collect();
-        assert_eq!(names.len(), Metric::ALL.len());
+        assert!(Metric::OF_WAITS.is_sorted());
+        let names: std::collections::BTreeSet<_> =
+            Metric::OF_WAITS.iter().map(|m| m.name()).collect();
+        assert_eq!(names.len(), Metric::OF_WAITS.len());
     }
 }

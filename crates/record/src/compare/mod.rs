@@ -6,6 +6,8 @@
 //! - `key` decides what is the same thing;
 //! - [`Metric`] is what is compared;
 //! - [`Estimate`] is one number of one run with its interval;
+//! - `waits` says what of all this a measurement of waits has; other products say it
+//!   of their own rows ([`RunRow`](crate::RunRow));
 //! - [`Ratio`] sets two of them in relation.
 
 mod comparison;
@@ -14,6 +16,7 @@ mod key;
 mod metric;
 mod pool;
 mod ratio;
+mod waits;
 
 pub use comparison::{Cell, Column, Comparison, Judgement, Outcome, Row, SCHEMA};
 pub use estimate::{Bounds, Estimate, Missing};

@@ -1,17 +1,14 @@
-//! The measurements of one run that are of the same thing, as one.
+//! The measurements of waits of one run that are of the same thing, as one.
 
 use crate::cost::Round;
 use crate::late::Late;
 use crate::run::Measurement;
-use crate::zeroing::{Zeroing, ZeroingRound};
 
 /// Mostly one measurement; several where an experiment writes one per round.
 pub(super) struct Pool<'r> {
     parts: Vec<&'r Measurement>,
     /// What is known of the lateness of all of them.
     pub(super) late: Late,
-    /// What those did that zero pages.
-    zeroings: Vec<Zeroing>,
 }
 
 impl<'r> Pool<'r> {
@@ -21,23 +18,7 @@ impl<'r> Pool<'r> {
             [only] => only.late_ns.clone(),
             _ => together(&parts),
         };
-        let zeroings = parts.iter().filter_map(|part| Zeroing::of(part)).collect();
-        Self {
-            parts,
-            late,
-            zeroings,
-        }
-    }
-
-    /// The subjects' names, each once.
-    pub(super) fn subjects(&self) -> Vec<&'r str> {
-        let mut subjects: Vec<&str> = Vec::new();
-        for part in &self.parts {
-            if !subjects.contains(&part.subject.as_str()) {
-                subjects.push(&part.subject);
-            }
-        }
-        subjects
+        Self { parts, late }
     }
 
     /// Every sample of lateness, round by round; nothing where the file has
@@ -96,28 +77,6 @@ impl<'r> Pool<'r> {
     pub(super) fn cpu_fractions(&self) -> Option<Vec<f64>> {
         let known = |part: &&Measurement| part.cpu.fraction.filter(|share| share.is_finite());
         self.parts.iter().map(known).collect()
-    }
-
-    /// Whether it is of workers that zero pages.
-    pub(super) fn has_zeroing(&self) -> bool {
-        !self.zeroings.is_empty()
-    }
-
-    /// Whether any of it had more workers than CPUs.
-    pub(super) fn is_oversubscribed(&self) -> bool {
-        self.zeroings.iter().any(|zeroing| zeroing.oversubscribed)
-    }
-
-    /// Each round of zeroing; where a file has none, the medians as one.
-    pub(super) fn zeroing_rounds(&self) -> Vec<ZeroingRound> {
-        let of_one = |zeroing: &Zeroing| match zeroing.rounds.as_slice() {
-            [] => vec![ZeroingRound {
-                wall_gb_per_s: zeroing.wall_gb_per_s.median,
-                gb_per_cpu_s: zeroing.gb_per_cpu_s.median,
-            }],
-            rounds => rounds.to_vec(),
-        };
-        self.zeroings.iter().flat_map(of_one).collect()
     }
 
     /// Whether the CPU time of any of them is approximate.

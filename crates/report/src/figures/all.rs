@@ -1,6 +1,6 @@
 //! All the figures of a run.
 
-use punctual_record::Run;
+use punctual_record::{Run, ZeroRow};
 
 use super::figure::{Figure, make_names_unique};
 use super::{
@@ -8,7 +8,7 @@ use super::{
     sleep, sleeps, timers, watch, yields, zero_predicted, zero_probe, zero_scaling, zero_split,
 };
 
-/// The figures a run has data for:
+/// The figures that a run of waits has data for:
 ///
 /// - `frames-RATE`: period plus lateness of each wait, a strip per subject,
 ///   where each began when the one before it ended;
@@ -36,18 +36,11 @@ use super::{
 ///   time, a panel per model;
 /// - `idle-stretches`: the share of a scenario's idle time by the length of the
 ///   stretch, a panel per model;
-/// - `zero-scaling`: what pools zero per second of CPU time by their threads, a
-///   panel per batch;
-/// - `zero-split`: where the CPU time of the largest pools went;
-/// - `zero-predicted`: what was predicted of all pools, against what came out.
-/// - `zero-probe-pages`: what a page costs, by the step;
-/// - `zero-probe-blocks`: what a MiB costs, by the size of the block.
 ///
-/// Of several scenarios, each has its own figures, with its name; so have pools
-/// of several kinds of memory, kernels or computers.
+/// Of several scenarios, each has its own figures, with its name.
 ///
 /// What lies beyond an axis is drawn at its end, and the caption says so.
-pub fn figures(run: &Run) -> Vec<Figure> {
+pub(crate) fn of_waits(run: &Run) -> Vec<Figure> {
     let mut figures = frames::frames(run);
     figures.extend(cost::cost(run));
     figures.extend(decades::decades(run));
@@ -65,7 +58,22 @@ pub fn figures(run: &Run) -> Vec<Figure> {
     figures.extend(watch::watch(run));
     figures.extend(sleeps::sleeps(run));
     figures.extend(idle::idle(run));
-    figures.extend(zero_scaling::zero_scaling(run));
+    make_names_unique(&mut figures);
+    figures
+}
+
+/// The figures that a run of page zeroing has data for:
+///
+/// - `zero-scaling`: what pools zero per second of CPU time by their threads, a
+///   panel per batch;
+/// - `zero-split`: where the CPU time of the largest pools went;
+/// - `zero-predicted`: what was predicted of all pools, against what came out;
+/// - `zero-probe-pages`: what a page costs, by the step;
+/// - `zero-probe-blocks`: what a MiB costs, by the size of the block.
+///
+/// Pools of several kinds of memory, kernels or computers have their own.
+pub(crate) fn of_zeroing(run: &Run<ZeroRow>) -> Vec<Figure> {
+    let mut figures = zero_scaling::zero_scaling(run);
     figures.extend(zero_split::zero_split(run));
     figures.extend(zero_predicted::zero_predicted(run));
     figures.extend(zero_probe::zero_probe(run));

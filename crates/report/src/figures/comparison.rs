@@ -35,7 +35,7 @@ pub fn comparison_figures(compared: &Comparison) -> Vec<Figure> {
     let mut groups: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
     for row in &compared.rows {
         let mut cells = row.cells.iter().flatten();
-        if cells.any(|cell| cell.known.contains_key(&Metric::LateP50)) {
+        if cells.any(|cell| cell.known.contains_key(&Metric::LATE_P50)) {
             groups.entry(&row.experiment).or_default().push(row);
         }
     }
@@ -82,7 +82,7 @@ fn lines<'c>(compared: &'c Comparison, rows: &[&'c Row]) -> Vec<(String, Line<'c
         let mut label = tables::label_of(row, &[]);
         for (i, cell) in row.cells.iter().enumerate() {
             let cell = cell.as_ref();
-            let known = cell.filter(|cell| cell.known.contains_key(&Metric::LateP50));
+            let known = cell.filter(|cell| cell.known.contains_key(&Metric::LATE_P50));
             if let Some(cell) = known {
                 lines.push((std::mem::take(&mut label), Line::Run(i, cell)));
             }
@@ -147,7 +147,7 @@ impl Line<'_> {
     fn values(&self) -> Vec<f64> {
         match self {
             Self::Run(_, cell) => {
-                let median = cell.known.get(&Metric::LateP50);
+                let median = cell.known.get(&Metric::LATE_P50);
                 let ends = median.and_then(|m| m.interval);
                 let ends = ends.map(|ends| [ends.low, ends.high]);
                 let median = median.map(|m| m.value);
@@ -165,7 +165,7 @@ impl Line<'_> {
         match self {
             Self::Run(run, cell) => {
                 let look = Look::nth(*run);
-                let Some(median) = cell.known.get(&Metric::LateP50) else {
+                let Some(median) = cell.known.get(&Metric::LATE_P50) else {
                     return Ok(());
                 };
                 if let Some(ends) = median.interval {

@@ -37,6 +37,6 @@ mod zero_scaling;
 mod zero_split;
 mod zero_words;
 
-pub use all::figures;
+pub(crate) use all::{of_waits, of_zeroing};
 pub use comparison::comparison_figures;
 pub use figure::Figure;

@@ -4,7 +4,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use punctual_record::{Measurement, Run, visible_lines};
+use punctual_record::{Measurement, Run, RunRow, visible_lines};
 
 use crate::{prose, select};
 
@@ -40,7 +40,11 @@ pub(super) struct Sheet {
 
 impl Sheet {
     /// Draws the figure with what `drawing` adds between title and caption.
-    pub(super) fn draw(&self, run: &Run, drawing: impl FnOnce(&Canvas) -> Drawn) -> String {
+    pub(super) fn draw<R: RunRow>(
+        &self,
+        run: &Run<R>,
+        drawing: impl FnOnce(&Canvas) -> Drawn,
+    ) -> String {
         let machine = run.machine.in_words();
         self.draw_with(&format!("{} Machine: {machine}.", self.caption), drawing)
     }

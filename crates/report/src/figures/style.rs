@@ -183,8 +183,6 @@ fn has_other_looks(m: &Measurement) -> bool {
         Kind::Yield,
         Kind::Load,
         Kind::Cores,
-        Kind::ZeroPool,
-        Kind::ZeroProbe,
     ];
     kinds.contains(&Kind::of(m))
 }

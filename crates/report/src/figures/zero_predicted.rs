@@ -4,7 +4,7 @@ use plotters::coord::ranged1d::Ranged;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
-use punctual_record::{Interval, Run};
+use punctual_record::{Interval, Run, ZeroRow};
 
 use super::axis::Axis;
 use super::chart::{Chart, Place, legend_of_marks};
@@ -48,7 +48,7 @@ impl Point<'_> {
 }
 
 /// All pools of the run that have a prediction, and a CPU for each thread.
-pub(super) fn zero_predicted(run: &Run) -> Option<Figure> {
+pub(super) fn zero_predicted(run: &Run<ZeroRow>) -> Option<Figure> {
     let sections = zero::of_run(run);
     let points: Vec<Point> = (sections.iter())
         .flat_map(|section| points(section, section.among(&sections)))

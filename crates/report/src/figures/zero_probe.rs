@@ -2,7 +2,7 @@
 
 use plotters::prelude::*;
 
-use punctual_record::{Interval, Measurement, PageCost, Run};
+use punctual_record::{Interval, PageCost, Run, ZeroRow};
 
 use super::axis::Axis;
 use super::chart::{Chart, Place, legend, legend_of_marks};
@@ -10,8 +10,8 @@ use super::figure::{Figure, figure};
 use super::rows::Rows;
 use super::sheet::Sheet;
 use super::style::Look;
-use crate::select::{self, Kind};
 use crate::units;
+use crate::{select, zero};
 
 /// The least that is drawn: less than a nanosecond for a page is one call for
 /// many.
@@ -24,11 +24,11 @@ const ROW: i32 = 28;
 const PAGES_PER_MIB: f64 = 256.0;
 
 /// The figures of a probe: `zero-probe-pages` and `zero-probe-blocks`.
-pub(super) fn zero_probe(run: &Run) -> Vec<Figure> {
-    let all = select::of_kind(run, Kind::ZeroProbe);
-    let of_part = |part: &str| -> Vec<&Measurement> {
+pub(super) fn zero_probe(run: &Run<ZeroRow>) -> Vec<Figure> {
+    let all = zero::of_experiment(run, zero::PROBE);
+    let of_part = |part: &str| -> Vec<&ZeroRow> {
         let all = all.iter().copied();
-        all.filter(|m| select::word(m, "part") == part).collect()
+        all.filter(|m| zero::word(m, "part") == part).collect()
     };
     let pages = pages(run, &of_part("pages"));
     pages
@@ -39,7 +39,7 @@ pub(super) fn zero_probe(run: &Run) -> Vec<Figure> {
 
 /// CPU time of a page, a row for each step, a marker for ordinary and one for
 /// huge pages.
-fn pages(run: &Run, measurements: &[&Measurement]) -> Option<Figure> {
+fn pages(run: &Run<ZeroRow>, measurements: &[&ZeroRow]) -> Option<Figure> {
     let steps: Vec<Step> = measurements.iter().filter_map(|m| Step::of(m)).collect();
     if steps.is_empty() {
         return None;
@@ -106,10 +106,10 @@ struct Step {
 }
 
 impl Step {
-    fn of(m: &Measurement) -> Option<Self> {
+    fn of(m: &ZeroRow) -> Option<Self> {
         let cost = PageCost::in_measurement(m)?;
         let ns = cost.ns_per_page();
-        let group = match select::word(m, "huge_pages") {
+        let group = match zero::word(m, "huge_pages") {
             "off" => Group::Ordinary,
             "on" => Group::Huge,
             _ => Group::Reference,
@@ -146,7 +146,7 @@ impl Group {
 }
 
 /// CPU time of a MiB by the size of a block, a line for each way to get it.
-fn blocks(run: &Run, measurements: &[&Measurement]) -> Option<Figure> {
+fn blocks(run: &Run<ZeroRow>, measurements: &[&ZeroRow]) -> Option<Figure> {
     // The calls alone would need an axis of their own.
     let filled = measurements.iter().copied();
     let filled = filled.filter(|m| m.subject != "allocator-pair");
@@ -193,8 +193,8 @@ fn blocks(run: &Run, measurements: &[&Measurement]) -> Option<Figure> {
 }
 
 /// The size of a block, and what a MiB of it costs.
-fn point(m: &Measurement) -> Option<(f64, f64)> {
-    let bytes = select::param(m, "bytes").filter(|bytes| *bytes > 0.0)?;
+fn point(m: &ZeroRow) -> Option<(f64, f64)> {
+    let bytes = zero::param(m, "bytes").filter(|bytes| *bytes > 0.0)?;
     let ns = PageCost::in_measurement(m)?.ns_per_page().median;
     (ns > 0.0).then_some((bytes, ns * PAGES_PER_MIB))
 }

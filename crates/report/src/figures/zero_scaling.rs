@@ -4,7 +4,7 @@ use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
-use punctual_record::Run;
+use punctual_record::{Run, ZeroRow};
 
 use super::axis::Axis;
 use super::chart::{Chart, LegendAbove, Place};
@@ -24,7 +24,7 @@ const Y_NAME: i32 = 26;
 const X_NAME: i32 = 22;
 
 /// For each section a panel per batch, with a line per lock.
-pub(super) fn zero_scaling(run: &Run) -> Vec<Figure> {
+pub(super) fn zero_scaling(run: &Run<ZeroRow>) -> Vec<Figure> {
     let sections = zero::of_run(run);
     let locks = zero_words::locks(&sections);
     sections
@@ -34,7 +34,7 @@ pub(super) fn zero_scaling(run: &Run) -> Vec<Figure> {
 }
 
 fn of_section(
-    run: &Run,
+    run: &Run<ZeroRow>,
     section: &Section,
     sections: &[Section],
     locks: &[&str],

@@ -3,7 +3,7 @@
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
-use punctual_record::{CpuSplit, Run};
+use punctual_record::{CpuSplit, Run, ZeroRow};
 
 use super::chart::LegendAbove;
 use super::figure::{Figure, figure};
@@ -82,7 +82,7 @@ const PARTS: [Part; 4] = [
 
 /// For each section a bar per lock and batch, of as many threads as have a CPU
 /// each.
-pub(super) fn zero_split(run: &Run) -> Vec<Figure> {
+pub(super) fn zero_split(run: &Run<ZeroRow>) -> Vec<Figure> {
     let sections = zero::of_run(run);
     sections
         .iter()
@@ -90,7 +90,7 @@ pub(super) fn zero_split(run: &Run) -> Vec<Figure> {
         .collect()
 }
 
-fn of_section(run: &Run, section: &Section, sections: &[Section]) -> Option<Figure> {
+fn of_section(run: &Run<ZeroRow>, section: &Section, sections: &[Section]) -> Option<Figure> {
     let threads = section.ranked().iter().map(|cell| cell.threads).max()?;
     let mut locks: Vec<(&str, Vec<&Cell>)> = Vec::new();
     for lock in section.locks() {

@@ -1,6 +1,6 @@
 //! What the figures of pools that zero pages have in common.
 
-use punctual_record::Run;
+use punctual_record::{Run, ZeroRow};
 
 use super::sheet::{Canvas, Drawn, Sheet};
 use super::style::Look;
@@ -44,7 +44,7 @@ pub(super) fn file_name(what: &str, section: &Section, sections: &[Section]) -> 
 /// Draws a figure of one section, and says of which machine it is.
 pub(super) fn draw(
     mut sheet: Sheet,
-    run: &Run,
+    run: &Run<ZeroRow>,
     section: &Section,
     drawing: impl FnOnce(&Canvas) -> Drawn,
 ) -> String {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use punctual_record::compare::{Cell, Comparison, Estimate, Metric, Missing, Quantity, Row};
 use punctual_record::published::{Published, Statistic};
-use punctual_record::{Cpu, Value};
+use punctual_record::{Cpu, GB_PER_CPU_S, Value, WALL_GB_PER_S};
 
 use super::blank::{Marks, Why};
 use super::generic;
@@ -99,32 +99,32 @@ enum Shows {
 
 const LATENESS: [(&str, Shows); 6] = [
     ("n", Shows::Count),
-    ("p50 [95 %]", Shows::Within(Metric::LateP50)),
-    ("p99", Shows::Plain(Metric::LateP99)),
-    ("mean", Shows::Plain(Metric::LateMean)),
-    ("max", Shows::Plain(Metric::LateMax)),
-    ("p50 over A's", Shows::OverFirst(Metric::LateP50)),
+    ("p50 [95 %]", Shows::Within(Metric::LATE_P50)),
+    ("p99", Shows::Plain(Metric::LATE_P99)),
+    ("mean", Shows::Plain(Metric::LATE_MEAN)),
+    ("max", Shows::Plain(Metric::LATE_MAX)),
+    ("p50 over A's", Shows::OverFirst(Metric::LATE_P50)),
 ];
 
 const CPU: [(&str, Shows); 4] = [
-    ("CPU % [95 %]", Shows::Within(Metric::Cpu)),
-    ("over A's", Shows::OverFirst(Metric::Cpu)),
-    ("cost, w = 10 [95 %]", Shows::Within(Metric::CostW10)),
-    ("over A's", Shows::OverFirst(Metric::CostW10)),
+    ("CPU % [95 %]", Shows::Within(Metric::CPU)),
+    ("over A's", Shows::OverFirst(Metric::CPU)),
+    ("cost, w = 10 [95 %]", Shows::Within(Metric::COST_W10)),
+    ("over A's", Shows::OverFirst(Metric::COST_W10)),
 ];
 
 const CLOCKS: [(&str, Shows); 4] = [
-    ("step", Shows::Plain(Metric::Step)),
-    ("over A's", Shows::OverFirst(Metric::Step)),
-    ("per read", Shows::Plain(Metric::ReadCost)),
-    ("over A's", Shows::OverFirst(Metric::ReadCost)),
+    ("step", Shows::Plain(Metric::STEP)),
+    ("over A's", Shows::OverFirst(Metric::STEP)),
+    ("per read", Shows::Plain(Metric::READ_COST)),
+    ("over A's", Shows::OverFirst(Metric::READ_COST)),
 ];
 
 const ZEROED: [(&str, Shows); 4] = [
-    ("GB per CPU-s [95 %]", Shows::Within(Metric::GbPerCpuS)),
-    ("over A's", Shows::OverFirst(Metric::GbPerCpuS)),
-    ("wall GB/s [95 %]", Shows::Within(Metric::WallGbPerS)),
-    ("over A's", Shows::OverFirst(Metric::WallGbPerS)),
+    ("GB per CPU-s [95 %]", Shows::Within(GB_PER_CPU_S)),
+    ("over A's", Shows::OverFirst(GB_PER_CPU_S)),
+    ("wall GB/s [95 %]", Shows::Within(WALL_GB_PER_S)),
+    ("over A's", Shows::OverFirst(WALL_GB_PER_S)),
 ];
 
 const COST_IN_WORDS: &str = "Cost: CPU time + 10 x lateness per wait, each lateness counted as at \
@@ -218,7 +218,7 @@ impl Table<'_> {
         let mut captions = vec![caption.to_owned()];
         if columns
             .iter()
-            .any(|(_, shows)| matches!(shows, Shows::Within(Metric::CostW10)))
+            .any(|(_, shows)| matches!(shows, Shows::Within(Metric::COST_W10)))
         {
             captions.push(COST_IN_WORDS.to_owned());
         }
@@ -334,7 +334,7 @@ impl Shows {
     /// The cell of a published figure.
     fn published(self, published: &Published) -> Option<String> {
         match self {
-            Self::Within(Metric::LateP50) => {
+            Self::Within(Metric::LATE_P50) => {
                 let late = published.late?;
                 let (low, high) = (late.low_ns as f64, late.high_ns as f64);
                 // A mean has a column of its own.
@@ -351,13 +351,13 @@ impl Shows {
                     }
                 })
             }
-            Self::Plain(Metric::LateMean) => {
+            Self::Plain(Metric::LATE_MEAN) => {
                 let late = published.late?;
                 let is_mean = late.statistic == Statistic::Mean && late.low_ns == late.high_ns;
                 is_mean.then(|| units::duration(late.low_ns as f64))
             }
-            Self::Within(Metric::Cpu) => published.cpu_fraction.map(units::percent),
-            Self::Within(Metric::GbPerCpuS) => published.gb_per_cpu_s.map(units::gb),
+            Self::Within(Metric::CPU) => published.cpu_fraction.map(units::percent),
+            Self::Within(GB_PER_CPU_S) => published.gb_per_cpu_s.map(units::gb),
             _ => None,
         }
     }
@@ -369,7 +369,7 @@ fn written_or_blank(
     written: Option<String>,
     marks: &mut Marks,
 ) -> String {
-    if metric == Metric::Cpu && written.is_some() {
+    if metric == Metric::CPU && written.is_some() {
         let cpu = Cpu {
             approximate: cell.cpu_is_approximate,
             ..Cpu::default()

@@ -2,7 +2,7 @@
 //! rules of thumb behind it.
 
 use punctual_record::{
-    Interval, PAGE_BYTES, Run, ZeroAdvice, ZeroBounds, ZeroPick, ZeroPool, Zeroing,
+    Interval, PAGE_BYTES, Run, ZeroAdvice, ZeroBounds, ZeroPick, ZeroPool, ZeroRow, Zeroing,
     ZeroingPrediction,
 };
 
@@ -12,8 +12,8 @@ use super::grid::Grid;
 use crate::{prose, units, zero};
 
 /// The sections of an advice.
-pub(crate) fn zero_advice(run: &Run) -> Vec<String> {
-    let Some(advice) = &run.zero_advice else {
+pub(crate) fn zero_advice(run: &Run<ZeroRow>) -> Vec<String> {
+    let Some(advice) = &run.beside.zero_advice else {
         return vec![];
     };
     let mut sections = vec![in_words(advice), predicted(advice)];
@@ -121,7 +121,7 @@ fn careless_way(advice: &ZeroAdvice) -> String {
 }
 
 /// Predictions beside measurements; nothing where none of these was measured.
-fn measured(run: &Run, advice: &ZeroAdvice) -> Option<String> {
+fn measured(run: &Run<ZeroRow>, advice: &ZeroAdvice) -> Option<String> {
     let head = [
         "goal",
         "threads",

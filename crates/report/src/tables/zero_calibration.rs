@@ -1,6 +1,6 @@
 //! What the parts of a pool cost on this computer: what its model is made of.
 
-use punctual_record::{Interval, Run, TakeCost, ZeroCalibration, ZeroCost};
+use punctual_record::{Interval, Run, TakeCost, ZeroCalibration, ZeroCost, ZeroRow};
 
 use super::blank::{Marks, Why};
 use super::cost::interval_in_words;
@@ -9,7 +9,7 @@ use crate::{prose, units};
 
 /// The sections of a calibration; none of a run without one, or of one that was
 /// ended before its first round.
-pub(crate) fn zero_calibration(run: &Run) -> Vec<String> {
+pub(crate) fn zero_calibration(run: &Run<ZeroRow>) -> Vec<String> {
     let calibration = ZeroCalibration::of(run).filter(|calibration| calibration.rounds > 0);
     let Some(calibration) = calibration else {
         return vec![];

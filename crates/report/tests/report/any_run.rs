@@ -2,14 +2,22 @@
 //! same; what it has found, as far as it is kept, is in `fuzz/seeds/run`.
 
 use punctual_record::compare::Comparison;
-use punctual_record::{Run, is_visible};
-use punctual_report::{comparison, comparison_figures, explained, figures, text};
+use punctual_record::{Measurement, Run, ZeroRow, is_visible};
+use punctual_report::{Report, comparison, comparison_figures, explained, figures, text};
 use roxmltree::Document;
 
-/// Whether it is read. If so, it can be shown and drawn, alone and beside others,
-/// and nothing that a terminal obeys comes out of it.
+/// Whether it is read, as a Run of waits or of page zeroing. If so, it can be shown and
+/// drawn, alone and beside others, and nothing that a terminal obeys comes out of it.
 pub(crate) fn check(file: &str) -> bool {
-    let run = match Run::from_json(file) {
+    if let Ok(run) = Run::from_json(file) {
+        check_text(&explained(&run));
+    }
+    let of_waits = check_as::<Measurement>(file);
+    check_as::<ZeroRow>(file) || of_waits
+}
+
+fn check_as<R: Report>(file: &str) -> bool {
+    let run = match Run::<R>::from_json(file) {
         Ok(run) => run,
         Err(why) => {
             assert!(why.chars().all(is_visible), "{why:?}");
@@ -19,9 +27,8 @@ pub(crate) fn check(file: &str) -> bool {
     let alone = Comparison::of(&[("one", &run)]);
     let beside = Comparison::of(&[("one", &run), ("other", &run)]);
     let compared = [comparison(&alone), comparison(&beside)];
-    for text in compared.iter().chain(&[text(&run), explained(&run)]) {
-        let hidden = text.chars().find(|c| *c != '\n' && !is_visible(*c));
-        assert_eq!(hidden, None, "{text}");
+    for text in compared.iter().chain(&[text(&run)]) {
+        check_text(text);
     }
     let [alone, beside] = [comparison_figures(&alone), comparison_figures(&beside)];
     for figure in [figures(&run), alone, beside].iter().flatten() {
@@ -32,4 +39,9 @@ pub(crate) fn check(file: &str) -> bool {
         assert!(figure.name.chars().all(is_plain), "{}", figure.name);
     }
     true
+}
+
+fn check_text(text: &str) {
+    let hidden = text.chars().find(|c| *c != '\n' && !is_visible(*c));
+    assert_eq!(hidden, None, "{text}");
 }

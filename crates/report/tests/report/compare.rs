@@ -168,5 +168,5 @@ fn figures_have_a_mark_per_run_and_a_hollow_bar_per_published_figure() {
         .sum::<usize>();
     assert!(bars > 10 && count("rect") > bars);
     assert_eq!(comparison_figures(&compared), figures);
-    assert!(comparison_figures(&Comparison::of(&[])).is_empty());
+    assert!(comparison_figures(&Comparison::of::<Measurement>(&[])).is_empty());
 }

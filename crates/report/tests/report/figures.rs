@@ -156,7 +156,7 @@ fn points_beyond_the_scale_are_counted() {
 
 #[test]
 fn a_run_without_results_has_no_figures() {
-    assert_eq!(figures(&Run::default()), []);
+    assert_eq!(figures(&Run::<Measurement>::default()), []);
 }
 
 /// One made-up measurement of each experiment, with these samples.

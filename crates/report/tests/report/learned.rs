@@ -1,6 +1,6 @@
 //! What strategies had learned, in words. The numbers are invented.
 
-use punctual_record::{Estimate, Learned, LearnedCall, LearnedClass, PlannedStep, Run};
+use punctual_record::{Estimate, Findings, Learned, LearnedCall, LearnedClass, PlannedStep, Run};
 use punctual_report::{explained, text};
 
 use crate::made_up;
@@ -138,25 +138,28 @@ fn estimate(mean_ns: u64, bound_ns: u64, deviations: f64) -> Option<Estimate> {
 
 fn run() -> Run {
     Run {
-        learned: vec![
-            of_two_calls(),
-            by_length(),
-            on_ticks(60.0),
-            on_ticks(1_000.0),
-            only_spins(),
-            Learned {
-                nap: estimate(1_058_000, 1_350_000, 2.0),
-                ..learned("precise:x=2", 60.0)
-            },
-            Learned {
-                over: estimate(60_000, 81_000, 1.0),
-                ..learned("timer", 60.0)
-            },
-            Learned {
-                over: estimate(5_000_000, 5_000_000, 1.0),
-                ..learned("timer", 1_000.0)
-            },
-        ],
+        beside: Findings {
+            learned: vec![
+                of_two_calls(),
+                by_length(),
+                on_ticks(60.0),
+                on_ticks(1_000.0),
+                only_spins(),
+                Learned {
+                    nap: estimate(1_058_000, 1_350_000, 2.0),
+                    ..learned("precise:x=2", 60.0)
+                },
+                Learned {
+                    over: estimate(60_000, 81_000, 1.0),
+                    ..learned("timer", 60.0)
+                },
+                Learned {
+                    over: estimate(5_000_000, 5_000_000, 1.0),
+                    ..learned("timer", 1_000.0)
+                },
+            ],
+            ..Findings::default()
+        },
         ..made_up::run()
     }
 }

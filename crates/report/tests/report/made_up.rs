@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use punctual_record::{
-    CAP_NS, Cost, Cpu, Late, MachineFacts, Measurement, NAP_PENALTIES_NS, Round, Run, SCHEMA,
-    Warning, Weights,
+    CAP_NS, Cost, Cpu, Late, MachineFacts, Measurement, NAP_PENALTIES_NS, Round, Run, RunRow,
+    SCHEMA, Warning, Weights,
 };
 use serde_json::Value;
 
@@ -54,6 +54,11 @@ pub(crate) fn run() -> Run {
     results.extend(decades(&mut dice));
     results.extend(intervals(&mut dice));
     results.extend(robustness(&mut dice));
+    of(results)
+}
+
+/// A run with these results on the invented machine.
+pub(crate) fn of<R: RunRow>(results: Vec<R>) -> Run<R> {
     Run {
         schema: SCHEMA.to_owned(),
         punctual_version: "0.1.0".to_owned(),

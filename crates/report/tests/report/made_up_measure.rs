@@ -238,7 +238,6 @@ pub(crate) fn run() -> Run {
     Run {
         command: "punctual measure".to_owned(),
         warnings: vec![],
-        results,
-        ..made_up::run()
+        ..made_up::of(results)
     }
 }

@@ -3,16 +3,25 @@
 //! nothing about any machine.
 
 use punctual_record::{
-    CpuSplit, Interval, LineCost, Measurement, ParkingCost, Run, SCHEMA, Spread, TakeCost,
-    ZeroCalibration, ZeroCost, Zeroing, ZeroingPrediction, ZeroingRound,
+    CpuSplit, Interval, LineCost, ParkingCost, Run, Spread, TakeCost, ZeroCalibration, ZeroCost,
+    ZeroRow, Zeroing, ZeroingPrediction, ZeroingRound,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::made_up::{self, Dice};
-use crate::made_up_measure::measured;
 
 pub(crate) const LOCKS: [&str; 6] = ["tas", "ttas", "ticket", "mcs", "mutex", "counter"];
 pub(crate) const BATCHES: [&str; 8] = ["1", "8", "64", "n", "2n", "half", "guided", "growing"];
+
+/// A row without anything but what it is of.
+pub(crate) fn row(experiment: &str, subject: &str, params: Value) -> ZeroRow {
+    ZeroRow {
+        experiment: experiment.to_owned(),
+        subject: subject.to_owned(),
+        params: serde_json::from_value(params).unwrap(),
+        ..ZeroRow::default()
+    }
+}
 
 /// A pool of the invented computer.
 #[derive(Clone, Copy)]
@@ -135,7 +144,7 @@ impl Pool<'_> {
         }
     }
 
-    pub(crate) fn measurement(self, dice: &mut Dice) -> Measurement {
+    pub(crate) fn measurement(self, dice: &mut Dice) -> ZeroRow {
         let mut params = json!({
             "threads": self.threads, "batch": self.batch, "dequeue": "range", "kernel": "memset",
             "memory": self.memory, "bytes": if self.memory == "hot" { 1 << 20 } else { 1 << 30 },
@@ -144,22 +153,17 @@ impl Pool<'_> {
         if let Some(on) = self.on {
             params["on"] = on.into();
         }
-        let mut m = measured("zero-pool", self.lock, params, &[], json!({}));
+        let mut m = row("zero-pool", self.lock, params);
         self.zeroing(dice).put(&mut m);
         m
     }
 }
 
-fn run(command: &str, results: Vec<Measurement>) -> Run {
-    let made_up = made_up::run();
+fn run(command: &str, results: Vec<ZeroRow>) -> Run<ZeroRow> {
     let mut run = Run {
-        schema: SCHEMA.to_owned(),
-        punctual_version: made_up.punctual_version,
-        started_at: made_up.started_at,
         command: command.to_owned(),
-        machine: made_up.machine,
-        results,
-        ..Run::default()
+        warnings: vec![],
+        ..made_up::of(results)
     };
     run.machine.timer_rule = String::new();
     run.machine.sleep_method = String::new();
@@ -167,7 +171,7 @@ fn run(command: &str, results: Vec<Measurement>) -> Run {
     run
 }
 
-fn grid(threads: &[u64], pool: Pool<'_>, dice: &mut Dice) -> Vec<Measurement> {
+fn grid(threads: &[u64], pool: Pool<'_>, dice: &mut Dice) -> Vec<ZeroRow> {
     let mut results = Vec::new();
     for &threads in threads {
         for lock in LOCKS {
@@ -200,7 +204,7 @@ const HOST: Pool<'static> = Pool {
 
 /// The default grid on a small host, one of three numbers of threads being more
 /// than there are CPUs.
-pub(crate) fn host() -> Run {
+pub(crate) fn host() -> Run<ZeroRow> {
     let mut dice = Dice(7);
     let mut results = Vec::new();
     for memory in ["hot", "cold"] {
@@ -210,7 +214,7 @@ pub(crate) fn host() -> Run {
 }
 
 /// Few cells, which need no matrix.
-pub(crate) fn few() -> Run {
+pub(crate) fn few() -> Run<ZeroRow> {
     let mut dice = Dice(7);
     let mut cell = |lock, threads| {
         let pool = Pool {
@@ -226,7 +230,7 @@ pub(crate) fn few() -> Run {
 }
 
 /// A simulated computer of 272 CPUs.
-pub(crate) fn simulated() -> Run {
+pub(crate) fn simulated() -> Run<ZeroRow> {
     let mut dice = Dice(7);
     let pool = Pool {
         cpus: 272,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use punctual_record::{Cpu, Expectation, Late, Measurement, Run, SCHEMA, modes};
+use punctual_record::{Cpu, Expectation, Findings, Late, Measurement, Run, SCHEMA, modes};
 use punctual_report::{figures, table, text};
 use serde_json::{Value, json};
 
@@ -132,16 +132,19 @@ fn run() -> Run {
             ..Default::default()
         },
         results,
-        expectations: vec![
-            expectation(0, "calm", true, "somebody, once"),
-            expectation(
-                0,
-                "busy",
-                true,
-                "somebody else, on a page whose name is so long that it takes more than the one line that there is for it",
-            ),
-            expectation(1, "calm", false, "somebody, once"),
-        ],
+        beside: Findings {
+            expectations: vec![
+                expectation(0, "calm", true, "somebody, once"),
+                expectation(
+                    0,
+                    "busy",
+                    true,
+                    "somebody else, on a page whose name is so long that it takes more than the one line that there is for it",
+                ),
+                expectation(1, "calm", false, "somebody, once"),
+            ],
+            ..Findings::default()
+        },
         other: BTreeMap::from([
             (
                 "scenario".to_owned(),
@@ -179,7 +182,7 @@ fn a_made_up_scenario() {
 fn one_phase_has_a_line_for_each_model() {
     let mut run = run();
     run.results.retain(|m| m.params["phase"] == "calm");
-    run.expectations.clear();
+    run.beside.expectations.clear();
     let text = text(&run);
     let begin = text.find("thread A").unwrap();
     insta::assert_snapshot!("scenario_of_one_phase", &text[begin..]);
@@ -197,7 +200,7 @@ fn many_threads_with_a_line_each_share_a_table() {
             ..like.clone()
         })
         .into();
-    run.expectations.clear();
+    run.beside.expectations.clear();
     let text = text(&run);
     let begin = text.find("the threads").unwrap();
     insta::assert_snapshot!("scenario_of_many_threads", &text[begin..]);

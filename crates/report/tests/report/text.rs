@@ -21,14 +21,14 @@ fn no_line_ends_in_a_space_and_the_same_run_gives_the_same_text() {
 
 #[test]
 fn an_empty_run_says_so() {
-    let empty = text(&Run::default());
+    let empty = text(&Run::<Measurement>::default());
     assert!(empty.contains("This run has no results."), "{empty}");
     assert!(!empty.contains("Warnings"), "{empty}");
 }
 
 #[test]
 fn a_run_that_could_not_go_on_says_why_and_not_to_let_it_finish() {
-    let mut run = Run {
+    let mut run: Run = Run {
         interrupted: true,
         ..Run::default()
     };
@@ -206,13 +206,15 @@ fn what_a_file_says_of_no_samples_is_not_believed() {
 /// Whoever reads the numbers has to know it first.
 #[test]
 fn a_run_beside_others_says_so_at_its_head() {
-    let busy = |others_fraction| Run {
-        disturbance: Some(Disturbance {
-            cpus: vec![1],
-            others_fraction: Some(others_fraction),
-            ..Disturbance::default()
-        }),
-        ..Run::default()
+    let busy = |others_fraction| -> Run {
+        Run {
+            disturbance: Some(Disturbance {
+                cpus: vec![1],
+                others_fraction: Some(others_fraction),
+                ..Disturbance::default()
+            }),
+            ..Run::default()
+        }
     };
     let text = punctual_report::text(&busy(0.99));
     let says =

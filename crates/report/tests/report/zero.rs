@@ -2,7 +2,7 @@
 
 use punctual_record::compare::Comparison;
 use punctual_record::{
-    CpuSplit, Interval, Measurement, Run, ZeroCalibration, Zeroing, ZeroingPrediction,
+    CpuSplit, Interval, Run, ZeroCalibration, ZeroRow, Zeroing, ZeroingPrediction,
 };
 use punctual_report::{Figure, comparison, figures, text};
 use roxmltree::Document;
@@ -11,7 +11,7 @@ use crate::figures::leave_to_look_at;
 use crate::made_up_zero::{calibration, few, host, simulated};
 
 /// The report without its head.
-fn sections(run: &Run) -> String {
+fn sections(run: &Run<ZeroRow>) -> String {
     let text = text(run);
     for line in text.lines() {
         assert!(line.len() <= 120 && line.trim_end() == line, "{line}");
@@ -68,19 +68,12 @@ fn a_calibration_that_was_ended_before_its_first_round_is_not_told() {
 }
 
 #[test]
-fn what_cannot_be_read_is_not_lost() {
-    let mut run = few();
-    run.results[0]
-        .other
-        .insert("zero".to_owned(), "dust".into());
-    let text = text(&run);
-    assert!(text.contains("zero-pool: lateness and CPU"), "{text}");
-    assert!(text.contains("x ideal"), "{text}");
-    // The only pool of one thread was that one.
-    assert!(
-        text.contains("no pool of one thread was measured"),
-        "{text}"
-    );
+fn what_cannot_be_read_is_refused() {
+    let json = few()
+        .to_json()
+        .replacen("\"zero\": {", "\"zero\": \"dust\", \"other\": {", 1);
+    let why = Run::<ZeroRow>::from_json(&json).unwrap_err();
+    assert!(why.contains("this Run file cannot be read"), "{why}");
 }
 
 #[test]
@@ -169,7 +162,7 @@ fn pools_of_one_number_of_threads_are_told_and_not_drawn() {
     let mut run = simulated();
     let on = run.results[0].params["on"].as_str().unwrap().to_owned();
     run.machine.os = format!("{on}, another-96");
-    let is_largest = |m: &Measurement| m.params["threads"] == 272;
+    let is_largest = |m: &ZeroRow| m.params["threads"] == 272;
     run.results
         .retain(|m| m.params["batch"] == "1" || is_largest(m));
     let figures_of = figures(&run);
@@ -204,7 +197,7 @@ fn few_pools_and_those_of_many_cpus_are_drawn_too() {
 }
 
 /// One pool of everything a file can hold.
-fn edge(zeroing: &Zeroing, lock: &str) -> Run {
+fn edge(zeroing: &Zeroing, lock: &str) -> Run<ZeroRow> {
     let mut run = few();
     run.results.truncate(1);
     run.results[0].subject = lock.to_owned();

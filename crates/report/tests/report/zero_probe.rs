@@ -1,17 +1,18 @@
 //! What `punctual zero probe` writes: tables and figures of a run that never
 //! happened.
 
-use punctual_record::{Account, Measurement, PageCost, Paid, Payments, Run, Spent};
+use punctual_record::{Account, PageCost, Paid, Payments, Run, Spent, ZeroRow};
 use punctual_report::{figures, text};
 use serde_json::{Value, json};
 
 use crate::figures::leave_to_look_at;
-use crate::made_up_measure::{measured, run};
+use crate::made_up;
+use crate::made_up_zero::row;
 
 /// What one subject of a part cost in six rounds.
-fn cost(part: &str, subject: &str, mut params: Value, [ns, faults]: [f64; 2]) -> Measurement {
+fn cost(part: &str, subject: &str, mut params: Value, [ns, faults]: [f64; 2]) -> ZeroRow {
     params["part"] = part.into();
-    let mut m = measured("zero-probe", subject, params, &[], json!({}));
+    let mut m = row("zero-probe", subject, params);
     let rounds: Vec<Spent> = (0..6_u64)
         .map(|round| {
             let pages = 131_072;
@@ -30,7 +31,7 @@ fn cost(part: &str, subject: &str, mut params: Value, [ns, faults]: [f64; 2]) ->
     m
 }
 
-fn pages() -> Vec<Measurement> {
+fn pages() -> Vec<ZeroRow> {
     let mut all = vec![
         cost(
             "warm-up",
@@ -71,7 +72,7 @@ fn pages() -> Vec<Measurement> {
     all
 }
 
-fn blocks() -> Vec<Measurement> {
+fn blocks() -> Vec<ZeroRow> {
     let mut all = Vec::new();
     for power in 0..10 {
         let bytes = 4096_u64 << (2 * power);
@@ -99,10 +100,10 @@ fn blocks() -> Vec<Measurement> {
     all
 }
 
-fn account(part: &str, subject: &str, params: Value, payments: Payments) -> Measurement {
+fn account(part: &str, subject: &str, params: Value, payments: Payments) -> ZeroRow {
     let mut params = params;
     params["part"] = part.into();
-    let mut m = measured("zero-probe", subject, params, &[], json!({}));
+    let mut m = row("zero-probe", subject, params);
     let rounds: Vec<Payments> = (0..6)
         .map(|round| Payments {
             wall_ns: payments.wall_ns + round * 1_000_000,
@@ -121,7 +122,7 @@ fn paid(user_ms: u64, system_ms: u64, faults: u64) -> Option<Paid> {
     })
 }
 
-fn two_processes() -> Measurement {
+fn two_processes() -> ZeroRow {
     account(
         "processes",
         "zeropage-test",
@@ -138,7 +139,7 @@ fn two_processes() -> Measurement {
 }
 
 /// With what a system process used, if there is one.
-fn payers(system_process_ms: Option<u64>) -> Vec<Measurement> {
+fn payers(system_process_ms: Option<u64>) -> Vec<ZeroRow> {
     let of = |subject, gib: u64, own, computer_ms: u64| {
         let in_background = system_process_ms.filter(|_| subject == "fresh");
         let payments = Payments {
@@ -164,9 +165,8 @@ fn payers(system_process_ms: Option<u64>) -> Vec<Measurement> {
 }
 
 /// A run with these results on the invented machine.
-fn probed(results: Vec<Measurement>) -> Run {
-    let mut run = run();
-    run.results = results;
+fn probed(results: Vec<ZeroRow>) -> Run<ZeroRow> {
+    let mut run = made_up::of(results);
     run.warnings.clear();
     run.command = "punctual zero probe".to_owned();
     run.other
@@ -192,13 +192,13 @@ fn probed(results: Vec<Measurement>) -> Run {
 }
 
 /// Everything, where the system zeroes in the fault.
-fn whole() -> Run {
+fn whole() -> Run<ZeroRow> {
     let parts = [pages(), blocks(), vec![two_processes()], payers(None)];
     probed(parts.concat())
 }
 
 /// The report, of lines that fit a page.
-fn report(run: &Run) -> String {
+fn report(run: &Run<ZeroRow>) -> String {
     let text = text(run);
     for line in text.lines() {
         assert!(line.len() <= 120 && line.trim_end() == line, "{line}");
@@ -304,12 +304,12 @@ fn partial_and_extreme_measurements_are_reported_and_drawn() {
             json!({ "bytes": 0, "huge_pages": "off" }),
             json!({ "bytes": "x" }),
         ] {
-            let mut run = Run::default();
+            let mut run: Run<ZeroRow> = Run::default();
             for part in parts {
                 for subject in subjects {
                     let mut params = params.clone();
                     params["part"] = part.into();
-                    let mut m = measured("zero-probe", subject, params, &[], json!({}));
+                    let mut m = row("zero-probe", subject, params);
                     if let Some(cost) = PageCost::of(&spent, true) {
                         cost.put(&mut m);
                     }

@@ -1,13 +1,13 @@
 //! What was measured of what was advised.
 
-use punctual_record::{Interval, Measurement, ZeroAdvice, ZeroChecked, ZeroPool, Zeroing};
+use punctual_record::{Interval, ZeroAdvice, ZeroChecked, ZeroPool, ZeroRow, Zeroing};
 
 use super::advised::pool;
 use super::{Candidate, Goal};
 
 /// Puts beside each measurement what the model says of the same pool.
 pub fn with_predictions<'c>(
-    measurements: &mut [Measurement],
+    measurements: &mut [ZeroRow],
     candidates: impl Iterator<Item = &'c Candidate>,
 ) {
     for candidate in candidates {
@@ -25,7 +25,7 @@ pub fn with_predictions<'c>(
 /// measured ones: whether its interval overlaps that of the greatest median, which is
 /// the luckiest of many as well as the best. Pools with more workers than CPUs do not
 /// count.
-pub fn check(advice: &mut ZeroAdvice, measurements: &[Measurement]) {
+pub fn check(advice: &mut ZeroAdvice, measurements: &[ZeroRow]) {
     let goals = Goal::ALL.into_iter();
     let named = |name: &str| goals.clone().find(|goal| goal.name() == name);
     for pick in &mut advice.picks {
@@ -33,12 +33,12 @@ pub fn check(advice: &mut ZeroAdvice, measurements: &[Measurement]) {
     }
 }
 
-fn checked(pool: &ZeroPool, goal: Goal, measurements: &[Measurement]) -> Option<ZeroChecked> {
-    let scored: Vec<(&Measurement, Interval)> = measurements
+fn checked(pool: &ZeroPool, goal: Goal, measurements: &[ZeroRow]) -> Option<ZeroChecked> {
+    let scored: Vec<(&ZeroRow, Interval)> = measurements
         .iter()
         .filter_map(|m| Some((m, score(goal, m)?)))
         .collect();
-    let median = |(_, score): &&(&Measurement, Interval)| score.median;
+    let median = |(_, score): &&(&ZeroRow, Interval)| score.median;
     let best = scored
         .iter()
         .max_by(|a, b| median(a).total_cmp(&median(b)))?;
@@ -53,7 +53,7 @@ fn checked(pool: &ZeroPool, goal: Goal, measurements: &[Measurement]) -> Option<
 }
 
 /// What counts for a goal, round by round.
-fn score(goal: Goal, measurement: &Measurement) -> Option<Interval> {
+fn score(goal: Goal, measurement: &ZeroRow) -> Option<Interval> {
     let zeroing = Zeroing::of(measurement).filter(|zeroing| !zeroing.oversubscribed)?;
     let rounds = zeroing.rounds.iter();
     let scores: Vec<f64> = rounds
@@ -63,7 +63,7 @@ fn score(goal: Goal, measurement: &Measurement) -> Option<Interval> {
 }
 
 /// The pool that a measurement is of.
-fn of(measurement: &Measurement) -> Option<ZeroPool> {
+fn of(measurement: &ZeroRow) -> Option<ZeroPool> {
     let params = &measurement.params;
     Some(ZeroPool {
         threads: params.get("threads")?.as_u64()?,
@@ -83,7 +83,7 @@ mod tests {
     const OTHER: Setting = Setting::new(2, LockKind::Mcs, Batch::GUIDED);
 
     /// Rounds of GB per CPU-second; per second that passed it is twice that.
-    fn measured(setting: &Setting, rounds: [f64; 3]) -> Measurement {
+    fn measured(setting: &Setting, rounds: [f64; 3]) -> ZeroRow {
         let rounds = rounds.map(|gb_per_cpu_s| ZeroingRound {
             gb_per_cpu_s,
             wall_gb_per_s: 2.0 * gb_per_cpu_s,
@@ -92,9 +92,9 @@ mod tests {
             rounds: rounds.to_vec(),
             ..Zeroing::default()
         };
-        let mut measurement = Measurement {
+        let mut measurement = ZeroRow {
             subject: setting.lock.to_string(),
-            ..Measurement::default()
+            ..ZeroRow::default()
         };
         let params = &mut measurement.params;
         params.insert("threads".to_owned(), setting.workers.into());
@@ -103,7 +103,7 @@ mod tests {
         measurement
     }
 
-    fn verdict(goal: Goal, measurements: &[Measurement]) -> Option<ZeroChecked> {
+    fn verdict(goal: Goal, measurements: &[ZeroRow]) -> Option<ZeroChecked> {
         let mut advice = ZeroAdvice {
             picks: vec![ZeroPick {
                 goal: goal.name().to_owned(),

@@ -1,6 +1,6 @@
 //! How far predictions are from what was measured.
 
-use punctual_record::{Measurement, Value, Zeroing};
+use punctual_record::{Value, ZeroRow, Zeroing};
 
 /// The geometric mean of the errors should be no more than this.
 pub const TARGET_MEAN: f64 = 0.15;
@@ -62,7 +62,7 @@ impl Agreement {
 
 /// How the measurements that have predictions agree with them, in GB per second of
 /// CPU time and per second that passes, with at most `threads` workers.
-pub fn agreement(measurements: &[Measurement], threads: u64) -> Agreement {
+pub fn agreement(measurements: &[ZeroRow], threads: u64) -> Agreement {
     let mut agreement = Agreement::default();
     for measurement in measurements {
         let few = measurement.params.get("threads").and_then(Value::as_u64);
@@ -89,7 +89,7 @@ pub fn agreement(measurements: &[Measurement], threads: u64) -> Agreement {
     agreement
 }
 
-fn cell(measurement: &Measurement) -> String {
+fn cell(measurement: &ZeroRow) -> String {
     let param = |name: &str| match measurement.params.get(name) {
         Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),
@@ -117,10 +117,10 @@ mod tests {
         }
     }
 
-    fn measurement(threads: u64, measured: f64, predicted: Option<[f64; 2]>) -> Measurement {
-        let mut measurement = Measurement {
+    fn measurement(threads: u64, measured: f64, predicted: Option<[f64; 2]>) -> ZeroRow {
+        let mut measurement = ZeroRow {
             subject: "tas".to_owned(),
-            ..Measurement::default()
+            ..ZeroRow::default()
         };
         for (name, value) in [
             ("threads", Value::from(threads)),

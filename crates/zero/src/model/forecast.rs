@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use punctual_program::Refusal;
-use punctual_record::{Measurement, Warning, ZeroCalibration, Zeroing, ZeroingPrediction};
+use punctual_record::{Warning, ZeroCalibration, ZeroRow, Zeroing, ZeroingPrediction};
 use punctual_zero_pool::Dequeue;
 
 use super::Calibrated;
@@ -128,11 +128,11 @@ impl<'p> Forecasts<'p> {
 
 impl Forecast {
     /// Puts the predictions into the measurements of the same settings.
-    pub fn put(&self, plan: &Plan, measurements: &mut [Measurement]) {
+    pub fn put(&self, plan: &Plan, measurements: &mut [ZeroRow]) {
         for (number, prediction) in &self.predictions {
             let cell = &plan.cells()[*number];
             let (params, lock) = (cell.params(), cell.setting.lock.name());
-            let is_it = |m: &&mut Measurement| m.params == params && m.subject == lock;
+            let is_it = |m: &&mut ZeroRow| m.params == params && m.subject == lock;
             let Some(measurement) = measurements.iter_mut().find(is_it) else {
                 continue;
             };

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use punctual_core::Nanos;
 use punctual_program::Refusal;
-use punctual_record::Measurement;
+use punctual_record::ZeroRow;
 use punctual_zero_memory::{Mapping, PAGE};
 
 use super::amounts::in_words;
@@ -110,7 +110,7 @@ impl Heat for Blocks {
         Ok(())
     }
 
-    fn measurements(&self) -> Vec<Measurement> {
+    fn measurements(&self) -> Vec<ZeroRow> {
         of_steps(Part::Blocks.name(), &self.rounds, |_| {
             vec![("bytes", (self.bytes as u64).into())]
         })
@@ -150,7 +150,7 @@ mod tests {
         let mut heat = Blocks::new(bytes, batch, None);
         heat.run().unwrap();
         let measured = heat.measurements();
-        let cost = |m: &Measurement| (m.subject.clone(), PageCost::in_measurement(m).unwrap());
+        let cost = |m: &ZeroRow| (m.subject.clone(), PageCost::in_measurement(m).unwrap());
         measured.iter().map(cost).collect()
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use punctual_core::Nanos;
 use punctual_program::Refusal;
-use punctual_record::{Measurement, PageCost, Spent, Value};
+use punctual_record::{PageCost, Spent, Value, ZeroRow};
 
 use super::ledger::Ledger;
 use super::{EXPERIMENT, Part};
@@ -28,7 +28,7 @@ pub(super) trait Heat {
     fn run(&mut self) -> Result<(), Refusal>;
 
     /// What the rounds so far come to.
-    fn measurements(&self) -> Vec<Measurement>;
+    fn measurements(&self) -> Vec<ZeroRow>;
 }
 
 /// Parameters, with their units in their names.
@@ -39,17 +39,17 @@ pub(super) fn measurement(
     part: &str,
     subject: &str,
     params: impl IntoIterator<Item = (&'static str, Value)>,
-) -> Measurement {
+) -> ZeroRow {
     let params = params
         .into_iter()
         .map(|(key, value)| (key.to_owned(), value));
     let mut params: Params = params.collect();
     params.insert("part".to_owned(), part.into());
-    Measurement {
+    ZeroRow {
         experiment: EXPERIMENT.to_owned(),
         subject: subject.to_owned(),
         params,
-        ..Measurement::default()
+        ..ZeroRow::default()
     }
 }
 
@@ -59,7 +59,7 @@ pub(super) fn of_steps(
     part: &str,
     rounds: &[Ledger],
     params: impl Fn(&'static str) -> Vec<(&'static str, Value)>,
-) -> Vec<Measurement> {
+) -> Vec<ZeroRow> {
     let Some(first) = rounds.first() else {
         return Vec::new();
     };

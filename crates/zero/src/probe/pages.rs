@@ -2,7 +2,7 @@
 
 use punctual_core::Nanos;
 use punctual_program::Refusal;
-use punctual_record::Measurement;
+use punctual_record::ZeroRow;
 use punctual_zero_memory::{Advice, Mapping, PAGE, huge_page_bytes};
 
 use super::heat::{Heat, apart, of_steps, refusal};
@@ -176,7 +176,7 @@ impl Heat for Pages {
         Ok(())
     }
 
-    fn measurements(&self) -> Vec<Measurement> {
+    fn measurements(&self) -> Vec<ZeroRow> {
         let huge = if self.huge { "on" } else { "off" };
         let params = |step: &str| {
             let mut params = vec![
@@ -198,7 +198,7 @@ impl Heat for Pages {
 
 /// Puts what was measured of pages in the order in which it is read: ordinary
 /// pages, huge ones, and the rest; of each what gives memory, then what takes it.
-pub(super) fn sort(measurements: &mut [Measurement]) {
+pub(super) fn sort(measurements: &mut [ZeroRow]) {
     const STEPS: [&str; 12] = [
         "map",
         "touch-forward",
@@ -262,7 +262,7 @@ mod tests {
         heat.run().unwrap();
         heat.run().unwrap();
         let measured = heat.measurements();
-        let cost = |m: &Measurement| (m.subject.clone(), PageCost::in_measurement(m).unwrap());
+        let cost = |m: &ZeroRow| (m.subject.clone(), PageCost::in_measurement(m).unwrap());
         measured.iter().map(cost).collect()
     }
 

@@ -2,7 +2,7 @@
 
 use punctual_core::Nanos;
 use punctual_program::Refusal;
-use punctual_record::{Account, Measurement, Paid, Payments};
+use punctual_record::{Account, Paid, Payments, ZeroRow};
 use punctual_sys::usage::{self, Usage};
 use punctual_sys::{Tick, clock};
 use punctual_zero_memory::Mapping;
@@ -143,7 +143,7 @@ impl Heat for Payers {
         Ok(())
     }
 
-    fn measurements(&self) -> Vec<Measurement> {
+    fn measurements(&self) -> Vec<ZeroRow> {
         let params = [("block_bytes", (self.block as u64).into())];
         let mut measurement = measurement(Part::Payers.name(), self.doing.name(), params);
         let account = Account::of(&self.rounds);

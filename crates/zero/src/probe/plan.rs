@@ -2,7 +2,7 @@
 
 use punctual_core::Nanos;
 use punctual_program::Refusal;
-use punctual_record::{Disturbance, Measurement, Value, Warning};
+use punctual_record::{Disturbance, Value, Warning, ZeroRow};
 use punctual_sys::thread;
 use punctual_zero_memory::{Advice, Mapping, PAGE, free_bytes, huge_page_bytes, huge_pages};
 use serde_json::json;
@@ -50,7 +50,7 @@ pub struct Progress {
 #[derive(Debug, Default)]
 pub struct Probed {
     /// What was measured, part by part.
-    pub measurements: Vec<Measurement>,
+    pub measurements: Vec<ZeroRow>,
     /// What else happened to the computer meanwhile.
     pub disturbance: Option<Disturbance>,
     /// What ended it before its end.
@@ -175,10 +175,10 @@ impl Plan {
         // The turn under way may have less than it was to have.
         end.interrupted = self.stop.is_requested();
         let warm_up = self.warm_up.iter().flat_map(WarmUp::measurements);
-        let mut measurements: Vec<Measurement> = warm_up.collect();
+        let mut measurements: Vec<ZeroRow> = warm_up.collect();
         for part in Part::ALL {
             let heats = self.heats.iter().filter(|turns| turns.heat.part() == part);
-            let mut of_part: Vec<Measurement> =
+            let mut of_part: Vec<ZeroRow> =
                 heats.flat_map(|turns| turns.heat.measurements()).collect();
             if part == Part::Pages {
                 pages::sort(&mut of_part);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use punctual_core::Nanos;
 use punctual_program::Refusal;
-use punctual_record::{Account, Measurement, Paid, Payments};
+use punctual_record::{Account, Paid, Payments, ZeroRow};
 use punctual_sys::program;
 
 use super::Part;
@@ -132,7 +132,7 @@ impl Heat for Processes {
         Ok(())
     }
 
-    fn measurements(&self) -> Vec<Measurement> {
+    fn measurements(&self) -> Vec<ZeroRow> {
         let params = [
             ("bytes", (BLOCK as u64).into()),
             ("processes", (PROCESSES as u64).into()),

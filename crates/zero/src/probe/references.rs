@@ -3,7 +3,7 @@
 
 use punctual_core::Nanos;
 use punctual_program::Refusal;
-use punctual_record::Measurement;
+use punctual_record::ZeroRow;
 use punctual_zero_memory::{CacheKind, Kernel, Mapping, PAGE, caches};
 
 use super::heat::{Heat, of_steps, refusal};
@@ -93,7 +93,7 @@ impl Heat for Reference {
         Ok(())
     }
 
-    fn measurements(&self) -> Vec<Measurement> {
+    fn measurements(&self) -> Vec<ZeroRow> {
         of_steps(Part::Pages.name(), &self.rounds, |_| {
             vec![
                 ("bytes", (self.bytes as u64).into()),

@@ -2,7 +2,7 @@
 
 use punctual_core::Nanos;
 use punctual_program::Refusal;
-use punctual_record::{Measurement, Spent};
+use punctual_record::{Spent, ZeroRow};
 use punctual_zero_memory::{Advice, Mapping, PAGE, huge_page_bytes};
 
 use super::heat::{of_steps, refusal};
@@ -68,7 +68,7 @@ impl WarmUp {
     }
 
     /// What it cost, as measurements of one round.
-    pub(super) fn measurements(&self) -> Vec<Measurement> {
+    pub(super) fn measurements(&self) -> Vec<ZeroRow> {
         let bytes = ("bytes", (self.bytes as u64).into());
         let round = std::slice::from_ref(&self.round);
         of_steps(PART, round, |_| vec![bytes.clone()])

@@ -1,10 +1,10 @@
 //! What should be known before the numbers are believed.
 
-use punctual_record::{Account, MachineFacts, Measurement, PageCost, Warning};
+use punctual_record::{Account, MachineFacts, PageCost, Warning, ZeroRow};
 
 /// The warnings that a probe on this computer deserves, where the most rounds of
 /// a part were so many.
-pub fn warnings(facts: &MachineFacts, results: &[Measurement], rounds: u32) -> Vec<Warning> {
+pub fn warnings(facts: &MachineFacts, results: &[ZeroRow], rounds: u32) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut warn = |what: String, remedy: &str| {
         warnings.push(Warning {
@@ -63,7 +63,7 @@ pub fn warnings(facts: &MachineFacts, results: &[Measurement], rounds: u32) -> V
 }
 
 /// Whether a first touch with huge pages had nearly as many faults as without.
-fn has_no_huge_pages(measurement: &Measurement) -> bool {
+fn has_no_huge_pages(measurement: &ZeroRow) -> bool {
     let is_on = measurement
         .params
         .get("huge_pages")
@@ -74,7 +74,7 @@ fn has_no_huge_pages(measurement: &Measurement) -> bool {
 
 /// How many CPUs were busy while nothing was done here, if that is more than
 /// would go unnoticed.
-fn busy_at_rest(measurement: &Measurement) -> Option<f64> {
+fn busy_at_rest(measurement: &ZeroRow) -> Option<f64> {
     /// As the warnings of waits have it.
     const SHARE: f64 = 0.15;
     let nothing = measurement.subject == "nothing";

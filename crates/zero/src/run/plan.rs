@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::host::{CpuClock, Cpus, HostMemory};
 use punctual_core::Nanos;
 use punctual_program::Refusal;
-use punctual_record::{Disturbance, Measurement, Value, Warning};
+use punctual_record::{Disturbance, Value, Warning, ZeroRow};
 use punctual_zero_memory::{caches, free_bytes};
 use punctual_zero_pool::Dequeue;
 use serde_json::json;
@@ -51,7 +51,7 @@ pub struct Progress {
 #[derive(Debug, Default)]
 pub struct Ran {
     /// One for each cell that has a pass, in the order of the cells.
-    pub measurements: Vec<Measurement>,
+    pub measurements: Vec<ZeroRow>,
     /// What was given up.
     pub given_up: Vec<Warning>,
     /// What else happened to the CPUs meanwhile.

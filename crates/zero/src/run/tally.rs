@@ -1,6 +1,6 @@
 //! What the rounds of a cell add up to.
 
-use punctual_record::{Cpu, CpuSplit, Interval, Measurement, Spread, Zeroing, ZeroingRound};
+use punctual_record::{Cpu, CpuSplit, Interval, Spread, ZeroRow, Zeroing, ZeroingRound};
 use punctual_zero_pool::Books;
 
 use super::Cell;
@@ -123,7 +123,7 @@ impl Tally {
         cell: &Cell,
         oversubscribed: bool,
         approximate: bool,
-    ) -> Option<Measurement> {
+    ) -> Option<ZeroRow> {
         let of = |value: fn(&ZeroingRound) -> f64| {
             let values: Vec<f64> = self.rounds.iter().map(value).collect();
             Interval::of(&values)
@@ -146,7 +146,7 @@ impl Tally {
             rounds: self.rounds,
             predicted: None,
         };
-        let mut measurement = Measurement {
+        let mut measurement = ZeroRow {
             experiment: POOL.to_owned(),
             subject: cell.setting.lock.to_string(),
             params: cell.params(),
@@ -154,7 +154,7 @@ impl Tally {
                 approximate,
                 ..Cpu::default()
             },
-            ..Measurement::default()
+            ..ZeroRow::default()
         };
         zeroing.put(&mut measurement);
         Some(measurement)

@@ -1,9 +1,9 @@
 //! What should be known before the numbers are believed.
 
-use punctual_record::{MachineFacts, Measurement, Warning, Zeroing};
+use punctual_record::{MachineFacts, Warning, ZeroRow, Zeroing};
 
 /// The warnings that pools on this computer deserve, after so many rounds.
-pub fn warnings(facts: &MachineFacts, results: &[Measurement], rounds: u32) -> Vec<Warning> {
+pub fn warnings(facts: &MachineFacts, results: &[ZeroRow], rounds: u32) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut warn = |what: String, remedy: &str| {
         warnings.push(Warning {
@@ -35,7 +35,7 @@ pub fn warnings(facts: &MachineFacts, results: &[Measurement], rounds: u32) -> V
             "Leave out --quick; of `zero run` give --rounds 6 or more.",
         );
     }
-    let of = |m: &Measurement| Zeroing::of(m);
+    let of = |m: &ZeroRow| Zeroing::of(m);
     if results.iter().filter_map(of).any(|z| z.oversubscribed) {
         warn(
             "Some settings have more workers than CPUs: they measure the scheduler, and a queued lock waits for \
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn each_is_told_where_it_holds() {
         let mut facts = MachineFacts::default();
-        let mut result = Measurement::default();
+        let mut result = ZeroRow::default();
         let none: [Warning; 0] = [];
         assert_eq!(warnings(&facts, std::slice::from_ref(&result), 6), none);
         facts

@@ -71,7 +71,7 @@ pub(super) fn run(args: &AdviseArgs) -> Result<Done> {
     run.warnings.extend(given_up);
     run.warnings.extend(warned);
     run.results = measurements;
-    run.zero_advice = Some(advice);
+    run.beside.zero_advice = Some(advice);
     run.other.extend(plan.describe());
     let run = session::disturbed(run, disturbance);
     outputs.deliver_until(end.failed, &run, &punctual_report::text(&run))

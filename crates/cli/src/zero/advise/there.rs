@@ -1,7 +1,7 @@
 //! Advice for another computer, of which only a model is here.
 
 use anyhow::{Result, anyhow};
-use punctual_record::{PAGE_BYTES, Run};
+use punctual_record::{PAGE_BYTES, Run, ZeroFindings, ZeroRow};
 use punctual_zero::advice::Advised;
 use punctual_zero::simulation;
 use punctual_zero_sim::Machine;
@@ -26,9 +26,12 @@ pub(super) fn run(args: &AdviseArgs, on: &str) -> Result<Done> {
         .map(record)
         .transpose()
         .map_err(|why| anyhow!(why))?;
-    let run = Run {
+    let run: Run<ZeroRow> = Run {
         machine: simulation::machine_facts(&machine),
-        zero_advice: advice,
+        beside: ZeroFindings {
+            zero_advice: advice,
+            ..ZeroFindings::default()
+        },
         ..session::run()
     };
     outputs.deliver(&run, &punctual_report::text(&run))

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow};
 use punctual_record::published::allocation::ZEROING_GB_PER_CPU_S;
-use punctual_record::{Measurement, PAGE_BYTES, Run};
+use punctual_record::{PAGE_BYTES, Run, ZeroRow};
 use punctual_zero::article::{self, Line, Told, published};
 use punctual_zero_sim::System;
 
@@ -17,7 +17,7 @@ pub(super) fn run(args: &SimulateArgs) -> Result<Done> {
     let lines = article::lines();
     let mut bar = Progress::alike(lines.len());
     let mut told = Vec::new();
-    let mut results: Vec<Measurement> = Vec::new();
+    let mut results: Vec<ZeroRow> = Vec::new();
     for line in &lines {
         bar.step(line.what);
         let (outcomes, measurement) = line.tell(args.seed).map_err(|why| anyhow!(why))?;

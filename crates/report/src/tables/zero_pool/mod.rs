@@ -11,9 +11,8 @@ mod details;
 mod matrix;
 mod words;
 
-use punctual_record::Measurement;
+use punctual_record::ZeroRow;
 
-use super::generic;
 use crate::zero::{self, Cell, Section};
 
 /// So many cells are told in full; a section with more has a matrix above those
@@ -22,7 +21,7 @@ const TOLD: usize = 12;
 
 /// The sections of every kind of memory, kernel, way to dequeue, arrivals and
 /// computer.
-pub(crate) fn zero_pool(measurements: &[&Measurement]) -> Vec<String> {
+pub(crate) fn zero_pool(measurements: &[&ZeroRow]) -> Vec<String> {
     let sections = zero::sections(measurements);
     let mut text: Vec<String> = sections
         .iter()
@@ -31,10 +30,6 @@ pub(crate) fn zero_pool(measurements: &[&Measurement]) -> Vec<String> {
     if !sections.is_empty() {
         text.push(words::all(&sections));
     }
-    let unreadable: Vec<&Measurement> = (measurements.iter().copied())
-        .filter(|m| zero::sections(&[m]).is_empty())
-        .collect();
-    text.extend(generic::generic(&unreadable));
     text
 }
 

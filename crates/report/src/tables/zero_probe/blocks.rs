@@ -1,16 +1,16 @@
 //! What a block of memory costs by its size.
 
-use punctual_record::{Interval, Measurement, PAGE_BYTES, PageCost, Spent};
+use punctual_record::{Interval, PAGE_BYTES, PageCost, Spent, ZeroRow};
 
 use super::{PAGES_PER_MIB, find, within};
-use crate::select;
 use crate::tables::blank::{Marks, Why};
 use crate::tables::grid::Grid;
 use crate::units;
+use crate::zero;
 
 /// A row for each size: fresh, used again, and from the allocator.
-pub(super) fn table(measurements: &[&Measurement]) -> Option<String> {
-    let sizes = select::values(measurements, "bytes");
+pub(super) fn table(measurements: &[&ZeroRow]) -> Option<String> {
+    let sizes = zero::values(measurements, "bytes");
     let head = [
         "block",
         "fresh\nper MiB [95 %]",
@@ -27,10 +27,10 @@ pub(super) fn table(measurements: &[&Measurement]) -> Option<String> {
     );
     let mut marks = Marks::default();
     for &bytes in &sizes {
-        let at: Vec<&Measurement> = measurements
+        let at: Vec<&ZeroRow> = measurements
             .iter()
             .copied()
-            .filter(|m| select::param(m, "bytes") == Some(bytes))
+            .filter(|m| zero::param(m, "bytes") == Some(bytes))
             .collect();
         let mut row = vec![units::bytes(bytes)];
         row.extend(cells(bytes, &at, &mut marks));
@@ -48,7 +48,7 @@ const CAPTION: &[&str] = &[
      range.",
 ];
 
-fn cells(bytes: f64, at: &[&Measurement], marks: &mut Marks) -> [String; 7] {
+fn cells(bytes: f64, at: &[&ZeroRow], marks: &mut Marks) -> [String; 7] {
     let [fresh, reused, allocator, pair] =
         ["fresh", "reused", "allocator", "allocator-pair"].map(|subject| find(at, subject, &[]));
     let per_mib = |cost: &Option<PageCost>| cost.as_ref().map(|cost| mib(cost.ns_per_page()));

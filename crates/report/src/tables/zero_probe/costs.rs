@@ -3,17 +3,17 @@
 use punctual_record::published::allocation::{
     HIDDEN_COSTS_DOUBT, HIDDEN_COSTS_SOURCE, HiddenCost, Part,
 };
-use punctual_record::{Measurement, PAGE_BYTES, PageCost};
+use punctual_record::{PAGE_BYTES, PageCost, ZeroRow};
 
 use super::{PAGES_PER_MIB, find, payers, system_share};
-use crate::select;
 use crate::tables::blank::{Marks, Why};
 use crate::tables::grid::Grid;
 use crate::units;
+use crate::zero;
 
 /// Faults, zeroing and unmapping, by the MiB and by the page; nothing if pages
 /// were not measured.
-pub(super) fn table(measurements: &[&Measurement]) -> Option<String> {
+pub(super) fn table(measurements: &[&ZeroRow]) -> Option<String> {
     let costs = Costs::of(measurements)?;
     let mut grid = Grid::new(
         "zero probe: what fresh memory costs, and who pays, beside Windows in 2014",
@@ -131,7 +131,7 @@ enum Zeroing {
 }
 
 impl Costs {
-    fn of(measurements: &[&Measurement]) -> Option<Self> {
+    fn of(measurements: &[&ZeroRow]) -> Option<Self> {
         let ordinary = |subject| find(measurements, subject, &[("huge_pages", "off")]);
         let touch = Charge::of(&ordinary("touch-forward")?);
         let unmap = Charge::of(&ordinary("unmap")?);
@@ -205,7 +205,7 @@ impl Costs {
 }
 
 /// The best there is to tell zeroing by, and what it costs.
-fn zeroing(measurements: &[&Measurement]) -> Option<(Zeroing, f64)> {
+fn zeroing(measurements: &[&ZeroRow]) -> Option<(Zeroing, f64)> {
     if let Some(ns) = payers::system_process_ns_per_page(measurements) {
         return Some((Zeroing::SystemProcess, ns));
     }
@@ -221,12 +221,12 @@ fn zeroing(measurements: &[&Measurement]) -> Option<(Zeroing, f64)> {
 
 /// A pair of calls for the largest block of those that the article looked at: of
 /// 8 to 32 MB.
-fn pair(measurements: &[&Measurement]) -> Option<(f64, Charge)> {
+fn pair(measurements: &[&ZeroRow]) -> Option<(f64, Charge)> {
     let pairs = measurements
         .iter()
         .filter(|m| m.subject == "allocator-pair");
     let mut pairs = pairs.filter_map(|m| {
-        let bytes = select::param(m, "bytes").filter(|bytes| (8e6..=34e6).contains(bytes))?;
+        let bytes = zero::param(m, "bytes").filter(|bytes| (8e6..=34e6).contains(bytes))?;
         let charge = Charge::of(&PageCost::in_measurement(m)?);
         let ns = charge.ns * bytes / PAGE_BYTES as f64;
         Some((bytes, Charge { ns, ..charge }))

@@ -9,13 +9,13 @@ mod pages;
 mod payers;
 mod processes;
 
-use punctual_record::{Account, Measurement, PageCost};
+use punctual_record::{Account, PageCost, ZeroRow};
 
-use crate::{prose, select, units};
+use crate::{prose, select, units, zero};
 
 /// The tables of every part that was measured.
-pub(crate) fn zero_probe(measurements: &[&Measurement]) -> Vec<String> {
-    let parts = select::grouped(measurements.iter().copied(), |m| select::word(m, "part"));
+pub(crate) fn zero_probe(measurements: &[&ZeroRow]) -> Vec<String> {
+    let parts = select::grouped(measurements.iter().copied(), |m| zero::word(m, "part"));
     let mut sections = Vec::new();
     for (part, of_part) in &parts {
         sections.extend(match *part {
@@ -32,14 +32,14 @@ pub(crate) fn zero_probe(measurements: &[&Measurement]) -> Vec<String> {
 }
 
 /// What the first touch of memory cost, in a sentence.
-fn warm_up(measurements: &[&Measurement]) -> Option<String> {
+fn warm_up(measurements: &[&ZeroRow]) -> Option<String> {
     let costs = measurements.iter().filter_map(|m| {
         let cost = PageCost::in_measurement(m)?.ns_per_page().median;
         let pages = m.subject.replace('-', " ");
         Some(format!("{} with {pages}", units::duration(cost)))
     });
     let costs: Vec<String> = costs.collect();
-    let bytes = select::values(measurements, "bytes");
+    let bytes = zero::values(measurements, "bytes");
     (!costs.is_empty()).then(|| {
         prose::paragraph(&format!(
             "zero probe, warm-up: before all else {} were touched once and given back, at a cost for each 4 KiB of {}.",
@@ -53,19 +53,19 @@ fn warm_up(measurements: &[&Measurement]) -> Option<String> {
 const PAGES_PER_MIB: f64 = 256.0;
 
 /// The cost of one subject of a part, with these words among its parameters.
-fn find(measurements: &[&Measurement], subject: &str, words: &[(&str, &str)]) -> Option<PageCost> {
+fn find(measurements: &[&ZeroRow], subject: &str, words: &[(&str, &str)]) -> Option<PageCost> {
     let mut found = measurements.iter().filter(|m| {
-        let fits = |(key, word): &(&str, &str)| select::word(m, key) == *word;
+        let fits = |(key, word): &(&str, &str)| zero::word(m, key) == *word;
         m.subject == subject && words.iter().all(fits)
     });
     PageCost::in_measurement(found.next()?)
 }
 
 /// The account of one subject of `payers`.
-fn account(measurements: &[&Measurement], subject: &str) -> Option<Account> {
+fn account(measurements: &[&ZeroRow], subject: &str) -> Option<Account> {
     let mut found = measurements
         .iter()
-        .filter(|m| select::word(m, "part") == "payers" && m.subject == subject);
+        .filter(|m| zero::word(m, "part") == "payers" && m.subject == subject);
     Account::in_measurement(found.next()?)
 }
 

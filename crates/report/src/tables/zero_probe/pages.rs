@@ -1,23 +1,23 @@
 //! What each step with a page costs.
 
-use punctual_record::{Measurement, PageCost};
+use punctual_record::{PageCost, ZeroRow};
 
 use super::{PAGES_PER_MIB, within};
-use crate::select;
 use crate::tables::blank::{Marks, Why};
 use crate::tables::grid::Grid;
 use crate::units;
+use crate::zero;
 
 /// Ordinary pages, then huge ones, then what they can be compared with.
-pub(super) fn tables(measurements: &[&Measurement]) -> Vec<String> {
+pub(super) fn tables(measurements: &[&ZeroRow]) -> Vec<String> {
     let groups = [
         ("off", "ordinary pages"),
         ("on", "huge pages where the system has them"),
         ("unknown", "to compare with"),
     ];
-    let of_group = |huge| -> Vec<&Measurement> {
+    let of_group = |huge| -> Vec<&ZeroRow> {
         let all = measurements.iter().copied();
-        all.filter(|m| select::word(m, "huge_pages") == huge)
+        all.filter(|m| zero::word(m, "huge_pages") == huge)
             .collect()
     };
     let groups = groups.map(|(huge, title)| (title, of_group(huge)));
@@ -46,8 +46,8 @@ const CAPTION: &[&str] = &[
      in half of the second cache; cold: in as much memory as the steps; at once: in one call for all of it.",
 ];
 
-fn table(title: &str, group: &[&Measurement], caption: &[&str]) -> String {
-    let sizes = select::values(group, "bytes");
+fn table(title: &str, group: &[&ZeroRow], caption: &[&str]) -> String {
+    let sizes = zero::values(group, "bytes");
     let of = match sizes[..] {
         [bytes] => format!(", {}", units::bytes(bytes)),
         _ => String::new(),
@@ -69,7 +69,7 @@ fn table(title: &str, group: &[&Measurement], caption: &[&str]) -> String {
             continue;
         };
         let mut row = vec![m.subject.clone()];
-        let bytes = select::param(m, "bytes").unwrap_or(0.0);
+        let bytes = zero::param(m, "bytes").unwrap_or(0.0);
         row.extend((sizes.len() > 1).then(|| units::bytes(bytes)));
         row.extend(cells(&cost, is_zeroed(&m.subject), &mut marks));
         grid.row(row);

@@ -1,6 +1,6 @@
 //! Who is charged for fresh memory.
 
-use punctual_record::{Account, Measurement, PAGE_BYTES};
+use punctual_record::{Account, PAGE_BYTES, ZeroRow};
 
 use super::account;
 use crate::tables::blank::{Marks, Why};
@@ -9,7 +9,7 @@ use crate::units;
 
 /// CPUs that everybody kept busy, a row for each thing that was done; that of
 /// the two processes is among them.
-pub(super) fn table(measurements: &[&Measurement]) -> Option<String> {
+pub(super) fn table(measurements: &[&ZeroRow]) -> Option<String> {
     let mut grid = Grid::new(
         "zero probe, payers: CPUs kept busy, by whom (CPU time over the time that passed)",
         &[
@@ -93,7 +93,7 @@ const BUSY: f64 = 0.15;
 
 /// What a page of fresh memory was charged to whom, and one that was used again,
 /// in a sentence. What others used is less what they use at rest.
-fn seen(measurements: &[&Measurement]) -> Option<String> {
+fn seen(measurements: &[&ZeroRow]) -> Option<String> {
     let [fresh, reused] = ["fresh", "reused"].map(|subject| account(measurements, subject));
     let (fresh, reused) = (fresh?, reused?);
     let rest = account(measurements, "nothing").and_then(|nothing| nothing.others_cpus);
@@ -146,7 +146,7 @@ fn ns_per_page(account: &Account) -> Option<f64> {
 
 /// What the System process used for each page of fresh memory; `None` where
 /// there is no such process.
-pub(super) fn system_process_ns_per_page(measurements: &[&Measurement]) -> Option<f64> {
+pub(super) fn system_process_ns_per_page(measurements: &[&ZeroRow]) -> Option<f64> {
     let fresh = account(measurements, "fresh")?;
     let rest = account(measurements, "nothing").and_then(|nothing| nothing.system_process_cpus);
     Some((fresh.system_process_cpus? - rest.unwrap_or(0.0)) * ns_per_page(&fresh)?)
@@ -157,10 +157,10 @@ mod tests {
     use super::*;
     use punctual_record::{Paid, Payments};
 
-    fn of(subject: &str, bytes: u64, system_ns: u64, computer_ns: u64) -> Measurement {
-        let mut m = Measurement {
+    fn of(subject: &str, bytes: u64, system_ns: u64, computer_ns: u64) -> ZeroRow {
+        let mut m = ZeroRow {
             subject: subject.to_owned(),
-            ..Measurement::default()
+            ..ZeroRow::default()
         };
         m.params.insert("part".to_owned(), "payers".into());
         let payments = Payments {
@@ -179,7 +179,7 @@ mod tests {
         m
     }
 
-    fn phases(at_rest_ns: u64) -> [Measurement; 3] {
+    fn phases(at_rest_ns: u64) -> [ZeroRow; 3] {
         [
             of("fresh", 1_000 * PAGE_BYTES, 700_000, 950_000),
             of("reused", 10_000 * PAGE_BYTES, 0, 250_000),
@@ -191,7 +191,7 @@ mod tests {
     fn who_was_charged_is_told_by_the_page() {
         // 100 us are of this process, 10 of the System process, and 90 of others.
         let phases = phases(200_000);
-        let all: Vec<&Measurement> = phases.iter().collect();
+        let all: Vec<&ZeroRow> = phases.iter().collect();
         assert_eq!(
             seen(&all).unwrap(),
             "Seen here, CPU time for each page that was written: fresh, 100 ns in this process itself, 700 ns \
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn who_is_busy_anyway_hides_what_it_pays() {
         let phases = phases(900_000);
-        let all: Vec<&Measurement> = phases.iter().collect();
+        let all: Vec<&ZeroRow> = phases.iter().collect();
         let seen = seen(&all).unwrap();
         assert!(
             seen.ends_with("Others were too busy to see whether they paid."),

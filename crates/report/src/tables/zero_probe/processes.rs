@@ -1,15 +1,15 @@
 //! The two processes that allocate a page, over and over, beside the article's.
 
 use punctual_record::published::allocation::{ZEROPAGE_TEST, ZEROPAGE_TEST_SOURCE};
-use punctual_record::{Account, Interval, Measurement, PAGE_BYTES, Payments};
+use punctual_record::{Account, Interval, PAGE_BYTES, Payments, ZeroRow};
 
-use crate::select;
 use crate::tables::blank::{Marks, Why};
 use crate::tables::grid::Grid;
 use crate::units;
+use crate::zero;
 
 /// What they did and what it took.
-pub(super) fn table(measurement: &Measurement) -> Option<String> {
+pub(super) fn table(measurement: &ZeroRow) -> Option<String> {
     let account = Account::in_measurement(measurement)?;
     let mut grid = Grid::new(
         "zero probe, processes: each maps, fills and unmaps one page, over and over",
@@ -32,9 +32,9 @@ pub(super) fn table(measurement: &Measurement) -> Option<String> {
     Some(grid.section(&[caption], marks))
 }
 
-fn rows(m: &Measurement, account: &Account, marks: &mut Marks) -> Vec<[String; 3]> {
+fn rows(m: &ZeroRow, account: &Account, marks: &mut Marks) -> Vec<[String; 3]> {
     let test = ZEROPAGE_TEST;
-    let processes = select::param(m, "processes").unwrap_or(0.0);
+    let processes = zero::param(m, "processes").unwrap_or(0.0);
     let bytes = |bytes: f64| {
         format!(
             "{:.2} GB = {:.3} GiB",
@@ -61,7 +61,7 @@ fn rows(m: &Measurement, account: &Account, marks: &mut Marks) -> Vec<[String; 3
     let faults = each(&|round| {
         Some(round.children?.faults? as f64 * PAGE_BYTES as f64 / round.bytes as f64)
     });
-    let iterations = select::param(m, "iterations").unwrap_or(0.0);
+    let iterations = zero::param(m, "iterations").unwrap_or(0.0);
     vec![
         [
             "processes x iterations".to_owned(),
