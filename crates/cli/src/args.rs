@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command as Definition, CommandFactory, FromArgMatches, Parser, Subcommand};
-use punctual_record::visible;
 
 use crate::bench::args::{self as bench, BenchArgs};
 use crate::compare::args::{self as compare, CompareArgs};
@@ -114,23 +113,6 @@ pub(crate) fn parse() -> Result<Command, ExitCode> {
 pub(crate) fn definition() -> Definition {
     let is_seen = std::io::stdout().is_terminal() || std::io::stderr().is_terminal();
     Cli::command().max_term_width(if is_seen { 100 } else { 80 })
-}
-
-/// The command as the user typed it, but for the path of the program.
-pub(crate) fn command_line() -> String {
-    let quoted = |arg: std::ffi::OsString| {
-        let arg = visible(&arg.to_string_lossy()).into_owned();
-        if arg.is_empty() || arg.contains(char::is_whitespace) {
-            format!("'{arg}'")
-        } else {
-            arg
-        }
-    };
-    let args = std::env::args_os().skip(1).map(quoted);
-    std::iter::once("punctual".to_owned())
-        .chain(args)
-        .collect::<Vec<_>>()
-        .join(" ")
 }
 
 /// Prints what was asked for, or what is wrong, and returns the exit code.

@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use clap::Args;
+use clap::{Args, Command};
 use clap_complete::{Shell, generate};
 
-use crate::{Done, args, files, print};
+use crate::{Done, files, print};
 
 /// How a shell is told.
 pub(crate) const AFTER: &str = "\
@@ -32,17 +32,17 @@ pub(crate) struct ManArgs {
 }
 
 /// Prints the script for a shell.
-pub(crate) fn completions(args: &CompletionsArgs) -> Result<Done> {
+pub(crate) fn completions(args: &CompletionsArgs, mut definition: Command) -> Result<Done> {
     let mut script = Vec::new();
-    generate(args.shell, &mut args::definition(), "punctual", &mut script);
+    generate(args.shell, &mut definition, "punctual", &mut script);
     print(&String::from_utf8(script)?)?;
     Ok(Done::Whole)
 }
 
 /// Writes a page for each command.
-pub(crate) fn man(args: &ManArgs) -> Result<Done> {
+pub(crate) fn man(args: &ManArgs, definition: Command) -> Result<Done> {
     files::directory(&args.directory)?;
-    clap_mangen::generate_to(args::definition(), &args.directory)
+    clap_mangen::generate_to(definition, &args.directory)
         .with_context(|| format!("cannot write into {}", args.directory.display()))?;
     Ok(Done::Whole)
 }

@@ -8,11 +8,10 @@ use punctual_core::Nanos;
 use punctual_lab::host::Witness;
 use punctual_lab::{Setting, host_facts, model_facts, warnings};
 use punctual_program::{Machine, Refusal};
-use punctual_record::{Disturbance, MachineFacts, Run, RunRow, SCHEMA};
+use punctual_record::{Disturbance, MachineFacts, Run, RunRow, SCHEMA, visible};
 use punctual_report::Report;
 use punctual_sim::{Model, SimMachine};
 
-use crate::args::command_line;
 use crate::files::{self, Target};
 use crate::host::host_machine;
 use crate::options::Output;
@@ -82,6 +81,23 @@ pub(crate) fn run<R: RunRow>() -> Run<R> {
         command: command_line(),
         ..Run::default()
     }
+}
+
+/// The command as the user typed it, but for the path of the program.
+pub(crate) fn command_line() -> String {
+    let quoted = |arg: std::ffi::OsString| {
+        let arg = visible(&arg.to_string_lossy()).into_owned();
+        if arg.is_empty() || arg.contains(char::is_whitespace) {
+            format!("'{arg}'")
+        } else {
+            arg
+        }
+    };
+    let args = std::env::args_os().skip(1).map(quoted);
+    std::iter::once("punctual".to_owned())
+        .chain(args)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// The time of day, for a Run that begins now.

@@ -9,9 +9,8 @@ use anyhow::{Result, anyhow, bail};
 use punctual_record::Run;
 use punctual_record::compare::{Comparison, Outcome};
 
-use crate::args::command_line;
 use crate::files::{self, Target};
-use crate::{Done, print};
+use crate::{Done, print, session};
 use any_row::AnyRow;
 use args::{CompareArgs, WhichOs};
 
@@ -39,7 +38,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Done> {
         .collect();
     let mut compared = Comparison {
         punctual_version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: command_line(),
+        command: session::command_line(),
         ..Comparison::of(&runs)
     };
     if let Some(os) = args.published {
