@@ -110,12 +110,17 @@ pub(crate) fn has_percentile(n: u64, thousandths: u64) -> bool {
 }
 
 /// The nearest-rank percentile, where enough samples lie above it.
-pub(crate) fn percentile(sorted: &[i64], thousandths: usize) -> Option<i64> {
-    let n = sorted.len();
-    if !has_percentile(n as u64, thousandths as u64) {
-        return None;
-    }
-    Some(sorted[(n * thousandths).div_ceil(1_000) - 1])
+pub fn percentile<T: Copy>(sorted: &[T], thousandths: usize) -> Option<T> {
+    has_percentile(sorted.len() as u64, thousandths as u64)
+        .then(|| nearest_rank(sorted, thousandths))
+        .flatten()
+}
+
+/// The least value that so many of a thousand do not exceed, however few there
+/// are; `None` of nothing.
+pub fn nearest_rank<T: Copy>(sorted: &[T], thousandths: usize) -> Option<T> {
+    let rank = (sorted.len() * thousandths).div_ceil(1_000);
+    sorted.get(rank.saturating_sub(1)).copied()
 }
 
 #[cfg(test)]
@@ -134,6 +139,15 @@ mod tests {
         assert_eq!(late.p999, None);
         assert_eq!(Late::of(&samples[..20]).p50, Some(990));
         assert_eq!(Late::of(&samples[..19]).p50, None);
+    }
+
+    #[test]
+    fn a_rank_is_there_however_few_there_are() {
+        assert_eq!(nearest_rank(&[7], 990), Some(7));
+        assert_eq!(nearest_rank(&[1, 2, 3, 4], 500), Some(2));
+        let ranks = [0, 330, 340, 500, 660, 670, 1_000].map(|of| nearest_rank(&[1, 2, 3], of));
+        assert_eq!(ranks, [1, 1, 2, 2, 2, 3, 3].map(Some));
+        assert_eq!(nearest_rank::<u64>(&[], 500), None);
     }
 
     #[test]

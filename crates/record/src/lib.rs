@@ -41,7 +41,7 @@ pub use disturbance::{CpuQuota, Disturbance, OtherProcess, OwnStops, Throttled};
 pub use expectation::Expectation;
 pub use histogram::{Bin, Histogram};
 pub use interval::Interval;
-pub use late::{CAP_NS, Late};
+pub use late::{CAP_NS, Late, nearest_rank, percentile};
 pub use learned::{Estimate, Learned, LearnedCall, LearnedClass, PlannedStep};
 pub use modes::{Mode, modes};
 pub use page_cost::{PAGE_BYTES, PageCost, Spent};

@@ -1,7 +1,7 @@
 //! Lengths, summed up for what the Run has no field for.
 
 use punctual_core::Nanos;
-use punctual_record::Late;
+use punctual_record::{Late, nearest_rank};
 use serde_json::{Value, json};
 
 /// n, the least, the median where enough samples back it, and the most.
@@ -20,7 +20,7 @@ pub(super) fn with_mean(lengths: &[Nanos]) -> Value {
 pub(super) fn middle(lengths: &[Nanos]) -> Option<Nanos> {
     let mut sorted = lengths.to_vec();
     sorted.sort_unstable();
-    sorted.get(sorted.len().checked_sub(1)? / 2).copied()
+    nearest_rank(&sorted, 500)
 }
 
 /// The same rule for percentiles as everywhere.

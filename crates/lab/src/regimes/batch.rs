@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use punctual::{Strategy, Waiter};
 use punctual_record::regimes::RegimeBatch;
-use punctual_record::{CAP_NS, Late, Round};
+use punctual_record::{CAP_NS, Late, Round, nearest_rank};
 use punctual_sys::{Error, thread};
 
 use super::script::{Before, Due, Regime, Script};
@@ -305,7 +305,7 @@ fn cpu_ns() -> Option<u64> {
 fn median(samples: &[i64]) -> Option<i64> {
     let mut sorted = samples.to_vec();
     sorted.sort_unstable();
-    sorted.get(sorted.len() / 2).copied()
+    nearest_rank(&sorted, 500)
 }
 
 /// A second is trapped if its CPU share is above three times what is normal, and

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use punctual_core::{Nanos, Probe};
 use punctual_program::machine::{Sample, Section};
+use punctual_record::nearest_rank;
 
 use super::expect::Figure;
 
@@ -142,7 +143,7 @@ impl Group {
         match figure {
             Figure::WakesPerS => self.per_s(self.wakes),
             Figure::SleptMean => mean(&slept()),
-            Figure::SleptP50 => float(percentile(&slept(), 50)),
+            Figure::SleptP50 => float(nearest_rank(&slept(), 500)),
             Figure::SleptMin => float(slept().first().copied()),
             Figure::SleptMax => float(slept().last().copied()),
             Figure::LateMean => {
@@ -150,13 +151,13 @@ impl Group {
                 let sum: i128 = late.iter().copied().map(i128::from).sum();
                 (!late.is_empty()).then(|| sum as f64 / late.len() as f64)
             }
-            Figure::LateP50 => percentile(&late(), 50).map(|ns| ns as f64),
-            Figure::LateP99 => percentile(&late(), 99).map(|ns| ns as f64),
+            Figure::LateP50 => nearest_rank(&late(), 500).map(|ns| ns as f64),
+            Figure::LateP99 => nearest_rank(&late(), 990).map(|ns| ns as f64),
             Figure::LateMax => late().last().map(|ns| *ns as f64),
             Figure::Reading(probe) => mean(self.readings.get(&probe)?),
-            Figure::SignalP50 => float(percentile(&self.since_signal, 50)),
-            Figure::SignalP99 => float(percentile(&self.since_signal, 99)),
-            Figure::FrameP50 => float(percentile(&self.frames, 50)),
+            Figure::SignalP50 => float(nearest_rank(&self.since_signal, 500)),
+            Figure::SignalP99 => float(nearest_rank(&self.since_signal, 990)),
+            Figure::FrameP50 => float(nearest_rank(&self.frames, 500)),
             Figure::FrameMax => float(self.frames.last().copied()),
             Figure::Cpu => self.cpu_share(),
             Figure::InterruptsPerS
@@ -204,12 +205,6 @@ fn float(ns: Option<u64>) -> Option<f64> {
 pub(super) fn mean(values: &[u64]) -> Option<f64> {
     let sum: u128 = values.iter().copied().map(u128::from).sum();
     (!values.is_empty()).then(|| sum as f64 / values.len() as f64)
-}
-
-/// The nearest-rank percentile; `None` of nothing.
-pub(super) fn percentile<T: Copy>(sorted: &[T], per_cent: usize) -> Option<T> {
-    let rank = (sorted.len() * per_cent).div_ceil(100);
-    sorted.get(rank.saturating_sub(1)).copied()
 }
 
 #[cfg(test)]
@@ -310,12 +305,5 @@ mod tests {
         assert_eq!(figure, Some(1.5e6));
         let all: Vec<_> = group.readings().collect();
         assert_eq!(all, [(Probe::Resolution, &[1_000_000, 2_000_000][..])]);
-    }
-
-    #[test]
-    fn percentiles_are_of_nearest_rank_however_few_there_are() {
-        assert_eq!(percentile(&[7], 99), Some(7));
-        assert_eq!(percentile(&[1, 2, 3, 4], 50), Some(2));
-        assert_eq!(percentile::<u64>(&[], 50), None);
     }
 }

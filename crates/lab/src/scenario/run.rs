@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use punctual_core::Nanos;
 use punctual_program::Machine;
 use punctual_program::machine::{ComputerUse, IdleStretches, Observations, Section};
-use punctual_record::{Cpu, Expectation, Late, Measurement, Value, modes};
+use punctual_record::{Cpu, Expectation, Late, Measurement, Value, modes, percentile};
 use punctual_sim::{Limits, Model, SimMachine, Trace};
 use serde_json::json;
 
 use super::expect::Figure;
-use super::group::{Group, began_here, mean, percentile};
+use super::group::{Group, began_here, mean};
 use super::{Scenario, computer, judge, limits};
 
 /// What a simulation of a scenario may come to: some minutes of real time, and
@@ -234,7 +234,7 @@ fn details(group: &Group, tick: Option<Nanos>) -> BTreeMap<String, Value> {
     }
     let slept = group.slept();
     if let (Some(min), Some(max)) = (slept.first(), slept.last()) {
-        let (n, mean, p50) = (slept.len(), mean(&slept), backed(&slept, 50));
+        let (n, mean, p50) = (slept.len(), mean(&slept), percentile(&slept, 500));
         add(
             "slept_ns",
             json!({ "n": n, "mean": mean, "p50": p50, "min": min, "max": max }),
@@ -247,12 +247,12 @@ fn details(group: &Group, tick: Option<Nanos>) -> BTreeMap<String, Value> {
         add("modes", json!(modes(&slept, tick.map(Nanos::as_ns))));
     }
     if let Some(max) = group.frames().last() {
-        let (n, p50) = (group.frames().len(), backed(group.frames(), 50));
+        let (n, p50) = (group.frames().len(), percentile(group.frames(), 500));
         add("frame_ns", json!({ "n": n, "p50": p50, "max": max }));
     }
     let since = group.since_signal();
     if let Some(max) = since.last() {
-        let (n, p50, p99) = (since.len(), backed(since, 50), backed(since, 99));
+        let (n, p50, p99) = (since.len(), percentile(since, 500), percentile(since, 990));
         add(
             "since_signal_ns",
             json!({ "n": n, "p50": p50, "p99": p99, "max": max }),
@@ -271,12 +271,6 @@ fn details(group: &Group, tick: Option<Nanos>) -> BTreeMap<String, Value> {
         add("readings", json!(readings));
     }
     other
-}
-
-/// A percentile with at least ten samples above it.
-fn backed(sorted: &[u64], per_cent: usize) -> Option<u64> {
-    let above = sorted.len() * (100 - per_cent);
-    percentile(sorted, per_cent).filter(|_| above >= 1_000)
 }
 
 fn of_computer(used: &ComputerUse) -> BTreeMap<String, Value> {

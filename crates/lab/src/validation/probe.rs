@@ -6,6 +6,7 @@ use punctual_core::{Method, Nanos};
 use punctual_program::machine::{Sample, ThreadObservations};
 use punctual_program::program::{Op, SpawnKind};
 use punctual_program::{Machine, Observations, Program, Refusal};
+use punctual_record::nearest_rank;
 use punctual_sim::trace::{Happened, Trace};
 use punctual_sim::{Model, SimMachine};
 
@@ -154,12 +155,11 @@ impl Lengths {
         Nanos::new(sum / self.0.len() as u64)
     }
 
-    /// The least that so many of a hundred do not exceed.
-    pub(super) fn percentile(&self, of_100: usize) -> Nanos {
+    /// The least that so many of a thousand do not exceed.
+    pub(super) fn percentile(&self, thousandths: usize) -> Nanos {
         let mut sorted = self.0.clone();
         sorted.sort_unstable();
-        let rank = (sorted.len() * of_100).div_ceil(100);
-        sorted[rank.clamp(1, sorted.len()) - 1]
+        nearest_rank(&sorted, thousandths).expect("there is at least one")
     }
 
     /// Whether all of them are exactly this.
@@ -244,8 +244,7 @@ mod tests {
         assert!(within(10, 30) && !within(11, 30) && !within(10, 29));
         assert!(!some.are(Nanos::new(20)) && lengths(&[7, 7]).are(Nanos::new(7)));
         assert_eq!(some.mean(), Nanos::new(20));
-        let percentiles = [0, 33, 34, 50, 66, 67, 100].map(|p| some.percentile(p).as_ns());
-        assert_eq!(percentiles, [10, 10, 20, 20, 20, 30, 30]);
+        assert_eq!(some.percentile(670), Nanos::new(30));
         assert!(Lengths::new([]).is_err());
     }
 
