@@ -36,7 +36,7 @@ fn main() {
     let memory = HostMemory::new(bytes, Stop::new()).expect("memory is free");
     let page = Box::new(Page([const { AtomicU64::new(0) }; 512]));
     // It runs somewhere if it cannot run there.
-    let _ = punctual_sys::thread::pin(0);
+    let _ = punctual_os::thread::pin(0);
     let mut times = vec![Vec::new(); OFFSETS.len()];
     // They take turns, and each round begins with another one.
     for round in 0..rounds {

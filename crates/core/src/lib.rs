@@ -9,7 +9,6 @@
 
 pub mod estimators;
 pub mod method;
-pub mod probe;
 #[cfg(feature = "serde")]
 mod serial;
 pub mod setting;
@@ -18,7 +17,6 @@ pub mod time;
 pub mod wait;
 
 pub use method::Method;
-pub use probe::Probe;
 pub use strategies::Spec;
 pub use time::{Clock, Lateness, Nanos, Rate, Tick};
 pub use wait::{

@@ -8,7 +8,6 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::method::Method;
-use crate::probe::OsClock;
 use crate::strategies::{Defaults, Spec};
 use crate::time::{Nanos, Rate};
 
@@ -24,18 +23,6 @@ impl Serialize for Method {
 }
 
 impl<'de> Deserialize<'de> for Method {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        named(from)
-    }
-}
-
-impl Serialize for OsClock {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(self.name())
-    }
-}
-
-impl<'de> Deserialize<'de> for OsClock {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         named(from)
     }

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use punctual_core::{Method, Nanos};
+use punctual_os::wait::Sleeper;
+use punctual_os::{facts, thread};
 use punctual_record::MachineFacts;
 use punctual_sim::Model;
 use punctual_sim::model::Value as ModelValue;
 use punctual_sim::rules::Recorded;
-use punctual_sys::wait::Sleeper;
-use punctual_sys::{facts, thread};
 use serde_json::Value;
 
 use crate::experiments::cores::Core;

@@ -9,11 +9,13 @@
 pub mod conformance;
 pub mod machine;
 pub mod pace;
+pub mod probe;
 pub mod program;
 mod refusal;
 pub mod setting;
 
 pub use machine::{Machine, Observations};
+pub use probe::Probe;
 pub use program::Program;
 pub use refusal::Refusal;
 pub use setting::Setting;

@@ -1,9 +1,10 @@
 //! What runs programs, and what it observes.
 
 use punctual_core::strategies::Any;
-use punctual_core::{Clock, Nanos, Outcome, Probe, Tick};
+use punctual_core::{Clock, Nanos, Outcome, Tick};
 use serde::{Deserialize, Serialize};
 
+use crate::probe::Probe;
 use crate::program::Program;
 use crate::refusal::Refusal;
 

@@ -7,9 +7,10 @@
 use std::fmt;
 
 use punctual_core::strategies::Any;
-use punctual_core::{Event, Method, Nanos, Probe, Rate, Spec};
+use punctual_core::{Event, Method, Nanos, Rate, Spec};
 use serde::{Deserialize, Serialize};
 
+use crate::probe::Probe;
 use crate::refusal::Refusal;
 use crate::setting::Setting;
 

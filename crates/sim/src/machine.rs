@@ -1,6 +1,6 @@
 //! Runs programs on a model.
 
-use punctual_core::Probe;
+use punctual_program::Probe;
 use punctual_program::program::{Op, Subject};
 use punctual_program::{Machine, Observations, Program, Refusal};
 

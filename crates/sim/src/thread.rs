@@ -1,10 +1,10 @@
 //! A simulated thread: its program, and what it is at.
 
-use punctual_core::probe::OsClock;
 use punctual_core::strategies::Any;
 use punctual_core::{Event, Goal, Nanos, Reason, Step, Strategy, Tick, Turn, Wait};
 use punctual_program::machine::{CpuUse, Recorder, ThreadObservations};
 use punctual_program::pace::Cycles;
+use punctual_program::probe::OsClock;
 use punctual_program::program::{Cursor, Op};
 use punctual_program::setting::Priority;
 

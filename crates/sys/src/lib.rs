@@ -1,61 +1,45 @@
-//! Every system call that punctual waits with, or measures.
+//! Every system call that punctual waits with, and that its guards make.
 //!
-//! The strategies of `punctual-core` only say what to do next; this crate does
-//! it on the machine it runs on. [`Host`] marks the clock of that machine, and
-//! [`wait::Sleeper`] is the [`Carrier`](punctual_core::Carrier) that blocks and
-//! spins the calling thread. Around it stand the things a waiter wants to know
-//! about its host, [`clock`], [`probe`], [`spin`], [`thread`], [`meter`],
-//! [`event`] and [`facts`], and those it may change: [`slack`], [`priority`],
-//! [`resolution`], [`throttling`], [`latency`] and [`program`]. Apart from these
-//! stand [`usage`], what the system charges; and what others do to a measurement: [`processes`] that run
-//! beside it, [`cgroups`] that limit it, [`stops`].
+//! The strategies of `punctual-core` only say what to do next; this crate does it on
+//! the machine it runs on: [`nap`] blocks, [`spin`] spins, [`clock`] tells the time,
+//! [`thread`] what a nap cost. What a process may hold for a while is [`slack`],
+//! [`priority`], [`resolution`], [`throttling`] and [`latency`].
 //!
-//! Each folder is one concern. Its `mod.rs` picks one file, `linux`, `macos`,
-//! `windows`, `unix` or `fallback`, and nothing else in the crate asks which
-//! system it was built for. The fallback uses the standard library alone, so
-//! the crate builds everywhere and then reports honestly what it cannot do.
+//! Each folder is one concern. Its `mod.rs` picks the file of the platform, and nothing
+//! else in the crate asks which system it was built for. Without one the standard
+//! library has to do, so the crate builds everywhere and then reports honestly what it
+//! cannot do.
 //!
 //! ```
-//! use punctual_core::{Carrier, Limit, Method, Nanos};
-//! use punctual_sys::{clock, wait::Sleeper};
+//! use punctual_core::Nanos;
+//! use punctual_sys::clock;
+//! use punctual_sys::nap::{Nap, Slack};
 //!
-//! let mut sleeper = Sleeper::new();
-//! println!("a timer is a {} here", sleeper.prepare(Method::Timer)?);
-//!
+//! let mut nap = Nap::new();
 //! let deadline = clock::now() + Nanos::from_ms(1);
 //! while clock::now() < deadline {
-//!     sleeper.block(Method::Timer, Limit::Until(deadline), None);
+//!     nap.until(deadline, Slack::PerNap, None);
 //! }
 //! println!("{} late", clock::now().since(deadline));
-//! # Ok::<(), punctual_sys::Error>(())
 //! ```
 //!
-//! Of what users of the library compile, unsafe code is in this crate only.
-//! Each block names the invariant that it relies on.
+//! Unsafe code is allowed here. Each block names the invariant that it relies on.
 
-pub mod cgroups;
 pub mod clock;
-mod cpuid;
 mod error;
-pub mod event;
-pub mod facts;
+#[cfg(windows)]
+pub mod handles;
 pub mod latency;
-pub mod meter;
 pub mod nap;
 pub mod priority;
-pub mod probe;
-pub mod processes;
-pub mod program;
-pub mod quick;
 pub mod resolution;
 pub mod scale;
 pub mod slack;
 pub mod spin;
-pub mod stops;
 pub mod thread;
 pub mod throttling;
-pub mod usage;
-pub mod wait;
+#[cfg(windows)]
+pub mod wine;
 
 pub use clock::{Host, Tick};
 pub use error::Error;

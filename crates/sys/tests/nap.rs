@@ -1,45 +1,23 @@
 //! Naps on Linux where something is in their way: refused calls, `fork`, closed
 //! descriptors, signal handlers.
 //!
-//! Each test has a process of its own: this program once more, because filters,
-//! handlers and refusals stay with a process.
+//! Each test has a process of its own, because filters, handlers and refusals stay
+//! with a process.
 #![cfg(all(target_os = "linux", target_pointer_width = "64"))]
 
+mod apart;
+
+use apart::{FUTEX, NANOSLEEP, OWN_SLACK, PPOLL, PRCTL, apart, refuse};
 use libc::{c_int, c_long};
-use punctual_core::{Carrier, Limit, Method, Nanos, Reason};
+use punctual_core::{Nanos, Reason};
 use punctual_sys::nap::{Cancel, Nap, Slack};
-use punctual_sys::wait::{Sleeper, methods};
 use punctual_sys::{clock, slack};
 use std::os::unix::thread::JoinHandleExt;
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use std::time::Duration;
-use std::{env, fs, ptr, thread};
+use std::{fs, ptr, thread};
 
 const SLACKS: [Slack; 3] = [Slack::PerNap, Slack::KeepThread, Slack::Leave];
-
-/// What a thread of these tests has before it naps.
-const OWN_SLACK: Nanos = Nanos::from_us(40);
-
-/// Runs this test, by its name, in a process of its own. A wait that does not end
-/// is ended by an alarm.
-fn apart(name: &str, test: impl FnOnce()) {
-    const WHICH: &str = "PUNCTUAL_TEST_OF_ITS_OWN";
-    if env::var_os(WHICH).is_some() {
-        // SAFETY: takes a number.
-        unsafe { libc::alarm(120) };
-        slack::set(OWN_SLACK).unwrap();
-        return test();
-    }
-    let output = Command::new(env::current_exe().unwrap())
-        .args(["--exact", name, "--nocapture", "--test-threads=1"])
-        .env(WHICH, name)
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{}: {said}", output.status);
-    assert!(said.contains("1 passed"), "{said}");
-}
 
 fn wait(nap: &mut Nap, length: Nanos, slack: Slack, cancel: Option<&Cancel>) {
     let deadline = clock::now() + length;
@@ -52,56 +30,6 @@ fn wait(nap: &mut Nap, length: Nanos, slack: Slack, cancel: Option<&Cancel>) {
         }
         // Both are on one clock here.
         assert_ne!(reason, Reason::Timer, "{} early", deadline.since(now));
-    }
-}
-
-/// Calls that the system refuses to this thread and those that it starts, by their
-/// numbers. Of futex only the operation that naps wait with: threads end, and tell
-/// so, by others.
-fn refuse(calls: &[c_long], errno: c_int) {
-    const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
-    const IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
-    const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
-    // Of `struct seccomp_data`; the lower half of the second argument.
-    const NUMBER: u32 = 0;
-    const OPERATION: u32 = if cfg!(target_endian = "little") {
-        24
-    } else {
-        28
-    };
-    let step = |code, k, jf| libc::sock_filter { code, jt: 0, jf, k };
-    let refused = step(RETURN, libc::SECCOMP_RET_ERRNO | errno as u32, 0);
-    let allowed = step(RETURN, libc::SECCOMP_RET_ALLOW, 0);
-    let mut steps = vec![step(LOAD, NUMBER, 0)];
-    for call in calls {
-        if *call == libc::SYS_futex {
-            let operation = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG;
-            steps.extend([
-                step(IF_EQUAL, *call as u32, 4),
-                step(LOAD, OPERATION, 0),
-                step(IF_EQUAL, operation as u32, 1),
-                refused,
-                allowed,
-            ]);
-        } else {
-            steps.extend([step(IF_EQUAL, *call as u32, 1), refused]);
-        }
-    }
-    steps.push(allowed);
-    let program = libc::sock_fprog {
-        len: steps.len() as u16,
-        filter: steps.as_mut_ptr(),
-    };
-    // SAFETY: the program and its steps live until the calls return.
-    unsafe {
-        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-        let answer = libc::syscall(
-            libc::SYS_seccomp,
-            libc::SECCOMP_SET_MODE_FILTER,
-            0,
-            &raw const program,
-        );
-        assert_eq!(answer, 0);
     }
 }
 
@@ -119,7 +47,6 @@ fn naps_all_the_same(calls: &[c_long], errno: c_int) {
     refuse(calls, errno);
     let before = slack::current();
     assert_eq!(before.is_none(), calls.contains(&libc::SYS_prctl));
-    let mut sleeper = Sleeper::new();
     for slack in SLACKS {
         let mut nap = Nap::new();
         for us in [1, 300, 2_000, 12_000] {
@@ -133,14 +60,6 @@ fn naps_all_the_same(calls: &[c_long], errno: c_int) {
         drop(nap);
         assert_eq!(slack::current(), before);
     }
-    // The standard library's own sleep panics, and is not asked to do anything.
-    for method in methods().iter().filter(|m| **m != Method::ThreadSleep) {
-        let deadline = clock::now() + Nanos::from_us(500);
-        while clock::now() < deadline {
-            sleeper.block(*method, Limit::Until(deadline), None);
-        }
-        assert_eq!(slack::current(), before, "{method}");
-    }
     begin.send(()).unwrap();
     let far = clock::now() + Nanos::from_secs(3_600);
     let mut nap = Nap::new();
@@ -148,11 +67,6 @@ fn naps_all_the_same(calls: &[c_long], errno: c_int) {
     canceller.join().unwrap();
     assert_eq!(slack::current(), before);
 }
-
-const FUTEX: c_long = libc::SYS_futex;
-const NANOSLEEP: c_long = libc::SYS_clock_nanosleep;
-const PPOLL: c_long = libc::SYS_ppoll;
-const PRCTL: c_long = libc::SYS_prctl;
 
 #[test]
 fn nothing_is_refused() {

@@ -103,7 +103,7 @@ fn pass(memory: &HostMemory, workers: usize, pool: &dyn Zeroes) -> Duration {
     let barrier = Barrier::new(workers);
     let work = |worker| {
         // It runs somewhere if it cannot run there.
-        let _ = punctual_sys::thread::pin(worker);
+        let _ = punctual_os::thread::pin(worker);
         let share = pages * worker / workers..pages * (worker + 1) / workers;
         memory.mapping().dirty(share);
         barrier.wait();

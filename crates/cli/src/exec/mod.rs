@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Result, anyhow, bail};
 use punctual_core::Nanos;
-use punctual_sys::{priority, program, slack};
+use punctual_os::{priority, program, slack};
 
 use args::ExecArgs;
 

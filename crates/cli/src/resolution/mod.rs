@@ -4,10 +4,10 @@ pub(crate) mod args;
 
 use anyhow::{Result, anyhow, bail};
 use punctual_core::Nanos;
+use punctual_os::facts::{Facts, facts};
+use punctual_os::resolution::{self, Resolution};
+use punctual_os::throttling;
 use punctual_program::setting::Throttling;
-use punctual_sys::facts::{Facts, facts};
-use punctual_sys::resolution::{self, Resolution};
-use punctual_sys::throttling;
 
 use crate::stop::End;
 use crate::{Done, print};

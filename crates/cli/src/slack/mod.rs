@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow};
 use punctual_core::Nanos;
-use punctual_sys::slack::{self, ThreadSlack};
+use punctual_os::slack::{self, ThreadSlack};
 
 use crate::stop::End;
 use crate::{Done, print};

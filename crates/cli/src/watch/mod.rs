@@ -18,7 +18,7 @@ use punctual_record::{Disturbance, Measurement, OwnStops, Run};
 
 use crate::compare::judge;
 use crate::compare::rule::Rule;
-use punctual_sys::thread::allowed_cpus;
+use punctual_os::thread::allowed_cpus;
 
 use crate::session::Outputs;
 use crate::{Done, print, say, session, stop};

@@ -242,7 +242,7 @@ fn the_prediction_is_the_slack_and_one_reading_of_the_clock() {
     use punctual_core::Nanos;
     let with = |slack: Nanos| {
         std::thread::spawn(move || {
-            let _held = punctual_sys::slack::hold(slack).unwrap();
+            let _held = punctual_os::slack::hold(slack).unwrap();
             (slack, here())
         })
     };

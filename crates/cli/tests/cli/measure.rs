@@ -5,8 +5,9 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 
 use crate::common::{self, punctual, run};
-use punctual_core::{Method, Nanos, Outcome, Probe};
+use punctual_core::{Method, Nanos, Outcome};
 use punctual_lab::experiments::{Call, Conditions, Effort, timers};
+use punctual_program::Probe;
 use punctual_program::machine::{Reading, Sample, Section, ThreadObservations};
 use punctual_program::{Machine, Observations, Program, Refusal};
 use punctual_record::Run;

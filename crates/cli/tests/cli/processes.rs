@@ -180,8 +180,8 @@ fn what_processes_cannot_share_is_refused() {
 
 #[cfg(target_os = "linux")]
 mod on_linux {
-    use punctual_core::Probe;
     use punctual_lab::scenario::{self, shipped};
+    use punctual_program::Probe;
     use punctual_program::Setting;
     use punctual_program::machine::Section;
 

@@ -279,7 +279,8 @@ mod linux {
         use std::io::{Read, Write};
         use std::process::{Command, Stdio};
 
-        use punctual_core::{Nanos, Probe};
+        use punctual_core::Nanos;
+        use punctual_program::Probe;
         use punctual_program::Setting;
         use punctual_program::machine::ThreadObservations;
         use punctual_program::program::{Op, Program};

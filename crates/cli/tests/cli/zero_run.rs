@@ -146,7 +146,7 @@ fn lists_kernels_and_a_second_lock_are_settings_too() {
 
 #[test]
 fn more_workers_than_cpus_are_marked() {
-    let cpus = punctual_sys::thread::allowed_cpus().len();
+    let cpus = punctual_os::thread::allowed_cpus().len();
     let threads = format!("1,{}", 2 * cpus);
     let (_, run) = measured(&format!("{TINY} --threads {threads} --lock tas --batch 8"));
     let marked: Vec<bool> = run

@@ -7,9 +7,10 @@
 
 use std::collections::BTreeMap;
 
-use punctual_core::probe::OsClock;
-use punctual_core::{Nanos, Probe};
+use punctual_core::Nanos;
+use punctual_program::Probe;
 use punctual_program::machine::Reading;
+use punctual_program::probe::OsClock;
 use punctual_program::program::Op;
 use punctual_program::{Machine, Refusal};
 use punctual_record::Measurement;

@@ -12,9 +12,10 @@
 
 use std::collections::BTreeMap;
 
-use punctual_core::probe::OsClock;
-use punctual_core::{Method, Nanos, Probe};
+use punctual_core::{Method, Nanos};
+use punctual_program::Probe;
 use punctual_program::machine::{Section, ThreadObservations};
+use punctual_program::probe::OsClock;
 use punctual_program::program::Op;
 use punctual_program::{Machine, Refusal};
 use punctual_record::{Measurement, modes};

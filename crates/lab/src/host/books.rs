@@ -2,9 +2,10 @@
 
 use std::ops::Add;
 
-use punctual_core::{Nanos, Outcome, Probe};
+use punctual_core::{Nanos, Outcome};
+use punctual_os::{Host, Tick, clock, facts, stops, thread};
+use punctual_program::Probe;
 use punctual_program::machine::{CpuUse, Recorder, ThreadObservations};
-use punctual_sys::{Host, Tick, clock, facts, stops, thread};
 
 use super::timeline::Timeline;
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use punctual_core::Event;
+use punctual_os::probe;
+use punctual_os::thread::{allowed_cpus, no_such_cpu};
+use punctual_os::wait::Sleeper;
 use punctual_program::program::{Op, SpawnKind, Subject};
 use punctual_program::{Program, Refusal};
-use punctual_sys::probe;
-use punctual_sys::thread::{allowed_cpus, no_such_cpu};
-use punctual_sys::wait::Sleeper;
 
 use super::{HostMachine, settings};
 

@@ -3,12 +3,12 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use punctual_core::Nanos;
+use punctual_os::facts::{self, Counters};
+use punctual_os::thread::allowed_cpus;
+use punctual_os::{Tick, clock, resolution};
 use punctual_program::Program;
 use punctual_program::machine::{ComputerUse, IdleState};
 use punctual_program::program::Op;
-use punctual_sys::facts::{self, Counters};
-use punctual_sys::thread::allowed_cpus;
-use punctual_sys::{Tick, clock, resolution};
 
 /// The books of the computer. Others use it too: what is counted is everybody.
 #[derive(Debug, Default)]

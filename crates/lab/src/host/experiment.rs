@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 
+use punctual_os::event::Events;
+use punctual_os::{Tick, clock};
 use punctual_program::machine::ThreadObservations;
 use punctual_program::program::SpawnKind;
 use punctual_program::{Program, Refusal};
-use punctual_sys::event::Events;
-use punctual_sys::{Tick, clock};
 
 use super::computer::Computer;
 use super::process::{ProcessCommand, Start};

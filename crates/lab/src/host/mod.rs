@@ -33,10 +33,10 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use punctual_os::event::Events;
+use punctual_os::thread::allowed_cpus;
 use punctual_program::program::Op;
 use punctual_program::{Machine, Observations, Program, Refusal};
-use punctual_sys::event::Events;
-use punctual_sys::thread::allowed_cpus;
 
 use computer::Computer;
 use experiment::Experiment;
@@ -195,7 +195,7 @@ impl Machine for HostMachine {
 pub fn keep_off(cpu: usize) {
     let others = allowed_cpus().into_iter().filter(|other| *other != cpu);
     for other in others {
-        if punctual_sys::thread::pin(other).is_ok() {
+        if punctual_os::thread::pin(other).is_ok() {
             return;
         }
     }
@@ -206,6 +206,6 @@ pub fn keep_off(cpu: usize) {
 /// cannot be kept on a CPU.
 pub fn usual_cpu() -> Option<usize> {
     let last = allowed_cpus().last().copied()?;
-    let pinned = std::thread::spawn(move || punctual_sys::thread::pin(last).is_ok());
+    let pinned = std::thread::spawn(move || punctual_os::thread::pin(last).is_ok());
     pinned.join().unwrap_or(false).then_some(last)
 }

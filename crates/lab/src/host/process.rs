@@ -14,9 +14,9 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
 
+use punctual_os::{Tick, program};
 use punctual_program::machine::ThreadObservations;
 use punctual_program::{Machine, Program, Refusal};
-use punctual_sys::{Tick, program};
 use serde::{Deserialize, Serialize};
 
 use super::computer::Computer;
@@ -191,11 +191,12 @@ fn listen(input: impl BufRead, timeline: &Timeline, stop: &Stop) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_core::probe::OsClock;
     use punctual_core::strategies::Defaults;
-    use punctual_core::{Event, Method, Nanos, Probe, Rate, Spec};
+    use punctual_core::{Event, Method, Nanos, Rate, Spec};
+    use punctual_program::Probe;
     use punctual_program::Setting;
     use punctual_program::machine::{Recorder, Sample};
+    use punctual_program::probe::OsClock;
     use punctual_program::program::{Due, Op, SpawnKind, Subject};
     use punctual_program::setting::{Power, Priority, Throttling};
 

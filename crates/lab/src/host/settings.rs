@@ -3,9 +3,9 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use punctual_core::Nanos;
+use punctual_os::{Error, priority, resolution, slack, throttling};
 use punctual_program::Setting;
 use punctual_program::setting::{Requester, Throttling};
-use punctual_sys::{Error, priority, resolution, slack, throttling};
 
 /// What this process has asked of the OS in an experiment; when this is dropped,
 /// the process asks for no more than before it. Threads take with them what they

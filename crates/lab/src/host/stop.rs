@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use punctual_sys::event::Events;
+use punctual_os::event::Events;
 
 /// Ends the experiment that a [`HostMachine`](super::HostMachine) runs, from
 /// another thread. Clones are the same.

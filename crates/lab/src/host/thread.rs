@@ -5,15 +5,14 @@ use std::thread::Scope;
 use std::time::{Duration, Instant};
 
 use punctual_core::strategies::Any;
-use punctual_core::{
-    Carrier, Event, Goal, Lateness, Limit, Method, Nanos, Outcome, Probe, Reason, drive,
-};
+use punctual_core::{Carrier, Event, Goal, Lateness, Limit, Method, Nanos, Outcome, Reason, drive};
+use punctual_os::wait::Sleeper;
+use punctual_os::{Host, Tick, clock, probe, slack, thread};
+use punctual_program::Probe;
 use punctual_program::machine::ThreadObservations;
 use punctual_program::pace::Cycles;
 use punctual_program::program::{Cursor, Due, Op, Subject};
 use punctual_program::{Program, Refusal, Setting};
-use punctual_sys::wait::Sleeper;
-use punctual_sys::{Host, Tick, clock, probe, slack, thread};
 
 use super::books::Books;
 use super::experiment::Experiment;
@@ -320,7 +319,7 @@ impl Waiting {
     }
 }
 
-fn refusal(error: punctual_sys::Error) -> Refusal {
+fn refusal(error: punctual_os::Error) -> Refusal {
     Refusal::new(error.to_string())
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use punctual_sys::{Tick, clock};
+use punctual_os::{Tick, clock};
 
 use super::process::Inbox;
 

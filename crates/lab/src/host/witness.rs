@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use punctual_core::Nanos;
+use punctual_os::cgroups::{self, CpuGroups};
+use punctual_os::facts::{self, CpuTimes};
+use punctual_os::processes::Runtimes;
+use punctual_os::{clock, stops, usage};
 use punctual_program::machine::Stopped;
 use punctual_record::{CpuQuota, Disturbance, OtherProcess, Throttled, visible};
-use punctual_sys::cgroups::{self, CpuGroups};
-use punctual_sys::facts::{self, CpuTimes};
-use punctual_sys::processes::Runtimes;
-use punctual_sys::{clock, stops, usage};
 
 /// Looks at the computer before and after each batch, and never during one, so that it
 /// costs a measurement nothing. Clones are the same.
@@ -195,7 +195,7 @@ impl Inner {
 /// What is counted at one instant.
 #[derive(Debug)]
 struct Look {
-    at: punctual_sys::Tick,
+    at: punctual_os::Tick,
     cpus: Vec<usize>,
     runtimes: Option<Runtimes>,
     times: Option<CpuTimes>,

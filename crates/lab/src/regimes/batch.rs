@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use punctual::{Strategy, Waiter};
+use punctual_os::{Error, thread};
 use punctual_record::regimes::RegimeBatch;
 use punctual_record::{CAP_NS, Late, Round, nearest_rank};
-use punctual_sys::{Error, thread};
 
 use super::script::{Before, Due, Regime, Script};
 use super::surroundings::{Condition, Surroundings};

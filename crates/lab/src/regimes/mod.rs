@@ -29,11 +29,11 @@ pub use surroundings::Condition;
 use std::time::Duration;
 
 use punctual_core::{Nanos, Spec};
+use punctual_os::Error;
 use punctual_record::regimes::{
     REGIMES, ROUNDS_MIN, RegimeBatch, Verdict, cells, is_beaten, place,
 };
 use punctual_record::{Cost, Cpu, Interval, Late, Measurement, Round};
-use punctual_sys::Error;
 
 use crate::host::{MakePeer, Stop, Witness};
 use batch::{Batch, Seen};
@@ -210,7 +210,7 @@ impl Plan {
             length: self.measured(sweep.condition),
             seed: u64::from(sweep.round) + 1,
         };
-        let cpus = punctual_sys::thread::allowed_cpus();
+        let cpus = punctual_os::thread::allowed_cpus();
         if let Some(seen) = witness.during(&cpus, || batch.run(stop))? {
             add(results, sweep, subject, seen);
         }

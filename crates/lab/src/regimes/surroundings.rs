@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
-use punctual_sys::cgroups::QuotaGroup;
-use punctual_sys::{Error, priority};
+use punctual_os::cgroups::QuotaGroup;
+use punctual_os::{Error, priority};
 
 /// In which surroundings a subject waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use punctual_core::Nanos;
-use punctual_core::probe::Probe;
+use punctual_program::probe::Probe;
 use punctual_program::program::{Due, Op};
 
 use super::error::{Flaw, list};

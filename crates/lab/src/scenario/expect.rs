@@ -3,7 +3,7 @@
 use std::fmt;
 
 use punctual_core::Nanos;
-use punctual_core::probe::{OsClock, Probe};
+use punctual_program::probe::{OsClock, Probe};
 
 /// One thing to check after a run.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use punctual_core::{Nanos, Probe};
+use punctual_core::Nanos;
+use punctual_program::Probe;
 use punctual_program::machine::{Sample, Section};
 use punctual_record::nearest_rank;
 

@@ -1,9 +1,9 @@
 //! What a thread can do, and how it is written.
 
-use punctual_core::probe::Probe;
 use punctual_core::strategies::Defaults;
 use punctual_core::{Method, Nanos, Spec};
 use punctual_program::Setting;
+use punctual_program::probe::Probe;
 use punctual_program::program::{Due, Op, SpawnKind};
 use punctual_program::setting::{Power, Priority, Requester, Throttling};
 

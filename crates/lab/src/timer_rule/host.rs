@@ -1,8 +1,8 @@
 //! The situation of this process on this host.
 
 use punctual_core::{Method, Nanos};
-use punctual_sys::wait::Sleeper;
-use punctual_sys::{Error, clock, facts, resolution, throttling};
+use punctual_os::wait::Sleeper;
+use punctual_os::{Error, clock, facts, resolution, throttling};
 
 use super::situation::{Interval, Situation, System};
 

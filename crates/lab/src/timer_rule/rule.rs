@@ -1,6 +1,7 @@
 //! The timer rule in force, as a model fed with the facts.
 
-use punctual_core::{Event, Nanos, Probe};
+use punctual_core::{Event, Nanos};
+use punctual_program::Probe;
 use punctual_program::program::{Op, SpawnKind};
 use punctual_program::setting::Priority;
 use punctual_program::{Machine, Program, Setting};

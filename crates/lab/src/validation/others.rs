@@ -1,6 +1,7 @@
 //! Wine.
 
-use punctual_core::{Nanos, Probe};
+use punctual_core::Nanos;
+use punctual_program::Probe;
 use punctual_program::program::Op;
 use punctual_program::{Refusal, Setting};
 

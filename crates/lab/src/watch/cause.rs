@@ -3,10 +3,10 @@
 use std::fmt;
 
 use punctual_core::Nanos;
+use punctual_os::cgroups::CpuQuota;
+use punctual_os::meter::{Counts, Faults};
+use punctual_os::processes::Ran;
 use punctual_record::visible;
-use punctual_sys::cgroups::CpuQuota;
-use punctual_sys::meter::{Counts, Faults};
-use punctual_sys::processes::Ran;
 
 /// Why a wait was too late, as far as a counter shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,7 +201,7 @@ fn in_words(ran: &Ran) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_sys::thread::Switches;
+    use punctual_os::thread::Switches;
 
     fn hiccup(late_us: u64, queued_us: Option<u64>, stolen_ms: Option<u64>) -> Hiccup {
         let late = Nanos::from_us(late_us);

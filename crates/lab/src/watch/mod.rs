@@ -30,7 +30,7 @@ pub use tally::{BUCKETS_NS, Tally};
 pub use watcher::Watcher;
 
 use punctual_core::Nanos;
-use punctual_sys::meter::Counts;
+use punctual_os::meter::Counts;
 
 /// One wait, as the watching thread saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use punctual_core::Nanos;
+use punctual_os::processes::Ran;
 use punctual_record::{Cpu, Measurement, Value, visible};
-use punctual_sys::processes::Ran;
 use serde_json::json;
 
 use super::{Cause, Hiccup, Settings, Tally, Watcher};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use punctual_core::Nanos;
-use punctual_sys::meter::{Counts, Faults};
-use punctual_sys::thread::Switches;
+use punctual_os::meter::{Counts, Faults};
+use punctual_os::thread::Switches;
 
 use super::Wake;
 

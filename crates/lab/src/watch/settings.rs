@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 
 use punctual_core::{Method, Nanos, Rate};
-use punctual_sys::wait::Sleeper;
-use punctual_sys::{facts, slack};
+use punctual_os::wait::Sleeper;
+use punctual_os::{facts, slack};
 
 /// The periods there can be. Below the shortest, a thread that also reads its
 /// counts would hardly sleep.

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 
 use punctual_core::Nanos;
+use punctual_os::cgroups::CpuQuota;
+use punctual_os::meter::Counts;
+use punctual_os::processes::Ran;
 use punctual_program::machine::Stopped;
 use punctual_record::{Histogram, Late};
-use punctual_sys::cgroups::CpuQuota;
-use punctual_sys::meter::Counts;
-use punctual_sys::processes::Ran;
 
 use super::Wake;
 use super::cause::{Cause, Hiccup};

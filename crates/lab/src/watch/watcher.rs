@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Sender};
 
 use punctual_core::{Carrier, Event, Limit, Method, Nanos};
+use punctual_os::cgroups::CpuGroups;
+use punctual_os::event::Events;
+use punctual_os::meter::{Counts, Meter};
+use punctual_os::processes::{Ran, Runtimes};
+use punctual_os::wait::Sleeper;
+use punctual_os::{Host, Tick, clock, facts, stops, thread};
 use punctual_program::Refusal;
 use punctual_program::pace::Cycles;
-use punctual_sys::cgroups::CpuGroups;
-use punctual_sys::event::Events;
-use punctual_sys::meter::{Counts, Meter};
-use punctual_sys::processes::{Ran, Runtimes};
-use punctual_sys::wait::Sleeper;
-use punctual_sys::{Host, Tick, clock, facts, stops, thread};
 
 use super::ring::{Reader, Writer, ring};
 use super::{PERIODS, Settings, Tally, Wake};
@@ -217,7 +217,7 @@ impl Job {
     }
 
     fn prepare(&self, sleeper: &mut Sleeper) -> Result<Method, Refusal> {
-        let refusal = |error: punctual_sys::Error| Refusal::new(error.to_string());
+        let refusal = |error: punctual_os::Error| Refusal::new(error.to_string());
         if let Some(cpu) = self.settings.cpu {
             thread::pin(cpu).map_err(refusal)?;
         }

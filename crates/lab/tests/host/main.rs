@@ -17,18 +17,19 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use punctual_core::probe::OsClock;
 use punctual_core::strategies::{Any, Defaults};
 use punctual_core::wait::{Strategy, Turn, Wake};
-use punctual_core::{Event, Goal, Method, Nanos, Probe, Rate, Reason, Spec};
+use punctual_core::{Event, Goal, Method, Nanos, Rate, Reason, Spec};
 use punctual_lab::host::{HostMachine, ProcessCommand, Stop};
+use punctual_os::wait::Sleeper;
+use punctual_os::{Host, Tick};
+use punctual_program::Probe;
 use punctual_program::conformance::{Invariant, Trial, Violation, check, known};
 use punctual_program::machine::{Sample, ThreadObservations};
+use punctual_program::probe::OsClock;
 use punctual_program::program::{Due, Op, SpawnKind, Subject};
 use punctual_program::setting::{Power, Priority, Requester};
 use punctual_program::{Machine, Observations, Program, Refusal, Setting};
-use punctual_sys::wait::Sleeper;
-use punctual_sys::{Host, Tick};
 
 fn host() -> HostMachine {
     HostMachine::new(Stop::new())

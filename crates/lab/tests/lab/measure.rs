@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use punctual_core::{Method, Nanos, Outcome, Probe};
+use punctual_core::{Method, Nanos, Outcome};
 use punctual_lab::experiments::cores::Core;
 use punctual_lab::experiments::{
     Call, Conditions, Effort, ROUNDS, clocks, cores, every_call, gap, load, sleep, timers,
@@ -11,6 +11,7 @@ use punctual_lab::experiments::{
 };
 use punctual_lab::race::{self, Results};
 use punctual_lab::{model_facts, predict_timers};
+use punctual_program::Probe;
 use punctual_program::machine::{CpuUse, Reading, Sample, Section, ThreadObservations};
 use punctual_program::program::Op;
 use punctual_program::setting::Priority;

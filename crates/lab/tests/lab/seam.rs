@@ -10,7 +10,7 @@ const PLACES: [&str; 8] = [
     "SimMachine",
     "punctual_os",
     "punctual_sim",
-    "punctual_sys",
+    "punctual_os",
     "crate::host",
     "target_os",
     "consts::OS",

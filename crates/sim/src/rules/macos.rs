@@ -1,6 +1,6 @@
-use punctual_core::probe::OsClock;
 use punctual_core::{Method, Nanos};
 use punctual_program::Setting;
+use punctual_program::probe::OsClock;
 use punctual_program::program::SpawnKind;
 use punctual_program::setting::Priority;
 

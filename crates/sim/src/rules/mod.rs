@@ -35,10 +35,10 @@ pub use why::Why;
 pub use windows::Windows;
 pub use wine::Wine;
 
-use punctual_core::probe::OsClock;
 use punctual_core::wait::Reason;
 use punctual_core::{Method, Nanos};
 use punctual_program::Setting;
+use punctual_program::probe::OsClock;
 use punctual_program::program::SpawnKind;
 
 use crate::grid::Grid;

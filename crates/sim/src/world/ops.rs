@@ -1,10 +1,11 @@
 //! What a thread does: its operations, one after the other, and the steps of
 //! its waits.
 
-use punctual_core::probe::OsClock;
-use punctual_core::{Goal, Limit, Method, Nanos, Outcome, Probe, Reason, Step, Wait};
+use punctual_core::{Goal, Limit, Method, Nanos, Outcome, Reason, Step, Wait};
+use punctual_program::Probe;
 use punctual_program::Setting;
 use punctual_program::pace::Cycles;
+use punctual_program::probe::OsClock;
 use punctual_program::program::{Due, Op};
 
 use super::World;

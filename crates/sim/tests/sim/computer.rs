@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use punctual_core::probe::OsClock;
-use punctual_core::{Event, Method, Nanos, Probe, Spec};
+use punctual_core::{Event, Method, Nanos, Spec};
+use punctual_program::Probe;
+use punctual_program::probe::OsClock;
 use punctual_program::program::{Due, Op, SpawnKind, Subject};
 use punctual_program::setting::{Power, Priority, Requester};
 use punctual_program::{Machine, Observations, Program, Refusal, Setting};

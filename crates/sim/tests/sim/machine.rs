@@ -1,9 +1,10 @@
 //! What the simulated machine does, to the nanosecond.
 
-use punctual_core::probe::OsClock;
 use punctual_core::strategies::{Defaults, Spec};
-use punctual_core::{Event, Method, Nanos, Probe, Rate};
+use punctual_core::{Event, Method, Nanos, Rate};
+use punctual_program::Probe;
 use punctual_program::machine::{Sample, Section};
+use punctual_program::probe::OsClock;
 use punctual_program::program::{Due, Op, SpawnKind, Subject};
 use punctual_program::setting::Priority;
 use punctual_program::{Machine, Observations, Program, Setting};

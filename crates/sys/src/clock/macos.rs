@@ -20,18 +20,18 @@ pub(super) fn resolution() -> Nanos {
 }
 
 /// The raw counter.
-pub(crate) fn counter_now() -> u64 {
+pub fn counter_now() -> u64 {
     // SAFETY: reads a counter, has no preconditions.
     unsafe { mach_absolute_time() }
 }
 
 /// What a value of that counter is on this clock.
-pub(crate) fn counter_ns(count: u64) -> u64 {
+pub fn counter_ns(count: u64) -> u64 {
     scale().to_ns(count)
 }
 
 /// The first counter value that is not before `ns` on this clock.
-pub(crate) fn counter_at(ns: u64) -> u64 {
+pub fn counter_at(ns: u64) -> u64 {
     scale().from_ns(ns)
 }
 

@@ -36,7 +36,7 @@ mod platform;
 mod platform;
 
 #[cfg(target_os = "macos")]
-pub(crate) use platform::{counter_at, counter_now, counter_ns};
+pub use platform::{counter_at, counter_now, counter_ns};
 
 /// Marks the clock of the machine this program runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

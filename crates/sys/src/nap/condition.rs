@@ -3,9 +3,9 @@
 
 use super::Slack;
 use crate::clock::{self, Tick};
-use crate::wait::ConditionVariable;
 use punctual_core::{Nanos, Reason};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 #[derive(Debug)]
 pub(super) struct Blocker;
@@ -31,13 +31,16 @@ impl Blocker {
 #[derive(Debug, Default)]
 pub(super) struct Flag {
     is_raised: AtomicBool,
-    condition: ConditionVariable,
+    /// Held by who raises the flag and who begins to wait for it.
+    mutex: Mutex<()>,
+    condition: Condvar,
 }
 
 impl Flag {
     pub(super) fn raise(&self) {
-        let raise = || self.is_raised.store(true, Ordering::Release);
-        self.condition.notify_after(raise);
+        let _guard = self.mutex.lock().unwrap_or_else(PoisonError::into_inner);
+        self.is_raised.store(true, Ordering::Release);
+        self.condition.notify_all();
     }
 
     #[inline]
@@ -50,7 +53,21 @@ impl Flag {
     }
 
     /// Blocks until the flag is raised or `end` has come.
+    ///
+    /// The standard library goes on when a signal interrupts it, so only a notice
+    /// and a spurious wake are told apart from the end.
     fn wait(&self, end: Tick) -> Reason {
-        self.condition.wait_unless(|| self.is_raised(), end)
+        let guard = self.mutex.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_raised() {
+            return Reason::Event;
+        }
+        let length = end.since(clock::now());
+        let waited = self.condition.wait_timeout(guard, length.into());
+        let (_guard, ended) = waited.unwrap_or_else(PoisonError::into_inner);
+        if ended.timed_out() {
+            Reason::Timer
+        } else {
+            Reason::Interrupted
+        }
     }
 }

@@ -160,8 +160,8 @@ fn ended(reason: Reason, cut: bool, flag: Option<&platform::Flag>) -> Reason {
 /// and what `thread::sleep` can hold.
 ///
 /// On Windows it also bounds how long a wait whose deadline passed during a
-/// suspend goes on after the resume, see [`clock`](crate::clock).
-pub(crate) const LONGEST: Nanos = if cfg!(windows) {
+/// suspend goes on after the resume, see [`clock`].
+pub const LONGEST: Nanos = if cfg!(windows) {
     Nanos::from_secs(1)
 } else {
     Nanos::from_secs(86_400)

@@ -6,7 +6,7 @@
 
 use super::Slack;
 use crate::clock::{self, Tick};
-use crate::wait::{Handle, HighResolution, Plain, WaitableTimer, event, whole_ms};
+use crate::handles::{HighResolution, Plain, WaitableTimer, event, whole_ms};
 use punctual_core::{Nanos, Reason};
 use std::os::windows::io::{AsRawHandle, OwnedHandle};
 use std::sync::OnceLock;
@@ -16,18 +16,19 @@ use windows_sys::Win32::System::Threading::{
     INFINITE, ResetEvent, SetEvent, Sleep, WaitForMultipleObjects, WaitForSingleObject,
 };
 
-/// The timers, each made at the first nap that needs it.
+/// The timers, each made at the first nap that needs it; `None` once that was
+/// refused.
 #[derive(Debug)]
 pub(super) struct Blocker {
-    high_resolution: Handle<HighResolution>,
-    plain: Handle<Plain>,
+    high_resolution: OnceLock<Option<HighResolution>>,
+    plain: OnceLock<Option<Plain>>,
 }
 
 impl Blocker {
     pub(super) const fn new() -> Self {
         Self {
-            high_resolution: Handle::Unmade,
-            plain: Handle::Unmade,
+            high_resolution: OnceLock::new(),
+            plain: OnceLock::new(),
         }
     }
 
@@ -41,9 +42,13 @@ impl Blocker {
             return Reason::Event;
         }
         let length = end.since(clock::now());
-        let waited = match self.high_resolution.get() {
+        let high_resolution = (self.high_resolution).get_or_init(|| WaitableTimer::make().ok());
+        let waited = match high_resolution {
             Some(timer) => wait(timer, length, event),
-            None => (self.plain.get()).and_then(|timer| wait(timer, length, event)),
+            None => {
+                let plain = self.plain.get_or_init(|| WaitableTimer::make().ok());
+                plain.as_ref().and_then(|timer| wait(timer, length, event))
+            }
         };
         waited.unwrap_or_else(|| in_ms(end.since(clock::now()), event))
     }

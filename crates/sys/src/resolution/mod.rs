@@ -10,7 +10,7 @@
 //! and its timer there is [`slack`](crate::slack), or the coalescing that
 //! macOS derives from the quality of service.
 
-use crate::{Error, facts};
+use crate::Error;
 use punctual_core::Nanos;
 
 #[cfg(windows)]
@@ -19,12 +19,38 @@ mod requests;
 #[cfg(windows)]
 #[path = "windows.rs"]
 mod platform;
-#[cfg(any(target_os = "linux", target_os = "android"))]
-#[path = "linux.rs"]
-mod platform;
-#[cfg(not(any(windows, target_os = "linux", target_os = "android")))]
-#[path = "fallback.rs"]
-mod platform;
+#[cfg(not(windows))]
+mod platform {
+    use super::{Error, Nanos, Resolution};
+
+    pub(super) fn query() -> Result<Resolution, Error> {
+        Err(unsupported())
+    }
+
+    pub(super) fn request(_interval: Nanos) -> Result<(), Error> {
+        Err(unsupported())
+    }
+
+    pub(super) fn release(_interval: Nanos) -> Result<(), Error> {
+        Err(unsupported())
+    }
+
+    pub(super) fn on_battery() -> Option<bool> {
+        None
+    }
+
+    fn unsupported() -> Error {
+        Error::unsupported(if cfg!(any(target_os = "linux", target_os = "android")) {
+            "Linux has no timer interval to ask for: what it has is timer slack, per thread"
+        } else {
+            "only Windows has a timer interval to ask for: macOS coalesces timers by the quality \
+             of service of the thread"
+        })
+    }
+}
+
+#[cfg(windows)]
+pub use platform::on_battery;
 
 /// The intervals that the system has.
 ///
@@ -81,7 +107,7 @@ pub fn hold(interval: Nanos) -> Result<Guard, Error> {
 /// # Errors
 /// As [`hold`].
 pub fn hold_with(interval: Nanos, on_battery: Option<Nanos>) -> Result<Guard, Error> {
-    hold(with_battery(interval, on_battery, facts::on_battery()))
+    hold(with_battery(interval, on_battery, platform::on_battery()))
 }
 
 /// A request of this process that lasts until this is dropped.

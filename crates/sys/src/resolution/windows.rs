@@ -10,6 +10,7 @@ use punctual_core::Nanos;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use windows_sys::Wdk::System::SystemInformation::NtQueryTimerResolution;
 use windows_sys::Win32::Media::{TIMERR_NOERROR, timeBeginPeriod, timeEndPeriod};
+use windows_sys::Win32::System::Power::{GetSystemPowerStatus, SYSTEM_POWER_STATUS};
 
 pub(super) fn query() -> Result<Resolution, Error> {
     let (mut coarsest, mut finest, mut current) = (0, 0, 0);
@@ -136,6 +137,23 @@ fn set(units: u32, on: bool) -> Result<(), Error> {
 unsafe extern "system" {
     fn NtSetTimerResolution(units: u32, set: u8, current: *mut u32) -> i32;
 }
+
+/// Whether the computer runs on its battery now; `None` where Windows does not
+/// know, or it has none.
+pub fn on_battery() -> Option<bool> {
+    let mut status = SYSTEM_POWER_STATUS::default();
+    // SAFETY: `status` is a valid place for the answer.
+    let told = unsafe { GetSystemPowerStatus(&mut status) };
+    match status.ACLineStatus {
+        OFFLINE if told != 0 => Some(true),
+        ONLINE if told != 0 => Some(false),
+        _ => None,
+    }
+}
+
+/// Values of `ACLineStatus`; 255 is unknown.
+const OFFLINE: u8 = 0;
+const ONLINE: u8 = 1;
 
 #[cfg(test)]
 mod tests {

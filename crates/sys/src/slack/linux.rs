@@ -3,7 +3,6 @@
 //! Through `syscall`, because the C library cuts the answer of
 //! `PR_GET_TIMERSLACK` down to an int, so slack above 2.1 s would look negative.
 
-pub(super) use super::process::{of, restore, set_of, started, threads};
 use crate::Error;
 use libc::{PR_GET_TIMERSLACK, PR_SET_TIMERSLACK, SYS_prctl, c_ulong, syscall};
 use punctual_core::Nanos;
@@ -36,7 +35,7 @@ pub(super) fn set(slack: Nanos) -> Result<Nanos, Error> {
 /// may trace this one too (`/proc/PID/timerslack_ns`). A thread that has no more
 /// slack than that, such as a real-time one, pays for the reading only.
 #[inline]
-pub(crate) fn without<T>(call: impl FnOnce() -> T) -> T {
+pub fn without<T>(call: impl FnOnce() -> T) -> T {
     let _lowered = Lowered::lower();
     call()
 }

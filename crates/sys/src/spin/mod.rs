@@ -95,9 +95,8 @@ static KIND: AtomicU8 = AtomicU8::new(0);
 /// Spins until the clock has reached `deadline`, and returns that reading: the
 /// first one that is not before it.
 ///
-/// Uses the instruction of [`kind`] once that has been called, which the first
-/// [`Nap`](crate::nap::Nap) of a process and every
-/// [`Sleeper`](crate::wait::Sleeper) do; until then, and until the counter is
+/// Uses the instruction of [`kind`] once that has been called, as the first
+/// [`Nap`](crate::nap::Nap) of a process does; until then, and until the counter is
 /// timed, the pause hint.
 ///
 /// # Accuracy

@@ -4,22 +4,39 @@
 
 use super::Kind;
 use crate::clock;
-use crate::cpuid;
 use punctual_core::Nanos;
 use std::arch::asm;
-use std::arch::x86_64::_rdtsc;
+use std::arch::x86_64::{__cpuid_count, _rdtsc, CpuidResult};
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(super) fn detect() -> Kind {
-    if cpuid::has_waitpkg() {
+    if has_waitpkg() {
         Kind::Tpause
-    } else if cpuid::has_monitorx() {
+    } else if has_monitorx() {
         Kind::Mwaitx
     } else {
         Kind::Pause
     }
+}
+
+/// TPAUSE, UMONITOR and UMWAIT: leaf 7.0, ECX bit 5 (Intel SDM). A hypervisor or a
+/// kernel without support hides a feature by clearing its bit.
+fn has_waitpkg() -> bool {
+    cpuid(0).eax >= 7 && cpuid(7).ecx >> 5 & 1 == 1
+}
+
+/// MONITORX and MWAITX: leaf 8000_0001, ECX bit 29 (AMD APM volume 3).
+fn has_monitorx() -> bool {
+    const EXTENDED: u32 = 0x8000_0000;
+    cpuid(EXTENDED).eax > EXTENDED && cpuid(EXTENDED + 1).ecx >> 29 & 1 == 1
+}
+
+#[allow(unused_unsafe, reason = "safe since Rust 1.94")]
+fn cpuid(leaf: u32) -> CpuidResult {
+    // SAFETY: every x86-64 CPU has the instruction.
+    unsafe { __cpuid_count(leaf, 0) }
 }
 
 /// Waits for about `length`, rather less: until the counter has advanced, an

@@ -1,7 +1,7 @@
 //! `SetProcessInformation(ProcessPowerThrottling)`. The control mask says which
 //! bits the process decides on, the state mask how.
 
-use crate::{Error, facts};
+use crate::{Error, wine};
 use punctual_core::setting::Throttling;
 use std::io;
 use windows_sys::Win32::Foundation::ERROR_INVALID_PARAMETER;
@@ -36,7 +36,7 @@ pub(super) fn set(throttling: Throttling) -> Result<(), Error> {
 /// Wine exports both calls and ends a program that uses the first one ("call
 /// to unimplemented function"), so it is not called there.
 fn masks() -> Result<PROCESS_POWER_THROTTLING_STATE, Error> {
-    if facts::wine().is_some() {
+    if wine::version().is_some() {
         return Err(Error::unsupported(
             "Wine throttles no timer requests: leave it out",
         ));

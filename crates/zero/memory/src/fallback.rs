@@ -3,7 +3,7 @@
 pub(super) use super::no_settings::{huge_page_bytes, huge_pages, init_on_alloc, init_on_free};
 
 use super::{Advice, Cache};
-use punctual_sys::Error;
+use punctual_os::Error;
 use std::io;
 use std::ptr::NonNull;
 

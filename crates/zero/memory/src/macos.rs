@@ -9,7 +9,7 @@ use libc::vm_statistics64;
 use mach2::mach_init::mach_host_self;
 use mach2::port::mach_port_t;
 use mach2::vm_page_size::vm_page_size;
-use punctual_sys::{Error, facts};
+use punctual_os::{Error, facts};
 use std::ptr::NonNull;
 use std::sync::OnceLock;
 

@@ -19,7 +19,7 @@
 //! is possible.
 
 use super::{Advice, PAGE, platform};
-use punctual_sys::Error;
+use punctual_os::Error;
 use std::io;
 use std::mem::ManuallyDrop;
 use std::ops::Range;

@@ -4,7 +4,7 @@ pub(super) use super::no_settings::{huge_page_bytes, huge_pages, init_on_alloc, 
 pub(super) use super::posix::{map, page_bytes, unmap};
 
 use super::{Advice, Cache};
-use punctual_sys::Error;
+use punctual_os::Error;
 use std::ptr::NonNull;
 
 /// # Safety

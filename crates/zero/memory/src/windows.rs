@@ -3,7 +3,7 @@
 pub(super) use super::no_settings::{huge_page_bytes, huge_pages, init_on_alloc, init_on_free};
 
 use super::{Advice, Cache, CacheKind};
-use punctual_sys::{Error, facts};
+use punctual_os::{Error, facts};
 use std::io;
 use std::ptr::{self, NonNull};
 use windows_sys::Win32::System::Memory::{

@@ -1,6 +1,6 @@
 //! Threads that measure something together.
 
-use punctual_sys::thread;
+use punctual_os::thread;
 
 use crate::host::{Barrier, Cpus, Rescue};
 

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 
 use punctual_core::Nanos;
-use punctual_sys::quick::QuickClock;
+use punctual_os::quick::QuickClock;
 
 use crate::host::Alone;
 

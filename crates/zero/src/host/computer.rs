@@ -4,7 +4,7 @@ use std::future::ready;
 use std::ops::Range;
 
 use punctual_core::Nanos;
-use punctual_sys::Error;
+use punctual_os::Error;
 use punctual_zero_memory::Kernel;
 use punctual_zero_pool::Computer;
 
@@ -53,7 +53,7 @@ impl<'m> Computer for HostComputer<'m> {
         HostMutex::default()
     }
 
-    /// [Settled](punctual_sys::quick::QuickClock::settled), so that what a page
+    /// [Settled](punctual_os::quick::QuickClock::settled), so that what a page
     /// takes counts as zeroing it, and not as waiting for the next lock.
     #[inline]
     fn now(&self) -> Nanos {

@@ -1,7 +1,7 @@
 //! The CPU time of a worker.
 
 use punctual_core::Nanos;
-use punctual_sys::{Tick, clock, thread};
+use punctual_os::{Tick, clock, thread};
 
 /// What counts the CPU time of the threads of this process, and how well.
 ///
@@ -157,7 +157,7 @@ fn step() -> Option<Nanos> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_sys::spin;
+    use punctual_os::spin;
 
     #[test]
     fn the_time_of_a_thread_that_computes_is_divided() {

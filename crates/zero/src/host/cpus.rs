@@ -1,8 +1,8 @@
 //! The CPUs that workers run on.
 
+use punctual_os::cgroups::CpuGroups;
+use punctual_os::thread;
 use punctual_record::Warning;
-use punctual_sys::cgroups::CpuGroups;
-use punctual_sys::thread;
 
 use punctual_lab::host::usual_cpu;
 

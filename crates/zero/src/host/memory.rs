@@ -1,7 +1,7 @@
 //! The pages that pools zero.
 
-use punctual_sys::Error;
-use punctual_sys::quick::QuickClock;
+use punctual_os::Error;
+use punctual_os::quick::QuickClock;
 use punctual_zero_memory::{Advice, Mapping, huge_page_bytes};
 
 use super::hurry::Hurry;

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::*};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 use punctual_core::Nanos;
+use punctual_os::event::Events;
+use punctual_os::{Tick, clock};
 use punctual_program::Refusal;
-use punctual_sys::event::Events;
-use punctual_sys::{Tick, clock};
 use punctual_zero_pool::{Books, Pool, ready};
 
 use super::barrier::Barrier;

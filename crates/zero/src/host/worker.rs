@@ -5,8 +5,8 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use punctual_core::{Carrier, Limit, Method, Nanos};
-use punctual_sys::wait::Sleeper;
-use punctual_sys::{Tick, clock, slack, thread};
+use punctual_os::wait::Sleeper;
+use punctual_os::{Tick, clock, slack, thread};
 use punctual_zero_pool::{Books, ready};
 
 use super::barrier::Broken;

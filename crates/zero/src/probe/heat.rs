@@ -81,7 +81,7 @@ pub(super) fn apart<R: Send>(
 ) -> Result<R, Refusal> {
     let work = move || {
         if let Some(cpu) = cpu {
-            punctual_sys::thread::pin(cpu).map_err(refusal)?;
+            punctual_os::thread::pin(cpu).map_err(refusal)?;
         }
         work()
     };
@@ -97,6 +97,6 @@ pub(super) fn apart<R: Send>(
 }
 
 /// The system's answer as one of this crate.
-pub(super) fn refusal(error: punctual_sys::Error) -> Refusal {
+pub(super) fn refusal(error: punctual_os::Error) -> Refusal {
     Refusal::new(error.to_string())
 }

@@ -3,11 +3,11 @@
 use std::hint::black_box;
 
 use punctual_core::Nanos;
+use punctual_os::thread::CpuTime;
+use punctual_os::usage::{self, Usage};
+use punctual_os::{Tick, clock, thread};
 use punctual_program::Refusal;
 use punctual_record::Spent;
-use punctual_sys::thread::CpuTime;
-use punctual_sys::usage::{self, Usage};
-use punctual_sys::{Tick, clock, thread};
 
 use super::heat::apart;
 

@@ -7,7 +7,7 @@
 
 use std::io::{BufRead, Error, ErrorKind, Write};
 
-use punctual_sys::{clock, usage};
+use punctual_os::{clock, usage};
 use punctual_zero_memory::PAGE;
 use serde::{Deserialize, Serialize};
 

@@ -7,9 +7,9 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use punctual_core::Nanos;
+use punctual_os::program;
 use punctual_program::Refusal;
 use punctual_record::{Account, Paid, Payments, ZeroRow};
-use punctual_sys::program;
 
 use super::Part;
 use super::heat::{Heat, measurement};

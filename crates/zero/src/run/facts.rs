@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use punctual_os::quick::QuickClock;
 use punctual_record::Value;
-use punctual_sys::quick::QuickClock;
 use punctual_zero_memory::Kernel;
 
 use crate::probe::memory_facts;

@@ -1,7 +1,7 @@
 //! What comes of a small scenario, operation by operation.
 
-use punctual_core::probe::{OsClock, Probe};
 use punctual_core::{Event, Method, Nanos, Rate, Spec};
+use punctual_program::probe::{OsClock, Probe};
 use punctual_program::program::{Due, Op, Program, SpawnKind, Subject};
 use punctual_program::setting::{Power, Priority, Requester, Setting, Throttling};
 

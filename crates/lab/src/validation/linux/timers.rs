@@ -2,8 +2,9 @@
 
 use std::ops::RangeInclusive;
 
-use punctual_core::probe::OsClock;
-use punctual_core::{Method, Nanos, Probe};
+use punctual_core::{Method, Nanos};
+use punctual_program::Probe;
+use punctual_program::probe::OsClock;
 use punctual_program::program::{Op, SpawnKind};
 use punctual_program::{Observations, Refusal, Setting};
 use punctual_sim::{Random, Time};

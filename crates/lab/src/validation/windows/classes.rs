@@ -5,8 +5,9 @@
 //! the figures of V23-V28, so that these hold it to its own data; V29 is what
 //! it says beyond them.
 
-use punctual_core::probe::OsClock;
-use punctual_core::{Nanos, Probe};
+use punctual_core::Nanos;
+use punctual_program::Probe;
+use punctual_program::probe::OsClock;
 use punctual_program::program::{Op, SpawnKind};
 use punctual_program::setting::Requester;
 use punctual_program::{Refusal, Setting};

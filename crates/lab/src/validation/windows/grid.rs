@@ -1,9 +1,10 @@
 //! What the ticks make of a sleep of 1 ms: where it begins between two of them,
 //! how far apart they are, and from where its length counts.
 
-use punctual_core::probe::OsClock;
-use punctual_core::{Method, Nanos, Probe};
+use punctual_core::{Method, Nanos};
+use punctual_program::Probe;
 use punctual_program::Refusal;
+use punctual_program::probe::OsClock;
 use punctual_program::program::Op;
 
 use super::company::{ONE, asks, in_step, in_step_for_free};

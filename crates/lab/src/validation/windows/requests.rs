@@ -1,6 +1,7 @@
 //! Who asks for which interval, and who gets it.
 
-use punctual_core::{Nanos, Probe};
+use punctual_core::Nanos;
+use punctual_program::Probe;
 use punctual_program::program::{Op, SpawnKind};
 use punctual_program::setting::{Power, Requester};
 use punctual_program::{Refusal, Setting};

@@ -1,7 +1,8 @@
 //! Processes whose request does not count, since Windows 11, and the registry
 //! key that lets requests count for everybody again.
 
-use punctual_core::{Nanos, Probe};
+use punctual_core::Nanos;
+use punctual_program::Probe;
 use punctual_program::program::Op;
 use punctual_program::setting::Throttling;
 use punctual_program::{Refusal, Setting};

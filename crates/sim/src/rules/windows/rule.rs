@@ -1,7 +1,7 @@
-use punctual_core::probe::OsClock;
 use punctual_core::wait::Reason;
 use punctual_core::{Method, Nanos};
 use punctual_program::Setting;
+use punctual_program::probe::OsClock;
 use punctual_program::program::SpawnKind;
 
 use super::cpu::{Cpu, Queue};

@@ -3,7 +3,7 @@
 //! Each has a file with its routine. All of them hold to the invariant of
 //! `mapping.rs`: they write where the compiler cannot see it.
 
-use punctual_sys::Error;
+use punctual_os::Error;
 use std::fmt;
 use std::ptr::NonNull;
 use std::str::FromStr;

@@ -1,7 +1,7 @@
 //! The caches in sysfs (kernel documentation, `sysfs-devices-system-cpu`).
 
 use crate::{Cache, CacheKind};
-use punctual_sys::facts::{cpus, read};
+use punctual_os::facts::{cpus, read};
 
 pub(crate) fn caches() -> Vec<Cache> {
     let file = |index: usize, name: &str| {

@@ -9,7 +9,7 @@ pub(super) use super::posix::{map, page_bytes, unmap};
 
 use super::Advice;
 use super::madvise::madvise;
-use punctual_sys::{Error, cgroups, facts};
+use punctual_os::{Error, cgroups, facts};
 use std::ptr::NonNull;
 
 /// # Safety

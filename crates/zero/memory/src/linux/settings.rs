@@ -1,6 +1,6 @@
 //! What the kernel does with memory on its own.
 
-use punctual_sys::facts::{kernel_config, read};
+use punctual_os::facts::{kernel_config, read};
 
 /// The word in brackets (kernel documentation, "Transparent Hugepage Support").
 pub(crate) fn huge_pages() -> Option<String> {

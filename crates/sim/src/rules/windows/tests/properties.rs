@@ -1,9 +1,9 @@
 //! The rule against models of it that are too simple to be wrong.
 
 use proptest::prelude::*;
-use punctual_core::probe::OsClock;
 use punctual_core::{Method, Nanos};
 use punctual_program::Setting;
+use punctual_program::probe::OsClock;
 use punctual_program::setting::{Power, Requester, Throttling};
 
 use crate::model::Model;

@@ -1,8 +1,8 @@
 //! The validation targets of Windows that the rule alone can meet, by number.
 
-use punctual_core::probe::OsClock;
 use punctual_core::{Method, Nanos};
 use punctual_program::Setting;
+use punctual_program::probe::OsClock;
 use punctual_program::program::SpawnKind;
 use punctual_program::setting::{Power, Requester, Throttling};
 

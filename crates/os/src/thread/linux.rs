@@ -1,0 +1,98 @@
+//! CPU affinity masks of any size, and the switches of one thread.
+
+pub(super) use super::exact::{cpu_time, cpu_time_source};
+use super::{Switches, no_such_cpu};
+use crate::{Error, usage};
+use libc::c_ulong;
+use punctual_core::Nanos;
+use std::io;
+
+pub(super) fn pin(cpu: usize) -> Result<(), Error> {
+    if cpu >= MOST_CPUS {
+        return Err(no_such_cpu(cpu, &allowed_cpus()));
+    }
+    let mut mask: Vec<c_ulong> = vec![0; cpu / WORD + 1];
+    mask[cpu / WORD] = 1 << (cpu % WORD);
+    // SAFETY: the mask is as long as stated; 0 names the calling thread.
+    let answer = unsafe { libc::sched_setaffinity(0, size_of_val(&*mask), mask.as_ptr().cast()) };
+    if answer == 0 {
+        return Ok(());
+    }
+    let cause = io::Error::last_os_error();
+    // The kernel says EINVAL when nothing of the mask is there to run on.
+    if cause.raw_os_error() == Some(libc::EINVAL) {
+        return Err(no_such_cpu(cpu, &allowed_cpus()));
+    }
+    Err(Error::io(format_args!("pinning to CPU {cpu}"), &cause))
+}
+
+pub(super) fn allowed_cpus() -> Vec<usize> {
+    let mut mask: Vec<c_ulong> = vec![0; 1024 / WORD];
+    loop {
+        let bytes = size_of_val(&*mask);
+        // SAFETY: the mask is as long as stated; 0 names the calling thread.
+        let answer = unsafe { libc::sched_getaffinity(0, bytes, mask.as_mut_ptr().cast()) };
+        if answer == 0 {
+            break;
+        }
+        // The kernel refuses a mask that is shorter than its own.
+        if mask.len() * WORD >= MOST_CPUS {
+            return vec![0];
+        }
+        mask.resize(mask.len() * 2, 0);
+    }
+    (0..mask.len() * WORD)
+        .filter(|cpu| mask[cpu / WORD] >> (cpu % WORD) & 1 == 1)
+        .collect()
+}
+
+pub(super) fn switches() -> Option<Switches> {
+    usage::posix::of_thread().map(|usage| Switches {
+        voluntary: usage.ru_nvcsw as u64,
+        involuntary: usage.ru_nivcsw as u64,
+    })
+}
+
+/// The second number of `/proc/thread-self/schedstat` (Linux,
+/// Documentation/scheduler/sched-stats.rst).
+pub(super) fn queued() -> Option<Nanos> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let ns = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    Some(Nanos::new(ns))
+}
+
+/// The bits in a word of a mask.
+const WORD: usize = c_ulong::BITS as usize;
+
+/// Twice what any Linux is built for (`CONFIG_NR_CPUS` up to 8192).
+const MOST_CPUS: usize = 16_384;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of any CPU that a word of the mask can hold, and of the next words.
+    #[test]
+    fn a_thread_is_pinned_to_the_cpu_that_was_named_or_to_none() {
+        std::thread::spawn(|| {
+            let all = allowed_cpus();
+            for cpu in [0, 31, 32, 63, 64, 99, 127, 4_000] {
+                match pin(cpu) {
+                    Ok(()) => assert_eq!(allowed_cpus(), [cpu]),
+                    Err(error) => {
+                        assert!(error.is_range() && !all.contains(&cpu), "{cpu}: {error}");
+                    }
+                }
+            }
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn yielding_the_cpu_by_blocking_is_counted() {
+        let before = switches().unwrap();
+        std::thread::sleep(std::time::Duration::from_micros(1));
+        assert!(switches().unwrap().voluntary > before.voluntary);
+    }
+}

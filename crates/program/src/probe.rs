@@ -1,0 +1,126 @@
+//! What a thread can read of its OS besides the clock it waits on.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// Something to read, once. Each comes to a length of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Probe {
+    /// The timer interval that the OS says is in force. Windows:
+    /// `NtQueryTimerResolution`.
+    Resolution,
+    /// The timer slack of the thread. Linux: `prctl(PR_GET_TIMERSLACK)`.
+    Slack,
+    /// By how much a clock moves on at once, as it shows. The thread reads that
+    /// clock over and over until it has moved twice.
+    Step(OsClock),
+    /// The resolution that the OS states for a clock. Unix: `clock_getres`.
+    Stated(OsClock),
+    /// What one reading of a clock takes: the mean of many in a row.
+    Cost(OsClock),
+}
+
+macro_rules! clocks {
+    ($($(#[$doc:meta])* $clock:ident = $name:literal,)*) => {
+        /// A clock of an OS.
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+        )]
+        #[non_exhaustive]
+        pub enum OsClock {
+            $($(#[$doc])* #[serde(rename = $name)] $clock,)*
+        }
+
+        impl OsClock {
+            /// All of them, in the order in which they are listed to the user.
+            pub const ALL: &[Self] = &[$(Self::$clock),*];
+
+            /// The name the user types and reads: that of the OS call, or of the
+            /// clock that is passed to it.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$clock => $name,)*
+                }
+            }
+        }
+
+        impl FromStr for OsClock {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, String> {
+                match text {
+                    $($name => Ok(Self::$clock),)*
+                    _ => Err(format!("there is no clock `{text}`")),
+                }
+            }
+        }
+    };
+}
+
+clocks! {
+    /// Unix: what deadlines are measured by.
+    Monotonic = "CLOCK_MONOTONIC",
+    /// Linux: the same without the adjustments of NTP.
+    MonotonicRaw = "CLOCK_MONOTONIC_RAW",
+    /// Linux: shows the time of the last tick.
+    MonotonicCoarse = "CLOCK_MONOTONIC_COARSE",
+    /// Linux: goes on while the computer is suspended.
+    Boottime = "CLOCK_BOOTTIME",
+    /// Unix: the time of day.
+    Realtime = "CLOCK_REALTIME",
+    /// Linux: the time of day at the last tick.
+    RealtimeCoarse = "CLOCK_REALTIME_COARSE",
+    /// Unix: the CPU time of the thread.
+    ThreadCpuTime = "CLOCK_THREAD_CPUTIME_ID",
+    /// Unix: the CPU time of the process.
+    ProcessCpuTime = "CLOCK_PROCESS_CPUTIME_ID",
+    /// Windows: `QueryPerformanceCounter`, what deadlines are measured by.
+    PerformanceCounter = "QueryPerformanceCounter",
+    /// Windows: `timeGetTime`, in whole milliseconds, written at each tick.
+    TimeGetTime = "timeGetTime",
+    /// Windows: `GetTickCount64`, in whole milliseconds, written at ticks.
+    GetTickCount = "GetTickCount",
+    /// Windows: `GetSystemTimeAsFileTime`, the time of day at the last tick.
+    SystemTime = "GetSystemTimeAsFileTime",
+    /// Windows 8 and later: `GetSystemTimePreciseAsFileTime`.
+    SystemTimePrecise = "GetSystemTimePreciseAsFileTime",
+    /// Windows: `QueryUnbiasedInterruptTime`, the time since the start at the
+    /// last tick.
+    InterruptTime = "QueryUnbiasedInterruptTime",
+    /// macOS: `mach_absolute_time`, what deadlines are measured by.
+    MachAbsoluteTime = "mach_absolute_time",
+    /// macOS: `mach_approximate_time`, written now and then.
+    MachApproximateTime = "mach_approximate_time",
+    /// macOS: `mach_continuous_time`, which goes on while the computer sleeps.
+    MachContinuousTime = "mach_continuous_time",
+    /// The counter of an x86 CPU, without any OS.
+    TimeStampCounter = "rdtsc",
+}
+
+impl Probe {
+    /// Those that a scenario can ask for.
+    pub const IN_SCENARIOS: [Self; 5] = [
+        Self::Resolution,
+        Self::Slack,
+        Self::Step(OsClock::TimeGetTime),
+        Self::Step(OsClock::GetTickCount),
+        Self::Step(OsClock::MonotonicCoarse),
+    ];
+
+    /// The name the user types and reads: for a clock, that of the clock.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Resolution => "resolution",
+            Self::Slack => "slack",
+            Self::Step(clock) | Self::Stated(clock) | Self::Cost(clock) => clock.name(),
+        }
+    }
+}
+
+impl fmt::Display for Probe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
