@@ -64,7 +64,7 @@ impl Nanos {
         let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
         let whole = units
             .iter()
-            .find(|(scale, _)| self.0 > 0 && self.0.is_multiple_of(*scale));
+            .find(|(scale, _)| self.0 > 0 && self.0 % scale == 0);
         let (scale, unit) = whole.unwrap_or(&(1, "ns"));
         format!("{}{unit}", self.0 / scale)
     }

@@ -70,7 +70,7 @@ impl Recent {
         let place = self.naps as usize % RING;
         self.ring[place] = (over_ns / STEP_NS) as u16;
         self.naps = self.naps.saturating_add(1);
-        if self.naps <= AT_FIRST || self.naps.is_multiple_of(EVERY) {
+        if self.naps <= AT_FIRST || self.naps % EVERY == 0 {
             let believed = (self.naps as usize) < BELIEVED_UNTIL;
             let before_ns = self.usual_ns;
             self.usual_ns = self.quantile(USUAL, believed);

@@ -386,22 +386,22 @@ impl fmt::Display for Spec {
             Self::Quantile { weight, .. } => Some(Self::quantile(*weight)),
             _ => Self::ALL.into_iter().find(|s| s.name() == self.name()),
         };
-        if let Self::Adaptive { weight, .. } | Self::Quantile { weight, .. } = self
-            && matches!(self.name(), "adaptive" | "quantile")
-        {
-            write!(f, ":weight={weight}")?;
+        match self {
+            Self::Adaptive { weight, .. } | Self::Quantile { weight, .. }
+                if matches!(self.name(), "adaptive" | "quantile") =>
+            {
+                write!(f, ":weight={weight}")?;
+            }
+            _ => {}
         }
-        if let Some(method) = self.method()
-            && usual.and_then(Self::method).unwrap_or(Method::Timer) != method
-        {
+        let usual_method = usual.and_then(Self::method).unwrap_or(Method::Timer);
+        if let Some(method) = self.method().filter(|method| *method != usual_method) {
             write!(f, ":method={method}")?;
         }
-        if let Self::Adaptive { budget, .. } = self
-            && *budget != Budget::Unlimited
-        {
-            write!(f, ":budget={budget}")?;
-        }
         match self {
+            Self::Adaptive { budget, .. } if *budget != Budget::Unlimited => {
+                write!(f, ":budget={budget}")
+            }
             Self::Precise { x, .. } | Self::Timer { x, .. } if *x != 1.0 => write!(f, ":x={x}"),
             Self::FixedMargin { margin, .. } if *margin != Defaults::ELSEWHERE.margin => {
                 write!(f, ":margin={}", margin.exact())

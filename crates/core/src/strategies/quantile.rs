@@ -43,7 +43,7 @@ impl Quantile {
     fn learn(&mut self, overshoot: Nanos) {
         self.overshoots[self.naps % Self::KEPT] = overshoot.min(Self::OVERSHOOT_MAX);
         self.naps += 1;
-        if self.naps < 16 || self.naps.is_multiple_of(4) {
+        if self.naps < 16 || self.naps % 4 == 0 {
             let known = self.naps.min(Self::KEPT);
             let rank = ((known - 1) as f64 * self.quantile + 0.5) as usize;
             let mut overshoots = *self.overshoots;

@@ -37,12 +37,11 @@ impl Blocker {
 
     pub(super) fn ordinary(&mut self, length: Nanos, flag: Option<&Flag>) -> Reason {
         let end = clock::now() + length;
-        if flag.is_none()
-            && let Some(reason) = clock_nanosleep(0, length.as_ns())
-        {
-            return reason;
-        }
-        block(end, flag)
+        let slept = match flag {
+            None => clock_nanosleep(0, length.as_ns()),
+            Some(_) => None,
+        };
+        slept.unwrap_or_else(|| block(end, flag))
     }
 }
 

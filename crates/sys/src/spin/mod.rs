@@ -126,9 +126,10 @@ fn with_pause(deadline: Tick) -> Tick {
 }
 
 fn with_low_power(kind: Kind, deadline: Tick, mut now: Tick) -> Tick {
-    while let Some(ask) = plan::ask(deadline.since(now))
-        && platform::wait(kind, ask)
-    {
+    while let Some(ask) = plan::ask(deadline.since(now)) {
+        if !platform::wait(kind, ask) {
+            break;
+        }
         now = clock::now();
     }
     if now >= deadline {

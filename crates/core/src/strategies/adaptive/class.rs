@@ -69,7 +69,7 @@ impl Class {
     }
 
     pub(super) fn wants_metering(&self) -> bool {
-        self.metered < METERED_FIRST || self.naps.is_multiple_of(METERED_EVERY)
+        self.metered < METERED_FIRST || self.naps % METERED_EVERY == 0
     }
 
     pub(super) fn meter(&mut self, cpu_ns: f32) {
