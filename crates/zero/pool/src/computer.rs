@@ -1,8 +1,10 @@
-//! What a pool runs on.
+//! What a pool runs on, and how to finish what it does on the spot.
 
 use std::fmt::Debug;
 use std::ops::Range;
+use std::pin::pin;
 use std::sync::atomic::Ordering;
+use std::task::{Context, Poll, Waker};
 
 use punctual_core::Nanos;
 
@@ -161,5 +163,33 @@ impl<C: Computer> Computer for &C {
     #[inline]
     fn drive<F: Future>(&self, part: F) -> impl Future<Output = F::Output> {
         (**self).drive(part)
+    }
+}
+
+/// Runs a future on a computer whose every operation is ready at once.
+///
+/// # Panics
+/// It is not ready.
+#[inline]
+pub fn ready<F: Future>(future: F) -> F::Output {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("an operation of this computer is not ready at once"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_future_that_is_ready_gives_what_it_has() {
+        assert_eq!(ready(async { 7 }), 7);
+    }
+
+    #[test]
+    #[should_panic(expected = "not ready at once")]
+    fn a_future_that_waits_is_a_mistake() {
+        ready(std::future::pending::<()>());
     }
 }

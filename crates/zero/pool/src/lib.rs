@@ -20,15 +20,12 @@ pub mod batches;
 mod books;
 mod computer;
 pub mod locks;
-mod passage;
 mod pool;
-mod ready;
 mod setting;
 
 pub use batches::Batch;
 pub use books::Books;
-pub use computer::{Computer, Line, Lock};
+pub use computer::{Computer, Line, Lock, ready};
 pub use locks::{AnyLock, Backoff, LockKind};
 pub use pool::Pool;
-pub use ready::ready;
 pub use setting::{Dequeue, Setting};

@@ -4,9 +4,9 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::backlog::{Backlog, HandsOut, Under};
 use crate::books::Books;
+use crate::books::{Passage, Timed};
 use crate::computer::{Computer, Line, Lock};
 use crate::locks::AnyLock;
-use crate::passage::{Passage, Timed};
 use crate::setting::{MOST_PAGES, Setting};
 
 /// One backlog of pages under a setting.

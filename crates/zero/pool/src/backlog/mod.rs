@@ -1,12 +1,12 @@
-//! Who hands out pages, one way per file.
+//! Who hands out pages.
 //!
-//! | file | for | a take is |
+//! | type | for | a take is |
 //! |---|---|---|
-//! | `ranges` | a lock | a range, by one addition under the lock |
-//! | `list` | a lock, and a linked list | a walk along the list under the lock |
-//! | `counter` | no lock | a range, by one atomic operation |
-//! | `shares` | a lock, and stealing | a page of the worker's own share, under its lock |
-//! | `packed` | no lock, and stealing | the same, by one exchange |
+//! | `Ranges` | a lock | a range, by one addition under the lock |
+//! | `List` | a lock, and a linked list | a walk along the list under the lock |
+//! | `Counter` | no lock | a range, by one atomic operation |
+//! | `Shares` | a lock, and stealing | a page of the worker's own share, under its lock |
+//! | `PackedShares` | no lock, and stealing | the same, by one exchange |
 //!
 //! All are empty for good once a worker found nothing: no pages come later. With
 //! stealing, pages on their way from one worker to another are nobody's to see;
@@ -21,26 +21,22 @@
 //! and lends it to a future inside itself points to itself, and compilers leave such
 //! a one in memory.
 
-mod counter;
-mod list;
-mod packed;
+mod lock_free;
+mod locked;
 mod policy;
-mod ranges;
 mod shares;
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::batches::Batch;
+use crate::books::Passage;
 use crate::computer::{Computer, Lock};
 use crate::locks::{LockKind, Mcs, Tas, Ticket, Ttas};
-use crate::passage::Passage;
 use crate::setting::{Dequeue, Setting};
 
-use counter::Counter;
-use list::List;
-use packed::PackedShares;
-use ranges::Ranges;
+use lock_free::{Counter, PackedShares};
+use locked::{List, Ranges};
 use shares::Shares;
 
 /// Who hands out pages.

@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::HandsOut;
-use crate::batches::steal_half;
+use crate::batches::{cut_first, cut_half, even_share};
+use crate::books::Passage;
 use crate::computer::{Computer, Line, Lock};
-use crate::passage::Passage;
 
 /// The backlogs, by worker.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl<C: Computer, L: Lock> Shares<C, L> {
         for (worker, lock) in (0..workers).zip(locks) {
             let line = computer.line();
             let share = Share { lock, line };
-            share.set(steal_half::share(pages, worker, workers)).await;
+            share.set(even_share(pages, worker, workers)).await;
             shares.push(share);
         }
         Self(shares)
@@ -77,14 +77,14 @@ impl<C: Computer, L: Lock> HandsOut<C> for Shares<C, L> {
         passage: Passage<'a, C>,
     ) -> (Range<u64>, Passage<'a, C>) {
         let own = &self.0[worker];
-        let (taken, mut passage) = own.cut(worker, steal_half::taken, passage).await;
+        let (taken, mut passage) = own.cut(worker, cut_first, passage).await;
         if !taken.is_empty() {
             return (taken, passage);
         }
         passage.goes_on();
-        // As in `packed`, only the rest is there to be stolen again.
+        // As in `PackedShares`, only the rest is there to be stolen again.
         let (stolen, mut passage) = self.steal(worker, passage).await;
-        let (first, rest) = steal_half::taken(stolen);
+        let (first, rest) = cut_first(stolen);
         if rest.is_empty() {
             return (first, passage);
         }
@@ -113,7 +113,7 @@ impl<C: Computer, L: Lock> Shares<C, L> {
                 continue;
             }
             let stolen;
-            (stolen, passage) = victim.cut(thief, steal_half::stolen, passage).await;
+            (stolen, passage) = victim.cut(thief, cut_half, passage).await;
             if !stolen.is_empty() {
                 return (stolen, passage);
             }

@@ -1,12 +1,10 @@
-//! The locks under test, one file each, as in the literature.
+//! The locks under test, as in the literature.
 //!
 //! Beside them stand the lock of the [`Computer`] that blocks, and no lock at
 //! all: an atomic counter, of which each worker takes a range.
 
 mod mcs;
-mod tas;
-mod ticket;
-mod ttas;
+mod spin;
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,9 +14,7 @@ use punctual_core::Nanos;
 use crate::computer::{Computer, Lock};
 
 pub use mcs::Mcs;
-pub use tas::Tas;
-pub use ticket::Ticket;
-pub use ttas::Ttas;
+pub use spin::{Tas, Ticket, Ttas};
 
 /// What keeps workers apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

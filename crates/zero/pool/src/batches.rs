@@ -1,20 +1,10 @@
-//! How many pages a worker takes at a time, one policy per file.
+//! How many pages a worker takes at a time.
 //!
 //! Each is a pure function of what is left ([`View`]); a few remember something
 //! between two takes, in two words that the lock protects.
 
-mod factoring;
-mod fixed;
-mod growing;
-mod guided;
-mod half;
-mod one;
-pub(crate) mod steal_half;
-mod trapezoid;
-mod twice_workers;
-mod workers;
-
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 
 use crate::setting::MOST_PAGES;
@@ -26,7 +16,8 @@ pub enum Batch {
     One,
     /// So many.
     Fixed(u64),
-    /// As many as there are workers.
+    /// As many as there are workers: the article's rule for when handing out takes
+    /// as long as zeroing a page.
     Workers,
     /// Twice as many.
     TwiceWorkers,
@@ -48,7 +39,7 @@ pub enum Batch {
     /// and Ni 1993).
     Trapezoid,
     /// Each take is one page more than the one before it, but no more than an
-    /// even share of what is left.
+    /// even share of what is left: the article's third proposal.
     Growing,
     /// Each worker has a backlog of its own, takes from it page by page, and when
     /// it is empty takes half of somebody else's (Hendler and Shavit 2002).
@@ -112,15 +103,15 @@ impl Batch {
     /// Nothing is left, there are no workers, or the policy divides by zero.
     pub fn take(self, view: View, memory: &mut Memory) -> u64 {
         let wanted = match self {
-            Self::One => one::take(),
-            Self::Fixed(pages) => fixed::take(pages),
-            Self::Workers => workers::take(view),
-            Self::TwiceWorkers => twice_workers::take(view),
-            Self::Half => half::take(view),
-            Self::Guided { share, floor } => guided::take(view, share, floor),
-            Self::Factoring => factoring::take(view, memory),
-            Self::Trapezoid => trapezoid::take(view, memory),
-            Self::Growing => growing::take(view, memory),
+            Self::One => 1,
+            Self::Fixed(pages) => pages,
+            Self::Workers => view.workers,
+            Self::TwiceWorkers => 2 * view.workers,
+            Self::Half => view.rest / 2,
+            Self::Guided { share, floor } => view.part(share * view.workers).max(floor),
+            Self::Factoring => factoring(view, memory),
+            Self::Trapezoid => trapezoid(view, memory),
+            Self::Growing => growing(view, memory),
             Self::StealHalf => Self::OWN,
         };
         wanted.clamp(1, view.rest)
@@ -146,7 +137,7 @@ impl Batch {
     /// there [are](Self::takes), but for the trapezoid, whose plan knows no rounding.
     pub fn planned(self, pages: u64, workers: u64) -> u64 {
         match self {
-            Self::Trapezoid => trapezoid::planned(pages, workers),
+            Self::Trapezoid => planned_by_trapezoid(pages, workers),
             _ => self.takes(pages, workers).count() as u64,
         }
     }
@@ -228,6 +219,68 @@ impl FromStr for Batch {
             },
         })
     }
+}
+
+/// It remembers the pages of each take of the round, and how many are left of the
+/// round.
+fn factoring(view: View, memory: &mut Memory) -> u64 {
+    let [pages, left] = memory;
+    if *left == 0 {
+        *pages = view.part(2 * view.workers);
+        *left = view.workers;
+    }
+    *left -= 1;
+    *pages
+}
+
+/// It remembers how many takes there were.
+fn trapezoid(view: View, memory: &mut Memory) -> u64 {
+    let [done, _] = memory;
+    let first = first_of_trapezoid(view.total, view.workers);
+    let steps = planned_by_trapezoid(view.total, view.workers) - 1;
+    // Steps are fractions of pages; whatever takes are rounded up by is missing
+    // at the end.
+    let less = ((first - 1) * *done).checked_div(steps).unwrap_or(0);
+    *done += 1;
+    first.saturating_sub(less)
+}
+
+/// How many takes the method plans; rounding spares the last few.
+fn planned_by_trapezoid(pages: u64, workers: u64) -> u64 {
+    (2 * pages).div_ceil(first_of_trapezoid(pages, workers) + 1)
+}
+
+fn first_of_trapezoid(pages: u64, workers: u64) -> u64 {
+    (pages / (2 * workers)).max(1)
+}
+
+/// It remembers the last take. The even share at the end keeps the last worker from
+/// working alone.
+fn growing(view: View, memory: &mut Memory) -> u64 {
+    let [last, _] = memory;
+    *last = (*last + 1).min(view.part(view.workers));
+    *last
+}
+
+/// With [`Batch::StealHalf`], the backlog of a worker at first: an even share, in one
+/// piece.
+pub(crate) fn even_share(pages: u64, worker: u64, workers: u64) -> Range<u64> {
+    let from = |worker: u64| (u128::from(pages) * u128::from(worker) / u128::from(workers)) as u64;
+    from(worker)..from(worker + 1)
+}
+
+/// Cuts a backlog into what its owner takes and what is left.
+pub(crate) fn cut_first(own: Range<u64>) -> (Range<u64>, Range<u64>) {
+    let next = (own.start + Batch::OWN).min(own.end);
+    (own.start..next, next..own.end)
+}
+
+/// Cuts a backlog into what a thief takes, the half at the end, rounded up, and
+/// what is left.
+pub(crate) fn cut_half(victim: Range<u64>) -> (Range<u64>, Range<u64>) {
+    let left = (victim.end - victim.start) / 2;
+    let cut = victim.start + left;
+    (cut..victim.end, victim.start..cut)
 }
 
 /// Whether a text is a number, however large; it may have a plus as `parse` has it.

@@ -1,9 +1,40 @@
-//! Test, then test-and-set, with exponential backoff.
+//! Locks whose waiters spin on one line that they share: test-and-set, the same with
+//! backoff, and tickets.
 
-use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use super::Backoff;
 use crate::computer::{Computer, Line, Lock};
+
+/// One word that everybody writes until it was free. Each attempt takes the
+/// line away from everybody else, from the holder too.
+#[derive(Debug)]
+pub struct Tas<C: Computer> {
+    taken: C::Line,
+    computer: C,
+}
+
+impl<C: Computer + Clone> Tas<C> {
+    /// A free lock.
+    pub fn new(computer: &C) -> Self {
+        Self {
+            taken: computer.line(),
+            computer: computer.clone(),
+        }
+    }
+}
+
+impl<C: Computer> Lock for Tas<C> {
+    #[inline]
+    async fn section<R>(&self, _worker: usize, inside: impl AsyncFnOnce() -> R) -> R {
+        while self.taken.swap(0, 1, Acquire).await == 1 {
+            self.computer.relax().await;
+        }
+        let result = inside().await;
+        self.taken.store(0, 0, Release).await;
+        result
+    }
+}
 
 /// As test-and-set, but a waiter reads its copy of the line until the lock
 /// seems free, and keeps away for a while where somebody else was faster
@@ -56,11 +87,45 @@ impl<C: Computer> Lock for Ttas<C> {
     }
 }
 
+/// Everybody draws a number and waits until it is shown, in the order of
+/// arrival. Both numbers are on one line, as in the kernels that had this lock;
+/// all waiters read it again at each release.
+#[derive(Debug)]
+pub struct Ticket<L>(L);
+
+/// The number that the next worker draws.
+const NEXT: usize = 0;
+/// The number whose turn it is.
+const SERVING: usize = 1;
+
+impl<L: Line> Ticket<L> {
+    /// A free lock.
+    pub fn new(computer: &impl Computer<Line = L>) -> Self {
+        Self(computer.line())
+    }
+}
+
+impl<L: Line> Lock for Ticket<L> {
+    #[inline]
+    async fn section<R>(&self, _worker: usize, inside: impl AsyncFnOnce() -> R) -> R {
+        let line = &self.0;
+        let mine = line.add(NEXT, 1, Relaxed).await;
+        let mut serving = line.load(SERVING, Acquire).await;
+        while serving != mine {
+            serving = line.wait_while(SERVING, serving).await;
+        }
+        let result = inside().await;
+        // Nobody else writes it while the lock is held.
+        line.store(SERVING, mine.wrapping_add(1), Release).await;
+        result
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::*;
     use punctual_core::Nanos;
 
-    use super::*;
     use crate::alone::Alone;
     use crate::ready;
 

@@ -1,13 +1,78 @@
-//! A backlog for each worker, without locks: both ends of it in one word.
+//! Backlogs without a lock: one for all, or one for each worker with both ends of it in
+//! one word.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::HandsOut;
-use crate::batches::steal_half;
+use super::policy::Policy;
+use crate::batches::{cut_first, cut_half, even_share};
+use crate::books::Passage;
 use crate::computer::{Computer, Line};
-use crate::passage::Passage;
 use crate::setting::Setting;
+
+/// A counter of the pages that have been taken. Constant takes are one addition,
+/// others an exchange that is tried again where somebody else was faster.
+#[derive(Debug)]
+#[cfg_attr(not(loom), repr(C, align(4096)))]
+pub(crate) struct Counter<C: Computer> {
+    next: C::Line,
+    policy: Policy,
+    computer: C,
+}
+
+impl<C: Computer + Clone> Counter<C> {
+    pub(super) fn new(computer: &C, setting: &Setting, pages: u64) -> Self {
+        Self {
+            next: computer.line(),
+            policy: Policy::new(setting, pages),
+            computer: computer.clone(),
+        }
+    }
+}
+
+impl<C: Computer> HandsOut<C> for Counter<C> {
+    #[inline]
+    async fn take<'a>(
+        &self,
+        _worker: usize,
+        _room: &mut Vec<u64>,
+        mut passage: Passage<'a, C>,
+    ) -> (Range<u64>, Passage<'a, C>) {
+        let range = match self.policy.constant {
+            Some(count) => self.add(count).await,
+            None => self.computer.drive(self.exchange()).await,
+        };
+        passage.had().await;
+        (range, passage)
+    }
+}
+
+impl<C: Computer> Counter<C> {
+    /// Takes so many, or what is left. The counter goes on past the end.
+    #[inline]
+    async fn add(&self, count: u64) -> Range<u64> {
+        let total = self.policy.total;
+        let next = self.next.add(0, count, Relaxed).await.min(total);
+        next..(next + count).min(total)
+    }
+
+    /// Takes as many as the policy says of what is left. Nobody was in between if
+    /// the counter is what it was: it only grows.
+    async fn exchange(&self) -> Range<u64> {
+        let total = self.policy.total;
+        let mut next = self.next.load(0, Relaxed).await;
+        while next < total {
+            let count = self.policy.take(&self.next, total - next).await;
+            let end = next + count;
+            match self.next.exchange(0, next, end, Relaxed).await {
+                Ok(_) => return next..end,
+                Err(other) => next = other,
+            }
+        }
+        total..total
+    }
+}
 
 /// The backlogs, by worker.
 #[derive(Debug)]
@@ -22,7 +87,7 @@ impl<C: Computer> PackedShares<C> {
         let mut shares = Vec::with_capacity(setting.workers);
         for worker in 0..setting.workers {
             let line = computer.line();
-            let range = steal_half::share(pages, worker as u64, setting.workers as u64);
+            let range = even_share(pages, worker as u64, setting.workers as u64);
             line.store(0, packed(&range), Relaxed).await;
             shares.push(Share(line));
         }
@@ -39,11 +104,11 @@ impl<C: Computer> HandsOut<C> for PackedShares<C> {
         mut passage: Passage<'a, C>,
     ) -> (Range<u64>, Passage<'a, C>) {
         let own = &self.0[worker].0;
-        let (mut first, mut rest) = (cut(own, steal_half::taken).await, 0..0);
+        let (mut first, mut rest) = (cut(own, cut_first).await, 0..0);
         if first.is_empty() {
             // Only the rest is there to be stolen again, so each theft gets a page
             // zeroed, and pages cannot go round for ever.
-            (first, rest) = steal_half::taken(self.steal(worker).await);
+            (first, rest) = cut_first(self.steal(worker).await);
         }
         passage.had().await;
         if !rest.is_empty() {
@@ -59,7 +124,7 @@ impl<C: Computer> PackedShares<C> {
     async fn steal(&self, thief: usize) -> Range<u64> {
         let workers = self.0.len();
         for victim in (1..workers).map(|i| &self.0[(thief + i) % workers].0) {
-            let stolen = cut(victim, steal_half::stolen).await;
+            let stolen = cut(victim, cut_half).await;
             if !stolen.is_empty() {
                 return stolen;
             }

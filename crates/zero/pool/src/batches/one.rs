@@ -1,6 +1,0 @@
-//! One page.
-
-/// See [`Batch::One`](super::Batch::One).
-pub(super) fn take() -> u64 {
-    1
-}
