@@ -7,7 +7,12 @@
 mod any_run;
 
 use libfuzzer_sys::fuzz_target;
+use punctual_record::Measurement;
+use punctual_report::{explained, text};
+use punctual_zero::COMPARED;
+use punctual_zero::rows::ZeroRow;
 
-fuzz_target!(|text: &str| {
-    any_run::check(text);
+fuzz_target!(|file: &str| {
+    any_run::check::<Measurement>(file, explained, &[]);
+    any_run::check::<ZeroRow>(file, text, &[COMPARED]);
 });

@@ -12,7 +12,6 @@
 
 #![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod account;
 pub mod compare;
 mod cost;
 mod diagnosis;
@@ -23,18 +22,12 @@ mod interval;
 mod late;
 mod learned;
 mod modes;
-mod page_cost;
 pub mod published;
 pub mod regimes;
 mod row;
 mod run;
 mod visible;
-mod zero_advice;
-mod zero_calibration;
-mod zero_row;
-mod zeroing;
 
-pub use account::{Account, Paid, Payments};
 pub use cost::{Cost, NAP_PENALTIES_NS, Round, WEIGHTS, Weights};
 pub use diagnosis::{Advice, Diagnosis, Fact, Untold};
 pub use disturbance::{CpuQuota, Disturbance, OtherProcess, OwnStops, Throttled};
@@ -44,14 +37,7 @@ pub use interval::Interval;
 pub use late::{CAP_NS, Late, nearest_rank, percentile};
 pub use learned::{Estimate, Learned, LearnedCall, LearnedClass, PlannedStep};
 pub use modes::{Mode, modes};
-pub use page_cost::{PAGE_BYTES, PageCost, Spent};
 pub use row::RunRow;
 pub use run::{Cpu, Findings, MachineFacts, Measurement, Run, SCHEMA, Warning};
 pub use serde_json::Value;
 pub use visible::{is_visible, visible, visible_lines};
-pub use zero_advice::{
-    ZeroAdvice, ZeroBounds, ZeroChecked, ZeroForecast, ZeroHold, ZeroPick, ZeroPool,
-};
-pub use zero_calibration::{LineCost, ParkingCost, TakeCost, ZeroCalibration, ZeroCost};
-pub use zero_row::{GB_PER_CPU_S, WALL_GB_PER_S, ZeroFindings, ZeroRow};
-pub use zeroing::{CpuSplit, Spread, Zeroing, ZeroingPrediction, ZeroingRound};

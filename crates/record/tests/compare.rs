@@ -2,9 +2,7 @@
 
 use proptest::prelude::*;
 use punctual_record::compare::{Comparison, Metric};
-use punctual_record::{
-    Cpu, Late, Measurement, Round, Run, RunRow, Value, ZeroRow, Zeroing, ZeroingRound,
-};
+use punctual_record::{Cpu, Late, Measurement, Round, Run, RunRow, Value};
 
 /// Numbers at which arithmetic breaks, and some at which it should not.
 fn number() -> impl Strategy<Value = f64> {
@@ -65,17 +63,6 @@ fn late() -> impl Strategy<Value = Late> {
     )
 }
 
-fn zeroing() -> impl Strategy<Value = Zeroing> {
-    let round = (number(), number()).prop_map(|(wall_gb_per_s, gb_per_cpu_s)| ZeroingRound {
-        wall_gb_per_s,
-        gb_per_cpu_s,
-    });
-    prop::collection::vec(round, 0..9).prop_map(|rounds| Zeroing {
-        rounds,
-        ..Zeroing::default()
-    })
-}
-
 prop_compose! {
     fn measurement()(
         experiment in "sleep|timers|pace|clocks|yield",
@@ -103,25 +90,6 @@ prop_compose! {
             other,
             ..Measurement::default()
         }
-    }
-}
-
-prop_compose! {
-    fn pool()(
-        subject in "mcs|tas",
-        params in prop::collection::btree_map("bytes|threads|memory|on", value(), 0..4),
-        zeroing in prop::option::of(zeroing()),
-    ) -> ZeroRow {
-        let mut row = ZeroRow {
-            experiment: "zero-pool".to_owned(),
-            subject,
-            params,
-            ..ZeroRow::default()
-        };
-        if let Some(zeroing) = zeroing {
-            zeroing.put(&mut row);
-        }
-        row
     }
 }
 
@@ -156,11 +124,6 @@ fn check<R: RunRow>(a: &Run<R>, b: &Run<R>) -> Result<(), TestCaseError> {
 proptest! {
     #[test]
     fn any_two_runs(a in run(measurement()), b in run(measurement())) {
-        check(&a, &b)?;
-    }
-
-    #[test]
-    fn any_two_runs_of_page_zeroing(a in run(pool()), b in run(pool())) {
         check(&a, &b)?;
     }
 

@@ -2,17 +2,18 @@
 
 use punctual_record::compare::{Column, Comparison, Judgement, Outcome};
 
+use crate::tables::Compared;
 use crate::{prose, tables};
 
 /// The report of a comparison: the runs, a table or two per experiment with
 /// what was published of the same, the rules of the user, and last the
-/// warnings of the runs.
+/// warnings of the runs. `more` are the tables of other products than waiting.
 ///
 /// The layout does not depend on a terminal. It has no colour, and no line ends
 /// in a space.
-pub fn comparison(compared: &Comparison) -> String {
+pub fn comparison(compared: &Comparison, more: &[Compared]) -> String {
     let mut sections = vec![header(compared)];
-    sections.extend(tables::comparison(compared));
+    sections.extend(tables::comparison(compared, more));
     if compared.rows.is_empty() {
         sections.push("These runs have no results.\n".to_owned());
     }

@@ -16,8 +16,10 @@
 //! - [`comparison`] is several runs side by side as text, and
 //!   [`comparison_figures`] the same as figures.
 //!
-//! `select` finds the measurements of an experiment in a run, `zero` those of
-//! pools that zero pages, and `units` writes their numbers, for both; `prose` breaks their captions into lines.
+//! [`select`] finds the measurements of an experiment in a run, [`units`] writes their
+//! numbers, and [`prose`] breaks their captions into lines. Other products than waiting
+//! implement [`Report`] for their rows with these and with what [`tables`] and
+//! [`mod@figures`] have of grids, sheets, charts and axes.
 //!
 //! ```
 //! use punctual_record::Run;
@@ -31,16 +33,14 @@
 
 mod compare;
 mod doctor;
-mod figures;
+pub mod figures;
 mod histogram;
-mod memory;
-mod prose;
+pub mod prose;
 mod scenario;
-mod select;
-mod tables;
-mod text;
-mod units;
-mod zero;
+pub mod select;
+pub mod tables;
+pub mod text;
+pub mod units;
 
 pub use compare::comparison;
 pub use figures::{Figure, comparison_figures};

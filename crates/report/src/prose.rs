@@ -5,12 +5,12 @@
 const WIDTH: usize = 100;
 
 /// `prose` behind `lead`, in lines that are indented as far as the first.
-pub(crate) fn indented(lead: &str, prose: &str) -> String {
+pub fn indented(lead: &str, prose: &str) -> String {
     behind(lead, lines(prose, WIDTH - lead.len()))
 }
 
 /// The same of a list, whose lines end at its commas only.
-pub(crate) fn listed(lead: &str, list: &str) -> String {
+pub fn listed(lead: &str, list: &str) -> String {
     let items = list.split_inclusive(", ").map(str::trim_end);
     behind(lead, fill(items, WIDTH - lead.len()))
 }
@@ -27,13 +27,13 @@ fn behind(lead: &str, lines: Vec<String>) -> String {
 }
 
 /// `prose` as a paragraph.
-pub(crate) fn paragraph(prose: &str) -> String {
+pub fn paragraph(prose: &str) -> String {
     indented("", prose)
 }
 
 /// `prose` in lines of at most `width` characters; a word that is longer has
 /// one to itself.
-pub(crate) fn lines(prose: &str, width: usize) -> Vec<String> {
+pub fn lines(prose: &str, width: usize) -> Vec<String> {
     fill(prose.split_whitespace(), width)
 }
 

@@ -86,7 +86,7 @@ pub(crate) fn of_kind(run: &Run, kind: Kind) -> Vec<&Measurement> {
 }
 
 /// The rows with equal keys together, in order of first appearance.
-pub(crate) fn grouped<'a, R, K: PartialEq>(
+pub fn grouped<'a, R, K: PartialEq>(
     measurements: impl IntoIterator<Item = &'a R>,
     key: impl Fn(&'a R) -> K,
 ) -> Vec<(K, Vec<&'a R>)> {
@@ -102,7 +102,7 @@ pub(crate) fn grouped<'a, R, K: PartialEq>(
 }
 
 /// Each subject with its measurements.
-pub(crate) fn by_subject<'a, R: RunRow>(
+pub fn by_subject<'a, R: RunRow>(
     measurements: impl IntoIterator<Item = &'a R>,
 ) -> Vec<(&'a str, Vec<&'a R>)> {
     grouped(measurements, |m| m.subject())
@@ -270,7 +270,7 @@ pub(crate) fn extra_of_late(measurement: &Measurement, key: &str) -> Option<f64>
 }
 
 /// How many samples there are: `100`, or `90 to 100` where they differ.
-pub(crate) fn counts(counts: impl IntoIterator<Item = u64>) -> String {
+pub fn counts(counts: impl IntoIterator<Item = u64>) -> String {
     let mut counts: Vec<u64> = counts.into_iter().collect();
     counts.sort_unstable();
     match (counts.first(), counts.last()) {

@@ -48,7 +48,8 @@ fn with<R: Report>(run: &Run<R>, more: Vec<String>) -> String {
     sections.join("\n")
 }
 
-pub(crate) const NO_RESULTS: &str = "This run has no results.\n";
+/// The only section of a run without results.
+pub const NO_RESULTS: &str = "This run has no results.\n";
 
 impl Report for Measurement {
     fn head(run: &Run) -> String {
@@ -113,7 +114,7 @@ fn scenarios(run: &Run, measurements: &[&Measurement]) -> Vec<String> {
 }
 
 /// What made the run, and where; with what is unknown of its timers too if it `waits`.
-pub(crate) fn header<R: RunRow>(run: &Run<R>, waits: bool) -> String {
+pub fn header<R: RunRow>(run: &Run<R>, waits: bool) -> String {
     let machine = &run.machine;
     let mut text = head(run);
     for (label, value) in [
@@ -132,7 +133,7 @@ pub(crate) fn header<R: RunRow>(run: &Run<R>, waits: bool) -> String {
 }
 
 /// What made the run, and where.
-pub(crate) fn head<R: RunRow>(run: &Run<R>) -> String {
+pub fn head<R: RunRow>(run: &Run<R>) -> String {
     let when = match &run.started_at {
         Some(time) => format!("started {time}"),
         None => String::new(),
@@ -159,7 +160,8 @@ fn doubt(disturbance: &Disturbance) -> Option<String> {
     is_busy.then(|| format!("too busy to tell what is due to this system: {why} (see Warnings)"))
 }
 
-pub(crate) fn labelled(label: &str, value: &str) -> String {
+/// A line of the head: a label, and its value or `unknown`.
+pub fn labelled(label: &str, value: &str) -> String {
     let value = if value.is_empty() { "unknown" } else { value };
     prose::indented(&format!("{label:<12}"), value)
 }

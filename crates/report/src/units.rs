@@ -1,26 +1,26 @@
 //! Numbers as people read them: with a unit, and three digits that count.
 
 /// A length of time with three significant digits, such as `12.3 us`.
-pub(crate) fn duration(ns: f64) -> String {
+pub fn duration(ns: f64) -> String {
     let unit = Unit::of(ns);
     format!("{} {}", in_unit(ns, unit), unit.name)
 }
 
 /// A length of time that somebody chose, without the zeros: `10 us`.
-pub(crate) fn nominal(ns: f64) -> String {
+pub fn nominal(ns: f64) -> String {
     let unit = Unit::of(ns);
     format!("{} {}", trimmed(&in_unit(ns, unit)), unit.name)
 }
 
 /// The same to the hundredth of its unit: `16.67 ms`.
-pub(crate) fn nominal_fine(ns: f64) -> String {
+pub fn nominal_fine(ns: f64) -> String {
     let unit = Unit::of(ns);
     format!("{} {}", plain(ns / unit.ns), unit.name)
 }
 
 /// A length of time and the interval that holds it, in one unit:
 /// `12.3 us [11.0..14.5]`.
-pub(crate) fn duration_within(ns: f64, low: f64, high: f64) -> String {
+pub fn duration_within(ns: f64, low: f64, high: f64) -> String {
     let unit = Unit::of(ns);
     let [ns, low, high] = [ns, low, high].map(|v| in_unit(v, unit));
     format!("{ns} {} [{low}..{high}]", unit.name)
@@ -28,7 +28,7 @@ pub(crate) fn duration_within(ns: f64, low: f64, high: f64) -> String {
 
 /// A length of time to the microsecond where that is less than three digits
 /// leave: `15.625 ms`. What tells sleeps on a tick apart comes late.
-pub(crate) fn fine(ns: f64) -> String {
+pub fn fine(ns: f64) -> String {
     match ns.abs() {
         ns if ns < 999.5e3 => duration(ns),
         _ => format!("{:.3} ms", ns / 1e6),
@@ -36,7 +36,7 @@ pub(crate) fn fine(ns: f64) -> String {
 }
 
 /// A size in binary units, without the zeros: `512 KiB`.
-pub(crate) fn bytes(bytes: f64) -> String {
+pub fn bytes(bytes: f64) -> String {
     let (name, unit) = match bytes {
         b if b < 1024.0 => ("bytes", 1.0),
         b if b < 1_048_576.0 => ("KiB", 1024.0),
@@ -47,7 +47,7 @@ pub(crate) fn bytes(bytes: f64) -> String {
 }
 
 /// How often a second something happens, to the tenth where that counts.
-pub(crate) fn per_second(rate: f64) -> String {
+pub fn per_second(rate: f64) -> String {
     match rate.abs() {
         r if r >= 99.95 => format!("{rate:.0}"),
         r if r >= 9.995 || r == 0.0 => format!("{rate:.1}"),
@@ -56,7 +56,7 @@ pub(crate) fn per_second(rate: f64) -> String {
 }
 
 /// A share of the CPU in per cent, to the hundredth where that counts.
-pub(crate) fn percent(fraction: f64) -> String {
+pub fn percent(fraction: f64) -> String {
     let percent = fraction * 100.0;
     match percent.abs() {
         p if p >= 99.95 => format!("{percent:.0}"),
@@ -67,7 +67,7 @@ pub(crate) fn percent(fraction: f64) -> String {
 
 /// A relative error in per cent. It can be a millionth as well as a million, so
 /// both ends are written with an exponent.
-pub(crate) fn error_percent(relative_error: f64) -> String {
+pub fn error_percent(relative_error: f64) -> String {
     let percent = relative_error * 100.0;
     match percent.abs() {
         p if p >= 99_999.5 => format!("{percent:.1e}"),
@@ -77,18 +77,18 @@ pub(crate) fn error_percent(relative_error: f64) -> String {
 }
 
 /// How many times as much: `1.23`.
-pub(crate) fn ratio(ratio: f64) -> String {
+pub fn ratio(ratio: f64) -> String {
     three_digits(ratio)
 }
 
 /// Nanoseconds in a column of them, whatever their size: `24396`.
-pub(crate) fn ns(ns: f64) -> String {
+pub fn ns(ns: f64) -> String {
     three_digits(ns)
 }
 
 /// GB, or GB per second, with three digits that count: what 272 workers zero
 /// per second of CPU time is a thousandth of what one does.
-pub(crate) fn gb(value: f64) -> String {
+pub fn gb(value: f64) -> String {
     match value.abs() {
         v if v >= 0.0995 || v == 0.0 => three_digits(value),
         v if v >= 0.00995 => format!("{value:.4}"),
@@ -99,7 +99,7 @@ pub(crate) fn gb(value: f64) -> String {
 }
 
 /// The same of a round number, without the zeros.
-pub(crate) fn gb_nominal(value: f64) -> String {
+pub fn gb_nominal(value: f64) -> String {
     match value.abs() {
         v if v >= 0.000_995 => trimmed(&gb(value)),
         _ => format!("{value:.0e}"),
@@ -107,21 +107,23 @@ pub(crate) fn gb_nominal(value: f64) -> String {
 }
 
 /// A number of hertz, or of anything else that is mostly whole.
-pub(crate) fn plain(value: f64) -> String {
+pub fn plain(value: f64) -> String {
     trimmed(&format!("{value:.2}"))
 }
 
 /// A unit of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Unit {
-    pub(crate) name: &'static str,
-    pub(crate) ns: f64,
+pub struct Unit {
+    /// How it is written.
+    pub name: &'static str,
+    /// Its length.
+    pub ns: f64,
 }
 
 impl Unit {
     /// The unit that leaves one to three digits before the point, after
     /// rounding: 999.6 ns are 1.00 us.
-    pub(crate) fn of(ns: f64) -> Self {
+    pub fn of(ns: f64) -> Self {
         let (name, ns) = match ns.abs() {
             ns if ns < 999.5 => ("ns", 1.0),
             ns if ns < 999.5e3 => ("us", 1e3),

@@ -1,8 +1,9 @@
 //! The page-zeroing article's case, told with the simulator: what it cost, what
 //! each of its proposals would have brought, and what became of it since.
 
+use crate::rows::ZeroRow;
 use punctual_program::Refusal;
-use punctual_record::{MachineFacts, ZeroRow};
+use punctual_record::MachineFacts;
 use punctual_zero_pool::{Batch, LockKind, Setting};
 use punctual_zero_sim::{Active, Between, Job, Machine, Outcome, System, predict};
 

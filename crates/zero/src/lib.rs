@@ -8,11 +8,15 @@ mod grid;
 pub mod host;
 pub mod model;
 pub mod probe;
+pub mod published;
+mod report;
+pub mod rows;
 pub mod run;
 pub mod simulation;
 pub mod validation;
 
 pub use grid::Grid;
+pub use report::COMPARED;
 
 /// The experiment of a pool, measured or simulated.
 const POOL: &str = "zero-pool";

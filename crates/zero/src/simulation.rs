@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::rows::{CpuSplit, PAGE_BYTES, Spread, ZeroRow, Zeroing};
 use punctual_core::Nanos;
 use punctual_program::Refusal;
-use punctual_record::{
-    CpuSplit, Interval, MachineFacts, PAGE_BYTES, Spread, Value, Warning, ZeroRow, Zeroing,
-};
+use punctual_record::{Interval, MachineFacts, Value, Warning};
 use punctual_zero_pool::{LockKind, Setting};
 use punctual_zero_sim::chain::{Chain, HandOff};
 use punctual_zero_sim::{

@@ -5,10 +5,10 @@ use std::sync::Barrier;
 
 use punctual_core::Nanos;
 use punctual_lab::host::Stop;
-use punctual_record::Zeroing;
 use punctual_zero::host::{
     Arrivals, CpuClock, HostComputer, HostMemory, Job, Links, Observed, Team,
 };
+use punctual_zero::rows::Zeroing;
 use punctual_zero::run::{Bursts, Plan, Settings};
 use punctual_zero_memory::{Kernel, PAGE};
 use punctual_zero_pool::{

@@ -9,8 +9,8 @@ use punctual_core::{Nanos, Spec};
 use punctual_lab::host::{Stop, Witness};
 use punctual_lab::regimes::{Condition, Plan, Regime, Subject};
 use punctual_lab::{Setting, host_facts, warnings};
-use punctual_record::regimes::{Verdict, cells};
 use punctual_record::{Run, Value, Warning};
+use punctual_record::{regimes::Verdict, regimes::cells};
 
 use super::args::{BenchArgs, RegimesArgs};
 use crate::files::{self, Target};

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use punctual_record::compare::{Cell, Metric};
-use punctual_record::{GB_PER_CPU_S, Measurement, RunRow, Value, WALL_GB_PER_S, ZeroRow};
+use punctual_record::{Measurement, RunRow, Value};
+use punctual_record::{compare::Cell, compare::Metric};
+use punctual_zero::rows::{GB_PER_CPU_S, WALL_GB_PER_S, ZeroRow};
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 /// A row of one of the products.

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
 use punctual_core::Nanos;
-use punctual_record::compare::{
-    Cell, Comparison, Estimate, Judgement, Metric, Missing, Outcome, Quantity, Ratio,
+use punctual_record::{
+    compare::Cell, compare::Comparison, compare::Estimate, compare::Judgement, compare::Metric,
+    compare::Missing, compare::Outcome, compare::Quantity, compare::Ratio,
 };
 
 use super::rule::{Limit, Rule};

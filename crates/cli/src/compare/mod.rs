@@ -7,7 +7,9 @@ pub(crate) mod rule;
 
 use anyhow::{Result, anyhow, bail};
 use punctual_record::Run;
-use punctual_record::compare::{Comparison, Outcome};
+use punctual_record::{compare::Comparison, compare::Outcome};
+
+use punctual_zero::{COMPARED, published};
 
 use crate::files::{self, Target};
 use crate::{Done, print, session};
@@ -42,7 +44,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Done> {
         ..Comparison::of(&runs)
     };
     if let Some(os) = args.published {
-        compared = compared.beside_published(os == WhichOs::All);
+        compared = compared.beside_published(os == WhichOs::All, published::ROWS);
     }
     // Whatever is refused is refused before anything is printed or made.
     for rule in &args.fail_if {
@@ -53,7 +55,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Done> {
         files::directory(plots)?;
     }
 
-    let printed = print(&punctual_report::comparison(&compared));
+    let printed = print(&punctual_report::comparison(&compared, &[COMPARED]));
     if let Some(json) = json {
         json.write(&compared.to_json())?;
     }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use punctual_core::Nanos;
 use punctual_record::Value;
-use punctual_record::compare::{Metric, Quantity, Row};
+use punctual_record::{compare::Metric, compare::Quantity, compare::Row};
 
 use super::any_row::metrics;
 

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::Output;
 
 use crate::common::{punctual, stderr, stdout};
-use punctual_record::{Run, SCHEMA, ZeroRow, Zeroing, ZeroingRound};
+use punctual_record::{Run, SCHEMA};
+use punctual_zero::rows::{ZeroRow, Zeroing, ZeroingRound};
 use serde_json::Value;
 
 /// Writes what a strategy does on a model, which is the same every time.

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::Output;
 
 use crate::common::run;
-use punctual_record::regimes::{QUIET, place};
 use punctual_record::{Measurement, Run};
+use punctual_record::{regimes::QUIET, regimes::place};
 
 fn regimes(directory: &Path, arguments: &str) -> Output {
     run(directory, &format!("bench regimes {arguments}"))

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::Output;
 
 use crate::common::{printed, run};
-use punctual_record::{Run, ZeroCalibration, ZeroRow, Zeroing};
+use punctual_record::Run;
+use punctual_zero::rows::{ZeroCalibration, ZeroRow, Zeroing};
 
 fn advise(directory: &Path, arguments: &str) -> Output {
     run(directory, &format!("zero advise {arguments}"))

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::Output;
 
 use crate::common::{self, punctual, run};
-use punctual_record::{Account, PageCost, Run, ZeroRow};
+use punctual_record::Run;
+use punctual_zero::rows::{Account, PageCost, ZeroRow};
 
 fn probe(directory: &Path, arguments: &str) -> Output {
     run(directory, &format!("zero probe {arguments}"))

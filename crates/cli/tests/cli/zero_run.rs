@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::Output;
 
 use crate::common::{self, punctual, run};
-use punctual_record::{Run, Value, ZeroCalibration, ZeroRow, Zeroing};
+use punctual_record::{Run, Value};
+use punctual_zero::rows::{ZeroCalibration, ZeroRow, Zeroing};
 
 fn zero_run(directory: &Path, arguments: &str) -> Output {
     run(directory, &format!("zero run {arguments}"))

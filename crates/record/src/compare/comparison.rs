@@ -182,12 +182,12 @@ impl Comparison {
     }
 
     /// Adds what others have published of the same, of the OS of one of the runs
-    /// or of every OS.
-    pub fn beside_published(mut self, every_os: bool) -> Self {
+    /// or of every OS: of waits, and those `more` that are of another product.
+    pub fn beside_published(mut self, every_os: bool, more: &'static [Published]) -> Self {
         let families: Vec<_> = self.columns.iter().filter_map(Column::family).collect();
-        self.published = published::beside(&mut self.rows, |published| {
-            every_os || families.contains(&published.family())
-        });
+        let figures = published::all().chain(more);
+        let wanted = figures.filter(|figure| every_os || families.contains(&figure.family()));
+        self.published = published::beside(&mut self.rows, wanted);
         self
     }
 
@@ -464,7 +464,7 @@ mod tests {
         ]);
         let compared = Comparison::of(&[("a.json", &a)]);
         assert!(compared.published.is_empty());
-        let compared = compared.beside_published(true);
+        let compared = compared.beside_published(true, &[]);
         let calls = |row: usize| -> Vec<&str> {
             let places = compared.rows[row].published.iter();
             places.map(|&i| compared.published[i].call).collect()
@@ -486,7 +486,9 @@ mod tests {
         };
         let families = |runs: &[&Run], every_os| {
             let runs: Vec<(&str, &Run)> = runs.iter().map(|run| ("file", *run)).collect();
-            let published = Comparison::of(&runs).beside_published(every_os).published;
+            let published = Comparison::of(&runs)
+                .beside_published(every_os, &[])
+                .published;
             let families = published.iter().map(Published::family);
             families.collect::<std::collections::BTreeSet<_>>()
         };

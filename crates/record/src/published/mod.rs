@@ -10,17 +10,18 @@
 //! - C: one measurement;
 //! - D: weak.
 
-pub mod allocation;
 mod linux;
 mod loops;
 mod macos;
 mod windows;
-mod zeroing;
 
-use serde::Serialize;
+use std::fmt::Debug;
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use crate::compare::Row;
+use crate::compare::{Metric, Row};
 
 /// One published figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -40,10 +41,9 @@ pub struct Published {
     pub late: Option<Late>,
     /// The CPU time, as a share of the time.
     pub cpu_fraction: Option<f64>,
-    /// GB (1e9 bytes) zeroed per second of CPU time; `None` where nothing was
-    /// zeroed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub gb_per_cpu_s: Option<f64>,
+    /// A number of another product, of whose rows it is.
+    #[serde(flatten, serialize_with = "by_metric")]
+    pub other: Option<(Metric, f64)>,
     /// What else to know: what was in force, and what is uncertain.
     pub note: &'static str,
     /// Who published it, and where.
@@ -71,24 +71,45 @@ pub enum Beside {
     Yields,
     /// A loop at 60 Hz.
     Loops,
-    /// A pool of workers that zero memory that is in no cache, no more of them
-    /// than CPUs.
-    ZeroPool(ZeroPool),
+    /// Rows of another product.
+    #[serde(untagged)]
+    Rows(&'static dyn Like),
 }
 
-/// Which pool; `None` stands for any.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct ZeroPool {
-    /// How many workers.
-    pub threads: u64,
-    /// What they take at a time.
-    pub batch: Option<&'static str>,
-    /// What keeps them apart.
-    pub lock: Option<&'static str>,
-    /// What zeroes.
-    pub kernel: Option<&'static str>,
-    /// How pages arrive.
-    pub arrivals: &'static str,
+/// Rows that a figure can stand beside.
+pub trait Like: Debug + Sync {
+    /// What they are called in files.
+    fn name(&self) -> &'static str;
+
+    /// Which of them, as files have it.
+    fn fields(&self) -> Vec<(&'static str, Value)>;
+
+    /// Whether a row is one.
+    fn is_it(&self, row: &Row) -> bool;
+}
+
+impl PartialEq for dyn Like {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name() && self.fields() == other.fields()
+    }
+}
+
+impl Serialize for dyn Like {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        struct Fields(Vec<(&'static str, Value)>);
+        impl Serialize for Fields {
+            fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.collect_map(self.0.iter().map(|(key, value)| (key, value)))
+            }
+        }
+        let mut map = to.serialize_map(Some(1))?;
+        map.serialize_entry(self.name(), &Fields(self.fields()))?;
+        map.end()
+    }
+}
+
+fn by_metric<S: Serializer>(number: &Option<(Metric, f64)>, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(number.iter().map(|(metric, value)| (metric, value)))
 }
 
 /// How late, and in which sense.
@@ -134,26 +155,23 @@ impl Statistic {
     }
 }
 
-/// Every figure, by operating system.
+/// Every figure of waits, by operating system.
 pub fn all() -> impl Iterator<Item = &'static Published> {
-    [
-        windows::ROWS,
-        linux::ROWS,
-        macos::ROWS,
-        loops::ROWS,
-        zeroing::ROWS,
-    ]
-    .into_iter()
-    .flatten()
+    [windows::ROWS, linux::ROWS, macos::ROWS, loops::ROWS]
+        .into_iter()
+        .flatten()
 }
 
-/// Finds what of the `wanted` can stand beside `rows`, and tells each of them
+/// Finds what of the `figures` can stand beside `rows`, and tells each of them
 /// where in the list. A figure of the same call stands beside that row only; one of another
 /// call, such as that of another OS, beside the last row of its experiment and
 /// length.
-pub(crate) fn beside(rows: &mut [Row], wanted: impl Fn(&Published) -> bool) -> Vec<Published> {
+pub(crate) fn beside<'p>(
+    rows: &mut [Row],
+    figures: impl IntoIterator<Item = &'p Published>,
+) -> Vec<Published> {
     let mut list = Vec::new();
-    for published in all().filter(|published| wanted(published)) {
+    for published in figures {
         let matching: Vec<usize> = (0..rows.len())
             .filter(|&i| published.is_beside(&rows[i]))
             .collect();
@@ -213,7 +231,7 @@ impl Published {
                 let is_60_hz = |ns: f64| (ns - 1e9 / 60.0).abs() < 1.0;
                 experiment == "pace" && number("period_ns").is_some_and(is_60_hz)
             }
-            Beside::ZeroPool(pool) => pool.is_beside(row),
+            Beside::Rows(like) => like.is_it(row),
         }
     }
 
@@ -221,38 +239,14 @@ impl Published {
     pub const fn asked_ns(&self) -> u64 {
         match self.beside {
             Beside::Sleeps(ns) | Beside::RandomSleeps(ns) | Beside::LoadedSleeps(ns) => ns,
-            Beside::Yields | Beside::ZeroPool(_) => 0,
+            Beside::Yields | Beside::Rows(_) => 0,
             Beside::Loops => loops::FRAME_NS,
         }
     }
 }
 
-impl ZeroPool {
-    /// Whether a row is of such a pool. More workers than CPUs show how the
-    /// scheduler serves them, which nobody has published.
-    fn is_beside(self, row: &Row) -> bool {
-        let is = |key: &str, wanted: Option<&str>| {
-            let word = row.params.get(key).and_then(Value::as_str);
-            wanted.is_none_or(|wanted| word == Some(wanted))
-        };
-        let threads = row.params.get("threads").and_then(Value::as_u64);
-        let lock = |lock: &str| row.subjects.iter().any(|subject| subject == lock);
-        row.experiment == "zero-pool"
-            && threads == Some(self.threads)
-            && self.lock.is_none_or(lock)
-            && row
-                .params
-                .get("memory")
-                .is_none_or(|memory| memory != "hot")
-            && is("batch", self.batch)
-            && is("kernel", self.kernel)
-            && is("arrivals", Some(self.arrivals))
-            && !row.cells.iter().flatten().any(|cell| cell.oversubscribed)
-    }
-}
-
 /// A figure that has nothing yet but its place.
-const fn row(os: &'static str, machine: &'static str, call: &'static str) -> Published {
+pub const fn row(os: &'static str, machine: &'static str, call: &'static str) -> Published {
     Published {
         os,
         machine,
@@ -261,7 +255,7 @@ const fn row(os: &'static str, machine: &'static str, call: &'static str) -> Pub
         beside: Beside::Yields,
         late: None,
         cpu_fraction: None,
-        gb_per_cpu_s: None,
+        other: None,
         note: "",
         source: "",
         year: None,
@@ -276,7 +270,8 @@ impl Published {
         self
     }
 
-    const fn at(mut self, beside: Beside) -> Self {
+    /// What it can stand beside.
+    pub const fn at(mut self, beside: Beside) -> Self {
         self.beside = beside;
         self
     }
@@ -309,17 +304,20 @@ impl Published {
         self
     }
 
-    const fn gb_per_cpu_s(mut self, gb: f64) -> Self {
-        self.gb_per_cpu_s = Some(gb);
+    /// A number of another product.
+    pub const fn number(mut self, metric: Metric, value: f64) -> Self {
+        self.other = Some((metric, value));
         self
     }
 
-    const fn note(mut self, note: &'static str) -> Self {
+    /// What else to know.
+    pub const fn note(mut self, note: &'static str) -> Self {
         self.note = note;
         self
     }
 
-    const fn from(mut self, source: (&'static str, Option<u16>), confidence: char) -> Self {
+    /// Who published it, and how sure it is.
+    pub const fn from(mut self, source: (&'static str, Option<u16>), confidence: char) -> Self {
         self.source = source.0;
         self.year = source.1;
         self.confidence = confidence;
@@ -328,7 +326,7 @@ impl Published {
 }
 
 /// A source and its year.
-type Source = (&'static str, Option<u16>);
+pub type Source = (&'static str, Option<u16>);
 
 const RULE: Source = (
     "the timer-rule article (Bruce Dawson, randomascii.wordpress.com)",
@@ -350,10 +348,7 @@ mod tests {
             assert!(!row.os.is_empty() && !row.call.is_empty(), "{who}");
             assert!(('A'..='D').contains(&row.confidence), "{who}");
             assert!(row.year.is_none_or(|year| (2000..2030).contains(&year)));
-            let told = [row.cpu_fraction, row.gb_per_cpu_s];
-            assert!(row.late.is_some() || told.iter().any(Option::is_some));
-            // No core zeroes more than its caches take.
-            assert!(row.gb_per_cpu_s.is_none_or(|gb| gb > 0.0 && gb < 410.0));
+            assert!(row.late.is_some() || row.cpu_fraction.is_some());
             if let Some(late) = row.late {
                 assert!(late.low_ns <= late.high_ns, "{who}");
                 // Nanoseconds, and nobody waits for a second.
@@ -374,41 +369,6 @@ mod tests {
         for (i, row) in rows.iter().enumerate() {
             assert!(!rows[..i].contains(row), "{} {}", row.os, row.call);
         }
-    }
-
-    #[test]
-    fn zeroing_stands_beside_the_same_pool_on_enough_cpus() {
-        let row = |threads: u64, lock: &str, oversubscribed| Row {
-            experiment: "zero-pool".to_owned(),
-            subjects: vec![lock.to_owned()],
-            params: [("batch", "1"), ("memory", "cold"), ("arrivals", "closed")]
-                .map(|(key, word)| (key.to_owned(), Value::from(word)))
-                .into_iter()
-                .chain([("threads".to_owned(), threads.into())])
-                .collect(),
-            cells: vec![Some(crate::compare::Cell {
-                oversubscribed,
-                ..Default::default()
-            })],
-            published: vec![],
-        };
-        let mut rows = [
-            row(39, "tas", false),
-            row(39, "mcs", false),
-            row(38, "tas", false),
-            row(39, "tas", true),
-        ];
-        let found = beside(&mut rows, |_| true);
-        let values: Vec<f64> = found.iter().filter_map(|row| row.gb_per_cpu_s).collect();
-        assert_eq!(values.len(), 1);
-        // The article rounds to 0.038 GiB.
-        assert!((values[0] - 0.0406).abs() < 0.00005, "{values:?}");
-        let places: Vec<usize> = rows.iter().map(|row| row.published.len()).collect();
-        assert_eq!(places, [1, 0, 0, 0]);
-
-        let mut alone = [row(1, "tas", false), row(1, "mcs", false)];
-        assert_eq!(beside(&mut alone, |_| true)[0].os, "Windows 7");
-        assert_eq!(alone[1].published, [0]);
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! All the figures of a run.
 
-use punctual_record::{Run, ZeroRow};
+use punctual_record::Run;
 
 use super::figure::{Figure, make_names_unique};
 use super::{
     clocks, cores, cost, decades, doctor, frames, gap, idle, interval, load, margin, robustness,
-    sleep, sleeps, timers, watch, yields, zero_predicted, zero_probe, zero_scaling, zero_split,
+    sleep, sleeps, timers, watch, yields,
 };
 
 /// The figures that a run of waits has data for:
@@ -58,25 +58,6 @@ pub(crate) fn of_waits(run: &Run) -> Vec<Figure> {
     figures.extend(watch::watch(run));
     figures.extend(sleeps::sleeps(run));
     figures.extend(idle::idle(run));
-    make_names_unique(&mut figures);
-    figures
-}
-
-/// The figures that a run of page zeroing has data for:
-///
-/// - `zero-scaling`: what pools zero per second of CPU time by their threads, a
-///   panel per batch;
-/// - `zero-split`: where the CPU time of the largest pools went;
-/// - `zero-predicted`: what was predicted of all pools, against what came out;
-/// - `zero-probe-pages`: what a page costs, by the step;
-/// - `zero-probe-blocks`: what a MiB costs, by the size of the block.
-///
-/// Pools of several kinds of memory, kernels or computers have their own.
-pub(crate) fn of_zeroing(run: &Run<ZeroRow>) -> Vec<Figure> {
-    let mut figures = zero_scaling::zero_scaling(run);
-    figures.extend(zero_split::zero_split(run));
-    figures.extend(zero_predicted::zero_predicted(run));
-    figures.extend(zero_probe::zero_probe(run));
     make_names_unique(&mut figures);
     figures
 }

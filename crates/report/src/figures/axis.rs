@@ -10,7 +10,7 @@ use crate::units;
 
 /// The least a logarithmic axis of time shows. The clocks count nanoseconds, so
 /// only zero and early waits lie below.
-pub(super) const LEAST_NS: f64 = 1.0;
+pub const LEAST_NS: f64 = 1.0;
 
 /// On a longer logarithmic axis the ticks would run into each other, so some
 /// decades have none.
@@ -24,8 +24,9 @@ const FEW_DECADES: i32 = 2;
 ///
 /// A value outside the range is drawn at its end.
 #[derive(Clone, Debug)]
-pub(super) struct Axis {
-    pub(super) name: String,
+pub struct Axis {
+    /// What is written beside it.
+    pub name: String,
     from: f64,
     to: f64,
     scale: Scale,
@@ -41,7 +42,7 @@ enum Scale {
 impl Axis {
     /// Even steps from `from` to `to`, with at least about `ticks` ticks, and at
     /// most about twice as many.
-    pub(super) fn linear(name: &str, from: f64, to: f64, ticks: usize) -> Self {
+    pub fn linear(name: &str, from: f64, to: f64, ticks: usize) -> Self {
         // A single value still needs a range around it.
         let to = if to > from { to } else { from + 1.0 };
         let step = round_step((to - from) / ticks.max(1) as f64);
@@ -60,7 +61,7 @@ impl Axis {
 
     /// Rows of one height, from the last at 0 up to the first. Whoever draws
     /// them names them.
-    pub(super) fn rows(rows: usize) -> Self {
+    pub fn rows(rows: usize) -> Self {
         Self {
             ticks: vec![],
             ..Self::linear("", 0.0, rows.max(1) as f64, 1)
@@ -69,12 +70,12 @@ impl Axis {
 
     /// Lengths of time on a logarithmic scale of whole decades that holds all of
     /// `values_ns`.
-    pub(super) fn log_ns(name: &str, values_ns: impl Iterator<Item = f64>) -> Self {
+    pub fn log_ns(name: &str, values_ns: impl Iterator<Item = f64>) -> Self {
         Self::log(name, LEAST_NS, values_ns, units::nominal)
     }
 
     /// A logarithmic scale of whole decades, none below `least`.
-    pub(super) fn log(
+    pub fn log(
         name: &str,
         least: f64,
         values: impl Iterator<Item = f64>,
@@ -105,7 +106,7 @@ impl Axis {
 
     /// The same logarithmic axis with room beyond its ends, so that a mark there
     /// is whole.
-    pub(super) fn with_air(mut self) -> Self {
+    pub fn with_air(mut self) -> Self {
         let air = exp10(log10(self.to / self.from) * AIR / 2.0);
         self.from /= air;
         self.to *= air;
@@ -114,7 +115,7 @@ impl Axis {
 
     /// Rates on a scale that holds all of `values` and not much more: from 0 if
     /// they are near each other, else logarithmic.
-    pub(super) fn rates(name: &str, values: &[f64]) -> Self {
+    pub fn rates(name: &str, values: &[f64]) -> Self {
         let (low, high) = ends(values.iter().copied().filter(|v| *v > 0.0));
         if high < NEAR * low {
             Self::linear(name, 0.0, high * 1.05, 4)
@@ -124,7 +125,7 @@ impl Axis {
     }
 
     /// A logarithmic scale that ends at 1, 2 or 5 times a power of ten.
-    pub(super) fn log_fine(name: &str, values: &[f64]) -> Self {
+    pub fn log_fine(name: &str, values: &[f64]) -> Self {
         let (low, high) = ends(values.iter().copied().filter(|v| *v > 0.0));
         let from = round_step(low);
         let mut ticks = vec![from];
@@ -151,7 +152,7 @@ impl Axis {
 
     /// Numbers of things, with ticks at those that there are, or as many of
     /// them as have room. Many are on a logarithmic scale.
-    pub(super) fn counts(name: &str, counts: &[f64]) -> Self {
+    pub fn counts(name: &str, counts: &[f64]) -> Self {
         let (low, high) = ends(counts.iter().copied().filter(|n| *n > 0.0));
         let is_log = high > MOST_LINEAR;
         let (from, to, scale) = if is_log {
@@ -181,7 +182,7 @@ impl Axis {
     }
 
     /// An axis without ticks and name, for lines that have names of their own.
-    pub(super) fn bare(to: f64) -> Self {
+    pub fn bare(to: f64) -> Self {
         Self {
             ticks: vec![],
             ..Self::linear("", 0.0, to, 1)
@@ -189,7 +190,7 @@ impl Axis {
     }
 
     /// A tick in writing.
-    pub(super) fn written(&self, value: f64) -> String {
+    pub fn written(&self, value: f64) -> String {
         match self.scale {
             Scale::Linear { decimals } => format!("{value:.decimals$}"),
             Scale::Log { written } => written(value),
@@ -197,7 +198,7 @@ impl Axis {
     }
 
     /// How many ticks there are.
-    pub(super) fn ticks(&self) -> usize {
+    pub fn ticks(&self) -> usize {
         self.ticks.len()
     }
 

@@ -20,17 +20,21 @@ const BARE_LABELS: (i32, i32) = (24, 44);
 
 /// The place of a chart on its sheet, labels of the axes included.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
-    pub(super) left: i32,
-    pub(super) right: i32,
-    pub(super) top: i32,
-    pub(super) bottom: i32,
+pub struct Place {
+    /// Its left edge.
+    pub left: i32,
+    /// Its right edge.
+    pub right: i32,
+    /// Its upper edge.
+    pub top: i32,
+    /// Its lower edge.
+    pub bottom: i32,
 }
 
 impl Place {
     /// The place of the only chart on a sheet, with room for a legend of these
     /// names.
-    pub(super) fn beside_legend<'s>(names: impl IntoIterator<Item = &'s str>) -> Self {
+    pub fn beside_legend<'s>(names: impl IntoIterator<Item = &'s str>) -> Self {
         let widths: Vec<i32> = names.into_iter().map(text_width).collect();
         let widest = widths.iter().copied().max().unwrap_or(0);
         let height = HEIGHT.max(LEGEND_LINE * (widths.len() as i32 + 1));
@@ -43,7 +47,7 @@ impl Place {
     }
 
     /// The place of a chart without a legend.
-    pub(super) fn whole() -> Self {
+    pub fn whole() -> Self {
         Self {
             right: WIDTH - 8,
             ..Self::beside_legend([])
@@ -51,13 +55,13 @@ impl Place {
     }
 
     /// How high it is.
-    pub(super) fn height(self) -> i32 {
+    pub fn height(self) -> i32 {
         self.bottom - self.top
     }
 }
 
 /// A chart whose axes are drawn.
-pub(super) struct Chart<'a, 'c> {
+pub struct Chart<'a, 'c> {
     canvas: &'c Canvas<'a>,
     context: ChartContext<'c, SVGBackend<'a>, Cartesian2d<Axis, Axis>>,
 }
@@ -65,7 +69,7 @@ pub(super) struct Chart<'a, 'c> {
 impl<'a, 'c> Chart<'a, 'c> {
     /// Draws the axes and their grid. An x axis without a name has no ticks
     /// either: it is that of the chart below.
-    pub(super) fn new(
+    pub fn new(
         canvas: &'c Canvas<'a>,
         place: Place,
         x: &Axis,
@@ -77,7 +81,7 @@ impl<'a, 'c> Chart<'a, 'c> {
 
     /// A chart beside others of the same axes: an axis without a name has ticks
     /// only, and takes less room.
-    pub(super) fn panel(
+    pub fn panel(
         canvas: &'c Canvas<'a>,
         place: Place,
         x: &Axis,
@@ -124,12 +128,12 @@ impl<'a, 'c> Chart<'a, 'c> {
     }
 
     /// Where a point of the plot lies on the sheet.
-    pub(super) fn pixel(&self, x: f64, y: f64) -> Pixel {
+    pub fn pixel(&self, x: f64, y: f64) -> Pixel {
         self.context.backend_coord(&(x, y))
     }
 
     /// Draws a series: a line with a marker at each point.
-    pub(super) fn series(&self, look: Look, points: &[(f64, f64)]) -> Drawn {
+    pub fn series(&self, look: Look, points: &[(f64, f64)]) -> Drawn {
         let pixels: Vec<Pixel> = points.iter().map(|&(x, y)| self.pixel(x, y)).collect();
         look.line(self.canvas, &pixels)?;
         pixels
@@ -139,7 +143,7 @@ impl<'a, 'c> Chart<'a, 'c> {
 }
 
 /// Draws the legend of a chart of lines with marks, a line per subject.
-pub(super) fn legend<'s>(
+pub fn legend<'s>(
     canvas: &Canvas,
     place: Place,
     entries: impl IntoIterator<Item = (&'s str, Look)>,
@@ -156,7 +160,7 @@ fn legend_lines(place: Place) -> impl Iterator<Item = i32> {
 }
 
 /// The same for a chart that has marks only.
-pub(super) fn legend_of_marks<'s>(
+pub fn legend_of_marks<'s>(
     canvas: &Canvas,
     place: Place,
     entries: impl IntoIterator<Item = (&'s str, Look)>,
@@ -169,7 +173,7 @@ pub(super) fn legend_of_marks<'s>(
 }
 
 /// A legend in lines above a drawing, for charts that need the whole width.
-pub(super) struct LegendAbove {
+pub struct LegendAbove {
     /// The places of its entries, and how high all of them are.
     places: Vec<Pixel>,
     height: i32,
@@ -181,7 +185,7 @@ const GAP: i32 = 26;
 
 impl LegendAbove {
     /// A legend of these names, below `top`.
-    pub(super) fn new<'s>(top: i32, names: impl IntoIterator<Item = &'s str>) -> Self {
+    pub fn new<'s>(top: i32, names: impl IntoIterator<Item = &'s str>) -> Self {
         let (mut x, mut y) = (LEFT, top + LEGEND_LINE / 2);
         let mut places = Vec::new();
         for name in names {
@@ -199,13 +203,13 @@ impl LegendAbove {
     }
 
     /// How high it is.
-    pub(super) fn height(&self) -> i32 {
+    pub fn height(&self) -> i32 {
         self.height
     }
 
     /// Draws the names, and what `sample` draws in the 36 pixels to the right of
     /// a point.
-    pub(super) fn draw<'s>(
+    pub fn draw<'s>(
         &self,
         canvas: &Canvas,
         names: impl IntoIterator<Item = &'s str>,

@@ -11,7 +11,7 @@ pub struct Figure {
 }
 
 /// A figure whose name is what `words` make as part of a file's name.
-pub(super) fn figure(words: &str, svg: String) -> Figure {
+pub fn figure(words: &str, svg: String) -> Figure {
     let mut name = String::new();
     for c in words.chars() {
         if c.is_ascii_alphanumeric() || c == '_' {
@@ -30,7 +30,7 @@ pub(super) fn figure(words: &str, svg: String) -> Figure {
 }
 
 /// Subjects can differ only in letters that are no part of a file's name.
-pub(super) fn make_names_unique(figures: &mut [Figure]) {
+pub fn make_names_unique(figures: &mut [Figure]) {
     for i in 1..figures.len() {
         let (before, rest) = figures.split_at_mut(i);
         let taken = |name: &str| before.iter().any(|f| f.name == name);

@@ -5,16 +5,16 @@
 //! [`style`] per subject that is the same in all figures of a run.
 
 mod all;
-mod axis;
+pub mod axis;
 mod by_length;
-mod chart;
+pub mod chart;
 mod clocks;
 mod comparison;
 mod cores;
 mod cost;
 mod decades;
 mod doctor;
-mod figure;
+pub mod figure;
 mod frames;
 mod gap;
 mod idle;
@@ -23,20 +23,15 @@ mod lines;
 mod load;
 mod margin;
 mod robustness;
-mod rows;
-mod sheet;
+pub mod rows;
+pub mod sheet;
 mod sleep;
 mod sleeps;
-mod style;
+pub mod style;
 mod timers;
 mod watch;
 mod yields;
-mod zero_predicted;
-mod zero_probe;
-mod zero_scaling;
-mod zero_split;
-mod zero_words;
 
-pub(crate) use all::{of_waits, of_zeroing};
+pub(crate) use all::of_waits;
 pub use comparison::comparison_figures;
 pub use figure::Figure;

@@ -19,24 +19,24 @@ const AXIS: i32 = 52;
 const BOX: i32 = 7;
 
 /// The rows of a figure.
-pub(super) struct Rows<'a> {
+pub struct Rows<'a> {
     names: &'a [String],
     height: i32,
 }
 
 impl<'a> Rows<'a> {
     /// Rows with these names, each so high.
-    pub(super) fn new(names: &'a [String], height: i32) -> Self {
+    pub fn new(names: &'a [String], height: i32) -> Self {
         Self { names, height }
     }
 
     /// How high all of them are, with the axis.
-    pub(super) fn height(&self) -> i32 {
+    pub fn height(&self) -> i32 {
         self.height * self.names.len() as i32 + AXIS
     }
 
     /// Draws the axis and the names; room for `legend` is left to the right.
-    pub(super) fn chart<'c, 's>(
+    pub fn chart<'c, 's>(
         &self,
         canvas: &'c Canvas<'s>,
         x: &Axis,
@@ -61,7 +61,7 @@ impl<'a> Rows<'a> {
 
     /// The median of a measurement, or its mean where so few samples have none, and its
     /// 90th and 99th percentiles.
-    pub(super) fn percentiles_of(m: &Measurement) -> [Option<f64>; 3] {
+    pub fn percentiles_of(m: &Measurement) -> [Option<f64>; 3] {
         let typical = select::typical_late_ns(m).map(|(ns, _)| ns);
         let late = &m.late_ns;
         [
@@ -72,7 +72,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Draws them into a row: a marker, a box up to the second, a line up to the third.
-    pub(super) fn percentiles(
+    pub fn percentiles(
         &self,
         canvas: &Canvas,
         chart: &Chart,
@@ -101,7 +101,7 @@ impl<'a> Rows<'a> {
     }
 
     /// A length of time in the middle of a row.
-    pub(super) fn at(&self, chart: &Chart, ns: f64, row: usize) -> Pixel {
+    pub fn at(&self, chart: &Chart, ns: f64, row: usize) -> Pixel {
         chart.pixel(ns, (self.names.len() - row) as f64 - 0.5)
     }
 }

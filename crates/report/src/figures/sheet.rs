@@ -9,19 +9,19 @@ use punctual_record::{Measurement, Run, RunRow, visible_lines};
 use crate::{prose, select};
 
 /// What figures draw on.
-pub(super) type Canvas<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub type Canvas<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// A point on it, from the upper left corner.
-pub(super) type Pixel = (i32, i32);
+pub type Pixel = (i32, i32);
 
 /// Drawing into a string cannot fail, but plotters does not know.
-pub(super) type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
+pub type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 
 /// The width of every figure.
-pub(super) const WIDTH: i32 = 960;
+pub const WIDTH: i32 = 960;
 
 /// Where the drawing begins, below the title.
-pub(super) const TOP: i32 = 52;
+pub const TOP: i32 = 52;
 
 const CAPTION_LINE: i32 = 18;
 const CAPTION_CHARACTERS: usize = 140;
@@ -30,27 +30,24 @@ const CAPTION_CHARACTERS: usize = 140;
 const TEXT: i32 = 15;
 
 /// A figure without its drawing.
-pub(super) struct Sheet {
-    pub(super) title: String,
+pub struct Sheet {
+    /// What is written at the top.
+    pub title: String,
     /// What the figure shows, and n. The machine is added.
-    pub(super) caption: String,
+    pub caption: String,
     /// How high the drawing between title and caption is.
-    pub(super) height: i32,
+    pub height: i32,
 }
 
 impl Sheet {
     /// Draws the figure with what `drawing` adds between title and caption.
-    pub(super) fn draw<R: RunRow>(
-        &self,
-        run: &Run<R>,
-        drawing: impl FnOnce(&Canvas) -> Drawn,
-    ) -> String {
+    pub fn draw<R: RunRow>(&self, run: &Run<R>, drawing: impl FnOnce(&Canvas) -> Drawn) -> String {
         let machine = run.machine.in_words();
         self.draw_with(&format!("{} Machine: {machine}.", self.caption), drawing)
     }
 
     /// The same, where the caption tells of the machines.
-    pub(super) fn draw_of_several(&self, drawing: impl FnOnce(&Canvas) -> Drawn) -> String {
+    pub fn draw_of_several(&self, drawing: impl FnOnce(&Canvas) -> Drawn) -> String {
         self.draw_with(&self.caption, drawing)
     }
 
@@ -85,16 +82,10 @@ impl Sheet {
 }
 
 /// For text that is not the first thing to see.
-pub(super) const GREY: RGBColor = RGBColor(80, 80, 80);
+pub const GREY: RGBColor = RGBColor(80, 80, 80);
 
 /// Writes one line, `at` being its middle in height.
-pub(super) fn write(
-    canvas: &Canvas,
-    text: &str,
-    at: Pixel,
-    side: HPos,
-    colour: &RGBColor,
-) -> Drawn {
+pub fn write(canvas: &Canvas, text: &str, at: Pixel, side: HPos, colour: &RGBColor) -> Drawn {
     let style = ("sans-serif", TEXT).into_font().color(colour);
     canvas.draw(&Text::new(
         text,
@@ -105,12 +96,12 @@ pub(super) fn write(
 
 /// About how wide a line of text is. Fonts differ; this is rather too wide than
 /// too narrow for the common sans-serif ones.
-pub(super) fn text_width(text: &str) -> i32 {
+pub fn text_width(text: &str) -> i32 {
     text.chars().count() as i32 * 7
 }
 
 /// For a caption: whose CPU time is approximate, if anybody's is.
-pub(super) fn approximate_in_words(measurements: &[&Measurement]) -> String {
+pub fn approximate_in_words(measurements: &[&Measurement]) -> String {
     let approximate = measurements.iter().filter(|m| m.cpu.approximate).copied();
     let subjects = select::by_subject(approximate);
     if subjects.is_empty() {

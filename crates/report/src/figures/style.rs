@@ -92,8 +92,9 @@ enum Marker {
 
 /// The look of one subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Look {
-    pub(super) colour: RGBColor,
+pub struct Look {
+    /// The colour of lines and marks.
+    pub colour: RGBColor,
     marker: Marker,
     dashed: bool,
 }
@@ -102,7 +103,7 @@ impl Look {
     /// The look of `subject`: the same in all figures of all runs if it is known,
     /// else in all of this run. What is known, but with other parameters, has the
     /// colour of it.
-    pub(super) fn of(run: &Run, subject: &str) -> Self {
+    pub fn of(run: &Run, subject: &str) -> Self {
         if let Some(look) = Self::known(subject) {
             return look;
         }
@@ -135,7 +136,7 @@ impl Look {
     }
 
     /// One of the [`LOOKS`], where what is told apart are not subjects.
-    pub(super) fn nth(i: usize) -> Self {
+    pub fn nth(i: usize) -> Self {
         Self {
             colour: COLOURS[i % COLOURS.len()],
             marker: MARKERS[i % MARKERS.len()],
@@ -144,7 +145,7 @@ impl Look {
     }
 
     /// Draws a line through `points`.
-    pub(super) fn line(self, canvas: &Canvas, points: &[Pixel]) -> Drawn {
+    pub fn line(self, canvas: &Canvas, points: &[Pixel]) -> Drawn {
         let style = self.colour.stroke_width(2);
         if self.dashed {
             let points = points.iter().copied();
@@ -155,7 +156,7 @@ impl Look {
     }
 
     /// Draws the marker at a point.
-    pub(super) fn marker(self, canvas: &Canvas, at: Pixel) -> Drawn {
+    pub fn marker(self, canvas: &Canvas, at: Pixel) -> Drawn {
         let (x, y) = at;
         let style = self.colour.filled();
         match self.marker {

@@ -6,7 +6,7 @@ use crate::units;
 
 /// Why a value is missing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Why {
+pub enum Why {
     /// A percentile that fewer than ten samples lie above.
     FewSamples,
     /// CPU time, or what is computed from it, where the OS gives none.
@@ -46,30 +46,8 @@ pub(super) enum Why {
     NoRounds,
     /// What a published figure does not tell.
     NotPublished,
-    /// A ratio to one thread, where no pool had one.
-    NoIdeal,
-    /// A ratio to what is left of a pool that does nothing but wait.
-    OnlyWaiting,
-    /// A pool of which the model says nothing.
-    NotModelled,
-    /// A lock or a batch that the closed form does not know.
-    NoClosedForm,
-    /// Waits and holds of takes that were not timed.
-    NotTimed,
-    /// Shares of a CPU time that is too short to be divided by ticks.
-    FewTicks,
-    /// What an allocation hides, where it hides nothing.
-    NothingHidden,
-    /// What children used, of which there are none.
-    NoChildren,
-    /// The process in which Windows does its own work, elsewhere.
-    NoSystemProcess,
-    /// A rate of what was not written.
-    NothingWritten,
-    /// A rate of zeroing where nothing is zeroed.
-    NothingZeroed,
-    /// What is left of a cost without a part of it, and is less than nothing.
-    LessThanNothing,
+    /// A reason of another product's: where it stands among those, and what it is.
+    Other(u8, &'static str),
 }
 
 impl Why {
@@ -96,22 +74,7 @@ impl Why {
             Self::NoMultiple => "no ratio, as a wait was early or took no time",
             Self::NoRounds => "the run has no rounds that a cost could follow from",
             Self::NotPublished => "not published",
-            Self::NoIdeal => "no pool of one thread was measured",
-            Self::OnlyWaiting => "all of it is waiting",
-            Self::NotModelled => "the model says nothing of it",
-            Self::NoClosedForm => "the closed form knows no such lock or batch",
-            Self::NotTimed => "no take was timed",
-            Self::FewTicks => {
-                "in all rounds less than 0.1 s, which has too few ticks to be divided"
-            }
-            Self::NothingHidden => "it hides no more than the calls take",
-            Self::NoChildren => "no children were started",
-            Self::NoSystemProcess => "this OS has no such process, or does not tell",
-            Self::NothingWritten => "nothing was written",
-            Self::NothingZeroed => "nothing is zeroed there",
-            Self::LessThanNothing => {
-                "less than nothing is left, as the two were measured one after the other"
-            }
+            Self::Other(_, words) => words,
         }
     }
 }
@@ -119,14 +82,14 @@ impl Why {
 /// Writes the cells of one table and remembers which marks need a word below
 /// it.
 #[derive(Default)]
-pub(super) struct Marks {
+pub struct Marks {
     blanks: Vec<Why>,
     approximate: bool,
 }
 
 impl Marks {
     /// The value, or `-`.
-    pub(super) fn or_blank(&mut self, value: Option<String>, why: Why) -> String {
+    pub fn or_blank(&mut self, value: Option<String>, why: Why) -> String {
         value.unwrap_or_else(|| {
             self.blanks.push(why);
             "-".to_owned()
@@ -134,7 +97,7 @@ impl Marks {
     }
 
     /// A percentile of lateness.
-    pub(super) fn percentile(&mut self, measurement: &Measurement, late_ns: Option<i64>) -> String {
+    pub fn percentile(&mut self, measurement: &Measurement, late_ns: Option<i64>) -> String {
         match late_ns {
             Some(ns) => self.measured(measurement, ns as f64),
             None if measurement.late_ns.n == 0 => self.or_blank(None, Why::NotMeasured),
@@ -143,36 +106,36 @@ impl Marks {
     }
 
     /// How often something happened; none of no waits is no result.
-    pub(super) fn count(&mut self, measurement: &Measurement, times: u64) -> String {
+    pub fn count(&mut self, measurement: &Measurement, times: u64) -> String {
         let measured = measurement.late_ns.n > 0 || times > 0;
         self.or_blank(measured.then(|| times.to_string()), Why::NotMeasured)
     }
 
     /// A length of time that is missing when nothing was measured.
-    pub(super) fn measured(&mut self, measurement: &Measurement, ns: f64) -> String {
+    pub fn measured(&mut self, measurement: &Measurement, ns: f64) -> String {
         let measured = measurement.late_ns.n > 0;
         self.or_blank(measured.then(|| units::duration(ns)), Why::NotMeasured)
     }
 
     /// The waits that ended more than 1 ms late, in per cent.
-    pub(super) fn over_1ms_percent(&mut self, measurement: &Measurement) -> String {
+    pub fn over_1ms_percent(&mut self, measurement: &Measurement) -> String {
         let share = measurement.late_over_1ms_fraction.map(units::percent);
         self.or_blank(share, Why::NotMeasured)
     }
 
     /// The CPU time billed, in per cent.
-    pub(super) fn cpu_percent(&mut self, cpu: &Cpu) -> String {
+    pub fn cpu_percent(&mut self, cpu: &Cpu) -> String {
         self.cpu_based(cpu, cpu.fraction.map(units::percent))
     }
 
     /// A value that was computed from CPU time; with `~` where that is
     /// approximate.
-    pub(super) fn cpu_based(&mut self, cpu: &Cpu, value: Option<String>) -> String {
+    pub fn cpu_based(&mut self, cpu: &Cpu, value: Option<String>) -> String {
         self.of_cpu_time(cpu.approximate, value)
     }
 
     /// The same, of a CPU time that is `approximate` or not.
-    pub(super) fn of_cpu_time(&mut self, approximate: bool, value: Option<String>) -> String {
+    pub fn of_cpu_time(&mut self, approximate: bool, value: Option<String>) -> String {
         let value = value.map(|value| {
             self.approximate |= approximate;
             if approximate {
@@ -185,7 +148,7 @@ impl Marks {
     }
 
     /// What the marks in the table mean.
-    pub(super) fn in_words(mut self) -> Vec<String> {
+    pub fn in_words(mut self) -> Vec<String> {
         self.blanks.sort_unstable();
         self.blanks.dedup();
         let mut words = Vec::new();

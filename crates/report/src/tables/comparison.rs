@@ -1,19 +1,19 @@
-//! Several runs side by side: for each experiment lateness, then CPU time and
-//! cost, or what was zeroed, a line per run.
+//! Several runs side by side: for each experiment its tables, a line per run.
 
 use std::collections::BTreeMap;
 
 use punctual_record::compare::{Cell, Comparison, Estimate, Metric, Missing, Quantity, Row};
 use punctual_record::published::{Published, Statistic};
-use punctual_record::{Cpu, GB_PER_CPU_S, Value, WALL_GB_PER_S};
+use punctual_record::{Cpu, Value};
 
 use super::blank::{Marks, Why};
 use super::generic;
 use super::grid::Grid;
 use crate::{prose, units};
 
-/// The tables of every experiment, in the order of the runs.
-pub(crate) fn comparison(compared: &Comparison) -> Vec<String> {
+/// The tables of every experiment, in the order of the runs; with those `more` that are
+/// of other products.
+pub(crate) fn comparison(compared: &Comparison, more: &[Compared]) -> Vec<String> {
     let mut experiments: Vec<&str> = Vec::new();
     for row in &compared.rows {
         if !experiments.contains(&row.experiment.as_str()) {
@@ -25,7 +25,7 @@ pub(crate) fn comparison(compared: &Comparison) -> Vec<String> {
         .flat_map(|experiment| {
             let rows = compared.rows.iter();
             let rows: Vec<&Row> = rows.filter(|r| r.experiment == experiment).collect();
-            of_experiment(compared, experiment, &rows)
+            of_experiment(compared, more, experiment, &rows)
         })
         .collect()
 }
@@ -84,9 +84,20 @@ pub(crate) fn published_in_words(published: &Published) -> String {
     format!("{}; {}.", words.join("; "), published.confidence)
 }
 
+/// A table of numbers that belong together; it is there where a run has one of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Compared {
+    /// What it is of.
+    pub what: &'static str,
+    /// What its numbers mean.
+    pub caption: &'static str,
+    /// The head of each column, and what it shows.
+    pub columns: &'static [(&'static str, Shows)],
+}
+
 /// What a column of a table shows.
-#[derive(Clone, Copy)]
-enum Shows {
+#[derive(Clone, Copy, Debug)]
+pub enum Shows {
     /// Samples of lateness.
     Count,
     /// A number with its interval.
@@ -97,34 +108,39 @@ enum Shows {
     OverFirst(Metric),
 }
 
-const LATENESS: [(&str, Shows); 6] = [
-    ("n", Shows::Count),
-    ("p50 [95 %]", Shows::Within(Metric::LATE_P50)),
-    ("p99", Shows::Plain(Metric::LATE_P99)),
-    ("mean", Shows::Plain(Metric::LATE_MEAN)),
-    ("max", Shows::Plain(Metric::LATE_MAX)),
-    ("p50 over A's", Shows::OverFirst(Metric::LATE_P50)),
-];
-
-const CPU: [(&str, Shows); 4] = [
-    ("CPU % [95 %]", Shows::Within(Metric::CPU)),
-    ("over A's", Shows::OverFirst(Metric::CPU)),
-    ("cost, w = 10 [95 %]", Shows::Within(Metric::COST_W10)),
-    ("over A's", Shows::OverFirst(Metric::COST_W10)),
-];
-
-const CLOCKS: [(&str, Shows); 4] = [
-    ("step", Shows::Plain(Metric::STEP)),
-    ("over A's", Shows::OverFirst(Metric::STEP)),
-    ("per read", Shows::Plain(Metric::READ_COST)),
-    ("over A's", Shows::OverFirst(Metric::READ_COST)),
-];
-
-const ZEROED: [(&str, Shows); 4] = [
-    ("GB per CPU-s [95 %]", Shows::Within(GB_PER_CPU_S)),
-    ("over A's", Shows::OverFirst(GB_PER_CPU_S)),
-    ("wall GB/s [95 %]", Shows::Within(WALL_GB_PER_S)),
-    ("over A's", Shows::OverFirst(WALL_GB_PER_S)),
+const TABLES: [Compared; 3] = [
+    Compared {
+        what: "lateness",
+        caption: "Lateness after the deadline, or after the time that was asked for.",
+        columns: &[
+            ("n", Shows::Count),
+            ("p50 [95 %]", Shows::Within(Metric::LATE_P50)),
+            ("p99", Shows::Plain(Metric::LATE_P99)),
+            ("mean", Shows::Plain(Metric::LATE_MEAN)),
+            ("max", Shows::Plain(Metric::LATE_MAX)),
+            ("p50 over A's", Shows::OverFirst(Metric::LATE_P50)),
+        ],
+    },
+    Compared {
+        what: "CPU time and cost",
+        caption: "CPU: time billed to the thread.",
+        columns: &[
+            ("CPU % [95 %]", Shows::Within(Metric::CPU)),
+            ("over A's", Shows::OverFirst(Metric::CPU)),
+            ("cost, w = 10 [95 %]", Shows::Within(Metric::COST_W10)),
+            ("over A's", Shows::OverFirst(Metric::COST_W10)),
+        ],
+    },
+    Compared {
+        what: "steps of clocks",
+        caption: "Medians: the step of the clock, and what it takes to read it.",
+        columns: &[
+            ("step", Shows::Plain(Metric::STEP)),
+            ("over A's", Shows::OverFirst(Metric::STEP)),
+            ("per read", Shows::Plain(Metric::READ_COST)),
+            ("over A's", Shows::OverFirst(Metric::READ_COST)),
+        ],
+    },
 ];
 
 const COST_IN_WORDS: &str = "Cost: CPU time + 10 x lateness per wait, each lateness counted as at \
@@ -132,34 +148,29 @@ const COST_IN_WORDS: &str = "Cost: CPU time + 10 x lateness per wait, each laten
 
 const OVERSUBSCRIBED: &str = "`*`: more workers than CPUs, so that it tells of the scheduler.";
 
-fn of_experiment(compared: &Comparison, experiment: &str, rows: &[&Row]) -> Vec<String> {
+fn of_experiment(
+    compared: &Comparison,
+    more: &[Compared],
+    experiment: &str,
+    rows: &[&Row],
+) -> Vec<String> {
     let common = common(rows);
     let title = |what: &str| match common.as_slice() {
         [] => format!("{experiment}: {what}"),
         common => format!("{experiment} ({}): {what}", common.join(", ")),
     };
-    let lateness = "Lateness after the deadline, or after the time that was asked for.";
-    let cpu = "CPU: time billed to the thread.";
-    let clocks = "Medians: the step of the clock, and what it takes to read it.";
-    let zeroed = "GB (1e9 bytes) zeroed per second of CPU time that all workers used together, and per second that \
-        passed. More is better.";
-    [
-        (&LATENESS[..], "lateness", lateness),
-        (&CPU, "CPU time and cost", cpu),
-        (&CLOCKS, "steps of clocks", clocks),
-        (&ZEROED, "GB zeroed", zeroed),
-    ]
-    .into_iter()
-    .filter_map(|(columns, what, caption)| {
-        let table = Table {
+    let tables = TABLES.iter().chain(more);
+    let sections = tables.filter_map(|table| {
+        let columns = table.columns;
+        let of_it = Table {
             compared,
             rows,
             common: &common,
             columns,
         };
-        table.section(title(what), caption)
-    })
-    .collect()
+        of_it.section(title(table.what), table.caption)
+    });
+    sections.collect()
 }
 
 struct Table<'c> {
@@ -357,7 +368,10 @@ impl Shows {
                 is_mean.then(|| units::duration(late.low_ns as f64))
             }
             Self::Within(Metric::CPU) => published.cpu_fraction.map(units::percent),
-            Self::Within(GB_PER_CPU_S) => published.gb_per_cpu_s.map(units::gb),
+            Self::Within(metric) => {
+                let other = published.other.filter(|(of, _)| *of == metric);
+                other.map(|(_, value)| number(metric, value))
+            }
             _ => None,
         }
     }

@@ -249,7 +249,7 @@ fn rounds_in_words(group: &[&Measurement], unit: &str) -> String {
 }
 
 /// What a median over so many rounds is, and what stands in brackets behind it.
-pub(super) fn interval_in_words(rounds: impl Iterator<Item = usize> + Clone) -> String {
+pub fn interval_in_words(rounds: impl Iterator<Item = usize> + Clone) -> String {
     medians_in_words(rounds, "")
 }
 

@@ -46,7 +46,7 @@ fn params(m: &Measurement) -> String {
 }
 
 /// A parameter, those in nanoseconds as lengths of time.
-pub(crate) fn param(key: &str, value: &Value) -> String {
+pub fn param(key: &str, value: &Value) -> String {
     match (key.strip_suffix("_ns"), value.as_f64(), value.as_str()) {
         (Some(name), Some(ns), _) => format!("{name} {}", units::nominal(ns)),
         (_, _, Some(text)) => format!("{key} {text}"),

@@ -4,7 +4,7 @@
 //! what it is, the table on a [`grid`], and below it in words what its numbers
 //! mean and why some of them are missing ([`blank`]).
 
-mod blank;
+pub mod blank;
 mod clocks;
 mod comparison;
 mod cores;
@@ -15,7 +15,7 @@ mod expectations;
 mod frames;
 mod gap;
 mod generic;
-mod grid;
+pub mod grid;
 mod interval;
 mod learned;
 mod load;
@@ -28,10 +28,6 @@ mod sleep;
 mod timers;
 mod watch;
 mod yields;
-mod zero_advice;
-mod zero_calibration;
-mod zero_pool;
-mod zero_probe;
 
 use punctual_record::Mode;
 
@@ -39,14 +35,17 @@ use crate::histogram::is_common;
 use crate::units;
 
 pub(crate) use clocks::clocks;
+pub use comparison::{Compared, Shows};
 pub(crate) use comparison::{comparison, label_of, published_in_words, published_label, sources};
 pub(crate) use cores::cores;
+pub use cost::interval_in_words;
 pub(crate) use decades::decades;
 pub(crate) use doctor::doctor;
 pub(crate) use expectations::expectations;
 pub(crate) use frames::frames;
 pub(crate) use gap::gap;
-pub(crate) use generic::{generic, param as param_in_words};
+pub(crate) use generic::generic;
+pub use generic::param as param_in_words;
 pub(crate) use interval::interval;
 pub(crate) use learned::learned;
 pub(crate) use load::load;
@@ -59,13 +58,9 @@ pub(crate) use sleep::sleep;
 pub(crate) use timers::timers;
 pub(crate) use watch::{CAUSES, watch};
 pub(crate) use yields::yields;
-pub(crate) use zero_advice::zero_advice;
-pub(crate) use zero_calibration::zero_calibration;
-pub(crate) use zero_pool::zero_pool;
-pub(crate) use zero_probe::zero_probe;
 
 /// What a terminal and a page hold.
-const WIDTH: usize = 120;
+pub const WIDTH: usize = 120;
 
 /// A table of words: the title, the head, and the rows, with cells broken so
 /// that no line is longer than 120 characters.

@@ -2,21 +2,18 @@
 //! same; what it has found, as far as it is kept, is in `fuzz/seeds/run`.
 
 use punctual_record::compare::Comparison;
-use punctual_record::{Measurement, Run, ZeroRow, is_visible};
-use punctual_report::{Report, comparison, comparison_figures, explained, figures, text};
+use punctual_record::{Run, is_visible};
+use punctual_report::tables::Compared;
+use punctual_report::{Report, comparison, comparison_figures, figures};
 use roxmltree::Document;
 
-/// Whether it is read, as a Run of waits or of page zeroing. If so, it can be shown and
-/// drawn, alone and beside others, and nothing that a terminal obeys comes out of it.
-pub(crate) fn check(file: &str) -> bool {
-    if let Ok(run) = Run::from_json(file) {
-        check_text(&explained(&run));
-    }
-    let of_waits = check_as::<Measurement>(file);
-    check_as::<ZeroRow>(file) || of_waits
-}
-
-fn check_as<R: Report>(file: &str) -> bool {
+/// Whether it is read, as a Run of such rows. If so, it can be shown in full and drawn,
+/// alone and beside others, and nothing that a terminal obeys comes out of it.
+pub(crate) fn check<R: Report>(
+    file: &str,
+    shown: fn(&Run<R>) -> String,
+    tables: &[Compared],
+) -> bool {
     let run = match Run::<R>::from_json(file) {
         Ok(run) => run,
         Err(why) => {
@@ -26,8 +23,8 @@ fn check_as<R: Report>(file: &str) -> bool {
     };
     let alone = Comparison::of(&[("one", &run)]);
     let beside = Comparison::of(&[("one", &run), ("other", &run)]);
-    let compared = [comparison(&alone), comparison(&beside)];
-    for text in compared.iter().chain(&[text(&run)]) {
+    let compared = [comparison(&alone, tables), comparison(&beside, tables)];
+    for text in compared.iter().chain(&[shown(&run)]) {
         check_text(text);
     }
     let [alone, beside] = [comparison_figures(&alone), comparison_figures(&beside)];

@@ -104,19 +104,22 @@ fn judgement(outcome: Outcome, why: &str) -> Judgement {
 fn two_made_up_runs() {
     let [first, second] = two();
     let compared = Comparison::of(&[("first.json", &first), ("second.json", &second)]);
-    let mut compared = compared.beside_published(true);
+    let mut compared = compared.beside_published(true, &[]);
     compared.rules = vec![
         judgement(Outcome::Passes, "0.5 [0.4..0.6] times the first file's"),
         judgement(Outcome::Fails, "1.5 [1.4..1.6] times the first file's"),
         judgement(Outcome::Inconclusive, "fewer than ten samples lie above it"),
     ];
-    insta::assert_snapshot!("two_runs", comparison(&compared));
+    insta::assert_snapshot!("two_runs", comparison(&compared, &[]));
 }
 
 #[test]
 fn one_run_has_no_ratios_but_what_others_have_published() {
     let [first, _] = two();
-    let text = comparison(&Comparison::of(&[("first.json", &first)]).beside_published(true));
+    let text = comparison(
+        &Comparison::of(&[("first.json", &first)]).beside_published(true, &[]),
+        &[],
+    );
     assert!(!text.contains("over A"), "{text}");
     assert!(text.contains("published 1") && text.contains("the thread-scheduling article (2024)"));
 }
@@ -131,7 +134,7 @@ fn lines_are_short_and_end_in_no_space() {
         vec![("a", &Run::default())],
         vec![],
     ] {
-        let text = comparison(&Comparison::of(&runs));
+        let text = comparison(&Comparison::of(&runs), &[]);
         for line in text.lines() {
             assert!(
                 line.chars().count() <= 120 && !line.ends_with(' '),
@@ -146,7 +149,7 @@ fn lines_are_short_and_end_in_no_space() {
 fn figures_have_a_mark_per_run_and_a_hollow_bar_per_published_figure() {
     let [first, second] = two();
     let compared = Comparison::of(&[("first.json", &first), ("second.json", &second)]);
-    let compared = compared.beside_published(true);
+    let compared = compared.beside_published(true, &[]);
     let figures = comparison_figures(&compared);
     let [figure] = &figures[..] else {
         panic!("{figures:?}");

@@ -1,7 +1,7 @@
 //! All of the advice together.
 
+use crate::rows::{ZeroAdvice, ZeroForecast, ZeroHold, ZeroPick, ZeroPool};
 use punctual_program::Refusal;
-use punctual_record::{ZeroAdvice, ZeroForecast, ZeroHold, ZeroPick, ZeroPool};
 use punctual_zero_pool::{Batch, LockKind, Setting};
 
 use super::bounds::{hold, of_model};

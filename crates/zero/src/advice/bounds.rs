@@ -1,9 +1,9 @@
 //! Rules of thumb: how many threads the memory keeps up with, and how large a
 //! batch has to be and may be.
 
+use crate::rows::{PAGE_BYTES, ZeroBounds, ZeroHold};
 use punctual_core::Nanos;
 use punctual_program::Refusal;
-use punctual_record::{PAGE_BYTES, ZeroBounds, ZeroHold};
 use punctual_zero_pool::{Batch, LockKind, Setting};
 use punctual_zero_sim::{Machine, Quantity};
 

@@ -1,7 +1,7 @@
 //! A pool, and what the model says of it.
 
+use crate::rows::ZeroingPrediction;
 use punctual_program::Refusal;
-use punctual_record::ZeroingPrediction;
 use punctual_zero_pool::Setting;
 
 use super::{Goal, Model};

@@ -1,7 +1,8 @@
 //! Who is asked about pools.
 
+use crate::rows::ZeroingPrediction;
 use punctual_program::Refusal;
-use punctual_record::{Interval, ZeroingPrediction};
+use punctual_record::Interval;
 use punctual_zero_pool::Setting;
 use punctual_zero_sim::{Active, Between, Job, Machine, Outcome, predict, simulate};
 

@@ -26,7 +26,8 @@ pub(super) fn pick(candidates: &[Candidate], goal: Goal, pages: u64) -> Option<&
 
 #[cfg(test)]
 mod tests {
-    use punctual_record::{Interval, ZeroingPrediction};
+    use crate::rows::ZeroingPrediction;
+    use punctual_record::Interval;
     use punctual_zero_pool::Setting;
 
     use super::*;

@@ -1,6 +1,7 @@
 //! What was measured of what was advised.
 
-use punctual_record::{Interval, ZeroAdvice, ZeroChecked, ZeroPool, ZeroRow, Zeroing};
+use crate::rows::{ZeroAdvice, ZeroChecked, ZeroPool, ZeroRow, Zeroing};
+use punctual_record::Interval;
 
 use super::advised::pool;
 use super::{Candidate, Goal};
@@ -74,7 +75,7 @@ fn of(measurement: &ZeroRow) -> Option<ZeroPool> {
 
 #[cfg(test)]
 mod tests {
-    use punctual_record::{ZeroPick, ZeroingPrediction, ZeroingRound};
+    use crate::rows::{ZeroPick, ZeroingPrediction, ZeroingRound};
     use punctual_zero_pool::{Batch, LockKind, Setting};
 
     use super::*;

@@ -24,9 +24,9 @@ mod samples;
 mod takes;
 mod zeroing;
 
+use crate::rows::ZeroCalibration;
 use punctual_core::Nanos;
 use punctual_program::Refusal;
-use punctual_record::ZeroCalibration;
 use punctual_zero_memory::Kernel;
 use punctual_zero_pool::{Batch, Setting};
 

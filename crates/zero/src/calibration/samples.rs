@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use punctual_record::{Interval, LineCost, ParkingCost, TakeCost, ZeroCalibration, ZeroCost};
+use crate::rows::{LineCost, ParkingCost, TakeCost, ZeroCalibration, ZeroCost};
+use punctual_record::Interval;
 use punctual_zero_pool::{LockKind, Setting};
 
 use super::lines::Between;

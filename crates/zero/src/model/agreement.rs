@@ -1,6 +1,7 @@
 //! How far predictions are from what was measured.
 
-use punctual_record::{Value, ZeroRow, Zeroing};
+use crate::rows::{ZeroRow, Zeroing};
+use punctual_record::Value;
 
 /// The geometric mean of the errors should be no more than this.
 pub const TARGET_MEAN: f64 = 0.15;
@@ -107,7 +108,8 @@ fn cell(measurement: &ZeroRow) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_record::{Interval, ZeroingPrediction};
+    use crate::rows::ZeroingPrediction;
+    use punctual_record::Interval;
 
     fn at(median: f64) -> Interval {
         Interval {

@@ -1,7 +1,8 @@
 //! A computer that was calibrated, and what its model says of pools.
 
+use crate::rows::{ZeroCalibration, ZeroingPrediction};
 use punctual_program::Refusal;
-use punctual_record::{Interval, ZeroCalibration, ZeroingPrediction};
+use punctual_record::Interval;
 use punctual_zero_pool::Setting;
 use punctual_zero_sim::{Active, Between, Job, Machine, Outcome, Prediction, predict, simulate};
 

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::rows::{ZeroCalibration, ZeroRow, Zeroing, ZeroingPrediction};
 use punctual_program::Refusal;
-use punctual_record::{Warning, ZeroCalibration, ZeroRow, Zeroing, ZeroingPrediction};
+use punctual_record::Warning;
 use punctual_zero_pool::Dequeue;
 
 use super::Calibrated;

@@ -1,7 +1,8 @@
 //! Which measurement is which figure of the simulated computer.
 
+use crate::rows::{PAGE_BYTES, TakeCost, ZeroCalibration};
 use punctual_program::Refusal;
-use punctual_record::{Interval, PAGE_BYTES, TakeCost, ZeroCalibration};
+use punctual_record::Interval;
 use punctual_zero_pool::{Batch, LockKind, Setting};
 use punctual_zero_sim::{Figure, Job, Machine, Matrix, Numbering, Quantity, Topology, simulate};
 

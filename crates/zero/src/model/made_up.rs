@@ -1,6 +1,7 @@
 //! The calibration of a computer that does not exist, for tests.
 
-use punctual_record::{Interval, LineCost, TakeCost, ZeroCalibration, ZeroCost};
+use crate::rows::{LineCost, TakeCost, ZeroCalibration, ZeroCost};
+use punctual_record::Interval;
 
 /// Two CPUs, and round numbers.
 pub(super) fn calibration() -> ZeroCalibration {

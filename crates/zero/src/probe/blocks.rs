@@ -2,9 +2,9 @@
 
 use std::hint::black_box;
 
+use crate::rows::ZeroRow;
 use punctual_core::Nanos;
 use punctual_program::Refusal;
-use punctual_record::ZeroRow;
 use punctual_zero_memory::{Mapping, PAGE};
 
 use super::amounts::in_words;
@@ -144,7 +144,7 @@ fn repeat(times: usize, mut work: impl FnMut() -> Result<(), Refusal>) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_record::PageCost;
+    use crate::rows::PageCost;
 
     fn costs(bytes: usize, batch: usize) -> Vec<(String, PageCost)> {
         let mut heat = Blocks::new(bytes, batch, None);

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::rows::{PageCost, Spent, ZeroRow};
 use punctual_core::Nanos;
 use punctual_program::Refusal;
-use punctual_record::{PageCost, Spent, Value, ZeroRow};
+use punctual_record::Value;
 
 use super::ledger::Ledger;
 use super::{EXPERIMENT, Part};

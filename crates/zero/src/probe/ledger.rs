@@ -2,12 +2,12 @@
 
 use std::hint::black_box;
 
+use crate::rows::Spent;
 use punctual_core::Nanos;
 use punctual_os::thread::CpuTime;
 use punctual_os::usage::{self, Usage};
 use punctual_os::{Tick, clock, thread};
 use punctual_program::Refusal;
-use punctual_record::Spent;
 
 use super::heat::apart;
 

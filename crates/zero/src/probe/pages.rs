@@ -1,8 +1,8 @@
 //! Many pages, one step after the other.
 
+use crate::rows::ZeroRow;
 use punctual_core::Nanos;
 use punctual_program::Refusal;
-use punctual_record::ZeroRow;
 use punctual_zero_memory::{Advice, Mapping, PAGE, huge_page_bytes};
 
 use super::heat::{Heat, apart, of_steps, refusal};
@@ -244,7 +244,7 @@ fn release(advice: Advice) -> [&'static str; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_record::PageCost;
+    use crate::rows::PageCost;
     use punctual_zero_memory::page_bytes;
 
     const BYTES: usize = 4 << 20;

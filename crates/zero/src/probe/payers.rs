@@ -1,10 +1,10 @@
 //! Who is charged for fresh memory.
 
+use crate::rows::{Account, Paid, Payments, ZeroRow};
 use punctual_core::Nanos;
 use punctual_os::usage::{self, Usage};
 use punctual_os::{Tick, clock};
 use punctual_program::Refusal;
-use punctual_record::{Account, Paid, Payments, ZeroRow};
 use punctual_zero_memory::Mapping;
 
 use super::Part;

@@ -1,9 +1,10 @@
 //! What is measured, and the rounds of it.
 
+use crate::rows::ZeroRow;
 use punctual_core::Nanos;
 use punctual_os::thread;
 use punctual_program::Refusal;
-use punctual_record::{Disturbance, Value, Warning, ZeroRow};
+use punctual_record::{Disturbance, Value, Warning};
 use punctual_zero_memory::{Advice, Mapping, PAGE, free_bytes, huge_page_bytes, huge_pages};
 use serde_json::json;
 use std::collections::BTreeMap;

@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::blocks::fill_fresh;
 use super::payers::paid;
+use crate::rows::Paid;
 use punctual_lab::host::Stop;
-use punctual_record::Paid;
 
 /// What it allocates each time.
 pub(super) const BLOCK: usize = PAGE;

@@ -6,10 +6,10 @@ use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
+use crate::rows::{Account, Paid, Payments, ZeroRow};
 use punctual_core::Nanos;
 use punctual_os::program;
 use punctual_program::Refusal;
-use punctual_record::{Account, Paid, Payments, ZeroRow};
 
 use super::Part;
 use super::heat::{Heat, measurement};

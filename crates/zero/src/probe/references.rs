@@ -1,9 +1,9 @@
 //! Zeroing in the process itself: what a kernel that does the same could do it
 //! for, with no fault and no lock.
 
+use crate::rows::ZeroRow;
 use punctual_core::Nanos;
 use punctual_program::Refusal;
-use punctual_record::ZeroRow;
 use punctual_zero_memory::{CacheKind, Kernel, Mapping, PAGE, caches};
 
 use super::heat::{Heat, of_steps, refusal};
@@ -121,7 +121,7 @@ fn hot_bytes() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_record::PageCost;
+    use crate::rows::PageCost;
 
     #[test]
     fn hot_and_cold_have_their_pages() {

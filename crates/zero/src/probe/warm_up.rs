@@ -1,8 +1,8 @@
 //! Touching memory before it is measured.
 
+use crate::rows::{Spent, ZeroRow};
 use punctual_core::Nanos;
 use punctual_program::Refusal;
-use punctual_record::{Spent, ZeroRow};
 use punctual_zero_memory::{Advice, Mapping, PAGE, huge_page_bytes};
 
 use super::heat::{of_steps, refusal};
@@ -88,7 +88,7 @@ pub(super) fn blocks_take([blocks, bytes]: [usize; 2], ns_per_page: f64) -> Nano
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_record::PageCost;
+    use crate::rows::PageCost;
 
     #[test]
     fn it_touches_every_page_and_says_what_that_took() {

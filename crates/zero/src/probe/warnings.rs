@@ -1,6 +1,7 @@
 //! What should be known before the numbers are believed.
 
-use punctual_record::{Account, MachineFacts, PageCost, Warning, ZeroRow};
+use crate::rows::{Account, PageCost, ZeroRow};
+use punctual_record::{MachineFacts, Warning};
 
 /// The warnings that a probe on this computer deserves, where the most rounds of
 /// a part were so many.
@@ -87,7 +88,7 @@ mod tests {
     use super::*;
     use crate::probe::Part;
     use crate::probe::heat::measurement;
-    use punctual_record::{Paid, Payments, Spent};
+    use crate::rows::{Paid, Payments, Spent};
 
     fn facts(key: &str) -> MachineFacts {
         let mut facts = MachineFacts::default();

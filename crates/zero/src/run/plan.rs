@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::host::{CpuClock, Cpus, HostMemory};
+use crate::rows::ZeroRow;
 use punctual_core::Nanos;
 use punctual_program::Refusal;
-use punctual_record::{Disturbance, Value, Warning, ZeroRow};
+use punctual_record::{Disturbance, Value, Warning};
 use punctual_zero_memory::{caches, free_bytes};
 use punctual_zero_pool::Dequeue;
 use serde_json::json;

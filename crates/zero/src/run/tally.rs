@@ -1,6 +1,7 @@
 //! What the rounds of a cell add up to.
 
-use punctual_record::{Cpu, CpuSplit, Interval, Spread, ZeroRow, Zeroing, ZeroingRound};
+use crate::rows::{CpuSplit, Spread, ZeroRow, Zeroing, ZeroingRound};
+use punctual_record::{Cpu, Interval};
 use punctual_zero_pool::Books;
 
 use super::Cell;

@@ -1,6 +1,7 @@
 //! What should be known before the numbers are believed.
 
-use punctual_record::{MachineFacts, Warning, ZeroRow, Zeroing};
+use crate::rows::{ZeroRow, Zeroing};
+use punctual_record::{MachineFacts, Warning};
 
 /// The warnings that pools on this computer deserve, after so many rounds.
 pub fn warnings(facts: &MachineFacts, results: &[ZeroRow], rounds: u32) -> Vec<Warning> {

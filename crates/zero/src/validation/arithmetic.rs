@@ -1,8 +1,8 @@
 //! What follows from published numbers without a simulation.
 
+use crate::published::allocation::{HiddenCost, MB_BYTES, Part, ZEROPAGE_TEST};
+use crate::rows::PAGE_BYTES;
 use punctual_program::Refusal;
-use punctual_record::PAGE_BYTES;
-use punctual_record::published::allocation::{HiddenCost, MB_BYTES, Part, ZEROPAGE_TEST};
 use punctual_zero_pool::{Batch, LockKind};
 use punctual_zero_sim::{Machine, PRESETS, Quantity};
 

@@ -1,8 +1,9 @@
 //! Advice for another computer, of which only a model is here.
 
 use anyhow::{Result, anyhow};
-use punctual_record::{PAGE_BYTES, Run, ZeroFindings, ZeroRow};
+use punctual_record::Run;
 use punctual_zero::advice::Advised;
+use punctual_zero::rows::{PAGE_BYTES, ZeroFindings, ZeroRow};
 use punctual_zero::simulation;
 use punctual_zero_sim::Machine;
 

@@ -1,9 +1,10 @@
 //! The page-zeroing article's case as a table.
 
 use anyhow::{Result, anyhow};
-use punctual_record::published::allocation::ZEROING_GB_PER_CPU_S;
-use punctual_record::{PAGE_BYTES, Run, ZeroRow};
+use punctual_record::Run;
 use punctual_zero::article::{self, Line, Told, published};
+use punctual_zero::published::allocation::ZEROING_GB_PER_CPU_S;
+use punctual_zero::rows::{PAGE_BYTES, ZeroRow};
 use punctual_zero_sim::System;
 
 use super::args::SimulateArgs;

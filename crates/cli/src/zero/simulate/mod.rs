@@ -6,7 +6,8 @@ mod list;
 mod validate;
 
 use anyhow::{Context, Result, anyhow};
-use punctual_record::{PAGE_BYTES, Run};
+use punctual_record::Run;
+use punctual_zero::rows::PAGE_BYTES;
 use punctual_zero::{Grid, simulation};
 use punctual_zero_pool::{Batch, LockKind};
 use punctual_zero_sim::{Job, Machine, Matrix};

@@ -1,0 +1,213 @@
+//! What fresh memory costs: by the step, and by the size of a block.
+
+use plotters::prelude::*;
+
+use crate::rows::{PageCost, ZeroRow};
+use punctual_record::{Interval, Run};
+
+use crate::report;
+use punctual_report::figures::axis::Axis;
+use punctual_report::figures::chart::{Chart, Place, legend, legend_of_marks};
+use punctual_report::figures::figure::{Figure, figure};
+use punctual_report::figures::rows::Rows;
+use punctual_report::figures::sheet::Sheet;
+use punctual_report::figures::style::Look;
+use punctual_report::select;
+use punctual_report::units;
+
+/// The least that is drawn: less than a nanosecond for a page is one call for
+/// many.
+const LEAST_NS: f64 = 1.0;
+
+/// A row for each step with pages.
+const ROW: i32 = 28;
+
+/// Pages of 4 KiB in 2^20 bytes.
+const PAGES_PER_MIB: f64 = 256.0;
+
+/// The figures of a probe: `zero-probe-pages` and `zero-probe-blocks`.
+pub(super) fn probe(run: &Run<ZeroRow>) -> Vec<Figure> {
+    let all = report::of_experiment(run, report::PROBE);
+    let of_part = |part: &str| -> Vec<&ZeroRow> {
+        let all = all.iter().copied();
+        all.filter(|m| report::word(m, "part") == part).collect()
+    };
+    let pages = pages(run, &of_part("pages"));
+    pages
+        .into_iter()
+        .chain(blocks(run, &of_part("blocks")))
+        .collect()
+}
+
+/// CPU time of a page, a row for each step, a marker for ordinary and one for
+/// huge pages.
+fn pages(run: &Run<ZeroRow>, measurements: &[&ZeroRow]) -> Option<Figure> {
+    let steps: Vec<Step> = measurements.iter().filter_map(|m| Step::of(m)).collect();
+    if steps.is_empty() {
+        return None;
+    }
+    let mut names: Vec<String> = Vec::new();
+    for step in &steps {
+        if !names.contains(&step.name) {
+            names.push(step.name.clone());
+        }
+    }
+    let mut groups: Vec<Group> = steps.iter().map(|step| step.group).collect();
+    groups.sort_unstable();
+    groups.dedup();
+    let rows = Rows::new(&names, ROW);
+    let sheet = Sheet {
+        title: "What a page of 4 KiB costs, by the step".to_owned(),
+        caption: format!(
+            "CPU time of the thread, where it is counted, for each 4 KiB; the median of n = {} rounds, and the line \
+             the interval that holds it with 95 %, or all of fewer than 6 rounds. A first touch of ordinary pages \
+             is a fault and zeroing, with huge pages nearly zeroing alone; touch-read is a fault without zeroing \
+             on Linux. What is less than 1 ns is left out.",
+            select::counts(steps.iter().map(|step| step.n))
+        ),
+        height: rows.height(),
+    };
+    let values = steps.iter().flat_map(|step| [step.ns.low, step.ns.high]);
+    let x = Axis::log(
+        "CPU time per page of 4 KiB",
+        LEAST_NS,
+        values,
+        units::nominal,
+    );
+    let svg = sheet.draw(run, |canvas| {
+        let (chart, place) = rows.chart(canvas, &x, LEGEND)?;
+        let at = |step: &Step, ns| {
+            let row = names.iter().position(|name| *name == step.name);
+            rows.at(&chart, ns, row.unwrap_or(0))
+        };
+        // No line hides a marker.
+        for step in &steps {
+            let ends = [step.ns.low, step.ns.high].map(|ns| at(step, ns));
+            let style = step.group.look().colour.stroke_width(2);
+            canvas.draw(&PathElement::new(ends.to_vec(), style))?;
+        }
+        for step in &steps {
+            let look = step.group.look();
+            look.marker(canvas, at(step, step.ns.median))?;
+        }
+        let entries = groups.iter().map(|group| (group.name(), group.look()));
+        legend_of_marks(canvas, place, entries)
+    });
+    Some(figure("zero-probe-pages", svg))
+}
+
+/// Room for the legend.
+const LEGEND: i32 = 150;
+
+/// What a step cost.
+struct Step {
+    name: String,
+    group: Group,
+    ns: Interval,
+    n: u64,
+}
+
+impl Step {
+    fn of(m: &ZeroRow) -> Option<Self> {
+        let cost = PageCost::in_measurement(m)?;
+        let ns = cost.ns_per_page();
+        let group = match report::word(m, "huge_pages") {
+            "off" => Group::Ordinary,
+            "on" => Group::Huge,
+            _ => Group::Reference,
+        };
+        (ns.median >= LEAST_NS).then(|| Self {
+            name: m.subject.clone(),
+            group,
+            ns,
+            n: cost.rounds.len() as u64,
+        })
+    }
+}
+
+/// What tells steps of one name apart.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Group {
+    Ordinary,
+    Huge,
+    Reference,
+}
+
+impl Group {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Ordinary => "ordinary",
+            Self::Huge => "huge pages",
+            Self::Reference => "reference",
+        }
+    }
+
+    fn look(self) -> Look {
+        Look::nth(self as usize)
+    }
+}
+
+/// CPU time of a MiB by the size of a block, a line for each way to get it.
+fn blocks(run: &Run<ZeroRow>, measurements: &[&ZeroRow]) -> Option<Figure> {
+    // The calls alone would need an axis of their own.
+    let filled = measurements.iter().copied();
+    let filled = filled.filter(|m| m.subject != "allocator-pair");
+    let ways: Vec<(&str, Vec<(f64, f64)>)> = select::by_subject(filled)
+        .into_iter()
+        .map(|(way, of_way)| (way, of_way.iter().filter_map(|m| point(m)).collect()))
+        .collect();
+    let points = || ways.iter().flat_map(|(_, points)| points.iter().copied());
+    points().next()?;
+    let place = Place::beside_legend(ways.iter().map(|(way, _)| *way));
+    let rounds = measurements
+        .iter()
+        .filter_map(|m| PageCost::in_measurement(m));
+    let sheet = Sheet {
+        title: "What a MiB costs, by the size of the block".to_owned(),
+        caption: format!(
+            "CPU time, where it is counted, to get a block, fill it and give it back, over its size; medians of n = \
+             {} rounds. fresh: from the system each time. reused: filled again. allocator: as the allocator of the \
+             program does. A MiB is 2^20 bytes.",
+            select::counts(rounds.map(|cost| cost.rounds.len() as u64))
+        ),
+        height: place.height(),
+    };
+    let x = Axis::log(
+        "size of the block",
+        1.0,
+        points().map(|p| p.0),
+        decimal_bytes,
+    );
+    let y = Axis::log_ns("CPU time per MiB", points().map(|p| p.1));
+    let svg = sheet.draw(run, |canvas| {
+        let chart = Chart::new(canvas, place, &x, &y)?;
+        for (i, (_, points)) in ways.iter().enumerate() {
+            chart.series(Look::nth(i), points)?;
+        }
+        let entries = ways.iter().enumerate();
+        legend(
+            canvas,
+            place,
+            entries.map(|(i, (way, _))| (*way, Look::nth(i))),
+        )
+    });
+    Some(figure("zero-probe-blocks", svg))
+}
+
+/// The size of a block, and what a MiB of it costs.
+fn point(m: &ZeroRow) -> Option<(f64, f64)> {
+    let bytes = report::param(m, "bytes").filter(|bytes| *bytes > 0.0)?;
+    let ns = PageCost::in_measurement(m)?.ns_per_page().median;
+    (ns > 0.0).then_some((bytes, ns * PAGES_PER_MIB))
+}
+
+/// A tick of a decimal axis: `10 kB`.
+fn decimal_bytes(bytes: f64) -> String {
+    let (name, unit) = match bytes {
+        b if b < 1e3 => ("B", 1.0),
+        b if b < 1e6 => ("kB", 1e3),
+        b if b < 1e9 => ("MB", 1e6),
+        _ => ("GB", 1e9),
+    };
+    format!("{} {name}", units::plain(bytes / unit))
+}

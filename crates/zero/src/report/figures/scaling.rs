@@ -1,0 +1,256 @@
+//! What pools zero per second of CPU time, by their threads.
+
+use plotters::element::DashedPathElement;
+use plotters::prelude::*;
+use plotters::style::text_anchor::HPos;
+
+use crate::rows::ZeroRow;
+use punctual_record::Run;
+
+use super::words;
+use crate::report::{self, Cell, Section};
+use punctual_report::figures::axis::Axis;
+use punctual_report::figures::chart::{Chart, LegendAbove, Place};
+use punctual_report::figures::figure::{Figure, figure};
+use punctual_report::figures::sheet::{Canvas, Drawn, GREY, Pixel, Sheet, TOP, WIDTH, write};
+use punctual_report::figures::style::Look;
+use punctual_report::units;
+
+/// The plot of a panel, and what is above and below it.
+const PLOT: i32 = 190;
+const TITLE: i32 = 24;
+const TICKS: i32 = 26;
+/// What the names of the axes take of the first column and the last row.
+const Y_NAME: i32 = 26;
+const X_NAME: i32 = 22;
+
+/// For each section a panel per batch, with a line per lock.
+pub(super) fn scaling(run: &Run<ZeroRow>) -> Vec<Figure> {
+    let sections = report::of_run(run);
+    let locks = words::locks(&sections);
+    sections
+        .iter()
+        .filter_map(|section| of_section(run, section, &sections, &locks))
+        .collect()
+}
+
+fn of_section(
+    run: &Run<ZeroRow>,
+    section: &Section,
+    sections: &[Section],
+    locks: &[&str],
+) -> Option<Figure> {
+    let (cells, single) = scaled(section);
+    if cells.is_empty() {
+        return None;
+    }
+    let panels = Panels::of(section, &cells, locks);
+    let title = words::title("GB zeroed per CPU-second, by threads", section, sections);
+    let mut names = panels.locks.clone();
+    names.extend(section.ideal.as_ref().map(|_| IDEAL));
+    let legend = LegendAbove::new(TOP, names.iter().copied());
+    let top = TOP + legend.height() + 6;
+    let sheet = Sheet {
+        title,
+        caption: caption(section, &cells, &single),
+        height: legend.height() + 6 + panels.height(),
+    };
+    let svg = words::draw(sheet, run, section, |canvas| {
+        legend.draw(canvas, names.iter().copied(), |i, (x, y)| {
+            let line = [(x, y), (x + 36, y)];
+            let Some(lock) = panels.locks.get(i) else {
+                return ideal_line(canvas, line);
+            };
+            let look = words::look(locks, lock);
+            look.line(canvas, &line)?;
+            look.marker(canvas, (x + 18, y))
+        })?;
+        panels.draw(canvas, top)
+    });
+    let name = words::file_name("zero-scaling", section, sections);
+    Some(figure(&name, svg))
+}
+
+/// The pools of the batches that were tried with more than one number of threads,
+/// and all others: a lone point says nothing of scaling.
+fn scaled<'s>(section: &'s Section) -> (Vec<&'s Cell<'s>>, Vec<&'s Cell<'s>>) {
+    let cells = section.ranked();
+    let scales = |cell: &&Cell| {
+        let mut alike = cells.iter().filter(|other| other.batch == cell.batch);
+        alike.any(|other| other.threads != cell.threads)
+    };
+    cells.iter().copied().partition(scales)
+}
+
+const IDEAL: &str = "one ideal thread";
+
+fn ideal_line(canvas: &Canvas, line: [Pixel; 2]) -> Drawn {
+    let style = GREY.stroke_width(1);
+    canvas.draw(&DashedPathElement::new(line, 4, 4, style))
+}
+
+struct Panels<'s> {
+    section: &'s Section<'s>,
+    /// Those that have points, in the order of the run, with their looks.
+    locks: Vec<&'s str>,
+    looks: Vec<Look>,
+    batches: Vec<&'s str>,
+    threads: Vec<f64>,
+    y: Axis,
+}
+
+impl<'s> Panels<'s> {
+    fn of(section: &'s Section<'s>, cells: &[&Cell], all_locks: &[&str]) -> Self {
+        let mut locks = section.locks();
+        locks.retain(|lock| cells.iter().any(|cell| cell.lock == *lock));
+        let mut batches = section.batches();
+        batches.retain(|batch| cells.iter().any(|cell| cell.batch == *batch));
+        let mut threads: Vec<u64> = cells.iter().map(|cell| cell.threads).collect();
+        threads.sort_unstable();
+        threads.dedup();
+        let rates = cells.iter().flat_map(|cell| {
+            let gb = cell.gb_per_cpu_s();
+            [gb.low, gb.median, gb.high]
+        });
+        let ideal = section.ideal.as_ref().map(|ideal| ideal.gb_per_cpu_s);
+        let rates: Vec<f64> = rates.chain(ideal).collect();
+        let looks = locks.iter().map(|lock| words::look(all_locks, lock));
+        Self {
+            section,
+            looks: looks.collect(),
+            locks,
+            batches,
+            threads: threads.iter().map(|&n| n as f64).collect(),
+            y: Axis::rates("GB per CPU-s", &rates),
+        }
+    }
+
+    fn columns(&self) -> usize {
+        match self.batches.len() {
+            0 | 1 => 1,
+            2..=4 => 2,
+            _ => 3,
+        }
+    }
+
+    fn height(&self) -> i32 {
+        let rows = self.batches.len().div_ceil(self.columns()) as i32;
+        (TITLE + PLOT + TICKS) * rows + X_NAME
+    }
+
+    fn draw(&self, canvas: &Canvas, top: i32) -> Drawn {
+        for (i, batch) in self.batches.iter().enumerate() {
+            let place = self.place(i, top);
+            self.panel(canvas, place, batch, i % self.columns() == 0)?;
+        }
+        let middle = (WIDTH / 2, top + self.height() - X_NAME / 2);
+        write(canvas, "threads", middle, HPos::Center, &BLACK)
+    }
+
+    /// The place of a panel, its name not included.
+    fn place(&self, i: usize, top: i32) -> Place {
+        let columns = self.columns() as i32;
+        let (row, column) = (i as i32 / columns, i as i32 % columns);
+        let wide = (WIDTH - 16 - Y_NAME) / columns;
+        let left = 8 + Y_NAME + wide * column;
+        let top = top + (TITLE + PLOT + TICKS) * row + TITLE;
+        Place {
+            left: if column == 0 { left - Y_NAME } else { left },
+            right: left + wide,
+            top,
+            bottom: top + PLOT + TICKS,
+        }
+    }
+
+    fn panel(&self, canvas: &Canvas, place: Place, batch: &str, is_first: bool) -> Drawn {
+        let mut y = self.y.clone();
+        if !is_first {
+            y.name.clear();
+        }
+        let x = Axis::counts("", &self.threads);
+        let chart = Chart::panel(canvas, place, &x, &y)?;
+        let (left, right) = (self.threads[0], self.threads[self.threads.len() - 1]);
+        if let Some(ideal) = &self.section.ideal {
+            let line = [left, right].map(|x| chart.pixel(x, ideal.gb_per_cpu_s));
+            // Of one number of threads, the line is as wide as a mark and its whiskers.
+            let [(from, at), (to, _)] = line;
+            ideal_line(canvas, [(from - 20, at), (to + 20, at)])?;
+        }
+        let (middle, _) = chart.pixel(left, 1.0);
+        let (end, _) = chart.pixel(right, 1.0);
+        let name = format!("batch {batch}");
+        let centre = ((middle + end) / 2, place.top - 6);
+        write(canvas, &name, centre, HPos::Center, &BLACK)?;
+        for (lock, look) in self.locks.iter().zip(&self.looks) {
+            self.series(canvas, &chart, lock, *look, batch)?;
+        }
+        Ok(())
+    }
+
+    /// The pool to draw, if there is one.
+    fn cell(&self, lock: &str, batch: &str, threads: f64) -> Option<&Cell<'s>> {
+        let cell = self.section.cell(lock, batch, threads as u64)?;
+        (!cell.is_oversubscribed()).then_some(cell)
+    }
+
+    /// The line of a lock with its intervals, beside those of others.
+    fn series(&self, canvas: &Canvas, chart: &Chart, lock: &str, look: Look, batch: &str) -> Drawn {
+        let mut line = Vec::new();
+        for &threads in &self.threads {
+            let Some(cell) = self.cell(lock, batch, threads) else {
+                continue;
+            };
+            let aside = self.aside(chart, lock, batch, threads);
+            let at = |gb: f64| {
+                let (x, y) = chart.pixel(threads, gb);
+                (x + aside, y)
+            };
+            let gb = cell.gb_per_cpu_s();
+            let style = look.colour.stroke_width(1);
+            canvas.draw(&PathElement::new(vec![at(gb.low), at(gb.high)], style))?;
+            line.push(at(gb.median));
+        }
+        if line.len() > 1 {
+            look.line(canvas, &line)?;
+        }
+        line.iter().try_for_each(|&at| look.marker(canvas, at))
+    }
+
+    /// By how much a lock is drawn beside its number of threads, so that marks of one
+    /// height do not hide each other; nothing where it is alone, or numbers of
+    /// threads are near each other.
+    fn aside(&self, chart: &Chart, lock: &str, batch: &str, threads: f64) -> i32 {
+        let mut here = self.locks.clone();
+        here.retain(|lock| self.cell(lock, batch, threads).is_some());
+        let place = here.iter().position(|other| *other == lock).unwrap_or(0);
+        let xs = self.threads.iter().map(|&n| chart.pixel(n, 1.0).0);
+        let xs: Vec<i32> = xs.collect();
+        let nearest = xs.windows(2).map(|pair| pair[1] - pair[0]).min();
+        let step = (nearest.unwrap_or(100) / (self.locks.len() as i32 + 3)).min(9);
+        let from_middle = 2 * place as i32 - (here.len() as i32 - 1);
+        if step < 3 { 0 } else { step * from_middle / 2 }
+    }
+}
+
+fn caption(section: &Section, cells: &[&Cell], single: &[&Cell]) -> String {
+    let mut caption = format!(
+        "GB (1e9 bytes) zeroed per second of the CPU time of all workers, {}: {}. Higher is better; a pool that \
+         scales stays level. The marks of several locks stand side by side around their number of threads.",
+        section.in_words(),
+        words::with_intervals(cells)
+    );
+    if let Some(ideal) = &section.ideal {
+        let gb = units::gb(ideal.gb_per_cpu_s);
+        caption += &format!(" One ideal thread: {gb} ({}).", ideal.of);
+    }
+    if !single.is_empty() {
+        let single = single.iter().map(|cell| {
+            let gb = units::gb(cell.gb_per_cpu_s().median);
+            format!("{} {gb}", cell.in_words())
+        });
+        let single: Vec<String> = single.collect();
+        let single = single.join("; ");
+        caption += &format!(" Not drawn, as there is one number of threads only: {single}.");
+    }
+    caption + &words::left_out([section])
+}

@@ -1,0 +1,250 @@
+//! Where the CPU time of pools that zero pages went.
+
+use plotters::prelude::*;
+use plotters::style::text_anchor::HPos;
+
+use crate::rows::{CpuSplit, ZeroRow};
+use punctual_record::Run;
+
+use super::words;
+use crate::report::{self, Cell, Section};
+use punctual_report::figures::chart::LegendAbove;
+use punctual_report::figures::figure::{Figure, figure};
+use punctual_report::figures::sheet::{
+    Canvas, Drawn, GREY, Pixel, Sheet, TOP, WIDTH, text_width, write,
+};
+use punctual_report::units;
+
+/// A row, its bar, and what is between two locks.
+const ROW: i32 = 17;
+const BAR: i32 = 13;
+const BETWEEN: i32 = 9;
+
+/// The columns: locks from the left, batches up to the bars, and behind these
+/// two columns of numbers.
+const LOCK: i32 = 24;
+const BARS_END: i32 = 756;
+const WAITING: i32 = 836;
+const GB: i32 = WIDTH - 24;
+/// Between columns, and how far the bars begin to the right at most.
+const GAP: i32 = 10;
+const MOST_LEFT: i32 = 420;
+
+/// What is above the rows and below them.
+const HEAD: i32 = 26;
+const AXIS: i32 = 40;
+
+/// A part of the CPU time: its name, its colour and how it is marked besides.
+/// The colours are of Okabe and Ito's palette, and the marks tell them apart
+/// without it.
+struct Part {
+    name: &'static str,
+    colour: RGBColor,
+    mark: Mark,
+    share: fn(&CpuSplit) -> f64,
+}
+
+#[derive(Clone, Copy)]
+enum Mark {
+    /// Nothing.
+    Plain,
+    /// A line through the middle.
+    Line,
+    /// A zigzag.
+    Zigzag,
+    /// An outline.
+    Outline,
+}
+
+const PARTS: [Part; 4] = [
+    Part {
+        name: "zeroing",
+        colour: RGBColor(0, 158, 115),
+        mark: Mark::Plain,
+        share: |cpu| cpu.zeroing,
+    },
+    Part {
+        name: "holding the lock",
+        colour: RGBColor(230, 159, 0),
+        mark: Mark::Line,
+        share: |cpu| cpu.hold,
+    },
+    Part {
+        name: "waiting for the lock",
+        colour: RGBColor(213, 94, 0),
+        mark: Mark::Zigzag,
+        share: |cpu| cpu.waiting,
+    },
+    Part {
+        name: "other",
+        colour: RGBColor(232, 232, 232),
+        mark: Mark::Outline,
+        share: |cpu| cpu.other,
+    },
+];
+
+/// For each section a bar per lock and batch, of as many threads as have a CPU
+/// each.
+pub(super) fn split(run: &Run<ZeroRow>) -> Vec<Figure> {
+    let sections = report::of_run(run);
+    sections
+        .iter()
+        .filter_map(|section| of_section(run, section, &sections))
+        .collect()
+}
+
+fn of_section(run: &Run<ZeroRow>, section: &Section, sections: &[Section]) -> Option<Figure> {
+    let threads = section.ranked().iter().map(|cell| cell.threads).max()?;
+    let mut locks: Vec<(&str, Vec<&Cell>)> = Vec::new();
+    for lock in section.locks() {
+        let mut cells: Vec<&Cell> = section.cells.iter().collect();
+        cells.retain(|c| c.lock == lock && c.threads == threads && !c.is_oversubscribed());
+        if !cells.is_empty() {
+            locks.push((lock, cells));
+        }
+    }
+    let rows: i32 = locks.iter().map(|(_, cells)| cells.len() as i32).sum();
+    let high = ROW * rows + BETWEEN * locks.len() as i32;
+    let bars = Bars::beside(&locks);
+    let legend = LegendAbove::new(TOP, PARTS.map(|part| part.name));
+    let top = TOP + legend.height() + HEAD;
+    let what = format!(
+        "Where the CPU time of {} went",
+        report::threads_in_words(threads)
+    );
+    let sheet = Sheet {
+        title: words::title(&what, section, sections),
+        caption: caption(section, threads, &locks),
+        height: legend.height() + HEAD + high + AXIS,
+    };
+    let svg = words::draw(sheet, run, section, |canvas| {
+        legend.draw(canvas, PARTS.map(|part| part.name), |i, (x, y)| {
+            PARTS[i].draw(canvas, (x, x + 36), y - BAR / 2)
+        })?;
+        bars.axis(canvas, top, top + high)?;
+        let mut y = top + BETWEEN / 2;
+        for (lock, cells) in &locks {
+            write(canvas, lock, (LOCK, y + ROW / 2), HPos::Left, &BLACK)?;
+            for cell in cells {
+                bars.row(canvas, y, cell)?;
+                y += ROW;
+            }
+            y += BETWEEN;
+        }
+        Ok(())
+    });
+    let name = words::file_name("zero-split", section, sections);
+    Some(figure(&name, svg))
+}
+
+/// Where the bars begin.
+struct Bars {
+    left: i32,
+}
+
+impl Bars {
+    fn beside(locks: &[(&str, Vec<&Cell>)]) -> Self {
+        let names = locks.iter().map(|(lock, _)| text_width(lock)).max();
+        let cells = locks.iter().flat_map(|(_, cells)| cells);
+        let batches = cells.map(|cell| text_width(&cell.batch)).max();
+        let batches = batches.unwrap_or(0).max(text_width("batch"));
+        let left = LOCK + names.unwrap_or(0) + 2 * GAP + batches + GAP;
+        Self {
+            left: left.min(MOST_LEFT),
+        }
+    }
+
+    /// Where a share ends.
+    fn at(&self, share: f64) -> i32 {
+        self.left + (f64::from(BARS_END - self.left) * share).round() as i32
+    }
+
+    /// The names of the columns and the lines of the shares.
+    fn axis(&self, canvas: &Canvas, top: i32, bottom: i32) -> Drawn {
+        let names = [
+            ("batch", self.left - GAP),
+            ("waiting %", WAITING),
+            ("GB per CPU-s", GB),
+        ];
+        for (name, right) in names {
+            write(canvas, name, (right, top - HEAD / 2), HPos::Right, &GREY)?;
+        }
+        for percent in [0, 25, 50, 75, 100] {
+            let x = self.at(f64::from(percent) / 100.0);
+            let line = vec![(x, top), (x, bottom)];
+            canvas.draw(&PathElement::new(line, RGBColor(225, 225, 225)))?;
+            let text = percent.to_string();
+            write(canvas, &text, (x, bottom + 10), HPos::Center, &BLACK)?;
+        }
+        let middle = (self.at(0.5), bottom + 30);
+        let name = "share of the CPU time (%)";
+        write(canvas, name, middle, HPos::Center, &BLACK)
+    }
+
+    fn row(&self, canvas: &Canvas, top: i32, cell: &Cell) -> Drawn {
+        let middle = top + ROW / 2;
+        let cpu = &cell.zeroing.cpu;
+        let numbers = [
+            (cell.batch.clone(), self.left - GAP),
+            (units::percent(cpu.waiting), WAITING),
+            (units::gb(cell.gb_per_cpu_s().median), GB),
+        ];
+        for (text, right) in &numbers {
+            write(canvas, text, (*right, middle), HPos::Right, &BLACK)?;
+        }
+        let share = |part: &Part| (part.share)(cpu).clamp(0.0, 1.0);
+        let all: f64 = PARTS.iter().map(share).sum();
+        let mut before = 0.0;
+        for part in &PARTS {
+            let from = before;
+            before += share(part) / all.max(f64::MIN_POSITIVE);
+            part.draw(canvas, (self.at(from), self.at(before)), middle - BAR / 2)?;
+        }
+        Ok(())
+    }
+}
+
+impl Part {
+    fn draw(&self, canvas: &Canvas, (left, right): (i32, i32), top: i32) -> Drawn {
+        if left >= right {
+            return Ok(());
+        }
+        let corners = [(left, top), (right, top + BAR)];
+        canvas.draw(&Rectangle::new(corners, self.colour.filled()))?;
+        let middle = top + BAR / 2;
+        match self.mark {
+            Mark::Plain => Ok(()),
+            Mark::Line => {
+                let line = vec![(left, middle), (right, middle)];
+                canvas.draw(&PathElement::new(line, WHITE.stroke_width(2)))
+            }
+            Mark::Zigzag => {
+                let line = zigzag((left, right), (top + 2, top + BAR - 2));
+                canvas.draw(&PathElement::new(line, WHITE.stroke_width(1)))
+            }
+            Mark::Outline => canvas.draw(&Rectangle::new(corners, GREY.stroke_width(1))),
+        }
+    }
+}
+
+/// A line that goes up and down between two heights.
+fn zigzag((left, right): (i32, i32), (top, bottom): (i32, i32)) -> Vec<Pixel> {
+    const STEP: usize = 6;
+    let ends = [bottom, top].into_iter().cycle();
+    (left..=right).step_by(STEP).zip(ends).collect()
+}
+
+fn caption(section: &Section, threads: u64, locks: &[(&str, Vec<&Cell>)]) -> String {
+    let cells: Vec<&Cell> = locks.iter().flat_map(|(_, cells)| cells).copied().collect();
+    let which = match section.threads().last() {
+        Some(most) if *most > threads => "the most with a CPU each",
+        _ => "the most that were tried",
+    };
+    format!(
+        "Shares of the CPU time of {}, {which}, by lock and batch, {}, and what they zeroed per second of it, \
+         {}. GB are 1e9 bytes.",
+        report::threads_in_words(threads),
+        section.in_words(),
+        words::rounds(&cells)
+    )
+}

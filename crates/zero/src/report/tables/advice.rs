@@ -1,0 +1,314 @@
+//! Which pool to zero pages with, what the model and a run say of it, and the
+//! rules of thumb behind it.
+
+use crate::rows::{
+    PAGE_BYTES, ZeroAdvice, ZeroBounds, ZeroPick, ZeroPool, ZeroRow, Zeroing, ZeroingPrediction,
+};
+use punctual_record::{Interval, Run};
+
+use crate::report;
+use punctual_report::tables::WIDTH;
+use punctual_report::tables::blank::Marks;
+use punctual_report::tables::grid::Grid;
+use punctual_report::{prose, units};
+
+/// The sections of an advice.
+pub(crate) fn advice(run: &Run<ZeroRow>) -> Vec<String> {
+    let Some(advice) = &run.beside.zero_advice else {
+        return vec![];
+    };
+    let mut sections = vec![in_words(advice), predicted(advice)];
+    sections.extend(measured(run, advice));
+    sections.extend(verdicts(advice));
+    sections.push(rules(advice));
+    sections
+}
+
+/// `use 8 threads, batch 64, lock counter`, for each goal.
+fn in_words(advice: &ZeroAdvice) -> String {
+    let pages = units::bytes((advice.pages * PAGE_BYTES) as f64);
+    let mut text = prose::paragraph(&format!(
+        "To zero {pages} on {}: the best of {} pools by its model{}",
+        advice.on,
+        advice.considered,
+        match advice.model_only {
+            true => ". Nothing was measured: it is another computer than this one.",
+            false => ", made of measurements of its parts and of no pool.",
+        }
+    ));
+    for pick in &advice.picks {
+        let lead = format!("  {:<10}", pick.goal);
+        let pool = &pick.pool;
+        let use_this = format!(
+            "use {}, batch {}, lock {} ({})",
+            report::threads_in_words(pool.threads),
+            pool.batch,
+            pool.lock,
+            goal(&pick.goal)
+        );
+        text += &prose::indented(&lead, &use_this);
+    }
+    text
+}
+
+/// What a goal is.
+fn goal(name: &str) -> &'static str {
+    match name {
+        "cpu" => "the most GB per CPU-s",
+        "wall" => "the most GB per second that passes",
+        "balanced" => "the least CPU-s x seconds per GB^2, half-way between the two",
+        _ => "another goal",
+    }
+}
+
+/// What the model says of each, and of the careless way.
+fn predicted(advice: &ZeroAdvice) -> String {
+    let head = [
+        "goal",
+        "threads",
+        "batch",
+        "lock",
+        "GB per\nCPU-s",
+        "between",
+        "wall\nGB/s",
+        "between",
+        "waiting\n%",
+        "x ideal\nthread",
+        "x without\nwaiting",
+    ];
+    let mut grid = Grid::new("What the model says of it", &head).with_names(4);
+    for (name, pool, of) in forecasts(advice) {
+        let ratio = |ratio: Option<f64>| ratio.map_or("-".to_owned(), units::ratio);
+        let mut row = first_columns(name, pool);
+        for rate in [of.gb_per_cpu_s, of.wall_gb_per_s] {
+            row.push(units::gb(rate.median));
+            row.push(between(rate));
+        }
+        row.push(units::percent(of.wait_share.median));
+        row.push(ratio(advice.over_ideal(of)));
+        row.push(ratio(of.over_no_waiting()));
+        grid.row(row);
+    }
+    let words = [
+        "GB: 1e9 bytes. between: over what is not known of the computer, one thing at a time."
+            .to_owned(),
+        format!(
+            "x ideal thread: the CPU time of a GB over that of one thread of this machine that does nothing but zero, {} \
+             GB per CPU-s. x without waiting: over that of the same pool if nobody waited, 1 / (1 - waiting).",
+            units::gb(advice.ideal_gb_per_cpu_s)
+        ),
+        careless_way(advice),
+    ];
+    grid.within(WIDTH as u16).section(&words, Marks::default())
+}
+
+/// What is advised, and what is not, each by its name.
+fn forecasts(advice: &ZeroAdvice) -> impl Iterator<Item = (&str, &ZeroPool, &ZeroingPrediction)> {
+    let picks = advice.picks.iter();
+    let picks = picks.map(|pick| (pick.goal.as_str(), &pick.pool, &pick.predicted));
+    let careless = &advice.careless;
+    picks.chain([("careless", &careless.pool, &careless.predicted)])
+}
+
+fn careless_way(advice: &ZeroAdvice) -> String {
+    let careless = &advice.careless.predicted;
+    let wasted = advice.wasted(careless).unwrap_or(0.0);
+    format!(
+        "careless: one page at a time under a spin lock, and a thread on every CPU. It zeroes {} GB per CPU-s: of its CPU \
+         time {} % is wasted, as one ideal thread would do the same with the rest.",
+        units::gb(careless.gb_per_cpu_s.median),
+        units::percent(wasted)
+    )
+}
+
+/// Predictions beside measurements; nothing where none of these was measured.
+fn measured(run: &Run<ZeroRow>, advice: &ZeroAdvice) -> Option<String> {
+    let head = [
+        "goal",
+        "threads",
+        "batch",
+        "lock",
+        "GB per CPU-s\npredicted",
+        "measured",
+        "error\n%",
+        "wall GB/s\npredicted",
+        "measured",
+        "error\n%",
+    ];
+    let mut grid = Grid::new("The same, measured here", &head).with_names(4);
+    let mut rounds = Vec::new();
+    for (name, pool, of) in forecasts(advice) {
+        let mut of_pool = run.results.iter().filter(|m| pool.is_of(m));
+        let Some(zeroing) = of_pool.find_map(Zeroing::of) else {
+            continue;
+        };
+        rounds.push(zeroing.rounds.len());
+        let mut row = first_columns(name, pool);
+        for (predicted, measured) in [
+            (of.gb_per_cpu_s, zeroing.gb_per_cpu_s),
+            (of.wall_gb_per_s, zeroing.wall_gb_per_s),
+        ] {
+            let error = predicted.median / measured.median - 1.0;
+            row.push(units::gb(predicted.median));
+            row.push(with_interval(measured));
+            row.push(match error.is_finite() {
+                true => format!("{:+.1}", error * 100.0),
+                false => "-".to_owned(),
+            });
+        }
+        grid.row(row);
+    }
+    let words = [
+        punctual_report::tables::interval_in_words(rounds.iter().copied()),
+        "error: by how much the prediction is more than what came out.".to_owned(),
+    ];
+    let grid = grid.within(WIDTH as u16);
+    (!rounds.is_empty()).then(|| grid.section(&words, Marks::default()))
+}
+
+/// Whether each is the best of what was measured, where all was.
+fn verdicts(advice: &ZeroAdvice) -> Option<String> {
+    let mut text = String::new();
+    for pick in &advice.picks {
+        let Some(checked) = &pick.checked else {
+            continue;
+        };
+        let best = &checked.best;
+        let told = match checked.is_best {
+            true if *best == pick.pool => {
+                format!("yes, it is the best of {} measured pools", checked.measured)
+            }
+            true => format!(
+                "yes, {} overlaps the best of {} measured pools: {}, batch {}, {}, {}",
+                with_interval(checked.this),
+                checked.measured,
+                report::threads_in_words(best.threads),
+                best.batch,
+                best.lock,
+                with_interval(checked.best_measured)
+            ),
+            false => format!(
+                "no: {} is less than {}, batch {}, {}, {}, the best of {} measured pools",
+                with_interval(checked.this),
+                report::threads_in_words(best.threads),
+                best.batch,
+                best.lock,
+                with_interval(checked.best_measured),
+                checked.measured
+            ),
+        };
+        text += &prose::indented(&format!("  {:<10}", pick.goal), &told);
+    }
+    (!text.is_empty()).then(|| {
+        let unit =
+            "in GB per CPU-s, in GB per second, and for balanced in the geometric mean of both";
+        let title = format!("Whether it is the best that can be measured, {unit}:");
+        prose::paragraph(&title) + &text
+    })
+}
+
+/// The rules of thumb, with the numbers of the computer put in.
+fn rules(advice: &ZeroAdvice) -> String {
+    let bounds = &advice.bounds;
+    let mut text = prose::paragraph(&format!(
+        "Rules of thumb, with the numbers of {}: a page takes one thread z = {}",
+        advice.on,
+        units::duration(bounds.zero_ns)
+    ));
+    text += &prose::indented("  ", &threads(bounds));
+    text += &prose::indented(
+        "  ",
+        "Batch: B >= N h(N) / (e z), so that less than a share e of the time goes into waiting for the lock; h(N) is how \
+         long a lock is with one holder while N threads want it.",
+    );
+    let mut told = Vec::new();
+    let mut picks: Vec<&ZeroPick> = advice.picks.iter().collect();
+    picks.sort_by_key(|pick| pick.pool.threads);
+    for pick in picks {
+        for hold in &pick.holds {
+            let line = format!(
+                "N = {:<3} {:<8} h = {:<8} B >= {} (e = 0.05), {} (e = 0.1)",
+                pick.pool.threads,
+                hold.lock,
+                units::duration(hold.hold_ns),
+                whole(hold.pages_for_5_percent),
+                whole(hold.pages_for_10_percent)
+            );
+            if !told.contains(&line) {
+                text += &format!("    {line}\n");
+                told.push(line);
+            }
+        }
+    }
+    text += &prose::indented(
+        "  ",
+        &format!(
+            "Latency: B <= {} pages: Linux zeroes 32 MiB, or for some 3 ms, before others have the CPU. {}",
+            bounds.most_pages,
+            longest_takes(advice)
+        ),
+    );
+    text
+}
+
+/// How many threads the memory keeps up with.
+fn threads(bounds: &ZeroBounds) -> String {
+    let (Some(total), Some(threads)) = (bounds.total_gb_per_s, bounds.threads) else {
+        return "Threads: as many as there are CPUs. No bandwidth that all share is a limit here, as where the pages are in \
+            caches of their own."
+            .to_owned();
+    };
+    format!(
+        "Threads: N <= BW_total / BW_core = {} / {} GB/s = {}. More of them wait for the memory, whatever the lock.",
+        units::gb(total),
+        units::gb(bounds.core_gb_per_s),
+        units::ratio(threads)
+    )
+}
+
+/// Whether what is advised keeps within that.
+fn longest_takes(advice: &ZeroAdvice) -> String {
+    let too_long = |pick: &&ZeroPick| pick.longest_take_pages > advice.bounds.most_pages;
+    let too_long: Vec<String> = advice
+        .picks
+        .iter()
+        .filter(too_long)
+        .map(|pick| {
+            format!(
+                "the first take for {} is {} pages, {}",
+                pick.goal,
+                pick.longest_take_pages,
+                units::duration(pick.longest_take_ns)
+            )
+        })
+        .collect();
+    match too_long.is_empty() {
+        true => "What is advised keeps within that.".to_owned(),
+        false => format!(
+            "Mind that {}: give a fixed batch where latency counts.",
+            too_long.join("; ")
+        ),
+    }
+}
+
+fn first_columns(name: &str, pool: &ZeroPool) -> Vec<String> {
+    vec![
+        name.to_owned(),
+        pool.threads.to_string(),
+        pool.batch.clone(),
+        pool.lock.clone(),
+    ]
+}
+
+fn between(Interval { low, high, .. }: Interval) -> String {
+    format!("{}..{}", units::gb(low), units::gb(high))
+}
+
+fn with_interval(interval: Interval) -> String {
+    format!("{} [{}]", units::gb(interval.median), between(interval))
+}
+
+/// Pages, of which there are no parts.
+fn whole(pages: f64) -> String {
+    format!("{:.0}", pages.ceil())
+}

@@ -1,0 +1,234 @@
+//! The table of the article on hidden costs of allocation, for this computer.
+
+use crate::published::allocation::{HIDDEN_COSTS_DOUBT, HIDDEN_COSTS_SOURCE, HiddenCost, Part};
+use crate::rows::{PAGE_BYTES, PageCost, ZeroRow};
+
+use super::{PAGES_PER_MIB, find, payers, system_share};
+use crate::report;
+use crate::report::tables::why;
+use punctual_report::tables::blank::{Marks, Why};
+use punctual_report::tables::grid::Grid;
+use punctual_report::units;
+
+/// Faults, zeroing and unmapping, by the MiB and by the page; nothing if pages
+/// were not measured.
+pub(super) fn table(measurements: &[&ZeroRow]) -> Option<String> {
+    let costs = Costs::of(measurements)?;
+    let mut grid = Grid::new(
+        "zero probe: what fresh memory costs, and who pays, beside Windows in 2014",
+        &[
+            "part",
+            "us\nper MiB",
+            "us\nper page",
+            "charged to",
+            "in the\nsystem %",
+            "published:\nus per MB",
+            "us\nper page",
+            "charged to",
+        ],
+    );
+    let mut marks = Marks::default();
+    let pair = costs.pair.as_ref().map(|(_, pair)| pair);
+    for (name, part, charge) in [
+        ("new and drop alone", Part::Pair, pair),
+        ("faults", Part::Faults, Some(&costs.fault)),
+        ("zeroing", Part::Zeroing, Some(&costs.zeroing)),
+        ("unmap", Part::Unmap, Some(&costs.unmap)),
+        ("sum of the last three", Part::Sum, Some(&costs.sum())),
+    ] {
+        let mut row = vec![name.to_owned()];
+        row.extend(ours(part, charge, &mut marks));
+        row.extend(published(part));
+        grid.row(row);
+    }
+    Some(grid.section(&costs.caption(), marks))
+}
+
+/// The cells of this computer.
+fn ours(part: Part, charge: Option<&Charge>, marks: &mut Marks) -> [String; 4] {
+    let mut cells = [const { String::new() }; 4];
+    let Some(charge) = charge else {
+        cells[0] = marks.or_blank(None, Why::NotMeasured);
+        return cells;
+    };
+    let us = |ns: f64| units::ratio(ns / 1e3);
+    match part {
+        Part::Pair => cells[0] = format!("{} in all", us(charge.ns)),
+        _ if charge.ns < 0.0 => cells[0] = marks.or_blank(None, why::LESS_THAN_NOTHING),
+        _ => {
+            cells[0] = us(charge.ns * PAGES_PER_MIB);
+            cells[1] = us(charge.ns);
+        }
+    }
+    if part != Part::Sum {
+        charge.payer.clone_into(&mut cells[2]);
+        cells[3] = match charge.payer {
+            PROCESS => marks.or_blank(charge.system_share.map(units::percent), why::FEW_TICKS),
+            _ => String::new(),
+        };
+    }
+    cells
+}
+
+/// The cells of the article.
+fn published(part: Part) -> [String; 3] {
+    let published = HiddenCost::of(part);
+    let us = units::ratio(published.us);
+    [
+        match part {
+            Part::Pair => format!("{us} in all"),
+            _ => us,
+        },
+        published
+            .us_per_page()
+            .map_or_else(String::new, |us| format!("{us:.2}")),
+        published.payer.to_owned(),
+    ]
+}
+
+const PROCESS: &str = "this process";
+const SYSTEM_PROCESS: &str = "the System process";
+
+/// What a part costs, and who is charged.
+struct Charge {
+    ns: f64,
+    payer: &'static str,
+    system_share: Option<f64>,
+}
+
+impl Charge {
+    /// Of a step, which is timed on the thread that makes it.
+    fn of(cost: &PageCost) -> Self {
+        Self {
+            ns: cost.ns_per_page().median,
+            payer: PROCESS,
+            system_share: system_share(cost),
+        }
+    }
+}
+
+/// What pages cost in CPU time, or in time where that is not counted.
+struct Costs {
+    /// The size of a block, and what new and drop of it cost.
+    pair: Option<(f64, Charge)>,
+    fault: Charge,
+    zeroing: Charge,
+    unmap: Charge,
+    /// Faults without zeroing, as reading alone shows them.
+    read_ns: Option<f64>,
+    from: Zeroing,
+}
+
+/// Where the cost of zeroing is from.
+enum Zeroing {
+    /// First writes with huge pages.
+    HugePages,
+    /// The System process of Windows.
+    SystemProcess,
+    /// Zeroing in this process.
+    Memset,
+}
+
+impl Costs {
+    fn of(measurements: &[&ZeroRow]) -> Option<Self> {
+        let ordinary = |subject| find(measurements, subject, &[("huge_pages", "off")]);
+        let touch = Charge::of(&ordinary("touch-forward")?);
+        let unmap = Charge::of(&ordinary("unmap")?);
+        let (from, zeroing_ns) = zeroing(measurements)?;
+        let apart = matches!(from, Zeroing::SystemProcess);
+        // Zeroing is in a first write, unless somebody else does it.
+        let fault_ns = touch.ns - if apart { 0.0 } else { zeroing_ns };
+        Some(Self {
+            pair: pair(measurements),
+            zeroing: Charge {
+                ns: zeroing_ns,
+                payer: if apart { SYSTEM_PROCESS } else { PROCESS },
+                ..touch
+            },
+            fault: Charge {
+                ns: fault_ns,
+                ..touch
+            },
+            unmap,
+            read_ns: ordinary("touch-read").map(|cost| cost.ns_per_page().median),
+            from,
+        })
+    }
+
+    fn sum(&self) -> Charge {
+        Charge {
+            ns: self.fault.ns + self.zeroing.ns + self.unmap.ns,
+            payer: PROCESS,
+            system_share: None,
+        }
+    }
+
+    /// How each number was obtained.
+    fn caption(&self) -> Vec<String> {
+        let zeroing = match self.from {
+            Zeroing::HugePages => {
+                "zeroing: the first write with huge pages, for each 4 KiB. faults: the first write to ordinary \
+                 pages, forward, less zeroing."
+            }
+            Zeroing::SystemProcess => {
+                "zeroing: the CPU time of the System process for each page of fresh memory (payers). faults: the \
+                 first write to pages, forward; what the system zeroed in them is in it."
+            }
+            Zeroing::Memset => {
+                "zeroing: memset-cold, in this process, as there are no huge pages to see it by: what it would \
+                 cost, not what it did. faults: the first write to pages, forward, less that."
+            }
+        };
+        let read = self.read_ns.map_or_else(String::new, |read| {
+            format!(
+                " A fault that only reads (touch-read) takes {}.",
+                units::duration(read)
+            )
+        });
+        let pair = self.pair.as_ref().map_or_else(String::new, |(bytes, _)| {
+            format!(
+                " new and drop alone: of a block of {}, untouched.",
+                units::bytes(*bytes)
+            )
+        });
+        vec![
+            format!("{zeroing}{read} unmap: of pages that were written.{pair}"),
+            format!(
+                "The sum makes {} GB per CPU-s from end to end. Published: {HIDDEN_COSTS_SOURCE}; its MB are taken as \
+                 MiB, of 256 pages. {HIDDEN_COSTS_DOUBT}",
+                // Bytes per nanosecond.
+                units::ratio(PAGE_BYTES as f64 / self.sum().ns)
+            ),
+        ]
+    }
+}
+
+/// The best there is to tell zeroing by, and what it costs.
+fn zeroing(measurements: &[&ZeroRow]) -> Option<(Zeroing, f64)> {
+    if let Some(ns) = payers::system_process_ns_per_page(measurements) {
+        return Some((Zeroing::SystemProcess, ns));
+    }
+    let huge = find(measurements, "touch-forward", &[("huge_pages", "on")]);
+    // Otherwise they were asked for and not given.
+    let huge = huge.filter(|cost| cost.faults_per_page.is_some_and(|faults| faults < 0.1));
+    if let Some(cost) = huge {
+        return Some((Zeroing::HugePages, cost.ns_per_page().median));
+    }
+    let memset = find(measurements, "memset-cold", &[])?;
+    Some((Zeroing::Memset, memset.ns_per_page().median))
+}
+
+/// A pair of calls for the largest block of those that the article looked at: of
+/// 8 to 32 MB.
+fn pair(measurements: &[&ZeroRow]) -> Option<(f64, Charge)> {
+    let pairs = measurements
+        .iter()
+        .filter(|m| m.subject == "allocator-pair");
+    let mut pairs = pairs.filter_map(|m| {
+        let bytes = report::param(m, "bytes").filter(|bytes| (8e6..=34e6).contains(bytes))?;
+        let charge = Charge::of(&PageCost::in_measurement(m)?);
+        let ns = charge.ns * bytes / PAGE_BYTES as f64;
+        Some((bytes, Charge { ns, ..charge }))
+    });
+    pairs.next_back()
+}

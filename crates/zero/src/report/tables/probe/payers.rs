@@ -1,0 +1,222 @@
+//! Who is charged for fresh memory.
+
+use crate::rows::{Account, PAGE_BYTES, ZeroRow};
+
+use super::account;
+use crate::report::tables::why;
+use punctual_report::tables::blank::{Marks, Why};
+use punctual_report::tables::grid::Grid;
+use punctual_report::units;
+
+/// CPUs that everybody kept busy, a row for each thing that was done; that of
+/// the two processes is among them.
+pub(super) fn table(measurements: &[&ZeroRow]) -> Option<String> {
+    let mut grid = Grid::new(
+        "zero probe, payers: CPUs kept busy, by whom (CPU time over the time that passed)",
+        &[
+            "what is done",
+            "this process:\nits own",
+            "in the\nsystem",
+            "its children:\ntheir own",
+            "in the\nsystem",
+            "the System\nprocess",
+            "everybody\nelse",
+            "the\ncomputer",
+            "GB per\nCPU-s",
+            "of the\ncomputer",
+        ],
+    );
+    let mut marks = Marks::default();
+    let mut rows = 0;
+    for m in measurements {
+        let Some(account) = Account::in_measurement(m) else {
+            continue;
+        };
+        let mut row = vec![m.subject.clone()];
+        row.extend(cells(&account, &mut marks));
+        grid.row(row);
+        rows += 1;
+    }
+    let mut caption = vec![CAPTION.to_owned()];
+    caption.extend(seen(measurements));
+    (rows > 0).then(|| grid.section(&caption, marks))
+}
+
+const CAPTION: &str = "fresh: map, fill and unmap blocks. reused: fill one block again and again. nothing: sleep, so that \
+     what others use shows. The System process is where Windows zeroes what was freed. Everybody else is what the \
+     whole computer used less all of these; it is counted in steps of 10 ms or more, so that a little is nothing, \
+     and can be below zero. GB per CPU-s: bytes written over the CPU time of this process and its children; then \
+     over that of the whole computer.";
+
+fn cells(account: &Account, marks: &mut Marks) -> [String; 9] {
+    let mut cpus =
+        |cpus: Option<f64>, why| marks.or_blank(cpus.map(|cpus| format!("{cpus:.3}")), why);
+    let has_children = account.rounds.iter().any(|round| round.children.is_some());
+    let of_children = if has_children {
+        Why::NotCounted
+    } else {
+        why::NO_CHILDREN
+    };
+    let parts = [
+        cpus(account.own_user_cpus, Why::NoCpuTime),
+        cpus(account.own_system_cpus, Why::NoCpuTime),
+        cpus(account.children_user_cpus, of_children),
+        cpus(account.children_system_cpus, of_children),
+        cpus(account.system_process_cpus, why::NO_SYSTEM_PROCESS),
+        cpus(account.others_cpus, Why::NotCounted),
+        cpus(account.computer_cpus, Why::NotCounted),
+    ];
+    let wrote = account.rounds.iter().any(|round| round.bytes > 0);
+    let why = if wrote {
+        Why::NotCounted
+    } else {
+        why::NOTHING_WRITTEN
+    };
+    let mut rate = |rate: Option<punctual_record::Interval>| {
+        marks.or_blank(rate.map(|rate| units::ratio(rate.median)), why)
+    };
+    let [own, user, children, system, process, others, computer] = parts;
+    [
+        own,
+        user,
+        children,
+        system,
+        process,
+        others,
+        computer,
+        rate(account.gb_per_cpu_s),
+        rate(account.gb_per_cpu_s_of_computer),
+    ]
+}
+
+/// More CPUs than this in use at rest hide what others pay.
+const BUSY: f64 = 0.15;
+
+/// What a page of fresh memory was charged to whom, and one that was used again,
+/// in a sentence. What others used is less what they use at rest.
+fn seen(measurements: &[&ZeroRow]) -> Option<String> {
+    let [fresh, reused] = ["fresh", "reused"].map(|subject| account(measurements, subject));
+    let (fresh, reused) = (fresh?, reused?);
+    let rest = account(measurements, "nothing").and_then(|nothing| nothing.others_cpus);
+    let others = match rest {
+        Some(rest) if rest > BUSY => " Others were too busy to see whether they paid.".to_owned(),
+        Some(rest) => {
+            let ns =
+                |account: &Account| Some((account.others_cpus? - rest) * ns_per_page(account)?);
+            let both = ns(&fresh).zip(ns(&reused));
+            both.map_or_else(String::new, |(fresh, reused)| {
+                format!(
+                    " Everybody else: {} and {}, less what they use at rest.",
+                    units::duration(fresh),
+                    units::duration(reused)
+                )
+            })
+        }
+        None => String::new(),
+    };
+    Some(format!(
+        "Seen here, CPU time for each page that was written: fresh, {}; used again, {}.{others}",
+        charged(&fresh)?,
+        charged(&reused)?
+    ))
+}
+
+/// Who was charged for a page.
+fn charged(account: &Account) -> Option<String> {
+    let wall = ns_per_page(account)?;
+    let mut parts = vec![
+        ("in this process itself", account.own_user_cpus?),
+        ("in the system on its behalf", account.own_system_cpus?),
+    ];
+    if let Some(cpus) = account.system_process_cpus {
+        parts.push(("in the System process", cpus));
+    }
+    let words: Vec<String> = parts
+        .into_iter()
+        .map(|(who, cpus)| format!("{} {who}", units::duration(cpus * wall)))
+        .collect();
+    Some(words.join(", "))
+}
+
+/// The time that passed for each page that was written.
+fn ns_per_page(account: &Account) -> Option<f64> {
+    let bytes: u64 = account.rounds.iter().map(|round| round.bytes).sum();
+    let wall: u64 = account.rounds.iter().map(|round| round.wall_ns).sum();
+    (bytes > 0).then(|| wall as f64 * PAGE_BYTES as f64 / bytes as f64)
+}
+
+/// What the System process used for each page of fresh memory; `None` where
+/// there is no such process.
+pub(super) fn system_process_ns_per_page(measurements: &[&ZeroRow]) -> Option<f64> {
+    let fresh = account(measurements, "fresh")?;
+    let rest = account(measurements, "nothing").and_then(|nothing| nothing.system_process_cpus);
+    Some((fresh.system_process_cpus? - rest.unwrap_or(0.0)) * ns_per_page(&fresh)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rows::{Paid, Payments};
+
+    fn of(subject: &str, bytes: u64, system_ns: u64, computer_ns: u64) -> ZeroRow {
+        let mut m = ZeroRow {
+            subject: subject.to_owned(),
+            ..ZeroRow::default()
+        };
+        m.params.insert("part".to_owned(), "payers".into());
+        let payments = Payments {
+            wall_ns: 1_000_000,
+            bytes,
+            own: Some(Paid {
+                user_ns: 100_000,
+                system_ns,
+                faults: None,
+            }),
+            system_process_ns: Some(if bytes > 0 { 50_000 } else { 10_000 }),
+            computer_ns: Some(computer_ns),
+            ..Payments::default()
+        };
+        Account::of(&[payments]).unwrap().put(&mut m);
+        m
+    }
+
+    fn phases(at_rest_ns: u64) -> [ZeroRow; 3] {
+        [
+            of("fresh", 1_000 * PAGE_BYTES, 700_000, 950_000),
+            of("reused", 10_000 * PAGE_BYTES, 0, 250_000),
+            of("nothing", 0, 0, at_rest_ns),
+        ]
+    }
+
+    #[test]
+    fn who_was_charged_is_told_by_the_page() {
+        // 100 us are of this process, 10 of the System process, and 90 of others.
+        let phases = phases(200_000);
+        let all: Vec<&ZeroRow> = phases.iter().collect();
+        assert_eq!(
+            seen(&all).unwrap(),
+            "Seen here, CPU time for each page that was written: fresh, 100 ns in this process itself, 700 ns \
+             in the system on its behalf, 50 ns in the System process; used again, 10 ns in this process \
+             itself, 0 ns in the system on its behalf, 5 ns in the System process. Everybody else: 10.0 ns \
+             and 1.00 ns, less what they use at rest."
+        );
+        assert_eq!(system_process_ns_per_page(&all).map(f64::round), Some(40.0));
+    }
+
+    #[test]
+    fn who_is_busy_anyway_hides_what_it_pays() {
+        let phases = phases(900_000);
+        let all: Vec<&ZeroRow> = phases.iter().collect();
+        let seen = seen(&all).unwrap();
+        assert!(
+            seen.ends_with("Others were too busy to see whether they paid."),
+            "{seen}"
+        );
+    }
+
+    #[test]
+    fn without_both_nothing_is_said() {
+        let fresh = of("fresh", PAGE_BYTES, 1, 1);
+        assert_eq!(seen(&[&fresh]), None);
+    }
+}

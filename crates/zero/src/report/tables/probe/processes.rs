@@ -1,0 +1,169 @@
+//! The two processes that allocate a page, over and over, beside the article's.
+
+use crate::published::allocation::{ZEROPAGE_TEST, ZEROPAGE_TEST_SOURCE};
+use crate::rows::{Account, PAGE_BYTES, Payments, ZeroRow};
+use punctual_record::Interval;
+
+use crate::report;
+use crate::report::tables::why;
+use punctual_report::tables::blank::{Marks, Why};
+use punctual_report::tables::grid::Grid;
+use punctual_report::units;
+
+/// What they did and what it took.
+pub(super) fn table(measurement: &ZeroRow) -> Option<String> {
+    let account = Account::in_measurement(measurement)?;
+    let mut grid = Grid::new(
+        "zero probe, processes: each maps, fills and unmaps one page, over and over",
+        &["", "here", "published"],
+    );
+    let mut marks = Marks::default();
+    for [name, here, published] in rows(measurement, &account, &mut marks) {
+        grid.row(vec![name, here, published]);
+    }
+    let caption = format!(
+        "Medians over {}, and {}. s of CPU are per round. In the article's test the System process zeroed, and most \
+         of its CPU time went into waiting for a lock; its GB per CPU-s are of that alone, here they are of everybody \
+         on the computer. Published: {ZEROPAGE_TEST_SOURCE}; its time and us follow from its CPU time and CPUs.",
+        rounds(account.rounds.len()),
+        match account.rounds.len() {
+            0..6 => "all of them",
+            _ => "the intervals that hold them with 95 %",
+        }
+    );
+    Some(grid.section(&[caption], marks))
+}
+
+fn rows(m: &ZeroRow, account: &Account, marks: &mut Marks) -> Vec<[String; 3]> {
+    let test = ZEROPAGE_TEST;
+    let processes = report::param(m, "processes").unwrap_or(0.0);
+    let bytes = |bytes: f64| {
+        format!(
+            "{:.2} GB = {:.3} GiB",
+            bytes / 1e9,
+            bytes / f64::from(1 << 30)
+        )
+    };
+    let each = |of: &dyn Fn(&Payments) -> Option<f64>| -> Option<Interval> {
+        let values: Option<Vec<f64>> = account.rounds.iter().map(of).collect();
+        Interval::of(&values?)
+    };
+    let seconds =
+        |ns: &dyn Fn(&Payments) -> Option<u64>| each(&|round| Some(ns(round)? as f64 / 1e9));
+    let iteration = each(&|round| {
+        let iterations = round.bytes as f64 / PAGE_BYTES as f64;
+        (iterations > 0.0).then(|| round.wall_ns as f64 * processes / iterations)
+    });
+    let written = each(&|round| Some(round.bytes as f64)).unwrap_or_default();
+    let mut cell = |value: Option<String>, why| marks.or_blank(value, why);
+    let user = seconds(&|round| round.children.map(|paid| paid.user_ns));
+    let system = seconds(&|round| round.children.map(|paid| paid.system_ns));
+    let process = seconds(&|round| round.system_process_ns);
+    let computer = seconds(&|round| round.computer_ns);
+    let faults = each(&|round| {
+        Some(round.children?.faults? as f64 * PAGE_BYTES as f64 / round.bytes as f64)
+    });
+    let iterations = report::param(m, "iterations").unwrap_or(0.0);
+    vec![
+        [
+            "processes x iterations".to_owned(),
+            format!("{processes} x {iterations}"),
+            format!("{} x {}", test.processes, test.iterations),
+        ],
+        [
+            "memory, in all".to_owned(),
+            bytes(written.median),
+            bytes(test.bytes() as f64),
+        ],
+        [
+            "time, s".to_owned(),
+            number(account.wall_s),
+            format!("about {:.1}", test.wall_s()),
+        ],
+        [
+            "us per iteration".to_owned(),
+            cell(
+                iteration.map(|ns| number(scaled(ns, 1e-3))),
+                Why::NotMeasured,
+            ),
+            format!("about {:.0}", test.us_per_iteration()),
+        ],
+        [
+            "faults per iteration".to_owned(),
+            cell(faults.map(number), Why::NotCounted),
+            cell(None, Why::NotPublished),
+        ],
+        [
+            "CPU of the two, their own, s".to_owned(),
+            cell(user.map(number), Why::NoCpuTime),
+            cell(None, Why::NotPublished),
+        ],
+        [
+            "CPU of the two, in the system, s".to_owned(),
+            cell(system.map(number), Why::NoCpuTime),
+            cell(None, Why::NotPublished),
+        ],
+        [
+            "CPU of the System process, s".to_owned(),
+            cell(process.map(number), why::NO_SYSTEM_PROCESS),
+            format!("more than {:.0}", test.system_process_s),
+        ],
+        [
+            "CPU of the computer, s".to_owned(),
+            cell(computer.map(number), Why::NotCounted),
+            cell(None, Why::NotPublished),
+        ],
+        [
+            "CPUs of the System process".to_owned(),
+            cell(
+                account.system_process_cpus.map(units::ratio),
+                why::NO_SYSTEM_PROCESS,
+            ),
+            format!("{:.0}", test.system_process_cpus),
+        ],
+        [
+            "CPUs of everybody but the two".to_owned(),
+            cell(others(account).map(units::ratio), Why::NotCounted),
+            cell(None, Why::NotPublished),
+        ],
+        [
+            "GB per CPU-s of the two".to_owned(),
+            cell(account.gb_per_cpu_s.map(number), Why::NoCpuTime),
+            cell(None, Why::NotPublished),
+        ],
+        [
+            "GB per CPU-s of everybody".to_owned(),
+            cell(
+                account.gb_per_cpu_s_of_computer.map(number),
+                Why::NotCounted,
+            ),
+            format!("{:.4}", test.gb_per_cpu_s()),
+        ],
+    ]
+}
+
+/// This process, which waits, and the System process are not the two either.
+fn others(account: &Account) -> Option<f64> {
+    let two = account.children_user_cpus? + account.children_system_cpus?;
+    Some(account.computer_cpus? - two)
+}
+
+fn scaled(interval: Interval, by: f64) -> Interval {
+    Interval {
+        median: interval.median * by,
+        low: interval.low * by,
+        high: interval.high * by,
+    }
+}
+
+fn number(interval: Interval) -> String {
+    let [median, low, high] = [interval.median, interval.low, interval.high].map(units::ratio);
+    format!("{median} [{low}..{high}]")
+}
+
+fn rounds(rounds: usize) -> String {
+    match rounds {
+        1 => "1 round".to_owned(),
+        rounds => format!("{rounds} rounds"),
+    }
+}

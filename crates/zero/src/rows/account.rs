@@ -1,0 +1,216 @@
+//! Who pays for memory.
+
+use serde::{Deserialize, Serialize};
+
+use super::ZeroRow;
+use punctual_record::Interval;
+
+/// Who spent how much CPU time while something went on. GB are 1e9 bytes.
+///
+/// A number of CPUs is CPU time over the time that passed, of all rounds
+/// together: systems count the CPU time of others in steps of up to 10 ms.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Account {
+    /// The seconds that one round took: the median.
+    pub wall_s: Interval,
+    /// Bytes that were written to, per second of the CPU time of this process
+    /// and its children.
+    pub gb_per_cpu_s: Option<Interval>,
+    /// The same per second of everybody's CPU time, on the whole computer.
+    pub gb_per_cpu_s_of_computer: Option<Interval>,
+    /// CPUs that this process kept busy with its own work.
+    pub own_user_cpus: Option<f64>,
+    /// Those that the system kept busy on its behalf.
+    pub own_system_cpus: Option<f64>,
+    /// As `own_user_cpus`, of its children.
+    pub children_user_cpus: Option<f64>,
+    /// As `own_system_cpus`, of its children.
+    pub children_system_cpus: Option<f64>,
+    /// Those of the process in which Windows does its own work.
+    pub system_process_cpus: Option<f64>,
+    /// Those of everybody else, the former left out: what the whole computer
+    /// used less all of these. A little can be below zero, as they are counted
+    /// apart.
+    pub others_cpus: Option<f64>,
+    /// All of them.
+    pub computer_cpus: Option<f64>,
+    /// Each round by itself.
+    #[serde(default)]
+    pub rounds: Vec<Payments>,
+}
+
+/// What was paid in one round, in nanoseconds of CPU time; `None` is not
+/// counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Payments {
+    /// The time that passed.
+    pub wall_ns: u64,
+    /// Bytes that were written to.
+    pub bytes: u64,
+    /// By this process.
+    pub own: Option<Paid>,
+    /// By processes that it started.
+    pub children: Option<Paid>,
+    /// By the process in which Windows does its own work.
+    pub system_process_ns: Option<u64>,
+    /// By everybody.
+    pub computer_ns: Option<u64>,
+}
+
+/// CPU time of a process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Paid {
+    /// In its program.
+    pub user_ns: u64,
+    /// In the system on its behalf.
+    pub system_ns: u64,
+    /// Page faults, where they are counted.
+    pub faults: Option<u64>,
+}
+
+impl Account {
+    /// Of some rounds; `None` if there are none, or one took no time.
+    pub fn of(rounds: &[Payments]) -> Option<Self> {
+        let wall_ns: u64 = rounds.iter().map(|round| round.wall_ns).sum();
+        if wall_ns == 0 {
+            return None;
+        }
+        let each = |of: &dyn Fn(&Payments) -> Option<f64>| -> Option<Interval> {
+            let values: Option<Vec<f64>> = rounds.iter().map(of).collect();
+            Interval::of(&values?)
+        };
+        let cpus = |of: &dyn Fn(&Payments) -> Option<i128>| -> Option<f64> {
+            let sum: Option<i128> = rounds.iter().map(of).sum();
+            Some(sum? as f64 / wall_ns as f64)
+        };
+        let paid = |of: fn(&Payments) -> Option<Paid>, part: fn(&Paid) -> u64| {
+            cpus(&move |round| of(round).map(|paid| i128::from(part(&paid))))
+        };
+        let rate = |ns: fn(&Payments) -> Option<u64>| {
+            each(&move |round| {
+                let ns = ns(round).filter(|ns| *ns > 0)?;
+                Some(round.bytes as f64 / ns as f64).filter(|rate| *rate > 0.0)
+            })
+        };
+        Some(Self {
+            wall_s: each(&|round| Some(round.wall_ns as f64 / 1e9))?,
+            gb_per_cpu_s: rate(Payments::ours_ns),
+            gb_per_cpu_s_of_computer: rate(|round| round.computer_ns),
+            own_user_cpus: paid(|round| round.own, |paid| paid.user_ns),
+            own_system_cpus: paid(|round| round.own, |paid| paid.system_ns),
+            children_user_cpus: paid(|round| round.children, |paid| paid.user_ns),
+            children_system_cpus: paid(|round| round.children, |paid| paid.system_ns),
+            system_process_cpus: cpus(&|round| round.system_process_ns.map(i128::from)),
+            others_cpus: cpus(&Payments::others_ns),
+            computer_cpus: cpus(&|round| round.computer_ns.map(i128::from)),
+            rounds: rounds.to_vec(),
+        })
+    }
+
+    /// That of a measurement; `None` if it has none.
+    pub fn in_measurement(measurement: &ZeroRow) -> Option<Self> {
+        measurement.account.clone()
+    }
+
+    /// Puts it into a measurement.
+    pub fn put(&self, measurement: &mut ZeroRow) {
+        measurement.account = Some(self.clone());
+    }
+}
+
+impl Payments {
+    /// What this process and its children paid.
+    pub fn ours_ns(&self) -> Option<u64> {
+        let children = self.children.unwrap_or_default();
+        Some(self.own?.cpu_ns() + children.cpu_ns())
+    }
+
+    fn others_ns(&self) -> Option<i128> {
+        let known = self.ours_ns()? + self.system_process_ns.unwrap_or(0);
+        Some(i128::from(self.computer_ns?) - i128::from(known))
+    }
+}
+
+impl Paid {
+    /// All of it.
+    pub fn cpu_ns(&self) -> u64 {
+        self.user_ns + self.system_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paid(user_ns: u64, system_ns: u64) -> Option<Paid> {
+        Some(Paid {
+            user_ns,
+            system_ns,
+            faults: None,
+        })
+    }
+
+    #[test]
+    fn everybody_else_is_what_is_left() {
+        let round = Payments {
+            wall_ns: 1_000,
+            bytes: 8_000,
+            own: paid(100, 300),
+            children: paid(500, 1_100),
+            system_process_ns: None,
+            computer_ns: Some(2_500),
+        };
+        let idle = Payments {
+            computer_ns: Some(1_900),
+            ..round
+        };
+        let account = Account::of(&[round, idle]).unwrap();
+        assert_eq!(account.own_user_cpus, Some(0.1));
+        assert_eq!(account.own_system_cpus, Some(0.3));
+        assert_eq!(account.children_user_cpus, Some(0.5));
+        assert_eq!(account.children_system_cpus, Some(1.1));
+        assert_eq!(account.computer_cpus, Some(2.2));
+        // In the second round less was counted than was paid.
+        assert!((account.others_cpus.unwrap() - 0.2).abs() < 1e-12);
+        assert_eq!(account.gb_per_cpu_s.unwrap().median, 4.0);
+        assert_eq!(account.system_process_cpus, None);
+    }
+
+    #[test]
+    fn what_the_system_process_did_is_not_everybody_elses() {
+        let round = Payments {
+            wall_ns: 100,
+            own: paid(10, 20),
+            system_process_ns: Some(900),
+            computer_ns: Some(950),
+            ..Payments::default()
+        };
+        let account = Account::of(&[round]).unwrap();
+        assert_eq!(account.system_process_cpus, Some(9.0));
+        assert_eq!(account.others_cpus, Some(0.2));
+        // Nothing was written.
+        assert_eq!(account.gb_per_cpu_s, None);
+        assert_eq!(account.children_user_cpus, None);
+    }
+
+    #[test]
+    fn no_time_is_no_account() {
+        assert_eq!(Account::of(&[]), None);
+        assert_eq!(Account::of(&[Payments::default()]), None);
+    }
+
+    #[test]
+    fn a_measurement_keeps_it() {
+        let account = Account::of(&[Payments {
+            wall_ns: 7,
+            own: paid(1, 2),
+            ..Payments::default()
+        }])
+        .unwrap();
+        let mut measurement = ZeroRow::default();
+        account.put(&mut measurement);
+        let text = serde_json::to_string(&measurement).unwrap();
+        let read: ZeroRow = serde_json::from_str(&text).unwrap();
+        assert_eq!(Account::in_measurement(&read), Some(account));
+    }
+}

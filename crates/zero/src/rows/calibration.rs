@@ -1,0 +1,282 @@
+//! What the parts of a zeroing pool cost on a computer, each measured alone.
+
+use std::collections::BTreeMap;
+
+use punctual_record::Value;
+use serde::{Deserialize, Serialize};
+
+use super::ZeroRow;
+use punctual_record::Interval;
+use punctual_record::Run;
+
+/// What a model of this computer is made of: micro-measurements, one mechanism
+/// each, and none of a pool. Each is the median over rounds with its interval.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ZeroCalibration {
+    /// How often each was measured.
+    pub rounds: u32,
+    /// The CPUs there are for workers.
+    pub cpus: usize,
+    /// How pages are zeroed.
+    pub kernel: String,
+    /// Reading a cache line that the CPU has to itself.
+    pub hit_ns: Interval,
+    /// A read-modify-write of one.
+    pub rmw_ns: Interval,
+    /// One hint that a loop waits.
+    pub relax_ns: Interval,
+    /// Reading the clock that takes are timed by.
+    pub clock_ns: Interval,
+    /// What a line takes between CPUs, for each pair that was measured. Empty with
+    /// one CPU.
+    #[serde(default)]
+    pub lines: Vec<LineCost>,
+    /// How far apart two workers go on that waited for each other. `None` with one
+    /// CPU.
+    #[serde(default)]
+    pub start_apart_ns: Option<Interval>,
+    /// Giving up the CPU and being woken. `None` with one CPU.
+    #[serde(default)]
+    pub parking: Option<ParkingCost>,
+    /// What it takes to take pages that nobody else wants, by lock and batch.
+    pub takes: Vec<TakeCost>,
+    /// What it takes to zero a page.
+    pub zeroing: Vec<ZeroCost>,
+    /// What this version does not know.
+    #[serde(flatten)]
+    pub other: BTreeMap<String, Value>,
+}
+
+/// What a cache line takes between two CPUs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LineCost {
+    /// One of them, counted in the order in which CPUs get workers.
+    pub from: usize,
+    /// The other.
+    pub to: usize,
+    /// Reading a line that the other wrote last.
+    pub read_ns: Interval,
+    /// A read-modify-write of one.
+    pub taken_ns: Interval,
+    /// A read-modify-write of one by who has just read it.
+    pub upgraded_ns: Interval,
+    /// For each read-modify-write where both do nothing else: less than a taking,
+    /// because who has the line does several in a row.
+    pub contended_ns: Interval,
+}
+
+/// What parking takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ParkingCost {
+    /// CPU time of waking somebody and giving up the CPU, together.
+    pub cpu_ns: Interval,
+    /// From the call that wakes somebody to the other running.
+    pub turnaround_ns: Interval,
+}
+
+/// What a take costs that nobody else wants, with nothing else under way: getting
+/// the lock, taking, giving it back, and what the loop of the worker does besides
+/// zeroing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TakeCost {
+    /// The lock.
+    pub lock: String,
+    /// The batch.
+    pub batch: String,
+    /// How pages are taken.
+    pub dequeue: String,
+    /// What a take costs.
+    pub take_ns: Interval,
+    /// What one costs that is timed.
+    pub timed_ns: Interval,
+    /// How many pages it took on average.
+    pub pages: f64,
+}
+
+/// What zeroing a page costs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ZeroCost {
+    /// Where the pages were: `hot`, `warm` or `cold`.
+    pub memory: String,
+    /// The size of all of them.
+    pub bytes: u64,
+    /// How many CPUs zeroed at the same time, each its own pages.
+    pub workers: usize,
+    /// Whether the pages had last been written by another CPU.
+    pub elsewhere: bool,
+    /// The lock under which each was taken by itself; `None` where many were zeroed
+    /// in one go. Right after a page a lock costs more than with nothing else under
+    /// way: the stores to the page have to be done first.
+    pub lock: Option<String>,
+    /// By which share of that a single page costs more or less at most, were all costs
+    /// in between equally likely: twice the median absolute deviation. Where many were
+    /// zeroed in one go.
+    #[serde(default)]
+    pub jitter: Option<f64>,
+    /// What a page costs until its stores are done, whoever had written it last: each
+    /// timed by itself, by a clock that waits for them, less what that takes for nothing.
+    /// Where many were zeroed in one go.
+    #[serde(default)]
+    pub settled_ns: Option<Interval>,
+    /// What each of them cost, with its take.
+    pub page_ns: Interval,
+}
+
+impl ZeroCalibration {
+    /// That of a Run; `None` if it has none.
+    pub fn of(run: &Run<ZeroRow>) -> Option<Self> {
+        run.beside.zero_calibration.clone()
+    }
+
+    /// Puts it into a Run.
+    pub fn put(&self, run: &mut Run<ZeroRow>) {
+        run.beside.zero_calibration = Some(self.clone());
+    }
+
+    /// One use of a cache line: the median over the pairs of CPUs, and over the ends
+    /// of their intervals. `None` with one CPU.
+    pub fn line(&self, of: fn(&LineCost) -> Interval) -> Option<Interval> {
+        let middle = |end: fn(Interval) -> f64| {
+            let all: Vec<f64> = self.lines.iter().map(|line| end(of(line))).collect();
+            Some(Interval::of(&all)?.median)
+        };
+        Some(Interval {
+            median: middle(|i| i.median)?,
+            low: middle(|i| i.low)?,
+            high: middle(|i| i.high)?,
+        })
+    }
+
+    /// A page of many that so many workers zeroed in one go.
+    pub fn page(&self, memory: &str, workers: usize, elsewhere: bool) -> Option<&ZeroCost> {
+        self.zero_cost(memory, workers, elsewhere, None)
+    }
+
+    /// What such a page takes on average, in nanoseconds, with so many workers that
+    /// all zero pages of all, each as many of its own as of any other.
+    pub fn mixed_page_ns(&self, memory: &str, workers: usize) -> Option<f64> {
+        let here = self.page(memory, workers, false)?.page_ns.median;
+        let elsewhere = self.page(memory, workers, true);
+        let elsewhere = elsewhere.map_or(here, |cost| cost.page_ns.median);
+        let own = 1.0 / workers as f64;
+        Some(here * own + elsewhere * (1.0 - own))
+    }
+
+    /// What a take costs right after a page, under a lock that nobody else wants,
+    /// with so many workers at work: what a page that is taken by itself costs more
+    /// than one of many.
+    pub fn take_after_page(&self, memory: &str, lock: &str, workers: usize) -> Option<Interval> {
+        let under = self.zero_cost(memory, workers, false, Some(lock))?.page_ns;
+        Some(above(under, self.mixed_page_ns(memory, workers)?))
+    }
+
+    /// How long the stores to a page are on their way when zeroing it is over and
+    /// something has to wait for them, with so many workers at work.
+    pub fn stores_ns(&self, memory: &str, workers: usize) -> Option<Interval> {
+        let settled = self.page(memory, workers, false)?.settled_ns?;
+        Some(above(settled, self.mixed_page_ns(memory, workers)?))
+    }
+
+    fn zero_cost(
+        &self,
+        memory: &str,
+        workers: usize,
+        elsewhere: bool,
+        lock: Option<&str>,
+    ) -> Option<&ZeroCost> {
+        self.zeroing.iter().find(|cost| {
+            cost.memory == memory
+                && cost.workers == workers
+                && cost.elsewhere == elsewhere
+                && cost.lock.as_deref() == lock
+        })
+    }
+}
+
+/// By how much something is above a number.
+fn above(interval: Interval, number: f64) -> Interval {
+    Interval {
+        median: interval.median - number,
+        low: interval.low - number,
+        high: interval.high - number,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_keeps_it() {
+        let calibration = ZeroCalibration {
+            rounds: 3,
+            lines: vec![LineCost {
+                to: 1,
+                ..LineCost::default()
+            }],
+            ..ZeroCalibration::default()
+        };
+        let mut run = Run {
+            schema: punctual_record::SCHEMA.to_owned(),
+            ..Run::default()
+        };
+        assert_eq!(ZeroCalibration::of(&run), None);
+        calibration.put(&mut run);
+        let read = Run::from_json(&run.to_json()).unwrap();
+        assert_eq!(ZeroCalibration::of(&read), Some(calibration));
+    }
+
+    fn only(median: f64) -> Interval {
+        Interval {
+            median,
+            low: median - 1.0,
+            high: median + 1.0,
+        }
+    }
+
+    #[test]
+    fn a_line_is_the_median_over_the_pairs() {
+        let line = |taken| LineCost {
+            taken_ns: only(taken),
+            ..LineCost::default()
+        };
+        let calibration = ZeroCalibration {
+            lines: vec![line(100.0), line(60.0), line(70.0)],
+            ..ZeroCalibration::default()
+        };
+        assert_eq!(calibration.line(|line| line.taken_ns), Some(only(70.0)));
+        assert_eq!(ZeroCalibration::default().line(|line| line.taken_ns), None);
+    }
+
+    #[test]
+    fn a_take_after_a_page_is_what_is_above_a_page_of_many() {
+        let cost = |workers, elsewhere, lock: Option<&str>, ns| ZeroCost {
+            memory: "hot".to_owned(),
+            workers,
+            elsewhere,
+            lock: lock.map(str::to_owned),
+            page_ns: only(ns),
+            ..ZeroCost::default()
+        };
+        let mut calibration = ZeroCalibration {
+            zeroing: vec![
+                cost(1, false, None, 100.0),
+                cost(1, false, Some("tas"), 130.0),
+                cost(4, false, None, 120.0),
+                cost(4, true, None, 240.0),
+                cost(4, false, Some("tas"), 250.0),
+            ],
+            ..ZeroCalibration::default()
+        };
+        let after = |lock, workers| calibration.take_after_page("hot", lock, workers);
+        assert_eq!(after("tas", 1), Some(only(30.0)));
+        // One page in four is the worker's own.
+        assert_eq!(calibration.mixed_page_ns("hot", 4), Some(210.0));
+        assert_eq!(after("tas", 4), Some(only(40.0)));
+        assert_eq!(after("mcs", 4), None);
+        assert_eq!(calibration.mixed_page_ns("cold", 1), None);
+        assert_eq!(calibration.stores_ns("hot", 4), None);
+        calibration.zeroing[2].settled_ns = Some(only(300.0));
+        assert_eq!(calibration.stores_ns("hot", 4), Some(only(90.0)));
+    }
+}

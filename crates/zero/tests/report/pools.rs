@@ -1,0 +1,265 @@
+//! Tables and figures of pools that zero pages.
+
+use punctual_record::compare::Comparison;
+use punctual_record::{Interval, Run};
+use punctual_report::{Figure, comparison, figures, text};
+use punctual_zero::COMPARED;
+use punctual_zero::rows::{CpuSplit, ZeroCalibration, ZeroRow, Zeroing, ZeroingPrediction};
+use roxmltree::Document;
+
+use crate::leave_to_look_at;
+use crate::made_up::{calibration, few, host, simulated};
+
+/// The report without its head.
+fn sections(run: &Run<ZeroRow>) -> String {
+    let text = text(run);
+    for line in text.lines() {
+        assert!(line.len() <= 120 && line.trim_end() == line, "{line}");
+        assert!(line.is_ascii(), "{line}");
+    }
+    text[text.find("\n\n").unwrap() + 2..].to_owned()
+}
+
+#[test]
+fn the_default_grid_of_a_small_host() {
+    insta::assert_snapshot!("host", sections(&host()));
+}
+
+#[test]
+fn few_cells_are_told_in_full_without_a_matrix() {
+    insta::assert_snapshot!("few", sections(&few()));
+}
+
+#[test]
+fn a_simulated_computer_of_many_cpus() {
+    insta::assert_snapshot!("simulated", sections(&simulated()));
+}
+
+/// The tables of a calibration, which come after those of the pools.
+fn parts(calibration: &ZeroCalibration) -> String {
+    let mut run = few();
+    calibration.put(&mut run);
+    let text = sections(&run);
+    let (pools, parts) = text
+        .split_once("zero-pool, parts of the model")
+        .expect("it has a title");
+    assert!(pools.contains("What the columns of zero-pool are"));
+    let widest = parts.lines().map(str::len).max();
+    assert!(widest <= Some(100), "{parts}");
+    parts.to_owned()
+}
+
+#[test]
+fn the_parts_of_which_the_model_is_made() {
+    insta::assert_snapshot!("parts", parts(&calibration(3)));
+}
+
+#[test]
+fn one_cpu_has_no_parts_between_cpus() {
+    insta::assert_snapshot!("parts_of_one_cpu", parts(&calibration(1)));
+}
+
+#[test]
+fn a_calibration_that_was_ended_before_its_first_round_is_not_told() {
+    let mut run = few();
+    let without = text(&run);
+    ZeroCalibration::default().put(&mut run);
+    assert_eq!(text(&run), without);
+}
+
+#[test]
+fn what_cannot_be_read_is_refused() {
+    let json = few()
+        .to_json()
+        .replacen("\"zero\": {", "\"zero\": \"dust\", \"other\": {", 1);
+    let why = Run::<ZeroRow>::from_json(&json).unwrap_err();
+    assert!(why.contains("this Run file cannot be read"), "{why}");
+}
+
+#[test]
+fn pools_are_compared_with_those_of_their_own_memory_only() {
+    let text = sections(&host());
+    let ideal: Vec<&str> = text
+        .lines()
+        .filter(|l| l.starts_with("The ideal thread"))
+        .collect();
+    assert_eq!(ideal.len(), 2);
+    assert_ne!(ideal[0], ideal[1]);
+    // Eight columns of batches, and the marks of what is best.
+    assert!(text.contains("Best: ") && text.contains("> 12.6"));
+}
+
+fn texts(figure: &Figure) -> String {
+    let document = Document::parse(&figure.svg)
+        .unwrap_or_else(|error| panic!("{}: {error}\n{}", figure.name, figure.svg));
+    let texts = document.descendants().filter(|n| n.has_tag_name("text"));
+    texts
+        .map(|n| n.text().unwrap_or_default().trim().to_owned() + "\n")
+        .collect()
+}
+
+#[test]
+fn pools_have_three_figures_one_of_all_and_two_of_each_memory() {
+    let run = host();
+    let figures = figures(&run);
+    let names: Vec<&str> = figures.iter().map(|f| f.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "zero-scaling-hot-memory",
+            "zero-scaling-cold-memory",
+            "zero-split-hot-memory",
+            "zero-split-cold-memory",
+            "zero-predicted",
+        ]
+    );
+    for figure in &figures {
+        let texts = texts(figure).replace('\n', " ");
+        for needed in ["n = 8 rounds", "Machine: invented, Madeup OS 1.0."] {
+            assert!(texts.contains(needed), "{}: {texts}", figure.name);
+        }
+    }
+    let all = |name: &str| texts(figures.iter().find(|f| f.name == name).unwrap());
+    let scaling = all("zero-scaling-cold-memory");
+    for needed in [
+        "batch 1\n",
+        "batch growing\n",
+        "mcs\n",
+        "one ideal thread\n",
+        "threads\n",
+    ] {
+        assert!(scaling.contains(needed), "{needed}: {scaling}");
+    }
+    assert!(
+        scaling
+            .replace('\n', " ")
+            .contains("47 pools of more threads than CPUs")
+    );
+    let split = all("zero-split-hot-memory");
+    for needed in [
+        "CPU time of 2 threads",
+        "waiting for the lock",
+        "share of the CPU time (%)",
+    ] {
+        assert!(split.contains(needed), "{needed}: {split}");
+    }
+    let predicted = all("zero-predicted");
+    assert!(
+        predicted.contains("+56.8 %: mcs, batch 1, 2 threads, cold memory"),
+        "{predicted}"
+    );
+    assert!(
+        predicted.replace('\n', " ").contains("186 of 188 pools"),
+        "{predicted}"
+    );
+    leave_to_look_at(&figures, "zero-host");
+}
+
+/// A lone point says nothing of scaling, so its number is said instead of drawn; and a
+/// figure names no computer but its own.
+#[test]
+fn pools_of_one_number_of_threads_are_told_and_not_drawn() {
+    let mut run = simulated();
+    let on = run.results[0].params["on"].as_str().unwrap().to_owned();
+    run.machine.os = format!("{on}, another-96");
+    let is_largest = |m: &ZeroRow| m.params["threads"] == 272;
+    run.results
+        .retain(|m| m.params["batch"] == "1" || is_largest(m));
+    let figures_of = figures(&run);
+    assert_eq!(figures_of[0].name, "zero-scaling");
+    let told = texts(&figures_of[0]).replace('\n', " ");
+    assert!(told.contains("batch 1 "), "{told}");
+    assert!(!told.contains(" batch 2n GB"), "{told}");
+    assert!(told.contains("batch 2n, 272 threads "), "{told}");
+    assert!(
+        told.contains(&format!("Machine: {on}, simulated.")),
+        "{told}"
+    );
+    assert!(!told.contains("another-96"), "{told}");
+    run.results.retain(is_largest);
+    let names: Vec<String> = figures(&run).into_iter().map(|f| f.name).collect();
+    assert_eq!(names, ["zero-split"]);
+}
+
+#[test]
+fn few_pools_and_those_of_many_cpus_are_drawn_too() {
+    for (folder, run, drawn) in [("few", few(), 3), ("simulated", simulated(), 2)] {
+        let figures = figures(&run);
+        assert_eq!(figures.len(), drawn);
+        for figure in &figures {
+            texts(figure);
+            assert!(figure.svg.len() < 300_000, "{}", figure.name);
+        }
+        leave_to_look_at(&figures, &format!("zero-{folder}"));
+    }
+    let figures = figures(&simulated());
+    assert!(texts(&figures[0]).contains("272\n") && texts(&figures[1]).contains("272 threads"));
+}
+
+/// One pool of everything a file can hold.
+fn edge(zeroing: &Zeroing, lock: &str) -> Run<ZeroRow> {
+    let mut run = few();
+    run.results.truncate(1);
+    run.results[0].subject = lock.to_owned();
+    zeroing.put(&mut run.results[0]);
+    run
+}
+
+#[test]
+fn numbers_that_no_pool_has_are_drawn_somehow_and_names_are_escaped() {
+    let odd = |value: f64| {
+        let interval = Interval {
+            median: value,
+            low: value,
+            high: value,
+        };
+        Zeroing {
+            gb_per_cpu_s: interval,
+            wall_gb_per_s: interval,
+            cpu: CpuSplit {
+                waiting: value,
+                ..CpuSplit::default()
+            },
+            predicted: Some(ZeroingPrediction {
+                gb_per_cpu_s: interval,
+                ..ZeroingPrediction::default()
+            }),
+            ..Zeroing::default()
+        }
+    };
+    for value in [0.0, -1.0, 1.0, 1e300, 1e-300] {
+        let run = edge(&odd(value), "<b> & \"co\" ]]>");
+        assert!(text(&run).contains("<b> & \"co\" ]]>"));
+        for figure in figures(&run) {
+            let texts = texts(&figure);
+            assert!(texts.contains("<b> & \"co\" ]]>"), "{texts}");
+        }
+    }
+    let crowded = Zeroing {
+        oversubscribed: true,
+        ..odd(1.0)
+    };
+    let run = edge(&crowded, "mcs");
+    assert!(figures(&run).is_empty());
+    assert!(text(&run).contains("more threads than CPUs"));
+}
+
+#[test]
+fn two_runs_of_pools_side_by_side() {
+    let first = few();
+    let mut second = few();
+    for m in &mut second.results {
+        let mut zeroing = Zeroing::of(m).unwrap();
+        for round in &mut zeroing.rounds {
+            round.gb_per_cpu_s *= 0.5;
+        }
+        zeroing.put(m);
+        // Another machine needs more memory for it to be cold.
+        m.params.insert("bytes".to_owned(), (2_u64 << 30).into());
+    }
+    let compared = Comparison::of(&[("first.json", &first), ("second.json", &second)]);
+    let compared = compared.beside_published(true, &[]);
+    let text = comparison(&compared, &[COMPARED]);
+    assert!(text.lines().all(|line| line.chars().count() <= 120));
+    insta::assert_snapshot!("compared", text);
+}
