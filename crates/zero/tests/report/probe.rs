@@ -209,7 +209,7 @@ fn report(run: &Run<ZeroRow>) -> String {
 
 #[test]
 fn a_whole_probe_has_a_table_for_each_part_and_the_articles() {
-    insta::assert_snapshot!("zero_probe", report(&whole()));
+    insta::assert_snapshot!("probe", report(&whole()));
 }
 
 /// There the fault does not zero, and somebody else pays.
@@ -220,7 +220,7 @@ fn where_a_system_process_zeroes_the_costs_say_so() {
     let report = report(&probed(parts));
     let costs = report.find("zero probe: what fresh memory costs").unwrap();
     let payers = report.find("zero probe, payers").unwrap();
-    insta::assert_snapshot!("zero_probe_system_process", report[payers.min(costs)..]);
+    insta::assert_snapshot!("probe_system_process", report[payers.min(costs)..]);
 }
 
 #[test]
