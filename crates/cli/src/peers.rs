@@ -1,29 +1,45 @@
-//! What others wait with, for comparison.
+//! What else is compared with the strategies: the library as its users call it, and
+//! what others wait with.
 
-use punctual_lab::host::{HostMachine, MakePeer};
+use punctual_lab::host::{HostMachine, MakePeer, Peer};
+use punctual_record::LIBRARY;
+
+const ALL: &[(&str, MakePeer)] = &[
+    (LIBRARY, library),
+    #[cfg(feature = "peers")]
+    ("std", others::std),
+    #[cfg(feature = "peers")]
+    ("spin_sleep", others::spin_sleep),
+    #[cfg(feature = "peers")]
+    ("tokio", others::tokio),
+];
+
+/// `punctual::sleep_until`, with the waiter of the thread.
+fn library() -> Peer {
+    Box::new(|deadline| {
+        punctual::sleep_until(deadline);
+    })
+}
 
 #[cfg(feature = "peers")]
-mod registered {
+mod others {
     use std::time::Instant;
 
-    use punctual_lab::host::{MakePeer, Peer};
-
-    pub(super) const ALL: &[(&str, MakePeer)] =
-        &[("std", std), ("spin_sleep", spin_sleep), ("tokio", tokio)];
+    use punctual_lab::host::Peer;
 
     /// `std::thread::sleep`.
-    fn std() -> Peer {
+    pub(super) fn std() -> Peer {
         Box::new(|deadline| std::thread::sleep(deadline.saturating_duration_since(Instant::now())))
     }
 
     /// `SpinSleeper` with its defaults.
-    fn spin_sleep() -> Peer {
+    pub(super) fn spin_sleep() -> Peer {
         let sleeper = spin_sleep::SpinSleeper::default();
         Box::new(move |deadline| sleeper.sleep_until(deadline))
     }
 
     /// `tokio::time::sleep_until` on a current-thread runtime.
-    fn tokio() -> Peer {
+    pub(super) fn tokio() -> Peer {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .build()
@@ -35,29 +51,20 @@ mod registered {
     }
 }
 
-#[cfg(not(feature = "peers"))]
-mod registered {
-    use punctual_lab::host::MakePeer;
-
-    pub(super) const ALL: &[(&str, MakePeer)] = &[];
-}
-
 /// Their names.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    registered::ALL.iter().map(|(name, _)| *name)
+    ALL.iter().map(|(name, _)| *name)
 }
 
 /// Makes the one of this name.
 pub(crate) fn make(name: &str) -> Option<MakePeer> {
-    let of_name = registered::ALL.iter().find(|(peer, _)| *peer == name);
+    let of_name = ALL.iter().find(|(peer, _)| *peer == name);
     of_name.map(|(_, make)| *make)
 }
 
 /// Lets programs on `machine` wait with them.
 pub(crate) fn register(machine: HostMachine) -> HostMachine {
-    registered::ALL
-        .iter()
-        .fold(machine, |machine, (name, make)| {
-            machine.with_peer(name, *make)
-        })
+    (ALL.iter()).fold(machine, |machine, (name, make)| {
+        machine.with_peer(name, *make)
+    })
 }

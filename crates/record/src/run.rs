@@ -19,6 +19,9 @@ use crate::visible::{is_visible, visible, visible_lines};
 /// The version of the Run file that this crate writes and reads.
 pub const SCHEMA: &str = "punctual-run/2";
 
+/// The subject that is the library itself, as its users call it.
+pub const LIBRARY: &str = "punctual";
+
 /// What one invocation of punctual saw. Each product has [rows](RunRow) of its own;
 /// those of waiting are [`Measurement`]s.
 ///

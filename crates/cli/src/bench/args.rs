@@ -30,7 +30,8 @@ pub(crate) fn after() -> String {
     format!(
         "\
 Strategies: {}; with parameters after a colon: precise:x=2, fixed-margin:margin=200us, \
-system:method=timerfd, adaptive:weight=30, quantile:weight=10. Peers: {}.
+system:method=timerfd, adaptive:weight=30, quantile:weight=10. Peers, real code that runs here only: {}; \
+`punctual` is the library as its users call it.
 
 Models, with parameters after commas, linux,slack=1ns:
 {}
@@ -49,11 +50,7 @@ Examples:
   punctual bench --rate 1000 --strategy precise,adaptive-exact --explain
   punctual bench article --plots figures",
         strategies.join(", "),
-        if peers.is_empty() {
-            "none in this build".to_owned()
-        } else {
-            peers.join(", ")
-        },
+        peers.join(", "),
         models.join("\n"),
         models::SYNTAX,
     )

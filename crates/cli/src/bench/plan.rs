@@ -340,14 +340,9 @@ fn subject(name: &str, defaults: Defaults) -> Result<Subject> {
         return Ok(Subject::Peer(name.to_owned()));
     }
     let peers: Vec<_> = peers::names().collect();
-    let peers = if peers.is_empty() {
-        String::new()
-    } else {
-        format!("; the peers are {}", peers.join(", "))
-    };
     Spec::parse(name, defaults)
         .map(Subject::Strategy)
-        .map_err(|why| anyhow!("{why}{peers}"))
+        .map_err(|why| anyhow!("{why}; the peers are {}", peers.join(", ")))
 }
 
 fn conditions(args: &BenchArgs) -> Result<Conditions> {

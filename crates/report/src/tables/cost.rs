@@ -1,7 +1,7 @@
 //! CPU time and lateness as one number, and whether the ranking by it holds.
 
 use punctual_record::compare::MARGIN;
-use punctual_record::{Interval, Measurement, Weights};
+use punctual_record::{Cost, Interval, LIBRARY, Measurement, Weights};
 
 use super::blank::{Marks, Why};
 use super::grid::Grid;
@@ -79,6 +79,7 @@ pub(super) fn per_wait(name: &str, group: &[&Measurement], counted: Counted) -> 
     ];
     if counted == Counted::Capped {
         caption.push(beside_lowest_in_words(group));
+        caption.extend(library_over_bare(group));
     }
     Some(grid.section(&caption, marks))
 }
@@ -173,6 +174,29 @@ fn beside_lowest_in_words(group: &[&Measurement]) -> String {
          taken round by round: `=` tied, it ends below {MARGIN}; `?` not told apart, it holds 1 \
          and reaches beyond {MARGIN}; no sign: dearer{or_few}."
     )
+}
+
+/// What the library costs its users over the strategy that it waits with. Nothing
+/// where not both were measured.
+fn library_over_bare(group: &[&Measurement]) -> Option<String> {
+    const BARE: &str = "adaptive-balanced";
+    let of = |name: &str| group.iter().find(|m| m.subject == name);
+    let (library, bare) = (of(LIBRARY)?, of(BARE)?);
+    let capped = Cost {
+        capped: true,
+        ..Cost::default()
+    };
+    let ratios = Weights::try_of(|w| capped.ratio_at(w, &library.rounds, &bare.rounds))?;
+    let ratios = WEIGHTS.iter().zip(ratios.each()).map(|(weight, ratio)| {
+        let [median, low, high] = [ratio.median, ratio.low, ratio.high].map(units::ratio);
+        format!("{median} [{low}..{high}] ({weight})")
+    });
+    let ratios: Vec<_> = ratios.collect();
+    Some(format!(
+        "`{LIBRARY}` is the library as its users call it, anew in each batch: round by round it costs {} times \
+         what its strategy by itself does, {BARE}.",
+        ratios.join(", ")
+    ))
 }
 
 /// What is added for each nap, and the costs with it.
@@ -271,4 +295,24 @@ fn medians_in_words(rounds: impl Iterator<Item = usize> + Clone, unit: &str) -> 
         "the whole range, as 95 % need six rounds"
     };
     format!("Median over {counts} {rounds} [{brackets}{unit}].")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_record::Round;
+
+    #[test]
+    fn the_library_is_set_against_its_strategy_round_by_round() {
+        let subject = |name: &str, cpu_ns: [u64; 2]| Measurement {
+            subject: name.to_owned(),
+            rounds: cpu_ns.map(|cpu| Round::of(&[0], None, Some(cpu))).to_vec(),
+            ..Measurement::default()
+        };
+        let library = subject(LIBRARY, [110, 120]);
+        let bare = subject("adaptive-balanced", [100, 100]);
+        assert_eq!(library_over_bare(&[&library]), None);
+        let told = library_over_bare(&[&bare, &library]).unwrap();
+        assert!(told.contains("1.15 [1.10..1.20] (w = 1)"), "{told}");
+    }
 }
