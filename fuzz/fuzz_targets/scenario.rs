@@ -4,8 +4,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use punctual_program::Machine;
 use punctual_lab::scenario::Scenario;
+use punctual_program::Machine;
 use punctual_sim::{Limits, Model, SimMachine};
 
 const LIMITS: Limits = Limits {

@@ -7,9 +7,9 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use criterion::Criterion;
-use punctual_microbench::{Lengths, NoTime, Waits};
 use punctual_core::strategies::{Any, Defaults};
 use punctual_core::{Goal, Method, Nanos, Spec, Step, Strategy, Turn};
+use punctual_microbench::{Lengths, NoTime, Waits};
 
 /// The strategies, on one OS call; `adaptive` with two as well, as on Linux.
 fn subjects() -> Vec<(String, Spec)> {

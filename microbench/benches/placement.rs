@@ -11,8 +11,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use punctual_lab::host::Stop;
-use punctual_zero::host::HostMemory;
 use punctual_record::Interval;
+use punctual_zero::host::HostMemory;
 use punctual_zero_memory::Kernel;
 
 /// Six are the fewest for an interval of 95 %.

@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 use nexosim::model::{Context, Model as Actor, schedulable};
 use nexosim::simulation::{Mailbox, SimInit};
 use nexosim::time::MonotonicTime;
-use punctual_program::program::{Op, SpawnKind};
 use punctual_core::{Method, Nanos};
+use punctual_program::program::{Op, SpawnKind};
 use punctual_program::{Machine, Program};
 use punctual_sim::{Model, SimMachine};
 

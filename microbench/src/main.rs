@@ -12,10 +12,10 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use punctual::Waiter;
-use punctual_microbench::locks::SUBJECTS;
-use punctual_microbench::{Lengths, Waits};
 use punctual_core::Spec;
 use punctual_core::strategies::Defaults;
+use punctual_microbench::locks::SUBJECTS;
+use punctual_microbench::{Lengths, Waits};
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();

@@ -15,9 +15,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use punctual_lab::host::Stop;
+use punctual_record::Interval;
 use punctual_zero::host::HostMemory;
 use punctual_zero_pool::LockKind;
-use punctual_record::Interval;
 
 use subjects::{New, Zeroes, by_hand, ours};
 

@@ -4,10 +4,12 @@
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use punctual_microbench::locks::{Apart, Guards, McsByHand, Std, TasByHand, TicketByHand, TtasByHand};
+use punctual_microbench::locks::{
+    Apart, Guards, McsByHand, Std, TasByHand, TicketByHand, TtasByHand,
+};
 use punctual_zero::host::{HostComputer, HostMemory};
-use punctual_zero_pool::{Batch, Books, LockKind, Pool, Setting, ready};
 use punctual_zero_memory::Kernel;
+use punctual_zero_pool::{Batch, Books, LockKind, Pool, Setting, ready};
 
 /// A pool of all pages of a memory.
 pub trait Zeroes: Sync {
