@@ -1,13 +1,13 @@
 //! The page-zeroing article's case, told with the simulator: what it cost, what
 //! each of its proposals would have brought, and what became of it since.
 
-use crate::rows::ZeroRow;
 use punctual_program::Refusal;
 use punctual_record::MachineFacts;
 use punctual_zero_pool::{Batch, LockKind, Setting};
 use punctual_zero_sim::{Active, Between, Job, Machine, Outcome, System, predict};
 
 use super::simulation;
+use crate::rows::ZeroRow;
 
 /// The pages of the 6.13 GiB of its worst case.
 pub const PAGES: u64 = 1_606_943;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::rows::{CpuSplit, PAGE_BYTES, Spread, ZeroRow, Zeroing};
 use punctual_core::Nanos;
 use punctual_program::Refusal;
 use punctual_record::{Interval, MachineFacts, Value, Warning};
@@ -13,6 +12,7 @@ use punctual_zero_sim::{
 };
 
 use super::POOL;
+use crate::rows::{CpuSplit, PAGE_BYTES, Spread, ZeroRow, Zeroing};
 
 /// Simulates a job, and what would come of it if what is not known of the
 /// computer were a little different. The measurement says how much of it was

@@ -1,11 +1,12 @@
 //! Touching, dirtying, zeroing and checking the pages of a mapping.
 
-use super::mapping::WORDS;
-use super::{Kernel, Mapping, kernel};
 use std::hint::black_box;
 use std::ops::Range;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
+
+use super::mapping::WORDS;
+use super::{Kernel, Mapping, kernel};
 
 impl Mapping {
     /// Writes a word that is not zero to each of these pages, which gives each

@@ -2,10 +2,12 @@
 
 pub(super) use super::no_settings::{huge_page_bytes, huge_pages, init_on_alloc, init_on_free};
 
-use super::{Advice, Cache};
-use punctual_os::Error;
 use std::io;
 use std::ptr::NonNull;
+
+use punctual_os::Error;
+
+use super::{Advice, Cache};
 
 pub(super) fn map(_bytes: usize) -> io::Result<NonNull<u8>> {
     Err(io::ErrorKind::Unsupported.into())

@@ -11,15 +11,13 @@
 //! This is where unsafe code lives that zeroes pages: each block names the
 //! invariant that it relies on, which is at the head of `mapping.rs`.
 
-#[cfg(any(target_os = "linux", target_os = "android", target_os = "macos"))]
-mod madvise;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 mod no_settings;
 #[cfg(unix)]
 mod posix;
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
-#[path = "linux/mod.rs"]
+#[path = "linux.rs"]
 mod platform;
 #[cfg(target_os = "macos")]
 #[path = "macos.rs"]
@@ -37,14 +35,12 @@ mod platform;
 #[path = "fallback.rs"]
 mod platform;
 
-mod advice;
 mod caches;
 mod contents;
 mod cpuid;
 mod kernel;
 mod mapping;
 
-pub use advice::Advice;
 pub use caches::{Cache, CacheKind, caches, line_bytes};
 pub use kernel::Kernel;
 pub use mapping::Mapping;
@@ -52,6 +48,48 @@ pub use mapping::Mapping;
 /// The bytes of a page: a unit of account that is the same everywhere. It
 /// divides the page of every system, which on Apple's own CPUs is 16 KiB.
 pub const PAGE: usize = 4096;
+
+/// What [`Mapping::advise`](Mapping::advise) tells the system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Advice {
+    /// Back it with huge pages where that is possible: one fault then brings,
+    /// and zeroes, a whole one. `MADV_HUGEPAGE`.
+    HugePages,
+    /// Back it with ordinary pages only. `MADV_NOHUGEPAGE`.
+    NoHugePages,
+    /// Give memory to all of it now, as if each page had been written to.
+    /// `MADV_POPULATE_WRITE`, since Linux 5.14.
+    Populate,
+    /// Take the memory back at once. Every page reads as zero, and has to be
+    /// given memory again. `MADV_DONTNEED` of Linux.
+    DontNeed,
+    /// The contents are of no use any more: until a page is written to again,
+    /// the system may take its memory back whenever it likes, or never.
+    /// `MADV_FREE`, `MEM_RESET`.
+    Free,
+}
+
+impl Advice {
+    /// Everything that can be told.
+    pub const ALL: [Self; 5] = [
+        Self::HugePages,
+        Self::NoHugePages,
+        Self::Populate,
+        Self::DontNeed,
+        Self::Free,
+    ];
+
+    /// The name the user reads.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::HugePages => "huge-pages",
+            Self::NoHugePages => "no-huge-pages",
+            Self::Populate => "populate",
+            Self::DontNeed => "dont-need",
+            Self::Free => "free",
+        }
+    }
+}
 
 /// The bytes of an ordinary page of this system, which is what a fault brings;
 /// `None` where it does not tell.

@@ -3,15 +3,17 @@
 pub(super) use super::no_settings::{huge_page_bytes, huge_pages, init_on_alloc, init_on_free};
 pub(super) use super::posix::{map, page_bytes, unmap};
 
-use super::madvise::madvise;
-use super::{Advice, Cache, CacheKind};
+use std::ptr::NonNull;
+use std::sync::OnceLock;
+
 use libc::vm_statistics64;
 use mach2::mach_init::mach_host_self;
 use mach2::port::mach_port_t;
 use mach2::vm_page_size::vm_page_size;
 use punctual_os::{Error, facts};
-use std::ptr::NonNull;
-use std::sync::OnceLock;
+
+use super::posix::madvise;
+use super::{Advice, Cache, CacheKind};
 
 /// `MADV_FREE` is the only one that means here what it says: after
 /// `MADV_DONTNEED` the contents stay, and huge pages cannot be asked for so.

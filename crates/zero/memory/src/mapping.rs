@@ -18,13 +18,15 @@
 //! touch one page at once find the old or the new value of each byte; no data race
 //! is possible.
 
-use super::{Advice, PAGE, platform};
-use punctual_os::Error;
 use std::io;
 use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicUsize;
+
+use punctual_os::Error;
+
+use super::{Advice, PAGE, platform};
 
 /// Private memory of whole pages that reads as zero, and that has no memory
 /// behind it until it is touched. It ends when it is dropped.

@@ -38,3 +38,22 @@ pub(super) fn page_bytes() -> Option<usize> {
     let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     usize::try_from(bytes).ok().filter(|&bytes| bytes > 0)
 }
+
+/// madvise(2), where its advice means what this crate means.
+///
+/// # Safety
+/// The bytes belong to one `map`, and whoever refers to them expects that they
+/// change.
+#[cfg(any(target_os = "linux", target_os = "android", target_os = "macos"))]
+pub(super) unsafe fn madvise(
+    start: NonNull<u8>,
+    bytes: usize,
+    advice: libc::c_int,
+) -> io::Result<()> {
+    // SAFETY: the caller's.
+    let answer = unsafe { libc::madvise(start.as_ptr().cast(), bytes, advice) };
+    if answer != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}

@@ -3,9 +3,11 @@
 pub(super) use super::no_settings::{huge_page_bytes, huge_pages, init_on_alloc, init_on_free};
 pub(super) use super::posix::{map, page_bytes, unmap};
 
-use super::{Advice, Cache};
-use punctual_os::Error;
 use std::ptr::NonNull;
+
+use punctual_os::Error;
+
+use super::{Advice, Cache};
 
 /// # Safety
 /// None is needed: nothing is done.

@@ -2,10 +2,10 @@
 
 pub(super) use super::no_settings::{huge_page_bytes, huge_pages, init_on_alloc, init_on_free};
 
-use super::{Advice, Cache, CacheKind};
-use punctual_os::{Error, facts};
 use std::io;
 use std::ptr::{self, NonNull};
+
+use punctual_os::{Error, facts};
 use windows_sys::Win32::System::Memory::{
     MEM_COMMIT, MEM_RELEASE, MEM_RESERVE, MEM_RESET, PAGE_READWRITE, VirtualAlloc, VirtualFree,
 };
@@ -13,6 +13,8 @@ use windows_sys::Win32::System::SystemInformation::{
     CacheData, CacheUnified, GetSystemInfo, GlobalMemoryStatusEx, MEMORYSTATUSEX, RelationCache,
     SYSTEM_INFO, SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX,
 };
+
+use super::{Advice, Cache, CacheKind};
 
 pub(super) fn map(bytes: usize) -> io::Result<NonNull<u8>> {
     // SAFETY: asks for new pages wherever there is room, which cannot overlap

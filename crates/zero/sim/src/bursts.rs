@@ -5,7 +5,7 @@ use punctual_core::Nanos;
 use punctual_program::Refusal;
 
 use super::machine::Machine;
-use super::outcome::Outcome;
+use super::simulate::Outcome;
 use super::simulate::{Job, simulate};
 
 /// When pages arrive and workers wake up.

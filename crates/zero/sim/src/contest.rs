@@ -5,15 +5,15 @@ use std::cell::RefCell;
 
 use punctual_core::Nanos;
 use punctual_program::Refusal;
+use punctual_sim::Random;
+use punctual_sim::Time;
 use punctual_zero_pool::{AnyLock, Computer, Lock, LockKind};
 
 use super::computer::{SimComputer, Task};
 use super::costs::Costs;
 use super::machine::Machine;
-use super::parking::ParkingMcs;
+use super::mutex::ParkingMcs;
 use super::world::World;
-use punctual_sim::Random;
-use punctual_sim::Time;
 
 /// A contest for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

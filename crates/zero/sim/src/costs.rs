@@ -1,11 +1,11 @@
 //! What things cost on a computer, in the simulator's own unit.
 
 use punctual_program::Refusal;
+use punctual_sim::Time;
 use punctual_zero_pool::LockKind;
 
 use super::machine::Machine;
 use super::quantity::Quantity;
-use punctual_sim::Time;
 
 /// What operations of so many workers cost, each on a CPU of its own.
 #[derive(Clone, Debug)]

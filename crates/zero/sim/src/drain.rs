@@ -1,6 +1,7 @@
 //! One backlog, drained from begin to end.
 
 use punctual_program::Refusal;
+use punctual_sim::Time;
 use punctual_zero_pool::{Books, Pool, Setting, ready};
 
 use super::computer::{SimComputer, Task};
@@ -8,7 +9,6 @@ use super::costs::Costs;
 use super::machine::Machine;
 use super::preemption::Preemption;
 use super::world::World;
-use punctual_sim::Time;
 
 /// What a pool is to do, besides its setting.
 #[derive(Clone, Copy, Debug)]

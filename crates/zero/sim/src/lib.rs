@@ -10,11 +10,11 @@
 //! | `bandwidth` | memory that many write at the same time |
 //! | `preemption` | CPUs that are taken away |
 //! | `world` | what happens, in which order |
-//! | `computer`, `mutex` | all of that as a pool sees it |
-//! | `drain`, `simulate`, `outcome` | a backlog from begin to end, or a sample of it counted up |
+//! | `computer`, `mutex` | all of that as a pool sees it; locks that sleep |
+//! | `drain`, `simulate` | a backlog from begin to end, or a sample of it counted up |
 //! | `bursts` | pages that arrive all the time, workers that wake up now and then |
 //! | `predict` | what would come out if what is not known were a little different |
-//! | `contest`, `parking` | workers that only want a lock: what papers on locks measure |
+//! | `contest` | workers that only want a lock: what papers on locks measure |
 //! | `chain` | the closed form that all of this is checked against |
 //!
 //! A worker runs until it asks for something that takes time; then whatever comes
@@ -40,8 +40,6 @@ mod lines;
 mod machine;
 mod matrix;
 mod mutex;
-mod outcome;
-mod parking;
 mod predict;
 mod preemption;
 mod presets;
@@ -57,11 +55,10 @@ pub use bursts::{Bursts, Bursty, EVERY};
 pub use contest::{Contest, ContestLock};
 pub use machine::Machine;
 pub use matrix::Matrix;
-pub use outcome::{Outcome, Split};
 pub use predict::{Active, Between, Prediction, predict};
 pub use preemption::Preemption;
 pub use presets::{PRESETS, Preset};
 pub use quantity::{Figure, Quantity, Unit};
-pub use simulate::{Job, simulate};
+pub use simulate::{Job, Outcome, Split, simulate};
 pub use topology::{Distance, Numbering, Place, Topology};
 pub use windows::{SYSTEMS, System};

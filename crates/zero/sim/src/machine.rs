@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use punctual_program::Refusal;
+use punctual_sim::model::Confidence;
 
 use super::matrix::Matrix;
 use super::presets::{self, COMMON};
 use super::quantity::{Figure, Quantity, Unit};
 use super::topology::{Distance, Numbering, Topology};
-use punctual_sim::model::Confidence;
 
 /// A computer: its CPUs, and what things cost on it.
 #[derive(Clone, Debug)]

@@ -1,14 +1,14 @@
 //! What a simulation says if what is not known is a little different.
 
 use punctual_program::Refusal;
+use punctual_sim::model::Confidence;
 use punctual_zero_pool::{Dequeue, LockKind, Setting};
 
 use super::machine::Machine;
-use super::outcome::Outcome;
 use super::quantity::{Figure, Quantity};
+use super::simulate::Outcome;
 use super::simulate::{Job, simulate};
 use super::topology::Distance;
-use punctual_sim::model::Confidence;
 
 /// What comes of a job, and what would if one thing or another were different.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,11 +2,11 @@
 //! each on a computer like the one it was seen on.
 
 use punctual_program::Refusal;
+use punctual_sim::model::Confidence::D;
 use punctual_zero_pool::{Batch, LockKind, Setting};
 
 use super::machine::Machine;
 use super::quantity::{Figure, Quantity};
-use punctual_sim::model::Confidence::D;
 
 /// A system that zeroes pages.
 #[derive(Clone, Copy, Debug)]

@@ -1,12 +1,12 @@
 //! All of the advice together.
 
-use crate::rows::{ZeroAdvice, ZeroForecast, ZeroHold, ZeroPick, ZeroPool};
 use punctual_program::Refusal;
 use punctual_zero_pool::{Batch, LockKind, Setting};
 
 use super::bounds::{hold, of_model};
-use super::pick::pick;
+use super::candidate::pick;
 use super::{Candidate, Goal, Model};
+use crate::rows::{ZeroAdvice, ZeroForecast, ZeroHold, ZeroPick, ZeroPool};
 
 /// A pool for each goal.
 #[derive(Clone, Debug)]

@@ -1,13 +1,13 @@
 //! Rules of thumb: how many threads the memory keeps up with, and how large a
 //! batch has to be and may be.
 
-use crate::rows::{PAGE_BYTES, ZeroBounds, ZeroHold};
 use punctual_core::Nanos;
 use punctual_program::Refusal;
 use punctual_zero_pool::{Batch, LockKind, Setting};
 use punctual_zero_sim::{Machine, Quantity};
 
 use super::Model;
+use crate::rows::{PAGE_BYTES, ZeroBounds, ZeroHold};
 use crate::simulation;
 
 /// How long Linux zeroes without offering the CPU to others: up to 32 MiB, which

@@ -1,10 +1,11 @@
 //! Who is asked about pools.
 
-use crate::rows::ZeroingPrediction;
 use punctual_program::Refusal;
 use punctual_record::Interval;
 use punctual_zero_pool::Setting;
 use punctual_zero_sim::{Active, Between, Job, Machine, Outcome, predict, simulate};
+
+use crate::rows::ZeroingPrediction;
 
 /// The model of a computer.
 pub trait Model {

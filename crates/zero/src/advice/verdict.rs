@@ -1,10 +1,10 @@
 //! What was measured of what was advised.
 
-use crate::rows::{ZeroAdvice, ZeroChecked, ZeroPool, ZeroRow, Zeroing};
 use punctual_record::Interval;
 
 use super::advised::pool;
 use super::{Candidate, Goal};
+use crate::rows::{ZeroAdvice, ZeroChecked, ZeroPool, ZeroRow, Zeroing};
 
 /// Puts beside each measurement what the model says of the same pool.
 pub fn with_predictions<'c>(

@@ -24,7 +24,8 @@ mod samples;
 mod takes;
 mod zeroing;
 
-use crate::rows::ZeroCalibration;
+use crew::Crew;
+use lines::Between;
 use punctual_core::Nanos;
 use punctual_program::Refusal;
 use punctual_zero_memory::Kernel;
@@ -32,8 +33,7 @@ use punctual_zero_pool::{Batch, Setting};
 
 use super::host::{CpuClock, HostComputer, HostMemory};
 use super::run::Area;
-use crew::Crew;
-use lines::Between;
+use crate::rows::ZeroCalibration;
 pub(crate) use lines::mean_transfer;
 use operations::Operations;
 use parking::Parking;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::rows::{LineCost, ParkingCost, TakeCost, ZeroCalibration, ZeroCost};
 use punctual_record::Interval;
 use punctual_zero_pool::{LockKind, Setting};
 
@@ -11,6 +10,7 @@ use super::operations::Operations;
 use super::parking::Parking;
 use super::takes::Take;
 use super::zeroing::{Field, Sample};
+use crate::rows::{LineCost, ParkingCost, TakeCost, ZeroCalibration, ZeroCost};
 use crate::run::Area;
 
 /// The samples of all rounds.

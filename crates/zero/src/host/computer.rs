@@ -1,14 +1,18 @@
-//! What a pool runs on here.
+//! What a pool runs on here: cache lines of their own, the lock that blocks, and the rest.
+//! Every operation is done when it is called.
 
 use std::future::ready;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use punctual_core::Nanos;
 use punctual_os::Error;
 use punctual_zero_memory::Kernel;
-use punctual_zero_pool::Computer;
+use punctual_zero_pool::{Computer, Line, Lock};
 
-use super::{HostLine, HostMemory, HostMutex, Links};
+use super::barrier::Hurry;
+use super::{HostMemory, Links};
 
 /// This computer: its atomics, its memory, one way of zeroing it. Copies are the
 /// same.
@@ -104,13 +108,95 @@ impl<'m> Computer for HostComputer<'m> {
     }
 }
 
+/// Four words that no other line shares a cache line with.
+///
+/// Of 128 bytes: Intel's CPUs fetch lines of 64 in pairs, and Apple's have lines
+/// of 128.
+#[derive(Debug)]
+#[repr(align(128))]
+pub struct HostLine<'m> {
+    words: [AtomicU64; 4],
+    hurry: &'m Hurry,
+}
+
+impl<'m> HostLine<'m> {
+    pub(super) fn new(hurry: &'m Hurry) -> Self {
+        Self {
+            words: Default::default(),
+            hurry,
+        }
+    }
+}
+
+/// Every operation is done when it is called: a future that began with the first
+/// poll would keep what it was called with until then, the memory order too.
+impl Line for HostLine<'_> {
+    #[inline]
+    fn load(&self, word: usize, order: Ordering) -> impl Future<Output = u64> {
+        ready(self.words[word].load(order))
+    }
+
+    #[inline]
+    fn store(&self, word: usize, value: u64, order: Ordering) -> impl Future<Output = ()> {
+        self.words[word].store(value, order);
+        ready(())
+    }
+
+    #[inline]
+    fn swap(&self, word: usize, value: u64, order: Ordering) -> impl Future<Output = u64> {
+        ready(self.words[word].swap(value, order))
+    }
+
+    #[inline]
+    fn add(&self, word: usize, value: u64, order: Ordering) -> impl Future<Output = u64> {
+        ready(self.words[word].fetch_add(value, order))
+    }
+
+    #[inline]
+    fn exchange(
+        &self,
+        word: usize,
+        old: u64,
+        new: u64,
+        order: Ordering,
+    ) -> impl Future<Output = Result<u64, u64>> {
+        let word = &self.words[word];
+        ready(word.compare_exchange(old, new, order, Ordering::Relaxed))
+    }
+
+    #[inline]
+    fn wait_while(&self, word: usize, value: u64) -> impl Future<Output = u64> {
+        loop {
+            let now = self.words[word].load(Ordering::Acquire);
+            if now != value {
+                return ready(now);
+            }
+            self.hurry.spin();
+        }
+    }
+}
+
+/// The mutex of the standard library, on a cache line of its own.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub struct HostMutex(Mutex<()>);
+
+impl Lock for HostMutex {
+    #[inline]
+    async fn section<R>(&self, _worker: usize, inside: impl AsyncFnOnce() -> R) -> R {
+        // It guards nothing that a panic could leave half done.
+        let _held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Every operation of this computer is done when it is called.
+        punctual_zero_pool::ready(inside())
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use punctual_zero_memory::PAGE;
-    use punctual_zero_pool::{Batch, Books, Dequeue, LockKind, Pool, Setting, ready};
-
     use super::*;
     use punctual_lab::host::Stop;
+    use punctual_zero_memory::PAGE;
+    use punctual_zero_pool::{Batch, Books, Dequeue, LockKind, Pool, Setting, ready};
 
     const PAGES: u64 = 200;
 
@@ -154,5 +240,11 @@ mod tests {
             stop.request();
             assert_eq!(takes(&memory, dequeue, batch), (0, false));
         }
+    }
+
+    #[test]
+    fn a_line_has_its_cache_lines_to_itself() {
+        assert_eq!(size_of::<HostLine<'_>>(), 128);
+        assert_eq!(align_of::<HostLine<'_>>(), 128);
     }
 }

@@ -10,8 +10,7 @@ use punctual_program::Refusal;
 use punctual_zero_pool::{Books, Pool, ready};
 
 use super::barrier::Barrier;
-use super::team::{Arrivals, Job, Observed};
-use super::worker::{Slot, Tally};
+use super::job::{Arrivals, Job, Observed, Slot, Tally};
 use super::{CpuClock, HostComputer, HostMemory};
 
 /// What the workers of a batch share.

@@ -3,73 +3,12 @@
 use std::convert::Infallible;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 
-use punctual_core::Nanos;
 use punctual_program::Refusal;
-use punctual_zero_memory::Kernel;
-use punctual_zero_pool::{Books, LockKind, Setting};
 
+use super::job::{Job, Observed, Tally};
 use super::shared::Shared;
-use super::worker::{Tally, Worker};
-use super::{CpuClock, Cpus, HostMemory, Links, Rescue};
-
-/// What workers do in a batch of passes. In each pass all pages are zeroed once,
-/// after they were filled with something else.
-#[derive(Clone, Copy, Debug)]
-pub struct Job<'a> {
-    /// How they do it together.
-    pub setting: Setting,
-    /// How each does it.
-    pub kernel: Kernel,
-    /// The pages of a pass, the first of the memory.
-    pub pages: u64,
-    /// The list that they are taken from, if there is one.
-    pub links: Option<&'a Links>,
-    /// What begins a pass.
-    pub arrivals: Arrivals,
-    /// One take in so many is timed.
-    pub every: u32,
-    /// How many of these are kept by each worker.
-    pub room: usize,
-    /// A pass that takes longer ends as soon as it can, and does not count.
-    pub longest: Nanos,
-}
-
-/// What begins a pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrivals {
-    /// All pages are there, and all workers go on when all are ready; again and
-    /// again for so long, but once at least.
-    Closed {
-        /// How long, with all that is not measured.
-        length: Nanos,
-    },
-    /// All pages are there at multiples of a time, and wake the workers, who
-    /// sleep.
-    Burst {
-        /// The time from one to the next.
-        every: Nanos,
-        /// How often.
-        times: u32,
-    },
-}
-
-/// What came of a batch.
-#[derive(Clone, Debug, Default)]
-pub struct Observed {
-    /// How many passes count.
-    pub passes: u32,
-    /// From the first worker's begin, or from when a burst was due, to the last
-    /// one's end: the sum over the passes.
-    pub wall: Nanos,
-    /// The CPU time of all workers together.
-    pub cpu: Nanos,
-    /// From each worker's begin to its end, added up.
-    pub elapsed: Nanos,
-    /// What each worker kept, over all passes that count.
-    pub books: Vec<Books>,
-    /// Whether a pass was given up because it took too long.
-    pub late: bool,
-}
+use super::worker::Worker;
+use super::{CpuClock, Cpus, HostMemory, Rescue};
 
 /// The threads of this computer that zero a memory.
 #[derive(Debug)]
@@ -158,24 +97,4 @@ impl<'m> Team<'m> {
             Ok((tallies.collect(), late))
         })
     }
-}
-
-impl Job<'_> {
-    /// The most that a batch may take.
-    fn most(&self) -> Nanos {
-        match self.arrivals {
-            Arrivals::Closed { length } => length + self.longest,
-            // Each burst is at the next multiple of the time, which may be one
-            // further on.
-            Arrivals::Burst { every, times } => {
-                every.times(u64::from(times) + 1) + self.longest.times(u64::from(times))
-            }
-        }
-    }
-}
-
-/// Whether whoever waits for a lock of a pool may be off the CPU.
-pub(crate) fn can_park(setting: &Setting) -> bool {
-    let is_mutex = |lock| lock == LockKind::Mutex;
-    is_mutex(setting.lock) || setting.returns.is_some_and(is_mutex)
 }

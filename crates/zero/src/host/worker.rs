@@ -2,19 +2,19 @@
 
 use std::ops::Range;
 use std::sync::PoisonError;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 use punctual_core::{Carrier, Limit, Method, Nanos};
 use punctual_os::wait::Sleeper;
 use punctual_os::{Tick, clock, slack, thread};
-use punctual_zero_pool::{Books, ready};
+use punctual_zero_pool::ready;
 
 use super::barrier::Broken;
 use super::books;
 use super::books::{Mark, Sifted, with_room};
 use super::cpu_clock::Begun;
+use super::job::{Arrivals, Tally, can_park};
 use super::shared::Shared;
-use super::team::{Arrivals, can_park};
 
 /// How long before a burst is due a worker sleeps with a timer: more than the tick
 /// of any system, and little to wait for.
@@ -25,39 +25,6 @@ const REST: Nanos = Nanos::from_ms(20);
 pub(super) struct Worker<'s, 'a> {
     pub(super) number: usize,
     pub(super) shared: &'s Shared<'a>,
-}
-
-/// What it adds up.
-#[derive(Debug, Default)]
-pub(super) struct Tally {
-    pub(super) cpu: Nanos,
-    pub(super) elapsed: Nanos,
-    pub(super) books: Books,
-}
-
-/// When it began and ended, for the one who adds up the passes. On a cache line
-/// of its own.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-pub(super) struct Slot {
-    began: AtomicU64,
-    ended: AtomicU64,
-}
-
-impl Slot {
-    pub(super) fn began(&self) -> Tick {
-        Tick::from_ns(self.began.load(Relaxed))
-    }
-
-    pub(super) fn ended(&self) -> Tick {
-        Tick::from_ns(self.ended.load(Relaxed))
-    }
-
-    // The barrier after it shows it to the others.
-    fn set(&self, began: Tick, ended: Tick) {
-        self.began.store(began.as_ns(), Relaxed);
-        self.ended.store(ended.as_ns(), Relaxed);
-    }
 }
 
 impl Worker<'_, '_> {

@@ -1,7 +1,8 @@
 //! How far predictions are from what was measured.
 
-use crate::rows::{ZeroRow, Zeroing};
 use punctual_record::Value;
+
+use crate::rows::{ZeroRow, Zeroing};
 
 /// The geometric mean of the errors should be no more than this.
 pub const TARGET_MEAN: f64 = 0.15;

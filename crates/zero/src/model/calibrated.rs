@@ -1,6 +1,5 @@
 //! A computer that was calibrated, and what its model says of pools.
 
-use crate::rows::{ZeroCalibration, ZeroingPrediction};
 use punctual_program::Refusal;
 use punctual_record::Interval;
 use punctual_zero_pool::Setting;
@@ -8,6 +7,7 @@ use punctual_zero_sim::{Active, Between, Job, Machine, Outcome, Prediction, pred
 
 use super::machine::machine;
 use crate::advice::Model;
+use crate::rows::{ZeroCalibration, ZeroingPrediction};
 use crate::run::Memory;
 
 /// The model of this computer for pools that zero one of the memories that it was

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::rows::{ZeroCalibration, ZeroRow, Zeroing, ZeroingPrediction};
 use punctual_program::Refusal;
 use punctual_record::Warning;
 use punctual_zero_pool::Dequeue;
@@ -10,6 +9,7 @@ use punctual_zero_pool::Dequeue;
 use super::Calibrated;
 use crate::advice::Model;
 use crate::calibration::{Calibrator, Wanted};
+use crate::rows::{ZeroCalibration, ZeroRow, Zeroing, ZeroingPrediction};
 use crate::run::{Area, Cell, Plan, Progress};
 
 /// What is noted beside a run.

@@ -1,11 +1,11 @@
 //! Which measurement is which figure of the simulated computer.
 
-use crate::rows::{PAGE_BYTES, TakeCost, ZeroCalibration};
 use punctual_program::Refusal;
 use punctual_record::Interval;
 use punctual_zero_pool::{Batch, LockKind, Setting};
 use punctual_zero_sim::{Figure, Job, Machine, Matrix, Numbering, Quantity, Topology, simulate};
 
+use crate::rows::{PAGE_BYTES, TakeCost, ZeroCalibration};
 use crate::run::Memory;
 
 /// The computer that was calibrated, as a pool under `setting` finds it that

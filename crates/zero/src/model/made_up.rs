@@ -1,7 +1,8 @@
 //! The calibration of a computer that does not exist, for tests.
 
-use crate::rows::{LineCost, TakeCost, ZeroCalibration, ZeroCost};
 use punctual_record::Interval;
+
+use crate::rows::{LineCost, TakeCost, ZeroCalibration, ZeroCost};
 
 /// Two CPUs, and round numbers.
 pub(super) fn calibration() -> ZeroCalibration {

@@ -2,15 +2,15 @@
 
 use std::hint::black_box;
 
-use crate::rows::ZeroRow;
 use punctual_core::Nanos;
 use punctual_program::Refusal;
 use punctual_zero_memory::{Mapping, PAGE};
 
 use super::amounts::in_words;
-use super::heat::{Heat, apart, of_steps, refusal};
-use super::ledger::Ledger;
+use super::heat::{Heat, of_steps};
+use super::ledger::{Ledger, apart, refusal};
 use super::{Part, warm_up};
+use crate::rows::ZeroRow;
 
 /// What blocks are filled with. Not zeros, which some CPUs write faster over
 /// other zeros.

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::rows::{PageCost, Spent, ZeroRow};
 use punctual_core::Nanos;
 use punctual_program::Refusal;
 use punctual_record::Value;
 
 use super::ledger::Ledger;
 use super::{EXPERIMENT, Part};
+use crate::rows::{PageCost, Spent, ZeroRow};
 
 /// One part of a round.
 pub(super) trait Heat {
@@ -72,32 +72,4 @@ pub(super) fn of_steps(
         Some(measurement)
     };
     first.steps().filter_map(of_step).collect()
-}
-
-/// What a thread of its own does on one CPU, if threads can be kept on one: a
-/// fresh thread has used no CPU time yet, and has its caches to itself.
-pub(super) fn apart<R: Send>(
-    cpu: Option<usize>,
-    work: impl FnOnce() -> Result<R, Refusal> + Send,
-) -> Result<R, Refusal> {
-    let work = move || {
-        if let Some(cpu) = cpu {
-            punctual_os::thread::pin(cpu).map_err(refusal)?;
-        }
-        work()
-    };
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().spawn_scoped(scope, work);
-        let thread = thread
-            .map_err(|why| Refusal::new(format!("cannot start a thread to measure on: {why}")))?;
-        match thread.join() {
-            Ok(done) => done,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    })
-}
-
-/// The system's answer as one of this crate.
-pub(super) fn refusal(error: punctual_os::Error) -> Refusal {
-    Refusal::new(error.to_string())
 }

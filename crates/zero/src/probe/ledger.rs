@@ -2,14 +2,13 @@
 
 use std::hint::black_box;
 
-use crate::rows::Spent;
 use punctual_core::Nanos;
 use punctual_os::thread::CpuTime;
 use punctual_os::usage::{self, Usage};
 use punctual_os::{Tick, clock, thread};
 use punctual_program::Refusal;
 
-use super::heat::apart;
+use crate::rows::Spent;
 
 /// The steps of one round, in order, each with what it took of the thread that
 /// made it.
@@ -189,6 +188,34 @@ fn usage() -> Option<Usage> {
     let faults = process.and_then(|usage| usage.faults);
     let counted = thread.or(process);
     counted.map(|usage| Usage { faults, ..usage })
+}
+
+/// What a thread of its own does on one CPU, if threads can be kept on one: a
+/// fresh thread has used no CPU time yet, and has its caches to itself.
+pub(super) fn apart<R: Send>(
+    cpu: Option<usize>,
+    work: impl FnOnce() -> Result<R, Refusal> + Send,
+) -> Result<R, Refusal> {
+    let work = move || {
+        if let Some(cpu) = cpu {
+            punctual_os::thread::pin(cpu).map_err(refusal)?;
+        }
+        work()
+    };
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().spawn_scoped(scope, work);
+        let thread = thread
+            .map_err(|why| Refusal::new(format!("cannot start a thread to measure on: {why}")))?;
+        match thread.join() {
+            Ok(done) => done,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+/// The system's answer as one of this crate.
+pub(super) fn refusal(error: punctual_os::Error) -> Refusal {
+    Refusal::new(error.to_string())
 }
 
 #[cfg(test)]

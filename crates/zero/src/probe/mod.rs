@@ -26,9 +26,7 @@ mod blocks;
 mod facts;
 mod heat;
 mod ledger;
-mod order;
 mod pages;
-mod part;
 mod payers;
 mod plan;
 mod process;
@@ -40,10 +38,37 @@ mod warnings;
 pub use amounts::Settings;
 pub(crate) use amounts::in_words;
 pub use facts::memory_facts;
-pub use part::Part;
 pub use plan::{Plan, Probed, Progress};
 pub use process::serve;
 pub use warnings::warnings;
 
 /// What the measurements of this folder are of.
 pub const EXPERIMENT: &str = "zero-probe";
+
+/// What can be measured by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Steps with many pages.
+    Pages,
+    /// Blocks of memory by their size.
+    Blocks,
+    /// Two processes that allocate one page, over and over.
+    Processes,
+    /// Who is charged.
+    Payers,
+}
+
+impl Part {
+    /// All of them, in the order in which they are measured and shown.
+    pub const ALL: [Self; 4] = [Self::Pages, Self::Blocks, Self::Processes, Self::Payers];
+
+    /// The name the user gives and reads.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pages => "pages",
+            Self::Blocks => "blocks",
+            Self::Processes => "processes",
+            Self::Payers => "payers",
+        }
+    }
+}

@@ -1,14 +1,14 @@
 //! Many pages, one step after the other.
 
-use crate::rows::ZeroRow;
 use punctual_core::Nanos;
 use punctual_program::Refusal;
 use punctual_zero_memory::{Advice, Mapping, PAGE, huge_page_bytes};
 
-use super::heat::{Heat, apart, of_steps, refusal};
-use super::ledger::Ledger;
-use super::order::Order;
+use super::heat::{Heat, of_steps};
+use super::ledger::{Ledger, apart, refusal};
+use super::warm_up::Order;
 use super::{Part, warm_up};
+use crate::rows::ZeroRow;
 
 /// A way to go through the life of pages, some of whose steps are measured.
 #[derive(Clone, Debug)]

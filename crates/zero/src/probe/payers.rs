@@ -1,6 +1,5 @@
 //! Who is charged for fresh memory.
 
-use crate::rows::{Account, Paid, Payments, ZeroRow};
 use punctual_core::Nanos;
 use punctual_os::usage::{self, Usage};
 use punctual_os::{Tick, clock};
@@ -9,7 +8,9 @@ use punctual_zero_memory::Mapping;
 
 use super::Part;
 use super::blocks::{FILL, fill_fresh};
-use super::heat::{Heat, apart, measurement, refusal};
+use super::heat::{Heat, measurement};
+use super::ledger::{apart, refusal};
+use crate::rows::{Account, Paid, Payments, ZeroRow};
 
 /// What this process does while the whole computer is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

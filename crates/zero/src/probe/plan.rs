@@ -1,13 +1,15 @@
 //! What is measured, and the rounds of it.
 
-use crate::rows::ZeroRow;
+use std::collections::BTreeMap;
+
 use punctual_core::Nanos;
+use punctual_lab::host::{ProcessCommand, Stop, Witness, usual_cpu};
+use punctual_lab::race::End;
 use punctual_os::thread;
 use punctual_program::Refusal;
 use punctual_record::{Disturbance, Value, Warning};
 use punctual_zero_memory::{Advice, Mapping, PAGE, free_bytes, huge_page_bytes, huge_pages};
 use serde_json::json;
-use std::collections::BTreeMap;
 
 use super::Part;
 use super::amounts::{Amounts, Settings, in_words};
@@ -18,8 +20,7 @@ use super::payers::{Doing, Payers};
 use super::processes::Processes;
 use super::references::Reference;
 use super::warm_up::WarmUp;
-use punctual_lab::host::{ProcessCommand, Stop, Witness, usual_cpu};
-use punctual_lab::race::End;
+use crate::rows::ZeroRow;
 
 /// Everything that is going to be measured.
 pub struct Plan {

@@ -7,6 +7,7 @@
 
 use std::io::{BufRead, Error, ErrorKind, Write};
 
+use punctual_lab::host::Stop;
 use punctual_os::{clock, usage};
 use punctual_zero_memory::PAGE;
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,6 @@ use serde::{Deserialize, Serialize};
 use super::blocks::fill_fresh;
 use super::payers::paid;
 use crate::rows::Paid;
-use punctual_lab::host::Stop;
 
 /// What it allocates each time.
 pub(super) const BLOCK: usize = PAGE;

@@ -6,8 +6,8 @@ use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use crate::rows::{Account, Paid, Payments, ZeroRow};
 use punctual_core::Nanos;
+use punctual_lab::host::{ProcessCommand, Stop};
 use punctual_os::program;
 use punctual_program::Refusal;
 
@@ -15,7 +15,7 @@ use super::Part;
 use super::heat::{Heat, measurement};
 use super::payers::{Watched, settling_time};
 use super::process::{BLOCK, Report, Start};
-use punctual_lab::host::{ProcessCommand, Stop};
+use crate::rows::{Account, Paid, Payments, ZeroRow};
 
 /// So many at once: the article's program starts itself once more.
 const PROCESSES: usize = 2;

@@ -1,14 +1,14 @@
 //! Zeroing in the process itself: what a kernel that does the same could do it
 //! for, with no fault and no lock.
 
-use crate::rows::ZeroRow;
 use punctual_core::Nanos;
 use punctual_program::Refusal;
 use punctual_zero_memory::{CacheKind, Kernel, Mapping, PAGE, caches};
 
-use super::heat::{Heat, of_steps, refusal};
-use super::ledger::Ledger;
+use super::heat::{Heat, of_steps};
+use super::ledger::{Ledger, refusal};
 use super::{Part, warm_up};
+use crate::rows::ZeroRow;
 
 /// Zeroes memory that is in a cache, or is not: page by page, as systems do it,
 /// or all at once, which some CPUs do without bringing it into their caches.

@@ -1,7 +1,8 @@
 //! What should be known before the numbers are believed.
 
-use crate::rows::{Account, PageCost, ZeroRow};
 use punctual_record::{MachineFacts, Warning};
+
+use crate::rows::{Account, PageCost, ZeroRow};
 
 /// The warnings that a probe on this computer deserves, where the most rounds of
 /// a part were so many.

@@ -6,12 +6,12 @@
 
 pub mod allocation;
 
+use allocation::ZEROING_GB_PER_CPU_S;
 use punctual_record::Value;
 use punctual_record::compare::Row;
 use punctual_record::published::{Beside, Like, Published, Source, row};
 
 use crate::rows::GB_PER_CPU_S;
-use allocation::ZEROING_GB_PER_CPU_S;
 
 /// Its two versions differ in how they compare, not in what they measured.
 const ZERO: Source = (

@@ -1,11 +1,11 @@
 //! What a report on memory says of the machine: how it pages, where one on
 //! waiting says how its timers go off.
 
-use crate::rows::ZeroRow;
 use punctual_record::{Run, Value};
-
 use punctual_report::text::labelled;
 use punctual_report::units;
+
+use crate::rows::ZeroRow;
 
 /// The facts that bear on memory, a line each.
 pub(crate) fn facts(run: &Run<ZeroRow>) -> String {

@@ -10,13 +10,13 @@ pub use compared::COMPARED;
 
 use std::collections::BTreeMap;
 
-use crate::rows::{PAGE_BYTES, ZeroRow, Zeroing};
 use punctual_record::{Interval, Run, Value};
-
 use punctual_report::figures::figure::Figure;
 use punctual_report::select::grouped;
 use punctual_report::tables::param_in_words;
 use punctual_report::{Report, text, units};
+
+use crate::rows::{PAGE_BYTES, ZeroRow, Zeroing};
 
 /// Pools of workers that zero pages.
 const POOL: &str = "zero-pool";

@@ -1,9 +1,9 @@
 //! Who pays for memory.
 
+use punctual_record::Interval;
 use serde::{Deserialize, Serialize};
 
 use super::ZeroRow;
-use punctual_record::Interval;
 
 /// Who spent how much CPU time while something went on. GB are 1e9 bytes.
 ///

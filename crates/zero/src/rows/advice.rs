@@ -1,10 +1,10 @@
 //! Which pool to zero pages with.
 
+use punctual_record::Interval;
 use serde::{Deserialize, Serialize};
 
 use super::ZeroRow;
 use super::zeroing::ZeroingPrediction;
-use punctual_record::Interval;
 
 /// What `punctual zero advise` says of a computer: a pool for each goal, out of
 /// those that its model was asked about. What they really do, where they were

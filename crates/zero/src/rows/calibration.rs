@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use punctual_record::Interval;
+use punctual_record::Run;
 use punctual_record::Value;
 use serde::{Deserialize, Serialize};
 
 use super::ZeroRow;
-use punctual_record::Interval;
-use punctual_record::Run;
 
 /// What a model of this computer is made of: micro-measurements, one mechanism
 /// each, and none of a pool. Each is the median over rounds with its interval.

@@ -1,9 +1,9 @@
 //! What it costs to get, touch and give back pages.
 
+use punctual_record::Interval;
 use serde::{Deserialize, Serialize};
 
 use super::ZeroRow;
-use punctual_record::Interval;
 
 /// The bytes of the pages that costs are stated for, whatever pages the system
 /// has.

@@ -1,9 +1,9 @@
 //! What zeroing pages cost.
 
+use punctual_record::Interval;
 use serde::{Deserialize, Serialize};
 
 use super::ZeroRow;
-use punctual_record::Interval;
 
 /// What a pool of workers did under one setting. GB are 1e9 bytes, GiB are
 /// 2^30.

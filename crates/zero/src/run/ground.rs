@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use punctual_core::Nanos;
+use punctual_lab::host::Stop;
 use punctual_program::Refusal;
 use punctual_zero_memory::{Kernel, PAGE};
 use punctual_zero_pool::{Batch, Computer, LockKind, Setting, ready};
@@ -11,7 +12,6 @@ use super::Area;
 use crate::calibration::mean_transfer;
 use crate::host::{Arrivals, CpuClock, HostComputer, HostMemory, Job, Links, Team};
 use crate::probe::in_words;
-use punctual_lab::host::Stop;
 
 /// What all cells use.
 #[derive(Debug)]

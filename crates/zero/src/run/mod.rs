@@ -3,30 +3,94 @@
 //!
 //! | file | what it is about |
 //! |---|---|
-//! | `settings` | what the user asks for |
+//! | this one | what the user asks for, and facts that a reader has to know |
 //! | `sizes` | how much memory a pass is about, hot or cold |
 //! | `cell` | one setting on one memory |
 //! | `cells` | the product of everything that was asked for, without what cannot be |
 //! | `ground` | the memory for it, and how fast it is |
 //! | `plan` | what is measured, how long it takes, and the rounds |
 //! | `tally` | what the rounds of a cell add up to |
-//! | `facts`, `warnings` | what a reader has to know |
+//! | `warnings` | what else a reader has to know |
 //!
 //! How a pass goes, and what it does not time, is in
 //! [`host`](crate::host).
 
 mod cell;
 mod cells;
-mod facts;
 mod ground;
 mod plan;
-mod settings;
 mod sizes;
 mod tally;
 mod warnings;
 
+use std::collections::BTreeMap;
+
+use punctual_core::Nanos;
+use punctual_os::quick::QuickClock;
+use punctual_record::Value;
+use punctual_zero_memory::Kernel;
+use punctual_zero_pool::Batch;
+use punctual_zero_pool::Dequeue;
+use punctual_zero_pool::LockKind;
+
+use crate::probe::memory_facts;
+
 pub use cell::{Area, Cell, Memory};
-pub use facts::facts;
 pub use plan::{Plan, Progress, Ran};
-pub use settings::{Bursts, Settings};
 pub use warnings::warnings;
+
+/// What to measure. What is left open becomes what makes sense on this computer.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Whether to measure less.
+    pub quick: bool,
+    /// The numbers of workers. Else 1, 2, 4 and so on up to the number of CPUs,
+    /// and twice that.
+    pub threads: Option<Vec<usize>>,
+    /// The locks. Else all.
+    pub locks: Option<Vec<LockKind>>,
+    /// How many pages are taken at a time. Else 1, twice the number of workers, 64
+    /// and guided.
+    pub batches: Option<Vec<Batch>>,
+    /// How they are taken. Else as ranges.
+    pub dequeues: Option<Vec<Dequeue>>,
+    /// The lock of the list that zeroed pages are put into, if there is one.
+    pub returns: Option<LockKind>,
+    /// How a page is zeroed. Else by `memset`.
+    pub kernels: Option<Vec<Kernel>>,
+    /// How much memory. Else so much that it stays in a cache, and so much that
+    /// it does not.
+    pub memories: Option<Vec<Memory>>,
+    /// Or so many bytes.
+    pub bytes: Option<u64>,
+    /// Whether pages come in bursts. Else they are all there.
+    pub bursts: Option<Bursts>,
+    /// How often each setting gets its turn. Else 6 times, in a quick run 3 times.
+    pub rounds: Option<u32>,
+    /// The most memory to use, in bytes. Else half of what is free.
+    pub memory_limit: Option<u64>,
+}
+
+/// Pages that come all at once, again and again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bursts {
+    /// The time from one to the next.
+    pub every: Nanos,
+    /// How many there are in a round.
+    pub times: u32,
+}
+
+/// The facts of this computer that a pool depends on, by name: its memory and
+/// caches, its ways to zero, and the clock that its workers read.
+pub fn facts() -> BTreeMap<String, Value> {
+    let kernels = Kernel::ALL
+        .into_iter()
+        .filter(|kernel| kernel.is_supported());
+    let kernels: Vec<&str> = kernels.map(Kernel::name).collect();
+    let clock = QuickClock::new();
+    let mut facts = memory_facts();
+    facts.insert("zero_kernels".to_owned(), kernels.into());
+    facts.insert("quick_clock".to_owned(), clock.name().into());
+    facts.insert("quick_clock_cost_ns".to_owned(), clock.cost_ns().into());
+    facts
+}

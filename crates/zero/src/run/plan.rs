@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::host::{CpuClock, Cpus, HostMemory};
-use crate::rows::ZeroRow;
 use punctual_core::Nanos;
+use punctual_lab::host::{Stop, Witness};
+use punctual_lab::race::End;
 use punctual_program::Refusal;
 use punctual_record::{Disturbance, Value, Warning};
 use punctual_zero_memory::{caches, free_bytes};
@@ -16,10 +16,10 @@ use super::ground::{Ground, Rates};
 use super::sizes::Sizes;
 use super::tally::Tally;
 use super::{Area, Bursts, Cell, Settings};
+use crate::host::{CpuClock, Cpus, HostMemory};
 use crate::host::{Job, Team};
 use crate::probe::in_words;
-use punctual_lab::host::{Stop, Witness};
-use punctual_lab::race::End;
+use crate::rows::ZeroRow;
 
 /// Everything that is going to be measured.
 #[derive(Debug)]

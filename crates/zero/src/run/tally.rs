@@ -1,12 +1,12 @@
 //! What the rounds of a cell add up to.
 
-use crate::rows::{CpuSplit, Spread, ZeroRow, Zeroing, ZeroingRound};
 use punctual_record::{Cpu, Interval};
 use punctual_zero_pool::Books;
 
 use super::Cell;
 use crate::POOL;
 use crate::host::{Observed, can_park};
+use crate::rows::{CpuSplit, Spread, ZeroRow, Zeroing, ZeroingRound};
 
 /// The sums over the rounds of a cell, in nanoseconds.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,8 @@
 //! What should be known before the numbers are believed.
 
-use crate::rows::{ZeroRow, Zeroing};
 use punctual_record::{MachineFacts, Warning};
+
+use crate::rows::{ZeroRow, Zeroing};
 
 /// The warnings that pools on this computer deserve, after so many rounds.
 pub fn warnings(facts: &MachineFacts, results: &[ZeroRow], rounds: u32) -> Vec<Warning> {

@@ -1,14 +1,14 @@
 //! What follows from published numbers without a simulation.
 
-use crate::published::allocation::{HiddenCost, MB_BYTES, Part, ZEROPAGE_TEST};
-use crate::rows::PAGE_BYTES;
 use punctual_program::Refusal;
 use punctual_zero_pool::{Batch, LockKind};
 use punctual_zero_sim::{Machine, PRESETS, Quantity};
 
-use super::pools::{PAGES, is_near, pool};
 use super::{Kind, Outcome, Row, Verdict};
+use super::{PAGES, is_near, pool};
 use crate::article::published;
+use crate::published::allocation::{HiddenCost, MB_BYTES, Part, ZEROPAGE_TEST};
+use crate::rows::PAGE_BYTES;
 
 /// Z06, Z08, Z20-Z22, Z25, Z55 and Z56.
 pub(super) fn rows() -> Vec<Row> {

@@ -4,8 +4,8 @@ use punctual_program::Refusal;
 use punctual_zero_pool::{Batch, LockKind, Setting};
 use punctual_zero_sim::{Bursts, Bursty, EVERY, Job, Machine, Quantity, System};
 
-use super::pools::{PAGES, is_near, pool, windows, worst};
 use super::{Kind, Outcome, Row, Verdict};
+use super::{PAGES, is_near, pool, windows, worst};
 use crate::article::published;
 use crate::simulation::closed_form;
 

@@ -4,8 +4,8 @@ use punctual_program::Refusal;
 use punctual_zero_pool::{Batch, LockKind, Setting};
 use punctual_zero_sim::{Active, Job, Machine, Quantity, System, predict, simulate};
 
-use super::pools::{PAGES, WORST_US, pool, windows};
 use super::{Kind, Outcome, Row, Verdict};
+use super::{PAGES, WORST_US, pool, windows};
 
 /// Z13-Z15, Z17 and Z18.
 pub(super) fn rows() -> Vec<Row> {

@@ -6,8 +6,8 @@ use punctual_zero_pool::{Batch, LockKind};
 use punctual_zero_sim::chain::{Chain, HandOff};
 use punctual_zero_sim::{Contest, ContestLock, Machine};
 
-use super::pools::{PAGES, WORST_US, is_near, pool};
 use super::{Kind, Outcome, Row, Verdict};
+use super::{PAGES, WORST_US, is_near, pool};
 
 /// Z26, Z28, Z30-Z32 and Z34-Z37.
 pub(super) fn rows() -> Vec<Row> {

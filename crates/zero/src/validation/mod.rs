@@ -31,12 +31,11 @@ mod arithmetic;
 mod article;
 mod elsewhere;
 mod locks;
-mod pools;
-mod sources;
 
-pub use sources::SOURCES;
-
+pub(super) use crate::article::PAGES;
 use punctual_program::Refusal;
+use punctual_zero_pool::{Batch, LockKind, Setting};
+use punctual_zero_sim::{Job, Machine, System, simulate};
 
 /// One figure that the simulation is held against.
 #[derive(Clone, Copy, Debug)]
@@ -156,4 +155,73 @@ pub fn rows() -> Vec<Row> {
     .concat();
     rows.sort_by_key(|row| row.id);
     rows
+}
+
+/// Each short name, and the source.
+pub const SOURCES: &[(&str, &str)] = &[
+    (
+        "2014",
+        "randomascii.wordpress.com, 2014-12-10: the hidden costs of memory allocation",
+    ),
+    (
+        "BOYD",
+        "Boyd-Wickizer, Kaashoek, Morris, Zeldovich: Non-scalable locks are dangerous (Linux Symposium 2012)",
+    ),
+    (
+        "BOYD-fit",
+        "500 cycles a request in the product form of BOYD's model, fitted to its curves; sections of 400 cycles",
+    ),
+    (
+        "LITL",
+        "Guiroux, Lachaize, Quema: LiTL (ATC'16) and the data of its journal version, github.com/multicore-locks/litl",
+    ),
+    (
+        "POLICIES",
+        "the table of takes in crates/zero/pool/src/batches: each policy as its paper has it",
+    ),
+    (
+        "ZERO",
+        "the page-zeroing article: Slower Memory Zeroing Through Parallelism (Bruce Dawson, randomascii.wordpress.com, 2022-07-11)",
+    ),
+    ("ZERO-2", "the later version of the same article"),
+];
+
+/// The CPU time of its worst case for each of them, in microseconds.
+pub(super) const WORST_US: f64 = 100.8;
+
+/// That many pages, zeroed on a computer.
+pub(super) fn pool(
+    machine: &str,
+    workers: usize,
+    lock: LockKind,
+    batch: Batch,
+) -> Result<punctual_zero_sim::Outcome, Refusal> {
+    let job = Job::new(Setting::new(workers, lock, batch), PAGES);
+    simulate(&Machine::parse(machine)?, &job)
+}
+
+/// The article's worst case: 39 workers, one page at a time, a spin lock, 96 CPUs.
+/// Zeroing is all they do.
+pub(super) fn worst() -> Result<punctual_zero_sim::Outcome, Refusal> {
+    pool("cascade-lake-96", 39, LockKind::Tas, Batch::One)
+}
+
+/// That many pages, zeroed by a version of Windows on the computer it was seen on,
+/// with so many of its workers active; all if that is `None`.
+pub(super) fn windows(
+    name: &str,
+    active: Option<usize>,
+) -> Result<punctual_zero_sim::Outcome, Refusal> {
+    let system = System::parse(name)?;
+    let workers = active.unwrap_or(system.setting.workers);
+    let setting = Setting {
+        workers,
+        ..system.setting
+    };
+    simulate(&system.machine(), &Job::new(setting, PAGES))
+}
+
+/// Whether it is what was expected but for so many percent.
+pub(super) fn is_near(got: f64, expected: f64, percent: f64) -> bool {
+    (got / expected - 1.0).abs() <= percent / 100.0
 }

@@ -1,30 +1,19 @@
 //! The ways to fill pages with zeros that operating systems use.
 //!
-//! Each has a file with its routine. All of them hold to the invariant of
+//! Those of an architecture have a file. All of them hold to the invariant of
 //! `mapping.rs`: they write where the compiler cannot see it.
 
 use punctual_os::Error;
+use std::ffi::{c_int, c_void};
 use std::fmt;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::str::FromStr;
 use std::sync::OnceLock;
 
-mod memset;
-
-#[cfg(target_arch = "x86_64")]
-mod clzero;
 #[cfg(target_arch = "aarch64")]
-mod dc_zva;
-#[cfg(target_arch = "aarch64")]
-#[path = "non_temporal_aarch64.rs"]
-mod non_temporal;
+mod aarch64;
 #[cfg(target_arch = "x86_64")]
-#[path = "non_temporal_x86_64.rs"]
-mod non_temporal;
-#[cfg(target_arch = "x86_64")]
-mod rep_stosb;
-
-pub(super) use memset::fill;
+mod x86_64;
 
 /// A way to fill pages with zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -92,15 +81,17 @@ impl Kernel {
 
     fn detect(self) -> Option<Routine> {
         match self {
-            Self::Memset => Some(memset::zero),
+            Self::Memset => Some(memset_to_zero),
             #[cfg(target_arch = "x86_64")]
-            Self::RepStosb => Some(rep_stosb::zero),
-            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-            Self::NonTemporal => Some(non_temporal::detect()),
+            Self::RepStosb => Some(x86_64::rep_stosb),
             #[cfg(target_arch = "x86_64")]
-            Self::Clzero => clzero::detect(),
+            Self::NonTemporal => Some(x86_64::detect_non_temporal()),
+            #[cfg(target_arch = "x86_64")]
+            Self::Clzero => x86_64::detect_clzero(),
             #[cfg(target_arch = "aarch64")]
-            Self::DcZva => dc_zva::detect(),
+            Self::NonTemporal => Some(aarch64::stnp),
+            #[cfg(target_arch = "aarch64")]
+            Self::DcZva => aarch64::detect_dc_zva(),
             #[cfg(not(target_arch = "x86_64"))]
             Self::RepStosb | Self::Clzero => None,
             #[cfg(not(target_arch = "aarch64"))]
@@ -138,6 +129,32 @@ impl FromStr for Kernel {
 /// # Safety
 /// The bytes are whole pages of a mapping, and the CPU has what it takes.
 pub(super) type Routine = unsafe fn(NonNull<u8>, usize);
+
+/// C's `memset`.
+unsafe fn memset_to_zero(start: NonNull<u8>, bytes: usize) {
+    // SAFETY: the caller's.
+    unsafe { fill(start, bytes, 0) };
+}
+
+/// # Safety
+/// The bytes are whole pages of a mapping.
+pub(crate) unsafe fn fill(start: NonNull<u8>, bytes: usize, byte: u8) {
+    // A volatile read may return anything as far as the compiler knows, so it
+    // cannot tell what is called here.
+    // SAFETY: reads a static.
+    let memset = unsafe { ptr::read_volatile(&raw const MEMSET) };
+    // SAFETY: the caller says that the bytes are pages of a mapping, which may be
+    // written where the compiler cannot see it (`mapping.rs`).
+    unsafe { memset(start.as_ptr().cast(), byte.into(), bytes) };
+}
+
+static MEMSET: unsafe extern "C" fn(*mut c_void, c_int, usize) -> *mut c_void = memset;
+
+// SAFETY: as C declares it. Rust itself needs it on every target (the
+// documentation of `core`).
+unsafe extern "C" {
+    fn memset(start: *mut c_void, byte: c_int, bytes: usize) -> *mut c_void;
+}
 
 fn names(kernels: impl IntoIterator<Item = Kernel>) -> String {
     let names: Vec<&str> = kernels.into_iter().map(Kernel::name).collect();

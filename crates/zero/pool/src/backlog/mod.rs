@@ -29,15 +29,15 @@ mod shares;
 use std::ops::Range;
 use std::sync::Arc;
 
+use lock_free::{Counter, PackedShares};
+use locked::{List, Ranges};
+use shares::Shares;
+
 use crate::batches::Batch;
 use crate::books::Passage;
 use crate::computer::{Computer, Lock};
 use crate::locks::{LockKind, Mcs, Tas, Ticket, Ttas};
 use crate::setting::{Dequeue, Setting};
-
-use lock_free::{Counter, PackedShares};
-use locked::{List, Ranges};
-use shares::Shares;
 
 /// Who hands out pages.
 pub(crate) trait HandsOut<C> {

@@ -1,9 +1,10 @@
 //! The class of the article's machine: two sockets of Cascade Lake, 96 logical
 //! CPUs. The article does not name its CPU.
 
+use punctual_sim::model::Confidence::{B, C, D};
+
 use super::{Figure, Preset, Quantity, Topology};
 use crate::Numbering;
-use punctual_sim::model::Confidence::{B, C, D};
 
 pub(super) const PRESET: Preset = Preset {
     name: "cascade-lake-96",

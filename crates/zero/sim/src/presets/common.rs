@@ -1,7 +1,8 @@
 //! What is taken for granted of every computer where its own file says nothing.
 
-use super::{Figure, Quantity};
 use punctual_sim::model::Confidence::{C, D};
+
+use super::{Figure, Quantity};
 
 /// See above.
 pub(crate) const COMMON: &[(Quantity, Figure)] = &[

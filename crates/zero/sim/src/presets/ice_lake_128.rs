@@ -1,8 +1,9 @@
 //! The class of the article's 128-CPU machines: two sockets of Ice Lake.
 
+use punctual_sim::model::Confidence::{B, C, D};
+
 use super::{Figure, Preset, Quantity, Topology};
 use crate::Numbering;
-use punctual_sim::model::Confidence::{B, C, D};
 
 pub(super) const PRESET: Preset = Preset {
     name: "ice-lake-128",

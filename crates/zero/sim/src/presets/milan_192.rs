@@ -1,9 +1,10 @@
 //! Two sockets of Milan: caches of eight cores, so that a line from the next
 //! cache takes almost five times as long as one from the own.
 
+use punctual_sim::model::Confidence::{C, D};
+
 use super::{Figure, Preset, Quantity, Topology};
 use crate::Numbering;
-use punctual_sim::model::Confidence::{C, D};
 
 pub(super) const PRESET: Preset = Preset {
     name: "milan-192",

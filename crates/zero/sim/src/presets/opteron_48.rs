@@ -1,9 +1,10 @@
 //! The machine of "Non-scalable locks are dangerous" (Boyd-Wickizer, Kaashoek,
 //! Morris, Zeldovich, 2012): eight chips of six cores.
 
+use punctual_sim::model::Confidence::{C, D};
+
 use super::{Figure, Preset, Quantity, Topology};
 use crate::Numbering;
-use punctual_sim::model::Confidence::{C, D};
 
 pub(super) const PRESET: Preset = Preset {
     name: "opteron-48",

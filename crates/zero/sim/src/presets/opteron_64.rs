@@ -1,9 +1,10 @@
 //! The machine A-64 of LiTL (Guiroux, Lachaize, Quema, ATC'16 and the journal
 //! version): eight nodes of eight Opteron cores.
 
+use punctual_sim::model::Confidence::{C, D};
+
 use super::{Figure, Preset, Quantity, Topology};
 use crate::Numbering;
-use punctual_sim::model::Confidence::{C, D};
 
 pub(super) const PRESET: Preset = Preset {
     name: "opteron-64",

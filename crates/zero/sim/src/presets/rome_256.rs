@@ -1,8 +1,9 @@
 //! Two sockets of Rome: sixteen caches of four cores in each.
 
+use punctual_sim::model::Confidence::{C, D};
+
 use super::{Figure, Preset, Quantity, Topology};
 use crate::Numbering;
-use punctual_sim::model::Confidence::{C, D};
 
 pub(super) const PRESET: Preset = Preset {
     name: "rome-256",

@@ -1,8 +1,9 @@
 //! A desktop: the class of machines on which nobody noticed anything.
 
+use punctual_sim::model::Confidence::{C, D};
+
 use super::{Figure, Preset, Quantity, Topology};
 use crate::Numbering;
-use punctual_sim::model::Confidence::{C, D};
 
 pub(super) const PRESET: Preset = Preset {
     name: "ryzen-7950x-32",

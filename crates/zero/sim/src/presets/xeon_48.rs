@@ -1,9 +1,10 @@
 //! The machine I-48 of LiTL (Guiroux, Lachaize, Quema, ATC'16 and the journal
 //! version): four nodes of twelve Xeon cores.
 
+use punctual_sim::model::Confidence::{C, D};
+
 use super::{Figure, Preset, Quantity, Topology};
 use crate::Numbering;
-use punctual_sim::model::Confidence::{C, D};
 
 pub(super) const PRESET: Preset = Preset {
     name: "xeon-48",

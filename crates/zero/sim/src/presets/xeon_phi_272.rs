@@ -1,9 +1,10 @@
 //! The 272-CPU machine that somebody offered the article's author. Nobody
 //! published what it did: whatever comes out is a prediction.
 
+use punctual_sim::model::Confidence::{C, D};
+
 use super::{Figure, Preset, Quantity, Topology};
 use crate::Numbering;
-use punctual_sim::model::Confidence::{C, D};
 
 pub(super) const PRESET: Preset = Preset {
     name: "xeon-phi-272",

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use punctual_core::Nanos;
+use punctual_sim::model::Confidence::D;
 use punctual_zero_pool::{AnyLock, Batch, Computer, Dequeue, Line, Lock, LockKind, Setting};
 
 use super::super::computer::{SimComputer, Task};
@@ -11,7 +12,6 @@ use super::super::costs::Costs;
 use super::super::preemption::Preemption;
 use super::super::world::World;
 use super::super::{Figure, Job, Machine, Numbering, Quantity, Topology, simulate};
-use punctual_sim::model::Confidence::D;
 
 /// Cores of one cache. A line takes 30 ns, 20 for who had to queue; 80 from
 /// memory. A hit takes 1, a read-modify-write 5, a PAUSE 10, a page 300.

@@ -3,18 +3,17 @@
 use plotters::coord::ranged1d::Ranged;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
-
-use crate::rows::ZeroRow;
 use punctual_record::{Interval, Run};
-
-use super::words;
-use crate::report::{self, Cell, Section};
 use punctual_report::figures::axis::Axis;
 use punctual_report::figures::chart::{Chart, Place, legend_of_marks};
 use punctual_report::figures::figure::{Figure, figure};
 use punctual_report::figures::sheet::{Canvas, Drawn, GREY, Sheet, TOP, write};
 use punctual_report::figures::style::Look;
 use punctual_report::{prose, units};
+
+use super::words;
+use crate::report::{self, Cell, Section};
+use crate::rows::ZeroRow;
 
 /// Both axes have this length.
 const SIDE: i32 = 500;

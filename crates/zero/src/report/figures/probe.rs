@@ -1,11 +1,7 @@
 //! What fresh memory costs: by the step, and by the size of a block.
 
 use plotters::prelude::*;
-
-use crate::rows::{PageCost, ZeroRow};
 use punctual_record::{Interval, Run};
-
-use crate::report;
 use punctual_report::figures::axis::Axis;
 use punctual_report::figures::chart::{Chart, Place, legend, legend_of_marks};
 use punctual_report::figures::figure::{Figure, figure};
@@ -14,6 +10,9 @@ use punctual_report::figures::sheet::Sheet;
 use punctual_report::figures::style::Look;
 use punctual_report::select;
 use punctual_report::units;
+
+use crate::report;
+use crate::rows::{PageCost, ZeroRow};
 
 /// The least that is drawn: less than a nanosecond for a page is one call for
 /// many.

@@ -3,18 +3,17 @@
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
-
-use crate::rows::ZeroRow;
 use punctual_record::Run;
-
-use super::words;
-use crate::report::{self, Cell, Section};
 use punctual_report::figures::axis::Axis;
 use punctual_report::figures::chart::{Chart, LegendAbove, Place};
 use punctual_report::figures::figure::{Figure, figure};
 use punctual_report::figures::sheet::{Canvas, Drawn, GREY, Pixel, Sheet, TOP, WIDTH, write};
 use punctual_report::figures::style::Look;
 use punctual_report::units;
+
+use super::words;
+use crate::report::{self, Cell, Section};
+use crate::rows::ZeroRow;
 
 /// The plot of a panel, and what is above and below it.
 const PLOT: i32 = 190;

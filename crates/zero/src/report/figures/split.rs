@@ -2,18 +2,17 @@
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
-
-use crate::rows::{CpuSplit, ZeroRow};
 use punctual_record::Run;
-
-use super::words;
-use crate::report::{self, Cell, Section};
 use punctual_report::figures::chart::LegendAbove;
 use punctual_report::figures::figure::{Figure, figure};
 use punctual_report::figures::sheet::{
     Canvas, Drawn, GREY, Pixel, Sheet, TOP, WIDTH, text_width, write,
 };
 use punctual_report::units;
+
+use super::words;
+use crate::report::{self, Cell, Section};
+use crate::rows::{CpuSplit, ZeroRow};
 
 /// A row, its bar, and what is between two locks.
 const ROW: i32 = 17;

@@ -1,12 +1,12 @@
 //! What the figures of pools that zero pages have in common.
 
-use crate::rows::ZeroRow;
 use punctual_record::Run;
-
-use crate::report::{Cell, Section};
 use punctual_report::figures::sheet::{Canvas, Drawn, Sheet};
 use punctual_report::figures::style::Look;
 use punctual_report::select;
+
+use crate::report::{Cell, Section};
+use crate::rows::ZeroRow;
 
 /// The locks of all sections, in the order of the run.
 pub(super) fn locks<'r>(sections: &[Section<'r>]) -> Vec<&'r str> {

@@ -1,16 +1,16 @@
 //! Which pool to zero pages with, what the model and a run say of it, and the
 //! rules of thumb behind it.
 
-use crate::rows::{
-    PAGE_BYTES, ZeroAdvice, ZeroBounds, ZeroPick, ZeroPool, ZeroRow, Zeroing, ZeroingPrediction,
-};
 use punctual_record::{Interval, Run};
-
-use crate::report;
 use punctual_report::tables::WIDTH;
 use punctual_report::tables::blank::Marks;
 use punctual_report::tables::grid::Grid;
 use punctual_report::{prose, units};
+
+use crate::report;
+use crate::rows::{
+    PAGE_BYTES, ZeroAdvice, ZeroBounds, ZeroPick, ZeroPool, ZeroRow, Zeroing, ZeroingPrediction,
+};
 
 /// The sections of an advice.
 pub(crate) fn advice(run: &Run<ZeroRow>) -> Vec<String> {

@@ -1,12 +1,12 @@
 //! What the parts of a pool cost on this computer: what its model is made of.
 
-use crate::rows::{TakeCost, ZeroCalibration, ZeroCost, ZeroRow};
 use punctual_record::{Interval, Run};
-
 use punctual_report::tables::blank::{Marks, Why};
 use punctual_report::tables::grid::Grid;
 use punctual_report::tables::interval_in_words;
 use punctual_report::{prose, units};
+
+use crate::rows::{TakeCost, ZeroCalibration, ZeroCost, ZeroRow};
 
 /// The sections of a calibration; none of a run without one, or of one that was
 /// ended before its first round.

@@ -1,14 +1,14 @@
 //! All that is known of some cells.
 
-use crate::rows::Spread;
 use punctual_record::Interval;
+use punctual_report::tables::blank::{Marks, Why};
+use punctual_report::tables::grid::Grid;
+use punctual_report::units;
 
 use super::words;
 use crate::report::tables::why;
 use crate::report::{Cell, Section, sort_by_gb};
-use punctual_report::tables::blank::{Marks, Why};
-use punctual_report::tables::grid::Grid;
-use punctual_report::units;
+use crate::rows::Spread;
 
 /// The cells of a large section from which one learns most: for each number of
 /// threads the best and the worst, and of one page at a time all locks. Of many

@@ -1,11 +1,12 @@
 //! One number for each cell of the grid.
 
-use super::words;
-use crate::report::Section;
 use punctual_report::tables::WIDTH;
 use punctual_report::tables::blank::{Marks, Why};
 use punctual_report::tables::grid::Grid;
 use punctual_report::units;
+
+use super::words;
+use crate::report::Section;
 
 /// Locks by batch, for each number of threads; in as many tables as it takes.
 pub(super) fn matrix(name: &str, section: &Section) -> Vec<String> {

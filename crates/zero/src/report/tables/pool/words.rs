@@ -1,9 +1,10 @@
 //! What the numbers of pools mean.
 
-use crate::report;
-use crate::report::{Cell, Section};
 use punctual_report::tables::interval_in_words;
 use punctual_report::{prose, select, units};
+
+use crate::report;
+use crate::report::{Cell, Section};
 
 /// What the columns of all sections are, once for all of them.
 pub(super) fn all(sections: &[Section]) -> String {

@@ -1,14 +1,14 @@
 //! What a block of memory costs by its size.
 
-use crate::rows::{PAGE_BYTES, PageCost, Spent, ZeroRow};
 use punctual_record::Interval;
+use punctual_report::tables::blank::{Marks, Why};
+use punctual_report::tables::grid::Grid;
+use punctual_report::units;
 
 use super::{PAGES_PER_MIB, find, within};
 use crate::report;
 use crate::report::tables::why;
-use punctual_report::tables::blank::{Marks, Why};
-use punctual_report::tables::grid::Grid;
-use punctual_report::units;
+use crate::rows::{PAGE_BYTES, PageCost, Spent, ZeroRow};
 
 /// A row for each size: fresh, used again, and from the allocator.
 pub(super) fn table(measurements: &[&ZeroRow]) -> Option<String> {

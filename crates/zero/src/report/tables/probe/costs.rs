@@ -1,14 +1,14 @@
 //! The table of the article on hidden costs of allocation, for this computer.
 
-use crate::published::allocation::{HIDDEN_COSTS_DOUBT, HIDDEN_COSTS_SOURCE, HiddenCost, Part};
-use crate::rows::{PAGE_BYTES, PageCost, ZeroRow};
-
-use super::{PAGES_PER_MIB, find, payers, system_share};
-use crate::report;
-use crate::report::tables::why;
 use punctual_report::tables::blank::{Marks, Why};
 use punctual_report::tables::grid::Grid;
 use punctual_report::units;
+
+use super::{PAGES_PER_MIB, find, payers, system_share};
+use crate::published::allocation::{HIDDEN_COSTS_DOUBT, HIDDEN_COSTS_SOURCE, HiddenCost, Part};
+use crate::report;
+use crate::report::tables::why;
+use crate::rows::{PAGE_BYTES, PageCost, ZeroRow};
 
 /// Faults, zeroing and unmapping, by the MiB and by the page; nothing if pages
 /// were not measured.

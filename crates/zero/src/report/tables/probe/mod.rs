@@ -9,10 +9,10 @@ mod pages;
 mod payers;
 mod processes;
 
-use crate::rows::{Account, PageCost, ZeroRow};
+use punctual_report::{prose, select, units};
 
 use crate::report;
-use punctual_report::{prose, select, units};
+use crate::rows::{Account, PageCost, ZeroRow};
 
 /// The tables of every part that was measured.
 pub(crate) fn probe(measurements: &[&ZeroRow]) -> Vec<String> {

@@ -1,13 +1,13 @@
 //! What each step with a page costs.
 
-use crate::rows::{PageCost, ZeroRow};
+use punctual_report::tables::blank::{Marks, Why};
+use punctual_report::tables::grid::Grid;
+use punctual_report::units;
 
 use super::{PAGES_PER_MIB, within};
 use crate::report;
 use crate::report::tables::why;
-use punctual_report::tables::blank::{Marks, Why};
-use punctual_report::tables::grid::Grid;
-use punctual_report::units;
+use crate::rows::{PageCost, ZeroRow};
 
 /// Ordinary pages, then huge ones, then what they can be compared with.
 pub(super) fn tables(measurements: &[&ZeroRow]) -> Vec<String> {

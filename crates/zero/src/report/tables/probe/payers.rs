@@ -1,12 +1,12 @@
 //! Who is charged for fresh memory.
 
-use crate::rows::{Account, PAGE_BYTES, ZeroRow};
-
-use super::account;
-use crate::report::tables::why;
 use punctual_report::tables::blank::{Marks, Why};
 use punctual_report::tables::grid::Grid;
 use punctual_report::units;
+
+use super::account;
+use crate::report::tables::why;
+use crate::rows::{Account, PAGE_BYTES, ZeroRow};
 
 /// CPUs that everybody kept busy, a row for each thing that was done; that of
 /// the two processes is among them.

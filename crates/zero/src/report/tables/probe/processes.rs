@@ -1,14 +1,14 @@
 //! The two processes that allocate a page, over and over, beside the article's.
 
-use crate::published::allocation::{ZEROPAGE_TEST, ZEROPAGE_TEST_SOURCE};
-use crate::rows::{Account, PAGE_BYTES, Payments, ZeroRow};
 use punctual_record::Interval;
-
-use crate::report;
-use crate::report::tables::why;
 use punctual_report::tables::blank::{Marks, Why};
 use punctual_report::tables::grid::Grid;
 use punctual_report::units;
+
+use crate::published::allocation::{ZEROPAGE_TEST, ZEROPAGE_TEST_SOURCE};
+use crate::report;
+use crate::report::tables::why;
+use crate::rows::{Account, PAGE_BYTES, Payments, ZeroRow};
 
 /// What they did and what it took.
 pub(super) fn table(measurement: &ZeroRow) -> Option<String> {
