@@ -8,10 +8,10 @@
 //! [`cgroups`] that limit it, [`stops`]; and [`program`], which starts one in the place
 //! of this.
 //!
-//! Each folder is one concern. Its `mod.rs` picks one file, `linux`, `macos`,
-//! `windows`, `unix` or `fallback`, and nothing else in the crate asks which system
-//! it was built for. The fallback uses the standard library alone, so the crate builds
-//! everywhere and then reports honestly what it cannot do.
+//! Each folder is one concern. Its `mod.rs` picks the file of the platform, and nothing
+//! else in the crate asks which system it was built for. Without one the standard
+//! library has to do, so the crate builds everywhere and then reports honestly what it
+//! cannot do.
 //!
 //! ```
 //! use punctual_core::{Carrier, Limit, Method, Nanos};

@@ -15,14 +15,32 @@ mod platform;
 #[cfg(windows)]
 #[path = "windows/mod.rs"]
 mod platform;
+/// A system about which punctual knows nothing special.
 #[cfg(not(any(
     target_os = "linux",
     target_os = "android",
     target_os = "macos",
     windows
 )))]
-#[path = "fallback.rs"]
-mod platform;
+mod platform {
+    use super::{Counters, CpuTimes, Host};
+
+    pub(super) fn host() -> Host {
+        Host::default()
+    }
+
+    pub(super) fn counters() -> Option<Counters> {
+        None
+    }
+
+    pub(super) fn on_battery() -> Option<bool> {
+        None
+    }
+
+    pub(super) fn cpu_times(_cpus: &[usize]) -> Option<CpuTimes> {
+        None
+    }
+}
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) use platform::busy;

@@ -9,9 +9,20 @@ mod platform;
 #[cfg(windows)]
 #[path = "windows.rs"]
 mod platform;
+/// A system on which a process stays what it is.
 #[cfg(not(any(unix, windows)))]
-#[path = "fallback.rs"]
-mod platform;
+mod platform {
+    use crate::Error;
+    use std::process::{Command, ExitStatus};
+
+    pub(super) fn replace(_command: &mut Command) -> Error {
+        Error::unsupported("this system cannot replace a process by another program")
+    }
+
+    pub(super) fn was_told_to_end(_status: ExitStatus) -> bool {
+        false
+    }
+}
 
 /// Replaces this process by `command`, which keeps its number and what the
 /// calling thread has: timer slack, priority, open files. Returns only when that

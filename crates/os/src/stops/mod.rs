@@ -10,9 +10,22 @@ use punctual_core::Nanos;
 #[cfg(unix)]
 #[path = "unix.rs"]
 mod platform;
+/// A system that stops no process, or does not say so.
 #[cfg(not(unix))]
-#[path = "fallback.rs"]
-mod platform;
+mod platform {
+    use crate::Tick;
+    use punctual_core::Nanos;
+
+    pub(super) fn note() {}
+
+    pub(super) fn ends() -> Vec<Tick> {
+        Vec::new()
+    }
+
+    pub(super) fn suspended() -> Option<Nanos> {
+        None
+    }
+}
 
 /// From now on, notes when the process goes on after a stop. To ask again changes
 /// nothing. It takes the place of a handler of SIGCONT that the program has set.

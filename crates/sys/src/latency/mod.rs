@@ -11,9 +11,21 @@ use punctual_core::Nanos;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[path = "linux.rs"]
 mod platform;
+/// No limit that a program could hold.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-#[path = "fallback.rs"]
-mod platform;
+mod platform {
+    use crate::Error;
+    use punctual_core::Nanos;
+    use std::convert::Infallible;
+
+    pub(super) type Held = Infallible;
+
+    pub(super) fn hold(_limit: Nanos) -> Result<Held, Error> {
+        Err(Error::unsupported(
+            "only Linux lets a program limit the wake-up latency of the CPUs: leave it out",
+        ))
+    }
+}
 
 /// Holds a limit for all CPUs until it is dropped, or the process ends.
 ///

@@ -16,20 +16,28 @@ use windows_sys::Win32::System::Threading::{
     INFINITE, ResetEvent, SetEvent, Sleep, WaitForMultipleObjects, WaitForSingleObject,
 };
 
-/// The timers, each made at the first nap that needs it; `None` once that was
-/// refused.
+/// The timer, made at the first nap.
 #[derive(Debug)]
-pub(super) struct Blocker {
-    high_resolution: OnceLock<Option<HighResolution>>,
-    plain: OnceLock<Option<Plain>>,
+pub(super) struct Blocker(OnceLock<Timer>);
+
+/// The best that the system does not refuse.
+#[derive(Debug)]
+enum Timer {
+    HighResolution(HighResolution),
+    Plain(Plain),
+    Refused,
+}
+
+impl Timer {
+    fn make() -> Self {
+        let plain = || WaitableTimer::make().map_or(Self::Refused, Self::Plain);
+        WaitableTimer::make().map_or_else(|_| plain(), Self::HighResolution)
+    }
 }
 
 impl Blocker {
     pub(super) const fn new() -> Self {
-        Self {
-            high_resolution: OnceLock::new(),
-            plain: OnceLock::new(),
-        }
+        Self(OnceLock::new())
     }
 
     pub(super) fn until(&mut self, end: Tick, _slack: Slack, flag: Option<&Flag>) -> Reason {
@@ -42,13 +50,10 @@ impl Blocker {
             return Reason::Event;
         }
         let length = end.since(clock::now());
-        let high_resolution = (self.high_resolution).get_or_init(|| WaitableTimer::make().ok());
-        let waited = match high_resolution {
-            Some(timer) => wait(timer, length, event),
-            None => {
-                let plain = self.plain.get_or_init(|| WaitableTimer::make().ok());
-                plain.as_ref().and_then(|timer| wait(timer, length, event))
-            }
+        let waited = match self.0.get_or_init(Timer::make) {
+            Timer::HighResolution(timer) => wait(timer, length, event),
+            Timer::Plain(timer) => wait(timer, length, event),
+            Timer::Refused => None,
         };
         waited.unwrap_or_else(|| in_ms(end.since(clock::now()), event))
     }

@@ -15,9 +15,24 @@ use std::marker::PhantomData;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[path = "linux.rs"]
 mod platform;
+/// No timer slack that a thread could set.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-#[path = "fallback.rs"]
-mod platform;
+mod platform {
+    use crate::Error;
+    use punctual_core::Nanos;
+
+    pub(super) fn current() -> Option<Nanos> {
+        None
+    }
+
+    pub(super) fn set(_slack: Nanos) -> Result<Nanos, Error> {
+        Err(unsupported())
+    }
+
+    fn unsupported() -> Error {
+        Error::unsupported("timer slack is a Linux setting: this system has none, so leave it out")
+    }
+}
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) use platform::Kept;

@@ -28,6 +28,7 @@ mod platform;
 mod platform;
 // Windows and macOS tell no program whether the CPU has WFET, so ARM there
 // stays with the hint, as does every other processor.
+/// No timed wait instruction.
 #[cfg(not(any(
     target_arch = "x86_64",
     all(
@@ -35,8 +36,19 @@ mod platform;
         any(target_os = "linux", target_os = "android")
     ),
 )))]
-#[path = "fallback.rs"]
-mod platform;
+mod platform {
+    use super::Kind;
+    use punctual_core::Nanos;
+
+    pub(super) fn detect() -> Kind {
+        Kind::Pause
+    }
+
+    /// Does not wait.
+    pub(super) fn wait(_kind: Kind, _length: Nanos) -> bool {
+        false
+    }
+}
 
 mod plan;
 

@@ -12,9 +12,26 @@ use punctual_core::setting::Throttling;
 #[cfg(windows)]
 #[path = "windows.rs"]
 mod platform;
+/// A system that asks no process about its timer requests.
 #[cfg(not(windows))]
-#[path = "fallback.rs"]
-mod platform;
+mod platform {
+    use crate::Error;
+    use punctual_core::setting::Throttling;
+
+    pub(super) fn state() -> Result<Throttling, Error> {
+        Err(unsupported())
+    }
+
+    pub(super) fn set(_throttling: Throttling) -> Result<(), Error> {
+        Err(unsupported())
+    }
+
+    fn unsupported() -> Error {
+        Error::unsupported(
+            "only Windows 11 throttles the timer requests of a process: leave it out",
+        )
+    }
+}
 
 /// What this process has said so far.
 ///
