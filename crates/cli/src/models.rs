@@ -6,7 +6,8 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, bail};
 use punctual_core::Lateness;
 use punctual_lab::replay;
-use punctual_record::{Measurement, Run, visible};
+use punctual_record::experiment::Naps;
+use punctual_record::{Measurement, OfExperiment, Run, visible};
 use punctual_sim::Model;
 
 use crate::files;
@@ -60,7 +61,7 @@ fn recorded(name: &str, parameters: &str) -> Result<Model> {
 }
 
 fn is_of_naps(measurement: &Measurement) -> bool {
-    measurement.experiment == "naps"
+    Naps::of(measurement).is_some()
 }
 
 /// A model whose naps are as late as the waits of a subject were: of one that

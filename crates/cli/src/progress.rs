@@ -55,7 +55,7 @@ impl Progress {
 
     /// A heat begins.
     pub(crate) fn heat(&mut self, heat: &Heat) {
-        let what = format!("{} {}", heat.experiment, heat.subject);
+        let what = format!("{} {}", heat.experiment(), heat.subject);
         self.next(&what, heat.length);
     }
 

@@ -282,7 +282,7 @@ pub fn compare(recording: &Recorded, measurements: &mut [Measurement]) {
         capped: true,
         nap_penalty_ns: 0.0,
     };
-    let period = |m: &Measurement| m.params.get("period_ns")?.as_u64().map(Nanos::new);
+    let period = |m: &Measurement| m.experiment.period_ns().map(Nanos::new);
     let Some(longest) = measurements.iter().filter_map(period).max() else {
         return;
     };

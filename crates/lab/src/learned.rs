@@ -2,9 +2,9 @@
 
 use punctual_core::strategies::{self, Adaptive, Any, PlannedStep, Until};
 use punctual_core::{Method, Nanos};
-use punctual_record::{self as record, Learned, LearnedCall, LearnedClass};
+use punctual_record::{self as record, Experiment, Learned, LearnedCall, LearnedClass};
 
-use crate::race::{Finisher, Params};
+use crate::race::Finisher;
 
 /// What those had learned that learn something and keep it from one wait to
 /// the next.
@@ -13,10 +13,9 @@ pub fn learned(finishers: &[Finisher]) -> Vec<Learned> {
 }
 
 fn one(finisher: &Finisher) -> Option<Learned> {
-    let params = shared(&finisher.cells);
-    let period = params.get("period_ns").and_then(|ns| ns.as_u64());
+    let period_ns = shared_period_ns(&finisher.cells);
     let learned = match &finisher.strategy {
-        Any::Adaptive(adaptive) => weighed(adaptive, period.map(Nanos::new)),
+        Any::Adaptive(adaptive) => weighed(adaptive, period_ns.map(Nanos::new)),
         Any::Precise(precise) => Learned {
             nap: Some(estimate(precise.learned())),
             ..Learned::default()
@@ -32,18 +31,18 @@ fn one(finisher: &Finisher) -> Option<Learned> {
         Any::MaxNap(_) => return None,
     };
     Some(Learned {
-        experiment: finisher.experiment.to_owned(),
+        experiment: finisher.experiment().to_owned(),
         subject: finisher.subject.clone(),
-        params,
+        period_ns,
         ..learned
     })
 }
 
-/// The parameters that are the same in all cells.
-fn shared(cells: &[Params]) -> Params {
-    let mut shared = cells.first().cloned().unwrap_or_default();
-    shared.retain(|key, value| cells.iter().all(|cell| cell.get(key) == Some(value)));
-    shared
+/// The period, if it is the same in all cells.
+fn shared_period_ns(cells: &[Experiment]) -> Option<u64> {
+    let period_ns = cells.first()?.period_ns();
+    let is_shared = cells.iter().all(|cell| cell.period_ns() == period_ns);
+    period_ns.filter(|_| is_shared)
 }
 
 fn weighed(adaptive: &Adaptive, period: Option<Nanos>) -> Learned {
@@ -151,7 +150,7 @@ mod tests {
         let told = race(&pace::heats(&all, &[rate], batch, Conditions::default()));
         let names: Vec<&str> = told.iter().map(|l| l.subject.as_str()).collect();
         assert_eq!(names, ["precise", "timer", "adaptive-exact"]);
-        assert!(told.iter().all(|l| l.params["rate_hz"] == 1_000.0));
+        assert!(told.iter().all(|l| l.period_ns == Some(1_000_000)));
         assert!(told[0].nap.is_some() && told[0].calls.is_empty());
         assert!(told[1].over.is_some() && told[1].plan.is_empty());
 
@@ -171,7 +170,7 @@ mod tests {
         let [told] = &race(&heats)[..] else {
             panic!("one subject runs through all intervals");
         };
-        assert!(!told.params.contains_key("period_ns"));
+        assert_eq!(told.period_ns, None);
         assert!(told.plan.is_empty() && !told.calls.is_empty());
     }
 }

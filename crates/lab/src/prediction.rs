@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use punctual_core::{Nanos, Spec};
 use punctual_program::program::Op;
 use punctual_program::{Machine, Program, Refusal};
-use punctual_record::Measurement;
+use punctual_record::experiment::Timers;
+use punctual_record::{Measurement, OfExperiment};
 use punctual_sim::SimMachine;
 
 use crate::experiments::timers;
@@ -42,9 +43,8 @@ pub fn predict(
         .collect();
     let predicted = race::run(&mut machine, &heats, rounds, &mut |_| {})?.measurements;
     for m in measurements {
-        let same = |p: &&Measurement| {
-            (&p.experiment, &p.subject, &p.params) == (&m.experiment, &m.subject, &m.params)
-        };
+        let same =
+            |p: &&Measurement| p.subject == m.subject && p.experiment.cell() == m.experiment.cell();
         m.predicted_late_ns = predicted.iter().find(same).map(typical);
     }
     Ok(())
@@ -59,7 +59,7 @@ pub fn predict_timers(heats: &[Heat], measurements: &mut [Measurement]) -> Resul
     let heats: Vec<Heat> = heats.iter().map(on_no_cpu).collect();
     let mut at_slack: BTreeMap<u64, Vec<Measurement>> = BTreeMap::new();
     for m in measurements {
-        let Some(slack) = m.other.get("slack_ns").and_then(|slack| slack.as_u64()) else {
+        let Some(slack) = Timers::of(m).and_then(|of| of.slack_ns) else {
             continue;
         };
         if let std::collections::btree_map::Entry::Vacant(unknown) = at_slack.entry(slack) {
@@ -70,7 +70,7 @@ pub fn predict_timers(heats: &[Heat], measurements: &mut [Measurement]) -> Resul
             let predicted = predicted.transpose()?;
             unknown.insert(predicted.map_or_else(Vec::new, |results| results.measurements));
         }
-        let same = |p: &&Measurement| p.params.get("arming") == m.params.get("arming");
+        let same = |p: &&Measurement| p.experiment.cell() == m.experiment.cell();
         m.predicted_late_ns = at_slack[&slack].iter().find(same).map(typical);
     }
     Ok(())

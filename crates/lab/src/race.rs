@@ -6,26 +6,19 @@
 //! [goes on](Heat::goes_on), its subject lives as long as the race, as a waiter
 //! does in an application: only its first round is cold.
 
-use std::collections::BTreeMap;
-
 use punctual_core::Nanos;
 use punctual_core::strategies::Any;
 use punctual_program::machine::{Sample, Section, ThreadObservations};
 use punctual_program::program::Subject;
 use punctual_program::{Machine, Program, Refusal};
+use punctual_record::experiment::Frames;
 use punctual_record::{
-    CAP_NS, Cost, Cpu, Interval, Late, Measurement, NAP_PENALTIES_NS, Round, Weights,
+    CAP_NS, Cost, Cpu, Experiment, Interval, Late, Measurement, NAP_PENALTIES_NS, Round, Weights,
 };
-use serde_json::Value;
-
-/// Parameters of one cell of an experiment, with their units in their names.
-pub type Params = BTreeMap<String, Value>;
 
 /// One subject's part of a round: a program, and what its sections measure.
 #[derive(Clone, Debug)]
 pub struct Heat {
-    /// Which experiment.
-    pub experiment: &'static str,
     /// What is measured, as the results name it: the program's subject, or the
     /// call that it makes itself.
     pub subject: String,
@@ -33,8 +26,8 @@ pub struct Heat {
     /// record begins one of the `cells`. If it records nothing itself, the first
     /// thread that it starts and that does is the one that is measured.
     pub program: Program,
-    /// The parameters of each section after the warm-up.
-    pub cells: Vec<Params>,
+    /// What each section after the warm-up is of; one at least, all of one experiment.
+    pub cells: Vec<Experiment>,
     /// How long one batch takes if all its waits are on time.
     pub length: Nanos,
     /// Whether the subject goes on in the next round with what it has learned,
@@ -83,21 +76,34 @@ impl Results {
 /// learned by then is told by [`learned`](crate::learned).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finisher {
-    /// Which experiment.
-    pub experiment: &'static str,
     /// Who, as in the measurements.
     pub subject: String,
-    /// The parameters of the cells it went through, in their order, the last
-    /// of them at the end of the batch.
-    pub cells: Vec<Params>,
+    /// The cells it went through, in their order, the last of them at the end of the
+    /// batch.
+    pub cells: Vec<Experiment>,
     /// The strategy itself.
     pub strategy: Any,
 }
 
+impl Heat {
+    /// Which experiment.
+    pub fn experiment(&self) -> &'static str {
+        name_of(&self.cells)
+    }
+}
+
+fn name_of(cells: &[Experiment]) -> &'static str {
+    cells.first().map_or("", Experiment::name)
+}
+
 impl Finisher {
+    /// Which experiment.
+    pub fn experiment(&self) -> &'static str {
+        name_of(&self.cells)
+    }
+
     fn of(heat: &Heat, strategy: Any) -> Self {
         Self {
-            experiment: heat.experiment,
             subject: heat.subject.clone(),
             cells: heat.cells.clone(),
             strategy,
@@ -216,9 +222,9 @@ pub fn run(
     })?;
     let mut measurements = Vec::new();
     for (heat, tallies) in heats.iter().zip(tallies) {
-        for (params, tally) in heat.cells.iter().zip(tallies) {
+        for (cell, tally) in heat.cells.iter().zip(tallies) {
             if tally.rounds.iter().any(|round| round.n > 0) {
-                measurements.push(tally.measurement(heat, params.clone()));
+                measurements.push(tally.measurement(heat, cell.clone()));
             }
         }
     }
@@ -242,10 +248,10 @@ fn measured<'a>(heat: &Heat, threads: &'a [ThreadObservations]) -> Option<&'a Th
 }
 
 /// What one section of a heat measured, by itself.
-pub(crate) fn measurement(heat: &Heat, params: Params, section: &Section) -> Measurement {
+pub(crate) fn measurement(heat: &Heat, cell: Experiment, section: &Section) -> Measurement {
     let mut tally = Tally::default();
     tally.add(section, heat.program.subjects.first());
-    tally.measurement(heat, params)
+    tally.measurement(heat, cell)
 }
 
 /// Lets the next run of a program begin with what its subjects have learned.
@@ -270,7 +276,7 @@ struct Tally {
     stolen: Option<Nanos>,
     naps: Option<u64>,
     missed: u64,
-    frames: Frames,
+    frames: FrameTimes,
 }
 
 impl Tally {
@@ -313,7 +319,11 @@ impl Tally {
         self.frames.add(samples);
     }
 
-    fn measurement(self, heat: &Heat, params: Params) -> Measurement {
+    fn measurement(self, heat: &Heat, mut cell: Experiment) -> Measurement {
+        let period_ns = cell.period_ns();
+        if let (Some(period_ns), Some(frames)) = (period_ns, cell.frames_mut()) {
+            *frames = self.frames.against(period_ns);
+        }
         let n = self.late_ns.len() as f64;
         let per_wait = |total: Option<Nanos>| total.map(|total| total.as_ns() as f64 / n);
         let fraction = |part: Option<Nanos>| part.map(|part| share_of(part, self.elapsed));
@@ -328,8 +338,6 @@ impl Tally {
         let [nap_5us, nap_20us] = NAP_PENALTIES_NS;
         let over_1ms = self.late_ns.iter().filter(|late| **late > CAP_NS).count();
         Measurement {
-            experiment: heat.experiment.to_owned(),
-            subject: heat.subject.clone(),
             late_ns: Late::of(&self.late_ns),
             late_over_1ms_fraction: (n > 0.0).then(|| over_1ms as f64 / n),
             cpu: Cpu {
@@ -347,11 +355,9 @@ impl Tally {
             cost_capped_interval_ns: capped(0.0),
             cost_capped_nap_plus_5us_ns: capped(nap_5us).map(medians),
             cost_capped_nap_plus_20us_ns: capped(nap_20us).map(medians),
-            other: self.frames.describe(&params),
-            params,
             rounds: self.rounds,
             samples_late_ns: self.late_ns,
-            ..Measurement::default()
+            ..Measurement::of(cell, heat.subject.clone())
         }
     }
 }
@@ -370,35 +376,24 @@ fn medians(cost: Weights<Interval>) -> Weights<f64> {
 
 /// The times from one wake to the next, as a player of a game sees them.
 #[derive(Clone, Debug, Default)]
-struct Frames(Vec<Nanos>);
+struct FrameTimes(Vec<Nanos>);
 
-impl Frames {
+impl FrameTimes {
     fn add(&mut self, samples: &[Sample]) {
         // A skipped cycle makes a long frame, as it would on the screen.
         self.0
             .extend(samples.windows(2).map(|pair| pair[1].woke - pair[0].woke));
     }
 
-    fn describe(&self, params: &Params) -> BTreeMap<String, Value> {
-        let Some(period) = params.get("period_ns").and_then(Value::as_u64) else {
-            return BTreeMap::new();
-        };
-        let (Some(min), Some(max)) = (self.0.iter().min(), self.0.iter().max()) else {
-            return BTreeMap::new();
-        };
-        let errors: u64 = self
-            .0
-            .iter()
-            .map(|frame| frame.as_ns().abs_diff(period))
-            .sum();
-        BTreeMap::from([
-            (
-                "frame_mean_abs_error_ns".to_owned(),
-                (errors as f64 / self.0.len() as f64).into(),
-            ),
-            ("frame_min_ns".to_owned(), min.as_ns().into()),
-            ("frame_max_ns".to_owned(), max.as_ns().into()),
-        ])
+    fn against(&self, period_ns: u64) -> Option<Frames> {
+        let (min, max) = (self.0.iter().min()?, self.0.iter().max()?);
+        let error = |frame: &Nanos| frame.as_ns().abs_diff(period_ns);
+        let errors: u64 = self.0.iter().map(error).sum();
+        Some(Frames {
+            min_ns: min.as_ns(),
+            max_ns: max.as_ns(),
+            mean_abs_error_ns: errors as f64 / self.0.len() as f64,
+        })
     }
 }
 
@@ -409,13 +404,15 @@ fn compare(measurements: &mut [Measurement]) {
         capped: true,
         nap_penalty_ns: 0.0,
     };
+    let cells = measurements.iter().map(|m| m.experiment.cell());
+    let cells: Vec<_> = cells.collect();
     let ratios: Vec<_> = measurements
         .iter()
-        .map(|mine| {
+        .zip(&cells)
+        .map(|(mine, cell)| {
             Weights::try_of(|weight| {
-                let rivals = measurements
-                    .iter()
-                    .filter(|m| (&m.experiment, &m.params) == (&mine.experiment, &mine.params));
+                let rivals = measurements.iter().zip(&cells);
+                let rivals = rivals.filter_map(|(m, of)| (of == cell).then_some(m));
                 let median = |m: &Measurement| cost.at(weight, &m.rounds).map(|c| c.median);
                 let best = rivals
                     .filter_map(|m| Some((median(m)?, m)))
@@ -437,10 +434,15 @@ mod tests {
     use punctual_sim::{Model, SimMachine};
 
     use super::*;
+    use punctual_record::experiment::Decades;
 
     const PRECISE: Subject = Subject::Strategy(Spec::Precise {
         method: Method::Sleep,
         x: 1.0,
+    });
+
+    const CELL: Experiment = Experiment::Decades(Decades {
+        asked_ns: 6_000_000,
     });
 
     /// So many waits of 6 ms, which is hardly more than the article assumes a
@@ -456,13 +458,12 @@ mod tests {
             body: vec![wait],
         };
         Heat {
-            experiment: "test",
             subject: PRECISE.to_string(),
             program: Program {
                 subjects: vec![PRECISE],
                 ops: vec![Op::Record, waits],
             },
-            cells: vec![Params::new()],
+            cells: vec![CELL],
             length: Nanos::ZERO,
             goes_on,
         }
@@ -539,10 +540,10 @@ mod tests {
             panic!("{:?}", results.finishers);
         };
         assert_eq!(
-            (finisher.experiment, &*finisher.subject),
-            ("test", "precise")
+            (finisher.experiment(), &*finisher.subject),
+            ("decades", "precise")
         );
-        assert_eq!(finisher.cells, [Params::new()]);
+        assert_eq!(finisher.cells, [CELL]);
         assert_eq!(results.measurements[0].subject, finisher.subject);
         assert_eq!(results.measurements[0].rounds.len(), 2);
         let cold = PRECISE.build(&mut |_| Some(Method::ClockNanosleep));

@@ -9,7 +9,8 @@ use punctual_core::strategies::Defaults;
 use punctual_core::{Lateness, Method, Nanos, Rate, Spec};
 use punctual_program::program::{Due, Op, Subject};
 use punctual_program::{Machine, Program, Refusal};
-use punctual_record::{CAP_NS, Measurement, Run, WEIGHTS};
+use punctual_record::experiment::Naps;
+use punctual_record::{CAP_NS, Measurement, OfExperiment, Run, WEIGHTS};
 use punctual_sim::rules::Bank;
 use punctual_sim::{Model, Random, SimMachine, Time};
 
@@ -109,22 +110,17 @@ pub fn models() -> Result<Vec<Model>, String> {
 }
 
 fn banks(run: &Run) -> Result<Vec<Bank>, String> {
-    let bank = |m: &Measurement| {
-        let method = m.params.get("method").and_then(|method| method.as_str());
-        let asked = m.params.get("asked_ns").and_then(|asked| asked.as_u64());
-        let (Some(method), Some(asked)) = (method, asked) else {
-            return Err("its naps do not say with which method, and for how many asked_ns".into());
-        };
+    let bank = |m: &Measurement, of: &Naps| {
         let late = m.samples_late_ns.iter();
         Ok(Bank {
-            method: method.parse()?,
-            asked: Nanos::new(asked),
+            method: of.method.parse()?,
+            asked: Nanos::new(of.asked_ns),
             overshoots: late.copied().map(Lateness::new).collect(),
             cpu: m.cpu.per_wait_ns.map(|ns| Nanos::new(ns as u64)),
         })
     };
-    let naps = run.results.iter().filter(|m| m.experiment == "naps");
-    naps.map(bank).collect()
+    let naps = run.results.iter();
+    naps.filter_map(|m| Some(bank(m, Naps::of(m)?))).collect()
 }
 
 fn recorded(name: &str, run: &Run, banks: Vec<Bank>) -> Result<Model, String> {

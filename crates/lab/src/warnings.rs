@@ -1,6 +1,7 @@
 //! What should be known before numbers are believed, each with a remedy.
 
-use punctual_record::{MachineFacts, Measurement, Warning};
+use punctual_record::experiment::{Deadlines, Pace};
+use punctual_record::{MachineFacts, Measurement, OfExperiment, Warning};
 
 /// How a Run came about, as far as warnings depend on it.
 #[derive(Clone, Copy, Debug)]
@@ -53,11 +54,8 @@ pub fn warnings(facts: &MachineFacts, results: &[Measurement], setting: Setting)
             "Do not read anything into small differences of CPU time.",
         );
     }
-    let has_intervals = |m: &Measurement| {
-        m.params
-            .get("deadlines")
-            .is_some_and(|deadlines| deadlines == "absolute")
-    };
+    let has_intervals =
+        |m: &Measurement| Pace::of(m).is_some_and(|pace| pace.deadlines == Deadlines::Absolute);
     if setting.rounds < 6 && results.iter().any(has_intervals) {
         warn(
             format!(

@@ -14,8 +14,8 @@ pub struct Learned {
     pub experiment: String,
     /// Who, as in its measurements.
     pub subject: String,
-    /// The parameters that all its measurements share.
-    pub params: BTreeMap<String, Value>,
+    /// The time from one deadline to the next, if that is the same in all of them.
+    pub period_ns: Option<u64>,
     /// What a nanosecond of lateness costs, in nanoseconds of CPU time, if it
     /// weighs the two.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,11 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::cost::Cost;
+use crate::experiment::{OfExperiment, Regimes};
 use crate::interval::Interval;
 use crate::run::Measurement;
-
-/// The experiment, as its measurements name it.
-pub const REGIMES: &str = "regimes";
 
 /// The condition in which nothing else runs.
 pub const QUIET: &str = "quiet";
@@ -123,16 +121,10 @@ fn limit(condition: &str) -> f64 {
     if condition == QUIET { 1.03 } else { 1.05 }
 }
 
-fn word<'a>(m: &'a Measurement, key: &str) -> &'a str {
-    m.params
-        .get(key)
-        .and_then(|word| word.as_str())
-        .unwrap_or("")
-}
-
-/// The regime and the condition of a measurement.
-pub fn place(m: &Measurement) -> (&str, &str) {
-    (word(m, "regime"), word(m, "condition"))
+/// The regime and the condition of a measurement; `None` of another experiment.
+pub fn place(m: &Measurement) -> Option<(&str, &str)> {
+    let Regimes { regime, condition } = Regimes::of(m)?;
+    Some((regime, condition))
 }
 
 fn is_judged(m: &Measurement) -> bool {
@@ -147,22 +139,19 @@ fn others<'a>(
     weight: f64,
 ) -> impl Iterator<Item = &'a Measurement> {
     results.iter().filter(move |m| {
-        m.experiment == REGIMES
-            && place(m) == place(mine)
-            && !is_judged(m)
-            && m.late_weight.is_none_or(|own| own == weight)
+        place(m) == place(mine) && !is_judged(m) && m.late_weight.is_none_or(|own| own == weight)
     })
 }
 
 fn judged(results: &[Measurement]) -> impl Iterator<Item = (&Measurement, f64)> {
     let judged = results
         .iter()
-        .filter(|m| m.experiment == REGIMES && is_judged(m));
+        .filter(|m| Regimes::of(m).is_some() && is_judged(m));
     judged.filter_map(|m| Some((m, m.late_weight?)))
 }
 
 fn cell<'a>(results: &'a [Measurement], mine: &'a Measurement, weight: f64) -> Option<Cell<'a>> {
-    let (regime, condition) = place(mine);
+    let (regime, condition) = place(mine)?;
     let known =
         others(results, mine, weight).filter_map(|m| Some((COST.at(weight, &m.rounds)?, m)));
     let (best_cost, best) = known.min_by(|a, b| a.0.median.total_cmp(&b.0.median))?;
@@ -227,7 +216,9 @@ pub struct Overall<'a> {
 /// [`Overall`] for each weight and each other, the cheapest others first.
 pub fn overall(results: &[Measurement]) -> Vec<Overall<'_>> {
     let mut pairs: Vec<(f64, &str, Vec<Vec<f64>>)> = Vec::new();
-    for (mine, weight) in judged(results).filter(|(mine, _)| place(mine).1 == QUIET) {
+    for (mine, weight) in
+        judged(results).filter(|(mine, _)| place(mine).is_some_and(|at| at.1 == QUIET))
+    {
         for other in others(results, mine, weight) {
             let costs = (
                 COST.per_round(&mine.rounds, weight),
@@ -274,20 +265,19 @@ pub fn overall(results: &[Measurement]) -> Vec<Overall<'_>> {
 mod tests {
     use super::*;
     use crate::cost::Round;
+    use crate::experiment::Experiment;
 
     /// A subject that took so much CPU time per wait in each round, and was on time.
     fn took(subject: &str, regime: &str, weight: Option<f64>, cpu: &[u64]) -> Measurement {
         let round = |cpu: &u64| Round::of(&[0], None, Some(*cpu));
-        let text = |text: &str| text.to_owned();
+        let regimes = Regimes {
+            regime: regime.to_owned(),
+            condition: QUIET.to_owned(),
+        };
         Measurement {
-            experiment: text(REGIMES),
-            subject: text(subject),
-            params: [("regime", regime), ("condition", QUIET)]
-                .map(|(key, value)| (text(key), value.into()))
-                .into(),
             late_weight: weight,
             rounds: cpu.iter().map(round).collect(),
-            ..Measurement::default()
+            ..Measurement::of(Experiment::Regimes(regimes), subject)
         }
     }
 

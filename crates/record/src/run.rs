@@ -9,6 +9,7 @@ use crate::cost::{Round, Weights};
 use crate::diagnosis::Diagnosis;
 use crate::disturbance::Disturbance;
 use crate::expectation::Expectation;
+use crate::experiment::Experiment;
 use crate::interval::Interval;
 use crate::late::Late;
 use crate::learned::Learned;
@@ -170,14 +171,16 @@ pub struct Warning {
 }
 
 /// What one subject did in one experiment.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// Which experiment.
-    pub experiment: String,
-    /// Strategy, peer, method, lock: whatever was compared.
+    /// Which experiment, with its parameters and what it alone has to say.
+    #[serde(flatten)]
+    pub experiment: Experiment,
+    /// Strategy, peer, method, clock: whatever was compared.
     pub subject: String,
-    /// The experiment's parameters, with their units in their names.
-    pub params: BTreeMap<String, Value>,
+    /// The model on which it was simulated beside measurements of another machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated_on: Option<String>,
     /// How late the waits ended; n is 0 where nothing waited.
     #[serde(default)]
     pub late_ns: Late,
@@ -249,9 +252,6 @@ pub struct Measurement {
     /// When each of these ended, counted from the beginning of the experiment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples_woke_ns: Vec<u64>,
-    /// What this version does not know.
-    #[serde(flatten)]
-    pub other: BTreeMap<String, Value>,
 }
 
 /// What waiting cost in CPU time.
@@ -268,6 +268,39 @@ pub struct Cpu {
     /// Whether the CPU time is only approximate.
     #[serde(default)]
     pub approximate: bool,
+}
+
+impl Measurement {
+    /// A measurement that has nothing yet but what it is of.
+    pub fn of(experiment: Experiment, subject: impl Into<String>) -> Self {
+        Self {
+            experiment,
+            subject: subject.into(),
+            simulated_on: None,
+            late_ns: Late::default(),
+            late_over_1ms_fraction: None,
+            cpu: Cpu::default(),
+            predicted_late_ns: None,
+            wakes_per_wait: None,
+            queued_per_wait_ns: None,
+            stolen_per_wait_ns: None,
+            missed: 0,
+            cost_ns: None,
+            cost_interval_ns: None,
+            cost_capped_interval_ns: None,
+            cost_capped_nap_plus_5us_ns: None,
+            cost_capped_nap_plus_20us_ns: None,
+            cost_over_best: None,
+            informed_cost_ns: None,
+            cost_over_informed: None,
+            late_weight: None,
+            rounds: vec![],
+            batches: vec![],
+            samples_late_ns: vec![],
+            samples_slept_ns: vec![],
+            samples_woke_ns: vec![],
+        }
+    }
 }
 
 impl<R: RunRow> Run<R> {
@@ -375,24 +408,33 @@ fn with_numbers_in_rows(pretty: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::Sleep;
+
+    fn sleep(call: &str) -> Measurement {
+        let experiment = Sleep {
+            method: call.to_owned(),
+            asked_ns: 1_000,
+        };
+        Measurement::of(Experiment::Sleep(experiment), call)
+    }
 
     #[test]
-    fn a_run_reads_back_with_what_it_does_not_know() {
+    fn a_run_reads_back_whatever_else_is_in_the_file() {
         let mut run = Run {
             schema: SCHEMA.to_owned(),
             ..Run::default()
         };
         run.results.push(Measurement {
             late_ns: Late::of(&[1, 2, 3]),
-            ..Measurement::default()
+            ..sleep("poll")
         });
         let mut value: Value = serde_json::from_str(&run.to_json()).unwrap();
         value["weather"] = "rain".into();
+        // What a row has more than its type is left out.
         value["results"][0]["colour"] = "red".into();
         let read: Run = Run::from_json(&value.to_string()).unwrap();
         assert_eq!(read.other["weather"], "rain");
-        assert_eq!(read.results[0].other["colour"], "red");
-        assert_eq!(read.results[0].late_ns, run.results[0].late_ns);
+        assert_eq!(read.results, run.results);
     }
 
     #[test]
@@ -484,16 +526,15 @@ mod tests {
             ..Run::default()
         };
         run.results.push(Measurement {
-            subject: "\u{202e}nips".to_owned(),
-            params: [("a\u{9b}".to_owned(), Value::from(vec!["\u{7f}\n"]))].into(),
             samples_late_ns: vec![i64::MIN, i64::MAX],
-            ..Measurement::default()
+            ..sleep("\u{202e}nips")
         });
+        run.other = [("a\u{9b}".to_owned(), Value::from(vec!["\u{7f}\n"]))].into();
         let read: Run = Run::from_json(&run.to_json()).unwrap();
         assert_eq!(read.command, r"\u{1b}]52;c;bHM=\u{7}");
         assert_eq!(read.results[0].subject, r"\u{202e}nips");
         // Some texts have lines.
-        assert_eq!(read.results[0].params[r"a\u{9b}"][0], "\\u{7f}\n");
+        assert_eq!(read.other[r"a\u{9b}"][0], "\\u{7f}\n");
         assert_eq!(read.results[0].samples_late_ns, [i64::MIN, i64::MAX]);
         assert_eq!(Run::from_json(&read.to_json()).unwrap(), read);
     }
@@ -502,7 +543,7 @@ mod tests {
     fn samples_share_a_line() {
         let m = Measurement {
             samples_late_ns: vec![-3, 0, 12],
-            ..Measurement::default()
+            ..sleep("poll")
         };
         let run = Run {
             schema: SCHEMA.to_owned(),

@@ -2,7 +2,10 @@
 
 use proptest::prelude::*;
 use punctual_record::compare::{Comparison, Metric};
-use punctual_record::{Cpu, Late, Measurement, Round, Run, RunRow, Value};
+use punctual_record::experiment::{
+    Clocks, Decades, Lengths, Load, Phase, ScenarioThreads, Sleep, Timers,
+};
+use punctual_record::{Cpu, Experiment, Late, Measurement, Round, Run, RunRow, Value};
 
 /// Numbers at which arithmetic breaks, and some at which it should not.
 fn number() -> impl Strategy<Value = f64> {
@@ -18,24 +21,6 @@ fn number() -> impl Strategy<Value = f64> {
 
 fn count() -> impl Strategy<Value = u64> {
     prop_oneof![Just(0), Just(u64::MAX), 0..50_u64]
-}
-
-fn value() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![
-        Just(Value::Null),
-        any::<bool>().prop_map(Value::from),
-        number().prop_map(Value::from),
-        any::<i64>().prop_map(Value::from),
-        count().prop_map(Value::from),
-        "[a-z]{0,3}".prop_map(Value::from),
-    ];
-    leaf.prop_recursive(3, 12, 4, |inner| {
-        prop_oneof![
-            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-            prop::collection::btree_map("p50|n|a", inner, 0..3)
-                .prop_map(|map| Value::Object(map.into_iter().collect())),
-        ]
-    })
 }
 
 fn round() -> impl Strategy<Value = Round> {
@@ -63,32 +48,79 @@ fn late() -> impl Strategy<Value = Late> {
     )
 }
 
+fn lengths() -> impl Strategy<Value = Option<Lengths>> {
+    let lengths = (
+        count(),
+        number(),
+        prop::option::of(count()),
+        count(),
+        count(),
+    );
+    prop::option::of(lengths.prop_map(|(n, mean, p50, min, max)| Lengths {
+        n,
+        mean,
+        p50,
+        min,
+        max,
+    }))
+}
+
+fn experiment() -> impl Strategy<Value = Experiment> {
+    let call = || "poll|usleep".prop_map(String::from);
+    prop_oneof![
+        count().prop_map(|asked_ns| Experiment::Decades(Decades { asked_ns })),
+        (call(), count())
+            .prop_map(|(method, asked_ns)| Experiment::Sleep(Sleep { method, asked_ns })),
+        (any::<u32>(), "after-wake|random-phase").prop_map(|(round, arming)| {
+            Experiment::Timers(Timers {
+                round,
+                arming,
+                ..Timers::default()
+            })
+        }),
+        (lengths(), lengths()).prop_map(|(step_ns, read_cost_ns)| {
+            Experiment::Clocks(Clocks {
+                step_ns,
+                read_cost_ns,
+                ..Clocks::default()
+            })
+        }),
+        (count(), number()).prop_map(|(asked_ns, load_per_cpu)| {
+            Experiment::Load(Load {
+                asked_ns,
+                load_per_cpu,
+                priority: "normal".to_owned(),
+            })
+        }),
+        "linux|macos|".prop_map(|on| {
+            let at = Phase {
+                on,
+                ..Phase::default()
+            };
+            Experiment::Scenario(Box::new(ScenarioThreads {
+                at,
+                ..ScenarioThreads::default()
+            }))
+        }),
+    ]
+}
+
 prop_compose! {
     fn measurement()(
-        experiment in "sleep|timers|pace|clocks|yield",
+        experiment in experiment(),
         subject in "poll|usleep|system",
-        params in prop::collection::btree_map(
-            "asked_ns|round|on|period_ns|arming|competitors", value(), 0..4
-        ),
         samples in prop::collection::vec(any::<i64>(), 0..60),
         invented in prop::option::of(late()),
         rounds in prop::collection::vec(round(), 0..9),
         fraction in prop::option::of(number()),
         per_wait_ns in prop::option::of(number()),
-        other in prop::collection::btree_map(
-            "step_ns|read_cost_ns", value(), 0..3
-        ),
     ) -> Measurement {
         Measurement {
-            experiment,
-            subject,
-            params,
             late_ns: invented.unwrap_or_else(|| Late::of(&samples)),
             samples_late_ns: samples,
             rounds,
             cpu: Cpu { fraction, per_wait_ns, ..Cpu::default() },
-            other,
-            ..Measurement::default()
+            ..Measurement::of(experiment, subject)
         }
     }
 }
@@ -136,7 +168,7 @@ proptest! {
                 late_ns: Late::of(&samples),
                 rounds: rounds.map(|late| Round::of(late, None, None)).collect(),
                 samples_late_ns: samples,
-                ..Measurement::default()
+                ..Measurement::of(Experiment::Decades(Decades { asked_ns: 1 }), "spin")
             }],
             ..Run::default()
         };

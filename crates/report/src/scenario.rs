@@ -2,18 +2,22 @@
 
 use punctual_record::{Measurement, Run, Value};
 
-use crate::select::{self, Kind};
-use crate::{prose, units};
+use crate::{prose, select, units};
 
 /// Whether a run is one scenario on models and nothing else, so that the
 /// scenario is what its report is about. What ran on a computer has more to say
 /// of the computer.
 pub(crate) fn is_alone(run: &Run) -> bool {
-    let is_of_scenario = |m: &Measurement| Kind::of(m) == Kind::Scenario;
+    let is_of_scenario = |m: &Measurement| m.experiment.phase().is_some();
     is_virtual(run)
         && run.other.contains_key("scenario")
         && run.results.iter().all(is_of_scenario)
-        && select::grouped(&run.results, |m| select::word(m, "scenario")).len() <= 1
+        && select::grouped(&run.results, name).len() <= 1
+}
+
+/// The scenario that a measurement is of; empty if it is of none.
+pub(crate) fn name(m: &Measurement) -> &str {
+    m.experiment.phase().map_or("", |at| &at.scenario)
 }
 
 /// Whether the time of a run was that of models: what ran on a computer began
@@ -24,9 +28,8 @@ pub(crate) fn is_virtual(run: &Run) -> bool {
 
 /// Which scenario something is of, behind a title, if the run has several.
 pub(crate) fn of_several(run: &Run, name: &str) -> String {
-    let scenarios = select::grouped(select::of_kind(run, Kind::Scenario), |m| {
-        select::word(m, "scenario")
-    });
+    let names = run.results.iter().filter_map(|m| m.experiment.phase());
+    let scenarios = select::grouped(names, |at| at.scenario.as_str());
     if scenarios.len() > 1 {
         format!(" in {name}")
     } else {

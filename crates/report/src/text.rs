@@ -1,9 +1,10 @@
 //! The report as plain text.
 
-use punctual_record::{Disturbance, Measurement, Run, RunRow};
+use punctual_record::experiment::{Deadlines, Pace};
+use punctual_record::{Disturbance, Experiment, Measurement, OfExperiment, Run, RunRow};
 
 use crate::figures::{Figure, of_waits};
-use crate::select::{self, Kind};
+use crate::select::{self, rows};
 use crate::{doctor, prose, scenario, tables};
 
 /// Rows of which there are tables and figures.
@@ -65,25 +66,28 @@ impl Report for Measurement {
             return doctor::sections(run, diagnosis);
         }
         let mut sections = Vec::new();
-        for (kind, measurements) in select::grouped(&run.results, Kind::of) {
-            sections.extend(match kind {
-                Kind::Pace => tables::pace(&measurements),
-                Kind::Frames => tables::frames(&measurements),
-                Kind::Decades => tables::decades(&measurements),
-                Kind::Interval => tables::interval(&measurements),
-                Kind::Naps => tables::naps(&measurements),
-                Kind::Robustness => tables::robustness(&measurements),
-                Kind::Regimes => tables::regimes(&measurements),
-                Kind::Clocks => tables::clocks(&measurements),
-                Kind::Timers => tables::timers(&measurements),
-                Kind::Sleep => tables::sleep(run, &measurements),
-                Kind::Yield => tables::yields(&measurements),
-                Kind::Load => tables::load(&measurements),
-                Kind::Cores => tables::cores(&measurements),
-                Kind::Gap => tables::gap(&measurements),
-                Kind::Scenario => scenarios(run, &measurements),
-                Kind::Watch => tables::watch(&measurements),
-                Kind::Other => tables::generic(&measurements),
+        for (_, group) in select::grouped(&run.results, table) {
+            sections.extend(match &group[0].experiment {
+                Experiment::Pace(pace) => match pace.deadlines {
+                    Deadlines::Absolute => tables::pace(&rows(group)),
+                    Deadlines::Relative => tables::frames(&rows(group)),
+                },
+                Experiment::Decades(_) => tables::decades(&rows(group)),
+                Experiment::Interval(_) => tables::interval(&rows(group)),
+                Experiment::Naps(_) => tables::naps(&rows(group)),
+                Experiment::Robustness(_) => tables::robustness(&rows(group)),
+                Experiment::Regimes(_) => tables::regimes(&rows(group)),
+                Experiment::Clocks(_) => tables::clocks(&rows(group)),
+                Experiment::Timers(_) => tables::timers(&rows(group)),
+                Experiment::Sleep(_) => tables::sleep(run, &rows(group)),
+                Experiment::Yield(_) => tables::yields(&rows(group)),
+                Experiment::Load(_) => tables::load(&rows(group)),
+                Experiment::Cores(_) => tables::cores(&rows(group)),
+                Experiment::Gap(_) => tables::gap(&rows(group)),
+                Experiment::Scenario(_) | Experiment::ScenarioComputer(_) => scenarios(run, &group),
+                Experiment::Watch(_) => tables::watch(&rows(group)),
+                // The diagnosis has told of it.
+                Experiment::Doctor(_) => vec![],
             });
         }
         if run.results.is_empty() {
@@ -98,12 +102,20 @@ impl Report for Measurement {
     }
 }
 
+/// Which tables a measurement is told in: those of its experiment, whatever they are.
+fn table(m: &Measurement) -> (&'static str, Option<Deadlines>) {
+    // The computer of a scenario stands below its threads.
+    let name = match &m.experiment {
+        Experiment::ScenarioComputer(_) => "scenario",
+        of => of.name(),
+    };
+    (name, Pace::of(m).map(|of| of.deadlines))
+}
+
 /// The tables of each scenario, below what it is where the head of the report
 /// does not say so.
 fn scenarios(run: &Run, measurements: &[&Measurement]) -> Vec<String> {
-    let by_name = select::grouped(measurements.iter().copied(), |m| {
-        select::word(m, "scenario")
-    });
+    let by_name = select::grouped(measurements.iter().copied(), scenario::name);
     let headed = scenario::is_alone(run);
     let mut sections = Vec::new();
     for (name, of_scenario) in by_name {

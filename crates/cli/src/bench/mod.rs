@@ -65,8 +65,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
         let mut simulated = robustness::run(&plan.strategies, machine)?;
         if on.facts.name != robustness_facts().name {
             for measurement in &mut simulated {
-                let model = robustness_facts().name.into();
-                measurement.other.insert("simulated_on".to_owned(), model);
+                measurement.simulated_on = Some(robustness_facts().name);
             }
         }
         results.measurements.extend(simulated);

@@ -205,7 +205,7 @@ impl Plan {
             let length = race::length(&race.heats, race.rounds);
             say!(
                 "{}: {} subject runs in {}, {}",
-                first.experiment,
+                first.experiment(),
                 race.heats.len(),
                 session::rounds(race.rounds),
                 session::about(length, in_virtual_time),
@@ -399,7 +399,10 @@ mod tests {
                 Conditions::default(),
             );
             let with_warm_up = of_rate[0].program.samples_max().unwrap();
-            let warm_up = of_rate[0].cells[0]["warm_up_waits"].as_u64().unwrap();
+            let punctual_record::Experiment::Pace(pace) = &of_rate[0].cells[0] else {
+                panic!("{of_rate:?}");
+            };
+            let warm_up = pace.warm_up_waits;
             waits.push((with_warm_up - warm_up) * u64::from(ROUNDS));
             heats.extend(of_rate);
         }

@@ -4,7 +4,8 @@ use punctual_core::Nanos;
 use punctual_lab::experiments::timers;
 use punctual_lab::race::{Heat, Progress, Results};
 use punctual_program::{Machine, Refusal};
-use punctual_record::{Measurement, Value};
+use punctual_record::experiment::Timers;
+use punctual_record::{Experiment, Measurement, OfExperiment};
 
 use crate::say;
 
@@ -24,32 +25,32 @@ pub(super) fn timers(
 fn head(heats: &[Heat]) -> String {
     let settings = ["round", "stated", "slack", "tick step"].map(|name| format!("{name:>10}"));
     let slept = heats.iter().map(|heat| {
-        let arming = heat.cells[0]["arming"].as_str().unwrap_or_default();
+        let arming = match heat.cells.first() {
+            Some(Experiment::Timers(timers)) => timers.arming.as_str(),
+            _ => "",
+        };
         format!("{:>20}{:>12}", format!("{arming}: mean"), "p50")
     });
     settings.into_iter().chain(slept).collect()
 }
 
 fn line(round: &[Measurement]) -> String {
-    let Some(first) = round.first() else {
+    let mut round = round.iter().filter_map(Timers::of).peekable();
+    let Some(first) = round.peek() else {
         return String::new();
     };
-    let number = first.params["round"].to_string();
-    let settings = ["stated_ns", "slack_ns", "step_ns"].map(|key| length(first.other.get(key)));
-    let settings = std::iter::once(number).chain(settings);
-    let settings = settings.map(|setting| format!("{setting:>10}"));
-    let slept = round.iter().map(|m| {
-        let slept = m.other.get("slept_ns");
-        let part = |name| length(slept.and_then(|slept| slept.get(name)));
-        format!("{:>20}{:>12}", part("mean"), part("p50"))
+    let settings = [first.stated_ns, first.slack_ns, first.step_ns].map(length);
+    let settings = std::iter::once(first.round.to_string()).chain(settings);
+    let settings: String = settings.map(|setting| format!("{setting:>10}")).collect();
+    let slept = round.map(|timers| {
+        let slept = timers.slept_ns;
+        let mean = length(slept.map(|slept| slept.mean.round() as u64));
+        let median = length(slept.and_then(|slept| slept.p50));
+        format!("{mean:>20}{median:>12}")
     });
-    settings.chain(slept).collect()
+    settings + &slept.collect::<String>()
 }
 
-fn length(ns: Option<&Value>) -> String {
-    let ns = ns.and_then(Value::as_f64);
-    ns.map_or_else(
-        || "-".to_owned(),
-        |ns| Nanos::new(ns.round() as u64).to_string(),
-    )
+fn length(ns: Option<u64>) -> String {
+    ns.map_or_else(|| "-".to_owned(), |ns| Nanos::new(ns).to_string())
 }

@@ -13,8 +13,8 @@ use punctual_core::Nanos;
 use punctual_lab::host::{Stop, Witness, keep_off, usual_cpu};
 use punctual_lab::watch::{Settings, Tally, Watcher, measurement, usual_threshold};
 use punctual_lab::{Setting, host_facts, warnings};
-use punctual_record::{Disturbance, Measurement, OwnStops, Run};
-use punctual_record::{compare::Comparison, compare::Outcome};
+use punctual_record::compare::{Comparison, Outcome};
+use punctual_record::{Disturbance, Experiment, Measurement, OwnStops, Run};
 
 use crate::compare::judge;
 use crate::compare::rule::Rule;
@@ -75,9 +75,9 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Done> {
     let any = |outcome| judged.iter().any(|(of, _)| *of == outcome);
     if !judged.is_empty() {
         let failed = any(Outcome::Fails);
-        run.results[0]
-            .other
-            .insert(FAILED.to_owned(), failed.into());
+        if let Experiment::Watch(watch) = &mut run.results[0].experiment {
+            watch.failed = Some(failed);
+        }
     }
     // Before anything is printed, which may take as long as its reader likes.
     outputs.write(&run)?;
@@ -129,9 +129,6 @@ const COLLECT: Nanos = Nanos::from_ms(100);
 
 /// How often it is shown.
 const SHOW: Nanos = Nanos::from_secs(1);
-
-/// The key under which a Run says whether something was later than it may be.
-const FAILED: &str = "failed";
 
 fn settings(args: &WatchArgs) -> Result<Settings> {
     let mut settings = Settings {
@@ -281,9 +278,8 @@ impl Watch {
         let date = |at| date(self.began, at, "%Y-%m-%dT%H:%M:%S%.3fZ");
         let tally = self.tally();
         let mut result = measurement(&self.settings, &self.watcher, &tally, date);
-        if let Some(limit) = fail_over {
-            let limit = limit.as_ns().into();
-            result.params.insert("fail_over_ns".to_owned(), limit);
+        if let Experiment::Watch(watch) = &mut result.experiment {
+            watch.fail_over_ns = fail_over.map(Nanos::as_ns);
         }
         result
     }

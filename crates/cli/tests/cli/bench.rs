@@ -245,7 +245,7 @@ fn a_run_file_holds_numbers_with_their_units_in_their_names() {
     for result in results {
         assert_eq!(result["experiment"], "pace");
         assert!(result["subject"].is_string());
-        assert_eq!(result["params"]["period_ns"], 16_666_666);
+        assert_eq!(result["period_ns"], 16_666_666);
         for number in [
             &result["late_ns"]["n"],
             &result["late_ns"]["min"],
@@ -276,15 +276,15 @@ fn a_run_holds_what_was_learned_and_explain_prints_it() {
         .map(|l| {
             (
                 l["subject"].as_str().unwrap(),
-                l["params"]["rate_hz"].as_f64().unwrap(),
+                l["period_ns"].as_u64().unwrap(),
             )
         })
         .collect();
     let expected = [
-        ("precise", 60.0),
-        ("adaptive-exact", 60.0),
-        ("precise", 1_000.0),
-        ("adaptive-exact", 1_000.0),
+        ("precise", 16_666_666),
+        ("adaptive-exact", 16_666_666),
+        ("precise", 1_000_000),
+        ("adaptive-exact", 1_000_000),
     ];
     assert_eq!(heats, expected);
     assert!(learned[0]["nap"]["bound_ns"].is_u64());
@@ -333,7 +333,7 @@ fn each_experiment_says_in_its_results_which_one_it_is() {
         assert!(results.len() >= 70, "{arguments}");
         for result in results {
             assert_eq!(result["experiment"], experiment);
-            assert!(result["params"][parameter].is_u64(), "{result}");
+            assert!(result[parameter].is_u64(), "{result}");
             assert!(result["late_ns"]["mean"].is_number(), "{result}");
         }
     }
@@ -348,7 +348,7 @@ fn naps_of_a_model_are_as_late_as_its_rule_says() {
     assert_eq!(results.len(), 3 * 12);
     for result in results {
         assert_eq!(result["experiment"], "naps");
-        assert_eq!(result["subject"], result["params"]["method"]);
+        assert_eq!(result["subject"], result["method"]);
         // One reading of the clock ends the nap, after the wake-up.
         let late = match result["subject"].as_str().unwrap() {
             "clock_nanosleep" => 50_000 + 8_000 + 31,
@@ -358,7 +358,7 @@ fn naps_of_a_model_are_as_late_as_its_rule_says() {
         };
         assert_eq!(result["late_ns"]["min"], late, "{result}");
         assert_eq!(result["late_ns"]["max"], late, "{result}");
-        let asked = result["params"]["asked_ns"].as_u64().unwrap();
+        let asked = result["asked_ns"].as_u64().unwrap();
         let naps = 2 * (240_000_000 / asked).min(200);
         assert_eq!(result["late_ns"]["n"], naps);
         let cpu = result["cpu"]["per_wait_ns"].as_f64().unwrap();
@@ -375,9 +375,7 @@ fn naps_of_a_model_are_as_late_as_its_rule_says() {
 const NAPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/data/naps.json");
 
 fn overshoots(run: &Value, method: &str, asked_ns: u64) -> Vec<i64> {
-    let of = |result: &&Value| {
-        result["params"]["method"] == method && result["params"]["asked_ns"] == asked_ns
-    };
+    let of = |result: &&Value| result["method"] == method && result["asked_ns"] == asked_ns;
     let result = run["results"].as_array().unwrap().iter().find(of).unwrap();
     let samples = result["samples_late_ns"].as_array().unwrap();
     samples.iter().map(|ns| ns.as_i64().unwrap()).collect()
@@ -466,12 +464,12 @@ fn a_recording_that_lacks_something_is_refused_in_one_line() {
             "there are no naps of 160 us",
         ),
         (
-            broken(&|naps| naps["results"][0]["params"]["method"] = "snooze".into()),
+            broken(&|naps| naps["results"][0]["method"] = "snooze".into()),
             "there is no method `snooze`",
         ),
         (
-            broken(&|naps| naps["results"][0]["params"]["asked_ns"] = Value::Null),
-            "do not say with which method, and for how many asked_ns",
+            broken(&|naps| naps["results"][0]["asked_ns"] = Value::Null),
+            "this Run file cannot be read",
         ),
         (
             broken(&|naps| naps["results"] = Value::Array(vec![])),

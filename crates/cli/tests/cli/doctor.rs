@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::Output;
 
 use crate::common::run;
-use punctual_record::{Diagnosis, Disturbance, Measurement, Run};
+use punctual_record::experiment::Doctor;
+use punctual_record::{Diagnosis, Disturbance, Measurement, OfExperiment, Run};
 
 fn doctor(directory: &Path, arguments: &str) -> Output {
     run(directory, &format!("doctor {arguments}"))
@@ -58,8 +59,9 @@ fn a_model_agrees_with_itself_everywhere() {
         let judged: Vec<_> = run.results.iter().filter(|m| is_judged(m)).collect();
         assert!(judged.len() >= 2, "{model}");
         for m in judged {
-            assert_eq!(m.other["agrees"], true, "{model}: {m:?}");
-            assert_eq!(m.other["tolerance_ns"], 0, "{model}");
+            let doctor = Doctor::of(m).unwrap();
+            assert_eq!(doctor.agrees, Some(true), "{model}: {m:?}");
+            assert_eq!(doctor.tolerance_ns, Some(0), "{model}");
         }
     }
 }
@@ -125,11 +127,11 @@ fn read(path: &Path) -> (Run, Diagnosis) {
 }
 
 fn is_judged(m: &Measurement) -> bool {
-    m.other.contains_key("agrees")
+    Doctor::of(m).unwrap().agrees.is_some()
 }
 
 fn asked_ns(m: &Measurement) -> u64 {
-    m.params["asked_ns"].as_u64().unwrap()
+    Doctor::of(m).unwrap().asked_ns
 }
 
 /// Runs it here, with what it writes.
@@ -158,10 +160,10 @@ fn assert_verdicts_follow(run: &Run) {
         false => "inconclusive",
     };
     for m in run.results.iter().filter(|m| is_judged(m)) {
-        let ns = |key: &str| m.other.get(key).and_then(|ns| ns.as_i64());
-        let verdict = m.other["verdict"].as_str().unwrap();
-        assert_eq!(m.other["agrees"], verdict == "agrees", "{m:?}");
-        let numbers = (m.late_ns.p50, m.predicted_late_ns, ns("tolerance_ns"));
+        let doctor = Doctor::of(m).unwrap();
+        let verdict = doctor.verdict.as_deref().unwrap();
+        assert_eq!(doctor.agrees, Some(verdict == "agrees"), "{m:?}");
+        let numbers = (m.late_ns.p50, m.predicted_late_ns, doctor.tolerance_ns);
         let (Some(p50), Some(predicted), Some(tolerance)) = numbers else {
             assert!([doubt, "sooner"].contains(&verdict), "{m:?}");
             continue;
@@ -173,9 +175,8 @@ fn assert_verdicts_follow(run: &Run) {
             "does not agree" => assert!(!within && doubt == "inconclusive", "{m:?}"),
             other => assert_eq!(other, doubt, "{m:?}"),
         }
-        if let Some(wake) = m.other.get("wake_cost_ns") {
-            let p90 = wake["p90"].as_i64().or(wake["p75"].as_i64());
-            assert_eq!(p90, Some(tolerance), "{m:?}");
+        if let Some(wake) = &doctor.wake_cost_ns {
+            assert_eq!(wake.p90.or(wake.p75), Some(tolerance), "{m:?}");
         }
     }
 }

@@ -6,6 +6,8 @@ use punctual_lab::host::{HostMachine, ProcessCommand, Stop};
 use punctual_program::machine::ThreadObservations;
 use punctual_program::program::{Op, SpawnKind};
 use punctual_program::{Machine, Observations, Program};
+use punctual_record::OfExperiment;
+use punctual_record::experiment::{ScenarioComputer, ScenarioThreads};
 
 /// This computer, with processes. `None` under Wine, which finds the executable
 /// by a path that only children of the tests' own command have.
@@ -243,13 +245,13 @@ mod on_linux {
         assert!(ran.expectations.is_empty() && !ran.interrupted);
         let slacks = |name: &str, phase: &str| -> Vec<u64> {
             let mut all = ran.measurements.iter();
-            let found = all.find(|m| m.subject == name && m.params["phase"] == phase);
+            let found =
+                all.find(|m| m.subject == name && m.experiment.phase().unwrap().phase == phase);
             let found = found.unwrap_or_else(|| panic!("{name}, {phase}: {:?}", ran.measurements));
-            assert_eq!(found.params["on"], "host");
+            assert_eq!(found.experiment.on(), Some("host"));
             assert_eq!(found.late_ns.early, 0, "{name}");
-            let samples = found.other["readings"]["slack_ns"]["samples"].as_array();
-            let samples = samples.unwrap().iter();
-            samples.map(|ns| ns.as_u64().unwrap()).collect()
+            let threads = ScenarioThreads::of(found).unwrap();
+            threads.readings["slack_ns"].samples.clone()
         };
         let phases = ["nobody asks", "parent asks"];
         let ours = slacks("parent", phases[0])[0];
@@ -266,8 +268,9 @@ mod on_linux {
         let computer: Vec<_> = ran.measurements.iter().filter(of_computer).collect();
         assert_eq!(computer.len(), 2);
         for m in computer {
-            assert!(m.other["switches_per_s"].as_f64() > Some(0.0), "{m:?}");
-            assert!(!m.other.contains_key("good_idle"), "{m:?}");
+            let computer = ScenarioComputer::of(m).unwrap();
+            assert!(computer.switches_per_s > Some(0.0), "{m:?}");
+            assert_eq!(computer.good_idle, None, "{m:?}");
         }
     }
 

@@ -59,7 +59,7 @@ fn it_goes_on_with_a_file_and_measures_no_round_twice() {
         assert!(!run.interrupted);
         assert_eq!(run.results.len(), 2);
         for m in &run.results {
-            assert_eq!(place(m), ("1000Hz", QUIET));
+            assert_eq!(place(m), Some(("1000Hz", QUIET)));
             assert_eq!(m.late_ns.early, 0);
             assert_eq!(m.batches.len(), m.rounds.len());
         }

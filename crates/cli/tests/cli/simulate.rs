@@ -136,7 +136,7 @@ fn the_run_file_is_whole_and_the_same_each_time() {
     // A in both phases on both models, and the computer that one of them has.
     assert_eq!(run.results.len(), 6);
     for m in run.results.iter().filter(|m| m.subject == "A") {
-        assert_eq!(m.experiment, "scenario");
+        assert_eq!(m.experiment.name(), "scenario");
         assert!(m.late_ns.n > 20);
         assert_eq!(m.samples_slept_ns.len() as u64, m.late_ns.n);
     }

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::{Child, Output, Stdio};
 
 use crate::common::{punctual, run};
-use punctual_record::{Measurement, Run};
+use punctual_record::experiment::Watch;
+use punctual_record::{Measurement, OfExperiment, Run};
 
 fn watch(directory: &Path, arguments: &str) -> Output {
     run(directory, &format!("watch {arguments}"))
@@ -23,30 +24,34 @@ fn result_in(directory: &Path) -> (Run, Measurement) {
 
 /// The counts of a Run agree with each other.
 fn assert_consistent(result: &Measurement) {
-    let bins = result.other["histogram_late_ns"].as_array().unwrap();
-    let counted: u64 = bins.iter().map(|bin| bin[1].as_u64().unwrap()).sum();
+    let seen = seen(result);
+    let counted: u64 = seen.histogram_late_ns.iter().map(|(_, n)| n).sum();
     assert_eq!(counted, result.late_ns.n);
     assert_eq!(result.late_ns.early, 0);
-    let hiccups = result.other["hiccups"].as_array().unwrap();
-    assert_eq!(result.other["hiccups_in_all"], hiccups.len());
-    for hiccup in hiccups {
-        let late = hiccup["late_ns"].as_i64().unwrap();
-        assert!(late > result.params["threshold_ns"].as_i64().unwrap());
-        if hiccup["cause"] == "own_stop" {
+    assert_eq!(seen.hiccups_in_all, seen.hiccups.len() as u64);
+    for hiccup in &seen.hiccups {
+        let late = hiccup.late_ns;
+        assert!(late > seen.threshold_ns);
+        if hiccup.cause == "own_stop" {
             continue;
         }
-        assert!(late <= result.late_ns.max);
-        let covers = |key: &str| hiccup[key].as_i64().is_some_and(|ns| 2 * ns >= late);
+        assert!(i64::try_from(late).unwrap() <= result.late_ns.max);
+        let covers = |part: Option<u64>| part.is_some_and(|ns| 2 * ns >= late);
+        let queued = covers(hiccup.queued_ns);
         // Stolen time is counted in steps of 10 ms.
-        let stolen = covers("stolen_ns") && late >= 5_000_000;
-        match hiccup["cause"].as_str().unwrap() {
-            "throttled" => assert!(covers("throttled_ns"), "{hiccup}"),
-            "queued" => assert!(covers("queued_ns"), "{hiccup}"),
-            "stolen" => assert!(stolen && !covers("queued_ns"), "{hiccup}"),
-            "unknown" => assert!(!stolen && !covers("queued_ns"), "{hiccup}"),
+        let stolen = covers(hiccup.stolen_ns) && late >= 5_000_000;
+        match hiccup.cause.as_str() {
+            "throttled" => assert!(covers(hiccup.throttled_ns), "{hiccup:?}"),
+            "queued" => assert!(queued, "{hiccup:?}"),
+            "stolen" => assert!(stolen && !queued, "{hiccup:?}"),
+            "unknown" => assert!(!stolen && !queued, "{hiccup:?}"),
             other => panic!("{other}"),
         }
     }
+}
+
+fn seen(result: &Measurement) -> &Watch {
+    Watch::of(result).unwrap()
 }
 
 /// Ends what a failed test would leave running.
@@ -80,11 +85,10 @@ fn each_deadline_is_in_the_run_once() {
     assert!(output.status.success(), "{output:?}");
     let (run, result) = result_in(directory);
     assert!(!run.interrupted && run.machine.name == "host");
-    assert_eq!(result.experiment, "watch");
-    assert_eq!(result.params["period_ns"], 2_000_000);
-    assert_eq!(result.params["threshold_ns"], 1_000);
+    let of = seen(&result);
+    assert_eq!((of.period_ns, of.threshold_ns), (2_000_000, 1_000));
     assert!(result.late_ns.n > 0);
-    let lost = result.other["lost_waits"].as_u64().unwrap();
+    let lost = seen(&result).lost_waits;
     assert_eq!(result.late_ns.n + result.missed + lost, 150);
     assert_consistent(&result);
 
@@ -121,11 +125,11 @@ fn a_wait_that_is_too_late_fails_the_watch() {
         stderr.lines().last().unwrap().starts_with(&says),
         "{stderr}"
     );
-    assert_eq!(result_in(directory).1.other["failed"], true);
+    assert_eq!(seen(&result_in(directory).1).failed, Some(true));
 
     let output = watch(directory, &format!("{arguments} 1000s"));
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    assert_eq!(result_in(directory).1.other["failed"], false);
+    assert_eq!(seen(&result_in(directory).1).failed, Some(false));
 }
 
 #[test]
@@ -147,9 +151,9 @@ fn rules_fail_a_watch_too_and_each_is_told() {
         said.contains("\npasses: watch: late_max > 1000s: "),
         "{said}"
     );
-    assert_eq!(result_in(directory.path()).1.other["failed"], true);
+    assert_eq!(seen(&result_in(directory.path()).1).failed, Some(true));
     assert_eq!(ends(&["max > 1000s"]).0, Some(0));
-    assert_eq!(result_in(directory.path()).1.other["failed"], false);
+    assert_eq!(seen(&result_in(directory.path()).1).failed, Some(false));
     // There are sixty waits, and a p99 takes a thousand.
     let (code, said) = ends(&["p99 > 1000s"]);
     assert_eq!(code, Some(3), "{said}");
@@ -178,7 +182,7 @@ fn a_watch_ends_when_its_reader_has_gone() {
     let output = unread("watch --for 300ms --json run.json");
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let result = result_in(directory.path()).1;
-    let lost = result.other["lost_waits"].as_u64().unwrap();
+    let lost = seen(&result).lost_waits;
     assert_eq!(result.late_ns.n + result.missed + lost, 300);
 }
 
@@ -331,7 +335,7 @@ mod ended {
         assert_consistent(&result);
         let stops = run.disturbance.unwrap().own_stops;
         assert!(stops.waits >= 1 && stops.late_ns >= 10_000_000, "{stops:?}");
-        assert!(result.other["hiccups_by_cause"]["own_stop"].as_u64() >= Some(1));
+        assert!(seen(&result).hiccups_by_cause["own_stop"] >= 1);
     }
 
     #[test]

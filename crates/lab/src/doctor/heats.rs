@@ -6,10 +6,11 @@ use punctual_core::strategies::{Defaults, Spec};
 use punctual_core::{Method, Nanos};
 use punctual_program::program::{Due, Op, Subject};
 use punctual_program::{Machine, Program};
-use punctual_record::Late;
+use punctual_record::experiment::Doctor;
+use punctual_record::{Experiment, Late};
 use punctual_sim::SimMachine;
 
-use crate::race::{Heat, Params};
+use crate::race::Heat;
 use crate::timer_rule::{Rule, Situation, System};
 
 /// The shortest sleep that everybody knows, and a frame at 60 Hz.
@@ -178,13 +179,12 @@ fn heat(subject: &str, length: Nanos, times: u64, mut ops: Vec<Op>, body: Vec<Op
     };
     ops.extend([first, Op::Record, Op::Loop { times, body }]);
     Heat {
-        experiment: "doctor",
         subject: subject.to_owned(),
         program: program(ops),
-        cells: vec![Params::from([(
-            "asked_ns".to_owned(),
-            length.as_ns().into(),
-        )])],
+        cells: vec![Experiment::Doctor(Doctor {
+            asked_ns: length.as_ns(),
+            ..Doctor::default()
+        })],
         length: length.times(times + warm_up(length)),
         goes_on: false,
     }
@@ -255,7 +255,7 @@ mod tests {
             let heats = heats(&situation, &machine, Pace::Quick, None, &late);
             let name = Method::SlacklessNanosleep.name();
             let own = heats.iter().filter(|heat| heat.subject == name);
-            own.map(|heat| heat.cells[0]["asked_ns"].as_u64().unwrap())
+            own.map(|heat| heat.cells[0].params()["asked_ns"].as_u64().unwrap())
                 .collect::<Vec<_>>()
         };
         let asked = LENGTHS.map(Nanos::as_ns);

@@ -17,9 +17,11 @@ pub use heats::{Pace, ROUNDS, heats};
 
 use punctual_core::{Method, Nanos};
 use punctual_program::{Machine, Refusal};
-use punctual_record::{Diagnosis, Disturbance, Interval as Within, Late, Measurement};
+use punctual_record::experiment::{Doctor, WakeCost};
+use punctual_record::{
+    Diagnosis, Disturbance, Experiment, Interval as Within, Late, Measurement, OfExperiment,
+};
 use punctual_sim::Model;
-use serde_json::json;
 
 use crate::host::Witness;
 use crate::prediction::predict;
@@ -92,8 +94,8 @@ impl Patient {
     }
 }
 
-/// Measures in so many rounds, predicts and compares. The comparison is in `other` of the
-/// measurements: `wake_cost_ns`, `tolerance_ns`, `agrees` and `agreement`.
+/// Measures in so many rounds, predicts and compares. The comparison is in
+/// [`Doctor`] of each measurement.
 ///
 /// Nobody can tell what is due to the rule where the `witness` saw too much else.
 ///
@@ -161,13 +163,7 @@ fn compare(situation: &Situation, is_busy: bool, measurements: &mut [Measurement
         let rest = asked(m).saturating_add_signed(m.predicted_late_ns.unwrap_or(0));
         let wake = wakes.iter().min_by_key(|(asked, _)| asked.abs_diff(rest));
         let wake = wake.map(|(_, late)| late.clone());
-        if let Some(wake) = &wake {
-            let method = Method::SlacklessNanosleep.name();
-            m.other.insert(
-                "wake_cost_ns".to_owned(),
-                json!({ "method": method, "n": wake.n, "p50": wake.p50, "p75": wake.p75, "p90": wake.p90 }),
-            );
-        }
+        let wake_cost_ns = wake.as_ref().map(wake_cost);
         let tolerance = tolerance(situation, &m.subject, wake);
         let (verdict, words) = verdict::judge(Evidence {
             late: &m.late_ns,
@@ -176,15 +172,28 @@ fn compare(situation: &Situation, is_busy: bool, measurements: &mut [Measurement
             tolerance: tolerance.as_ref(),
             is_busy,
         });
-        if verdict != Verdict::NoPrediction {
-            if let Some(ns) = tolerance.as_ref().and_then(Tolerance::ns) {
-                m.other.insert("tolerance_ns".to_owned(), ns.into());
-            }
-            let agrees = verdict == Verdict::Agrees;
-            m.other.insert("agrees".to_owned(), agrees.into());
-        }
-        m.other.insert("verdict".to_owned(), verdict.name().into());
-        m.other.insert("agreement".to_owned(), words.into());
+        let is_judged = verdict != Verdict::NoPrediction;
+        let Experiment::Doctor(doctor) = &mut m.experiment else {
+            continue;
+        };
+        doctor.wake_cost_ns = wake_cost_ns;
+        doctor.tolerance_ns = tolerance
+            .as_ref()
+            .and_then(Tolerance::ns)
+            .filter(|_| is_judged);
+        doctor.agrees = is_judged.then_some(verdict == Verdict::Agrees);
+        doctor.verdict = Some(verdict.name().to_owned());
+        doctor.agreement = Some(words);
+    }
+}
+
+fn wake_cost(wake: &Late) -> WakeCost {
+    WakeCost {
+        method: Method::SlacklessNanosleep.name().to_owned(),
+        n: wake.n,
+        p50: wake.p50,
+        p75: wake.p75,
+        p90: wake.p90,
     }
 }
 
@@ -297,6 +306,5 @@ fn evidence(seen: &Seen) -> Vec<String> {
 }
 
 fn asked(m: &Measurement) -> u64 {
-    let asked = m.params.get("asked_ns").and_then(|asked| asked.as_u64());
-    asked.unwrap_or_default()
+    Doctor::of(m).map_or(0, |of| of.asked_ns)
 }

@@ -5,19 +5,17 @@
 //! that is read from a counter moves with every reading, so that the step that
 //! shows is what a reading takes.
 
-use std::collections::BTreeMap;
-
 use punctual_core::Nanos;
 use punctual_program::Probe;
 use punctual_program::machine::Reading;
 use punctual_program::probe::OsClock;
 use punctual_program::program::Op;
 use punctual_program::{Machine, Refusal};
-use punctual_record::Measurement;
-use serde_json::Value;
+use punctual_record::experiment::Clocks;
+use punctual_record::{Experiment, Measurement};
 
 use super::{Conditions, Effort, can, program, summary};
-use crate::race::{self, Heat, Params, Progress, Results};
+use crate::race::{self, Heat, Progress, Results};
 
 /// A step from which on a clock is one that a tick writes, and not one that is
 /// slow to read. No tick is shorter.
@@ -69,10 +67,9 @@ fn heat(
     ops.push(Op::Record);
     ops.extend(reads);
     Some(Heat {
-        experiment: "clocks",
         subject: clock.name().to_owned(),
         program: program(ops),
-        cells: vec![Params::new()],
+        cells: vec![Experiment::Clocks(Clocks::default())],
         length: STEP_TAKES.times(steps),
         goes_on: false,
     })
@@ -109,34 +106,28 @@ fn measurement(heat: &Heat, read: &[Reading]) -> Measurement {
     let stated = of(|probe| matches!(probe, Probe::Stated(_)));
     let steps = of(|probe| matches!(probe, Probe::Step(_)));
     let costs = of(|probe| matches!(probe, Probe::Cost(_)));
-    let mut other: BTreeMap<String, Value> = BTreeMap::new();
-    if let Some(stated) = stated.first() {
-        other.insert("stated_ns".to_owned(), stated.as_ns().into());
-    }
+    let mut clock = Clocks {
+        stated_ns: stated.first().map(|ns| ns.as_ns()),
+        step_ns: summary::of(&steps),
+        read_cost_ns: summary::of(&costs),
+        ..Clocks::default()
+    };
     if let Some(step) = steps.iter().min() {
-        other.insert("step_ns".to_owned(), summary::of(&steps));
         let cost = summary::middle(&costs).unwrap_or_default();
         let is_written = *step >= TICK_MIN && *step >= cost.times(TICK_READINGS);
-        other.insert("tick_written".to_owned(), is_written.into());
+        clock.tick_written = Some(is_written);
         if is_written {
-            other.extend(ticks(&steps, *step));
+            let (tick, longer) = ticks(&steps, *step);
+            (clock.tick_ns, clock.longer_steps) = (Some(tick), Some(longer));
         }
     }
-    if !costs.is_empty() {
-        other.insert("read_cost_ns".to_owned(), summary::of(&costs));
-    }
-    Measurement {
-        experiment: heat.experiment.to_owned(),
-        subject: heat.subject.clone(),
-        other,
-        ..Measurement::default()
-    }
+    Measurement::of(Experiment::Clocks(clock), heat.subject.clone())
 }
 
 /// What one tick is, of steps of a clock that the tick writes, of which this is the
 /// least; and how many are of several: an idle CPU skips ticks, and one that is taken
 /// away does.
-fn ticks(steps: &[Nanos], least: Nanos) -> [(String, Value); 2] {
+fn ticks(steps: &[Nanos], least: Nanos) -> (u64, u64) {
     let is_one = |step: &&Nanos| step.times(2) < least.times(3);
     let ones: Vec<u64> = steps
         .iter()
@@ -144,15 +135,13 @@ fn ticks(steps: &[Nanos], least: Nanos) -> [(String, Value); 2] {
         .map(|step| step.as_ns())
         .collect();
     let mean = ones.iter().sum::<u64>() / ones.len() as u64;
-    [
-        ("tick_ns".to_owned(), mean.into()),
-        ("longer_steps".to_owned(), (steps.len() - ones.len()).into()),
-    ]
+    (mean, (steps.len() - ones.len()) as u64)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punctual_record::OfExperiment;
 
     fn read(probe: fn(OsClock) -> Probe, ns: &[u64]) -> Vec<Reading> {
         let reading = |ns: &u64| Reading {
@@ -165,7 +154,6 @@ mod tests {
     #[test]
     fn what_the_tick_writes_moves_by_much_more_than_a_reading_takes() {
         let heat = Heat {
-            experiment: "clocks",
             subject: "a clock".to_owned(),
             program: program(vec![]),
             cells: vec![],
@@ -174,32 +162,29 @@ mod tests {
         };
         let seen = |steps: &[u64], costs: &[u64]| {
             let read = [read(Probe::Step, steps), read(Probe::Cost, costs)].concat();
-            measurement(&heat, &read).other
+            let m = measurement(&heat, &read);
+            *Clocks::of(&m).unwrap()
         };
         let coarse = seen(&[4_000_000; 20], &[5, 6, 7]);
-        assert_eq!(coarse["tick_written"], true);
-        assert_eq!(coarse["step_ns"]["p50"], 4_000_000);
-        assert_eq!(coarse["read_cost_ns"]["n"], 3);
-        assert!(coarse["read_cost_ns"]["p50"].is_null(), "3 back no median");
-        assert_eq!(seen(&[30, 40], &[20])["tick_written"], false);
-        assert_eq!(seen(&[600_000], &[20_000])["tick_written"], false);
-        assert!(!seen(&[], &[20]).contains_key("tick_written"));
-        assert!(!coarse.contains_key("stated_ns"));
-        assert_eq!(
-            (&coarse["tick_ns"], &coarse["longer_steps"]),
-            (&4_000_000.into(), &0.into())
-        );
+        assert_eq!(coarse.tick_written, Some(true));
+        assert_eq!(coarse.step_ns.unwrap().p50, Some(4_000_000));
+        let cost = coarse.read_cost_ns.unwrap();
+        assert_eq!((cost.n, cost.p50), (3, None), "3 back no median");
+        assert_eq!(seen(&[30, 40], &[20]).tick_written, Some(false));
+        assert_eq!(seen(&[600_000], &[20_000]).tick_written, Some(false));
+        assert_eq!(seen(&[], &[20]).tick_written, None);
+        assert_eq!(coarse.stated_ns, None);
+        assert_eq!(coarse.tick_ns, Some(4_000_000));
+        assert_eq!(coarse.longer_steps, Some(0));
 
         // Most steps of an idle CPU are of several ticks.
         let skipped = [[8_000_000; 12], [12_000_000; 12]].concat();
         let skipped = seen(&[skipped, vec![3_999_990, 4_000_010]].concat(), &[5, 6, 7]);
-        assert_eq!(
-            (&skipped["tick_ns"], &skipped["longer_steps"]),
-            (&4_000_000.into(), &24.into())
-        );
-        assert_eq!(skipped["step_ns"]["p50"], 8_000_000);
+        assert_eq!(skipped.tick_ns, Some(4_000_000));
+        assert_eq!(skipped.longer_steps, Some(24));
+        assert_eq!(skipped.step_ns.unwrap().p50, Some(8_000_000));
         // Whole milliseconds of a tick of 15.625 ms.
         let rounded = seen(&[16_000_000, 15_000_000, 16_000_000, 15_500_000], &[5]);
-        assert_eq!(rounded["tick_ns"], 15_625_000);
+        assert_eq!(rounded.tick_ns, Some(15_625_000));
     }
 }

@@ -5,9 +5,11 @@
 
 use punctual_core::Nanos;
 use punctual_program::program::Op;
+use punctual_record::Experiment;
+use punctual_record::experiment::Cores;
 
 use super::{Call, Conditions, Effort, naps, program};
-use crate::race::{Heat, Params};
+use crate::race::Heat;
 
 /// A CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,17 +45,15 @@ fn heat(call: Call, core: &Core, times: u64) -> Heat {
     let naps = |times| naps(times, call.method, LENGTH);
     let mut ops = conditions.set_up();
     ops.extend([naps(WARM_UP), Op::Record, naps(times)]);
-    let mut params = Params::from([
-        ("cpu".to_owned(), core.cpu.into()),
-        ("asked_ns".to_owned(), LENGTH.as_ns().into()),
-    ]);
-    let kind = core.kind.as_ref().map(|kind| kind.as_str().into());
-    params.extend(kind.map(|kind| ("core_type".to_owned(), kind)));
+    let cell = Cores {
+        on_cpu: core.cpu as u64,
+        asked_ns: LENGTH.as_ns(),
+        core_type: core.kind.clone(),
+    };
     Heat {
-        experiment: "cores",
         subject: format!("CPU {}", core.cpu),
         program: program(ops),
-        cells: vec![params],
+        cells: vec![Experiment::Cores(cell)],
         length: call.takes(LENGTH).times(WARM_UP + times),
         goes_on: false,
     }

@@ -3,9 +3,11 @@
 use punctual_core::Nanos;
 use punctual_program::Program;
 use punctual_program::program::{Due, Op, Subject};
+use punctual_record::Experiment;
+use punctual_record::experiment::Decades;
 
 use super::{Conditions, waits};
-use crate::race::{Heat, Params};
+use crate::race::Heat;
 
 /// The lengths asked for: a decade each, from 1 ns to 1 s.
 pub const LENGTHS: [Nanos; 10] = [
@@ -60,18 +62,20 @@ fn heat(subject: &Subject, repeats: Repeats, conditions: Conditions) -> Heat {
         planned += length.times(times);
     }
     Heat {
-        experiment: "decades",
         subject: subject.to_string(),
         program: Program {
             subjects: vec![subject.clone()],
             ops,
         },
-        cells: LENGTHS
-            .map(|length| Params::from([("asked_ns".to_owned(), length.as_ns().into())]))
-            .to_vec(),
+        cells: LENGTHS.map(cell).to_vec(),
         length: planned,
         // Cold by design, in every round: else the short lengths would come
         // with what was learned at the long ones.
         goes_on: false,
     }
+}
+
+fn cell(length: Nanos) -> Experiment {
+    let asked_ns = length.as_ns();
+    Experiment::Decades(Decades { asked_ns })
 }

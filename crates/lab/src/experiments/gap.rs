@@ -8,7 +8,8 @@
 
 use punctual_core::{Method, Nanos};
 use punctual_program::{Machine, Refusal};
-use punctual_record::MachineFacts;
+use punctual_record::experiment::Gap;
+use punctual_record::{Experiment, MachineFacts};
 
 use super::ladder::Ladder;
 use super::{Call, Conditions, Effort, can, nap, usual_calls};
@@ -51,7 +52,7 @@ pub fn heats(calls: &[Call], effort: Effort, conditions: Conditions) -> Vec<Heat
         Effort::Whole => (Nanos::from_ms(60), Nanos::from_secs(1)),
     };
     let ladder = Ladder {
-        experiment: "gap",
+        cell: |method, asked_ns| Experiment::Gap(Gap { method, asked_ns }),
         lengths: &LENGTHS,
         longest,
         naps_max: 20,

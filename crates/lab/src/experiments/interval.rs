@@ -3,9 +3,11 @@
 use punctual_core::{Nanos, Rate};
 use punctual_program::Program;
 use punctual_program::program::{Due, Op, Subject};
+use punctual_record::Experiment;
+use punctual_record::experiment::IntervalLength;
 
 use super::Conditions;
-use crate::race::{Heat, Params};
+use crate::race::Heat;
 
 /// How many waits each interval gets in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,14 +45,13 @@ fn heat(subject: &Subject, waits: Waits, conditions: Conditions) -> Heat {
             Op::Pace(rate),
             super::waits(times, Due::NextCycle),
         ]);
-        cells.push(Params::from([(
-            "period_ns".to_owned(),
-            interval.as_ns().into(),
-        )]));
+        cells.push(Experiment::Interval(IntervalLength {
+            period_ns: interval.as_ns(),
+            frames: None,
+        }));
         planned += interval.times(times);
     }
     Heat {
-        experiment: "interval",
         subject: subject.to_string(),
         program: Program {
             subjects: vec![subject.clone()],

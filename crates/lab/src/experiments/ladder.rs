@@ -2,14 +2,15 @@
 
 use punctual_core::Nanos;
 use punctual_program::program::Op;
+use punctual_record::Experiment;
 
 use super::{Call, Conditions, naps, program};
-use crate::race::{Heat, Params};
+use crate::race::Heat;
 
 /// What an experiment makes of every call.
 pub(super) struct Ladder<'l> {
-    /// Which experiment.
-    pub(super) experiment: &'static str,
+    /// What naps of a length with a call are.
+    pub(super) cell: fn(method: String, asked_ns: u64) -> Experiment,
     /// In ascending order.
     pub(super) lengths: &'l [Nanos],
     /// Longer ones are left out.
@@ -42,14 +43,11 @@ impl Ladder<'_> {
         for length in lengths.filter(|length| *length <= self.longest) {
             let times = call.fit(self.part, length, self.naps_max);
             ops.extend([Op::Record, naps(times, call.method, length)]);
-            cells.push(Params::from([
-                ("method".to_owned(), call.method.name().into()),
-                ("asked_ns".to_owned(), length.as_ns().into()),
-            ]));
+            let method = call.method.name().to_owned();
+            cells.push((self.cell)(method, length.as_ns()));
             planned += call.takes(length).times(times);
         }
         Heat {
-            experiment: self.experiment,
             subject: call.method.name().to_owned(),
             program: program(ops),
             cells,

@@ -9,10 +9,11 @@ use punctual_core::Nanos;
 use punctual_program::program::Op;
 use punctual_program::setting::Priority;
 use punctual_program::{Machine, Setting};
-use punctual_record::Warning;
+use punctual_record::experiment::Load;
+use punctual_record::{Experiment, Warning};
 
 use super::{Call, Conditions, Effort, naps, program};
-use crate::race::{Heat, Params};
+use crate::race::Heat;
 
 /// Threads that compute, per CPU.
 pub const LOADS: [f64; 4] = [0.0, 0.5, 1.0, 2.0];
@@ -105,14 +106,13 @@ fn heat(
     ops.extend([naps(WARM_UP), Op::Record, naps(times)]);
     let waits_for_others = TURN.times(u64::from(load >= 1.0 && priority == Priority::Normal));
     Heat {
-        experiment: "load",
         subject: call.method.name().to_owned(),
         program: program(ops),
-        cells: vec![Params::from([
-            ("asked_ns".to_owned(), LENGTH.as_ns().into()),
-            ("load_per_cpu".to_owned(), load.into()),
-            ("priority".to_owned(), priority.name().into()),
-        ])],
+        cells: vec![Experiment::Load(Load {
+            asked_ns: LENGTH.as_ns(),
+            load_per_cpu: load,
+            priority: priority.name().to_owned(),
+        })],
         length: (call.takes(LENGTH) + waits_for_others).times(WARM_UP + times),
         goes_on: false,
     }

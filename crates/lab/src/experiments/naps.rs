@@ -6,10 +6,11 @@
 use punctual_core::{Method, Nanos};
 use punctual_program::Machine;
 use punctual_program::program::Op;
-use punctual_record::MachineFacts;
+use punctual_record::experiment::Naps;
+use punctual_record::{Experiment, MachineFacts};
 
 use super::{Conditions, nap, program};
-use crate::race::{Heat, Params};
+use crate::race::Heat;
 
 /// The lengths asked for: from as short as a nap is of any use to a frame at
 /// 60 Hz, each twice as long as the one before.
@@ -75,13 +76,12 @@ fn heat(method: Method, conditions: Conditions) -> Heat {
         planned += length.times(times);
     }
     let cell = |length: Nanos| {
-        Params::from([
-            ("method".to_owned(), method.name().into()),
-            ("asked_ns".to_owned(), length.as_ns().into()),
-        ])
+        Experiment::Naps(Naps {
+            method: method.name().to_owned(),
+            asked_ns: length.as_ns(),
+        })
     };
     Heat {
-        experiment: "naps",
         subject: method.name().to_owned(),
         program: program(ops),
         cells: LENGTHS.map(cell).to_vec(),

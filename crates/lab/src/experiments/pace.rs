@@ -3,9 +3,11 @@
 use punctual_core::{Nanos, Rate};
 use punctual_program::Program;
 use punctual_program::program::{Due, Op, Subject};
+use punctual_record::Experiment;
+use punctual_record::experiment::{Deadlines, Learning, Pace};
 
 use super::Conditions;
-use crate::race::{Heat, Params};
+use crate::race::Heat;
 
 /// How many waits a batch has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,20 +43,19 @@ pub fn heats(
 }
 
 fn heat(subject: &Subject, rate: Rate, batch: Batch, conditions: Conditions) -> Heat {
-    let goes_on = match batch {
+    let learning = match batch {
         // A waiter lives as long as the loop it serves, which is longer than
         // all batches together.
-        Batch::Lasting(_) => true,
+        Batch::Lasting(_) => Learning::GoesOn,
         // The article's loop starts cold.
-        Batch::Frames(_) => false,
+        Batch::Frames(_) => Learning::StartsOver,
     };
-    let learning = if goes_on { "goes on" } else { "starts over" };
     let (waits, due, deadlines) = match batch {
         Batch::Lasting(length) => {
             let fit = rate.cycle_after(length).saturating_sub(1);
-            (fit.max(WAITS_MIN), Due::NextCycle, "absolute")
+            (fit.max(WAITS_MIN), Due::NextCycle, Deadlines::Absolute)
         }
-        Batch::Frames(n) => (n, Due::After(rate.period()), "relative"),
+        Batch::Frames(n) => (n, Due::After(rate.period()), Deadlines::Relative),
     };
     let warm_up = match batch {
         Batch::Frames(_) => 0,
@@ -72,23 +73,23 @@ fn heat(subject: &Subject, rate: Rate, batch: Batch, conditions: Conditions) -> 
         Op::Pace(rate),
         super::waits(waits, due),
     ]);
-    let params = Params::from([
-        ("period_ns".to_owned(), rate.period().as_ns().into()),
-        ("rate_hz".to_owned(), rate.as_hz().into()),
-        ("deadlines".to_owned(), deadlines.into()),
-        ("warm_up_waits".to_owned(), warm_up.into()),
-        ("learning".to_owned(), learning.into()),
-    ]);
+    let cell = Pace {
+        period_ns: rate.period().as_ns(),
+        rate_hz: rate.as_hz(),
+        deadlines,
+        warm_up_waits: warm_up,
+        learning,
+        frames: None,
+    };
     Heat {
-        experiment: "pace",
         subject: subject.to_string(),
         program: Program {
             subjects: vec![subject.clone()],
             ops,
         },
-        cells: vec![params],
+        cells: vec![Experiment::Pace(cell)],
         length: rate.offset(warm_up + waits),
-        goes_on,
+        goes_on: learning == Learning::GoesOn,
     }
 }
 
@@ -129,12 +130,15 @@ mod tests {
         let subjects = [Subject::Strategy(Spec::Spin)];
         let rates = [Rate::from_hz(60).unwrap(), Rate::from_hz(1_000).unwrap()];
         for (batch, goes_on, learning) in [
-            (Batch::Lasting(Nanos::from_ms(100)), true, "goes on"),
-            (Batch::Frames(10), false, "starts over"),
+            (Batch::Lasting(Nanos::from_ms(100)), true, Learning::GoesOn),
+            (Batch::Frames(10), false, Learning::StartsOver),
         ] {
             for heat in heats(&subjects, &rates, batch, Conditions::default()) {
                 assert_eq!(heat.goes_on, goes_on);
-                assert_eq!(heat.cells[0]["learning"], learning);
+                let Experiment::Pace(pace) = &heat.cells[0] else {
+                    panic!("{heat:?}");
+                };
+                assert_eq!(pace.learning, learning);
             }
         }
     }

@@ -4,9 +4,10 @@
 use punctual_core::Nanos;
 use punctual_program::program::{Due, Op, Subject};
 use punctual_program::{Machine, Program, Refusal};
-use punctual_record::Measurement;
+use punctual_record::experiment::Robustness;
+use punctual_record::{Experiment, Measurement, OfExperiment};
 
-use crate::race::{self, Heat, Params};
+use crate::race::{self, Heat};
 
 /// The lengths asked for.
 pub const LENGTHS: [Nanos; 10] = [
@@ -37,7 +38,7 @@ const WAITS: u64 = 40;
 pub fn check(subjects: &[Subject], machine: &dyn Machine) -> Result<(), Refusal> {
     subjects
         .iter()
-        .try_for_each(|subject| machine.check(&heat(subject).program))
+        .try_for_each(|subject| machine.check(&heat(subject, Nanos::ZERO).program))
 }
 
 /// Measures every subject at every length, on the machine that `machine` makes
@@ -52,21 +53,16 @@ pub fn run(
     subjects: &[Subject],
     machine: &mut dyn FnMut(Nanos) -> Box<dyn Machine>,
 ) -> Result<Vec<Measurement>, Refusal> {
-    let heats: Vec<_> = subjects.iter().map(heat).collect();
     let mut all = Vec::new();
     for ms in PERIODS_MS {
         let period = Nanos::from_ms(ms);
+        let heats: Vec<_> = subjects.iter().map(|s| heat(s, period)).collect();
         let results = race::run(&mut *machine(period), &heats, 1, &mut |_| {})?;
-        all.extend(
-            results
-                .measurements
-                .into_iter()
-                .map(|m| describe(m, period)),
-        );
+        all.extend(results.measurements.into_iter().map(describe));
     }
     // Subject by subject, length by length, as a reader looks for them.
     all.sort_by_key(|m| {
-        let asked = m.params["asked_ns"].as_u64();
+        let asked = Robustness::of(m).map(|of| of.asked_ns);
         (
             subjects.iter().position(|s| s.to_string() == m.subject),
             asked,
@@ -76,7 +72,7 @@ pub fn run(
 }
 
 /// One waiter through all lengths, with what it has learned.
-fn heat(subject: &Subject) -> Heat {
+fn heat(subject: &Subject, period: Nanos) -> Heat {
     let waits = |times, length| super::waits(times, Due::After(length));
     let longest = LENGTHS[LENGTHS.len() - 1];
     let mut ops = vec![waits(WARM_UP, longest)];
@@ -85,9 +81,14 @@ fn heat(subject: &Subject) -> Heat {
         ops.extend([Op::Record, waits(WAITS, length)]);
         planned += length.times(WAITS);
     }
-    let cell = |length: Nanos| Params::from([("asked_ns".to_owned(), length.as_ns().into())]);
+    let cell = |length: Nanos| {
+        Experiment::Robustness(Robustness {
+            asked_ns: length.as_ns(),
+            scheduler_period_ns: period.as_ns(),
+            relative_error: None,
+        })
+    };
     Heat {
-        experiment: "robustness",
         subject: subject.to_string(),
         program: Program {
             subjects: vec![subject.clone()],
@@ -101,17 +102,13 @@ fn heat(subject: &Subject) -> Heat {
     }
 }
 
-fn describe(mut m: Measurement, period: Nanos) -> Measurement {
-    let distance: f64 = m
-        .samples_late_ns
-        .iter()
-        .map(|late| late.unsigned_abs() as f64)
-        .sum();
-    let asked = m.params["asked_ns"].as_f64().unwrap_or(f64::NAN);
-    let error = distance / m.samples_late_ns.len() as f64 / asked;
-    m.params
-        .insert("scheduler_period_ns".to_owned(), period.as_ns().into());
-    m.other.insert("relative_error".to_owned(), error.into());
+fn describe(mut m: Measurement) -> Measurement {
+    let late = m.samples_late_ns.iter();
+    let distance: f64 = late.map(|late| late.unsigned_abs() as f64).sum();
+    if let Experiment::Robustness(of) = &mut m.experiment {
+        let error = distance / m.samples_late_ns.len() as f64 / of.asked_ns as f64;
+        of.relative_error = Some(error).filter(|error| error.is_finite());
+    }
     m.samples_late_ns.clear();
     m.rounds.clear();
     m

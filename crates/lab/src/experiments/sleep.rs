@@ -5,6 +5,8 @@
 //! some have slack, some none; some return early.
 
 use punctual_core::Nanos;
+use punctual_record::Experiment;
+use punctual_record::experiment::Sleep;
 
 use super::ladder::Ladder;
 use super::{Call, Conditions, Effort};
@@ -37,7 +39,7 @@ pub fn heats(calls: &[Call], effort: Effort, conditions: Conditions) -> Vec<Heat
         Effort::Whole => (60, Nanos::from_ms(100), Nanos::from_ms(100)),
     };
     let ladder = Ladder {
-        experiment: "sleep",
+        cell: |method, asked_ns| Experiment::Sleep(Sleep { method, asked_ns }),
         lengths: &LENGTHS,
         longest,
         naps_max,

@@ -10,19 +10,17 @@
 //! with `random-phase` the thread works before each sleep, for a time that
 //! takes every part of a tick in turn.
 
-use std::collections::BTreeMap;
-
 use punctual_core::{Method, Nanos};
 use punctual_program::Probe;
 use punctual_program::machine::{Section, ThreadObservations};
 use punctual_program::probe::OsClock;
 use punctual_program::program::Op;
 use punctual_program::{Machine, Refusal};
-use punctual_record::{Measurement, modes};
-use serde_json::{Value, json};
+use punctual_record::experiment::Timers;
+use punctual_record::{Experiment, Measurement, modes};
 
 use super::{Call, Conditions, Effort, can, nap, naps, program, spawn, summary};
-use crate::race::{self, Heat, Params, Progress, Results};
+use crate::race::{self, Heat, Progress, Results};
 
 const LENGTH: Nanos = Nanos::from_ms(1);
 
@@ -110,17 +108,17 @@ fn heat(
     }));
     worker.extend([Op::Record, nap(method, LENGTH), Op::Record, sleeps]);
     Heat {
-        experiment: "timers",
         subject: match method {
             Method::WindowsSleep => "Sleep(1)".to_owned(),
             named => named.name().to_owned(),
         },
         // The worker ends with the program that started it.
         program: program(vec![spawn("sleeper", worker), Op::Until(takes)]),
-        cells: vec![Params::from([
-            ("asked_ns".to_owned(), LENGTH.as_ns().into()),
-            ("arming".to_owned(), arming.into()),
-        ])],
+        cells: vec![Experiment::Timers(Timers {
+            asked_ns: LENGTH.as_ns(),
+            arming: arming.to_owned(),
+            ..Timers::default()
+        })],
         length: takes,
         goes_on: false,
     }
@@ -177,28 +175,27 @@ fn measurement(heat: &Heat, round: u32, thread: &ThreadObservations) -> Option<M
     if sleeps.samples.is_empty() {
         return None;
     }
-    let mut params = heat.cells.first().cloned().unwrap_or_default();
-    params.insert("round".to_owned(), round.into());
-    let measured = race::measurement(heat, params, sleeps);
+    let Experiment::Timers(asked) = heat.cells.first()? else {
+        return None;
+    };
     let slept: Vec<Nanos> = sleeps.samples.iter().map(|s| s.outcome.slept).collect();
     let slept_ns: Vec<u64> = slept.iter().map(|slept| slept.as_ns()).collect();
     let settings = Settings::of(before);
-    // Where the OS has no timer interval, no tick ends a sleep.
-    let tick = settings.stated;
-    let mut other = settings.describe();
-    other.insert("slept_ns".to_owned(), summary::with_mean(&slept));
-    other.insert(
-        "modes".to_owned(),
-        json!(modes(&slept_ns, tick.map(Nanos::as_ns))),
-    );
-    if let Some(first) = first.samples.first() {
-        let first = first.outcome.slept.as_ns();
-        other.insert("first_slept_ns".to_owned(), first.into());
-    }
+    let timers = Timers {
+        round,
+        stated_ns: settings.stated.map(Nanos::as_ns),
+        slack_ns: settings.slack.map(Nanos::as_ns),
+        step_clock: settings.step.map(|(clock, _)| clock.name().to_owned()),
+        step_ns: settings.step.map(|(_, step)| step.as_ns()),
+        first_slept_ns: first.samples.first().map(|s| s.outcome.slept.as_ns()),
+        slept_ns: summary::of(&slept),
+        // Where the OS has no timer interval, no tick ends a sleep.
+        modes: modes(&slept_ns, settings.stated.map(Nanos::as_ns)),
+        ..asked.clone()
+    };
     Some(Measurement {
-        other,
         samples_slept_ns: slept_ns,
-        ..measured
+        ..race::measurement(heat, Experiment::Timers(timers), sleeps)
     })
 }
 
@@ -226,21 +223,6 @@ impl Settings {
             slack: value(Probe::Slack),
             step: clocks.first().copied().zip(summary::middle(&steps)),
         }
-    }
-
-    fn describe(&self) -> BTreeMap<String, Value> {
-        let mut other = BTreeMap::new();
-        let mut add = |key: &str, value: Option<Value>| {
-            other.extend(value.map(|value| (key.to_owned(), value)));
-        };
-        add("stated_ns", self.stated.map(|ns| ns.as_ns().into()));
-        add("slack_ns", self.slack.map(|ns| ns.as_ns().into()));
-        add(
-            "step_clock",
-            self.step.map(|(clock, _)| clock.name().into()),
-        );
-        add("step_ns", self.step.map(|(_, step)| step.as_ns().into()));
-        other
     }
 }
 

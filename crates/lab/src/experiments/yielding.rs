@@ -6,9 +6,11 @@
 use punctual_core::{Method, Nanos};
 use punctual_program::Program;
 use punctual_program::program::Op;
+use punctual_record::Experiment;
+use punctual_record::experiment::Yield;
 
 use super::{Conditions, Effort, hog, naps, program, spawn};
-use crate::race::{Heat, Params};
+use crate::race::Heat;
 
 /// Alone; and where a thread can be kept on a CPU, beside one that computes on
 /// the same.
@@ -44,13 +46,9 @@ fn yields(cpu: Option<usize>, at_most: u64) -> Vec<Op> {
 
 fn heat(competitors: u64, program: Program, length: Nanos) -> Heat {
     Heat {
-        experiment: "yield",
         subject: Method::Yield.name().to_owned(),
         program,
-        cells: vec![Params::from([(
-            "competitors".to_owned(),
-            competitors.into(),
-        )])],
+        cells: vec![Experiment::Yield(Yield { competitors })],
         length,
         goes_on: false,
     }

@@ -30,10 +30,9 @@ use std::time::Duration;
 
 use punctual_core::{Nanos, Spec};
 use punctual_os::Error;
-use punctual_record::regimes::{
-    REGIMES, ROUNDS_MIN, RegimeBatch, Verdict, cells, is_beaten, place,
-};
-use punctual_record::{Cost, Cpu, Interval, Late, Measurement, Round};
+use punctual_record::experiment::Regimes;
+use punctual_record::regimes::{ROUNDS_MIN, RegimeBatch, Verdict, cells, is_beaten, place};
+use punctual_record::{Cost, Cpu, Experiment, Interval, Late, Measurement, Round};
 
 use crate::host::{MakePeer, Stop, Witness};
 use batch::{Batch, Seen};
@@ -231,10 +230,8 @@ fn quiet_share(results: &[Measurement], sweep: Sweep, subject: &Subject) -> Opti
 }
 
 fn is_of(m: &Measurement, sweep: Sweep) -> bool {
-    let (regime, condition) = place(m);
-    m.experiment == REGIMES
-        && regime == sweep.regime.to_string()
-        && condition == sweep.condition.to_string()
+    let at = (sweep.regime.to_string(), sweep.condition.to_string());
+    place(m) == Some((at.0.as_str(), at.1.as_str()))
 }
 
 fn add(results: &mut Vec<Measurement>, sweep: Sweep, subject: &Subject, seen: Seen) {
@@ -242,17 +239,13 @@ fn add(results: &mut Vec<Measurement>, sweep: Sweep, subject: &Subject, seen: Se
         .iter()
         .position(|m| is_of(m, sweep) && m.subject == subject.name);
     let i = known.unwrap_or_else(|| {
-        let text = |text: &dyn ToString| text.to_string().into();
+        let cell = Regimes {
+            regime: sweep.regime.to_string(),
+            condition: sweep.condition.to_string(),
+        };
         results.push(Measurement {
-            experiment: REGIMES.to_owned(),
-            subject: subject.name.clone(),
-            params: [
-                ("regime".to_owned(), text(&sweep.regime)),
-                ("condition".to_owned(), text(&sweep.condition)),
-            ]
-            .into(),
             late_weight: subject.weight,
-            ..Measurement::default()
+            ..Measurement::of(Experiment::Regimes(cell), subject.name.clone())
         });
         results.len() - 1
     });

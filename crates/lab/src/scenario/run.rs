@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use punctual_core::Nanos;
 use punctual_program::Machine;
-use punctual_program::machine::{ComputerUse, IdleStretches, Observations, Section};
-use punctual_record::{Cpu, Expectation, Late, Measurement, Value, modes, percentile};
+use punctual_program::machine::{self, ComputerUse, IdleStretches, Observations, Section};
+use punctual_record::experiment::{
+    IdleState, IdleStretch, Lengths, Phase, Range, Reading, ScenarioComputer, ScenarioThreads, Tail,
+};
+use punctual_record::{Cpu, Expectation, Experiment, Late, Measurement, modes, percentile};
 use punctual_sim::{Limits, Model, SimMachine, Trace};
-use serde_json::json;
 
 use super::expect::Figure;
 use super::group::{Group, began_here, mean};
@@ -147,25 +149,19 @@ impl Seen {
     fn measurements(&self, scenario: &Scenario, on: &str) -> Vec<Measurement> {
         let mut all = Vec::new();
         for (k, phase) in scenario.phases.iter().enumerate() {
-            let params = BTreeMap::from([
-                ("scenario".to_owned(), Value::from(scenario.name.as_str())),
-                ("on".to_owned(), on.into()),
-                ("phase".to_owned(), phase.name.as_str().into()),
-                ("phase_index".to_owned(), k.into()),
-            ]);
+            let at = Phase {
+                scenario: scenario.name.clone(),
+                on: on.to_owned(),
+                phase: phase.name.clone(),
+                phase_index: k as u64,
+            };
             let used = self.computer.get(k);
             let tick = used.and_then(|used| used.interval);
-            all.extend(self.groups[k].iter().map(|(name, group)| Measurement {
-                subject: name.clone(),
-                params: params.clone(),
-                ..of_threads(group, tick)
-            }));
-            all.extend(used.map(|used| Measurement {
-                experiment: "scenario".to_owned(),
-                subject: COMPUTER.to_owned(),
-                params,
-                other: of_computer(used),
-                ..Measurement::default()
+            let groups = self.groups[k].iter();
+            all.extend(groups.map(|(name, group)| of_threads(name, group, tick, at.clone())));
+            all.extend(used.map(|used| {
+                let computer = Experiment::ScenarioComputer(Box::new(of_computer(used, at)));
+                Measurement::of(computer, COMPUTER)
             }));
         }
         all
@@ -190,12 +186,12 @@ fn is_only_the_end(section: &Section, phase: Nanos) -> bool {
 
 /// What threads of one name did; `tick` is the timer interval at the end of
 /// the phase.
-fn of_threads(group: &Group, tick: Option<Nanos>) -> Measurement {
+fn of_threads(name: &str, group: &Group, tick: Option<Nanos>, at: Phase) -> Measurement {
     let late_ns = group.late();
     let per_wake = |total: f64| (group.wakes > 0).then(|| total / group.wakes as f64);
     let per_wake_ns = |total: Nanos| per_wake(total.as_ns() as f64);
+    let threads = Experiment::Scenario(Box::new(threads(group, tick, at)));
     Measurement {
-        experiment: "scenario".to_owned(),
         late_ns: Late::of(&late_ns),
         cpu: Cpu {
             fraction: group.cpu_share(),
@@ -208,104 +204,85 @@ fn of_threads(group: &Group, tick: Option<Nanos>) -> Measurement {
         samples_late_ns: late_ns,
         samples_slept_ns: group.sleeps().iter().map(|s| s.slept.as_ns()).collect(),
         samples_woke_ns: group.sleeps().iter().map(|s| s.woke.as_ns()).collect(),
-        other: details(group, tick),
-        ..Measurement::default()
+        ..Measurement::of(threads, name)
     }
 }
 
-/// What the record crate has no fields for.
-fn details(group: &Group, tick: Option<Nanos>) -> BTreeMap<String, Value> {
-    let mut other = BTreeMap::from([
-        ("threads".to_owned(), group.threads.into()),
-        ("cpu_total_ns".to_owned(), group.cpu.as_ns().into()),
-        ("wakes".to_owned(), group.wakes.into()),
-    ]);
-    let mut add = |key: &str, value: Value| {
-        other.insert(key.to_owned(), value);
-    };
-    if let Some(rate) = group.per_s(group.wakes) {
-        add("wakes_per_s", rate.into());
-    }
-    if let Some((min, max)) = group.cpu_shares.filter(|_| group.threads > 1) {
-        add("cpu_fraction", json!({ "min": min, "max": max }));
-    }
-    if group.denied > 0 {
-        add("denied", group.denied.into());
-    }
+fn threads(group: &Group, tick: Option<Nanos>, at: Phase) -> ScenarioThreads {
     let slept = group.slept();
-    if let (Some(min), Some(max)) = (slept.first(), slept.last()) {
-        let (n, mean, p50) = (slept.len(), mean(&slept), percentile(&slept, 500));
-        add(
-            "slept_ns",
-            json!({ "n": n, "mean": mean, "p50": p50, "min": min, "max": max }),
-        );
-        let asked = group.sleeps().iter().map(|sleep| sleep.asked.as_ns());
-        add(
-            "asked_ns",
-            json!({ "min": asked.clone().min(), "max": asked.max() }),
-        );
-        add("modes", json!(modes(&slept, tick.map(Nanos::as_ns))));
+    let lengths = slept.first().zip(slept.last());
+    let asked = || group.sleeps().iter().map(|sleep| sleep.asked.as_ns());
+    let fractions = group.cpu_shares.filter(|_| group.threads > 1);
+    let readings = group.readings().map(|(probe, read)| {
+        let reading = Reading {
+            mean: mean(read).unwrap_or_default(),
+            n: read.len() as u64,
+            modes: modes(read, None),
+            samples: read.to_vec(),
+        };
+        (format!("{probe}_ns"), reading)
+    });
+    ScenarioThreads {
+        at,
+        threads: group.threads,
+        cpu_total_ns: group.cpu.as_ns(),
+        wakes: group.wakes,
+        wakes_per_s: group.per_s(group.wakes),
+        cpu_fractions: fractions.map(|(min, max)| Range { min, max }),
+        denied: group.denied,
+        slept_ns: lengths.map(|(min, max)| Lengths {
+            n: slept.len() as u64,
+            mean: mean(&slept).unwrap_or_default(),
+            p50: percentile(&slept, 500),
+            min: *min,
+            max: *max,
+        }),
+        asked_ns: asked()
+            .min()
+            .zip(asked().max())
+            .map(|(min, max)| Range { min, max }),
+        modes: modes(&slept, tick.map(Nanos::as_ns)),
+        frame_ns: tail(group.frames()),
+        since_signal_ns: tail(group.since_signal()),
+        readings: readings.collect(),
     }
-    if let Some(max) = group.frames().last() {
-        let (n, p50) = (group.frames().len(), percentile(group.frames(), 500));
-        add("frame_ns", json!({ "n": n, "p50": p50, "max": max }));
-    }
-    let since = group.since_signal();
-    if let Some(max) = since.last() {
-        let (n, p50, p99) = (since.len(), percentile(since, 500), percentile(since, 990));
-        add(
-            "since_signal_ns",
-            json!({ "n": n, "p50": p50, "p99": p99, "max": max }),
-        );
-    }
-    let readings: BTreeMap<String, Value> = group
-        .readings()
-        .map(|(probe, read)| {
-            let modes = modes(read, None);
-            let reading =
-                json!({ "mean": mean(read), "n": read.len(), "modes": modes, "samples": read });
-            (format!("{probe}_ns"), reading)
-        })
-        .collect();
-    if !readings.is_empty() {
-        add("readings", json!(readings));
-    }
-    other
 }
 
-fn of_computer(used: &ComputerUse) -> BTreeMap<String, Value> {
-    let mut other = BTreeMap::from([("cpus".to_owned(), used.cpus.into())]);
-    for (key, figure) in [
-        ("interrupts_per_s", Figure::InterruptsPerS),
-        ("switches_per_s", Figure::SwitchesPerS),
-        ("wakeups_per_s", Figure::WakeupsPerS),
-        ("busy", Figure::Busy),
-        ("good_idle", Figure::GoodIdle),
-    ] {
-        if let Some(value) = computer::figure(used, figure) {
-            other.insert(key.to_owned(), value.into());
-        }
+fn tail(sorted: &[u64]) -> Option<Tail> {
+    Some(Tail {
+        n: sorted.len() as u64,
+        p50: percentile(sorted, 500),
+        p99: percentile(sorted, 990),
+        max: *sorted.last()?,
+    })
+}
+
+fn of_computer(used: &ComputerUse, at: Phase) -> ScenarioComputer {
+    let figure = |figure| computer::figure(used, figure);
+    let stretch = |s: &IdleStretches| IdleStretch {
+        at_least_ns: s.at_least.as_ns(),
+        count: s.count,
+        total_ns: s.total.as_ns(),
+    };
+    let rested: u64 = used.idle_states.iter().map(|s| s.total.as_ns()).sum();
+    let state = |s: &machine::IdleState| IdleState {
+        name: s.name.clone(),
+        entered: s.entered,
+        share: (rested > 0).then(|| s.total.as_ns() as f64 / rested as f64),
+    };
+    ScenarioComputer {
+        at,
+        cpus: used.cpus as u64,
+        interrupts_per_s: figure(Figure::InterruptsPerS),
+        switches_per_s: figure(Figure::SwitchesPerS),
+        wakeups_per_s: figure(Figure::WakeupsPerS),
+        busy: figure(Figure::Busy),
+        good_idle: figure(Figure::GoodIdle),
+        // Who tells of waking CPUs tells of idle ones: there may have been none.
+        idle_stretches: used.waking.map(|_| used.idle.iter().map(stretch).collect()),
+        idle_states: used.idle_states.iter().map(state).collect(),
+        interval_ns: used.interval.map(Nanos::as_ns),
     }
-    let stretch = |s: &IdleStretches| json!({ "at_least_ns": s.at_least.as_ns(), "count": s.count, "total_ns": s.total.as_ns() });
-    let stretches: Vec<Value> = used.idle.iter().map(stretch).collect();
-    // Who tells of waking CPUs tells of idle ones: there may have been none.
-    if used.waking.is_some() {
-        other.insert("idle_stretches".to_owned(), stretches.into());
-    }
-    if !used.idle_states.is_empty() {
-        let rested: u64 = used.idle_states.iter().map(|s| s.total.as_ns()).sum();
-        let share = |total: Nanos| (rested > 0).then(|| total.as_ns() as f64 / rested as f64);
-        let states: Vec<Value> = used
-            .idle_states
-            .iter()
-            .map(|s| json!({ "name": s.name, "entered": s.entered, "share": share(s.total) }))
-            .collect();
-        other.insert("idle_states".to_owned(), states.into());
-    }
-    if let Some(interval) = used.interval {
-        other.insert("interval_ns".to_owned(), interval.as_ns().into());
-    }
-    other
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 use punctual_core::{Lateness, Method, Nanos};
 use punctual_lab::experiments::{Conditions, naps};
 use punctual_lab::{model_facts, race, replay};
+use punctual_record::OfExperiment;
+use punctual_record::experiment::Naps;
 use punctual_sim::rules::Bank;
 use punctual_sim::{Model, SimMachine};
 
@@ -52,9 +54,9 @@ fn measure(model: &Model, rounds: u32) -> Measured {
     let heats = naps::heats(&methods, Conditions::default());
     let raced = race::run(&mut machine, &heats, rounds, &mut |_| {}).unwrap();
     let measured = raced.measurements.into_iter().map(|m| {
+        let asked = Naps::of(&m).unwrap().asked_ns;
         let mut late = m.samples_late_ns;
         late.sort_unstable();
-        let asked = m.params["asked_ns"].as_u64().unwrap();
         (m.subject, asked, late, m.cpu.per_wait_ns.unwrap())
     });
     measured.collect()

@@ -17,7 +17,8 @@ use punctual_program::program::Op;
 use punctual_program::setting::Priority;
 use punctual_program::{Machine, Observations, Program, Refusal};
 use punctual_record::compare::{Comparison, Verdict};
-use punctual_record::{MachineFacts, Measurement, Run};
+use punctual_record::experiment::{Clocks, Cores, Load, Timers, Yield};
+use punctual_record::{MachineFacts, Measurement, OfExperiment, Run};
 use punctual_sim::{Model, SimMachine};
 use rand_core::Rng as _;
 use rand_pcg::Pcg64Mcg;
@@ -37,7 +38,8 @@ fn methods(calls: &[Call]) -> Vec<Method> {
 }
 
 fn asked(m: &Measurement) -> u64 {
-    m.params["asked_ns"].as_u64().unwrap()
+    let asked_ns = m.experiment.params()["asked_ns"].as_u64();
+    asked_ns.unwrap()
 }
 
 /// Everything but the waiting for a whole pass of `measure sleep`.
@@ -135,9 +137,10 @@ fn a_clock_that_the_tick_writes_is_found() {
         let found = clocks::run(&mut machine, &heats, 1, &mut quiet).unwrap();
         let m = found.measurements.iter().find(|m| m.subject == clock);
         let m = m.unwrap_or_else(|| panic!("{model} has no {clock}"));
-        assert_eq!(m.other["tick_written"], true, "{model}");
-        assert_eq!(m.other["step_ns"]["min"], tick_ns, "{model}");
-        assert_eq!(m.other["step_ns"]["n"], 20, "{model}");
+        let clock = Clocks::of(m).unwrap();
+        assert_eq!(clock.tick_written, Some(true), "{model}");
+        let step = clock.step_ns.unwrap();
+        assert_eq!((step.min, step.n), (tick_ns, 20), "{model}");
     }
 }
 
@@ -161,7 +164,7 @@ fn what_is_shown_of_a_round_is_shown_before_the_next_one_begins() {
     let mut show = |round: &[Measurement]| {
         note(format!(
             "round {}, {} of 2",
-            round[0].params["round"],
+            Timers::of(&round[0]).unwrap().round,
             round.len()
         ));
     };
@@ -174,26 +177,26 @@ fn what_is_shown_of_a_round_is_shown_before_the_next_one_begins() {
 #[test]
 fn sleeps_of_1_ms_are_whole_ticks_when_they_begin_on_one() {
     let found = measure_timers("windows-10-1909");
-    let of = |arming: &str, round: u64| {
-        let mut found = found.iter();
-        let is = |m: &&Measurement| m.params["arming"] == arming && m.params["round"] == round;
+    let of = |arming: &str, round: u32| {
+        let mut found = found.iter().map(|m| (m, Timers::of(m).unwrap()));
+        let is = |(_, of): &(&Measurement, &Timers)| of.arming == arming && of.round == round;
         found.find(is).unwrap()
     };
     for round in [0, 1] {
-        let m = of("after-wake", round);
+        let (m, timers) = of("after-wake", round);
         assert_eq!(m.subject, "Sleep(1)");
-        assert_eq!(m.other["stated_ns"], 15_625_000);
-        assert_eq!(m.other["step_clock"], "timeGetTime");
-        let modes = m.other["modes"].as_array().unwrap();
-        assert_eq!((modes.len(), &modes[0]["ticks"]), (1, &1.into()));
-        assert!(m.other["first_slept_ns"].is_u64());
+        assert_eq!(timers.stated_ns, Some(15_625_000));
+        assert_eq!(timers.step_clock.as_deref(), Some("timeGetTime"));
+        let modes = &timers.modes;
+        assert_eq!((modes.len(), modes[0].ticks), (1, Some(1)));
+        assert!(timers.first_slept_ns.is_some());
         assert_eq!(m.samples_slept_ns.len() as u64, m.late_ns.n);
         // Half a second of them, without the first and without the six ticks
         // that it takes to see three steps of a clock.
         assert_eq!(m.late_ns.n, 25);
     }
     let spread = of("random-phase", 0);
-    assert!(spread.other["modes"].as_array().unwrap().len() > 5);
+    assert!(spread.1.modes.len() > 5);
     assert_eq!(found.len(), 4);
 }
 
@@ -278,10 +281,10 @@ fn two_and_three_ticks_are_two_named_peaks() {
     let heats = timers::heats(&machine, sleep, Effort::Whole, FREE);
     let found = timers::run(&mut machine, &heats, 1, &mut quiet).unwrap();
     for m in &found.measurements {
-        let modes = m.other["modes"].as_array().unwrap();
-        let named: Vec<_> = modes.iter().map(|m| (&m["ticks"], &m["n"])).collect();
-        assert_eq!(named, [(&2.into(), &350.into()), (&3.into(), &150.into())]);
-        assert_eq!(m.other["slept_ns"]["n"], 500);
+        let timers = Timers::of(m).unwrap();
+        let named: Vec<_> = timers.modes.iter().map(|m| (m.ticks, m.n)).collect();
+        assert_eq!(named, [(Some(2), 350), (Some(3), 150)]);
+        assert_eq!(timers.slept_ns.unwrap().n, 500);
     }
 }
 
@@ -306,13 +309,12 @@ fn every_round_reads_the_slack_anew_and_is_predicted_at_it() {
         .unwrap()
         .measurements;
     predict_timers(&heats, &mut found).unwrap();
-    let seen: BTreeMap<(u64, &str), (u64, Option<i64>)> = found
+    let seen: BTreeMap<(u32, &str), (u64, Option<i64>)> = found
         .iter()
         .map(|m| {
-            let round = m.params["round"].as_u64().unwrap();
-            let arming = m.params["arming"].as_str().unwrap();
-            let slack = m.other["slack_ns"].as_u64().unwrap();
-            ((round, arming), (slack, m.predicted_late_ns))
+            let of = Timers::of(m).unwrap();
+            let slack = of.slack_ns.unwrap();
+            ((of.round, of.arming.as_str()), (slack, m.predicted_late_ns))
         })
         .collect();
     assert_eq!(seen.len(), 6);
@@ -342,11 +344,11 @@ fn who_yields_beside_a_competitor_waits_for_its_turn() {
         panic!("{:?}", found.measurements);
     };
     assert_eq!(
-        (alone.late_ns.n, &alone.params["competitors"]),
-        (1_000, &0.into())
+        (alone.late_ns.n, Yield::of(alone).unwrap().competitors),
+        (1_000, 0)
     );
     assert!(alone.late_ns.max < 10_000, "{}", alone.late_ns.max);
-    assert_eq!(beside.params["competitors"], 1);
+    assert_eq!(Yield::of(beside).unwrap().competitors, 1);
     // A turn is some ticks of 15.6 ms, and a quarter of a second has few of them.
     assert!(beside.late_ns.min > 15_000_000, "{}", beside.late_ns.min);
     assert!((2..20).contains(&beside.late_ns.n), "{}", beside.late_ns.n);
@@ -374,9 +376,8 @@ fn priority_helps_against_load() {
     let of = |load: f64, priority: &str| {
         let mut found = found.measurements.iter();
         let is = |m: &&Measurement| {
-            m.subject == "futex+slack=1ns"
-                && m.params["load_per_cpu"] == load
-                && m.params["priority"] == priority
+            let of = Load::of(m).unwrap();
+            m.subject == "futex+slack=1ns" && of.load_per_cpu == load && of.priority == priority
         };
         let m = found.find(is).unwrap();
         (m.late_ns.max, m.queued_per_wait_ns.unwrap())
@@ -398,16 +399,16 @@ fn each_core_has_its_line_and_its_type() {
         .collect();
     let heats = cores::heats(sleep, &all, Effort::Quick);
     let found = race::run(&mut machine, &heats, 1, &mut quiet).unwrap();
+    let core_type = |m| Cores::of(m).unwrap().core_type.as_deref();
     let seen: Vec<_> = found
         .measurements
         .iter()
-        .map(|m| (&*m.subject, m.params.get("core_type"), m.late_ns.p50))
+        .map(|m| (&*m.subject, core_type(m), m.late_ns.p50))
         .collect();
-    let kind = "performance".into();
     assert_eq!(
         seen,
         [
-            ("CPU 0", Some(&kind), Some(58_031)),
+            ("CPU 0", Some("performance"), Some(58_031)),
             ("CPU 1", None, Some(58_031))
         ]
     );

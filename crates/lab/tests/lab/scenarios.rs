@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use punctual_lab::chrome_trace;
 use punctual_lab::scenario::{self, Question, Ran, Scenario, shipped};
-use punctual_record::Measurement;
+use punctual_record::experiment::{ScenarioComputer, ScenarioThreads};
+use punctual_record::{Measurement, OfExperiment};
 use punctual_sim::Model;
 use serde_json::Value;
 
@@ -56,7 +57,8 @@ fn run(on: &str) -> Ran {
 }
 
 fn find<'r>(ran: &'r Ran, subject: &str, phase: &str) -> Option<&'r Measurement> {
-    let is_it = |m: &&Measurement| m.subject == subject && m.params["phase"] == phase;
+    let is_it =
+        |m: &&Measurement| m.subject == subject && m.experiment.phase().unwrap().phase == phase;
     ran.measurements.iter().find(is_it)
 }
 
@@ -64,23 +66,21 @@ fn find<'r>(ran: &'r Ran, subject: &str, phase: &str) -> Option<&'r Measurement>
 fn each_name_is_measured_in_each_phase() {
     let ran = run("linux");
     let sleeper = find(&ran, "sleeper", "calm").unwrap();
-    assert_eq!(sleeper.experiment, "scenario");
-    assert_eq!(sleeper.params["on"], "linux");
-    assert_eq!(sleeper.params["phase_index"], 0);
-    assert_eq!(sleeper.other["threads"], 2);
+    let threads = ScenarioThreads::of(sleeper).unwrap();
+    assert_eq!((&*threads.at.on, threads.at.phase_index), ("linux", 0));
+    assert_eq!(threads.threads, 2);
     // 58 us of slack and wake-up after each millisecond, twice.
     assert!((560..=567).contains(&sleeper.late_ns.n));
-    let rate = sleeper.other["wakes_per_s"].as_f64().unwrap();
+    let rate = threads.wakes_per_s.unwrap();
     assert!((940.0..947.0).contains(&rate), "{rate}");
-    let slept = &sleeper.other["slept_ns"];
-    assert!((1_057_000..1_060_000).contains(&slept["p50"].as_u64().unwrap()));
+    let slept = threads.slept_ns.unwrap();
+    assert!((1_057_000..1_060_000).contains(&slept.p50.unwrap()));
     assert_eq!(
         sleeper.samples_slept_ns.len(),
         sleeper.samples_woke_ns.len()
     );
     assert!(sleeper.samples_woke_ns.iter().all(|ns| *ns <= 300_000_000));
-    let modes = sleeper.other["modes"].as_array().unwrap();
-    assert_eq!(modes.len(), 1, "{modes:?}");
+    assert_eq!(threads.modes.len(), 1, "{threads:?}");
 
     let later = find(&ran, "sleeper", "loaded").unwrap();
     let in_phase = 300_000_000..=500_000_000;
@@ -88,14 +88,16 @@ fn each_name_is_measured_in_each_phase() {
 
     let worker = find(&ran, "worker", "calm").unwrap();
     assert_eq!(worker.late_ns.n, 0);
+    let worker = ScenarioThreads::of(worker).unwrap();
     assert_eq!(
-        worker.other["since_signal_ns"]["n"], worker.other["wakes"],
-        "{:?}",
-        worker.other
+        worker.since_signal_ns.unwrap().n,
+        worker.wakes,
+        "{worker:?}"
     );
     let computer = find(&ran, scenario::COMPUTER, "calm").unwrap();
-    assert!(computer.other["interrupts_per_s"].as_f64() > Some(900.0));
-    assert!(!computer.other.contains_key("interval_ns"));
+    let computer = ScenarioComputer::of(computer).unwrap();
+    assert!(computer.interrupts_per_s > Some(900.0));
+    assert_eq!(computer.interval_ns, None);
 }
 
 #[test]

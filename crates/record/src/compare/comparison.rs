@@ -331,22 +331,20 @@ impl Cell {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
 
     use super::*;
     use crate::compare::Verdict;
+    use crate::experiment::{Experiment, Phase, ScenarioThreads, Sleep, Timers};
     use crate::{Late, MachineFacts, Measurement, Round};
 
     fn sleep(subject: &str, asked_ns: u64, late_ns: &[i64]) -> Measurement {
         let rounds = late_ns.chunks(late_ns.len().div_ceil(6));
+        let method = subject.to_owned();
         Measurement {
-            experiment: "sleep".to_owned(),
-            subject: subject.to_owned(),
-            params: [("asked_ns".to_owned(), asked_ns.into())].into(),
             late_ns: Late::of(late_ns),
             samples_late_ns: late_ns.to_vec(),
             rounds: rounds.map(|late| Round::of(late, None, None)).collect(),
-            ..Measurement::default()
+            ..Measurement::of(Experiment::Sleep(Sleep { method, asked_ns }), subject)
         }
     }
 
@@ -396,15 +394,17 @@ mod tests {
 
     #[test]
     fn rounds_that_are_measurements_of_their_own_are_pooled() {
-        let timers = |round: u64, ns| {
+        let timers = |round: u32, ns: i64| {
             let mut m = sleep("usleep", 1_000_000, &around(ns));
-            m.experiment = "timers".to_owned();
+            m.experiment = Experiment::Timers(Timers {
+                round,
+                ..Timers::default()
+            });
             m.rounds.clear();
-            m.params.insert("round".to_owned(), round.into());
             m
         };
         let rounds = (0..6)
-            .map(|i| timers(i, 50_000 + 1_000 * i as i64))
+            .map(|i| timers(i, 50_000 + 1_000 * i64::from(i)))
             .collect();
         let compared = Comparison::of(&[("a.json", &run(rounds))]);
         let [row] = &compared.rows[..] else {
@@ -420,7 +420,13 @@ mod tests {
     fn a_run_of_several_models_has_a_column_for_each() {
         let on = |model: &str, ns| {
             let mut m = sleep("game", 1_000, &around(ns));
-            m.params.insert("on".to_owned(), model.into());
+            m.experiment = Experiment::Scenario(Box::new(ScenarioThreads {
+                at: Phase {
+                    on: model.to_owned(),
+                    ..Phase::default()
+                },
+                ..ScenarioThreads::default()
+            }));
             m
         };
         let many = run(vec![on("linux", 60_000), on("macos", 120_000)]);
@@ -440,7 +446,13 @@ mod tests {
     fn scenarios_of_a_measurement_were_measured_on_its_machine() {
         let on = |model: &str| {
             let mut m = sleep("game", 1_000, &around(60_000));
-            m.params.insert("on".to_owned(), model.into());
+            m.experiment = Experiment::Scenario(Box::new(ScenarioThreads {
+                at: Phase {
+                    on: model.to_owned(),
+                    ..Phase::default()
+                },
+                ..ScenarioThreads::default()
+            }));
             m
         };
         let machines = |results: Vec<Measurement>| -> Vec<String> {
@@ -510,8 +522,7 @@ mod tests {
 
     #[test]
     fn the_document_has_units_in_its_keys_and_says_what_is_missing() {
-        let mut bare = sleep("poll", 1_000, &around(50_000)[..50]);
-        bare.other.insert("step_ns".to_owned(), json!(4_000));
+        let bare = sleep("poll", 1_000, &around(50_000)[..50]);
         let a = run(vec![bare]);
         let text = Comparison::of(&[("a.json", &a), ("b.json", &run(vec![]))]).to_json();
         let value: Value = serde_json::from_str(&text).unwrap();
@@ -520,7 +531,6 @@ mod tests {
         assert_eq!(cell["n"], 50);
         assert_eq!(cell["late_p50_ns"]["interval_from_rounds"], 6);
         assert!(cell["late_p50_ns"]["low"].as_f64() < cell["late_p50_ns"]["high"].as_f64());
-        assert_eq!(cell["step_p50_ns"]["value"], 4_000.0);
         assert_eq!(cell["missing"]["late_p99_ns"], "few-samples");
         assert_eq!(cell["missing"]["cpu_fraction"], "no-cpu-time");
         assert!(value["rows"][0]["cells"][1].is_null());

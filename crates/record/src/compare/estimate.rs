@@ -6,6 +6,7 @@ use super::metric::Metric;
 use super::pool::Pool;
 use super::ratio::Ratio;
 use crate::cost::{Cost, WEIGHTS};
+use crate::experiment::Lengths;
 use crate::interval::Interval;
 use crate::late::percentile;
 
@@ -113,11 +114,15 @@ pub(super) fn estimate(metric: Metric, pool: &Pool<'_>) -> Option<Result<Estimat
         Metric::COST_W1 => cost(pool, 1.0),
         Metric::COST_W10 => cost(pool, 10.0),
         Metric::COST_W100 => cost(pool, 100.0),
-        Metric::STEP => Ok(Estimate::bare(pool.extra("step_ns")?)),
-        Metric::READ_COST => Ok(Estimate::bare(pool.extra("read_cost_ns")?)),
+        Metric::STEP => Ok(Estimate::bare(middle(pool.clock()?.step_ns)?)),
+        Metric::READ_COST => Ok(Estimate::bare(middle(pool.clock()?.read_cost_ns)?)),
         _ => return None,
     };
     Some(found)
+}
+
+fn middle(lengths: Option<Lengths>) -> Option<f64> {
+    lengths?.p50.map(|ns| ns as f64)
 }
 
 fn measured(pool: &Pool<'_>) -> Result<(), Missing> {
@@ -188,10 +193,13 @@ fn cost(pool: &Pool<'_>, weight: f64) -> Result<Estimate, Missing> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use crate::experiment::{Clocks, Decades, Experiment};
     use crate::{Cpu, Late, Measurement, Round};
+
+    fn none() -> Measurement {
+        Measurement::of(Experiment::Decades(Decades { asked_ns: 1 }), "spin")
+    }
 
     /// `n` samples from 1 up, in so many rounds of the same size.
     fn ladder(n: i64, rounds: usize) -> Measurement {
@@ -213,7 +221,7 @@ mod tests {
                 per_wait_ns: Some(1_000.0),
                 ..Cpu::default()
             },
-            ..Measurement::default()
+            ..none()
         }
     }
 
@@ -287,16 +295,21 @@ mod tests {
     fn what_is_missing_has_a_reason_and_what_has_no_meaning_is_not_there() {
         let few = ladder(500, 1);
         assert_eq!(of(Metric::LATE_P99, &few), Err(Missing::FewSamples));
-        let none = Measurement::default();
+        let none = none();
         for metric in Metric::OF_WAITS.into_iter().take(5) {
             assert_eq!(of(metric, &none), Err(Missing::NotMeasured));
         }
         let pool = Pool::of(vec![&none]);
         assert_eq!(estimate(Metric::STEP, &pool), None);
         let mut clock = none.clone();
-        clock
-            .other
-            .insert("step_ns".to_owned(), json!({"n": 5, "p50": 4_000_000}));
+        clock.experiment = Experiment::Clocks(Clocks {
+            step_ns: Some(Lengths {
+                n: 5,
+                p50: Some(4_000_000),
+                ..Lengths::default()
+            }),
+            ..Clocks::default()
+        });
         assert_eq!(of(Metric::STEP, &clock).unwrap().value, 4e6);
     }
 }

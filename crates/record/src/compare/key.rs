@@ -43,59 +43,75 @@ fn canonical(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::{
+        Cores, Deadlines, Experiment, Learning, Naps, Pace, Sleep, Timers, Watch,
+    };
     use crate::run::Measurement;
 
-    fn key(experiment: &str, subject: &str, params: &[(&str, Value)]) -> Key {
-        Key::of(&Measurement {
-            experiment: experiment.to_owned(),
-            subject: subject.to_owned(),
-            params: params
-                .iter()
-                .map(|(key, value)| ((*key).to_owned(), value.clone()))
-                .collect(),
-            ..Measurement::default()
-        })
+    fn key(experiment: Experiment, subject: &str) -> Key {
+        Key::of(&Measurement::of(experiment, subject))
+    }
+
+    fn sleep(asked_ns: u64) -> Experiment {
+        let method = "poll".to_owned();
+        Experiment::Sleep(Sleep { method, asked_ns })
     }
 
     #[test]
     fn what_tells_something_of_the_run_makes_no_difference() {
-        let plain = key("pace", "spin", &[("rate_hz", 60.into())]);
-        let more = [
-            ("rate_hz", 60.0.into()),
-            ("round", 3.into()),
-            ("on", "linux".into()),
-            ("warm_up_waits", 5.into()),
-            ("learning", "goes on".into()),
-        ];
-        assert_eq!(key("pace", "spin", &more), plain);
+        let of = |warm_up_waits, rate_hz| {
+            let pace = Pace {
+                period_ns: 16_666_667,
+                rate_hz,
+                deadlines: Deadlines::Absolute,
+                warm_up_waits,
+                learning: Learning::GoesOn,
+                frames: None,
+            };
+            key(Experiment::Pace(pace), "spin")
+        };
+        assert_eq!(of(3, 60.0), of(5, 60.0));
+        assert_ne!(of(3, 60.0), of(3, 50.0));
     }
 
     #[test]
     fn a_watch_is_the_same_whatever_it_takes_exception_to() {
-        let period = ("period_ns", 1_000_000.into());
-        let judged = [
-            period.clone(),
-            ("cpu", 7.into()),
-            ("threshold_ns", 500_000.into()),
-            ("fail_over_ns", 1_000_000.into()),
-        ];
-        let plain = key("watch", "timerfd", std::slice::from_ref(&period));
-        assert_eq!(key("watch", "timerfd", &judged), plain);
-        assert_ne!(
-            key("cores", "timerfd", &judged[..2]),
-            key("cores", "timerfd", &[period])
-        );
+        let plain = Watch {
+            period_ns: 1_000_000,
+            ..Watch::default()
+        };
+        let judged = Watch {
+            on_cpu: Some(7),
+            threshold_ns: 500_000,
+            fail_over_ns: Some(1_000_000),
+            ..plain.clone()
+        };
+        let watch = |watch| key(Experiment::Watch(Box::new(watch)), "timerfd");
+        assert_eq!(watch(judged), watch(plain));
+        let core = |on_cpu| {
+            let core_type = None;
+            let asked_ns = 1_000_000;
+            let cores = Cores {
+                on_cpu,
+                asked_ns,
+                core_type,
+            };
+            key(Experiment::Cores(cores), "timerfd")
+        };
+        assert_ne!(core(0), core(1));
     }
 
     #[test]
     fn everything_else_does() {
-        let plain = key("sleep", "poll", &[("asked_ns", 1_000.into())]);
+        let plain = key(sleep(1_000), "poll");
+        let naps = Naps {
+            method: "poll".to_owned(),
+            asked_ns: 1_000,
+        };
         for other in [
-            key("naps", "poll", &[("asked_ns", 1_000.into())]),
-            key("sleep", "select", &[("asked_ns", 1_000.into())]),
-            key("sleep", "poll", &[("asked_ns", 1_001.into())]),
-            key("sleep", "poll", &[("asked_ns", "1000".into())]),
-            key("sleep", "poll", &[]),
+            key(Experiment::Naps(naps), "poll"),
+            key(sleep(1_000), "select"),
+            key(sleep(1_001), "poll"),
         ] {
             assert_ne!(other, plain);
         }
@@ -104,8 +120,11 @@ mod tests {
     #[test]
     fn the_own_sleep_call_of_each_os_is_the_same_thing() {
         let on = |subject, arming: &str| {
-            let params = [("asked_ns", 1_000_000.into()), ("arming", arming.into())];
-            key("timers", subject, &params)
+            let timers = Timers {
+                arming: arming.to_owned(),
+                ..Timers::default()
+            };
+            key(Experiment::Timers(timers), subject)
         };
         assert_eq!(on("Sleep(1)", "after-wake"), on("usleep", "after-wake"));
         assert_ne!(on("Sleep(1)", "after-wake"), on("Sleep(1)", "random-phase"));

@@ -1,6 +1,7 @@
 //! The measurements of waits of one run that are of the same thing, as one.
 
 use crate::cost::Round;
+use crate::experiment::{Clocks, OfExperiment};
 use crate::late::Late;
 use crate::run::Measurement;
 
@@ -84,11 +85,9 @@ impl<'r> Pool<'r> {
         self.parts.iter().any(|part| part.cpu.approximate)
     }
 
-    /// A number that the record crate has no field for, or the median among
-    /// several that stand there.
-    pub(super) fn extra(&self, key: &str) -> Option<f64> {
-        let value = self.parts.iter().find_map(|part| part.other.get(key))?;
-        value.as_f64().or_else(|| value.get("p50")?.as_f64())
+    /// What was read of a clock.
+    pub(super) fn clock(&self) -> Option<&'r Clocks> {
+        self.parts.iter().find_map(|part| Clocks::of(part))
     }
 }
 
@@ -122,6 +121,7 @@ fn together(parts: &[&Measurement]) -> Late {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::{Decades, Experiment};
 
     fn measurement(samples: &[i64], rounds: &[u64]) -> Measurement {
         Measurement {
@@ -134,7 +134,7 @@ mod tests {
                     ..Round::default()
                 })
                 .collect(),
-            ..Measurement::default()
+            ..Measurement::of(Experiment::Decades(Decades { asked_ns: 1 }), "spin")
         }
     }
 

@@ -1,17 +1,16 @@
 //! How late waits are by the time asked for: a line for each subject, both axes
 //! logarithmic.
 
-use punctual_record::{Measurement, Run};
+use punctual_record::Run;
+use punctual_record::experiment::OfLength;
 
 use super::axis::{Axis, LEAST_NS};
 use super::figure::{Figure, figure};
 use super::lines::lines;
-use crate::select::{self, Kind};
+use crate::select::{self, Row, asked_ns};
 
 /// What a figure of this kind is about.
 pub(super) struct ByLength {
-    /// Whose measurements.
-    pub(super) kind: Kind,
     /// The name of its file.
     pub(super) name: &'static str,
     pub(super) title: &'static str,
@@ -22,8 +21,8 @@ pub(super) struct ByLength {
 }
 
 impl ByLength {
-    pub(super) fn draw(&self, run: &Run) -> Option<Figure> {
-        let measurements = select::of_kind(run, self.kind);
+    pub(super) fn draw<E: OfLength>(&self, run: &Run) -> Option<Figure> {
+        let measurements = select::of_run::<E>(run);
         let all = points(&measurements);
         if all.is_empty() {
             return None;
@@ -40,7 +39,7 @@ impl ByLength {
         Some(figure(self.name, svg))
     }
 
-    fn caption(&self, measurements: &[&Measurement], points: &[(f64, f64)]) -> String {
+    fn caption<E: OfLength>(&self, measurements: &[Row<'_, E>], points: &[(f64, f64)]) -> String {
         let n = select::counts(measurements.iter().map(|m| m.late_ns.n));
         let mut caption = format!("Median {} of n = {n} {}.", self.late, self.counted);
         let means = measurements
@@ -55,10 +54,7 @@ impl ByLength {
         if low > 0 {
             caption += &format!(" {low} points below 1 ns, or early, are drawn at 1 ns.");
         }
-        if measurements
-            .iter()
-            .any(|m| select::param(m, "asked_ns") == Some(0.0))
-        {
+        if measurements.iter().any(|m| m.of.asked_ns() == 0) {
             caption += " Waits of 0 ns are only in the table.";
         }
         caption
@@ -66,11 +62,11 @@ impl ByLength {
 }
 
 /// Asked and late, by what was asked. No time at all has no place on the axis.
-fn points(measurements: &[&Measurement]) -> Vec<(f64, f64)> {
+fn points<E: OfLength>(measurements: &[Row<'_, E>]) -> Vec<(f64, f64)> {
     let mut points: Vec<(f64, f64)> = measurements
         .iter()
         .filter_map(|m| {
-            let asked = select::param(m, "asked_ns").filter(|ns| *ns > 0.0)?;
+            let asked = Some(asked_ns(m.of)).filter(|ns| *ns > 0.0)?;
             Some((asked, select::typical_late_ns(m)?.0))
         })
         .collect();

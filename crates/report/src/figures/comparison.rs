@@ -231,18 +231,20 @@ fn caption(compared: &Comparison, lines: &[(String, Line)]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use punctual_record::{Measurement, Run};
+    use punctual_record::experiment::Sleep;
+    use punctual_record::{Experiment, Measurement, Run};
 
     use super::*;
 
     #[test]
     fn too_many_rows_are_a_figure_per_length() {
-        let sleep = |asked_ns: u64, i: usize| Measurement {
-            experiment: "sleep".to_owned(),
-            subject: format!("call {i}"),
-            params: [("asked_ns".to_owned(), asked_ns.into())].into(),
-            late_ns: punctual_record::Late::of(&[1_000; 40]),
-            ..Measurement::default()
+        let sleep = |asked_ns: u64, i: usize| {
+            let call = format!("call {i}");
+            let method = call.clone();
+            Measurement {
+                late_ns: punctual_record::Late::of(&[1_000; 40]),
+                ..Measurement::of(Experiment::Sleep(Sleep { method, asked_ns }), call)
+            }
         };
         let names = |calls: usize| {
             let lengths = [300_000, 1_000_000];

@@ -1,13 +1,14 @@
 //! How late a wait ends on each CPU.
 
-use punctual_record::{Measurement, Run};
+use punctual_record::Run;
+use punctual_record::experiment::Cores;
 
 use super::axis::Axis;
 use super::figure::{Figure, figure};
 use super::rows::Rows;
 use super::sheet::Sheet;
 use super::style::Look;
-use crate::select::{self, Kind};
+use crate::select::{self, Row, asked_ns};
 use crate::units;
 
 const ROW: i32 = 30;
@@ -15,14 +16,14 @@ const ROW: i32 = 30;
 /// A row for each CPU: the median, a box up to the 90th percentile, and a line
 /// up to the 99th.
 pub(super) fn cores(run: &Run) -> Option<Figure> {
-    let cpus = select::of_kind(run, Kind::Cores);
-    let cpus: Vec<&Measurement> = cpus.into_iter().filter(|m| m.late_ns.n > 0).collect();
+    let mut cpus = select::of_run::<Cores>(run);
+    cpus.retain(|m| m.late_ns.n > 0);
     if cpus.is_empty() {
         return None;
     }
-    let kinds = select::grouped(cpus.iter().copied(), core_type);
-    let asked = select::values(&cpus, "asked_ns");
-    let names: Vec<String> = cpus.iter().map(|m| name(m, asked.len() > 1)).collect();
+    let kinds = select::grouped(cpus.iter().copied(), |m| core_type(m.of));
+    let asked = select::values(&cpus, asked_ns);
+    let names: Vec<String> = cpus.iter().map(|m| name(*m, asked.len() > 1)).collect();
     let rows = Rows::new(&names, ROW);
     let sheet = Sheet {
         title: "Lateness of a wait on each CPU".to_owned(),
@@ -34,7 +35,7 @@ pub(super) fn cores(run: &Run) -> Option<Figure> {
     let svg = sheet.draw(run, |canvas| {
         let (chart, _) = rows.chart(canvas, &x, 0)?;
         for (i, m) in cpus.iter().enumerate() {
-            let kind = kinds.iter().position(|(kind, _)| *kind == core_type(m));
+            let kind = kinds.iter().position(|(kind, _)| *kind == core_type(m.of));
             rows.percentiles(canvas, &chart, i, m, Look::nth(kind.unwrap_or(0)))?;
         }
         Ok(())
@@ -42,23 +43,22 @@ pub(super) fn cores(run: &Run) -> Option<Figure> {
     Some(figure("cores", svg))
 }
 
-fn core_type(m: &Measurement) -> &str {
-    let kind = m.params.get("core_type").and_then(|kind| kind.as_str());
-    kind.unwrap_or("")
+fn core_type(of: &Cores) -> &str {
+    of.core_type.as_deref().unwrap_or("")
 }
 
-fn name(m: &Measurement, lengths: bool) -> String {
+fn name(m: Row<'_, Cores>, lengths: bool) -> String {
     let mut name = m.subject.clone();
-    if !core_type(m).is_empty() {
-        name += &format!(" ({})", core_type(m));
+    if !core_type(m.of).is_empty() {
+        name += &format!(" ({})", core_type(m.of));
     }
-    match select::param(m, "asked_ns").filter(|_| lengths) {
-        Some(ns) => format!("{name}, {}", units::nominal(ns)),
-        None => name,
+    match lengths {
+        true => format!("{name}, {}", units::nominal(asked_ns(m.of))),
+        false => name,
     }
 }
 
-fn caption(cpus: &[&Measurement], asked: &[f64]) -> String {
+fn caption(cpus: &[Row<'_, Cores>], asked: &[f64]) -> String {
     let of = match asked {
         [ns] => format!(" of {}", units::nominal(*ns)),
         _ => String::new(),

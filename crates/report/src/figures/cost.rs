@@ -2,6 +2,7 @@
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
+use punctual_record::experiment::Deadlines;
 
 use punctual_record::{Measurement, Run};
 
@@ -10,7 +11,7 @@ use super::chart::{Chart, Place};
 use super::figure::{Figure, figure};
 use super::sheet::{Canvas, Drawn, GREY, Pixel, Sheet, approximate_in_words, text_width, write};
 use super::style::Look;
-use crate::select::{self, Kind};
+use crate::select;
 use crate::units;
 
 /// The least the CPU axis shows: below a hundredth of a per cent the cost no
@@ -19,9 +20,9 @@ const LEAST_CPU_PERCENT: f64 = 0.01;
 
 /// For each rate, a point per subject.
 pub(super) fn cost(run: &Run) -> Vec<Figure> {
-    select::grouped(select::of_kind(run, Kind::Pace), select::rate)
+    select::grouped(select::paced(run, Deadlines::Absolute), select::rate)
         .iter()
-        .filter_map(|(rate, group)| at_rate(run, rate, group))
+        .filter_map(|(rate, group)| at_rate(run, rate, &select::plain(group)))
         .collect()
 }
 

@@ -1,5 +1,6 @@
 //! How late each wait is, beside what the timer rule in force predicts.
 
+use punctual_record::experiment::Doctor;
 use punctual_record::{Measurement, Run};
 
 use super::axis::Axis;
@@ -8,7 +9,8 @@ use super::figure::{Figure, figure};
 use super::rows::Rows;
 use super::sheet::Sheet;
 use super::style::Look;
-use crate::{select, units};
+use crate::select::{self, Row, asked_ns};
+use crate::units;
 
 const ROW: i32 = 34;
 const LEGEND: [(&str, usize); 2] = [("measured", 0), ("predicted", 4)];
@@ -18,18 +20,13 @@ const BESIDE: i32 = 130;
 /// A row for each wait: the median, a box up to the 90th percentile, a line up to the
 /// 99th, and the predicted median.
 pub(super) fn doctor(run: &Run) -> Option<Figure> {
-    let waits = run
-        .results
-        .iter()
-        .filter(|m| m.experiment == "doctor" && m.late_ns.n > 0);
-    let waits: Vec<&Measurement> = waits.collect();
+    let mut waits = select::of_run::<Doctor>(run);
+    waits.retain(|m| m.late_ns.n > 0);
     if waits.is_empty() {
         return None;
     }
-    let name = |m: &&Measurement| {
-        let asked = select::param(m, "asked_ns").unwrap_or(0.0);
-        format!("{} {}", units::nominal_fine(asked), m.subject)
-    };
+    let name =
+        |m: &Row<'_, Doctor>| format!("{} {}", units::nominal_fine(asked_ns(m.of)), m.subject);
     let names: Vec<String> = waits.iter().map(name).collect();
     let rows = Rows::new(&names, ROW);
     let n = select::counts(waits.iter().map(|m| m.late_ns.n));

@@ -3,6 +3,7 @@
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
+use punctual_record::experiment::{Deadlines, Pace};
 
 use punctual_record::{Measurement, Run};
 
@@ -11,7 +12,7 @@ use super::chart::{Chart, Place};
 use super::figure::{Figure, figure};
 use super::sheet::{Canvas, Drawn, GREY, Pixel, Sheet, TOP, WIDTH, text_width, write};
 use super::style::Look;
-use crate::select::{self, Kind};
+use crate::select::{self, Row};
 use crate::units;
 
 const STRIP: i32 = 92;
@@ -28,10 +29,8 @@ pub(super) fn frames(run: &Run) -> Vec<Figure> {
     [Series::Frames, Series::Lateness]
         .into_iter()
         .flat_map(|series| {
-            let sampled = select::of_kind(run, series.kind());
-            let sampled = sampled
-                .into_iter()
-                .filter(|m| !m.samples_late_ns.is_empty());
+            let mut sampled = select::paced(run, series.deadlines());
+            sampled.retain(|m| !m.samples_late_ns.is_empty());
             let groups = select::grouped(sampled, select::rate);
             groups
                 .into_iter()
@@ -51,10 +50,10 @@ enum Series {
 }
 
 impl Series {
-    fn kind(self) -> Kind {
+    fn deadlines(self) -> Deadlines {
         match self {
-            Self::Frames => Kind::Frames,
-            Self::Lateness => Kind::Pace,
+            Self::Frames => Deadlines::Relative,
+            Self::Lateness => Deadlines::Absolute,
         }
     }
 
@@ -115,14 +114,12 @@ impl Span {
     }
 }
 
-fn at_rate(run: &Run, rate: &str, series: Series, group: &[&Measurement]) -> Figure {
+fn at_rate(run: &Run, rate: &str, series: Series, group: &[Row<'_, Pace>]) -> Figure {
     let [file, title, y_axis] = series.names();
-    let period_ns = group
-        .iter()
-        .find_map(|m| select::period_ns(m))
-        .unwrap_or_default();
+    let period_ns = group.first().map_or(0.0, |m| m.of.period_ns as f64);
+    let group = select::plain(group);
     let wanted_ns = series.wanted_ns(period_ns);
-    let span = Span::of(group, wanted_ns);
+    let span = Span::of(&group, wanted_ns);
     let strips: Vec<(&Measurement, Vec<f64>)> =
         group.iter().map(|&m| (m, times_ms(m, wanted_ns))).collect();
     let longest = strips.iter().map(|(_, times)| times.len()).max();

@@ -1,24 +1,25 @@
 //! The latency of waking up by how long the thread was asleep.
 
 use plotters::prelude::*;
+use punctual_record::experiment::Gap;
 
-use punctual_record::{Measurement, Run};
+use punctual_record::Run;
 
 use super::axis::{Axis, LEAST_NS};
 use super::chart::{Chart, Place, legend};
 use super::figure::{Figure, figure};
 use super::sheet::Sheet;
 use super::style::Look;
-use crate::select::{self, Kind};
+use crate::select::{self, Row, asked_ns};
 
 /// Median latency by the time asleep, with a line up to the 90th percentile.
 pub(super) fn gap(run: &Run) -> Option<Figure> {
-    let measurements = select::of_kind(run, Kind::Gap);
-    let points: Vec<Point> = measurements.iter().filter_map(|m| Point::of(m)).collect();
+    let measurements = select::of_run::<Gap>(run);
+    let points: Vec<Point> = measurements.iter().filter_map(|m| Point::of(*m)).collect();
     if points.is_empty() {
         return None;
     }
-    let calls = select::by_subject(measurements.iter().copied());
+    let calls = select::by_subject(&measurements);
     let place = Place::beside_legend(calls.iter().map(|(call, _)| *call));
     let sheet = Sheet {
         title: "Latency of waking up by the time asleep".to_owned(),
@@ -37,7 +38,7 @@ pub(super) fn gap(run: &Run) -> Option<Figure> {
         let chart = Chart::new(canvas, place, &axes[0], &axes[1])?;
         for (call, group) in &calls {
             let look = Look::of(run, call);
-            let mut points: Vec<Point> = group.iter().filter_map(|m| Point::of(m)).collect();
+            let mut points: Vec<Point> = group.iter().filter_map(|m| Point::of(*m)).collect();
             points.sort_by(|a, b| a.asleep_ns.total_cmp(&b.asleep_ns));
             for point in &points {
                 let Some(p90) = point.p90_ns else { continue };
@@ -68,10 +69,10 @@ struct Point {
 }
 
 impl Point {
-    fn of(m: &Measurement) -> Option<Self> {
-        let (late_ns, is_median) = select::typical_late_ns(m)?;
+    fn of(m: Row<'_, Gap>) -> Option<Self> {
+        let (late_ns, is_median) = select::typical_late_ns(&m)?;
         Some(Self {
-            asleep_ns: select::param(m, "asked_ns").filter(|ns| *ns > 0.0)?,
+            asleep_ns: Some(asked_ns(m.of)).filter(|ns| *ns > 0.0)?,
             late_ns,
             is_median,
             p90_ns: m.late_ns.p90.map(|ns| ns as f64),

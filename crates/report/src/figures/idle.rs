@@ -2,14 +2,15 @@
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
+use punctual_record::experiment::{IdleStretch, ScenarioComputer};
 
-use punctual_record::{Measurement, Run, Value};
+use punctual_record::Run;
 
 use super::chart::LegendAbove;
 use super::figure::{Figure, figure};
 use super::sheet::{Canvas, Drawn, GREY, Sheet, TOP, WIDTH, write};
 use crate::scenario;
-use crate::select::{self, Kind};
+use crate::select::{self, Row};
 use crate::units;
 
 const PANEL: i32 = 150;
@@ -37,22 +38,24 @@ const COLOURS: [(&str, RGBColor); 2] = [
 const MOST: usize = 8;
 
 /// What a panel shows, and the stretches in it.
-type Panel = (String, Vec<Stretches>);
+type Panel = (String, Vec<IdleStretch>);
 
 /// The share of the idle time by the length of the stretch, for each scenario
 /// a panel per model and phase.
 pub(super) fn idle(run: &Run) -> Vec<Figure> {
-    let computer = select::of_kind(run, Kind::Scenario);
-    let computer = computer
-        .into_iter()
-        .filter(|m| m.other.contains_key("idle_stretches"));
-    select::grouped(computer, |m| select::word(m, "scenario"))
+    let mut computer = select::of_run::<ScenarioComputer>(run);
+    computer.retain(|m| m.of.idle_stretches.is_some());
+    select::grouped(computer, |m| m.of.at.scenario.as_str())
         .iter()
         .filter_map(|(scenario, computer)| of_scenario(run, scenario, computer))
         .collect()
 }
 
-fn of_scenario(run: &Run, scenario: &str, computer: &[&Measurement]) -> Option<Figure> {
+fn of_scenario(
+    run: &Run,
+    scenario: &str,
+    computer: &[Row<'_, ScenarioComputer>],
+) -> Option<Figure> {
     let (panels, which) = panels(computer);
     let lengths = lengths(&panels)?;
     let counts = panels
@@ -101,19 +104,19 @@ fn of_scenario(run: &Run, scenario: &str, computer: &[&Measurement]) -> Option<F
 }
 
 /// The panels, and which phases are in each, in words.
-fn panels(computer: &[&Measurement]) -> (Vec<Panel>, &'static str) {
-    let models = || select::grouped(computer.iter().copied(), |m| select::word(m, "on"));
+fn panels(computer: &[Row<'_, ScenarioComputer>]) -> (Vec<Panel>, &'static str) {
+    let models = || select::grouped(computer.iter().copied(), |m| m.of.at.on.as_str());
     let has_any = |panel: &Panel| !panel.1.is_empty();
     let mut of_phases = Vec::new();
     for (model, phases) in models() {
         let several = phases.len() > 1;
         of_phases.extend(phases.iter().map(|m| {
             let name = if several {
-                format!("{model}, {}", select::word(m, "phase"))
+                format!("{model}, {}", m.of.at.phase)
             } else {
                 model.to_owned()
             };
-            (name, pooled(&[m]))
+            (name, pooled(&[*m]))
         }));
     }
     of_phases.retain(has_any);
@@ -128,35 +131,23 @@ fn panels(computer: &[&Measurement]) -> (Vec<Panel>, &'static str) {
     (of_models, "all phases together")
 }
 
-/// The stretches of about one length.
-#[derive(Clone, Copy)]
-struct Stretches {
-    at_least_ns: u64,
-    count: u64,
-    total_ns: u64,
-}
-
 /// Those of all phases together.
-fn pooled(phases: &[&Measurement]) -> Vec<Stretches> {
-    let mut pooled: Vec<Stretches> = Vec::new();
-    let stretches = phases
+fn pooled(phases: &[Row<'_, ScenarioComputer>]) -> Vec<IdleStretch> {
+    let mut pooled: Vec<IdleStretch> = Vec::new();
+    for stretch in phases
         .iter()
-        .filter_map(|m| m.other.get("idle_stretches")?.as_array())
-        .flatten();
-    for stretch in stretches {
-        let number = |key: &str| stretch.get(key).and_then(Value::as_u64).unwrap_or(0);
-        let at_least_ns = number("at_least_ns");
-        let known = pooled.iter_mut().find(|s| s.at_least_ns == at_least_ns);
-        match known {
+        .flat_map(|m| m.of.idle_stretches.iter().flatten())
+    {
+        let known = pooled.iter_mut();
+        match known
+            .into_iter()
+            .find(|s| s.at_least_ns == stretch.at_least_ns)
+        {
             Some(known) => {
-                known.count += number("count");
-                known.total_ns += number("total_ns");
+                known.count = known.count.saturating_add(stretch.count);
+                known.total_ns = known.total_ns.saturating_add(stretch.total_ns);
             }
-            None => pooled.push(Stretches {
-                at_least_ns,
-                count: number("count"),
-                total_ns: number("total_ns"),
-            }),
+            None => pooled.push(*stretch),
         }
     }
     pooled
@@ -182,7 +173,13 @@ fn colour(at_least_ns: u64) -> (&'static str, RGBColor) {
     COLOURS[usize::from(at_least_ns >= GOOD_NS)]
 }
 
-fn panel(canvas: &Canvas, top: i32, name: &str, stretches: &[Stretches], lengths: &[u64]) -> Drawn {
+fn panel(
+    canvas: &Canvas,
+    top: i32,
+    name: &str,
+    stretches: &[IdleStretch],
+    lengths: &[u64],
+) -> Drawn {
     let bottom = top + 24 + BARS;
     write(canvas, name, (LEFT, top + 10), HPos::Left, &BLACK)?;
     for percent in [0, 50, 100] {

@@ -1,16 +1,17 @@
 //! Article figure 3: CPU time by the length of the interval.
 
-use punctual_record::{Measurement, Run};
+use punctual_record::Run;
+use punctual_record::experiment::IntervalLength;
 
 use super::axis::Axis;
 use super::figure::{Figure, figure};
 use super::lines::lines;
 use super::sheet::approximate_in_words;
-use crate::select::{self, Kind};
+use crate::select::{self, Row};
 
 /// CPU time billed by the interval between two waits.
 pub(super) fn interval(run: &Run) -> Option<Figure> {
-    let measurements = select::of_kind(run, Kind::Interval);
+    let measurements = select::of_run::<IntervalLength>(run);
     let all = points(&measurements);
     if all.is_empty() {
         return None;
@@ -28,27 +29,22 @@ pub(super) fn interval(run: &Run) -> Option<Figure> {
 }
 
 /// Milliseconds and per cent, by the interval.
-fn points(measurements: &[&Measurement]) -> Vec<(f64, f64)> {
+fn points(measurements: &[Row<'_, IntervalLength>]) -> Vec<(f64, f64)> {
     let mut points: Vec<(f64, f64)> = measurements
         .iter()
-        .filter_map(|m| {
-            Some((
-                select::param(m, "period_ns")? / 1e6,
-                m.cpu.fraction? * 100.0,
-            ))
-        })
+        .filter_map(|m| Some((m.of.period_ns as f64 / 1e6, m.cpu.fraction? * 100.0)))
         .collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     points
 }
 
-fn caption(measurements: &[&Measurement]) -> String {
+fn caption(measurements: &[Row<'_, IntervalLength>]) -> String {
     let n = select::counts(measurements.iter().map(|m| m.late_ns.n));
     let mut caption = format!(
         "CPU time billed to the waiting thread, as a share of the time that passed; n = {n} waits \
          for each interval and subject."
     );
-    caption += &approximate_in_words(measurements);
+    caption += &approximate_in_words(&select::plain(measurements));
     let unknown = measurements
         .iter()
         .filter(|m| m.cpu.fraction.is_none())

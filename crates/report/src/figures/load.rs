@@ -1,5 +1,6 @@
 //! Lateness by the load of the computer.
 
+use punctual_record::experiment::Load;
 use punctual_record::{Measurement, Run};
 
 use super::axis::{Axis, LEAST_NS};
@@ -7,13 +8,13 @@ use super::chart::{Chart, Place, legend};
 use super::figure::{Figure, figure};
 use super::sheet::Sheet;
 use super::style::Look;
-use crate::select::{self, Kind};
+use crate::select::{self, Row, asked_ns};
 use crate::units;
 
 /// For each call: the median and the 99th percentile, by load and priority.
 pub(super) fn load(run: &Run) -> Vec<Figure> {
-    select::grouped(select::of_kind(run, Kind::Load), |m| {
-        (m.subject.as_str(), select::param(m, "asked_ns"))
+    select::grouped(select::of_run::<Load>(run), |m| {
+        (m.m.subject.as_str(), asked_ns(m.of))
     })
     .iter()
     .filter_map(|((call, asked), group)| of_call(run, call, *asked, group))
@@ -23,24 +24,23 @@ pub(super) fn load(run: &Run) -> Vec<Figure> {
 /// A name and its points.
 type Series = (String, Vec<(f64, f64)>);
 
-fn of_call(run: &Run, call: &str, asked: Option<f64>, group: &[&Measurement]) -> Option<Figure> {
-    let series: Vec<Series> =
-        select::grouped(group.iter().copied(), |m| select::word(m, "priority"))
-            .iter()
-            .flat_map(|(priority, group)| {
-                [
-                    (
-                        format!("{priority}, p50"),
-                        points(group, |m| Some(select::typical_late_ns(m)?.0)),
-                    ),
-                    (
-                        format!("{priority}, p99"),
-                        points(group, |m| m.late_ns.p99.map(|ns| ns as f64)),
-                    ),
-                ]
-            })
-            .filter(|(_, points)| !points.is_empty())
-            .collect();
+fn of_call(run: &Run, call: &str, asked: f64, group: &[Row<'_, Load>]) -> Option<Figure> {
+    let series: Vec<Series> = select::grouped(group.iter().copied(), |m| m.of.priority.as_str())
+        .iter()
+        .flat_map(|(priority, group)| {
+            [
+                (
+                    format!("{priority}, p50"),
+                    points(group, |m| Some(select::typical_late_ns(m)?.0)),
+                ),
+                (
+                    format!("{priority}, p99"),
+                    points(group, |m| m.late_ns.p99.map(|ns| ns as f64)),
+                ),
+            ]
+        })
+        .filter(|(_, points)| !points.is_empty())
+        .collect();
     let all = || series.iter().flat_map(|(_, points)| points);
     let most = all()
         .map(|(load, _)| *load)
@@ -48,9 +48,7 @@ fn of_call(run: &Run, call: &str, asked: Option<f64>, group: &[&Measurement]) ->
     if series.is_empty() {
         return None;
     }
-    let asked = asked.map_or_else(String::new, |ns| {
-        format!(" asked for {}", units::nominal(ns))
-    });
+    let asked = format!(" asked for {}", units::nominal(asked));
     let place = Place::beside_legend(series.iter().map(|(name, _)| name.as_str()));
     let sheet = Sheet {
         title: format!("Lateness of {call}{asked} by load"),
@@ -74,16 +72,16 @@ fn of_call(run: &Run, call: &str, asked: Option<f64>, group: &[&Measurement]) ->
     Some(figure(&format!("load-{call}"), svg))
 }
 
-fn points(group: &[&Measurement], of: fn(&Measurement) -> Option<f64>) -> Vec<(f64, f64)> {
+fn points(group: &[Row<'_, Load>], of: fn(&Measurement) -> Option<f64>) -> Vec<(f64, f64)> {
     let mut points: Vec<(f64, f64)> = group
         .iter()
-        .filter_map(|m| Some((select::param(m, "load_per_cpu")?, of(m)?)))
+        .filter_map(|m| Some((m.of.load_per_cpu, of(m.m)?)))
         .collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     points
 }
 
-fn caption(group: &[&Measurement], low: usize) -> String {
+fn caption(group: &[Row<'_, Load>], low: usize) -> String {
     let n = select::counts(group.iter().map(|m| m.late_ns.n));
     let mut caption = format!("n = {n} waits for each load and priority.");
     let means = group

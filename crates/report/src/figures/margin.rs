@@ -3,6 +3,7 @@
 use libm::{exp, log};
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
+use punctual_record::experiment::Naps;
 
 use punctual_record::{Measurement, Run};
 
@@ -11,7 +12,7 @@ use super::chart::{Chart, Place, legend};
 use super::figure::{Figure, figure};
 use super::sheet::{Canvas, Drawn, GREY, Sheet, text_width, write};
 use super::style::Look;
-use crate::select::{self, Kind};
+use crate::select::{self, Row, asked_ns};
 use crate::units;
 
 /// Naps of about this length are shown.
@@ -30,15 +31,15 @@ const POINTS: usize = 400;
 /// The expected cost of a wait with one nap and a spin by the margin of the
 /// nap, for overshoots as recorded with the first call: a curve per weight.
 pub(super) fn margin(run: &Run) -> Option<Figure> {
-    let naps = select::of_kind(run, Kind::Naps);
-    let (call, naps) = select::by_subject(naps).into_iter().next()?;
+    let naps = select::of_run::<Naps>(run);
+    let (call, naps) = select::by_subject(&naps).into_iter().next()?;
     let naps = of_about(LENGTH_NS, &naps)?;
-    let overshoots = Overshoots::of(naps)?;
+    let overshoots = Overshoots::of(naps.m)?;
     let curves = WEIGHTS.map(|weight| Curve::of(&overshoots, weight));
 
     let names = WEIGHTS.map(|weight| format!("w = {weight}"));
     let place = Place::beside_legend(names.iter().map(String::as_str));
-    let asked = units::nominal(select::param(naps, "asked_ns")?);
+    let asked = units::nominal(asked_ns(naps.of));
     let sheet = Sheet {
         title: format!("Expected cost by margin: naps of {asked} with {call}"),
         caption: caption(&overshoots),
@@ -63,13 +64,11 @@ pub(super) fn margin(run: &Run) -> Option<Figure> {
 }
 
 /// The measurement whose length is nearest to this one, as a ratio.
-fn of_about<'a>(length_ns: f64, naps: &[&'a Measurement]) -> Option<&'a Measurement> {
-    let off = |m: &Measurement| {
-        let asked = select::param(m, "asked_ns").unwrap_or(0.0).max(1.0);
-        log(asked / length_ns).abs()
-    };
+fn of_about<'r>(length_ns: f64, naps: &[Row<'r, Naps>]) -> Option<Row<'r, Naps>> {
+    let off = |m: Row<'_, Naps>| log(asked_ns(m.of).max(1.0) / length_ns).abs();
     let naps = naps.iter().filter(|m| !m.samples_late_ns.is_empty());
-    naps.min_by(|a, b| off(a).total_cmp(&off(b))).copied()
+    let naps = naps.copied();
+    naps.min_by(|a, b| off(*a).total_cmp(&off(*b)))
 }
 
 fn caption(overshoots: &Overshoots) -> String {
@@ -180,6 +179,12 @@ impl Curve {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punctual_record::Experiment;
+
+    fn of_length(asked_ns: u64) -> Measurement {
+        let method = "poll".to_owned();
+        Measurement::of(Experiment::Naps(Naps { method, asked_ns }), "poll")
+    }
 
     /// From 30 us on, the more the rarer, in a mixed order: 7 919 is prime.
     fn overshoots(n: i64) -> Overshoots {
@@ -190,7 +195,7 @@ mod tests {
         let samples = (0..n).map(|i| over(i * 7_919 % n) as i64).collect();
         let naps = Measurement {
             samples_late_ns: samples,
-            ..Measurement::default()
+            ..of_length(1_000_000)
         };
         Overshoots::of(&naps).unwrap()
     }
@@ -230,13 +235,12 @@ mod tests {
     #[test]
     fn the_length_nearest_to_a_millisecond_is_shown() {
         let naps = |asked_ns: u64, n: usize| Measurement {
-            params: [("asked_ns".to_owned(), asked_ns.into())].into(),
             samples_late_ns: vec![50_000; n],
-            ..Measurement::default()
+            ..of_length(asked_ns)
         };
         let all = [naps(640_000, 5), naps(1_280_000, 5), naps(1_000_000, 0)];
-        let all: Vec<&Measurement> = all.iter().collect();
+        let all = select::rows(&all);
         let found = of_about(LENGTH_NS, &all).unwrap();
-        assert_eq!(select::param(found, "asked_ns"), Some(1_280_000.0));
+        assert_eq!(found.of.asked_ns, 1_280_000);
     }
 }

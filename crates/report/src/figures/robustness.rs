@@ -3,12 +3,13 @@
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
+use punctual_record::experiment::Robustness;
 
-use punctual_record::{Measurement, Run};
+use punctual_record::Run;
 
 use super::figure::{Figure, figure};
 use super::sheet::{Canvas, Drawn, GREY, Sheet, TOP, write};
-use crate::select::{self, Kind};
+use crate::select::{self, Row, asked_ns};
 use crate::units;
 
 const LEFT: i32 = 120;
@@ -41,16 +42,16 @@ const VIRIDIS: [(u8, u8, u8); 9] = [
 
 /// For each subject, a heat map of the relative error.
 pub(super) fn robustness(run: &Run) -> Vec<Figure> {
-    select::by_subject(select::of_kind(run, Kind::Robustness))
+    select::by_subject(&select::of_run::<Robustness>(run))
         .iter()
-        .filter(|(_, group)| group.iter().any(|m| error(m).is_some()))
+        .filter(|(_, group)| group.iter().any(|m| error(*m).is_some()))
         .map(|(subject, group)| of_subject(run, subject, group))
         .collect()
 }
 
-fn of_subject(run: &Run, subject: &str, group: &[&Measurement]) -> Figure {
-    let periods = select::values(group, "scheduler_period_ns");
-    let asked = select::values(group, "asked_ns");
+fn of_subject(run: &Run, subject: &str, group: &[Row<'_, Robustness>]) -> Figure {
+    let periods = select::values(group, scheduler_ns);
+    let asked = select::values(group, asked_ns);
     let row = (LEAST_ROWS / asked.len().max(1) as i32).max(LEAST_ROW);
     let sheet = Sheet {
         title: format!("Relative error of {subject} by the scheduler's period"),
@@ -98,15 +99,12 @@ impl Map {
         self.bottom() - self.row * (i as i32 + 1)
     }
 
-    fn cells(&self, canvas: &Canvas, group: &[&Measurement]) -> Drawn {
+    fn cells(&self, canvas: &Canvas, group: &[Row<'_, Robustness>]) -> Drawn {
         for (r, &asked) in self.asked.iter().enumerate() {
-            let of_row: Vec<&Measurement> = group
-                .iter()
-                .copied()
-                .filter(|m| select::param(m, "asked_ns") == Some(asked))
-                .collect();
+            let of_row = group.iter().copied();
+            let of_row: Vec<_> = of_row.filter(|m| asked_ns(m.of) == asked).collect();
             for (c, &period) in self.periods.iter().enumerate() {
-                let m = select::at(&of_row, "scheduler_period_ns", period);
+                let m = select::at(&of_row, scheduler_ns, period);
                 self.cell(canvas, (r, c), m.and_then(error))?;
             }
         }
@@ -180,8 +178,12 @@ fn scale(canvas: &Canvas, left: i32) -> Drawn {
     Ok(())
 }
 
-fn error(m: &Measurement) -> Option<f64> {
-    select::extra_of_late(m, "relative_error").filter(|error| error.is_finite())
+fn scheduler_ns(of: &Robustness) -> f64 {
+    of.scheduler_period_ns as f64
+}
+
+fn error(m: Row<'_, Robustness>) -> Option<f64> {
+    m.of.relative_error.filter(|_| m.late_ns.n > 0)
 }
 
 /// Where an error lies on the colour scale, from 0 to 1.

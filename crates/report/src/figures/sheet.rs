@@ -103,7 +103,7 @@ pub fn text_width(text: &str) -> i32 {
 /// For a caption: whose CPU time is approximate, if anybody's is.
 pub fn approximate_in_words(measurements: &[&Measurement]) -> String {
     let approximate = measurements.iter().filter(|m| m.cpu.approximate).copied();
-    let subjects = select::by_subject(approximate);
+    let subjects = select::grouped(approximate, |m| m.subject.as_str());
     if subjects.is_empty() {
         return String::new();
     }

@@ -1,12 +1,13 @@
 //! The sleeps of the threads of a scenario over time, phase after phase.
 
+use punctual_record::experiment::ScenarioThreads;
 use std::collections::BTreeSet;
 
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
-use punctual_record::{Measurement, Run, Value};
+use punctual_record::{Run, Value};
 
 use super::axis::Axis;
 use super::chart::{Chart, Place};
@@ -14,7 +15,7 @@ use super::figure::{Figure, figure};
 use super::sheet::{Canvas, Drawn, GREY, Sheet, TOP, WIDTH, text_width, write};
 use super::style::Look;
 use crate::scenario;
-use crate::select::{self, Kind};
+use crate::select::{self, Row};
 
 const PANEL: i32 = 190;
 const X_LABELS: i32 = 46;
@@ -27,12 +28,10 @@ const DOT: i32 = 3;
 
 /// For each name of threads of a scenario, a panel per model on one scale.
 pub(super) fn sleeps(run: &Run) -> Vec<Figure> {
-    let sampled = select::of_kind(run, Kind::Scenario);
-    let sampled = sampled
-        .into_iter()
-        .filter(|m| !m.samples_slept_ns.is_empty());
+    let mut sampled = select::of_run::<ScenarioThreads>(run);
+    sampled.retain(|m| !m.samples_slept_ns.is_empty());
     select::grouped(sampled, |m| {
-        (select::word(m, "scenario"), m.subject.as_str())
+        (m.of.at.scenario.as_str(), m.m.subject.as_str())
     })
     .iter()
     .map(|(threads, group)| of_threads(run, *threads, group))
@@ -66,8 +65,8 @@ fn phases<'r>(run: &'r Run, scenario: &str) -> Vec<Phase<'r>> {
 }
 
 /// When each sleep ended, in seconds, and how long it was, in milliseconds.
-fn points(group: &[&Measurement]) -> Vec<(f64, f64)> {
-    let both = |m: &&Measurement| {
+fn points(group: &[Row<'_, ScenarioThreads>]) -> Vec<(f64, f64)> {
+    let both = |m: &Row<'_, ScenarioThreads>| {
         let woke = m.samples_woke_ns.clone().into_iter();
         let slept = m.samples_slept_ns.clone();
         woke.zip(slept)
@@ -76,9 +75,13 @@ fn points(group: &[&Measurement]) -> Vec<(f64, f64)> {
     group.iter().flat_map(both).collect()
 }
 
-fn of_threads(run: &Run, (scenario, subject): (&str, &str), group: &[&Measurement]) -> Figure {
+fn of_threads(
+    run: &Run,
+    (scenario, subject): (&str, &str),
+    group: &[Row<'_, ScenarioThreads>],
+) -> Figure {
     let panels: Vec<(&str, Vec<(f64, f64)>)> =
-        select::grouped(group.iter().copied(), |m| select::word(m, "on"))
+        select::grouped(group.iter().copied(), |m| m.of.at.on.as_str())
             .into_iter()
             .map(|(model, of_model)| (model, points(&of_model)))
             .collect();

@@ -4,10 +4,10 @@
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 
-use punctual_record::{Measurement, Run};
+use punctual_record::{Experiment, Measurement, Run};
 
 use super::sheet::{Canvas, Drawn, Pixel};
-use crate::select::{self, Kind};
+use crate::select;
 
 /// The palette of Okabe and Ito ("Color Universal Design", 2008), which people
 /// with any common colour blindness can tell apart. Its yellow is left out, as
@@ -108,7 +108,9 @@ impl Look {
             return look;
         }
         let lines = run.results.iter().filter(|m| !has_other_looks(m));
-        let subjects = select::by_subject(lines).into_iter().map(|(name, _)| name);
+        let subjects = select::grouped(lines, |m| m.subject.as_str())
+            .into_iter()
+            .map(|(name, _)| name);
         let (known, others): (Vec<&str>, Vec<&str>) =
             subjects.partition(|name| Self::known(name).is_some());
         let mut taken: Vec<Self> = known.into_iter().filter_map(Self::known).collect();
@@ -178,19 +180,20 @@ impl Look {
 
 /// Whether what the figure of an experiment tells apart are not its subjects.
 fn has_other_looks(m: &Measurement) -> bool {
-    let kinds = [
-        Kind::Clocks,
-        Kind::Timers,
-        Kind::Yield,
-        Kind::Load,
-        Kind::Cores,
-    ];
-    kinds.contains(&Kind::of(m))
+    matches!(
+        m.experiment,
+        Experiment::Clocks(_)
+            | Experiment::Timers(_)
+            | Experiment::Yield(_)
+            | Experiment::Load(_)
+            | Experiment::Cores(_)
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punctual_record::experiment::Decades;
 
     #[test]
     fn forty_two_subjects_look_different() {
@@ -203,11 +206,9 @@ mod tests {
 
     /// A run of waits of these subjects.
     fn run(subjects: &[&str]) -> Run {
-        let results = subjects.iter().map(|subject| Measurement {
-            experiment: "made up".to_owned(),
-            subject: (*subject).to_owned(),
-            ..Measurement::default()
-        });
+        let decades = Experiment::Decades(Decades { asked_ns: 1 });
+        let results = subjects.iter();
+        let results = results.map(|subject| Measurement::of(decades.clone(), *subject));
         Run {
             results: results.collect(),
             ..Run::default()

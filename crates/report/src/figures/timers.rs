@@ -1,12 +1,13 @@
 //! The lengths of short sleeps, with the ticks behind them.
 
+use punctual_record::experiment::Timers;
 use std::collections::BTreeMap;
 
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
-use punctual_record::{Measurement, Mode, Run};
+use punctual_record::{Mode, Run};
 
 use super::axis::Axis;
 use super::chart::{Chart, Place};
@@ -14,7 +15,7 @@ use super::figure::{Figure, figure};
 use super::sheet::{Canvas, Drawn, GREY, Sheet, TOP, WIDTH, text_width, write};
 use super::style::Look;
 use crate::histogram::{name, named, usual};
-use crate::select::{self, Kind};
+use crate::select::{self, Row, asked_ns};
 use crate::units;
 
 /// The height of a panel without what is written above it.
@@ -30,11 +31,11 @@ const BARS: f64 = 180.0;
 
 /// For each call a panel for each way to begin a sleep, on one scale.
 pub(super) fn timers(run: &Run) -> Vec<Figure> {
-    select::grouped(select::of_kind(run, Kind::Timers), |m| {
-        (m.subject.as_str(), select::param(m, "asked_ns"))
+    select::grouped(select::of_run::<Timers>(run), |m| {
+        (m.m.subject.as_str(), asked_ns(m.of))
     })
     .iter()
-    .filter_map(|((call, asked), group)| of_call(run, call, asked.unwrap_or(0.0), group))
+    .filter_map(|((call, asked), group)| of_call(run, call, *asked, group))
     .collect()
 }
 
@@ -45,8 +46,8 @@ struct Panel<'r> {
 }
 
 /// The sleeps of each way to begin them.
-fn panels<'r>(group: &[&'r Measurement]) -> Vec<Panel<'r>> {
-    select::grouped(group.iter().copied(), |m| select::word(m, "arming"))
+fn panels<'r>(group: &[Row<'r, Timers>]) -> Vec<Panel<'r>> {
+    select::grouped(group.iter().copied(), |m| m.of.arming.as_str())
         .into_iter()
         .map(|(arming, rounds)| {
             let (slept_ns, modes) = select::lengths(&rounds);
@@ -60,7 +61,7 @@ fn panels<'r>(group: &[&'r Measurement]) -> Vec<Panel<'r>> {
         .collect()
 }
 
-fn of_call(run: &Run, call: &str, asked_ns: f64, group: &[&Measurement]) -> Option<Figure> {
+fn of_call(run: &Run, call: &str, asked_ns: f64, group: &[Row<'_, Timers>]) -> Option<Figure> {
     let panels = panels(group);
     let mut all: Vec<i64> = panels
         .iter()

@@ -1,30 +1,29 @@
 //! A host that was watched: how many waits were how late, and when.
 
-use punctual_record::{Measurement, Run, Value};
+use punctual_record::Run;
+use punctual_record::experiment::{Hiccup, Watch};
 
 use super::axis::Axis;
 use super::chart::{Chart, Place, legend_of_marks};
 use super::figure::{Figure, figure};
 use super::sheet::Sheet;
 use super::style::Look;
+use crate::select::{self, Row};
 use crate::tables::CAUSES;
-use crate::{select, units};
+use crate::units;
 
 /// The share of waits by how much later than that they were, and the hiccups over time.
 pub(super) fn watch(run: &Run) -> Vec<Figure> {
-    let watches = run.results.iter().filter(|m| m.experiment == "watch");
-    watches
+    let watches = select::of_run::<Watch>(run);
+    (watches.into_iter())
         .flat_map(|m| [lateness(run, m), hiccups(run, m)])
         .flatten()
         .collect()
 }
 
-fn lateness(run: &Run, m: &Measurement) -> Option<Figure> {
-    let bin = |bin: &Value| Some((bin[0].as_f64()?, bin[1].as_f64()?));
-    let bins: Vec<(f64, f64)> = list(m, "histogram_late_ns")
-        .iter()
-        .filter_map(bin)
-        .collect();
+fn lateness(run: &Run, m: Row<'_, Watch>) -> Option<Figure> {
+    let bins = m.of.histogram_late_ns.iter();
+    let bins: Vec<(f64, f64)> = bins.map(|&(ns, n)| (ns as f64, n as f64)).collect();
     let n: f64 = bins.iter().map(|(_, count)| count).sum();
     if n < 1.0 {
         return None;
@@ -37,7 +36,7 @@ fn lateness(run: &Run, m: &Measurement) -> Option<Figure> {
     });
     let points: Vec<(f64, f64)> = points.collect();
     let place = Place::whole();
-    let every = units::nominal(select::param(m, "period_ns").unwrap_or(0.0));
+    let every = units::nominal(m.of.period_ns as f64);
     let sheet = Sheet {
         title: "Waits that were later than so much".to_owned(),
         caption: format!(
@@ -64,21 +63,10 @@ fn lateness(run: &Run, m: &Measurement) -> Option<Figure> {
     Some(figure("watch-lateness", svg))
 }
 
-fn hiccups(run: &Run, m: &Measurement) -> Option<Figure> {
-    struct Hiccup<'a> {
-        at_s: f64,
-        late_ns: f64,
-        cause: &'a str,
-    }
-    let read = |hiccup: &'static str, value: &Value| value[hiccup].as_f64();
-    let hiccups = list(m, "hiccups").iter().filter_map(|value| {
-        Some(Hiccup {
-            at_s: read("at_ns", value)? / 1e9,
-            late_ns: read("late_ns", value)?,
-            cause: value["cause"].as_str()?,
-        })
-    });
-    let hiccups: Vec<Hiccup<'_>> = hiccups.collect();
+fn hiccups(run: &Run, m: Row<'_, Watch>) -> Option<Figure> {
+    let hiccups = &m.of.hiccups;
+    let at_s = |hiccup: &Hiccup| hiccup.at_ns as f64 / 1e9;
+    let late_ns = |hiccup: &Hiccup| hiccup.late_ns as f64;
     if hiccups.is_empty() {
         return None;
     }
@@ -88,7 +76,7 @@ fn hiccups(run: &Run, m: &Measurement) -> Option<Figure> {
         .map(|(i, (cause, words))| (i, cause, words))
         .collect();
     let place = Place::beside_legend(causes.iter().map(|(_, _, words)| *words));
-    let threshold = units::nominal(select::param(m, "threshold_ns").unwrap_or(0.0));
+    let threshold = units::nominal(m.of.threshold_ns as f64);
     let sheet = Sheet {
         title: "Hiccups over time".to_owned(),
         caption: format!(
@@ -99,30 +87,22 @@ fn hiccups(run: &Run, m: &Measurement) -> Option<Figure> {
         ),
         height: place.height(),
     };
-    let last = select::extra(m, "elapsed_ns").unwrap_or(0.0) / 1e9;
-    let last = hiccups
-        .iter()
-        .map(|hiccup| hiccup.at_s)
-        .fold(last, f64::max);
+    let last = m.of.elapsed_ns as f64 / 1e9;
+    let last = hiccups.iter().map(at_s).fold(last, f64::max);
     let axes = [
         Axis::linear("s since the beginning", 0.0, last, 8),
-        Axis::log_ns("late", hiccups.iter().map(|hiccup| hiccup.late_ns)),
+        Axis::log_ns("late", hiccups.iter().map(late_ns)),
     ];
     let svg = sheet.draw(run, |canvas| {
         let chart = Chart::new(canvas, place, &axes[0], &axes[1])?;
         for (i, cause, _) in &causes {
             let of = hiccups.iter().filter(|hiccup| hiccup.cause == *cause);
             for hiccup in of {
-                Look::nth(*i).marker(canvas, chart.pixel(hiccup.at_s, hiccup.late_ns))?;
+                Look::nth(*i).marker(canvas, chart.pixel(at_s(hiccup), late_ns(hiccup)))?;
             }
         }
         let entries = causes.iter().map(|(i, _, words)| (*words, Look::nth(*i)));
         legend_of_marks(canvas, place, entries)
     });
     Some(figure("watch-hiccups", svg))
-}
-
-fn list<'a>(m: &'a Measurement, key: &str) -> &'a [Value] {
-    let value = m.other.get(key).and_then(Value::as_array);
-    value.map_or(&[], Vec::as_slice)
 }

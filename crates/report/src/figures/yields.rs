@@ -1,24 +1,25 @@
 //! How long yields take, alone and with a competitor.
 
-use punctual_record::{Measurement, Run};
+use punctual_record::Run;
+use punctual_record::experiment::Yield;
 
 use super::axis::{Axis, LEAST_NS};
 use super::chart::{Chart, Place, legend};
 use super::figure::{Figure, figure};
 use super::sheet::Sheet;
 use super::style::Look;
-use crate::select::{self, Kind};
+use crate::select::{self, Row};
 
 /// A curve is drawn through so many points at the most.
 const MOST_POINTS: usize = 400;
 
 /// What share of the yields was over after which time.
 pub(super) fn yields(run: &Run) -> Option<Figure> {
-    let measurements = select::of_kind(run, Kind::Yield);
+    let measurements = select::of_run::<Yield>(run);
     let curves: Vec<Curve> = measurements
         .iter()
         .filter(|m| !m.samples_late_ns.is_empty())
-        .map(|m| Curve::of(m))
+        .map(|m| Curve::of(*m))
         .collect();
     if curves.is_empty() {
         return None;
@@ -75,10 +76,10 @@ struct Curve {
 }
 
 impl Curve {
-    fn of(m: &Measurement) -> Self {
+    fn of(m: Row<'_, Yield>) -> Self {
         let mut took_ns: Vec<f64> = m.samples_late_ns.iter().map(|&ns| ns as f64).collect();
         took_ns.sort_by(f64::total_cmp);
-        let company = select::company(m);
+        let company = select::company(m.of);
         let name = if m.subject == "yield" {
             company
         } else {

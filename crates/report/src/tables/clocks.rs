@@ -1,15 +1,14 @@
 //! Clocks: what the OS states, the steps that readings show, and what a reading
 //! takes.
 
-use punctual_record::Measurement;
-
 use super::blank::{Marks, Why};
 use super::grid::Grid;
-use crate::select::{self, is_written_by_the_tick};
+use crate::select::{self, Row};
 use crate::units;
+use punctual_record::experiment::{Clocks, Lengths};
 
 /// A line for each clock, and below it which of them the tick writes.
-pub(crate) fn clocks(measurements: &[&Measurement]) -> Vec<String> {
+pub(crate) fn clocks(measurements: &[Row<'_, Clocks>]) -> Vec<String> {
     let mut grid = Grid::new(
         "clocks: the steps in which they move on, and what a reading takes",
         &[
@@ -26,15 +25,19 @@ pub(crate) fn clocks(measurements: &[&Measurement]) -> Vec<String> {
     );
     let mut marks = Marks::default();
     for m in measurements {
-        let part = |key, part| select::part(m, key, part);
-        let stated = select::extra(m, "stated_ns").map(units::nominal);
+        let (step, read) = (m.of.step_ns, m.of.read_cost_ns);
+        let stated = m.of.stated_ns.map(|ns| units::nominal(ns as f64));
         let mut row = vec![m.subject.clone(), marks.or_blank(stated, Why::NotStated)];
-        row.extend(["p50", "min", "max"].map(|of| step(&mut marks, m, of)));
-        row.push(n(part("step_ns", "n")));
-        row.push(summed(&mut marks, m, "read_cost_ns", "p50"));
-        row.push(n(part("read_cost_ns", "n")));
-        let writer =
-            is_written_by_the_tick(m).map(|tick| if tick { "the tick" } else { "counter" });
+        // To the microsecond, as the tick's is known by the last digits.
+        let fine = |ns: u64| units::fine(ns as f64);
+        row.push(median(&mut marks, step, fine));
+        row.push(marks.or_blank(step.map(|step| fine(step.min)), Why::NotMeasured));
+        row.push(marks.or_blank(step.map(|step| fine(step.max)), Why::NotMeasured));
+        row.push(n(step));
+        row.push(median(&mut marks, read, |ns| units::duration(ns as f64)));
+        row.push(n(read));
+        let writer = m.of.tick_written;
+        let writer = writer.map(|tick| if tick { "the tick" } else { "counter" });
         row.push(marks.or_blank(writer.map(str::to_owned), Why::NotMeasured));
         grid.row(row);
     }
@@ -48,54 +51,36 @@ pub(crate) fn clocks(measurements: &[&Measurement]) -> Vec<String> {
     vec![grid.section(&caption, marks)]
 }
 
-/// To the microsecond, as the tick's is known by the last digits.
-fn step(marks: &mut Marks, m: &Measurement, of: &str) -> String {
-    match select::part(m, "step_ns", of) {
-        Some(ns) => units::fine(ns),
-        None => summed(marks, m, "step_ns", of),
-    }
+/// The median, or why it is missing.
+fn median(marks: &mut Marks, of: Option<Lengths>, written: fn(u64) -> String) -> String {
+    let why = match of {
+        Some(_) => Why::FewSamples,
+        None => Why::NotMeasured,
+    };
+    let median = of.and_then(|lengths| lengths.p50);
+    marks.or_blank(median.map(written), why)
 }
 
-/// A part of a sum-up, or why it is missing.
-fn summed(marks: &mut Marks, m: &Measurement, key: &str, of: &str) -> String {
-    let any = select::part(m, key, "n").is_some_and(|n| n > 0.0);
-    let value = select::part(m, key, of)
-        .filter(|_| any)
-        .map(units::duration);
-    marks.or_blank(
-        value,
-        if any {
-            Why::FewSamples
-        } else {
-            Why::NotMeasured
-        },
-    )
-}
-
-fn n(n: Option<f64>) -> String {
-    units::plain(n.unwrap_or(0.0))
+fn n(lengths: Option<Lengths>) -> String {
+    lengths.map_or(0, |lengths| lengths.n).to_string()
 }
 
 /// Which clocks the tick writes, and what that says of it.
-fn of_the_tick(measurements: &[&Measurement]) -> Option<String> {
-    let written = measurements
-        .iter()
-        .copied()
-        .filter(|m| is_written_by_the_tick(m) == Some(true));
-    let tick = |m: &Measurement| select::extra(m, "tick_ns").or_else(|| select::step_ns(m));
-    let by_step = select::grouped(written, |m| tick(m).map(units::fine));
-    let any = measurements
-        .iter()
-        .any(|m| is_written_by_the_tick(m) == Some(true));
+fn of_the_tick(measurements: &[Row<'_, Clocks>]) -> Option<String> {
+    let written = measurements.iter().copied();
+    let written = written.filter(|m| m.of.tick_written == Some(true));
+    let tick = |of: &Clocks| Some(of.tick_ns.or(of.step_ns?.p50)? as f64);
+    let by_step = select::grouped(written, |m| tick(m.of).map(units::fine));
+    let any = !by_step.is_empty();
     let sentences: Vec<String> = by_step
         .iter()
         .filter_map(|(step, clocks)| {
-            let names: Vec<&str> = clocks.iter().map(|m| m.subject.as_str()).collect();
+            let names: Vec<&str> = clocks.iter().map(|m| m.m.subject.as_str()).collect();
             let verbs = if names.len() == 1 { ("is", "moves") } else { ("are", "move") };
-            let per_second = 1e9 / tick(clocks[0])?;
-            let longer: f64 = clocks.iter().filter_map(|m| select::extra(m, "longer_steps")).sum();
-            let of: f64 = clocks.iter().filter_map(|m| select::part(m, "step_ns", "n")).sum();
-            let skipped = match longer > 0.0 {
+            let per_second = 1e9 / tick(clocks[0].of)?;
+            let longer: u64 = clocks.iter().filter_map(|m| m.of.longer_steps).sum();
+            let of: u64 = clocks.iter().filter_map(|m| Some(m.of.step_ns?.n)).sum();
+            let skipped = match longer > 0 {
                 true => format!("; {longer} of {of} steps were longer: ticks were skipped"),
                 false => String::new(),
             };

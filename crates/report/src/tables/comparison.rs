@@ -7,7 +7,6 @@ use punctual_record::published::{Published, Statistic};
 use punctual_record::{Cpu, Value};
 
 use super::blank::{Marks, Why};
-use super::generic;
 use super::grid::Grid;
 use crate::{prose, units};
 
@@ -463,7 +462,7 @@ fn params_in_words(row: &Row) -> Vec<String> {
     let params: BTreeMap<&String, &Value> = row.params.iter().filter(says_more).collect();
     let in_words = |(key, value): (&String, &Value)| match (key.as_str(), value.as_f64()) {
         ("rate_hz", Some(hz)) => format!("{} Hz", units::plain(hz)),
-        _ => generic::param(key, value),
+        _ => param_in_words(key, value),
     };
     params.into_iter().map(in_words).collect()
 }
@@ -479,4 +478,13 @@ fn common(rows: &[&Row]) -> Vec<String> {
         common.retain(|word| params.contains(word));
     }
     common
+}
+
+/// A parameter, those in nanoseconds as lengths of time.
+pub fn param_in_words(key: &str, value: &Value) -> String {
+    match (key.strip_suffix("_ns"), value.as_f64(), value.as_str()) {
+        (Some(name), Some(ns), _) => format!("{name} {}", units::nominal(ns)),
+        (_, _, Some(text)) => format!("{key} {text}"),
+        _ => format!("{key} {value}"),
+    }
 }

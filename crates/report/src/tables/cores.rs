@@ -1,25 +1,21 @@
 //! CPUs: how late a wait ends on each.
 
-use punctual_record::Measurement;
-
 use super::blank::{Marks, Why};
 use super::grid::Grid;
-use crate::{select, units};
+use crate::select::{self, Row, asked_ns};
+use crate::units;
+use punctual_record::experiment::Cores;
 
 /// A line for each CPU, with its type.
-pub(crate) fn cores(measurements: &[&Measurement]) -> Vec<String> {
-    select::grouped(measurements.iter().copied(), |m| {
-        select::param(m, "asked_ns")
-    })
-    .iter()
-    .map(|(asked, group)| of_length(*asked, group))
-    .collect()
+pub(crate) fn cores(measurements: &[Row<'_, Cores>]) -> Vec<String> {
+    select::grouped(measurements.iter().copied(), |m| asked_ns(m.of))
+        .iter()
+        .map(|(asked, group)| of_length(*asked, group))
+        .collect()
 }
 
-fn of_length(asked: Option<f64>, group: &[&Measurement]) -> String {
-    let asked = asked.map_or_else(String::new, |ns| {
-        format!(" asked for {}", units::nominal(ns))
-    });
+fn of_length(asked: f64, group: &[Row<'_, Cores>]) -> String {
+    let asked = format!(" asked for {}", units::nominal(asked));
     let mut grid = Grid::new(
         format!("cores: lateness of a wait{asked} on each CPU"),
         &["CPU", "type", "n", "p50", "p90", "p99", "max"],
@@ -28,10 +24,9 @@ fn of_length(asked: Option<f64>, group: &[&Measurement]) -> String {
     let mut marks = Marks::default();
     for m in group {
         let late = &m.late_ns;
-        let kind = m.params.get("core_type").and_then(|kind| kind.as_str());
         grid.row(vec![
             m.subject.clone(),
-            marks.or_blank(kind.map(str::to_owned), Why::NotStated),
+            marks.or_blank(m.of.core_type.clone(), Why::NotStated),
             late.n.to_string(),
             marks.percentile(m, late.p50),
             marks.percentile(m, late.p90),
@@ -43,7 +38,7 @@ fn of_length(asked: Option<f64>, group: &[&Measurement]) -> String {
     let medians = || {
         group
             .iter()
-            .filter_map(|m| Some((m.late_ns.p50?, m.subject.as_str())))
+            .filter_map(|m| Some((m.late_ns.p50?, m.m.subject.as_str())))
     };
     if let (Some((low, quick)), Some((high, slow))) = (medians().min(), medians().max()) {
         let [low, high] = [low, high].map(|ns| units::duration(ns as f64));

@@ -300,14 +300,15 @@ fn medians_in_words(rounds: impl Iterator<Item = usize> + Clone, unit: &str) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_record::Round;
+    use punctual_record::experiment::Decades;
+    use punctual_record::{Experiment, Round};
 
     #[test]
     fn the_library_is_set_against_its_strategy_round_by_round() {
+        let of = Experiment::Decades(Decades { asked_ns: 1 });
         let subject = |name: &str, cpu_ns: [u64; 2]| Measurement {
-            subject: name.to_owned(),
             rounds: cpu_ns.map(|cpu| Round::of(&[0], None, Some(cpu))).to_vec(),
-            ..Measurement::default()
+            ..Measurement::of(of.clone(), name)
         };
         let library = subject(LIBRARY, [110, 120]);
         let bare = subject("adaptive-balanced", [100, 100]);

@@ -1,9 +1,11 @@
 //! Prediction beside measurement.
 
-use punctual_record::{Diagnosis, Measurement, Run};
+use punctual_record::experiment::Doctor;
+use punctual_record::{Diagnosis, Run};
 
 use super::blank::{Marks, Why};
 use super::grid::Grid;
+use crate::select::{self, Row};
 use crate::{prose, units};
 
 const HEAD: [&str; 10] = [
@@ -21,18 +23,14 @@ const HEAD: [&str; 10] = [
 
 /// The table, and a sentence for each verdict.
 pub(crate) fn doctor(run: &Run, diagnosis: &Diagnosis) -> Vec<String> {
-    let measurements: Vec<&Measurement> = run
-        .results
-        .iter()
-        .filter(|m| m.experiment == "doctor")
-        .collect();
+    let measurements = select::of_run::<Doctor>(run);
     if measurements.is_empty() {
         return vec![];
     }
     let mut grid = Grid::new("Prediction against measurement: how late", &HEAD).with_names(2);
     let mut marks = Marks::default();
     for m in &measurements {
-        grid.row(row(m, &mut marks));
+        grid.row(row(*m, &mut marks));
     }
     let mut caption = vec![];
     if let Some(why) = &diagnosis.no_prediction {
@@ -43,7 +41,7 @@ pub(crate) fn doctor(run: &Run, diagnosis: &Diagnosis) -> Vec<String> {
             "`predicted` is the median of the simulator's rule, as {model}."
         ));
     }
-    if measurements.iter().any(|m| wake(m).is_some()) {
+    if measurements.iter().any(|m| m.of.wake_cost_ns.is_some()) {
         caption.push(
             "`wake cost` is the median lateness, with a slack of 1 ns, of the wait that takes most nearly as long, \
              measured in the same rounds."
@@ -63,46 +61,41 @@ pub(crate) fn doctor(run: &Run, diagnosis: &Diagnosis) -> Vec<String> {
     .collect()
 }
 
-fn row(m: &Measurement, marks: &mut Marks) -> Vec<String> {
+fn row(m: Row<'_, Doctor>, marks: &mut Marks) -> Vec<String> {
     let time = |ns: Option<f64>| ns.map(units::duration);
     vec![
-        asked(m),
+        asked(m.of),
         m.subject.clone(),
         m.late_ns.n.to_string(),
         marks.or_blank(
             time(m.predicted_late_ns.map(|ns| ns as f64)),
             Why::NotPredicted,
         ),
-        marks.percentile(m, m.late_ns.p50),
-        marks.percentile(m, m.late_ns.p90),
-        marks.or_blank(time(wake(m)), Why::NotMeasured),
+        marks.percentile(&m, m.late_ns.p50),
+        marks.percentile(&m, m.late_ns.p90),
+        marks.or_blank(time(wake(m.of)), Why::NotMeasured),
         marks.or_blank(time(m.queued_per_wait_ns), Why::NotCounted),
         marks.or_blank(time(m.stolen_per_wait_ns), Why::NotCounted),
-        word(m, "verdict").unwrap_or("not judged").to_owned(),
+        m.of.verdict.as_deref().unwrap_or("not judged").to_owned(),
     ]
 }
 
-fn verdicts(measurements: &[&Measurement]) -> String {
+fn verdicts(measurements: &[Row<'_, Doctor>]) -> String {
     let judged = measurements.iter().filter_map(|m| {
-        let verdict = word(m, "verdict").filter(|v| *v != "no prediction")?;
-        let words = word(m, "agreement")?;
+        let verdict = m.of.verdict.as_deref().filter(|v| *v != "no prediction")?;
+        let words = m.of.agreement.as_ref()?;
         Some(prose::indented(
             "  ",
-            &format!("{} with {}: {verdict}: {words}.", asked(m), m.subject),
+            &format!("{} with {}: {verdict}: {words}.", asked(m.of), m.subject),
         ))
     });
     judged.collect()
 }
 
-fn asked(m: &Measurement) -> String {
-    let ns = m.params.get("asked_ns").and_then(|ns| ns.as_f64());
-    units::nominal_fine(ns.unwrap_or(0.0))
+fn asked(of: &Doctor) -> String {
+    units::nominal_fine(of.asked_ns as f64)
 }
 
-fn wake(m: &Measurement) -> Option<f64> {
-    m.other.get("wake_cost_ns")?.get("p50")?.as_f64()
-}
-
-fn word<'a>(m: &'a Measurement, key: &str) -> Option<&'a str> {
-    m.other.get(key)?.as_str()
+fn wake(of: &Doctor) -> Option<f64> {
+    Some(of.wake_cost_ns.as_ref()?.p50? as f64)
 }

@@ -1,20 +1,20 @@
 //! The article's thousand frames.
 
-use punctual_record::Measurement;
-
 use super::blank::{Marks, Why};
 use super::grid::Grid;
-use crate::{select, units};
+use crate::select::{self, Row};
+use crate::units;
+use punctual_record::experiment::Pace;
 
 /// For each rate: the shortest and the longest frame, and how far they are off.
-pub(crate) fn frames(measurements: &[&Measurement]) -> Vec<String> {
+pub(crate) fn frames(measurements: &[Row<'_, Pace>]) -> Vec<String> {
     select::grouped(measurements.iter().copied(), select::rate)
         .iter()
         .map(|(rate, group)| at_rate(rate, group))
         .collect()
 }
 
-fn at_rate(rate: &str, group: &[&Measurement]) -> String {
+fn at_rate(rate: &str, group: &[Row<'_, Pace>]) -> String {
     let mut grid = Grid::new(
         format!("frames at {rate}"),
         &[
@@ -30,19 +30,20 @@ fn at_rate(rate: &str, group: &[&Measurement]) -> String {
     let mut marks = Marks::default();
     for m in group {
         let mut row = vec![m.subject.clone(), m.late_ns.n.to_string()];
-        for (key, written) in [
-            ("frame_min_ns", to_the_microsecond as fn(f64) -> String),
-            ("frame_max_ns", to_the_microsecond),
-            ("frame_mean_abs_error_ns", units::duration),
-        ] {
-            let value = select::extra_of_late(m, key).map(written);
-            row.push(marks.or_blank(value, Why::NotMeasured));
-        }
+        let frames = m.of.frames.filter(|_| m.late_ns.n > 0);
+        row.extend(
+            [
+                frames.map(|frames| to_the_microsecond(frames.min_ns as f64)),
+                frames.map(|frames| to_the_microsecond(frames.max_ns as f64)),
+                frames.map(|frames| units::duration(frames.mean_abs_error_ns)),
+            ]
+            .map(|length| marks.or_blank(length, Why::NotMeasured)),
+        );
         row.push(marks.over_1ms_percent(m));
         row.push(marks.cpu_percent(&m.cpu));
         grid.row(row);
     }
-    let period = group.iter().find_map(|m| select::period_ns(m));
+    let period = group.first().map(|m| m.of.period_ns as f64);
     let wanted = period.map_or_else(String::new, |ns| {
         format!(" A frame should take {}.", units::nominal(ns))
     });

@@ -1,37 +1,37 @@
 //! The latency of waking up by how long the thread was asleep.
 
-use punctual_record::Measurement;
-
 use super::blank::Marks;
 use super::grid::Grid;
-use crate::{select, units};
+use crate::select::{self, Row, asked_ns};
+use crate::units;
+use punctual_record::experiment::Gap;
 
 /// For each call: a line for each time asleep, and how the latency grows.
-pub(crate) fn gap(measurements: &[&Measurement]) -> Vec<String> {
-    select::by_subject(measurements.iter().copied())
+pub(crate) fn gap(measurements: &[Row<'_, Gap>]) -> Vec<String> {
+    select::by_subject(measurements)
         .iter()
         .map(|(call, group)| with(call, group))
         .collect()
 }
 
-fn with(call: &str, group: &[&Measurement]) -> String {
+fn with(call: &str, group: &[Row<'_, Gap>]) -> String {
     let mut grid = Grid::new(
         format!("gap: latency of waking up with {call}, by the time asleep"),
         &["asleep", "n", "p50", "p90", "max"],
     );
     let mut marks = Marks::default();
-    let asleep = select::values(group, "asked_ns");
+    let asleep = select::values(group, asked_ns);
     for &ns in &asleep {
-        let Some(m) = select::at(group, "asked_ns", ns) else {
+        let Some(m) = select::at(group, asked_ns, ns) else {
             continue;
         };
         let late = &m.late_ns;
         grid.row(vec![
             units::nominal(ns),
             late.n.to_string(),
-            marks.percentile(m, late.p50),
-            marks.percentile(m, late.p90),
-            marks.measured(m, late.max as f64),
+            marks.percentile(&m, late.p50),
+            marks.percentile(&m, late.p90),
+            marks.measured(&m, late.max as f64),
         ]);
     }
     let mut caption = vec!["Latency: how much longer than asked. n: waits.".to_owned()];
@@ -41,8 +41,8 @@ fn with(call: &str, group: &[&Measurement]) -> String {
 
 /// How the latency after the longest time asleep compares with that after the
 /// shortest.
-fn growth(group: &[&Measurement], asleep: &[f64]) -> Option<String> {
-    let typical = |ns: f64| select::typical_late_ns(select::at(group, "asked_ns", ns)?);
+fn growth(group: &[Row<'_, Gap>], asleep: &[f64]) -> Option<String> {
+    let typical = |ns: f64| select::typical_late_ns(select::at(group, asked_ns, ns)?.m);
     let known: Vec<(f64, f64, bool)> = asleep
         .iter()
         .filter_map(|&ns| typical(ns).map(|(late, is_median)| (ns, late, is_median)))

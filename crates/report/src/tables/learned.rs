@@ -40,7 +40,7 @@ fn opening(all: &[Learned]) -> String {
 
 /// `pace at 1000 Hz: adaptive-exact`
 fn title(learned: &Learned) -> String {
-    let rate = select::rate_of(&learned.params);
+    let rate = learned.period_ns.map(|ns| select::hertz(1e9 / ns as f64));
     let at = rate.map_or_else(String::new, |rate| format!(" at {rate}"));
     format!("{}{at}: {}", learned.experiment, learned.subject)
 }

@@ -1,15 +1,16 @@
 //! Waits on a loaded computer: how late they are, and where the time went.
 
-use punctual_record::Measurement;
-
 use super::blank::{Marks, Why};
 use super::grid::Grid;
-use crate::{select, units};
+use crate::select::{self, Row, asked_ns};
+use crate::units;
+use punctual_record::Measurement;
+use punctual_record::experiment::Load;
 
 /// For each call: lateness by load and priority, split as far as the OS counts.
-pub(crate) fn load(measurements: &[&Measurement]) -> Vec<String> {
+pub(crate) fn load(measurements: &[Row<'_, Load>]) -> Vec<String> {
     let calls = select::grouped(measurements.iter().copied(), |m| {
-        (m.subject.as_str(), select::param(m, "asked_ns"))
+        (m.m.subject.as_str(), asked_ns(m.of))
     });
     let last = calls.len().saturating_sub(1);
     calls
@@ -19,10 +20,8 @@ pub(crate) fn load(measurements: &[&Measurement]) -> Vec<String> {
         .collect()
 }
 
-fn with(call: &str, asked: Option<f64>, group: &[&Measurement], is_last: bool) -> String {
-    let asked = asked.map_or_else(String::new, |ns| {
-        format!(" asked for {}", units::nominal(ns))
-    });
+fn with(call: &str, asked: f64, group: &[Row<'_, Load>], is_last: bool) -> String {
+    let asked = format!(" asked for {}", units::nominal(asked));
     let mut grid = Grid::new(
         format!("load: lateness of {call}{asked}"),
         &[
@@ -40,10 +39,10 @@ fn with(call: &str, asked: Option<f64>, group: &[&Measurement], is_last: bool) -
     );
     let mut marks = Marks::default();
     for (priority, of_priority) in
-        select::grouped(group.iter().copied(), |m| select::word(m, "priority"))
+        select::grouped(group.iter().copied(), |m| m.of.priority.as_str())
     {
-        for load in select::values(&of_priority, "load_per_cpu") {
-            let Some(m) = select::at(&of_priority, "load_per_cpu", load) else {
+        for load in select::values(&of_priority, |of| of.load_per_cpu) {
+            let Some(m) = select::at(&of_priority, |of| of.load_per_cpu, load) else {
                 continue;
             };
             let late = &m.late_ns;
@@ -52,13 +51,13 @@ fn with(call: &str, asked: Option<f64>, group: &[&Measurement], is_last: bool) -
                 priority.to_owned(),
                 units::plain(load),
                 late.n.to_string(),
-                marks.percentile(m, late.p50),
-                marks.percentile(m, late.p99),
-                marks.measured(m, late.max as f64),
-                marks.measured(m, late.mean),
+                marks.percentile(&m, late.p50),
+                marks.percentile(&m, late.p99),
+                marks.measured(&m, late.max as f64),
+                marks.measured(&m, late.mean),
                 marks.or_blank(counted(m.queued_per_wait_ns), Why::NotCounted),
                 marks.or_blank(counted(m.stolen_per_wait_ns), Why::NotCounted),
-                marks.or_blank(counted(unexplained_ns(m)), Why::NotCounted),
+                marks.or_blank(counted(unexplained_ns(&m)), Why::NotCounted),
             ]);
         }
     }

@@ -1,14 +1,14 @@
 //! Naps: how much longer they were than asked.
 
-use punctual_record::Measurement;
-
 use super::blank::{Marks, Why};
 use super::grid::Grid;
-use crate::{select, units};
+use crate::select::{self, Row, asked_ns};
+use crate::units;
+use punctual_record::experiment::Naps;
 
 /// For each OS call: overshoot and CPU time by the length asked for.
-pub(crate) fn naps(measurements: &[&Measurement]) -> Vec<String> {
-    let by_call = select::by_subject(measurements.iter().copied());
+pub(crate) fn naps(measurements: &[Row<'_, Naps>]) -> Vec<String> {
+    let by_call = select::by_subject(measurements);
     let last = by_call.len().saturating_sub(1);
     by_call
         .iter()
@@ -17,7 +17,7 @@ pub(crate) fn naps(measurements: &[&Measurement]) -> Vec<String> {
         .collect()
 }
 
-fn with(call: &str, group: &[&Measurement], is_last: bool) -> String {
+fn with(call: &str, group: &[Row<'_, Naps>], is_last: bool) -> String {
     let mut grid = Grid::new(
         format!("naps with {call}: how much longer they were than asked"),
         &[
@@ -32,18 +32,18 @@ fn with(call: &str, group: &[&Measurement], is_last: bool) -> String {
         ],
     );
     let mut marks = Marks::default();
-    for asked in select::values(group, "asked_ns") {
-        let Some(m) = select::at(group, "asked_ns", asked) else {
+    for asked in select::values(group, asked_ns) {
+        let Some(m) = select::at(group, asked_ns, asked) else {
             continue;
         };
         let late = &m.late_ns;
         grid.row(vec![
             units::nominal(asked),
             late.n.to_string(),
-            marks.percentile(m, late.p50),
-            marks.percentile(m, late.p90),
-            marks.percentile(m, late.p99),
-            marks.measured(m, late.max as f64),
+            marks.percentile(&m, late.p50),
+            marks.percentile(&m, late.p90),
+            marks.percentile(&m, late.p99),
+            marks.measured(&m, late.max as f64),
             marks.cpu_based(&m.cpu, m.cpu.per_wait_ns.map(units::duration)),
             marks.or_blank(m.wakes_per_wait.map(units::plain), Why::NotCounted),
         ]);

@@ -1,31 +1,34 @@
 //! Waits at a steady rate: how late, and for how much CPU time.
 
+use punctual_record::experiment::{Learning, Pace};
 use punctual_record::{CAP_NS, Measurement};
 
 use super::blank::{Marks, Why};
 use super::cost::{self, Counted};
 use super::grid::Grid;
-use crate::{select, units};
+use crate::select::{self, Row};
+use crate::units;
 
 /// For each rate: lateness, CPU time, the cost of a wait in each way to count
 /// it, and the time that was lost to others.
-pub(crate) fn pace(measurements: &[&Measurement]) -> Vec<String> {
+pub(crate) fn pace(measurements: &[Row<'_, Pace>]) -> Vec<String> {
     select::grouped(measurements.iter().copied(), select::rate)
         .iter()
         .flat_map(|(rate, group)| {
             let name = format!("pace at {rate}");
-            let mut sections = vec![lateness(&name, group), cpu_and_wakes(&name, group)];
-            sections.extend(cost::per_wait(&name, group, Counted::Capped));
-            sections.extend(cost::over_informed(&name, group));
-            sections.extend(cost::per_wait(&name, group, Counted::Whole));
-            sections.extend(cost::with_naps(&name, group));
-            sections.extend(causes(&name, group));
+            let all = select::plain(group);
+            let mut sections = vec![lateness(&name, group), cpu_and_wakes(&name, &all)];
+            sections.extend(cost::per_wait(&name, &all, Counted::Capped));
+            sections.extend(cost::over_informed(&name, &all));
+            sections.extend(cost::per_wait(&name, &all, Counted::Whole));
+            sections.extend(cost::with_naps(&name, &all));
+            sections.extend(causes(&name, &all));
             sections
         })
         .collect()
 }
 
-fn lateness(name: &str, group: &[&Measurement]) -> String {
+fn lateness(name: &str, group: &[Row<'_, Pace>]) -> String {
     let any_predicted = group.iter().any(|m| m.predicted_late_ns.is_some());
     let mut head = vec![
         "subject",
@@ -68,7 +71,7 @@ fn lateness(name: &str, group: &[&Measurement]) -> String {
         }
         grid.row(row);
     }
-    let period = group.iter().find_map(|m| select::period_ns(m));
+    let period = group.first().map(|m| m.of.period_ns as f64);
     let every = period.map_or_else(String::new, |ns| {
         format!("One wait every {}. ", units::nominal(ns))
     });
@@ -88,10 +91,9 @@ fn lateness(name: &str, group: &[&Measurement]) -> String {
     grid.section(&caption, marks)
 }
 
-/// How batches start, and how many waits come before those that count, if the
-/// run tells. In runs that do not tell how, nothing goes on from batch to batch.
-fn warm_up(group: &[&Measurement]) -> Option<String> {
-    let waits = select::values(group, "warm_up_waits");
+/// How batches start, and how many waits come before those that count.
+fn warm_up(group: &[Row<'_, Pace>]) -> Option<String> {
+    let waits = select::values(group, |of| of.warm_up_waits as f64);
     let (least, most) = (*waits.first()?, *waits.last()?);
     let range = if least < most {
         format!("{} to {}", units::plain(least), units::plain(most))
@@ -99,7 +101,7 @@ fn warm_up(group: &[&Measurement]) -> Option<String> {
         units::plain(most)
     };
     let plural = if most == 1.0 { "" } else { "s" };
-    let goes_on = |m: &&Measurement| select::word(m, "learning") == "goes on";
+    let goes_on = |m: &Row<'_, Pace>| m.of.learning == Learning::GoesOn;
     Some(if group.iter().all(goes_on) {
         format!(
             "A subject's first batch starts cold, later ones with what it learned, each with {range} warm-up \

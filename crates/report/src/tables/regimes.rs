@@ -1,15 +1,17 @@
 //! `adaptive` beside the best of the others, regime by regime.
 
+use punctual_record::experiment::Regimes;
 use punctual_record::regimes::{self, Cell, ROUNDS_MIN, Verdict};
 use punctual_record::{Interval, Measurement};
 
 use super::blank::Marks;
 use super::grid::Grid;
+use crate::select::Row;
 use crate::units;
 
 /// The cells, lost ones first; the means over the quiet regimes; traps.
-pub(crate) fn regimes(measurements: &[&Measurement]) -> Vec<String> {
-    let results: Vec<Measurement> = measurements.iter().map(|m| (*m).clone()).collect();
+pub(crate) fn regimes(measurements: &[Row<'_, Regimes>]) -> Vec<String> {
+    let results: Vec<Measurement> = measurements.iter().map(|m| m.m.clone()).collect();
     let mut sections = Vec::new();
     let cells = regimes::cells(&results);
     if !cells.is_empty() {
@@ -121,7 +123,7 @@ fn trapped(results: &[Measurement]) -> Option<String> {
         let seconds = || batches().filter_map(|b| b.trapped_s);
         let back = batches().filter_map(|b| b.back_after_waits);
         let never = batches().filter(|b| b.back_after_waits.is_none()).count();
-        let (regime, condition) = regimes::place(m);
+        let (regime, condition) = regimes::place(m).unwrap_or_default();
         grid.row(vec![
             regime.to_owned(),
             condition.to_owned(),
@@ -160,7 +162,7 @@ fn subjects(results: &[Measurement]) -> String {
         ],
     );
     for m in results {
-        let (regime, condition) = regimes::place(m);
+        let (regime, condition) = regimes::place(m).unwrap_or_default();
         let mut reported: Vec<i64> = (m.batches.iter())
             .filter_map(|b| b.reported_late_ns_p50)
             .collect();

@@ -1,12 +1,14 @@
 //! The wait calls of the OS: how much longer than asked each takes.
 
+use punctual_record::experiment::Sleep;
 use punctual_record::{Measurement, Run};
 
 use super::WIDTH;
 use super::blank::{Marks, Why};
 use super::grid::Grid;
 use crate::histogram::histogram_of;
-use crate::{prose, select, units};
+use crate::select::{self, Row, asked_ns};
+use crate::{prose, units};
 
 /// The length whose distribution is shown.
 const SHOWN_NS: f64 = 1e6;
@@ -16,9 +18,9 @@ const MOST_EARLY: usize = 8;
 
 /// The overshoot of each call by the time asked for: the median, a high
 /// percentile, the largest; and the distributions of the plain calls at 1 ms.
-pub(crate) fn sleep(run: &Run, measurements: &[&Measurement]) -> Vec<String> {
-    let calls = select::by_subject(measurements.iter().copied());
-    let asked = select::values(measurements, "asked_ns");
+pub(crate) fn sleep(run: &Run, measurements: &[Row<'_, Sleep>]) -> Vec<String> {
+    let calls = select::by_subject(measurements);
+    let asked = select::values(measurements, asked_ns);
     let table = |of, lengths: &[f64]| {
         Table {
             of,
@@ -61,7 +63,7 @@ enum Of {
 impl Of {
     /// The median, the highest of the percentiles that there are samples for
     /// somewhere, and the largest.
-    fn backed(measurements: &[&Measurement]) -> Vec<Self> {
+    fn backed(measurements: &[Row<'_, Sleep>]) -> Vec<Self> {
         let any =
             |of: fn(&Measurement) -> Option<i64>| measurements.iter().any(|m| of(m).is_some());
         let high = if any(|m| m.late_ns.p99) {
@@ -88,8 +90,8 @@ impl Of {
 /// A table of one figure: calls below each other, lengths beside.
 struct Table<'a> {
     of: Of,
-    calls: &'a [(&'a str, Vec<&'a Measurement>)],
-    measurements: &'a [&'a Measurement],
+    calls: &'a [(&'a str, Vec<Row<'a, Sleep>>)],
+    measurements: &'a [Row<'a, Sleep>],
 }
 
 impl Table<'_> {
@@ -103,9 +105,9 @@ impl Table<'_> {
         for (call, of_call) in self.calls {
             let mut row = vec![(*call).to_owned()];
             for &asked in lengths {
-                let m = select::at(of_call, "asked_ns", asked);
+                let m = select::at(of_call, asked_ns, asked);
                 row.push(match m {
-                    Some(m) => self.cell(&mut marks, m, &mut means),
+                    Some(m) => self.cell(&mut marks, &m, &mut means),
                     None => marks.or_blank(None, Why::NotMeasured),
                 });
             }
@@ -120,7 +122,7 @@ impl Table<'_> {
         let mut row = vec!["n".to_owned()];
         row.extend(lengths.iter().map(|&asked| {
             let of_length = self.measurements.iter();
-            let of_length = of_length.filter(|m| select::param(m, "asked_ns") == Some(asked));
+            let of_length = of_length.filter(|m| asked_ns(m.of) == asked);
             counts_in_a_cell(of_length.map(|m| m.late_ns.n))
         }));
         grid.row(row);
@@ -148,12 +150,12 @@ impl Table<'_> {
 
     /// Whether a rule predicts the median, and whether the same for all calls.
     fn predicts(&self) -> Predicted {
-        let any = |m: &&Measurement| m.predicted_late_ns.is_some();
+        let any = |m: &Row<'_, Sleep>| m.predicted_late_ns.is_some();
         if self.of != Of::Median || !self.measurements.iter().any(any) {
             return Predicted::Not;
         }
         let by_length = select::grouped(self.measurements.iter().copied().filter(any), |m| {
-            select::param(m, "asked_ns")
+            asked_ns(m.of)
         });
         let alike = by_length.iter().all(|(_, group)| {
             group
@@ -170,15 +172,13 @@ impl Table<'_> {
     fn predicted(
         &self,
         name: &str,
-        group: &[&Measurement],
+        group: &[Row<'_, Sleep>],
         lengths: &[f64],
         marks: &mut Marks,
     ) -> Vec<String> {
         let mut row = vec![name.to_owned()];
         row.extend(lengths.iter().map(|&asked| {
-            let mut of_length = group
-                .iter()
-                .filter(|m| select::param(m, "asked_ns") == Some(asked));
+            let mut of_length = group.iter().filter(|m| asked_ns(m.of) == asked);
             let predicted = of_length.find_map(|m| m.predicted_late_ns);
             let predicted = predicted.map(|ns| units::duration(ns as f64));
             marks.or_blank(predicted, Why::NotPredicted)
@@ -221,14 +221,14 @@ fn counts_in_a_cell(counts: impl Iterator<Item = u64>) -> String {
     select::counts(counts).replace(" to ", "-")
 }
 
-/// Which calls returned early, and which round what they are asked for.
-fn remarks(measurements: &[&Measurement]) -> Option<String> {
+/// Which calls returned early.
+fn remarks(measurements: &[Row<'_, Sleep>]) -> Option<String> {
     let early: Vec<String> = measurements
         .iter()
         .filter(|m| m.late_ns.early > 0)
         .map(|m| {
             let late = &m.late_ns;
-            let asked = units::nominal(select::param(m, "asked_ns").unwrap_or(0.0));
+            let asked = units::nominal(asked_ns(m.of));
             let by = units::duration(-(late.min as f64));
             format!(
                 "{} at {asked} {} of {} (by up to {by})",
@@ -247,34 +247,11 @@ fn remarks(measurements: &[&Measurement]) -> Option<String> {
         };
         text += &prose::paragraph(&format!("Early returns: {told}{more}."));
     }
-    let rounding = measurements
-        .iter()
-        .copied()
-        .filter(|m| select::extra(m, "rounded_to_ns").is_some_and(|ns| ns > 0.0));
-    let rounding = select::grouped(rounding, |m| select::extra(m, "rounded_to_ns"));
-    let rounding: Vec<String> = rounding
-        .iter()
-        .filter_map(|(unit, group)| {
-            let calls = select::by_subject(group.iter().copied());
-            let calls: Vec<&str> = calls.iter().map(|(call, _)| *call).collect();
-            Some(format!(
-                "{} to {}",
-                calls.join(", "),
-                units::nominal((*unit)?)
-            ))
-        })
-        .collect();
-    if !rounding.is_empty() {
-        text += &prose::paragraph(&format!(
-            "Calls that round what they are asked for: {}.",
-            rounding.join("; ")
-        ));
-    }
     Some(text).filter(|text| !text.is_empty())
 }
 
 /// The distributions of the plain sleep call and of the timer at 1 ms.
-fn distributions(run: &Run, calls: &[(&str, Vec<&Measurement>)]) -> Vec<String> {
+fn distributions(run: &Run, calls: &[(&str, Vec<Row<'_, Sleep>>)]) -> Vec<String> {
     let machine = &run.machine;
     let plain = called(calls, "sleep", &machine.sleep_method).or(calls.first());
     let timer = called(calls, "timer", &machine.timer_method);
@@ -283,8 +260,8 @@ fn distributions(run: &Run, calls: &[(&str, Vec<&Measurement>)]) -> Vec<String> 
         .into_iter()
         .flatten()
         .filter_map(|(call, of_call)| {
-            let m = select::at(of_call, "asked_ns", SHOWN_NS)?;
-            let samples = &m.samples_late_ns;
+            let m = select::at(of_call, asked_ns, SHOWN_NS)?;
+            let samples = &m.m.samples_late_ns;
             let asked = units::nominal(SHOWN_NS);
             let title = format!("sleep: how much longer than asked {call} took for {asked}");
             (!samples.is_empty()).then(|| histogram_of(&title, "waits", samples, &[]))
@@ -294,10 +271,10 @@ fn distributions(run: &Run, calls: &[(&str, Vec<&Measurement>)]) -> Vec<String> 
 
 /// The call of the library by that name, which the machine says is `method`.
 fn called<'a, 'b>(
-    calls: &'b [(&'a str, Vec<&'a Measurement>)],
+    calls: &'b [(&'a str, Vec<Row<'a, Sleep>>)],
     name: &str,
     method: &str,
-) -> Option<&'b (&'a str, Vec<&'a Measurement>)> {
+) -> Option<&'b (&'a str, Vec<Row<'a, Sleep>>)> {
     let by_name = |wanted: &str| calls.iter().find(|(call, _)| *call == wanted);
     let first_word = method.split([' ', ',']).next().unwrap_or("");
     by_name(name)

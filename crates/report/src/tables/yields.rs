@@ -1,16 +1,16 @@
 //! Yields: how long it takes to be back on the CPU.
 
-use punctual_record::Measurement;
-
 use super::blank::{Marks, Why};
 use super::grid::Grid;
-use crate::{select, units};
+use crate::select::{self, Row};
+use crate::units;
+use punctual_record::experiment::Yield;
 
 /// A yield that takes longer let somebody else have a turn.
 const LONG_NS: i64 = 1_000_000;
 
 /// A line for yields alone and one for yields beside a competitor.
-pub(crate) fn yields(measurements: &[&Measurement]) -> Vec<String> {
+pub(crate) fn yields(measurements: &[Row<'_, Yield>]) -> Vec<String> {
     let mut grid = Grid::new(
         "yield: how long a yield takes",
         &[
@@ -34,7 +34,7 @@ pub(crate) fn yields(measurements: &[&Measurement]) -> Vec<String> {
             (!samples.is_empty()).then(|| units::percent(long as f64 / samples.len() as f64));
         grid.row(vec![
             m.subject.clone(),
-            select::company(m),
+            select::company(m.of),
             late.n.to_string(),
             marks.percentile(m, late.p50),
             marks.percentile(m, late.p90),

@@ -1,7 +1,8 @@
 //! Made-up runs side by side.
 
 use punctual_record::compare::{Comparison, Judgement, Outcome};
-use punctual_record::{Cpu, Late, MachineFacts, Measurement, Round, Run, Warning};
+use punctual_record::experiment::{Clocks, Lengths, Sleep};
+use punctual_record::{Cpu, Experiment, Late, MachineFacts, Measurement, Round, Run, Warning};
 use punctual_report::{comparison, comparison_figures};
 
 use crate::made_up;
@@ -12,14 +13,11 @@ fn sleep(call: &str, asked_ns: u64, late_ns: i64, rounds: i64) -> Measurement {
         .map(|round| (0..40).map(|i| late_ns + 100 * round + i).collect())
         .collect();
     let samples = rounds.concat();
+    let of = Sleep {
+        method: call.to_owned(),
+        asked_ns,
+    };
     Measurement {
-        experiment: "sleep".to_owned(),
-        subject: call.to_owned(),
-        params: [
-            ("method".to_owned(), call.into()),
-            ("asked_ns".to_owned(), asked_ns.into()),
-        ]
-        .into(),
         late_ns: Late::of(&samples),
         cpu: Cpu {
             fraction: Some(0.012),
@@ -33,7 +31,7 @@ fn sleep(call: &str, asked_ns: u64, late_ns: i64, rounds: i64) -> Measurement {
             })
             .collect(),
         samples_late_ns: samples,
-        ..Measurement::default()
+        ..Measurement::of(Experiment::Sleep(of), call)
     }
 }
 
@@ -53,15 +51,19 @@ fn run(os: &str, results: Vec<Measurement>) -> Run {
 }
 
 fn two() -> [Run; 2] {
-    let clock = |step: u64, cost: u64| Measurement {
-        experiment: "clocks".to_owned(),
-        subject: "CLOCK_MONOTONIC_COARSE".to_owned(),
-        other: [
-            ("step_ns".to_owned(), serde_json::json!({"p50": step})),
-            ("read_cost_ns".to_owned(), serde_json::json!({"p50": cost})),
-        ]
-        .into(),
-        ..Measurement::default()
+    let clock = |step: u64, cost: u64| {
+        let [step_ns, read_cost_ns] = [step, cost].map(|ns| {
+            Some(Lengths {
+                p50: Some(ns),
+                ..Lengths::default()
+            })
+        });
+        let clock = Clocks {
+            step_ns,
+            read_cost_ns,
+            ..Clocks::default()
+        };
+        Measurement::of(Experiment::Clocks(clock), "CLOCK_MONOTONIC_COARSE")
     };
     let first = run(
         "Madeup OS 1.0",

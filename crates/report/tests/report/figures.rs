@@ -3,7 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use punctual_record::{Cpu, Late, Measurement, Run};
+use punctual_record::experiment::{
+    Deadlines, Decades, IntervalLength, Learning, Naps, Pace, Robustness,
+};
+use punctual_record::{Cpu, Experiment, Late, Measurement, Run};
 use punctual_report::{Figure, figures};
 use roxmltree::Document;
 
@@ -84,10 +87,11 @@ fn every_figure_has_title_axes_n_and_machine() {
 
 /// Naps of two lengths with two calls, on the invented machine.
 fn naps() -> Run {
+    let of = |call: &str, asked_ns| {
+        let method = call.to_owned();
+        Measurement::of(Experiment::Naps(Naps { method, asked_ns }), call)
+    };
     let naps = |call: &str, asked_ns: u64, late_ns: i64| Measurement {
-        experiment: "naps".to_owned(),
-        subject: call.to_owned(),
-        params: [("asked_ns".to_owned(), asked_ns.into())].into(),
         // The tenth part of them has a tail.
         samples_late_ns: (1..=1_000)
             .map(|i| late_ns + 20_000 * i / (1_010 - i))
@@ -96,7 +100,7 @@ fn naps() -> Run {
             per_wait_ns: Some(5_000.0),
             ..Cpu::default()
         },
-        ..Measurement::default()
+        ..of(call, asked_ns)
     };
     Run {
         results: vec![
@@ -161,32 +165,42 @@ fn a_run_without_results_has_no_figures() {
 
 /// One made-up measurement of each experiment, with these samples.
 fn edge(samples: &[i64], fraction: Option<f64>, subject: &str) -> Run {
+    let pace = |deadlines| {
+        Experiment::Pace(Pace {
+            period_ns: 1_000_000,
+            rate_hz: 1_000.0,
+            deadlines,
+            warm_up_waits: 0,
+            learning: Learning::StartsOver,
+            frames: None,
+        })
+    };
     let experiments = [
-        "pace",
-        "relative",
-        "decades",
-        "interval",
-        "naps",
-        "robustness",
+        pace(Deadlines::Absolute),
+        pace(Deadlines::Relative),
+        Experiment::Decades(Decades { asked_ns: 1 }),
+        Experiment::Interval(IntervalLength {
+            period_ns: 1_000_000,
+            frames: None,
+        }),
+        Experiment::Naps(Naps {
+            method: "edge".to_owned(),
+            asked_ns: 1,
+        }),
+        Experiment::Robustness(Robustness {
+            asked_ns: 1,
+            scheduler_period_ns: 1_000_000,
+            relative_error: Some(0.0),
+        }),
     ];
     let results = experiments.map(|experiment| Measurement {
-        experiment: experiment.replace("relative", "pace"),
-        subject: subject.to_owned(),
-        params: [
-            ("deadlines".to_owned(), experiment.into()),
-            ("period_ns".to_owned(), 1_000_000.into()),
-            ("asked_ns".to_owned(), 1.into()),
-            ("scheduler_period_ns".to_owned(), 1_000_000.into()),
-        ]
-        .into(),
         late_ns: Late::of(samples),
         cpu: Cpu {
             fraction,
             ..Cpu::default()
         },
         samples_late_ns: samples.to_vec(),
-        other: [("relative_error".to_owned(), 0.0.into())].into(),
-        ..Measurement::default()
+        ..Measurement::of(experiment, subject)
     });
     Run {
         results: results.into(),

@@ -6,11 +6,10 @@ use punctual_report::{explained, text};
 use crate::made_up;
 
 fn learned(subject: &str, rate_hz: f64) -> Learned {
-    let params = [("rate_hz".to_owned(), rate_hz.into())];
     Learned {
         experiment: "pace".to_owned(),
         subject: subject.to_owned(),
-        params: params.into(),
+        period_ns: Some((1e9 / rate_hz).round() as u64),
         ..Learned::default()
     }
 }

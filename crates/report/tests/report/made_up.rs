@@ -3,11 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use punctual_record::{
-    CAP_NS, Cost, Cpu, Late, MachineFacts, Measurement, NAP_PENALTIES_NS, Round, Run, RunRow,
-    SCHEMA, Warning, Weights,
+use punctual_record::experiment::{
+    Deadlines, Decades, Frames, IntervalLength, Learning, Pace, Robustness,
 };
-use serde_json::Value;
+use punctual_record::{
+    CAP_NS, Cost, Cpu, Experiment, Late, MachineFacts, Measurement, NAP_PENALTIES_NS, Round, Run,
+    RunRow, SCHEMA, Warning, Weights,
+};
 
 /// How an invented subject behaves.
 struct Subject {
@@ -118,15 +120,12 @@ impl Dice {
 fn measurement(
     dice: &mut Dice,
     subject: &Subject,
-    experiment: &str,
-    params: &[(&str, f64)],
+    of: Experiment,
+    period_ns: u64,
     waits: (usize, usize),
 ) -> Measurement {
     let (rounds, waits) = waits;
-    let period_ns = params
-        .iter()
-        .find(|(key, _)| *key == "period_ns" || *key == "asked_ns")
-        .map_or(1e6, |(_, ns)| *ns);
+    let period_ns = period_ns as f64;
     let (fixed, share) = subject.cpu;
     let cpu_ns = (fixed + share * period_ns).min(period_ns * 0.997);
     let mut samples = Vec::new();
@@ -148,9 +147,6 @@ fn measurement(
         Some(Weights { w1, w10, w100 })
     };
     Measurement {
-        experiment: experiment.to_owned(),
-        subject: subject.name.to_owned(),
-        params: numbers(params),
         late_ns: Late::of(&samples),
         late_over_1ms_fraction: Some(
             samples.iter().filter(|late| **late > CAP_NS).count() as f64 / samples.len() as f64,
@@ -170,40 +166,32 @@ fn measurement(
         cost_capped_nap_plus_20us_ns: medians(capped(NAP_PENALTIES_NS[1])),
         rounds: each,
         samples_late_ns: samples,
-        ..Measurement::default()
+        ..Measurement::of(of, subject.name)
     }
-}
-
-fn numbers(pairs: &[(&str, f64)]) -> BTreeMap<String, Value> {
-    pairs
-        .iter()
-        .map(|&(key, number)| {
-            let whole = key.ends_with("_ns") && number.fract() == 0.0;
-            let value = if whole {
-                Value::from(number as i64)
-            } else {
-                Value::from(number)
-            };
-            (key.to_owned(), value)
-        })
-        .collect()
 }
 
 fn pace(dice: &mut Dice, rate_hz: f64) -> Vec<Measurement> {
-    let params = [("period_ns", (1e9 / rate_hz).round()), ("rate_hz", rate_hz)];
-    let waits = if rate_hz < 100.0 { (7, 60) } else { (7, 500) };
-    let mut all: Vec<Measurement> = SUBJECTS
-        .iter()
-        .map(|subject| measurement(dice, subject, "pace", &params, waits))
+    let period_ns = (1e9 / rate_hz).round() as u64;
+    let is_slow = rate_hz < 100.0;
+    let waits = if is_slow { (7, 60) } else { (7, 500) };
+    let subjects = SUBJECTS.iter().enumerate();
+    let mut all: Vec<Measurement> = subjects
+        .map(|(i, subject)| {
+            let of = Pace {
+                period_ns,
+                rate_hz,
+                deadlines: Deadlines::Absolute,
+                warm_up_waits: if is_slow { 3 } else { 20 + i as u64 },
+                learning: match is_slow {
+                    true => Learning::StartsOver,
+                    false => Learning::GoesOn,
+                },
+                frames: None,
+            };
+            measurement(dice, subject, Experiment::Pace(of), period_ns, waits)
+        })
         .collect();
     mark_the_best(&mut all);
-    for (i, m) in all.iter_mut().enumerate() {
-        let waits = if rate_hz < 100.0 { 3 } else { 20 + i };
-        m.params.insert("warm_up_waits".to_owned(), waits.into());
-        if rate_hz >= 100.0 {
-            m.params.insert("learning".to_owned(), "goes on".into());
-        }
-    }
     if rate_hz < 100.0 {
         // What an OS that tells less leaves out.
         let mut silent = all.remove(5);
@@ -247,21 +235,29 @@ fn mark_the_best(all: &mut [Measurement]) {
 }
 
 fn frames(dice: &mut Dice) -> Vec<Measurement> {
-    let period_ns = 16_666_667_i64;
+    let period_ns = 16_666_667;
+    let of = Pace {
+        period_ns,
+        rate_hz: 1e9 / period_ns as f64,
+        deadlines: Deadlines::Relative,
+        warm_up_waits: 0,
+        learning: Learning::StartsOver,
+        frames: None,
+    };
     SUBJECTS[..5]
         .iter()
         .map(|subject| {
-            let params = [("period_ns", period_ns as f64)];
-            let mut m = measurement(dice, subject, "pace", &params, (1, 1_000));
-            m.params.insert("deadlines".to_owned(), "relative".into());
-            let late = &m.late_ns;
-            for (key, value) in [
-                ("frame_min_ns", Value::from(period_ns + late.min)),
-                ("frame_max_ns", Value::from(period_ns + late.max)),
-                ("frame_mean_abs_error_ns", Value::from(late.mean)),
-            ] {
-                m.other.insert(key.to_owned(), value);
-            }
+            let experiment = Experiment::Pace(of.clone());
+            let mut m = measurement(dice, subject, experiment, period_ns, (1, 1_000));
+            let frames = Frames {
+                min_ns: period_ns.saturating_add_signed(m.late_ns.min),
+                max_ns: period_ns.saturating_add_signed(m.late_ns.max),
+                mean_abs_error_ns: m.late_ns.mean,
+            };
+            m.experiment = Experiment::Pace(Pace {
+                frames: Some(frames),
+                ..of.clone()
+            });
             m
         })
         .collect()
@@ -271,10 +267,11 @@ fn decades(dice: &mut Dice) -> Vec<Measurement> {
     let mut all = Vec::new();
     for subject in &SUBJECTS[..5] {
         for power in 0..=9 {
-            let params = [("asked_ns", libm::exp10(power.into()))];
+            let asked_ns = 10_u64.pow(power);
             // A hundred seconds would be too long for the last.
             let waits = if power == 9 { 10 } else { 100 };
-            all.push(measurement(dice, subject, "decades", &params, (1, waits)));
+            let of = Experiment::Decades(Decades { asked_ns });
+            all.push(measurement(dice, subject, of, asked_ns, (1, waits)));
         }
     }
     all
@@ -284,8 +281,12 @@ fn intervals(dice: &mut Dice) -> Vec<Measurement> {
     let mut all = Vec::new();
     for subject in &SUBJECTS[..5] {
         for ms in 1..=25 {
-            let params = [("period_ns", f64::from(ms) * 1e6)];
-            all.push(measurement(dice, subject, "interval", &params, (1, 50)));
+            let period_ns = ms * 1_000_000;
+            let of = Experiment::Interval(IntervalLength {
+                period_ns,
+                frames: None,
+            });
+            all.push(measurement(dice, subject, of, period_ns, (1, 50)));
         }
     }
     all
@@ -296,16 +297,19 @@ fn robustness(dice: &mut Dice) -> Vec<Measurement> {
     for subject in [&SUBJECTS[2], &SUBJECTS[4]] {
         for power in 3..=9 {
             for ms in 1..=10 {
-                let asked_ns = libm::exp10(power.into());
-                let scheduler_ns = f64::from(ms) * 1e6;
-                let params = [
-                    ("asked_ns", asked_ns),
-                    ("scheduler_period_ns", scheduler_ns),
-                ];
-                let mut m = measurement(dice, subject, "robustness", &params, (1, 20));
-                let late_ns = scheduler_ns * scheduler_ns / (asked_ns + 40.0 * scheduler_ns);
-                let error = (60.0 + late_ns * dice.even()) / asked_ns;
-                m.other.insert("relative_error".to_owned(), error.into());
+                let of = Robustness {
+                    asked_ns: 10_u64.pow(power),
+                    scheduler_period_ns: ms * 1_000_000,
+                    relative_error: None,
+                };
+                let experiment = Experiment::Robustness(of);
+                let mut m = measurement(dice, subject, experiment, of.asked_ns, (1, 20));
+                let [asked, scheduler] = [of.asked_ns, of.scheduler_period_ns].map(|ns| ns as f64);
+                let late_ns = scheduler * scheduler / (asked + 40.0 * scheduler);
+                m.experiment = Experiment::Robustness(Robustness {
+                    relative_error: Some((60.0 + late_ns * dice.even()) / asked),
+                    ..of
+                });
                 all.push(m);
             }
         }

@@ -1,9 +1,7 @@
 //! What `punctual measure` writes, of a machine that nobody has.
 
-use std::collections::BTreeMap;
-
-use punctual_record::{Late, Measurement, Run, modes};
-use serde_json::{Value, json};
+use punctual_record::experiment::{Clocks, Cores, Gap, Lengths, Load, Sleep, Timers, Yield};
+use punctual_record::{Experiment, Late, Measurement, Run, modes};
 
 use crate::made_up::{self, Dice};
 
@@ -21,25 +19,11 @@ const ASKED: [u64; 10] = [
     100_000_000,
 ];
 
-pub(crate) fn measured(
-    experiment: &str,
-    subject: &str,
-    params: Value,
-    late: &[i64],
-    other: Value,
-) -> Measurement {
-    let map = |value: Value| -> BTreeMap<String, Value> {
-        let map = value.as_object().cloned().unwrap_or_default();
-        map.into_iter().collect()
-    };
+pub(crate) fn measured(of: Experiment, subject: &str, late: &[i64]) -> Measurement {
     Measurement {
-        experiment: experiment.to_owned(),
-        subject: subject.to_owned(),
-        params: map(params),
         late_ns: Late::of(late),
         samples_late_ns: late.to_vec(),
-        other: map(other),
-        ..Measurement::default()
+        ..Measurement::of(of, subject)
     }
 }
 
@@ -48,26 +32,56 @@ fn late(dice: &mut Dice, n: usize, least: f64, more: f64) -> Vec<i64> {
 }
 
 fn clocks() -> Vec<Measurement> {
-    let steps = |n: u64, min: u64, p50: u64, max: u64| json!({ "n": n, "min": min, "p50": p50, "max": max });
-    let clock = |name: &str, other: Value| measured("clocks", name, json!({}), &[], other);
+    let steps = |n, min, p50, max| {
+        Some(Lengths {
+            n,
+            min,
+            p50,
+            max,
+            ..Lengths::default()
+        })
+    };
+    let clock = |name: &str, stated_ns, step_ns, read_cost_ns, tick_written| {
+        let clock = Clocks {
+            stated_ns,
+            step_ns,
+            read_cost_ns,
+            tick_written,
+            ..Clocks::default()
+        };
+        measured(Experiment::Clocks(clock), name, &[])
+    };
+    let coarse = || steps(40, 5, Some(6), 9);
     vec![
         clock(
             "CLOCK_MONOTONIC",
-            json!({ "stated_ns": 1, "step_ns": steps(2_000, 19, 25, 3_140), "read_cost_ns": steps(40, 21, 22, 30), "tick_written": false }),
+            Some(1),
+            steps(2_000, 19, Some(25), 3_140),
+            steps(40, 21, Some(22), 30),
+            Some(false),
         ),
         clock(
             "CLOCK_MONOTONIC_COARSE",
-            json!({ "stated_ns": 4_000_000, "step_ns": steps(250, 3_999_987, 4_000_000, 8_000_000), "read_cost_ns": steps(40, 5, 6, 9), "tick_written": true }),
+            Some(4_000_000),
+            steps(250, 3_999_987, Some(4_000_000), 8_000_000),
+            coarse(),
+            Some(true),
         ),
         clock(
             "CLOCK_REALTIME_COARSE",
-            json!({ "stated_ns": 4_000_000, "step_ns": steps(250, 3_999_990, 4_000_000, 4_000_013), "read_cost_ns": steps(40, 5, 6, 9), "tick_written": true }),
+            Some(4_000_000),
+            steps(250, 3_999_990, Some(4_000_000), 4_000_013),
+            coarse(),
+            Some(true),
         ),
         clock(
             "CLOCK_THREAD_CPUTIME_ID",
-            json!({ "step_ns": { "n": 12, "min": 180, "p50": null, "max": 2_000 }, "read_cost_ns": steps(40, 160, 171, 240), "tick_written": false }),
+            None,
+            steps(12, 180, None, 2_000),
+            steps(40, 160, Some(171), 240),
+            Some(false),
         ),
-        clock("rdtsc", json!({ "read_cost_ns": steps(40, 9, 9, 11) })),
+        clock("rdtsc", None, None, steps(40, 9, Some(9), 11), None),
     ]
 }
 
@@ -87,20 +101,25 @@ fn timers(dice: &mut Dice) -> Vec<Measurement> {
             let late: Vec<i64> = slept.iter().map(|&ns| ns as i64 - 1_000_000).collect();
             let late_ns = Late::of(&late);
             let p50 = late_ns.p50.unwrap() + 1_000_000;
-            let mut m = measured(
-                "timers",
-                "Sleep(1)",
-                json!({ "asked_ns": 1_000_000, "arming": arming, "round": round }),
-                &late,
-                json!({
-                    "stated_ns": tick,
-                    "step_clock": "timeGetTime",
-                    "step_ns": 1_000_000 - 200,
-                    "slept_ns": { "n": 600, "mean": late_ns.mean + 1e6, "p50": p50, "min": slept.iter().min(), "max": slept.iter().max() },
-                    "modes": modes(&slept, Some(tick)),
-                    "first_slept_ns": 8_740_000,
+            let timers = Timers {
+                asked_ns: 1_000_000,
+                arming: arming.to_owned(),
+                round,
+                stated_ns: Some(tick),
+                slack_ns: None,
+                step_clock: Some("timeGetTime".to_owned()),
+                step_ns: Some(1_000_000 - 200),
+                first_slept_ns: Some(8_740_000),
+                slept_ns: Some(Lengths {
+                    n: 600,
+                    mean: late_ns.mean + 1e6,
+                    p50: u64::try_from(p50).ok(),
+                    min: *slept.iter().min().unwrap(),
+                    max: *slept.iter().max().unwrap(),
                 }),
-            );
+                modes: modes(&slept, Some(tick)),
+            };
+            let mut m = measured(Experiment::Timers(timers), "Sleep(1)", &late);
             m.samples_slept_ns = slept;
             all.push(m);
         }
@@ -123,23 +142,19 @@ fn sleeps(dice: &mut Dice) -> Vec<Measurement> {
         for asked in ASKED {
             let n = if asked > 20_000_000 { 12 } else { 1_200 };
             let mut samples = late(dice, n, overshoot, 2_500.0);
-            let mut other = json!({});
             if call == "poll" {
                 let rounded = asked.div_ceil(1_000_000) * 1_000_000 - asked;
                 samples.iter_mut().for_each(|ns| *ns += rounded as i64);
-                other = json!({ "rounded_to_ns": 1_000_000 });
                 if asked == 1_000_000 {
                     samples[7] = -900_000;
                     samples[9] = -20_000;
                 }
             }
-            let mut m = measured(
-                "sleep",
-                call,
-                json!({ "method": call, "asked_ns": asked }),
-                &samples,
-                other,
-            );
+            let sleep = Sleep {
+                method: call.to_owned(),
+                asked_ns: asked,
+            };
+            let mut m = measured(Experiment::Sleep(sleep), call, &samples);
             m.predicted_late_ns = (asked > 0).then_some(50_000);
             all.push(m);
         }
@@ -155,13 +170,7 @@ fn yields(dice: &mut Dice) -> Vec<Measurement> {
                 let turns = took.iter_mut().enumerate().filter(|(i, _)| i % 3 > 0);
                 turns.for_each(|(i, ns)| *ns += 2_990_000 + i as i64);
             }
-            measured(
-                "yield",
-                "yield",
-                json!({ "competitors": competitors }),
-                &took,
-                json!({}),
-            )
+            measured(Experiment::Yield(Yield { competitors }), "yield", &took)
         })
         .into()
 }
@@ -172,9 +181,12 @@ fn loads(dice: &mut Dice) -> Vec<Measurement> {
         for load in [0.0, 0.5, 1.0, 2.0] {
             let more = 3_000.0 + 900_000.0 * load * load * share;
             let samples = late(dice, 1_000, 52_000.0, more);
-            let params =
-                json!({ "asked_ns": 1_000_000, "load_per_cpu": load, "priority": priority });
-            let mut m = measured("load", "clock_nanosleep", params, &samples, json!({}));
+            let of = Load {
+                asked_ns: 1_000_000,
+                load_per_cpu: load,
+                priority: priority.to_owned(),
+            };
+            let mut m = measured(Experiment::Load(of), "clock_nanosleep", &samples);
             m.queued_per_wait_ns = Some((m.late_ns.mean - 54_000.0).max(0.0));
             m.stolen_per_wait_ns = (priority == "normal").then_some(0.0);
             all.push(m);
@@ -193,16 +205,17 @@ fn cores(dice: &mut Dice) -> Vec<Measurement> {
                 if is_small { 71_000.0 } else { 52_000.0 },
                 4_000.0,
             );
-            let mut params = json!({ "cpu": cpu, "asked_ns": 1_000_000 });
-            if cpu < 3 {
-                params["core_type"] = if is_small {
-                    "efficiency"
-                } else {
-                    "performance"
-                }
-                .into();
-            }
-            measured("cores", &format!("CPU {cpu}"), params, &samples, json!({}))
+            let kind = if is_small {
+                "efficiency"
+            } else {
+                "performance"
+            };
+            let of = Cores {
+                on_cpu: cpu,
+                asked_ns: 1_000_000,
+                core_type: (cpu < 3).then(|| kind.to_owned()),
+            };
+            measured(Experiment::Cores(of), &format!("CPU {cpu}"), &samples)
         })
         .collect()
 }
@@ -218,8 +231,11 @@ fn gaps(dice: &mut Dice) -> Vec<Measurement> {
         ] {
             let deeper = 9_000.0 * libm::log10(asked as f64 / 1e5);
             let samples = late(dice, n, 50_000.0 + deeper, 6_000.0);
-            let params = json!({ "method": call, "asked_ns": asked });
-            all.push(measured("gap", call, params, &samples, json!({})));
+            let of = Gap {
+                method: call.to_owned(),
+                asked_ns: asked,
+            };
+            all.push(measured(Experiment::Gap(of), call, &samples));
         }
     }
     all

@@ -1,7 +1,10 @@
 //! What `punctual measure` writes: tables and figures of a run that never
 //! happened.
 
-use punctual_record::{Measurement, Run, modes};
+use punctual_record::experiment::{
+    Clocks, Cores, Gap, Lengths, Load, Phase, ScenarioThreads, Sleep, Timers, Yield,
+};
+use punctual_record::{Experiment, Measurement, Run, modes};
 use punctual_report::{Figure, figures, text};
 use serde_json::{Value, json};
 
@@ -11,7 +14,7 @@ use crate::made_up_measure::{measured, run};
 /// The report of one experiment, without the head.
 fn sections(experiment: &str) -> String {
     let mut run = run();
-    run.results.retain(|m| m.experiment == experiment);
+    run.results.retain(|m| m.experiment.name() == experiment);
     let text = text(&run);
     for line in text.lines() {
         assert!(line.len() <= 120 && line.trim_end() == line, "{line}");
@@ -58,13 +61,21 @@ fn latency_by_the_time_asleep() {
 /// A scenario of one phase, on the machine of the run.
 fn scenario(name: &str, thread: &str) -> Measurement {
     let slept = [1_060_000_u64; 40];
-    let mut m = measured(
-        "scenario",
-        thread,
-        json!({ "scenario": name, "on": "invented", "phase": "only", "phase_index": 0 }),
-        &[60_000; 40],
-        json!({ "threads": 1, "wakes": 40, "wakes_per_s": 20.0, "modes": modes(&slept, None) }),
-    );
+    let threads = ScenarioThreads {
+        at: Phase {
+            scenario: name.to_owned(),
+            on: "invented".to_owned(),
+            phase: "only".to_owned(),
+            phase_index: 0,
+        },
+        threads: 1,
+        wakes: 40,
+        wakes_per_s: Some(20.0),
+        modes: modes(&slept, None),
+        ..ScenarioThreads::default()
+    };
+    let threads = Experiment::Scenario(Box::new(threads));
+    let mut m = measured(threads, thread, &[60_000; 40]);
     m.samples_slept_ns = slept.into();
     m.samples_woke_ns = (1..=40).map(|i| i * 50_000_000).collect();
     m
@@ -80,7 +91,7 @@ fn described(name: &str, title: &str) -> Value {
 #[test]
 fn scenarios_of_a_mixed_run_have_their_own_titles_below_the_head_of_the_machine() {
     let mut run = run();
-    run.results.retain(|m| m.experiment == "yield");
+    run.results.retain(|m| m.experiment.name() == "yield");
     run.results.push(scenario("inherit-slack", "A"));
     run.results.push(scenario("wakeups", "A"));
     run.other.insert(
@@ -190,7 +201,6 @@ fn all_text(figure: &Figure) -> String {
 /// Whatever of a measurement is missing or extreme.
 #[test]
 fn partial_and_extreme_measurements_are_reported_and_drawn() {
-    let experiments = ["clocks", "timers", "sleep", "yield", "load", "cores", "gap"];
     let samples: [&[i64]; 5] = [
         &[],
         &[0],
@@ -198,33 +208,68 @@ fn partial_and_extreme_measurements_are_reported_and_drawn() {
         &[i64::MAX, i64::MIN],
         &[7; 12_345],
     ];
-    let params = [
-        json!({}),
-        json!({ "asked_ns": 0, "competitors": 2, "load_per_cpu": 0.0 }),
-        json!({ "asked_ns": u64::MAX, "competitors": "x", "load_per_cpu": 1e300, "cpu": -1 }),
-        json!({ "asked_ns": 1_000_000, "arming": 7, "load_per_cpu": 1, "competitors": 0 }),
-    ];
-    let others = [
-        json!({}),
-        json!({ "step_ns": {}, "read_cost_ns": { "n": 3 }, "modes": "none", "slept_ns": 5 }),
-        json!({ "step_ns": 1, "tick_written": true, "stated_ns": 0, "rounded_to_ns": 0 }),
-        json!({ "step_ns": { "n": 1, "min": 0, "p50": u64::MAX }, "read_cost_ns": { "n": 1, "p50": -4.0 }, "tick_written": true, "first_slept_ns": null }),
+    let lengths = |n, min, p50, max| Lengths {
+        n,
+        mean: f64::NAN,
+        p50,
+        min,
+        max,
+    };
+    let lengths = [
+        None,
+        Some(lengths(0, 0, None, 0)),
+        Some(lengths(1, 0, Some(u64::MAX), u64::MAX)),
     ];
     for samples in samples {
-        for params in &params {
-            for other in &others {
-                let mut run = Run::default();
-                for experiment in experiments {
-                    let mut m = measured(
-                        experiment,
-                        "<b> & Sleep(1)",
-                        params.clone(),
-                        samples,
-                        other.clone(),
-                    );
+        for asked_ns in [0, 1, 1_000_000, u64::MAX] {
+            for lengths in lengths {
+                let method = String::new;
+                let experiments = [
+                    Experiment::Clocks(Clocks {
+                        stated_ns: lengths.map(|of| of.min),
+                        step_ns: lengths,
+                        tick_written: Some(true),
+                        tick_ns: lengths.map(|of| of.min),
+                        longer_steps: Some(u64::from(u32::MAX)),
+                        read_cost_ns: lengths,
+                    }),
+                    Experiment::Timers(Timers {
+                        asked_ns,
+                        stated_ns: lengths.map(|of| of.max),
+                        slept_ns: lengths,
+                        ..Timers::default()
+                    }),
+                    Experiment::Sleep(Sleep {
+                        method: method(),
+                        asked_ns,
+                    }),
+                    Experiment::Yield(Yield {
+                        competitors: asked_ns,
+                    }),
+                    Experiment::Load(Load {
+                        asked_ns,
+                        load_per_cpu: asked_ns as f64 * 1e300,
+                        priority: String::new(),
+                    }),
+                    Experiment::Cores(Cores {
+                        on_cpu: asked_ns,
+                        asked_ns,
+                        core_type: None,
+                    }),
+                    Experiment::Gap(Gap {
+                        method: method(),
+                        asked_ns,
+                    }),
+                ];
+                let results = experiments.map(|of| {
+                    let mut m = measured(of, "<b> & Sleep(1)", samples);
                     m.predicted_late_ns = samples.first().copied();
-                    run.results.push(m);
-                }
+                    m
+                });
+                let run = Run {
+                    results: results.into(),
+                    ..Run::default()
+                };
                 for line in text(&run).lines() {
                     assert_eq!(line, line.trim_end());
                 }

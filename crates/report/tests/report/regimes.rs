@@ -1,7 +1,8 @@
 //! `bench regimes`, of a run that never happened.
 
-use punctual_record::regimes::{QUIET, REGIMES, RegimeBatch};
-use punctual_record::{Cost, Cpu, Late, Measurement, Round, Run};
+use punctual_record::experiment::Regimes;
+use punctual_record::regimes::{QUIET, RegimeBatch};
+use punctual_record::{Cost, Cpu, Experiment, Late, Measurement, Round, Run};
 use punctual_report::text;
 
 /// Six rounds in which each wait took so much CPU time, and was so late.
@@ -23,12 +24,11 @@ fn took(
         back_after_waits: (loaded && i > 0).then_some(7),
         load_ended: loaded,
     };
+    let of = Regimes {
+        regime: place.0.to_owned(),
+        condition: place.1.to_owned(),
+    };
     Measurement {
-        experiment: REGIMES.to_owned(),
-        subject: subject.to_owned(),
-        params: [("regime", place.0), ("condition", place.1)]
-            .map(|(key, value)| (key.to_owned(), value.into()))
-            .into(),
         late_ns: Late {
             n: 6_000,
             p50: Some(late),
@@ -43,7 +43,7 @@ fn took(
         cost_capped_interval_ns: Cost::default().of(&rounds),
         rounds,
         batches: (0..6).map(batch).collect(),
-        ..Measurement::default()
+        ..Measurement::of(Experiment::Regimes(of), subject)
     }
 }
 

@@ -2,14 +2,30 @@
 
 use std::collections::BTreeMap;
 
-use punctual_record::{Cpu, Expectation, Findings, Late, Measurement, Run, SCHEMA, modes};
+use punctual_record::experiment::{
+    IdleState, IdleStretch, Lengths, Phase, Range, Reading, ScenarioComputer, ScenarioThreads,
+};
+use punctual_record::{
+    Cpu, Expectation, Experiment, Findings, Late, Measurement, Mode, Run, SCHEMA, modes,
+};
 use punctual_report::{figures, table, text};
-use serde_json::{Value, json};
+use serde_json::json;
 
 const MODELS: [(&str, u64); 2] = [("steady-9", 15_625_000), ("jumpy-10", 999_800)];
 
 /// The invented sleeps of one thread in one phase.
-fn thread(name: &str, on: usize, phase: usize, sleeps: &[u64], other: Value) -> Measurement {
+fn thread(name: &str, on: usize, phase: usize, sleeps: &[u64]) -> Measurement {
+    with(name, on, phase, sleeps, ScenarioThreads::default())
+}
+
+/// The same with what else it did.
+fn with(
+    name: &str,
+    on: usize,
+    phase: usize,
+    sleeps: &[u64],
+    other: ScenarioThreads,
+) -> Measurement {
     let (on, tick) = MODELS[on];
     let mut sorted = sleeps.to_vec();
     sorted.sort_unstable();
@@ -19,24 +35,27 @@ fn thread(name: &str, on: usize, phase: usize, sleeps: &[u64], other: Value) -> 
         *at += ns;
         Some(*at)
     });
-    let mut all = BTreeMap::from([
-        ("threads".to_owned(), json!(1)),
-        ("wakes".to_owned(), json!(sleeps.len())),
-        ("wakes_per_s".to_owned(), json!(sleeps.len() as f64 / 2.0)),
-        (
-            "asked_ns".to_owned(),
-            json!({ "min": 1_000_000, "max": 1_000_000 }),
-        ),
-    ]);
-    if let (Some(min), Some(max)) = (sorted.first(), sorted.last()) {
-        let enough = sorted.len() >= 20;
-        let p50 = enough.then(|| sorted[(sorted.len() - 1) / 2]);
-        let mean = sum as f64 / sleeps.len() as f64;
-        let slept = json!({ "n": sleeps.len(), "mean": mean, "p50": p50, "min": min, "max": max });
-        all.insert("slept_ns".to_owned(), slept);
-        all.insert("modes".to_owned(), json!(modes(sleeps, Some(tick))));
-    }
-    all.extend(other.as_object().cloned().unwrap_or_default());
+    let enough = sorted.len() >= 20;
+    let slept = sorted.first().zip(sorted.last());
+    let threads = ScenarioThreads {
+        at: at(on, phase),
+        threads: 1,
+        wakes: sleeps.len() as u64,
+        wakes_per_s: Some(sleeps.len() as f64 / 2.0),
+        asked_ns: Some(Range {
+            min: 1_000_000,
+            max: 1_000_000,
+        }),
+        slept_ns: slept.map(|(min, max)| Lengths {
+            n: sleeps.len() as u64,
+            mean: sum as f64 / sleeps.len() as f64,
+            p50: enough.then(|| sorted[(sorted.len() - 1) / 2]),
+            min: *min,
+            max: *max,
+        }),
+        modes: modes(sleeps, Some(tick)),
+        ..other
+    };
     Measurement {
         late_ns: Late::of(&late),
         cpu: Cpu {
@@ -46,41 +65,68 @@ fn thread(name: &str, on: usize, phase: usize, sleeps: &[u64], other: Value) -> 
         samples_late_ns: late,
         samples_slept_ns: sleeps.to_vec(),
         samples_woke_ns: woke.collect(),
-        other: all,
-        ..of(name, on, phase)
+        ..Measurement::of(Experiment::Scenario(Box::new(threads)), name)
     }
 }
 
 fn computer(on: usize, phase: usize, interrupts: f64) -> Measurement {
     let (on, tick) = MODELS[on];
-    let stretch = |at_least: u64, count: u64, total: u64| json!({ "at_least_ns": at_least, "count": count, "total_ns": total });
-    let other = json!({
-        "interrupts_per_s": interrupts,
-        "wakeups_per_s": interrupts * 1.5,
-        "busy": 0.013,
-        "good_idle": 0.25,
-        "interval_ns": tick,
-        "idle_stretches": [stretch(0, 9, 90_000), stretch(1_000_000, 40, 60_000_000), stretch(8_000_000, 2, 20_000_000)],
-        "idle_states": [{ "name": "C1", "entered": 3, "share": 0.1 }, { "name": "C6", "entered": 9, "share": 0.9 }],
-    });
-    Measurement {
-        other: other.as_object().cloned().unwrap().into_iter().collect(),
-        ..of("(computer)", on, phase)
+    let stretch = |at_least_ns, count, total_ns| IdleStretch {
+        at_least_ns,
+        count,
+        total_ns,
+    };
+    let state = |name: &str, entered, share| IdleState {
+        name: name.to_owned(),
+        entered,
+        share: Some(share),
+    };
+    of_computer(ScenarioComputer {
+        at: at(on, phase),
+        interrupts_per_s: Some(interrupts),
+        wakeups_per_s: Some(interrupts * 1.5),
+        busy: Some(0.013),
+        good_idle: Some(0.25),
+        interval_ns: Some(tick),
+        idle_stretches: Some(vec![
+            stretch(0, 9, 90_000),
+            stretch(1_000_000, 40, 60_000_000),
+            stretch(8_000_000, 2, 20_000_000),
+        ]),
+        idle_states: vec![state("C1", 3, 0.1), state("C6", 9, 0.9)],
+        ..ScenarioComputer::default()
+    })
+}
+
+fn of_computer(computer: ScenarioComputer) -> Measurement {
+    Measurement::of(
+        Experiment::ScenarioComputer(Box::new(computer)),
+        "(computer)",
+    )
+}
+
+fn at(on: &str, phase: usize) -> Phase {
+    Phase {
+        scenario: "invented".to_owned(),
+        on: on.to_owned(),
+        phase: ["calm", "busy"][phase].to_owned(),
+        phase_index: phase as u64,
     }
 }
 
-fn of(subject: &str, on: &str, phase: usize) -> Measurement {
-    Measurement {
-        experiment: "scenario".to_owned(),
-        subject: subject.to_owned(),
-        params: BTreeMap::from([
-            ("scenario".to_owned(), json!("invented")),
-            ("on".to_owned(), json!(on)),
-            ("phase".to_owned(), json!(["calm", "busy"][phase])),
-            ("phase_index".to_owned(), json!(phase)),
-        ]),
-        ..Measurement::default()
-    }
+/// What was read of the OS, and how often.
+fn readings(all: [(&str, f64, u64, Vec<Mode>); 2]) -> BTreeMap<String, Reading> {
+    let reading = |(of, mean, n, modes): (&str, f64, u64, Vec<Mode>)| {
+        let samples = vec![];
+        let reading = Reading {
+            mean,
+            n,
+            modes,
+            samples,
+        };
+        (of.to_owned(), reading)
+    };
+    all.map(reading).into()
 }
 
 fn run() -> Run {
@@ -88,26 +134,42 @@ fn run() -> Run {
     let jumpy: Vec<u64> = (0..900)
         .map(|i| if i % 10 < 7 { 1_999_600 } else { 2_999_400 } + i % 3)
         .collect();
-    let read = json!({ "readings": { "resolution_ns": { "mean": 15_625_000.0, "n": 4 }, "timeGetTime_ns": { "mean": 15_600_000.0, "n": 5, "modes": [
-        { "center_ns": 16_000_000, "n": 3, "share": 0.6, "ticks": null },
-        { "center_ns": 15_000_000, "n": 2, "share": 0.4, "ticks": null },
-    ] } } });
-    let read_too = json!({ "readings": { "resolution_ns": { "mean": 999_800.0, "n": 4 }, "timeGetTime_ns": { "mean": 1_000_000.0, "n": 4 } }, "denied": 1 });
-    let quiet = json!({ "wakes": 0, "wakes_per_s": 0.0 });
+    let mode = |center_ns, n, share| Mode {
+        center_ns,
+        n,
+        share,
+        ticks: None,
+    };
+    let two = vec![mode(16_000_000, 3, 0.6), mode(15_000_000, 2, 0.4)];
+    let read = || ScenarioThreads {
+        readings: readings([
+            ("resolution_ns", 15_625_000.0, 4, vec![]),
+            ("timeGetTime_ns", 15_600_000.0, 5, two.clone()),
+        ]),
+        ..ScenarioThreads::default()
+    };
+    let read_too = || ScenarioThreads {
+        readings: readings([
+            ("resolution_ns", 999_800.0, 4, vec![]),
+            ("timeGetTime_ns", 1_000_000.0, 4, vec![]),
+        ]),
+        denied: 1,
+        ..ScenarioThreads::default()
+    };
     let mut results = Vec::new();
     for phase in [0, 1] {
         results.extend([
-            thread("A", 0, phase, &steady, json!({})),
-            thread("reads", 0, phase, &steady[..12], read.clone()),
-            thread("asks", 0, phase, &[], quiet.clone()),
+            thread("A", 0, phase, &steady),
+            with("reads", 0, phase, &steady[..12], read()),
+            thread("asks", 0, phase, &[]),
             computer(0, phase, 64.0),
         ]);
     }
     for phase in [0, 1] {
         results.extend([
-            thread("A", 1, phase, &jumpy, json!({})),
-            thread("reads", 1, phase, &steady[..12], read_too.clone()),
-            thread("asks", 1, phase, &[], quiet.clone()),
+            thread("A", 1, phase, &jumpy),
+            with("reads", 1, phase, &steady[..12], read_too()),
+            thread("asks", 1, phase, &[]),
             computer(1, phase, 1_000.2),
         ]);
     }
@@ -181,7 +243,8 @@ fn a_made_up_scenario() {
 #[test]
 fn one_phase_has_a_line_for_each_model() {
     let mut run = run();
-    run.results.retain(|m| m.params["phase"] == "calm");
+    run.results
+        .retain(|m| m.experiment.phase().unwrap().phase == "calm");
     run.beside.expectations.clear();
     let text = text(&run);
     let begin = text.find("thread A").unwrap();
@@ -192,7 +255,7 @@ fn one_phase_has_a_line_for_each_model() {
 fn many_threads_with_a_line_each_share_a_table() {
     let mut run = run();
     run.results
-        .retain(|m| m.params["phase"] == "calm" && m.params["on"] == "jumpy-10");
+        .retain(|m| *m.experiment.phase().unwrap() == at("jumpy-10", 0));
     let like = run.results[0].clone();
     run.results = ["one", "two", "three", "four"]
         .map(|name| Measurement {
@@ -209,12 +272,14 @@ fn many_threads_with_a_line_each_share_a_table() {
 /// A computer that is not simulated tells some of it, and something else.
 #[test]
 fn what_a_computer_does_not_tell_has_no_column() {
-    let told = json!({ "switches_per_s": 2_002.0, "busy": 0.5 });
+    let told = ScenarioComputer {
+        at: at("host", 0),
+        switches_per_s: Some(2_002.0),
+        busy: Some(0.5),
+        ..ScenarioComputer::default()
+    };
     let host = Run {
-        results: vec![Measurement {
-            other: told.as_object().cloned().unwrap().into_iter().collect(),
-            ..of("(computer)", "host", 0)
-        }],
+        results: vec![of_computer(told)],
         ..Run::default()
     };
     assert!(!text(&run()).contains("switches"));

@@ -1,6 +1,9 @@
 //! The text report, whole and at its edges.
 
-use punctual_record::{Cpu, Disturbance, Interval, Late, Measurement, Run, Weights};
+use punctual_record::experiment::{Deadlines, Learning, Naps, Pace};
+use punctual_record::{
+    Cpu, Disturbance, Experiment, Interval, Late, Measurement, OfExperiment, Run, Weights,
+};
 use punctual_report::{figures, text};
 
 use crate::made_up;
@@ -50,41 +53,19 @@ fn a_run_that_was_ended_early_warns_last() {
 }
 
 #[test]
-fn an_unknown_experiment_still_gets_a_table() {
-    let mut run = Run::default();
-    run.results.push(Measurement {
-        experiment: "locks".to_owned(),
-        subject: "ticket".to_owned(),
-        params: [
-            ("hold_ns".to_owned(), 2_500.into()),
-            ("fair".to_owned(), "yes".into()),
-        ]
-        .into(),
-        late_ns: Late::of(&[1_000; 30]),
-        ..Measurement::default()
-    });
-    let text = text(&run);
-    let table = &text[text.find("locks").unwrap()..];
-    insta::assert_snapshot!("unknown_experiment", table);
-}
-
-#[test]
 fn naps_have_a_table_for_each_call() {
+    let of = |call: &str, asked_ns| {
+        let method = call.to_owned();
+        Measurement::of(Experiment::Naps(Naps { method, asked_ns }), call)
+    };
     let naps = |method: &str, asked_ns: u64, n: i64| Measurement {
-        experiment: "naps".to_owned(),
-        subject: method.to_owned(),
-        params: [
-            ("method".to_owned(), method.into()),
-            ("asked_ns".to_owned(), asked_ns.into()),
-        ]
-        .into(),
         late_ns: Late::of(&(0..n).map(|i| 50_000 + 10 * i).collect::<Vec<_>>()),
         cpu: Cpu {
             per_wait_ns: Some(4_210.0),
             ..Cpu::default()
         },
         wakes_per_wait: (asked_ns > 10_000).then_some(0.987),
-        ..Measurement::default()
+        ..of(method, asked_ns)
     };
     let mut run = Run::default();
     run.results.extend([
@@ -106,8 +87,7 @@ fn a_cost_can_be_set_in_relation_to_the_informed_optimum() {
         low: median * 0.9,
         high: median * 1.1,
     };
-    let at_1000_hz =
-        |m: &Measurement| m.params.get("rate_hz").and_then(|hz| hz.as_f64()) == Some(1_000.0);
+    let at_1000_hz = |m: &Measurement| Pace::of(m).is_some_and(|of| of.rate_hz == 1_000.0);
     run.results.retain(at_1000_hz);
     for (i, m) in run.results.iter_mut().enumerate() {
         m.informed_cost_ns = Weights::try_of(|weight| Some(3_900.0 + weight));
@@ -142,7 +122,7 @@ fn few_rounds_are_not_called_an_interval_of_95_percent() {
 fn costs_are_lowest_tied_not_told_apart_or_dearer() {
     let mut run = made_up::run();
     run.results
-        .retain(|m| m.params.get("rate_hz") == Some(&1_000.0.into()));
+        .retain(|m| Pace::of(m).is_some_and(|of| of.rate_hz == 1_000.0));
     run.results.truncate(4);
     for (i, (m, (low, high))) in (run.results.iter_mut())
         .zip([(1.0, 1.0), (1.02, 1.09), (0.4, 7.4), (1.02, 1.5)])
@@ -172,12 +152,16 @@ fn costs_are_lowest_tied_not_told_apart_or_dearer() {
 #[test]
 fn measurements_without_samples_do_not_pretend_to_zero() {
     let mut run = Run::default();
-    run.results.push(Measurement {
-        experiment: "pace".to_owned(),
-        subject: "nothing".to_owned(),
-        params: [("rate_hz".to_owned(), 60.0.into())].into(),
-        ..Measurement::default()
-    });
+    let of = Pace {
+        period_ns: 16_666_667,
+        rate_hz: 60.0,
+        deadlines: Deadlines::Absolute,
+        warm_up_waits: 2,
+        learning: Learning::GoesOn,
+        frames: None,
+    };
+    run.results
+        .push(Measurement::of(Experiment::Pace(of), "nothing"));
     let text = text(&run);
     assert!(text.contains("not measured"), "{text}");
     assert!(!text.contains(" 0 ns"), "{text}");

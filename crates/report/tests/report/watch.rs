@@ -1,19 +1,18 @@
 //! The report of a watch.
 
-use punctual_record::{Cpu, Late, Measurement, Run};
-use serde_json::{Value, json};
+use punctual_record::experiment::{Hiccup, RanMeanwhile, Watch};
+use punctual_record::{Cpu, Experiment, Late, Measurement, Run};
 
-fn watch(other: Value) -> Run {
-    let params = json!({"period_ns": 1_000_000, "threshold_ns": 500_000, "cpu": 1});
-    let fields = |value: Value| match value {
-        Value::Object(map) => map.into_iter().collect(),
-        _ => panic!("{value} is no object"),
+fn watch(seen: Watch) -> Run {
+    let watch = Watch {
+        period_ns: 1_000_000,
+        threshold_ns: 500_000,
+        on_cpu: Some(1),
+        elapsed_ns: 2_008_100_000,
+        ..seen
     };
     Run {
         results: vec![Measurement {
-            experiment: "watch".to_owned(),
-            subject: "clock_nanosleep".to_owned(),
-            params: fields(params),
             late_ns: Late {
                 n: 2_000,
                 min: 51_000,
@@ -31,8 +30,7 @@ fn watch(other: Value) -> Run {
             },
             queued_per_wait_ns: Some(710.0),
             missed: 8,
-            other: fields(other),
-            ..Measurement::default()
+            ..Measurement::of(Experiment::Watch(Box::new(watch)), "clock_nanosleep")
         }],
         ..Run::default()
     }
@@ -40,19 +38,52 @@ fn watch(other: Value) -> Run {
 
 #[test]
 fn a_watch_has_its_distribution_and_its_hiccups_with_their_counters() {
-    let run = watch(json!({
-        "elapsed_ns": 2_008_100_000_u64,
-        "lost_waits": 3,
-        "histogram_late_ns": [[51_007, 100], [55_103, 1_400], [92_031, 498], [600_063, 1], [9_003_007, 1]],
-        "hiccups_in_all": 2,
-        "hiccups_by_cause": {"queued": 1, "stolen": 0, "unknown": 1},
-        "hiccups": [
-            {"at": "2026-11-21T10:00:00.600Z", "at_ns": 600_000_000, "late_ns": 600_000, "cause": "unknown",
-             "in_words": "600 us late: unknown; waited 3 us for a CPU; stolen 0 ns in 120 ms; preempted 0; faults 0"},
-            {"at": "2026-11-21T10:00:01.200Z", "at_ns": 1_200_000_000, "late_ns": 9_000_000, "others": [{ "name": "sh", "pid": 4711, "ran_ns": 8_900_000 }], "cause": "queued",
-             "in_words": "9 ms late: waited 8.9 ms for a CPU; preempted 1; faults 0"},
+    let hiccup = |at: &str, at_ns, late_ns, cause: &str, in_words: &str| Hiccup {
+        at: at.to_owned(),
+        at_ns,
+        late_ns,
+        cause: cause.to_owned(),
+        in_words: in_words.to_owned(),
+        ..Hiccup::default()
+    };
+    let run = watch(Watch {
+        lost_waits: 3,
+        histogram_late_ns: vec![
+            (51_007, 100),
+            (55_103, 1_400),
+            (92_031, 498),
+            (600_063, 1),
+            (9_003_007, 1),
         ],
-    }));
+        hiccups_in_all: 2,
+        hiccups_by_cause: [("queued", 1), ("stolen", 0), ("unknown", 1)]
+            .map(|(cause, n)| (cause.to_owned(), n))
+            .into(),
+        hiccups: vec![
+            hiccup(
+                "2026-11-21T10:00:00.600Z",
+                600_000_000,
+                600_000,
+                "unknown",
+                "600 us late: unknown; waited 3 us for a CPU; stolen 0 ns in 120 ms; preempted 0; faults 0",
+            ),
+            Hiccup {
+                others: vec![RanMeanwhile {
+                    name: "sh".to_owned(),
+                    pid: 4711,
+                    ran_ns: 8_900_000,
+                }],
+                ..hiccup(
+                    "2026-11-21T10:00:01.200Z",
+                    1_200_000_000,
+                    9_000_000,
+                    "queued",
+                    "9 ms late: waited 8.9 ms for a CPU; preempted 1; faults 0",
+                )
+            },
+        ],
+        ..Watch::default()
+    });
     let text = punctual_report::text(&run);
     assert!(
         text.lines()
@@ -71,9 +102,8 @@ fn a_watch_has_its_distribution_and_its_hiccups_with_their_counters() {
     }
 }
 
-/// A Run of somebody else's making is shown as far as it goes.
 #[test]
 fn a_watch_without_hiccups_or_histogram_says_so() {
-    let text = punctual_report::text(&watch(json!({"hiccups": "none"})));
+    let text = punctual_report::text(&watch(Watch::default()));
     assert!(text.contains("None of 2000 waits."), "{text}");
 }

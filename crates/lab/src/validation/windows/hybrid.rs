@@ -4,6 +4,8 @@ use punctual_core::strategies::Spec;
 use punctual_core::{Method, Nanos, Rate};
 use punctual_program::program::{Due, Op, Subject};
 use punctual_program::{Machine, Program, Refusal};
+use punctual_record::OfExperiment;
+use punctual_record::experiment::Robustness;
 use punctual_sim::{Model, SimMachine};
 
 use super::company::other_asks;
@@ -101,11 +103,12 @@ fn errors_grow_with_the_period() -> Result<Outcome, Refusal> {
             Box::new(SimMachine::new(model, draw))
         };
         for result in robustness::run(&[Subject::Strategy(PRECISE)], &mut machine)? {
-            let asked = result.params["asked_ns"].as_u64();
-            let length = SLEPT_MS.iter().position(|ms| Some(ms * 1_000_000) == asked);
-            let period = result.params["scheduler_period_ns"].as_u64();
-            let is_long = period > Some(5_000_000);
-            if let (Some(length), Some(error)) = (length, result.other["relative_error"].as_f64()) {
+            let Some(of) = Robustness::of(&result) else {
+                continue;
+            };
+            let length = SLEPT_MS.iter().position(|ms| ms * 1_000_000 == of.asked_ns);
+            let is_long = of.scheduler_period_ns > 5_000_000;
+            if let (Some(length), Some(error)) = (length, of.relative_error) {
                 sums[length][usize::from(is_long)] += error;
             }
         }

@@ -1,9 +1,10 @@
 //! Phases, models and names in lines and columns.
 
 use punctual_record::Measurement;
+use punctual_record::experiment::ScenarioThreads;
 
 use super::columns::{self, Column};
-use crate::select;
+use crate::select::{self, Row};
 use crate::tables::WIDTH;
 use crate::tables::blank::{Marks, Why};
 use crate::tables::grid::Grid;
@@ -36,19 +37,20 @@ fn differ(all: &[&Measurement], of: Of) -> bool {
 
 /// The columns of `group`: phases below and models beside each other, if there
 /// are several of both and that fits; else a line for each measurement.
-pub(super) fn table(
+pub(super) fn table<E>(
     title: &str,
-    group: &[&Measurement],
-    columns: &[Column],
+    group: &[Row<'_, E>],
+    columns: &[Column<E>],
     several: Several,
 ) -> String {
-    let subjects = differ(group, |m| &m.subject);
+    let all = select::plain(group);
+    let subjects = differ(&all, |m| &m.subject);
     if !subjects && several.phases && several.models {
         for most in (0..=SPARE_MAX).rev() {
-            let columns: Vec<&Column> = columns.iter().filter(|c| c.spare <= most).collect();
+            let columns: Vec<&Column<E>> = columns.iter().filter(|c| c.spare <= most).collect();
             let (grid, marks) = models_beside(title, group, &columns);
             if grid.width() <= WIDTH {
-                return grid.section(caption(&columns, group).as_slice(), marks);
+                return grid.section(caption(&columns, &all).as_slice(), marks);
             }
         }
     }
@@ -63,46 +65,46 @@ pub(super) fn table(
         labels.push(("on", model));
     }
     let mut head: Vec<&str> = labels.iter().map(|(head, _)| *head).collect();
-    let columns: Vec<&Column> = columns.iter().collect();
+    let columns: Vec<&Column<E>> = columns.iter().collect();
     head.extend(columns.iter().map(|column| column.head.as_str()));
     let mut grid = Grid::new(title, &head).with_names(labels.len());
     let mut marks = Marks::default();
     for m in group {
-        let mut row: Vec<String> = labels.iter().map(|(_, of)| of(m).to_owned()).collect();
-        row.extend(cells(&mut marks, Some(m), &columns));
+        let mut row: Vec<String> = labels.iter().map(|(_, of)| of(m.m).to_owned()).collect();
+        row.extend(cells(&mut marks, Some(*m), &columns));
         grid.row(row);
     }
-    grid.section(caption(&columns, group).as_slice(), marks)
+    grid.section(caption(&columns, &all).as_slice(), marks)
 }
 
 /// What the columns mean, if they do not say so themselves.
-fn caption(shown: &[&Column], group: &[&Measurement]) -> Option<String> {
+fn caption<E>(shown: &[&Column<E>], group: &[&Measurement]) -> Option<String> {
     let mut sentences: Vec<&str> = Vec::new();
     for column in shown {
         if !column.in_words.is_empty() && !sentences.contains(&column.in_words) {
             sentences.push(column.in_words);
         }
     }
-    let n = group.iter().filter_map(|m| select::extra(m, "wakes"));
-    let n = select::counts(n.map(|n| n as u64));
+    let threads: Vec<Row<ScenarioThreads>> = select::rows(group.iter().copied());
+    let n = select::counts(threads.iter().map(|m| m.of.wakes));
     let mut text = sentences.join(" ");
     if n != "0" && shown.iter().all(|column| column.head != "n") {
         text = format!("n = {n} sleeps and waits. {text}");
     }
-    text += &columns::readings_in_words(group);
+    text += &columns::readings_in_words(&threads);
     Some(text).filter(|text| !text.is_empty())
 }
 
-fn phase(m: &Measurement) -> &str {
-    select::word(m, "phase")
+pub(super) fn phase(m: &Measurement) -> &str {
+    m.experiment.phase().map_or("unknown", |at| &at.phase)
 }
 
-fn model(m: &Measurement) -> &str {
-    select::word(m, "on")
+pub(super) fn model(m: &Measurement) -> &str {
+    m.experiment.on().unwrap_or("unknown")
 }
 
-fn models_beside(title: &str, group: &[&Measurement], columns: &[&Column]) -> (Grid, Marks) {
-    let models: Vec<&str> = select::grouped(group.iter().copied(), model)
+fn models_beside<E>(title: &str, group: &[Row<'_, E>], columns: &[&Column<E>]) -> (Grid, Marks) {
+    let models: Vec<&str> = select::grouped(group.iter().copied(), |m| model(m.m))
         .into_iter()
         .map(|(model, _)| model)
         .collect();
@@ -113,12 +115,12 @@ fn models_beside(title: &str, group: &[&Measurement], columns: &[&Column]) -> (G
     }
     let mut grid = Grid::new(title, &head);
     let mut marks = Marks::default();
-    let mut phases = select::grouped(group.iter().copied(), phase);
-    phases.sort_by_key(|(_, of_phase)| index(of_phase[0]));
+    let mut phases = select::grouped(group.iter().copied(), |m| phase(m.m));
+    phases.sort_by_key(|(_, of_phase)| index(of_phase[0].m));
     for (phase, of_phase) in phases {
         let mut row = vec![phase.to_owned()];
         for on in &models {
-            let m = of_phase.iter().copied().find(|m| model(m) == *on);
+            let m = of_phase.iter().copied().find(|m| model(m.m) == *on);
             row.extend(cells(&mut marks, m, columns));
         }
         grid.row(row);
@@ -128,11 +130,11 @@ fn models_beside(title: &str, group: &[&Measurement], columns: &[&Column]) -> (G
 }
 
 fn index(m: &Measurement) -> u64 {
-    m.params["phase_index"].as_u64().unwrap_or(u64::MAX)
+    m.experiment.phase().map_or(u64::MAX, |at| at.phase_index)
 }
 
-fn cells(marks: &mut Marks, m: Option<&Measurement>, columns: &[&Column]) -> Vec<String> {
-    let cell = |column: &&Column| match m {
+fn cells<E>(marks: &mut Marks, m: Option<Row<'_, E>>, columns: &[&Column<E>]) -> Vec<String> {
+    let cell = |column: &&Column<E>| match m {
         Some(m) => marks.or_blank((column.cell)(m), column.blank),
         None => marks.or_blank(None, Why::NotMeasured),
     };

@@ -6,26 +6,23 @@ mod layout;
 mod modes;
 
 use punctual_record::Measurement;
+use punctual_record::experiment::{ScenarioComputer, ScenarioThreads};
 
-use crate::select;
+use crate::select::{self, Row};
 use columns::{Column, of_computer, of_threads};
 use layout::Several;
-
-/// What the measurements of the whole computer have as their subject.
-const COMPUTER: &str = "(computer)";
 
 /// With more names than this, tables of a line or two become one.
 const MANY_NAMES: usize = 3;
 
 /// A table for each name of threads, and one for the computer.
 pub(crate) fn scenario(measurements: &[&Measurement]) -> Vec<String> {
-    let subjects = select::by_subject(measurements.iter().copied());
-    let (computer, threads): (Vec<_>, Vec<_>) = subjects
+    let of = || measurements.iter().copied();
+    let (threads, computer): (Vec<Row<ScenarioThreads>>, Vec<Row<ScenarioComputer>>) =
+        (select::rows(of()), select::rows(of()));
+    let (active, idle): (Vec<_>, Vec<_>) = select::by_subject(&threads)
         .into_iter()
-        .partition(|(subject, _)| *subject == COMPUTER);
-    let (active, idle): (Vec<_>, Vec<_>) = threads
-        .into_iter()
-        .partition(|(_, group)| group.iter().any(|m| columns::is_active(m)));
+        .partition(|(_, group)| group.iter().any(|m| columns::is_active(*m)));
     let several = Several::of(measurements);
     let mut sections = of_all_threads(&active, several);
     let mut quiet: Vec<&str> = idle.iter().map(|(subject, _)| *subject).collect();
@@ -36,15 +33,18 @@ pub(crate) fn scenario(measurements: &[&Measurement]) -> Vec<String> {
             quiet.join(", ")
         )));
     }
-    sections.extend(computer.iter().map(|(_, group)| {
-        let columns = of_computer(group);
-        layout::table("the computer", group, &columns, several)
-    }));
+    if !computer.is_empty() {
+        let columns = of_computer(&computer);
+        sections.push(layout::table("the computer", &computer, &columns, several));
+    }
     sections
 }
 
-fn of_all_threads(names: &[(&str, Vec<&Measurement>)], several: Several) -> Vec<String> {
-    let all: Vec<&Measurement> = names.iter().flat_map(|(_, group)| group.clone()).collect();
+fn of_all_threads(
+    names: &[(&str, Vec<Row<'_, ScenarioThreads>>)],
+    several: Several,
+) -> Vec<String> {
+    let all: Vec<_> = names.iter().flat_map(|(_, group)| group.clone()).collect();
     let lines = names.iter().map(|(_, group)| group.len());
     if names.len() > MANY_NAMES && lines.max() <= Some(2) {
         let columns = of_threads(&all);
@@ -53,10 +53,7 @@ fn of_all_threads(names: &[(&str, Vec<&Measurement>)], several: Several) -> Vec<
     names
         .iter()
         .map(|(name, group)| {
-            let many = select::counts(group.iter().filter_map(|m| {
-                let threads = select::extra(m, "threads")?;
-                Some(threads as u64)
-            }));
+            let many = select::counts(group.iter().map(|m| m.of.threads));
             let title = match many.as_str() {
                 "0" | "1" => format!("thread {name}"),
                 many => format!("threads {name}: {many} of them, rates and CPU of each"),
@@ -66,7 +63,12 @@ fn of_all_threads(names: &[(&str, Vec<&Measurement>)], several: Several) -> Vec<
         .collect()
 }
 
-fn section(title: &str, group: &[&Measurement], columns: &[Column], several: Several) -> String {
+fn section(
+    title: &str,
+    group: &[Row<'_, ScenarioThreads>],
+    columns: &[Column<ScenarioThreads>],
+    several: Several,
+) -> String {
     let mut text = layout::table(title, group, columns, several);
     text += &modes::several(group);
     text += &modes::several_readings(group);

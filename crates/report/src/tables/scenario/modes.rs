@@ -1,9 +1,14 @@
 //! The few lengths that sleeps have on a tick.
 
+use punctual_record::experiment::ScenarioThreads;
 use punctual_record::{Measurement, Mode};
 
-use crate::select::{modes, modes_of};
-use crate::{prose, select, units};
+use super::columns::{is_signalled, varies};
+use super::layout::{model, phase};
+use crate::select::Row;
+use crate::{prose, units};
+
+type Threads<'r> = Row<'r, ScenarioThreads>;
 
 /// So many modes are told; of more, that there are others.
 const SHOWN: usize = 4;
@@ -11,19 +16,19 @@ const SHOWN: usize = 4;
 /// The share of a mode that is more than an accident.
 const LEAST_SHARE: f64 = 0.01;
 
-fn common(m: &Measurement) -> Vec<Mode> {
-    let mut modes = modes(m);
+fn common(m: Threads<'_>) -> Vec<Mode> {
+    let mut modes = m.of.modes.clone();
     modes.retain(|mode| mode.share >= LEAST_SHARE);
     modes
 }
 
 /// Whether any sleep can be told in ticks.
-pub(super) fn has_ticks(m: &Measurement) -> bool {
-    modes(m).iter().any(|mode| mode.ticks.is_some())
+pub(super) fn has_ticks(m: Threads<'_>) -> bool {
+    m.of.modes.iter().any(|mode| mode.ticks.is_some())
 }
 
 /// The lengths of the sleeps in ticks, the commonest first: `1`, `2, 3`.
-pub(super) fn ticks(m: &Measurement) -> Option<String> {
+pub(super) fn ticks(m: Threads<'_>) -> Option<String> {
     let common = common(m);
     let ticks: Option<Vec<String>> = common
         .iter()
@@ -39,27 +44,25 @@ pub(super) fn ticks(m: &Measurement) -> Option<String> {
 
 /// The modes of each measurement whose sleeps have several, as lines below the
 /// table.
-pub(super) fn several(group: &[&Measurement]) -> String {
+pub(super) fn several(group: &[Threads<'_>]) -> String {
     let lines: Vec<(String, String)> = group
         .iter()
-        .filter(|m| common(m).len() > 1 && !m.other.contains_key("since_signal_ns"))
-        .filter(|m| select::part(m, "asked_ns", "min") == select::part(m, "asked_ns", "max"))
-        .map(|m| (whose(m, group), in_words(&modes(m))))
+        .filter(|m| common(**m).len() > 1 && !is_signalled(**m) && !varies(**m))
+        .map(|m| (whose(m, group), in_words(&m.of.modes)))
         .collect();
     under("Sleeps of several lengths:", &lines)
 }
 
 /// What was read and was not the same each time, as lines below the table.
-pub(super) fn several_readings(group: &[&Measurement]) -> String {
+pub(super) fn several_readings(group: &[Threads<'_>]) -> String {
     let mut lines = Vec::new();
     for m in group {
-        let readings = m.other.get("readings").and_then(|read| read.as_object());
-        for (key, reading) in readings.into_iter().flatten() {
-            let modes = modes_of(reading.get("modes"));
+        for (key, reading) in &m.of.readings {
+            let modes = &reading.modes;
             if modes.len() > 1 {
                 let whose = [whose(m, group), key.trim_end_matches("_ns").to_owned()];
                 let whose = whose.into_iter().filter(|part| !part.is_empty());
-                lines.push((whose.collect::<Vec<_>>().join(", "), in_words(&modes)));
+                lines.push((whose.collect::<Vec<_>>().join(", "), in_words(modes)));
             }
         }
     }
@@ -81,13 +84,9 @@ fn under(title: &str, lines: &[(String, String)]) -> String {
 }
 
 /// What tells a measurement from the others of its table.
-fn whose(m: &Measurement, group: &[&Measurement]) -> String {
+fn whose(m: &Measurement, group: &[Threads<'_>]) -> String {
     let differs = |of: fn(&Measurement) -> &str| group.iter().any(|other| of(other) != of(m));
-    let parts: [fn(&Measurement) -> &str; 3] = [
-        |m| m.subject.as_str(),
-        |m| select::word(m, "phase"),
-        |m| select::word(m, "on"),
-    ];
+    let parts: [fn(&Measurement) -> &str; 3] = [|m| m.subject.as_str(), phase, model];
     let parts: Vec<&str> = parts
         .into_iter()
         .filter(|of| differs(*of))

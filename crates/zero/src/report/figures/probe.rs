@@ -151,7 +151,7 @@ fn blocks(run: &Run<ZeroRow>, measurements: &[&ZeroRow]) -> Option<Figure> {
     // The calls alone would need an axis of their own.
     let filled = measurements.iter().copied();
     let filled = filled.filter(|m| m.subject != "allocator-pair");
-    let ways: Vec<(&str, Vec<(f64, f64)>)> = select::by_subject(filled)
+    let ways: Vec<(&str, Vec<(f64, f64)>)> = select::grouped(filled, |m| m.subject.as_str())
         .into_iter()
         .map(|(way, of_way)| (way, of_way.iter().filter_map(|m| point(m)).collect()))
         .collect();

@@ -1,0 +1,649 @@
+//! What was measured: each experiment with its parameters, and with what it has to say
+//! besides how late its waits were and what they cost.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::modes::Mode;
+use crate::run::Measurement;
+
+/// One experiment each. Files name them by the tag `experiment`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "experiment", rename_all = "kebab-case")]
+pub enum Experiment {
+    /// Waits at a rate.
+    Pace(Pace),
+    /// Requests of every length.
+    Decades(Decades),
+    /// CPU time by the length of the interval.
+    Interval(IntervalLength),
+    /// Naps by OS call and length.
+    Naps(Naps),
+    /// Relative error by the request and the scheduler's period.
+    Robustness(Robustness),
+    /// `adaptive` beside the best of the others, by regime and condition.
+    Regimes(Regimes),
+    /// Steps of clocks and what reading them takes.
+    Clocks(Clocks),
+    /// The lengths of short sleeps, and the ticks behind them.
+    Timers(Timers),
+    /// Waits with each call of the OS.
+    Sleep(Sleep),
+    /// Yields alone and beside a competitor.
+    Yield(Yield),
+    /// Waits on a loaded computer.
+    Load(Load),
+    /// Waits on each CPU.
+    Cores(Cores),
+    /// Waking up by the time asleep.
+    Gap(Gap),
+    /// What threads did in a phase of a scenario.
+    Scenario(Box<ScenarioThreads>),
+    /// What the computer did under them.
+    ScenarioComputer(Box<ScenarioComputer>),
+    /// How late a host's timers were while it was watched.
+    Watch(Box<Watch>),
+    /// Waits beside what the timer rule in force predicts.
+    Doctor(Doctor),
+}
+
+/// Waits at a rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pace {
+    /// The time from one deadline to the next.
+    pub period_ns: u64,
+    /// The waits per second.
+    pub rate_hz: f64,
+    /// What deadlines are counted from.
+    pub deadlines: Deadlines,
+    /// Waits of a batch before those that count; how many follows from the rounds.
+    pub warm_up_waits: u64,
+    /// How batches after the first begin; follows from the deadlines.
+    pub learning: Learning,
+    /// The times from one wake to the next.
+    pub frames: Option<Frames>,
+}
+
+/// What deadlines are counted from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Deadlines {
+    /// The beginning: they are the cycles of the rate.
+    Absolute,
+    /// The end of the wait before: the article's frames.
+    Relative,
+}
+
+/// How a batch begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Learning {
+    /// With what the subject has learned in those before.
+    #[serde(rename = "goes on")]
+    GoesOn,
+    /// Cold.
+    #[serde(rename = "starts over")]
+    StartsOver,
+}
+
+/// The times from one wake to the next, as a player of a game sees them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Frames {
+    /// The shortest.
+    pub min_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
+    /// The mean distance from the period.
+    pub mean_abs_error_ns: f64,
+}
+
+/// Requests of one length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decades {
+    /// The length.
+    pub asked_ns: u64,
+}
+
+/// Waits at one interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IntervalLength {
+    /// The time from one deadline to the next.
+    pub period_ns: u64,
+    /// The times from one wake to the next.
+    pub frames: Option<Frames>,
+}
+
+/// Naps of one length with one OS call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Naps {
+    /// The call.
+    pub method: String,
+    /// The length.
+    pub asked_ns: u64,
+}
+
+/// Requests of one length under a scheduler that steals time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Robustness {
+    /// The length.
+    pub asked_ns: u64,
+    /// The period of the scheduler.
+    pub scheduler_period_ns: u64,
+    /// The mean distance from the deadline, over the length; `None` if no wait ended.
+    pub relative_error: Option<f64>,
+}
+
+/// Waits in a regime under a condition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Regimes {
+    /// What waits there are.
+    pub regime: String,
+    /// What else runs.
+    pub condition: String,
+}
+
+/// What one clock of the OS is like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Clocks {
+    /// The resolution that the OS states.
+    pub stated_ns: Option<u64>,
+    /// By how much it moves on at once.
+    pub step_ns: Option<Lengths>,
+    /// Whether it shows the time of the last tick.
+    pub tick_written: Option<bool>,
+    /// What one tick is, of a clock that ticks write.
+    pub tick_ns: Option<u64>,
+    /// How many of its steps were of several ticks.
+    pub longer_steps: Option<u64>,
+    /// What one reading takes.
+    pub read_cost_ns: Option<Lengths>,
+}
+
+/// Sleeps of one round.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Timers {
+    /// The length asked for.
+    pub asked_ns: u64,
+    /// `after-wake` or `random-phase`: when a sleep begins.
+    pub arming: String,
+    /// Which round, counted from 0.
+    pub round: u32,
+    /// The timer interval that the OS says is in force.
+    pub stated_ns: Option<u64>,
+    /// The timer slack of the thread.
+    pub slack_ns: Option<u64>,
+    /// The clock that the tick writes.
+    pub step_clock: Option<String>,
+    /// The median of its steps.
+    pub step_ns: Option<u64>,
+    /// How long the first sleep was, which does not count.
+    pub first_slept_ns: Option<u64>,
+    /// How long the others were.
+    pub slept_ns: Option<Lengths>,
+    /// The few lengths that they had.
+    pub modes: Vec<Mode>,
+}
+
+/// Waits of one length with one call of the OS.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sleep {
+    /// The call.
+    pub method: String,
+    /// The length.
+    pub asked_ns: u64,
+}
+
+/// Yields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Yield {
+    /// How many threads compute on the same CPU.
+    pub competitors: u64,
+}
+
+/// Waits beside threads that compute.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Load {
+    /// The length.
+    pub asked_ns: u64,
+    /// Threads that compute, for each CPU.
+    pub load_per_cpu: f64,
+    /// The priority of who waits.
+    pub priority: String,
+}
+
+/// Waits on one CPU.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cores {
+    /// The number of the CPU.
+    pub on_cpu: u64,
+    /// The length.
+    pub asked_ns: u64,
+    /// What kind of core it is, where the OS tells them apart.
+    pub core_type: Option<String>,
+}
+
+/// Waits after a rest of their own length.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gap {
+    /// The call.
+    pub method: String,
+    /// The length.
+    pub asked_ns: u64,
+}
+
+/// Where in a scenario something was.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Phase {
+    /// The scenario.
+    pub scenario: String,
+    /// The machine.
+    pub on: String,
+    /// The phase.
+    pub phase: String,
+    /// Which it is, counted from 0.
+    pub phase_index: u64,
+}
+
+/// What threads of one name did in a phase.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ScenarioThreads {
+    /// Where.
+    #[serde(flatten)]
+    pub at: Phase,
+    /// How many there were.
+    pub threads: u64,
+    /// Their CPU time.
+    pub cpu_total_ns: u64,
+    /// Sleeps and waits of all of them.
+    pub wakes: u64,
+    /// The same per second, of each.
+    pub wakes_per_s: Option<f64>,
+    /// The shares of a CPU of the least and of the busiest, of several.
+    pub cpu_fractions: Option<Range<f64>>,
+    /// Settings to which the OS answered with an error.
+    pub denied: u64,
+    /// How long sleeps were.
+    pub slept_ns: Option<Lengths>,
+    /// The shortest and the longest that was asked for.
+    pub asked_ns: Option<Range<u64>>,
+    /// The few lengths that sleeps had.
+    pub modes: Vec<Mode>,
+    /// The times from the end of one wait to the end of the next.
+    pub frame_ns: Option<Tail>,
+    /// The times from a signal to the end of the wait for it.
+    pub since_signal_ns: Option<Tail>,
+    /// What was read of the OS, in nanoseconds, by what that is.
+    pub readings: BTreeMap<String, Reading>,
+}
+
+/// What was read several times.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reading {
+    /// The mean.
+    pub mean: f64,
+    /// How often.
+    pub n: u64,
+    /// The few values it had.
+    pub modes: Vec<Mode>,
+    /// Each by itself.
+    pub samples: Vec<u64>,
+}
+
+/// What the computer did in a phase; `None` is what the machine does not tell.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ScenarioComputer {
+    /// Where.
+    #[serde(flatten)]
+    pub at: Phase,
+    /// How many CPUs it has.
+    pub cpus: u64,
+    /// Timer interrupts and clock ticks of all CPUs.
+    pub interrupts_per_s: Option<f64>,
+    /// How often a CPU went from one thread to another, or to rest and back.
+    pub switches_per_s: Option<f64>,
+    /// How often an idle CPU was woken.
+    pub wakeups_per_s: Option<f64>,
+    /// The share of the time of all CPUs in which a thread ran.
+    pub busy: Option<f64>,
+    /// The share of the idle time in stretches of 8 ms or more.
+    pub good_idle: Option<f64>,
+    /// The stretches in which CPUs were idle, by their length.
+    pub idle_stretches: Option<Vec<IdleStretch>>,
+    /// The idle states.
+    pub idle_states: Vec<IdleState>,
+    /// The timer interval at the end of the phase.
+    pub interval_ns: Option<u64>,
+}
+
+/// Idle stretches of about one length.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdleStretch {
+    /// They are so long, and less than twice.
+    pub at_least_ns: u64,
+    /// How many there were.
+    pub count: u64,
+    /// How long they were together.
+    pub total_ns: u64,
+}
+
+/// An idle state of CPUs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct IdleState {
+    /// Its name.
+    pub name: String,
+    /// How often it was entered.
+    pub entered: u64,
+    /// Its share of the idle time.
+    pub share: Option<f64>,
+}
+
+/// What a watch of a host saw.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Watch {
+    /// The time from one deadline to the next.
+    pub period_ns: u64,
+    /// From which lateness on a wait is a hiccup.
+    pub threshold_ns: u64,
+    /// The CPU that was watched, if it was one.
+    pub on_cpu: Option<u64>,
+    /// From which lateness on the watch fails.
+    pub fail_over_ns: Option<u64>,
+    /// Whether it did, by that or a rule of the user.
+    pub failed: Option<bool>,
+    /// How long it lasted.
+    pub elapsed_ns: u64,
+    /// The lateness of all waits: the upper end of each bin, and how many lie in it.
+    pub histogram_late_ns: Vec<(u64, u64)>,
+    /// The hiccups, the first of too many.
+    pub hiccups: Vec<Hiccup>,
+    /// How many there were by cause.
+    pub hiccups_by_cause: BTreeMap<String, u64>,
+    /// How many there were.
+    pub hiccups_in_all: u64,
+    /// Waits of which nothing is known, as they were not collected in time.
+    pub lost_waits: u64,
+}
+
+/// A wait that was later than the threshold; `None` is what the OS does not count.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Hiccup {
+    /// When it ended.
+    pub at: String,
+    /// The same, counted from the beginning of the watch.
+    pub at_ns: u64,
+    /// How late.
+    pub late_ns: u64,
+    /// The time it could run but waited for a CPU.
+    pub queued_ns: Option<u64>,
+    /// The time the hypervisor gave its CPU to somebody else.
+    pub stolen_ns: Option<u64>,
+    /// The time within which that was counted.
+    pub stolen_within_ns: Option<u64>,
+    /// The time a quota stopped it.
+    pub throttled_ns: Option<u64>,
+    /// Who had the CPU meanwhile, the most first.
+    #[serde(default)]
+    pub others: Vec<RanMeanwhile>,
+    /// How often it had to leave its CPU.
+    pub involuntary: Option<u64>,
+    /// How often it left it.
+    pub voluntary: Option<u64>,
+    /// Page faults that needed no disk.
+    pub minor_faults: Option<u64>,
+    /// Page faults that did.
+    pub major_faults: Option<u64>,
+    /// Why.
+    pub cause: String,
+    /// All of it in a sentence.
+    pub in_words: String,
+}
+
+/// Another program that ran.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RanMeanwhile {
+    /// Its name.
+    pub name: String,
+    /// Its number.
+    pub pid: u64,
+    /// For how long.
+    pub ran_ns: u64,
+}
+
+/// Waits of one length, and what comes of comparing them with the rule in force.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Doctor {
+    /// The length.
+    pub asked_ns: u64,
+    /// How late a wait without slack was that takes about as long.
+    pub wake_cost_ns: Option<WakeCost>,
+    /// How far from the prediction agrees with it.
+    pub tolerance_ns: Option<i64>,
+    /// Whether it does.
+    pub agrees: Option<bool>,
+    /// What is said of it, in a word or two.
+    pub verdict: Option<String>,
+    /// Why, in a sentence.
+    pub agreement: Option<String>,
+}
+
+/// What waking up costs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WakeCost {
+    /// The call without slack.
+    pub method: String,
+    /// Waits with it.
+    pub n: u64,
+    /// Their median lateness.
+    pub p50: Option<i64>,
+    /// The lateness that 75 % do not exceed.
+    pub p75: Option<i64>,
+    /// The lateness that 90 % do not exceed.
+    pub p90: Option<i64>,
+}
+
+/// Lengths of time in nanoseconds, one at least.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Lengths {
+    /// How many.
+    pub n: u64,
+    /// The mean.
+    pub mean: f64,
+    /// The median, where enough samples back it.
+    pub p50: Option<u64>,
+    /// The least.
+    pub min: u64,
+    /// The greatest.
+    pub max: u64,
+}
+
+/// How long lengths of time are at the upper end, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tail {
+    /// How many.
+    pub n: u64,
+    /// The median, where enough samples back it.
+    pub p50: Option<u64>,
+    /// What 99 % do not exceed.
+    pub p99: Option<u64>,
+    /// The greatest.
+    pub max: u64,
+}
+
+/// The least and the greatest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Range<T> {
+    /// The least.
+    pub min: T,
+    /// The greatest.
+    pub max: T,
+}
+
+impl Experiment {
+    /// Its name, as files have it.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Pace(_) => "pace",
+            Self::Decades(_) => "decades",
+            Self::Interval(_) => "interval",
+            Self::Naps(_) => "naps",
+            Self::Robustness(_) => "robustness",
+            Self::Regimes(_) => "regimes",
+            Self::Clocks(_) => "clocks",
+            Self::Timers(_) => "timers",
+            Self::Sleep(_) => "sleep",
+            Self::Yield(_) => "yield",
+            Self::Load(_) => "load",
+            Self::Cores(_) => "cores",
+            Self::Gap(_) => "gap",
+            Self::Scenario(_) => "scenario",
+            Self::ScenarioComputer(_) => "scenario-computer",
+            Self::Watch(_) => "watch",
+            Self::Doctor(_) => "doctor",
+        }
+    }
+
+    /// The parameters that make a difference between two measurements of a subject.
+    ///
+    /// Some fields tell something of the run instead. The round and the model are
+    /// pooled and set side by side; a type of core is a property of the machine; waits
+    /// of the warm-up follow from the number of rounds, and learning from the deadlines;
+    /// what a watch takes exception to changes no wait, and its CPU is the one of
+    /// however many the machine has. (`cores` compares CPUs, so that there it counts.)
+    pub fn params(&self) -> BTreeMap<String, Value> {
+        let params = match self {
+            Self::Pace(of) => json!({
+                "period_ns": of.period_ns, "rate_hz": of.rate_hz, "deadlines": of.deadlines,
+            }),
+            Self::Decades(Decades { asked_ns }) | Self::Doctor(Doctor { asked_ns, .. }) => {
+                json!({ "asked_ns": asked_ns })
+            }
+            Self::Interval(of) => json!({ "period_ns": of.period_ns }),
+            Self::Naps(Naps { method, asked_ns })
+            | Self::Sleep(Sleep { method, asked_ns })
+            | Self::Gap(Gap { method, asked_ns }) => {
+                json!({ "method": method, "asked_ns": asked_ns })
+            }
+            Self::Robustness(of) => json!({
+                "asked_ns": of.asked_ns, "scheduler_period_ns": of.scheduler_period_ns,
+            }),
+            Self::Regimes(of) => json!(of),
+            Self::Clocks(_) => json!({}),
+            Self::Timers(of) => json!({ "asked_ns": of.asked_ns, "arming": of.arming }),
+            Self::Yield(of) => json!(of),
+            Self::Load(of) => json!(of),
+            Self::Cores(of) => json!({ "cpu": of.on_cpu, "asked_ns": of.asked_ns }),
+            Self::Scenario(of) => of.at.params(),
+            Self::ScenarioComputer(of) => of.at.params(),
+            Self::Watch(of) => json!({ "period_ns": of.period_ns }),
+        };
+        match params {
+            Value::Object(params) => params.into_iter().collect(),
+            _ => BTreeMap::new(),
+        }
+    }
+
+    /// Equal for what was measured of the same thing.
+    pub fn cell(&self) -> (&'static str, BTreeMap<String, Value>) {
+        (self.name(), self.params())
+    }
+
+    /// The machine, where it is one of several that a scenario ran on.
+    pub fn on(&self) -> Option<&str> {
+        self.phase().map(|at| at.on.as_str())
+    }
+
+    /// Where in a scenario it was measured.
+    pub fn phase(&self) -> Option<&Phase> {
+        match self {
+            Self::Scenario(of) => Some(&of.at),
+            Self::ScenarioComputer(of) => Some(&of.at),
+            _ => None,
+        }
+    }
+
+    /// The time from one deadline to the next, of waits at a rate.
+    pub const fn period_ns(&self) -> Option<u64> {
+        match self {
+            Self::Pace(of) => Some(of.period_ns),
+            Self::Interval(of) => Some(of.period_ns),
+            _ => None,
+        }
+    }
+
+    /// Puts in the times from one wake to the next, where they are of interest.
+    pub const fn frames_mut(&mut self) -> Option<&mut Option<Frames>> {
+        match self {
+            Self::Pace(of) => Some(&mut of.frames),
+            Self::Interval(of) => Some(&mut of.frames),
+            _ => None,
+        }
+    }
+}
+
+impl Phase {
+    fn params(&self) -> Value {
+        json!({ "scenario": self.scenario, "phase": self.phase, "phase_index": self.phase_index })
+    }
+}
+
+/// One experiment of the enum.
+pub trait OfExperiment: Sized {
+    /// What a measurement has of it; `None` if it is of another.
+    fn of(measurement: &Measurement) -> Option<&Self>;
+}
+
+/// An experiment with waits of one length.
+pub trait OfLength: OfExperiment {
+    /// The length asked for.
+    fn asked_ns(&self) -> u64;
+}
+
+macro_rules! of_length {
+    ($($name:ident,)*) => {
+        $(
+            impl OfLength for $name {
+                fn asked_ns(&self) -> u64 {
+                    self.asked_ns
+                }
+            }
+        )*
+    };
+}
+
+of_length! { Decades, Naps, Robustness, Timers, Sleep, Load, Cores, Gap, Doctor, }
+
+macro_rules! of_experiment {
+    ($($name:ident => $variant:ident,)*) => {
+        $(
+            impl OfExperiment for $name {
+                fn of(measurement: &Measurement) -> Option<&Self> {
+                    match &measurement.experiment {
+                        Experiment::$variant(of) => Some(of),
+                        _ => None,
+                    }
+                }
+            }
+        )*
+    };
+}
+
+of_experiment! {
+    Pace => Pace,
+    Decades => Decades,
+    IntervalLength => Interval,
+    Naps => Naps,
+    Robustness => Robustness,
+    Regimes => Regimes,
+    Clocks => Clocks,
+    Timers => Timers,
+    Sleep => Sleep,
+    Yield => Yield,
+    Load => Load,
+    Cores => Cores,
+    Gap => Gap,
+    ScenarioThreads => Scenario,
+    ScenarioComputer => ScenarioComputer,
+    Watch => Watch,
+    Doctor => Doctor,
+}
