@@ -94,8 +94,8 @@ impl Books {
     }
 }
 
-/// One passage of a worker through a lock, or through several in a row.
-pub(crate) struct Passage<'a, C> {
+/// Times one passage of a worker through a lock, or through several in a row.
+pub(crate) struct LockTiming<'a, C> {
     computer: &'a C,
     /// When it asked for the lock or had it, whichever was last, if it is timed.
     since: Option<Nanos>,
@@ -104,7 +104,7 @@ pub(crate) struct Passage<'a, C> {
     hold: Nanos,
 }
 
-/// A passage that is over.
+/// What a passage took that is over.
 #[derive(Clone, Copy)]
 pub(crate) struct Timed {
     /// From asking for a lock to having it.
@@ -115,7 +115,7 @@ pub(crate) struct Timed {
     pub(crate) end: Nanos,
 }
 
-impl<'a, C: Computer> Passage<'a, C> {
+impl<'a, C: Computer> LockTiming<'a, C> {
     /// The worker is about to ask for the lock.
     #[inline]
     pub(crate) fn begin(computer: &'a C, is_timed: bool) -> Self {

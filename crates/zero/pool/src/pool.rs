@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::backlog::{Backlog, HandsOut, Under};
 use crate::books::Books;
-use crate::books::{Passage, Timed};
+use crate::books::{LockTiming, Timed};
 use crate::computer::{Computer, Line, Lock};
 use crate::locks::AnyLock;
 use crate::setting::{MOST_PAGES, Setting};
@@ -95,9 +95,9 @@ impl<C: Computer> Pool<C> {
         room: &mut Vec<u64>,
         books: &mut Books,
     ) -> bool {
-        let passage = Passage::begin(&self.computer, books.is_due());
-        let (range, passage) = backlog.take(worker, room, passage).await;
-        let timed = passage.end();
+        let timing = LockTiming::begin(&self.computer, books.is_due());
+        let (range, timing) = backlog.take(worker, room, timing).await;
+        let timed = timing.end();
         books.acquisitions += 1;
         let is_kept = timed.is_some_and(|timed| books.note_take(timed));
         let count = range.end - range.start + room.len() as u64;
@@ -127,12 +127,12 @@ impl<C: Computer> Pool<C> {
 impl<C: Computer> Zeroed<C> {
     #[inline]
     async fn put(&self, worker: usize, pages: u64, computer: &C, is_timed: bool) -> Option<Timed> {
-        let mut passage = Passage::begin(computer, is_timed);
+        let mut timing = LockTiming::begin(computer, is_timed);
         let inside = async move || {
-            passage.had().await;
+            timing.had().await;
             let count = self.line.load(0, Relaxed).await;
             self.line.store(0, count + pages, Relaxed).await;
-            passage
+            timing
         };
         self.lock.section(worker, inside).await.end()
     }

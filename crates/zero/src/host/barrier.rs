@@ -92,16 +92,16 @@ pub(crate) struct Alone<T>(pub(crate) T);
 ///
 /// Nobody can take workers out of a lock. But with more workers than CPUs a pass
 /// can take minutes, where the one whose turn it is waits for a CPU and those who
-/// have one wait for it. So when there is hurry, whoever waits for a lock lets
+/// have one wait for it. So when it is cut off, whoever waits for a lock lets
 /// others have the CPU, and a worker that has zeroed what it took ends, without
 /// another take.
 #[derive(Debug)]
-pub(super) struct Hurry {
+pub(super) struct Cutoff {
     stop: Stop,
     late: AtomicBool,
 }
 
-impl Hurry {
+impl Cutoff {
     pub(super) fn new(stop: Stop) -> Self {
         Self {
             stop,
@@ -114,7 +114,7 @@ impl Hurry {
         self.late.load(Relaxed) || self.stop.is_requested()
     }
 
-    /// What a loop does that waits: gives the CPU the hint, and where there is hurry
+    /// What a loop does that waits: gives the CPU the hint, and where the pass is cut off
     /// the CPU to others.
     #[inline]
     pub(super) fn spin(&self) {

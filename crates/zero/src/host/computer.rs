@@ -11,7 +11,7 @@ use punctual_os::Error;
 use punctual_zero_memory::Kernel;
 use punctual_zero_pool::{Computer, Line, Lock};
 
-use super::barrier::Hurry;
+use super::barrier::Cutoff;
 use super::{HostMemory, Links};
 
 /// This computer: its atomics, its memory, one way of zeroing it. Copies are the
@@ -50,7 +50,7 @@ impl<'m> Computer for HostComputer<'m> {
     type Mutex = HostMutex;
 
     fn line(&self) -> Self::Line {
-        HostLine::new(self.memory.hurry())
+        HostLine::new(self.memory.cutoff())
     }
 
     fn mutex(&self) -> Self::Mutex {
@@ -66,7 +66,7 @@ impl<'m> Computer for HostComputer<'m> {
 
     #[inline]
     fn relax(&self) -> impl Future<Output = ()> {
-        self.memory.hurry().spin();
+        self.memory.cutoff().spin();
         ready(())
     }
 
@@ -75,7 +75,7 @@ impl<'m> Computer for HostComputer<'m> {
         let clock = self.memory.clock();
         let begun = clock.now();
         while clock.now() - begun < length {
-            self.memory.hurry().spin();
+            self.memory.cutoff().spin();
         }
         ready(())
     }
@@ -104,7 +104,7 @@ impl<'m> Computer for HostComputer<'m> {
 
     #[inline]
     fn gives_up(&self) -> bool {
-        self.memory.hurry().is_on()
+        self.memory.cutoff().is_on()
     }
 }
 
@@ -116,14 +116,14 @@ impl<'m> Computer for HostComputer<'m> {
 #[repr(align(128))]
 pub struct HostLine<'m> {
     words: [AtomicU64; 4],
-    hurry: &'m Hurry,
+    cutoff: &'m Cutoff,
 }
 
 impl<'m> HostLine<'m> {
-    pub(super) fn new(hurry: &'m Hurry) -> Self {
+    pub(super) fn new(cutoff: &'m Cutoff) -> Self {
         Self {
             words: Default::default(),
-            hurry,
+            cutoff,
         }
     }
 }
@@ -171,7 +171,7 @@ impl Line for HostLine<'_> {
             if now != value {
                 return ready(now);
             }
-            self.hurry.spin();
+            self.cutoff.spin();
         }
     }
 }
@@ -233,9 +233,9 @@ mod tests {
             let stop = Stop::new();
             let memory = HostMemory::new(PAGES as usize * PAGE, stop.clone()).unwrap();
             assert!(takes(&memory, dequeue, batch).1, "{dequeue:?} {batch}");
-            memory.hurry().set_late(true);
+            memory.cutoff().set_late(true);
             assert_eq!(takes(&memory, dequeue, batch), (0, false));
-            memory.hurry().set_late(false);
+            memory.cutoff().set_late(false);
             assert!(takes(&memory, dequeue, batch).1, "{dequeue:?} {batch}");
             stop.request();
             assert_eq!(takes(&memory, dequeue, batch), (0, false));

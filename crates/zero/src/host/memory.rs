@@ -7,7 +7,7 @@ use punctual_zero_memory::{Advice, Mapping, huge_page_bytes};
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
-use super::barrier::Hurry;
+use super::barrier::Cutoff;
 
 /// Memory of this computer that pools zero, and the clock they are timed by.
 ///
@@ -18,7 +18,7 @@ use super::barrier::Hurry;
 pub struct HostMemory {
     mapping: Mapping,
     clock: QuickClock,
-    hurry: Hurry,
+    cutoff: Cutoff,
     huge_pages: bool,
 }
 
@@ -35,7 +35,7 @@ impl HostMemory {
         Ok(Self {
             mapping,
             clock: QuickClock::new(),
-            hurry: Hurry::new(stop),
+            cutoff: Cutoff::new(stop),
             huge_pages,
         })
     }
@@ -57,11 +57,11 @@ impl HostMemory {
 
     /// Whether the user wants an end.
     pub(crate) fn is_stopped(&self) -> bool {
-        self.hurry.stop().is_requested()
+        self.cutoff.stop().is_requested()
     }
 
-    pub(super) fn hurry(&self) -> &Hurry {
-        &self.hurry
+    pub(super) fn cutoff(&self) -> &Cutoff {
+        &self.cutoff
     }
 }
 

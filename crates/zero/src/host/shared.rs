@@ -88,9 +88,9 @@ impl<'a> Shared<'a> {
     /// Of one worker for all, when all have ended: what becomes of the pass that
     /// was `due` then, if it was a burst. Puts the pool of the next one in place.
     pub(super) fn judge(&self, due: Option<Tick>) {
-        let hurry = self.memory.hurry();
+        let cutoff = self.memory.cutoff();
         let failed = self.lock(&self.failure).is_some();
-        let counts = !hurry.is_on() && !failed;
+        let counts = !cutoff.is_on() && !failed;
         let mut sum = self.lock(&self.sum);
         if counts {
             sum.passes += 1;

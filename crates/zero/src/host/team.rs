@@ -53,10 +53,10 @@ impl<'m> Team<'m> {
     pub fn work(&self, job: &Job<'_>) -> Result<Observed, Refusal> {
         let crowded = self.is_oversubscribed(job.setting.workers);
         let shared = Shared::new(job, self.memory, self.cpu_clock, crowded)?;
-        let hurry = self.memory.hurry();
-        hurry.stop().watch(&shared.events);
+        let cutoff = self.memory.cutoff();
+        cutoff.stop().watch(&shared.events);
         let (tallies, late) = self.start(&shared)?;
-        hurry.set_late(false);
+        cutoff.set_late(false);
         shared.observed(tallies, late)
     }
 
@@ -89,7 +89,7 @@ impl<'m> Team<'m> {
             drop(working);
             let limit = shared.job.most().into();
             let late = all_done.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
-            self.memory.hurry().set_late(late);
+            self.memory.cutoff().set_late(late);
             let tallies = threads.into_iter().map(|thread| {
                 let joined = thread.join();
                 joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))

@@ -160,13 +160,13 @@ impl Worker<'_, '_> {
         });
     }
 
-    /// Goes through its pages, unless there is hurry: then what is done does not
+    /// Goes through its pages, unless there is cutoff: then what is done does not
     /// count, and it may be that nobody zeroed anything.
     fn in_parts(&self, share: &Range<usize>, go: impl Fn(Range<usize>)) {
         /// 16 MiB: some milliseconds.
         const PART: usize = 1 << 12;
         for begin in share.clone().step_by(PART) {
-            if self.shared.memory.hurry().is_on() {
+            if self.shared.memory.cutoff().is_on() {
                 return;
             }
             go(begin..(begin + PART).min(share.end));

@@ -2,6 +2,7 @@
 
 use punctual_core::Nanos;
 use punctual_program::Refusal;
+use punctual_zero_memory::PAGE;
 
 use super::Part;
 
@@ -12,7 +13,7 @@ pub struct Settings {
     pub parts: Vec<Part>,
     /// Whether to measure less of everything.
     pub quick: bool,
-    /// How often each heat gets its turn, if the user says.
+    /// How often each case gets its turn, if the user says.
     pub rounds: Option<u32>,
     /// The most memory to use at a time, in bytes, if the user says.
     pub memory_limit: Option<u64>,
@@ -33,13 +34,16 @@ pub(super) struct Amounts {
     pub(super) batch: usize,
     /// What each of the two processes does.
     pub(super) iterations: u64,
-    /// How long a heat of `payers` goes on.
+    /// How long a case of `payers` goes on.
     pub(super) phase: Nanos,
     /// The rounds of what takes less than a second.
     pub(super) rounds: u32,
     /// The rounds of large blocks and of what watches the whole computer.
     pub(super) few_rounds: u32,
 }
+
+/// What each of the two processes allocates each time.
+pub(super) const BLOCK: usize = PAGE;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -92,7 +96,7 @@ impl Amounts {
         let of = |part: &Part| match part {
             Part::Pages => self.span,
             Part::Blocks => self.blocks.last().copied().unwrap_or(0),
-            Part::Processes => 2 * super::process::BLOCK,
+            Part::Processes => 2 * BLOCK,
             Part::Payers => self.payers_block(),
         };
         parts.iter().map(of).max().unwrap_or(0)

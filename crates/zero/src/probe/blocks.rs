@@ -7,7 +7,7 @@ use punctual_program::Refusal;
 use punctual_zero_memory::{Mapping, PAGE};
 
 use super::amounts::in_words;
-use super::heat::{Heat, of_steps};
+use super::case::{Case, of_steps};
 use super::ledger::{Ledger, apart, refusal};
 use super::{Part, warm_up};
 use crate::rows::ZeroRow;
@@ -86,7 +86,7 @@ impl Blocks {
     }
 }
 
-impl Heat for Blocks {
+impl Case for Blocks {
     fn part(&self) -> Part {
         Part::Blocks
     }
@@ -147,9 +147,9 @@ mod tests {
     use crate::rows::PageCost;
 
     fn costs(bytes: usize, batch: usize) -> Vec<(String, PageCost)> {
-        let mut heat = Blocks::new(bytes, batch, None);
-        heat.run().unwrap();
-        let measured = heat.measurements();
+        let mut case = Blocks::new(bytes, batch, None);
+        case.run().unwrap();
+        let measured = case.measurements();
         let cost = |m: &ZeroRow| (m.subject.clone(), PageCost::in_measurement(m).unwrap());
         measured.iter().map(cost).collect()
     }

@@ -1,7 +1,7 @@
 //! What this OS takes for fresh memory: faults, zeroing and giving it back, by
 //! the page and by the block, and who pays.
 //!
-//! There are four parts, each of heats that take turns in rounds:
+//! There are four parts, each of cases that take turns in rounds:
 //!
 //! | file | what is measured |
 //! |---|---|
@@ -18,13 +18,13 @@
 //! is charged, and `facts` and `warnings` what a reader has to know.
 //!
 //! All memory was touched once before anything is measured, and again right
-//! before each heat: under a hypervisor the first touch of a page is a fault in
+//! before each case: under a hypervisor the first touch of a page is a fault in
 //! its host too, and so is the first since the host took back what was free.
 
 mod amounts;
 mod blocks;
+mod case;
 mod facts;
-mod heat;
 mod ledger;
 mod pages;
 mod payers;

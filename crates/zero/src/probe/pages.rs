@@ -4,7 +4,7 @@ use punctual_core::Nanos;
 use punctual_program::Refusal;
 use punctual_zero_memory::{Advice, Mapping, PAGE, huge_page_bytes};
 
-use super::heat::{Heat, of_steps};
+use super::case::{Case, of_steps};
 use super::ledger::{Ledger, apart, refusal};
 use super::warm_up::Order;
 use super::{Part, warm_up};
@@ -150,7 +150,7 @@ impl Pages {
     }
 }
 
-impl Heat for Pages {
+impl Case for Pages {
     fn part(&self) -> Part {
         Part::Pages
     }
@@ -258,10 +258,10 @@ mod tests {
         {
             return Vec::new();
         }
-        let mut heat = Pages::new(way, BYTES, huge, None);
-        heat.run().unwrap();
-        heat.run().unwrap();
-        let measured = heat.measurements();
+        let mut case = Pages::new(way, BYTES, huge, None);
+        case.run().unwrap();
+        case.run().unwrap();
+        let measured = case.measurements();
         let cost = |m: &ZeroRow| (m.subject.clone(), PageCost::in_measurement(m).unwrap());
         measured.iter().map(cost).collect()
     }

@@ -8,7 +8,7 @@ use punctual_zero_memory::Mapping;
 
 use super::Part;
 use super::blocks::{FILL, fill_fresh};
-use super::heat::{Heat, measurement};
+use super::case::{Case, measurement};
 use super::ledger::{apart, refusal};
 use crate::rows::{Account, Paid, Payments, ZeroRow};
 
@@ -103,7 +103,7 @@ impl Payers {
     }
 }
 
-impl Heat for Payers {
+impl Case for Payers {
     fn part(&self) -> Part {
         Part::Payers
     }
@@ -255,11 +255,11 @@ mod tests {
     const BLOCK: usize = 1 << 20;
 
     #[test]
-    fn each_heat_writes_whole_blocks_or_nothing() {
+    fn each_case_writes_whole_blocks_or_nothing() {
         for doing in Doing::ALL {
-            let mut heat = Payers::new(doing, Nanos::from_ms(1), BLOCK, None);
-            heat.run().unwrap();
-            let measured = heat.measurements();
+            let mut case = Payers::new(doing, Nanos::from_ms(1), BLOCK, None);
+            case.run().unwrap();
+            let measured = case.measurements();
             assert_eq!(measured.len(), 1);
             assert_eq!(measured[0].subject, doing.name());
             let account = Account::in_measurement(&measured[0]).unwrap();
@@ -294,9 +294,9 @@ mod tests {
     #[test]
     fn fresh_memory_is_faulted_in() {
         let page_bytes = punctual_zero_memory::page_bytes().unwrap() as u64;
-        let mut heat = Payers::new(Doing::Fresh, Nanos::from_ms(1), page_bytes as usize, None);
-        heat.run().unwrap();
-        let round = heat.rounds[0];
+        let mut case = Payers::new(Doing::Fresh, Nanos::from_ms(1), page_bytes as usize, None);
+        case.run().unwrap();
+        let round = case.rounds[0];
         assert!(round.own.unwrap().faults.unwrap() >= round.bytes / page_bytes);
     }
 }

@@ -14,7 +14,7 @@ use serde_json::json;
 use super::Part;
 use super::amounts::{Amounts, Settings, in_words};
 use super::blocks::Blocks;
-use super::heat::Heat;
+use super::case::Case;
 use super::pages::{self, Pages, Way};
 use super::payers::{Doing, Payers};
 use super::processes::Processes;
@@ -24,7 +24,7 @@ use crate::rows::ZeroRow;
 
 /// Everything that is going to be measured.
 pub struct Plan {
-    heats: Vec<Turns>,
+    cases: Vec<Turns>,
     left_out: Vec<Warning>,
     amounts: Amounts,
     parts: Vec<Part>,
@@ -33,9 +33,9 @@ pub struct Plan {
     warm_up: Option<WarmUp>,
 }
 
-/// A heat and how often it gets its turn.
+/// A case and how often it gets its turn.
 struct Turns {
-    heat: Box<dyn Heat>,
+    case: Box<dyn Case>,
     rounds: u32,
 }
 
@@ -74,7 +74,7 @@ impl Plan {
         let mut planner = Planner {
             amounts: &amounts,
             cpu: usual_cpu(),
-            heats: Vec::new(),
+            cases: Vec::new(),
             left_out: Vec::new(),
         };
         for part in &settings.parts {
@@ -82,15 +82,15 @@ impl Plan {
                 Part::Pages => planner.pages(),
                 Part::Blocks => planner.blocks(),
                 Part::Processes => {
-                    let heat = Processes::new(command.clone(), amounts.iterations, stop.clone());
-                    planner.add(heat, amounts.few_rounds);
+                    let case = Processes::new(command.clone(), amounts.iterations, stop.clone());
+                    planner.add(case, amounts.few_rounds);
                 }
                 Part::Payers => planner.payers(),
             }
         }
         Ok(Self {
             cpu: planner.cpu,
-            heats: planner.heats,
+            cases: planner.cases,
             left_out: planner.left_out,
             parts: settings.parts.clone(),
             amounts,
@@ -122,20 +122,20 @@ impl Plan {
     /// About how long the rest takes, by what the warm-up took.
     pub fn length(&self) -> Nanos {
         let ns_per_page = self.warm_up.as_ref().map_or(1e3, WarmUp::ns_per_page);
-        let heats = self.heats.iter();
-        heats.fold(Nanos::ZERO, |sum, turns| {
-            sum + turns.heat.length(ns_per_page).times(turns.rounds.into())
+        let cases = self.cases.iter();
+        cases.fold(Nanos::ZERO, |sum, turns| {
+            sum + turns.case.length(ns_per_page).times(turns.rounds.into())
         })
     }
 
     /// How many turns there are in all.
     pub fn turns(&self) -> usize {
-        self.heats.iter().map(|turns| turns.rounds as usize).sum()
+        self.cases.iter().map(|turns| turns.rounds as usize).sum()
     }
 
     /// The rounds of each part, the most that there are.
     pub fn rounds(&self) -> u32 {
-        let rounds = self.heats.iter().map(|turns| turns.rounds);
+        let rounds = self.cases.iter().map(|turns| turns.rounds);
         rounds.max().unwrap_or(0)
     }
 
@@ -159,15 +159,15 @@ impl Plan {
         let mut end = End::default();
         let mut done = 0;
         'rounds: for round in 0..self.rounds() {
-            for turns in self.heats.iter_mut().filter(|turns| round < turns.rounds) {
+            for turns in self.cases.iter_mut().filter(|turns| round < turns.rounds) {
                 if self.stop.is_requested() {
                     break 'rounds;
                 }
                 progress(Progress {
                     done,
-                    next: turns.heat.name(),
+                    next: turns.case.name(),
                 });
-                if let Err(refusal) = witness.during(&cpus, || turns.heat.run()) {
+                if let Err(refusal) = witness.during(&cpus, || turns.case.run()) {
                     end.failed = Some(refusal);
                     break 'rounds;
                 }
@@ -179,9 +179,9 @@ impl Plan {
         let warm_up = self.warm_up.iter().flat_map(WarmUp::measurements);
         let mut measurements: Vec<ZeroRow> = warm_up.collect();
         for part in Part::ALL {
-            let heats = self.heats.iter().filter(|turns| turns.heat.part() == part);
+            let cases = self.cases.iter().filter(|turns| turns.case.part() == part);
             let mut of_part: Vec<ZeroRow> =
-                heats.flat_map(|turns| turns.heat.measurements()).collect();
+                cases.flat_map(|turns| turns.case.measurements()).collect();
             if part == Part::Pages {
                 pages::sort(&mut of_part);
             }
@@ -195,18 +195,18 @@ impl Plan {
     }
 }
 
-/// Collects heats.
+/// Collects cases.
 struct Planner<'a> {
     amounts: &'a Amounts,
     cpu: Option<usize>,
-    heats: Vec<Turns>,
+    cases: Vec<Turns>,
     left_out: Vec<Warning>,
 }
 
 impl Planner<'_> {
-    fn add(&mut self, heat: impl Heat + 'static, rounds: u32) {
-        let heat = Box::new(heat);
-        self.heats.push(Turns { heat, rounds });
+    fn add(&mut self, case: impl Case + 'static, rounds: u32) {
+        let case = Box::new(case);
+        self.cases.push(Turns { case, rounds });
     }
 
     fn pages(&mut self) {
@@ -232,8 +232,8 @@ impl Planner<'_> {
 
     fn blocks(&mut self) {
         for &bytes in &self.amounts.blocks {
-            let heat = Blocks::new(bytes, self.amounts.batch, self.cpu);
-            self.add(heat, self.amounts.rounds_of_block(bytes));
+            let case = Blocks::new(bytes, self.amounts.batch, self.cpu);
+            self.add(case, self.amounts.rounds_of_block(bytes));
         }
     }
 
@@ -288,7 +288,7 @@ fn huge_pages_of(span: usize) -> Result<(), String> {
 
 impl std::fmt::Debug for Plan {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let heats: Vec<String> = self.heats.iter().map(|turns| turns.heat.name()).collect();
-        f.debug_struct("Plan").field("heats", &heats).finish()
+        let cases: Vec<String> = self.cases.iter().map(|turns| turns.case.name()).collect();
+        f.debug_struct("Plan").field("cases", &cases).finish()
     }
 }

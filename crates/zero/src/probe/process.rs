@@ -9,15 +9,12 @@ use std::io::{BufRead, Error, ErrorKind, Write};
 
 use punctual_lab::host::Stop;
 use punctual_os::{clock, usage};
-use punctual_zero_memory::PAGE;
 use serde::{Deserialize, Serialize};
 
+use super::amounts::BLOCK;
 use super::blocks::fill_fresh;
 use super::payers::paid;
 use crate::rows::Paid;
-
-/// What it allocates each time.
-pub(super) const BLOCK: usize = PAGE;
 
 /// What a process has to know.
 #[derive(Debug, Deserialize, Serialize)]

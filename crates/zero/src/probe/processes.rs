@@ -12,9 +12,10 @@ use punctual_os::program;
 use punctual_program::Refusal;
 
 use super::Part;
-use super::heat::{Heat, measurement};
+use super::amounts::BLOCK;
+use super::case::{Case, measurement};
 use super::payers::{Watched, settling_time};
-use super::process::{BLOCK, Report, Start};
+use super::process::{Report, Start};
 use crate::rows::{Account, Paid, Payments, ZeroRow};
 
 /// So many at once: the article's program starts itself once more.
@@ -98,7 +99,7 @@ impl Processes {
     }
 }
 
-impl Heat for Processes {
+impl Case for Processes {
     fn part(&self) -> Part {
         Part::Processes
     }

@@ -5,7 +5,7 @@ use punctual_core::Nanos;
 use punctual_program::Refusal;
 use punctual_zero_memory::{CacheKind, Kernel, Mapping, PAGE, caches};
 
-use super::heat::{Heat, of_steps};
+use super::case::{Case, of_steps};
 use super::ledger::{Ledger, refusal};
 use super::{Part, warm_up};
 use crate::rows::ZeroRow;
@@ -75,7 +75,7 @@ impl Reference {
     }
 }
 
-impl Heat for Reference {
+impl Case for Reference {
     fn part(&self) -> Part {
         Part::Pages
     }
@@ -127,16 +127,16 @@ mod tests {
     fn hot_and_cold_have_their_pages() {
         const SPAN: usize = 4 << 20;
         assert!(hot_bytes() >= PAGE && hot_bytes().is_multiple_of(PAGE));
-        for mut heat in [
+        for mut case in [
             Reference::cold(SPAN, None),
             Reference::cold_at_once(SPAN, None),
             Reference::hot(SPAN, None),
         ] {
-            let pages = heat.bytes / PAGE * heat.times;
-            heat.run().unwrap();
-            let measured = heat.measurements();
+            let pages = case.bytes / PAGE * case.times;
+            case.run().unwrap();
+            let measured = case.measurements();
             assert_eq!(measured.len(), 1);
-            assert_eq!(measured[0].subject, heat.step);
+            assert_eq!(measured[0].subject, case.step);
             let cost = PageCost::in_measurement(&measured[0]).unwrap();
             assert_eq!(cost.rounds[0].pages, pages as u64);
             assert!(cost.wall_ns_per_page.median > 0.0);

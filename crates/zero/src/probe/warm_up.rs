@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use punctual_core::Nanos;
 use punctual_program::Refusal;
+use punctual_sim::Random;
 use punctual_zero_memory::{Advice, Mapping, PAGE, huge_page_bytes};
 
-use super::heat::of_steps;
+use super::case::of_steps;
 use super::ledger::{Ledger, refusal};
 use crate::rows::{Spent, ZeroRow};
 
@@ -106,13 +107,7 @@ impl Order {
     pub(super) fn random(pages: usize, seed: u64) -> Self {
         let pages = u32::try_from(pages).expect("less than 16 TiB");
         let mut order: Vec<u32> = (0..pages).collect();
-        let mut state = seed;
-        // Fisher and Yates.
-        for last in (1..order.len()).rev() {
-            let upto = last as u64 + 1;
-            let chosen = (u128::from(split_mix(&mut state)) * u128::from(upto)) >> 64;
-            order.swap(last, chosen as usize);
-        }
+        Random::new(seed).shuffle(&mut order);
         Self::Random(order.into())
     }
 
@@ -136,16 +131,6 @@ impl Order {
             Self::Random(order) => mapping.write_touch(order.iter().map(|&page| page as usize)),
         }
     }
-}
-
-/// SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
-/// Generators", 2014).
-fn split_mix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mut mixed = *state;
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    mixed ^ (mixed >> 31)
 }
 
 #[cfg(test)]

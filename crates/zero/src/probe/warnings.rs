@@ -88,7 +88,7 @@ fn busy_at_rest(measurement: &ZeroRow) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::probe::Part;
-    use crate::probe::heat::measurement;
+    use crate::probe::case::measurement;
     use crate::rows::{Paid, Payments, Spent};
 
     fn facts(key: &str) -> MachineFacts {

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::HandsOut;
 use super::policy::Policy;
 use crate::batches::{cut_first, cut_half, even_share};
-use crate::books::Passage;
+use crate::books::LockTiming;
 use crate::computer::{Computer, Line};
 use crate::setting::Setting;
 
@@ -37,14 +37,14 @@ impl<C: Computer> HandsOut<C> for Counter<C> {
         &self,
         _worker: usize,
         _room: &mut Vec<u64>,
-        mut passage: Passage<'a, C>,
-    ) -> (Range<u64>, Passage<'a, C>) {
+        mut timing: LockTiming<'a, C>,
+    ) -> (Range<u64>, LockTiming<'a, C>) {
         let range = match self.policy.constant {
             Some(count) => self.add(count).await,
             None => self.computer.drive(self.exchange()).await,
         };
-        passage.had().await;
-        (range, passage)
+        timing.had().await;
+        (range, timing)
     }
 }
 
@@ -101,8 +101,8 @@ impl<C: Computer> HandsOut<C> for PackedShares<C> {
         &self,
         worker: usize,
         _room: &mut Vec<u64>,
-        mut passage: Passage<'a, C>,
-    ) -> (Range<u64>, Passage<'a, C>) {
+        mut timing: LockTiming<'a, C>,
+    ) -> (Range<u64>, LockTiming<'a, C>) {
         let own = &self.0[worker].0;
         let (mut first, mut rest) = (cut(own, cut_first).await, 0..0);
         if first.is_empty() {
@@ -110,12 +110,12 @@ impl<C: Computer> HandsOut<C> for PackedShares<C> {
             // zeroed, and pages cannot go round for ever.
             (first, rest) = cut_first(self.steal(worker).await);
         }
-        passage.had().await;
+        timing.had().await;
         if !rest.is_empty() {
             // The backlog is empty, and nobody else writes to one that is.
             own.store(0, packed(&rest), Relaxed).await;
         }
-        (first, passage)
+        (first, timing)
     }
 }
 

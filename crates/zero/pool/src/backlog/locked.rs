@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::HandsOut;
 use super::policy::Policy;
-use crate::books::Passage;
+use crate::books::LockTiming;
 use crate::computer::{Computer, Line, Lock};
 use crate::setting::Setting;
 
@@ -39,10 +39,10 @@ impl<C: Computer, L: Lock> HandsOut<C> for Ranges<C, L> {
         &self,
         worker: usize,
         _room: &mut Vec<u64>,
-        mut passage: Passage<'a, C>,
-    ) -> (Range<u64>, Passage<'a, C>) {
+        mut timing: LockTiming<'a, C>,
+    ) -> (Range<u64>, LockTiming<'a, C>) {
         let inside = async move || {
-            passage.had().await;
+            timing.had().await;
             let next = self.line.load(NEXT, Relaxed).await;
             let rest = self.policy.total - next;
             let count = match self.policy.constant(rest) {
@@ -54,7 +54,7 @@ impl<C: Computer, L: Lock> HandsOut<C> for Ranges<C, L> {
                 }
             };
             self.line.store(NEXT, next + count, Relaxed).await;
-            (next..next + count, passage)
+            (next..next + count, timing)
         };
         self.line.read_ahead();
         self.lock.section(worker, inside).await
@@ -98,10 +98,10 @@ impl<C: Computer, L: Lock> HandsOut<C> for List<C, L> {
         &self,
         worker: usize,
         room: &mut Vec<u64>,
-        mut passage: Passage<'a, C>,
-    ) -> (Range<u64>, Passage<'a, C>) {
+        mut timing: LockTiming<'a, C>,
+    ) -> (Range<u64>, LockTiming<'a, C>) {
         let inside = async move || {
-            passage.had().await;
+            timing.had().await;
             let gone = self.line.load(GONE, Relaxed).await;
             let rest = self.policy.total - gone;
             let count = match self.policy.constant(rest) {
@@ -120,7 +120,7 @@ impl<C: Computer, L: Lock> HandsOut<C> for List<C, L> {
             }
             self.line.store(HEAD, page, Relaxed).await;
             self.line.store(GONE, gone + count, Relaxed).await;
-            passage
+            timing
         };
         self.line.read_ahead();
         (0..0, self.lock.section(worker, inside).await)

@@ -34,7 +34,7 @@ use locked::{List, Ranges};
 use shares::Shares;
 
 use crate::batches::Batch;
-use crate::books::Passage;
+use crate::books::LockTiming;
 use crate::computer::{Computer, Lock};
 use crate::locks::{LockKind, Mcs, Tas, Ticket, Ttas};
 use crate::setting::{Dequeue, Setting};
@@ -52,8 +52,8 @@ pub(crate) trait HandsOut<C> {
         &self,
         worker: usize,
         room: &mut Vec<u64>,
-        passage: Passage<'a, C>,
-    ) -> impl Future<Output = (Range<u64>, Passage<'a, C>)>;
+        timing: LockTiming<'a, C>,
+    ) -> impl Future<Output = (Range<u64>, LockTiming<'a, C>)>;
 }
 
 /// The pages that wait to be zeroed, by what keeps the workers apart. Each kind

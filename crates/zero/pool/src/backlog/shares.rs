@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::HandsOut;
 use crate::batches::{cut_first, cut_half, even_share};
-use crate::books::Passage;
+use crate::books::LockTiming;
 use crate::computer::{Computer, Line, Lock};
 
 /// The backlogs, by worker.
@@ -38,15 +38,15 @@ impl<C: Computer, L: Lock> Share<C, L> {
         &self,
         worker: usize,
         cut: impl Fn(Range<u64>) -> (Range<u64>, Range<u64>),
-        mut passage: Passage<'a, C>,
-    ) -> (Range<u64>, Passage<'a, C>) {
+        mut timing: LockTiming<'a, C>,
+    ) -> (Range<u64>, LockTiming<'a, C>) {
         let inside = async move || {
-            passage.had().await;
+            timing.had().await;
             let (taken, left) = cut(self.range().await);
             if !taken.is_empty() {
                 self.set(left).await;
             }
-            (taken, passage)
+            (taken, timing)
         };
         self.line.read_ahead();
         self.lock.section(worker, inside).await
@@ -74,25 +74,25 @@ impl<C: Computer, L: Lock> HandsOut<C> for Shares<C, L> {
         &self,
         worker: usize,
         _room: &mut Vec<u64>,
-        passage: Passage<'a, C>,
-    ) -> (Range<u64>, Passage<'a, C>) {
+        timing: LockTiming<'a, C>,
+    ) -> (Range<u64>, LockTiming<'a, C>) {
         let own = &self.0[worker];
-        let (taken, mut passage) = own.cut(worker, cut_first, passage).await;
+        let (taken, mut timing) = own.cut(worker, cut_first, timing).await;
         if !taken.is_empty() {
-            return (taken, passage);
+            return (taken, timing);
         }
-        passage.goes_on();
+        timing.goes_on();
         // As in `PackedShares`, only the rest is there to be stolen again.
-        let (stolen, mut passage) = self.steal(worker, passage).await;
+        let (stolen, mut timing) = self.steal(worker, timing).await;
         let (first, rest) = cut_first(stolen);
         if rest.is_empty() {
-            return (first, passage);
+            return (first, timing);
         }
-        passage.goes_on();
+        timing.goes_on();
         let fill = async move || {
-            passage.had().await;
+            timing.had().await;
             own.set(rest).await;
-            passage
+            timing
         };
         (first, own.lock.section(worker, fill).await)
     }
@@ -103,8 +103,8 @@ impl<C: Computer, L: Lock> Shares<C, L> {
     async fn steal<'a>(
         &self,
         thief: usize,
-        mut passage: Passage<'a, C>,
-    ) -> (Range<u64>, Passage<'a, C>) {
+        mut timing: LockTiming<'a, C>,
+    ) -> (Range<u64>, LockTiming<'a, C>) {
         let workers = self.0.len();
         for victim in (1..workers).map(|i| &self.0[(thief + i) % workers]) {
             // A look without the lock, which leaves those alone who have nothing.
@@ -113,12 +113,12 @@ impl<C: Computer, L: Lock> Shares<C, L> {
                 continue;
             }
             let stolen;
-            (stolen, passage) = victim.cut(thief, cut_half, passage).await;
+            (stolen, timing) = victim.cut(thief, cut_half, timing).await;
             if !stolen.is_empty() {
-                return (stolen, passage);
+                return (stolen, timing);
             }
-            passage.goes_on();
+            timing.goes_on();
         }
-        (0..0, passage)
+        (0..0, timing)
     }
 }

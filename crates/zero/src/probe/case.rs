@@ -11,7 +11,7 @@ use super::{EXPERIMENT, Part};
 use crate::rows::{PageCost, Spent, ZeroRow};
 
 /// One part of a round.
-pub(super) trait Heat {
+pub(super) trait Case {
     /// Which part of the probe it belongs to.
     fn part(&self) -> Part;
 
