@@ -46,11 +46,16 @@ pub struct Waits {
 impl Waits {
     /// After so many that it has learned what there is to learn.
     pub fn of(spec: Spec, lengths: Lengths) -> Self {
+        Self::after(10_000, spec, lengths)
+    }
+
+    /// After so many.
+    pub fn after(count: u32, spec: Spec, lengths: Lengths) -> Self {
         let mut waits = Self {
             strategy: spec.build(),
             os: Timeless::new(lengths),
         };
-        (0..10_000).for_each(|_| {
+        (0..count).for_each(|_| {
             waits.next_wait();
         });
         waits
@@ -59,6 +64,11 @@ impl Waits {
     /// One whole wait.
     pub fn next_wait(&mut self) -> Outcome {
         self.os.wait(&mut self.strategy)
+    }
+
+    /// The strategy with all that it has learned.
+    pub fn strategy(&self) -> &Any {
+        &self.strategy
     }
 
     /// The strategy and its OS, to put something between them.

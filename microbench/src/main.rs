@@ -6,6 +6,10 @@
 //!     punctual-microbench clock|waiter|sleep_until COUNT
 //!     punctual-microbench lock NAME COUNT
 //!     punctual-microbench STRATEGY LENGTH|any COUNT
+//!     punctual-microbench state STRATEGY LENGTH|any COUNT
+//!
+//! The last says where the strategy lies, and writes to another place that it names
+//! before each wait: for a trace of which lines of it a wait touches.
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -23,13 +27,14 @@ fn main() -> ExitCode {
     let done = match args[..] {
         [what, count] => past_deadline(what, count),
         ["lock", name, count] => under_a_lock(name, count),
+        ["state", strategy, lengths, count] => state_of_waits(strategy, lengths, count),
         [strategy, lengths, count] => whole_waits(strategy, lengths, count),
         _ => None,
     };
     done.unwrap_or_else(|| {
         eprintln!("usage: punctual-microbench clock|waiter|sleep_until COUNT");
         eprintln!("       punctual-microbench lock NAME COUNT");
-        eprintln!("       punctual-microbench STRATEGY LENGTH|any COUNT");
+        eprintln!("       punctual-microbench [state] STRATEGY LENGTH|any COUNT");
         ExitCode::from(2)
     })
 }
@@ -58,14 +63,33 @@ fn under_a_lock(name: &str, count: &str) -> Option<ExitCode> {
 }
 
 fn whole_waits(strategy: &str, lengths: &str, count: &str) -> Option<ExitCode> {
+    let mut waits = waits(strategy, lengths, 10_000)?;
+    for _ in 0..count.parse::<u64>().ok()? {
+        black_box(waits.next_wait());
+    }
+    Some(ExitCode::SUCCESS)
+}
+
+fn state_of_waits(strategy: &str, lengths: &str, count: &str) -> Option<ExitCode> {
+    let mut waits = waits(strategy, lengths, 300)?;
+    let at = std::ptr::from_ref(waits.strategy()) as usize;
+    let mut wait = 0;
+    println!("{:x}", at);
+    println!("{:x}", at + size_of_val(waits.strategy()));
+    println!("{:x}", std::ptr::from_ref(&wait) as usize);
+    for _ in 0..count.parse::<u64>().ok()? {
+        *black_box(&mut wait) += 1;
+        black_box(waits.next_wait());
+    }
+    Some(ExitCode::SUCCESS)
+}
+
+/// `None` if it cannot be read.
+fn waits(strategy: &str, lengths: &str, warm_up: u32) -> Option<Waits> {
     let spec = Spec::parse(strategy, Defaults::ELSEWHERE).ok()?;
     let lengths = match lengths {
         "any" => Lengths::Any,
         length => Lengths::Fixed(length.parse().ok()?),
     };
-    let mut waits = Waits::of(spec.granted(&mut Some).ok()?, lengths);
-    for _ in 0..count.parse::<u64>().ok()? {
-        black_box(waits.next_wait());
-    }
-    Some(ExitCode::SUCCESS)
+    Some(Waits::after(warm_up, spec.granted(&mut Some).ok()?, lengths))
 }

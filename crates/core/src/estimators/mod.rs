@@ -2,8 +2,9 @@
 
 pub(crate) mod grid;
 pub(crate) mod margins;
-pub(crate) mod recent;
+
 pub(crate) mod share;
+pub(crate) mod usual;
 mod welford;
 
 pub use welford::Welford;

@@ -1,6 +1,6 @@
 //! Naps of about the same length.
 
-use crate::estimators::recent::Recent;
+use crate::estimators::usual::Usual;
 use crate::method::Method;
 
 use super::regular::Ends;
@@ -39,15 +39,16 @@ const METERED_STEP: f32 = 1.0 / 8.0;
 /// grow deeper with the time, and overshoots by about this for each class.
 const DEEPER: f32 = 1.15;
 
-/// What is known of the naps of one class.
+/// What is known of the naps of one class, in one cache line.
 #[derive(Clone, Debug, PartialEq)]
+#[repr(align(32))]
 pub(super) struct Class {
-    pub(super) recent: Recent,
+    pub(super) usual: Usual,
     pub(super) cpu_ns: f32,
     /// How many there were.
     pub(super) naps: u32,
     metered: u8,
-    /// How many waits were spun since the last nap, and how many may be.
+    /// How many waits were spun since the last of them, and how many may be.
     pub(super) spun: u16,
     pub(super) patience: u16,
     /// The part of what naps are expected to cost that is believed, where it keeps
@@ -58,7 +59,7 @@ pub(super) struct Class {
 impl Class {
     pub(super) const fn new(method: Method) -> Self {
         Self {
-            recent: Recent::new(Ends::of(method).believed_ns()),
+            usual: Usual::new(Ends::of(method).believed_ns()),
             cpu_ns: CPU_NS,
             naps: 0,
             metered: 0,
@@ -82,7 +83,7 @@ impl Class {
     /// one.
     pub(super) fn take_from(&mut self, near: &Self, shorter: i32) {
         let deeper = DEEPER.powi(shorter.max(0));
-        self.recent.believe(near.recent.usual_ns() * deeper);
+        self.usual.believe(near.usual.ns() * deeper);
         self.cpu_ns = near.cpu_ns;
     }
 }

@@ -8,7 +8,7 @@ use crate::time::{Lateness, Nanos};
 
 use super::class::{self, CLASSES};
 use super::regular::Regular;
-use super::{AGAIN, Adaptive, Plan};
+use super::{Adaptive, Plan};
 
 /// What an [`Adaptive`] has learned.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,11 +37,13 @@ pub struct LearnedClass {
     pub below: Option<Nanos>,
     /// How many there were.
     pub naps: u32,
-    /// How much longer than asked they usually take: three of five of the last
-    /// 64 no longer than this. At the shortest length of the class, where that
-    /// depends on the length.
+    /// How much longer than asked they usually take: about three of five no longer
+    /// than this. At the shortest length of the class, where that depends on the
+    /// length.
     pub usual: Nanos,
-    /// The same of half of them, nine in ten, and 99 in a hundred.
+    /// The same of half of them, nine in ten, and 99 in a hundred, if they spread
+    /// about the usual one as those of all classes together do: to a tenth or so,
+    /// and up to five times that.
     pub over_p50: Nanos,
     /// See `over_p50`.
     pub over_p90: Nanos,
@@ -89,8 +91,6 @@ pub enum Until {
     Tick(Nanos),
 }
 
-/// A plan has no more steps than this.
-const STEPS_MAX: usize = 8;
 /// In so many places between two ticks a wait is imagined to begin.
 const PHASES: u32 = 64;
 /// When it does if there are none, in nanoseconds of the waiter's clock.
@@ -122,8 +122,10 @@ impl Adaptive {
 
     fn learned_class(&self, class: usize) -> LearnedClass {
         let known = &self.classes[class];
-        let over = |q| nanos(known.recent.quantile_ns(q));
-        let usual_ns = known.recent.usual_ns();
+        let usual_ns = known.usual.ns();
+        let scale_ns = self.scale_ns(class);
+        let at = |multiple: f32| nanos(usual_ns + scale_ns * (multiple - 1.0));
+        let over = |q| at(self.margins.quantile(q));
         LearnedClass {
             at_least: Nanos::new(if class == 0 { 0 } else { class::from_ns(class) }),
             below: (class + 1 < CLASSES).then(|| Nanos::new(class::from_ns(class + 1))),
@@ -134,8 +136,8 @@ impl Adaptive {
             over_p99: over(0.99),
             share: self.share(class),
             cpu: nanos(known.cpu_ns),
-            margin: nanos(usual_ns * self.best.margin),
-            cost: nanos(known.cpu_ns + usual_ns * self.best.cost),
+            margin: at(self.best.margin),
+            cost: nanos(known.cpu_ns + scale_ns * self.best.cost),
         }
     }
 
@@ -150,7 +152,7 @@ impl Adaptive {
         for of in &learned.classes {
             let class = class::of_ns(of.at_least.as_ns());
             let known = &mut self.classes[class];
-            known.recent.believe(of.usual.as_ns() as f32);
+            known.usual.believe(of.usual.as_ns() as f32);
             known.cpu_ns = of.cpu.as_ns() as f32;
             // So that it is asked when another class knows nothing.
             known.naps = of.naps;
@@ -161,7 +163,7 @@ impl Adaptive {
     }
 
     fn ticks(&self) -> Option<Nanos> {
-        let grid = self.regular.as_ref()?.grid()?;
+        let grid = self.grid()?;
         Some(Nanos::new(grid.period_ns()? as u64))
     }
 
@@ -169,50 +171,49 @@ impl Adaptive {
         f64::from(self.regular.as_ref().map_or(0.0, |r| r.share(class)))
     }
 
-    /// What it would do with so much time `left` if each nap took what half of
-    /// them take no longer than; at most eight steps. What it does only once in
-    /// a while, to learn, is not part of it.
+    /// What it would do with so much time `left` if the nap took what half of
+    /// them take no longer than. What it does only once in a while, to learn, is not
+    /// part of it.
     ///
     /// Where naps end on the ticks of a clock, it depends on when the wait
     /// begins: the cost is then what it is on average over waits that begin
     /// anywhere between two ticks, and the plan ends with such a nap.
     pub fn plan(&self, left: Nanos) -> Vec<PlannedStep> {
+        if left.is_zero() {
+            return vec![];
+        }
         let mut waiter = self.clone();
-        let (mut steps, mut left) = (Vec::new(), left);
-        while !left.is_zero() && steps.len() < STEPS_MAX {
-            let need = if steps.is_empty() { 1.0 } else { AGAIN };
-            let Some((length, cost)) = waiter.foresee(left, need) else {
-                steps.push(PlannedStep::Spin { left });
-                break;
-            };
-            let ends = length.map(|length| waiter.usually_ends(left, length));
-            let until = match waiter.ticks() {
-                Some(period) if length.is_none() => Until::Tick(period),
-                _ => Until::Before(left - length.unwrap_or(Nanos::ZERO)),
-            };
-            steps.push(PlannedStep::Nap {
-                left,
-                until,
-                usually_ends: ends,
-                cost,
-            });
-            let Some(ends) = ends else { break };
-            left = Nanos::new(ends.as_ns().min(0).unsigned_abs());
+        waiter.know(class::of_ns(left.as_ns()));
+        let Some((length, cost)) = waiter.foresee(left) else {
+            return vec![PlannedStep::Spin { left }];
+        };
+        let ends = length.map(|length| waiter.usually_ends(left, length));
+        let until = match self.ticks() {
+            Some(period) if length.is_none() => Until::Tick(period),
+            _ => Until::Before(left - length.unwrap_or(Nanos::ZERO)),
+        };
+        let mut steps = vec![PlannedStep::Nap {
+            left,
+            until,
+            usually_ends: ends,
+            cost,
+        }];
+        if let Some(ends) = ends.filter(|ends| ends.is_early()) {
+            let left = Nanos::new(ends.as_ns().unsigned_abs());
+            steps.push(PlannedStep::Spin { left });
         }
         steps
     }
 
     /// How long it would sleep with so much left, if that does not depend on
     /// when, and what that costs; `None` if it would always spin.
-    fn foresee(&mut self, left: Nanos, need: f32) -> Option<(Option<Nanos>, Nanos)> {
+    fn foresee(&self, left: Nanos) -> Option<(Option<Nanos>, Nanos)> {
         let class = class::of_ns(left.as_ns());
-        self.prepare(class);
         let spin_ns = left.as_ns() as f32;
         let period_ns = self.ticks().map_or(0, Nanos::as_ns);
         let at = |phase: u32| {
             let since = u64::from(phase) * period_ns / u64::from(PHASES);
-            (self.plan_nap(SOME_INSTANT + since, left, class, need > 1.0))
-                .filter(|plan| plan.cost_ns * need < spin_ns)
+            (self.plan_nap(SOME_INSTANT + since, left, class)).filter(|plan| plan.cost_ns < spin_ns)
         };
         let plans: Vec<Option<Plan>> = (0..PHASES).map(at).collect();
         let length = plans.iter().flatten().next()?.length;
@@ -225,9 +226,10 @@ impl Adaptive {
     /// How late a nap of `length` usually ends with so much time `left`.
     fn usually_ends(&self, left: Nanos, length: Nanos) -> Lateness {
         let class = class::of_ns(left.as_ns());
-        let known = &self.classes[class].recent;
+        let usual_ns = self.classes[class].usual.ns();
+        let over = usual_ns + self.scale_ns(class) * (self.margins.quantile(0.5) - 1.0);
         let beyond = length.as_ns() as f64 - class::from_ns(class) as f64;
-        let over = f64::from(known.quantile_ns(0.5)) + self.share(class) * beyond;
+        let over = f64::from(over) + self.share(class) * beyond;
         let margin = i64::try_from((left - length).as_ns()).unwrap_or(i64::MAX);
         Lateness::new((over as i64).saturating_sub(margin))
     }

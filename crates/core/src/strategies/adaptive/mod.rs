@@ -10,6 +10,7 @@ mod spins;
 pub use budget::Budget;
 pub use learned::{Learned, LearnedClass, PlannedStep, Until};
 
+use crate::estimators::grid::Grid;
 use crate::estimators::margins::{Margin, Margins};
 use crate::method::Method;
 use crate::time::{Clock, Nanos};
@@ -20,9 +21,10 @@ use class::{CLASSES, Class};
 use regular::{Nap, Regular};
 use spins::Spins;
 
-/// How much too early a nap may end, and an eighth of its length. One that ends
-/// earlier, as on a clock that stands still, says nothing about lateness.
+/// How much too early a nap may end, and on ticks an eighth of its length. One that
+/// ends earlier, as on a clock that stands still, says nothing about lateness.
 const EARLY: Nanos = Nanos::from_us(20);
+const EARLY_NS: f32 = 20e3;
 /// Lateness counts up to this: what is beyond is no matter of margins.
 const LATE_MAX_NS: f32 = 1e6;
 /// The shortest nap that is asked for.
@@ -34,21 +36,25 @@ const TRY_FROM_NS: f32 = 12e3;
 const PATIENCE: u16 = 64;
 /// The same on ticks, where it is known when sleeping is of no use.
 const PATIENCE_ON_TICKS: u16 = 4_096;
-/// A wait sleeps a second time if what is left costs so many times less that
-/// way: each nap is another chance of a stall.
+/// Where nearly all of an overshoot follows from the length, what does not is
+/// taken for this part of it: the share is not known that well.
+const SCALE_MIN: f32 = 16.0;
+/// A wait naps a second time only if that costs so many times less than to spin:
+/// each nap is another chance of a stall.
 const AGAIN: f32 = 2.0;
 /// So many naps of a wait may take less than they were to: beyond that the clock
 /// stands still, and naps until an instant end at once.
 const TOO_SHORT_MAX: u8 = 8;
-/// Naps after which the usual overshoot of a class is known well enough to
-/// measure others by it.
-const KNOWN: u32 = 6;
 /// That naps cost more than to spin is believed less with each wait that was
 /// spun for it, until one does again.
 const FADING: f32 = 1.0 - 1.0 / 64.0;
 /// A nap that was only tried, and overshot by so many times less than was usual,
 /// shows that it is another time.
 const BETTER: f32 = 2.0;
+/// The margin that costs least is looked for after so many naps of a length, and
+/// after each of the first ones: to do so after each costs recorded naps the same.
+const EVERY: u32 = 4;
+const AT_FIRST: u32 = 32;
 /// While others want the CPU, what overshoots by more than this many times the
 /// usual, and a slice or so, was queueing: no margin covers that.
 const QUEUED: f32 = 4.0;
@@ -63,8 +69,10 @@ const QUEUED_NS: f32 = 100e3;
 /// would have brought. Where others want the CPU it spins little, as spins do not end
 /// on time there. It never stops trying to sleep, and keeps a [`Budget`].
 ///
-/// The method is explained in `docs/adaptive.md`.
+/// The method is explained in `docs/adaptive.md`. It begins a cache line, as
+/// what a usual wait touches of it is cold by then: `.ci/instructions` counts seven.
 #[derive(Clone, Debug, PartialEq)]
+#[repr(align(64))]
 pub struct Adaptive {
     late_weight: f32,
     method: Method,
@@ -77,7 +85,7 @@ pub struct Adaptive {
     is_bound: bool,
     /// Naps of this wait that took less than they were to.
     too_short: u8,
-    /// With less left than this no wait sleeps again.
+    /// With less left than this no wait naps again.
     little_ns: f32,
     /// Waits since the last nap.
     awake: u16,
@@ -154,6 +162,11 @@ impl Adaptive {
         self.regular.as_deref_mut()
     }
 
+    /// The ticks on which naps end, if they do.
+    fn grid(&self) -> Option<&Grid> {
+        self.regular.as_ref()?.grid()
+    }
+
     /// Learns from the wait before.
     fn settle(&mut self) {
         if self.spun_ns > 0.0 {
@@ -167,56 +180,52 @@ impl Adaptive {
     }
 
     fn learn(&mut self, attempt: Attempt) {
-        let Attempt {
-            class,
-            left_ns,
-            is_try,
-            cpu_ns,
-            ..
-        } = attempt;
         let Some(nap) = attempt.ended else {
             return;
         };
-        let known = &mut self.classes[class];
+        let scale_ns = self.scale_ns(attempt.class);
+        let known = &mut self.classes[attempt.class];
         known.naps = known.naps.saturating_add(1);
-        if let Some(cpu_ns) = cpu_ns {
+        if let Some(cpu_ns) = attempt.cpu_ns {
             known.meter(cpu_ns);
         }
-        let usual_ns = known.recent.usual_ns();
+        let usual_ns = known.usual.ns();
         let mut over_ns = nap.over_ns();
         if let Some(regular) = &mut self.regular {
-            if regular.learn(class, nap, usual_ns) {
+            if regular.learn(attempt.class, nap, usual_ns) {
                 // All that was learned was learned on another line.
-                known.recent.forget();
+                known.usual.forget();
             }
-            let beyond_ns = nap.asked.as_ns() as f32 - class::from_ns(class) as f32;
-            over_ns -= regular.share(class) * beyond_ns;
+            let beyond_ns = nap.asked.as_ns() as f32 - class::from_ns(attempt.class) as f32;
+            over_ns -= regular.share(attempt.class) * beyond_ns;
+            if nap.over_ns() < -EARLY_NS && regular.grid().is_none() {
+                return;
+            }
         }
         if self.spins.is_contended() && over_ns > QUEUED * usual_ns + QUEUED_NS {
             return;
         }
-        if is_try && over_ns < usual_ns / BETTER {
-            known.recent.restart(over_ns.max(1.0));
-            self.margins = Margins::new();
-        } else if known.recent.naps() >= KNOWN {
-            let usual_ns = usual_ns.max(1.0);
-            let over = over_ns.max(0.0) / usual_ns;
-            self.margins.learn(over, LATE_MAX_NS / usual_ns);
-        }
-        let cost_ns = nap
-            .over_ns()
-            .max(self.late_weight * self.late_ns.min(LATE_MAX_NS));
-        if cost_ns > left_ns {
+        let late_ns = self.late_ns.min(LATE_MAX_NS);
+        if nap.over_ns().max(self.late_weight * late_ns) > attempt.left_ns {
             known.believed = 1.0;
             known.patience = (known.patience * 4).min(PATIENCE);
-        } else if is_try {
-            known.believed *= 0.5;
+        } else if attempt.is_try {
+            known.believed /= 2.0;
             known.patience = (known.patience / 4).max(1);
         }
-        if known.recent.learn(over_ns) {
+        let is_another = attempt.is_try && over_ns > 0.0 && over_ns < usual_ns / BETTER;
+        if is_another {
+            known.usual.restart(over_ns);
+        } else if known.usual.is_known() {
+            let over = 1.0 + (over_ns.max(0.0) - usual_ns) / scale_ns;
+            self.margins.learn(over, LATE_MAX_NS / scale_ns);
+        }
+        if is_another || known.usual.learn(over_ns) {
             self.margins = Margins::new();
         }
-        self.best = self.margins.best(self.late_weight);
+        if known.naps < AT_FIRST || known.naps % EVERY == 0 {
+            self.best = self.margins.best(self.late_weight);
+        }
     }
 
     /// A step ended.
@@ -243,7 +252,7 @@ impl Adaptive {
     }
 
     /// Takes from the nearest class what is not known of this one.
-    fn prepare(&mut self, class: usize) {
+    fn know(&mut self, class: usize) {
         if self.classes[class].naps > 0 {
             return;
         }
@@ -257,19 +266,32 @@ impl Adaptive {
         }
     }
 
+    /// What margins of a class are multiples of: its usual overshoot, without what of
+    /// that follows from the length.
+    fn scale_ns(&self, class: usize) -> f32 {
+        let usual_ns = self.classes[class].usual.ns();
+        match &self.regular {
+            None => usual_ns,
+            Some(regular) => {
+                let follows_ns = regular.share(class) * class::from_ns(class) as f32;
+                (usual_ns - follows_ns).max(usual_ns / SCALE_MIN)
+            }
+        }
+    }
+
     /// The nap for a goal that is `left` away from `now`, if one fits in.
-    fn plan_nap(&self, now: u64, left: Nanos, class: usize, again: bool) -> Option<Plan> {
+    fn plan_nap(&self, now: u64, left: Nanos, class: usize) -> Option<Plan> {
         let known = &self.classes[class];
-        let usual_ns = known.recent.usual_ns();
+        let (usual_ns, scale_ns) = (known.usual.ns(), self.scale_ns(class));
         let left_ns = left.as_ns() as f32;
+        let most = 1.0 + (left_ns - SHORTEST_NS - usual_ns) / scale_ns;
         let mut best = self.best;
-        if usual_ns * best.margin > left_ns - SHORTEST_NS && !again {
-            let most = (left_ns - SHORTEST_NS) / usual_ns;
+        if best.margin > most {
             best = self.margins.best_within(self.late_weight, most);
         }
-        let margin_ns = usual_ns * best.margin;
+        let margin_ns = usual_ns + scale_ns * (best.margin - 1.0);
         let before_ns = margin_ns.min(self.most.as_ns() as f32);
-        let cost_ns = known.cpu_ns + usual_ns * best.cost * known.believed;
+        let cost_ns = known.cpu_ns + scale_ns * best.cost * known.believed;
         let Some(regular) = self.regular.as_deref() else {
             return (left_ns > before_ns + SHORTEST_NS).then(|| Plan {
                 length: left - Nanos::new(before_ns as u64),
@@ -301,46 +323,62 @@ impl Adaptive {
         })
     }
 
-    /// The nap to take now, if one is to be taken.
-    fn choose(&mut self, now: u64, left: Nanos, again: bool) -> Option<(usize, Nanos, bool)> {
-        let left_ns = left.as_ns() as f32;
-        let class = class::of_ns(left.as_ns());
-        self.prepare(class);
-        let plan = self.plan_nap(now, left, class, again);
+    /// How long to nap now, and whether only to see what comes of it, if at all.
+    fn choose(
+        &mut self,
+        now: u64,
+        left: Nanos,
+        class: usize,
+        again: bool,
+    ) -> Option<(Nanos, bool)> {
+        let plan = self.plan_nap(now, left, class);
         let must = left > self.most;
-        let need = if again { AGAIN } else { 1.0 };
-        let spin_ns = left_ns * self.spins.price(self.late_weight);
-        let pays = |plan: &Plan| plan.cost_ns * need < spin_ns;
+        let left_ns = left.as_ns() as f32;
+        let spin_ns =
+            left_ns * self.spins.price(self.late_weight) / if again { AGAIN } else { 1.0 };
+        let pays = |plan: &Plan| plan.cost_ns < spin_ns;
         let is_tight = plan.is_none_or(|p| p.margin_ns > self.most.as_ns() as f32 || !pays(&p));
         self.is_bound |= must && is_tight && !self.spins.is_contended();
         if let Some(plan) = plan.filter(|plan| must || pays(plan)) {
-            return Some((class, plan.length, false));
+            return Some((plan.length, false));
         }
         if must {
-            return Some((class, left - self.most, false));
+            return Some((left - self.most, false));
         }
         if again || left_ns < TRY_FROM_NS {
             return None;
         }
-        let on_ticks = |regular: &Regular| regular.grid().is_some_and(|grid| grid.is_fresh(now));
+        let on_ticks = self.grid().is_some_and(|grid| grid.is_fresh(now));
         let known = &mut self.classes[class];
-        let patience = if self.regular.as_deref().is_some_and(on_ticks) {
-            PATIENCE_ON_TICKS
-        } else {
-            known.patience
-        };
-        known.spun = known.spun.saturating_add(1);
         known.believed *= FADING;
+        known.spun = known.spun.saturating_add(1);
         self.awake = self.awake.saturating_add(1);
-        if known.spun < patience && self.awake < patience.max(PATIENCE) {
+        let (patience, most) = if on_ticks {
+            (PATIENCE_ON_TICKS, PATIENCE_ON_TICKS)
+        } else {
+            (known.patience, PATIENCE)
+        };
+        if known.spun < patience && self.awake < most {
             return None;
         }
         let length = Nanos::new(left.as_ns() / 2);
-        let whole = match &self.regular {
-            Some(regular) => regular.whole(length)?,
-            None => length,
-        };
-        Some((class, whole, true))
+        let regular = self.regular.as_deref();
+        let length = regular.map_or(Some(length), |regular| regular.whole(length))?;
+        Some((length, true))
+    }
+
+    /// A wait begins.
+    fn begin(&mut self, now: u64, left: Nanos) {
+        self.settle();
+        self.make_regular();
+        self.is_bound = false;
+        self.too_short = 0;
+        self.allowed = self.purse.open(now);
+        self.most = self.allowed;
+        if self.spins.is_contended() {
+            let most = Nanos::new(Spins::most_ns(left.as_ns()));
+            self.most = self.most.min(most);
+        }
     }
 }
 
@@ -348,50 +386,37 @@ impl<C: Clock> Strategy<C> for Adaptive {
     fn next(&mut self, goal: &Goal<C>, turn: &Turn<C>) -> Step<C> {
         let now = turn.now();
         let left = goal.left(now);
-        match turn {
-            Turn::Begin(_) => {
-                self.settle();
-                self.make_regular();
-                self.is_bound = false;
-                self.too_short = 0;
-                self.allowed = self.purse.open(now.as_ns());
-                self.most = self.allowed;
-                if self.spins.is_contended() {
-                    let most = Nanos::new(Spins::most_ns(left.as_ns()));
-                    self.most = self.most.min(most);
-                }
-            }
-            Turn::Woke(wake) => {
-                self.woke(wake);
-                self.late_ns = now.late_for(goal.deadline).as_ns() as f32;
-                if left.is_zero() {
-                    return Step::Done;
-                }
-            }
-        }
         let again = matches!(turn, Turn::Woke(_));
-        let stands_still = self.too_short > TOO_SHORT_MAX;
-        if stands_still {
-            self.most = self.allowed;
+        if let Turn::Woke(wake) = turn {
+            self.woke(wake);
+            self.late_ns = now.late_for(goal.deadline).as_ns() as f32;
+            let stands_still = self.too_short > TOO_SHORT_MAX;
+            if stands_still {
+                self.most = self.allowed;
+            }
+            // What is left after most naps: so little that it is not worth thinking.
+            let is_little = (left.as_ns() as f32) < self.little_ns;
+            if left <= self.most && (stands_still || is_little) {
+                return goal.spin();
+            }
+        } else {
+            self.begin(now.as_ns(), left);
         }
-        // What is left after most naps: so little that it is not worth thinking.
-        let is_little = (left.as_ns() as f32) < self.little_ns;
-        if again && left <= self.most && (is_little || stands_still) {
-            return goal.spin();
-        }
-        let Some((class, length, is_try)) = self.choose(now.as_ns(), left, again) else {
+        let class = class::of_ns(left.as_ns());
+        self.know(class);
+        let Some((length, is_try)) = self.choose(now.as_ns(), left, class, again) else {
             return goal.spin();
         };
         if let Some(before) = self.nap.take() {
             self.learn(before);
         }
         self.awake = 0;
+        let scale_ns = self.scale_ns(class);
         let known = &mut self.classes[class];
+        // Shorter naps overshoot by less, but hardly by less than half.
+        self.little_ns = AGAIN * (known.cpu_ns + scale_ns / 2.0 * self.best.cost);
         known.spun = 0;
         let metered = known.wants_metering();
-        // Shorter naps overshoot by less, but hardly by less than half.
-        let least_ns = known.recent.usual_ns() / 2.0 * self.best.cost;
-        self.little_ns = AGAIN * (known.cpu_ns + least_ns);
         self.nap = Some(Attempt {
             class,
             left_ns: left.as_ns() as f32,
