@@ -91,5 +91,9 @@ fn waits(strategy: &str, lengths: &str, warm_up: u32) -> Option<Waits> {
         "any" => Lengths::Any,
         length => Lengths::Fixed(length.parse().ok()?),
     };
-    Some(Waits::after(warm_up, spec.granted(&mut Some).ok()?, lengths))
+    Some(Waits::after(
+        warm_up,
+        spec.granted(&mut Some).ok()?,
+        lengths,
+    ))
 }
