@@ -7,7 +7,9 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use crate::setting::MOST_PAGES;
+/// The most pages of a pool and of a take: 4 TiB. The sums and products of the
+/// policies stay far from 2^64, and both ends of a backlog fit into one word.
+pub(crate) const MOST_PAGES: u64 = 1 << 30;
 
 /// A policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

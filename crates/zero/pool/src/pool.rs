@@ -3,11 +3,12 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::backlog::{Backlog, HandsOut, Under};
+use crate::batches::MOST_PAGES;
 use crate::books::Books;
 use crate::books::{LockTiming, Timed};
 use crate::computer::{Computer, Line, Lock};
 use crate::locks::AnyLock;
-use crate::setting::{MOST_PAGES, Setting};
+use crate::setting::Setting;
 
 /// One backlog of pages under a setting.
 #[derive(Debug)]

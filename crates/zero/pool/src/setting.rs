@@ -24,10 +24,6 @@ pub struct Setting {
     pub returns: Option<LockKind>,
 }
 
-/// The most pages of a pool and of a take: 4 TiB. The sums and products of the
-/// policies stay far from 2^64, and both ends of a backlog fit into one word.
-pub(crate) const MOST_PAGES: u64 = 1 << 30;
-
 /// The most workers of a pool: as many as Windows Server 2022 has logical
 /// processors at most (Microsoft: 64 sockets, 2,048).
 const MOST_WORKERS: usize = 2_048;

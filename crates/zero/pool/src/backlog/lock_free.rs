@@ -153,7 +153,7 @@ async fn cut(line: &impl Line, cut: impl Fn(Range<u64>) -> (Range<u64>, Range<u6
 }
 
 /// Each end has half of the word, more than
-/// [`MOST_PAGES`](crate::setting::MOST_PAGES) needs.
+/// [`MOST_PAGES`](crate::batches::MOST_PAGES) needs.
 const BITS: u32 = 32;
 
 fn packed(range: &Range<u64>) -> u64 {

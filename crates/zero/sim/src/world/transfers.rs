@@ -14,7 +14,7 @@ use punctual_sim::Time;
 
 use super::super::lines::{Access, Answer, Request};
 use super::World;
-use super::worker::{Doing, Posted, Wanted};
+use super::worker::{Doing, Posted, Wanted, part};
 
 impl World {
     /// A worker wants something of a line: what came of it, if that is done at once.
@@ -133,14 +133,6 @@ impl World {
         self.operations += 1;
         self.ask(line, request);
     }
-}
-
-/// A part of a length of time in thirds of a nanosecond.
-pub(super) fn part(thirds: u64, share: f64) -> Time {
-    if share == 1.0 {
-        return Time::from_thirds(thirds);
-    }
-    Time::from_thirds((thirds as f64 * share + 0.5) as u64)
 }
 
 impl World {

@@ -9,7 +9,6 @@ use punctual_sim::Time;
 use super::super::lines::{Access, Request};
 use super::super::preemption::Losses;
 use super::World;
-use super::transfers::part;
 
 /// One worker.
 #[derive(Debug)]
@@ -205,4 +204,12 @@ impl World {
         self.timers.insert(worker, self.now + bookkeeping);
         None
     }
+}
+
+/// A part of a length of time in thirds of a nanosecond.
+pub(super) fn part(thirds: u64, share: f64) -> Time {
+    if share == 1.0 {
+        return Time::from_thirds(thirds);
+    }
+    Time::from_thirds((thirds as f64 * share + 0.5) as u64)
 }
