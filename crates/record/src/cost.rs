@@ -16,6 +16,7 @@ pub const NAP_PENALTIES_NS: [f64; 2] = [5_000.0, 20_000.0];
 
 /// One value for each of the [`WEIGHTS`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Weights<T> {
     /// Weight 1: a nanosecond of lateness is as bad as one of CPU time.
     pub w1: T,
@@ -44,6 +45,7 @@ impl<T> Weights<T> {
 
 /// What one subject did in one round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Round {
     /// Waits.
     pub n: u64,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The rule in force, what decides it, and what can be done.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Diagnosis {
     /// The timer rule in force for the process, in a few sentences.
     pub rule: String,
@@ -30,6 +31,7 @@ pub struct Diagnosis {
 
 /// Something the OS tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fact {
     /// What it is called.
     pub name: String,
@@ -39,6 +41,7 @@ pub struct Fact {
 
 /// Something the OS does not tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Untold {
     /// What it is called.
     pub name: String,
@@ -48,6 +51,7 @@ pub struct Untold {
 
 /// Something that can be done about late waits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Advice {
     /// What to do.
     pub what: String,

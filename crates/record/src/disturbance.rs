@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 /// the beginning of the first batch to the end of the last. What the system does not
 /// tell is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Disturbance {
     /// How long was looked at.
     pub elapsed_ns: u64,
@@ -42,6 +43,7 @@ pub struct Disturbance {
 
 /// Another process that had a CPU.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OtherProcess {
     /// Its name.
     pub name: String,
@@ -53,6 +55,7 @@ pub struct OtherProcess {
 
 /// So much CPU time in each period, and no more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuQuota {
     /// The CPU time, of all CPUs together.
     pub time_ns: u64,
@@ -62,6 +65,7 @@ pub struct CpuQuota {
 
 /// What a quota did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Throttled {
     /// Periods in which it stopped the process.
     pub periods: u64,
@@ -72,6 +76,7 @@ pub struct Throttled {
 /// Waits during which the process itself was stopped, as by Ctrl-Z: they say nothing of
 /// the system, and are in no other figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OwnStops {
     /// How many.
     pub waits: u64,

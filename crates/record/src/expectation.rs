@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// One thing that was checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Expectation {
     /// The machine it was checked on.
     pub on: String,

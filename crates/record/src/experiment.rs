@@ -11,6 +11,7 @@ use crate::run::Measurement;
 
 /// One experiment each. Files name them by the tag `experiment`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "experiment", rename_all = "kebab-case")]
 pub enum Experiment {
     /// Waits at a rate.
@@ -51,6 +52,7 @@ pub enum Experiment {
 
 /// Waits at a rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pace {
     /// The time from one deadline to the next.
     pub period_ns: u64,
@@ -68,6 +70,7 @@ pub struct Pace {
 
 /// What deadlines are counted from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Deadlines {
     /// The beginning: they are the cycles of the rate.
@@ -78,6 +81,7 @@ pub enum Deadlines {
 
 /// How a batch begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Learning {
     /// With what the subject has learned in those before.
     #[serde(rename = "goes on")]
@@ -89,6 +93,7 @@ pub enum Learning {
 
 /// The times from one wake to the next, as a player of a game sees them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Frames {
     /// The shortest.
     pub min_ns: u64,
@@ -100,6 +105,7 @@ pub struct Frames {
 
 /// Requests of one length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Decades {
     /// The length.
     pub asked_ns: u64,
@@ -107,6 +113,7 @@ pub struct Decades {
 
 /// Waits at one interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IntervalLength {
     /// The time from one deadline to the next.
     pub period_ns: u64,
@@ -116,6 +123,7 @@ pub struct IntervalLength {
 
 /// Naps of one length with one OS call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Naps {
     /// The call.
     pub method: String,
@@ -125,6 +133,7 @@ pub struct Naps {
 
 /// Requests of one length under a scheduler that steals time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Robustness {
     /// The length.
     pub asked_ns: u64,
@@ -136,6 +145,7 @@ pub struct Robustness {
 
 /// Waits in a regime under a condition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Regimes {
     /// What waits there are.
     pub regime: String,
@@ -145,6 +155,7 @@ pub struct Regimes {
 
 /// What one clock of the OS is like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Clocks {
     /// The resolution that the OS states.
     pub stated_ns: Option<u64>,
@@ -162,6 +173,7 @@ pub struct Clocks {
 
 /// Sleeps of one round.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Timers {
     /// The length asked for.
     pub asked_ns: u64,
@@ -187,6 +199,7 @@ pub struct Timers {
 
 /// Waits of one length with one call of the OS.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sleep {
     /// The call.
     pub method: String,
@@ -196,6 +209,7 @@ pub struct Sleep {
 
 /// Yields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Yield {
     /// How many threads compute on the same CPU.
     pub competitors: u64,
@@ -203,6 +217,7 @@ pub struct Yield {
 
 /// Waits beside threads that compute.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Load {
     /// The length.
     pub asked_ns: u64,
@@ -214,6 +229,7 @@ pub struct Load {
 
 /// Waits on one CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cores {
     /// The number of the CPU.
     pub on_cpu: u64,
@@ -225,6 +241,7 @@ pub struct Cores {
 
 /// Waits after a rest of their own length.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gap {
     /// The call.
     pub method: String,
@@ -234,6 +251,7 @@ pub struct Gap {
 
 /// Where in a scenario something was.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Phase {
     /// The scenario.
     pub scenario: String,
@@ -247,6 +265,7 @@ pub struct Phase {
 
 /// What threads of one name did in a phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScenarioThreads {
     /// Where.
     #[serde(flatten)]
@@ -279,6 +298,7 @@ pub struct ScenarioThreads {
 
 /// What was read several times.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reading {
     /// The mean.
     pub mean: f64,
@@ -292,6 +312,7 @@ pub struct Reading {
 
 /// What the computer did in a phase; `None` is what the machine does not tell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScenarioComputer {
     /// Where.
     #[serde(flatten)]
@@ -318,6 +339,7 @@ pub struct ScenarioComputer {
 
 /// Idle stretches of about one length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IdleStretch {
     /// They are so long, and less than twice.
     pub at_least_ns: u64,
@@ -329,6 +351,7 @@ pub struct IdleStretch {
 
 /// An idle state of CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IdleState {
     /// Its name.
     pub name: String,
@@ -340,6 +363,7 @@ pub struct IdleState {
 
 /// What a watch of a host saw.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Watch {
     /// The time from one deadline to the next.
     pub period_ns: u64,
@@ -367,6 +391,7 @@ pub struct Watch {
 
 /// A wait that was later than the threshold; `None` is what the OS does not count.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hiccup {
     /// When it ended.
     pub at: String,
@@ -401,6 +426,7 @@ pub struct Hiccup {
 
 /// Another program that ran.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RanMeanwhile {
     /// Its name.
     pub name: String,
@@ -412,6 +438,7 @@ pub struct RanMeanwhile {
 
 /// Waits of one length, and what comes of comparing them with the rule in force.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Doctor {
     /// The length.
     pub asked_ns: u64,
@@ -429,6 +456,7 @@ pub struct Doctor {
 
 /// What waking up costs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WakeCost {
     /// The call without slack.
     pub method: String,
@@ -444,6 +472,7 @@ pub struct WakeCost {
 
 /// Lengths of time in nanoseconds, one at least.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Lengths {
     /// How many.
     pub n: u64,
@@ -459,6 +488,7 @@ pub struct Lengths {
 
 /// How long lengths of time are at the upper end, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tail {
     /// How many.
     pub n: u64,
@@ -472,6 +502,7 @@ pub struct Tail {
 
 /// The least and the greatest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Range<T> {
     /// The least.
     pub min: T,

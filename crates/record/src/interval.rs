@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 /// a binomial), so it assumes nothing about their distribution. Six rounds are
 /// the fewest that reach 95 %; with fewer it is the whole range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
     /// The middle value.
     pub median: f64,

@@ -13,6 +13,7 @@ pub const CAP_NS: i64 = 1_000_000;
 /// `n (1 - q) >= 10`; a rarer one would be the accident of a few samples. Of no
 /// samples the least, the largest and the means are 0, and `null` in the file.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Late {
     /// Samples.
     pub n: u64,
@@ -20,6 +21,7 @@ pub struct Late {
     pub early: u64,
     /// The smallest.
     #[serde(deserialize_with = "or_zero")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub min: i64,
     /// The median.
     pub p50: Option<i64>,
@@ -33,12 +35,15 @@ pub struct Late {
     pub p999: Option<i64>,
     /// The largest.
     #[serde(deserialize_with = "or_zero")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>"))]
     pub max: i64,
     /// The arithmetic mean.
     #[serde(deserialize_with = "or_zero")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub mean: f64,
     /// The mean with every sample counted as at most [`CAP_NS`].
     #[serde(deserialize_with = "or_zero")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub mean_capped: f64,
 }
 

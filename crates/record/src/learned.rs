@@ -9,6 +9,7 @@ use serde_json::Value;
 ///
 /// A strategy fills in what it has; the others leave no trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Learned {
     /// Which experiment.
     pub experiment: String,
@@ -39,6 +40,7 @@ pub struct Learned {
 
 /// What was learned of an OS call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LearnedCall {
     /// Its name.
     pub method: String,
@@ -57,6 +59,7 @@ pub struct LearnedCall {
 
 /// What was learned of naps that begin with about so much time left.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LearnedClass {
     /// At least this much is left.
     pub left_from_ns: u64,
@@ -90,6 +93,7 @@ pub struct LearnedClass {
 /// One thing that a strategy would do: a nap, or without a `method` a spin
 /// until the deadline.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlannedStep {
     /// The time left when it begins.
     pub left_ns: u64,
@@ -118,6 +122,7 @@ pub struct PlannedStep {
 
 /// A mean of everything seen, and what a strategy reckons with.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {
     /// The mean.
     pub mean_ns: u64,

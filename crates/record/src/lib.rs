@@ -40,6 +40,8 @@ pub use late::{CAP_NS, Late, nearest_rank, percentile};
 pub use learned::{Estimate, Learned, LearnedCall, LearnedClass, PlannedStep};
 pub use modes::{Mode, modes};
 pub use row::RunRow;
+#[cfg(feature = "schema")]
+pub use run::schema;
 pub use run::{Cpu, Findings, LIBRARY, MachineFacts, Measurement, Run, SCHEMA, Warning};
 pub use serde_json::Value;
 pub use visible::{is_visible, visible, visible_lines};

@@ -15,6 +15,7 @@ const TICK_PER_CENT: u64 = 5;
 
 /// Lengths that lie close together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Mode {
     /// The median of them.
     pub center_ns: u64,

@@ -16,6 +16,7 @@ pub const ROUNDS_MIN: usize = 6;
 
 /// What the subject of a batch did besides its cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RegimeBatch {
     /// The median lateness on the caller's clock.
     pub late_ns_p50: i64,

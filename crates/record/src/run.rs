@@ -29,6 +29,11 @@ pub const LIBRARY: &str = "punctual";
 /// Every number carries its unit in its key. Fields this version does not know
 /// are kept in `other` and written again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "schema",
+    schemars(bound = "R: RunRow + schemars::JsonSchema, R::Beside: schemars::JsonSchema")
+)]
 #[serde(bound = "R: RunRow")]
 pub struct Run<R: RunRow = Measurement> {
     /// [`SCHEMA`].
@@ -67,6 +72,7 @@ pub struct Run<R: RunRow = Measurement> {
 
 /// What a run of waits has beside its measurements.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Findings {
     /// What strategies had learned by the end of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -101,6 +107,7 @@ impl<R: RunRow> Default for Run<R> {
 /// What is known of the machine a run was made on. Whatever it does not tell
 /// is left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MachineFacts {
     /// `host`, or the model's name with its parameters.
     pub name: String,
@@ -163,6 +170,7 @@ fn known_as(signature: &str) -> &str {
 
 /// Something to know before the numbers are believed, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Warning {
     /// What is wrong.
     pub what: String,
@@ -172,6 +180,7 @@ pub struct Warning {
 
 /// What one subject did in one experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Measurement {
     /// Which experiment, with its parameters and what it alone has to say.
     #[serde(flatten)]
@@ -256,6 +265,7 @@ pub struct Measurement {
 
 /// What waiting cost in CPU time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cpu {
     /// CPU time billed to the waiting thread, as a share of the time that
     /// passed; `None` where the OS does not tell.
@@ -360,6 +370,12 @@ impl<R: RunRow> Run<R> {
         }
         serde_json::from_str(text).map_err(|e| format!("this Run file cannot be read: {e}"))
     }
+}
+
+/// The JSON Schema of a Run file of waits, as the types have it.
+#[cfg(feature = "schema")]
+pub fn schema() -> Value {
+    schemars::schema_for!(Run).to_value()
 }
 
 /// What one is, for who has given another file.

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Output;
 
 use crate::common::punctual;
+use crate::schema;
 use punctual_core::Spec;
 use punctual_record::{Measurement, Run, SCHEMA};
 use serde_json::Value;
@@ -160,7 +161,7 @@ fn a_game_reads_its_99th_percentile_and_how_many_frames_were_late() {
     let output = bench(directory.path(), arguments);
     assert!(output.status.success(), "{output:?}");
     let json = std::fs::read_to_string(directory.path().join("run.json")).unwrap();
-    let run: Run = Run::from_json(&json).unwrap();
+    let run = schema::read(&json);
     assert!(run.results.iter().all(|m| m.late_ns.p99.is_some()));
     let late = run.results.iter().map(|m| m.late_over_1ms_fraction);
     assert_eq!(late.collect::<Vec<_>>(), [Some(1.0), Some(1.0)]);
@@ -229,7 +230,7 @@ fn json(arguments: &str) -> Value {
     let text = fs::read_to_string(directory.path().join("run.json")).unwrap();
     assert!(text.ends_with("}\n"));
     // Compared like this because a Run is too long to be shown.
-    let same = Run::<Measurement>::from_json(&text).unwrap().to_json() == text;
+    let same = schema::read(&text).to_json() == text;
     assert!(same, "{arguments}: reading and writing changed the Run");
     serde_json::from_str(&text).unwrap()
 }
@@ -585,7 +586,7 @@ mod ended_by_the_user {
         // The signal may come before the first wait, so nothing need be measured.
         assert!(!stdout.trim().is_empty());
         let text = fs::read_to_string(directory.path().join("run.json")).unwrap();
-        let run: Run = Run::from_json(&text).unwrap();
+        let run = schema::read(&text);
         assert!(run.interrupted);
         assert_eq!(run.schema, SCHEMA);
         assert_eq!(run.machine.name, "host");

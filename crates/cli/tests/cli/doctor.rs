@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Output;
 
 use crate::common::run;
+use crate::schema;
 use punctual_record::experiment::Doctor;
 use punctual_record::{Diagnosis, Disturbance, Measurement, OfExperiment, Run};
 
@@ -121,7 +122,7 @@ fn where_there_is_no_timer_interval_it_says_what_there_is() {
 }
 
 fn read(path: &Path) -> (Run, Diagnosis) {
-    let run: Run = Run::from_json(&fs::read_to_string(path).unwrap()).unwrap();
+    let run = schema::read(&fs::read_to_string(path).unwrap());
     let diagnosis = run.beside.doctor.clone().unwrap();
     (run, diagnosis)
 }

@@ -14,6 +14,7 @@ mod outputs;
 mod processes;
 mod readme;
 mod regimes;
+mod schema;
 mod settings;
 mod simulate;
 mod watch;

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 
 use crate::common::{self, punctual, run};
+use crate::schema;
 use punctual_core::{Method, Nanos, Outcome};
 use punctual_lab::experiments::{Call, Conditions, Effort, timers};
 use punctual_program::Probe;
@@ -28,7 +29,7 @@ fn measured(arguments: &str) -> (String, Run) {
     assert!(output.status.success(), "{arguments}: {output:?}");
     let json = std::fs::read_to_string(directory.path().join("run.json")).unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    (text, Run::from_json(&json).unwrap())
+    (text, schema::read(&json))
 }
 
 fn experiments(run: &Run) -> Vec<&str> {

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Child, Output, Stdio};
 
 use crate::common::{punctual, run};
+use crate::schema;
 use punctual_record::experiment::Watch;
 use punctual_record::{Measurement, OfExperiment, Run};
 
@@ -16,7 +17,7 @@ fn watch(directory: &Path, arguments: &str) -> Output {
 /// The one result of the Run in `run.json`.
 fn result_in(directory: &Path) -> (Run, Measurement) {
     let text = fs::read_to_string(directory.join("run.json")).unwrap();
-    let run: Run = Run::from_json(&text).unwrap();
+    let run = schema::read(&text);
     assert_eq!(run.results.len(), 1);
     let result = run.results[0].clone();
     (run, result)
