@@ -177,7 +177,7 @@ pub const SOURCES: &[(&str, &str)] = &[
     ),
     (
         "POLICIES",
-        "the table of takes in crates/zero/pool/src/batches: each policy as its paper has it",
+        "the table of takes in crates/zero/pool/src/batches.rs: each policy as its paper has it",
     ),
     (
         "ZERO",
