@@ -7,12 +7,12 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use criterion::Criterion;
-use punctual_core::strategies::{Any, Defaults};
-use punctual_core::{Goal, Method, Nanos, Spec, Step, Strategy, Turn};
+use punctual_core::strategies::{AnyStrategy, Defaults};
+use punctual_core::{Goal, Method, Nanos, StrategySpec, Step, Strategy, Turn};
 use punctual_microbench::{Lengths, NoTime, Waits};
 
 /// The strategies, on one OS call; `adaptive` with two as well, as on Linux.
-fn subjects() -> Vec<(String, Spec)> {
+fn subjects() -> Vec<(String, StrategySpec)> {
     let one = ["fixed-margin", "precise"].into_iter().chain(ADAPTIVE);
     let one = one.map(|name| (name.to_owned(), read(name).with_method(Method::Sleep)));
     let two = ADAPTIVE.into_iter().map(|name| {
@@ -28,11 +28,11 @@ const LENGTHS: [(&str, Lengths); 4] = [
     ("200us", Lengths::Fixed(Nanos::from_us(200))),
     ("1ms", Lengths::Fixed(Nanos::from_ms(1))),
     ("16.67ms", Lengths::Fixed(Nanos::new(16_666_667))),
-    ("any", Lengths::Any),
+    ("any", Lengths::AnyStrategy),
 ];
 
-fn read(name: &str) -> Spec {
-    Spec::parse(name, Defaults::ELSEWHERE).expect("this is a strategy")
+fn read(name: &str) -> StrategySpec {
+    StrategySpec::parse(name, Defaults::ELSEWHERE).expect("this is a strategy")
 }
 
 fn whole_waits(c: &mut Criterion) {
@@ -48,7 +48,7 @@ fn whole_waits(c: &mut Criterion) {
 
 /// A strategy whose turns are timed.
 struct Timed {
-    strategy: Any,
+    strategy: AnyStrategy,
     turns_ns: Vec<u64>,
 }
 

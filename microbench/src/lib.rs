@@ -3,9 +3,9 @@
 
 pub mod locks;
 
-use punctual_core::strategies::Any;
+use punctual_core::strategies::AnyStrategy;
 use punctual_core::{
-    Carrier, Clock, Event, Goal, Limit, Method, Nanos, Outcome, Reason, Spec, Strategy, Tick, drive,
+    Carrier, Clock, Event, Goal, Limit, Method, Nanos, Outcome, Reason, StrategySpec, Strategy, Tick, drive,
 };
 
 /// The clock of the [`Timeless`] OS.
@@ -34,23 +34,23 @@ pub enum Lengths {
     Fixed(Nanos),
     /// From 1 us to 50 ms, each order of magnitude as often: all that is
     /// learned is in use.
-    Any,
+    AnyStrategy,
 }
 
 /// Waits of one strategy on an OS of its own.
 pub struct Waits {
-    strategy: Any,
+    strategy: AnyStrategy,
     os: Timeless,
 }
 
 impl Waits {
     /// After so many that it has learned what there is to learn.
-    pub fn of(spec: Spec, lengths: Lengths) -> Self {
+    pub fn of(spec: StrategySpec, lengths: Lengths) -> Self {
         Self::after(10_000, spec, lengths)
     }
 
     /// After so many.
-    pub fn after(count: u32, spec: Spec, lengths: Lengths) -> Self {
+    pub fn after(count: u32, spec: StrategySpec, lengths: Lengths) -> Self {
         let mut waits = Self {
             strategy: spec.build(),
             os: Timeless::new(lengths),
@@ -67,12 +67,12 @@ impl Waits {
     }
 
     /// The strategy with all that it has learned.
-    pub fn strategy(&self) -> &Any {
+    pub fn strategy(&self) -> &AnyStrategy {
         &self.strategy
     }
 
     /// The strategy and its OS, to put something between them.
-    pub fn into_parts(self) -> (Any, Timeless) {
+    pub fn into_parts(self) -> (AnyStrategy, Timeless) {
         (self.strategy, self.os)
     }
 }
@@ -100,7 +100,7 @@ impl Timeless {
             lengths: (0..CHANCES)
                 .map(|_| match lengths {
                     Lengths::Fixed(length) => length,
-                    Lengths::Any => ns(1e3 * 50_000_f64.powf(chance())),
+                    Lengths::AnyStrategy => ns(1e3 * 50_000_f64.powf(chance())),
                 })
                 .collect(),
             wait: 0,

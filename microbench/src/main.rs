@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use punctual::Waiter;
-use punctual_core::Spec;
+use punctual_core::StrategySpec;
 use punctual_core::strategies::Defaults;
 use punctual_microbench::locks::SUBJECTS;
 use punctual_microbench::{Lengths, Waits};
@@ -86,9 +86,9 @@ fn state_of_waits(strategy: &str, lengths: &str, count: &str) -> Option<ExitCode
 
 /// `None` if it cannot be read.
 fn waits(strategy: &str, lengths: &str, warm_up: u32) -> Option<Waits> {
-    let spec = Spec::parse(strategy, Defaults::ELSEWHERE).ok()?;
+    let spec = StrategySpec::parse(strategy, Defaults::ELSEWHERE).ok()?;
     let lengths = match lengths {
-        "any" => Lengths::Any,
+        "any" => Lengths::AnyStrategy,
         length => Lengths::Fixed(length.parse().ok()?),
     };
     Some(Waits::after(

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use punctual_core::Nanos;
-use punctual_lab::race::Heat;
+use punctual_lab::rounds::Case;
 
 use crate::{say, stop};
 
@@ -53,10 +53,10 @@ impl Progress {
         Self::new(batches, Nanos::new(batches as u64))
     }
 
-    /// A heat begins.
-    pub(crate) fn heat(&mut self, heat: &Heat) {
-        let what = format!("{} {}", heat.experiment(), heat.subject);
-        self.next(&what, heat.length);
+    /// A case begins.
+    pub(crate) fn case(&mut self, case: &Case) {
+        let what = format!("{} {}", case.experiment(), case.subject);
+        self.next(&what, case.length);
     }
 
     /// A batch begins that is like all others.

@@ -17,7 +17,7 @@ pub mod time;
 pub mod wait;
 
 pub use method::Method;
-pub use strategies::Spec;
+pub use strategies::StrategySpec;
 pub use time::{Clock, Lateness, Nanos, Rate, Tick};
 pub use wait::{
     Carrier, Event, Goal, Limit, Outcome, Reason, Step, Strategy, Turn, Wait, Wake, drive,

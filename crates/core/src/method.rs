@@ -184,7 +184,7 @@ impl FromStr for Method {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategies::{Defaults, Spec};
+    use crate::strategies::{Defaults, StrategySpec};
 
     #[test]
     fn names_read_back() {
@@ -193,7 +193,7 @@ mod tests {
         }
         // A parameter of a strategy, whose value has an equals sign of its own.
         let text = "system:method=clock_nanosleep+slack=1ns";
-        let spec = Spec::parse(text, Defaults::ELSEWHERE).unwrap();
+        let spec = StrategySpec::parse(text, Defaults::ELSEWHERE).unwrap();
         assert!(spec.method() == Some(Method::SlacklessNanosleep));
         assert_eq!(spec.to_string(), text);
         assert!("snooze".parse::<Method>().unwrap_err().contains("timerfd"));

@@ -8,7 +8,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::method::Method;
-use crate::strategies::{Defaults, Spec};
+use crate::strategies::{Defaults, StrategySpec};
 use crate::time::{Nanos, Rate};
 
 fn named<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(from: D) -> Result<T, D::Error> {
@@ -30,7 +30,7 @@ impl<'de> Deserialize<'de> for Method {
 
 /// As its text, and a `fixed-margin` with its parameters too: without them its
 /// name means the defaults of whoever reads it.
-impl Serialize for Spec {
+impl Serialize for StrategySpec {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let fixed = match self {
             Self::FixedMargin { method, margin } => Some((*method, *margin)),
@@ -40,7 +40,7 @@ impl Serialize for Spec {
     }
 }
 
-impl<'de> Deserialize<'de> for Spec {
+impl<'de> Deserialize<'de> for StrategySpec {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let (text, fixed): (String, Option<(Method, Nanos)>) = Deserialize::deserialize(from)?;
         if let Some((method, margin)) = fixed {

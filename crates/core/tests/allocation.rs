@@ -8,7 +8,7 @@
 mod os;
 
 use allocation_counter::measure;
-use punctual_core::{Event, Method, Spec, Tick};
+use punctual_core::{Event, Method, StrategySpec, Tick};
 
 use os::{Lengths, Os, Regime};
 
@@ -16,7 +16,7 @@ use os::{Lengths, Os, Regime};
 fn waiting_allocates_nothing() {
     for weight in [1.0, 10.0, 100.0] {
         for method in [Method::SlacklessFutex, Method::HighResolutionTimer] {
-            let spec = Spec::adaptive(weight).with_method(method);
+            let spec = StrategySpec::adaptive(weight).with_method(method);
             let mut waiter = spec.build();
             let mut os = Os::new(Regime::Good, Tick::from_ns(1_000_000_000), 1);
             // What is regular about naps, if it may be anything, is made by the first.
@@ -41,7 +41,7 @@ fn waiting_allocates_nothing() {
 fn only_what_is_regular_is_allocated() {
     for (method, count) in [(Method::SlacklessFutex, 0), (Method::MachWaitUntil, 1)] {
         let allocated = measure(|| {
-            let mut waiter = Spec::adaptive(1.0).with_method(method).build();
+            let mut waiter = StrategySpec::adaptive(1.0).with_method(method).build();
             let mut os = Os::new(Regime::Good, Tick::from_ns(1_000_000_000), 1);
             for _ in 0..10 {
                 os.wait(&mut waiter, Lengths::Any);

@@ -11,7 +11,7 @@
 
 use std::env;
 
-use punctual_core::Spec;
+use punctual_core::StrategySpec;
 use punctual_core::strategies::Defaults;
 use punctual_lab::loaded;
 use punctual_lab::replay::{self, Cell};
@@ -114,7 +114,7 @@ fn show_loaded(strategies: &[String]) -> Result<(), String> {
             if text == before {
                 continue;
             }
-            let spec = Spec::parse(&text, Defaults::ELSEWHERE)?;
+            let spec = StrategySpec::parse(&text, Defaults::ELSEWHERE)?;
             let worlds = [
                 ("hog", loaded::beside_a_hog(spec, 1_000, 16, 1).ok()),
                 (

@@ -1,38 +1,41 @@
 //! What strategies had learned by the end of a race, as the Run tells it.
 
-use punctual_core::strategies::{self, Adaptive, Any, PlannedStep, Until};
+use punctual_core::strategies::{self, Adaptive, AnyStrategy, PlannedStep, Until};
 use punctual_core::{Method, Nanos};
 use punctual_record::{self as record, Experiment, Learned, LearnedCall, LearnedClass};
 
-use crate::race::Finisher;
+use crate::rounds::FinalState;
 
 /// What those had learned that learn something and keep it from one wait to
 /// the next.
-pub fn learned(finishers: &[Finisher]) -> Vec<Learned> {
-    finishers.iter().filter_map(one).collect()
+pub fn learned(final_states: &[FinalState]) -> Vec<Learned> {
+    final_states.iter().filter_map(one).collect()
 }
 
-fn one(finisher: &Finisher) -> Option<Learned> {
-    let period_ns = shared_period_ns(&finisher.cells);
-    let learned = match &finisher.strategy {
-        Any::Adaptive(adaptive) => weighed(adaptive, period_ns.map(Nanos::new)),
-        Any::Precise(precise) => Learned {
+fn one(final_state: &FinalState) -> Option<Learned> {
+    let period_ns = shared_period_ns(&final_state.cells);
+    let learned = match &final_state.strategy {
+        AnyStrategy::Adaptive(adaptive) => weighed(adaptive, period_ns.map(Nanos::new)),
+        AnyStrategy::Precise(precise) => Learned {
             nap: Some(estimate(precise.learned())),
             ..Learned::default()
         },
-        Any::Timer(timer) => Learned {
+        AnyStrategy::Timer(timer) => Learned {
             over: Some(estimate(timer.learned())),
             ..Learned::default()
         },
-        Any::System(_) | Any::Spin(_) | Any::YieldSpin(_) | Any::FixedMargin(_) => return None,
+        AnyStrategy::System(_)
+        | AnyStrategy::Spin(_)
+        | AnyStrategy::YieldSpin(_)
+        | AnyStrategy::FixedMargin(_) => return None,
         // Its margin is all it has, and it keeps nothing to show.
-        Any::Quantile(_) => return None,
+        AnyStrategy::Quantile(_) => return None,
         // Forgets with each wait what it has learned in it.
-        Any::MaxNap(_) => return None,
+        AnyStrategy::MaxNap(_) => return None,
     };
     Some(Learned {
-        experiment: finisher.experiment().to_owned(),
-        subject: finisher.subject.clone(),
+        experiment: final_state.experiment().to_owned(),
+        subject: final_state.subject.clone(),
         period_ns,
         ..learned
     })
@@ -121,7 +124,7 @@ fn estimate(learned: strategies::Estimate) -> record::Estimate {
 #[cfg(test)]
 mod tests {
     use punctual_core::strategies::Defaults;
-    use punctual_core::{Rate, Spec};
+    use punctual_core::{Rate, StrategySpec};
     use punctual_program::program::Subject;
     use punctual_sim::{Model, SimMachine};
 
@@ -129,17 +132,17 @@ mod tests {
     use crate::experiments::Conditions;
     use crate::experiments::interval::{self, Waits};
     use crate::experiments::pace::{self, Batch};
-    use crate::race::{self, Heat};
+    use crate::rounds::{self, Case};
 
     fn subjects(names: &[&str]) -> Vec<Subject> {
-        let spec = |name: &&str| Spec::parse(name, Defaults::ELSEWHERE).unwrap();
+        let spec = |name: &&str| StrategySpec::parse(name, Defaults::ELSEWHERE).unwrap();
         names.iter().map(spec).map(Subject::Strategy).collect()
     }
 
-    fn race(heats: &[Heat]) -> Vec<Learned> {
+    fn race(cases: &[Case]) -> Vec<Learned> {
         let mut machine = SimMachine::new(Model::parse("linux,slack=1ns").unwrap(), 1);
-        let results = race::run(&mut machine, heats, 2, &mut |_| {}).unwrap();
-        learned(&results.finishers)
+        let results = rounds::run(&mut machine, cases, 2, &mut |_| {}).unwrap();
+        learned(&results.final_states)
     }
 
     #[test]
@@ -147,7 +150,7 @@ mod tests {
         let all = subjects(&["spin", "max-nap", "precise", "timer", "adaptive-exact"]);
         let rate = Rate::from_hz(1_000).unwrap();
         let batch = Batch::Lasting(Nanos::from_ms(500));
-        let told = race(&pace::heats(&all, &[rate], batch, Conditions::default()));
+        let told = race(&pace::cases(&all, &[rate], batch, Conditions::default()));
         let names: Vec<&str> = told.iter().map(|l| l.subject.as_str()).collect();
         assert_eq!(names, ["precise", "timer", "adaptive-exact"]);
         assert!(told.iter().all(|l| l.period_ns == Some(1_000_000)));
@@ -166,8 +169,8 @@ mod tests {
     #[test]
     fn a_plan_is_for_one_period_and_there_are_many() {
         let all = subjects(&["adaptive-exact"]);
-        let heats = interval::heats(&all, Waits::Exactly(10), Conditions::default());
-        let [told] = &race(&heats)[..] else {
+        let cases = interval::cases(&all, Waits::Exactly(10), Conditions::default());
+        let [told] = &race(&cases)[..] else {
             panic!("one subject runs through all intervals");
         };
         assert_eq!(told.period_ns, None);

@@ -3,7 +3,7 @@
 //! An [experiment](experiments) is programs and the analysis of what a machine
 //! observed of them; it never asks where it runs. [`host::HostMachine`] runs
 //! programs on this computer; `punctual_sim::SimMachine` on a simulated one.
-//! [`race`] compares subjects in rounds on either, and where naps are a
+//! [`rounds`] compares subjects in rounds on either, and where naps are a
 //! recording, [`informed`] says what they could have cost, [`replay`] what
 //! strategies make of it, and [`loaded`] what spins cost under load. A [`scenario`] is an
 //! experiment on a whole computer, read from a file; [`validation`] compares the
@@ -20,9 +20,9 @@ pub mod informed;
 mod learned;
 pub mod loaded;
 mod prediction;
-pub mod race;
 pub mod regimes;
 pub mod replay;
+pub mod rounds;
 pub mod scenario;
 pub mod timer_rule;
 mod trace;

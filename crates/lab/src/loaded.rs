@@ -5,9 +5,9 @@
 //! waiter that takes the late naps that follow for a reason to spin more is
 //! trapped.
 
-use punctual_core::strategies::Any;
+use punctual_core::strategies::AnyStrategy;
 use punctual_core::wait::{Event, Limit, Reason};
-use punctual_core::{Carrier, Clock, Goal, Method, Nanos, Rate, Spec, Tick, drive};
+use punctual_core::{Carrier, Clock, Goal, Method, Nanos, Rate, StrategySpec, Tick, drive};
 use punctual_program::machine::Section;
 use punctual_program::program::{Due, Op, Subject};
 use punctual_program::{Machine, Program, Refusal};
@@ -59,7 +59,12 @@ struct Second {
 ///
 /// # Errors
 /// The model lacks what the strategy needs.
-pub fn beside_a_hog(spec: Spec, hz: u64, seconds: u64, seed: u64) -> Result<Loaded, Refusal> {
+pub fn beside_a_hog(
+    spec: StrategySpec,
+    hz: u64,
+    seconds: u64,
+    seed: u64,
+) -> Result<Loaded, Refusal> {
     let model =
         Model::parse("linux,cpus=1,wake=40us,jitter=30us,nap=20us").map_err(Refusal::new)?;
     let rate = Rate::from_hz(hz).map_err(Refusal::new)?;
@@ -104,7 +109,7 @@ pub fn beside_a_hog(spec: Spec, hz: u64, seconds: u64, seed: u64) -> Result<Load
 
 /// A loop for so many `seconds` in a control group whose threads are stopped for
 /// what is left of each 100 ms once they have used `quota` of it.
-pub fn in_a_quota(spec: Spec, quota: f64, hz: u64, seconds: u64, seed: u64) -> Loaded {
+pub fn in_a_quota(spec: StrategySpec, quota: f64, hz: u64, seconds: u64, seed: u64) -> Loaded {
     const PERIOD: u64 = 100_000_000;
     let mut group = Group {
         now: 0,
@@ -118,7 +123,7 @@ pub fn in_a_quota(spec: Spec, quota: f64, hz: u64, seconds: u64, seed: u64) -> L
         Method::SlacklessNanosleep => None,
         other => Some(other),
     };
-    let mut strategy: Any = spec.granted(&mut has).unwrap_or(spec).build();
+    let mut strategy: AnyStrategy = spec.granted(&mut has).unwrap_or(spec).build();
     let cycle = 1_000_000_000 / hz.max(1);
     let mut all = Vec::new();
     for second in 0..seconds {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use punctual_core::{Nanos, Spec};
+use punctual_core::{Nanos, StrategySpec};
 use punctual_program::program::Op;
 use punctual_program::{Machine, Program, Refusal};
 use punctual_record::experiment::Timers;
@@ -10,7 +10,7 @@ use punctual_record::{Measurement, OfExperiment};
 use punctual_sim::SimMachine;
 
 use crate::experiments::timers;
-use crate::race::{self, Heat};
+use crate::rounds::{self, Case};
 use crate::timer_rule::{Rule, rule_at_slack};
 
 /// Adds to each measurement of a strategy that sleeps, or of an OS call, the
@@ -25,23 +25,23 @@ use crate::timer_rule::{Rule, rule_at_slack};
 /// None for programs that this host has run.
 pub fn predict(
     rule: &Rule,
-    heats: &[Heat],
+    cases: &[Case],
     rounds: u32,
     measurements: &mut [Measurement],
 ) -> Result<(), Refusal> {
-    let sleeps = |heat: &&Heat| {
-        let mut subjects = heat.program.subjects.iter();
+    let sleeps = |case: &&Case| {
+        let mut subjects = case.program.subjects.iter();
         // Without one it makes its calls itself.
-        subjects.all(|subject| subject.spec().is_some_and(Spec::sleeps))
+        subjects.all(|subject| subject.spec().is_some_and(StrategySpec::sleeps))
     };
     let mut machine = SimMachine::new(rule.model().clone(), 1);
-    let heats: Vec<Heat> = heats
+    let cases: Vec<Case> = cases
         .iter()
         .filter(sleeps)
-        .map(|heat| rule.heat(heat))
-        .filter(|heat| machine.check(&heat.program).is_ok())
+        .map(|case| rule.case(case))
+        .filter(|case| machine.check(&case.program).is_ok())
         .collect();
-    let predicted = race::run(&mut machine, &heats, rounds, &mut |_| {})?.measurements;
+    let predicted = rounds::run(&mut machine, &cases, rounds, &mut |_| {})?.measurements;
     for m in measurements {
         let same =
             |p: &&Measurement| p.subject == m.subject && p.experiment.cell() == m.experiment.cell();
@@ -55,8 +55,8 @@ pub fn predict(
 ///
 /// # Errors
 /// None for programs that this host has run.
-pub fn predict_timers(heats: &[Heat], measurements: &mut [Measurement]) -> Result<(), Refusal> {
-    let heats: Vec<Heat> = heats.iter().map(on_no_cpu).collect();
+pub fn predict_timers(cases: &[Case], measurements: &mut [Measurement]) -> Result<(), Refusal> {
+    let cases: Vec<Case> = cases.iter().map(on_no_cpu).collect();
     let mut at_slack: BTreeMap<u64, Vec<Measurement>> = BTreeMap::new();
     for m in measurements {
         let Some(slack) = Timers::of(m).and_then(|of| of.slack_ns) else {
@@ -65,7 +65,7 @@ pub fn predict_timers(heats: &[Heat], measurements: &mut [Measurement]) -> Resul
         if let std::collections::btree_map::Entry::Vacant(unknown) = at_slack.entry(slack) {
             let predicted = rule_at_slack(Nanos::new(slack)).map(|rule| {
                 let machine = &mut SimMachine::new(rule.model().clone(), 1);
-                timers::run(machine, &heats, 1, &mut |_| {})
+                timers::run(machine, &cases, 1, &mut |_| {})
             });
             let predicted = predicted.transpose()?;
             unknown.insert(predicted.map_or_else(Vec::new, |results| results.measurements));
@@ -83,7 +83,7 @@ fn typical(predicted: &Measurement) -> i64 {
 }
 
 /// The threads it starts are kept, on no particular CPU.
-fn on_no_cpu(heat: &Heat) -> Heat {
+fn on_no_cpu(case: &Case) -> Case {
     fn unpinned(op: &Op) -> Option<Op> {
         match op {
             Op::Pin(_) => None,
@@ -102,16 +102,16 @@ fn on_no_cpu(heat: &Heat) -> Heat {
             kept => Some(kept.clone()),
         }
     }
-    with_ops(heat, unpinned)
+    with_ops(case, unpinned)
 }
 
-fn with_ops(heat: &Heat, keep: impl FnMut(&Op) -> Option<Op>) -> Heat {
+fn with_ops(case: &Case, keep: impl FnMut(&Op) -> Option<Op>) -> Case {
     let program = Program {
-        ops: heat.program.ops.iter().filter_map(keep).collect(),
-        ..heat.program.clone()
+        ops: case.program.ops.iter().filter_map(keep).collect(),
+        ..case.program.clone()
     };
-    Heat {
+    Case {
         program,
-        ..heat.clone()
+        ..case.clone()
     }
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use punctual_core::strategies::Defaults;
-use punctual_core::{Lateness, Method, Nanos, Rate, Spec};
+use punctual_core::{Lateness, Method, Nanos, Rate, StrategySpec};
 use punctual_program::program::{Due, Op, Subject};
 use punctual_program::{Machine, Program, Refusal};
 use punctual_record::experiment::Naps;
@@ -181,7 +181,7 @@ impl Replayed {
     }
 
     /// What the strategy takes of a wait on the average.
-    fn run(&self, model: &Model, spec: Spec) -> Result<Taken, Refusal> {
+    fn run(&self, model: &Model, spec: StrategySpec) -> Result<Taken, Refusal> {
         let mut ops = self.warm_up.clone();
         ops.push(Op::Record);
         ops.extend_from_slice(&self.counted);
@@ -279,7 +279,7 @@ pub fn cells(model: &Model, strategies: &[String]) -> Result<Vec<Cell>, String> 
             let taken = match known.iter().position(|(of, _)| *of == text) {
                 Some(found) => &known[found].1,
                 None => {
-                    let spec = Spec::parse(&text, Defaults::ELSEWHERE)?;
+                    let spec = StrategySpec::parse(&text, Defaults::ELSEWHERE)?;
                     let taken = regimes.iter().map(|regime| regime.run(model, spec).ok());
                     known.push((text, taken.collect()));
                     &known[known.len() - 1].1

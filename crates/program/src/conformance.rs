@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use punctual_core::{Nanos, Spec};
+use punctual_core::{Nanos, StrategySpec};
 
 use crate::machine::{Machine, Observations, Sample};
 use crate::program::{Due, Op, Program, Subject};
@@ -69,7 +69,7 @@ pub struct Trial {
 /// The machine refuses the trial.
 pub fn check(
     machine: &mut dyn FnMut() -> Box<dyn Machine>,
-    spec: Spec,
+    spec: StrategySpec,
     trial: &Trial,
 ) -> Result<Vec<Violation>, Refusal> {
     let program = Program {
@@ -96,19 +96,19 @@ pub fn check(
 
 /// The invariants a strategy is known to break, and in a trial that gives it
 /// the occasion will be seen to.
-pub fn known(spec: Spec) -> &'static [Invariant] {
+pub fn known(spec: StrategySpec) -> &'static [Invariant] {
     match spec {
         // Both learn only from naps and forget nothing, so a single bad nap
         // can end their sleeping for good.
-        Spec::Precise { .. } => &[Invariant::NoLockOut],
+        StrategySpec::Precise { .. } => &[Invariant::NoLockOut],
         // On a timer without error the first estimate of 5 ms fades only as
         // 1/n, and each step of that is a nap of what it frees.
-        Spec::Timer { .. } => &[Invariant::BoundedSteps, Invariant::NoLockOut],
+        StrategySpec::Timer { .. } => &[Invariant::BoundedSteps, Invariant::NoLockOut],
         _ => &[],
     }
 }
 
-fn violations_in(seen: &Observations, spec: Spec, trial: &Trial) -> Vec<Violation> {
+fn violations_in(seen: &Observations, spec: StrategySpec, trial: &Trial) -> Vec<Violation> {
     let samples = &seen.threads[0].sections[0].samples;
     let mut violations = Vec::new();
     let mut broken = |invariant, seen| violations.push(Violation { invariant, seen });
@@ -131,7 +131,7 @@ fn violations_in(seen: &Observations, spec: Spec, trial: &Trial) -> Vec<Violatio
     }
     let steps_max = 64 + trial.length.as_ns() / 100_000;
     let steps = |sample: &Sample| match spec {
-        Spec::YieldSpin => sample.outcome.naps,
+        StrategySpec::YieldSpin => sample.outcome.naps,
         _ => sample.outcome.steps,
     };
     if let Some((i, s)) = samples
@@ -200,7 +200,7 @@ mod tests {
         }
     }
 
-    fn broken_by(spec: Spec, outcomes: &[Outcome]) -> Vec<Invariant> {
+    fn broken_by(spec: StrategySpec, outcomes: &[Outcome]) -> Vec<Invariant> {
         let trial = Trial {
             length: Nanos::from_ms(1),
             waits: 4,
@@ -215,7 +215,7 @@ mod tests {
             .collect()
     }
 
-    const SYSTEM: Spec = Spec::System {
+    const SYSTEM: StrategySpec = StrategySpec::System {
         method: Method::Sleep,
     };
     const GOOD: Outcome = Outcome {
@@ -260,7 +260,7 @@ mod tests {
             broken_by(SYSTEM, &[GOOD, GOOD, GOOD, awake]),
             [Invariant::NoLockOut]
         );
-        assert_eq!(broken_by(Spec::Spin, &[awake; 4]), []);
+        assert_eq!(broken_by(StrategySpec::Spin, &[awake; 4]), []);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What runs programs, and what it observes.
 
-use punctual_core::strategies::Any;
+use punctual_core::strategies::AnyStrategy;
 use punctual_core::{Clock, Nanos, Outcome, Tick};
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +54,7 @@ pub struct ThreadObservations {
     /// The subjects of the thread's program, in order, as they were at its end:
     /// each strategy with what it had learned, and `None` for a peer.
     #[serde(skip)]
-    pub learned: Vec<Option<Any>>,
+    pub learned: Vec<Option<AnyStrategy>>,
 }
 
 /// What a machine saw between two records.

@@ -6,8 +6,8 @@
 
 use std::fmt;
 
-use punctual_core::strategies::Any;
-use punctual_core::{Event, Method, Nanos, Rate, Spec};
+use punctual_core::strategies::AnyStrategy;
+use punctual_core::{Event, Method, Nanos, Rate, StrategySpec};
 use serde::{Deserialize, Serialize};
 
 use crate::probe::Probe;
@@ -18,11 +18,11 @@ use crate::setting::Setting;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Subject {
     /// One of punctual's strategies, with nothing learned yet.
-    Strategy(Spec),
+    Strategy(StrategySpec),
     /// One of punctual's strategies, with what it has learned so far, which stays
     /// in this process.
     #[serde(skip)]
-    Learned(Spec, Box<Any>),
+    Learned(StrategySpec, Box<AnyStrategy>),
     /// Foreign code that waits by itself, by name. Only machines on which
     /// real code runs, and that were given it, can run it.
     Peer(String),
@@ -30,7 +30,7 @@ pub enum Subject {
 
 impl Subject {
     /// The strategy as data; `None` for a peer.
-    pub fn spec(&self) -> Option<Spec> {
+    pub fn spec(&self) -> Option<StrategySpec> {
         match self {
             Self::Strategy(spec) | Self::Learned(spec, _) => Some(*spec),
             Self::Peer(_) => None,
@@ -40,17 +40,17 @@ impl Subject {
     /// The strategy as a thread starts with it, on a machine that `has` the
     /// calls it asks for, or others by their names; `None` for a peer. One that
     /// has learned something keeps the calls it learned it with.
-    pub fn build(&self, has: &mut dyn FnMut(Method) -> Option<Method>) -> Option<Any> {
+    pub fn build(&self, has: &mut dyn FnMut(Method) -> Option<Method>) -> Option<AnyStrategy> {
         match self {
             Self::Strategy(spec) => Some(spec.granted(has).unwrap_or(*spec).build()),
-            Self::Learned(_, learned) => Some(Any::clone(learned)),
+            Self::Learned(_, learned) => Some(AnyStrategy::clone(learned)),
             Self::Peer(_) => None,
         }
     }
 
     /// Lets the next thread start with what this strategy has `learned`. A peer
     /// stays as it is.
-    pub fn go_on_with(&mut self, learned: Any) {
+    pub fn go_on_with(&mut self, learned: AnyStrategy) {
         if let Some(spec) = self.spec() {
             *self = Self::Learned(spec, Box::new(learned));
         }
@@ -357,7 +357,7 @@ mod tests {
             or: None,
         };
         let program = |ops| Program {
-            subjects: vec![Subject::Strategy(Spec::Spin)],
+            subjects: vec![Subject::Strategy(StrategySpec::Spin)],
             ops,
         };
         let pace = Op::Pace(Rate::from_hz(60).unwrap());
@@ -375,7 +375,7 @@ mod tests {
 
     #[test]
     fn a_strategy_that_has_learned_is_still_that_strategy() {
-        let spec = Spec::Precise {
+        let spec = StrategySpec::Precise {
             method: Method::Timerfd,
             x: 2.0,
         };
@@ -385,7 +385,7 @@ mod tests {
         let granted = subject.build(&mut |_| Some(Method::Poll));
         assert_eq!(granted, Some(spec.with_method(Method::Poll).build()));
         // Anything else than what it starts with.
-        let learned = Spec::Spin.build();
+        let learned = StrategySpec::Spin.build();
         subject.go_on_with(learned.clone());
         assert_eq!(subject.build(&mut |_| Some(Method::Poll)), Some(learned));
         assert_eq!(subject.spec(), Some(spec));
@@ -479,7 +479,7 @@ mod tests {
             wait,
         ];
         let program = Program {
-            subjects: vec![Subject::Strategy(Spec::Spin)],
+            subjects: vec![Subject::Strategy(StrategySpec::Spin)],
             ops,
         };
         assert!(program.check().is_err());

@@ -7,12 +7,12 @@
 //! they cost.
 
 use crate::Strategy;
-use punctual_core::{Method, Spec};
+use punctual_core::{Method, StrategySpec};
 
 /// *preciseSleep*: naps of 1 ms while the time left is more than their mean plus
 /// `x` standard deviations, from 0 to 100. The article uses `x = 1`.
 pub fn precise(x: f64) -> Strategy {
-    Strategy(Spec::Precise {
+    Strategy(StrategySpec::Precise {
         method: Method::Sleep,
         x,
     })
@@ -21,7 +21,7 @@ pub fn precise(x: f64) -> Strategy {
 /// *timerSleep*: timer waits for the time left less the timer's mean error plus
 /// `x` standard deviations, from 0 to 100. The article uses `x = 1`.
 pub fn timer(x: f64) -> Strategy {
-    Strategy(Spec::Timer {
+    Strategy(StrategySpec::Timer {
         method: Method::Timer,
         x,
     })

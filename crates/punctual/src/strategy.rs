@@ -3,7 +3,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use punctual_core::strategies::Defaults;
-use punctual_core::{Method, Spec};
+use punctual_core::{Method, StrategySpec};
 use punctual_sys::Error;
 
 use crate::budget::Budget;
@@ -31,7 +31,7 @@ const DEFAULTS: Defaults = if cfg!(windows) {
 ///
 /// As text a strategy is a name with parameters, `fixed-margin:margin=200us`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Strategy(pub(crate) Spec);
+pub struct Strategy(pub(crate) StrategySpec);
 
 impl Strategy {
     /// Sleeps and spins so that CPU time and lateness together cost least, when
@@ -50,7 +50,7 @@ impl Strategy {
     /// as good as it will be. A change of how the OS wakes this thread takes it up
     /// to about 50 waits.
     pub fn adaptive(late_weight: f64) -> Self {
-        Self(Spec::adaptive(late_weight))
+        Self(StrategySpec::adaptive(late_weight))
     }
 
     /// [`adaptive`](Self::adaptive) with weight 1: lateness is no worse than
@@ -72,20 +72,20 @@ impl Strategy {
 
     /// One OS sleep, like `std::thread::sleep`.
     pub fn system() -> Self {
-        Self(Spec::System {
+        Self(StrategySpec::System {
             method: Method::Sleep,
         })
     }
 
     /// Spins all the time.
     pub fn spin() -> Self {
-        Self(Spec::Spin)
+        Self(StrategySpec::Spin)
     }
 
     /// Spins all the time, offering the CPU to other threads between readings
     /// of the clock.
     pub fn yield_spin() -> Self {
-        Self(Spec::YieldSpin)
+        Self(StrategySpec::YieldSpin)
     }
 
     /// One OS sleep that ends `margin` before the deadline, then a spin. On
@@ -98,7 +98,7 @@ impl Strategy {
     /// Naps of 1 ms while more than the longest nap of this wait is left, then
     /// a spin.
     pub fn max_nap() -> Self {
-        Self(Spec::MaxNap {
+        Self(StrategySpec::MaxNap {
             method: Method::Sleep,
         })
     }
@@ -109,21 +109,25 @@ impl Strategy {
     }
 
     /// With this budget, if one is given.
-    pub(crate) fn spec(&self, within: Option<Budget>) -> Result<Spec, Error> {
+    pub(crate) fn spec(&self, within: Option<Budget>) -> Result<StrategySpec, Error> {
         let mut spec = self.0;
         match &mut spec {
-            Spec::Precise { x, .. } | Spec::Timer { x, .. } if !(0.0..=100.0).contains(x) => {
+            StrategySpec::Precise { x, .. } | StrategySpec::Timer { x, .. }
+                if !(0.0..=100.0).contains(x) =>
+            {
                 return Err(Error::range(format!(
                     "`{}` with x = {x}: the number of standard deviations goes from 0 to 100",
                     self.name()
                 )));
             }
-            Spec::Adaptive { weight, .. } if !Spec::WEIGHTS.contains(weight) => {
+            StrategySpec::Adaptive { weight, .. } if !StrategySpec::WEIGHTS.contains(weight) => {
                 return Err(Error::range(format!(
                     "`adaptive` with a weight of {weight}: it goes from 0.01 to 10000"
                 )));
             }
-            Spec::Adaptive { budget, .. } => *budget = within.map_or(Ok(*budget), Budget::core)?,
+            StrategySpec::Adaptive { budget, .. } => {
+                *budget = within.map_or(Ok(*budget), Budget::core)?
+            }
             _ if within.is_some_and(|budget| budget != Budget::Unlimited) => {
                 return Err(Error::range(format!(
                     "`{}` keeps no budget: only `adaptive` does",
@@ -162,6 +166,8 @@ impl FromStr for Strategy {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        Spec::parse(text, DEFAULTS).map(Self).map_err(Error::range)
+        StrategySpec::parse(text, DEFAULTS)
+            .map(Self)
+            .map_err(Error::range)
     }
 }

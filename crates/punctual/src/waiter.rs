@@ -2,7 +2,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use punctual_core::Strategy as _;
-use punctual_core::strategies::{self, Adaptive, Any};
+use punctual_core::strategies::{self, Adaptive, AnyStrategy};
 use punctual_core::{Goal, Limit, Method, Nanos, Reason, Step, Turn, Wake};
 use punctual_sys::clock::{self, Host, Tick};
 use punctual_sys::nap::{Cancel, Nap, Slack};
@@ -35,7 +35,7 @@ use crate::strategy::Strategy;
 /// ```
 #[derive(Debug)]
 pub struct Waiter {
-    strategy: Any,
+    strategy: AnyStrategy,
     nap: Nap,
     slack: Slack,
     anchor: Option<Anchor>,
@@ -112,7 +112,11 @@ impl Waiter {
     /// A waiter with the [default strategy](Strategy::default).
     pub const fn new() -> Self {
         Self {
-            strategy: Any::Adaptive(Adaptive::new(10.0, TIMER, strategies::Budget::Unlimited)),
+            strategy: AnyStrategy::Adaptive(Adaptive::new(
+                10.0,
+                TIMER,
+                strategies::Budget::Unlimited,
+            )),
             nap: Nap::new(),
             slack: Slack::PerNap,
             anchor: None,
@@ -206,7 +210,7 @@ impl Waiter {
     /// learns nothing that could be given away, as all but `adaptive`.
     pub fn learned(&self) -> Option<Learned> {
         match &self.strategy {
-            Any::Adaptive(adaptive) => Some(Learned(adaptive.learned())),
+            AnyStrategy::Adaptive(adaptive) => Some(Learned(adaptive.learned())),
             _ => None,
         }
     }
@@ -359,7 +363,7 @@ impl Waiter {
     }
 
     fn was_bound(&self) -> bool {
-        matches!(&self.strategy, Any::Adaptive(adaptive) if adaptive.was_bound())
+        matches!(&self.strategy, AnyStrategy::Adaptive(adaptive) if adaptive.was_bound())
     }
 }
 
@@ -440,7 +444,7 @@ impl Builder {
             spec = spec.with_method(TIMER);
         }
         let mut strategy = spec.build();
-        if let (Any::Adaptive(adaptive), Some(learned)) = (&mut strategy, &self.learned) {
+        if let (AnyStrategy::Adaptive(adaptive), Some(learned)) = (&mut strategy, &self.learned) {
             adaptive.begin_with(&learned.0);
         }
         Ok(Waiter {

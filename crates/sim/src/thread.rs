@@ -1,6 +1,6 @@
 //! A simulated thread: its program, and what it is at.
 
-use punctual_core::strategies::Any;
+use punctual_core::strategies::AnyStrategy;
 use punctual_core::{Event, Goal, Nanos, Reason, Step, Strategy, Tick, Turn, Wait};
 use punctual_program::machine::{CpuUse, Recorder, ThreadObservations};
 use punctual_program::pace::Cycles;
@@ -188,14 +188,14 @@ pub(crate) enum Doing<'p> {
 )]
 pub(crate) enum Mind {
     /// One of punctual's strategies.
-    Strategy(Any),
+    Strategy(AnyStrategy),
     /// A strategy that a test brought.
     #[cfg(test)]
     Test(Box<dyn Strategy<SimClock>>),
 }
 
 impl Mind {
-    fn learned(self) -> Option<Any> {
+    fn learned(self) -> Option<AnyStrategy> {
         match self {
             Self::Strategy(strategy) => Some(strategy),
             #[cfg(test)]

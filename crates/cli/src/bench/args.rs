@@ -1,7 +1,7 @@
 //! What `punctual bench` takes.
 
 use clap::{Args, Subcommand};
-use punctual_core::{Rate, Spec};
+use punctual_core::{Rate, StrategySpec};
 use punctual_lab::regimes::{Condition, Regime};
 use punctual_sim::Model;
 
@@ -21,7 +21,7 @@ four minutes.";
 
 /// What the help lists is what there is.
 pub(crate) fn after() -> String {
-    let strategies: Vec<_> = Spec::ALL.iter().map(|spec| spec.name()).collect();
+    let strategies: Vec<_> = StrategySpec::ALL.iter().map(|spec| spec.name()).collect();
     let peers: Vec<_> = peers::names().collect();
     let models: Vec<_> = Model::known()
         .iter()

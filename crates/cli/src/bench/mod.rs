@@ -7,7 +7,7 @@ pub(crate) mod regimes;
 use anyhow::Result;
 use punctual_core::Nanos;
 use punctual_lab::experiments::robustness;
-use punctual_lab::race::{self, Results};
+use punctual_lab::rounds::{self, Results};
 use punctual_lab::{informed, learned, predict, robustness_facts, rule_in_force};
 use punctual_program::Machine;
 use punctual_record::{Findings, Run};
@@ -38,8 +38,8 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
         if results.end.is_early() {
             break;
         }
-        let raced = race::run(&mut *on.machine, &part.heats, part.rounds, &mut |now| {
-            progress.heat(now.next);
+        let raced = rounds::run(&mut *on.machine, &part.cases, part.rounds, &mut |now| {
+            progress.case(now.next);
         });
         let mut raced = match raced {
             Ok(raced) => raced,
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
         if args.runs_here()
             && let Some(rule) = rule_in_force()
         {
-            predict(&rule, &part.heats, part.rounds, &mut raced.measurements)?;
+            predict(&rule, &part.cases, part.rounds, &mut raced.measurements)?;
         }
         if let Some(recording) = args.place.on.as_ref().and_then(Model::recording) {
             informed::compare(recording, &mut raced.measurements);
@@ -108,7 +108,7 @@ fn as_run(
         failed: results.end.failed.as_ref().map(ToString::to_string),
         results: results.measurements,
         beside: Findings {
-            learned: learned(&results.finishers),
+            learned: learned(&results.final_states),
             ..Findings::default()
         },
         other: plan.describe(args),

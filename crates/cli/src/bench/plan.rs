@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow, bail};
 use punctual_core::strategies::Defaults;
-use punctual_core::{Nanos, Rate, Spec};
+use punctual_core::{Nanos, Rate, StrategySpec};
 use punctual_lab::experiments::decades::Repeats;
 use punctual_lab::experiments::interval::Waits;
 use punctual_lab::experiments::pace::Batch;
 use punctual_lab::experiments::{Conditions, decades, interval, naps, pace, robustness};
 use punctual_lab::host::usual_cpu;
-use punctual_lab::race::{self, Heat};
+use punctual_lab::rounds::{self, Case};
 use punctual_program::Machine;
 use punctual_program::program::Subject;
 use punctual_record::MachineFacts;
@@ -33,7 +33,7 @@ pub(super) struct Plan {
 
 /// Heats that take turns.
 pub(super) struct Race {
-    pub(super) heats: Vec<Heat>,
+    pub(super) cases: Vec<Case>,
     pub(super) rounds: u32,
 }
 
@@ -101,8 +101,8 @@ impl Plan {
         let is_strategy = |s: &&Subject| s.spec().is_some();
         let strategies: Vec<Subject> = subjects.iter().filter(is_strategy).cloned().collect();
         let conditions = conditions(args)?;
-        let race = |heats, rounds| Race {
-            heats,
+        let race = |cases, rounds| Race {
+            cases,
             rounds: args.effort.rounds.unwrap_or(rounds),
         };
         let races = match &args.experiment {
@@ -134,44 +134,44 @@ impl Plan {
                     (false, false) => Nanos::MAX,
                 };
                 let lengths = batch_lengths(&cells, budget, most);
-                let heats = cells
+                let cases = cells
                     .iter()
                     .zip(lengths)
                     .flat_map(|((rate, subjects), length)| {
-                        pace::heats(subjects, &[*rate], Batch::Lasting(length), conditions)
+                        pace::cases(subjects, &[*rate], Batch::Lasting(length), conditions)
                     });
-                vec![race(heats.collect(), ROUNDS)]
+                vec![race(cases.collect(), ROUNDS)]
             }
             Some(Experiment::Decades) => vec![race(
-                decades::heats(&subjects, Repeats::Short, conditions),
+                decades::cases(&subjects, Repeats::Short, conditions),
                 if quick { 1 } else { 3 },
             )],
             Some(Experiment::Interval) => {
                 let each = Nanos::new(budget.as_ns() / (25 * subjects.len() as u64))
                     .min(Nanos::from_ms(500));
                 vec![race(
-                    interval::heats(&subjects, Waits::Lasting(each), conditions),
+                    interval::cases(&subjects, Waits::Lasting(each), conditions),
                     1,
                 )]
             }
             // The latter has a plan of its own.
             Some(Experiment::Robustness | Experiment::Regimes(_)) => vec![],
             Some(Experiment::Naps) => vec![race(
-                naps::heats(&naps::methods(machine, facts), conditions),
+                naps::cases(&naps::methods(machine, facts), conditions),
                 if quick { 2 } else { naps::ROUNDS },
             )],
             Some(Experiment::Article) => {
                 let sixty = Rate::from_hz(60).map_err(|e| anyhow!(e))?;
                 vec![
                     race(
-                        pace::heats(&subjects, &[sixty], Batch::Frames(1_000), conditions),
+                        pace::cases(&subjects, &[sixty], Batch::Frames(1_000), conditions),
                         1,
                     ),
                     race(
-                        interval::heats(&subjects, Waits::Exactly(100), conditions),
+                        interval::cases(&subjects, Waits::Exactly(100), conditions),
                         1,
                     ),
-                    race(decades::heats(&subjects, Repeats::Article, conditions), 1),
+                    race(decades::cases(&subjects, Repeats::Article, conditions), 1),
                 ]
             }
         };
@@ -186,8 +186,8 @@ impl Plan {
     /// Finds out whether `machine`, and the simulated ones that come after it,
     /// can do all this.
     pub(super) fn check(&self, machine: &dyn Machine) -> Result<()> {
-        for heat in self.races.iter().flat_map(|race| &race.heats) {
-            machine.check(&heat.program)?;
+        for case in self.races.iter().flat_map(|race| &race.cases) {
+            machine.check(&case.program)?;
         }
         if self.robustness {
             let fake = super::fake(Nanos::from_ms(1), 0);
@@ -199,14 +199,14 @@ impl Plan {
     /// Says on standard error what is about to happen and how long it takes.
     pub(super) fn announce(&self, in_virtual_time: bool) {
         for race in &self.races {
-            let Some(first) = race.heats.first() else {
+            let Some(first) = race.cases.first() else {
                 continue;
             };
-            let length = race::length(&race.heats, race.rounds);
+            let length = rounds::length(&race.cases, race.rounds);
             say!(
                 "{}: {} subject runs in {}, {}",
                 first.experiment(),
-                race.heats.len(),
+                race.cases.len(),
                 session::rounds(race.rounds),
                 session::about(length, in_virtual_time),
             );
@@ -218,11 +218,11 @@ impl Plan {
         let batches = self
             .races
             .iter()
-            .map(|race| race.heats.len() * race.rounds as usize);
+            .map(|race| race.cases.len() * race.rounds as usize);
         let lengths = self
             .races
             .iter()
-            .map(|race| race::length(&race.heats, race.rounds));
+            .map(|race| rounds::length(&race.cases, race.rounds));
         Progress::new(
             batches.sum(),
             lengths.fold(Nanos::ZERO, |sum, race| sum + race),
@@ -304,12 +304,12 @@ fn subjects(args: &BenchArgs) -> Result<Vec<Subject>> {
     let Some(list) = &args.strategy else {
         let all: Vec<&str> = match args.experiment {
             Some(Experiment::Article) => ARTICLE.to_vec(),
-            _ if args.runs_here() => Spec::ALL
+            _ if args.runs_here() => StrategySpec::ALL
                 .iter()
                 .map(|s| s.name())
                 .chain(peers::names())
                 .collect(),
-            _ => Spec::ALL.iter().map(|s| s.name()).collect(),
+            _ => StrategySpec::ALL.iter().map(|s| s.name()).collect(),
         };
         return all
             .into_iter()
@@ -340,7 +340,7 @@ fn subject(name: &str, defaults: Defaults) -> Result<Subject> {
         return Ok(Subject::Peer(name.to_owned()));
     }
     let peers: Vec<_> = peers::names().collect();
-    Spec::parse(name, defaults)
+    StrategySpec::parse(name, defaults)
         .map(Subject::Strategy)
         .map_err(|why| anyhow!("{why}; the peers are {}", peers.join(", ")))
 }
@@ -380,7 +380,7 @@ mod tests {
     use super::*;
 
     fn cells(of: &[(u64, usize)]) -> Vec<(Rate, Vec<Subject>)> {
-        let spin = Subject::Strategy(Spec::Spin);
+        let spin = Subject::Strategy(StrategySpec::Spin);
         let cell = |(hz, n): &(u64, usize)| (Rate::from_hz(*hz).unwrap(), vec![spin.clone(); *n]);
         of.iter().map(cell).collect()
     }
@@ -390,9 +390,9 @@ mod tests {
         let cells = cells(of);
         let lengths = batch_lengths(&cells, BUDGET, most);
         let mut waits = Vec::new();
-        let mut heats = Vec::new();
+        let mut cases = Vec::new();
         for ((rate, subjects), length) in cells.iter().zip(lengths) {
-            let of_rate = pace::heats(
+            let of_rate = pace::cases(
                 subjects,
                 &[*rate],
                 Batch::Lasting(length),
@@ -404,9 +404,12 @@ mod tests {
             };
             let warm_up = pace.warm_up_waits;
             waits.push((with_warm_up - warm_up) * u64::from(ROUNDS));
-            heats.extend(of_rate);
+            cases.extend(of_rate);
         }
-        (waits, race::length(&heats, ROUNDS).as_ns() / 1_000_000_000)
+        (
+            waits,
+            rounds::length(&cases, ROUNDS).as_ns() / 1_000_000_000,
+        )
     }
 
     #[test]

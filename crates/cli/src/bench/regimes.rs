@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use punctual_core::strategies::Defaults;
-use punctual_core::{Nanos, Spec};
+use punctual_core::{Nanos, StrategySpec};
 use punctual_lab::host::{Stop, Witness};
 use punctual_lab::regimes::{Condition, Plan, Regime, Subject};
 use punctual_lab::{Setting, host_facts, warnings};
@@ -154,11 +154,11 @@ fn subjects(bench: &BenchArgs, args: &RegimesArgs) -> Result<Vec<Subject>> {
             (None, false) => vec![10.0],
         };
         for &weight in &weights {
-            if !Spec::WEIGHTS.contains(&weight) {
+            if !StrategySpec::WEIGHTS.contains(&weight) {
                 bail!("--weight {weight}: a weight is a number from 0.01 to 10000");
             }
-            names.push(Spec::adaptive(weight).to_string());
-            names.push(Spec::quantile(weight).to_string());
+            names.push(StrategySpec::adaptive(weight).to_string());
+            names.push(StrategySpec::quantile(weight).to_string());
         }
         let quick = [
             "fixed-margin:margin=60us:method=timer",
@@ -199,7 +199,7 @@ fn subject(name: &str) -> Result<Subject> {
     if let Some(make) = peers::make(name) {
         return Ok(Subject::peer(name, make));
     }
-    let spec = Spec::parse(name, DEFAULTS).map_err(|why| anyhow!(why))?;
+    let spec = StrategySpec::parse(name, DEFAULTS).map_err(|why| anyhow!(why))?;
     Ok(Subject::strategy(spec)?)
 }
 

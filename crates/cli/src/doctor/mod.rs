@@ -3,8 +3,8 @@
 pub(crate) mod args;
 
 use anyhow::{Context, Result, anyhow};
-use punctual_lab::doctor::{Pace, Patient, ROUNDS, anonymous, diagnose, examine};
-use punctual_lab::race::{self, Results};
+use punctual_lab::doctor::{Examined, Pace, ROUNDS, anonymous, diagnose, examine};
+use punctual_lab::rounds::{self, Results};
 use punctual_lab::timer_rule::host;
 use punctual_record::Run;
 
@@ -27,20 +27,20 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Done> {
     args.place.check()?;
     let model = args.place.on.as_ref();
     let mut on = session::machine(model, args.place.seed())?;
-    let mut patient = match model {
-        Some(model) => Patient::simulated(model, args.hold).map_err(|why| anyhow!(why))?,
-        None => Patient::here(args.hold),
+    let mut examined = match model {
+        Some(model) => Examined::simulated(model, args.hold).map_err(|why| anyhow!(why))?,
+        None => Examined::here(args.hold),
     };
-    patient.cpu = args.place.cpu.or(patient.cpu);
+    examined.cpu = args.place.cpu.or(examined.cpu);
     let pace = if args.effort.quick {
         Pace::Quick
     } else {
         Pace::Usual
     };
     let rounds = args.effort.rounds.unwrap_or(ROUNDS);
-    let heats = patient.heats(&*on.machine, pace);
-    for heat in &heats {
-        on.machine.check(&heat.program)?;
+    let cases = examined.cases(&*on.machine, pace);
+    for case in &cases {
+        on.machine.check(&case.program)?;
     }
     let outputs = Outputs::new(&args.output)?;
     let share = args.share.as_deref().map(Target::new).transpose()?;
@@ -49,26 +49,26 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Done> {
     if args.place.is_here() {
         say!(
             "doctor: {} kinds of waits in {}, {}",
-            heats.len(),
+            cases.len(),
             session::rounds(rounds),
-            session::about(race::length(&heats, rounds), false),
+            session::about(rounds::length(&cases, rounds), false),
         );
     }
-    let length = race::length(&heats, rounds);
-    let mut bar = Progress::new(heats.len() * rounds as usize, length);
+    let length = rounds::length(&cases, rounds);
+    let mut bar = Progress::new(cases.len() * rounds as usize, length);
     let witness = on.witness.clone();
     let results = examine(
-        &patient,
+        &examined,
         &mut *on.machine,
         witness.as_ref(),
-        &heats,
+        &cases,
         rounds,
-        &mut |progress| bar.heat(progress.next),
+        &mut |progress| bar.case(progress.next),
     )?;
     drop(bar);
 
     let failed = results.end.failed.clone();
-    let run = as_run(args, &patient, on, started_at, results);
+    let run = as_run(args, &examined, on, started_at, results);
     let delivered = outputs.deliver_until(failed, &run, &punctual_report::text(&run));
     if let Some(share) = share {
         share.write(&anonymous(&run, &options(args)).to_json())?;
@@ -83,7 +83,7 @@ const SHARED: &str = "the measurements with all samples, the diagnosis, OS and k
 
 fn as_run(
     args: &DoctorArgs,
-    patient: &Patient,
+    examined: &Examined,
     on: Measured,
     started_at: Option<String>,
     results: Results,
@@ -96,7 +96,7 @@ fn as_run(
         ..session::run()
     };
     let mut run = on.warned(run, args.effort.rounds.unwrap_or(ROUNDS));
-    run.beside.doctor = Some(diagnose(patient, &run.results, run.disturbance.as_ref()));
+    run.beside.doctor = Some(diagnose(examined, &run.results, run.disturbance.as_ref()));
     run
 }
 

@@ -2,7 +2,7 @@
 
 use punctual_core::Nanos;
 use punctual_lab::experiments::timers;
-use punctual_lab::race::{Heat, Progress, Results};
+use punctual_lab::rounds::{Case, Progress, Results};
 use punctual_program::{Machine, Refusal};
 use punctual_record::experiment::Timers;
 use punctual_record::{Experiment, Measurement, OfExperiment};
@@ -13,19 +13,19 @@ use crate::say;
 /// standard error instead of a progress bar: the report has all of it again.
 pub(super) fn timers(
     machine: &mut dyn Machine,
-    heats: &[Heat],
+    cases: &[Case],
     rounds: u32,
     _watch: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Results, Refusal> {
-    say!("{}", head(heats));
+    say!("{}", head(cases));
     let show = &mut |round: &[Measurement]| say!("{}", line(round));
-    timers::run_and_show(machine, heats, rounds, &mut |_| {}, show)
+    timers::run_and_show(machine, cases, rounds, &mut |_| {}, show)
 }
 
-fn head(heats: &[Heat]) -> String {
+fn head(cases: &[Case]) -> String {
     let settings = ["round", "stated", "slack", "tick step"].map(|name| format!("{name:>10}"));
-    let slept = heats.iter().map(|heat| {
-        let arming = match heat.cells.first() {
+    let slept = cases.iter().map(|case| {
+        let arming = match case.cells.first() {
             Some(Experiment::Timers(timers)) => timers.arming.as_str(),
             _ => "",
         };

@@ -6,7 +6,7 @@ mod plan;
 mod scenarios;
 
 use anyhow::{Result, anyhow};
-use punctual_lab::race::{End, Results};
+use punctual_lab::rounds::{End, Results};
 use punctual_lab::{predict, predict_timers, rule_in_force, scenario};
 use punctual_program::{Machine, Refusal};
 use punctual_record::{MachineFacts, Run};
@@ -80,15 +80,15 @@ fn compete(
     here: bool,
     progress: &mut Progress,
 ) -> Result<Results> {
-    let mut raced = (race.run)(machine, &race.heats, race.rounds, &mut |now| {
-        progress.heat(now.next);
+    let mut raced = (race.run)(machine, &race.cases, race.rounds, &mut |now| {
+        progress.case(now.next);
     })?;
     match (race.predicted, rule_in_force().filter(|_| here)) {
         (Predicted::Once, Some(rule)) => {
-            predict(&rule, &race.heats, race.rounds, &mut raced.measurements)?;
+            predict(&rule, &race.cases, race.rounds, &mut raced.measurements)?;
         }
         (Predicted::InEachRound, Some(_)) => {
-            predict_timers(&race.heats, &mut raced.measurements)?;
+            predict_timers(&race.cases, &mut raced.measurements)?;
         }
         _ => {}
     }

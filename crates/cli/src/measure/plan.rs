@@ -11,7 +11,7 @@ use punctual_lab::experiments::{
 };
 use punctual_lab::host::usual_cpu;
 use punctual_lab::host_cores;
-use punctual_lab::race::{self, Heat, Results};
+use punctual_lab::rounds::{self, Case, Results};
 use punctual_lab::scenario::{self, Scenario};
 use punctual_program::{Machine, Refusal};
 use punctual_record::{MachineFacts, Value, Warning};
@@ -44,7 +44,7 @@ pub(super) enum Part {
 /// Heats that take turns, and what becomes of what they see.
 pub(super) struct Race {
     name: Name,
-    pub(super) heats: Vec<Heat>,
+    pub(super) cases: Vec<Case>,
     pub(super) rounds: u32,
     pub(super) run: Run,
     pub(super) predicted: Predicted,
@@ -52,9 +52,9 @@ pub(super) struct Race {
 
 type Run = fn(
     &mut dyn Machine,
-    &[Heat],
+    &[Case],
     u32,
-    &mut dyn FnMut(race::Progress<'_>),
+    &mut dyn FnMut(rounds::Progress<'_>),
 ) -> Result<Results, Refusal>;
 
 /// Whether the timer rule of this computer predicts what comes out.
@@ -127,7 +127,7 @@ impl Plan {
             let what = match part {
                 Part::Race(race) => {
                     let rounds = session::rounds(race.rounds);
-                    match race.heats.len() {
+                    match race.cases.len() {
                         1 => format!("one run in {rounds}"),
                         runs => format!("{runs} runs in {rounds}"),
                     }
@@ -144,7 +144,7 @@ impl Plan {
     /// Before it begins.
     pub(super) fn progress(&self) -> Progress {
         let batches = self.parts.iter().map(|part| match part {
-            Part::Race(race) => race.heats.len() * race.rounds as usize,
+            Part::Race(race) => race.cases.len() * race.rounds as usize,
             Part::Scenario(..) => 1,
         });
         Progress::new(batches.sum(), self.length())
@@ -191,7 +191,7 @@ impl Part {
 
     fn length(&self) -> Nanos {
         match self {
-            Self::Race(race) => race::length(&race.heats, race.rounds),
+            Self::Race(race) => rounds::length(&race.cases, race.rounds),
             Self::Scenario(_, scenario) => scenario.length(),
         }
     }
@@ -269,64 +269,64 @@ impl Planner<'_> {
         left_out: &mut Vec<Warning>,
     ) -> Result<Part, Why> {
         let (effort, conditions) = (self.effort, self.conditions);
-        let race = |heats, rounds| Race {
+        let race = |cases, rounds| Race {
             name,
-            heats,
+            cases,
             rounds: self.args.effort.rounds.unwrap_or(rounds),
-            run: race::run,
+            run: rounds::run,
             predicted: Predicted::No,
         };
-        let once = |heats, rounds| Race {
+        let once = |cases, rounds| Race {
             predicted: Predicted::Once,
-            ..race(heats, rounds)
+            ..race(cases, rounds)
         };
         let part = match name {
             Name::Clocks => Race {
                 run: clocks::run,
-                ..race(clocks::heats(machine, effort, conditions), 1)
+                ..race(clocks::cases(machine, effort, conditions), 1)
             },
             Name::Timers => {
                 let sleep = self.usual(machine)?[0];
                 Race {
                     run: timers::run,
                     predicted: Predicted::InEachRound,
-                    ..race(timers::heats(machine, sleep, effort, conditions), ROUNDS)
+                    ..race(timers::cases(machine, sleep, effort, conditions), ROUNDS)
                 }
             }
             Name::Sleep => {
                 let calls = every_call(machine).map_err(why)?;
-                once(sleep::heats(&calls, effort, conditions), ROUNDS)
+                once(sleep::cases(&calls, effort, conditions), ROUNDS)
             }
-            Name::Yield => race(yielding::heats(effort, conditions.cpu), ROUNDS),
+            Name::Yield => race(yielding::cases(effort, conditions.cpu), ROUNDS),
             Name::Load => {
                 let cpus = self.cpus()?;
                 let (priorities, refused) = load::priorities(machine);
                 left_out.extend(refused);
                 let calls = self.usual(machine)?;
                 race(
-                    load::heats(&calls, &priorities, cpus, effort, conditions.cpu),
+                    load::cases(&calls, &priorities, cpus, effort, conditions.cpu),
                     ROUNDS,
                 )
             }
             Name::Cores => {
                 let sleep = self.usual(machine)?[0];
-                once(cores::heats(sleep, &self.cores()?, effort), ROUNDS)
+                once(cores::cases(sleep, &self.cores()?, effort), ROUNDS)
             }
             Name::Gap => {
                 let calls = gap::calls(machine, self.facts).map_err(why)?;
-                once(gap::heats(&calls, effort, conditions), ROUNDS)
+                once(gap::cases(&calls, effort, conditions), ROUNDS)
             }
             Name::Inherit | Name::Wakeups | Name::Jobs | Name::All => {
                 let scenario = scenarios::find(name, machine, effort)?;
                 return Ok(Part::Scenario(name, Box::new(scenario)));
             }
         };
-        if part.heats.is_empty() {
+        if part.cases.is_empty() {
             return Err(format!("{} has nothing to measure of it", self.machine()));
         }
-        let mut heats = part.heats.iter();
-        heats
-            .try_for_each(|heat| machine.check(&heat.program))
+        let mut cases = part.cases.iter();
+        cases
+            .try_for_each(|case| machine.check(&case.program))
             .map_err(why)?;
         Ok(Part::Race(part))
     }

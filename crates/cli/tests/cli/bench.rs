@@ -7,7 +7,7 @@ use std::process::Output;
 
 use crate::common::punctual;
 use crate::schema;
-use punctual_core::Spec;
+use punctual_core::StrategySpec;
 use punctual_record::{Measurement, Run, SCHEMA};
 use serde_json::Value;
 
@@ -242,7 +242,7 @@ fn a_run_file_holds_numbers_with_their_units_in_their_names() {
     assert_eq!(run["machine"]["name"], "linux");
     assert_eq!(run["interrupted"], false);
     let results = run["results"].as_array().unwrap();
-    assert_eq!(results.len(), Spec::ALL.len());
+    assert_eq!(results.len(), StrategySpec::ALL.len());
     for result in results {
         assert_eq!(result["experiment"], "pace");
         assert!(result["subject"].is_string());
@@ -272,7 +272,7 @@ fn a_run_holds_what_was_learned_and_explain_prints_it() {
     let arguments = "--on linux --rate 60,1000 --strategy spin,precise,adaptive-exact";
     let run = json(arguments);
     let learned = run["learned"].as_array().unwrap();
-    let heats: Vec<_> = learned
+    let cases: Vec<_> = learned
         .iter()
         .map(|l| {
             (
@@ -287,7 +287,7 @@ fn a_run_holds_what_was_learned_and_explain_prints_it() {
         ("precise", 1_000_000),
         ("adaptive-exact", 1_000_000),
     ];
-    assert_eq!(heats, expected);
+    assert_eq!(cases, expected);
     assert!(learned[0]["nap"]["bound_ns"].is_u64());
     let adaptive = &learned[1];
     assert_eq!(adaptive["late_weight"], 100.0);

@@ -236,13 +236,13 @@ fn peaks_are_named_by_their_ticks() {
         method: Method::WindowsSleep,
         over: Nanos::ZERO,
     };
-    let heats = timers::heats(
+    let cases = timers::cases(
         &TwoOrThreeTicks,
         sleep,
         Effort::Whole,
         Conditions::default(),
     );
-    let seen = timers::run(&mut TwoOrThreeTicks, &heats, 1, &mut |_| {}).unwrap();
+    let seen = timers::run(&mut TwoOrThreeTicks, &cases, 1, &mut |_| {}).unwrap();
     let text = punctual_report::text(&Run {
         results: seen.measurements,
         ..Run::default()

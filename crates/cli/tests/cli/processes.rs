@@ -77,7 +77,7 @@ fn sections_of_all_processes_are_the_phases() {
         process("early", with_a_thread),
         process("parent", with_a_child),
         process("short", vec![Op::Yield]),
-        process("patient", vec![Op::Until(Nanos::from_secs(600))]),
+        process("examined", vec![Op::Until(Nanos::from_secs(600))]),
         until(300),
         Op::Phase,
         process("late", naps()),
@@ -105,10 +105,10 @@ fn sections_of_all_processes_are_the_phases() {
     let ended = find(&observed, "short");
     assert_eq!(ended.sections[0].samples, []);
     // What never wakes has its phases all the same, and no sample.
-    let patient = find(&observed, "patient");
-    let lengths = patient.sections.iter().map(|s| s.cpu.elapsed);
+    let examined = find(&observed, "examined");
+    let lengths = examined.sections.iter().map(|s| s.cpu.elapsed);
     assert!(lengths.skip(1).all(|length| !length.is_zero()));
-    assert_eq!(patient.sections.len(), 3);
+    assert_eq!(examined.sections.len(), 3);
 }
 
 /// The wait would go on for ten minutes.

@@ -1,4 +1,4 @@
-//! The ways of waiting, one per file, and [`Spec`], which names one as data.
+//! The ways of waiting, one per file, and [`StrategySpec`], which names one as data.
 //!
 //! | name | what it does |
 //! |---|---|
@@ -61,8 +61,8 @@ impl Defaults {
     };
 
     /// `fixed-margin` with these.
-    pub const fn fixed_margin(self) -> Spec {
-        Spec::FixedMargin {
+    pub const fn fixed_margin(self) -> StrategySpec {
+        StrategySpec::FixedMargin {
             method: self.margin_method,
             margin: self.margin,
         }
@@ -75,7 +75,7 @@ impl Defaults {
 /// `fixed-margin:margin=200us`, `timer:method=clock_nanosleep`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Spec {
+pub enum StrategySpec {
     /// See [`System`].
     System {
         /// The OS call.
@@ -136,7 +136,7 @@ const NAMED: [(&str, f64); 3] = [
     ("adaptive-exact", 100.0),
 ];
 
-impl Spec {
+impl StrategySpec {
     /// Every strategy with its usual parameters, in the order in which they
     /// are listed to the user.
     pub const ALL: [Self; 10] = [
@@ -275,7 +275,7 @@ impl Spec {
         Ok(())
     }
 
-    /// The weights that make sense, for [`Spec::Adaptive`] and [`Spec::Quantile`].
+    /// The weights that make sense, for [`StrategySpec::Adaptive`] and [`StrategySpec::Quantile`].
     pub const WEIGHTS: std::ops::RangeInclusive<f64> = 0.01..=10_000.0;
 
     /// Whether this strategy ever blocks.
@@ -336,23 +336,25 @@ impl Spec {
     }
 
     /// Builds the strategy, with nothing learned yet.
-    pub fn build(self) -> Any {
+    pub fn build(self) -> AnyStrategy {
         match self {
-            Self::System { method } => Any::System(System { method }),
-            Self::Spin => Any::Spin(Spin),
-            Self::YieldSpin => Any::YieldSpin(YieldSpin),
-            Self::Precise { method, x } => Any::Precise(Precise::new(method, x)),
-            Self::Timer { method, x } => Any::Timer(Timer::new(method, x)),
+            Self::System { method } => AnyStrategy::System(System { method }),
+            Self::Spin => AnyStrategy::Spin(Spin),
+            Self::YieldSpin => AnyStrategy::YieldSpin(YieldSpin),
+            Self::Precise { method, x } => AnyStrategy::Precise(Precise::new(method, x)),
+            Self::Timer { method, x } => AnyStrategy::Timer(Timer::new(method, x)),
             Self::FixedMargin { method, margin } => {
-                Any::FixedMargin(FixedMargin { method, margin })
+                AnyStrategy::FixedMargin(FixedMargin { method, margin })
             }
-            Self::Quantile { weight, method } => Any::Quantile(Quantile::new(weight, method)),
-            Self::MaxNap { method } => Any::MaxNap(MaxNap::new(method)),
+            Self::Quantile { weight, method } => {
+                AnyStrategy::Quantile(Quantile::new(weight, method))
+            }
+            Self::MaxNap { method } => AnyStrategy::MaxNap(MaxNap::new(method)),
             Self::Adaptive {
                 weight,
                 budget,
                 method,
-            } => Any::Adaptive(Adaptive::new(weight, method, budget)),
+            } => AnyStrategy::Adaptive(Adaptive::new(weight, method, budget)),
         }
     }
 }
@@ -374,9 +376,9 @@ fn split(parameters: &str) -> Vec<String> {
 }
 
 /// The name with the parameters that are not the usual ones: what
-/// [`Spec::parse`] reads. The defaults of either kind of machine are the name
+/// [`StrategySpec::parse`] reads. The defaults of either kind of machine are the name
 /// alone.
-impl fmt::Display for Spec {
+impl fmt::Display for StrategySpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())?;
         if *self == Defaults::WINDOWS.fixed_margin() {
@@ -411,13 +413,13 @@ impl fmt::Display for Spec {
     }
 }
 
-/// A strategy that was built from a [`Spec`].
+/// A strategy that was built from a [`StrategySpec`].
 #[derive(Clone, Debug, PartialEq)]
 #[expect(
     clippy::large_enum_variant,
     reason = "a waiter is made without allocating, and most of them are adaptive"
 )]
-pub enum Any {
+pub enum AnyStrategy {
     /// See [`System`].
     System(System),
     /// See [`Spin`].
@@ -438,7 +440,7 @@ pub enum Any {
     Adaptive(Adaptive),
 }
 
-impl<C: Clock> Strategy<C> for Any {
+impl<C: Clock> Strategy<C> for AnyStrategy {
     #[inline]
     fn next(&mut self, goal: &Goal<C>, turn: &Turn<C>) -> Step<C> {
         match self {
@@ -468,7 +470,7 @@ mod tests {
     /// Plays a wait of `length` against naps that overshoot by `overshoots`
     /// in turn, the last one again and again; returns the naps asked for and
     /// whether a spin ended it.
-    fn play(strategy: &mut Any, length: Nanos, overshoots: &[Nanos]) -> (Vec<Nanos>, bool) {
+    fn play(strategy: &mut AnyStrategy, length: Nanos, overshoots: &[Nanos]) -> (Vec<Nanos>, bool) {
         let mut overshoots = overshoots.iter().copied();
         let mut last = Nanos::ZERO;
         let mut naps = Vec::new();
@@ -517,7 +519,9 @@ mod tests {
             "adaptive:weight=2:method=timerfd:budget=5%",
         ] {
             assert_eq!(
-                Spec::parse(text, Defaults::ELSEWHERE).unwrap().to_string(),
+                StrategySpec::parse(text, Defaults::ELSEWHERE)
+                    .unwrap()
+                    .to_string(),
                 text
             );
         }
@@ -545,14 +549,17 @@ mod tests {
             "adaptive-exact:budget=much",
             "spin:budget=50us",
         ] {
-            assert!(Spec::parse(bad, Defaults::ELSEWHERE).is_err(), "{bad}");
+            assert!(
+                StrategySpec::parse(bad, Defaults::ELSEWHERE).is_err(),
+                "{bad}"
+            );
         }
     }
 
     #[test]
     fn a_name_alone_means_the_defaults_of_the_machine() {
         for defaults in [Defaults::ELSEWHERE, Defaults::WINDOWS] {
-            let spec = Spec::parse("fixed-margin", defaults).unwrap();
+            let spec = StrategySpec::parse("fixed-margin", defaults).unwrap();
             assert_eq!(spec, defaults.fixed_margin());
             assert_eq!(spec.to_string(), "fixed-margin");
         }
@@ -563,7 +570,7 @@ mod tests {
         // 5 ms, then naps of exactly 1 ms: after n naps the mean is (5 + n)/(1 + n) and the deviation
         // 4/sqrt(n + 1). With 2.67 ms left after 14 naps the bound is 2.30 ms, so there is a 15th;
         // with 1.67 ms left it is 2.25 ms.
-        let mut strategy = Spec::Precise {
+        let mut strategy = StrategySpec::Precise {
             method: Method::Sleep,
             x: 1.0,
         }
@@ -575,7 +582,7 @@ mod tests {
 
     #[test]
     fn precise_does_not_nap_below_its_first_estimate() {
-        let mut strategy = Spec::Precise {
+        let mut strategy = StrategySpec::Precise {
             method: Method::Sleep,
             x: 1.0,
         }
@@ -590,7 +597,7 @@ mod tests {
     fn timer_waits_for_exactly_what_its_error_leaves() {
         // First nap: 16 - 5 = 11 ms. Its error 0 makes the mean 2.5 ms and the deviation sqrt(12.5) ms,
         // more than the 5 ms that are left: spin.
-        let mut strategy = Spec::Timer {
+        let mut strategy = StrategySpec::Timer {
             method: Method::Timer,
             x: 1.0,
         }
@@ -600,7 +607,7 @@ mod tests {
             (vec![Nanos::from_ms(11)], true)
         );
         // The next wait starts from mean + deviation = 6.035534 ms.
-        let Any::Timer(timer) = &strategy else {
+        let AnyStrategy::Timer(timer) = &strategy else {
             panic!("{strategy:?}");
         };
         let learned = Estimate {
@@ -615,7 +622,7 @@ mod tests {
 
     #[test]
     fn max_nap_stops_at_the_longest_nap_of_this_wait_only() {
-        let mut strategy = Spec::MaxNap {
+        let mut strategy = StrategySpec::MaxNap {
             method: Method::Sleep,
         }
         .build();
@@ -634,7 +641,7 @@ mod tests {
 
     #[test]
     fn fixed_margin_survives_a_margin_longer_than_the_wait() {
-        let mut strategy = Spec::FixedMargin {
+        let mut strategy = StrategySpec::FixedMargin {
             method: Method::Sleep,
             margin: Nanos::from_ms(2),
         }
@@ -651,7 +658,7 @@ mod tests {
 
     #[test]
     fn quantile_ends_its_naps_by_what_most_of_the_last_overshot() {
-        let mut strategy = Spec::quantile(10.0).build();
+        let mut strategy = StrategySpec::quantile(10.0).build();
         let ms = Nanos::from_ms(1);
         let (naps, spun) = play(&mut strategy, ms, &[Nanos::from_us(40)]);
         assert_eq!((naps, spun), (vec![Nanos::from_us(940)], true));
@@ -664,7 +671,7 @@ mod tests {
 
     #[test]
     fn quantile_tries_a_nap_after_31_waits_that_it_spun_through() {
-        let mut strategy = Spec::quantile(10.0).build();
+        let mut strategy = StrategySpec::quantile(10.0).build();
         let short = Nanos::from_us(50);
         for _ in 0..3 {
             for _ in 0..31 {
@@ -677,7 +684,7 @@ mod tests {
 
     #[test]
     fn system_sleeps_to_the_end_and_never_spins() {
-        let mut strategy = Spec::System {
+        let mut strategy = StrategySpec::System {
             method: Method::Sleep,
         }
         .build();

@@ -1,8 +1,8 @@
 //! What holds for every wait of a long life: never early, so many naps and so
 //! much spinning at most, and no giving up.
 
-use punctual_core::strategies::{Any, Defaults};
-use punctual_core::{Event, Goal, Method, Nanos, Spec, Step, Strategy, Tick, Turn};
+use punctual_core::strategies::{AnyStrategy, Defaults};
+use punctual_core::{Event, Goal, Method, Nanos, Step, Strategy, StrategySpec, Tick, Turn};
 
 use crate::os::{Lengths, Os, OsTime, Regime, of_any_order};
 
@@ -16,7 +16,7 @@ const AWAKE_MAX_WITH_GRIDS: u32 = 4_096;
 
 /// A waiter that is watched: how often in a row it did not sleep.
 struct Watched {
-    waiter: Any,
+    waiter: AnyStrategy,
     has_slept: bool,
     is_short: bool,
     awake: u32,
@@ -24,7 +24,7 @@ struct Watched {
 }
 
 impl Watched {
-    fn new(waiter: Any) -> Self {
+    fn new(waiter: AnyStrategy) -> Self {
         Self {
             waiter,
             has_slept: true,
@@ -60,7 +60,7 @@ fn up_to(most: u32, chance: f64) -> u32 {
 /// One waiter, with a weight of its own, and one OS, which becomes another one
 /// of `regimes` every now and then.
 fn live(
-    spec: Spec,
+    spec: StrategySpec,
     regimes: &[Regime],
     awake_max: u32,
     seed: u64,
@@ -103,7 +103,7 @@ fn lives(waits: u64, each: u32) {
     for seed in 0..waits / u64::from(each) {
         let chance = Os::new(Regime::Good, Tick::from_ns(0), seed).chance(0);
         let weight = 0.01 * of_any_order(1e6, chance);
-        let spec = Spec::adaptive(weight);
+        let spec = StrategySpec::adaptive(weight);
         let spec = spec.with_method(match seed / 2 % 3 {
             0 => Method::SlacklessFutex,
             1 => Method::HighResolutionTimer,
@@ -142,7 +142,7 @@ impl Strategy<OsTime> for Always {
 fn broken_by(step: fn(&Goal<OsTime>, Tick<OsTime>) -> Step<OsTime>) -> String {
     let mut os = Os::new(Regime::Slack(Nanos::new(1)), Tick::from_ns(0), 1);
     let seen = os.wait(&mut Always(step), Lengths::Fixed(Nanos::from_ms(50)));
-    seen.check(Spec::adaptive(1.0)).unwrap_err()
+    seen.check(StrategySpec::adaptive(1.0)).unwrap_err()
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn each_bound_can_be_broken() {
 
 #[test]
 fn giving_up_is_seen() {
-    let precise = Spec::parse("precise", Defaults::ELSEWHERE).unwrap();
+    let precise = StrategySpec::parse("precise", Defaults::ELSEWHERE).unwrap();
     let why = live(precise, &[Regime::Spikes(1)], AWAKE_MAX, 1, 100_000).unwrap_err();
     assert!(why.contains("awake for 128 waits"), "{why}");
 }

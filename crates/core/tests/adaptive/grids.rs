@@ -1,8 +1,8 @@
 //! Ticks are seen where there are ticks, and only there: a waiter that believes
 //! in others aims for them, and gives up sleeping between them.
 
-use punctual_core::strategies::Any;
-use punctual_core::{Nanos, Spec, Tick};
+use punctual_core::strategies::AnyStrategy;
+use punctual_core::{Nanos, StrategySpec, Tick};
 
 use crate::os::{Lengths, Os, Regime};
 use crate::recovery::{WEIGHTS, specs};
@@ -18,15 +18,15 @@ const MISTAKEN_MAX: u32 = (WAITS - KNOWN) / 100;
 const SEEN_MIN: u32 = (WAITS - KNOWN) / 100 * 39;
 
 /// The ticks that some OS call is believed to end on.
-fn believed(waiter: &Any) -> Option<Nanos> {
+fn believed(waiter: &AnyStrategy) -> Option<Nanos> {
     match waiter {
-        Any::Adaptive(adaptive) => adaptive.learned().grid,
+        AnyStrategy::Adaptive(adaptive) => adaptive.learned().grid,
         _ => None,
     }
 }
 
 /// How many of the waits began with a belief in ticks, and in which at last.
-fn beliefs(spec: Spec, lengths: Lengths, regime: Regime) -> (u32, Option<Nanos>) {
+fn beliefs(spec: StrategySpec, lengths: Lengths, regime: Regime) -> (u32, Option<Nanos>) {
     let mut waiter = spec.build();
     let mut os = Os::new(regime, Tick::from_ns(1_000_000_000), 1);
     let (mut count, mut last) = (0, None);
@@ -39,7 +39,7 @@ fn beliefs(spec: Spec, lengths: Lengths, regime: Regime) -> (u32, Option<Nanos>)
     (count, last)
 }
 
-fn all() -> impl Iterator<Item = (Spec, Lengths)> {
+fn all() -> impl Iterator<Item = (StrategySpec, Lengths)> {
     let specs = WEIGHTS.map(|weight| specs(weight)[0]);
     specs
         .into_iter()

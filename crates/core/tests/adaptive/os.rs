@@ -6,7 +6,7 @@
 //! wait changes nothing in the next.
 
 use punctual_core::{
-    Clock, Event, Goal, Method, Nanos, Outcome, Reason, Spec, Step, Strategy, Tick, Wait,
+    Clock, Event, Goal, Method, Nanos, Outcome, Reason, Step, Strategy, StrategySpec, Tick, Wait,
 };
 
 /// The clock of this OS.
@@ -117,7 +117,7 @@ impl Seen {
     }
 
     /// What must hold for each wait, whatever was before it.
-    pub(crate) fn check(&self, spec: Spec) -> Result<(), String> {
+    pub(crate) fn check(&self, spec: StrategySpec) -> Result<(), String> {
         let Outcome {
             late,
             naps,

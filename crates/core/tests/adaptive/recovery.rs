@@ -5,8 +5,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use punctual_core::strategies::Any;
-use punctual_core::{Method, Nanos, Spec, Tick};
+use punctual_core::strategies::AnyStrategy;
+use punctual_core::{Method, Nanos, StrategySpec, Tick};
 
 use crate::os::{Lengths, Os, Regime};
 
@@ -32,23 +32,23 @@ const LUCK: f64 = 0.30;
 #[derive(Clone, Copy, Debug)]
 struct Stretch(Regime, Lengths, u32);
 
-fn weight(spec: Spec) -> f64 {
+fn weight(spec: StrategySpec) -> f64 {
     match spec {
-        Spec::Adaptive { weight, .. } => weight,
+        StrategySpec::Adaptive { weight, .. } => weight,
         _ => 1.0,
     }
 }
 
 /// On a system where naps may end on ticks, and where there are none.
-pub(crate) fn specs(weight: f64) -> [Spec; 2] {
+pub(crate) fn specs(weight: f64) -> [StrategySpec; 2] {
     [Method::HighResolutionTimer, Method::SlacklessFutex]
-        .map(|method| Spec::adaptive(weight).with_method(method))
+        .map(|method| StrategySpec::adaptive(weight).with_method(method))
 }
 
 /// What a wait costs with this history, and with none, after the same good
 /// waits and under the same chance.
 fn costs(
-    spec: Spec,
+    spec: StrategySpec,
     lengths: Lengths,
     history: &[Stretch],
     seeds: u64,
@@ -65,7 +65,7 @@ fn costs(
         Lengths::Any => GOOD * OCTAVES,
         _ => GOOD,
     };
-    let cost = |waiter: &Any| {
+    let cost = |waiter: &AnyStrategy| {
         let mut sum = 0.0;
         for seed in 1..=seeds {
             let mut waiter = waiter.clone();
@@ -85,7 +85,7 @@ fn costs(
 
 /// Whether it recovers; if not, what it was like.
 fn recovers(
-    spec: Spec,
+    spec: StrategySpec,
     lengths: Lengths,
     history: &[Stretch],
     tolerance: f64,
@@ -300,7 +300,7 @@ fn waiters_that_know_the_same_do_as_well() {
 /// The check finds what does not recover: the article's function.
 #[test]
 fn the_articles_function_does_not() {
-    let precise = Spec::Precise {
+    let precise = StrategySpec::Precise {
         method: Method::Sleep,
         x: 1.0,
     };

@@ -3,17 +3,17 @@
 //! [`examine`] measures, and each measurement is [judged](verdict) against what
 //! the [timer rule](crate::timer_rule) in force predicts; [`diagnose`] puts the
 //! rule, the facts and the [`advice`] into words. All of it is pure but what
-//! [`Patient::here`] reads.
+//! [`Examined::here`] reads.
 
 pub mod advice;
 mod anonymous;
-mod heats;
+mod cases;
 pub mod tier;
 pub mod verdict;
 mod words;
 
 pub use anonymous::anonymous;
-pub use heats::{Pace, ROUNDS, heats};
+pub use cases::{Pace, ROUNDS, cases};
 
 use punctual_core::{Method, Nanos};
 use punctual_program::{Machine, Refusal};
@@ -25,14 +25,14 @@ use punctual_sim::Model;
 
 use crate::host::Witness;
 use crate::prediction::predict;
-use crate::race::{self, Heat, Progress, Results};
+use crate::rounds::{self, Case, Progress, Results};
 use crate::timer_rule::{Rule, Situation, System, host, stated_interval};
 use advice::Seen;
 use verdict::{Evidence, Tolerance, Verdict};
 
 /// What is to be examined: a situation, and the rule that is in force in it.
 #[derive(Clone, Debug)]
-pub struct Patient {
+pub struct Examined {
     /// The facts.
     pub situation: Situation,
     /// The rule, or why none is known.
@@ -41,7 +41,7 @@ pub struct Patient {
     pub cpu: Option<usize>,
 }
 
-impl Patient {
+impl Examined {
     /// This process on this host, asking for a timer interval while `held`, if
     /// it does.
     pub fn here(held: Option<Nanos>) -> Self {
@@ -83,14 +83,14 @@ impl Patient {
         })
     }
 
-    /// The heats to measure on `machine`, each as long as the rule makes it
+    /// The cases to measure on `machine`, each as long as the rule makes it
     /// expect.
-    pub fn heats(&self, machine: &dyn Machine, pace: Pace) -> Vec<Heat> {
+    pub fn cases(&self, machine: &dyn Machine, pace: Pace) -> Vec<Case> {
         let late = |method, length| match &self.rule {
             Ok(rule) => predicted(rule, method, length).unwrap_or_default(),
             Err(_) => Nanos::ZERO,
         };
-        heats(&self.situation, machine, pace, self.cpu, &late)
+        cases(&self.situation, machine, pace, self.cpu, &late)
     }
 }
 
@@ -100,46 +100,46 @@ impl Patient {
 /// Nobody can tell what is due to the rule where the `witness` saw too much else.
 ///
 /// # Errors
-/// As [`race::run`].
+/// As [`rounds::run`].
 pub fn examine(
-    patient: &Patient,
+    examined: &Examined,
     machine: &mut dyn Machine,
     witness: Option<&Witness>,
-    heats: &[Heat],
+    cases: &[Case],
     rounds: u32,
     watch: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Results, Refusal> {
     // A model has nobody around who asks; on this host it is so already.
-    let around: Vec<Heat> = match (&patient.rule, &patient.situation.model) {
-        (Ok(rule), Some(_)) => heats.iter().map(|heat| rule.heat(heat)).collect(),
-        _ => heats.to_vec(),
+    let around: Vec<Case> = match (&examined.rule, &examined.situation.model) {
+        (Ok(rule), Some(_)) => cases.iter().map(|case| rule.case(case)).collect(),
+        _ => cases.to_vec(),
     };
-    let mut results = race::run(machine, &around, rounds, watch)?;
-    if let Ok(rule) = &patient.rule {
-        predict(rule, heats, rounds, &mut results.measurements)?;
+    let mut results = rounds::run(machine, &around, rounds, watch)?;
+    if let Ok(rule) = &examined.rule {
+        predict(rule, cases, rounds, &mut results.measurements)?;
     }
     let seen = witness.and_then(Witness::disturbance);
     let is_busy = seen.is_some_and(|seen| seen.is_too_busy());
-    compare(&patient.situation, is_busy, &mut results.measurements);
+    compare(&examined.situation, is_busy, &mut results.measurements);
     Ok(results)
 }
 
 /// What all of it says.
 pub fn diagnose(
-    patient: &Patient,
+    examined: &Examined,
     measurements: &[Measurement],
     disturbance: Option<&Disturbance>,
 ) -> Diagnosis {
-    let Patient {
+    let Examined {
         situation, rule, ..
-    } = patient;
-    let seen = seen(patient, measurements);
+    } = examined;
+    let seen = seen(examined, measurements);
     let (facts, not_told) = words::facts(situation, disturbance);
     Diagnosis {
         rule: words::rule(situation),
         model: rule.as_ref().ok().map(|r| r.model().name().to_owned()),
         no_prediction: rule.as_ref().err().cloned(),
-        cpu: patient.cpu.and_then(|cpu| u64::try_from(cpu).ok()),
+        cpu: examined.cpu.and_then(|cpu| u64::try_from(cpu).ok()),
         facts,
         not_told,
         evidence: evidence(&seen),
@@ -228,8 +228,8 @@ fn medians(m: &Measurement) -> Option<Within> {
 }
 
 /// What advice depends on.
-fn seen(patient: &Patient, measurements: &[Measurement]) -> Seen {
-    let situation = &patient.situation;
+fn seen(examined: &Examined, measurements: &[Measurement]) -> Seen {
+    let situation = &examined.situation;
     let find = |subject: Option<&str>, length: Nanos| {
         measurements
             .iter()
@@ -241,50 +241,50 @@ fn seen(patient: &Patient, measurements: &[Measurement]) -> Seen {
         .map(Method::name)
         .filter(|t| Some(*t) != sleep);
     let late = |m: Option<&Measurement>| m.map(|m| m.late_ns.clone());
-    let short = find(sleep, heats::SHORT);
-    let tier = late(find(sleep, heats::LONG)).and_then(|late| tier::of(&late));
-    let in_tier_0 = tier::predicted_late("0", heats::SHORT);
+    let short = find(sleep, cases::SHORT);
+    let tier = late(find(sleep, cases::LONG)).and_then(|late| tier::of(&late));
+    let in_tier_0 = tier::predicted_late("0", cases::SHORT);
     Seen {
         sleep: late(short).unwrap_or_default(),
-        timer: late(find(timer, heats::SHORT)),
-        wake: late(find(Some(Method::SlacklessNanosleep.name()), heats::SHORT)),
-        strategy: find(Some(heats::STRATEGY), heats::SHORT)
+        timer: late(find(timer, cases::SHORT)),
+        wake: late(find(Some(Method::SlacklessNanosleep.name()), cases::SHORT)),
+        strategy: find(Some(cases::STRATEGY), cases::SHORT)
             .map(|m| (m.late_ns.clone(), m.cpu.fraction)),
         queued_ns: short.and_then(|m| m.queued_per_wait_ns),
-        if_asked: if_asked(patient),
-        if_honoured: if_honoured(patient),
+        if_asked: if_asked(examined),
+        if_honoured: if_honoured(examined),
         tier: tier.zip(in_tier_0),
     }
 }
 
 /// What the rule predicts if this process asked for 1 ms.
-fn if_asked(patient: &Patient) -> Option<(Nanos, i64)> {
-    let rule = patient.rule.as_ref().ok()?;
-    let sleep = patient.situation.sleep?;
-    if patient.situation.system != System::Windows {
+fn if_asked(examined: &Examined) -> Option<(Nanos, i64)> {
+    let rule = examined.rule.as_ref().ok()?;
+    let sleep = examined.situation.sleep?;
+    if examined.situation.system != System::Windows {
         return None;
     }
-    let rule = rule.clone().asking(heats::SHORT);
-    let late = predicted(&rule, sleep, heats::SHORT)?;
-    Some((heats::SHORT, i64::try_from(late.as_ns()).ok()?))
+    let rule = rule.clone().asking(cases::SHORT);
+    let late = predicted(&rule, sleep, cases::SHORT)?;
+    Some((cases::SHORT, i64::try_from(late.as_ns()).ok()?))
 }
 
 /// What the rule predicts if the requests of this process counted.
-fn if_honoured(patient: &Patient) -> Option<i64> {
+fn if_honoured(examined: &Examined) -> Option<i64> {
     use punctual_program::setting::Throttling;
-    let mut situation = patient.situation.clone();
+    let mut situation = examined.situation.clone();
     situation.throttling = Some(Throttling::HonourRequests);
-    let rule = match patient.rule.as_ref().ok()? {
+    let rule = match examined.rule.as_ref().ok()? {
         rule if situation.model.is_some() => rule.clone(),
         _ => Rule::in_force(&situation).ok()?,
     };
-    let late = predicted(&rule, situation.sleep?, heats::SHORT)?;
+    let late = predicted(&rule, situation.sleep?, cases::SHORT)?;
     i64::try_from(late.as_ns()).ok()
 }
 
 /// How late a rule makes a wait, at the median of a loop of them.
 fn predicted(rule: &Rule, method: Method, length: Nanos) -> Option<Nanos> {
-    let late = heats::predicted_late(rule, method, length)?;
+    let late = cases::predicted_late(rule, method, length)?;
     u64::try_from(late).ok().map(Nanos::new)
 }
 

@@ -7,7 +7,7 @@ use punctual_program::{Machine, Program};
 use punctual_record::Late;
 use punctual_sim::{Model, SimMachine};
 
-use super::heats::LONG;
+use super::cases::LONG;
 
 /// A tier that a measurement points to.
 #[derive(Clone, Copy, Debug, PartialEq)]

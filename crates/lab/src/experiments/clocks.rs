@@ -15,7 +15,7 @@ use punctual_record::experiment::Clocks;
 use punctual_record::{Experiment, Measurement};
 
 use super::{Conditions, Effort, can, program, summary};
-use crate::race::{self, Heat, Progress, Results};
+use crate::rounds::{self, Case, Progress, Results};
 
 /// A step from which on a clock is one that a tick writes, and not one that is
 /// slow to read. No tick is shorter.
@@ -28,20 +28,20 @@ const TICK_READINGS: u64 = 100;
 /// Only for telling how long it will take.
 const STEP_TAKES: Nanos = Nanos::from_ms(4);
 
-/// One heat for each clock that `machine` has, with what can be asked of it.
-pub fn heats(machine: &dyn Machine, effort: Effort, conditions: Conditions) -> Vec<Heat> {
+/// One case for each clock that `machine` has, with what can be asked of it.
+pub fn cases(machine: &dyn Machine, effort: Effort, conditions: Conditions) -> Vec<Case> {
     let clocks = OsClock::ALL.iter();
     clocks
-        .filter_map(|clock| heat(machine, *clock, effort, conditions))
+        .filter_map(|clock| case(machine, *clock, effort, conditions))
         .collect()
 }
 
-fn heat(
+fn case(
     machine: &dyn Machine,
     clock: OsClock,
     effort: Effort,
     conditions: Conditions,
-) -> Option<Heat> {
+) -> Option<Case> {
     let (steps, costs) = match effort {
         Effort::Quick => (5, 20),
         Effort::Shared | Effort::Whole => (20, 20),
@@ -66,39 +66,39 @@ fn heat(
     let mut ops = conditions.set_up();
     ops.push(Op::Record);
     ops.extend(reads);
-    Some(Heat {
+    Some(Case {
         subject: clock.name().to_owned(),
         program: program(ops),
         cells: vec![Experiment::Clocks(Clocks::default())],
         length: STEP_TAKES.times(steps),
-        goes_on: false,
+        keeps_state: false,
     })
 }
 
-/// Runs [`heats`], and says of each clock what was read, all rounds together.
+/// Runs [`cases`], and says of each clock what was read, all rounds together.
 ///
 /// # Errors
-/// As [`race::run`].
+/// As [`rounds::run`].
 pub fn run(
     machine: &mut dyn Machine,
-    heats: &[Heat],
+    cases: &[Case],
     rounds: u32,
     watch: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Results, Refusal> {
-    let mut read: Vec<Vec<Reading>> = vec![Vec::new(); heats.len()];
-    let end = race::take_turns(machine, heats, rounds, watch, &mut |batch| {
+    let mut read: Vec<Vec<Reading>> = vec![Vec::new(); cases.len()];
+    let end = rounds::take_turns(machine, cases, rounds, watch, &mut |batch| {
         let sections = batch.threads.iter().flat_map(|thread| &thread.sections);
-        read[batch.heat].extend(sections.flat_map(|section| &section.readings));
+        read[batch.case].extend(sections.flat_map(|section| &section.readings));
     })?;
-    let seen = heats.iter().zip(&read).filter(|(_, read)| !read.is_empty());
+    let seen = cases.iter().zip(&read).filter(|(_, read)| !read.is_empty());
     Ok(Results {
-        measurements: seen.map(|(heat, read)| measurement(heat, read)).collect(),
+        measurements: seen.map(|(case, read)| measurement(case, read)).collect(),
         end,
         ..Results::default()
     })
 }
 
-fn measurement(heat: &Heat, read: &[Reading]) -> Measurement {
+fn measurement(case: &Case, read: &[Reading]) -> Measurement {
     let of = |is: fn(&Probe) -> bool| -> Vec<Nanos> {
         let those = read.iter().filter(|reading| is(&reading.probe));
         those.map(|reading| reading.value).collect()
@@ -121,7 +121,7 @@ fn measurement(heat: &Heat, read: &[Reading]) -> Measurement {
             (clock.tick_ns, clock.longer_steps) = (Some(tick), Some(longer));
         }
     }
-    Measurement::of(Experiment::Clocks(clock), heat.subject.clone())
+    Measurement::of(Experiment::Clocks(clock), case.subject.clone())
 }
 
 /// What one tick is, of steps of a clock that the tick writes, of which this is the
@@ -153,16 +153,16 @@ mod tests {
 
     #[test]
     fn what_the_tick_writes_moves_by_much_more_than_a_reading_takes() {
-        let heat = Heat {
+        let case = Case {
             subject: "a clock".to_owned(),
             program: program(vec![]),
             cells: vec![],
             length: Nanos::ZERO,
-            goes_on: false,
+            keeps_state: false,
         };
         let seen = |steps: &[u64], costs: &[u64]| {
             let read = [read(Probe::Step, steps), read(Probe::Cost, costs)].concat();
-            let m = measurement(&heat, &read);
+            let m = measurement(&case, &read);
             *Clocks::of(&m).unwrap()
         };
         let coarse = seen(&[4_000_000; 20], &[5, 6, 7]);

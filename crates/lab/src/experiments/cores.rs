@@ -9,7 +9,7 @@ use punctual_record::Experiment;
 use punctual_record::experiment::Cores;
 
 use super::{Call, Conditions, Effort, naps, program};
-use crate::race::Heat;
+use crate::rounds::Case;
 
 /// A CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,17 +26,17 @@ const LENGTH: Nanos = Nanos::from_ms(1);
 const NAPS_MIN: u64 = 5;
 
 /// Each CPU in turn. Many of them share the time: about 20 s in all rounds.
-pub fn heats(call: Call, cores: &[Core], effort: Effort) -> Vec<Heat> {
+pub fn cases(call: Call, cores: &[Core], effort: Effort) -> Vec<Case> {
     let all = match effort {
         Effort::Quick => Nanos::from_ms(80),
         Effort::Shared | Effort::Whole => Nanos::from_ms(3_300),
     };
     let each = Nanos::new(all.as_ns() / cores.len().max(1) as u64);
     let times = call.fit(each, LENGTH, 170).max(NAPS_MIN);
-    cores.iter().map(|core| heat(call, core, times)).collect()
+    cores.iter().map(|core| case(call, core, times)).collect()
 }
 
-fn heat(call: Call, core: &Core, times: u64) -> Heat {
+fn case(call: Call, core: &Core, times: u64) -> Case {
     const WARM_UP: u64 = 3;
     let conditions = Conditions {
         cpu: Some(core.cpu),
@@ -50,11 +50,11 @@ fn heat(call: Call, core: &Core, times: u64) -> Heat {
         asked_ns: LENGTH.as_ns(),
         core_type: core.kind.clone(),
     };
-    Heat {
+    Case {
         subject: format!("CPU {}", core.cpu),
         program: program(ops),
         cells: vec![Experiment::Cores(cell)],
         length: call.takes(LENGTH).times(WARM_UP + times),
-        goes_on: false,
+        keeps_state: false,
     }
 }

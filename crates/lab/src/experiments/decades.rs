@@ -7,7 +7,7 @@ use punctual_record::Experiment;
 use punctual_record::experiment::Decades;
 
 use super::{Conditions, waits};
-use crate::race::Heat;
+use crate::rounds::Case;
 
 /// The lengths asked for: a decade each, from 1 ns to 1 s.
 pub const LENGTHS: [Nanos; 10] = [
@@ -46,14 +46,14 @@ impl Repeats {
 
 /// Every subject through all lengths in ascending order, with what it learned
 /// on the way, as in the article.
-pub fn heats(subjects: &[Subject], repeats: Repeats, conditions: Conditions) -> Vec<Heat> {
+pub fn cases(subjects: &[Subject], repeats: Repeats, conditions: Conditions) -> Vec<Case> {
     subjects
         .iter()
-        .map(|subject| heat(subject, repeats, conditions))
+        .map(|subject| case(subject, repeats, conditions))
         .collect()
 }
 
-fn heat(subject: &Subject, repeats: Repeats, conditions: Conditions) -> Heat {
+fn case(subject: &Subject, repeats: Repeats, conditions: Conditions) -> Case {
     let mut ops = conditions.set_up();
     let mut planned = Nanos::ZERO;
     for length in LENGTHS {
@@ -61,7 +61,7 @@ fn heat(subject: &Subject, repeats: Repeats, conditions: Conditions) -> Heat {
         ops.extend([Op::Record, waits(times, Due::After(length))]);
         planned += length.times(times);
     }
-    Heat {
+    Case {
         subject: subject.to_string(),
         program: Program {
             subjects: vec![subject.clone()],
@@ -71,7 +71,7 @@ fn heat(subject: &Subject, repeats: Repeats, conditions: Conditions) -> Heat {
         length: planned,
         // Cold by design, in every round: else the short lengths would come
         // with what was learned at the long ones.
-        goes_on: false,
+        keeps_state: false,
     }
 }
 

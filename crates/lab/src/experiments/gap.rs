@@ -13,7 +13,7 @@ use punctual_record::{Experiment, MachineFacts};
 
 use super::ladder::Ladder;
 use super::{Call, Conditions, Effort, can, nap, usual_calls};
-use crate::race::Heat;
+use crate::rounds::Case;
 
 /// The times asleep.
 pub const LENGTHS: [Nanos; 10] = [
@@ -45,7 +45,7 @@ pub fn calls(machine: &mut dyn Machine, facts: &MachineFacts) -> Result<Vec<Call
 }
 
 /// Every call through all lengths in ascending order.
-pub fn heats(calls: &[Call], effort: Effort, conditions: Conditions) -> Vec<Heat> {
+pub fn cases(calls: &[Call], effort: Effort, conditions: Conditions) -> Vec<Case> {
     let (part, longest) = match effort {
         Effort::Quick => (Nanos::from_ms(8), Nanos::from_ms(20)),
         Effort::Shared => (Nanos::from_ms(40), Nanos::from_ms(200)),
@@ -59,5 +59,5 @@ pub fn heats(calls: &[Call], effort: Effort, conditions: Conditions) -> Vec<Heat
         part,
         warm_up: (1, LENGTHS[0]),
     };
-    ladder.heats(calls, conditions)
+    ladder.cases(calls, conditions)
 }

@@ -7,7 +7,7 @@ use punctual_record::Experiment;
 use punctual_record::experiment::IntervalLength;
 
 use super::Conditions;
-use crate::race::Heat;
+use crate::rounds::Case;
 
 /// How many waits each interval gets in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,14 +22,14 @@ const WAITS_MIN: u64 = 4;
 
 /// Every subject at intervals of 1, 2, ... 25 ms in ascending order, with what
 /// it learned on the way, as in the accurate-sleep article.
-pub fn heats(subjects: &[Subject], waits: Waits, conditions: Conditions) -> Vec<Heat> {
+pub fn cases(subjects: &[Subject], waits: Waits, conditions: Conditions) -> Vec<Case> {
     subjects
         .iter()
-        .map(|subject| heat(subject, waits, conditions))
+        .map(|subject| case(subject, waits, conditions))
         .collect()
 }
 
-fn heat(subject: &Subject, waits: Waits, conditions: Conditions) -> Heat {
+fn case(subject: &Subject, waits: Waits, conditions: Conditions) -> Case {
     let mut ops = conditions.set_up();
     let mut cells = Vec::new();
     let mut planned = Nanos::ZERO;
@@ -51,7 +51,7 @@ fn heat(subject: &Subject, waits: Waits, conditions: Conditions) -> Heat {
         }));
         planned += interval.times(times);
     }
-    Heat {
+    Case {
         subject: subject.to_string(),
         program: Program {
             subjects: vec![subject.clone()],
@@ -61,6 +61,6 @@ fn heat(subject: &Subject, waits: Waits, conditions: Conditions) -> Heat {
         length: planned,
         // Cold by design, in every round: else the short intervals would come
         // with what was learned at the long ones.
-        goes_on: false,
+        keeps_state: false,
     }
 }

@@ -5,7 +5,7 @@ use punctual_program::program::Op;
 use punctual_record::Experiment;
 
 use super::{Call, Conditions, naps, program};
-use crate::race::Heat;
+use crate::rounds::Case;
 
 /// What an experiment makes of every call.
 pub(super) struct Ladder<'l> {
@@ -26,14 +26,14 @@ pub(super) struct Ladder<'l> {
 
 impl Ladder<'_> {
     /// Every call through all lengths in ascending order.
-    pub(super) fn heats(&self, calls: &[Call], conditions: Conditions) -> Vec<Heat> {
+    pub(super) fn cases(&self, calls: &[Call], conditions: Conditions) -> Vec<Case> {
         calls
             .iter()
-            .map(|call| self.heat(call, conditions))
+            .map(|call| self.case(call, conditions))
             .collect()
     }
 
-    fn heat(&self, call: &Call, conditions: Conditions) -> Heat {
+    fn case(&self, call: &Call, conditions: Conditions) -> Case {
         let (times, length) = self.warm_up;
         let mut ops = conditions.set_up();
         ops.push(naps(times, call.method, length));
@@ -47,12 +47,12 @@ impl Ladder<'_> {
             cells.push((self.cell)(method, length.as_ns()));
             planned += call.takes(length).times(times);
         }
-        Heat {
+        Case {
             subject: call.method.name().to_owned(),
             program: program(ops),
             cells,
             length: planned,
-            goes_on: false,
+            keeps_state: false,
         }
     }
 }

@@ -13,7 +13,7 @@ use punctual_record::experiment::Load;
 use punctual_record::{Experiment, Warning};
 
 use super::{Call, Conditions, Effort, naps, program};
-use crate::race::Heat;
+use crate::rounds::Case;
 
 /// Threads that compute, per CPU.
 pub const LOADS: [f64; 4] = [0.0, 0.5, 1.0, 2.0];
@@ -62,14 +62,14 @@ fn why_not(machine: &mut dyn Machine, priority: Priority) -> Option<(String, &'s
 
 /// Each call under each load, at each priority, on a computer with so many
 /// `cpus`.
-pub fn heats(
+pub fn cases(
     calls: &[Call],
     priorities: &[Priority],
     cpus: usize,
     effort: Effort,
     cpu: Option<usize>,
-) -> Vec<Heat> {
-    let mut heats = Vec::new();
+) -> Vec<Case> {
+    let mut cases = Vec::new();
     for load in LOADS {
         let conditions = Conditions {
             cpu,
@@ -77,20 +77,20 @@ pub fn heats(
         };
         for call in calls {
             for priority in priorities {
-                heats.push(heat(call, load, *priority, effort, conditions));
+                cases.push(case(call, load, *priority, effort, conditions));
             }
         }
     }
-    heats
+    cases
 }
 
-fn heat(
+fn case(
     call: &Call,
     load: f64,
     priority: Priority,
     effort: Effort,
     conditions: Conditions,
-) -> Heat {
+) -> Case {
     const WARM_UP: u64 = 3;
     let part = match effort {
         Effort::Quick => Nanos::from_ms(5),
@@ -105,7 +105,7 @@ fn heat(
     }
     ops.extend([naps(WARM_UP), Op::Record, naps(times)]);
     let waits_for_others = TURN.times(u64::from(load >= 1.0 && priority == Priority::Normal));
-    Heat {
+    Case {
         subject: call.method.name().to_owned(),
         program: program(ops),
         cells: vec![Experiment::Load(Load {
@@ -114,6 +114,6 @@ fn heat(
             priority: priority.name().to_owned(),
         })],
         length: (call.takes(LENGTH) + waits_for_others).times(WARM_UP + times),
-        goes_on: false,
+        keeps_state: false,
     }
 }

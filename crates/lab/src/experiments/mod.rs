@@ -1,5 +1,5 @@
 //! What is measured, one experiment per file. An experiment is a list of
-//! [heats](crate::race::Heat): programs for any machine, and what their
+//! [cases](crate::rounds::Case): programs for any machine, and what their
 //! sections mean.
 //!
 //! | experiment | question |
@@ -18,7 +18,7 @@
 //! | [`gap`] | does waking take longer after a longer rest? |
 //!
 //! [`clocks`] and [`timers`] have an analysis of their own; the others are
-//! [raced](crate::race::run).
+//! [raced](crate::rounds::run).
 
 mod calls;
 pub mod clocks;
@@ -124,7 +124,7 @@ fn naps(times: u64, method: Method, length: Nanos) -> Op {
     }
 }
 
-/// So many waits of a heat's only subject.
+/// So many waits of a case's only subject.
 fn waits(times: u64, due: Due) -> Op {
     let wait = Op::Wait {
         with: 0,

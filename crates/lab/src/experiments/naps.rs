@@ -10,7 +10,7 @@ use punctual_record::experiment::Naps;
 use punctual_record::{Experiment, MachineFacts};
 
 use super::{Conditions, nap, program};
-use crate::race::Heat;
+use crate::rounds::Case;
 
 /// The lengths asked for: from as short as a nap is of any use to a frame at
 /// 60 Hz, each twice as long as the one before.
@@ -58,14 +58,14 @@ pub fn methods(machine: &dyn Machine, facts: &MachineFacts) -> Vec<Method> {
 }
 
 /// Every call through all lengths in ascending order.
-pub fn heats(methods: &[Method], conditions: Conditions) -> Vec<Heat> {
+pub fn cases(methods: &[Method], conditions: Conditions) -> Vec<Case> {
     methods
         .iter()
-        .map(|method| heat(*method, conditions))
+        .map(|method| case(*method, conditions))
         .collect()
 }
 
-fn heat(method: Method, conditions: Conditions) -> Heat {
+fn case(method: Method, conditions: Conditions) -> Case {
     let naps = |times, length| super::naps(times, method, length);
     let mut ops = conditions.set_up();
     ops.push(naps(WARM_UP, WARM_UP_LENGTH));
@@ -81,13 +81,13 @@ fn heat(method: Method, conditions: Conditions) -> Heat {
             asked_ns: length.as_ns(),
         })
     };
-    Heat {
+    Case {
         subject: method.name().to_owned(),
         program: program(ops),
         cells: LENGTHS.map(cell).to_vec(),
         length: planned,
         // There is nobody who could learn.
-        goes_on: false,
+        keeps_state: false,
     }
 }
 
@@ -97,14 +97,14 @@ mod tests {
 
     #[test]
     fn a_default_race_takes_three_quarters_of_a_minute() {
-        let heats = heats(
+        let cases = cases(
             &[Method::Sleep, Method::Timer, Method::ThreadSleep],
             Conditions::default(),
         );
-        let planned = crate::race::length(&heats, ROUNDS).as_secs_f64();
+        let planned = crate::rounds::length(&cases, ROUNDS).as_secs_f64();
         // Naps are longer than asked: those up to 1 ms by a tenth of a
         // millisecond or so, and there are 200 of each in a round.
         assert!((38.0..45.0).contains(&planned), "{planned} s");
-        assert!(heats.iter().all(|heat| heat.cells.len() == LENGTHS.len()));
+        assert!(cases.iter().all(|case| case.cells.len() == LENGTHS.len()));
     }
 }

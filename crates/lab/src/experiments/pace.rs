@@ -7,7 +7,7 @@ use punctual_record::Experiment;
 use punctual_record::experiment::{Deadlines, Learning, Pace};
 
 use super::Conditions;
-use crate::race::Heat;
+use crate::rounds::Case;
 
 /// How many waits a batch has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,23 +26,23 @@ const WARM_UP_MIN: u64 = 2;
 /// Every subject at every rate. With [`Batch::Lasting`] deadlines are absolute
 /// cycles of the rate; those that have passed are skipped and counted. What a
 /// strategy has learned then goes on from round to round.
-pub fn heats(
+pub fn cases(
     subjects: &[Subject],
     rates: &[Rate],
     batch: Batch,
     conditions: Conditions,
-) -> Vec<Heat> {
+) -> Vec<Case> {
     rates
         .iter()
         .flat_map(|rate| {
             subjects
                 .iter()
-                .map(move |subject| heat(subject, *rate, batch, conditions))
+                .map(move |subject| case(subject, *rate, batch, conditions))
         })
         .collect()
 }
 
-fn heat(subject: &Subject, rate: Rate, batch: Batch, conditions: Conditions) -> Heat {
+fn case(subject: &Subject, rate: Rate, batch: Batch, conditions: Conditions) -> Case {
     let learning = match batch {
         // A waiter lives as long as the loop it serves, which is longer than
         // all batches together.
@@ -81,7 +81,7 @@ fn heat(subject: &Subject, rate: Rate, batch: Batch, conditions: Conditions) -> 
         learning,
         frames: None,
     };
-    Heat {
+    Case {
         subject: subject.to_string(),
         program: Program {
             subjects: vec![subject.clone()],
@@ -89,21 +89,21 @@ fn heat(subject: &Subject, rate: Rate, batch: Batch, conditions: Conditions) -> 
         },
         cells: vec![Experiment::Pace(cell)],
         length: rate.offset(warm_up + waits),
-        goes_on: learning == Learning::GoesOn,
+        keeps_state: learning == Learning::GoesOn,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_core::Spec;
+    use punctual_core::StrategySpec;
 
     #[test]
     fn batches_have_the_waits_that_fit() {
-        let subject = Subject::Strategy(Spec::Spin);
+        let subject = Subject::Strategy(StrategySpec::Spin);
         let lasting = |hz, ms| {
             let rate = Rate::from_hz(hz).unwrap();
-            heat(
+            case(
                 &subject,
                 rate,
                 Batch::Lasting(Nanos::from_ms(ms)),
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(lasting(1_000, 400), Some(400 + 20));
         assert_eq!(lasting(60, 500), Some(30 + 2));
         assert_eq!(lasting(1, 10), Some(10 + 2));
-        let frames = heat(
+        let frames = case(
             &subject,
             Rate::from_hz(60).unwrap(),
             Batch::Frames(1_000),
@@ -127,16 +127,16 @@ mod tests {
 
     #[test]
     fn only_what_the_article_starts_cold_starts_over_in_each_round() {
-        let subjects = [Subject::Strategy(Spec::Spin)];
+        let subjects = [Subject::Strategy(StrategySpec::Spin)];
         let rates = [Rate::from_hz(60).unwrap(), Rate::from_hz(1_000).unwrap()];
-        for (batch, goes_on, learning) in [
+        for (batch, keeps_state, learning) in [
             (Batch::Lasting(Nanos::from_ms(100)), true, Learning::GoesOn),
             (Batch::Frames(10), false, Learning::StartsOver),
         ] {
-            for heat in heats(&subjects, &rates, batch, Conditions::default()) {
-                assert_eq!(heat.goes_on, goes_on);
-                let Experiment::Pace(pace) = &heat.cells[0] else {
-                    panic!("{heat:?}");
+            for case in cases(&subjects, &rates, batch, Conditions::default()) {
+                assert_eq!(case.keeps_state, keeps_state);
+                let Experiment::Pace(pace) = &case.cells[0] else {
+                    panic!("{case:?}");
                 };
                 assert_eq!(pace.learning, learning);
             }

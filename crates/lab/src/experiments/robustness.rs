@@ -7,7 +7,7 @@ use punctual_program::{Machine, Program, Refusal};
 use punctual_record::experiment::Robustness;
 use punctual_record::{Experiment, Measurement, OfExperiment};
 
-use crate::race::{self, Heat};
+use crate::rounds::{self, Case};
 
 /// The lengths asked for.
 pub const LENGTHS: [Nanos; 10] = [
@@ -38,7 +38,7 @@ const WAITS: u64 = 40;
 pub fn check(subjects: &[Subject], machine: &dyn Machine) -> Result<(), Refusal> {
     subjects
         .iter()
-        .try_for_each(|subject| machine.check(&heat(subject, Nanos::ZERO).program))
+        .try_for_each(|subject| machine.check(&case(subject, Nanos::ZERO).program))
 }
 
 /// Measures every subject at every length, on the machine that `machine` makes
@@ -56,8 +56,8 @@ pub fn run(
     let mut all = Vec::new();
     for ms in PERIODS_MS {
         let period = Nanos::from_ms(ms);
-        let heats: Vec<_> = subjects.iter().map(|s| heat(s, period)).collect();
-        let results = race::run(&mut *machine(period), &heats, 1, &mut |_| {})?;
+        let cases: Vec<_> = subjects.iter().map(|s| case(s, period)).collect();
+        let results = rounds::run(&mut *machine(period), &cases, 1, &mut |_| {})?;
         all.extend(results.measurements.into_iter().map(describe));
     }
     // Subject by subject, length by length, as a reader looks for them.
@@ -72,7 +72,7 @@ pub fn run(
 }
 
 /// One waiter through all lengths, with what it has learned.
-fn heat(subject: &Subject, period: Nanos) -> Heat {
+fn case(subject: &Subject, period: Nanos) -> Case {
     let waits = |times, length| super::waits(times, Due::After(length));
     let longest = LENGTHS[LENGTHS.len() - 1];
     let mut ops = vec![waits(WARM_UP, longest)];
@@ -88,7 +88,7 @@ fn heat(subject: &Subject, period: Nanos) -> Heat {
             relative_error: None,
         })
     };
-    Heat {
+    Case {
         subject: subject.to_string(),
         program: Program {
             subjects: vec![subject.clone()],
@@ -98,7 +98,7 @@ fn heat(subject: &Subject, period: Nanos) -> Heat {
         length: planned,
         // Cold by design: each scheduler period is a computer of its own, and
         // has one round.
-        goes_on: false,
+        keeps_state: false,
     }
 }
 

@@ -10,7 +10,7 @@ use punctual_record::experiment::Sleep;
 
 use super::ladder::Ladder;
 use super::{Call, Conditions, Effort};
-use crate::race::Heat;
+use crate::rounds::Case;
 
 /// The lengths asked for. 16.667 ms is a frame at 60 Hz.
 pub const LENGTHS: [Nanos; 10] = [
@@ -30,7 +30,7 @@ pub const LENGTHS: [Nanos; 10] = [
 ///
 /// How soon a CPU wakes depends on how long it has rested of late, so many naps
 /// of a length in a row say more than few, more often.
-pub fn heats(calls: &[Call], effort: Effort, conditions: Conditions) -> Vec<Heat> {
+pub fn cases(calls: &[Call], effort: Effort, conditions: Conditions) -> Vec<Case> {
     // In six rounds a quick run has 20 naps of each length up to 2 ms, and a
     // shared one of each up to 10 ms: enough for a median.
     let (naps_max, part, longest) = match effort {
@@ -46,5 +46,5 @@ pub fn heats(calls: &[Call], effort: Effort, conditions: Conditions) -> Vec<Heat
         part,
         warm_up: (3, Nanos::from_us(100)),
     };
-    ladder.heats(calls, conditions)
+    ladder.cases(calls, conditions)
 }

@@ -20,7 +20,7 @@ use punctual_record::experiment::Timers;
 use punctual_record::{Experiment, Measurement, modes};
 
 use super::{Call, Conditions, Effort, can, nap, naps, program, spawn, summary};
-use crate::race::{self, Heat, Progress, Results};
+use crate::rounds::{self, Case, Progress, Results};
 
 const LENGTH: Nanos = Nanos::from_ms(1);
 
@@ -42,15 +42,15 @@ const WORK_MAX: Nanos = Nanos::from_ms(16);
 /// The worker's sections: what came before, its first sleep, all others.
 const SECTIONS: usize = 3;
 
-/// A heat with sleeps that are armed right after a wake, and one where they are
+/// A case with sleeps that are armed right after a wake, and one where they are
 /// armed anywhere; half a second each where there is time, whatever a sleep comes
 /// to.
-pub fn heats(
+pub fn cases(
     machine: &dyn Machine,
     call: Call,
     effort: Effort,
     conditions: Conditions,
-) -> Vec<Heat> {
+) -> Vec<Case> {
     // And how often the step of the tick's clock is read before that.
     let (takes, steps) = match effort {
         Effort::Quick => (Nanos::from_ms(120), 1),
@@ -66,7 +66,7 @@ pub fn heats(
     };
     [("after-wake", after_wake), ("random-phase", random_phase)]
         .map(|(arming, sleeps)| {
-            heat(
+            case(
                 machine,
                 call.method,
                 arming,
@@ -86,14 +86,14 @@ fn works() -> impl Iterator<Item = Nanos> {
     (1..=WORKS).map(move |k| Nanos::new((WORK_MAX.as_ns() * share(k)) >> 32))
 }
 
-fn heat(
+fn case(
     machine: &dyn Machine,
     method: Method,
     arming: &str,
     sleeps: Op,
     (takes, steps): (Nanos, u64),
     conditions: Conditions,
-) -> Heat {
+) -> Case {
     let settings = [Probe::Resolution, Probe::Slack].map(|probe| (probe, 1));
     let there = |probe: &Probe| can(machine, Op::Read(*probe));
     let tick = TICK_CLOCKS.map(Probe::Step).into_iter().find(there);
@@ -107,7 +107,7 @@ fn heat(
         body: vec![Op::Read(probe)],
     }));
     worker.extend([Op::Record, nap(method, LENGTH), Op::Record, sleeps]);
-    Heat {
+    Case {
         subject: match method {
             Method::WindowsSleep => "Sleep(1)".to_owned(),
             named => named.name().to_owned(),
@@ -120,43 +120,43 @@ fn heat(
             ..Timers::default()
         })],
         length: takes,
-        goes_on: false,
+        keeps_state: false,
     }
 }
 
-/// Runs [`heats`]; each round is measured by itself.
+/// Runs [`cases`]; each round is measured by itself.
 ///
 /// # Errors
-/// As [`race::run`].
+/// As [`rounds::run`].
 pub fn run(
     machine: &mut dyn Machine,
-    heats: &[Heat],
+    cases: &[Case],
     rounds: u32,
     watch: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Results, Refusal> {
-    run_and_show(machine, heats, rounds, watch, &mut |_| {})
+    run_and_show(machine, cases, rounds, watch, &mut |_| {})
 }
 
 /// The same, and shows what was measured in each round as soon as it is over.
 ///
 /// # Errors
-/// As [`race::run`].
+/// As [`rounds::run`].
 pub fn run_and_show(
     machine: &mut dyn Machine,
-    heats: &[Heat],
+    cases: &[Case],
     rounds: u32,
     watch: &mut dyn FnMut(Progress<'_>),
     show: &mut dyn FnMut(&[Measurement]),
 ) -> Result<Results, Refusal> {
     let (mut measurements, mut shown) = (Vec::new(), 0);
-    let end = race::take_turns(machine, heats, rounds, watch, &mut |batch| {
-        let heat = &heats[batch.heat];
+    let end = rounds::take_turns(machine, cases, rounds, watch, &mut |batch| {
+        let case = &cases[batch.case];
         let slept = batch
             .threads
             .iter()
-            .filter_map(|thread| measurement(heat, batch.round, thread));
+            .filter_map(|thread| measurement(case, batch.round, thread));
         measurements.extend(slept);
-        if batch.heat + 1 == heats.len() {
+        if batch.case + 1 == cases.len() {
             show(&measurements[shown..]);
             shown = measurements.len();
         }
@@ -169,13 +169,13 @@ pub fn run_and_show(
 }
 
 /// What the thread that slept saw; `None` for any other.
-fn measurement(heat: &Heat, round: u32, thread: &ThreadObservations) -> Option<Measurement> {
+fn measurement(case: &Case, round: u32, thread: &ThreadObservations) -> Option<Measurement> {
     let sections: &[Section; SECTIONS] = thread.sections.as_slice().try_into().ok()?;
     let [before, first, sleeps] = sections;
     if sleeps.samples.is_empty() {
         return None;
     }
-    let Experiment::Timers(asked) = heat.cells.first()? else {
+    let Experiment::Timers(asked) = case.cells.first()? else {
         return None;
     };
     let slept: Vec<Nanos> = sleeps.samples.iter().map(|s| s.outcome.slept).collect();
@@ -195,7 +195,7 @@ fn measurement(heat: &Heat, round: u32, thread: &ThreadObservations) -> Option<M
     };
     Some(Measurement {
         samples_slept_ns: slept_ns,
-        ..race::measurement(heat, Experiment::Timers(timers), sleeps)
+        ..rounds::measurement(case, Experiment::Timers(timers), sleeps)
     })
 }
 

@@ -10,11 +10,11 @@ use punctual_record::Experiment;
 use punctual_record::experiment::Yield;
 
 use super::{Conditions, Effort, hog, naps, program, spawn};
-use crate::race::Heat;
+use crate::rounds::Case;
 
 /// Alone; and where a thread can be kept on a CPU, beside one that computes on
 /// the same.
-pub fn heats(effort: Effort, cpu: Option<usize>) -> Vec<Heat> {
+pub fn cases(effort: Effort, cpu: Option<usize>) -> Vec<Case> {
     const AT_MOST: u64 = 30_000;
     // How long yields beside a competitor are made, whatever each takes: some
     // systems pass the CPU on at each, others only when the thread has had its
@@ -23,14 +23,14 @@ pub fn heats(effort: Effort, cpu: Option<usize>) -> Vec<Heat> {
         Effort::Quick => (200, Nanos::from_ms(80)),
         Effort::Shared | Effort::Whole => (1_000, Nanos::from_ms(250)),
     };
-    let alone = heat(0, program(yields(cpu, alone)), Nanos::from_ms(1));
+    let alone = case(0, program(yields(cpu, alone)), Nanos::from_ms(1));
     let beside = cpu.map(|on| {
         let ops = vec![
             hog(Some(on)),
             spawn("yielder", yields(cpu, AT_MOST)),
             Op::Until(length),
         ];
-        heat(1, program(ops), length)
+        case(1, program(ops), length)
     });
     [alone].into_iter().chain(beside).collect()
 }
@@ -44,12 +44,12 @@ fn yields(cpu: Option<usize>, at_most: u64) -> Vec<Op> {
     ops
 }
 
-fn heat(competitors: u64, program: Program, length: Nanos) -> Heat {
-    Heat {
+fn case(competitors: u64, program: Program, length: Nanos) -> Case {
+    Case {
         subject: Method::Yield.name().to_owned(),
         program,
         cells: vec![Experiment::Yield(Yield { competitors })],
         length,
-        goes_on: false,
+        keeps_state: false,
     }
 }

@@ -13,7 +13,7 @@
 //! | `witness` | who else had the CPUs meanwhile |
 //! | `stop` | the user's end of an experiment |
 
-mod books;
+mod accounting;
 mod check;
 mod computer;
 mod experiment;

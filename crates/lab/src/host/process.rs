@@ -192,7 +192,7 @@ fn listen(input: impl BufRead, timeline: &Timeline, stop: &Stop) {
 mod tests {
     use super::*;
     use punctual_core::strategies::Defaults;
-    use punctual_core::{Event, Method, Nanos, Rate, Spec};
+    use punctual_core::{Event, Method, Nanos, Rate, StrategySpec};
     use punctual_program::Probe;
     use punctual_program::Setting;
     use punctual_program::machine::{Recorder, Sample};
@@ -207,9 +207,9 @@ mod tests {
             "timer:method=timerfd",
             "adaptive:weight=0.3",
         ];
-        let specs = specs.map(|text| Spec::parse(text, Defaults::ELSEWHERE).unwrap());
+        let specs = specs.map(|text| StrategySpec::parse(text, Defaults::ELSEWHERE).unwrap());
         let margins = [Defaults::ELSEWHERE, Defaults::WINDOWS].map(Defaults::fixed_margin);
-        let subjects = Spec::ALL.into_iter().chain(specs).chain(margins);
+        let subjects = StrategySpec::ALL.into_iter().chain(specs).chain(margins);
         let subjects: Vec<_> = subjects.map(Subject::Strategy).collect();
         let due = [Due::After(Nanos::MAX), Due::NextCycle];
         let mut ops: Vec<_> = due
@@ -315,7 +315,7 @@ mod tests {
         recorder.denied();
         let mut seen = recorder.finish(Default::default());
         assert_ne!(seen.sections[0].samples, [Sample::default()]);
-        seen.learned = vec![Some(Spec::Spin.build())];
+        seen.learned = vec![Some(StrategySpec::Spin.build())];
         let text = serde_json::to_string(&seen).unwrap();
         let came: ThreadObservations = serde_json::from_str(&text).unwrap();
         seen.learned.clear();
@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn what_has_learned_is_not_sent() {
-        let spec = Spec::Spin;
+        let spec = StrategySpec::Spin;
         let subject = Subject::Learned(spec, Box::new(spec.build()));
         assert!(serde_json::to_string(&subject).is_err());
     }

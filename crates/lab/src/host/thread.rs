@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
-use punctual_core::strategies::Any;
+use punctual_core::strategies::AnyStrategy;
 use punctual_core::{Carrier, Event, Goal, Lateness, Limit, Method, Nanos, Outcome, Reason, drive};
 use punctual_os::wait::Sleeper;
 use punctual_os::{Host, Tick, clock, probe, slack, thread};
@@ -14,7 +14,7 @@ use punctual_program::pace::Cycles;
 use punctual_program::program::{Cursor, Due, Op, Subject};
 use punctual_program::{Program, Refusal, Setting};
 
-use super::books::Books;
+use super::accounting::Accounting;
 use super::experiment::Experiment;
 use super::{MakePeer, Peer};
 
@@ -98,7 +98,7 @@ struct This<'e> {
     /// next begins then, however late the thread was woken: others go by the
     /// same instant.
     arranged: Option<Tick>,
-    books: Books<'e>,
+    books: Accounting<'e>,
 }
 
 /// A subject on its thread.
@@ -107,7 +107,7 @@ struct This<'e> {
     reason = "one of each subject lives at a time"
 )]
 enum Waiting {
-    Strategy(Any),
+    Strategy(AnyStrategy),
     Peer(Peer),
 }
 
@@ -131,7 +131,7 @@ impl<'e> This<'e> {
             subjects,
             cycles: None,
             arranged: None,
-            books: Books::new(name, &experiment.timeline, phase, room),
+            books: Accounting::new(name, &experiment.timeline, phase, room),
         }
     }
 
@@ -311,7 +311,7 @@ impl Waiting {
         }
     }
 
-    fn learned(self) -> Option<Any> {
+    fn learned(self) -> Option<AnyStrategy> {
         match self {
             Self::Strategy(strategy) => Some(strategy),
             Self::Peer(_) => None,

@@ -28,7 +28,7 @@ pub use surroundings::Condition;
 
 use std::time::Duration;
 
-use punctual_core::{Nanos, Spec};
+use punctual_core::{Nanos, StrategySpec};
 use punctual_os::Error;
 use punctual_record::experiment::Regimes;
 use punctual_record::regimes::{ROUNDS_MIN, RegimeBatch, Verdict, cells, is_beaten, place};
@@ -53,7 +53,7 @@ impl Subject {
     ///
     /// # Errors
     /// It cannot wait here.
-    pub fn strategy(spec: Spec) -> Result<Self, Error> {
+    pub fn strategy(spec: StrategySpec) -> Result<Self, Error> {
         let strategy: punctual::Strategy = spec.to_string().parse()?;
         // Refused now rather than in the middle of it.
         punctual::Waiter::builder()
@@ -62,7 +62,9 @@ impl Subject {
         Ok(Self {
             name: spec.to_string(),
             weight: match spec {
-                Spec::Adaptive { weight, .. } | Spec::Quantile { weight, .. } => Some(weight),
+                StrategySpec::Adaptive { weight, .. } | StrategySpec::Quantile { weight, .. } => {
+                    Some(weight)
+                }
                 _ => None,
             },
             way: Way::Waiter(strategy),

@@ -2,7 +2,7 @@
 //!
 //! Everything that can still turn out to be wrong carries its place.
 
-use punctual_core::{Nanos, Spec};
+use punctual_core::{Nanos, StrategySpec};
 use punctual_program::program::{Due, Op, SpawnKind};
 use punctual_program::setting::Requester;
 
@@ -51,7 +51,7 @@ pub(super) enum Verb {
     Plain(Op),
     Wait {
         due: Due,
-        with: Spec,
+        with: StrategySpec,
         or: Option<Placed<String>>,
     },
     Until(When),

@@ -1,7 +1,7 @@
 //! What a thread can do, and how it is written.
 
 use punctual_core::strategies::Defaults;
-use punctual_core::{Method, Nanos, Spec};
+use punctual_core::{Method, Nanos, StrategySpec};
 use punctual_program::Setting;
 use punctual_program::probe::Probe;
 use punctual_program::program::{Due, Op, SpawnKind};
@@ -212,10 +212,9 @@ fn wait(table: &Table<'_>, field: Field<'_>) -> Result<Verb, Flaw> {
         false => Due::After(field.length()?),
     };
     let with = match table.find("with") {
-        Some(with) => {
-            Spec::parse(with.word()?, Defaults::ELSEWHERE).map_err(|why: String| with.flaw(why))?
-        }
-        None => Spec::System {
+        Some(with) => StrategySpec::parse(with.word()?, Defaults::ELSEWHERE)
+            .map_err(|why: String| with.flaw(why))?,
+        None => StrategySpec::System {
             method: Method::Sleep,
         },
     };

@@ -8,7 +8,7 @@ use punctual_program::{Machine, Program, Setting};
 use punctual_sim::{Model, SimMachine};
 
 use super::situation::{Interval, Situation, System};
-use crate::race::Heat;
+use crate::rounds::Case;
 
 /// A timer rule as the simulator knows it, in the situation of one process.
 #[derive(Clone, Debug)]
@@ -62,12 +62,12 @@ impl Rule {
         self
     }
 
-    /// `heat` as it is in this situation.
+    /// `case` as it is in this situation.
     #[must_use]
-    pub(crate) fn heat(&self, heat: &Heat) -> Heat {
-        Heat {
-            program: self.around(&heat.program),
-            ..heat.clone()
+    pub(crate) fn case(&self, case: &Case) -> Case {
+        Case {
+            program: self.around(&case.program),
+            ..case.clone()
         }
     }
 

@@ -4,7 +4,7 @@ use super::*;
 
 /// What the suite finds on this computer, which anything may disturb: there is
 /// no bound on a spin, and nothing repeats.
-fn violations(spec: Spec, length: Nanos, waits: u64) -> Vec<Violation> {
+fn violations(spec: StrategySpec, length: Nanos, waits: u64) -> Vec<Violation> {
     let trial = Trial {
         length,
         waits,
@@ -14,7 +14,7 @@ fn violations(spec: Spec, length: Nanos, waits: u64) -> Vec<Violation> {
     check(&mut || Box::new(host()), spec, &trial).unwrap()
 }
 
-fn assert_conforms(specs: impl Iterator<Item = Spec>, length: Nanos, waits: u64) {
+fn assert_conforms(specs: impl Iterator<Item = StrategySpec>, length: Nanos, waits: u64) {
     for spec in specs {
         let seen = violations(spec, length, waits);
         let unexpected: Vec<_> = seen
@@ -25,8 +25,8 @@ fn assert_conforms(specs: impl Iterator<Item = Spec>, length: Nanos, waits: u64)
     }
 }
 
-fn adapts(spec: &Spec) -> bool {
-    matches!(spec, Spec::Adaptive { .. })
+fn adapts(spec: &StrategySpec) -> bool {
+    matches!(spec, StrategySpec::Adaptive { .. })
 }
 
 /// Noise cannot make this fail. In a wait of 2 ms `system`, `fixed-margin` and
@@ -34,7 +34,7 @@ fn adapts(spec: &Spec) -> bool {
 /// are never locked out, and no nap of a strategy ends its wait early.
 #[test]
 fn every_strategy_conforms_in_short_waits() {
-    let others = Spec::ALL.into_iter().filter(|spec| !adapts(spec));
+    let others = StrategySpec::ALL.into_iter().filter(|spec| !adapts(spec));
     assert_conforms(others, Nanos::from_ms(2), 20);
 }
 
@@ -43,7 +43,7 @@ fn every_strategy_conforms_in_short_waits() {
 /// holds it to that), so there is one in a quarter of so many.
 #[test]
 fn adaptive_conforms_in_short_waits() {
-    let adaptive = Spec::ALL.into_iter().filter(adapts);
+    let adaptive = StrategySpec::ALL.into_iter().filter(adapts);
     assert_conforms(adaptive, Nanos::from_ms(1), 4 * 129);
 }
 
@@ -51,13 +51,13 @@ fn adaptive_conforms_in_short_waits() {
 /// it they nap here, as often as they are known to.
 #[test]
 fn every_strategy_conforms_in_waits_that_the_articles_functions_nap_in() {
-    let others = Spec::ALL.into_iter().filter(|spec| !adapts(spec));
+    let others = StrategySpec::ALL.into_iter().filter(|spec| !adapts(spec));
     assert_conforms(others, Nanos::from_ms(8), 12);
 }
 
 #[test]
 fn waits_shorter_than_the_first_estimate_lock_precise_out_here_too() {
-    let precise = Spec::parse("precise", Defaults::ELSEWHERE).unwrap();
+    let precise = StrategySpec::parse("precise", Defaults::ELSEWHERE).unwrap();
     let seen: Vec<_> = violations(precise, Nanos::from_ms(2), 8)
         .iter()
         .map(|v| v.invariant)
@@ -68,7 +68,7 @@ fn waits_shorter_than_the_first_estimate_lock_precise_out_here_too() {
 #[test]
 fn every_method_of_this_system_is_never_early_in_a_wait() {
     for method in Method::ALL {
-        let spec = Spec::System { method };
+        let spec = StrategySpec::System { method };
         let program = with(
             Subject::Strategy(spec),
             vec![times(3, vec![wait(Nanos::from_us(300))])],

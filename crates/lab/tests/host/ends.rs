@@ -7,7 +7,7 @@ use super::*;
 #[test]
 fn the_end_of_the_experiment_ends_every_wait_without_a_sample() {
     let length = Nanos::from_secs(600);
-    let waits = Spec::ALL.map(|spec| with(Subject::Strategy(spec), vec![wait(length)]));
+    let waits = StrategySpec::ALL.map(|spec| with(Subject::Strategy(spec), vec![wait(length)]));
     let block = plain(vec![Op::Block {
         method: Method::Sleep,
         length,
@@ -19,7 +19,7 @@ fn the_end_of_the_experiment_ends_every_wait_without_a_sample() {
     let mut ops: Vec<_> = others.map(spawn).collect();
     ops.push(Op::Until(Nanos::from_ms(50)));
     let observed = run(&plain(ops));
-    assert_eq!(observed.threads.len(), 3 + Spec::ALL.len());
+    assert_eq!(observed.threads.len(), 3 + StrategySpec::ALL.len());
     for thread in &observed.threads {
         assert_eq!(samples(thread), [], "{thread:?}");
     }
@@ -92,7 +92,7 @@ fn exit_ends_a_program_in_the_middle() {
 #[test]
 fn all_threads_end_when_the_first_one_does() {
     let hog = plain(vec![forever(vec![Op::Work(Nanos::from_ms(1))])]);
-    let patient = plain(vec![Op::Await(Event(9)), forever(vec![Op::Yield])]);
+    let examined = plain(vec![Op::Await(Event(9)), forever(vec![Op::Yield])]);
     let waiter = system(vec![Op::Wait {
         with: 0,
         due: Due::After(Nanos::from_secs(600)),
@@ -101,7 +101,7 @@ fn all_threads_end_when_the_first_one_does() {
     let program = system(vec![
         spawn(hog.clone()),
         spawn(hog),
-        spawn(patient),
+        spawn(examined),
         spawn(waiter),
         times(3, vec![wait(Nanos::from_ms(1))]),
     ]);

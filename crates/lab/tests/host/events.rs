@@ -24,7 +24,7 @@ fn two_threads_answer_each_other_by_events() {
 #[test]
 fn an_event_ends_the_wait_of_every_strategy() {
     let (about_to_wait, event) = (Event(2), Event(3));
-    for spec in Spec::ALL {
+    for spec in StrategySpec::ALL {
         let signals = vec![
             Op::Await(about_to_wait),
             Op::Work(Nanos::from_ms(1)),
@@ -54,7 +54,7 @@ fn an_event_ends_the_wait_of_every_strategy() {
 
 #[test]
 fn a_wait_whose_event_does_not_come_lasts_until_its_deadline() {
-    for spec in Spec::ALL {
+    for spec in StrategySpec::ALL {
         let or = Some(Event(4));
         let due = Due::After(Nanos::from_us(1_500));
         let program = with(Subject::Strategy(spec), vec![Op::Wait { with: 0, due, or }]);

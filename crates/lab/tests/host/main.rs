@@ -2,7 +2,7 @@
 //! here. No real duration is asserted beyond "never early"; a test that does
 //! not end is a failure too.
 
-mod books;
+mod accounting;
 mod conformance;
 #[cfg(target_os = "linux")]
 mod disturbance;
@@ -17,9 +17,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use punctual_core::strategies::{Any, Defaults};
+use punctual_core::strategies::{AnyStrategy, Defaults};
 use punctual_core::wait::{Strategy, Turn, Wake};
-use punctual_core::{Event, Goal, Method, Nanos, Rate, Reason, Spec};
+use punctual_core::{Event, Goal, Method, Nanos, Rate, Reason, StrategySpec};
 use punctual_lab::host::{HostMachine, ProcessCommand, Stop};
 use punctual_os::wait::Sleeper;
 use punctual_os::{Host, Tick};
@@ -48,7 +48,7 @@ fn with(subject: Subject, ops: Vec<Op>) -> Program {
 }
 
 fn system(ops: Vec<Op>) -> Program {
-    with(Subject::Strategy(Spec::ALL[0]), ops)
+    with(Subject::Strategy(StrategySpec::ALL[0]), ops)
 }
 
 fn plain(ops: Vec<Op>) -> Program {

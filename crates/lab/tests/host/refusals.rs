@@ -60,7 +60,10 @@ fn what_this_host_cannot_do_it_refuses_by_name() {
     }
     let unknown = with(peer("nobody"), vec![]);
     assert!(refusal(&unknown).contains("`nobody`"));
-    let strategy = with(Subject::Strategy(Spec::System { method: foreign }), vec![]);
+    let strategy = with(
+        Subject::Strategy(StrategySpec::System { method: foreign }),
+        vec![],
+    );
     assert!(refusal(&strategy).contains(foreign.name()));
     assert!(refusal(&plain(vec![wait(Nanos::ZERO)])).contains("subject 0"));
 }

@@ -41,7 +41,10 @@ fn a_signal_ends_a_nap_but_not_the_wait() {
             .with_peer("note", note)
             .with_peer("disturb", disturb);
         let program = Program {
-            subjects: vec![peer("note"), Subject::Strategy(Spec::System { method })],
+            subjects: vec![
+                peer("note"),
+                Subject::Strategy(StrategySpec::System { method }),
+            ],
             ops: vec![
                 wait(Nanos::ZERO),
                 spawn(with(peer("disturb"), vec![wait(Nanos::ZERO)])),

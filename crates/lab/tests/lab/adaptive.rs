@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use punctual_core::strategies::{Any, Defaults, Learned};
-use punctual_core::{Rate, Spec};
+use punctual_core::strategies::{AnyStrategy, Defaults, Learned};
+use punctual_core::{Rate, StrategySpec};
 use punctual_program::program::{Due, Op, Subject};
 use punctual_program::{Machine, Program};
 use punctual_sim::{Model, SimMachine};
@@ -34,7 +34,7 @@ impl Seen {
 }
 
 /// Waits at a rate: some to warm up, and then those of the second section.
-fn loop_at(rate: Rate, spec: Spec, warm_up: u64) -> Program {
+fn loop_at(rate: Rate, spec: StrategySpec, warm_up: u64) -> Program {
     let waits = |times| Op::Loop {
         times,
         body: vec![Op::Wait {
@@ -55,7 +55,7 @@ fn loop_at(rate: Rate, spec: Spec, warm_up: u64) -> Program {
     }
 }
 
-fn measure(model: &Model, spec: Spec, hz: u64) -> Seen {
+fn measure(model: &Model, spec: StrategySpec, hz: u64) -> Seen {
     let rate = Rate::from_hz(hz).unwrap();
     let program = loop_at(rate, spec, WARM_UP.max(WARM_UP_SECS * hz));
     let seen = SimMachine::new(model.clone(), 1).run(&program).unwrap();
@@ -75,15 +75,15 @@ fn compare(model: &Model) -> (usize, String) {
     let mut lowest = 0;
     // To offer the CPU while spinning costs as much as to spin where nobody wants
     // it, and takes long to simulate.
-    let is_adaptive = |spec: &Spec| matches!(spec, Spec::Adaptive { .. });
+    let is_adaptive = |spec: &StrategySpec| matches!(spec, StrategySpec::Adaptive { .. });
     for hz in RATES {
-        let others: Vec<_> = Spec::ALL
+        let others: Vec<_> = StrategySpec::ALL
             .into_iter()
-            .filter(|spec| !is_adaptive(spec) && *spec != Spec::YieldSpin)
+            .filter(|spec| !is_adaptive(spec) && *spec != StrategySpec::YieldSpin)
             .map(|spec| (spec.name(), measure(model, spec, hz)))
             .collect();
         for weight in WEIGHTS {
-            let mine = measure(model, Spec::adaptive(weight), hz).cost(weight);
+            let mine = measure(model, StrategySpec::adaptive(weight), hz).cost(weight);
             let (name, other) = others
                 .iter()
                 .map(|(name, seen)| (name, seen.cost(weight)))
@@ -148,14 +148,14 @@ fn it_costs_least_in_four_fifths_of_the_cells_under_every_rule() {
 fn it_finds_the_ticks_of_windows() {
     for model in ["windows-10-2004", "windows-11"] {
         for (method, period_ns) in [("Sleep", 15_625_000.0), ("waitable-timer", 15_625_000.0)] {
-            let spec = Spec::parse(
+            let spec = StrategySpec::parse(
                 &format!("adaptive-balanced:method={method}"),
                 Defaults::ELSEWHERE,
             );
             let program = loop_at(Rate::from_hz(60).unwrap(), spec.unwrap(), 500);
             let mut machine = SimMachine::new(Model::parse(model).unwrap(), 1);
             let seen = machine.run(&program).unwrap();
-            let Some(Any::Adaptive(waiter)) = &seen.threads[0].learned[0] else {
+            let Some(AnyStrategy::Adaptive(waiter)) = &seen.threads[0].learned[0] else {
                 panic!("{model}: {:?}", seen.threads[0].learned);
             };
             let ticks = waiter.learned().grid;
@@ -171,10 +171,14 @@ fn it_finds_the_ticks_of_windows() {
 /// Who begins with what was kept knows what who kept it knew.
 #[test]
 fn what_was_learned_can_be_kept_in_a_file() {
-    let program = loop_at(Rate::from_hz(1_000).unwrap(), Spec::adaptive(10.0), 500);
+    let program = loop_at(
+        Rate::from_hz(1_000).unwrap(),
+        StrategySpec::adaptive(10.0),
+        500,
+    );
     let mut machine = SimMachine::new(Model::parse("linux,wake=40us").unwrap(), 1);
     let seen = machine.run(&program).unwrap();
-    let Some(Any::Adaptive(waiter)) = &seen.threads[0].learned[0] else {
+    let Some(AnyStrategy::Adaptive(waiter)) = &seen.threads[0].learned[0] else {
         panic!("{:?}", seen.threads[0].learned);
     };
     let learned = waiter.learned();

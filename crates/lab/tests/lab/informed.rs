@@ -3,7 +3,7 @@
 
 use punctual_core::{Lateness, Method, Nanos};
 use punctual_lab::experiments::{Conditions, naps};
-use punctual_lab::{model_facts, race, replay};
+use punctual_lab::{model_facts, replay, rounds};
 use punctual_record::OfExperiment;
 use punctual_record::experiment::Naps;
 use punctual_sim::rules::Bank;
@@ -51,8 +51,8 @@ fn measure(model: &Model, rounds: u32) -> Measured {
         "{}",
         model.name()
     );
-    let heats = naps::heats(&methods, Conditions::default());
-    let raced = race::run(&mut machine, &heats, rounds, &mut |_| {}).unwrap();
+    let cases = naps::cases(&methods, Conditions::default());
+    let raced = rounds::run(&mut machine, &cases, rounds, &mut |_| {}).unwrap();
     let measured = raced.measurements.into_iter().map(|m| {
         let asked = Naps::of(&m).unwrap().asked_ns;
         let mut late = m.samples_late_ns;

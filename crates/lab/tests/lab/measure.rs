@@ -9,7 +9,7 @@ use punctual_lab::experiments::{
     Call, Conditions, Effort, ROUNDS, clocks, cores, every_call, gap, load, sleep, timers,
     usual_calls, yielding,
 };
-use punctual_lab::race::{self, Results};
+use punctual_lab::rounds::{self, Results};
 use punctual_lab::{model_facts, predict_timers};
 use punctual_program::Probe;
 use punctual_program::machine::{CpuUse, Reading, Sample, Section, ThreadObservations};
@@ -31,7 +31,7 @@ fn on(name: &str) -> (SimMachine, MachineFacts) {
     (SimMachine::new(model, 1), facts)
 }
 
-fn quiet(_: race::Progress<'_>) {}
+fn quiet(_: rounds::Progress<'_>) {}
 
 fn methods(calls: &[Call]) -> Vec<Method> {
     calls.iter().map(|call| call.method).collect()
@@ -45,8 +45,8 @@ fn asked(m: &Measurement) -> u64 {
 /// Everything but the waiting for a whole pass of `measure sleep`.
 fn measure_sleep(machine: &mut SimMachine) -> Results {
     let calls = every_call(machine).unwrap();
-    let heats = sleep::heats(&calls, Effort::Whole, FREE);
-    race::run(machine, &heats, 2, &mut quiet).unwrap()
+    let cases = sleep::cases(&calls, Effort::Whole, FREE);
+    rounds::run(machine, &cases, 2, &mut quiet).unwrap()
 }
 
 #[test]
@@ -133,8 +133,8 @@ fn a_clock_that_the_tick_writes_is_found() {
         ("windows-10-2004", "timeGetTime", 15_000_000),
     ] {
         let (mut machine, _) = on(model);
-        let heats = clocks::heats(&machine, Effort::Shared, FREE);
-        let found = clocks::run(&mut machine, &heats, 1, &mut quiet).unwrap();
+        let cases = clocks::cases(&machine, Effort::Shared, FREE);
+        let found = clocks::run(&mut machine, &cases, 1, &mut quiet).unwrap();
         let m = found.measurements.iter().find(|m| m.subject == clock);
         let m = m.unwrap_or_else(|| panic!("{model} has no {clock}"));
         let clock = Clocks::of(m).unwrap();
@@ -148,8 +148,8 @@ fn a_clock_that_the_tick_writes_is_found() {
 fn measure_timers(model: &str) -> Vec<Measurement> {
     let (mut machine, facts) = on(model);
     let sleep = usual_calls(&mut machine, &facts).unwrap()[0];
-    let heats = timers::heats(&machine, sleep, Effort::Whole, FREE);
-    let results = timers::run(&mut machine, &heats, 2, &mut quiet).unwrap();
+    let cases = timers::cases(&machine, sleep, Effort::Whole, FREE);
+    let results = timers::run(&mut machine, &cases, 2, &mut quiet).unwrap();
     results.measurements
 }
 
@@ -157,10 +157,10 @@ fn measure_timers(model: &str) -> Vec<Measurement> {
 fn what_is_shown_of_a_round_is_shown_before_the_next_one_begins() {
     let (mut machine, facts) = on("linux");
     let sleep = usual_calls(&mut machine, &facts).unwrap()[0];
-    let heats = timers::heats(&machine, sleep, Effort::Quick, FREE);
+    let cases = timers::cases(&machine, sleep, Effort::Quick, FREE);
     let log = std::cell::RefCell::new(vec![]);
     let note = |what: String| log.borrow_mut().push(what);
-    let mut watch = |progress: race::Progress<'_>| note(format!("batch {}", progress.done));
+    let mut watch = |progress: rounds::Progress<'_>| note(format!("batch {}", progress.done));
     let mut show = |round: &[Measurement]| {
         note(format!(
             "round {}, {} of 2",
@@ -168,7 +168,7 @@ fn what_is_shown_of_a_round_is_shown_before_the_next_one_begins() {
             round.len()
         ));
     };
-    timers::run_and_show(&mut machine, &heats, 2, &mut watch, &mut show).unwrap();
+    timers::run_and_show(&mut machine, &cases, 2, &mut watch, &mut show).unwrap();
     let [first, second] = ["round 0, 2 of 2", "round 1, 2 of 2"];
     let expected = ["batch 0", "batch 1", first, "batch 2", "batch 3", second];
     assert_eq!(log.into_inner(), expected);
@@ -225,7 +225,7 @@ impl Machine for Told {
     }
 
     fn run(&mut self, program: &Program) -> Result<Observations, Refusal> {
-        // Two heats a round.
+        // Two cases a round.
         let (slack, stated) = self.settings[self.runs / 2];
         self.runs += 1;
         let readings = [(Probe::Slack, slack), (Probe::Resolution, stated)];
@@ -278,8 +278,8 @@ fn two_and_three_ticks_are_two_named_peaks() {
         method: Method::WindowsSleep,
         over: Nanos::ZERO,
     };
-    let heats = timers::heats(&machine, sleep, Effort::Whole, FREE);
-    let found = timers::run(&mut machine, &heats, 1, &mut quiet).unwrap();
+    let cases = timers::cases(&machine, sleep, Effort::Whole, FREE);
+    let found = timers::run(&mut machine, &cases, 1, &mut quiet).unwrap();
     for m in &found.measurements {
         let timers = Timers::of(m).unwrap();
         let named: Vec<_> = timers.modes.iter().map(|m| (m.ticks, m.n)).collect();
@@ -304,11 +304,11 @@ fn every_round_reads_the_slack_anew_and_is_predicted_at_it() {
         cpu: Some(1),
         hogs: 0,
     };
-    let heats = timers::heats(&machine, sleep, Effort::Whole, pinned);
-    let mut found = timers::run(&mut machine, &heats, 3, &mut quiet)
+    let cases = timers::cases(&machine, sleep, Effort::Whole, pinned);
+    let mut found = timers::run(&mut machine, &cases, 3, &mut quiet)
         .unwrap()
         .measurements;
-    predict_timers(&heats, &mut found).unwrap();
+    predict_timers(&cases, &mut found).unwrap();
     let seen: BTreeMap<(u32, &str), (u64, Option<i64>)> = found
         .iter()
         .map(|m| {
@@ -338,8 +338,8 @@ fn every_round_reads_the_slack_anew_and_is_predicted_at_it() {
 #[test]
 fn who_yields_beside_a_competitor_waits_for_its_turn() {
     let (mut machine, _) = on("windows-10-2004,cpus=2");
-    let heats = yielding::heats(Effort::Shared, Some(1));
-    let found = race::run(&mut machine, &heats, 1, &mut quiet).unwrap();
+    let cases = yielding::cases(Effort::Shared, Some(1));
+    let found = rounds::run(&mut machine, &cases, 1, &mut quiet).unwrap();
     let [alone, beside] = &found.measurements[..] else {
         panic!("{:?}", found.measurements);
     };
@@ -352,7 +352,7 @@ fn who_yields_beside_a_competitor_waits_for_its_turn() {
     // A turn is some ticks of 15.6 ms, and a quarter of a second has few of them.
     assert!(beside.late_ns.min > 15_000_000, "{}", beside.late_ns.min);
     assert!((2..20).contains(&beside.late_ns.n), "{}", beside.late_ns.n);
-    assert_eq!(yielding::heats(Effort::Shared, None).len(), 1);
+    assert_eq!(yielding::cases(Effort::Shared, None).len(), 1);
 }
 
 #[test]
@@ -365,14 +365,14 @@ fn priority_helps_against_load() {
     );
     assert!(refused.is_empty(), "{refused:?}");
     let calls = usual_calls(&mut machine, &facts).unwrap();
-    let heats = load::heats(&calls, &priorities, 2, Effort::Shared, Some(1));
-    let hogs = |heat: &race::Heat| {
-        let ops = heat.program.ops.iter();
+    let cases = load::cases(&calls, &priorities, 2, Effort::Shared, Some(1));
+    let hogs = |case: &rounds::Case| {
+        let ops = case.program.ops.iter();
         ops.filter(|op| matches!(op, Op::Spawn { .. })).count()
     };
-    let most = heats.iter().map(hogs).max();
-    assert_eq!((heats.len(), most), (4 * 2 * 3, Some(4)));
-    let found = race::run(&mut machine, &heats, 1, &mut quiet).unwrap();
+    let most = cases.iter().map(hogs).max();
+    assert_eq!((cases.len(), most), (4 * 2 * 3, Some(4)));
+    let found = rounds::run(&mut machine, &cases, 1, &mut quiet).unwrap();
     let of = |load: f64, priority: &str| {
         let mut found = found.measurements.iter();
         let is = |m: &&Measurement| {
@@ -397,8 +397,8 @@ fn each_core_has_its_line_and_its_type() {
         .zip(kinds)
         .map(|(cpu, kind)| Core { cpu, kind })
         .collect();
-    let heats = cores::heats(sleep, &all, Effort::Quick);
-    let found = race::run(&mut machine, &heats, 1, &mut quiet).unwrap();
+    let cases = cores::cases(sleep, &all, Effort::Quick);
+    let found = rounds::run(&mut machine, &cases, 1, &mut quiet).unwrap();
     let core_type = |m| Cores::of(m).unwrap().core_type.as_deref();
     let seen: Vec<_> = found
         .measurements
@@ -422,8 +422,8 @@ fn a_longer_rest_ends_later_where_idle_states_are_deep() {
         methods(&calls),
         [Method::SlacklessNanosleep, Method::SlacklessFutex]
     );
-    let heats = gap::heats(&calls, Effort::Whole, FREE);
-    let found = race::run(&mut machine, &heats, 1, &mut quiet).unwrap();
+    let cases = gap::cases(&calls, Effort::Whole, FREE);
+    let found = rounds::run(&mut machine, &cases, 1, &mut quiet).unwrap();
     let lengths = found.measurements.iter().map(asked);
     let all = gap::LENGTHS.map(Nanos::as_ns);
     assert!(lengths.eq([all, all].concat()));
@@ -442,10 +442,10 @@ fn times_are_as_stated() {
             .map(call)
             .collect::<Vec<_>>()
     };
-    let seconds = |heats: &[race::Heat]| race::length(heats, ROUNDS).as_secs_f64();
+    let seconds = |cases: &[rounds::Case]| rounds::length(cases, ROUNDS).as_secs_f64();
     // Linux has 15 calls.
-    let sleep = |effort| seconds(&sleep::heats(&calls(15), effort, FREE));
-    let gap = |effort| seconds(&gap::heats(&calls(2), effort, FREE));
+    let sleep = |effort| seconds(&sleep::cases(&calls(15), effort, FREE));
+    let gap = |effort| seconds(&gap::cases(&calls(2), effort, FREE));
     assert!((1.5..3.0).contains(&sleep(Effort::Quick)));
     assert!((20.0..26.0).contains(&sleep(Effort::Shared)));
     assert!((50.0..60.0).contains(&sleep(Effort::Whole)));
@@ -453,7 +453,7 @@ fn times_are_as_stated() {
     assert!((5.0..7.0).contains(&gap(Effort::Shared)));
     assert!((20.0..26.0).contains(&gap(Effort::Whole)));
     let all = [Priority::Normal, Priority::Interactive, Priority::RealTime];
-    let load = load::heats(&calls(2), &all, 2, Effort::Whole, None);
+    let load = load::cases(&calls(2), &all, 2, Effort::Whole, None);
     let load = seconds(&load);
     assert!((15.0..30.0).contains(&load), "{load}");
 }
@@ -492,15 +492,15 @@ fn a_restless_machine_is_hardly_ever_told_apart_from_itself() {
         method,
         over: Nanos::from_us(60),
     });
-    let heats = [
-        sleep::heats(&calls, Effort::Quick, FREE),
-        gap::heats(&calls, Effort::Quick, FREE),
+    let cases = [
+        sleep::cases(&calls, Effort::Quick, FREE),
+        gap::cases(&calls, Effort::Quick, FREE),
     ];
     let measured = |seed: u128, rounds| Run {
-        results: (heats.iter())
-            .flat_map(|heats| {
+        results: (cases.iter())
+            .flat_map(|cases| {
                 let mut machine = Restless(Pcg64Mcg::new(seed));
-                race::run(&mut machine, heats, rounds, &mut quiet)
+                rounds::run(&mut machine, cases, rounds, &mut quiet)
                     .unwrap()
                     .measurements
             })

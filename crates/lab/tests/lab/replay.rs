@@ -1,7 +1,7 @@
 //! How near `adaptive` comes to the informed waiter, and what spinning costs
 //! where others want the CPU.
 
-use punctual_core::Spec;
+use punctual_core::StrategySpec;
 use punctual_core::strategies::Defaults;
 use punctual_lab::{loaded, replay};
 use punctual_sim::Model;
@@ -38,7 +38,7 @@ fn it_comes_near_to_the_informed_waiter_on_models() {
 /// spins have a price.
 #[test]
 fn spinning_has_a_price_beside_a_hog_and_in_a_quota() {
-    let spec = |text: &str| Spec::parse(text, Defaults::ELSEWHERE).unwrap();
+    let spec = |text: &str| StrategySpec::parse(text, Defaults::ELSEWHERE).unwrap();
     let beside = |text| loaded::beside_a_hog(spec(text), 1_000, 4, 1).unwrap();
     let (margin, quantile) = (beside("fixed-margin"), beside("quantile"));
     assert_eq!(margin.trapped, 0.0, "{margin:?}");

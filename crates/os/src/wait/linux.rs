@@ -152,12 +152,12 @@ mod tests {
     #[test]
     fn a_signal_interrupts_every_call() {
         const HOUR: Nanos = Nanos::from_secs(3_600);
-        let goes_on = [
+        let keeps_state = [
             Method::ConditionVariable,
             Method::ThreadSleep,
             Method::Yield,
         ];
-        for method in METHODS.iter().filter(|m| !goes_on.contains(m)) {
+        for method in METHODS.iter().filter(|m| !keeps_state.contains(m)) {
             let method = *method;
             let length = || Limit::For(HOUR);
             let instant = || Limit::Until(clock::now() + HOUR);

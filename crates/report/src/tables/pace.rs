@@ -101,8 +101,8 @@ fn warm_up(group: &[Row<'_, Pace>]) -> Option<String> {
         units::plain(most)
     };
     let plural = if most == 1.0 { "" } else { "s" };
-    let goes_on = |m: &Row<'_, Pace>| m.of.learning == Learning::GoesOn;
-    Some(if group.iter().all(goes_on) {
+    let keeps_state = |m: &Row<'_, Pace>| m.of.learning == Learning::GoesOn;
+    Some(if group.iter().all(keeps_state) {
         format!(
             "A subject's first batch starts cold, later ones with what it learned, each with {range} warm-up \
              wait{plural}."

@@ -327,7 +327,7 @@ mod tests {
     use std::cell::RefCell;
     use std::rc::Rc;
 
-    use punctual_core::{Goal, Limit, Method, Spec, Step, Strategy, Turn};
+    use punctual_core::{Goal, Limit, Method, Step, Strategy, StrategySpec, Turn};
     use punctual_program::program::{Due, Op, SpawnKind, Subject};
 
     use super::*;
@@ -382,7 +382,7 @@ mod tests {
 
     fn waiting(ops: Vec<Op>) -> Program {
         Program {
-            subjects: vec![Subject::Strategy(Spec::Spin)],
+            subjects: vec![Subject::Strategy(StrategySpec::Spin)],
             ops,
         }
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use punctual_core::{Event, Method, Nanos, Spec};
+use punctual_core::{Event, Method, Nanos, StrategySpec};
 use punctual_program::Probe;
 use punctual_program::probe::OsClock;
 use punctual_program::program::{Due, Op, SpawnKind, Subject};
@@ -129,7 +129,7 @@ fn op() -> impl Strategy<Value = Op> {
             length,
             tolerance: Nanos::ZERO,
         }),
-        4 => (0..Spec::ALL.len(), length(), prop::option::of(event())).prop_map(
+        4 => (0..StrategySpec::ALL.len(), length(), prop::option::of(event())).prop_map(
             |(with, length, or)| Op::Wait { with, due: Due::After(length), or }
         ),
         3 => length().prop_map(Op::Work),
@@ -161,7 +161,7 @@ fn op() -> impl Strategy<Value = Op> {
 
 fn program(ops: Vec<Op>) -> Program {
     Program {
-        subjects: Spec::ALL.map(Subject::Strategy).to_vec(),
+        subjects: StrategySpec::ALL.map(Subject::Strategy).to_vec(),
         ops,
     }
 }

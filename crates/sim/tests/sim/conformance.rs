@@ -2,7 +2,7 @@
 //! rule, with clocks and naps of every kind.
 
 use punctual_core::Nanos;
-use punctual_core::strategies::{Defaults, Spec};
+use punctual_core::strategies::{Defaults, StrategySpec};
 use punctual_program::Machine;
 use punctual_program::conformance::{Invariant, Trial, Violation, check, known};
 use punctual_sim::rules::{Fate, Scripted};
@@ -11,7 +11,7 @@ use punctual_sim::{Model, SimMachine};
 const CALM: Fate = Fate::Late(Nanos::from_us(60));
 const LENGTH: Nanos = Nanos::new(16_666_667);
 
-fn violations(model: &Model, spec: Spec, clock_step: Nanos) -> Vec<Violation> {
+fn violations(model: &Model, spec: StrategySpec, clock_step: Nanos) -> Vec<Violation> {
     let mut make = || -> Box<dyn Machine> { Box::new(SimMachine::new(model.clone(), 1)) };
     // A spin may overrun by a reading and by what a coarse clock hides.
     let clock_step = Some(clock_step + model.costs().read + Nanos::new(1));
@@ -29,9 +29,9 @@ fn violations(model: &Model, spec: Spec, clock_step: Nanos) -> Vec<Violation> {
 fn assert_conforms(
     model: &Model,
     clock_step: Nanos,
-    allowed: impl Fn(Spec) -> &'static [Invariant],
+    allowed: impl Fn(StrategySpec) -> &'static [Invariant],
 ) {
-    for spec in Spec::ALL {
+    for spec in StrategySpec::ALL {
         let violations = violations(model, spec, clock_step);
         let unexpected: Vec<_> = violations
             .iter()
@@ -45,7 +45,7 @@ fn assert_conforms(
     }
 }
 
-fn nothing(_: Spec) -> &'static [Invariant] {
+fn nothing(_: StrategySpec) -> &'static [Invariant] {
     &[]
 }
 
@@ -150,7 +150,7 @@ fn a_timer_without_error_makes_timer_nap_hundreds_of_times() {
 /// The strategies known for it break this invariant here, and nothing else is
 /// broken by anybody.
 fn assert_breaks_exactly(invariant: Invariant, model: &Model) {
-    for spec in Spec::ALL {
+    for spec in StrategySpec::ALL {
         let seen: Vec<_> = violations(model, spec, Nanos::ZERO)
             .iter()
             .map(|v| v.invariant)
@@ -174,7 +174,7 @@ fn a_wait_that_is_always_too_short_for_the_first_estimate_is_a_lock_out_too() {
         clock_step: None,
         repeatable: true,
     };
-    let precise = Spec::parse("precise", Defaults::ELSEWHERE).unwrap();
+    let precise = StrategySpec::parse("precise", Defaults::ELSEWHERE).unwrap();
     let seen = check(&mut make, precise, &trial).unwrap();
     assert_eq!(
         seen.iter().map(|v| v.invariant).collect::<Vec<_>>(),

@@ -1,6 +1,6 @@
 //! What the simulated machine does, to the nanosecond.
 
-use punctual_core::strategies::{Defaults, Spec};
+use punctual_core::strategies::{Defaults, StrategySpec};
 use punctual_core::{Event, Method, Nanos, Rate};
 use punctual_program::Probe;
 use punctual_program::machine::{Sample, Section};
@@ -25,7 +25,7 @@ fn samples(model: &str, program: &Program) -> Vec<Sample> {
 }
 
 fn waiting(spec: &str, ops: Vec<Op>) -> Program {
-    let spec = Spec::parse(spec, Defaults::ELSEWHERE).unwrap();
+    let spec = StrategySpec::parse(spec, Defaults::ELSEWHERE).unwrap();
     Program {
         subjects: vec![Subject::Strategy(spec)],
         ops,
@@ -340,7 +340,7 @@ fn what_a_model_cannot_do_it_refuses_by_name() {
 
 #[test]
 fn every_thread_tells_what_each_of_its_strategies_has_learned() {
-    let spec = |text| Spec::parse(text, Defaults::ELSEWHERE).unwrap();
+    let spec = |text| StrategySpec::parse(text, Defaults::ELSEWHERE).unwrap();
     let own = |text| Some(spec(text).with_method(Method::ClockNanosleep).build());
     let child = waiting("precise", vec![wait(Due::After(Nanos::from_ms(20)))]);
     let program = Program {

@@ -7,7 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use punctual_core::strategies::Defaults;
-use punctual_core::{Method, Nanos, Rate, Spec};
+use punctual_core::{Method, Nanos, Rate, StrategySpec};
 use punctual_program::conformance::{Invariant, known};
 use punctual_program::machine::Sample;
 use punctual_program::program::{Due, Op, Subject};
@@ -89,19 +89,19 @@ fn named() -> impl Strategy<Value = Model> {
 }
 
 /// Any strategy, with any parameters.
-fn specs() -> impl Strategy<Value = Vec<Spec>> {
+fn specs() -> impl Strategy<Value = Vec<StrategySpec>> {
     let method = prop_oneof![Just(Method::Sleep), Just(Method::Timer)];
     (method, 0.0..100.0, length(100_000_000)).prop_map(|(method, any_x, any_margin)| {
-        let with_parameters = Spec::ALL.map(|spec| {
+        let with_parameters = StrategySpec::ALL.map(|spec| {
             let mut spec = spec.with_method(method);
             match &mut spec {
-                Spec::Precise { x, .. } | Spec::Timer { x, .. } => *x = any_x,
-                Spec::FixedMargin { margin, .. } => *margin = any_margin,
+                StrategySpec::Precise { x, .. } | StrategySpec::Timer { x, .. } => *x = any_x,
+                StrategySpec::FixedMargin { margin, .. } => *margin = any_margin,
                 _ => {}
             }
             spec
         });
-        [Spec::ALL, with_parameters].concat()
+        [StrategySpec::ALL, with_parameters].concat()
     })
 }
 
@@ -111,7 +111,7 @@ fn lengths() -> impl Strategy<Value = Vec<Nanos>> {
 
 /// Waits of these lengths, each after the other and each once more in a loop
 /// of some rate.
-fn waiting(spec: Spec, lengths: &[Nanos]) -> Program {
+fn waiting(spec: StrategySpec, lengths: &[Nanos]) -> Program {
     let wait = |due| Op::Wait {
         with: 0,
         due,
@@ -140,7 +140,7 @@ fn samples(observed: &Observations) -> impl Iterator<Item = &Sample> {
 }
 
 /// What holds for every wait on every machine.
-fn assert_sound(spec: Spec, observed: &Observations) -> Result<(), TestCaseError> {
+fn assert_sound(spec: StrategySpec, observed: &Observations) -> Result<(), TestCaseError> {
     for sample in samples(observed) {
         let outcome = sample.outcome;
         prop_assert!(!outcome.late.is_early(), "{spec}: early, {sample:?}");
@@ -169,7 +169,7 @@ fn assert_sound(spec: Spec, observed: &Observations) -> Result<(), TestCaseError
 /// still or is coarse: where the time left does not change, neither does the
 /// nap, however short.
 fn assert_naps_bounded(
-    spec: Spec,
+    spec: StrategySpec,
     observed: &Observations,
     script: usize,
 ) -> Result<(), TestCaseError> {
@@ -239,7 +239,7 @@ proptest! {
     }
 }
 
-fn refusal(model: &Model, spec: Spec, length: Nanos) -> String {
+fn refusal(model: &Model, spec: StrategySpec, length: Nanos) -> String {
     let program = waiting(spec, &[length]);
     let refused = SimMachine::new(model.clone(), 1).run(&program);
     refused.map_err(|why: Refusal| why.to_string()).unwrap_err()
@@ -248,7 +248,7 @@ fn refusal(model: &Model, spec: Spec, length: Nanos) -> String {
 #[test]
 fn a_nap_until_the_end_of_virtual_time_is_refused() {
     let model = Model::scripted(Scripted::new(vec![], Fate::Late(Nanos::MAX)));
-    for spec in Spec::ALL.into_iter().filter(|s| s.sleeps()) {
+    for spec in StrategySpec::ALL.into_iter().filter(|s| s.sleeps()) {
         let why = refusal(&model, spec, Nanos::from_ms(60));
         assert!(why.contains("195 years"), "{spec}: {why}");
     }
@@ -259,7 +259,7 @@ fn a_nap_until_the_end_of_virtual_time_is_refused() {
 fn a_wait_until_the_end_of_virtual_time_is_refused() {
     let model = Model::scripted(Scripted::new(vec![], Fate::Late(Nanos::ZERO)));
     for name in ["system", "spin", "timer", "fixed-margin"] {
-        let spec = Spec::parse(name, Defaults::ELSEWHERE).unwrap();
+        let spec = StrategySpec::parse(name, Defaults::ELSEWHERE).unwrap();
         let why = refusal(&model, spec, Nanos::MAX);
         assert!(why.contains("195 years"), "{spec}: {why}");
     }

@@ -137,7 +137,7 @@ impl<'a, C: Computer> LockTiming<'a, C> {
 
     /// It has given the lock back, and goes on to another.
     #[inline]
-    pub(crate) fn goes_on(&mut self) {
+    pub(crate) fn keeps_state(&mut self) {
         self.turn(false);
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use punctual_core::Nanos;
 use punctual_lab::host::{Stop, Witness};
-use punctual_lab::race::End;
+use punctual_lab::rounds::End;
 use punctual_program::Refusal;
 use punctual_record::{Disturbance, Value, Warning};
 use punctual_zero_memory::{caches, free_bytes};

@@ -238,7 +238,7 @@ impl Adaptive {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategies::{Any, Budget, Spec};
+    use crate::strategies::{AnyStrategy, Budget, StrategySpec};
     use crate::time::{Clock, Tick};
     use crate::wait::{Goal, Reason, Step, Strategy, Turn, Wait};
 
@@ -355,7 +355,7 @@ mod tests {
 
     #[test]
     fn a_weight_is_told_as_it_was_given() {
-        let Any::Adaptive(adaptive) = Spec::adaptive(0.3).build() else {
+        let AnyStrategy::Adaptive(adaptive) = StrategySpec::adaptive(0.3).build() else {
             panic!("a spec builds what it names");
         };
         assert_eq!(adaptive.late_weight(), 0.3);

@@ -1,6 +1,6 @@
 //! What comes of a small scenario, operation by operation.
 
-use punctual_core::{Event, Method, Nanos, Rate, Spec};
+use punctual_core::{Event, Method, Nanos, Rate, StrategySpec};
 use punctual_program::probe::{OsClock, Probe};
 use punctual_program::program::{Due, Op, Program, SpawnKind, Subject};
 use punctual_program::setting::{Power, Priority, Requester, Setting, Throttling};
@@ -67,7 +67,7 @@ fn looped(times: u64, body: Vec<Op>) -> Op {
 fn spawn(name: &str, kind: SpawnKind, subjects: &[&str], ops: Vec<Op>) -> Op {
     let spec = |text: &&str| {
         Subject::Strategy(
-            Spec::parse(text, punctual_core::strategies::Defaults::ELSEWHERE).unwrap(),
+            StrategySpec::parse(text, punctual_core::strategies::Defaults::ELSEWHERE).unwrap(),
         )
     };
     Op::Spawn {

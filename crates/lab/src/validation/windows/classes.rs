@@ -12,7 +12,7 @@ use punctual_program::program::{Op, SpawnKind};
 use punctual_program::setting::Requester;
 use punctual_program::{Refusal, Setting};
 
-use super::company::{
+use super::background::{
     ONE, asks, in_step, in_step_for_free, is_about, other, other_asks, per_second,
     wakes_in_ten_seconds,
 };
@@ -23,7 +23,7 @@ use crate::validation::{Kind, Outcome, Row};
 
 pub(super) fn rows() -> Vec<Row> {
     let mut rows = scans();
-    rows.extend(company());
+    rows.extend(background());
     rows
 }
 
@@ -104,7 +104,7 @@ fn scans() -> Vec<Row> {
 }
 
 /// What the requests of others do.
-fn company() -> Vec<Row> {
+fn background() -> Vec<Row> {
     vec![
         Row {
             id: "V30",

@@ -4,7 +4,7 @@ use punctual_core::{Method, Nanos};
 use punctual_program::Refusal;
 use punctual_program::program::{Op, SpawnKind};
 
-use super::company::{ONE, in_step, other_asks};
+use super::background::{ONE, in_step, other_asks};
 use crate::validation::probe::{Lengths, block, exact, list, program, run, spawn, trace, turns_on};
 use crate::validation::{Kind, Outcome, Row};
 

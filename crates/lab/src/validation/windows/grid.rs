@@ -7,7 +7,7 @@ use punctual_program::Refusal;
 use punctual_program::probe::OsClock;
 use punctual_program::program::Op;
 
-use super::company::{ONE, asks, in_step, in_step_for_free};
+use super::background::{ONE, asks, in_step, in_step_for_free};
 use crate::validation::probe::{Lengths, block, exact, is_close, sleeps, to_the_interrupt};
 use crate::validation::{Kind, Outcome, Row};
 

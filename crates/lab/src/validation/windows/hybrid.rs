@@ -1,6 +1,6 @@
 //! The accurate-sleep article's *preciseSleep*, which sleeps and then spins.
 
-use punctual_core::strategies::Spec;
+use punctual_core::strategies::StrategySpec;
 use punctual_core::{Method, Nanos, Rate};
 use punctual_program::program::{Due, Op, Subject};
 use punctual_program::{Machine, Program, Refusal};
@@ -8,7 +8,7 @@ use punctual_record::OfExperiment;
 use punctual_record::experiment::Robustness;
 use punctual_sim::{Model, SimMachine};
 
-use super::company::other_asks;
+use super::background::other_asks;
 use crate::experiments::robustness;
 use crate::validation::probe::{Lengths, exact, is_close, list, run};
 use crate::validation::{Kind, Outcome, Row};
@@ -40,7 +40,7 @@ pub(super) fn rows() -> Vec<Row> {
 }
 
 /// As published: with the ordinary sleep, and one standard deviation.
-const PRECISE: Spec = Spec::Precise {
+const PRECISE: StrategySpec = StrategySpec::Precise {
     method: Method::Sleep,
     x: 1.0,
 };

@@ -11,10 +11,10 @@
 //! | `computer` | V43, V44, V46 | quanta, interrupts, a full computer |
 //! | `hybrid` | V69, V70 | sleep and spin |
 //!
-//! `company` has the programs of several processes that these share.
+//! `background` has the programs of several processes that these share.
 
+mod background;
 mod classes;
-mod company;
 mod computer;
 mod grid;
 mod hybrid;

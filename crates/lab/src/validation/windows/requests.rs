@@ -7,7 +7,7 @@ use punctual_program::setting::{Power, Requester};
 use punctual_program::{Refusal, Setting};
 use punctual_sim::Model;
 
-use super::company::{
+use super::background::{
     ONE, asks, in_step, is_about, other_asks, per_second, sleeper, wakes, wakes_in_ten_seconds,
 };
 use crate::validation::probe::{Lengths, exact, is_close, list, program, run, sleeps, spawn};

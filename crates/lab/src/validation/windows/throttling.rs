@@ -7,7 +7,7 @@ use punctual_program::program::Op;
 use punctual_program::setting::Throttling;
 use punctual_program::{Refusal, Setting};
 
-use super::company::{ONE, asks, in_step, other_asks};
+use super::background::{ONE, asks, in_step, other_asks};
 use super::grid::measured_sleeps;
 use crate::validation::probe::{Lengths, exact, is_close, list, program, run, sleeps};
 use crate::validation::{Kind, Outcome, Row};

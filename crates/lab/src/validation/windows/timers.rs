@@ -4,7 +4,7 @@ use punctual_core::{Method, Nanos};
 use punctual_program::Refusal;
 use punctual_program::program::Op;
 
-use super::company::{ONE, asks, in_step};
+use super::background::{ONE, asks, in_step};
 use crate::validation::probe::{block, exact, is_close, list, sleeps, to_the_interrupt};
 use crate::validation::{Kind, Outcome, Row};
 

@@ -81,14 +81,14 @@ impl<C: Computer, L: Lock> HandsOut<C> for Shares<C, L> {
         if !taken.is_empty() {
             return (taken, timing);
         }
-        timing.goes_on();
+        timing.keeps_state();
         // As in `PackedShares`, only the rest is there to be stolen again.
         let (stolen, mut timing) = self.steal(worker, timing).await;
         let (first, rest) = cut_first(stolen);
         if rest.is_empty() {
             return (first, timing);
         }
-        timing.goes_on();
+        timing.keeps_state();
         let fill = async move || {
             timing.had().await;
             own.set(rest).await;
@@ -117,7 +117,7 @@ impl<C: Computer, L: Lock> Shares<C, L> {
             if !stolen.is_empty() {
                 return (stolen, timing);
             }
-            timing.goes_on();
+            timing.keeps_state();
         }
         (0..0, timing)
     }

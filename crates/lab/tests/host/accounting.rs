@@ -4,7 +4,7 @@ use super::*;
 
 /// A nap that took 1 ms, a hundred times: enough for `precise` to nap in waits
 /// for which it is too cautious at first.
-fn taught(spec: Spec) -> Any {
+fn taught(spec: StrategySpec) -> AnyStrategy {
     let mut strategy = spec.build();
     let now = Tick::from_ns(0);
     let goal = Goal::<Host>::until(now + Nanos::from_ms(3));
@@ -24,7 +24,7 @@ fn taught(spec: Spec) -> Any {
 #[test]
 fn a_thread_begins_with_what_its_strategy_has_learned_and_tells_what_it_learns() {
     let granted = Sleeper::new().prepare(Method::Sleep).unwrap();
-    let spec = Spec::parse("precise", Defaults::ELSEWHERE).unwrap();
+    let spec = StrategySpec::parse("precise", Defaults::ELSEWHERE).unwrap();
     let spec = spec.with_method(granted);
     let learn = |subject| {
         let program = Program {
@@ -133,7 +133,7 @@ fn each_record_begins_a_section() {
 
 #[test]
 fn the_books_of_a_wait_add_up() {
-    for spec in Spec::ALL {
+    for spec in StrategySpec::ALL {
         let program = with(
             Subject::Strategy(spec),
             vec![times(4, vec![wait(Nanos::from_us(700))])],

@@ -2,7 +2,7 @@
 //! ask about, each wait with the one that shows what waking up costs in the
 //! same round.
 
-use punctual_core::strategies::{Defaults, Spec};
+use punctual_core::strategies::{Defaults, StrategySpec};
 use punctual_core::{Method, Nanos};
 use punctual_program::program::{Due, Op, Subject};
 use punctual_program::{Machine, Program};
@@ -10,7 +10,7 @@ use punctual_record::experiment::Doctor;
 use punctual_record::{Experiment, Late};
 use punctual_sim::SimMachine;
 
-use crate::race::Heat;
+use crate::rounds::Case;
 use crate::timer_rule::{Rule, Situation, System};
 
 /// The shortest sleep that everybody knows, and a frame at 60 Hz.
@@ -65,26 +65,26 @@ impl Pace {
     }
 }
 
-/// One heat for each wait that `machine` can make. `late` tells how late a wait
+/// One case for each wait that `machine` can make. `late` tells how late a wait
 /// is expected to be.
-pub fn heats(
+pub fn cases(
     situation: &Situation,
     machine: &dyn Machine,
     pace: Pace,
     cpu: Option<usize>,
     late: &dyn Fn(Method, Nanos) -> Nanos,
-) -> Vec<Heat> {
+) -> Vec<Case> {
     let pin = || cpu.map(Op::Pin).into_iter().collect::<Vec<_>>();
     let has = |method: Method| machine.check(&program(vec![nap(method, SHORT)])).is_ok();
-    let mut heats = Vec::new();
+    let mut cases = Vec::new();
     for length in LENGTHS {
         for method in methods(situation).into_iter().filter(|m| has(*m)) {
             let takes = length + late(method, length);
             let times = pace.waits(length, takes);
             let naps = vec![nap(method, length)];
-            let mut heat = heat(method.name(), length, times, pin(), naps);
-            heat.length = takes.times(times + warm_up(length));
-            heats.push(heat);
+            let mut case = case(method.name(), length, times, pin(), naps);
+            case.length = takes.times(times + warm_up(length));
+            cases.push(case);
         }
         if let Some(rest) = longer_rest(situation, length, late)
             && has(Method::SlacklessNanosleep)
@@ -92,18 +92,18 @@ pub fn heats(
             let method = Method::SlacklessNanosleep;
             let times = pace.waits(length, rest);
             let naps = vec![nap(method, rest)];
-            heats.push(heat(method.name(), rest, times, pin(), naps));
+            cases.push(case(method.name(), rest, times, pin(), naps));
         }
         if length == SHORT {
             let times = pace.waits(length, length);
-            heats.push(strategy(length, times, pin()));
+            cases.push(strategy(length, times, pin()));
         }
     }
     if situation.system == System::MacOs
         && let Some(method) = situation.sleep.filter(|m| has(*m))
     {
         let times = pace.waits(LONG, LONG);
-        heats.push(heat(
+        cases.push(case(
             method.name(),
             LONG,
             times,
@@ -111,7 +111,7 @@ pub fn heats(
             vec![nap(method, LONG)],
         ));
     }
-    heats
+    cases
 }
 
 /// How long a CPU rests while the sleep waits for this `length`, slack included,
@@ -133,8 +133,8 @@ fn longer_rest(
 /// The median lateness of a loop of waits under a rule; `None` if it does not
 /// know the call.
 pub(super) fn predicted_late(rule: &Rule, method: Method, length: Nanos) -> Option<i64> {
-    let heat = heat(method.name(), length, 20, vec![], vec![nap(method, length)]);
-    let program = rule.around(&heat.program);
+    let case = case(method.name(), length, 20, vec![], vec![nap(method, length)]);
+    let program = rule.around(&case.program);
     let seen = SimMachine::new(rule.model().clone(), 1)
         .run(&program)
         .ok()?;
@@ -159,26 +159,27 @@ fn methods(situation: &Situation) -> Vec<Method> {
 }
 
 /// The library's default, as somebody would use it: it goes on learning.
-fn strategy(length: Nanos, times: u64, pin: Vec<Op>) -> Heat {
-    let spec = Spec::parse(STRATEGY, Defaults::ELSEWHERE).expect("it is one of the strategies");
+fn strategy(length: Nanos, times: u64, pin: Vec<Op>) -> Case {
+    let spec =
+        StrategySpec::parse(STRATEGY, Defaults::ELSEWHERE).expect("it is one of the strategies");
     let wait = Op::Wait {
         with: 0,
         due: Due::After(length),
         or: None,
     };
-    let mut heat = heat(STRATEGY, length, times, pin, vec![wait]);
-    heat.program.subjects = vec![Subject::Strategy(spec)];
-    heat.goes_on = true;
-    heat
+    let mut case = case(STRATEGY, length, times, pin, vec![wait]);
+    case.program.subjects = vec![Subject::Strategy(spec)];
+    case.keeps_state = true;
+    case
 }
 
-fn heat(subject: &str, length: Nanos, times: u64, mut ops: Vec<Op>, body: Vec<Op>) -> Heat {
+fn case(subject: &str, length: Nanos, times: u64, mut ops: Vec<Op>, body: Vec<Op>) -> Case {
     let first = Op::Loop {
         times: warm_up(length),
         body: body.clone(),
     };
     ops.extend([first, Op::Record, Op::Loop { times, body }]);
-    Heat {
+    Case {
         subject: subject.to_owned(),
         program: program(ops),
         cells: vec![Experiment::Doctor(Doctor {
@@ -186,7 +187,7 @@ fn heat(subject: &str, length: Nanos, times: u64, mut ops: Vec<Op>, body: Vec<Op
             ..Doctor::default()
         })],
         length: length.times(times + warm_up(length)),
-        goes_on: false,
+        keeps_state: false,
     }
 }
 
@@ -210,7 +211,7 @@ mod tests {
     use punctual_sim::Model;
 
     use super::*;
-    use crate::race;
+    use crate::rounds;
 
     fn planned(model: &str, pace: Pace, late: Nanos) -> f64 {
         let model = Model::parse(model).unwrap();
@@ -224,8 +225,8 @@ mod tests {
                 Nanos::ZERO
             }
         };
-        let heats = heats(&situation, &machine, pace, None, &late);
-        race::length(&heats, ROUNDS).as_secs_f64()
+        let cases = cases(&situation, &machine, pace, None, &late);
+        rounds::length(&cases, ROUNDS).as_secs_f64()
     }
 
     #[test]
@@ -252,10 +253,10 @@ mod tests {
                 Method::SlacklessNanosleep => Nanos::ZERO,
                 _ => slack,
             };
-            let heats = heats(&situation, &machine, Pace::Quick, None, &late);
+            let cases = cases(&situation, &machine, Pace::Quick, None, &late);
             let name = Method::SlacklessNanosleep.name();
-            let own = heats.iter().filter(|heat| heat.subject == name);
-            own.map(|heat| heat.cells[0].params()["asked_ns"].as_u64().unwrap())
+            let own = cases.iter().filter(|case| case.subject == name);
+            own.map(|case| case.cells[0].params()["asked_ns"].as_u64().unwrap())
                 .collect::<Vec<_>>()
         };
         let asked = LENGTHS.map(Nanos::as_ns);

@@ -1,4 +1,4 @@
-//! A process that sleeps, in the company of others that ask for intervals.
+//! A process that sleeps, in the background of others that ask for intervals.
 
 use punctual_core::Nanos;
 use punctual_program::program::{Op, SpawnKind};

@@ -2,12 +2,12 @@
 //!
 //! A B C A B C ...: within a round every subject meets the same host, and what
 //! changes from round to round shows as the width of an interval. Each batch
-//! runs in a fresh thread, and nothing is printed while one runs. Where a heat
-//! [goes on](Heat::goes_on), its subject lives as long as the race, as a waiter
+//! runs in a fresh thread, and nothing is printed while one runs. Where a case
+//! [goes on](Case::keeps_state), its subject lives as long as the race, as a waiter
 //! does in an application: only its first round is cold.
 
 use punctual_core::Nanos;
-use punctual_core::strategies::Any;
+use punctual_core::strategies::AnyStrategy;
 use punctual_program::machine::{Sample, Section, ThreadObservations};
 use punctual_program::program::Subject;
 use punctual_program::{Machine, Program, Refusal};
@@ -18,7 +18,7 @@ use punctual_record::{
 
 /// One subject's part of a round: a program, and what its sections measure.
 #[derive(Clone, Debug)]
-pub struct Heat {
+pub struct Case {
     /// What is measured, as the results name it: the program's subject, or the
     /// call that it makes itself.
     pub subject: String,
@@ -32,16 +32,16 @@ pub struct Heat {
     pub length: Nanos,
     /// Whether the subject goes on in the next round with what it has learned,
     /// or starts over. A peer always starts over.
-    pub goes_on: bool,
+    pub keeps_state: bool,
 }
 
 /// The result of a race.
 #[derive(Clone, Debug, Default)]
 pub struct Results {
-    /// One for each cell of each heat, in the order of the heats.
+    /// One for each cell of each case, in the order of the cases.
     pub measurements: Vec<Measurement>,
-    /// One for each heat of a strategy that has run, in the order of the heats.
-    pub finishers: Vec<Finisher>,
+    /// One for each case of a strategy that has run, in the order of the cases.
+    pub final_states: Vec<FinalState>,
     /// What ended the race before its end.
     pub end: End,
 }
@@ -66,26 +66,26 @@ impl Results {
     /// Adds what came of the next race.
     pub fn extend(&mut self, next: Self) {
         self.measurements.extend(next.measurements);
-        self.finishers.extend(next.finishers);
+        self.final_states.extend(next.final_states);
         self.end.interrupted |= next.end.interrupted;
         self.end.failed = self.end.failed.take().or(next.end.failed);
     }
 }
 
-/// The subject of a heat, as it was at the end of its last batch. What it had
+/// The subject of a case, as it was at the end of its last batch. What it had
 /// learned by then is told by [`learned`](crate::learned).
 #[derive(Clone, Debug, PartialEq)]
-pub struct Finisher {
+pub struct FinalState {
     /// Who, as in the measurements.
     pub subject: String,
     /// The cells it went through, in their order, the last of them at the end of the
     /// batch.
     pub cells: Vec<Experiment>,
     /// The strategy itself.
-    pub strategy: Any,
+    pub strategy: AnyStrategy,
 }
 
-impl Heat {
+impl Case {
     /// Which experiment.
     pub fn experiment(&self) -> &'static str {
         name_of(&self.cells)
@@ -96,16 +96,16 @@ fn name_of(cells: &[Experiment]) -> &'static str {
     cells.first().map_or("", Experiment::name)
 }
 
-impl Finisher {
+impl FinalState {
     /// Which experiment.
     pub fn experiment(&self) -> &'static str {
         name_of(&self.cells)
     }
 
-    fn of(heat: &Heat, strategy: Any) -> Self {
+    fn of(case: &Case, strategy: AnyStrategy) -> Self {
         Self {
-            subject: heat.subject.clone(),
-            cells: heat.cells.clone(),
+            subject: case.subject.clone(),
+            cells: case.cells.clone(),
             strategy,
         }
     }
@@ -118,15 +118,15 @@ pub struct Progress<'a> {
     pub done: usize,
     /// Batches in all.
     pub of: usize,
-    /// The heat that is about to run.
-    pub next: &'a Heat,
+    /// The case that is about to run.
+    pub next: &'a Case,
 }
 
 /// The time a race takes if all waits are on time.
-pub fn length(heats: &[Heat], rounds: u32) -> Nanos {
-    heats
+pub fn length(cases: &[Case], rounds: u32) -> Nanos {
+    cases
         .iter()
-        .fold(Nanos::ZERO, |sum, heat| sum + heat.length)
+        .fold(Nanos::ZERO, |sum, case| sum + case.length)
         .times(u64::from(rounds))
 }
 
@@ -135,13 +135,13 @@ pub fn length(heats: &[Heat], rounds: u32) -> Nanos {
 pub(crate) struct Batch<'a> {
     /// The round, counted from 0.
     pub(crate) round: u32,
-    /// The number of the heat.
-    pub(crate) heat: usize,
-    /// Its threads, that of the heat's program first.
+    /// The number of the case.
+    pub(crate) case: usize,
+    /// Its threads, that of the case's program first.
     pub(crate) threads: &'a [ThreadObservations],
 }
 
-/// Lets all `heats` take turns on `machine`, `rounds` times, and shows each
+/// Lets all `cases` take turns on `machine`, `rounds` times, and shows each
 /// batch as soon as it is done. A machine that does not go on after the first of
 /// them ends it.
 ///
@@ -149,19 +149,19 @@ pub(crate) struct Batch<'a> {
 /// The machine refuses the first of the programs, so that there is nothing.
 pub(crate) fn take_turns(
     machine: &mut dyn Machine,
-    heats: &[Heat],
+    cases: &[Case],
     rounds: u32,
     watch: &mut dyn FnMut(Progress<'_>),
     saw: &mut dyn FnMut(Batch<'_>),
 ) -> Result<End, Refusal> {
-    let mut programs: Vec<Program> = heats.iter().map(|heat| heat.program.clone()).collect();
-    let of = heats.len() * rounds as usize;
+    let mut programs: Vec<Program> = cases.iter().map(|case| case.program.clone()).collect();
+    let of = cases.len() * rounds as usize;
     for round in 0..rounds {
-        for (i, heat) in heats.iter().enumerate() {
+        for (i, case) in cases.iter().enumerate() {
             watch(Progress {
-                done: round as usize * heats.len() + i,
+                done: round as usize * cases.len() + i,
                 of,
-                next: heat,
+                next: case,
             });
             let observed = match machine.run(&programs[i]) {
                 Ok(observed) => observed,
@@ -175,10 +175,10 @@ pub(crate) fn take_turns(
             };
             saw(Batch {
                 round,
-                heat: i,
+                case: i,
                 threads: &observed.threads,
             });
-            if heat.goes_on
+            if case.keeps_state
                 && let Some(thread) = observed.threads.into_iter().next()
             {
                 go_on(&mut programs[i], &thread.learned);
@@ -194,68 +194,68 @@ pub(crate) fn take_turns(
     Ok(End::default())
 }
 
-/// Runs all `heats` on `machine`, one after the other, `rounds` times.
+/// Runs all `cases` on `machine`, one after the other, `rounds` times.
 ///
 /// # Errors
 /// The machine refuses the first of the programs. Where it fails later, that is
 /// the [`End`], and the results are what was measured until then.
 pub fn run(
     machine: &mut dyn Machine,
-    heats: &[Heat],
+    cases: &[Case],
     rounds: u32,
     watch: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Results, Refusal> {
-    let mut tallies: Vec<Vec<Tally>> = heats
+    let mut tallies: Vec<Vec<Tally>> = cases
         .iter()
-        .map(|heat| vec![Tally::default(); heat.cells.len()])
+        .map(|case| vec![Tally::default(); case.cells.len()])
         .collect();
-    let mut finishers = vec![None; heats.len()];
-    let end = take_turns(machine, heats, rounds, watch, &mut |batch| {
-        let Some(thread) = measured(&heats[batch.heat], batch.threads) else {
+    let mut final_states = vec![None; cases.len()];
+    let end = take_turns(machine, cases, rounds, watch, &mut |batch| {
+        let Some(thread) = measured(&cases[batch.case], batch.threads) else {
             return;
         };
-        let subject = heats[batch.heat].program.subjects.first();
-        for (tally, section) in tallies[batch.heat].iter_mut().zip(&thread.sections[1..]) {
+        let subject = cases[batch.case].program.subjects.first();
+        for (tally, section) in tallies[batch.case].iter_mut().zip(&thread.sections[1..]) {
             tally.add(section, subject);
         }
-        finishers[batch.heat] = thread.learned.first().cloned().flatten();
+        final_states[batch.case] = thread.learned.first().cloned().flatten();
     })?;
     let mut measurements = Vec::new();
-    for (heat, tallies) in heats.iter().zip(tallies) {
-        for (cell, tally) in heat.cells.iter().zip(tallies) {
+    for (case, tallies) in cases.iter().zip(tallies) {
+        for (cell, tally) in case.cells.iter().zip(tallies) {
             if tally.rounds.iter().any(|round| round.n > 0) {
-                measurements.push(tally.measurement(heat, cell.clone()));
+                measurements.push(tally.measurement(case, cell.clone()));
             }
         }
     }
     compare(&mut measurements);
-    let finishers = heats.iter().zip(finishers);
+    let final_states = cases.iter().zip(final_states);
     Ok(Results {
         measurements,
-        finishers: finishers
-            .filter_map(|(heat, strategy)| Some(Finisher::of(heat, strategy?)))
+        final_states: final_states
+            .filter_map(|(case, strategy)| Some(FinalState::of(case, strategy?)))
             .collect(),
         end,
     })
 }
 
-/// The thread whose sections are the cells of its heat: the first, or one that
+/// The thread whose sections are the cells of its case: the first, or one that
 /// it started because it is to be ended from outside.
-fn measured<'a>(heat: &Heat, threads: &'a [ThreadObservations]) -> Option<&'a ThreadObservations> {
-    let has_all = |thread: &&ThreadObservations| thread.sections.len() == heat.cells.len() + 1;
+fn measured<'a>(case: &Case, threads: &'a [ThreadObservations]) -> Option<&'a ThreadObservations> {
+    let has_all = |thread: &&ThreadObservations| thread.sections.len() == case.cells.len() + 1;
     // A batch that the user has ended has fewer.
     threads.iter().find(has_all).or(threads.first())
 }
 
-/// What one section of a heat measured, by itself.
-pub(crate) fn measurement(heat: &Heat, cell: Experiment, section: &Section) -> Measurement {
+/// What one section of a case measured, by itself.
+pub(crate) fn measurement(case: &Case, cell: Experiment, section: &Section) -> Measurement {
     let mut tally = Tally::default();
-    tally.add(section, heat.program.subjects.first());
-    tally.measurement(heat, cell)
+    tally.add(section, case.program.subjects.first());
+    tally.measurement(case, cell)
 }
 
 /// Lets the next run of a program begin with what its subjects have learned.
-fn go_on(program: &mut Program, learned: &[Option<Any>]) {
+fn go_on(program: &mut Program, learned: &[Option<AnyStrategy>]) {
     for (subject, learned) in program.subjects.iter_mut().zip(learned) {
         if let Some(learned) = learned {
             subject.go_on_with(learned.clone());
@@ -319,7 +319,7 @@ impl Tally {
         self.frames.add(samples);
     }
 
-    fn measurement(self, heat: &Heat, mut cell: Experiment) -> Measurement {
+    fn measurement(self, case: &Case, mut cell: Experiment) -> Measurement {
         let period_ns = cell.period_ns();
         if let (Some(period_ns), Some(frames)) = (period_ns, cell.frames_mut()) {
             *frames = self.frames.against(period_ns);
@@ -357,7 +357,7 @@ impl Tally {
             cost_capped_nap_plus_20us_ns: capped(nap_20us).map(medians),
             rounds: self.rounds,
             samples_late_ns: self.late_ns,
-            ..Measurement::of(cell, heat.subject.clone())
+            ..Measurement::of(cell, case.subject.clone())
         }
     }
 }
@@ -428,7 +428,7 @@ fn compare(measurements: &mut [Measurement]) {
 
 #[cfg(test)]
 mod tests {
-    use punctual_core::{Method, Spec};
+    use punctual_core::{Method, StrategySpec};
     use punctual_program::Observations;
     use punctual_program::program::{Due, Op};
     use punctual_sim::{Model, SimMachine};
@@ -436,7 +436,7 @@ mod tests {
     use super::*;
     use punctual_record::experiment::Decades;
 
-    const PRECISE: Subject = Subject::Strategy(Spec::Precise {
+    const PRECISE: Subject = Subject::Strategy(StrategySpec::Precise {
         method: Method::Sleep,
         x: 1.0,
     });
@@ -447,7 +447,7 @@ mod tests {
 
     /// So many waits of 6 ms, which is hardly more than the article assumes a
     /// nap to take before it has seen one.
-    fn heat(waits: u64, goes_on: bool) -> Heat {
+    fn case(waits: u64, keeps_state: bool) -> Case {
         let wait = Op::Wait {
             with: 0,
             due: Due::After(Nanos::from_ms(6)),
@@ -457,7 +457,7 @@ mod tests {
             times: waits,
             body: vec![wait],
         };
-        Heat {
+        Case {
             subject: PRECISE.to_string(),
             program: Program {
                 subjects: vec![PRECISE],
@@ -465,15 +465,15 @@ mod tests {
             },
             cells: vec![CELL],
             length: Nanos::ZERO,
-            goes_on,
+            keeps_state,
         }
     }
 
     /// Races it where every nap takes the same time, whenever it begins.
-    fn race(heat: Heat, rounds: u32) -> Results {
+    fn race(case: Case, rounds: u32) -> Results {
         let model = Model::parse("linux,jitter=0ns").unwrap();
         let mut machine = SimMachine::new(model, 1);
-        run(&mut machine, &[heat], rounds, &mut |_| {}).unwrap()
+        run(&mut machine, &[case], rounds, &mut |_| {}).unwrap()
     }
 
     fn naps(results: &Results) -> f64 {
@@ -483,9 +483,9 @@ mod tests {
 
     #[test]
     fn who_goes_on_begins_each_round_where_the_last_one_ended() {
-        let three_rounds = race(heat(5, true), 3);
-        let one_long_run = race(heat(15, true), 1);
-        assert_eq!(three_rounds.finishers, one_long_run.finishers);
+        let three_rounds = race(case(5, true), 3);
+        let one_long_run = race(case(15, true), 1);
+        assert_eq!(three_rounds.final_states, one_long_run.final_states);
         assert_eq!(naps(&three_rounds), naps(&one_long_run));
     }
 
@@ -512,7 +512,7 @@ mod tests {
         let race = |after| {
             let machine = SimMachine::new(Model::parse("linux,jitter=0ns").unwrap(), 1);
             let mut machine = Fails { machine, after };
-            run(&mut machine, &[heat(5, true)], 3, &mut |_| {})
+            run(&mut machine, &[case(5, true)], 3, &mut |_| {})
         };
         let kept = race(2).unwrap();
         assert_eq!(kept.measurements[0].rounds.len(), 2);
@@ -524,29 +524,29 @@ mod tests {
 
     #[test]
     fn who_does_not_starts_over() {
-        let (once, three_rounds) = (race(heat(5, false), 1), race(heat(5, false), 3));
-        assert_eq!(three_rounds.finishers, once.finishers);
+        let (once, three_rounds) = (race(case(5, false), 1), race(case(5, false), 3));
+        assert_eq!(three_rounds.final_states, once.final_states);
         assert_eq!(naps(&three_rounds), 3.0 * naps(&once));
-        assert_eq!(once.finishers, race(heat(5, true), 1).finishers);
-        let went_on = race(heat(5, true), 3);
-        assert_ne!(went_on.finishers, once.finishers);
+        assert_eq!(once.final_states, race(case(5, true), 1).final_states);
+        let went_on = race(case(5, true), 3);
+        assert_ne!(went_on.final_states, once.final_states);
         assert!(naps(&went_on) > naps(&three_rounds));
     }
 
     #[test]
     fn what_was_learned_comes_with_the_name_of_its_heat() {
-        let results = race(heat(5, true), 2);
-        let [finisher] = &results.finishers[..] else {
-            panic!("{:?}", results.finishers);
+        let results = race(case(5, true), 2);
+        let [final_state] = &results.final_states[..] else {
+            panic!("{:?}", results.final_states);
         };
         assert_eq!(
-            (finisher.experiment(), &*finisher.subject),
+            (final_state.experiment(), &*final_state.subject),
             ("decades", "precise")
         );
-        assert_eq!(finisher.cells, [CELL]);
-        assert_eq!(results.measurements[0].subject, finisher.subject);
+        assert_eq!(final_state.cells, [CELL]);
+        assert_eq!(results.measurements[0].subject, final_state.subject);
         assert_eq!(results.measurements[0].rounds.len(), 2);
         let cold = PRECISE.build(&mut |_| Some(Method::ClockNanosleep));
-        assert_ne!(Some(&finisher.strategy), cold.as_ref());
+        assert_ne!(Some(&final_state.strategy), cold.as_ref());
     }
 }

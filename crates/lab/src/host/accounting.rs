@@ -18,7 +18,7 @@ use super::timeline::Timeline;
 /// did, however late the thread looks or hears of it; only what was denied in
 /// between counts in the phase before. What CPU time it took since its counters
 /// were last read goes to the earliest section that has room for it.
-pub(super) struct Books<'e> {
+pub(super) struct Accounting<'e> {
     timeline: &'e Timeline,
     pub(super) recorder: Recorder<Host>,
     name: &'e str,
@@ -35,7 +35,7 @@ pub(super) struct Books<'e> {
     carried: Spent,
 }
 
-impl<'e> Books<'e> {
+impl<'e> Accounting<'e> {
     /// Of a thread that begins now, in phase number `phase`, with room for
     /// `samples` samples.
     pub(super) fn new(name: &'e str, timeline: &'e Timeline, phase: usize, samples: usize) -> Self {
@@ -284,7 +284,7 @@ mod tests {
         timeline.begin(clock::now());
         timeline.begin_phase(clock::now());
         // Whoever started it had not heard of the phase.
-        let mut books = Books::new("late", &timeline, 3, 0);
+        let mut books = Accounting::new("late", &timeline, 3, 0);
         books.look();
         let later = clock::now() + Nanos::new(1);
         timeline.begin_phase(later);
@@ -296,7 +296,7 @@ mod tests {
     fn what_was_read_after_a_phase_began_belongs_to_that() {
         let timeline = Timeline::in_phase(0);
         timeline.begin(clock::now());
-        let mut books = Books::new("", &timeline, 0, 0);
+        let mut books = Accounting::new("", &timeline, 0, 0);
         books.reading(Probe::Slack, Nanos::new(1));
         let begin = clock::now() + Nanos::new(1);
         while clock::now() <= begin {}
