@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use criterion::Criterion;
 use punctual_core::strategies::{AnyStrategy, Defaults};
-use punctual_core::{Goal, Method, Nanos, StrategySpec, Step, Strategy, Turn};
+use punctual_core::{Goal, Method, Nanos, Step, Strategy, StrategySpec, Turn};
 use punctual_microbench::{Lengths, NoTime, Waits};
 
 /// The strategies, on one OS call; `adaptive` with two as well, as on Linux.

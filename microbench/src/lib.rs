@@ -5,7 +5,8 @@ pub mod locks;
 
 use punctual_core::strategies::AnyStrategy;
 use punctual_core::{
-    Carrier, Clock, Event, Goal, Limit, Method, Nanos, Outcome, Reason, StrategySpec, Strategy, Tick, drive,
+    Carrier, Clock, Event, Goal, Limit, Method, Nanos, Outcome, Reason, Strategy, StrategySpec,
+    Tick, drive,
 };
 
 /// The clock of the [`Timeless`] OS.
