@@ -4,13 +4,13 @@
 //! the same run gives the same bytes. Nothing here looks at a terminal, a font
 //! or a clock.
 //!
-//! - [`text`] is the report: the machine, a table per experiment with what its
+//! - [`text()`] is the report: the machine, a table per experiment with what its
 //!   numbers mean, and at the end the warnings with their remedies. The tables
 //!   lie in `tables`, one file each.
 //!   Of a run of `punctual doctor` it is the diagnosis, which lies in `doctor`.
 //!   [`explained`] adds what the strategies had learned by then.
 //! - [`histogram`] and [`histogram_of`] are distributions for a terminal.
-//! - [`figures`] draws what the run has data for. The figures lie in `figures`,
+//! - [`figures()`] draws what the run has data for. The figures lie in `figures`,
 //!   one file each, on one `sheet` that gives all of them a title, axes with
 //!   units, a legend and a caption.
 //! - [`comparison`] is several runs side by side as text, and

@@ -137,7 +137,7 @@ impl Look {
         KNOWN.iter().position(|known| *known == name).map(Self::nth)
     }
 
-    /// One of the [`LOOKS`], where what is told apart are not subjects.
+    /// One of the `LOOKS`, where what is told apart are not subjects.
     pub fn nth(i: usize) -> Self {
         Self {
             colour: COLOURS[i % COLOURS.len()],
