@@ -4,6 +4,7 @@ mod any_run;
 mod compare;
 mod figures;
 mod histogram;
+mod invented;
 mod learned;
 mod made_up;
 mod made_up_measure;

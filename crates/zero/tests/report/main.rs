@@ -2,6 +2,8 @@
 
 #[path = "../../../report/tests/report/any_run.rs"]
 mod any_run;
+#[path = "../../../report/tests/report/invented.rs"]
+mod invented;
 mod made_up;
 mod pools;
 mod probe;

@@ -135,3 +135,83 @@ pub(crate) const COMMON: &[(Quantity, Figure)] = &[
         ),
     ),
 ];
+
+/// What a page takes to zero on an Opteron.
+pub(super) const OPTERON_ZERO: (Quantity, Figure) = (
+    Quantity::Zero,
+    Figure::between(
+        600.0,
+        1_500.0,
+        2_500.0,
+        D,
+        "Xen's boot scrub, 64 Opteron cores: 2.6 GiB/s alone",
+    ),
+);
+
+/// What its memory takes together.
+pub(super) const OPTERON_BANDWIDTH: (Quantity, Figure) = (
+    Quantity::Bandwidth,
+    Figure::between(
+        20.0,
+        45.8,
+        90.0,
+        D,
+        "Xen's boot scrub, 64 Opteron cores: 42.7 GiB/s together",
+    ),
+);
+
+/// What parking costs, where it is known in cycles only.
+pub(super) const PARK_AT_2100_MHZ: (Quantity, Figure) = (
+    Quantity::Park,
+    Figure::new(
+        1_000.0,
+        C,
+        "2,100 cycles (Unlocking Energy, ATC'16) at 2.1 GHz",
+    ),
+);
+
+/// The same of waking somebody up.
+pub(super) const WAKE_AT_2100_MHZ: (Quantity, Figure) = (
+    Quantity::Wake,
+    Figure::new(
+        1_286.0,
+        C,
+        "2,700 cycles (Unlocking Energy, ATC'16) at 2.1 GHz",
+    ),
+);
+
+/// The same of being awake again.
+pub(super) const TURNAROUND_AT_2100_MHZ: (Quantity, Figure) = (
+    Quantity::Turnaround,
+    Figure::between(
+        3_333.0,
+        3_333.0,
+        50_000.0,
+        C,
+        "7,000 cycles at least (Unlocking Energy, ATC'16) at 2.1 GHz; more out of deep idle states",
+    ),
+);
+
+/// What a page takes to zero on a computer of Milan's time.
+pub(super) const ZERO_AS_MILAN: (Quantity, Figure) = (
+    Quantity::Zero,
+    Figure::between(
+        150.0,
+        300.0,
+        600.0,
+        D,
+        "a guess: 4 KiB at 13.7 GB/s, as Milan's rep stosb",
+    ),
+);
+
+/// What two sockets with eight channels each take.
+pub(super) const BANDWIDTH_OF_16_DDR4_3200: (Quantity, Figure) = (
+    Quantity::Bandwidth,
+    Figure::between(
+        153.6,
+        163.8,
+        348.2,
+        C,
+        "2 x 8 x DDR4-3200 = 409.6 GB/s, of which 75 to 85 % (McCalpin), half of that for stores that read first",
+    ),
+);

@@ -1,7 +1,8 @@
 //! The class of the article's 128-CPU machines: two sockets of Ice Lake.
 
-use punctual_sim::model::Confidence::{B, C, D};
+use punctual_sim::model::Confidence::{B, C};
 
+use super::common::{BANDWIDTH_OF_16_DDR4_3200, ZERO_AS_MILAN};
 use super::{Figure, Preset, Quantity, Topology};
 use crate::Numbering;
 
@@ -36,25 +37,7 @@ pub(super) const PRESET: Preset = Preset {
             Quantity::Relax,
             Figure::new(48.0, B, "140 cycles since Skylake, at 2.9 GHz"),
         ),
-        (
-            Quantity::Zero,
-            Figure::between(
-                150.0,
-                300.0,
-                600.0,
-                D,
-                "a guess: 4 KiB at 13.7 GB/s, as Milan's rep stosb",
-            ),
-        ),
-        (
-            Quantity::Bandwidth,
-            Figure::between(
-                153.6,
-                163.8,
-                348.2,
-                C,
-                "2 x 8 x DDR4-3200 = 409.6 GB/s, of which 75 to 85 % (McCalpin), half of that for stores that read first",
-            ),
-        ),
+        ZERO_AS_MILAN,
+        BANDWIDTH_OF_16_DDR4_3200,
     ],
 };

@@ -3,6 +3,7 @@
 
 use punctual_sim::model::Confidence::{C, D};
 
+use super::common::BANDWIDTH_OF_16_DDR4_3200;
 use super::{Figure, Preset, Quantity, Topology};
 use crate::Numbering;
 
@@ -63,15 +64,6 @@ pub(super) const PRESET: Preset = Preset {
                 "rep stosb of 4 KiB regions on Milan: 13.7 GB/s (Linux, clearing of huge pages)",
             ),
         ),
-        (
-            Quantity::Bandwidth,
-            Figure::between(
-                153.6,
-                163.8,
-                348.2,
-                C,
-                "2 x 8 x DDR4-3200 = 409.6 GB/s, of which 75 to 85 % (McCalpin), half of that for stores that read first",
-            ),
-        ),
+        BANDWIDTH_OF_16_DDR4_3200,
     ],
 };

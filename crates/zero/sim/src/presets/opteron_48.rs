@@ -3,6 +3,7 @@
 
 use punctual_sim::model::Confidence::{C, D};
 
+use super::common::{OPTERON_BANDWIDTH, OPTERON_ZERO};
 use super::{Figure, Preset, Quantity, Topology};
 use crate::Numbering;
 
@@ -46,25 +47,7 @@ pub(super) const PRESET: Preset = Preset {
             ),
         ),
         (Quantity::Relax, Figure::new(4.2, C, "10 cycles at 2.4 GHz")),
-        (
-            Quantity::Zero,
-            Figure::between(
-                600.0,
-                1_500.0,
-                2_500.0,
-                D,
-                "Xen's boot scrub, 64 Opteron cores: 2.6 GiB/s alone",
-            ),
-        ),
-        (
-            Quantity::Bandwidth,
-            Figure::between(
-                20.0,
-                45.8,
-                90.0,
-                D,
-                "Xen's boot scrub, 64 Opteron cores: 42.7 GiB/s together",
-            ),
-        ),
+        OPTERON_ZERO,
+        OPTERON_BANDWIDTH,
     ],
 };

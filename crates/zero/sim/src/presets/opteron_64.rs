@@ -3,6 +3,9 @@
 
 use punctual_sim::model::Confidence::{C, D};
 
+use super::common::{
+    OPTERON_BANDWIDTH, OPTERON_ZERO, PARK_AT_2100_MHZ, TURNAROUND_AT_2100_MHZ, WAKE_AT_2100_MHZ,
+};
 use super::{Figure, Preset, Quantity, Topology};
 use crate::Numbering;
 
@@ -46,51 +49,10 @@ pub(super) const PRESET: Preset = Preset {
             ),
         ),
         (Quantity::Relax, Figure::new(4.8, C, "10 cycles at 2.1 GHz")),
-        (
-            Quantity::Zero,
-            Figure::between(
-                600.0,
-                1_500.0,
-                2_500.0,
-                D,
-                "Xen's boot scrub, 64 Opteron cores: 2.6 GiB/s alone",
-            ),
-        ),
-        (
-            Quantity::Bandwidth,
-            Figure::between(
-                20.0,
-                45.8,
-                90.0,
-                D,
-                "Xen's boot scrub, 64 Opteron cores: 42.7 GiB/s together",
-            ),
-        ),
-        (
-            Quantity::Park,
-            Figure::new(
-                1_000.0,
-                C,
-                "2,100 cycles (Unlocking Energy, ATC'16) at 2.1 GHz",
-            ),
-        ),
-        (
-            Quantity::Wake,
-            Figure::new(
-                1_286.0,
-                C,
-                "2,700 cycles (Unlocking Energy, ATC'16) at 2.1 GHz",
-            ),
-        ),
-        (
-            Quantity::Turnaround,
-            Figure::between(
-                3_333.0,
-                3_333.0,
-                50_000.0,
-                C,
-                "7,000 cycles at least (Unlocking Energy, ATC'16) at 2.1 GHz; more out of deep idle states",
-            ),
-        ),
+        OPTERON_ZERO,
+        OPTERON_BANDWIDTH,
+        PARK_AT_2100_MHZ,
+        WAKE_AT_2100_MHZ,
+        TURNAROUND_AT_2100_MHZ,
     ],
 };

@@ -2,6 +2,7 @@
 
 use punctual_sim::model::Confidence::{C, D};
 
+use super::common::{BANDWIDTH_OF_16_DDR4_3200, ZERO_AS_MILAN};
 use super::{Figure, Preset, Quantity, Topology};
 use crate::Numbering;
 
@@ -52,25 +53,7 @@ pub(super) const PRESET: Preset = Preset {
                 "a guess: between the 10 cycles of old Intel cores and the 140 of new ones",
             ),
         ),
-        (
-            Quantity::Zero,
-            Figure::between(
-                150.0,
-                300.0,
-                600.0,
-                D,
-                "a guess: 4 KiB at 13.7 GB/s, as Milan's rep stosb",
-            ),
-        ),
-        (
-            Quantity::Bandwidth,
-            Figure::between(
-                153.6,
-                163.8,
-                348.2,
-                C,
-                "2 x 8 x DDR4-3200 = 409.6 GB/s, of which 75 to 85 % (McCalpin), half of that for stores that read first",
-            ),
-        ),
+        ZERO_AS_MILAN,
+        BANDWIDTH_OF_16_DDR4_3200,
     ],
 };

@@ -3,6 +3,7 @@
 
 use punctual_sim::model::Confidence::{C, D};
 
+use super::common::{PARK_AT_2100_MHZ, TURNAROUND_AT_2100_MHZ, WAKE_AT_2100_MHZ};
 use super::{Figure, Preset, Quantity, Topology};
 use crate::Numbering;
 
@@ -47,31 +48,8 @@ pub(super) const PRESET: Preset = Preset {
             Quantity::Bandwidth,
             Figure::between(30.0, 80.0, 200.0, D, "a guess: four sockets of its time"),
         ),
-        (
-            Quantity::Park,
-            Figure::new(
-                1_000.0,
-                C,
-                "2,100 cycles (Unlocking Energy, ATC'16) at 2.1 GHz",
-            ),
-        ),
-        (
-            Quantity::Wake,
-            Figure::new(
-                1_286.0,
-                C,
-                "2,700 cycles (Unlocking Energy, ATC'16) at 2.1 GHz",
-            ),
-        ),
-        (
-            Quantity::Turnaround,
-            Figure::between(
-                3_333.0,
-                3_333.0,
-                50_000.0,
-                C,
-                "7,000 cycles at least (Unlocking Energy, ATC'16) at 2.1 GHz; more out of deep idle states",
-            ),
-        ),
+        PARK_AT_2100_MHZ,
+        WAKE_AT_2100_MHZ,
+        TURNAROUND_AT_2100_MHZ,
     ],
 };
