@@ -79,6 +79,33 @@ pub(crate) fn by_subject<'r, E>(rows: &[Row<'r, E>]) -> Vec<(&'r str, Vec<Row<'r
     grouped(rows.iter().copied(), |row| row.m.subject.as_str())
 }
 
+/// Each subject, as the head of a column and what to look for.
+pub(crate) fn subjects<'r, E>(rows: &[Row<'r, E>]) -> Vec<(&'r str, &'r str)> {
+    let named = by_subject(rows).into_iter();
+    named.map(|(subject, _)| (subject, subject)).collect()
+}
+
+/// The row of that subject.
+pub(crate) fn of_subject<'r, E>(rows: &[Row<'r, E>], subject: &str) -> Option<Row<'r, E>> {
+    rows.iter().find(|row| row.m.subject == subject).copied()
+}
+
+/// The rows with equal values together, from the smallest.
+pub(crate) fn by_value<'r, E>(
+    rows: &[Row<'r, E>],
+    of: impl Fn(&E) -> f64,
+) -> Vec<(f64, Vec<Row<'r, E>>)> {
+    let mut groups = grouped(rows.iter().copied(), |row| of(row.of));
+    groups.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    groups
+}
+
+/// The first row of each value, from the smallest.
+pub(crate) fn ascending<'r, E>(rows: &[Row<'r, E>], of: impl Fn(&E) -> f64) -> Vec<Row<'r, E>> {
+    let groups = by_value(rows, of).into_iter();
+    groups.map(|(_, group)| group[0]).collect()
+}
+
 /// What some rows say, each once, from the smallest.
 pub(crate) fn values<E>(rows: &[Row<'_, E>], of: impl Fn(&E) -> f64) -> Vec<f64> {
     let mut values: Vec<f64> = rows.iter().map(|row| of(row.of)).collect();

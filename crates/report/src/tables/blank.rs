@@ -1,9 +1,5 @@
 //! Values that are missing, and why.
 
-use punctual_record::{Cpu, Measurement};
-
-use crate::units;
-
 /// Why a value is missing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Why {
@@ -96,55 +92,20 @@ impl Marks {
         })
     }
 
-    /// A percentile of lateness.
-    pub fn percentile(&mut self, measurement: &Measurement, late_ns: Option<i64>) -> String {
-        match late_ns {
-            Some(ns) => self.measured(measurement, ns as f64),
-            None if measurement.late_ns.n == 0 => self.or_blank(None, Why::NotMeasured),
-            None => self.or_blank(None, Why::FewSamples),
-        }
-    }
-
-    /// How often something happened; none of no waits is no result.
-    pub fn count(&mut self, measurement: &Measurement, times: u64) -> String {
-        let measured = measurement.late_ns.n > 0 || times > 0;
-        self.or_blank(measured.then(|| times.to_string()), Why::NotMeasured)
-    }
-
-    /// A length of time that is missing when nothing was measured.
-    pub fn measured(&mut self, measurement: &Measurement, ns: f64) -> String {
-        let measured = measurement.late_ns.n > 0;
-        self.or_blank(measured.then(|| units::duration(ns)), Why::NotMeasured)
-    }
-
-    /// The waits that ended more than 1 ms late, in per cent.
-    pub fn over_1ms_percent(&mut self, measurement: &Measurement) -> String {
-        let share = measurement.late_over_1ms_fraction.map(units::percent);
-        self.or_blank(share, Why::NotMeasured)
-    }
-
-    /// The CPU time billed, in per cent.
-    pub fn cpu_percent(&mut self, cpu: &Cpu) -> String {
-        self.cpu_based(cpu, cpu.fraction.map(units::percent))
-    }
-
     /// A value that was computed from CPU time; with `~` where that is
-    /// approximate.
-    pub fn cpu_based(&mut self, cpu: &Cpu, value: Option<String>) -> String {
-        self.of_cpu_time(cpu.approximate, value)
+    /// `approximate`.
+    pub fn of_cpu_time(&mut self, approximate: bool, value: Option<String>) -> String {
+        let value = value.map(|value| self.about(approximate, value));
+        self.or_blank(value, Why::NoCpuTime)
     }
 
-    /// The same, of a CPU time that is `approximate` or not.
-    pub fn of_cpu_time(&mut self, approximate: bool, value: Option<String>) -> String {
-        let value = value.map(|value| {
-            self.approximate |= approximate;
-            if approximate {
-                format!("~{value}")
-            } else {
-                value
-            }
-        });
-        self.or_blank(value, Why::NoCpuTime)
+    /// A value, with `~` if it is approximate.
+    pub(super) fn about(&mut self, approximate: bool, value: String) -> String {
+        self.approximate |= approximate;
+        match approximate {
+            true => format!("~{value}"),
+            false => value,
+        }
     }
 
     /// What the marks in the table mean.

@@ -1,68 +1,51 @@
 //! Clocks: what the OS states, the steps that readings show, and what a reading
 //! takes.
 
-use super::blank::{Marks, Why};
-use super::grid::Grid;
+use punctual_record::experiment::{Clocks, Lengths};
+
+use super::blank::Why;
+use super::columns::{SUBJECT, named};
+use super::table::{Cell, Table};
 use crate::select::{self, Row};
 use crate::units;
-use punctual_record::experiment::{Clocks, Lengths};
 
 /// A line for each clock, and below it which of them the tick writes.
 pub(crate) fn clocks(measurements: &[Row<'_, Clocks>]) -> Vec<String> {
-    let mut grid = Grid::new(
+    // To the microsecond, as the tick's is known by the last digits.
+    let fine = |ns: u64| units::fine(ns as f64);
+    let table = Table::new(
         "clocks: the steps in which they move on, and what a reading takes",
-        &[
-            "clock",
-            "stated",
-            "step\np50",
-            "min",
-            "max",
-            "n",
-            "a reading\np50",
-            "n",
-            "written by",
-        ],
-    );
-    let mut marks = Marks::default();
-    for m in measurements {
-        let (step, read) = (m.of.step_ns, m.of.read_cost_ns);
-        let stated = m.of.stated_ns.map(|ns| units::nominal(ns as f64));
-        let mut row = vec![m.subject.clone(), marks.or_blank(stated, Why::NotStated)];
-        // To the microsecond, as the tick's is known by the last digits.
-        let fine = |ns: u64| units::fine(ns as f64);
-        row.push(median(&mut marks, step, fine));
-        row.push(marks.or_blank(step.map(|step| fine(step.min)), Why::NotMeasured));
-        row.push(marks.or_blank(step.map(|step| fine(step.max)), Why::NotMeasured));
-        row.push(n(step));
-        row.push(median(&mut marks, read, |ns| units::duration(ns as f64)));
-        row.push(n(read));
-        let writer = m.of.tick_written;
-        let writer = writer.map(|tick| if tick { "the tick" } else { "counter" });
-        row.push(marks.or_blank(writer.map(str::to_owned), Why::NotMeasured));
-        grid.row(row);
-    }
-    let mut caption = vec![
+        measurements,
+    )
+    .told([named("clock", SUBJECT)])
+    .column("stated", |m| m.of.stated_ns.map(|ns| units::nominal(ns as f64)))
+    .blank(Why::NotStated)
+    .column("step\np50", move |m| median(m.of.step_ns, fine))
+    .column("min", move |m| Some(fine(m.of.step_ns?.min)))
+    .column("max", move |m| Some(fine(m.of.step_ns?.max)))
+    .column("n", |m| n(m.of.step_ns))
+    .column("a reading\np50", |m| median(m.of.read_cost_ns, |ns| units::duration(ns as f64)))
+    .column("n", |m| n(m.of.read_cost_ns))
+    .column("written by", |m| Some(if m.of.tick_written? { "the tick" } else { "counter" }))
+    .caption(
         "stated: the resolution that the OS claims. step: by how much the clock moved on at once, as its \
          readings show; n steps. a reading: its time, n means of many in a row. written by: a clock that moves \
-         on by 500 us or more shows the time of the last tick; any other is read from a counter."
-            .to_owned(),
-    ];
-    caption.extend(of_the_tick(measurements));
-    vec![grid.section(&caption, marks)]
+         on by 500 us or more shows the time of the last tick; any other is read from a counter.",
+    )
+    .captions(of_the_tick(measurements));
+    vec![table.section()]
 }
 
 /// The median, or why it is missing.
-fn median(marks: &mut Marks, of: Option<Lengths>, written: fn(u64) -> String) -> String {
-    let why = match of {
-        Some(_) => Why::FewSamples,
-        None => Why::NotMeasured,
-    };
-    let median = of.and_then(|lengths| lengths.p50);
-    marks.or_blank(median.map(written), why)
+fn median(of: Option<Lengths>, written: fn(u64) -> String) -> Cell {
+    match of {
+        Some(lengths) => Cell::or(lengths.p50.map(written), Why::FewSamples),
+        None => Cell::or(None, Why::NotMeasured),
+    }
 }
 
-fn n(lengths: Option<Lengths>) -> String {
-    lengths.map_or(0, |lengths| lengths.n).to_string()
+fn n(lengths: Option<Lengths>) -> u64 {
+    lengths.map_or(0, |lengths| lengths.n)
 }
 
 /// Which clocks the tick writes, and what that says of it.

@@ -6,8 +6,9 @@ use punctual_record::compare::{Cell, Comparison, Estimate, Metric, Missing, Quan
 use punctual_record::published::{Published, Statistic};
 use punctual_record::{Cpu, Value};
 
-use super::blank::{Marks, Why};
-use super::grid::Grid;
+use super::WIDTH;
+use super::blank::Why;
+use super::table::{Cell as Shown, Table as Declared};
 use crate::{prose, units};
 
 /// The tables of every experiment, in the order of the runs; with those `more` that are
@@ -172,6 +173,21 @@ fn of_experiment(
     sections.collect()
 }
 
+/// A line of a table.
+struct Line<'c> {
+    label: String,
+    tells: Tells<'c>,
+}
+
+/// What it tells.
+#[derive(Clone, Copy)]
+enum Tells<'c> {
+    Nothing,
+    /// Of a run; whether it is the first.
+    Cell(Option<&'c Cell>, bool),
+    Published(&'c Published),
+}
+
 struct Table<'c> {
     compared: &'c Comparison,
     rows: &'c [&'c Row],
@@ -192,39 +208,10 @@ impl Table<'_> {
             return None;
         }
         let columns = self.shown();
-        let mut head = vec!["subject"];
-        head.extend(columns.iter().map(|(head, _)| *head));
-        let mut grid = Grid::new(title, &head);
-        let mut marks = Marks::default();
-        for row in rows {
-            let label = label_of(row, self.common);
-            let blanks = columns.iter().map(|_| String::new());
-            grid.row(std::iter::once(label).chain(blanks).collect());
-            for (column, cell) in self.compared.columns.iter().zip(&row.cells) {
-                let over = cell.as_ref().is_some_and(|cell| cell.oversubscribed);
-                let mark = if over { "*" } else { "" };
-                let mut line = vec![format!("  {}{mark}", column.label)];
-                let first = column.label == self.compared.columns[0].label;
-                line.extend(columns.iter().map(|(_, shows)| match cell {
-                    Some(cell) => shows.of(cell, first, &mut marks),
-                    None => marks.or_blank(None, Why::NotInRun),
-                }));
-                grid.row(line);
-            }
-            for &place in &row.published {
-                let published = &self.compared.published[place];
-                let mut line = vec![format!("  {}", published_label(place, published))];
-                let told: Vec<Option<String>> = (columns.iter())
-                    .map(|(_, shows)| shows.published(published))
-                    .collect();
-                if told.iter().all(Option::is_none) {
-                    continue;
-                }
-                let cells = told.into_iter();
-                line.extend(cells.map(|told| marks.or_blank(told, Why::NotPublished)));
-                grid.row(line);
-            }
-        }
+        let lines: Vec<Line> = rows
+            .iter()
+            .flat_map(|row| self.lines(row, &columns))
+            .collect();
         let mut captions = vec![caption.to_owned()];
         if columns
             .iter()
@@ -237,7 +224,48 @@ impl Table<'_> {
         {
             captions.push(OVERSUBSCRIBED.to_owned());
         }
-        Some(grid.within(120).section(&captions, marks))
+        let table = Declared::new(title, &lines)
+            .column("subject", |line| line.label.clone())
+            .each(columns, |line, shows| match line.tells {
+                Tells::Nothing => "".into(),
+                Tells::Cell(Some(cell), is_first) => shows.of(cell, is_first),
+                Tells::Cell(None, _) => Shown::or(None, Why::NotInRun),
+                Tells::Published(published) => {
+                    Shown::or(shows.published(published), Why::NotPublished)
+                }
+            })
+            .captions(captions)
+            .within(WIDTH);
+        Some(table.section())
+    }
+
+    /// What a row is of, a line for each run, and one for each published figure.
+    fn lines<'r>(&'r self, row: &'r Row, columns: &[(&str, Shows)]) -> Vec<Line<'r>> {
+        let label = label_of(row, self.common);
+        let tells = Tells::Nothing;
+        let mut lines = vec![Line { label, tells }];
+        let runs = self.compared.columns.iter().zip(&row.cells);
+        lines.extend(runs.enumerate().map(|(i, (column, cell))| {
+            let over = cell.as_ref().is_some_and(|cell| cell.oversubscribed);
+            let mark = if over { "*" } else { "" };
+            Line {
+                label: format!("  {}{mark}", column.label),
+                tells: Tells::Cell(cell.as_ref(), i == 0),
+            }
+        }));
+        for &place in &row.published {
+            let published = &self.compared.published[place];
+            if columns
+                .iter()
+                .any(|(_, shows)| shows.published(published).is_some())
+            {
+                lines.push(Line {
+                    label: format!("  {}", published_label(place, published)),
+                    tells: Tells::Published(published),
+                });
+            }
+        }
+        lines
     }
 
     /// Whether any run has the number, or would with more samples.
@@ -322,21 +350,20 @@ fn not_judged(estimate: &Estimate) -> bool {
 
 impl Shows {
     /// The cell of a run.
-    fn of(self, cell: &Cell, first: bool, marks: &mut Marks) -> String {
+    fn of(self, cell: &Cell, is_first: bool) -> Shown {
+        let known = |metric| cell.known.get(&metric);
         match self {
-            Self::Count => cell.n.to_string(),
+            Self::Count => cell.n.into(),
             Self::Within(metric) => {
-                let written = cell.known.get(&metric).map(|e| within(metric, e));
-                written_or_blank(cell, metric, written, marks)
+                written_or_blank(cell, metric, known(metric).map(|e| within(metric, e)))
             }
             Self::Plain(metric) => {
-                let written = cell.known.get(&metric).map(|e| number(metric, e.value));
-                written_or_blank(cell, metric, written, marks)
+                written_or_blank(cell, metric, known(metric).map(|e| number(metric, e.value)))
             }
-            Self::OverFirst(metric) => match cell.known.get(&metric) {
-                None => written_or_blank(cell, metric, None, marks),
-                Some(_) if first => "1".to_owned(),
-                Some(estimate) => over_first(metric, estimate, marks),
+            Self::OverFirst(metric) => match known(metric) {
+                None => written_or_blank(cell, metric, None),
+                Some(_) if is_first => "1".into(),
+                Some(estimate) => over_first(metric, estimate),
             },
         }
     }
@@ -376,18 +403,13 @@ impl Shows {
     }
 }
 
-fn written_or_blank(
-    cell: &Cell,
-    metric: Metric,
-    written: Option<String>,
-    marks: &mut Marks,
-) -> String {
+fn written_or_blank(cell: &Cell, metric: Metric, written: Option<String>) -> Shown {
     if metric == Metric::CPU && written.is_some() {
         let cpu = Cpu {
             approximate: cell.cpu_is_approximate,
             ..Cpu::default()
         };
-        return marks.cpu_based(&cpu, written);
+        return Shown::of_cpu(&cpu, written);
     }
     let why = match cell.missing.get(&metric) {
         Some(Missing::FewSamples) => Why::FewSamples,
@@ -395,7 +417,7 @@ fn written_or_blank(
         Some(Missing::NoRounds) => Why::NoRounds,
         Some(Missing::NotMeasured) | None => Why::NotMeasured,
     };
-    marks.or_blank(written, why)
+    Shown::or(written, why)
 }
 
 fn number(metric: Metric, value: f64) -> String {
@@ -420,9 +442,9 @@ fn within(metric: Metric, estimate: &Estimate) -> String {
     }
 }
 
-fn over_first(metric: Metric, estimate: &Estimate, marks: &mut Marks) -> String {
+fn over_first(metric: Metric, estimate: &Estimate) -> Shown {
     let Some(ratio) = estimate.over_first else {
-        return marks.or_blank(None, Why::NotInFirst);
+        return Shown::or(None, Why::NotInFirst);
     };
     let verdict = match ratio.verdict {
         Some(verdict) => Some(verdict.name()),
@@ -432,10 +454,11 @@ fn over_first(metric: Metric, estimate: &Estimate, marks: &mut Marks) -> String 
         .interval
         .map(|i| format!("[{}..{}]", times(i.low), times(i.high)));
     match ratio.value {
-        None => marks.or_blank(verdict.map(str::to_owned), Why::NoMultiple),
+        None => Shown::or(verdict.map(str::to_owned), Why::NoMultiple),
         Some(value) => {
             let words = [Some(times(value)), interval, verdict.map(str::to_owned)];
-            words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+            let words: Vec<_> = words.into_iter().flatten().collect();
+            words.join(" ").into()
         }
     }
 }

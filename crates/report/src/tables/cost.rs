@@ -3,14 +3,16 @@
 use punctual_record::compare::MARGIN;
 use punctual_record::{Cost, Interval, LIBRARY, Measurement, Weights};
 
-use super::blank::{Marks, Why};
-use super::grid::Grid;
+use super::blank::Why;
+use super::columns::{N, SUBJECT};
+use super::table::{Cell, Table};
 use crate::units;
 
 /// Fewer rounds than this give no interval of 95 % (see [`Interval`]).
 const ROUNDS_FOR_95_PERCENT: usize = 6;
 
-const WEIGHTS: [&str; 3] = ["w = 1", "w = 10", "w = 100"];
+/// Each weight as the head of a column, and which it is.
+const WEIGHTS: [(&str, usize); 3] = [("w = 1", 0), ("w = 10", 1), ("w = 100", 2)];
 
 /// What a long wait counts for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,79 +45,59 @@ impl Counted {
 /// or not told apart from it. Nothing if no cost is known.
 pub(super) fn per_wait(name: &str, group: &[&Measurement], counted: Counted) -> Option<String> {
     group.iter().find_map(|m| counted.cost(m, 0))?;
-    let mut head = vec!["subject", "n"];
-    head.extend(WEIGHTS);
-    let mut grid = Grid::new(
-        format!(
-            "{name}: cost per wait, CPU + w x lateness, {}",
-            counted.in_words()
-        ),
-        &head,
+    let title = format!(
+        "{name}: cost per wait, CPU + w x lateness, {}",
+        counted.in_words()
     );
-    let mut marks = Marks::default();
-    for m in group {
-        let mut row = vec![m.subject.clone(), m.late_ns.n.to_string()];
-        for weight in 0..WEIGHTS.len() {
+    let is_capped = counted == Counted::Capped;
+    let table = Table::new(title, group)
+        .told([SUBJECT, N])
+        .each(WEIGHTS, |m, &weight| {
             let median = |m: &Measurement| Some(counted.cost(m, weight)?.median);
             let cost = counted.cost(m, weight).map(|cost| {
                 let within = units::duration_within(cost.median, cost.low, cost.high);
                 format!("{within} ({})", rank(cost.median, group, median))
             });
-            let beside = match (&cost, counted) {
-                (Some(_), Counted::Capped) => beside_lowest(m, weight, group),
-                _ => None,
-            };
-            let cost = written(&mut marks, m, cost);
-            row.push(match beside {
-                Some(beside) => format!("{} {cost}", beside.sign()),
-                None => cost,
-            });
-        }
-        grid.row(row);
-    }
-    let mut caption = vec![
-        rounds_in_words(group, ", in the same unit"),
-        RANK_IN_WORDS.to_owned(),
-    ];
-    if counted == Counted::Capped {
-        caption.push(beside_lowest_in_words(group));
-        caption.extend(library_over_bare(group));
-    }
-    Some(grid.section(&caption, marks))
+            let is_judged = is_capped && cost.is_some();
+            let beside = is_judged.then(|| beside_lowest(m, weight, group)).flatten();
+            written(m, cost).signed(beside.map(BesideLowest::sign))
+        })
+        .captions([
+            rounds_in_words(group, ", in the same unit"),
+            RANK_IN_WORDS.to_owned(),
+        ])
+        .captions(is_capped.then(|| beside_lowest_in_words(group)))
+        .captions(is_capped.then(|| library_over_bare(group)).flatten());
+    Some(table.section())
 }
 
 /// The capped cost over that of a waiter that knows the distributions of the
 /// overshoots. Nothing if that is not known.
 pub(super) fn over_informed(name: &str, group: &[&Measurement]) -> Option<String> {
     let bound = group.iter().find_map(|m| m.informed_cost_ns.as_ref())?;
-    let mut head = vec!["subject", "n"];
-    head.extend(WEIGHTS);
-    let mut grid = Grid::new(
-        format!("{name}: cost over the informed optimum, capped"),
-        &head,
-    );
-    let mut marks = Marks::default();
-    for m in group {
-        let mut row = vec![m.subject.clone(), m.late_ns.n.to_string()];
-        for weight in 0..WEIGHTS.len() {
-            let ratio = at(m, m.cost_over_informed.as_ref(), weight).map(|ratio| {
-                let [median, low, high] = [ratio.median, ratio.low, ratio.high].map(units::ratio);
-                format!("{median} [{low}..{high}]")
-            });
-            row.push(written(&mut marks, m, ratio));
-        }
-        grid.row(row);
-    }
     let costs = WEIGHTS.iter().zip(bound.each());
     let costs: Vec<_> = costs
-        .map(|(weight, cost)| format!("{} ({weight})", units::duration(*cost)))
+        .map(|((weight, _), cost)| format!("{} ({weight})", units::duration(*cost)))
         .collect();
-    let caption = format!(
-        "Who knows how often each overshoot of the recording comes, but not when, pays on the average {}. \
-         Less is for luck, or for who sees what comes after what.",
-        costs.join(", ")
-    );
-    Some(grid.section(&[rounds_in_words(group, ""), caption], marks))
+    let table = Table::new(format!("{name}: cost over the informed optimum, capped"), group)
+        .told([SUBJECT, N])
+        .each(WEIGHTS, |m, &weight| {
+            let ratio = at(m, m.cost_over_informed.as_ref(), weight);
+            written(m, ratio.as_ref().map(ratio_within))
+        })
+        .caption(rounds_in_words(group, ""))
+        .caption(format!(
+            "Who knows how often each overshoot of the recording comes, but not when, pays on the average {}. \
+             Less is for luck, or for who sees what comes after what.",
+            costs.join(", ")
+        ));
+    Some(table.section())
+}
+
+/// A ratio with the interval that holds it.
+pub(super) fn ratio_within(ratio: &Interval) -> String {
+    let [median, low, high] = [ratio.median, ratio.low, ratio.high].map(units::ratio);
+    format!("{median} [{low}..{high}]")
 }
 
 const RANK_IN_WORDS: &str = "(1): the lowest median of its column.";
@@ -187,11 +169,10 @@ fn library_over_bare(group: &[&Measurement]) -> Option<String> {
         ..Cost::default()
     };
     let ratios = Weights::try_of(|w| capped.ratio_at(w, &library.rounds, &bare.rounds))?;
-    let ratios = WEIGHTS.iter().zip(ratios.each()).map(|(weight, ratio)| {
-        let [median, low, high] = [ratio.median, ratio.low, ratio.high].map(units::ratio);
-        format!("{median} [{low}..{high}] ({weight})")
-    });
-    let ratios: Vec<_> = ratios.collect();
+    let ratios = WEIGHTS.iter().zip(ratios.each());
+    let ratios: Vec<_> = ratios
+        .map(|((weight, _), ratio)| format!("{} ({weight})", ratio_within(ratio)))
+        .collect();
     Some(format!(
         "`{LIBRARY}` is the library as its users call it, anew in each batch: round by round it costs {} times \
          what its strategy by itself does, {BARE}.",
@@ -199,10 +180,11 @@ fn library_over_bare(group: &[&Measurement]) -> Option<String> {
     ))
 }
 
-/// What is added for each nap, and the costs with it.
-type WithNaps = (&'static str, fn(&Measurement) -> Option<&Weights<f64>>);
+/// Costs of a measurement.
+type Costs = fn(&Measurement) -> Option<&Weights<f64>>;
 
-const WITH_NAPS: [WithNaps; 2] = [
+/// What is added for each nap, and the costs with it.
+const WITH_NAPS: [(&str, Costs); 2] = [
     ("5 us", |m| m.cost_capped_nap_plus_5us_ns.as_ref()),
     ("20 us", |m| m.cost_capped_nap_plus_20us_ns.as_ref()),
 ];
@@ -210,47 +192,41 @@ const WITH_NAPS: [WithNaps; 2] = [
 /// The capped costs with more CPU time for each nap. Nothing if none is known.
 pub(super) fn with_naps(name: &str, group: &[&Measurement]) -> Option<String> {
     let columns = || {
-        WITH_NAPS
-            .iter()
-            .flat_map(|&(added, costs)| (0..WEIGHTS.len()).map(move |w| (added, costs, w)))
+        WITH_NAPS.iter().flat_map(|&(added, costs)| {
+            WEIGHTS.map(|(head, weight)| (format!("{head}\n+ {added}"), (costs, weight)))
+        })
     };
-    group
-        .iter()
-        .find_map(|m| columns().find_map(|(_, costs, weight)| at(m, costs(m), weight)))?;
-    let mut head = vec!["subject".to_owned(), "n".to_owned()];
-    head.extend(columns().map(|(added, _, weight)| format!("{}\n+ {added}", WEIGHTS[weight])));
-    let mut grid = Grid::new(
-        format!("{name}: cost per wait, capped, with 5 us / 20 us added for each nap"),
-        &head,
-    );
-    let mut marks = Marks::default();
-    for m in group {
-        let mut row = vec![m.subject.clone(), m.late_ns.n.to_string()];
-        for (_, costs, weight) in columns() {
-            let cost = at(m, costs(m), weight).map(|cost| {
-                let rank = rank(cost, group, |other| at(other, costs(other), weight));
-                format!("{} ({rank})", units::duration(cost))
-            });
-            row.push(if cost.is_none() && m.wakes_per_wait.is_none() {
-                marks.or_blank(cost, Why::NapsNotCounted)
-            } else {
-                written(&mut marks, m, cost)
-            });
-        }
-        grid.row(row);
+    let cost = |m: &Measurement, &(costs, weight): &(Costs, usize)| at(m, costs(m), weight);
+    let any = |m: &&Measurement| columns().any(|(_, of)| cost(m, &of).is_some());
+    if !group.iter().any(any) {
+        return None;
     }
-    let caption = "Medians over the rounds; (1) is the lowest of its column, and subjects without a \
-         cost have no rank. Interrupts and idle exits are not billed to the thread, so naps look \
-         cheaper than they are: does the ranking hold if each costs this much more?";
-    Some(grid.section(&[caption], marks))
+    let title = format!("{name}: cost per wait, capped, with 5 us / 20 us added for each nap");
+    let table = Table::new(title, group)
+        .told([SUBJECT, N])
+        .each(columns(), |m, of| {
+            let text = cost(m, of).map(|ns| {
+                let rank = rank(ns, group, |other| cost(other, of));
+                format!("{} ({rank})", units::duration(ns))
+            });
+            match text.is_none() && m.wakes_per_wait.is_none() {
+                true => Cell::or(None, Why::NapsNotCounted),
+                false => written(m, text),
+            }
+        })
+        .caption(
+            "Medians over the rounds; (1) is the lowest of its column, and subjects without a \
+             cost have no rank. Interrupts and idle exits are not billed to the thread, so naps look \
+             cheaper than they are: does the ranking hold if each costs this much more?",
+        );
+    Some(table.section())
 }
 
 /// A cost, or why there is none.
-fn written(marks: &mut Marks, m: &Measurement, cost: Option<String>) -> String {
-    if m.late_ns.n == 0 {
-        marks.or_blank(None, Why::NotMeasured)
-    } else {
-        marks.cpu_based(&m.cpu, cost)
+fn written(m: &Measurement, cost: Option<String>) -> Cell {
+    match m.late_ns.n {
+        0 => Cell::or(None, Why::NotMeasured),
+        _ => Cell::of_cpu(&m.cpu, cost),
     }
 }
 

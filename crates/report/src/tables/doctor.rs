@@ -3,23 +3,11 @@
 use punctual_record::experiment::Doctor;
 use punctual_record::{Diagnosis, Run};
 
-use super::blank::{Marks, Why};
-use super::grid::Grid;
+use super::WIDTH;
+use super::columns::{N, P50, P90, PREDICTED, QUEUED, STOLEN, SUBJECT, named};
+use super::table::Table;
 use crate::select::{self, Row};
 use crate::{prose, units};
-
-const HEAD: [&str; 10] = [
-    "wait",
-    "with",
-    "n",
-    "predicted",
-    "p50",
-    "p90",
-    "wake cost",
-    "queued",
-    "stolen",
-    "verdict",
-];
 
 /// The table, and a sentence for each verdict.
 pub(crate) fn doctor(run: &Run, diagnosis: &Diagnosis) -> Vec<String> {
@@ -27,11 +15,25 @@ pub(crate) fn doctor(run: &Run, diagnosis: &Diagnosis) -> Vec<String> {
     if measurements.is_empty() {
         return vec![];
     }
-    let mut grid = Grid::new("Prediction against measurement: how late", &HEAD).with_names(2);
-    let mut marks = Marks::default();
-    for m in &measurements {
-        grid.row(row(*m, &mut marks));
-    }
+    let table = Table::new("Prediction against measurement: how late", &measurements)
+        .names(2)
+        .column("wait", |m| asked(m.of))
+        .told([named("with", SUBJECT), N, PREDICTED, P50, P90])
+        .column("wake cost", |m| wake(m.of).map(units::duration))
+        .told([QUEUED, STOLEN])
+        .column("verdict", |m| {
+            m.of.verdict
+                .clone()
+                .unwrap_or_else(|| "not judged".to_owned())
+        })
+        .captions(captions(diagnosis, &measurements))
+        .within(WIDTH);
+    let mut sections = vec![table.section(), verdicts(&measurements)];
+    sections.retain(|section| !section.is_empty());
+    sections
+}
+
+fn captions(diagnosis: &Diagnosis, measurements: &[Row<'_, Doctor>]) -> Vec<String> {
     let mut caption = vec![];
     if let Some(why) = &diagnosis.no_prediction {
         caption.push(format!("Nothing is predicted: {why}."));
@@ -52,32 +54,7 @@ pub(crate) fn doctor(run: &Run, diagnosis: &Diagnosis) -> Vec<String> {
     if let Some(cpu) = diagnosis.cpu {
         caption.push(format!("All waits were kept on CPU {cpu}."));
     }
-    vec![
-        grid.within(120).section(&caption, marks),
-        verdicts(&measurements),
-    ]
-    .into_iter()
-    .filter(|section| !section.is_empty())
-    .collect()
-}
-
-fn row(m: Row<'_, Doctor>, marks: &mut Marks) -> Vec<String> {
-    let time = |ns: Option<f64>| ns.map(units::duration);
-    vec![
-        asked(m.of),
-        m.subject.clone(),
-        m.late_ns.n.to_string(),
-        marks.or_blank(
-            time(m.predicted_late_ns.map(|ns| ns as f64)),
-            Why::NotPredicted,
-        ),
-        marks.percentile(&m, m.late_ns.p50),
-        marks.percentile(&m, m.late_ns.p90),
-        marks.or_blank(time(wake(m.of)), Why::NotMeasured),
-        marks.or_blank(time(m.queued_per_wait_ns), Why::NotCounted),
-        marks.or_blank(time(m.stolen_per_wait_ns), Why::NotCounted),
-        m.of.verdict.as_deref().unwrap_or("not judged").to_owned(),
-    ]
+    caption
 }
 
 fn verdicts(measurements: &[Row<'_, Doctor>]) -> String {

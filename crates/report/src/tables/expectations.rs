@@ -2,9 +2,8 @@
 
 use punctual_record::Expectation;
 
-use super::blank::Marks;
-use super::grid::Grid;
-use crate::prose;
+use super::table::{Cell, Table};
+use crate::{prose, select};
 
 /// A word of an expectation.
 type Of = fn(&Expectation) -> &str;
@@ -22,32 +21,22 @@ pub(crate) fn expectations(all: &[Expectation]) -> Option<String> {
     .into_iter()
     .filter(|(head, of)| *head == "of" || differs(*of))
     .collect();
-    let mut head = vec![""];
-    head.extend(labels.iter().map(|(head, _)| *head));
-    head.extend(["figure", "expected", "got", "source"]);
     let hold = all.iter().filter(|e| e.holds).count();
-    let title = format!("What is expected: {hold} of {} hold", all.len());
-    let mut grid = Grid::new(title, &head).with_names(labels.len() + 2);
-    let mut sources: Vec<&str> = Vec::new();
-    for e in all {
-        let known = sources.iter().position(|source| *source == e.source);
-        let source = known.unwrap_or(sources.len());
-        if known.is_none() {
-            sources.push(&e.source);
-        }
-        let verdict = if e.holds { "ok" } else { "differs" };
-        let mut row = vec![verdict.to_owned()];
-        row.extend(labels.iter().map(|(_, of)| of(e).to_owned()));
-        row.extend([
-            e.figure.clone(),
-            e.expected.clone(),
-            e.got.clone(),
-            format!("[{}]", source + 1),
-        ]);
-        grid.row(row);
-    }
-    let mut text = grid.section::<&str>(&[], Marks::default());
-    for (i, source) in sources.iter().enumerate() {
+    let sources = select::grouped(all, |e| e.source.as_str());
+    let number = |e: &Expectation| sources.iter().position(|(source, _)| *source == e.source);
+    let mut text = Table::new(
+        format!("What is expected: {hold} of {} hold", all.len()),
+        all,
+    )
+    .names(labels.len() + 2)
+    .column("", |e| if e.holds { "ok" } else { "differs" })
+    .each(labels, |e, of| Cell::from(of(e)))
+    .column("figure", |e| e.figure.clone())
+    .column("expected", |e| e.expected.clone())
+    .column("got", |e| e.got.clone())
+    .column("source", |e| Some(format!("[{}]", number(e)? + 1)))
+    .section();
+    for (i, (source, _)) in sources.iter().enumerate() {
         text += &prose::indented(&format!("{:>4} ", format!("[{}]", i + 1)), source);
     }
     Some(text)

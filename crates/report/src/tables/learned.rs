@@ -2,8 +2,8 @@
 
 use punctual_record::{Estimate, Learned, LearnedCall, LearnedClass, PlannedStep};
 
-use super::blank::{Marks, Why};
-use super::grid::Grid;
+use super::blank::Why;
+use super::table::Table;
 use crate::{prose, select, units};
 
 /// A section that says what the numbers mean, and one for each strategy and
@@ -54,67 +54,42 @@ fn weighed(learned: &Learned) -> String {
             units::plain(weight)
         )
     });
-    let classes = || learned.calls.iter().flat_map(|call| &call.classes);
-    let by_length = classes().any(|class| class.over_share_of_length > 0.0);
-    let mut head = vec!["call", "time left", "naps", "p50", "p90", "p99"];
-    if by_length {
-        head.push("of its\nlength");
-    }
-    head.extend(["CPU", "ends\nbefore", "cost"]);
-    let mut grid = Grid::new(title(learned) + &weight, &head);
-    let mut marks = Marks::default();
-    for call in &learned.calls {
-        let mut name = call.method.as_str();
-        // In the order in which a wait comes to them.
-        for class in call.classes.iter().rev() {
-            let is_planned = call.grid_ns.is_none();
-            grid.row(row(name, class, by_length, is_planned, &mut marks));
-            name = "";
-        }
-    }
-    let mut caption = Vec::new();
-    if by_length {
-        caption.push(
-            "of its length: p50, p90 and p99 are those of the shortest naps of a line; a longer nap takes \
-             longer by this part of the difference."
-                .to_owned(),
-        );
-    }
-    caption.extend(use_of_calls(&learned.calls));
-    caption.extend(ticks(&learned.calls));
-    caption.extend(plan(&learned.plan));
-    grid.section(&caption, marks)
-}
-
-fn row(
-    name: &str,
-    class: &LearnedClass,
-    by_length: bool,
-    is_planned: bool,
-    marks: &mut Marks,
-) -> Vec<String> {
+    // In the order in which a wait comes to them.
+    let rows = learned.calls.iter().flat_map(|call| {
+        let classes = call.classes.iter().rev().enumerate();
+        classes.map(move |(i, class)| (call, class, i == 0))
+    });
+    let rows: Vec<(&LearnedCall, &LearnedClass, bool)> = rows.collect();
+    let by_length = (rows.iter()).any(|(_, class, _)| class.over_share_of_length > 0.0);
     let duration = |ns: u64| units::duration(ns as f64);
-    let left = match (class.left_from_ns, class.left_below_ns) {
-        (0, Some(below)) => format!("< {}", units::nominal(below as f64)),
-        (from, _) => units::nominal(from as f64),
-    };
-    let mut row = vec![
-        name.to_owned(),
-        left,
-        class.naps.to_string(),
-        duration(class.over_ns_p50),
-        duration(class.over_ns_p90),
-        duration(class.over_ns_p99),
-    ];
-    if by_length {
-        row.push(format!("{} %", units::percent(class.over_share_of_length)));
-    }
-    row.push(duration(class.cpu_ns));
-    for ns in [class.margin_ns, class.cost_ns] {
-        let planned = is_planned.then(|| duration(ns));
-        row.push(marks.or_blank(planned, Why::ByTicks));
-    }
-    row
+    let planned = move |call: &LearnedCall, ns: u64| call.grid_ns.is_none().then(|| duration(ns));
+    Table::new(title(learned) + &weight, &rows)
+        .column("call", |(call, _, is_first)| if *is_first { &call.method } else { "" })
+        .column("time left", |(_, class, _)| match (class.left_from_ns, class.left_below_ns) {
+            (0, Some(below)) => format!("< {}", units::nominal(below as f64)),
+            (from, _) => units::nominal(from as f64),
+        })
+        .column("naps", |(_, class, _)| class.naps)
+        .column("p50", move |(_, class, _)| duration(class.over_ns_p50))
+        .column("p90", move |(_, class, _)| duration(class.over_ns_p90))
+        .column("p99", move |(_, class, _)| duration(class.over_ns_p99))
+        .column("of its\nlength", |(_, class, _)| {
+            format!("{} %", units::percent(class.over_share_of_length))
+        })
+        .only_if(by_length)
+        .column("CPU", move |(_, class, _)| duration(class.cpu_ns))
+        .column("ends\nbefore", move |(call, class, _)| planned(call, class.margin_ns))
+        .blank(Why::ByTicks)
+        .column("cost", move |(call, class, _)| planned(call, class.cost_ns))
+        .blank(Why::ByTicks)
+        .captions(by_length.then_some(
+            "of its length: p50, p90 and p99 are those of the shortest naps of a line; a longer nap takes \
+             longer by this part of the difference.",
+        ))
+        .captions(use_of_calls(&learned.calls))
+        .captions(ticks(&learned.calls))
+        .captions(plan(&learned.plan))
+        .section()
 }
 
 /// How often each call was taken, if there is a choice.

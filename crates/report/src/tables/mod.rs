@@ -1,11 +1,14 @@
 //! The tables of the text report, one experiment per file.
 //!
-//! Each takes the measurements of its experiment and gives sections of text:
-//! what it is, the table on a [`grid`], and below it in words what its numbers
-//! mean and why some of them are missing ([`blank`]).
+//! Each takes the measurements of its experiment and gives sections of text. A
+//! section is a [`table`](mod@table) by declaration: its columns over typed
+//! rows, of which [`columns`] has those that any measurement can have, and in
+//! words what its numbers mean. Why some are missing is in [`blank`]; a
+//! [`grid`] lays all that out.
 
 pub mod blank;
 mod clocks;
+mod columns;
 mod comparison;
 mod cores;
 mod cost;
@@ -24,14 +27,10 @@ mod regimes;
 mod robustness;
 mod scenario;
 mod sleep;
+pub mod table;
 mod timers;
 mod watch;
 mod yields;
-
-use punctual_record::Mode;
-
-use crate::histogram::is_common;
-use crate::units;
 
 pub(crate) use clocks::clocks;
 pub use comparison::{Compared, Shows, param_in_words};
@@ -66,27 +65,4 @@ pub fn table(title: &str, head: &[&str], rows: impl IntoIterator<Item = Vec<Stri
     rows.into_iter().for_each(|row| grid.row(row));
     grid.within(WIDTH as u16)
         .section::<&str>(&[], blank::Marks::default())
-}
-
-/// So many modes are told in a cell; of more, that there are others.
-const SHOWN_MODES: usize = 4;
-
-/// The common lengths of sleeps: `2.00 ms x 61 % (2 ticks)`. Those of a few
-/// samples are left to the histogram.
-fn modes_in_words(modes: &[Mode]) -> Option<String> {
-    let common = || modes.iter().filter(|mode| is_common(mode));
-    let told = common().take(SHOWN_MODES).map(|mode| {
-        let length = units::duration(mode.center_ns as f64);
-        let ticks = match mode.ticks {
-            Some(1) => " (1 tick)".to_owned(),
-            Some(ticks) => format!(" ({ticks} ticks)"),
-            None => String::new(),
-        };
-        format!("{length} x {:.0} %{ticks}", mode.share * 100.0)
-    });
-    let mut text = told.collect::<Vec<_>>().join(", ");
-    if common().count() > SHOWN_MODES {
-        text += ", ...";
-    }
-    Some(text).filter(|text| !text.is_empty())
 }

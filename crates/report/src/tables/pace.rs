@@ -3,9 +3,13 @@
 use punctual_record::experiment::{Learning, Pace};
 use punctual_record::{CAP_NS, Measurement};
 
-use super::blank::{Marks, Why};
+use super::blank::Why;
+use super::columns::{
+    CPU, CPU_PER_WAIT, EARLY, MAX, MEAN, MEAN_CAPPED, MIN, MISSED, N, OVER_1MS, P50, P75, P90, P99,
+    P999, PREDICTED, QUEUED, STOLEN, SUBJECT, named,
+};
 use super::cost::{self, Counted};
-use super::grid::Grid;
+use super::table::Table;
 use crate::select::{self, Row};
 use crate::units;
 
@@ -29,66 +33,24 @@ pub(crate) fn pace(measurements: &[Row<'_, Pace>]) -> Vec<String> {
 }
 
 fn lateness(name: &str, group: &[Row<'_, Pace>]) -> String {
-    let any_predicted = group.iter().any(|m| m.predicted_late_ns.is_some());
-    let mut head = vec![
-        "subject",
-        "n",
-        "min",
-        "p50",
-        "p75",
-        "p90",
-        "p99",
-        "p99.9",
-        "max",
-        "> 1 ms\n%",
-        "mean",
-        "mean\ncapped",
-    ];
-    if any_predicted {
-        head.insert(2, "predicted");
-    }
-    let mut grid = Grid::new(format!("{name}: lateness"), &head);
-    let mut marks = Marks::default();
-    for m in group {
-        let late = &m.late_ns;
-        let mut row = vec![
-            m.subject.clone(),
-            late.n.to_string(),
-            marks.measured(m, late.min as f64),
-            marks.percentile(m, late.p50),
-            marks.percentile(m, late.p75),
-            marks.percentile(m, late.p90),
-            marks.percentile(m, late.p99),
-            marks.percentile(m, late.p999),
-            marks.measured(m, late.max as f64),
-            marks.over_1ms_percent(m),
-            marks.measured(m, late.mean),
-            marks.measured(m, late.mean_capped),
-        ];
-        if any_predicted {
-            let predicted = m.predicted_late_ns.map(|ns| units::duration(ns as f64));
-            row.insert(2, marks.or_blank(predicted, Why::NotPredicted));
-        }
-        grid.row(row);
-    }
-    let period = group.first().map(|m| m.of.period_ns as f64);
-    let every = period.map_or_else(String::new, |ns| {
-        format!("One wait every {}. ", units::nominal(ns))
+    let every = group.first().map_or_else(String::new, |m| {
+        format!("One wait every {}. ", units::nominal(m.of.period_ns as f64))
     });
-    let mut caption = vec![format!(
-        "{every}n: waits. > 1 ms: the waits that ended more than 1 ms late. mean capped: each lateness \
-         counted as at most {}.",
-        units::nominal(CAP_NS as f64)
-    )];
-    caption.extend(warm_up(group));
-    if any_predicted {
-        caption.push(
+    Table::new(format!("{name}: lateness"), group)
+        .told([SUBJECT, N, PREDICTED])
+        .note(
             "predicted: the p50 that the timer rule in force gives a timer alone on its CPU, if waking \
-             up cost nothing."
-                .to_owned(),
-        );
-    }
-    grid.section(&caption, marks)
+             up cost nothing.",
+        )
+        .if_known()
+        .told([MIN, P50, P75, P90, P99, P999, MAX, OVER_1MS, MEAN, MEAN_CAPPED])
+        .caption(format!(
+            "{every}n: waits. > 1 ms: the waits that ended more than 1 ms late. mean capped: each lateness \
+             counted as at most {}.",
+            units::nominal(CAP_NS as f64)
+        ))
+        .captions(warm_up(group))
+        .section()
 }
 
 /// How batches start, and how many waits come before those that count.
@@ -113,87 +75,40 @@ fn warm_up(group: &[Row<'_, Pace>]) -> Option<String> {
 }
 
 fn cpu_and_wakes(name: &str, group: &[&Measurement]) -> String {
-    let any_busy = group.iter().any(|m| m.cpu.busy_fraction.is_some());
-    let any_early = group.iter().any(|m| m.late_ns.early > 0);
-    let mut head = vec![
-        "subject",
-        "n",
-        "CPU %",
-        "CPU\nper wait",
-        "naps\nper wait",
-        "missed",
-    ];
-    if any_busy {
-        head.insert(3, "busy %");
-    }
-    if any_early {
-        head.push("early");
-    }
-    let mut grid = Grid::new(format!("{name}: CPU and wakes"), &head);
-    let mut marks = Marks::default();
-    for m in group {
-        let late = &m.late_ns;
-        let cpu_per_wait = m.cpu.per_wait_ns.map(units::duration);
-        let mut row = vec![
-            m.subject.clone(),
-            late.n.to_string(),
-            marks.cpu_percent(&m.cpu),
-            marks.cpu_based(&m.cpu, cpu_per_wait),
-            marks.or_blank(m.wakes_per_wait.map(units::plain), Why::NapsNotCounted),
-            marks.count(m, m.missed),
-        ];
-        if any_busy {
-            let busy = m.cpu.busy_fraction.map(units::percent);
-            row.insert(3, marks.or_blank(busy, Why::NotPinned));
-        }
-        if any_early {
-            row.push(marks.count(m, late.early));
-        }
-        grid.row(row);
-    }
-    let mut caption = vec![
-        "CPU: time billed to the thread. naps: calls that block; of a subject whose calls are not \
-         seen, how often its thread gave up the CPU. missed: deadlines that had passed before \
-         their wait began.",
-    ];
-    if any_busy {
-        caption.push("busy: share of the time its CPU was not idle, whoever used it.");
-    }
-    if any_early {
-        caption.push("early: waits that ended before their deadline.");
-    }
-    grid.section(&caption, marks)
+    Table::new(format!("{name}: CPU and wakes"), group)
+        .told([SUBJECT, N, CPU])
+        .column("busy %", |m| m.cpu.busy_fraction.map(units::percent))
+        .blank(Why::NotPinned)
+        .note("busy: share of the time its CPU was not idle, whoever used it.")
+        .if_known()
+        .told([CPU_PER_WAIT])
+        .column("naps\nper wait", |m| m.wakes_per_wait.map(units::plain))
+        .blank(Why::NapsNotCounted)
+        .told([MISSED, EARLY])
+        .note("early: waits that ended before their deadline.")
+        .only_if(group.iter().any(|m| m.late_ns.early > 0))
+        .caption(
+            "CPU: time billed to the thread. naps: calls that block; of a subject whose calls are not \
+             seen, how often its thread gave up the CPU. missed: deadlines that had passed before \
+             their wait began.",
+        )
+        .section()
 }
 
 /// The parts of the lateness that the OS counted. Nothing if it counted none.
 fn causes(name: &str, group: &[&Measurement]) -> Option<String> {
-    group
+    let mut counted = group
         .iter()
-        .find_map(|m| m.queued_per_wait_ns.or(m.stolen_per_wait_ns))?;
-    let mut grid = Grid::new(
-        format!("{name}: lost time that the OS counted, per wait"),
-        &[
-            "subject",
-            "n",
-            "mean lateness",
-            "waited for a CPU",
-            "stolen",
-        ],
-    );
-    let mut marks = Marks::default();
-    for m in group {
-        let mut row = vec![
-            m.subject.clone(),
-            m.late_ns.n.to_string(),
-            marks.measured(m, m.late_ns.mean),
-        ];
-        for counted in [m.queued_per_wait_ns, m.stolen_per_wait_ns] {
-            row.push(marks.or_blank(counted.map(units::duration), Why::NotCounted));
-        }
-        grid.row(row);
-    }
-    let caption = "waited for a CPU: the thread could run, but another one did. stolen: the \
-         hypervisor gave the CPU to somebody else; known to 10 ms in total. Both count the whole \
-         wait, its spins too, so they can exceed the lateness.";
-    Some(grid.section(&[caption], marks))
+        .map(|m| m.queued_per_wait_ns.or(m.stolen_per_wait_ns));
+    counted.find(Option::is_some)?;
+    let title = format!("{name}: lost time that the OS counted, per wait");
+    let table = Table::new(title, group)
+        .told([SUBJECT, N, named("mean lateness", MEAN)])
+        .told([named("waited for a CPU", QUEUED), STOLEN])
+        .caption(
+            "waited for a CPU: the thread could run, but another one did. stolen: the \
+             hypervisor gave the CPU to somebody else; known to 10 ms in total. Both count the whole \
+             wait, its spins too, so they can exceed the lateness.",
+        );
+    Some(table.section())
 }

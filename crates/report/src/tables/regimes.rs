@@ -1,11 +1,12 @@
 //! `adaptive` beside the best of the others, regime by regime.
 
+use punctual_record::Measurement;
 use punctual_record::experiment::Regimes;
-use punctual_record::regimes::{self, Cell, ROUNDS_MIN, Verdict};
-use punctual_record::{Interval, Measurement};
+use punctual_record::regimes::{self, Cell, ROUNDS_MIN, RegimeBatch, Verdict};
 
-use super::blank::Marks;
-use super::grid::Grid;
+use super::columns::{N, SUBJECT};
+use super::cost::ratio_within;
+use super::table::Table;
 use crate::select::Row;
 use crate::units;
 
@@ -24,33 +25,6 @@ pub(crate) fn regimes(measurements: &[Row<'_, Regimes>]) -> Vec<String> {
 }
 
 fn beside_best(cells: &[Cell<'_>]) -> String {
-    let mut grid = Grid::new(
-        "regimes: adaptive beside the best of the others, lost cells first",
-        &[
-            "regime",
-            "condition",
-            "w",
-            "adaptive",
-            "best other",
-            "",
-            "ratio",
-            "n",
-            "verdict",
-        ],
-    );
-    for cell in cells {
-        grid.row(vec![
-            cell.regime.to_owned(),
-            cell.condition.to_owned(),
-            cell.weight.to_string(),
-            units::duration(cell.cost.median),
-            units::duration(cell.best_cost.median),
-            cell.best.subject.clone(),
-            ratio(&cell.ratio),
-            cell.rounds.to_string(),
-            cell.verdict.name().to_owned(),
-        ]);
-    }
     let count = |verdict| cells.iter().filter(|cell| cell.verdict == verdict).count();
     let widest = cells.iter().map(Cell::spread).fold(0.0, f64::max);
     let counts = format!(
@@ -76,117 +50,98 @@ fn beside_best(cells: &[Cell<'_>]) -> String {
             ""
         }
     );
-    grid.section(&[counts, meaning, width], Marks::default())
+    Table::new(
+        "regimes: adaptive beside the best of the others, lost cells first",
+        cells,
+    )
+    .column("regime", |cell| cell.regime)
+    .column("condition", |cell| cell.condition)
+    .column("w", |cell| cell.weight.to_string())
+    .column("adaptive", |cell| units::duration(cell.cost.median))
+    .column("best other", |cell| units::duration(cell.best_cost.median))
+    .column("", |cell| cell.best.subject.as_str())
+    .column("ratio", |cell| ratio_within(&cell.ratio))
+    .column("n", |cell| cell.rounds.to_string())
+    .column("verdict", |cell| cell.verdict.name())
+    .captions([counts, meaning, width])
+    .section()
 }
 
 fn overall(results: &[Measurement]) -> Option<String> {
     let overall = regimes::overall(results);
     overall.first()?;
-    let mut grid = Grid::new(
-        "regimes: what each other costs over adaptive, quiet",
-        &["w", "subject", "regimes", "ratio"],
-    );
-    for o in &overall {
-        grid.row(vec![
-            o.weight.to_string(),
-            o.subject.to_owned(),
-            o.regimes.to_string(),
-            ratio(&o.ratio),
-        ]);
-    }
-    let caption = "The geometric mean over the quiet regimes that both were measured in, with its interval over the \
-         rounds: above 1 adaptive costs less.";
-    Some(grid.section(&[caption], Marks::default()))
+    let table = Table::new("regimes: what each other costs over adaptive, quiet", &overall)
+        .column("w", |o| o.weight.to_string())
+        .column("subject", |o| o.subject)
+        .column("regimes", |o| o.regimes.to_string())
+        .column("ratio", |o| ratio_within(&o.ratio))
+        .caption(
+            "The geometric mean over the quiet regimes that both were measured in, with its interval over the \
+             rounds: above 1 adaptive costs less.",
+        );
+    Some(table.section())
 }
 
 fn trapped(results: &[Measurement]) -> Option<String> {
-    let looked = || {
-        results
-            .iter()
-            .filter(|m| m.batches.iter().any(|b| b.load_ended))
-    };
-    looked().next()?;
-    let mut grid = Grid::new(
-        "regimes: traps",
-        &[
-            "regime",
-            "condition",
-            "subject",
-            "trapped",
-            "seconds",
-            "back after",
-            "never back",
-        ],
-    );
-    for m in looked() {
-        let batches = || m.batches.iter().filter(|b| b.load_ended);
-        let seconds = || batches().filter_map(|b| b.trapped_s);
-        let back = batches().filter_map(|b| b.back_after_waits);
-        let never = batches().filter(|b| b.back_after_waits.is_none()).count();
-        let (regime, condition) = regimes::place(m).unwrap_or_default();
-        grid.row(vec![
-            regime.to_owned(),
-            condition.to_owned(),
-            m.subject.clone(),
-            format!(
-                "{} of {}",
-                seconds().filter(|s| *s > 0).count(),
-                batches().count()
-            ),
-            seconds().sum::<u32>().to_string(),
-            back.max()
-                .map_or_else(|| "-".to_owned(), |waits| format!("{waits} waits")),
-            never.to_string(),
-        ]);
-    }
-    let caption = "Batches with a second in which the subject took more than three times the share of a CPU that it took \
-         before the load, or quiet if that was less, and was more than 0.5 ms late on the average; such seconds; the most waits after the load until 8 in \
-         a row cost no more, on the average, than twice what they cost before it; batches without that in the 60 waits that \
-         were looked at.";
-    Some(grid.section(&[caption], Marks::default()))
+    let looked: Vec<&Measurement> = (results.iter())
+        .filter(|m| m.batches.iter().any(|b| b.load_ended))
+        .collect();
+    looked.first()?;
+    let table = in_regimes("regimes: traps", &looked)
+        .told([SUBJECT])
+        .column("trapped", |m| {
+            let trapped = seconds(m).filter(|s| *s > 0).count();
+            format!("{trapped} of {}", batches(m).count())
+        })
+        .column("seconds", |m| seconds(m).sum::<u32>())
+        .column("back after", |m| {
+            let back = batches(m).filter_map(|b| b.back_after_waits).max();
+            back.map_or_else(|| "-".to_owned(), |waits| format!("{waits} waits"))
+        })
+        .column("never back", |m| batches(m).filter(|b| b.back_after_waits.is_none()).count())
+        .caption(
+            "Batches with a second in which the subject took more than three times the share of a CPU that it took \
+             before the load, or quiet if that was less, and was more than 0.5 ms late on the average; such seconds; the most waits after the load until 8 in \
+             a row cost no more, on the average, than twice what they cost before it; batches without that in the 60 waits that \
+             were looked at.",
+        );
+    Some(table.section())
+}
+
+/// The batches of a subject that a load ended in.
+fn batches(m: &Measurement) -> impl Iterator<Item = &RegimeBatch> {
+    m.batches.iter().filter(|b| b.load_ended)
+}
+
+fn seconds(m: &Measurement) -> impl Iterator<Item = u32> {
+    batches(m).filter_map(|b| b.trapped_s)
 }
 
 fn subjects(results: &[Measurement]) -> String {
-    let mut grid = Grid::new(
-        "regimes: each subject",
-        &[
-            "regime",
-            "condition",
-            "subject",
-            "n",
-            "CPU/wait",
-            "late p50",
-            "reported",
-            "mean",
-            "missed",
-        ],
-    );
-    for m in results {
-        let (regime, condition) = regimes::place(m).unwrap_or_default();
-        let mut reported: Vec<i64> = (m.batches.iter())
-            .filter_map(|b| b.reported_late_ns_p50)
-            .collect();
-        reported.sort_unstable();
-        let reported = reported.get(reported.len() / 2).copied();
-        let length = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), units::duration);
-        grid.row(vec![
-            regime.to_owned(),
-            condition.to_owned(),
-            m.subject.clone(),
-            m.late_ns.n.to_string(),
-            length(m.cpu.per_wait_ns),
-            length(m.late_ns.p50.map(|ns| ns as f64)),
-            length(reported.map(|ns| ns as f64)),
-            units::duration(m.late_ns.mean_capped),
-            m.missed.to_string(),
-        ]);
-    }
-    let caption = "Means and medians over the rounds. late: by the caller's clock after the call has returned; reported: what \
-         the waiter said of the same waits. mean: each lateness at most 1 ms. missed: cycles skipped because they had passed.";
-    grid.section(&[caption], Marks::default())
+    let results: Vec<&Measurement> = results.iter().collect();
+    let length = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), units::duration);
+    in_regimes("regimes: each subject", &results)
+        .told([SUBJECT, N])
+        .column("CPU/wait", move |m| length(m.cpu.per_wait_ns))
+        .column("late p50", move |m| length(m.late_ns.p50.map(|ns| ns as f64)))
+        .column("reported", move |m| {
+            let mut all: Vec<i64> =
+                (m.batches.iter()).filter_map(|b| b.reported_late_ns_p50).collect();
+            all.sort_unstable();
+            length(all.get(all.len() / 2).map(|ns| *ns as f64))
+        })
+        .column("mean", |m| units::duration(m.late_ns.mean_capped))
+        .column("missed", |m| m.missed)
+        .caption(
+            "Means and medians over the rounds. late: by the caller's clock after the call has returned; reported: what \
+             the waiter said of the same waits. mean: each lateness at most 1 ms. missed: cycles skipped because they had passed.",
+        )
+        .section()
 }
 
-fn ratio(ratio: &Interval) -> String {
-    let [median, low, high] = [ratio.median, ratio.low, ratio.high].map(units::ratio);
-    format!("{median} [{low}..{high}]")
+/// A table that begins with where it was measured.
+fn in_regimes<'a>(title: &str, rows: &'a [&'a Measurement]) -> Table<'a, &'a Measurement> {
+    Table::new(title, rows)
+        .column("regime", |m| regimes::place(m).unwrap_or_default().0)
+        .column("condition", |m| regimes::place(m).unwrap_or_default().1)
 }

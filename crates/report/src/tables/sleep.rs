@@ -4,8 +4,9 @@ use punctual_record::experiment::Sleep;
 use punctual_record::{Measurement, Run};
 
 use super::WIDTH;
-use super::blank::{Marks, Why};
-use super::grid::Grid;
+use super::blank::Why;
+use super::columns::{MAX, P90, P99, Told, typical};
+use super::table::{Cell, Table};
 use crate::histogram::histogram_of;
 use crate::select::{self, Row, asked_ns};
 use crate::{prose, units};
@@ -21,17 +22,22 @@ const MOST_EARLY: usize = 8;
 pub(crate) fn sleep(run: &Run, measurements: &[Row<'_, Sleep>]) -> Vec<String> {
     let calls = select::by_subject(measurements);
     let asked = select::values(measurements, asked_ns);
-    let table = |of, lengths: &[f64]| {
-        Table {
-            of,
-            calls: &calls,
-            measurements,
-        }
-        .section(lengths)
-    };
     let mut sections = Vec::new();
-    for of in Of::backed(measurements) {
-        sections.extend(in_lines_that_fit(&asked, |lengths| table(of, lengths)));
+    for of in backed(measurements) {
+        let lines = lines(of, &calls, measurements);
+        let table = |lengths: &[f64]| {
+            let heads = lengths.iter().map(|&ns| (units::nominal(ns), ns));
+            Table::new(
+                format!("sleep: how much longer than asked, {}", of.0),
+                &lines,
+            )
+            .column(format!("{} by the time asked", of.0), |line| {
+                line.name().to_owned()
+            })
+            .each(heads, |line, &asked| line.cell(of, asked))
+            .caption(caption(of, lengths, measurements))
+        };
+        sections.extend(in_lines_that_fit(&asked, table));
     }
     sections.extend(remarks(measurements));
     sections.extend(distributions(run, &calls));
@@ -39,173 +45,90 @@ pub(crate) fn sleep(run: &Run, measurements: &[Row<'_, Sleep>]) -> Vec<String> {
 }
 
 /// A column for each length, in as many tables as it takes.
-fn in_lines_that_fit(lengths: &[f64], table: impl Fn(&[f64]) -> (usize, String)) -> Vec<String> {
-    let tables =
-        |each: usize| -> Vec<(usize, String)> { lengths.chunks(each).map(&table).collect() };
-    for parts in 1..lengths.len() {
-        let tables = tables(lengths.len().div_ceil(parts));
-        if tables.iter().all(|(width, _)| *width <= WIDTH) {
-            return tables.into_iter().map(|(_, text)| text).collect();
-        }
-    }
-    tables(1).into_iter().map(|(_, text)| text).collect()
+fn in_lines_that_fit<'t, R: 't>(
+    lengths: &[f64],
+    table: impl Fn(&[f64]) -> Table<'t, R>,
+) -> Vec<String> {
+    let tables = |each: usize| lengths.chunks(each).map(&table).collect::<Vec<_>>();
+    let fits = |tables: &Vec<Table<'_, R>>| tables.iter().all(|table| table.width() <= WIDTH);
+    let mut parts = (1..lengths.len()).map(|parts| tables(lengths.len().div_ceil(parts)));
+    let tables = parts.find(fits).unwrap_or_else(|| tables(1));
+    tables.into_iter().map(Table::section).collect()
 }
 
-/// What a table shows of the overshoot.
-#[derive(Clone, Copy, PartialEq)]
-enum Of {
-    Median,
-    P90,
-    P99,
-    Max,
+const MEDIAN: Told = ("p50", |m| {
+    let early = if m.late_ns.early > 0 { " e" } else { "" };
+    typical(m).map(|late| late + early).into()
+});
+
+/// The median, the highest of the percentiles that there are samples for
+/// somewhere, and the largest.
+fn backed(measurements: &[Row<'_, Sleep>]) -> Vec<Told> {
+    let any = |of: fn(&Measurement) -> Option<i64>| measurements.iter().any(|m| of(m).is_some());
+    let high = if any(|m| m.late_ns.p99) {
+        Some(P99)
+    } else {
+        any(|m| m.late_ns.p90).then_some(P90)
+    };
+    [Some(MEDIAN), high, Some(MAX)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
-impl Of {
-    /// The median, the highest of the percentiles that there are samples for
-    /// somewhere, and the largest.
-    fn backed(measurements: &[Row<'_, Sleep>]) -> Vec<Self> {
-        let any =
-            |of: fn(&Measurement) -> Option<i64>| measurements.iter().any(|m| of(m).is_some());
-        let high = if any(|m| m.late_ns.p99) {
-            Some(Self::P99)
-        } else {
-            any(|m| m.late_ns.p90).then_some(Self::P90)
-        };
-        [Some(Self::Median), high, Some(Self::Max)]
-            .into_iter()
-            .flatten()
-            .collect()
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Median => "p50",
-            Self::P90 => "p90",
-            Self::P99 => "p99",
-            Self::Max => "max",
-        }
-    }
+/// A line of a table: calls below each other, lengths beside.
+enum Line<'a> {
+    Of(&'a str, &'a [Row<'a, Sleep>]),
+    Predicted(&'static str, &'a [Row<'a, Sleep>]),
+    Counts(&'a [Row<'a, Sleep>]),
 }
 
-/// A table of one figure: calls below each other, lengths beside.
-struct Table<'a> {
-    of: Of,
+fn lines<'a>(
+    of: Told,
     calls: &'a [(&'a str, Vec<Row<'a, Sleep>>)],
     measurements: &'a [Row<'a, Sleep>],
+) -> Vec<Line<'a>> {
+    let predicts = predicts(of, measurements);
+    let mut lines = Vec::new();
+    for (call, of_call) in calls {
+        lines.push(Line::Of(call, of_call));
+        if predicts == Predicted::Differently {
+            lines.push(Line::Predicted("  predicted", of_call));
+        }
+    }
+    if predicts == Predicted::Alike {
+        lines.push(Line::Predicted("(predicted)", measurements));
+    }
+    lines.push(Line::Counts(measurements));
+    lines
 }
 
-impl Table<'_> {
-    fn section(&self, lengths: &[f64]) -> (usize, String) {
-        let mut head = vec![format!("{} by the time asked", self.of.name())];
-        head.extend(lengths.iter().map(|&ns| units::nominal(ns)));
-        let title = format!("sleep: how much longer than asked, {}", self.of.name());
-        let mut grid = Grid::new(title, &head);
-        let mut marks = Marks::default();
-        let mut means = false;
-        for (call, of_call) in self.calls {
-            let mut row = vec![(*call).to_owned()];
-            for &asked in lengths {
-                let m = select::at(of_call, asked_ns, asked);
-                row.push(match m {
-                    Some(m) => self.cell(&mut marks, &m, &mut means),
-                    None => marks.or_blank(None, Why::NotMeasured),
-                });
-            }
-            grid.row(row);
-            if self.predicts() == Predicted::Differently {
-                grid.row(self.predicted("  predicted", of_call, lengths, &mut marks));
-            }
-        }
-        if self.predicts() == Predicted::Alike {
-            grid.row(self.predicted("(predicted)", self.measurements, lengths, &mut marks));
-        }
-        let mut row = vec!["n".to_owned()];
-        row.extend(lengths.iter().map(|&asked| {
-            let of_length = self.measurements.iter();
-            let of_length = of_length.filter(|m| asked_ns(m.of) == asked);
-            counts_in_a_cell(of_length.map(|m| m.late_ns.n))
-        }));
-        grid.row(row);
-        let width = grid.width();
-        (width, grid.section(&self.caption(means), marks))
-    }
-
-    fn cell(&self, marks: &mut Marks, m: &Measurement, means: &mut bool) -> String {
-        let late = &m.late_ns;
-        let early = if late.early > 0 { " e" } else { "" };
-        match self.of {
-            Of::Median => match select::typical_late_ns(m) {
-                Some((ns, true)) => format!("{}{early}", units::duration(ns)),
-                Some((ns, false)) => {
-                    *means = true;
-                    format!("{} m{early}", units::duration(ns))
-                }
-                None => marks.or_blank(None, Why::NotMeasured),
-            },
-            Of::P90 => marks.percentile(m, late.p90),
-            Of::P99 => marks.percentile(m, late.p99),
-            Of::Max => marks.measured(m, late.max as f64),
+impl Line<'_> {
+    fn name(&self) -> &str {
+        match self {
+            Self::Of(name, _) | Self::Predicted(name, _) => name,
+            Self::Counts(_) => "n",
         }
     }
 
-    /// Whether a rule predicts the median, and whether the same for all calls.
-    fn predicts(&self) -> Predicted {
-        let any = |m: &Row<'_, Sleep>| m.predicted_late_ns.is_some();
-        if self.of != Of::Median || !self.measurements.iter().any(any) {
-            return Predicted::Not;
-        }
-        let by_length = select::grouped(self.measurements.iter().copied().filter(any), |m| {
-            asked_ns(m.of)
-        });
-        let alike = by_length.iter().all(|(_, group)| {
-            group
-                .iter()
-                .all(|m| m.predicted_late_ns == group[0].predicted_late_ns)
-        });
-        if alike {
-            Predicted::Alike
-        } else {
-            Predicted::Differently
-        }
-    }
-
-    fn predicted(
-        &self,
-        name: &str,
-        group: &[Row<'_, Sleep>],
-        lengths: &[f64],
-        marks: &mut Marks,
-    ) -> Vec<String> {
-        let mut row = vec![name.to_owned()];
-        row.extend(lengths.iter().map(|&asked| {
-            let mut of_length = group.iter().filter(|m| asked_ns(m.of) == asked);
-            let predicted = of_length.find_map(|m| m.predicted_late_ns);
-            let predicted = predicted.map(|ns| units::duration(ns as f64));
-            marks.or_blank(predicted, Why::NotPredicted)
-        }));
-        row
-    }
-
-    fn caption(&self, means: bool) -> Vec<String> {
-        let mut words = match self.of {
-            Of::Median => "Median overshoot of n waits of each length.".to_owned(),
-            Of::P90 => "90 % of n waits of each length are at most so much longer.".to_owned(),
-            Of::P99 => "99 % of n waits of each length are at most so much longer.".to_owned(),
-            Of::Max => "The largest overshoot of n waits of each length.".to_owned(),
-        };
-        if self.of == Of::Median {
-            if means {
-                words += " `m`: the mean, as fewer than 20 samples allow no median.";
+    fn cell(&self, (_, of): Told, asked: f64) -> Cell {
+        match self {
+            Self::Of(_, rows) => select::at(rows, asked_ns, asked).map(|m| of(&m)).into(),
+            Self::Predicted(_, rows) => {
+                let mut rows = rows.iter().filter(|m| asked_ns(m.of) == asked);
+                let predicted = rows.find_map(|m| m.predicted_late_ns);
+                Cell::or(
+                    predicted.map(|ns| units::duration(ns as f64)),
+                    Why::NotPredicted,
+                )
             }
-            if self.measurements.iter().any(|m| m.late_ns.early > 0) {
-                words += " `e`: some returned early.";
-            }
-            if self.predicts() != Predicted::Not {
-                words +=
-                    " predicted: what the timer rule in force gives if waking up cost nothing.";
+            Self::Counts(rows) => {
+                let rows = rows.iter().filter(|m| asked_ns(m.of) == asked);
+                // `90 to 100` would widen the column.
+                let counts = select::counts(rows.map(|m| m.late_ns.n));
+                counts.replace(" to ", "-").into()
             }
         }
-        vec![words]
     }
 }
 
@@ -216,9 +139,48 @@ enum Predicted {
     Differently,
 }
 
-/// `90-100`, as `90 to 100` would widen the column.
-fn counts_in_a_cell(counts: impl Iterator<Item = u64>) -> String {
-    select::counts(counts).replace(" to ", "-")
+/// Whether a rule predicts the median, and whether the same for all calls.
+fn predicts((of, _): Told, measurements: &[Row<'_, Sleep>]) -> Predicted {
+    let predicted = measurements.iter().copied();
+    let predicted = predicted.filter(|m| m.predicted_late_ns.is_some());
+    let by_length = select::grouped(predicted, |m| asked_ns(m.of));
+    if of != MEDIAN.0 || by_length.is_empty() {
+        return Predicted::Not;
+    }
+    let same = |m: &Row<'_, Sleep>, n: &Row<'_, Sleep>| m.predicted_late_ns == n.predicted_late_ns;
+    match by_length
+        .iter()
+        .all(|(_, group)| group.iter().all(|m| same(m, &group[0])))
+    {
+        true => Predicted::Alike,
+        false => Predicted::Differently,
+    }
+}
+
+fn caption(of: Told, lengths: &[f64], measurements: &[Row<'_, Sleep>]) -> String {
+    let what = match of.0 {
+        "p50" => "Median overshoot of n waits of each length.",
+        "p90" => "90 % of n waits of each length are at most so much longer.",
+        "p99" => "99 % of n waits of each length are at most so much longer.",
+        _ => "The largest overshoot of n waits of each length.",
+    };
+    let mut words = what.to_owned();
+    if of.0 == MEDIAN.0 {
+        let is_mean = |m: &Row<'_, Sleep>| {
+            let is_here = lengths.contains(&asked_ns(m.of));
+            is_here && matches!(select::typical_late_ns(m), Some((_, false)))
+        };
+        if measurements.iter().any(is_mean) {
+            words += " `m`: the mean, as fewer than 20 samples allow no median.";
+        }
+        if measurements.iter().any(|m| m.late_ns.early > 0) {
+            words += " `e`: some returned early.";
+        }
+        if predicts(of, measurements) != Predicted::Not {
+            words += " predicted: what the timer rule in force gives if waking up cost nothing.";
+        }
+    }
+    words
 }
 
 /// Which calls returned early.
@@ -236,18 +198,14 @@ fn remarks(measurements: &[Row<'_, Sleep>]) -> Option<String> {
             )
         })
         .collect();
-    let mut text = String::new();
-    if !early.is_empty() {
-        let more = early.len().saturating_sub(MOST_EARLY);
-        let told = early[..early.len() - more].join("; ");
-        let more = if more > 0 {
-            format!("; and {more} more")
-        } else {
-            String::new()
-        };
-        text += &prose::paragraph(&format!("Early returns: {told}{more}."));
-    }
-    Some(text).filter(|text| !text.is_empty())
+    let told = early.iter().take(MOST_EARLY).map(String::as_str);
+    let told = told.collect::<Vec<_>>().join("; ");
+    let more = match early.len().saturating_sub(MOST_EARLY) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    let early_returns = || prose::paragraph(&format!("Early returns: {told}{more}."));
+    (!early.is_empty()).then(early_returns)
 }
 
 /// The distributions of the plain sleep call and of the timer at 1 ms.

@@ -1,10 +1,13 @@
 //! A host that was watched: how late its timers were, and its hiccups.
 
-use super::blank::{Marks, Why};
-use super::grid::Grid;
+use punctual_record::experiment::Watch;
+
+use super::columns::{
+    CPU, MAX, MEAN, MISSED, N, P50, P90, P99, P999, QUEUED, STOLEN, SUBJECT, named,
+};
+use super::table::Table;
 use crate::select::Row;
 use crate::{histogram, prose, units};
-use punctual_record::experiment::Watch;
 
 /// So many hiccups are told one by one.
 const TOLD: usize = 10;
@@ -25,55 +28,26 @@ fn one(m: Row<'_, Watch>) -> Vec<String> {
 }
 
 fn lateness(m: Row<'_, Watch>) -> String {
-    let head = [
-        "method",
-        "n",
-        "p50",
-        "p90",
-        "p99",
-        "p99.9",
-        "max",
-        "mean",
-        "missed",
-        "CPU %",
-        "queued\nper wait",
-        "stolen\nper wait",
-    ];
     let every = units::nominal(m.of.period_ns as f64);
-    let mut title = format!("watch: lateness of a wait every {every}");
-    if let Some(cpu) = m.of.on_cpu {
-        title += &format!(" on CPU {cpu}");
-    }
-    title += &format!(" for {}", units::duration(m.of.elapsed_ns as f64));
-    let mut grid = Grid::new(title, &head);
-    let mut marks = Marks::default();
-    let late = &m.late_ns;
-    grid.row(vec![
-        m.subject.clone(),
-        late.n.to_string(),
-        marks.percentile(&m, late.p50),
-        marks.percentile(&m, late.p90),
-        marks.percentile(&m, late.p99),
-        marks.percentile(&m, late.p999),
-        marks.measured(&m, late.max as f64),
-        marks.measured(&m, late.mean),
-        marks.count(&m, m.missed),
-        marks.cpu_percent(&m.cpu),
-        marks.or_blank(m.queued_per_wait_ns.map(units::duration), Why::NotCounted),
-        marks.or_blank(m.stolen_per_wait_ns.map(units::duration), Why::NotCounted),
-    ]);
-    let mut caption = vec![
-        "n: waits. missed: deadlines that had passed before their wait began; one stall is charged once. \
-         CPU: of the watching thread, with reading its counters. queued: could run, waited for a CPU. \
-         stolen: by the hypervisor, counted in steps of 10 ms."
-            .to_owned(),
-    ];
-    if let lost @ 1.. = m.of.lost_waits {
-        caption.push(format!(
-            "Of {lost} more waits nothing is known: they were not collected in time."
-        ));
-    }
-    grid.section(&caption, marks)
+    let cpu =
+        m.of.on_cpu
+            .map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
+    let long = units::duration(m.of.elapsed_ns as f64);
+    Table::new(format!("watch: lateness of a wait every {every}{cpu} for {long}"), &[m])
+        .told([named("method", SUBJECT), N, P50, P90, P99, P999, MAX, MEAN, MISSED, CPU])
+        .told([named("queued\nper wait", QUEUED), named("stolen\nper wait", STOLEN)])
+        .caption(
+            "n: waits. missed: deadlines that had passed before their wait began; one stall is charged once. \
+             CPU: of the watching thread, with reading its counters. queued: could run, waited for a CPU. \
+             stolen: by the hypervisor, counted in steps of 10 ms.",
+        )
+        .captions((m.of.lost_waits > 0).then(|| {
+            format!(
+                "Of {} more waits nothing is known: they were not collected in time.",
+                m.of.lost_waits
+            )
+        }))
+        .section()
 }
 
 fn hiccups(m: Row<'_, Watch>) -> String {

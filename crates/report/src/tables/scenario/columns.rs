@@ -2,31 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use punctual_record::Measurement;
 use punctual_record::experiment::{IdleState, Range, ScenarioComputer, ScenarioThreads, Tail};
 
 use super::modes;
 use crate::select::{self, Row};
 use crate::tables::blank::Why;
+use crate::tables::table::{Cell, Column, Table};
 use crate::units;
-
-/// What a column makes of a measurement.
-type Cell<E> = Box<dyn Fn(Row<'_, E>) -> Option<String>>;
-
-/// A column of a table.
-pub(super) struct Column<E> {
-    /// Its name; a line feed breaks it.
-    pub(super) head: String,
-    /// What is in it, if that is known.
-    pub(super) cell: Cell<E>,
-    /// Why it is not.
-    pub(super) blank: Why,
-    /// What the head does not say by itself; empty if nothing.
-    pub(super) in_words: &'static str,
-    /// Where there is no room for all columns, those with the highest number
-    /// go first, and those with 0 never do.
-    pub(super) spare: u8,
-}
 
 /// With a smaller share of a CPU a thread that never slept did nothing but start
 /// and end, which takes real ones a little.
@@ -44,209 +26,136 @@ pub(super) fn is_active(m: Row<'_, ScenarioThreads>) -> bool {
 }
 
 type Threads<'r> = Row<'r, ScenarioThreads>;
+type Computer<'r> = Row<'r, ScenarioComputer>;
 
 /// A figure of lengths of time.
 type Of = fn(Tail) -> Option<u64>;
 
-const P50: Of = |tail| tail.p50;
-const P99: Of = |tail| tail.p99;
-const MAX: Of = |tail| Some(tail.max);
+const P50: (&str, Of) = ("p50", |tail| tail.p50);
+const P99: (&str, Of) = ("p99", |tail| tail.p99);
+const MAX: (&str, Of) = ("max", |tail| Some(tail.max));
+
+/// Heads of such figures, where there `is` something to tell.
+fn tails<const N: usize>(is: bool, what: &str, of: [(&str, Of); N]) -> Vec<(String, Of)> {
+    let told = of.into_iter().filter(|_| is);
+    told.map(|(head, of)| (format!("{what}\n{head}"), of))
+        .collect()
+}
 
 /// The columns of threads that say something about any of `group`.
-pub(super) fn of_threads(group: &[Row<'_, ScenarioThreads>]) -> Vec<Column<ScenarioThreads>> {
-    let any = |says: &dyn Fn(Row<'_, ScenarioThreads>) -> bool| group.iter().any(|m| says(*m));
-    let is_read = any(&|m| !m.of.readings.is_empty());
-    let mut columns = Vec::new();
-    if any(&|m| m.of.wakes > 0) {
-        let mut n = column("n", |m: Threads| Some(m.of.wakes.to_string()));
-        n.spare = 1;
-        n.in_words = "n: sleeps and waits.";
-        columns.push(n);
-        let mut rate = column("wakes\n/s", |m: Threads| {
-            m.of.wakes_per_s.map(units::per_second)
-        });
+pub(super) fn of_threads<'a, 'r>(group: &'a [Threads<'r>]) -> Vec<Column<'a, Threads<'r>>> {
+    let any = |says: &dyn Fn(Threads) -> bool| group.iter().any(|m| says(*m));
+    let (wakes, is_read) = (
+        any(&|m| m.of.wakes > 0),
+        any(&|m| !m.of.readings.is_empty()),
+    );
+    let slept = any(&|m| m.of.slept_ns.is_some() && !varies(m) && !is_signalled(m));
+    let late = any(&|m| varies(m) && !is_signalled(m));
+    let few = |ns: Option<i64>| Cell::or(ns.map(|ns| units::duration(ns as f64)), Why::FewSamples);
+    let busiest = match any(&|m| unequal(m).is_some()) {
+        true => "CPU: of each thread on average, and of the least and the busiest.",
+        false => "",
+    };
+    Table::new("", group)
+        .column("n", |m| m.of.wakes)
+        .spare(1)
+        .in_words("n: sleeps and waits.")
+        .only_if(wakes)
+        .column("wakes\n/s", |m| m.of.wakes_per_s.map(units::per_second))
         // With readings it is lengths that are compared.
-        rate.spare = if is_read { 2 } else { 0 };
-        columns.push(rate);
-    }
-    columns.extend(readings(group));
-    if any(&|m| m.of.slept_ns.is_some() && !varies(m) && !is_signalled(m)) {
-        columns.push(if is_read {
-            column("slept\nmean", |m: Threads| {
-                Some(units::fine(m.of.slept_ns?.mean))
-            })
-        } else {
-            column("slept\np50", typical_sleep)
-        });
-        if any(&modes::has_ticks) {
-            let mut ticks = column("in\nticks", modes::ticks);
-            ticks.in_words =
-                "in ticks: the length in intervals of the timer, of each mode with 1 % or more.";
-            ticks.blank = Why::NoTicks;
-            columns.push(ticks);
-        }
-    }
-    if any(&|m| varies(m) && !is_signalled(m)) {
-        for (head, cell) in [
-            (
-                "late\np50",
-                (|m| m.late_ns.p50) as fn(&Measurement) -> Option<i64>,
-            ),
-            ("late\np99", |m| m.late_ns.p99),
-            ("late\nmax", |m| (m.late_ns.n > 0).then_some(m.late_ns.max)),
-        ] {
-            let mut late = column(head, move |m: Threads| {
-                Some(units::duration(cell(&m)? as f64))
-            });
-            late.blank = Why::FewSamples;
-            columns.push(late);
-        }
-        for (head, of) in [("frame\np50", P50), ("frame\nmax", MAX)] {
-            let mut frame = column(head, move |m: Threads| {
-                Some(units::fine(of(m.of.frame_ns?)? as f64))
-            });
-            frame.blank = Why::FewSamples;
-            frame.in_words = "frame: from the end of one wait to the end of the next.";
-            columns.push(frame);
-        }
-        if any(&|m| m.missed > 0) {
-            columns.push(column("cycles\nmissed", |m: Threads| {
-                Some(m.missed.to_string())
-            }));
-        }
-    }
-    if any(&is_signalled) {
-        for (head, of) in [
-            ("signal\np50", P50),
-            ("signal\np99", P99),
-            ("signal\nmax", MAX),
-        ] {
-            let mut signal = column(head, move |m: Threads| {
-                Some(units::duration(of(m.of.since_signal_ns?)? as f64))
-            });
-            signal.blank = Why::FewSamples;
-            signal.in_words = "signal: from the signal to the end of the wait.";
-            columns.push(signal);
-        }
-    }
-    if any(&|m| m.of.denied > 0) {
-        let mut denied = column("denied", |m: Threads| Some(m.of.denied.to_string()));
-        denied.in_words = "denied: settings to which the OS answered with an error.";
-        columns.push(denied);
-    }
-    if any(&|m| m.cpu.fraction > Some(LEAST_CPU)) {
-        let mut cpu = column("CPU\n%", cpu_percent);
-        if any(&|m| unequal(m).is_some()) {
-            cpu.in_words = "CPU: of each thread on average, and of the least and the busiest.";
-        }
-        cpu.spare = 3;
-        columns.push(cpu);
-    }
-    columns
+        .spare(if is_read { 2 } else { 0 })
+        .only_if(wakes)
+        .each(readings(group), |m, key| {
+            Some(units::fine(m.of.readings.get(key)?.mean))
+        })
+        .column("slept\nmean", |m| Some(units::fine(m.of.slept_ns?.mean)))
+        .only_if(slept && is_read)
+        .column("slept\np50", |m| typical_sleep(*m))
+        .only_if(slept && !is_read)
+        .column("in\nticks", |m| modes::ticks(*m))
+        .in_words("in ticks: the length in intervals of the timer, of each mode with 1 % or more.")
+        .blank(Why::NoTicks)
+        .only_if(slept && any(&modes::has_ticks))
+        .column("late\np50", move |m| few(m.late_ns.p50))
+        .only_if(late)
+        .column("late\np99", move |m| few(m.late_ns.p99))
+        .only_if(late)
+        .column("late\nmax", move |m| {
+            few((m.late_ns.n > 0).then_some(m.late_ns.max))
+        })
+        .only_if(late)
+        .each(tails(late, "frame", [P50, MAX]), |m, of| {
+            let frame = m.of.frame_ns.and_then(of);
+            Cell::or(frame.map(|ns| units::fine(ns as f64)), Why::FewSamples)
+        })
+        .in_words_of(
+            "frame\n",
+            "frame: from the end of one wait to the end of the next.",
+        )
+        .column("cycles\nmissed", |m| m.missed)
+        .only_if(late && any(&|m| m.missed > 0))
+        .each(
+            tails(any(&is_signalled), "signal", [P50, P99, MAX]),
+            |m, of| {
+                let since = m.of.since_signal_ns.and_then(of);
+                Cell::or(since.map(|ns| units::duration(ns as f64)), Why::FewSamples)
+            },
+        )
+        .in_words_of(
+            "signal\n",
+            "signal: from the signal to the end of the wait.",
+        )
+        .column("denied", |m| m.of.denied)
+        .in_words("denied: settings to which the OS answered with an error.")
+        .only_if(any(&|m| m.of.denied > 0))
+        .column("CPU\n%", |m| cpu_percent(*m))
+        .in_words(busiest)
+        .spare(3)
+        .only_if(any(&|m| m.cpu.fraction > Some(LEAST_CPU)))
+        .into_columns()
 }
-
-/// A figure of the computer.
-struct Figure {
-    head: &'static str,
-    of: fn(&ScenarioComputer) -> Option<f64>,
-    show: fn(f64) -> String,
-    in_words: &'static str,
-}
-
-const SWITCHES: &str = "switches\n/s";
-const GOOD_IDLE: &str = "good\nidle %";
-
-const OF_COMPUTER: [Figure; 5] = [
-    Figure {
-        head: "interrupts\n/s",
-        of: |computer| computer.interrupts_per_s,
-        show: units::per_second,
-        in_words: "interrupts: timer interrupts and clock ticks of all CPUs.",
-    },
-    Figure {
-        head: SWITCHES,
-        of: |computer| computer.switches_per_s,
-        show: units::per_second,
-        in_words: "switches: how often a CPU went from one thread to another, or to rest and back.",
-    },
-    Figure {
-        head: "wakeups\n/s",
-        of: |computer| computer.wakeups_per_s,
-        show: units::per_second,
-        in_words: "wakeups: how often an idle CPU was woken.",
-    },
-    Figure {
-        head: "busy\n%",
-        of: |computer| computer.busy,
-        show: units::percent,
-        in_words: "busy: the share of the time of all CPUs in which a thread ran.",
-    },
-    Figure {
-        head: GOOD_IDLE,
-        of: |computer| computer.good_idle,
-        show: units::percent,
-        in_words: "good idle: the share of the idle time in stretches of 8 ms or more.",
-    },
-];
 
 /// The columns of the computer that say something about any of `group`.
-pub(super) fn of_computer(group: &[Row<'_, ScenarioComputer>]) -> Vec<Column<ScenarioComputer>> {
-    let mut columns = Vec::new();
-    for figure in OF_COMPUTER {
-        let Figure {
-            head,
-            of,
-            show,
-            in_words,
-        } = figure;
+pub(super) fn of_computer<'a, 'r>(group: &'a [Computer<'r>]) -> Vec<Column<'a, Computer<'r>>> {
+    let states = idle_states(group).into_iter();
+    Table::new("", group)
+        .column("interrupts\n/s", |m| {
+            m.of.interrupts_per_s.map(units::per_second)
+        })
+        .in_words("interrupts: timer interrupts and clock ticks of all CPUs.")
+        .if_known()
+        .column("switches\n/s", |m| {
+            m.of.switches_per_s.map(units::per_second)
+        })
+        .in_words("switches: how often a CPU went from one thread to another, or to rest and back.")
+        .spare(1)
+        .if_known()
+        .column("wakeups\n/s", |m| m.of.wakeups_per_s.map(units::per_second))
+        .in_words("wakeups: how often an idle CPU was woken.")
+        .if_known()
+        .column("busy\n%", |m| m.of.busy.map(units::percent))
+        .in_words("busy: the share of the time of all CPUs in which a thread ran.")
+        .if_known()
+        .column("good\nidle %", |m| m.of.good_idle.map(units::percent))
+        .in_words("good idle: the share of the idle time in stretches of 8 ms or more.")
+        .blank(Why::NeverIdle)
         // A computer that was never idle has stretches to tell of, but no share.
-        let is_good_idle = head == GOOD_IDLE;
-        let is_told = |computer: &ScenarioComputer| match is_good_idle {
-            true => computer.idle_stretches.is_some(),
-            false => of(computer).is_some(),
-        };
-        if !group.iter().any(|m| is_told(m.of)) {
-            continue;
-        }
-        let mut column = column(head, move |m: Row<'_, ScenarioComputer>| of(m.of).map(show));
-        column.in_words = in_words;
-        if is_good_idle {
-            column.blank = Why::NeverIdle;
-        } else if head == SWITCHES {
-            column.spare = 1;
-        }
-        columns.push(column);
-    }
-    for state in idle_states(group) {
-        let head = format!("in {state}\n%");
-        let mut state = column(&head, move |m: Row<'_, ScenarioComputer>| {
-            share_of(m.of, &state).map(units::percent)
-        });
-        state.in_words = "in a state: the share of the idle time.";
-        columns.push(state);
-    }
-    if group.iter().any(|m| m.of.interval_ns.is_some()) {
-        let mut interval = column("interval\nat end", |m: Row<'_, ScenarioComputer>| {
+        .only_if(group.iter().any(|m| m.of.idle_stretches.is_some()))
+        .each(
+            states.map(|state| (format!("in {state}\n%"), state)),
+            |m, state| share_of(m.of, state).map(units::percent),
+        )
+        .in_words_of("in ", "in a state: the share of the idle time.")
+        .column("interval\nat end", |m| {
             Some(units::fine(m.of.interval_ns? as f64))
-        });
-        interval.blank = Why::NoInterval;
-        columns.push(interval);
-    }
-    columns
+        })
+        .blank(Why::NoInterval)
+        .if_known()
+        .into_columns()
 }
 
-fn column<E>(head: &str, cell: impl Fn(Row<'_, E>) -> Option<String> + 'static) -> Column<E> {
-    Column {
-        head: head.to_owned(),
-        cell: Box::new(cell),
-        blank: Why::NotMeasured,
-        in_words: "",
-        spare: 0,
-    }
-}
-
-/// What was read of the OS.
-fn readings(group: &[Row<'_, ScenarioThreads>]) -> Vec<Column<ScenarioThreads>> {
+/// What was read of the OS: the head of its column, and its name.
+fn readings(group: &[Threads<'_>]) -> Vec<(String, String)> {
     let keys: BTreeSet<String> = group
         .iter()
         .flat_map(|m| m.of.readings.keys().cloned())
@@ -254,21 +163,14 @@ fn readings(group: &[Row<'_, ScenarioThreads>]) -> Vec<Column<ScenarioThreads>> 
     // The interval first, then the clocks that it makes step.
     let (stated, steps): (Vec<_>, Vec<_>) =
         keys.into_iter().partition(|key| key == "resolution_ns");
-    stated
-        .into_iter()
-        .chain(steps)
-        .map(|key| {
-            let head = match key.trim_end_matches("_ns") {
-                "resolution" => "interval\nread".to_owned(),
-                "slack" => "slack\nread".to_owned(),
-                "CLOCK_MONOTONIC_COARSE" => "coarse clock\nstep".to_owned(),
-                clock => format!("{clock}\nstep"),
-            };
-            column(&head, move |m: Threads| {
-                Some(units::fine(m.of.readings.get(&key)?.mean))
-            })
-        })
-        .collect()
+    let head = |key: &str| match key.trim_end_matches("_ns") {
+        "resolution" => "interval\nread".to_owned(),
+        "slack" => "slack\nread".to_owned(),
+        "CLOCK_MONOTONIC_COARSE" => "coarse clock\nstep".to_owned(),
+        clock => format!("{clock}\nstep"),
+    };
+    let keys = stated.into_iter().chain(steps);
+    keys.map(|key| (head(&key), key)).collect()
 }
 
 /// How often each thing was read, in words; nothing if nothing was.

@@ -3,11 +3,10 @@
 use punctual_record::Measurement;
 use punctual_record::experiment::ScenarioThreads;
 
-use super::columns::{self, Column};
+use super::columns;
 use crate::select::{self, Row};
 use crate::tables::WIDTH;
-use crate::tables::blank::{Marks, Why};
-use crate::tables::grid::Grid;
+use crate::tables::table::{Column, Table};
 
 /// A word of a measurement.
 type Of = fn(&Measurement) -> &str;
@@ -37,62 +36,42 @@ fn differ(all: &[&Measurement], of: Of) -> bool {
 
 /// The columns of `group`: phases below and models beside each other, if there
 /// are several of both and that fits; else a line for each measurement.
-pub(super) fn table<E>(
+pub(super) fn table<'r, E>(
     title: &str,
-    group: &[Row<'_, E>],
-    columns: &[Column<E>],
+    group: &[Row<'r, E>],
+    columns: &[Column<'_, Row<'r, E>>],
     several: Several,
 ) -> String {
     let all = select::plain(group);
     let subjects = differ(&all, |m| &m.subject);
+    let threads: Vec<Row<ScenarioThreads>> = select::rows(all);
+    let n = select::counts(threads.iter().map(|m| m.of.wakes));
+    let counts = format!("n = {n} sleeps and waits.");
+    let read = columns::readings_in_words(&threads);
     if !subjects && several.phases && several.models {
+        let mut phases = select::grouped(group.iter().copied(), |m| phase(m.m));
+        phases.sort_by_key(|(_, of_phase)| index(of_phase[0].m));
         for most in (0..=SPARE_MAX).rev() {
-            let columns: Vec<&Column<E>> = columns.iter().filter(|c| c.spare <= most).collect();
-            let (grid, marks) = models_beside(title, group, &columns);
-            if grid.width() <= WIDTH {
-                return grid.section(caption(&columns, &all).as_slice(), marks);
+            let table = models_beside(title, group, &phases, columns, most);
+            if table.width() <= WIDTH {
+                let counts = (n != "0" && !table.has("n")).then(|| counts.clone());
+                return table.captions(counts).ending(read).section();
             }
         }
     }
-    let mut labels: Vec<(&str, Of)> = Vec::new();
-    if subjects {
-        labels.push(("thread", |m| &m.subject));
-    }
-    if several.phases {
-        labels.push(("phase", phase));
-    }
-    if several.models || labels.is_empty() {
-        labels.push(("on", model));
-    }
-    let mut head: Vec<&str> = labels.iter().map(|(head, _)| *head).collect();
-    let columns: Vec<&Column<E>> = columns.iter().collect();
-    head.extend(columns.iter().map(|column| column.head.as_str()));
-    let mut grid = Grid::new(title, &head).with_names(labels.len());
-    let mut marks = Marks::default();
-    for m in group {
-        let mut row: Vec<String> = labels.iter().map(|(_, of)| of(m.m).to_owned()).collect();
-        row.extend(cells(&mut marks, Some(*m), &columns));
-        grid.row(row);
-    }
-    grid.section(caption(&columns, &all).as_slice(), marks)
-}
-
-/// What the columns mean, if they do not say so themselves.
-fn caption<E>(shown: &[&Column<E>], group: &[&Measurement]) -> Option<String> {
-    let mut sentences: Vec<&str> = Vec::new();
-    for column in shown {
-        if !column.in_words.is_empty() && !sentences.contains(&column.in_words) {
-            sentences.push(column.in_words);
-        }
-    }
-    let threads: Vec<Row<ScenarioThreads>> = select::rows(group.iter().copied());
-    let n = select::counts(threads.iter().map(|m| m.of.wakes));
-    let mut text = sentences.join(" ");
-    if n != "0" && shown.iter().all(|column| column.head != "n") {
-        text = format!("n = {n} sleeps and waits. {text}");
-    }
-    text += &columns::readings_in_words(&threads);
-    Some(text).filter(|text| !text.is_empty())
+    let labels: [(&str, bool, Of); 3] = [
+        ("thread", subjects, |m| &m.subject),
+        ("phase", several.phases, phase),
+        ("on", several.models || !(subjects || several.phases), model),
+    ];
+    let labels = labels.into_iter().filter(|(_, is_told, _)| *is_told);
+    let labels: Vec<_> = labels.map(|(head, _, of)| (head, of)).collect();
+    let table = Table::new(title, group)
+        .names(labels.len())
+        .each(labels, |m, of| of(m.m).to_owned())
+        .with(columns.iter().cloned());
+    let counts = (n != "0" && !table.has("n")).then_some(counts);
+    table.captions(counts).ending(read).section()
 }
 
 pub(super) fn phase(m: &Measurement) -> &str {
@@ -103,40 +82,30 @@ pub(super) fn model(m: &Measurement) -> &str {
     m.experiment.on().unwrap_or("unknown")
 }
 
-fn models_beside<E>(title: &str, group: &[Row<'_, E>], columns: &[&Column<E>]) -> (Grid, Marks) {
-    let models: Vec<&str> = select::grouped(group.iter().copied(), |m| model(m.m))
-        .into_iter()
-        .map(|(model, _)| model)
-        .collect();
-    let heads = columns.iter().map(|column| column.head.as_str());
-    let mut head = vec!["phase"];
-    for _ in &models {
-        head.extend(heads.clone());
-    }
-    let mut grid = Grid::new(title, &head);
-    let mut marks = Marks::default();
-    let mut phases = select::grouped(group.iter().copied(), |m| phase(m.m));
-    phases.sort_by_key(|(_, of_phase)| index(of_phase[0].m));
-    for (phase, of_phase) in phases {
-        let mut row = vec![phase.to_owned()];
-        for on in &models {
-            let m = of_phase.iter().copied().find(|m| model(m.m) == *on);
-            row.extend(cells(&mut marks, m, columns));
-        }
-        grid.row(row);
-    }
-    grid.group(&models, columns.len());
-    (grid, marks)
+/// A phase, and what was measured in it.
+type InPhase<'r, E> = (&'r str, Vec<Row<'r, E>>);
+
+fn models_beside<'p, 'r, E>(
+    title: &str,
+    group: &[Row<'r, E>],
+    phases: &'p [InPhase<'r, E>],
+    columns: &[Column<'p, Row<'r, E>>],
+    most: u8,
+) -> Table<'p, InPhase<'r, E>> {
+    let models = select::grouped(group.iter().copied(), |m| model(m.m));
+    let models: Vec<&'r str> = models.into_iter().map(|(model, _)| model).collect();
+    let of_model = |on: &'r str| {
+        let find =
+            move |(_, rows): &InPhase<'r, E>| rows.iter().find(|m| model(m.m) == on).copied();
+        columns.iter().map(move |column| column.over(find))
+    };
+    Table::new(title, phases)
+        .column("phase", |(phase, _)| *phase)
+        .with(models.iter().flat_map(|on| of_model(on)))
+        .groups(models.iter().copied())
+        .without_spare(most)
 }
 
 fn index(m: &Measurement) -> u64 {
     m.experiment.phase().map_or(u64::MAX, |at| at.phase_index)
-}
-
-fn cells<E>(marks: &mut Marks, m: Option<Row<'_, E>>, columns: &[&Column<E>]) -> Vec<String> {
-    let cell = |column: &&Column<E>| match m {
-        Some(m) => marks.or_blank((column.cell)(m), column.blank),
-        None => marks.or_blank(None, Why::NotMeasured),
-    };
-    columns.iter().map(cell).collect()
 }

@@ -9,7 +9,7 @@ use punctual_record::Measurement;
 use punctual_record::experiment::{ScenarioComputer, ScenarioThreads};
 
 use crate::select::{self, Row};
-use columns::{Column, of_computer, of_threads};
+use columns::{of_computer, of_threads};
 use layout::Several;
 
 /// With more names than this, tables of a line or two become one.
@@ -47,8 +47,7 @@ fn of_all_threads(
     let all: Vec<_> = names.iter().flat_map(|(_, group)| group.clone()).collect();
     let lines = names.iter().map(|(_, group)| group.len());
     if names.len() > MANY_NAMES && lines.max() <= Some(2) {
-        let columns = of_threads(&all);
-        return vec![section("the threads", &all, &columns, several)];
+        return vec![section("the threads", &all, several)];
     }
     names
         .iter()
@@ -58,18 +57,13 @@ fn of_all_threads(
                 "0" | "1" => format!("thread {name}"),
                 many => format!("threads {name}: {many} of them, rates and CPU of each"),
             };
-            section(&title, group, &of_threads(group), several)
+            section(&title, group, several)
         })
         .collect()
 }
 
-fn section(
-    title: &str,
-    group: &[Row<'_, ScenarioThreads>],
-    columns: &[Column<ScenarioThreads>],
-    several: Several,
-) -> String {
-    let mut text = layout::table(title, group, columns, several);
+fn section(title: &str, group: &[Row<'_, ScenarioThreads>], several: Several) -> String {
+    let mut text = layout::table(title, group, &of_threads(group), several);
     text += &modes::several(group);
     text += &modes::several_readings(group);
     text

@@ -1,0 +1,93 @@
+//! The columns that measurements of any experiment can have.
+
+use punctual_record::Measurement;
+
+use super::blank::Why;
+use super::table::Cell;
+use crate::select::{self, Row};
+use crate::units;
+
+/// A head, and what is below it.
+pub(crate) type Told = (&'static str, fn(&Measurement) -> Cell);
+
+pub(super) const SUBJECT: Told = ("subject", |m| m.subject.as_str().into());
+pub(super) const N: Told = ("n", |m| m.late_ns.n.into());
+
+pub(super) const MIN: Told = ("min", |m| measured(m, m.late_ns.min as f64));
+pub(super) const P50: Told = ("p50", |m| percentile(m, m.late_ns.p50));
+pub(super) const P75: Told = ("p75", |m| percentile(m, m.late_ns.p75));
+pub(super) const P90: Told = ("p90", |m| percentile(m, m.late_ns.p90));
+pub(super) const P99: Told = ("p99", |m| percentile(m, m.late_ns.p99));
+pub(super) const P999: Told = ("p99.9", |m| percentile(m, m.late_ns.p999));
+pub(super) const MAX: Told = ("max", |m| measured(m, m.late_ns.max as f64));
+pub(super) const MEAN: Told = ("mean", |m| measured(m, m.late_ns.mean));
+pub(super) const MEAN_CAPPED: Told = ("mean\ncapped", |m| measured(m, m.late_ns.mean_capped));
+
+/// What the rule in force predicts for the median.
+pub(super) const PREDICTED: Told = ("predicted", |m| {
+    let late = m.predicted_late_ns;
+    Cell::or(late.map(|ns| units::duration(ns as f64)), Why::NotPredicted)
+});
+
+/// The waits that ended more than 1 ms late, in per cent.
+pub(super) const OVER_1MS: Told = ("> 1 ms\n%", |m| {
+    m.late_over_1ms_fraction.map(units::percent).into()
+});
+
+/// The CPU time billed, in per cent.
+pub(super) const CPU: Told = ("CPU %", |m| {
+    Cell::of_cpu(&m.cpu, m.cpu.fraction.map(units::percent))
+});
+
+pub(super) const CPU_PER_WAIT: Told = ("CPU\nper wait", |m| {
+    Cell::of_cpu(&m.cpu, m.cpu.per_wait_ns.map(units::duration))
+});
+
+pub(super) const MISSED: Told = ("missed", |m| count(m, m.missed));
+pub(super) const EARLY: Told = ("early", |m| count(m, m.late_ns.early));
+
+/// How long a wait could run and had no CPU, on average.
+pub(super) const QUEUED: Told = ("queued", |m| counted(m.queued_per_wait_ns));
+/// How long the hypervisor gave the CPU of a wait to somebody else.
+pub(super) const STOLEN: Told = ("stolen", |m| counted(m.stolen_per_wait_ns));
+
+/// The same column by another name.
+pub(super) const fn named(head: &'static str, (_, cell): Told) -> Told {
+    (head, cell)
+}
+
+/// A time that the OS may not count.
+pub(super) fn counted(ns: Option<f64>) -> Cell {
+    Cell::or(ns.map(units::duration), Why::NotCounted)
+}
+
+/// A percentile of lateness.
+fn percentile(m: &Measurement, late_ns: Option<i64>) -> Cell {
+    match late_ns {
+        Some(ns) => measured(m, ns as f64),
+        None if m.late_ns.n == 0 => Cell::or(None, Why::NotMeasured),
+        None => Cell::or(None, Why::FewSamples),
+    }
+}
+
+/// A length of time that is missing when nothing was measured.
+fn measured(m: &Measurement, ns: f64) -> Cell {
+    (m.late_ns.n > 0).then(|| units::duration(ns)).into()
+}
+
+/// How often something happened; none of no waits is no result.
+fn count(m: &Measurement, times: u64) -> Cell {
+    (m.late_ns.n > 0 || times > 0).then_some(times).into()
+}
+
+/// The median lateness, or the mean where there is none, which is marked.
+pub(super) fn typical(m: &Measurement) -> Option<String> {
+    let (ns, is_median) = select::typical_late_ns(m)?;
+    let mean = if is_median { "" } else { " m" };
+    Some(format!("{}{mean}", units::duration(ns)))
+}
+
+/// How many waits each of them has.
+pub(super) fn counts<E>(rows: &[Row<'_, E>]) -> String {
+    select::counts(rows.iter().map(|m| m.late_ns.n))
+}

@@ -1,0 +1,383 @@
+//! A table by declaration: columns over typed rows, and what they mean.
+
+use std::borrow::Cow;
+use std::ops::Deref;
+use std::rc::Rc;
+
+use punctual_record::{Cpu, Measurement};
+
+use super::blank::{Marks, Why};
+use super::columns::Told;
+use super::grid::Grid;
+
+/// What a column says of a row.
+#[derive(Clone)]
+pub struct Cell {
+    /// The words; without any the reason, if it is not that of the whole column.
+    text: Result<String, Option<Why>>,
+    approximate: bool,
+    /// What a value is beside the best of its column.
+    sign: Option<char>,
+}
+
+impl Cell {
+    /// The value, or why it is missing.
+    pub fn or(value: Option<String>, why: Why) -> Self {
+        Self {
+            text: value.ok_or(Some(why)),
+            approximate: false,
+            sign: None,
+        }
+    }
+
+    /// A value that was computed from CPU time, and is as approximate.
+    pub fn of_cpu(cpu: &Cpu, value: Option<String>) -> Self {
+        Self {
+            approximate: cpu.approximate && value.is_some(),
+            ..Self::or(value, Why::NoCpuTime)
+        }
+    }
+
+    /// The value with a sign before it.
+    pub fn signed(self, sign: Option<char>) -> Self {
+        Self { sign, ..self }
+    }
+
+    fn is_known(&self) -> bool {
+        self.text.is_ok()
+    }
+
+    fn written(self, blank: Why, marks: &mut Marks) -> String {
+        let text = match self.text {
+            Ok(text) => marks.about(self.approximate, text),
+            Err(why) => marks.or_blank(None, why.unwrap_or(blank)),
+        };
+        match self.sign {
+            Some(sign) => format!("{sign} {text}"),
+            None => text,
+        }
+    }
+}
+
+macro_rules! written {
+    ($($type:ty),*) => {$(
+        impl From<$type> for Cell {
+            fn from(value: $type) -> Self {
+                Self {
+                    text: Ok(value.to_string()),
+                    approximate: false,
+                    sign: None,
+                }
+            }
+        }
+    )*};
+}
+
+written!(String, &str, char, u8, u32, u64, usize);
+
+/// Nothing is blank for the reason of the whole column.
+impl<T: Into<Self>> From<Option<T>> for Cell {
+    fn from(value: Option<T>) -> Self {
+        value.map_or_else(
+            || Self {
+                text: Err(None),
+                approximate: false,
+                sign: None,
+            },
+            Into::into,
+        )
+    }
+}
+
+/// A column over rows of one type.
+pub struct Column<'a, R> {
+    head: String,
+    cell: Rc<dyn Fn(&R) -> Cell + 'a>,
+    blank: Why,
+    in_words: Cow<'static, str>,
+    note: &'static str,
+    spare: u8,
+}
+
+impl<R> Clone for Column<'_, R> {
+    fn clone(&self) -> Self {
+        Self {
+            head: self.head.clone(),
+            cell: Rc::clone(&self.cell),
+            in_words: self.in_words.clone(),
+            ..*self
+        }
+    }
+}
+
+impl<'a, R> Column<'a, R> {
+    /// The same column of rows that have such a row, or do not.
+    pub fn over<Q>(&self, row: impl Fn(&Q) -> Option<R> + 'a) -> Column<'a, Q>
+    where
+        R: 'a,
+    {
+        let (cell, blank) = (Rc::clone(&self.cell), self.blank);
+        let cell = move |outer: &Q| match row(outer) {
+            Some(row) => {
+                let told = cell(&row);
+                let text = told.text.map_err(|why| why.or(Some(blank)));
+                Cell { text, ..told }
+            }
+            None => Cell::or(None, Why::NotMeasured),
+        };
+        Column {
+            head: self.head.clone(),
+            cell: Rc::new(cell),
+            blank,
+            in_words: self.in_words.clone(),
+            note: self.note,
+            spare: self.spare,
+        }
+    }
+}
+
+/// A table: its rows, its columns, and what they mean.
+///
+/// What follows a column says more of that column.
+pub struct Table<'a, R> {
+    title: String,
+    rows: &'a [R],
+    columns: Vec<Column<'a, R>>,
+    groups: Vec<String>,
+    names: usize,
+    words_last: bool,
+    within: Option<usize>,
+    captions: Vec<String>,
+    ending: String,
+}
+
+impl<'a, R> Table<'a, R> {
+    /// A table without columns.
+    pub fn new(title: impl Into<String>, rows: &'a [R]) -> Self {
+        Self {
+            title: title.into(),
+            rows,
+            columns: vec![],
+            groups: vec![],
+            names: 1,
+            words_last: false,
+            within: None,
+            captions: vec![],
+            ending: String::new(),
+        }
+    }
+
+    /// Adds a column; a line feed in its head breaks it.
+    pub fn column<C: Into<Cell>>(
+        mut self,
+        head: impl Into<String>,
+        cell: impl Fn(&R) -> C + 'a,
+    ) -> Self {
+        self.columns.push(Column {
+            head: head.into(),
+            cell: Rc::new(move |row| cell(row).into()),
+            blank: Why::NotMeasured,
+            in_words: "".into(),
+            note: "",
+            spare: 0,
+        });
+        self
+    }
+
+    /// Adds a column for each thing that has a head.
+    pub fn each<H: Into<String>, T: 'a, C: Into<Cell>>(
+        self,
+        things: impl IntoIterator<Item = (H, T)>,
+        cell: impl Fn(&R, &T) -> C + Copy + 'a,
+    ) -> Self {
+        let mut table = self;
+        for (head, thing) in things {
+            table = table.column(head, move |row| cell(row, &thing));
+        }
+        table
+    }
+
+    /// Adds columns that are made already.
+    pub fn with(mut self, columns: impl IntoIterator<Item = Column<'a, R>>) -> Self {
+        self.columns.extend(columns);
+        self
+    }
+
+    /// Takes the columns out.
+    pub fn into_columns(self) -> Vec<Column<'a, R>> {
+        self.columns
+    }
+
+    /// Why cells of the last column are blank that do not say so themselves.
+    pub fn blank(self, blank: Why) -> Self {
+        self.last(|column| column.blank = blank)
+    }
+
+    /// What the head of the last column does not say by itself, for the first
+    /// paragraph below the table.
+    pub fn in_words(self, words: impl Into<Cow<'static, str>>) -> Self {
+        self.last(|column| column.in_words = words.into())
+    }
+
+    /// The same of all columns whose heads begin so.
+    pub fn in_words_of(mut self, head: &str, words: &'static str) -> Self {
+        let columns = self.columns.iter_mut();
+        for column in columns.filter(|column| column.head.starts_with(head)) {
+            column.in_words = words.into();
+        }
+        self
+    }
+
+    /// The same, for a paragraph of its own below all others.
+    pub fn note(self, words: &'static str) -> Self {
+        self.last(|column| column.note = words)
+    }
+
+    /// Where there is no room for all columns, those with the highest number go
+    /// first, and those with 0 never do.
+    pub fn spare(self, order: u8) -> Self {
+        self.last(|column| column.spare = order)
+    }
+
+    /// Leaves out the last column unless that `is` so.
+    pub fn only_if(mut self, is: bool) -> Self {
+        if !is {
+            self.columns.pop();
+        }
+        self
+    }
+
+    /// Leaves out the last column where it is blank in all rows.
+    pub fn if_known(self) -> Self {
+        let any = self.is_known();
+        self.only_if(any)
+    }
+
+    /// Whether any row has something in the last column.
+    pub fn is_known(&self) -> bool {
+        let last = self.columns.last();
+        last.is_some_and(|column| self.rows.iter().any(|row| (column.cell)(row).is_known()))
+    }
+
+    fn last(mut self, change: impl FnOnce(&mut Column<'a, R>)) -> Self {
+        if let Some(column) = self.columns.last_mut() {
+            change(column);
+        }
+        self
+    }
+
+    /// Leaves out columns that there is less need of than that.
+    pub fn without_spare(mut self, most: u8) -> Self {
+        self.columns.retain(|column| column.spare <= most);
+        self
+    }
+
+    /// Names above the columns after the first, as many columns for each.
+    pub fn groups(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.groups = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// So many columns hold names and are to the left; without that, one.
+    pub fn names(mut self, columns: usize) -> Self {
+        self.names = columns;
+        self
+    }
+
+    /// The last column holds words.
+    pub fn words_last(mut self) -> Self {
+        self.words_last = true;
+        self
+    }
+
+    /// In lines of at most so many characters, for which cells are broken.
+    pub fn within(mut self, width: usize) -> Self {
+        self.within = Some(width);
+        self
+    }
+
+    /// Adds a paragraph below the table.
+    pub fn caption(self, words: impl Into<String>) -> Self {
+        self.captions([words])
+    }
+
+    /// Adds as many as there are.
+    pub fn captions(mut self, words: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.captions.extend(words.into_iter().map(Into::into));
+        self
+    }
+
+    /// Words to end the first paragraph with, behind those of the columns.
+    pub fn ending(mut self, words: impl Into<String>) -> Self {
+        self.ending = words.into();
+        self
+    }
+
+    /// The first paragraph and the others: what the columns mean that do not say
+    /// so by themselves, each once, and their notes.
+    fn words(&self) -> Vec<String> {
+        let (first, others) = match self.captions.split_first() {
+            Some((first, others)) => (first.as_str(), others),
+            None => ("", &[][..]),
+        };
+        let mut sentences = vec![first];
+        for column in &self.columns {
+            if !sentences.contains(&&*column.in_words) {
+                sentences.push(&column.in_words);
+            }
+        }
+        sentences.push(&self.ending);
+        sentences.retain(|words| !words.is_empty());
+        let first = Some(sentences.join(" ")).filter(|first| !first.is_empty());
+        let notes = self.columns.iter().map(|column| column.note.to_owned());
+        let notes = notes.filter(|note| !note.is_empty());
+        let others = others.iter().cloned().chain(notes);
+        first.into_iter().chain(others).collect()
+    }
+
+    /// Whether there is a column of that name.
+    pub fn has(&self, head: &str) -> bool {
+        self.columns.iter().any(|column| column.head == head)
+    }
+
+    /// How wide it is.
+    pub fn width(&self) -> usize {
+        self.grid().0.width()
+    }
+
+    fn grid(&self) -> (Grid, Marks) {
+        let heads: Vec<&str> = self.columns.iter().map(|c| c.head.as_str()).collect();
+        let mut grid = Grid::new(&self.title, &heads).with_names(self.names);
+        if self.words_last {
+            grid = grid.with_words_last();
+        }
+        let mut marks = Marks::default();
+        for row in self.rows {
+            let columns = self.columns.iter();
+            let cells = columns.map(|c| (c.cell)(row).written(c.blank, &mut marks));
+            grid.row(cells.collect());
+        }
+        if !self.groups.is_empty() {
+            let names: Vec<&str> = self.groups.iter().map(String::as_str).collect();
+            grid.group(&names, (self.columns.len() - 1) / names.len());
+        }
+        (grid, marks)
+    }
+
+    /// The section: the title, the table, and the words below it.
+    pub fn section(self) -> String {
+        let (mut grid, marks) = self.grid();
+        if let Some(width) = self.within {
+            grid = grid.within(u16::try_from(width).unwrap_or(u16::MAX));
+        }
+        grid.section(&self.words(), marks)
+    }
+}
+
+impl<'a, R: Deref<Target = Measurement>> Table<'a, R> {
+    /// Adds columns that any measurement has.
+    pub(crate) fn told(self, columns: impl IntoIterator<Item = Told>) -> Self {
+        let add = |table: Self, (head, cell): Told| table.column(head, move |m| cell(m));
+        columns.into_iter().fold(self, add)
+    }
+}
