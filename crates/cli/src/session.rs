@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use anyhow::{Result, anyhow};
 use punctual_core::Nanos;
 use punctual_lab::host::Witness;
-use punctual_lab::{Setting, host_facts, model_facts, warnings};
+use punctual_lab::{host_facts, model_facts};
 use punctual_program::{Machine, Refusal};
 use punctual_record::{Disturbance, MachineFacts, Run, RunRow, SCHEMA, visible};
-use punctual_report::Report;
+use punctual_report::{Report, Setting, warnings};
 use punctual_sim::{Model, SimMachine};
 
 use crate::files::{self, Target};
@@ -67,7 +67,7 @@ impl Measured {
 /// `run` with what else happened meanwhile, and what is to be known of that before
 /// anything else.
 pub(crate) fn disturbed<R: RunRow>(mut run: Run<R>, disturbance: Option<Disturbance>) -> Run<R> {
-    let warned = disturbance.iter().flat_map(punctual_lab::disturbed);
+    let warned = disturbance.iter().flat_map(punctual_report::disturbed);
     run.warnings.splice(0..0, warned.collect::<Vec<_>>());
     run.disturbance = disturbance;
     run

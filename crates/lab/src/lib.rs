@@ -8,10 +8,9 @@
 //! strategies make of it, and [`loaded`] what spins cost under load. A [`scenario`] is an
 //! experiment on a whole computer, read from a file; [`validation`] compares the
 //! models with what is published of their systems. The [`timer_rule`] in force
-//! predicts; [`doctor`] compares that with what it measures, and advises. [`watch`]
+//! predicts; [`doctor`] compares that with what it measures, and finds advice. [`watch`]
 //! observes how late this host's timers are, live.
 
-mod disturbed;
 pub mod doctor;
 pub mod experiments;
 mod facts;
@@ -27,13 +26,10 @@ pub mod scenario;
 pub mod timer_rule;
 mod trace;
 pub mod validation;
-mod warnings;
 pub mod watch;
 
-pub use disturbed::disturbed;
 pub use facts::{host_cores, host_facts, model_facts, robustness_facts};
 pub use learned::learned;
 pub use prediction::{predict, predict_timers};
 pub use timer_rule::rule_in_force;
 pub use trace::chrome_trace;
-pub use warnings::{Setting, warnings};

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::findings::Verdict;
 use crate::modes::Mode;
 use crate::run::Measurement;
 
@@ -449,7 +450,7 @@ pub struct Doctor {
     /// Whether it does.
     pub agrees: Option<bool>,
     /// What is said of it, in a word or two.
-    pub verdict: Option<String>,
+    pub verdict: Option<Verdict>,
     /// Why, in a sentence.
     pub agreement: Option<String>,
 }

@@ -5,8 +5,8 @@
 //! strategy had learned by its end; [`Late`] sums up lateness samples, and [`Histogram`] those that are too many to
 //! keep; [`Interval`] is a median over rounds with the interval
 //! that holds it; [`Cost`] puts CPU time and lateness on one scale; [`modes`]
-//! finds the few lengths that sleeps on a tick have; [`Diagnosis`] is what `punctual
-//! doctor` found out; [`Disturbance`] is what else ran while something was measured.
+//! finds the few lengths that sleeps on a tick have; [`DoctorFindings`] is what
+//! `punctual doctor` found out in a [`Situation`], and [`Diagnosis`] the same in words; [`Disturbance`] is what else ran while something was measured.
 //! [`compare`] sets several Runs side by side, and [`published`]
 //! has what others have measured of the same. [`visible()`] makes text from elsewhere harmless.
 
@@ -18,6 +18,7 @@ mod diagnosis;
 mod disturbance;
 mod expectation;
 pub mod experiment;
+mod findings;
 mod histogram;
 mod interval;
 mod late;
@@ -27,6 +28,7 @@ pub mod published;
 pub mod regimes;
 mod row;
 mod run;
+mod situation;
 mod visible;
 
 pub use cost::{Cost, NAP_PENALTIES_NS, Round, WEIGHTS, Weights};
@@ -34,6 +36,10 @@ pub use diagnosis::{Advice, Diagnosis, Fact, Untold};
 pub use disturbance::{CpuQuota, Disturbance, OtherProcess, OwnStops, Throttled};
 pub use expectation::Expectation;
 pub use experiment::{Experiment, OfExperiment};
+pub use findings::{
+    Allowance, Change, DoctorFindings, Doubt, FoundTier, Ground, Judgement, LatencyTier, Remedy,
+    Verdict,
+};
 pub use histogram::{Bin, Histogram};
 pub use interval::Interval;
 pub use late::{CAP_NS, Late, nearest_rank, percentile};
@@ -44,4 +50,5 @@ pub use row::RunRow;
 pub use run::schema;
 pub use run::{Cpu, Findings, LIBRARY, MachineFacts, Measurement, Run, SCHEMA, Warning};
 pub use serde_json::Value;
+pub use situation::{Situation, System, TimerInterval};
 pub use visible::{is_visible, visible, visible_lines};

@@ -7,7 +7,7 @@
 //! - [`text()`] is the report: the machine, a table per experiment with what its
 //!   numbers mean, and at the end the warnings with their remedies. The tables
 //!   lie in `tables`, one file each.
-//!   Of a run of `punctual doctor` it is the diagnosis, which lies in `doctor`.
+//!   Of a run of `punctual doctor` it is the diagnosis, which lies in [`doctor`].
 //!   [`explained`] adds what the strategies had learned by then.
 //! - [`histogram`] and [`histogram_of`] are distributions for a terminal.
 //! - [`figures()`] draws what the run has data for. The figures lie in `figures`,
@@ -15,6 +15,9 @@
 //!   units, a legend and a caption.
 //! - [`comparison`] is several runs side by side as text, and
 //!   [`comparison_figures`] the same as figures.
+//!
+//! The lab finds numbers; their sentences are made here: [`warnings()`] and [`disturbed()`]
+//! say what a reader has to know before, and [`doctor::in_words`] what a doctor found.
 //!
 //! [`select`] finds the measurements of an experiment in a run, [`units`] writes their
 //! numbers, and [`prose`] breaks their captions into lines. Other products than waiting
@@ -32,7 +35,8 @@
 #![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod compare;
-mod doctor;
+mod disturbed;
+pub mod doctor;
 pub mod figures;
 mod histogram;
 pub mod prose;
@@ -41,9 +45,12 @@ pub mod select;
 pub mod tables;
 pub mod text;
 pub mod units;
+mod warnings;
 
 pub use compare::comparison;
+pub use disturbed::disturbed;
 pub use figures::{Figure, comparison_figures};
 pub use histogram::{histogram, histogram_of};
 pub use tables::table;
 pub use text::{Report, explained, figures, text};
+pub use warnings::{Setting, warnings};

@@ -7,12 +7,14 @@ use anyhow::{Context, Result, anyhow, bail};
 use punctual_core::strategies::Defaults;
 use punctual_core::{Nanos, StrategySpec};
 use punctual_lab::host::{Stop, Witness};
+use punctual_lab::host_facts;
 use punctual_lab::regimes::{Condition, Plan, Regime, Subject};
-use punctual_lab::{Setting, host_facts, warnings};
 use punctual_record::{Run, Value, Warning};
 use punctual_record::{regimes::Verdict, regimes::cells};
 
 use super::args::{BenchArgs, RegimesArgs};
+use punctual_report::{Setting, warnings};
+
 use crate::files::{self, Target};
 use crate::progress::Progress;
 use crate::{Done, peers, print, say, session, stop};

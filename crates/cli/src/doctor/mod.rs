@@ -3,10 +3,11 @@
 pub(crate) mod args;
 
 use anyhow::{Context, Result, anyhow};
-use punctual_lab::doctor::{Examined, Pace, ROUNDS, anonymous, diagnose, examine};
+use punctual_lab::doctor::{Examined, Pace, ROUNDS, diagnose, examine};
 use punctual_lab::rounds::{self, Results};
 use punctual_lab::timer_rule::host;
 use punctual_record::Run;
+use punctual_report::doctor::{anonymous, in_words};
 
 use crate::files::Target;
 use crate::progress::Progress;
@@ -56,11 +57,9 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Done> {
     }
     let length = rounds::length(&cases, rounds);
     let mut bar = Progress::new(cases.len() * rounds as usize, length);
-    let witness = on.witness.clone();
     let results = examine(
         &examined,
         &mut *on.machine,
-        witness.as_ref(),
         &cases,
         rounds,
         &mut |progress| bar.case(progress.next),
@@ -96,7 +95,8 @@ fn as_run(
         ..session::run()
     };
     let mut run = on.warned(run, args.effort.rounds.unwrap_or(ROUNDS));
-    run.beside.doctor = Some(diagnose(examined, &run.results, run.disturbance.as_ref()));
+    let findings = diagnose(examined, &mut run.results, run.disturbance.as_ref());
+    run.beside.doctor = Some(in_words(&findings, &mut run.results));
     run
 }
 

@@ -11,10 +11,11 @@ use anyhow::{Result, bail};
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::Nanos;
 use punctual_lab::host::{Stop, Witness, keep_off, usual_cpu};
+use punctual_lab::host_facts;
 use punctual_lab::watch::{Settings, Tally, Watcher, measurement, usual_threshold};
-use punctual_lab::{Setting, host_facts, warnings};
 use punctual_record::compare::{Comparison, Outcome};
 use punctual_record::{Disturbance, Experiment, Measurement, OwnStops, Run};
+use punctual_report::{Setting, warnings};
 
 use crate::compare::judge;
 use crate::compare::rule::Rule;

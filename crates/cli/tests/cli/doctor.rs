@@ -162,7 +162,7 @@ fn assert_verdicts_follow(run: &Run) {
     };
     for m in run.results.iter().filter(|m| is_judged(m)) {
         let doctor = Doctor::of(m).unwrap();
-        let verdict = doctor.verdict.as_deref().unwrap();
+        let verdict = doctor.verdict.unwrap().name();
         assert_eq!(doctor.agrees, Some(verdict == "agrees"), "{m:?}");
         let numbers = (m.late_ns.p50, m.predicted_late_ns, doctor.tolerance_ns);
         let (Some(p50), Some(predicted), Some(tolerance)) = numbers else {

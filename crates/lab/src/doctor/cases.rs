@@ -7,11 +7,11 @@ use punctual_core::{Method, Nanos};
 use punctual_program::program::{Due, Op, Subject};
 use punctual_program::{Machine, Program};
 use punctual_record::experiment::Doctor;
-use punctual_record::{Experiment, Late};
+use punctual_record::{Experiment, Late, Situation, System};
 use punctual_sim::SimMachine;
 
 use crate::rounds::Case;
-use crate::timer_rule::{Rule, Situation, System};
+use crate::timer_rule::Rule;
 
 /// The shortest sleep that everybody knows, and a frame at 60 Hz.
 pub(super) const LENGTHS: [Nanos; 2] = [SHORT, Nanos::from_us(16_670)];
@@ -212,11 +212,16 @@ mod tests {
 
     use super::*;
     use crate::rounds;
+    use crate::timer_rule::model;
+
+    fn on(name: &str) -> (Situation, SimMachine) {
+        let computer = Model::parse(name).unwrap();
+        let situation = model::situation(&computer).unwrap();
+        (situation, SimMachine::new(computer, 1))
+    }
 
     fn planned(model: &str, pace: Pace, late: Nanos) -> f64 {
-        let model = Model::parse(model).unwrap();
-        let situation = Situation::of_model(&model).unwrap();
-        let machine = SimMachine::new(model, 1);
+        let (situation, machine) = on(model);
         let sleep = situation.sleep;
         let late = |method, _| {
             if Some(method) == sleep {
@@ -245,9 +250,7 @@ mod tests {
 
     #[test]
     fn the_wake_cost_is_measured_after_a_rest_as_long() {
-        let model = Model::parse("linux").unwrap();
-        let situation = Situation::of_model(&model).unwrap();
-        let machine = SimMachine::new(model, 1);
+        let (situation, machine) = on("linux");
         let wakes = |slack| {
             let late = |method, _| match method {
                 Method::SlacklessNanosleep => Nanos::ZERO,

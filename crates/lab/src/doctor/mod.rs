@@ -1,34 +1,31 @@
 //! Why waits are as late as they are here, and what can be done.
 //!
-//! [`examine`] measures, and each measurement is [judged](verdict) against what
-//! the [timer rule](crate::timer_rule) in force predicts; [`diagnose`] puts the
-//! rule, the facts and the [`advice`] into words. All of it is pure but what
-//! [`Examined::here`] reads.
+//! [`examine`] measures and predicts; [`diagnose`] [judges](verdict) each measurement
+//! against what the [timer rule](crate::timer_rule) in force predicts, and finds the
+//! [`advice`] that applies. All of it is pure but what [`Examined::here`] reads. The
+//! words for it are in the report.
 
 pub mod advice;
-mod anonymous;
 mod cases;
 pub mod tier;
 pub mod verdict;
-mod words;
 
-pub use anonymous::anonymous;
 pub use cases::{Pace, ROUNDS, cases};
 
 use punctual_core::{Method, Nanos};
 use punctual_program::{Machine, Refusal};
 use punctual_record::experiment::{Doctor, WakeCost};
 use punctual_record::{
-    Diagnosis, Disturbance, Experiment, Interval as Within, Late, Measurement, OfExperiment,
+    Disturbance, DoctorFindings, Experiment, Interval, Judgement, Late, Measurement, OfExperiment,
+    Situation, System, Verdict,
 };
 use punctual_sim::Model;
 
-use crate::host::Witness;
 use crate::prediction::predict;
 use crate::rounds::{self, Case, Progress, Results};
-use crate::timer_rule::{Rule, Situation, System, host, stated_interval};
+use crate::timer_rule::{Rule, host, model, stated_interval};
 use advice::Seen;
-use verdict::{Evidence, Tolerance, Verdict};
+use verdict::{Evidence, Tolerance};
 
 /// What is to be examined: a situation, and the rule that is in force in it.
 #[derive(Clone, Debug)]
@@ -62,14 +59,14 @@ impl Examined {
     /// # Errors
     /// The model has no timer rule of an operating system, or no timer interval
     /// to ask for.
-    pub fn simulated(model: &Model, held: Option<Nanos>) -> Result<Self, String> {
-        let mut situation = Situation::of_model(model)?;
+    pub fn simulated(computer: &Model, held: Option<Nanos>) -> Result<Self, String> {
+        let mut situation = model::situation(computer)?;
         if let Some(interval) = &mut situation.interval {
-            interval.finest = stated_interval(model, interval.finest)?;
+            interval.finest = stated_interval(computer, interval.finest)?;
         }
-        let mut rule = Rule::from(model.clone());
+        let mut rule = Rule::from(computer.clone());
         if let Some(held) = held {
-            let stated = stated_interval(model, held)?;
+            let stated = stated_interval(computer, held)?;
             situation.own_request = Some(held);
             if let Some(interval) = &mut situation.interval {
                 interval.current = stated;
@@ -94,17 +91,13 @@ impl Examined {
     }
 }
 
-/// Measures in so many rounds, predicts and compares. The comparison is in
-/// [`Doctor`] of each measurement.
-///
-/// Nobody can tell what is due to the rule where the `witness` saw too much else.
+/// Measures in so many rounds, and predicts.
 ///
 /// # Errors
 /// As [`rounds::run`].
 pub fn examine(
     examined: &Examined,
     machine: &mut dyn Machine,
-    witness: Option<&Witness>,
     cases: &[Case],
     rounds: u32,
     watch: &mut dyn FnMut(Progress<'_>),
@@ -118,37 +111,42 @@ pub fn examine(
     if let Ok(rule) = &examined.rule {
         predict(rule, cases, rounds, &mut results.measurements)?;
     }
-    let seen = witness.and_then(Witness::disturbance);
-    let is_busy = seen.is_some_and(|seen| seen.is_too_busy());
-    compare(&examined.situation, is_busy, &mut results.measurements);
     Ok(results)
 }
 
-/// What all of it says.
+/// What all of it says. The comparison with the prediction is also in [`Doctor`] of each
+/// measurement.
+///
+/// Nobody can tell what is due to the rule where a `disturbance` was too much.
 pub fn diagnose(
     examined: &Examined,
-    measurements: &[Measurement],
+    measurements: &mut [Measurement],
     disturbance: Option<&Disturbance>,
-) -> Diagnosis {
+) -> DoctorFindings {
     let Examined {
         situation, rule, ..
     } = examined;
+    let is_busy = disturbance.is_some_and(Disturbance::is_too_busy);
+    let judgements = compare(situation, is_busy, measurements);
     let seen = seen(examined, measurements);
-    let (facts, not_told) = words::facts(situation, disturbance);
-    Diagnosis {
-        rule: words::rule(situation),
+    DoctorFindings {
         model: rule.as_ref().ok().map(|r| r.model().name().to_owned()),
         no_prediction: rule.as_ref().err().cloned(),
-        cpu: examined.cpu.and_then(|cpu| u64::try_from(cpu).ok()),
-        facts,
-        not_told,
-        evidence: evidence(&seen),
-        advice: advice::advice(situation, &seen, disturbance),
+        cpu: examined.cpu,
+        disturbance: disturbance.cloned(),
+        tier: seen.tier.map(|(found, _)| found),
+        judgements,
+        remedies: advice::advice(situation, &seen, disturbance),
+        situation: situation.clone(),
     }
 }
 
 /// Judges the measurements of the sleep and the timer.
-fn compare(situation: &Situation, is_busy: bool, measurements: &mut [Measurement]) {
+fn compare(
+    situation: &Situation,
+    is_busy: bool,
+    measurements: &mut [Measurement],
+) -> Vec<(usize, Judgement)> {
     let judged = |m: &Measurement| {
         let call = [situation.sleep, situation.timer];
         call.into_iter().flatten().any(|c| c.name() == m.subject)
@@ -158,20 +156,25 @@ fn compare(situation: &Situation, is_busy: bool, measurements: &mut [Measurement
         .filter(|m| m.subject == Method::SlacklessNanosleep.name())
         .map(|m| (asked(m), m.late_ns.clone()))
         .collect();
-    for m in measurements.iter_mut().filter(|m| judged(m)) {
+    let mut judgements = Vec::new();
+    for (i, m) in measurements.iter_mut().enumerate() {
+        if !judged(m) {
+            continue;
+        }
         // After a rest as long as this wait's, slack included.
         let rest = asked(m).saturating_add_signed(m.predicted_late_ns.unwrap_or(0));
         let wake = wakes.iter().min_by_key(|(asked, _)| asked.abs_diff(rest));
         let wake = wake.map(|(_, late)| late.clone());
         let wake_cost_ns = wake.as_ref().map(wake_cost);
         let tolerance = tolerance(situation, &m.subject, wake);
-        let (verdict, words) = verdict::judge(Evidence {
+        let judgement = verdict::judge(Evidence {
             late: &m.late_ns,
             rounds: medians(m),
             predicted_ns: m.predicted_late_ns,
             tolerance: tolerance.as_ref(),
             is_busy,
         });
+        let verdict = judgement.verdict;
         let is_judged = verdict != Verdict::NoPrediction;
         let Experiment::Doctor(doctor) = &mut m.experiment else {
             continue;
@@ -182,9 +185,10 @@ fn compare(situation: &Situation, is_busy: bool, measurements: &mut [Measurement
             .and_then(Tolerance::ns)
             .filter(|_| is_judged);
         doctor.agrees = is_judged.then_some(verdict == Verdict::Agrees);
-        doctor.verdict = Some(verdict.name().to_owned());
-        doctor.agreement = Some(words);
+        doctor.verdict = Some(verdict);
+        judgements.push((i, judgement));
     }
+    judgements
 }
 
 fn wake_cost(wake: &Late) -> WakeCost {
@@ -214,7 +218,7 @@ fn tolerance(situation: &Situation, call: &str, wake: Option<Late>) -> Option<To
 }
 
 /// The interval over the medians of the rounds.
-fn medians(m: &Measurement) -> Option<Within> {
+fn medians(m: &Measurement) -> Option<Interval> {
     let mut samples = &m.samples_late_ns[..];
     let mut medians = Vec::new();
     for round in &m.rounds {
@@ -224,7 +228,7 @@ fn medians(m: &Measurement) -> Option<Within> {
         medians.push(*round.get(round.len().checked_sub(1)? / 2)? as f64);
         samples = rest;
     }
-    Within::of(&medians)
+    Interval::of(&medians)
 }
 
 /// What advice depends on.
@@ -271,7 +275,7 @@ fn if_asked(examined: &Examined) -> Option<(Nanos, i64)> {
 
 /// What the rule predicts if the requests of this process counted.
 fn if_honoured(examined: &Examined) -> Option<i64> {
-    use punctual_program::setting::Throttling;
+    use punctual_core::setting::Throttling;
     let mut situation = examined.situation.clone();
     situation.throttling = Some(Throttling::HonourRequests);
     let rule = match examined.rule.as_ref().ok()? {
@@ -286,23 +290,6 @@ fn if_honoured(examined: &Examined) -> Option<i64> {
 fn predicted(rule: &Rule, method: Method, length: Nanos) -> Option<Nanos> {
     let late = cases::predicted_late(rule, method, length)?;
     u64::try_from(late).ok().map(Nanos::new)
-}
-
-/// What was measured besides, in sentences.
-fn evidence(seen: &Seen) -> Vec<String> {
-    let tier = seen.tier.map(|(tier, _)| {
-        let confidence = if tier.at_the_edge {
-            "the sleeps ended at the late edge of that tier, so it is likely"
-        } else {
-            "the sleeps ended sooner than that tier ends them when nothing else interrupts the CPU, so a larger one is \
-             possible as well"
-        };
-        format!(
-            "A sleep of 100 ms tells the latency tiers of macOS apart by their caps. It points to {}; {confidence}.",
-            tier.what
-        )
-    });
-    tier.into_iter().collect()
 }
 
 fn asked(m: &Measurement) -> u64 {

@@ -1,39 +1,7 @@
 //! Whether what was measured is what the rule predicts.
 
 use punctual_core::Nanos;
-use punctual_record::{Interval, Late};
-
-/// What came of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// The difference is within the tolerance.
-    Agrees,
-    /// The waits ended sooner than a timer alone would have, and not early: the
-    /// rule lets any interrupt of the CPU inside the slack end them.
-    Sooner,
-    /// The difference is not within the tolerance.
-    Disagrees,
-    /// Too few samples, or too restless a host, to tell.
-    Inconclusive,
-    /// Others had so much of the CPU that what was measured tells of them.
-    TooBusy,
-    /// There is nothing to compare with.
-    NoPrediction,
-}
-
-impl Verdict {
-    /// In a word, for tables and files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Agrees => "agrees",
-            Self::Sooner => "sooner",
-            Self::Disagrees => "does not agree",
-            Self::Inconclusive => "inconclusive",
-            Self::TooBusy => "too busy to tell",
-            Self::NoPrediction => "no prediction",
-        }
-    }
-}
+use punctual_record::{Allowance, Doubt, Ground, Interval, Judgement, Late, Verdict};
 
 /// By how much a measured median may differ from a prediction that leaves out
 /// what waking up takes.
@@ -78,130 +46,82 @@ impl Tolerance {
         }
     }
 
-    /// Why it is not known.
-    fn missing(&self) -> String {
-        match self {
-            Self::WakeCost(late) => format!(
-                "waking up was measured {} times, too few to tell how much it differs",
-                late.n
-            ),
-            Self::HalfATick(_) | Self::Exact => "the tolerance is not known".to_owned(),
-        }
-    }
-
-    fn in_words(&self) -> &'static str {
-        match self {
-            Self::WakeCost(Late { p90: Some(_), .. }) => "the p90 of the measured wake cost",
-            Self::WakeCost(_) => "the p75 of the measured wake cost",
-            Self::HalfATick(_) => "half a timer interval",
-            Self::Exact => "nothing: both are of one model",
-        }
-    }
-
-    fn is_restless(&self) -> bool {
+    /// The same, unless it is no measure of anything.
+    fn allowed_ns(&self) -> Result<i64, Ground> {
         let Self::WakeCost(late) = self else {
-            return false;
+            return Ok(self.ns().unwrap_or(i64::MAX));
         };
+        let ns = self.ns().ok_or(Ground::FewWakes(late.n))?;
         let bound = late.p50.map(|p50| p50.max(1).saturating_mul(RESTLESS));
-        self.ns().zip(bound).is_some_and(|(ns, bound)| ns > bound)
+        match bound.is_some_and(|bound| ns > bound) {
+            true => Err(Ground::Restless(RESTLESS)),
+            false => Ok(ns),
+        }
+    }
+
+    const fn allowance(&self) -> Allowance {
+        match self {
+            Self::WakeCost(Late { p90: Some(_), .. }) => Allowance::WakeCostP90,
+            Self::WakeCost(_) => Allowance::WakeCostP75,
+            Self::HalfATick(_) => Allowance::HalfATick,
+            Self::Exact => Allowance::Nothing,
+        }
     }
 }
 
-/// Compares, and says in words what came of it.
-pub fn judge(evidence: Evidence<'_>) -> (Verdict, String) {
-    let (verdict, words) = judge_quiet(evidence);
+/// Compares.
+pub fn judge(evidence: Evidence<'_>) -> Judgement {
+    let (verdict, ground) = judge_quiet(evidence);
     let is_doubtful = matches!(verdict, Verdict::Disagrees | Verdict::Inconclusive);
-    match evidence.is_busy && is_doubtful {
-        true => (
-            Verdict::TooBusy,
-            format!("others had the CPU, or a quota kept it, as the warnings say; {words}"),
-        ),
-        false => (verdict, words),
-    }
+    let verdict = match evidence.is_busy && is_doubtful {
+        true => Verdict::TooBusy,
+        false => verdict,
+    };
+    Judgement { verdict, ground }
 }
 
 /// As if nobody else had had the CPU.
-fn judge_quiet(evidence: Evidence<'_>) -> (Verdict, String) {
+fn judge_quiet(evidence: Evidence<'_>) -> (Verdict, Ground) {
+    let inconclusive = |ground| (Verdict::Inconclusive, ground);
     let Some(predicted) = evidence.predicted_ns else {
-        return (
-            Verdict::NoPrediction,
-            "no rule predicts this wait".to_owned(),
-        );
+        return (Verdict::NoPrediction, Ground::NoRule);
     };
-    let inconclusive = |why: String| (Verdict::Inconclusive, why);
     let Some(measured) = evidence.late.p50 else {
-        return inconclusive(format!(
-            "{} waits are too few for a median",
-            evidence.late.n
-        ));
+        return inconclusive(Ground::FewWaits(evidence.late.n));
     };
-    let apart = measured - predicted;
+    let apart_ns = measured - predicted;
     let Some(tolerance) = evidence.tolerance else {
-        return inconclusive("what waking up costs was not measured".to_owned());
+        return inconclusive(Ground::NoWakeCost);
     };
     // Waking up makes a wait later, never sooner.
     let may_be_sooner = matches!(tolerance, Tolerance::WakeCost(_)) && evidence.late.early == 0;
     let is_sooner = may_be_sooner && evidence.rounds.is_some_and(|r| r.high < predicted as f64);
-    let sooner = |says: String| {
-        let why = "other interrupts of this CPU came inside the slack and ended the waits, as the rule allows";
-        (Verdict::Sooner, format!("{says}: {why}"))
-    };
-    let allowed = match tolerance.ns() {
-        None => Err(tolerance.missing()),
-        Some(_) if tolerance.is_restless() => Err(format!(
-            "the host is too restless: the p90 of the wake cost is more than {RESTLESS} times its median"
-        )),
-        Some(ns) => Ok(ns),
-    };
-    let allowed = match allowed {
+    let allowed_ns = match tolerance.allowed_ns() {
         Ok(allowed) => allowed,
         Err(_) if is_sooner => {
-            return sooner(format!(
-                "the median is {} less than predicted",
-                length(apart)
-            ));
+            let less = Nanos::new(apart_ns.unsigned_abs());
+            return (Verdict::Sooner, Ground::Sooner(less));
         }
-        Err(why) => return inconclusive(why),
+        Err(ground) => return inconclusive(ground),
     };
-    let of = tolerance.in_words();
-    let says = |relation: &str| {
-        format!(
-            "the median is {} {} than predicted, {relation} {} ({of})",
-            length(apart),
-            if apart < 0 { "less" } else { "more" },
-            length(allowed),
-        )
+    let reaches = |rounds: Interval| {
+        rounds.low <= (predicted + allowed_ns) as f64
+            && rounds.high >= (predicted - allowed_ns) as f64
     };
-    if apart.abs() <= allowed {
-        let words = if apart == 0 {
-            "the median is as predicted, to the nanosecond".to_owned()
-        } else {
-            says("within")
-        };
-        return (Verdict::Agrees, words);
-    }
-    let Some(rounds) = evidence.rounds else {
-        return inconclusive(format!(
-            "{}, but by how much rounds differ is not known",
-            says("not within")
-        ));
+    let (verdict, doubt) = match evidence.rounds {
+        _ if apart_ns.abs() <= allowed_ns => (Verdict::Agrees, None),
+        None => (Verdict::Inconclusive, Some(Doubt::RoundsUnknown)),
+        Some(rounds) if reaches(rounds) => (Verdict::Inconclusive, Some(Doubt::RoundsDiffer)),
+        Some(_) if apart_ns < 0 && may_be_sooner => (Verdict::Sooner, None),
+        Some(_) => (Verdict::Disagrees, None),
     };
-    let reaches =
-        rounds.low <= (predicted + allowed) as f64 && rounds.high >= (predicted - allowed) as f64;
-    if reaches {
-        return inconclusive(format!(
-            "{}, but the medians of the rounds differ by as much",
-            says("not within")
-        ));
-    }
-    if apart < 0 && may_be_sooner {
-        return sooner(says("not within"));
-    }
-    (Verdict::Disagrees, says("not within"))
-}
-
-fn length(ns: i64) -> Nanos {
-    Nanos::new(ns.unsigned_abs())
+    let compared = Ground::Compared {
+        apart_ns,
+        allowed_ns,
+        allowance: tolerance.allowance(),
+        doubt,
+    };
+    (verdict, compared)
 }
 
 #[cfg(test)]
@@ -215,15 +135,14 @@ mod tests {
     }
 
     fn verdict(measured: &Late, predicted: i64, tolerance: Tolerance, rounds: [f64; 6]) -> Verdict {
-        let (verdict, words) = judge(Evidence {
+        let judged = judge(Evidence {
             late: measured,
             rounds: Interval::of(&rounds),
             predicted_ns: Some(predicted),
             tolerance: Some(&tolerance),
             is_busy: false,
         });
-        assert!(!words.is_empty() && !words.contains('\n'));
-        verdict
+        judged.verdict
     }
 
     #[test]
@@ -255,11 +174,9 @@ mod tests {
                 is_busy,
             })
         };
-        assert_eq!(steady(60_000, true).0, Verdict::Agrees);
-        assert_eq!(steady(3_000_000, false).0, Verdict::Disagrees);
-        let (verdict, words) = steady(3_000_000, true);
-        assert_eq!(verdict.name(), "too busy to tell");
-        assert!(words.starts_with("others had the CPU"), "{words}");
+        assert_eq!(steady(60_000, true).verdict, Verdict::Agrees);
+        assert_eq!(steady(3_000_000, false).verdict, Verdict::Disagrees);
+        assert_eq!(steady(3_000_000, true).verdict, Verdict::TooBusy);
     }
 
     #[test]
@@ -281,15 +198,16 @@ mod tests {
 
     #[test]
     fn without_rounds_nobody_knows_how_they_differ() {
-        let (verdict, words) = judge(Evidence {
+        let judged = judge(Evidence {
             late: &late(900_000, 401, 1),
             rounds: None,
             predicted_ns: Some(50_000),
             tolerance: Some(&Tolerance::WakeCost(late(30_000, 400, 10))),
             is_busy: false,
         });
-        assert_eq!(verdict, Verdict::Inconclusive);
-        assert!(words.contains("is not known"), "{words}");
+        assert_eq!(judged.verdict, Verdict::Inconclusive);
+        let unknown = Some(Doubt::RoundsUnknown);
+        assert!(matches!(judged.ground, Ground::Compared { doubt, .. } if doubt == unknown));
     }
 
     #[test]
@@ -348,13 +266,13 @@ mod tests {
 
     #[test]
     fn without_a_prediction_there_is_none_to_agree_with() {
-        let (verdict, _) = judge(Evidence {
+        let judged = judge(Evidence {
             late: &late(1, 41, 0),
             rounds: None,
             predicted_ns: None,
             tolerance: None,
             is_busy: false,
         });
-        assert_eq!(verdict, Verdict::NoPrediction);
+        assert_eq!(judged.verdict, Verdict::NoPrediction);
     }
 }

@@ -3,8 +3,7 @@
 use punctual_core::{Method, Nanos};
 use punctual_os::wait::Sleeper;
 use punctual_os::{Error, clock, facts, resolution, throttling};
-
-use super::situation::{Interval, Situation, System};
+use punctual_record::{Situation, System, TimerInterval};
 
 /// Reads the situation of the calling thread and its process. What is not
 /// allowed to be read is not told.
@@ -33,7 +32,7 @@ pub fn situation() -> Situation {
         build: f.windows_build,
         slack: f.slack,
         scheduling: f.scheduling,
-        interval: resolution::query().ok().map(|r| Interval {
+        interval: resolution::query().ok().map(|r| TimerInterval {
             coarsest: r.coarsest,
             finest: r.finest,
             current: r.current,

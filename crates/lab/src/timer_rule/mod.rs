@@ -1,17 +1,17 @@
 //! The timer rule in force, for whoever predicts.
 //!
 //! A [`Situation`] is the facts that decide it: read of this [`host`] or of a
-//! model. A [`Rule`] is the simulator's, fed with them; it alone predicts.
+//! [`model`]. A [`Rule`] is the simulator's, fed with them; it alone predicts.
 
 pub mod host;
+pub mod model;
 mod rule;
-mod situation;
 
 pub use rule::Rule;
 pub(crate) use rule::stated_interval;
-pub use situation::{Interval, Situation, System};
 
 use punctual_core::Nanos;
+use punctual_record::Situation;
 
 /// This computer's timer rule for the calling thread, if the simulator knows
 /// it. What it predicts is the lateness of a timer that is alone on its CPU.

@@ -5,9 +5,9 @@ use punctual_program::Probe;
 use punctual_program::program::{Op, SpawnKind};
 use punctual_program::setting::Priority;
 use punctual_program::{Machine, Program, Setting};
+use punctual_record::{Situation, System, TimerInterval};
 use punctual_sim::{Model, SimMachine};
 
-use super::situation::{Interval, Situation, System};
 use crate::rounds::Case;
 
 /// A timer rule as the simulator knows it, in the situation of one process.
@@ -158,7 +158,7 @@ fn windows(situation: &Situation) -> Result<Rule, String> {
 /// An interval in whole requests is as stated. Less than the least request is
 /// that request, rounded down by the clock (0.4992 ms, AMD; 0.496 ms, Intel);
 /// which clock it is, the simulator's own rounding shows.
-fn hardware(generation: &str, interval: &Interval) -> Result<(&'static str, Nanos), String> {
+fn hardware(generation: &str, interval: &TimerInterval) -> Result<(&'static str, Nanos), String> {
     const LEAST: Nanos = Nanos::from_us(500);
     const UNIT_NS: u64 = 100;
     if interval.current >= LEAST || interval.current >= interval.coarsest {
@@ -256,7 +256,7 @@ mod tests {
         Situation {
             system: System::Windows,
             build: Some(build),
-            interval: Some(Interval {
+            interval: Some(TimerInterval {
                 coarsest: Nanos::from_us(15_625),
                 finest: Nanos::from_us(500),
                 current: Nanos::from_us(current_us),

@@ -1,7 +1,7 @@
 //! Prediction beside measurement.
 
 use punctual_record::experiment::Doctor;
-use punctual_record::{Diagnosis, Run};
+use punctual_record::{Diagnosis, Run, Verdict};
 
 use super::WIDTH;
 use super::columns::{N, P50, P90, PREDICTED, QUEUED, STOLEN, SUBJECT, named};
@@ -22,9 +22,8 @@ pub(crate) fn doctor(run: &Run, diagnosis: &Diagnosis) -> Vec<String> {
         .column("wake cost", |m| wake(m.of).map(units::duration))
         .told([QUEUED, STOLEN])
         .column("verdict", |m| {
-            m.of.verdict
-                .clone()
-                .unwrap_or_else(|| "not judged".to_owned())
+            let verdict = m.of.verdict;
+            verdict.map_or("not judged", Verdict::name).to_owned()
         })
         .captions(captions(diagnosis, &measurements))
         .within(WIDTH);
@@ -59,11 +58,16 @@ fn captions(diagnosis: &Diagnosis, measurements: &[Row<'_, Doctor>]) -> Vec<Stri
 
 fn verdicts(measurements: &[Row<'_, Doctor>]) -> String {
     let judged = measurements.iter().filter_map(|m| {
-        let verdict = m.of.verdict.as_deref().filter(|v| *v != "no prediction")?;
+        let verdict = m.of.verdict.filter(|v| *v != Verdict::NoPrediction)?;
         let words = m.of.agreement.as_ref()?;
         Some(prose::indented(
             "  ",
-            &format!("{} with {}: {verdict}: {words}.", asked(m.of), m.subject),
+            &format!(
+                "{} with {}: {}: {words}.",
+                asked(m.of),
+                m.subject,
+                verdict.name()
+            ),
         ))
     });
     judged.collect()

@@ -2,11 +2,10 @@
 //! system does not tell.
 
 use punctual_core::Nanos;
-use punctual_program::setting::Throttling;
-use punctual_record::{Disturbance, Fact, Untold};
+use punctual_core::setting::Throttling;
+use punctual_record::{Disturbance, Fact, Situation, System, Untold};
 
 use crate::disturbed::quota;
-use crate::timer_rule::{Situation, System};
 
 /// The timer rule in force, in a few sentences.
 pub(super) fn rule(situation: &Situation) -> String {

@@ -1,13 +1,12 @@
 //! The facts that decide which timer rule is in force, as plain data.
 
+use punctual_core::setting::Throttling;
 use punctual_core::{Method, Nanos};
-use punctual_program::setting::Throttling;
-use punctual_sim::Model;
-use punctual_sim::model::Value;
+use serde::{Deserialize, Serialize};
 
 /// What bears on the waits of this process. What the system does not tell is
 /// `None`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Situation {
     /// Whose timers they are.
     pub system: System,
@@ -28,7 +27,7 @@ pub struct Situation {
     /// `SCHED_OTHER, nice 0`.
     pub scheduling: Option<String>,
     /// The timer interval of Windows.
-    pub interval: Option<Interval>,
+    pub interval: Option<TimerInterval>,
     /// The interval that this process asks for; `None` if it asks for none.
     pub own_request: Option<Nanos>,
     /// What this process has said about its requests.
@@ -70,7 +69,7 @@ pub struct Situation {
 }
 
 /// Whose timers they are.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum System {
     /// Linux, also as Android.
     Linux,
@@ -88,8 +87,8 @@ pub enum System {
 }
 
 /// The timer interval of Windows, as `NtQueryTimerResolution` states it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Interval {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimerInterval {
     /// While nobody asks.
     pub coarsest: Nanos,
     /// The finest that can be had.
@@ -99,61 +98,6 @@ pub struct Interval {
 }
 
 impl Situation {
-    /// The situation of an ordinary process on a simulated computer.
-    ///
-    /// # Errors
-    /// It follows no timer rule of an operating system.
-    pub fn of_model(model: &Model) -> Result<Self, String> {
-        let name = model.name().split(',').next().unwrap_or_default();
-        let length = |key| match value(model, key) {
-            Some(Value::Length(length)) => Some(length),
-            _ => None,
-        };
-        let count = |key| match value(model, key) {
-            Some(Value::Count(count)) => Some(count),
-            _ => None,
-        };
-        let choice = |key| match value(model, key) {
-            Some(Value::Choice(word)) => Some(word),
-            _ => None,
-        };
-        let system = match name {
-            "linux" => System::Linux,
-            "macos" => System::MacOs,
-            "wine" => System::Wine("simulated".to_owned()),
-            name if name.starts_with("windows-") => System::Windows,
-            _ => {
-                return Err(format!(
-                    "{name} follows the timer rule of no operating system, so there is nothing to explain; name one that does, such as linux or windows-11"
-                ));
-            }
-        };
-        let coarsest = length("interval");
-        Ok(Self {
-            model: Some(model.name().to_owned()),
-            slack: length("slack").filter(|_| system == System::Linux),
-            scheduling: (system == System::Linux).then(|| "SCHED_OTHER, nice 0".to_owned()),
-            interval: coarsest.map(|coarsest| Interval {
-                coarsest,
-                finest: FINEST.min(coarsest),
-                current: coarsest,
-            }),
-            throttling: (name == "windows-11" || name == "windows-server-2022")
-                .then_some(Throttling::BySystem),
-            global_requests: (name == "windows-11" || name == "windows-server-2022")
-                .then(|| count("global") == Some(1)),
-            clock: "virtual time".to_owned(),
-            clock_read: model.costs().read,
-            tick_hz: choice("hz").and_then(|hz| hz.parse().ok()),
-            cpuidle_driver: choice("idle").map(str::to_owned),
-            spin: format!("a clock reading every {}", model.costs().read),
-            sleep: model.resolve(Method::Sleep),
-            timer: model.resolve(Method::Timer),
-            system,
-            ..Self::default()
-        })
-    }
-
     /// The simulator's model of this Windows; `None` where there is none.
     ///
     /// Of clients and servers of one build only 2022 is told apart, by its own
@@ -203,13 +147,3 @@ impl Situation {
 /// The policies under which Linux gives timers no slack (man page
 /// PR_SET_TIMERSLACK).
 const REAL_TIME: [&str; 3] = ["SCHED_FIFO", "SCHED_RR", "SCHED_DEADLINE"];
-
-/// No request of Windows gets less (`NtQueryTimerResolution`: 5000).
-const FINEST: Nanos = Nanos::from_us(500);
-
-fn value(model: &Model, key: &str) -> Option<Value> {
-    let mut parameters = model.parameters().iter();
-    parameters
-        .find(|(parameter, _)| parameter.key == key)
-        .map(|(_, value)| *value)
-}

@@ -1,5 +1,5 @@
-//! What `punctual doctor` found out, as text: the rule in force with the facts
-//! that decide it, prediction beside measurement, and what can be done.
+//! A diagnosis as text: the rule in force with the facts that decide it, prediction
+//! beside measurement, and what can be done.
 
 use punctual_record::{Advice, Diagnosis, Run};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use punctual_record::{Disturbance, MachineFacts, Run, Value, Warning};
 
-use crate::disturbed;
+use crate::disturbed::disturbed;
 
 /// What is kept of the facts about a machine: what bears on waiting. Others
 /// that a later version may add are left out until they are named here.

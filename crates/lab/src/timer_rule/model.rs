@@ -1,0 +1,72 @@
+//! The situation of a process on a simulated computer.
+
+use punctual_core::setting::Throttling;
+use punctual_core::{Method, Nanos};
+use punctual_record::{Situation, System, TimerInterval};
+use punctual_sim::Model;
+use punctual_sim::model::Value;
+
+/// The situation of an ordinary process on a simulated computer.
+///
+/// # Errors
+/// It follows no timer rule of an operating system.
+pub fn situation(model: &Model) -> Result<Situation, String> {
+    let name = model.name().split(',').next().unwrap_or_default();
+    let length = |key| match value(model, key) {
+        Some(Value::Length(length)) => Some(length),
+        _ => None,
+    };
+    let count = |key| match value(model, key) {
+        Some(Value::Count(count)) => Some(count),
+        _ => None,
+    };
+    let choice = |key| match value(model, key) {
+        Some(Value::Choice(word)) => Some(word),
+        _ => None,
+    };
+    let system = match name {
+        "linux" => System::Linux,
+        "macos" => System::MacOs,
+        "wine" => System::Wine("simulated".to_owned()),
+        name if name.starts_with("windows-") => System::Windows,
+        _ => {
+            return Err(format!(
+                "{name} follows the timer rule of no operating system, so there is nothing to explain; name one that does, such as linux or windows-11"
+            ));
+        }
+    };
+    let coarsest = length("interval");
+    Ok(Situation {
+        model: Some(model.name().to_owned()),
+        slack: length("slack").filter(|_| system == System::Linux),
+        scheduling: (system == System::Linux).then(|| "SCHED_OTHER, nice 0".to_owned()),
+        interval: coarsest.map(|coarsest| TimerInterval {
+            coarsest,
+            finest: FINEST.min(coarsest),
+            current: coarsest,
+        }),
+        throttling: (name == "windows-11" || name == "windows-server-2022")
+            .then_some(Throttling::BySystem),
+        global_requests: (name == "windows-11" || name == "windows-server-2022")
+            .then(|| count("global") == Some(1)),
+        clock: "virtual time".to_owned(),
+        clock_read: model.costs().read,
+        tick_hz: choice("hz").and_then(|hz| hz.parse().ok()),
+        cpuidle_driver: choice("idle").map(str::to_owned),
+        spin: format!("a clock reading every {}", model.costs().read),
+        sleep: model.resolve(Method::Sleep),
+        timer: model.resolve(Method::Timer),
+        system,
+        ..Situation::default()
+    })
+}
+
+/// No request of Windows gets less (`NtQueryTimerResolution`: 5000).
+const FINEST: Nanos = Nanos::from_us(500);
+
+fn value(model: &Model, key: &str) -> Option<Value> {
+    let mut parameters = model.parameters().iter();
+    parameters
+        .find(|(parameter, _)| parameter.key == key)
+        .map(|(_, value)| *value)
+}

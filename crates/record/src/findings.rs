@@ -1,0 +1,250 @@
+//! What `punctual doctor` finds out about waiting on a computer, as numbers; the
+//! report puts them into the words of a [`Diagnosis`](crate::Diagnosis).
+
+use punctual_core::Nanos;
+use serde::{Deserialize, Serialize};
+
+use crate::disturbance::Disturbance;
+use crate::situation::Situation;
+
+/// The situation of the process, how what was measured compares with its timer rule,
+/// and what can be done.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DoctorFindings {
+    /// The facts that decide the rule.
+    pub situation: Situation,
+    /// The model that made the predictions; `None` where nothing is predicted.
+    pub model: Option<String>,
+    /// Why nothing is predicted.
+    pub no_prediction: Option<String>,
+    /// The CPU that the waits were kept on; `None` if the OS chose.
+    pub cpu: Option<usize>,
+    /// What else happened meanwhile.
+    pub disturbance: Option<Disturbance>,
+    /// The latency tier of macOS that long sleeps point to.
+    pub tier: Option<FoundTier>,
+    /// Each measurement that can be compared with the rule, by its number among the
+    /// results.
+    pub judgements: Vec<(usize, Judgement)>,
+    /// What keeps the CPU from this process, then what helps a wait of 1 ms most, and
+    /// last what was not measured.
+    pub remedies: Vec<Remedy>,
+}
+
+/// A latency tier of macOS, by how late it lets a sleep be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LatencyTier {
+    /// Tiers 0, 4 and 5, and none.
+    Least,
+    /// Tier 1.
+    One,
+    /// Tier 2.
+    Two,
+    /// Tier 3.
+    Three,
+}
+
+/// A tier that a measurement points to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoundTier {
+    /// The one with the least cap that allows what was measured.
+    pub tier: LatencyTier,
+    /// Whether the sleeps ended where the tier ends them, and not sooner.
+    pub at_the_edge: bool,
+}
+
+/// What came of comparing a measurement with its prediction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Verdict {
+    /// The difference is within the tolerance.
+    #[serde(rename = "agrees")]
+    Agrees,
+    /// The waits ended sooner than a timer alone would have, and not early: the
+    /// rule lets any interrupt of the CPU inside the slack end them.
+    #[serde(rename = "sooner")]
+    Sooner,
+    /// The difference is not within the tolerance.
+    #[serde(rename = "does not agree")]
+    Disagrees,
+    /// Too few samples, or too restless a host, to tell.
+    #[serde(rename = "inconclusive")]
+    Inconclusive,
+    /// Others had so much of the CPU that what was measured tells of them.
+    #[serde(rename = "too busy to tell")]
+    TooBusy,
+    /// There is nothing to compare with.
+    #[serde(rename = "no prediction")]
+    NoPrediction,
+}
+
+impl Verdict {
+    /// In a word, for tables; the file has the same.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Agrees => "agrees",
+            Self::Sooner => "sooner",
+            Self::Disagrees => "does not agree",
+            Self::Inconclusive => "inconclusive",
+            Self::TooBusy => "too busy to tell",
+            Self::NoPrediction => "no prediction",
+        }
+    }
+}
+
+/// A verdict and what it rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Judgement {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What it rests on.
+    pub ground: Ground,
+}
+
+/// What a verdict rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ground {
+    /// No rule predicts this wait.
+    NoRule,
+    /// So many waits have no median.
+    FewWaits(u64),
+    /// The wake cost was not measured.
+    NoWakeCost,
+    /// The wake cost was measured so often, too seldom to tell how much it differs.
+    FewWakes(u64),
+    /// The wake cost has a p90 of more than so many times its median.
+    Restless(i64),
+    /// The median is less than predicted by so much, whatever the wake cost is.
+    Sooner(Nanos),
+    /// The medians were compared.
+    Compared {
+        /// The measured median less the predicted one.
+        apart_ns: i64,
+        /// How far apart they may be.
+        allowed_ns: i64,
+        /// Where that comes from.
+        allowance: Allowance,
+        /// What leaves it open whether they are farther apart.
+        doubt: Option<Doubt>,
+    },
+}
+
+/// Where the allowed difference of two medians comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Allowance {
+    /// The p90 of the measured wake cost.
+    WakeCostP90,
+    /// Its p75, where so few samples have no p90.
+    WakeCostP75,
+    /// Half a timer interval.
+    HalfATick,
+    /// None is needed: both medians are of one model.
+    Nothing,
+}
+
+/// Why the medians of few rounds do not decide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Doubt {
+    /// How much rounds differ is not known.
+    RoundsUnknown,
+    /// They differ by as much as the medians are apart.
+    RoundsDiffer,
+}
+
+/// The median lateness of a wait of 1 ms, as it is and as it could be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// As it was measured.
+    pub from_ns: i64,
+    /// As it was measured otherwise, or is predicted.
+    pub to_ns: i64,
+}
+
+impl Change {
+    const fn gain_ns(self) -> i64 {
+        self.from_ns - self.to_ns
+    }
+}
+
+/// Something that can be done about late waits. Lengths are of a wait of 1 ms.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Remedy {
+    /// Lift the quota of CPU time, which stops this process.
+    LiftQuota,
+    /// Close what else runs on the CPU, which had this share of it.
+    CloseOthers(f64),
+    /// Wait with the library, at this share of a CPU.
+    UseLibrary {
+        /// Both measured.
+        late: Change,
+        /// The CPU time that its waits took.
+        cpu_fraction: Option<f64>,
+    },
+    /// Lower the timer slack of the program (Linux).
+    LowerSlack {
+        /// What it adds.
+        slack_ns: i64,
+        /// How late the sleep is in all.
+        late_ns: i64,
+    },
+    /// Wait on a high-resolution timer (Windows); both measured.
+    HighResolutionTimer(Change),
+    /// Ask for a timer interval (Windows).
+    RequestInterval {
+        /// The interval.
+        interval: Nanos,
+        /// Whether it counts for the process that asks only.
+        is_own: bool,
+        /// What the rule predicts.
+        late: Change,
+    },
+    /// Have the requests of this process honoured (Windows); what the rule predicts, if
+    /// the sleep was measured.
+    HonourRequests(Option<Change>),
+    /// Give the thread the quality of service with the least latency tier (macOS); what
+    /// the rule predicts without waking up.
+    QualityOfService(Change),
+    /// Run under a real-time policy (Linux): so long each wait could run but waited for
+    /// a CPU.
+    RealTimePolicy(i64),
+    /// Run at an ordinary priority (Linux): as above, if that was counted.
+    OrdinaryPriority(Option<i64>),
+    /// Keep the CPUs out of deep idle states (Linux).
+    NoDeepIdle {
+        /// What that spares at most.
+        most_ns: i64,
+        /// What waking up takes in all.
+        wake_ns: i64,
+        /// How long the deepest state takes to leave.
+        exit: Nanos,
+    },
+    /// Let idle CPUs of this guest poll before they halt: what waking up takes.
+    PollBeforeHalt(i64),
+    /// Use the frequency governor `performance`: what waking up takes.
+    PerformanceGovernor(Option<i64>),
+    /// Plug the computer in.
+    PlugIn,
+}
+
+impl Remedy {
+    /// How much less late a wait of 1 ms is expected to be; `None` where what was
+    /// measured does not tell.
+    pub fn gain_ns(&self) -> Option<i64> {
+        match *self {
+            Self::UseLibrary { late, .. }
+            | Self::HighResolutionTimer(late)
+            | Self::RequestInterval { late, .. }
+            | Self::QualityOfService(late) => Some(late.gain_ns()),
+            Self::HonourRequests(late) => late.map(Change::gain_ns),
+            Self::LowerSlack { slack_ns: gain, .. }
+            | Self::RealTimePolicy(gain)
+            | Self::NoDeepIdle { most_ns: gain, .. } => Some(gain),
+            Self::LiftQuota
+            | Self::CloseOthers(_)
+            | Self::OrdinaryPriority(_)
+            | Self::PollBeforeHalt(_)
+            | Self::PerformanceGovernor(_)
+            | Self::PlugIn => None,
+        }
+    }
+}

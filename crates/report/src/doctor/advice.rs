@@ -1,0 +1,332 @@
+//! What can be done, what it is expected to change, and a line to copy.
+
+use std::borrow::Cow;
+
+use punctual_core::Nanos;
+use punctual_record::{Advice, Change, Disturbance, DoctorFindings, Remedy, Situation};
+
+use crate::disturbed;
+use crate::units::duration;
+
+/// All remedies, in their order.
+pub(super) fn in_words(findings: &DoctorFindings) -> Vec<Advice> {
+    let none = Disturbance::default();
+    let disturbance = findings.disturbance.as_ref().unwrap_or(&none);
+    let remedies = findings.remedies.iter();
+    remedies
+        .map(|remedy| {
+            let (what, expected, line) = words(remedy, &findings.situation, disturbance);
+            Advice {
+                what: what.into_owned(),
+                expected,
+                gain_ns: remedy.gain_ns().and_then(|gain| u64::try_from(gain).ok()),
+                line: line.into_owned(),
+            }
+        })
+        .collect()
+}
+
+/// What to do, what it is expected to change, and a line to copy.
+type Words = (Cow<'static, str>, String, Cow<'static, str>);
+
+fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> Words {
+    let scheduling = situation.scheduling.as_deref().unwrap_or_default();
+    match remedy {
+        Remedy::LiftQuota => lift_quota(disturbance),
+        Remedy::CloseOthers(share) => close_others(*share, disturbance),
+        Remedy::UseLibrary { late, cpu_fraction } => (
+            "Wait with punctual's library: it sleeps for most of the time and spins for the rest.".into(),
+            match cpu_fraction {
+                Some(share) => format!(
+                    "{} at {:.1} % of a CPU",
+                    measured(*late, situation),
+                    share * 100.0
+                ),
+                None => measured(*late, situation),
+            },
+            "cargo add punctual --git URL  # URL: where you cloned this from; then: punctual::sleep(Duration::from_millis(1));".into(),
+        ),
+        Remedy::LowerSlack { slack_ns, late_ns } => (
+            "Lower the timer slack of the program.".into(),
+            format!("{} of the {} are slack", length(*slack_ns), length(*late_ns)),
+            "punctual exec --slack 1ns -- COMMAND".into(),
+        ),
+        Remedy::HighResolutionTimer(late) => (
+            "Wait on a high-resolution timer, which needs no request for a timer interval.".into(),
+            measured(*late, situation),
+            "CreateWaitableTimerExW(NULL, NULL, CREATE_WAITABLE_TIMER_HIGH_RESOLUTION, TIMER_ALL_ACCESS);".into(),
+        ),
+        Remedy::RequestInterval {
+            interval,
+            is_own,
+            late,
+        } => (
+            match is_own {
+                true => format!(
+                    "Ask for a timer interval of {interval} in your own process: since Windows 10 2004 another's \
+                     request, or a timer tool, does not help it."
+                )
+                .into(),
+                false => {
+                    format!("Ask for a timer interval of {interval}; it counts for all processes.").into()
+                }
+            },
+            predicted(*late),
+            "timeBeginPeriod(1);  /* and timeEndPeriod(1); when it is over */".into(),
+        ),
+        Remedy::HonourRequests(late) => (
+            "Opt out of timer throttling (4, IGNORE_TIMER_RESOLUTION, off): this process has told Windows to ignore \
+             its request."
+                .into(),
+            late.map_or_else(not_measured, predicted),
+            "SetProcessInformation(GetCurrentProcess(), ProcessPowerThrottling, \
+             &(PROCESS_POWER_THROTTLING_STATE){1, 4, 0}, 12);"
+                .into(),
+        ),
+        Remedy::QualityOfService(Change { from_ns, to_ns }) => (
+            "Give the thread the quality of service user-interactive, whose latency tier is 0.".into(),
+            format!(
+                "the rule predicts {} late, and waking up, instead of the measured {}",
+                length(*to_ns),
+                length(*from_ns)
+            ),
+            "pthread_set_qos_class_self_np(QOS_CLASS_USER_INTERACTIVE, 0);".into(),
+        ),
+        Remedy::RealTimePolicy(queued) => (
+            "Run the program under a real-time policy: it need not wait for a CPU, and has no slack.".into(),
+            waited(*queued),
+            "sudo chrt -f 1 COMMAND".into(),
+        ),
+        Remedy::OrdinaryPriority(queued) => (
+            format!(
+                "Run it at an ordinary priority: this process has {scheduling}, and others come before it."
+            )
+            .into(),
+            queued.map_or_else(not_measured, waited),
+            "sudo renice -n 0 -p PID; sudo chrt -o -p 0 PID".into(),
+        ),
+        Remedy::NoDeepIdle {
+            most_ns,
+            wake_ns,
+            exit,
+        } => (
+            "Keep the CPUs out of deep idle states while it matters; it costs power.".into(),
+            format!(
+                "at most {} of the {} that waking up takes: leaving {} takes up to {exit}",
+                length(*most_ns),
+                length(*wake_ns),
+                situation.deepest_idle_state.as_deref().unwrap_or_default()
+            ),
+            r"sudo bash -c 'exec 3>/dev/cpu_dma_latency; printf \\0\\0\\0\\0 >&3; sleep infinity'".into(),
+        ),
+        Remedy::PollBeforeHalt(wake) => (
+            "Let idle CPUs of this virtual machine poll for a while before they halt; it costs the host CPU time.".into(),
+            some_of(*wake),
+            "echo 200000 | sudo tee /sys/module/haltpoll/parameters/guest_halt_poll_ns".into(),
+        ),
+        Remedy::PerformanceGovernor(wake) => (
+            format!(
+                "Use the frequency governor performance; {} lets CPUs wake up slow.",
+                situation.governor.as_deref().unwrap_or_default()
+            )
+            .into(),
+            wake.map_or_else(not_measured, some_of),
+            "sudo cpupower frequency-set -g performance".into(),
+        ),
+        Remedy::PlugIn => (
+            "Plug the computer in, and look again: on its battery it saves power where it can.".into(),
+            not_measured(),
+            "punctual doctor".into(),
+        ),
+    }
+}
+
+fn lift_quota(disturbance: &Disturbance) -> Words {
+    let throttled = disturbance.throttled.unwrap_or_default();
+    let expected = match throttled.time_ns.checked_div(throttled.periods) {
+        Some(each) => format!(
+            "it stopped this process {} times, for {} each on average; no wait can be exact beyond it",
+            throttled.periods,
+            Nanos::new(each)
+        ),
+        None => "it did not stop this process now; it will once so much is used up, and no wait can be exact beyond it"
+            .to_owned(),
+    };
+    (
+        format!(
+            "Raise or lift the CPU quota of the cgroup: {}.",
+            disturbed::quota(disturbance).unwrap_or_default()
+        )
+        .into(),
+        expected,
+        "echo max > /sys/fs/cgroup/GROUP/cpu.max  # version 1: echo -1 > .../cpu.cfs_quota_us"
+            .into(),
+    )
+}
+
+fn close_others(share: f64, disturbance: &Disturbance) -> Words {
+    let elsewhere = "punctual doctor --cpu N";
+    (
+        format!(
+            "Close what else runs on this CPU, or measure on another{}.",
+            disturbed::names(disturbance)
+        )
+        .into(),
+        format!("others had {:.0} % of it meanwhile", share * 100.0),
+        match disturbance.processes.first() {
+            Some(first) => format!("ps -p {}  # and: {elsewhere}", first.pid).into(),
+            None => elsewhere.into(),
+        },
+    )
+}
+
+fn measured(late: Change, situation: &Situation) -> String {
+    let here = match situation.model {
+        Some(_) => "in this model",
+        None => "measured here",
+    };
+    let Change { from_ns, to_ns } = late;
+    format!(
+        "{here}: {} late instead of {}",
+        length(to_ns),
+        length(from_ns)
+    )
+}
+
+fn predicted(Change { from_ns, to_ns }: Change) -> String {
+    format!(
+        "the rule predicts {} late instead of the measured {}",
+        length(to_ns),
+        length(from_ns)
+    )
+}
+
+fn waited(queued: i64) -> String {
+    format!(
+        "each wait could run but waited {} for a CPU, on average",
+        length(queued)
+    )
+}
+
+fn some_of(wake: i64) -> String {
+    format!(
+        "some of the {} that waking up takes; how much was not measured",
+        length(wake)
+    )
+}
+
+fn not_measured() -> String {
+    "not measured".to_owned()
+}
+
+fn length(ns: i64) -> String {
+    duration(ns as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_record::{CpuQuota, OtherProcess, Throttled};
+
+    const LATE: Change = Change {
+        from_ns: 78_000,
+        to_ns: 400,
+    };
+
+    fn all() -> Vec<Remedy> {
+        vec![
+            Remedy::LiftQuota,
+            Remedy::CloseOthers(0.5),
+            Remedy::UseLibrary {
+                late: LATE,
+                cpu_fraction: Some(0.041),
+            },
+            Remedy::LowerSlack {
+                slack_ns: 50_000,
+                late_ns: 78_000,
+            },
+            Remedy::HighResolutionTimer(LATE),
+            Remedy::RequestInterval {
+                interval: Nanos::from_ms(1),
+                is_own: true,
+                late: LATE,
+            },
+            Remedy::HonourRequests(None),
+            Remedy::QualityOfService(LATE),
+            Remedy::RealTimePolicy(9_000),
+            Remedy::OrdinaryPriority(None),
+            Remedy::NoDeepIdle {
+                most_ns: 28_000,
+                wake_ns: 28_000,
+                exit: Nanos::from_us(890),
+            },
+            Remedy::PollBeforeHalt(28_000),
+            Remedy::PerformanceGovernor(Some(28_000)),
+            Remedy::PlugIn,
+        ]
+    }
+
+    fn said(disturbance: Disturbance) -> Vec<Advice> {
+        in_words(&DoctorFindings {
+            disturbance: Some(disturbance),
+            remedies: all(),
+            ..DoctorFindings::default()
+        })
+    }
+
+    #[test]
+    fn each_remedy_has_a_line_to_copy_and_says_what_to_expect() {
+        let all = said(Disturbance::default());
+        for advice in &all {
+            // Behind its indent it still fits into a line of the report.
+            assert!((1..=116).contains(&advice.line.len()), "{}", advice.line);
+            assert!(!advice.line.contains('\n'));
+            assert!(!advice.what.is_empty() && !advice.expected.is_empty());
+        }
+        // A registry has no punctual, or somebody else's.
+        assert!(all[2].line.starts_with("cargo add punctual --git URL "));
+        let expected = |i: usize| all[i].expected.as_str();
+        assert_eq!(
+            expected(2),
+            "measured here: 400 ns late instead of 78.0 us at 4.1 % of a CPU"
+        );
+        assert_eq!(expected(3), "50.0 us of the 78.0 us are slack");
+        assert!(expected(10).starts_with("at most 28.0 us of the 28.0 us"));
+        assert_eq!(all[2].gain_ns, Some(77_600));
+        assert_eq!(all[13].gain_ns, None);
+    }
+
+    #[test]
+    fn what_keeps_the_cpu_from_this_process_is_named() {
+        let mut disturbance = Disturbance {
+            processes: vec![OtherProcess {
+                name: "sh".to_owned(),
+                pid: 4711,
+                fraction: 0.5,
+            }],
+            quota: Some(CpuQuota {
+                time_ns: 20_000_000,
+                period_ns: 100_000_000,
+            }),
+            ..Disturbance::default()
+        };
+        let unused = said(disturbance.clone());
+        assert!(
+            unused[0]
+                .what
+                .contains("quota of the cgroup: 20 ms of CPU time in 100 ms")
+        );
+        assert!(unused[0].expected.contains("did not stop"));
+        assert!(unused[1].what.contains("sh (pid 4711) 50 %."));
+        assert_eq!(unused[1].expected, "others had 50 % of it meanwhile");
+        disturbance.throttled = Some(Throttled {
+            periods: 2,
+            time_ns: 160_000_000,
+        });
+        let used = &said(disturbance)[0].expected;
+        assert!(
+            used.contains("stopped this process 2 times, for 80 ms each"),
+            "{used}"
+        );
+    }
+}
