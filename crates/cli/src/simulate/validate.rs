@@ -9,13 +9,13 @@ use crate::{Done, print};
 /// Prints a line for each fact; whether one that binds differs is the exit
 /// code.
 pub(super) fn run() -> Result<Done> {
-    let rows = validation::rows();
+    let rows = validation::rows()?;
     let mut progress = Progress::alike(rows.len());
     let outcomes = rows
         .iter()
         .map(|row| {
-            progress.step(row.id);
-            Ok((row, (row.run)()?))
+            progress.step(&row.id);
+            Ok((row, row.run()?))
         })
         .collect::<Result<Vec<_>>>()?;
     drop(progress);
@@ -29,26 +29,22 @@ pub(super) fn run() -> Result<Done> {
         asserted().count() - differ,
         asserted().count(),
         asserted()
-            .filter(|(row, outcome)| outcome.holds && row.is_fitted())
+            .filter(|(row, outcome)| outcome.holds && row.fitted.is_some())
             .count(),
     );
     let cells = outcomes.iter().map(|(row, outcome)| {
-        let expected = match row.tolerance {
-            "" => row.expected.to_owned(),
-            tolerance => format!("{}, {tolerance}", row.expected),
-        };
-        let got = match outcome.note {
+        let got = match row.note.as_str() {
             "" => outcome.got.clone(),
             note => format!("{} ({note})", outcome.got),
         };
-        let fitted = if row.is_fitted() { "*" } else { "" };
+        let fitted = if row.fitted.is_some() { "*" } else { "" };
         vec![
             format!("{} {}{fitted}", row.id, row.kind.letter()),
-            row.rule.to_owned(),
-            row.input.to_owned(),
-            expected,
+            row.rule.clone(),
+            row.input.clone(),
+            format!("{}, {}", row.expected, row.tolerance),
             got,
-            row.source.to_owned(),
+            row.source.clone(),
             verdict(row.kind, outcome.holds).to_owned(),
         ]
     });
@@ -57,7 +53,7 @@ pub(super) fn run() -> Result<Done> {
     ];
     let mut text = punctual_report::table(&title, &head, cells);
     text.push_str("\nSources:\n");
-    for (name, source) in validation::SOURCES {
+    for (name, source) in validation::sources()? {
         text.push_str(&format!("  {name}: {source}\n"));
     }
     print(&text)?;

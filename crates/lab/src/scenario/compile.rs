@@ -12,6 +12,7 @@ use punctual_program::program::{Due, Op, Program, SpawnKind, Subject};
 
 use super::error::{Flaw, list};
 use super::file::{File, Phase, Step, Verb, When};
+use super::limits;
 use super::table::Placed;
 
 /// What a file comes to.
@@ -25,15 +26,7 @@ pub(super) struct Compiled {
 /// Puts a file together so that it lasts for `length`: its phases, and the
 /// instants of its steps with them, are stretched or shortened alike.
 pub(super) fn compile(file: &File, length: Nanos) -> Result<Compiled, Flaw> {
-    let mut compiler = Compiler {
-        file,
-        written: total(&file.phases),
-        length,
-        begins: BTreeMap::new(),
-        events: BTreeMap::new(),
-        known: BTreeSet::new(),
-        names: vec![],
-    };
+    let mut compiler = Compiler::new(file, total(&file.phases), length);
     let mut phases = Vec::new();
     let mut begin = Nanos::ZERO;
     for phase in &file.phases {
@@ -76,6 +69,19 @@ pub(super) fn compile(file: &File, length: Nanos) -> Result<Compiled, Flaw> {
     })
 }
 
+/// The program of a thread that is alone with those it starts, its instants as
+/// they are written.
+pub(crate) fn alone(steps: &[Step]) -> Result<Program, Flaw> {
+    let file = File::default();
+    let mut compiler = Compiler::new(&file, limits::LENGTH, limits::LENGTH);
+    let mut thread = Thread::default();
+    let ops = compiler.ops(steps, &mut thread)?;
+    Ok(Program {
+        subjects: thread.subjects,
+        ops,
+    })
+}
+
 /// How long the phases are together.
 pub(super) fn total(phases: &[Phase]) -> Nanos {
     let lengths = phases.iter().map(|phase| phase.length);
@@ -101,6 +107,18 @@ struct Thread {
 }
 
 impl<'f> Compiler<'f> {
+    fn new(file: &'f File, written: Nanos, length: Nanos) -> Self {
+        Self {
+            file,
+            written,
+            length,
+            begins: BTreeMap::new(),
+            events: BTreeMap::new(),
+            known: BTreeSet::new(),
+            names: vec![],
+        }
+    }
+
     /// An instant of the file in the experiment.
     fn scale(&self, at: Nanos) -> Nanos {
         let (at, written) = (u128::from(at.as_ns()), u128::from(self.written.as_ns()));

@@ -6,13 +6,13 @@ use punctual_record::visible;
 
 /// What is wrong at a byte of the text.
 #[derive(Debug)]
-pub(super) struct Flaw {
+pub(crate) struct Flaw {
     at: usize,
     message: String,
 }
 
 impl Flaw {
-    pub(super) fn new(at: usize, message: impl Into<String>) -> Self {
+    pub(crate) fn new(at: usize, message: impl Into<String>) -> Self {
         Self {
             at,
             message: message.into(),
@@ -32,7 +32,7 @@ pub struct Error {
 
 impl Error {
     /// `flaw` in the text of the scenario `name`.
-    pub(super) fn new(name: &str, text: &str, flaw: Flaw) -> Self {
+    pub(crate) fn new(name: &str, text: &str, flaw: Flaw) -> Self {
         let before = &text.as_bytes()[..flaw.at.min(text.len())];
         let begin = before
             .iter()

@@ -10,7 +10,7 @@ use super::expect::{Figure, Target};
 use super::table::Placed;
 
 /// A scenario as it is written.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct File {
     pub(super) title: String,
     pub(super) about: String,
@@ -40,7 +40,7 @@ pub(super) struct Process {
 
 /// One thing a thread does.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
+pub(crate) struct Step {
     pub(super) at: usize,
     pub(super) verb: Verb,
 }

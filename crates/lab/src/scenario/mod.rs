@@ -29,23 +29,23 @@
 //! bounded here: an hour of sleeps of 1 us is a scenario too.
 
 mod checks;
-mod compile;
+pub(crate) mod compile;
 mod computer;
 mod describe;
-mod error;
+pub(crate) mod error;
 mod expect;
 mod explain;
 mod file;
 mod group;
 mod judge;
 mod limits;
-mod read;
+pub(crate) mod read;
 mod resolve;
 mod run;
 pub mod shipped;
-mod table;
-mod toml_text;
-mod verbs;
+pub(crate) mod table;
+pub(crate) mod toml_text;
+pub(crate) mod verbs;
 
 #[cfg(test)]
 mod tests;

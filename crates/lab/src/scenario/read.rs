@@ -210,9 +210,9 @@ fn listed(field: &Field<'_>, on: &[String], models: Models<'_>) -> Result<Placed
     Ok(name)
 }
 
-fn target(table: &Table<'_>, unit: Unit) -> Result<Target, Flaw> {
+pub(crate) fn target(table: &Table<'_>, unit: Unit) -> Result<Target, Flaw> {
     let find = |key| table.find(key);
-    let keys = ["is", "within", "from", "to", "at_least", "at_most"];
+    let keys = ["is", "from", "to", "within", "at_least", "at_most"];
     let given: Vec<_> = keys.into_iter().filter_map(find).collect();
     match &given[..] {
         [is, within] if (is.key, within.key) == ("is", "within") => {
@@ -220,12 +220,19 @@ fn target(table: &Table<'_>, unit: Unit) -> Result<Target, Flaw> {
             let within = distance(within, value, unit)?;
             Ok(Target::Near { value, within })
         }
-        [from_field, to_field] if (from_field.key, to_field.key) == ("from", "to") => {
+        [from_field, to_field, within @ ..]
+            if (from_field.key, to_field.key) == ("from", "to")
+                && within.iter().all(|field| field.key == "within") =>
+        {
             let (from, to) = (quantity(from_field, unit)?, quantity(to_field, unit)?);
             if from > to {
                 return Err(to_field.flaw("`to` is less than `from`"));
             }
-            Ok(Target::Between { from, to })
+            let beyond = |edge| within.first().map_or(Ok(0.0), |w| distance(w, edge, unit));
+            Ok(Target::Between {
+                from: from - beyond(from)?,
+                to: to + beyond(to)?,
+            })
         }
         [field] if field.key == "at_least" => Ok(Target::AtLeast(quantity(field, unit)?)),
         [field] if field.key == "at_most" => Ok(Target::AtMost(quantity(field, unit)?)),
@@ -237,7 +244,7 @@ fn target(table: &Table<'_>, unit: Unit) -> Result<Target, Flaw> {
 }
 
 /// A length or a number, whichever the figure is.
-fn quantity(field: &Field<'_>, unit: Unit) -> Result<f64, Flaw> {
+pub(crate) fn quantity(field: &Field<'_>, unit: Unit) -> Result<f64, Flaw> {
     let number = match unit {
         Unit::Length => return Ok(field.length()?.as_ns() as f64),
         _ => field.number(),

@@ -18,22 +18,22 @@ pub(super) struct Placed<T> {
 }
 
 /// A table, its keys in the order of the file.
-pub(super) struct Table<'t> {
+pub(crate) struct Table<'t> {
     pub(super) at: usize,
     fields: Vec<Field<'t>>,
 }
 
 /// A value, and the key it is under; an item of a list has the list's.
 #[derive(Clone, Copy)]
-pub(super) struct Field<'t> {
-    pub(super) key: &'t str,
+pub(crate) struct Field<'t> {
+    pub(crate) key: &'t str,
     pub(super) key_at: usize,
     at: usize,
     value: &'t DeValue<'t>,
 }
 
 impl<'t> Table<'t> {
-    pub(super) fn new(at: usize, table: &'t DeTable<'t>) -> Self {
+    pub(crate) fn new(at: usize, table: &'t DeTable<'t>) -> Self {
         let mut fields: Vec<_> = table
             .iter()
             .map(|(key, value)| Field {
@@ -47,22 +47,22 @@ impl<'t> Table<'t> {
         Self { at, fields }
     }
 
-    pub(super) fn fields(&self) -> &[Field<'t>] {
+    pub(crate) fn fields(&self) -> &[Field<'t>] {
         &self.fields
     }
 
-    pub(super) fn find(&self, key: &str) -> Option<Field<'t>> {
+    pub(crate) fn find(&self, key: &str) -> Option<Field<'t>> {
         self.fields.iter().find(|field| field.key == key).copied()
     }
 
     /// The value of a key that has to be there; `whose` is as in "a process".
-    pub(super) fn need(&self, whose: &str, key: &str) -> Result<Field<'t>, Flaw> {
+    pub(crate) fn need(&self, whose: &str, key: &str) -> Result<Field<'t>, Flaw> {
         self.find(key)
             .ok_or_else(|| Flaw::new(self.at, format!("{whose} needs `{key}`")))
     }
 
     /// Refuses all other keys; `whose` is as in "a process".
-    pub(super) fn only(&self, whose: &str, keys: &[&str]) -> Result<(), Flaw> {
+    pub(crate) fn only(&self, whose: &str, keys: &[&str]) -> Result<(), Flaw> {
         match self.fields.iter().find(|field| !keys.contains(&field.key)) {
             None => Ok(()),
             Some(other) => Err(Flaw::new(
@@ -79,7 +79,7 @@ impl<'t> Table<'t> {
 
 impl<'t> Field<'t> {
     /// What is wrong with this value.
-    pub(super) fn flaw(&self, message: impl Into<String>) -> Flaw {
+    pub(crate) fn flaw(&self, message: impl Into<String>) -> Flaw {
         Flaw::new(self.at, message)
     }
 
@@ -117,7 +117,7 @@ impl<'t> Field<'t> {
     }
 
     /// One line of any length.
-    pub(super) fn line(&self) -> Result<String, Flaw> {
+    pub(crate) fn line(&self) -> Result<String, Flaw> {
         let text = self.prose()?;
         if text.contains(|c| !is_visible(c)) {
             return Err(self.flaw(format!("`{}` must be one line", self.key)));
@@ -126,12 +126,12 @@ impl<'t> Field<'t> {
     }
 
     /// Whether it is a string.
-    pub(super) fn is_word(&self) -> bool {
+    pub(crate) fn is_word(&self) -> bool {
         self.value.is_str()
     }
 
     /// A string short enough to be quoted in a message.
-    pub(super) fn word(&self) -> Result<&'t str, Flaw> {
+    pub(crate) fn word(&self) -> Result<&'t str, Flaw> {
         let text = self.value.as_str().ok_or_else(|| self.not("a string"))?;
         if text.is_empty() || text.trim() != text || text.contains(|c| !is_visible(c)) {
             return Err(self.flaw(format!(
@@ -157,7 +157,7 @@ impl<'t> Field<'t> {
     }
 
     /// A length of time, possibly zero.
-    pub(super) fn length(&self) -> Result<Nanos, Flaw> {
+    pub(crate) fn length(&self) -> Result<Nanos, Flaw> {
         if !self.is_word() {
             return Err(self.not("a length in quotes, like \"50us\", \"1.5ms\" or \"2s\""));
         }
@@ -182,7 +182,7 @@ impl<'t> Field<'t> {
     }
 
     /// A whole number within bounds.
-    pub(super) fn whole(&self, bounds: RangeInclusive<u64>) -> Result<u64, Flaw> {
+    pub(crate) fn whole(&self, bounds: RangeInclusive<u64>) -> Result<u64, Flaw> {
         let DeValue::Integer(number) = self.value else {
             return Err(self.not("a whole number"));
         };
@@ -211,7 +211,7 @@ impl<'t> Field<'t> {
     }
 
     /// A number or a string, as text.
-    pub(super) fn number_or_word(&self) -> Result<&'t str, Flaw> {
+    pub(crate) fn number_or_word(&self) -> Result<&'t str, Flaw> {
         match self.value {
             DeValue::Integer(number) if number.radix() == 10 => Ok(number.as_str()),
             DeValue::Float(number) => Ok(number.as_str()),
@@ -220,14 +220,14 @@ impl<'t> Field<'t> {
         }
     }
 
-    pub(super) fn truth(&self) -> Result<bool, Flaw> {
+    pub(crate) fn truth(&self) -> Result<bool, Flaw> {
         self.value
             .as_bool()
             .ok_or_else(|| self.not("true or false"))
     }
 
     /// One of some words.
-    pub(super) fn choice<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, Flaw> {
+    pub(crate) fn choice<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, Flaw> {
         let text = self.word()?;
         let found = words.iter().find(|(word, _)| *word == text);
         found.map(|(_, value)| *value).ok_or_else(|| {
@@ -239,14 +239,14 @@ impl<'t> Field<'t> {
         })
     }
 
-    pub(super) fn table(&self) -> Result<Table<'t>, Flaw> {
+    pub(crate) fn table(&self) -> Result<Table<'t>, Flaw> {
         match self.value {
             DeValue::Table(table) => Ok(Table::new(self.at, table)),
             _ => Err(self.not("a table")),
         }
     }
 
-    pub(super) fn list(&self) -> Result<Vec<Field<'t>>, Flaw> {
+    pub(crate) fn list(&self) -> Result<Vec<Field<'t>>, Flaw> {
         match self.value {
             DeValue::Array(items) => Ok(items.iter().map(|item| self.item(item)).collect()),
             _ => Err(self.not("a list")),
@@ -254,7 +254,7 @@ impl<'t> Field<'t> {
     }
 
     /// A list, or one item without the brackets.
-    pub(super) fn list_or_one(&self) -> Vec<Field<'t>> {
+    pub(crate) fn list_or_one(&self) -> Vec<Field<'t>> {
         self.list().unwrap_or_else(|_| vec![*self])
     }
 

@@ -16,7 +16,7 @@ const BRACKETS: u32 = 80;
 /// key is, but not the two together: eighty brackets with eighty dots each
 /// make tables so deep that dropping them overflows the stack. Scenarios have
 /// no use for dotted keys, so they are refused before any table is made.
-pub(super) fn parse(text: &str) -> Result<DeTable<'_>, Flaw> {
+pub(crate) fn parse(text: &str) -> Result<DeTable<'_>, Flaw> {
     if text.len() > limits::FILE_BYTES {
         return Err(Flaw::new(
             0,

@@ -44,13 +44,20 @@ fn verb_names() -> String {
 
 /// Reads the steps of one file, and counts them.
 #[derive(Default)]
-pub(super) struct Steps {
+pub(crate) struct Steps {
     count: usize,
+    /// What else is written as a string here.
+    words: &'static [(&'static str, Op)],
 }
 
 impl Steps {
+    /// Steps among which these words stand for operations too.
+    pub(crate) fn with(words: &'static [(&'static str, Op)]) -> Self {
+        Self { count: 0, words }
+    }
+
     /// The steps of a list, which is at this depth.
-    pub(super) fn read(&mut self, field: Field<'_>, depth: usize) -> Result<Vec<Step>, Flaw> {
+    pub(crate) fn read(&mut self, field: Field<'_>, depth: usize) -> Result<Vec<Step>, Flaw> {
         let items = field.list()?;
         if items.is_empty() {
             return Err(field.flaw(format!("there is nothing to do in this `{}`", field.key)));
@@ -72,7 +79,7 @@ impl Steps {
         if item.is_word() {
             return Ok(Step {
                 at: item.placed(()).at,
-                verb: Verb::Plain(bare(item)?),
+                verb: Verb::Plain(self.bare(item)?),
             });
         }
         let table = item.table().map_err(|_| {
@@ -83,6 +90,24 @@ impl Steps {
             at: verb.key_at,
             verb: self.verb(&table, verb, depth)?,
         })
+    }
+
+    fn bare(&self, item: &Field<'_>) -> Result<Op, Flaw> {
+        let word = item.word()?;
+        if let Some((_, op)) = self.words.iter().find(|(known, _)| *known == word) {
+            return Ok(op.clone());
+        }
+        match word {
+            "yield" => Ok(Op::Yield),
+            "exit" => Ok(Op::Exit),
+            verb if VERBS.iter().any(|(known, _)| *known == verb) => {
+                Err(item.flaw(format!("`{verb}` needs a value: write {{ {verb} = ... }}")))
+            }
+            other => Err(item.flaw(format!(
+                "`{other}` is no verb; the verbs are {}",
+                verb_names()
+            ))),
+        }
     }
 
     fn verb(&mut self, table: &Table<'_>, field: Field<'_>, depth: usize) -> Result<Verb, Flaw> {
@@ -172,20 +197,6 @@ fn no_verb(table: &Table<'_>) -> Flaw {
             field.key_at,
             format!("`{}` is no verb; the verbs are {verbs}", short(field.key)),
         ),
-    }
-}
-
-fn bare(item: &Field<'_>) -> Result<Op, Flaw> {
-    match item.word()? {
-        "yield" => Ok(Op::Yield),
-        "exit" => Ok(Op::Exit),
-        verb if VERBS.iter().any(|(known, _)| *known == verb) => {
-            Err(item.flaw(format!("`{verb}` needs a value: write {{ {verb} = ... }}")))
-        }
-        other => Err(item.flaw(format!(
-            "`{other}` is no verb; the verbs are {}",
-            verb_names()
-        ))),
     }
 }
 

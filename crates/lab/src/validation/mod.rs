@@ -1,71 +1,55 @@
 //! What the simulated computers are held against: rules and figures that
 //! others documented or measured, one row each.
 //!
-//! Each row runs programs on a model and compares what came out. The rows of
-//! one operating system are in one file:
+//! The rows are data: the files of `scenarios/validation`, whose README says
+//! how one is written. Each row runs programs on a model and compares what came
+//! out.
 //!
-//! | file | rows | what |
-//! |---|---|---|
-//! | `windows` | V01-V46, V68-V70, V72 | Windows, and policies that need its rules |
-//! | `linux` | V47-V60 | Linux |
-//! | `macos` | V61-V65 | macOS |
-//! | `others` | V67 | Wine |
-//!
-//! The numbers in between are reserved. `probe` has the programs and figures
-//! that rows share.
+//! | file | what it does |
+//! |---|---|
+//! | `read` | TOML to rows |
+//! | `expand` | lists of parameters and shared steps, written out |
+//! | `see` | what a row looks at, and what it is held to |
+//! | `robustness` | the one experiment that is no single program |
 
-mod linux;
-mod macos;
-mod others;
-mod probe;
-mod sources;
-mod windows;
+mod expand;
+mod read;
+mod robustness;
+mod see;
 
-pub use sources::SOURCES;
+pub use read::{rows, sources};
 
-use punctual_program::Refusal;
+use punctual_program::{Program, Refusal};
+
+use see::See;
 
 /// One thing that the models are held against.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Row {
     /// Its name: `V47`.
-    pub id: &'static str,
+    pub id: String,
     /// The rule, in a few words.
-    pub rule: &'static str,
+    pub rule: String,
     /// What is done.
-    pub input: &'static str,
+    pub input: String,
     /// What comes of it according to the source.
-    pub expected: &'static str,
+    pub expected: String,
     /// How far from that is still the same.
-    pub tolerance: &'static str,
+    pub tolerance: String,
     /// What the expectation rests on.
     pub kind: Kind,
-    /// Where the expectation comes from, with the short names of [`SOURCES`].
-    pub source: &'static str,
-    /// Does it on a model. Always the same.
-    pub run: fn() -> Result<Outcome, Refusal>,
-}
-
-/// The rows whose model, or whose program, has something in it that was taken
-/// from the very figures that they are held against. That such a row holds says
-/// that the rule can make these figures, not that it foretells them.
-const FITTED: [&str; 15] = [
-    // What the measuring program needs between two sleeps: 4 us.
-    "V19", "V34", "V35", // What waking takes: 20 us.
-    "V20", // What the noise was that worked between the sleeps.
-    "V22", // The formula for the length of a default scan.
-    "V23", "V24", "V25", "V26", "V27", "V28",
-    // What waking takes, 30 us, and what else was done between two timers.
-    "V38", "V39", // What waking takes, from which idle state.
-    "V48", "V49",
-];
-
-impl Row {
-    /// Whether its model was fitted to the very figures it is held against, so
-    /// that it is no evidence of its own.
-    pub fn is_fitted(&self) -> bool {
-        FITTED.contains(&self.id)
-    }
+    /// What of the model or of the program was taken from the very figure that
+    /// it is held against: that such a row holds says that the rule can make
+    /// this figure, not that it foretells it.
+    pub fitted: Option<String>,
+    /// Where the expectation comes from, with the short names of [`sources`].
+    pub source: String,
+    /// How it was made, and why it deviates if it does; may be empty.
+    pub note: String,
+    /// How what was seen is shown: `{1}` is the first figure. Without it, all
+    /// of them in a line.
+    got: Option<String>,
+    runs: Vec<Run>,
 }
 
 /// What an expectation rests on.
@@ -85,6 +69,15 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// All of them, each with its name in a file.
+    pub const NAMED: [(&str, Self); 5] = [
+        ("documented", Self::Documented),
+        ("measured", Self::Measured),
+        ("inferred", Self::Inferred),
+        ("predicted", Self::Predicted),
+        ("calibrated", Self::Calibrated),
+    ];
+
     /// The letter that stands for it in a table.
     pub const fn letter(self) -> char {
         match self {
@@ -102,6 +95,45 @@ impl Kind {
     }
 }
 
+#[derive(Clone, Debug)]
+enum Run {
+    /// Programs on their models, and what is looked at of all of them together.
+    Seen {
+        experiments: Vec<(String, Program)>,
+        sees: Vec<See>,
+    },
+    /// `punctual simulate robustness`, which is no single program.
+    Robustness,
+}
+
+impl Run {
+    fn sees(&self) -> &[See] {
+        match self {
+            Self::Seen { sees, .. } => sees,
+            Self::Robustness => &[],
+        }
+    }
+
+    /// Whether it can be other than expected.
+    fn is_held(&self) -> bool {
+        matches!(self, Self::Robustness) || self.sees().iter().any(See::is_held)
+    }
+
+    /// The programs of both, seen as these here.
+    fn and(mut self, other: Self) -> Self {
+        if let (
+            Self::Seen { experiments, .. },
+            Self::Seen {
+                experiments: more, ..
+            },
+        ) = (&mut self, other)
+        {
+            experiments.extend(more);
+        }
+        self
+    }
+}
+
 /// What came of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
@@ -109,19 +141,36 @@ pub struct Outcome {
     pub got: String,
     /// Whether that is what was expected, within the tolerance.
     pub holds: bool,
-    /// How it was made, and why it deviates if it does; may be empty.
-    pub note: &'static str,
 }
 
-/// All rows, in the order of their names.
-pub fn rows() -> Vec<Row> {
-    let mut rows = [
-        windows::rows(),
-        linux::rows(),
-        macos::rows(),
-        others::rows(),
-    ]
-    .concat();
-    rows.sort_by_key(|row| row.id);
-    rows
+impl Row {
+    /// Does it on a model. Always the same.
+    ///
+    /// # Errors
+    /// The model refuses it, or there is nothing to look at.
+    pub fn run(&self) -> Result<Outcome, Refusal> {
+        let mut figures = Vec::new();
+        for run in &self.runs {
+            match run {
+                Run::Seen { experiments, sees } => see::figures(experiments, sees, &mut figures)?,
+                Run::Robustness => figures.push(robustness::figure()?),
+            }
+        }
+        let got = match &self.got {
+            Some(text) => (1..)
+                .zip(&figures)
+                .fold(text.clone(), |text, (nth, figure)| {
+                    text.replace(&format!("{{{nth}}}"), &figure.shown)
+                }),
+            None => {
+                let loud = figures.iter().filter(|figure| !figure.quiet);
+                let loud: Vec<_> = loud.map(|figure| figure.shown.as_str()).collect();
+                loud.join(" / ")
+            }
+        };
+        Ok(Outcome {
+            got,
+            holds: figures.iter().all(|figure| figure.holds),
+        })
+    }
 }
