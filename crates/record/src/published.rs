@@ -1,30 +1,22 @@
 //! What others have published: figures of the articles that founded this
 //! project and of their sources, to stand beside what was measured here.
 //!
-//! These rows are read-only, and none of them was measured by punctual. Many
-//! sources tell how long a call took in all; what was asked for is subtracted
-//! then, and the row says so. The letter behind a source is how sure it is:
-//!
-//! - A: documented by the vendor, or read in the vendor's open source;
-//! - B: measured by someone, and it agrees with at least one other source;
-//! - C: one measurement;
-//! - D: weak.
+//! They are read from `published.toml`, and none of them was measured by
+//! punctual. Many sources tell how long a call took in all; what was asked for
+//! is subtracted then, and the row says so.
 
-mod linux;
-mod loops;
-mod macos;
-mod windows;
-
+use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::sync::LazyLock;
 
 use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::compare::{Metric, Row};
 
 /// One published figure.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Published {
     /// The operating system.
     pub os: &'static str,
@@ -34,7 +26,7 @@ pub struct Published {
     pub call: &'static str,
     /// The subjects of punctual's experiments that are the same call or the
     /// same way of waiting; none where there is none.
-    pub subjects: &'static [&'static str],
+    pub subjects: Vec<&'static str>,
     /// Which experiments measure the same.
     pub beside: Beside,
     /// How late; `None` where something else was published.
@@ -50,12 +42,17 @@ pub struct Published {
     pub source: &'static str,
     /// When; `None` where that is not known.
     pub year: Option<u16>,
-    /// How sure it is, from A to D.
+    /// How sure it is: A, documented by the vendor, or read in the vendor's open
+    /// source; B, measured by someone, and it agrees with another source; C, one
+    /// measurement; D, weak.
     pub confidence: char,
 }
 
+/// What a frame of a loop at 60 Hz should take.
+const FRAME_NS: u64 = 16_666_667;
+
 /// What a figure can stand beside.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Beside {
     /// Sleeps of so many nanoseconds, on a machine that has nothing else to do.
@@ -72,7 +69,7 @@ pub enum Beside {
     /// A loop at 60 Hz.
     Loops,
     /// Rows of another product.
-    #[serde(untagged)]
+    #[serde(untagged, skip_deserializing)]
     Rows(&'static dyn Like),
 }
 
@@ -127,7 +124,7 @@ pub struct Late {
 }
 
 /// What was published of many waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Statistic {
     /// From the least to the greatest that were seen.
@@ -155,11 +152,98 @@ impl Statistic {
     }
 }
 
+/// The file of figures: calls, and where what is said of them is from.
+#[derive(Deserialize)]
+struct File<'a> {
+    #[serde(borrow)]
+    sources: BTreeMap<&'a str, Named<'a>>,
+    #[serde(borrow)]
+    call: Vec<Call<'a>>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+struct Named<'a> {
+    name: &'a str,
+    year: Option<u16>,
+}
+
+#[derive(Deserialize)]
+struct Call<'a> {
+    os: &'a str,
+    #[serde(default)]
+    machine: &'a str,
+    call: &'a str,
+    #[serde(borrow, default)]
+    subjects: Vec<&'a str>,
+    #[serde(borrow)]
+    figures: Vec<Figure<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Figure<'a> {
+    beside: Beside,
+    total_ns: Option<Span>,
+    late_ns: Option<Span>,
+    statistic: Statistic,
+    cpu_fraction: Option<f64>,
+    source: &'a str,
+    confidence: char,
+    #[serde(default)]
+    note: &'a str,
+}
+
+/// One value, or from one to another.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(untagged)]
+enum Span {
+    One(i64),
+    From(i64, i64),
+}
+
+impl Span {
+    fn less(self, asked: i64) -> (i64, i64) {
+        match self {
+            Self::One(ns) => (ns - asked, ns - asked),
+            Self::From(low, high) => (low - asked, high - asked),
+        }
+    }
+}
+
+impl Call<'static> {
+    fn published(&self, figure: &Figure<'static>, source: Named<'static>) -> Published {
+        let mut published = row(self.os, self.machine, self.call)
+            .at(figure.beside)
+            .note(figure.note)
+            .from((source.name, source.year), figure.confidence);
+        let asked = published.asked_ns() as i64;
+        let total = figure.total_ns.map(|total| (total.less(asked), asked > 0));
+        let late = figure.late_ns.map(|late| (late.less(0), false));
+        published.late = total.or(late).map(|((low_ns, high_ns), from_total)| Late {
+            statistic: figure.statistic,
+            low_ns,
+            high_ns,
+            from_total,
+        });
+        published.subjects.clone_from(&self.subjects);
+        published.cpu_fraction = figure.cpu_fraction;
+        published
+    }
+}
+
 /// Every figure of waits, by operating system.
 pub fn all() -> impl Iterator<Item = &'static Published> {
-    [windows::ROWS, linux::ROWS, macos::ROWS, loops::ROWS]
-        .into_iter()
-        .flatten()
+    static ALL: LazyLock<Vec<Published>> = LazyLock::new(|| {
+        let file = toml::Deserializer::parse(include_str!("published.toml"));
+        let file = file.and_then(File::deserialize);
+        let File { sources, call } = file.expect("the tests read the same file");
+        let of_call = |call: &Call<'static>| {
+            let figures = call.figures.iter();
+            let figures = figures.map(|f| call.published(f, sources[f.source]));
+            figures.collect::<Vec<_>>()
+        };
+        call.iter().flat_map(of_call).collect()
+    });
+    ALL.iter()
 }
 
 /// Finds what of the `figures` can stand beside `rows`, and tells each of them
@@ -197,7 +281,7 @@ pub(crate) fn beside<'p>(
         for place in places {
             rows[place].published.push(list.len());
         }
-        list.push(*published);
+        list.push(published.clone());
     }
     list
 }
@@ -240,7 +324,7 @@ impl Published {
         match self.beside {
             Beside::Sleeps(ns) | Beside::RandomSleeps(ns) | Beside::LoadedSleeps(ns) => ns,
             Beside::Yields | Beside::Rows(_) => 0,
-            Beside::Loops => loops::FRAME_NS,
+            Beside::Loops => FRAME_NS,
         }
     }
 }
@@ -251,7 +335,7 @@ pub const fn row(os: &'static str, machine: &'static str, call: &'static str) ->
         os,
         machine,
         call,
-        subjects: &[],
+        subjects: Vec::new(),
         beside: Beside::Yields,
         late: None,
         cpu_fraction: None,
@@ -265,42 +349,9 @@ pub const fn row(os: &'static str, machine: &'static str, call: &'static str) ->
 
 /// Builds a figure up, clause by clause.
 impl Published {
-    const fn same_as(mut self, subjects: &'static [&'static str]) -> Self {
-        self.subjects = subjects;
-        self
-    }
-
     /// What it can stand beside.
     pub const fn at(mut self, beside: Beside) -> Self {
         self.beside = beside;
-        self
-    }
-
-    /// How long the call took in all.
-    const fn total(mut self, statistic: Statistic, low_ns: u64, high_ns: u64) -> Self {
-        let asked = self.asked_ns() as i64;
-        self.late = Some(Late {
-            statistic,
-            low_ns: low_ns as i64 - asked,
-            high_ns: high_ns as i64 - asked,
-            from_total: asked > 0,
-        });
-        self
-    }
-
-    /// How late it ended.
-    const fn late(mut self, statistic: Statistic, low_ns: i64, high_ns: i64) -> Self {
-        self.late = Some(Late {
-            statistic,
-            low_ns,
-            high_ns,
-            from_total: false,
-        });
-        self
-    }
-
-    const fn cpu(mut self, fraction: f64) -> Self {
-        self.cpu_fraction = Some(fraction);
         self
     }
 
@@ -327,14 +378,6 @@ impl Published {
 
 /// A source and its year.
 pub type Source = (&'static str, Option<u16>);
-
-const RULE: Source = (
-    "the timer-rule article (Bruce Dawson, randomascii.wordpress.com)",
-    Some(2020),
-);
-const SCHED: Source = ("the thread-scheduling article", Some(2024));
-const SPIN_22: Source = ("github.com/alexheretic/spin-sleep, issue 22", None);
-const SRT_637: Source = ("github.com/Haivision/srt, issue 637", None);
 
 #[cfg(test)]
 mod tests {
