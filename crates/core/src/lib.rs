@@ -9,6 +9,8 @@
 
 pub mod estimators;
 pub mod method;
+pub mod period;
+pub mod schedule;
 #[cfg(feature = "serde")]
 mod serial;
 pub mod setting;
@@ -17,6 +19,8 @@ pub mod time;
 pub mod wait;
 
 pub use method::Method;
+pub use period::Period;
+pub use schedule::Schedule;
 pub use strategies::StrategySpec;
 pub use time::{Clock, Lateness, Nanos, Rate, Tick};
 pub use wait::{

@@ -11,6 +11,8 @@ use std::ops::{Add, AddAssign, Sub};
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::period::Period;
+
 /// A length of time in whole nanoseconds, never negative.
 ///
 /// `+` saturates at [`Nanos::MAX`] (584 years), `-` at zero.
@@ -253,12 +255,15 @@ impl<C> Sub<Nanos> for Tick<C> {
     }
 }
 
+const OUT_OF_RANGE: &str = "a rate must lie between 0.001 Hz and 1000000 Hz";
+
 /// An exact rate: `cycles` in `seconds` seconds, so that 60 Hz and
 /// 60000/1001 Hz do not drift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rate {
     cycles: u64,
     seconds: u64,
+    period: Period,
 }
 
 impl Rate {
@@ -277,9 +282,14 @@ impl Rate {
     pub fn from_fraction(cycles: u64, seconds: u64) -> Result<Self, String> {
         let (c, s) = (u128::from(cycles), u128::from(seconds));
         if seconds == 0 || c * 1_000 < s || c > s * 1_000_000 {
-            return Err("a rate must lie between 0.001 Hz and 1000000 Hz".to_owned());
+            return Err(OUT_OF_RANGE.to_owned());
         }
-        Ok(Self { cycles, seconds })
+        let period = Period::of_cycles(cycles, seconds).ok_or(OUT_OF_RANGE)?;
+        Ok(Self {
+            cycles,
+            seconds,
+            period,
+        })
     }
 
     /// The rate whose period is `period`.
@@ -299,25 +309,22 @@ impl Rate {
     /// The start of cycle `k`, counted from the start of cycle 0. Exact to
     /// the nanosecond for every `k`: the rounding never adds up.
     pub fn offset(self, k: u64) -> Nanos {
-        let ns = u128::from(k) * u128::from(self.seconds) * 1_000_000_000 / u128::from(self.cycles);
-        Nanos(u64::try_from(ns).unwrap_or(u64::MAX))
+        self.period.times(k)
     }
 
     /// The length of one cycle, rounded down to the nanosecond.
     pub fn period(self) -> Nanos {
-        self.offset(1)
+        self.period.whole()
     }
 
     /// The first cycle that starts after `elapsed`.
     pub fn cycle_after(self, elapsed: Nanos) -> u64 {
-        let cycle = u128::from(elapsed.0) * u128::from(self.cycles)
-            / (u128::from(self.seconds) * 1_000_000_000);
-        // `offset` rounds down, so the estimate can be one cycle short.
-        let mut k = u64::try_from(cycle).unwrap_or(u64::MAX).saturating_add(1);
-        while self.offset(k) <= elapsed.min(Nanos(u64::MAX - 1)) {
-            k += 1;
-        }
-        k
+        self.period.fit_into(elapsed).saturating_add(1)
+    }
+
+    /// The length of one cycle, exactly.
+    pub const fn exact_period(self) -> Period {
+        self.period
     }
 
     /// Cycles per second, for display.

@@ -8,7 +8,6 @@
 
 pub mod conformance;
 pub mod machine;
-pub mod pace;
 pub mod probe;
 pub mod program;
 mod refusal;

@@ -43,20 +43,26 @@
 //! suspended its clock stands still on Linux and macOS, and goes on on
 //! Windows.
 
+mod anchor;
 pub mod article;
 mod budget;
 pub mod guard;
 mod learned;
 mod outcome;
+mod period;
 mod strategy;
+mod ticker;
 mod waiter;
 
 pub use budget::Budget;
 pub use learned::Learned;
 pub use outcome::Outcome;
+pub use period::Period;
+pub use punctual_core::schedule::{Books, MissedTickBehavior};
 pub use punctual_sys::Error;
 pub use punctual_sys::nap::{Cancel, Slack};
 pub use strategy::Strategy;
+pub use ticker::{Tick, Ticker, interval, interval_at};
 pub use waiter::{Builder, Cancelled, Waiter};
 
 use std::cell::RefCell;
@@ -144,6 +150,15 @@ fn wait_out(now: Instant, deadline: Instant) -> Outcome {
         _ => Waiter::new().wait_out(now, deadline),
     }
 }
+
+/// What goes from thread to thread, on every system.
+const _: () = {
+    const fn anywhere<T: Send + Sync + 'static>() {}
+    anywhere::<Cancel>();
+    anywhere::<Error>();
+    anywhere::<Ticker>();
+    anywhere::<Waiter>();
+};
 
 /// Compiles and runs the examples of the README and of `docs/waiting.md`.
 #[cfg(doctest)]

@@ -8,6 +8,7 @@ use punctual_sys::clock::{self, Host, Tick};
 use punctual_sys::nap::{Cancel, Nap, Slack};
 use punctual_sys::{Error, spin, thread};
 
+use crate::anchor::Anchor;
 use crate::budget::Budget;
 use crate::learned::Learned;
 use crate::outcome::Outcome;
@@ -38,17 +39,10 @@ pub struct Waiter {
     strategy: AnyStrategy,
     nap: Nap,
     slack: Slack,
-    anchor: Option<Anchor>,
+    anchor: Option<Anchor<Host>>,
     /// How the last wait ended. The strategy is told at the begin of the next:
     /// after a nap its books are out of the caches, and who waited is due.
     ended: Option<Ended>,
-}
-
-/// One instant on both clocks, which run alike.
-#[derive(Clone, Copy, Debug)]
-struct Anchor {
-    instant: Instant,
-    tick: Tick,
 }
 
 /// The last step of a wait.
@@ -62,7 +56,7 @@ struct Ended {
 /// most: what lies between them is an error of each deadline.
 const APART: Duration = Duration::from_nanos(500);
 
-impl Anchor {
+impl Anchor<Host> {
     #[cold]
     fn now() -> Self {
         let mut best = (Duration::MAX, Instant::now(), clock::now());
@@ -78,15 +72,6 @@ impl Anchor {
         }
         let (_, instant, tick) = best;
         Self { instant, tick }
-    }
-
-    #[inline]
-    fn tick(self, instant: Instant) -> Tick {
-        // A wait's begin lies a little before the anchor it makes.
-        match instant.checked_duration_since(self.instant) {
-            Some(after) => self.tick + Nanos::from(after),
-            None => self.tick - Nanos::from(self.instant - instant),
-        }
     }
 }
 

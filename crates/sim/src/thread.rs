@@ -1,9 +1,8 @@
 //! A simulated thread: its program, and what it is at.
 
 use punctual_core::strategies::AnyStrategy;
-use punctual_core::{Event, Goal, Nanos, Reason, Step, Strategy, Tick, Turn, Wait};
+use punctual_core::{Event, Goal, Nanos, Reason, Schedule, Step, Strategy, Tick, Turn, Wait};
 use punctual_program::machine::{CpuUse, Recorder, ThreadObservations};
-use punctual_program::pace::Cycles;
 use punctual_program::probe::OsClock;
 use punctual_program::program::{Cursor, Op};
 use punctual_program::setting::Priority;
@@ -22,7 +21,7 @@ pub(crate) struct Thread<'p> {
     pub(crate) began: Nanos,
     pub(crate) cursor: Cursor<'p>,
     pub(crate) strategies: Vec<Mind>,
-    pub(crate) cycles: Option<Cycles<SimClock>>,
+    pub(crate) pace: Option<Schedule<SimClock>>,
     pub(crate) doing: Doing<'p>,
     /// The wait that is under way, while it is [`Doing::Waiting`].
     pub(crate) waiting: Option<Waiting>,

@@ -5,12 +5,13 @@ use std::thread::Scope;
 use std::time::{Duration, Instant};
 
 use punctual_core::strategies::AnyStrategy;
-use punctual_core::{Carrier, Event, Goal, Lateness, Limit, Method, Nanos, Outcome, Reason, drive};
+use punctual_core::{
+    Carrier, Event, Goal, Lateness, Limit, Method, Nanos, Outcome, Reason, Schedule, drive,
+};
 use punctual_os::wait::Sleeper;
 use punctual_os::{Host, Tick, clock, probe, slack, thread};
 use punctual_program::Probe;
 use punctual_program::machine::ThreadObservations;
-use punctual_program::pace::Cycles;
 use punctual_program::program::{Cursor, Due, Op, Subject};
 use punctual_program::{Program, Refusal, Setting};
 
@@ -93,7 +94,7 @@ struct This<'e> {
     experiment: &'e Experiment<'e>,
     sleeper: Sleeper,
     subjects: Vec<Waiting>,
-    cycles: Option<Cycles<Host>>,
+    pace: Option<Schedule<Host>>,
     /// The instant that the last operation was to last until. A phase that comes
     /// next begins then, however late the thread was woken: others go by the
     /// same instant.
@@ -129,7 +130,7 @@ impl<'e> This<'e> {
             experiment,
             sleeper,
             subjects,
-            cycles: None,
+            pace: None,
             arranged: None,
             books: Accounting::new(name, &experiment.timeline, phase, room),
         }
@@ -151,7 +152,9 @@ impl<'e> This<'e> {
             Op::Yield => {
                 self.sleeper.yield_now(None);
             }
-            Op::Pace(rate) => self.cycles = Some(Cycles::starting_at(clock::now(), *rate)),
+            Op::Pace(rate) => {
+                self.pace = Some(Schedule::begun_at(clock::now(), rate.exact_period()));
+            }
             Op::Until(since_began) => self.until(*since_began),
             Op::Set(setting) => self.set(*setting)?,
             Op::Read(probe) => self.read(*probe)?,
@@ -185,11 +188,11 @@ impl<'e> This<'e> {
         let now = clock::now();
         let (deadline, missed) = match due {
             Due::After(length) => (now + length, 0),
-            Due::NextCycle => self
-                .cycles
-                .as_mut()
-                .expect("checked: a pace comes first")
-                .next(now),
+            Due::NextCycle => {
+                let pace = self.pace.as_mut().expect("checked: a pace comes first");
+                let slot = pace.next_after(now);
+                (slot.at, slot.missed)
+            }
         };
         let mut since_signal = None;
         let outcome = match &mut self.subjects[with] {

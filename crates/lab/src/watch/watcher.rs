@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Sender};
 
-use punctual_core::{Carrier, Event, Limit, Method, Nanos};
+use punctual_core::{Carrier, Event, Limit, Method, Nanos, Schedule};
 use punctual_os::cgroups::CpuGroups;
 use punctual_os::event::Events;
 use punctual_os::meter::{Counts, Meter};
@@ -12,7 +12,6 @@ use punctual_os::processes::{Ran, Runtimes};
 use punctual_os::wait::Sleeper;
 use punctual_os::{Host, Tick, clock, facts, stops, thread};
 use punctual_program::Refusal;
-use punctual_program::pace::Cycles;
 
 use super::ring::{Reader, Writer, ring};
 use super::{PERIODS, Settings, Tally, Wake};
@@ -227,11 +226,11 @@ impl Job {
     /// The loop. Nothing in it allocates, prints or takes a lock.
     fn watch(&mut self, sleeper: &mut Sleeper, method: Method, meter: &Meter, origin: Tick) {
         let deadlines = self.settings.deadlines.unwrap_or(u64::MAX);
-        let mut cycles = Cycles::<Host>::starting_at(origin, self.settings.rate);
+        let mut pace = Schedule::<Host>::begun_at(origin, self.settings.rate.exact_period());
         let mut cycle = 0_u64;
         while cycle < deadlines && !self.shared.over.load(Ordering::Relaxed) {
-            let (deadline, missed) = cycles.next(clock::now());
-            let missed = missed.min(deadlines - cycle);
+            let slot = pace.next_after(clock::now());
+            let missed = slot.missed.min(deadlines - cycle);
             if missed > 0 {
                 self.shared.missed.fetch_add(missed, Ordering::Relaxed);
             }
@@ -240,10 +239,10 @@ impl Job {
                 break;
             }
             cycle += 1;
-            let woke = wait_until(sleeper, method, deadline);
+            let woke = wait_until(sleeper, method, slot.at);
             self.ring.push(&Wake {
-                due: deadline.since(origin),
-                late: woke.since(deadline),
+                due: slot.at.since(origin),
+                late: woke.since(slot.at),
                 counts: meter.read(),
             });
         }

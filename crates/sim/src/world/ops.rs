@@ -1,10 +1,9 @@
 //! What a thread does: its operations, one after the other, and the steps of
 //! its waits.
 
-use punctual_core::{Goal, Limit, Method, Nanos, Outcome, Reason, Step, Wait};
+use punctual_core::{Goal, Limit, Method, Nanos, Outcome, Reason, Schedule, Step, Wait};
 use punctual_program::Probe;
 use punctual_program::Setting;
-use punctual_program::pace::Cycles;
 use punctual_program::probe::OsClock;
 use punctual_program::program::{Due, Op};
 
@@ -100,8 +99,9 @@ impl<'p> World<'p> {
                 let (deadline, missed) = match due {
                     Due::After(length) => (now + *length, 0),
                     Due::NextCycle => {
-                        let cycles = self.threads[id].cycles.as_mut();
-                        cycles.expect("checked: a pace comes first").next(now)
+                        let pace = self.threads[id].pace.as_mut();
+                        let slot = pace.expect("checked: a pace comes first").next_after(now);
+                        (slot.at, slot.missed)
                     }
                 };
                 let goal = Goal { deadline, or: *or };
@@ -138,7 +138,7 @@ impl<'p> World<'p> {
                 Then::On(Burst::Yield(yielding, Time::ZERO))
             }
             Op::Pace(rate) => {
-                self.threads[id].cycles = Some(Cycles::starting_at(now, *rate));
+                self.threads[id].pace = Some(Schedule::begun_at(now, rate.exact_period()));
                 Then::Again
             }
             Op::Set(setting) => self.set(id, *setting),

@@ -57,7 +57,7 @@ impl<'p> World<'p> {
             began: Nanos::new((self.now - self.began).floor_ns()),
             cursor: Cursor::new(program),
             strategies: strategies.map(Mind::Strategy).collect(),
-            cycles: None,
+            pace: None,
             doing: Doing::Running,
             waiting: None,
             place: Place::Asleep,

@@ -1,0 +1,157 @@
+//! Exact periods.
+
+use crate::time::Nanos;
+
+/// The time from one slot to the next, as an exact fraction of nanoseconds:
+/// 60000/1001 Hz is 16683333 1/3 ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Period {
+    whole: u64,
+    /// This many `of`-ths of a nanosecond beyond `whole`, in lowest terms.
+    part: u64,
+    of: u64,
+}
+
+impl Period {
+    /// That of `cycles` cycles in so many `seconds`; `None` where one of them is
+    /// none, or the period is not from 1 ns to 584 years.
+    pub const fn of_cycles(cycles: u64, seconds: u64) -> Option<Self> {
+        if cycles == 0 {
+            return None;
+        }
+        let ns = seconds as u128 * 1_000_000_000;
+        let whole = ns / cycles as u128;
+        let part = (ns % cycles as u128) as u64;
+        if whole == 0 || whole >= u64::MAX as u128 {
+            return None;
+        }
+        let common = greatest_common_divisor(cycles, part);
+        Some(Self {
+            whole: whole as u64,
+            part: part / common,
+            of: cycles / common,
+        })
+    }
+
+    /// A whole number of nanoseconds; `None` for none.
+    pub const fn every(length: Nanos) -> Option<Self> {
+        if length.is_zero() {
+            return None;
+        }
+        Some(Self {
+            whole: length.as_ns(),
+            part: 0,
+            of: 1,
+        })
+    }
+
+    /// How long `k` periods take, rounded down to the nanosecond: exact for every
+    /// `k`, so that the rounding never adds up.
+    pub fn times(self, k: u64) -> Nanos {
+        self.times_after(k, 0).0
+    }
+
+    /// How many whole periods fit into `length`.
+    pub fn fit_into(self, length: Nanos) -> u64 {
+        self.fit_after(length, 0)
+    }
+
+    /// One period, rounded down to the nanosecond.
+    pub const fn whole(self) -> Nanos {
+        Nanos::new(self.whole)
+    }
+
+    /// Periods in a second, for display.
+    pub fn as_hz(self) -> f64 {
+        let of = self.of as f64;
+        1e9 * of / (self.whole as f64 * of + self.part as f64)
+    }
+
+    /// `k` periods from `rest` parts of a nanosecond on, and the parts left over.
+    pub(crate) fn times_after(self, k: u64, rest: u64) -> (Nanos, u64) {
+        let of = u128::from(self.of);
+        let parts = u128::from(k) * u128::from(self.part) + u128::from(rest);
+        let ns = (u128::from(k) * u128::from(self.whole)).saturating_add(parts / of);
+        let ns = u64::try_from(ns).unwrap_or(u64::MAX);
+        (Nanos::new(ns), (parts % of) as u64)
+    }
+
+    /// One period from `rest` on, without a division.
+    #[inline]
+    pub(crate) fn once_after(self, rest: u64) -> (Nanos, u64) {
+        let room = self.of - rest;
+        if self.part >= room {
+            (Nanos::new(self.whole + 1), self.part - room)
+        } else {
+            (Nanos::new(self.whole), rest + self.part)
+        }
+    }
+
+    /// The most `k` for which `k` periods from `rest` on, rounded down, are no
+    /// longer than `length`.
+    pub(crate) fn fit_after(self, length: Nanos, rest: u64) -> u64 {
+        let of = u128::from(self.of);
+        let first_beyond = (u128::from(length.as_ns()) + 1) * of;
+        let period = u128::from(self.whole)
+            .saturating_mul(of)
+            .saturating_add(u128::from(self.part));
+        let k = (first_beyond - 1 - u128::from(rest)) / period;
+        u64::try_from(k).unwrap_or(u64::MAX)
+    }
+}
+
+const fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn equal_periods_are_equal_however_they_are_given() {
+        let ntsc = Period::of_cycles(60_000, 1_001);
+        assert_eq!(ntsc, Period::of_cycles(120_000, 2_002));
+        assert_eq!(ntsc.map(|p| p.times(3)), Some(Nanos::new(50_050_000)));
+        assert_eq!(Period::of_cycles(250, 1), Period::every(Nanos::from_ms(4)));
+    }
+
+    #[test]
+    fn what_is_no_period_is_none() {
+        assert_eq!(Period::every(Nanos::ZERO), None);
+        for (cycles, seconds) in [(0, 1), (1, 0), (0, 0), (u64::MAX, 1), (1, u64::MAX)] {
+            assert_eq!(
+                Period::of_cycles(cycles, seconds),
+                None,
+                "{cycles} / {seconds}"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn single_steps_and_jumps_come_to_the_same(cycles in 1_u64.., seconds in 1_u64.., k in 0_u64..50) {
+            let Some(period) = Period::of_cycles(cycles, seconds) else { return Ok(()) };
+            let (mut at, mut rest) = (Nanos::ZERO, 0);
+            for _ in 0..k {
+                let (step, left) = period.once_after(rest);
+                (at, rest) = (at + step, left);
+            }
+            prop_assert_eq!((at, rest), period.times_after(k, 0));
+            prop_assert!(at == Nanos::MAX || period.fit_into(at) == k);
+        }
+
+        #[test]
+        fn as_many_fit_as_end_by_then(cycles in 1_u64..1_000_000, seconds in 1_u64..1_000_000, length: u64) {
+            let Some(period) = Period::of_cycles(cycles, seconds) else { return Ok(()) };
+            let length = Nanos::new(length);
+            let k = period.fit_into(length);
+            prop_assert!(period.times(k) <= length);
+            prop_assert!(k == u64::MAX || period.times(k + 1) > length || length == Nanos::MAX);
+        }
+    }
+}

@@ -1,0 +1,582 @@
+//! When ticks are due, which of them were given, and which were not.
+
+use crate::period::Period;
+use crate::time::{Nanos, Tick};
+
+/// What becomes of slots that are due when a tick comes too late for them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MissedTickBehavior {
+    /// They are owed: the next ticks come at once, until the schedule is caught
+    /// up with.
+    Burst,
+    /// As [`Burst`](Self::Burst), but at most so many are owed; older ones are
+    /// missed.
+    BurstOf(u64),
+    /// The late tick begins the schedule anew: the next comes a period after it,
+    /// and none is missed.
+    Delay,
+    /// They are missed: the next tick is for the first slot to come, in phase with
+    /// those before.
+    #[default]
+    Skip,
+}
+
+/// The slots of a period on one clock, and the books of what became of them.
+///
+/// It has no clock: whoever waits for [`next_at`](Self::next_at) says by
+/// [`serve`](Self::serve) when that was over. A slot is exactly so many periods
+/// after the first; nothing is based on when anybody woke, so lateness never adds
+/// up.
+///
+/// # Examples
+///
+/// ```
+/// use punctual_core::schedule::{MissedTickBehavior, Schedule};
+/// use punctual_core::{Clock, Nanos, Period, Tick};
+///
+/// #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// struct Virtual;
+/// impl Clock for Virtual {}
+/// let ms = |ms| Tick::<Virtual>::from_ns(ms * 1_000_000);
+///
+/// let period = Period::every(Nanos::from_ms(10)).unwrap();
+/// let mut schedule = Schedule::starting_at(ms(100), period, MissedTickBehavior::Skip);
+/// assert_eq!(schedule.next_at(), ms(100));
+/// assert_eq!(schedule.serve(ms(100)).missed, 0);
+/// // A stall: the slots at 120 and 130 are over when the one at 110 is served.
+/// assert_eq!(schedule.serve(ms(135)).missed, 2);
+/// assert_eq!(schedule.next_at(), ms(140));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Schedule<C> {
+    period: Period,
+    behavior: MissedTickBehavior,
+    number: u64,
+    /// The next slot, and by how many parts of a nanosecond it is later than that.
+    at: Tick<C>,
+    rest: u64,
+    /// The slot before, if the schedule has not begun anew since.
+    before: Option<Tick<C>>,
+    /// The last instant that it was told.
+    seen: Tick<C>,
+    ticks: u64,
+    missed: u64,
+    /// Of the missed ones those that no tick has told of.
+    untold: u64,
+    shifts: u64,
+    shift_ns: i64,
+}
+
+/// A slot that was served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Served<C> {
+    /// Which slot: the first is 0, and missed ones count.
+    pub number: u64,
+    /// When it was due.
+    pub at: Tick<C>,
+    /// How many slots were missed since the tick before, and because of this one.
+    pub missed: u64,
+}
+
+/// What became of all slots so far: those due are ticks, or missed, or owed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Books {
+    /// Slots that have been due when the schedule was last looked at; one that was
+    /// served before its time is one of them.
+    pub due: u64,
+    /// Those that were served.
+    pub ticks: u64,
+    /// Those that were given up.
+    pub missed: u64,
+    /// Those that are still to be served.
+    pub owed: u64,
+    /// How often the schedule began anew or was moved: after a late tick under
+    /// [`Delay`](MissedTickBehavior::Delay), by a nudge, a change of rate, a reset.
+    pub shifts: u64,
+    /// By how many ns that moved the next slot, in all; negative is earlier.
+    pub shift_ns: i64,
+}
+
+impl Books {
+    /// Whether every slot is accounted for. They always do.
+    pub const fn balance(&self) -> bool {
+        self.due
+            == self
+                .ticks
+                .saturating_add(self.missed)
+                .saturating_add(self.owed)
+    }
+}
+
+impl<C> Schedule<C> {
+    /// One whose first slot is `first`.
+    pub const fn starting_at(first: Tick<C>, period: Period, behavior: MissedTickBehavior) -> Self {
+        Self {
+            period,
+            behavior,
+            number: 0,
+            at: first,
+            rest: 0,
+            before: None,
+            seen: Tick::from_ns(0),
+            ticks: 0,
+            missed: 0,
+            untold: 0,
+            shifts: 0,
+            shift_ns: 0,
+        }
+    }
+}
+
+impl<C: Copy + Ord> Schedule<C> {
+    /// One whose first slot is over at `origin`, for [`next_after`](Self::next_after).
+    pub fn begun_at(origin: Tick<C>, period: Period) -> Self {
+        let mut schedule = Self::starting_at(origin, period, MissedTickBehavior::Skip);
+        schedule.serve(origin);
+        schedule
+    }
+
+    /// When the next slot is due.
+    pub const fn next_at(&self) -> Tick<C> {
+        self.at
+    }
+
+    /// Serves the next slot at `now`, which is not before it, unless it is given
+    /// out ahead of its time.
+    #[inline]
+    pub fn serve(&mut self, now: Tick<C>) -> Served<C> {
+        let (number, at) = (self.number, self.at);
+        self.ticks += 1;
+        self.seen = now;
+        self.number = self.number.saturating_add(1);
+        self.before = Some(at);
+        let (period, rest) = self.period.once_after(self.rest);
+        (self.at, self.rest) = (at + period, rest);
+        if self.at <= now {
+            self.make_up(now);
+        }
+        let missed = std::mem::take(&mut self.untold);
+        Served { number, at, missed }
+    }
+
+    /// Gives out the first slot after `now`; those before it are missed, whatever
+    /// the behaviour.
+    pub fn next_after(&mut self, now: Tick<C>) -> Served<C> {
+        self.seen = now;
+        self.miss(self.owed_at(self.seen));
+        let served = self.serve(self.at);
+        self.seen = now;
+        served
+    }
+
+    /// How many slots are due at `now` and not served.
+    pub fn owed_at(&self, now: Tick<C>) -> u64 {
+        if now < self.at {
+            return 0;
+        }
+        let more = self.period.fit_after(now.since(self.at), self.rest);
+        more.saturating_add(1)
+    }
+
+    /// From the last slot that was due on, slots are so far apart. At most one is
+    /// due at `now` then, a slot of the old period or, where several of the new one
+    /// would be over, the last of these; older ones that are owed are missed.
+    pub fn set_period(&mut self, period: Period, now: Tick<C>) {
+        self.seen = now;
+        self.miss(self.owed_at(self.seen).saturating_sub(1));
+        let old = self.at;
+        self.period = period;
+        self.rest = 0;
+        if let (Some(before), true) = (self.before, old > now) {
+            self.at = before;
+            self.forward(1);
+        }
+        self.forward(self.owed_at(self.seen).saturating_sub(1));
+        self.shifted_from(old);
+    }
+
+    /// Moves all slots that were not served, by nanoseconds; negative is earlier.
+    pub fn nudge(&mut self, by_ns: i64) {
+        let old = self.at;
+        let by = Nanos::new(by_ns.unsigned_abs());
+        let moved = |at: Tick<C>| if by_ns < 0 { at - by } else { at + by };
+        self.at = moved(old);
+        self.before = self.before.map(moved);
+        self.shifted_from(old);
+    }
+
+    /// Begins anew: the next slot is `at`. Those that are due at `now` are missed.
+    pub fn reset_at(&mut self, at: Tick<C>, now: Tick<C>) {
+        self.seen = now;
+        self.miss(self.owed_at(self.seen));
+        let old = self.at;
+        (self.at, self.rest, self.before) = (at, 0, None);
+        self.shifted_from(old);
+    }
+
+    /// What becomes of slots from now on that a tick is too late for.
+    pub const fn set_behavior(&mut self, behavior: MissedTickBehavior) {
+        self.behavior = behavior;
+    }
+
+    /// The period.
+    pub const fn period(&self) -> Period {
+        self.period
+    }
+
+    /// The books, as of when it was last looked at.
+    pub fn books(&self) -> Books {
+        let owed = self.owed_at(self.seen);
+        Books {
+            due: self.number.saturating_add(owed),
+            ticks: self.ticks,
+            missed: self.missed,
+            owed,
+            shifts: self.shifts,
+            shift_ns: self.shift_ns,
+        }
+    }
+
+    /// A tick at `now` was too late for slots after it.
+    #[cold]
+    fn make_up(&mut self, now: Tick<C>) {
+        let most = match self.behavior {
+            MissedTickBehavior::Burst => return,
+            MissedTickBehavior::BurstOf(most) => most,
+            MissedTickBehavior::Skip => 0,
+            MissedTickBehavior::Delay => {
+                let old = self.at;
+                let (period, rest) = self.period.once_after(0);
+                (self.at, self.rest, self.before) = (now + period, rest, Some(now));
+                return self.shifted_from(old);
+            }
+        };
+        self.miss(self.owed_at(now).saturating_sub(most));
+    }
+
+    fn miss(&mut self, slots: u64) {
+        self.number = self.number.saturating_add(slots);
+        self.missed = self.missed.saturating_add(slots);
+        self.untold = self.untold.saturating_add(slots);
+        self.forward(slots);
+    }
+
+    fn forward(&mut self, slots: u64) {
+        if slots > 0 {
+            let (before, rest) = self.period.times_after(slots - 1, self.rest);
+            let before = self.at + before;
+            let (period, rest) = self.period.once_after(rest);
+            (self.at, self.rest, self.before) = (before + period, rest, Some(before));
+        }
+    }
+
+    fn shifted_from(&mut self, old: Tick<C>) {
+        self.shifts = self.shifts.saturating_add(1);
+        let by_ns = self.at.late_for(old).as_ns();
+        self.shift_ns = self.shift_ns.saturating_add(by_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MissedTickBehavior::{Burst, BurstOf, Delay, Skip};
+    use super::*;
+    use crate::time::Clock;
+    use proptest::prelude::*;
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    struct Virtual;
+    impl Clock for Virtual {}
+    type Virtually = Schedule<Virtual>;
+
+    fn ms(ms: u64) -> Tick<Virtual> {
+        Tick::from_ns(ms * 1_000_000)
+    }
+
+    fn hz(cycles: u64) -> Period {
+        Period::of_cycles(cycles, 1).unwrap()
+    }
+
+    /// 100 Hz from 1 s on.
+    fn schedule(behavior: MissedTickBehavior) -> Virtually {
+        Schedule::starting_at(ms(1_000), hz(100), behavior)
+    }
+
+    /// Waits for the next slot, for nothing if it is over, and is late by so much.
+    fn tick(schedule: &mut Virtually, now: &mut Tick<Virtual>, late: Nanos) -> Served<Virtual> {
+        *now = (*now).max(schedule.next_at()) + late;
+        let served = schedule.serve(*now);
+        assert!(
+            served.at <= *now && schedule.books().balance(),
+            "{schedule:?}"
+        );
+        served
+    }
+
+    #[test]
+    fn ntsc_is_in_phase_after_a_day() {
+        let ntsc = Period::of_cycles(60_000, 1_001).unwrap();
+        let mut schedule = Schedule::starting_at(ms(0), ntsc, Skip);
+        let mut now = ms(0);
+        let day = 60_000 * 86_400 / 1_001;
+        for number in 0..=day {
+            let served = tick(&mut schedule, &mut now, Nanos::new(number % 997));
+            let exact = u128::from(number) * 1_001 * 1_000_000_000 / 60_000;
+            assert_eq!(
+                (served.number, u128::from(served.at.as_ns())),
+                (number, exact)
+            );
+        }
+        let whole_days =
+            Schedule::starting_at(ms(0), ntsc, Skip).next_after(ms(1_001 * 86_400_000));
+        assert_eq!(whole_days.number, 60_000 * 86_400 + 1);
+        assert_eq!(whole_days.at.since(ms(1_001 * 86_400_000)), ntsc.whole());
+    }
+
+    /// What the ticks after a stall of 5 s are for, and how many were missed. A
+    /// suspend during which the clock goes on is the same; where it stands still
+    /// there is nothing to make up for.
+    fn after_a_stall(behavior: MissedTickBehavior) -> (Vec<(u64, u64, u64)>, Books) {
+        let mut schedule = schedule(behavior);
+        let mut now = ms(0);
+        tick(&mut schedule, &mut now, Nanos::ZERO);
+        let stalled = tick(&mut schedule, &mut now, Nanos::from_secs(5));
+        assert_eq!((stalled.number, stalled.at), (1, ms(1_010)));
+        let books = schedule.books();
+        let mut ticks = vec![(stalled.number, 1_010, stalled.missed)];
+        for _ in 0..3 {
+            let served = tick(&mut schedule, &mut now, Nanos::ZERO);
+            ticks.push((served.number, served.at.as_ns() / 1_000_000, served.missed));
+        }
+        (ticks, books)
+    }
+
+    #[test]
+    fn skip_gives_up_what_a_stall_was_too_late_for_and_keeps_the_phase() {
+        let (ticks, books) = after_a_stall(Skip);
+        let expected = [
+            (1, 1_010, 500),
+            (502, 6_020, 0),
+            (503, 6_030, 0),
+            (504, 6_040, 0),
+        ];
+        assert_eq!(ticks, expected);
+        assert_eq!((books.due, books.ticks, books.missed), (502, 2, 500));
+    }
+
+    #[test]
+    fn burst_owes_all_and_burst_of_the_youngest() {
+        let (ticks, books) = after_a_stall(Burst);
+        assert_eq!(
+            ticks,
+            [(1, 1_010, 0), (2, 1_020, 0), (3, 1_030, 0), (4, 1_040, 0)]
+        );
+        assert_eq!((books.due, books.ticks, books.owed), (502, 2, 500));
+        let (ticks, books) = after_a_stall(BurstOf(2));
+        let expected = [
+            (1, 1_010, 498),
+            (500, 6_000, 0),
+            (501, 6_010, 0),
+            (502, 6_020, 0),
+        ];
+        assert_eq!(ticks, expected);
+        assert_eq!(
+            (books.due, books.ticks, books.missed, books.owed),
+            (502, 2, 498, 2)
+        );
+    }
+
+    #[test]
+    fn delay_begins_anew_at_a_tick_that_is_a_period_late() {
+        let (ticks, books) = after_a_stall(Delay);
+        assert_eq!(
+            ticks,
+            [(1, 1_010, 0), (2, 6_020, 0), (3, 6_030, 0), (4, 6_040, 0)]
+        );
+        assert_eq!(
+            (books.due, books.shifts, books.shift_ns),
+            (2, 1, 5_000_000_000)
+        );
+        // And at none that is less late, or the loop would run slower than asked.
+        let mut schedule = schedule(Delay);
+        for k in 0..100 {
+            let served = tick(&mut schedule, &mut ms(0), Nanos::new(9_999_999));
+            assert_eq!(served.at, ms(1_000 + 10 * k));
+        }
+        assert_eq!(schedule.books().shifts, 0);
+    }
+
+    #[test]
+    fn a_change_of_rate_is_in_phase_with_the_last_slot() {
+        let mut schedule = schedule(Skip);
+        let mut now = ms(0);
+        tick(&mut schedule, &mut now, Nanos::ZERO);
+        // Slower, then faster: many slots of the new rate would be over by now, of
+        // which none was ever due.
+        schedule.set_period(hz(10), ms(1_004));
+        assert_eq!(schedule.next_at(), ms(1_100));
+        schedule.set_period(hz(1_000), ms(1_050) + Nanos::from_us(300));
+        now = ms(1_050) + Nanos::from_us(300);
+        let served = tick(&mut schedule, &mut now, Nanos::ZERO);
+        assert_eq!((served.number, served.at, served.missed), (1, ms(1_050), 0));
+        let books = schedule.books();
+        assert_eq!((books.shifts, books.shift_ns), (2, 40_000_000));
+        // Before the first slot only the period changes.
+        let mut unbegun = self::schedule(Skip);
+        unbegun.set_period(hz(10), ms(5));
+        assert_eq!(unbegun.next_at(), ms(1_000));
+    }
+
+    #[test]
+    fn a_change_of_rate_keeps_the_slot_that_is_due_and_carries_no_debt() {
+        let mut schedule = schedule(Burst);
+        let mut now = ms(1_000);
+        tick(&mut schedule, &mut now, Nanos::ZERO);
+        schedule.set_period(hz(50), ms(1_035));
+        let served = tick(&mut schedule, &mut ms(1_035), Nanos::ZERO);
+        assert_eq!((served.number, served.at, served.missed), (3, ms(1_030), 2));
+        assert_eq!(schedule.next_at(), ms(1_050));
+    }
+
+    #[test]
+    fn a_nudge_moves_all_that_is_to_come() {
+        let mut schedule = schedule(Skip);
+        let mut now = ms(0);
+        tick(&mut schedule, &mut now, Nanos::ZERO);
+        schedule.nudge(200_000);
+        schedule.nudge(-1_200_000);
+        let served = tick(&mut schedule, &mut now, Nanos::ZERO);
+        assert_eq!((served.number, served.at), (1, ms(1_009)));
+        assert_eq!(schedule.next_at(), ms(1_019));
+        let books = schedule.books();
+        assert_eq!(
+            (books.shifts, books.shift_ns, books.due),
+            (2, -1_000_000, 2)
+        );
+        for by in [i64::MIN, i64::MAX, i64::MAX] {
+            schedule.nudge(by);
+        }
+        assert!(schedule.books().balance());
+    }
+
+    #[test]
+    fn a_reset_gives_up_what_was_due() {
+        let mut schedule = schedule(Burst);
+        schedule.reset_at(ms(2_000), ms(1_025));
+        let served = tick(&mut schedule, &mut ms(1_025), Nanos::ZERO);
+        assert_eq!((served.number, served.at, served.missed), (3, ms(2_000), 3));
+    }
+
+    #[test]
+    fn slots_given_out_beforehand_skip_what_is_over() {
+        let mut schedule = Schedule::begun_at(ms(7), hz(100));
+        let mut next = |now| {
+            let served = schedule.next_after(ms(now));
+            (served.at.as_ns() / 1_000_000, served.missed)
+        };
+        assert_eq!(next(7), (17, 0));
+        assert_eq!(next(18), (27, 0));
+        assert_eq!(next(49), (57, 2));
+        assert_eq!(next(67), (77, 1));
+        assert_eq!(next(70), (87, 0));
+        assert_eq!(next(1), (97, 0));
+    }
+
+    #[test]
+    fn at_the_end_of_time_nothing_overflows() {
+        for behavior in [Burst, BurstOf(1), Delay, Skip] {
+            let mut schedule = Schedule::starting_at(ms(0), hz(1_000_000_000), behavior);
+            schedule.serve(Tick::<Virtual>::NEVER);
+            schedule.set_period(hz(1), Tick::NEVER);
+            schedule.serve(Tick::NEVER);
+            assert!(schedule.books().balance(), "{schedule:?}");
+        }
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    enum Op {
+        Tick { work: u64, late: u64 },
+        SetPeriod(u64, u64),
+        Nudge(i64),
+        ResetAt(i64),
+        Behavior(MissedTickBehavior),
+    }
+
+    fn ops() -> impl Strategy<Value = Op> {
+        let stall = || prop_oneof![4 => 0_u64..50_000, 1 => 0_u64..40_000_000];
+        prop_oneof![
+            20 => (stall(), stall()).prop_map(|(work, late)| Op::Tick { work, late }),
+            1 => (100_u64..100_000, 1_u64..1_002).prop_map(|(c, s)| Op::SetPeriod(c, s)),
+            1 => (-3_000_000_i64..3_000_000).prop_map(Op::Nudge),
+            1 => (-50_000_000_i64..50_000_000).prop_map(Op::ResetAt),
+            1 => prop_oneof![Just(Burst), (0_u64..5).prop_map(BurstOf), Just(Delay), Just(Skip)]
+                .prop_map(Op::Behavior),
+        ]
+    }
+
+    proptest! {
+        /// Each slot is found one by one, as fractions, and counted by hand.
+        #[test]
+        fn the_books_balance_whatever_happens(ops in proptest::collection::vec(ops(), 1..200)) {
+            let mut period = (1_001_000_000_000_u128, 60_000_u128);
+            let mut now = ms(10_000);
+            let first = Period::of_cycles(60_000, 1_001).unwrap();
+            let mut schedule = Schedule::starting_at(now, first, Skip);
+            // Where the grid last changed, and which slot that was.
+            let mut origin: Option<(u128, u64)> = Some((u128::from(now.as_ns()), 0));
+            let (mut ticks, mut told, mut next_number) = (0, 0, 0);
+            for op in ops {
+                match op {
+                    Op::Tick { work, late } => {
+                        let shifts = schedule.books().shifts;
+                        now = now + Nanos::new(work);
+                        let early = now < schedule.next_at();
+                        let served = tick(&mut schedule, &mut now, Nanos::new(late));
+                        ticks += 1;
+                        told += served.missed;
+                        prop_assert!(served.number >= next_number);
+                        next_number = served.number + 1;
+                        prop_assert!(!early || now.since(served.at) == Nanos::new(late));
+                        let (origin_ns, base) = *origin.get_or_insert((served.at.as_ns().into(), served.number));
+                        // The first slot of a grid that was moved lies up to 1 ns later.
+                        let slot = |k: u128| origin_ns + k * period.0 / period.1;
+                        let exact = slot((served.number - base).into());
+                        prop_assert!((exact..=exact + 1).contains(&served.at.as_ns().into()));
+                        let books = schedule.books();
+                        prop_assert_eq!((books.ticks, books.missed), (ticks, told));
+                        if books.shifts > shifts {
+                            origin = None;
+                        } else {
+                            let by = |now| (1..).find(|k| slot(*k) > now).unwrap().max((next_number - base).into());
+                            let now = u128::from(now.as_ns());
+                            prop_assert!((by(now - 1)..=by(now)).contains(&(books.due - base).into()));
+                        }
+                    }
+                    Op::SetPeriod(cycles, seconds) => {
+                        let Some(new) = Period::of_cycles(cycles, seconds) else { continue };
+                        schedule.set_period(new, now);
+                        prop_assert!(schedule.owed_at(now) <= 1);
+                        period = (u128::from(seconds) * 1_000_000_000, cycles.into());
+                        origin = None;
+                    }
+                    Op::Nudge(by) => {
+                        schedule.nudge(by);
+                        origin = None;
+                    }
+                    Op::ResetAt(after) => {
+                        let at = Tick::from_ns(now.as_ns().saturating_add_signed(after));
+                        schedule.reset_at(at, now);
+                        prop_assert_eq!(schedule.next_at(), at);
+                        origin = None;
+                    }
+                    Op::Behavior(behavior) => schedule.set_behavior(behavior),
+                }
+                let books = schedule.books();
+                prop_assert!(books.balance(), "{:?} after {:?}", books, op);
+                prop_assert_eq!(books.ticks, ticks);
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use punctual_core::Nanos;
+use punctual_sys::Error;
+
+/// The time from one tick to the next, exactly: a fraction, so that 59.94 Hz is
+/// in phase after a year.
+///
+/// From a nanosecond to 100 years. What is no such period is refused when it is
+/// made; what takes a period does not fail.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use punctual::Period;
+///
+/// let game = Period::hz(60)?;
+/// let video = Period::hz_ratio(60_000, 1_001)?;
+/// let control = Period::every(Duration::from_millis(1))?;
+/// let asked: Period = "59.94 Hz".parse()?;
+/// assert_eq!(control, Period::hz(1_000)?);
+/// assert_eq!(video.times(60_000), Duration::from_secs(1_001));
+/// assert!(Period::hz(0).unwrap_err().is_range());
+/// # Ok::<(), punctual::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Period(punctual_core::Period);
+
+const LONGEST: Nanos = Nanos::from_secs(100 * 365 * 86_400);
+
+impl Period {
+    /// So many times a second.
+    ///
+    /// # Errors
+    /// [`is_range`](Error::is_range) for 0, and above 1 GHz.
+    pub fn hz(rate: u64) -> Result<Self, Error> {
+        Self::hz_ratio(rate, 1)
+    }
+
+    /// `cycles` times in so many `seconds`: `hz_ratio(60_000, 1_001)` is 59.94 Hz as
+    /// video has it.
+    ///
+    /// # Errors
+    /// [`is_range`](Error::is_range) outside of a nanosecond to 100 years, and where
+    /// one of them is 0.
+    pub fn hz_ratio(cycles: u64, seconds: u64) -> Result<Self, Error> {
+        Self::checked(
+            punctual_core::Period::of_cycles(cycles, seconds),
+            format_args!("{cycles}/{seconds} Hz"),
+        )
+    }
+
+    /// So many times a second, to the millionth of a hertz.
+    ///
+    /// # Errors
+    /// [`is_range`](Error::is_range) below a millionth of a hertz, above 1 GHz, and
+    /// for what is no number.
+    pub fn hz_f64(rate: f64) -> Result<Self, Error> {
+        // What is no number, or negative, comes to 0, which is refused.
+        let millionths = (rate * 1e6).round() as u64;
+        Self::checked(
+            punctual_core::Period::of_cycles(millionths, 1_000_000),
+            format_args!("{rate} Hz"),
+        )
+    }
+
+    /// Once in every such time; in whole nanoseconds.
+    ///
+    /// # Errors
+    /// [`is_range`](Error::is_range) for none, and above 100 years.
+    pub fn every(length: Duration) -> Result<Self, Error> {
+        Self::checked(
+            punctual_core::Period::every(length.into()),
+            format_args!("{length:?}"),
+        )
+    }
+
+    /// How long `n` periods take, rounded down to the nanosecond; 584 years at
+    /// most.
+    pub fn times(self, n: u64) -> Duration {
+        self.0.times(n).into()
+    }
+
+    /// Periods in a second, as near as a float comes.
+    pub fn as_hz(self) -> f64 {
+        self.0.as_hz()
+    }
+
+    fn checked(
+        period: Option<punctual_core::Period>,
+        asked: fmt::Arguments<'_>,
+    ) -> Result<Self, Error> {
+        match period {
+            Some(period) if period.whole() <= LONGEST => Ok(Self(period)),
+            _ => Err(Error::range(format!(
+                "{asked} as a period: it is from 1 ns (1 GHz) to 100 years"
+            ))),
+        }
+    }
+}
+
+impl From<Period> for punctual_core::Period {
+    fn from(period: Period) -> Self {
+        period.0
+    }
+}
+
+/// Once in every such time.
+impl TryFrom<Duration> for Period {
+    type Error = Error;
+
+    fn try_from(length: Duration) -> Result<Self, Error> {
+        Self::every(length)
+    }
+}
+
+/// As its rate: `59.94 Hz`, to a millionth.
+impl fmt::Display for Period {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rate = format!("{:.6}", self.as_hz());
+        write!(f, "{} Hz", rate.trim_end_matches('0').trim_end_matches('.'))
+    }
+}
+
+/// A rate, as `60`, `59.94 Hz` or `60000/1001`, or a length of time, as `20us`,
+/// `1.5ms` or `2s`.
+///
+/// # Errors
+/// [`is_range`](Error::is_range) for anything else, and where it is out of range.
+impl FromStr for Period {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        if let Ok(length) = text.parse::<Nanos>() {
+            return Self::every(length.into());
+        }
+        let rate: punctual_core::Rate = text.parse().map_err(Error::range)?;
+        Ok(Self(rate.exact_period()))
+    }
+}

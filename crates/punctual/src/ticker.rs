@@ -1,0 +1,231 @@
+use std::time::{Duration, Instant};
+
+use punctual_core::schedule::{Books, MissedTickBehavior, Schedule};
+use punctual_sys::nap::Cancel;
+
+use crate::anchor::Anchor;
+use crate::outcome::Outcome;
+use crate::period::Period;
+use crate::waiter::{Cancelled, Waiter};
+
+/// The caller's clock, counted so that a schedule may be moved before its begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Caller;
+impl punctual_core::Clock for Caller {}
+
+/// 146 years: before nothing that anybody asks for, and as far from the end.
+pub(crate) const BEGIN: punctual_core::Tick<Caller> = punctual_core::Tick::from_ns(1 << 62);
+
+/// A [`Ticker`] whose first tick is due now.
+///
+/// # Examples
+///
+/// ```
+/// use punctual::{Period, interval};
+///
+/// for tick in interval(Period::hz(1_000)?).take(3) {
+///     println!("{}: {:?} late, {} missed", tick.number(), tick.lateness(), tick.missed());
+/// }
+/// # Ok::<(), punctual::Error>(())
+/// ```
+pub fn interval(period: Period) -> Ticker {
+    interval_at(Instant::now(), period)
+}
+
+/// A [`Ticker`] whose first tick is due at `start`.
+pub fn interval_at(start: Instant, period: Period) -> Ticker {
+    let anchor = Anchor {
+        instant: Instant::now(),
+        tick: BEGIN,
+    };
+    let first = anchor.tick(start);
+    Ticker {
+        schedule: Schedule::starting_at(first, period.into(), MissedTickBehavior::Skip),
+        anchor,
+        waiter: Waiter::new(),
+    }
+}
+
+/// Ticks at an exact rate, in phase for ever.
+///
+/// Each slot lies a whole number of periods after the first one. No tick comes
+/// before its slot; one that comes later does not move those after it, and its
+/// [lateness](Tick::lateness) is that against its slot.
+///
+/// # Stalls
+///
+/// A tick for a slot that is over comes at once. What becomes of slots that are
+/// over by then as well, [`MissedTickBehavior`] says; without one they are
+/// [missed](MissedTickBehavior::Skip). So after a stall of 5 s at 1 kHz there is
+/// one tick that is up to 5 s late and tells of some 5,000 that were missed, and the
+/// next is in phase. Nothing is ever dropped silently: see [`books`](Self::books).
+///
+/// A suspend is a stall where [`Instant`] goes on meanwhile, on Windows. On Linux
+/// and macOS it stands still, and nothing is missed.
+///
+/// # Accuracy
+///
+/// That of the waiter, as [`sleep`](crate::sleep) has it. What a tick takes beside
+/// its wait is far below a microsecond; it allocates nothing.
+///
+/// # Examples
+///
+/// ```
+/// use punctual::{Cancel, MissedTickBehavior, Period, interval};
+///
+/// let stop = Cancel::new(); // another thread ends the loop with stop.cancel()
+/// let mut ticker = interval(Period::hz_ratio(60_000, 1_001)?)
+///     .missed_tick_behavior(MissedTickBehavior::Delay);
+/// while let Ok(tick) = ticker.tick_or(&stop) {
+///     println!("{:?} late", tick.lateness());
+///     # stop.cancel();
+/// }
+/// let books = ticker.books();
+/// assert_eq!(books.due, books.ticks + books.missed + books.owed);
+/// # Ok::<(), punctual::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Ticker {
+    waiter: Waiter,
+    schedule: Schedule<Caller>,
+    anchor: Anchor<Caller>,
+}
+
+impl Ticker {
+    /// What becomes of slots that a tick is too late for;
+    /// [`Skip`](MissedTickBehavior::Skip) if nothing is chosen.
+    #[must_use]
+    pub fn missed_tick_behavior(mut self, behavior: MissedTickBehavior) -> Self {
+        self.schedule.set_behavior(behavior);
+        self
+    }
+
+    /// Waits with this waiter, instead of one with the
+    /// [default strategy](crate::Strategy::default).
+    #[must_use]
+    pub fn waiter(mut self, waiter: Waiter) -> Self {
+        self.waiter = waiter;
+        self
+    }
+
+    /// Waits for the next slot; for one that is over not at all.
+    #[inline]
+    pub fn tick(&mut self) -> Tick {
+        let scheduled = self.next_at();
+        let outcome = self.waiter.sleep_until(scheduled);
+        self.ticked(scheduled, outcome)
+    }
+
+    /// As [`tick`](Self::tick), or until `cancel` is given.
+    ///
+    /// # Errors
+    /// [`Cancelled`], also when it was cancelled before; the slot is still to come
+    /// then. A slot that is over is ticked all the same.
+    #[inline]
+    pub fn tick_or(&mut self, cancel: &Cancel) -> Result<Tick, Cancelled> {
+        let scheduled = self.next_at();
+        let outcome = self.waiter.wait_until(scheduled, cancel)?;
+        Ok(self.ticked(scheduled, outcome))
+    }
+
+    /// When the next slot is due, for who waits for it with something else.
+    #[inline]
+    pub fn next_at(&self) -> Instant {
+        self.anchor.instant(self.schedule.next_at())
+    }
+
+    /// Changes the period, in phase: slots are so far apart from the last on that
+    /// was due. Where several would be over by now, the next tick is for the last of
+    /// these, so that a faster rate begins at once and without missed ticks.
+    ///
+    /// Of slots that are owed only the last one stays; the others are missed, as no
+    /// debt goes on to another rate.
+    ///
+    /// # Accuracy
+    /// Each change may move the phase by a nanosecond.
+    pub fn set_period(&mut self, period: Period) {
+        let now = self.anchor.tick(Instant::now());
+        self.schedule.set_period(period.into(), now);
+    }
+
+    /// Moves all slots to come by so many nanoseconds, later if it is positive: to
+    /// follow an outer clock, as of a display, a sound card or PTP.
+    pub fn nudge(&mut self, by_ns: i64) {
+        self.schedule.nudge(by_ns);
+    }
+
+    /// Begins anew: the next slot is `at`, and those after it lie periods after
+    /// that. Those that are due and were not ticked are missed.
+    pub fn reset_at(&mut self, at: Instant) {
+        let now = self.anchor.tick(Instant::now());
+        self.schedule.reset_at(self.anchor.tick(at), now);
+    }
+
+    /// What became of all slots until the last tick or change.
+    pub fn books(&self) -> Books {
+        self.schedule.books()
+    }
+
+    #[inline]
+    fn ticked(&mut self, scheduled: Instant, outcome: Outcome) -> Tick {
+        let actual = scheduled + outcome.lateness();
+        let served = self.schedule.serve(self.anchor.tick(actual));
+        Tick {
+            number: served.number,
+            scheduled,
+            missed: served.missed,
+            outcome,
+        }
+    }
+}
+
+/// Never ends.
+impl Iterator for Ticker {
+    type Item = Tick;
+
+    fn next(&mut self) -> Option<Tick> {
+        Some(self.tick())
+    }
+}
+
+/// A slot of a [`Ticker`] and what became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tick {
+    number: u64,
+    scheduled: Instant,
+    missed: u64,
+    outcome: Outcome,
+}
+
+impl Tick {
+    /// Which slot it is for: the first is 0, and missed ones count.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// When it was due.
+    pub fn scheduled(&self) -> Instant {
+        self.scheduled
+    }
+
+    /// When it came. Never earlier.
+    pub fn actual(&self) -> Instant {
+        self.scheduled + self.outcome.lateness()
+    }
+
+    /// How much later it came than it was due.
+    pub fn lateness(&self) -> Duration {
+        self.outcome.lateness()
+    }
+
+    /// How many slots no tick was for, or will be: those that this one was too
+    /// late for, and those that a change missed since the tick before.
+    pub fn missed(&self) -> u64 {
+        self.missed
+    }
+
+    /// The wait for it.
+    pub fn outcome(&self) -> Outcome {
+        self.outcome
+    }
+}

@@ -1,0 +1,147 @@
+//! Tickers on this machine. What they do to the nanosecond is tested in virtual
+//! time, in punctual-core; here nothing is asserted but "never early" and that the
+//! books balance.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use punctual::{
+    Budget, Cancel, MissedTickBehavior, Period, Strategy, Waiter, interval, interval_at,
+};
+
+const BEHAVIORS: [MissedTickBehavior; 4] = [
+    MissedTickBehavior::Burst,
+    MissedTickBehavior::BurstOf(3),
+    MissedTickBehavior::Delay,
+    MissedTickBehavior::Skip,
+];
+
+#[test]
+fn ticks_come_in_phase_and_never_early() {
+    let period = Period::hz_ratio(3_000, 1).unwrap();
+    let start = Instant::now() + Duration::from_millis(1);
+    let mut expected = 0;
+    for tick in interval_at(start, period).take(50) {
+        assert!(Instant::now() >= tick.actual());
+        assert_eq!(tick.scheduled(), start + period.times(tick.number()));
+        assert_eq!(tick.actual(), tick.scheduled() + tick.lateness());
+        assert_eq!(tick.number(), expected);
+        expected += 1 + tick.missed();
+    }
+}
+
+#[test]
+fn what_is_no_rate_is_refused_with_what_would_be_one() {
+    let errors = [
+        Period::hz(0),
+        Period::hz(u64::MAX),
+        Period::hz_ratio(60, 0),
+        Period::hz_ratio(1, u64::MAX),
+        Period::every(Duration::ZERO),
+        Period::every(Duration::MAX),
+        Period::hz_f64(0.0),
+        Period::hz_f64(-60.0),
+        Period::hz_f64(f64::NAN),
+        Period::hz_f64(f64::INFINITY),
+        "60 kHz".parse(),
+        "0 Hz".parse(),
+        "0s".parse(),
+    ];
+    for error in errors.map(Result::unwrap_err) {
+        assert!(error.is_range(), "{error}");
+    }
+    let error = Period::hz(0).unwrap_err().to_string();
+    assert!(
+        error.contains("0/1 Hz") && error.contains("100 years"),
+        "{error}"
+    );
+    let near = Period::hz_f64(59.94).unwrap();
+    assert_eq!(near, Period::hz_ratio(5_994, 100).unwrap());
+    assert_eq!(
+        (near.to_string(), near.as_hz()),
+        ("59.94 Hz".to_owned(), 59.94)
+    );
+    assert_eq!("2ms".parse::<Period>().unwrap().to_string(), "500 Hz");
+    let hourly = Period::try_from(Duration::from_secs(3_600)).unwrap();
+    assert_eq!(hourly, Period::hz_ratio(1, 3_600).unwrap());
+}
+
+#[test]
+fn a_cancelled_tick_is_still_to_come() {
+    let stop = Cancel::new();
+    let mut ticker = interval(Period::every(Duration::from_secs(3_600)).unwrap());
+    assert_eq!(ticker.tick_or(&stop).unwrap().number(), 0);
+    let next = ticker.next_at();
+    let theirs = stop.clone();
+    let canceller = std::thread::spawn(move || theirs.cancel());
+    assert!(ticker.tick_or(&stop).is_err());
+    canceller.join().unwrap();
+    assert_eq!(ticker.next_at(), next);
+    ticker.reset_at(Instant::now());
+    // What is due is ticked although it is cancelled.
+    assert_eq!(ticker.tick_or(&stop).unwrap().number(), 1);
+}
+
+/// Beside busy threads, with stalls, other rates and nudges in between.
+#[test]
+fn the_books_balance_on_a_loaded_machine() {
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        for behavior in BEHAVIORS {
+            let waiter = Waiter::builder()
+                .strategy(Strategy::balanced())
+                .budget(Budget::Share(0.05))
+                .build()
+                .unwrap();
+            let mut ticker = interval(Period::hz(5_000).unwrap())
+                .waiter(waiter)
+                .missed_tick_behavior(behavior);
+            let mut missed = 0;
+            for turn in 1..=200_u64 {
+                let tick = ticker.tick();
+                missed += tick.missed();
+                assert!(Instant::now() >= tick.scheduled());
+                let books = ticker.books();
+                assert!(books.balance(), "{behavior:?}: {books:?}");
+                assert_eq!((books.ticks, books.missed), (turn, missed));
+                assert!(books.due > tick.number());
+                match turn % 40 {
+                    7 => std::thread::sleep(Duration::from_millis(2)),
+                    17 => ticker.set_period(Period::hz(1_000 + turn).unwrap()),
+                    27 => ticker.nudge(-150_000),
+                    37 => ticker.reset_at(Instant::now() + Duration::from_micros(300)),
+                    _ => {}
+                }
+            }
+            let books = ticker.books();
+            match behavior {
+                MissedTickBehavior::Skip | MissedTickBehavior::Delay => assert!(books.owed <= 1),
+                MissedTickBehavior::BurstOf(most) => assert!(books.owed <= most.max(1)),
+                _ => {}
+            }
+            assert!(books.shifts >= 15, "{books:?}");
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+}
+
+/// A start that nobody lives to see, and moves beyond the ends of time.
+#[test]
+fn far_starts_and_moves_do_not_panic() {
+    let now = Instant::now();
+    let mut ticker = interval_at(now + Duration::from_secs(1 << 33), Period::hz(60).unwrap());
+    for by in [i64::MAX, i64::MAX, i64::MIN, i64::MIN, i64::MIN] {
+        ticker.nudge(by);
+        ticker.set_period(Period::hz(50).unwrap());
+        let _ = ticker.next_at();
+    }
+    ticker.reset_at(now);
+    assert_eq!(ticker.tick().scheduled(), now);
+}
