@@ -201,9 +201,9 @@ impl<C: Copy + Ord> Schedule<C> {
     pub fn nudge(&mut self, by_ns: i64) {
         let old = self.at;
         let by = Nanos::new(by_ns.unsigned_abs());
-        let moved = |at: Tick<C>| if by_ns < 0 { at - by } else { at + by };
-        self.at = moved(old);
-        self.before = self.before.map(moved);
+        for at in std::iter::once(&mut self.at).chain(&mut self.before) {
+            *at = if by_ns < 0 { *at - by } else { *at + by };
+        }
         self.shifted_from(old);
     }
 
