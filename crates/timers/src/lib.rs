@@ -1,10 +1,17 @@
 #![doc = include_str!("../README.md")]
 
+mod clock;
+mod desk;
 mod heap;
+mod lead;
 mod queue;
+mod sleep;
+mod thread;
 mod time;
 mod window;
 
 pub use queue::{Advance, Counts, Fired, Key, TimerQueue};
+pub use sleep::{Sleep, sleep, sleep_until};
+pub use thread::{Builder, Timers};
 pub use time::{Epoch, Time};
 pub use window::{Grid, Window};

@@ -251,6 +251,11 @@ impl<T> TimerQueue<T> {
         Some(on_grid.unwrap_or(latest))
     }
 
+    /// When the first exact timer is due.
+    pub(crate) fn next_exact(&self) -> Option<Time> {
+        self.exact.first().map(|node| Time::from_ns(node.at))
+    }
+
     /// Serves all timers whose window has opened by `now`, in the order in which
     /// they opened. What the iterator is not asked for goes on waiting.
     pub fn advance(&mut self, now: Time) -> Advance<'_, T> {

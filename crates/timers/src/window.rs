@@ -105,6 +105,15 @@ impl Grid {
         }
     }
 
+    /// The same instants for a queue whose epoch is `later`.
+    #[must_use]
+    pub fn seen_from(self, later: Duration) -> Self {
+        let period = u128::from(self.period_ns);
+        let shift = later.as_nanos() % period;
+        let phase_ns = ((u128::from(self.phase_ns) + period - shift) % period) as u64;
+        Self { phase_ns, ..self }
+    }
+
     /// The last of its instants in `window`.
     pub fn last_in(self, window: Window) -> Option<Time> {
         let since_first = window.latest.as_ns().checked_sub(self.phase_ns)?;

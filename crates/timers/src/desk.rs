@@ -1,0 +1,232 @@
+//! The hand-over of timers to the thread that serves them.
+
+use std::sync::PoisonError;
+
+#[cfg(all(test, loom))]
+use loom::sync::{Mutex, MutexGuard};
+#[cfg(not(all(test, loom)))]
+use std::sync::{Mutex, MutexGuard};
+
+use crate::queue::{Fired, Key, TimerQueue};
+use crate::time::Time;
+use crate::window::Window;
+
+/// What ends the wait of the thread, once rung until it is reset.
+pub(crate) trait Bell {
+    fn ring(&self);
+    fn reset(&self);
+}
+
+/// A queue between those who insert and one thread that serves.
+pub(crate) struct Desk<T, B> {
+    state: Mutex<State<T>>,
+    bell: B,
+}
+
+struct State<T> {
+    queue: TimerQueue<T>,
+    /// When the thread looks again by itself. While it serves this is the very
+    /// first instant: it need not be woken.
+    looks_at: Time,
+    is_closed: bool,
+}
+
+const AT_WORK: Time = Time::from_ns(0);
+
+/// What the thread is to do.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// What was put into the batch.
+    Serve,
+    /// Sleep for this wake-up; and when the first exact one is, which that may be.
+    Wait {
+        wake: Option<Time>,
+        exact: Option<Time>,
+    },
+    /// End.
+    Close,
+}
+
+/// So many are served without the lock in between.
+pub(crate) const BATCH: usize = 64;
+
+impl<T, B: Bell> Desk<T, B> {
+    pub(crate) fn new(queue: TimerQueue<T>, bell: B) -> Self {
+        let state = State {
+            queue,
+            looks_at: AT_WORK,
+            is_closed: false,
+        };
+        Self {
+            state: Mutex::new(state),
+            bell,
+        }
+    }
+
+    pub(crate) fn bell(&self) -> &B {
+        &self.bell
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        // No value is called, compared or dropped under the lock: nobody panics
+        // half-way.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A value that comes after the closing comes back.
+    pub(crate) fn insert(&self, window: Window, value: T) -> Result<Key, T> {
+        let mut state = self.lock();
+        if state.is_closed {
+            return Err(value);
+        }
+        let key = state.queue.insert(window, value);
+        let wake = state.queue.next_wake().unwrap_or(Time::MAX);
+        let is_earlier = wake < state.looks_at;
+        if is_earlier {
+            state.looks_at = wake;
+        }
+        drop(state);
+        if is_earlier {
+            self.bell.ring();
+        }
+        Ok(key)
+    }
+
+    pub(crate) fn cancel(&self, key: Key) -> Option<T> {
+        self.lock().queue.cancel(key)
+    }
+
+    /// The queue, for a look at it, or for a change that makes no wake-up earlier.
+    pub(crate) fn with<R>(&self, look: impl FnOnce(&mut TimerQueue<T>) -> R) -> R {
+        look(&mut self.lock().queue)
+    }
+
+    /// Has the thread end. What waits comes back.
+    pub(crate) fn close(&self) -> TimerQueue<T> {
+        let mut state = self.lock();
+        state.is_closed = true;
+        let left = std::mem::take(&mut state.queue);
+        drop(state);
+        self.bell.ring();
+        left
+    }
+
+    /// What the thread asks after each wait and each batch.
+    pub(crate) fn next(&self, now: Time, batch: &mut Vec<Fired<T>>) -> Next {
+        let mut state = self.lock();
+        // Whoever rang did so for what is seen now.
+        self.bell.reset();
+        if state.is_closed {
+            return Next::Close;
+        }
+        batch.extend(state.queue.advance(now).take(BATCH));
+        if !batch.is_empty() {
+            state.looks_at = AT_WORK;
+            return Next::Serve;
+        }
+        let wake = state.queue.next_wake();
+        state.looks_at = wake.unwrap_or(Time::MAX);
+        let exact = state.queue.next_exact();
+        Next::Wait { wake, exact }
+    }
+}
+
+/// Which thread goes on when, under loom (`.ci/loom`): a wait here ends only when the
+/// bell was rung, so that a timer which nobody rang for would never be served.
+#[cfg(all(test, loom))]
+mod tests {
+    use super::*;
+    use loom::sync::{Arc, Condvar};
+    use loom::thread;
+
+    #[derive(Default)]
+    struct Rung {
+        is_rung: Mutex<bool>,
+        changed: Condvar,
+    }
+
+    impl Bell for Rung {
+        fn ring(&self) {
+            *self.is_rung.lock().unwrap() = true;
+            self.changed.notify_one();
+        }
+
+        fn reset(&self) {
+            *self.is_rung.lock().unwrap() = false;
+        }
+    }
+
+    impl Rung {
+        fn wait(&self) {
+            let mut is_rung = self.is_rung.lock().unwrap();
+            while !*is_rung {
+                is_rung = self.changed.wait(is_rung).unwrap();
+            }
+        }
+    }
+
+    /// Serves until it is closed; who waits for an instant that is not over waits for
+    /// the bell alone.
+    fn serve(desk: &Desk<u32, Rung>) -> Vec<u32> {
+        let now = Time::from_ns(10);
+        let (mut batch, mut served) = (Vec::new(), Vec::new());
+        loop {
+            match desk.next(now, &mut batch) {
+                Next::Serve => served.extend(batch.drain(..).map(|fired| fired.value)),
+                Next::Wait { wake, .. } => {
+                    assert!(wake.is_none_or(|wake| wake > now));
+                    desk.bell().wait();
+                }
+                Next::Close => return served,
+            }
+        }
+    }
+
+    #[test]
+    fn whoever_inserts_earlier_is_heard() {
+        loom::model(|| {
+            let desk = Arc::new(Desk::new(TimerQueue::new(), Rung::default()));
+            // The thread waits for this one, or has not begun yet.
+            desk.insert(Time::from_ns(1_000).into(), 0).unwrap();
+            let inserters = [1, 2].map(|n| {
+                let desk = Arc::clone(&desk);
+                thread::spawn(move || desk.insert(Time::from_ns(n).into(), n as u32).unwrap())
+            });
+            let server = thread::spawn({
+                let desk = Arc::clone(&desk);
+                move || {
+                    let mut left = 2;
+                    let mut batch = Vec::new();
+                    while left > 0 {
+                        match desk.next(Time::from_ns(10), &mut batch) {
+                            Next::Serve => left -= batch.drain(..).count(),
+                            Next::Wait { .. } => desk.bell().wait(),
+                            Next::Close => unreachable!("nobody closes it"),
+                        }
+                    }
+                }
+            });
+            for inserter in inserters {
+                inserter.join().unwrap();
+            }
+            server.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn a_timer_is_served_or_cancelled_or_left() {
+        loom::model(|| {
+            let desk = Arc::new(Desk::new(TimerQueue::new(), Rung::default()));
+            let server = thread::spawn({
+                let desk = Arc::clone(&desk);
+                move || serve(&desk)
+            });
+            let key = desk.insert(Time::from_ns(1).into(), 7).unwrap();
+            let cancelled = desk.cancel(key);
+            let left = desk.close();
+            let served = server.join().unwrap();
+            assert_eq!(served.len() + cancelled.iter().count() + left.len(), 1);
+            assert_eq!(desk.insert(Time::from_ns(1).into(), 8), Err(8));
+        });
+    }
+}

@@ -1,0 +1,242 @@
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+use std::{io, process};
+
+use punctual::{Budget, Waiter};
+
+use crate::clock;
+use crate::lead::Lead;
+use crate::queue::Key;
+use crate::thread::Timers;
+
+/// Sleeps for `duration` from now on, under any async runtime. See [`Sleep`].
+///
+/// # Examples
+///
+/// ```
+/// use std::time::{Duration, Instant};
+///
+/// # async fn task() {
+/// let begin = Instant::now();
+/// let late = punctual_timers::sleep(Duration::from_micros(500)).await;
+/// println!("{late:?} late");
+/// assert!(begin.elapsed() >= Duration::from_micros(500));
+/// # }
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(task());
+/// ```
+pub fn sleep(duration: Duration) -> Sleep {
+    const AGES: Duration = Duration::from_secs(100 * 365 * 86_400);
+    let now = clock::now();
+    sleep_until(now.checked_add(duration.min(AGES)).unwrap_or(now))
+}
+
+/// Sleeps until `deadline`, under any async runtime. See [`Sleep`].
+pub fn sleep_until(deadline: Instant) -> Sleep {
+    Sleep {
+        deadline,
+        budget: SPIN,
+        ask: None,
+        #[cfg(feature = "tokio")]
+        paused: None,
+    }
+}
+
+/// A future that is ready at its deadline, never early, and tells how late it was.
+///
+/// One thread for all of them, which the first makes, wakes the task a little before
+/// the deadline; the task spins until then when it is polled. How much before is
+/// learned from how late polls come, and is at most the [budget](Self::budget): so
+/// nothing is spun for longer. What is to sleep for less than that is spun from the
+/// beginning.
+///
+/// Dropped, it is cancelled. That a runtime ends meanwhile does no harm.
+///
+/// # Accuracy
+///
+/// Late by more than a microsecond where the system, the runtime, or another task
+/// takes longer than usual to let this one run, or longer than the budget. While a
+/// task spins, no other runs on its thread of the runtime.
+///
+/// # Under tokio's clock
+///
+/// With the feature `tokio`, in a runtime whose clock is
+/// [paused](https://docs.rs/tokio/latest/tokio/time/fn.pause.html) or was,
+/// [`sleep`] counts from tokio's instant, and a sleep is tokio's own: it is ready
+/// when tokio's clock shows the deadline, and that clock advances to it by itself.
+/// The clock is looked at when the sleep is polled first.
+///
+/// # Fork
+///
+/// In a child process the thread is made anew, if no other thread of the parent was
+/// just inserting a timer. Sleeps that were polled before the fork never end there.
+///
+/// # Where there is no thread to be had
+///
+/// The task is woken again and again until the deadline, which takes a CPU.
+#[derive(Debug)]
+#[must_use = "nothing sleeps until it is awaited"]
+pub struct Sleep {
+    deadline: Instant,
+    budget: Duration,
+    ask: Option<Ask>,
+    #[cfg(feature = "tokio")]
+    paused: Option<Pin<Box<tokio::time::Sleep>>>,
+}
+
+/// What the thread was asked for.
+#[derive(Debug)]
+struct Ask {
+    timers: Timers,
+    key: Key,
+    wake_at: Instant,
+}
+
+/// What a task spins at most unless told otherwise: as long as runtimes want a task
+/// to run between two `await`s (Ryhl, "Async: What is blocking?", 2020: 10 to 100 us).
+const SPIN: Duration = Duration::from_micros(100);
+
+/// What lies between the instant that the thread was asked for and the poll.
+static LEAD: Lead = Lead::new();
+
+impl Sleep {
+    /// Spins at most so long; 100 us if nothing is said. Zero never spins.
+    pub fn budget(mut self, most: Duration) -> Self {
+        self.budget = most;
+        self
+    }
+
+    /// When it is ready.
+    pub fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// Has the thread wake the task the lead before the deadline; ready if it is no
+    /// further away than that.
+    fn begin(&mut self, now: Instant, waker: &Waker) -> Poll<()> {
+        let lead = LEAD.get().min(self.budget);
+        if self.deadline - now <= lead {
+            return Poll::Ready(());
+        }
+        let wake_at = self.deadline - lead;
+        match timers() {
+            Ok(timers) => {
+                let key = timers.wake_at(wake_at, waker.clone());
+                self.ask = Some(Ask {
+                    timers,
+                    key,
+                    wake_at,
+                });
+            }
+            Err(_) => waker.wake_by_ref(),
+        }
+        Poll::Pending
+    }
+
+    /// Takes what the thread was asked for back.
+    fn cancel(&mut self) {
+        if let Some(ask) = self.ask.take() {
+            ask.timers.cancel(ask.key);
+        }
+    }
+
+    /// tokio's own sleep, where its clock is another.
+    #[cfg(feature = "tokio")]
+    fn poll_paused(&mut self, context: &mut Context<'_>) -> Option<Poll<Duration>> {
+        let deadline = tokio::time::Instant::from_std(self.deadline);
+        if self.paused.is_none() && self.ask.is_none() && clock::tokio().is_some() {
+            self.paused = Some(Box::pin(tokio::time::sleep_until(deadline)));
+        }
+        let ready = self.paused.as_mut()?.as_mut().poll(context);
+        Some(ready.map(|()| tokio::time::Instant::now() - deadline))
+    }
+
+    /// Ready once the thread was to wake the task.
+    fn go_on(ask: &Ask, now: Instant, waker: &Waker) -> Poll<()> {
+        if now < ask.wake_at {
+            ask.timers.set_waker(ask.key, waker);
+            return Poll::Pending;
+        }
+        LEAD.learn(now - ask.wake_at);
+        Poll::Ready(())
+    }
+}
+
+impl Future for Sleep {
+    /// How late it was.
+    type Output = Duration;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Duration> {
+        let this = &mut *self;
+        #[cfg(feature = "tokio")]
+        if let Some(poll) = this.poll_paused(context) {
+            return poll;
+        }
+        let mut now = Instant::now();
+        let ready = match &this.ask {
+            Some(ask) => Self::go_on(ask, now, context.waker()),
+            None if now >= this.deadline => Poll::Ready(()),
+            None => this.begin(now, context.waker()),
+        };
+        if ready.is_pending() {
+            return Poll::Pending;
+        }
+        // Another wake-up of the task may have come before that of the thread.
+        this.cancel();
+        while now < this.deadline {
+            std::hint::spin_loop();
+            now = Instant::now();
+        }
+        Poll::Ready(now - this.deadline)
+    }
+}
+
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        self.cancel();
+    }
+}
+
+/// The thread of all sleeps. It does not spin, as tasks do that themselves.
+fn timers() -> io::Result<Timers> {
+    static GLOBAL: Global = Global(Mutex::new(None));
+    GLOBAL.of(process::id())
+}
+
+/// The timers of one process; a child has no thread of its parent.
+struct Global(Mutex<Option<(u32, Timers)>>);
+
+impl Global {
+    fn of(&self, process: u32) -> io::Result<Timers> {
+        let mut global = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((owner, timers)) = &*global {
+            if *owner == process {
+                return Ok(timers.clone());
+            }
+        }
+        let waiter = Waiter::builder().budget(Budget::NeverSpin).build();
+        let waiter = waiter.unwrap_or_default();
+        let timers = Timers::builder().waiter(waiter).spawn()?;
+        // To drop what the parent had would take locks of its thread.
+        std::mem::forget(global.replace((process, timers.clone())));
+        Ok(timers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_process_gets_a_thread_of_its_own() {
+        let global = Global(Mutex::new(None));
+        let later = Instant::now() + Duration::from_secs(3_600);
+        let parents = global.of(1).unwrap();
+        parents.wake_at(later, Waker::noop().clone());
+        assert_eq!(global.of(1).unwrap().len(), 1);
+        let childs = global.of(2).unwrap();
+        assert_eq!((childs.len(), parents.len()), (0, 1));
+    }
+}

@@ -1,0 +1,317 @@
+use std::fmt;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Waker;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant, SystemTime};
+
+use punctual::{Budget, Cancel, Waiter};
+
+use crate::desk::{BATCH, Bell, Desk, Next};
+use crate::lead::Lead;
+use crate::queue::{Counts, Key, TimerQueue};
+use crate::time::{Epoch, Time};
+use crate::window::{Grid, Window};
+
+/// Timers that one thread serves: it calls functions and wakes tasks, each at its
+/// time and never early.
+///
+/// A clone is a handle to the same timers. With the last one that goes the thread
+/// ends, and what still waits is dropped without being called.
+///
+/// # Accuracy
+///
+/// The thread waits with a [`Waiter`], for exact timers as exactly as that does; what
+/// has a tolerance costs no spinning. Functions are called one after the other:
+/// one that takes long makes others late. To insert a timer that is earlier than
+/// all others wakes the thread, which is a system call; any other insertion, and
+/// each cancellation, is a lock and a step in the queue.
+///
+/// # Panics in functions
+///
+/// One that panics is over; the thread goes on with the others.
+///
+/// # Fork
+///
+/// A child process has no such thread: timers that it inherits are never served
+/// there, and may not even be touched if another thread of the parent did just
+/// then. It makes its own.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::mpsc;
+/// use std::time::{Duration, Instant};
+/// use punctual_timers::Timers;
+///
+/// let timers = Timers::spawn()?;
+/// let (tell, told) = mpsc::channel();
+/// let deadline = Instant::now() + Duration::from_millis(2);
+/// timers.call_at(deadline, move |late| tell.send(late).unwrap());
+/// let never = timers.call_at(deadline + Duration::from_secs(3_600), |_| unreachable!());
+/// println!("{:?} late", told.recv().unwrap());
+/// assert!(Instant::now() >= deadline);
+/// assert!(timers.cancel(never));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Timers(Arc<Handles>);
+
+/// All handles together.
+struct Handles {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+struct Shared {
+    desk: Desk<Task, Cancel>,
+    epoch: Epoch,
+    /// How late the thread is where it does not spin.
+    overshoot: Lead,
+}
+
+impl Bell for Cancel {
+    fn ring(&self) {
+        self.cancel();
+    }
+
+    fn reset(&self) {
+        Cancel::reset(self);
+    }
+}
+
+enum Task {
+    Wake(Waker),
+    Call {
+        latest: Instant,
+        function: Box<dyn FnOnce(Duration) + Send>,
+    },
+}
+
+impl Timers {
+    /// A thread with the default waiter.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn spawn() -> io::Result<Self> {
+        Self::builder().spawn()
+    }
+
+    /// Chooses how the thread waits, and how much room there is.
+    pub fn builder() -> Builder {
+        Builder {
+            waiter: Waiter::new(),
+            capacity: 0,
+            grid: None,
+        }
+    }
+
+    /// Calls `function` at `deadline`, with how late it is.
+    pub fn call_at(
+        &self,
+        deadline: Instant,
+        function: impl FnOnce(Duration) + Send + 'static,
+    ) -> Key {
+        self.call_within(deadline, Duration::ZERO, function)
+    }
+
+    /// Calls `function` at `earliest`, or up to `tolerance` later when the thread is
+    /// awake anyway, with how late it is after that. What may wait costs less: timers
+    /// with a tolerance share wake-ups, and are not spun for.
+    ///
+    /// The thread aims at the end of the tolerance less what it is usually late by,
+    /// which it learns.
+    pub fn call_within(
+        &self,
+        earliest: Instant,
+        tolerance: Duration,
+        function: impl FnOnce(Duration) + Send + 'static,
+    ) -> Key {
+        let shared = &self.0.shared;
+        let from = shared.epoch.time(earliest);
+        let latest = shared.epoch.instant(from + tolerance);
+        let aim = tolerance.saturating_sub(shared.overshoot.get());
+        let function = Box::new(function);
+        self.insert(Window::after(from, aim), Task::Call { latest, function })
+    }
+
+    /// Wakes `waker` at `deadline`, as [`call_at`](Self::call_at) calls.
+    pub fn wake_at(&self, deadline: Instant, waker: Waker) -> Key {
+        let at = self.0.shared.epoch.time(deadline);
+        self.insert(at.into(), Task::Wake(waker))
+    }
+
+    fn insert(&self, window: Window, task: Task) -> Key {
+        let inserted = self.0.shared.desk.insert(window, task);
+        inserted.unwrap_or(Key::from_bits(u64::MAX))
+    }
+
+    /// Whether the timer waited still; it is served no more then. Otherwise it was
+    /// served, is being served just now, or was cancelled before.
+    pub fn cancel(&self, key: Key) -> bool {
+        self.0.shared.desk.cancel(key).is_some()
+    }
+
+    /// Has `waker` woken instead of what `key` was inserted with, if that waits
+    /// still.
+    pub(crate) fn set_waker(&self, key: Key, waker: &Waker) {
+        let mut new = Task::Wake(waker.clone());
+        self.0.shared.desk.with(|queue| {
+            if let Some(task) = queue.get_mut(key) {
+                std::mem::swap(task, &mut new);
+            }
+        });
+    }
+
+    /// How many timers wait.
+    pub fn len(&self) -> usize {
+        self.0.shared.desk.with(|queue| queue.len())
+    }
+
+    /// Whether none does.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How often the thread was woken for a timer, and how often it had to be.
+    pub fn counts(&self) -> Counts {
+        self.0.shared.desk.with(|queue| queue.counts())
+    }
+
+    /// Ends the thread, and waits for the function that it calls just now; in that
+    /// function it waits for nothing. What still waits is dropped without being
+    /// called, also what is inserted by other handles afterwards.
+    pub fn shutdown(self) {
+        drop(self.0.shared.desk.close());
+        let mut thread = self.0.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_own = |thread: &mut JoinHandle<()>| thread.thread().id() == thread::current().id();
+        if let Some(thread) = thread.take_if(|thread| !is_own(thread)) {
+            // It catches what functions panic with.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Handles {
+    fn drop(&mut self) {
+        drop(self.shared.desk.close());
+    }
+}
+
+impl fmt::Debug for Timers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.shared.desk.with(|queue| queue.fmt(f))
+    }
+}
+
+/// Builds [`Timers`].
+#[derive(Debug)]
+#[must_use]
+pub struct Builder {
+    waiter: Waiter,
+    capacity: usize,
+    grid: Option<Grid>,
+}
+
+impl Builder {
+    /// What the thread waits with for exact timers; its strategy and budget say how
+    /// much it spins. The default one, if none is chosen.
+    pub fn waiter(mut self, waiter: Waiter) -> Self {
+        self.waiter = waiter;
+        self
+    }
+
+    /// Room for so many timers, up to which nothing is allocated but the functions.
+    pub fn capacity(mut self, timers: usize) -> Self {
+        self.capacity = timers;
+        self
+    }
+
+    /// Wakes for timers with a tolerance at the instants of `grid`, counted from the
+    /// beginning of 1970 on the system's clock as it is now: so do other
+    /// programs.
+    pub fn grid(mut self, grid: Grid) -> Self {
+        self.grid = Some(grid);
+        self
+    }
+
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn spawn(self) -> io::Result<Timers> {
+        let epoch = Epoch::now();
+        let mut queue = TimerQueue::with_capacity(self.capacity);
+        if let Some(grid) = self.grid {
+            let since_1970 = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+            queue = queue.on_grid(grid.seen_from(since_1970));
+        }
+        let shared = Arc::new(Shared {
+            desk: Desk::new(queue, Cancel::new()),
+            epoch,
+            overshoot: Lead::new(),
+        });
+        let served = Arc::clone(&shared);
+        let thread = thread::Builder::new()
+            .name("punctual-timers".to_owned())
+            .spawn(move || served.serve(self.waiter))?;
+        Ok(Timers(Arc::new(Handles {
+            shared,
+            thread: Mutex::new(Some(thread)),
+        })))
+    }
+}
+
+impl Shared {
+    fn now(&self) -> Time {
+        self.epoch.time(Instant::now())
+    }
+
+    fn serve(&self, mut waiter: Waiter) {
+        let napper = Waiter::builder().budget(Budget::NeverSpin).build();
+        let mut napper = napper.unwrap_or_default();
+        let mut batch = Vec::with_capacity(BATCH);
+        let mut now = self.now();
+        loop {
+            match self.desk.next(now, &mut batch) {
+                Next::Serve => {
+                    // What is left of a full batch belongs to the same wake-up.
+                    let is_full = batch.len() == BATCH;
+                    for fired in batch.drain(..) {
+                        fired.value.carry_out();
+                    }
+                    if is_full {
+                        continue;
+                    }
+                }
+                Next::Wait { wake, exact } => {
+                    let wake = wake.unwrap_or(Time::MAX);
+                    // A nap that ends late must not make an exact timer late.
+                    let overshoot = self.overshoot.get();
+                    let may_nap = exact.is_none_or(|exact| exact > wake + 2 * overshoot);
+                    let until = self.epoch.instant(wake);
+                    if !may_nap {
+                        let _ = waiter.wait_until(until, self.desk.bell());
+                    } else if let Ok(outcome) = napper.wait_until(until, self.desk.bell()) {
+                        self.overshoot.learn(outcome.lateness());
+                    }
+                }
+                Next::Close => return,
+            }
+            now = self.now();
+        }
+    }
+}
+
+impl Task {
+    fn carry_out(self) {
+        // The panic hook has told of it.
+        let _ = catch_unwind(AssertUnwindSafe(|| match self {
+            Self::Wake(waker) => waker.wake(),
+            Self::Call { latest, function } => {
+                function(Instant::now().saturating_duration_since(latest));
+            }
+        }));
+    }
+}

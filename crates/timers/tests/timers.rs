@@ -1,0 +1,177 @@
+//! The thread that serves timers. No real duration is asserted beyond "never early".
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use punctual::{Budget, Waiter};
+use punctual_timers::{Grid, Timers};
+
+const HOUR: Duration = Duration::from_secs(3_600);
+
+fn us(us: u64) -> Duration {
+    Duration::from_micros(us)
+}
+
+/// Counts how often it was dropped.
+struct Dropped(Arc<AtomicUsize>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn nobody_is_called_early() {
+    let napper = Waiter::builder().budget(Budget::NeverSpin).build().unwrap();
+    let grid = Grid::new(us(500), 1);
+    for builder in [
+        Timers::builder(),
+        Timers::builder().waiter(napper).capacity(400).grid(grid),
+    ] {
+        let timers = builder.spawn().unwrap();
+        let (tell, told) = mpsc::channel();
+        let begin = Instant::now();
+        for n in 0..400 {
+            let tell = tell.clone();
+            let earliest = begin + us(n * 7_919 % 10_000);
+            let tolerance = us(n % 3 * 700);
+            timers.call_within(earliest, tolerance, move |late| {
+                let now = Instant::now();
+                tell.send((now, earliest, tolerance, late)).unwrap();
+            });
+        }
+        drop(tell);
+        let called: Vec<_> = told.iter().collect();
+        assert_eq!(called.len(), 400);
+        for (now, earliest, tolerance, late) in called {
+            assert!(now >= earliest);
+            assert!(late.is_zero() || earliest + tolerance + late <= now);
+        }
+        assert_eq!((timers.len(), timers.counts().served), (0, 400));
+    }
+}
+
+/// In every state that the thread has: before it sleeps, asleep, and at work.
+#[test]
+fn an_earlier_timer_wakes_the_thread() {
+    let timers = Timers::spawn().unwrap();
+    timers.call_at(Instant::now() + HOUR, |_| unreachable!());
+    for n in 0..200 {
+        let (tell, told) = mpsc::channel();
+        let deadline = Instant::now() + us(n % 5 * 20);
+        timers.call_at(deadline, move |_| tell.send(Instant::now()).unwrap());
+        assert!(told.recv().unwrap() >= deadline);
+    }
+    assert_eq!(timers.len(), 1);
+}
+
+#[test]
+fn many_threads_insert_and_cancel() {
+    let timers = Timers::spawn().unwrap();
+    let called = Arc::new(AtomicUsize::new(0));
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let cancelled: usize = thread::scope(|scope| {
+        let threads = [0, 1, 2].map(|seed| {
+            let (timers, called, dropped) = (timers.clone(), called.clone(), dropped.clone());
+            scope.spawn(move || {
+                let mut cancelled = 0;
+                for n in 0..300 {
+                    let (called, dropped) = (called.clone(), Dropped(dropped.clone()));
+                    let deadline = Instant::now() + us((seed + n * 17) % 400);
+                    let key = timers.call_at(deadline, move |_| {
+                        called.fetch_add(1, Ordering::SeqCst);
+                        drop(dropped);
+                    });
+                    cancelled += usize::from(n % 3 == 0 && timers.cancel(key));
+                    assert!(n % 3 != 0 || !timers.cancel(key));
+                }
+                cancelled
+            })
+        });
+        threads.into_iter().map(|t| t.join().unwrap()).sum()
+    });
+    let (tell, told) = mpsc::channel();
+    timers.call_at(Instant::now() + us(500), move |_| tell.send(()).unwrap());
+    told.recv().unwrap();
+    assert_eq!(called.load(Ordering::SeqCst) + cancelled, 900);
+    assert_eq!(dropped.load(Ordering::SeqCst), 900);
+}
+
+#[test]
+fn a_panic_is_the_functions_own() {
+    let timers = Timers::spawn().unwrap();
+    let now = Instant::now();
+    timers.call_at(now, |_| {
+        std::panic::resume_unwind(Box::new("not told by the hook"))
+    });
+    let (tell, told) = mpsc::channel();
+    timers.call_at(now, move |_| tell.send(()).unwrap());
+    told.recv().unwrap();
+}
+
+/// Asleep for an hour, or calling a function.
+#[test]
+fn shutdown_drops_what_waits_and_ends_the_thread() {
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let timers = Timers::spawn().unwrap();
+    let other = timers.clone();
+    let begun = Arc::new(Barrier::new(2));
+    let in_function = Arc::clone(&begun);
+    let value = Dropped(dropped.clone());
+    timers.call_at(Instant::now(), move |_| {
+        in_function.wait();
+        drop(value);
+    });
+    begun.wait();
+    let value = Dropped(dropped.clone());
+    timers.call_at(Instant::now() + HOUR, move |_| drop(value));
+    timers.shutdown();
+    assert_eq!(dropped.load(Ordering::SeqCst), 2);
+    let value = Dropped(dropped.clone());
+    let key = other.call_at(Instant::now(), move |_| drop(value));
+    assert_eq!(dropped.load(Ordering::SeqCst), 3);
+    assert!(!other.cancel(key) && other.is_empty());
+    other.shutdown();
+}
+
+#[test]
+fn the_last_handle_may_go_anywhere() {
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let timers = Timers::spawn().unwrap();
+    let value = Dropped(dropped.clone());
+    timers.call_at(Instant::now() + HOUR, move |_| drop(value));
+    drop(timers.clone());
+    assert_eq!(dropped.load(Ordering::SeqCst), 0);
+    drop(timers);
+    assert_eq!(dropped.load(Ordering::SeqCst), 1);
+
+    // On its own thread: it cannot wait for itself.
+    let timers = Timers::spawn().unwrap();
+    let (tell, told) = mpsc::channel();
+    let own = timers.clone();
+    timers.call_at(Instant::now(), move |_| {
+        own.shutdown();
+        tell.send(()).unwrap();
+    });
+    drop(timers);
+    // Unless the handle had gone before, and the function with it.
+    let _ = told.recv();
+}
+
+#[test]
+fn instants_of_any_time_are_fine() {
+    let timers = Timers::spawn().unwrap();
+    let (tell, told) = mpsc::channel();
+    let past = Instant::now().checked_sub(us(1_000)).unwrap();
+    timers.call_within(past, Duration::MAX, |_| ());
+    timers.call_at(past, move |late| tell.send(late).unwrap());
+    assert!(told.recv().unwrap() >= us(0));
+    timers.call_within(
+        Instant::now() + 1_000 * HOUR,
+        Duration::MAX,
+        |_| unreachable!(),
+    );
+}
