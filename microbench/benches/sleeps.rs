@@ -1,0 +1,192 @@
+//! How late sleeps of tasks end, and what CPU time each takes: punctual's beside
+//! those of tokio, tokio-timerd, async-io and futures-timer, one task that sleeps
+//! again and again in tokio's current-thread runtime.
+//!
+//!     cargo bench --bench sleeps             25 rounds, two and a half minutes
+//!     cargo bench --bench sleeps -- 6        as many as that
+//!
+//! Subjects take turns, and each round begins with another one. CPU time is that of
+//! the whole process, so also of threads behind the timers. *hogs*: a busy process for each
+//! CPU. Cost is CPU time + 10 x lateness, each lateness at most 1 ms. Ratios are
+//! another's over punctual's, per round; their interval holds the median with 95 %.
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use punctual_os::usage;
+use punctual_record::Interval;
+use tokio::runtime::Runtime;
+
+const PERIODS: [(&str, Duration, usize); 3] = [
+    ("100 us", Duration::from_micros(100), 200),
+    ("1 ms", Duration::from_millis(1), 100),
+    ("10 ms", Duration::from_millis(10), 40),
+];
+const SUBJECTS: [Subject; 5] = [
+    Subject::Punctual,
+    Subject::Tokio,
+    Subject::Timerd,
+    Subject::AsyncIo,
+    Subject::FuturesTimer,
+];
+
+#[derive(Clone, Copy, Debug)]
+enum Subject {
+    Punctual,
+    Tokio,
+    Timerd,
+    AsyncIo,
+    FuturesTimer,
+}
+
+impl Subject {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Punctual => "punctual_timers",
+            Self::Tokio => "tokio::time",
+            Self::Timerd => "tokio-timerd",
+            Self::AsyncIo => "async-io",
+            Self::FuturesTimer => "futures-timer",
+        }
+    }
+
+    async fn sleep_until(self, deadline: Instant) {
+        match self {
+            Self::Punctual => drop(punctual_timers::sleep_until(deadline).await),
+            Self::Tokio => tokio::time::sleep_until(deadline.into()).await,
+            Self::Timerd => {
+                let delay = tokio_timerd::Delay::new(deadline);
+                delay.expect("a timer").await.expect("it expires");
+            }
+            Self::AsyncIo => drop(async_io::Timer::at(deadline).await),
+            Self::FuturesTimer => {
+                futures_timer::Delay::new(deadline.saturating_duration_since(Instant::now())).await
+            }
+        }
+    }
+}
+
+/// What one turn showed, in us.
+struct Turn {
+    late: Vec<f64>,
+    cpu: f64,
+}
+
+impl Turn {
+    fn of(subject: Subject, period: Duration, waits: usize, runtime: &Runtime) -> Self {
+        runtime.block_on(async {
+            let mut late = Vec::with_capacity(waits);
+            let before = usage::of_process();
+            for _ in 0..waits {
+                let deadline = Instant::now() + period;
+                subject.sleep_until(deadline).await;
+                let now = Instant::now();
+                assert!(now >= deadline, "{subject:?} was early");
+                late.push((now - deadline).as_secs_f64() * 1e6);
+            }
+            let used = usage::of_process().zip(before);
+            let used = used.map(|(after, before)| Duration::from(after.cpu() - before.cpu()));
+            let cpu = used.map_or(f64::NAN, |used| used.as_secs_f64() * 1e6 / waits as f64);
+            late.sort_by(f64::total_cmp);
+            Self { late, cpu }
+        })
+    }
+
+    fn p50(&self) -> f64 {
+        self.late[self.late.len() / 2]
+    }
+
+    fn cost(&self) -> f64 {
+        let late: f64 = self.late.iter().map(|us| us.min(1_000.0)).sum();
+        self.cpu + 10.0 * late / self.late.len() as f64
+    }
+}
+
+/// A busy process for each CPU, as long as this lives.
+struct Hogs(Vec<Child>);
+
+impl Hogs {
+    fn new() -> Self {
+        let own = std::env::current_exe().expect("this program has a path");
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        let hog = |_| Command::new(&own).arg("hog").stdin(Stdio::piped()).spawn();
+        Self(
+            (0..cpus)
+                .map(|n| hog(n).expect("it starts again"))
+                .collect(),
+        )
+    }
+}
+
+impl Drop for Hogs {
+    fn drop(&mut self) {
+        for hog in &mut self.0 {
+            let _ = hog.kill();
+            let _ = hog.wait();
+        }
+    }
+}
+
+/// Busy until it is killed, or for five minutes at most.
+fn hog() {
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_secs(300) {}
+}
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if args.iter().any(|arg| arg == "hog") {
+        return hog();
+    }
+    // `cargo test` comes by here as well, and wants no numbers.
+    let is_bench = args.iter().any(|arg| arg == "--bench");
+    let asked = args.iter().find_map(|arg| arg.parse().ok());
+    let rounds = if is_bench { asked.unwrap_or(25) } else { 1 };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime can be made");
+    println!("{rounds} rounds; late and CPU time a wait in us; ratios to punctual_timers");
+    for condition in ["quiet", "hogs"] {
+        let _hogs = (condition == "hogs").then(Hogs::new);
+        for (text, period, waits) in PERIODS {
+            let mut turns: Vec<Vec<Turn>> = SUBJECTS.map(|_| Vec::new()).into();
+            for round in 0..rounds {
+                for i in 0..SUBJECTS.len() {
+                    let i = (i + round) % SUBJECTS.len();
+                    turns[i].push(Turn::of(SUBJECTS[i], period, waits, &runtime));
+                }
+            }
+            println!("\n{text}, {condition}, {} waits each", waits * rounds);
+            for (subject, own) in SUBJECTS.iter().zip(&turns) {
+                tell(subject.name(), own, &turns[0]);
+            }
+        }
+    }
+}
+
+fn tell(name: &str, own: &[Turn], ours: &[Turn]) {
+    let mut late: Vec<f64> = own.iter().flat_map(|turn| turn.late.clone()).collect();
+    late.sort_by(f64::total_cmp);
+    let at = |q: f64| late[((late.len() - 1) as f64 * q) as usize];
+    // Beyond a percentile there are ten waits at least.
+    let p99 = if late.len() >= 1_000 {
+        at(0.99)
+    } else {
+        f64::NAN
+    };
+    let median = |values: Vec<f64>| Interval::of(&values).map_or(f64::NAN, |i| i.median);
+    let cpu = median(own.iter().map(|turn| turn.cpu).collect());
+    let ratio = |of: fn(&Turn) -> f64| {
+        let ratios: Vec<f64> = own.iter().zip(ours).map(|(a, b)| of(a) / of(b)).collect();
+        let Interval { median, low, high } = Interval::of(&ratios).unwrap_or_default();
+        format!("{median:.2} [{low:.2}..{high:.2}]")
+    };
+    println!(
+        "  {name:16} late p50 {:8.1} p99 {p99:8.1}  cpu {cpu:6.1}  cost x {:22} late p50 x {:26} cpu x {}",
+        at(0.5),
+        ratio(Turn::cost),
+        ratio(Turn::p50),
+        ratio(|turn| turn.cpu),
+    );
+}
