@@ -207,14 +207,10 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// Microseconds, exactly.
-fn us(time: Nanos) -> String {
-    let (us, ns) = (time.as_ns() / 1_000, time.as_ns() % 1_000);
-    if ns == 0 {
-        us.to_string()
-    } else {
-        format!("{us}.{ns:03}").trim_end_matches('0').to_owned()
-    }
+/// Microseconds, exactly: what is written of such a number is the least that tells it from
+/// others.
+fn us(time: Nanos) -> f64 {
+    time.as_ns() as f64 / 1e3
 }
 
 #[cfg(test)]
@@ -223,8 +219,14 @@ mod tests {
 
     #[test]
     fn microseconds_are_exact() {
-        for (ns, text) in [(0, "0"), (1, "0.001"), (1_500, "1.5"), (20_000, "20")] {
-            assert_eq!(us(Nanos::new(ns)), text);
+        for (ns, text) in [
+            (0, "0"),
+            (1, "0.001"),
+            (1_500, "1.5"),
+            (20_000, "20"),
+            (86_399_999_999_999, "86399999999.999"),
+        ] {
+            assert_eq!(us(Nanos::new(ns)).to_string(), text);
         }
     }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::disturbance::CpuQuota;
 use crate::findings::Verdict;
 use crate::modes::Mode;
 use crate::run::Measurement;
@@ -408,6 +409,9 @@ pub struct Hiccup {
     pub stolen_within_ns: Option<u64>,
     /// The time a quota stopped it.
     pub throttled_ns: Option<u64>,
+    /// That quota.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota: Option<CpuQuota>,
     /// Who had the CPU meanwhile, the most first.
     #[serde(default)]
     pub others: Vec<RanMeanwhile>,
@@ -420,9 +424,50 @@ pub struct Hiccup {
     /// Page faults that did.
     pub major_faults: Option<u64>,
     /// Why.
-    pub cause: String,
+    pub cause: Cause,
     /// All of it in a sentence.
     pub in_words: String,
+}
+
+/// Why a wait was too late, as far as a counter shows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// Somebody stopped punctual itself, as by Ctrl-Z: it says nothing of the system, and
+    /// counts in no lateness.
+    OwnStop,
+    /// The quota of its control group was used up.
+    Throttled,
+    /// The thread could run and waited for its CPU, which did something else.
+    Queued,
+    /// The hypervisor ran something else on the CPU.
+    Stolen,
+    /// No counter covers it.
+    #[default]
+    Unknown,
+}
+
+impl Cause {
+    /// Every cause, in the order in which they are listed.
+    pub const ALL: [Self; 5] = [
+        Self::OwnStop,
+        Self::Throttled,
+        Self::Queued,
+        Self::Stolen,
+        Self::Unknown,
+    ];
+
+    /// Its name in labels; files have the same.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OwnStop => "own_stop",
+            Self::Throttled => "throttled",
+            Self::Queued => "queued",
+            Self::Stolen => "stolen",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 /// Another program that ran.

@@ -17,7 +17,8 @@
 //!   [`comparison_figures`] the same as figures.
 //!
 //! The lab finds numbers; their sentences are made here: [`warnings()`] and [`disturbed()`]
-//! say what a reader has to know before, and [`doctor::in_words`] what a doctor found.
+//! say what a reader has to know before, [`doctor::in_words`] what a doctor found, and
+//! [`hiccup()`] why a wait was late.
 //!
 //! [`select`] finds the measurements of an experiment in a run, [`units`] writes their
 //! numbers, and [`prose`] breaks their captions into lines. Other products than waiting
@@ -38,6 +39,7 @@ mod compare;
 mod disturbed;
 pub mod doctor;
 pub mod figures;
+mod hiccup;
 mod histogram;
 pub mod prose;
 mod scenario;
@@ -50,6 +52,7 @@ mod warnings;
 pub use compare::comparison;
 pub use disturbed::disturbed;
 pub use figures::{Figure, comparison_figures};
+pub use hiccup::hiccup;
 pub use histogram::{histogram, histogram_of};
 pub use tables::table;
 pub use text::{Report, explained, figures, text};

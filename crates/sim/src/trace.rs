@@ -1,5 +1,7 @@
 //! What happened in an experiment, one thing after the other.
 
+use std::fmt;
+
 use punctual_core::{Method, Nanos};
 
 use crate::rules::{ProcessId, ThreadId, Why, why};
@@ -79,10 +81,39 @@ pub struct Explanation {
     pub(crate) origin: Time,
 }
 
-impl std::fmt::Display for Explanation {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         why::explain(f, self.why, self.at, self.origin)
     }
+}
+
+/// A wake by a timer. Displays as a sentence: what the thread had asked for, and
+/// why the wake came when it did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wake {
+    /// The thread.
+    pub thread: String,
+    /// When it called, which call, and when that was due.
+    pub armed: Option<(Nanos, Method, Nanos)>,
+    /// When it woke.
+    pub at: Nanos,
+    /// Why then.
+    pub why: Explanation,
+}
+
+impl fmt::Display for Wake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((at, method, due)) = self.armed {
+            let (length, thread, at) = (due - at, &self.thread, ms(at));
+            write!(f, "{thread} called {method} for {length} at {at}, ")?;
+        }
+        write!(f, "{}.", self.why)
+    }
+}
+
+/// An instant as explanations have it: `1594.1804 ms`.
+pub fn ms(at: Nanos) -> String {
+    format!("{} ms", why::Ms(Time::from_ns(at.as_ns())))
 }
 
 /// The most events that are kept, of at most 128 bytes each; while the list grows
@@ -101,6 +132,30 @@ impl Trace {
     /// An instant as it is shown: counted from the beginning.
     pub(crate) fn since(&self, at: Time) -> Nanos {
         Nanos::new((at - self.began).floor_ns())
+    }
+
+    /// The wakes by a timer of the first thread of this name.
+    pub fn wakes(&self, name: &str) -> Vec<Wake> {
+        let id = self.threads.iter().position(|thread| thread.name == name);
+        let mut armed = None;
+        let mut wakes = Vec::new();
+        for (at, happened) in &self.events {
+            match happened {
+                Happened::Armed {
+                    thread,
+                    method,
+                    due,
+                } if Some(*thread) == id => armed = Some((*at, *method, *due)),
+                Happened::Expired { thread, why, .. } if Some(*thread) == id => wakes.push(Wake {
+                    thread: name.to_owned(),
+                    armed: armed.take(),
+                    at: *at,
+                    why: *why,
+                }),
+                _ => {}
+            }
+        }
+        wakes
     }
 
     pub(crate) fn note(&mut self, at: Time, what: Happened) {

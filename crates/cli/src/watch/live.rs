@@ -9,6 +9,7 @@ use punctual_core::Nanos;
 use punctual_lab::host::keep_off;
 use punctual_lab::watch::{Hiccup, Tally};
 use punctual_record::Late;
+use punctual_report::hiccup;
 
 use crate::print;
 
@@ -117,7 +118,8 @@ pub(super) fn second(elapsed: Nanos, late: &Late, missed: u64, tally: &Tally) ->
 pub(super) fn hiccups(hiccups: &[Hiccup], date: impl Fn(Nanos) -> String) -> Vec<String> {
     let told = hiccups.iter().take(HICCUPS);
     let mut lines: Vec<String> = told
-        .flat_map(|hiccup| broken(&format!("hiccup {}  {hiccup}", date(hiccup.woke))))
+        .map(|hiccup| hiccup.told(date(hiccup.woke)))
+        .flat_map(|told| broken(&format!("hiccup {}  {}", told.at, hiccup(&told))))
         .collect();
     if let Some(more @ 1..) = hiccups.len().checked_sub(HICCUPS) {
         lines.push(format!("and {more} more hiccups in that second"));

@@ -4,7 +4,8 @@
 use std::fmt::{Display, Write};
 
 use punctual_core::Nanos;
-use punctual_lab::watch::{Cause, Tally};
+use punctual_lab::watch::Tally;
+use punctual_record::experiment::Cause;
 
 /// What is watched, for the labels of `punctual_watch_info`.
 #[derive(Clone, Debug)]
@@ -19,7 +20,7 @@ pub(super) fn exposition(tally: &Tally, info: &Info) -> String {
     let mut text = String::new();
     histogram(&mut text, tally);
     let causes = Cause::ALL.map(|cause| {
-        let labels = format!("{{cause=\"{cause}\"}}");
+        let labels = format!("{{cause=\"{}\"}}", cause.name());
         (labels, tally.hiccups_by(cause))
     });
     metric(

@@ -15,7 +15,7 @@ use punctual_lab::host_facts;
 use punctual_lab::watch::{Settings, Tally, Watcher, measurement, usual_threshold};
 use punctual_record::compare::{Comparison, Outcome};
 use punctual_record::{Disturbance, Experiment, Measurement, OwnStops, Run};
-use punctual_report::{Setting, warnings};
+use punctual_report::{Setting, hiccup, warnings};
 
 use crate::compare::judge;
 use crate::compare::rule::Rule;
@@ -281,6 +281,9 @@ impl Watch {
         let mut result = measurement(&self.settings, &self.watcher, &tally, date);
         if let Experiment::Watch(watch) = &mut result.experiment {
             watch.fail_over_ns = fail_over.map(Nanos::as_ns);
+            for late in &mut watch.hiccups {
+                late.in_words = hiccup(late);
+            }
         }
         result
     }

@@ -7,7 +7,7 @@ use std::process::{Child, Output, Stdio};
 
 use crate::common::{punctual, run};
 use crate::schema;
-use punctual_record::experiment::Watch;
+use punctual_record::experiment::{Cause, Watch};
 use punctual_record::{Measurement, OfExperiment, Run};
 
 fn watch(directory: &Path, arguments: &str) -> Output {
@@ -33,7 +33,7 @@ fn assert_consistent(result: &Measurement) {
     for hiccup in &seen.hiccups {
         let late = hiccup.late_ns;
         assert!(late > seen.threshold_ns);
-        if hiccup.cause == "own_stop" {
+        if hiccup.cause == Cause::OwnStop {
             continue;
         }
         assert!(i64::try_from(late).unwrap() <= result.late_ns.max);
@@ -41,12 +41,12 @@ fn assert_consistent(result: &Measurement) {
         let queued = covers(hiccup.queued_ns);
         // Stolen time is counted in steps of 10 ms.
         let stolen = covers(hiccup.stolen_ns) && late >= 5_000_000;
-        match hiccup.cause.as_str() {
-            "throttled" => assert!(covers(hiccup.throttled_ns), "{hiccup:?}"),
-            "queued" => assert!(queued, "{hiccup:?}"),
-            "stolen" => assert!(stolen && !queued, "{hiccup:?}"),
-            "unknown" => assert!(!stolen && !queued, "{hiccup:?}"),
-            other => panic!("{other}"),
+        match hiccup.cause {
+            Cause::Throttled => assert!(covers(hiccup.throttled_ns), "{hiccup:?}"),
+            Cause::Queued => assert!(queued, "{hiccup:?}"),
+            Cause::Stolen => assert!(stolen && !queued, "{hiccup:?}"),
+            Cause::Unknown => assert!(!stolen && !queued, "{hiccup:?}"),
+            Cause::OwnStop => unreachable!("it was left out above"),
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use std::str::FromStr;
 
-use punctual_core::{Method, Nanos};
-use punctual_sim::trace::Happened;
-use punctual_sim::{Model, Trace};
+use punctual_core::Nanos;
+use punctual_sim::Model;
+use punctual_sim::trace::{Wake, ms};
 
 use super::Scenario;
 use super::error::list;
@@ -54,16 +54,7 @@ impl FromStr for Question {
     }
 }
 
-/// A timer that went off.
-struct Wake<'t> {
-    /// When the thread called, which call, and when that was due; the trace
-    /// has it of every timer.
-    armed: Option<(Nanos, Method, Nanos)>,
-    at: Nanos,
-    why: &'t dyn std::fmt::Display,
-}
-
-/// Runs `scenario` on `model`, and says of a wake what the thread had asked
+/// Runs `scenario` on `model` for a wake, which has what the thread had asked
 /// for and why the wake came when it did.
 ///
 /// # Errors
@@ -73,7 +64,7 @@ pub fn explain(
     model: &Model,
     seed: u64,
     question: &Question,
-) -> Result<String, String> {
+) -> Result<Wake, String> {
     let Question { thread, wake } = question;
     if !scenario.names.contains(thread) {
         return Err(format!(
@@ -84,49 +75,21 @@ pub fn explain(
     }
     let ran = run::run(scenario, model, seed, true)?;
     let trace = ran.trace.unwrap_or_default();
-    let wakes = wakes(&trace, thread);
+    let mut wakes = trace.wakes(thread);
     let found = match wake {
-        Which::Nth(n) => usize::try_from(n - 1).ok().and_then(|n| wakes.get(n)),
-        Which::From(time) => wakes.iter().find(|wake| wake.at >= *time),
+        Which::Nth(n) => usize::try_from(n - 1).ok(),
+        Which::From(time) => wakes.iter().position(|wake| wake.at >= *time),
     };
-    let Some(found) = found else {
-        return Err(run::on_model(
-            scenario,
-            model,
-            &too_few(thread, &wakes, trace.is_cut),
-        ));
-    };
-    let called = found.armed.map_or_else(String::new, |(at, method, due)| {
-        let length = due - at;
-        format!("{thread} called {method} for {length} at {} ms, ", ms(at))
-    });
-    Ok(format!("{called}{}.", found.why))
-}
-
-/// The wakes of the first thread of this name.
-fn wakes<'t>(trace: &'t Trace, name: &str) -> Vec<Wake<'t>> {
-    let id = trace.threads.iter().position(|thread| thread.name == name);
-    let mut armed = None;
-    let mut wakes = Vec::new();
-    for (at, happened) in &trace.events {
-        match happened {
-            Happened::Armed {
-                thread,
-                method,
-                due,
-            } if Some(*thread) == id => armed = Some((*at, *method, *due)),
-            Happened::Expired { thread, why, .. } if Some(*thread) == id => wakes.push(Wake {
-                armed: armed.take(),
-                at: *at,
-                why,
-            }),
-            _ => {}
+    match found.filter(|n| *n < wakes.len()) {
+        Some(n) => Ok(wakes.swap_remove(n)),
+        None => {
+            let why = too_few(thread, &wakes, trace.is_cut);
+            Err(run::on_model(scenario, model, &why))
         }
     }
-    wakes
 }
 
-fn too_few(thread: &str, wakes: &[Wake<'_>], is_cut: bool) -> String {
+fn too_few(thread: &str, wakes: &[Wake], is_cut: bool) -> String {
     let seen = if is_cut {
         " in the part that was recorded; shorten the scenario with --for to see all of it"
     } else {
@@ -134,17 +97,11 @@ fn too_few(thread: &str, wakes: &[Wake<'_>], is_cut: bool) -> String {
     };
     match (wakes.len(), wakes.last()) {
         (n, Some(last)) => format!(
-            "a timer wakes `{thread}` {n} times, the last time at {} ms{seen}",
+            "a timer wakes `{thread}` {n} times, the last time at {}{seen}",
             ms(last.at)
         ),
         _ => format!("no timer wakes `{thread}`{seen}"),
     }
-}
-
-/// Milliseconds as explanations have them: to a tenth of a microsecond.
-fn ms(at: Nanos) -> String {
-    let tenths_of_us = (at.as_ns() + 50) / 100;
-    format!("{}.{:04}", tenths_of_us / 10_000, tenths_of_us % 10_000)
 }
 
 #[cfg(test)]

@@ -1,56 +1,11 @@
-//! What is said of a wait that ended too late.
-
-use std::fmt;
+//! What is known of a wait that ended too late.
 
 use punctual_core::Nanos;
 use punctual_os::cgroups::CpuQuota;
 use punctual_os::meter::{Counts, Faults};
 use punctual_os::processes::Ran;
+use punctual_record::experiment::{self as record, Cause, RanMeanwhile};
 use punctual_record::visible;
-
-/// Why a wait was too late, as far as a counter shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
-    /// Somebody stopped punctual itself, as by Ctrl-Z: it says nothing of the system, and
-    /// counts in no lateness.
-    OwnStop,
-    /// The quota of its control group was used up.
-    Throttled,
-    /// The thread could run and waited for its CPU, which did something else.
-    Queued,
-    /// The hypervisor ran something else on the CPU.
-    Stolen,
-    /// No counter covers it.
-    Unknown,
-}
-
-impl Cause {
-    /// Every cause, in the order in which they are listed.
-    pub const ALL: [Self; 5] = [
-        Self::OwnStop,
-        Self::Throttled,
-        Self::Queued,
-        Self::Stolen,
-        Self::Unknown,
-    ];
-
-    /// Its name in files and labels.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::OwnStop => "own_stop",
-            Self::Throttled => "throttled",
-            Self::Queued => "queued",
-            Self::Stolen => "stolen",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 /// A wait that ended later than the threshold, with what was counted between
 /// the wake before it and its own.
@@ -85,14 +40,6 @@ pub struct Stolen {
     pub counted: Nanos,
     /// The time between the two readings of the counter.
     pub within: Nanos,
-}
-
-/// In whole milliseconds: `10 ms in 121 ms`.
-impl fmt::Display for Stolen {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [counted, within] = [self.counted, self.within].map(|n| n.as_ns() / 1_000_000);
-        write!(f, "{counted} ms in {within} ms")
-    }
 }
 
 impl Hiccup {
@@ -142,61 +89,42 @@ impl Hiccup {
             Cause::Unknown
         }
     }
-}
 
-/// Of the counter of stolen time.
-const HALF_A_STEP: Nanos = Nanos::from_ms(5);
-
-/// How late, why, and then the other counters: `1.2 ms late: waited 1.15 ms for
-/// a CPU, which sh (pid 4711) had; stolen 0 ms in 120 ms; preempted 1; faults 0`.
-impl fmt::Display for Hiccup {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let cause = self.cause();
-        write!(f, "{} late: ", self.late)?;
-        match (cause, self.queued, self.stolen) {
-            (Cause::OwnStop, ..) => {
-                return f.write_str("punctual itself was stopped, as by Ctrl-Z; not counted");
-            }
-            (Cause::Queued, Some(queued), _) => write!(f, "waited {queued} for a CPU")?,
-            (Cause::Stolen, _, Some(stolen)) => write!(f, "stolen by the hypervisor ({stolen})")?,
-            _ => match self.throttled.filter(|_| cause == Cause::Throttled) {
-                Some((time, quota)) => {
-                    let CpuQuota { time: of, period } = quota;
-                    write!(
-                        f,
-                        "throttled by the cgroup: {time}; {of} of CPU time in {period}"
-                    )?;
-                }
-                None => f.write_str("unknown")?,
-            },
-        }
-        if cause == Cause::Queued {
-            let names: Vec<_> = self.others.iter().take(2).map(in_words).collect();
-            if !names.is_empty() {
-                write!(f, ", which {} had", names.join(" and "))?;
-            }
-        }
-        if let Some(queued) = self.queued.filter(|_| cause != Cause::Queued) {
-            write!(f, "; waited {queued} for a CPU")?;
-        }
-        if let Some(stolen) = self.stolen.filter(|_| cause != Cause::Stolen) {
-            write!(f, "; stolen {stolen}")?;
-        }
-        if let Some(involuntary) = self.involuntary {
-            write!(f, "; preempted {involuntary}")?;
-        }
-        match self.faults {
-            Some(Faults { minor, major: 0 }) => write!(f, "; faults {minor}"),
-            Some(Faults { minor, major }) => write!(f, "; faults {minor}, from disk {major}"),
-            None => Ok(()),
+    /// As a Run has it, without words, if it was at this time of day.
+    pub fn told(&self, at: String) -> record::Hiccup {
+        /// So many others are told of.
+        const OTHERS: usize = 4;
+        let other = |ran: &Ran| RanMeanwhile {
+            name: visible(&ran.name).into_owned(),
+            pid: ran.pid.into(),
+            ran_ns: ran.time.as_ns(),
+        };
+        let quota = |CpuQuota { time, period }| punctual_record::CpuQuota {
+            time_ns: time.as_ns(),
+            period_ns: period.as_ns(),
+        };
+        record::Hiccup {
+            at,
+            at_ns: self.woke.as_ns(),
+            late_ns: self.late.as_ns(),
+            queued_ns: self.queued.map(Nanos::as_ns),
+            stolen_ns: self.stolen.map(|s| s.counted.as_ns()),
+            stolen_within_ns: self.stolen.map(|s| s.within.as_ns()),
+            throttled_ns: self.throttled.map(|(time, _)| time.as_ns()),
+            quota: self.throttled.map(|(_, of)| quota(of)),
+            others: self.others.iter().take(OTHERS).map(other).collect(),
+            involuntary: self.involuntary,
+            voluntary: self.voluntary,
+            minor_faults: self.faults.map(|f| f.minor),
+            major_faults: self.faults.map(|f| f.major),
+            cause: self.cause(),
+            in_words: String::new(),
         }
     }
 }
 
-/// A process, as a reader can look for it.
-fn in_words(ran: &Ran) -> String {
-    format!("{} (pid {})", visible(&ran.name), ran.pid)
-}
+/// Of the counter of stolen time.
+const HALF_A_STEP: Nanos = Nanos::from_ms(5);
 
 #[cfg(test)]
 mod tests {
@@ -241,35 +169,7 @@ mod tests {
             (30_000, Some(14_000), Some(10), Cause::Unknown),
         ] {
             let hiccup = hiccup(late, queued, stolen);
-            assert_eq!(hiccup.cause(), cause, "{hiccup}");
-        }
-    }
-
-    #[test]
-    fn a_cause_is_said_with_its_counter_and_unknown_with_all_of_them() {
-        for (hiccup, words) in [
-            (
-                hiccup(1_200, Some(1_150), Some(0)),
-                "1.2 ms late: waited 1.15 ms for a CPU; stolen 0 ms in 120 ms; preempted 0",
-            ),
-            (
-                hiccup(9_000, Some(3), Some(10)),
-                "9 ms late: stolen by the hypervisor (10 ms in 120 ms); waited 3 us for a CPU; preempted 0",
-            ),
-            (
-                hiccup(700, Some(3), Some(0)),
-                "700 us late: unknown; waited 3 us for a CPU; stolen 0 ms in 120 ms; preempted 0",
-            ),
-            (
-                Hiccup {
-                    faults: Some(Faults { minor: 2, major: 1 }),
-                    involuntary: None,
-                    ..hiccup(700, None, None)
-                },
-                "700 us late: unknown; faults 2, from disk 1",
-            ),
-        ] {
-            assert_eq!(hiccup.to_string(), words);
+            assert_eq!(hiccup.cause(), cause, "{hiccup:?}");
         }
     }
 }

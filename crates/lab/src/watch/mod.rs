@@ -23,7 +23,7 @@ mod stolen;
 mod tally;
 mod watcher;
 
-pub use cause::{Cause, Hiccup, Stolen};
+pub use cause::{Hiccup, Stolen};
 pub use record::measurement;
 pub use settings::{PERIODS, Settings, usual_threshold};
 pub use tally::{BUCKETS_NS, Tally};

@@ -1,11 +1,10 @@
 //! A watch as a result of a Run.
 
 use punctual_core::Nanos;
-use punctual_os::processes::Ran;
-use punctual_record::experiment::{self as record, RanMeanwhile, Watch};
-use punctual_record::{Cpu, Experiment, Measurement, visible};
+use punctual_record::experiment::{Cause, Watch};
+use punctual_record::{Cpu, Experiment, Measurement};
 
-use super::{Cause, Hiccup, Settings, Tally, Watcher};
+use super::{Settings, Tally, Watcher};
 
 /// What `watcher` saw, by `tally`. `date` writes the instant that lies so long
 /// after the beginning of the watch.
@@ -53,36 +52,10 @@ fn watch(
         elapsed_ns: elapsed.as_ns(),
         histogram_late_ns: bins.map(|bin| (bin.upper_ns, bin.count)).collect(),
         hiccups: hiccups
-            .map(|hiccup| told(hiccup, date(hiccup.woke)))
+            .map(|hiccup| hiccup.told(date(hiccup.woke)))
             .collect(),
         hiccups_by_cause: by_cause.into(),
         hiccups_in_all: tally.hiccups_in_all(),
         lost_waits: tally.lost(),
-    }
-}
-
-fn told(hiccup: &Hiccup, at: String) -> record::Hiccup {
-    /// So many others are told of.
-    const OTHERS: usize = 4;
-    let other = |ran: &Ran| RanMeanwhile {
-        name: visible(&ran.name).into_owned(),
-        pid: ran.pid.into(),
-        ran_ns: ran.time.as_ns(),
-    };
-    record::Hiccup {
-        at,
-        at_ns: hiccup.woke.as_ns(),
-        late_ns: hiccup.late.as_ns(),
-        queued_ns: hiccup.queued.map(Nanos::as_ns),
-        stolen_ns: hiccup.stolen.map(|s| s.counted.as_ns()),
-        stolen_within_ns: hiccup.stolen.map(|s| s.within.as_ns()),
-        throttled_ns: hiccup.throttled.map(|(time, _)| time.as_ns()),
-        others: hiccup.others.iter().take(OTHERS).map(other).collect(),
-        involuntary: hiccup.involuntary,
-        voluntary: hiccup.voluntary,
-        minor_faults: hiccup.faults.map(|f| f.minor),
-        major_faults: hiccup.faults.map(|f| f.major),
-        cause: hiccup.cause().name().to_owned(),
-        in_words: hiccup.to_string(),
     }
 }

@@ -145,6 +145,7 @@ fn a_wake_is_explained() {
     let ask = |question: &str| {
         let question: Question = question.parse().unwrap();
         scenario::explain(&scenario(), &Model::parse("linux").unwrap(), 1, &question)
+            .map(|wake| wake.to_string())
     };
     let third = ask("sleeper:3").unwrap();
     assert!(

@@ -1,7 +1,7 @@
 //! A host that was watched: how many waits were how late, and when.
 
 use punctual_record::Run;
-use punctual_record::experiment::{Hiccup, Watch};
+use punctual_record::experiment::{Cause, Hiccup, Watch};
 
 use super::axis::Axis;
 use super::chart::{Chart, Place, legend_of_marks};
@@ -70,7 +70,7 @@ fn hiccups(run: &Run, m: Row<'_, Watch>) -> Option<Figure> {
     if hiccups.is_empty() {
         return None;
     }
-    let causes: Vec<(usize, &str, &str)> = (0..)
+    let causes: Vec<(usize, Cause, &str)> = (0..)
         .zip(CAUSES)
         .filter(|(_, (cause, _))| hiccups.iter().any(|hiccup| hiccup.cause == *cause))
         .map(|(i, (cause, words))| (i, cause, words))

@@ -1,6 +1,6 @@
 //! A host that was watched: how late its timers were, and its hiccups.
 
-use punctual_record::experiment::Watch;
+use punctual_record::experiment::{Cause, Watch};
 
 use super::columns::{
     CPU, MAX, MEAN, MISSED, N, P50, P90, P99, P999, QUEUED, STOLEN, SUBJECT, named,
@@ -57,12 +57,16 @@ fn hiccups(m: Row<'_, Watch>) -> String {
     if all == 0 {
         return text + &prose::paragraph(&format!("None of {} waits.", m.late_ns.n));
     }
-    let by = |cause: &str| m.of.hiccups_by_cause.get(cause).copied().unwrap_or(0);
+    let by = |cause: Cause| {
+        (m.of.hiccups_by_cause.get(cause.name()))
+            .copied()
+            .unwrap_or(0)
+    };
     let causes: Vec<String> = CAUSES
         .into_iter()
-        .filter(|(cause, _)| by(cause) > 0)
+        .filter(|(cause, _)| by(*cause) > 0)
         .map(|(cause, what)| match cause {
-            "queued" => format!("{} {what}{}", by(cause), who_had_it(m)),
+            Cause::Queued => format!("{} {what}{}", by(cause), who_had_it(m)),
             _ => format!("{} {what}", by(cause)),
         })
         .collect();
@@ -83,14 +87,14 @@ fn hiccups(m: Row<'_, Watch>) -> String {
     text
 }
 
-/// Causes by their names in a Run, and in words.
-pub(crate) const CAUSES: [(&str, &str); 5] = [
-    ("throttled", "throttled by the quota of the cgroup"),
-    ("queued", "waited for a CPU"),
-    ("stolen", "stolen by the hypervisor"),
-    ("unknown", "unknown"),
+/// Causes in words.
+pub(crate) const CAUSES: [(Cause, &str); 5] = [
+    (Cause::Throttled, "throttled by the quota of the cgroup"),
+    (Cause::Queued, "waited for a CPU"),
+    (Cause::Stolen, "stolen by the hypervisor"),
+    (Cause::Unknown, "unknown"),
     (
-        "own_stop",
+        Cause::OwnStop,
         "while punctual itself was stopped, which counts nowhere else",
     ),
 ];
@@ -100,7 +104,7 @@ pub(crate) const CAUSES: [(&str, &str); 5] = [
 fn who_had_it(m: Row<'_, Watch>) -> String {
     const MOST: usize = 4;
     let mut names: Vec<(&str, u64)> = Vec::new();
-    let queued = m.of.hiccups.iter().filter(|h| h.cause == "queued");
+    let queued = m.of.hiccups.iter().filter(|h| h.cause == Cause::Queued);
     for hiccup in queued {
         let other = hiccup.others.first();
         let name = other.map_or("not seen", |other| other.name.as_str());

@@ -1,6 +1,6 @@
 //! The report of a watch.
 
-use punctual_record::experiment::{Hiccup, RanMeanwhile, Watch};
+use punctual_record::experiment::{Cause, Hiccup, RanMeanwhile, Watch};
 use punctual_record::{Cpu, Experiment, Late, Measurement, Run};
 
 fn watch(seen: Watch) -> Run {
@@ -38,11 +38,11 @@ fn watch(seen: Watch) -> Run {
 
 #[test]
 fn a_watch_has_its_distribution_and_its_hiccups_with_their_counters() {
-    let hiccup = |at: &str, at_ns, late_ns, cause: &str, in_words: &str| Hiccup {
+    let hiccup = |at: &str, at_ns, late_ns, cause, in_words: &str| Hiccup {
         at: at.to_owned(),
         at_ns,
         late_ns,
-        cause: cause.to_owned(),
+        cause,
         in_words: in_words.to_owned(),
         ..Hiccup::default()
     };
@@ -64,7 +64,7 @@ fn a_watch_has_its_distribution_and_its_hiccups_with_their_counters() {
                 "2026-11-21T10:00:00.600Z",
                 600_000_000,
                 600_000,
-                "unknown",
+                Cause::Unknown,
                 "600 us late: unknown; waited 3 us for a CPU; stolen 0 ns in 120 ms; preempted 0; faults 0",
             ),
             Hiccup {
@@ -77,7 +77,7 @@ fn a_watch_has_its_distribution_and_its_hiccups_with_their_counters() {
                     "2026-11-21T10:00:01.200Z",
                     1_200_000_000,
                     9_000_000,
-                    "queued",
+                    Cause::Queued,
                     "9 ms late: waited 8.9 ms for a CPU; preempted 1; faults 0",
                 )
             },

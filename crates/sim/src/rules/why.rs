@@ -169,7 +169,7 @@ pub(crate) fn explain(f: &mut fmt::Formatter<'_>, why: Why, at: Time, origin: Ti
 }
 
 /// Milliseconds to a tenth of a microsecond.
-struct Ms(Time);
+pub(crate) struct Ms(pub(crate) Time);
 
 impl fmt::Display for Ms {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
