@@ -56,7 +56,7 @@ pub fn rows() -> Result<Vec<Row>, Error> {
             rows.push(row);
         }
     }
-    rows.sort_by(|one, other| one.id.cmp(&other.id));
+    rows.sort_by_key(|row: &Row| (row.id.len(), row.id.clone()));
     Ok(rows)
 }
 

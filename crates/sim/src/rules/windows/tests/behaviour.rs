@@ -1,13 +1,175 @@
-//! What has no target: changes while timers are armed, and the corners.
+//! What the rows of `scenarios/validation` do not say: every version, changes
+//! while timers are armed, and the corners.
 
 use punctual_core::{Method, Nanos};
 use punctual_program::Setting;
+use punctual_program::probe::OsClock;
 use punctual_program::setting::{Priority, Throttling};
 
 use super::os::{DEFAULT, Os, SLEEP, ms, us};
+use crate::grid::Grid;
 use crate::model::Model;
 use crate::rules::{Answer, Why};
 use crate::time::Time;
+
+#[test]
+fn without_requests_a_sleep_takes_the_default_interval_on_every_windows() {
+    for model in Model::known() {
+        if model.name.starts_with("windows") {
+            let mut os = Os::new(model.name, 1);
+            os.expect_loop(0, us(100), ms(1), DEFAULT);
+            assert_eq!(os.interval_100ns(), 156_250, "{}", model.name);
+        }
+    }
+}
+
+#[test]
+fn time_get_time_is_written_at_each_tick() {
+    let mut os = Os::new("windows-10-2004,hardware=exact", 2);
+    os.request(0, Nanos::from_ms(1), ms(1));
+    let fine = Grid {
+        anchor: Time::ZERO,
+        period: ms(1),
+    };
+    let seen = |clock| {
+        (
+            os.rule.shows(clock, us(40_500)),
+            os.rule.moves(clock, us(40_500)),
+        )
+    };
+    assert_eq!(seen(OsClock::TimeGetTime), (Some(ms(40)), ms(41)));
+    assert_eq!(
+        seen(OsClock::GetTickCount),
+        (Some(ms(31)), DEFAULT.times(3))
+    );
+    for clock in [OsClock::SystemTime, OsClock::InterruptTime] {
+        assert_eq!(seen(clock), (Some(ms(40)), ms(41)));
+    }
+    assert_eq!(os.rule.shows(OsClock::MonotonicCoarse, ms(40)), None);
+    assert_eq!(os.rule.ticks(0, true), Some(fine));
+    assert_eq!(os.rule.ticks(1, false), None);
+}
+
+#[test]
+fn before_windows_8_every_cpu_has_ticks() {
+    for (model, has_them) in [
+        ("windows-xp", true),
+        ("windows-7", true),
+        ("windows-8", false),
+    ] {
+        let os = Os::new(model, 1);
+        assert!(os.rule.ticks(0, true).is_some(), "{model}");
+        assert_eq!(os.rule.ticks(3, true).is_some(), has_them, "{model}");
+    }
+}
+
+/// A grid does not show ticks from before it was in force, and what has been
+/// shown is not taken back.
+#[test]
+fn time_get_time_shows_ticks_that_happened() {
+    let mut os = Os::new("windows-7", 1);
+    let clock = OsClock::TimeGetTime;
+    // Ticks at 15.625, 31.25; from 33 on at 33.25, 34.25, ...
+    assert_eq!(os.rule.shows(clock, ms(33)), Some(ms(31)));
+    assert_eq!(os.rule.moves(clock, ms(33)), DEFAULT.times(3));
+    os.request(0, Nanos::from_ms(1), ms(33));
+    assert_eq!(os.rule.shows(clock, ms(33)), Some(ms(31)));
+    assert_eq!(os.rule.moves(clock, ms(33)), us(33_250));
+    assert_eq!(os.rule.shows(clock, us(33_250)), Some(ms(33)));
+    // The last tick is that of 40.25, not one a long interval before.
+    os.release(0, Nanos::from_ms(1), ms(41));
+    assert_eq!(os.rule.shows(clock, ms(41)), Some(ms(40)));
+    assert_eq!(os.rule.moves(clock, ms(41)), us(55_875));
+}
+
+#[test]
+fn a_drivers_request_ends_with_it() {
+    let mut os = Os::new("windows-10-2004", 2);
+    os.driver(1, Nanos::from_us(500), ms(1));
+    os.expect_loop(0, ms(2), ms(1), Time::from_ns(1_280 * 3 * 390));
+    os.rule.ended(1, ms(100));
+    os.expect_loop(0, ms(101), ms(1), DEFAULT);
+}
+
+#[test]
+fn before_windows_11_nobody_looks_who_is_seen() {
+    let mut os = Os::new("windows-10-2004", 1);
+    os.request(0, Nanos::from_us(500), ms(1));
+    os.see(0, false, false, ms(2));
+    assert_eq!(os.interval_100ns(), 4_992);
+}
+
+#[test]
+fn the_global_key_is_for_windows_11() {
+    for (model, gap) in [
+        ("windows-10-2004,global=1,hardware=exact", ms(16)),
+        ("windows-11", ms(16)),
+        ("windows-11,global=1", ms(2)),
+        ("windows-server-2022", ms(2)),
+        ("windows-server-2022,global=0", ms(16)),
+    ] {
+        let mut os = Os::new(model, 2);
+        os.request(0, Nanos::from_ms(2), ms(1));
+        os.expect_loop(1, ms(2), ms(1), gap);
+    }
+}
+
+#[test]
+fn high_resolution_timers_have_interrupts_of_their_own() {
+    let mut os = Os::new("windows-10-2004", 2);
+    let quantum = Time::from_ns(499_200);
+    for fine in [false, true] {
+        if fine {
+            os.request(0, Nanos::from_ms(1), ms(500));
+        }
+        for (length, quanta) in [(ms(1), 3), (ms(10), 21), (ms(100), 201), (us(1), 1)] {
+            let now = ms(1_000) + us(777);
+            os.arm(1, Method::HighResolutionTimer, now, length, ms(1_000));
+            let (at, cpu, expired) = os.interrupt();
+            assert_eq!((at - now, cpu), (quantum.times(quanta), 1));
+            let why = Why::OwnInterrupt {
+                due: now + length,
+                called: now,
+                late: us(5),
+            };
+            assert_eq!(expired[0].why, why);
+        }
+    }
+}
+
+#[test]
+fn a_tolerant_timer_goes_off_at_the_roundest_tick_of_its_window() {
+    for (model, kept) in [
+        ("windows-xp,hardware=exact", Time::ZERO),
+        ("windows-7", ms(32)),
+        ("windows-8", Time::from_ns(26_214_400)),
+        ("windows-11,base=tick", Time::from_ns(26_214_400)),
+    ] {
+        let mut os = Os::new(model, 2);
+        os.request(0, Nanos::from_ms(1), Time::ZERO);
+        os.arm(0, Method::WaitableTimer, ms(100), ms(17), ms(50));
+        let (at, _, expired) = os.interrupt();
+        // 128 is the roundest number from 117 to 149 and to 143.
+        let roundest = if kept == Time::ZERO { 117 } else { 128 };
+        assert_eq!(at, ms(roundest), "{model}");
+        let until = ms(117) + kept;
+        assert!(
+            matches!(expired[0].why, Why::Tick { due, until: u, .. } if due == ms(117) && u == until)
+        );
+        // Sleep has no tolerance.
+        os.arm(0, SLEEP, ms(200), ms(17), ms(50));
+        assert_eq!(os.interrupt().0, ms(217));
+    }
+}
+
+#[test]
+fn a_request_for_nothing_is_an_error_and_one_for_too_much_does_not_matter() {
+    let mut os = Os::new("windows-11", 1);
+    let nothing = Setting::request(Nanos::ZERO);
+    assert_eq!(os.set(0, nothing, ms(1)), Answer::Denied);
+    os.request(0, Nanos::from_secs(2), ms(1));
+    assert_eq!(os.interval_100ns(), 156_250);
+}
 
 #[test]
 fn a_tolerant_timer_chooses_anew_when_the_ticks_change() {

@@ -3,4 +3,3 @@
 mod behaviour;
 mod os;
 mod properties;
-mod targets;
