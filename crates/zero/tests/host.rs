@@ -1,5 +1,5 @@
 //! Pools of workers on this computer. What is asserted holds on any computer,
-//! however busy: that all is zeroed, that books add up, what is refused.
+//! however busy: that all is zeroed, that accounts add up, what is refused.
 
 use std::sync::Barrier;
 
@@ -11,9 +11,8 @@ use punctual_zero::host::{
 use punctual_zero::rows::Zeroing;
 use punctual_zero::run::{Bursts, Plan, Settings};
 use punctual_zero_memory::{Kernel, PAGE};
-use punctual_zero_pool::{
-    AnyLock, Backoff, Batch, Computer, Dequeue, Lock, LockKind, Setting, ready,
-};
+use punctual_zero_pool::blocking::{AnyLock, Computer, Lock};
+use punctual_zero_pool::{Backoff, Batch, Dequeue, LockKind, Setting};
 
 const PAGES: u64 = 200;
 
@@ -46,23 +45,27 @@ fn work(job: &Job<'_>) -> Observed {
     observed
 }
 
-fn assert_books_add_up(job: &Job<'_>, observed: &Observed) {
+fn assert_accounting_add_up(job: &Job<'_>, observed: &Observed) {
     let setting = job.setting;
     assert!(observed.passes >= 1 && !observed.late, "{setting:?}");
-    assert_eq!(observed.books.len(), setting.workers);
+    assert_eq!(observed.accounting.len(), setting.workers);
     let passes = u64::from(observed.passes);
-    let sum =
-        |of: fn(&punctual_zero_pool::Books) -> u64| observed.books.iter().map(of).sum::<u64>();
-    assert_eq!(sum(|books| books.pages), PAGES * passes);
-    let acquisitions = sum(|books| books.acquisitions);
+    let sum = |of: fn(&punctual_zero_pool::Accounting) -> u64| {
+        observed.accounting.iter().map(of).sum::<u64>()
+    };
+    assert_eq!(sum(|accounting| accounting.pages), PAGES * passes);
+    let acquisitions = sum(|accounting| accounting.acquisitions);
     // Each worker finds nothing left once in each pass.
     assert!(acquisitions > setting.workers as u64 * passes);
     // A take in whose middle its worker lost the CPU is taken out.
-    assert!(sum(|books| books.sampled) <= acquisitions.div_ceil(u64::from(job.every)) + passes * 3);
-    for books in &observed.books {
-        let kept = books.waits.len();
-        assert!((books.holds.len(), books.zeroings.len()) == (kept, kept));
-        assert!(kept as u64 <= books.sampled && kept <= job.room);
+    assert!(
+        sum(|accounting| accounting.sampled)
+            <= acquisitions.div_ceil(u64::from(job.every)) + passes * 3
+    );
+    for accounting in &observed.accounting {
+        let kept = accounting.waits.len();
+        assert!((accounting.holds.len(), accounting.zeroings.len()) == (kept, kept));
+        assert!(kept as u64 <= accounting.sampled && kept <= job.room);
     }
     assert!(observed.wall > Nanos::ZERO && observed.elapsed > Nanos::ZERO);
 }
@@ -79,7 +82,7 @@ fn every_lock_batch_and_number_of_workers_zeroes_every_page_once() {
                     continue;
                 }
                 let job = job(setting);
-                assert_books_add_up(&job, &work(&job));
+                assert_accounting_add_up(&job, &work(&job));
             }
         }
     }
@@ -102,8 +105,8 @@ fn what_is_done_under_a_lock_is_ordered() {
         let work = |worker| {
             all_are_here.wait();
             for _ in 0..TIMES {
-                let zero = async || computer.zero(0..1).await;
-                ready(lock.section(worker, zero));
+                let zero = || computer.zero(0..1);
+                lock.section(worker, zero);
             }
         };
         std::thread::scope(|scope| {
@@ -129,7 +132,7 @@ fn every_kernel_zeroes_and_a_missing_one_is_refused() {
             ..job(setting)
         };
         if kernel.is_supported() {
-            assert_books_add_up(&job, &work(&job));
+            assert_accounting_add_up(&job, &work(&job));
             continue;
         }
         let memory = memory(Stop::new());
@@ -153,7 +156,7 @@ fn pages_come_from_a_list_and_zeroed_ones_go_to_another() {
             every: 16,
             ..job(setting)
         };
-        assert_books_add_up(&job, &work(&job));
+        assert_accounting_add_up(&job, &work(&job));
     }
 }
 
@@ -168,7 +171,7 @@ fn a_burst_comes_as_often_as_it_was_asked_to() {
     };
     let observed = work(&job);
     assert_eq!(observed.passes, 3);
-    assert_books_add_up(&job, &observed);
+    assert_accounting_add_up(&job, &observed);
 }
 
 /// The burst would be due in an hour.
@@ -192,7 +195,12 @@ fn a_stop_ends_the_wait_for_a_burst() {
     });
     let observed = observed.unwrap();
     assert_eq!((observed.passes, observed.wall), (0, Nanos::ZERO));
-    assert!(observed.books.iter().all(|books| books.acquisitions == 0));
+    assert!(
+        observed
+            .accounting
+            .iter()
+            .all(|accounting| accounting.acquisitions == 0)
+    );
 }
 
 /// The batch that would come next has no pass, and those before it are kept.
@@ -247,7 +255,7 @@ fn what_takes_too_long_is_given_up_and_the_next_batch_counts_again() {
     };
     assert!(team.work(&endless).unwrap().late);
     let next = job(endless.setting);
-    assert_books_add_up(&next, &team.work(&next).unwrap());
+    assert_accounting_add_up(&next, &team.work(&next).unwrap());
 }
 
 #[test]

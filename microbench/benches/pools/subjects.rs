@@ -9,7 +9,8 @@ use punctual_microbench::locks::{
 };
 use punctual_zero::host::{HostComputer, HostMemory};
 use punctual_zero_memory::Kernel;
-use punctual_zero_pool::{Batch, Books, LockKind, Pool, Setting, ready};
+use punctual_zero_pool::blocking::Pool;
+use punctual_zero_pool::{Accounting, Batch, LockKind, Setting};
 
 /// A pool of all pages of a memory.
 pub trait Zeroes: Sync {
@@ -25,7 +26,7 @@ pub fn ours<'m>(lock: LockKind, memory: &'m HostMemory, workers: usize) -> Box<d
     let computer = HostComputer::new(memory, Kernel::Memset, None);
     let computer = computer.expect("memset is everywhere");
     let setting = Setting::new(workers, lock, Batch::One);
-    let pool = ready(Pool::new(&computer, &setting, pages(memory)));
+    let pool = Pool::new(&computer, &setting, pages(memory));
     Box::new(Ours(pool.expect("every lock takes single pages")))
 }
 
@@ -48,7 +49,7 @@ struct Ours<'m>(Pool<HostComputer<'m>>);
 
 impl Zeroes for Ours<'_> {
     fn work(&self, worker: usize) {
-        ready(self.0.work(worker, &mut Books::default()));
+        self.0.work(worker, &mut Accounting::default());
     }
 }
 

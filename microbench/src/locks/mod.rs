@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
 use punctual_zero_pool::Backoff;
-use punctual_zero_pool::locks::{Mcs, Tas, Ticket, Ttas};
+use punctual_zero_pool::blocking::locks::{Mcs, Tas, Ticket, Ttas};
 
 pub use by_hand::{McsByHand, TasByHand, TicketByHand, TtasByHand};
 pub use others::Std;

@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use punctual_core::Nanos;
-use punctual_zero_pool::locks::Tas;
-use punctual_zero_pool::{Computer, Line, Lock, ready};
+use punctual_zero_pool::blocking::locks::Tas;
+use punctual_zero_pool::blocking::{Computer, Line, Lock};
 
 use super::{Apart, Guards, pause, wait_while};
 
@@ -17,7 +17,7 @@ pub(super) struct Ours<L>(pub(super) L);
 impl<L: Lock + Send + Sync> Guards for Ours<L> {
     #[inline]
     fn section(&self, worker: usize, inside: impl FnOnce()) {
-        ready(self.0.section(worker, async || inside()));
+        self.0.section(worker, inside);
     }
 }
 
@@ -30,27 +30,27 @@ pub(super) struct Atomics;
 pub(super) type Words = Apart<[AtomicU64; 4]>;
 
 impl Line for Words {
-    async fn load(&self, word: usize, order: Ordering) -> u64 {
+    fn load(&self, word: usize, order: Ordering) -> u64 {
         self.0[word].load(order)
     }
 
-    async fn store(&self, word: usize, value: u64, order: Ordering) {
+    fn store(&self, word: usize, value: u64, order: Ordering) {
         self.0[word].store(value, order);
     }
 
-    async fn swap(&self, word: usize, value: u64, order: Ordering) -> u64 {
+    fn swap(&self, word: usize, value: u64, order: Ordering) -> u64 {
         self.0[word].swap(value, order)
     }
 
-    async fn add(&self, word: usize, value: u64, order: Ordering) -> u64 {
+    fn add(&self, word: usize, value: u64, order: Ordering) -> u64 {
         self.0[word].fetch_add(value, order)
     }
 
-    async fn exchange(&self, word: usize, old: u64, new: u64, order: Ordering) -> Result<u64, u64> {
+    fn exchange(&self, word: usize, old: u64, new: u64, order: Ordering) -> Result<u64, u64> {
         self.0[word].compare_exchange(old, new, order, Relaxed)
     }
 
-    async fn wait_while(&self, word: usize, value: u64) -> u64 {
+    fn wait_while(&self, word: usize, value: u64) -> u64 {
         wait_while(&self.0[word], value)
     }
 }
@@ -59,8 +59,8 @@ impl Computer for Atomics {
     type Line = Words;
     type Mutex = Tas<Self>;
 
-    fn line(&self) -> Words {
-        Words::default()
+    fn line(&self, words: [u64; 4]) -> Words {
+        Apart(words.map(AtomicU64::new))
     }
 
     fn mutex(&self) -> Self::Mutex {
@@ -71,17 +71,17 @@ impl Computer for Atomics {
         Nanos::ZERO
     }
 
-    async fn relax(&self) {
+    fn relax(&self) {
         spin_loop();
     }
 
-    async fn pause(&self, length: Nanos) {
+    fn pause(&self, length: Nanos) {
         pause(length.into());
     }
 
-    async fn zero(&self, _pages: Range<u64>) {}
+    fn zero(&self, _pages: Range<u64>) {}
 
-    async fn next_in_list(&self, page: u64) -> u64 {
+    fn next_in_list(&self, page: u64) -> u64 {
         page + 1
     }
 }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use punctual_core::Nanos;
 
 use crate::batches::Batch;
-use crate::locks::LockKind;
+use crate::lock_kind::LockKind;
 
 /// A pool, but for what it runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -127,7 +127,7 @@ impl Setting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::locks::Backoff;
+    use crate::lock_kind::Backoff;
 
     #[test]
     fn both_locks_get_the_backoff_of_the_computer() {

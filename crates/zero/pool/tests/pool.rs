@@ -1,4 +1,4 @@
-//! Pools on real threads: every page is zeroed once, and the books add up.
+//! Pools on real threads: every page is zeroed once, and the accounting add up.
 //!
 //! A failure prints the setting that broke it; it becomes a test of its own below.
 #![cfg(not(loom))]
@@ -7,7 +7,8 @@ mod computer;
 
 use computer::{Threads, count_under, zero_all};
 use proptest::prelude::*;
-use punctual_zero_pool::{Batch, Dequeue, LockKind, Pool, Setting, ready};
+use punctual_zero_pool::blocking::Pool;
+use punctual_zero_pool::{Batch, Dequeue, LockKind, Setting};
 
 /// Cases of the property. Each tries every setting, so this is seconds already.
 fn cases() -> ProptestConfig {
@@ -92,22 +93,22 @@ proptest! {
     #[test]
     fn every_page_is_zeroed_once(numbers in numbers(), pages in 0..=120_u64, every in 0..=5_u32) {
         for setting in settings(numbers) {
-            let books = zero_all(&setting, pages, every);
-            let acquisitions: u64 = books.iter().map(|books| books.acquisitions).sum();
+            let accounting = zero_all(&setting, pages, every);
+            let acquisitions: u64 = accounting.iter().map(|accounting| accounting.acquisitions).sum();
             // Each worker's last take finds nothing.
             let expected = takes(&setting, pages) + setting.workers as u64;
             prop_assert_eq!(acquisitions, expected, "{:?}", setting);
-            for books in &books {
+            for accounting in &accounting {
                 let sampled = match u64::from(every) {
                     0 => 0,
-                    every => books.acquisitions.div_ceil(every),
+                    every => accounting.acquisitions.div_ceil(every),
                 };
-                prop_assert_eq!(books.sampled, sampled, "{:?}", setting);
-                prop_assert_eq!(books.waits.len() as u64, sampled, "{:?}", setting);
-                prop_assert_eq!(books.holds.len() as u64, sampled, "{:?}", setting);
-                let waits: u64 = books.waits.iter().sum();
+                prop_assert_eq!(accounting.sampled, sampled, "{:?}", setting);
+                prop_assert_eq!(accounting.waits.len() as u64, sampled, "{:?}", setting);
+                prop_assert_eq!(accounting.holds.len() as u64, sampled, "{:?}", setting);
+                let waits: u64 = accounting.waits.iter().sum();
                 // The other waits are those for the list of zeroed pages.
-                prop_assert!(waits <= books.wait.as_ns(), "{:?}", setting);
+                prop_assert!(waits <= accounting.wait.as_ns(), "{:?}", setting);
             }
         }
     }
@@ -171,12 +172,12 @@ fn what_cannot_be_is_refused() {
     ] {
         let refused = setting.check().unwrap_err();
         assert!(refused.contains(reason), "{refused}");
-        let pool = ready(Pool::new(&Threads::new(0), &setting, 0));
+        let pool = Pool::new(&Threads::new(0), &setting, 0);
         assert_eq!(pool.unwrap_err(), refused);
     }
     let most = 1 << 30;
     let setting = new(2, LockKind::Counter, Batch::One);
-    assert!(ready(Pool::new(&Threads::new(0), &setting, most)).is_ok());
-    let refused = ready(Pool::new(&Threads::new(0), &setting, most + 1)).unwrap_err();
+    assert!(Pool::new(&Threads::new(0), &setting, most).is_ok());
+    let refused = Pool::new(&Threads::new(0), &setting, most + 1).unwrap_err();
     assert!(refused.contains("4 TiB"), "{refused}");
 }

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 
 use punctual_core::Nanos;
 use punctual_program::Refusal;
-use punctual_zero_pool::{Computer, Line};
+use punctual_zero_pool::suspending::{Computer, Line};
 
 use super::lines::Access;
 use super::mutex::SimMutex;
@@ -136,20 +136,20 @@ impl SimLine {
 /// one instant, and a worker waits until it has, or its stores are posted and done
 /// one after the other, as on x86.
 impl Line for SimLine {
-    fn load(&self, word: usize, _: Ordering) -> impl Future<Output = u64> {
-        self.access(word, Access::Load)
+    async fn load(&self, word: usize, _: Ordering) -> u64 {
+        self.access(word, Access::Load).await
     }
 
     async fn store(&self, word: usize, value: u64, _: Ordering) {
         self.access(word, Access::Store(value)).await;
     }
 
-    fn swap(&self, word: usize, value: u64, _: Ordering) -> impl Future<Output = u64> {
-        self.access(word, Access::Swap(value))
+    async fn swap(&self, word: usize, value: u64, _: Ordering) -> u64 {
+        self.access(word, Access::Swap(value)).await
     }
 
-    fn add(&self, word: usize, value: u64, _: Ordering) -> impl Future<Output = u64> {
-        self.access(word, Access::Add(value))
+    async fn add(&self, word: usize, value: u64, _: Ordering) -> u64 {
+        self.access(word, Access::Add(value)).await
     }
 
     async fn exchange(&self, word: usize, old: u64, new: u64, _: Ordering) -> Result<u64, u64> {
@@ -170,9 +170,9 @@ impl Computer for SimComputer {
     type Line = SimLine;
     type Mutex = SimMutex;
 
-    fn line(&self) -> SimLine {
+    fn line(&self, words: [u64; 4]) -> SimLine {
         SimLine {
-            line: self.0.borrow_mut().line(),
+            line: self.0.borrow_mut().line(words),
             computer: self.clone(),
         }
     }
@@ -185,16 +185,16 @@ impl Computer for SimComputer {
         self.0.borrow().now()
     }
 
-    fn relax(&self) -> impl Future<Output = ()> {
-        self.does(Wanted::Relax)
+    async fn relax(&self) {
+        self.does(Wanted::Relax).await;
     }
 
-    fn pause(&self, length: Nanos) -> impl Future<Output = ()> {
-        self.does(Wanted::Work(length.into()))
+    async fn pause(&self, length: Nanos) {
+        self.does(Wanted::Work(length.into())).await;
     }
 
-    fn zero(&self, pages: Range<u64>) -> impl Future<Output = ()> {
-        self.does(Wanted::Zero(pages))
+    async fn zero(&self, pages: Range<u64>) {
+        self.does(Wanted::Zero(pages)).await;
     }
 
     async fn next_in_list(&self, page: u64) -> u64 {
@@ -202,8 +202,8 @@ impl Computer for SimComputer {
         page + 1
     }
 
-    fn overhead(&self) -> impl Future<Output = ()> {
-        self.does(Wanted::Overhead)
+    async fn overhead(&self) {
+        self.does(Wanted::Overhead).await;
     }
 }
 

@@ -7,7 +7,8 @@ use punctual_core::Nanos;
 use punctual_program::Refusal;
 use punctual_sim::Random;
 use punctual_sim::Time;
-use punctual_zero_pool::{AnyLock, Computer, Lock, LockKind};
+use punctual_zero_pool::LockKind;
+use punctual_zero_pool::suspending::{AnyLock, Computer, Lock};
 
 use super::computer::{SimComputer, Task};
 use super::costs::Costs;

@@ -2,7 +2,8 @@
 
 use punctual_program::Refusal;
 use punctual_sim::Time;
-use punctual_zero_pool::{Books, Pool, Setting, ready};
+use punctual_zero_pool::suspending::Pool;
+use punctual_zero_pool::{Accounting, Setting};
 
 use super::computer::{SimComputer, Task};
 use super::costs::Costs;
@@ -67,18 +68,19 @@ pub(crate) fn drain(
         order.most_operations,
     );
     let computer = SimComputer::new(world);
-    let pool = ready(Pool::new(&computer, setting, order.pages)).map_err(Refusal::new)?;
-    let mut books: Vec<_> = (0..workers)
-        .map(|_| Books::new(1, ROOM / workers))
+    let pool = Pool::new(&computer, setting, order.pages).map_err(Refusal::new)?;
+    let mut accounting: Vec<_> = (0..workers)
+        .map(|_| Accounting::new(1, ROOM / workers))
         .collect();
-    let tasks = books.iter_mut().enumerate();
-    let tasks = tasks.map(|(worker, books)| Box::pin(pool.work(worker, books)) as Task<'_>);
+    let tasks = accounting.iter_mut().enumerate();
+    let tasks =
+        tasks.map(|(worker, accounting)| Box::pin(pool.work(worker, accounting)) as Task<'_>);
     computer.run(tasks.collect())?;
-    Ok(Drained::new(&computer.world(), &books))
+    Ok(Drained::new(&computer.world(), &accounting))
 }
 
 impl Drained {
-    fn new(world: &World, books: &[Books]) -> Self {
+    fn new(world: &World, accounting: &[Accounting]) -> Self {
         let mut times = Times::default();
         let begun = world.accounts().map(|account| account.begun).min();
         let begun = begun.unwrap_or(Time::ZERO);
@@ -89,15 +91,15 @@ impl Drained {
             times.parked += ns(account.parked);
             times.lost += ns(account.lost);
         }
-        for books in books {
-            times.hold += books.hold.as_ns() as f64;
-            times.wait += books.wait.as_ns() as f64;
-            times.acquisitions += books.acquisitions as f64;
+        for accounting in accounting {
+            times.hold += accounting.hold.as_ns() as f64;
+            times.wait += accounting.wait.as_ns() as f64;
+            times.acquisitions += accounting.acquisitions as f64;
         }
-        let sorted = |of: fn(&Books) -> &Vec<u64>| {
-            let mut all: Vec<_> = books
+        let sorted = |of: fn(&Accounting) -> &Vec<u64>| {
+            let mut all: Vec<_> = accounting
                 .iter()
-                .flat_map(|books| of(books).iter().copied())
+                .flat_map(|accounting| of(accounting).iter().copied())
                 .collect();
             all.sort_unstable();
             all
@@ -105,8 +107,8 @@ impl Drained {
         Self {
             times,
             operations: world.operations(),
-            waits: sorted(|books| &books.waits),
-            holds: sorted(|books| &books.holds),
+            waits: sorted(|accounting| &accounting.waits),
+            holds: sorted(|accounting| &accounting.holds),
         }
     }
 }

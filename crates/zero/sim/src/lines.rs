@@ -81,9 +81,9 @@ pub(crate) enum Answer {
 
 impl Line {
     /// A line in memory, for so many workers.
-    pub(crate) fn new(workers: usize) -> Self {
+    pub(crate) fn new(words: [u64; 4], workers: usize) -> Self {
         Self {
-            words: [0; 4],
+            words,
             newest: None,
             copies: Workers::none_of(workers),
             queue: VecDeque::new(),
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn who_wrote_last_has_the_line_to_itself() {
-        let mut line = Line::new(3);
+        let mut line = Line::new([0; 4], 3);
         take(&mut line, by(0, Access::Add(5)));
         assert_eq!(ask(&mut line, by(0, Access::Add(1))), Answer::Hit(5));
         assert_eq!(
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn the_owner_queues_behind_who_takes_the_line_away() {
-        let mut line = Line::new(3);
+        let mut line = Line::new([0; 4], 3);
         take(&mut line, by(0, Access::Swap(1)));
         assert_eq!(ask(&mut line, by(1, Access::Swap(1))), Answer::Serve);
         assert_eq!(ask(&mut line, by(2, Access::Swap(1))), Answer::Queue);
@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn a_request_can_overtake_the_last_in_the_queue_but_nobody_who_is_served() {
-        let mut line = Line::new(4);
+        let mut line = Line::new([0; 4], 4);
         for worker in 0..4 {
             line.ask(by(worker, Access::Add(1)), Time::ZERO, || true);
         }
@@ -346,7 +346,7 @@ mod tests {
 
     #[test]
     fn a_read_comes_from_the_newest_copy_and_a_write_reaches_all() {
-        let mut line = Line::new(9);
+        let mut line = Line::new([0; 4], 9);
         ask(&mut line, by(8, Access::Store(1)));
         assert_eq!(line.transfer(reach), None, "it comes from memory");
         line.arrive(&mut Vec::new());
@@ -362,7 +362,7 @@ mod tests {
 
     #[test]
     fn who_spins_is_disturbed_by_any_write_and_goes_on_if_it_is_the_same() {
-        let mut line = Line::new(3);
+        let mut line = Line::new([0; 4], 3);
         take(&mut line, by(0, Access::Store(4)));
         take(&mut line, by(1, Access::WaitWhile(4)));
         take(&mut line, by(2, Access::Load));

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
-use punctual_zero_pool::{Computer, Line, Lock};
+use punctual_zero_pool::suspending::{Computer, Line, Lock};
 
 use super::computer::{SimComputer, SimLine};
 
@@ -28,7 +28,7 @@ const LOOKS: u32 = 100;
 impl SimMutex {
     pub(crate) fn new(computer: &SimComputer) -> Self {
         Self {
-            state: computer.line(),
+            state: computer.line([0; 4]),
             computer: computer.clone(),
         }
     }
@@ -86,7 +86,7 @@ impl Lock for SimMutex {
     }
 }
 
-/// As [`punctual_zero_pool::locks::Mcs`], but for how it waits.
+/// As [`punctual_zero_pool::suspending::locks::Mcs`], but for how it waits.
 #[derive(Debug)]
 pub(crate) struct ParkingMcs {
     tail: SimLine,
@@ -104,8 +104,8 @@ const SLEEPS: u64 = 2;
 impl ParkingMcs {
     pub(crate) fn new(computer: &SimComputer, workers: usize) -> Self {
         Self {
-            tail: computer.line(),
-            nodes: (0..workers).map(|_| computer.line()).collect(),
+            tail: computer.line([0; 4]),
+            nodes: (0..workers).map(|_| computer.line([0; 4])).collect(),
             computer: computer.clone(),
         }
     }

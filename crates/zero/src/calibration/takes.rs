@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use punctual_core::Nanos;
 use punctual_program::Refusal;
-use punctual_zero_pool::{Batch, Books, Computer, LockKind, Pool, Setting, ready};
+use punctual_zero_pool::blocking::{Computer, Pool};
+use punctual_zero_pool::{Accounting, Batch, LockKind, Setting};
 
 use super::operations::per;
 use crate::host::HostComputer;
@@ -22,8 +23,8 @@ impl<'m> Computer for Part<'m> {
     type Line = <HostComputer<'m> as Computer>::Line;
     type Mutex = <HostComputer<'m> as Computer>::Mutex;
 
-    fn line(&self) -> Self::Line {
-        self.computer.line()
+    fn line(&self, words: [u64; 4]) -> Self::Line {
+        self.computer.line(words)
     }
 
     fn mutex(&self) -> Self::Mutex {
@@ -36,34 +37,26 @@ impl<'m> Computer for Part<'m> {
     }
 
     #[inline]
-    fn relax(&self) -> impl Future<Output = ()> {
+    fn relax(&self) {
         self.computer.relax()
     }
 
     #[inline]
-    fn pause(&self, length: Nanos) -> impl Future<Output = ()> {
+    fn pause(&self, length: Nanos) {
         self.computer.pause(length)
     }
 
     #[inline]
-    fn zero(&self, pages: Range<u64>) -> impl Future<Output = ()> {
+    fn zero(&self, pages: Range<u64>) {
         match self.first {
             Some(first) => self.computer.zero(first + pages.start..first + pages.end),
-            None => {
-                std::hint::black_box(pages);
-                self.computer.zero(0..0)
-            }
+            None => drop(std::hint::black_box(pages)),
         }
     }
 
     #[inline]
-    fn next_in_list(&self, page: u64) -> impl Future<Output = u64> {
+    fn next_in_list(&self, page: u64) -> u64 {
         self.computer.next_in_list(page)
-    }
-
-    #[inline]
-    fn drive<F: Future>(&self, part: F) -> impl Future<Output = F::Output> {
-        self.computer.drive(part)
     }
 
     #[inline]
@@ -123,12 +116,12 @@ fn takes(
     };
     let (mut takes, mut length, mut pools) = (0, Nanos::ZERO, 0);
     while takes < TAKES && !idle.gives_up() {
-        let pool = ready(Pool::new(&idle, &alone, pages)).map_err(Refusal::new)?;
-        let mut books = Books::new(every, TAKES as usize);
+        let pool = Pool::new(&idle, &alone, pages).map_err(Refusal::new)?;
+        let mut accounting = Accounting::new(every, TAKES as usize);
         let begun = computer.now();
-        ready(pool.work(0, &mut books));
+        pool.work(0, &mut accounting);
         length += computer.now() - begun;
-        takes += books.acquisitions;
+        takes += accounting.acquisitions;
         pools += 1;
     }
     Ok((per(length, takes), (pools * pages) as f64 / takes as f64))
@@ -142,11 +135,11 @@ pub(super) fn one_by_one(computer: HostComputer<'_>, lock: LockKind, pages: Rang
         first: Some(pages.start),
     };
     let setting = Setting::new(1, lock, Batch::One);
-    let pool = ready(Pool::new(&part, &setting, pages.end - pages.start));
+    let pool = Pool::new(&part, &setting, pages.end - pages.start);
     let pool = pool.expect("any lock does for one worker that takes single pages");
-    let mut books = Books::default();
+    let mut accounting = Accounting::default();
     let begun = computer.now();
-    ready(pool.work(0, &mut books));
+    pool.work(0, &mut accounting);
     computer.now() - begun
 }
 

@@ -14,7 +14,8 @@
 use std::ops::Range;
 
 use punctual_core::Nanos;
-use punctual_zero_pool::{Computer, LockKind, ready};
+use punctual_zero_pool::LockKind;
+use punctual_zero_pool::blocking::Computer;
 
 use super::crew::Crew;
 use super::operations::middle;
@@ -141,11 +142,11 @@ impl Field {
                             go.clone(),
                             &share,
                             length(&|| {
-                                ready(computer.zero(go.clone()));
+                                computer.zero(go.clone());
                             }),
                         ),
                         Way::Timed => tally.add_timed(
-                            go.map(|page| length(&|| ready(computer.zero(page..page + 1)))),
+                            go.map(|page| length(&|| computer.zero(page..page + 1))),
                             nothing,
                         ),
                         Way::Under(lock) => {

@@ -1,7 +1,5 @@
 //! What a pool runs on here: cache lines of their own, the lock that blocks, and the rest.
-//! Every operation is done when it is called.
 
-use std::future::ready;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -9,15 +7,13 @@ use std::sync::{Mutex, PoisonError};
 use punctual_core::Nanos;
 use punctual_os::Error;
 use punctual_zero_memory::Kernel;
-use punctual_zero_pool::{Computer, Line, Lock};
+use punctual_zero_pool::blocking::{Computer, Line, Lock};
 
 use super::barrier::Cutoff;
 use super::{HostMemory, Links};
 
 /// This computer: its atomics, its memory, one way of zeroing it. Copies are the
 /// same.
-///
-/// Every operation is done when it is called.
 #[derive(Clone, Copy, Debug)]
 pub struct HostComputer<'m> {
     memory: &'m HostMemory,
@@ -49,8 +45,11 @@ impl<'m> Computer for HostComputer<'m> {
     type Line = HostLine<'m>;
     type Mutex = HostMutex;
 
-    fn line(&self) -> Self::Line {
-        HostLine::new(self.memory.cutoff())
+    fn line(&self, words: [u64; 4]) -> Self::Line {
+        HostLine {
+            words: words.map(AtomicU64::new),
+            cutoff: self.memory.cutoff(),
+        }
     }
 
     fn mutex(&self) -> Self::Mutex {
@@ -65,19 +64,17 @@ impl<'m> Computer for HostComputer<'m> {
     }
 
     #[inline]
-    fn relax(&self) -> impl Future<Output = ()> {
+    fn relax(&self) {
         self.memory.cutoff().spin();
-        ready(())
     }
 
     #[inline]
-    fn pause(&self, length: Nanos) -> impl Future<Output = ()> {
+    fn pause(&self, length: Nanos) {
         let clock = self.memory.clock();
         let begun = clock.now();
         while clock.now() - begun < length {
             self.memory.cutoff().spin();
         }
-        ready(())
     }
 
     /// Page by page, as kernels do it, whose pages lie all over the memory. So a
@@ -85,21 +82,15 @@ impl<'m> Computer for HostComputer<'m> {
     /// way than one of a page (AMD Milan, `rep stosb`: 14 GB/s in pages of 4 KiB
     /// and 38 GB/s in 1 GiB).
     #[inline]
-    fn zero(&self, pages: Range<u64>) -> impl Future<Output = ()> {
+    fn zero(&self, pages: Range<u64>) {
         for page in pages.start as usize..pages.end as usize {
             self.memory.mapping().zero(page..page + 1, self.kernel);
         }
-        ready(())
     }
 
     #[inline]
-    fn next_in_list(&self, page: u64) -> impl Future<Output = u64> {
-        ready(self.links.map_or(page + 1, |links| links.next(page)))
-    }
-
-    #[inline]
-    fn drive<F: Future>(&self, part: F) -> impl Future<Output = F::Output> {
-        ready(punctual_zero_pool::ready(part))
+    fn next_in_list(&self, page: u64) -> u64 {
+        self.links.map_or(page + 1, |links| links.next(page))
     }
 
     #[inline]
@@ -119,57 +110,39 @@ pub struct HostLine<'m> {
     cutoff: &'m Cutoff,
 }
 
-impl<'m> HostLine<'m> {
-    pub(super) fn new(cutoff: &'m Cutoff) -> Self {
-        Self {
-            words: Default::default(),
-            cutoff,
-        }
-    }
-}
-
-/// Every operation is done when it is called: a future that began with the first
-/// poll would keep what it was called with until then, the memory order too.
 impl Line for HostLine<'_> {
     #[inline]
-    fn load(&self, word: usize, order: Ordering) -> impl Future<Output = u64> {
-        ready(self.words[word].load(order))
+    fn load(&self, word: usize, order: Ordering) -> u64 {
+        self.words[word].load(order)
     }
 
     #[inline]
-    fn store(&self, word: usize, value: u64, order: Ordering) -> impl Future<Output = ()> {
+    fn store(&self, word: usize, value: u64, order: Ordering) {
         self.words[word].store(value, order);
-        ready(())
     }
 
     #[inline]
-    fn swap(&self, word: usize, value: u64, order: Ordering) -> impl Future<Output = u64> {
-        ready(self.words[word].swap(value, order))
+    fn swap(&self, word: usize, value: u64, order: Ordering) -> u64 {
+        self.words[word].swap(value, order)
     }
 
     #[inline]
-    fn add(&self, word: usize, value: u64, order: Ordering) -> impl Future<Output = u64> {
-        ready(self.words[word].fetch_add(value, order))
+    fn add(&self, word: usize, value: u64, order: Ordering) -> u64 {
+        self.words[word].fetch_add(value, order)
     }
 
     #[inline]
-    fn exchange(
-        &self,
-        word: usize,
-        old: u64,
-        new: u64,
-        order: Ordering,
-    ) -> impl Future<Output = Result<u64, u64>> {
+    fn exchange(&self, word: usize, old: u64, new: u64, order: Ordering) -> Result<u64, u64> {
         let word = &self.words[word];
-        ready(word.compare_exchange(old, new, order, Ordering::Relaxed))
+        word.compare_exchange(old, new, order, Ordering::Relaxed)
     }
 
     #[inline]
-    fn wait_while(&self, word: usize, value: u64) -> impl Future<Output = u64> {
+    fn wait_while(&self, word: usize, value: u64) -> u64 {
         loop {
             let now = self.words[word].load(Ordering::Acquire);
             if now != value {
-                return ready(now);
+                return now;
             }
             self.cutoff.spin();
         }
@@ -183,11 +156,10 @@ pub struct HostMutex(Mutex<()>);
 
 impl Lock for HostMutex {
     #[inline]
-    async fn section<R>(&self, _worker: usize, inside: impl AsyncFnOnce() -> R) -> R {
+    fn section<R>(&self, _worker: usize, inside: impl FnOnce() -> R) -> R {
         // It guards nothing that a panic could leave half done.
         let _held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Every operation of this computer is done when it is called.
-        punctual_zero_pool::ready(inside())
+        inside()
     }
 }
 
@@ -196,7 +168,8 @@ mod tests {
     use super::*;
     use punctual_lab::host::Stop;
     use punctual_zero_memory::PAGE;
-    use punctual_zero_pool::{Batch, Books, Dequeue, LockKind, Pool, Setting, ready};
+    use punctual_zero_pool::blocking::Pool;
+    use punctual_zero_pool::{Accounting, Batch, Dequeue, LockKind, Setting};
 
     const PAGES: u64 = 200;
 
@@ -212,11 +185,11 @@ mod tests {
             ..Setting::new(2, LockKind::Mcs, batch)
         };
         memory.mapping().dirty(0..PAGES as usize);
-        let pool = ready(Pool::new(&computer, &setting, PAGES)).unwrap();
+        let pool = Pool::new(&computer, &setting, PAGES).unwrap();
         let takes = (0..setting.workers).map(|worker| {
-            let mut books = Books::new(1, 0);
-            ready(pool.work(worker, &mut books));
-            books.acquisitions
+            let mut accounting = Accounting::new(1, 0);
+            pool.work(worker, &mut accounting);
+            accounting.acquisitions
         });
         let takes = takes.sum();
         let is_zero = |page: &usize| memory.mapping().first_dirty(*page..page + 1).is_none();

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use punctual_core::Nanos;
 use punctual_os::Tick;
 use punctual_zero_memory::Kernel;
-use punctual_zero_pool::{Books, LockKind, Setting};
+use punctual_zero_pool::{Accounting, LockKind, Setting};
 
 use super::Links;
 
@@ -63,7 +63,7 @@ pub struct Observed {
     /// From each worker's begin to its end, added up.
     pub elapsed: Nanos,
     /// What each worker kept, over all passes that count.
-    pub books: Vec<Books>,
+    pub accounting: Vec<Accounting>,
     /// Whether a pass was given up because it took too long.
     pub late: bool,
 }
@@ -73,7 +73,7 @@ pub struct Observed {
 pub(super) struct Tally {
     pub(super) cpu: Nanos,
     pub(super) elapsed: Nanos,
-    pub(super) books: Books,
+    pub(super) accounting: Accounting,
 }
 
 /// When a worker began and ended, for the one who adds up the passes. On a cache line

@@ -6,13 +6,13 @@
 //! | `computer` | what a pool runs on: every operation is done when it is called |
 //! | `job` | what workers do together, and what comes of it |
 //! | `team`, `shared` | workers that go through passes over the pages together; what they share |
-//! | `worker`, `books` | one of them; what it keeps, and which of it counts |
+//! | `worker`, `accounting` | one of them; what it keeps, and which of it counts |
 //! | `cpus` | what they run on |
 //! | `barrier` | where they wait for each other, and how all of it ends early |
 //! | `cpu_clock` | the CPU time of a worker |
 
+mod accounting;
 mod barrier;
-mod books;
 mod computer;
 mod cpu_clock;
 mod cpus;

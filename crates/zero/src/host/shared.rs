@@ -7,7 +7,8 @@ use punctual_core::Nanos;
 use punctual_os::event::Events;
 use punctual_os::{Tick, clock};
 use punctual_program::Refusal;
-use punctual_zero_pool::{Books, Pool, ready};
+use punctual_zero_pool::Accounting;
+use punctual_zero_pool::blocking::Pool;
 
 use super::barrier::Barrier;
 use super::job::{Arrivals, Job, Observed, Slot, Tally};
@@ -66,7 +67,7 @@ impl<'a> Shared<'a> {
     ) -> Result<Self, Refusal> {
         let computer = HostComputer::new(memory, job.kernel, job.links)
             .map_err(|why| Refusal::new(why.to_string()))?;
-        let pool = ready(Pool::new(&computer, &job.setting, job.pages)).map_err(Refusal::new)?;
+        let pool = Pool::new(&computer, &job.setting, job.pages).map_err(Refusal::new)?;
         let workers = job.setting.workers;
         Ok(Self {
             job: *job,
@@ -103,7 +104,7 @@ impl<'a> Shared<'a> {
         let go_on = counts && !enough;
         if go_on {
             let pool = Pool::new(&self.computer, &self.job.setting, self.job.pages);
-            let pool = ready(pool).expect("it could be made before");
+            let pool = pool.expect("it could be made before");
             *self.pool.write().unwrap_or_else(PoisonError::into_inner) = pool;
         }
         let verdict = if counts { COUNTS } else { 0 } | if go_on { GOES_ON } else { 0 };
@@ -150,8 +151,9 @@ impl<'a> Shared<'a> {
                 .fold(Nanos::ZERO, |sum, part| sum + part)
         };
         let (cpu, elapsed) = (total(|t| t.cpu), total(|t| t.elapsed));
-        let books: Vec<Books> = tallies.into_iter().map(|tally| tally.books).collect();
-        let zeroed: u64 = books.iter().map(|books| books.pages).sum();
+        let accounting: Vec<Accounting> =
+            tallies.into_iter().map(|tally| tally.accounting).collect();
+        let zeroed: u64 = accounting.iter().map(|accounting| accounting.pages).sum();
         let wanted = self.job.pages * u64::from(passes);
         if zeroed != wanted {
             return Err(Refusal::new(format!(
@@ -163,7 +165,7 @@ impl<'a> Shared<'a> {
             wall,
             cpu,
             elapsed,
-            books,
+            accounting,
             late,
         })
     }

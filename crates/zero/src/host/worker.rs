@@ -7,11 +7,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use punctual_core::{Carrier, Limit, Method, Nanos};
 use punctual_os::wait::Sleeper;
 use punctual_os::{Tick, clock, slack, thread};
-use punctual_zero_pool::ready;
 
+use super::accounting;
+use super::accounting::{Mark, Sifted, with_room};
 use super::barrier::Broken;
-use super::books;
-use super::books::{Mark, Sifted, with_room};
 use super::cpu_clock::Begun;
 use super::job::{Arrivals, Tally, can_park};
 use super::shared::Shared;
@@ -36,18 +35,18 @@ impl Worker<'_, '_> {
         }
         let job = &self.shared.job;
         let mut tally = Tally {
-            books: with_room(job.every, job.room),
+            accounting: with_room(job.every, job.room),
             ..Tally::default()
         };
         let mut sleeper = Sleeper::with_events(self.shared.events.clone());
         let (mut number, mut skipped) = (0, 0);
         while let Ok(true) = self.pass(&mut tally, &mut sleeper) {
             number += 1;
-            let skip = books::skip(tally.books.acquisitions, number, job.every);
-            tally.books.acquisitions += skip;
+            let skip = accounting::skip(tally.accounting.acquisitions, number, job.every);
+            tally.accounting.acquisitions += skip;
             skipped += skip;
         }
-        tally.books.acquisitions -= skipped;
+        tally.accounting.acquisitions -= skipped;
         tally
     }
 
@@ -57,14 +56,14 @@ impl Worker<'_, '_> {
         let share = self.share();
         // The pages it dirties are in the caches of its CPU, or on their way out.
         self.dirty(&share);
-        let mark = Mark::of(&tally.books);
+        let mark = Mark::of(&tally.accounting);
         let pool = shared.pool.read().unwrap_or_else(PoisonError::into_inner);
         shared.barrier.wait()?;
         let due = self.due()?;
 
         let begun = self.wait_for(due, sleeper);
         let late = due.map_or(Nanos::ZERO, |due| clock::now().since(due));
-        ready(pool.work(self.number, &mut tally.books));
+        pool.work(self.number, &mut tally.accounting);
         let done = shared.cpu_clock.end(&begun);
 
         shared.slots[self.number].set(begun.at, done.at);
@@ -87,9 +86,9 @@ impl Worker<'_, '_> {
                 off_cpu: elapsed - done.cpu - late,
                 can_park: can_park(&shared.job.setting),
             };
-            sifted.sift(&mut tally.books);
+            sifted.sift(&mut tally.accounting);
         } else {
-            mark.restore(&mut tally.books);
+            mark.restore(&mut tally.accounting);
         }
         Ok(verdict.go_on)
     }

@@ -6,7 +6,8 @@ use punctual_core::Nanos;
 use punctual_lab::host::Stop;
 use punctual_program::Refusal;
 use punctual_zero_memory::{Kernel, PAGE};
-use punctual_zero_pool::{Batch, Computer, LockKind, Setting, ready};
+use punctual_zero_pool::blocking::Computer;
+use punctual_zero_pool::{Batch, LockKind, Setting};
 
 use super::Area;
 use crate::calibration::mean_transfer;
@@ -126,7 +127,7 @@ impl Rates {
         };
         let once = || {
             let dirtying = per_page(&|| memory.mapping().dirty(some.clone()));
-            let zeroing = per_page(&|| ready(computer.zero(0..pages)));
+            let zeroing = per_page(&|| computer.zero(0..pages));
             let looking = per_page(&|| {
                 std::hint::black_box(memory.mapping().first_dirty(some.clone()));
             });

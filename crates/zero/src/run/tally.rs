@@ -1,7 +1,7 @@
 //! What the rounds of a cell add up to.
 
 use punctual_record::{Cpu, Interval};
-use punctual_zero_pool::Books;
+use punctual_zero_pool::Accounting;
 
 use super::Cell;
 use crate::POOL;
@@ -74,36 +74,39 @@ impl Tally {
         self.present += ns(observed.wall).max(1.0) * cell.setting.workers as f64;
         self.off_cpu += (elapsed - cpu).max(0.0);
         self.every = every;
-        let takes = observed.books.iter().map(|books| books.acquisitions);
+        let takes = observed
+            .accounting
+            .iter()
+            .map(|accounting| accounting.acquisitions);
         self.acquisitions.push(takes.sum::<u64>() as f64 / passes);
-        for books in &observed.books {
-            self.note(books, can_park(&cell.setting), reading_ns);
+        for accounting in &observed.accounting {
+            self.note(accounting, can_park(&cell.setting), reading_ns);
         }
     }
 
     /// What was timed stands for what was not: waits and holds by takes, and zeroing
     /// by pages, as takes are not alike and the longest may be out. Each length that
     /// was measured has one reading of the clock in it.
-    fn note(&mut self, books: &Books, can_park: bool, reading_ns: f64) {
-        if books.sampled == 0 {
+    fn note(&mut self, accounting: &Accounting, can_park: bool, reading_ns: f64) {
+        if accounting.sampled == 0 {
             return;
         }
-        let sampled = books.sampled as f64;
-        let times = books.acquisitions as f64 / sampled;
+        let sampled = accounting.sampled as f64;
+        let times = accounting.acquisitions as f64 / sampled;
         let read =
             |length: punctual_core::Nanos| (length.as_ns() as f64 - sampled * reading_ns).max(0.0);
-        let waiting = read(books.wait) * times;
-        let long = books.waits.iter().filter(|ns| **ns >= PARKED_NS);
+        let waiting = read(accounting.wait) * times;
+        let long = accounting.waits.iter().filter(|ns| **ns >= PARKED_NS);
         let parked = if can_park {
             (long.sum::<u64>() as f64 * times).min(waiting)
         } else {
             0.0
         };
-        if books.pages_sampled > 0 {
-            let times = books.pages as f64 / books.pages_sampled as f64;
-            self.parts.zeroing += read(books.zeroing) * times;
+        if accounting.pages_sampled > 0 {
+            let times = accounting.pages as f64 / accounting.pages_sampled as f64;
+            self.parts.zeroing += read(accounting.zeroing) * times;
         }
-        self.parts.hold += read(books.hold) * times;
+        self.parts.hold += read(accounting.hold) * times;
         self.parts.waiting += waiting - parked;
         self.parts.parked += parked;
         self.overhead += READINGS * sampled * reading_ns;
@@ -114,8 +117,8 @@ impl Tally {
                 .map(|ns| ns.saturating_sub(reading))
                 .collect()
         };
-        self.waits.extend(without(&books.waits));
-        self.holds.extend(without(&books.holds));
+        self.waits.extend(without(&accounting.waits));
+        self.holds.extend(without(&accounting.holds));
     }
 
     /// The measurement of its cell; `None` if no pass counts.
@@ -205,7 +208,7 @@ mod tests {
 
     /// Two passes of 1000 pages by two workers, who both time every tenth take.
     fn observed() -> Observed {
-        let books = Books {
+        let accounting = Accounting {
             every: 10,
             pages: 1_000,
             acquisitions: 1_000,
@@ -224,7 +227,7 @@ mod tests {
             wall: Nanos::from_us(125),
             cpu: Nanos::from_us(200),
             elapsed: Nanos::from_us(250),
-            books: vec![books.clone(), books],
+            accounting: vec![accounting.clone(), accounting],
             late: false,
         }
     }
@@ -267,14 +270,14 @@ mod tests {
     /// first is no sample any more.
     #[test]
     fn zeroing_is_scaled_by_pages() {
-        let books = Books {
+        let accounting = Accounting {
             every: 1,
             pages: 15,
             acquisitions: 5,
             sampled: 4,
             pages_sampled: 7,
             zeroing: Nanos::from_ms(7) + Nanos::new(4 * 5),
-            ..Books::default()
+            ..Accounting::default()
         };
         let z = zeroing(
             LockKind::Tas,
@@ -283,7 +286,7 @@ mod tests {
                 wall: Nanos::from_ms(16),
                 cpu: Nanos::from_ms(16),
                 elapsed: Nanos::from_ms(16),
-                books: vec![books],
+                accounting: vec![accounting],
                 late: false,
             },
         );
@@ -321,9 +324,9 @@ mod tests {
     #[test]
     fn only_a_lock_that_blocks_can_have_parked_a_long_wait() {
         let mut observed = observed();
-        for books in &mut observed.books {
-            books.wait += Nanos::new(1_000_000);
-            books.waits[0] += 1_000_000;
+        for accounting in &mut observed.accounting {
+            accounting.wait += Nanos::new(1_000_000);
+            accounting.waits[0] += 1_000_000;
         }
         let spun = zeroing(LockKind::Tas, &observed).cpu;
         let parked = zeroing(LockKind::Mutex, &observed).cpu;

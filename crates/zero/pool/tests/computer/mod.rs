@@ -20,7 +20,8 @@ use std::{
 };
 
 use punctual_core::Nanos;
-use punctual_zero_pool::{AnyLock, Books, Computer, Line, Lock, LockKind, Pool, Setting, ready};
+use punctual_zero_pool::blocking::{AnyLock, Computer, Line, Lock, Pool};
+use punctual_zero_pool::{Accounting, LockKind, Setting};
 
 use progress::{Progress, Wait};
 
@@ -77,26 +78,26 @@ pub(crate) struct Words {
 }
 
 impl Line for Words {
-    async fn load(&self, word: usize, order: Ordering) -> u64 {
+    fn load(&self, word: usize, order: Ordering) -> u64 {
         self.words[word].load(order)
     }
 
-    async fn store(&self, word: usize, value: u64, order: Ordering) {
+    fn store(&self, word: usize, value: u64, order: Ordering) {
         self.words[word].store(value, order);
         self.progress.made(word, value);
     }
 
-    async fn swap(&self, word: usize, value: u64, order: Ordering) -> u64 {
+    fn swap(&self, word: usize, value: u64, order: Ordering) -> u64 {
         self.progress.swap(&self.words[word], word, value, order)
     }
 
-    async fn add(&self, word: usize, value: u64, order: Ordering) -> u64 {
+    fn add(&self, word: usize, value: u64, order: Ordering) -> u64 {
         let old = self.words[word].fetch_add(value, order);
         self.progress.made(word, old.wrapping_add(value));
         old
     }
 
-    async fn exchange(&self, word: usize, old: u64, new: u64, order: Ordering) -> Result<u64, u64> {
+    fn exchange(&self, word: usize, old: u64, new: u64, order: Ordering) -> Result<u64, u64> {
         let exchanged = self.words[word].compare_exchange(old, new, order, Relaxed);
         if exchanged.is_ok() {
             self.progress.made(word, new);
@@ -104,7 +105,7 @@ impl Line for Words {
         exchanged
     }
 
-    async fn wait_while(&self, word: usize, value: u64) -> u64 {
+    fn wait_while(&self, word: usize, value: u64) -> u64 {
         let mut wait = Wait::for_word(&self.progress, word);
         loop {
             let seen = self.words[word].load(Acquire);
@@ -121,13 +122,9 @@ impl Line for Words {
 pub(crate) struct Blocking(Mutex<()>);
 
 impl Lock for Blocking {
-    #[cfg_attr(
-        not(loom),
-        expect(clippy::await_holding_lock, reason = "all is ready at once")
-    )]
-    async fn section<R>(&self, _worker: usize, inside: impl AsyncFnOnce() -> R) -> R {
+    fn section<R>(&self, _worker: usize, inside: impl FnOnce() -> R) -> R {
         let _guard = self.0.lock().expect("nobody panics under the lock");
-        inside().await
+        inside()
     }
 }
 
@@ -135,9 +132,9 @@ impl Computer for Threads {
     type Line = Words;
     type Mutex = Blocking;
 
-    fn line(&self) -> Words {
+    fn line(&self, words: [u64; 4]) -> Words {
         Words {
-            words: std::array::from_fn(|_| AtomicU64::new(0)),
+            words: words.map(AtomicU64::new),
             progress: self.0.progress.of_a_line(),
         }
     }
@@ -150,20 +147,20 @@ impl Computer for Threads {
         Nanos::new(self.0.now.fetch_add(1, Relaxed))
     }
 
-    async fn relax(&self) {
+    fn relax(&self) {
         self.0.progress.wait();
     }
 
     /// Time means nothing here.
-    async fn pause(&self, _length: Nanos) {}
+    fn pause(&self, _length: Nanos) {}
 
-    async fn zero(&self, pages: Range<u64>) {
+    fn zero(&self, pages: Range<u64>) {
         for page in pages {
             self.0.zeroed[page as usize].fetch_add(1, Relaxed);
         }
     }
 
-    async fn next_in_list(&self, page: u64) -> u64 {
+    fn next_in_list(&self, page: u64) -> u64 {
         self.0.next[page as usize]
     }
 }
@@ -201,7 +198,7 @@ pub(crate) fn count_under(kind: LockKind, workers: usize, times: u64) {
     let is_inside = AtomicBool::new(false);
     on_threads(workers, move |worker| {
         for _ in 0..times {
-            ready(lock.section(worker, async || {
+            lock.section(worker, || {
                 assert!(!is_inside.swap(true, Relaxed), "two are in the section");
                 // Two steps on purpose: one of two who do this at once is lost, and
                 // so is one of who does it after a lock that does not acquire what
@@ -209,34 +206,34 @@ pub(crate) fn count_under(kind: LockKind, workers: usize, times: u64) {
                 let before = count.load(Relaxed);
                 count.store(before + 1, Relaxed);
                 is_inside.store(false, Relaxed);
-            }));
+            });
         }
     });
     assert_eq!(seen.load(Relaxed), workers as u64 * times, "{kind}");
 }
 
 /// Zeroes some pages under a setting, one thread for each worker: each page once.
-/// Gives the books of the workers.
+/// Gives the accounting of the workers.
 ///
 /// # Panics
 /// There can be no such pool, or a page was zeroed never or twice.
-pub(crate) fn zero_all(setting: &Setting, pages: u64, every: u32) -> Vec<Books> {
+pub(crate) fn zero_all(setting: &Setting, pages: u64, every: u32) -> Vec<Accounting> {
     let computer = Threads::new(pages);
-    let pool = match ready(Pool::new(&computer, setting, pages)) {
+    let pool = match Pool::new(&computer, setting, pages) {
         Ok(pool) => pool,
         Err(error) => panic!("{setting:?}: {error}"),
     };
-    let books = on_threads(setting.workers, move |worker| {
-        let mut books = Books::new(every, 1_000);
-        ready(pool.work(worker, &mut books));
-        books
+    let accounting = on_threads(setting.workers, move |worker| {
+        let mut accounting = Accounting::new(every, 1_000);
+        pool.work(worker, &mut accounting);
+        accounting
     });
     let zeroed = computer.zeroed();
     assert!(
         zeroed.iter().all(|&times| times == 1),
         "{setting:?}, {pages} pages: {zeroed:?}"
     );
-    let sum: u64 = books.iter().map(|books| books.pages).sum();
+    let sum: u64 = accounting.iter().map(|accounting| accounting.pages).sum();
     assert_eq!(sum, pages, "{setting:?}");
-    books
+    accounting
 }

@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use punctual_core::Nanos;
 use punctual_sim::model::Confidence::D;
-use punctual_zero_pool::{AnyLock, Batch, Computer, Dequeue, Line, Lock, LockKind, Setting};
+use punctual_zero_pool::suspending::{AnyLock, Computer, Line, Lock};
+use punctual_zero_pool::{Batch, Dequeue, LockKind, Setting};
 
 use super::super::computer::{SimComputer, Task};
 use super::super::costs::Costs;
@@ -198,7 +199,7 @@ fn what_a_lock_guards_is_read_while_the_lock_is_waited_for() {
         let machine = with(machine(1), Quantity::Posted, posted);
         let costs = Costs::new(&machine, 1, LockKind::Tas).unwrap();
         let computer = SimComputer::new(World::new(costs, 1, 0, None, 0, 1 << 20));
-        let (lock, guarded) = (computer.line(), computer.line());
+        let (lock, guarded) = (computer.line([0; 4]), computer.line([0; 4]));
         let read = RefCell::new(0);
         let work = async {
             guarded.read_ahead();

@@ -6,7 +6,8 @@ use std::rc::Rc;
 
 use proptest::prelude::*;
 use punctual_core::Nanos;
-use punctual_zero_pool::{Batch, Books, Computer, Dequeue, LockKind, Pool, Setting, ready};
+use punctual_zero_pool::suspending::{Computer, Pool};
+use punctual_zero_pool::{Accounting, Batch, Dequeue, LockKind, Setting};
 
 use super::super::computer::{SimComputer, SimLine, Task};
 use super::super::costs::Costs;
@@ -26,8 +27,8 @@ impl Computer for Counting {
     type Line = SimLine;
     type Mutex = SimMutex;
 
-    fn line(&self) -> SimLine {
-        self.computer.line()
+    fn line(&self, words: [u64; 4]) -> SimLine {
+        self.computer.line(words)
     }
 
     fn mutex(&self) -> SimMutex {
@@ -38,12 +39,12 @@ impl Computer for Counting {
         self.computer.now()
     }
 
-    fn relax(&self) -> impl Future<Output = ()> {
-        self.computer.relax()
+    async fn relax(&self) {
+        self.computer.relax().await;
     }
 
-    fn pause(&self, length: Nanos) -> impl Future<Output = ()> {
-        self.computer.pause(length)
+    async fn pause(&self, length: Nanos) {
+        self.computer.pause(length).await;
     }
 
     async fn zero(&self, pages: Range<u64>) {
@@ -117,12 +118,12 @@ proptest! {
             computer: SimComputer::new(world),
             zeroed: Rc::new(RefCell::new(vec![0; pages as usize])),
         };
-        let pool = ready(Pool::new(&computer, &setting, pages)).unwrap();
-        let mut books: Vec<_> = (0..workers).map(|_| Books::new(1, 0)).collect();
-        let tasks = books.iter_mut().enumerate();
-        let tasks = tasks.map(|(worker, books)| Box::pin(pool.work(worker, books)) as Task<'_>);
+        let pool = Pool::new(&computer, &setting, pages).unwrap();
+        let mut accounting: Vec<_> = (0..workers).map(|_| Accounting::new(1, 0)).collect();
+        let tasks = accounting.iter_mut().enumerate();
+        let tasks = tasks.map(|(worker, accounting)| Box::pin(pool.work(worker, accounting)) as Task<'_>);
         computer.computer.run(tasks.collect()).unwrap();
-        prop_assert_eq!(books.iter().map(|books| books.pages).sum::<u64>(), pages);
+        prop_assert_eq!(accounting.iter().map(|accounting| accounting.pages).sum::<u64>(), pages);
         prop_assert!(computer.zeroed.borrow().iter().all(|times| *times == 1));
     }
 }

@@ -99,9 +99,9 @@ impl World {
         }
     }
 
-    /// A new line.
-    pub(crate) fn line(&mut self) -> usize {
-        self.lines.push(Line::new(self.workers.len()));
+    /// A new line with these words.
+    pub(crate) fn line(&mut self, words: [u64; 4]) -> usize {
+        self.lines.push(Line::new(words, self.workers.len()));
         self.lines.len() - 1
     }
 
@@ -147,10 +147,7 @@ impl World {
     /// The running worker asks for something. What came of it, if nothing else
     /// happens before it is done.
     pub(crate) fn begin(&mut self, wanted: Wanted) -> Option<u64> {
-        let Some(worker) = self.current else {
-            return Some(self.for_nothing(wanted));
-        };
-        self.start(worker, wanted)
+        self.start(self.running(), wanted)
     }
 
     /// A worker asks for something. What came of it, if that is done at once.
@@ -195,18 +192,6 @@ impl World {
             }
         }
         .then_some(0)
-    }
-
-    /// Does at once, and for nothing, what is wanted while the pool is built.
-    fn for_nothing(&mut self, wanted: Wanted) -> u64 {
-        match wanted {
-            Wanted::Access { line, word, access } => self.lines[line].apply(Request {
-                worker: 0,
-                word,
-                access,
-            }),
-            other => unreachable!("{other:?} is wanted while nobody runs"),
-        }
     }
 
     /// The next worker that is done with what it does; it runs then. Nobody if all

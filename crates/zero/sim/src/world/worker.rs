@@ -178,7 +178,7 @@ impl World {
         }
     }
 
-    /// Somebody has zeroed its pages, and keeps the books of them.
+    /// Somebody has zeroed its pages, and accounts for them.
     pub(super) fn zeroed(&mut self) -> Option<usize> {
         let worker = self.memory.end(self.now);
         self.watch_memory();

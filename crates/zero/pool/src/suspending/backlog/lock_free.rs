@@ -4,11 +4,11 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::super::pool::LockTiming;
+use super::super::{Computer, Line};
 use super::HandsOut;
-use super::policy::Policy;
-use crate::batches::{cut_first, cut_half, even_share};
-use crate::books::LockTiming;
-use crate::computer::{Computer, Line};
+use crate::batches::{Memory, cut_first, cut_half, even_share};
+use crate::policy::Policy;
 use crate::setting::Setting;
 
 /// A counter of the pages that have been taken. Constant takes are one addition,
@@ -18,33 +18,31 @@ use crate::setting::Setting;
 pub(crate) struct Counter<C: Computer> {
     next: C::Line,
     policy: Policy,
-    computer: C,
 }
 
-impl<C: Computer + Clone> Counter<C> {
+impl<C: Computer> Counter<C> {
     pub(super) fn new(computer: &C, setting: &Setting, pages: u64) -> Self {
         Self {
-            next: computer.line(),
+            next: computer.line([0; 4]),
             policy: Policy::new(setting, pages),
-            computer: computer.clone(),
         }
     }
 }
 
 impl<C: Computer> HandsOut<C> for Counter<C> {
     #[inline]
-    async fn take<'a>(
+    async fn take(
         &self,
         _worker: usize,
         _room: &mut Vec<u64>,
-        mut timing: LockTiming<'a, C>,
-    ) -> (Range<u64>, LockTiming<'a, C>) {
+        timing: &mut LockTiming<'_, C>,
+    ) -> Range<u64> {
         let range = match self.policy.constant {
             Some(count) => self.add(count).await,
-            None => self.computer.drive(self.exchange()).await,
+            None => self.exchange().await,
         };
         timing.had().await;
-        (range, timing)
+        range
     }
 }
 
@@ -63,7 +61,7 @@ impl<C: Computer> Counter<C> {
         let total = self.policy.total;
         let mut next = self.next.load(0, Relaxed).await;
         while next < total {
-            let count = self.policy.take(&self.next, total - next).await;
+            let count = self.policy.take(total - next, &mut Memory::default());
             let end = next + count;
             match self.next.exchange(0, next, end, Relaxed).await {
                 Ok(_) => return next..end,
@@ -83,26 +81,22 @@ pub(crate) struct PackedShares<C: Computer>(Vec<Share<C>>);
 struct Share<C: Computer>(C::Line);
 
 impl<C: Computer> PackedShares<C> {
-    pub(super) async fn new(computer: &C, setting: &Setting, pages: u64) -> Self {
-        let mut shares = Vec::with_capacity(setting.workers);
-        for worker in 0..setting.workers {
-            let line = computer.line();
-            let range = even_share(pages, worker as u64, setting.workers as u64);
-            line.store(0, packed(&range), Relaxed).await;
-            shares.push(Share(line));
-        }
-        Self(shares)
+    pub(super) fn new(computer: &C, setting: &Setting, pages: u64) -> Self {
+        let workers = setting.workers as u64;
+        let share = |worker| packed(&even_share(pages, worker, workers));
+        let line = |worker| Share(computer.line([share(worker), 0, 0, 0]));
+        Self((0..workers).map(line).collect())
     }
 }
 
 impl<C: Computer> HandsOut<C> for PackedShares<C> {
     #[inline]
-    async fn take<'a>(
+    async fn take(
         &self,
         worker: usize,
         _room: &mut Vec<u64>,
-        mut timing: LockTiming<'a, C>,
-    ) -> (Range<u64>, LockTiming<'a, C>) {
+        timing: &mut LockTiming<'_, C>,
+    ) -> Range<u64> {
         let own = &self.0[worker].0;
         let (mut first, mut rest) = (cut(own, cut_first).await, 0..0);
         if first.is_empty() {
@@ -115,7 +109,7 @@ impl<C: Computer> HandsOut<C> for PackedShares<C> {
             // The backlog is empty, and nobody else writes to one that is.
             own.store(0, packed(&rest), Relaxed).await;
         }
-        (first, timing)
+        first
     }
 }
 

@@ -3,10 +3,11 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::super::pool::LockTiming;
+use super::super::{Computer, Line, Lock};
 use super::HandsOut;
-use super::policy::Policy;
-use crate::books::LockTiming;
-use crate::computer::{Computer, Line, Lock};
+use crate::batches::Memory;
+use crate::policy::Policy;
 use crate::setting::Setting;
 
 /// The first page that has not been taken is on a line of its own, and is only
@@ -17,44 +18,35 @@ pub(crate) struct Ranges<C: Computer, L> {
     lock: L,
     line: C::Line,
     policy: Policy,
-    computer: C,
 }
 
 const NEXT: usize = 0;
 
-impl<C: Computer + Clone, L: Lock> Ranges<C, L> {
+impl<C: Computer, L: Lock> Ranges<C, L> {
     pub(super) fn new(lock: L, computer: &C, setting: &Setting, pages: u64) -> Self {
         Self {
             lock,
-            line: computer.line(),
+            line: computer.line([0; 4]),
             policy: Policy::new(setting, pages),
-            computer: computer.clone(),
         }
     }
 }
 
 impl<C: Computer, L: Lock> HandsOut<C> for Ranges<C, L> {
     #[inline]
-    async fn take<'a>(
+    async fn take(
         &self,
         worker: usize,
         _room: &mut Vec<u64>,
-        mut timing: LockTiming<'a, C>,
-    ) -> (Range<u64>, LockTiming<'a, C>) {
-        let inside = async move || {
+        timing: &mut LockTiming<'_, C>,
+    ) -> Range<u64> {
+        let inside = async || {
             timing.had().await;
             let next = self.line.load(NEXT, Relaxed).await;
             let rest = self.policy.total - next;
-            let count = match self.policy.constant(rest) {
-                Some(count) => count,
-                None => {
-                    self.computer
-                        .drive(self.policy.take(&self.line, rest))
-                        .await
-                }
-            };
+            let count = count(&self.policy, &self.line, rest).await;
             self.line.store(NEXT, next + count, Relaxed).await;
-            (next..next + count, timing)
+            next..next + count
         };
         self.line.read_ahead();
         self.lock.section(worker, inside).await
@@ -74,11 +66,11 @@ pub(crate) struct List<C: Computer, L> {
 const HEAD: usize = 0;
 const GONE: usize = 1;
 
-impl<C: Computer + Clone, L: Lock> List<C, L> {
+impl<C: Computer, L: Lock> List<C, L> {
     pub(super) fn new(lock: L, computer: &C, setting: &Setting, pages: u64) -> Self {
         Self {
             lock,
-            line: computer.line(),
+            line: computer.line([0; 4]),
             policy: Policy::new(setting, pages),
             computer: computer.clone(),
         }
@@ -94,24 +86,17 @@ impl<C: Computer, L: Lock> HandsOut<C> for List<C, L> {
     }
 
     #[inline]
-    async fn take<'a>(
+    async fn take(
         &self,
         worker: usize,
         room: &mut Vec<u64>,
-        mut timing: LockTiming<'a, C>,
-    ) -> (Range<u64>, LockTiming<'a, C>) {
-        let inside = async move || {
+        timing: &mut LockTiming<'_, C>,
+    ) -> Range<u64> {
+        let inside = async || {
             timing.had().await;
             let gone = self.line.load(GONE, Relaxed).await;
             let rest = self.policy.total - gone;
-            let count = match self.policy.constant(rest) {
-                Some(count) => count,
-                None => {
-                    self.computer
-                        .drive(self.policy.take(&self.line, rest))
-                        .await
-                }
-            };
+            let count = count(&self.policy, &self.line, rest).await;
             room.clear();
             let mut page = self.line.load(HEAD, Relaxed).await;
             for _ in 0..count {
@@ -120,9 +105,28 @@ impl<C: Computer, L: Lock> HandsOut<C> for List<C, L> {
             }
             self.line.store(HEAD, page, Relaxed).await;
             self.line.store(GONE, gone + count, Relaxed).await;
-            timing
         };
         self.line.read_ahead();
-        (0..0, self.lock.section(worker, inside).await)
+        self.lock.section(worker, inside).await;
+        0..0
     }
+}
+
+/// Where what a policy remembers begins in its line, which a lock protects.
+const MEMORY: usize = 2;
+
+/// How many of the `rest` that is left are taken.
+#[inline]
+async fn count(policy: &Policy, line: &impl Line, rest: u64) -> u64 {
+    if rest == 0 || !policy.remembers() {
+        return policy.take(rest, &mut Memory::default());
+    }
+    let mut memory = [
+        line.load(MEMORY, Relaxed).await,
+        line.load(MEMORY + 1, Relaxed).await,
+    ];
+    let count = policy.take(rest, &mut memory);
+    line.store(MEMORY, memory[0], Relaxed).await;
+    line.store(MEMORY + 1, memory[1], Relaxed).await;
+    count
 }

@@ -1,20 +1,9 @@
-//! The locks under test, as in the literature.
-//!
-//! Beside them stand the lock of the [`Computer`] that blocks, and no lock at
-//! all: an atomic counter, of which each worker takes a range.
-
-mod mcs;
-mod spin;
+//! Which lock keeps the workers apart.
 
 use std::fmt;
 use std::str::FromStr;
 
 use punctual_core::Nanos;
-
-use crate::computer::{Computer, Lock};
-
-pub use mcs::Mcs;
-pub use spin::{Tas, Ticket, Ttas};
 
 /// What keeps workers apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -121,48 +110,6 @@ impl FromStr for LockKind {
             let names = Self::all().map(Self::name).join(", ");
             format!("`{text}` is no lock; there are {names}")
         })
-    }
-}
-
-/// A lock of any kind. (`None` of [`AnyLock::new`] stands for no lock.)
-#[derive(Debug)]
-pub enum AnyLock<C: Computer> {
-    /// See [`LockKind::Tas`].
-    Tas(Tas<C>),
-    /// See [`LockKind::Ttas`].
-    Ttas(Ttas<C>),
-    /// See [`LockKind::Ticket`].
-    Ticket(Ticket<C::Line>),
-    /// See [`LockKind::Mcs`].
-    Mcs(Mcs<C>),
-    /// See [`LockKind::Mutex`].
-    Mutex(C::Mutex),
-}
-
-impl<C: Computer + Clone> AnyLock<C> {
-    /// A lock for so many workers; `None` for [`LockKind::Counter`].
-    pub fn new(kind: LockKind, computer: &C, workers: usize) -> Option<Self> {
-        Some(match kind {
-            LockKind::Tas => Self::Tas(Tas::new(computer)),
-            LockKind::Ttas(backoff) => Self::Ttas(Ttas::new(computer, backoff)),
-            LockKind::Ticket => Self::Ticket(Ticket::new(computer)),
-            LockKind::Mcs => Self::Mcs(Mcs::new(computer, workers)),
-            LockKind::Mutex => Self::Mutex(computer.mutex()),
-            LockKind::Counter => return None,
-        })
-    }
-}
-
-impl<C: Computer> Lock for AnyLock<C> {
-    #[inline]
-    async fn section<R>(&self, worker: usize, inside: impl AsyncFnOnce() -> R) -> R {
-        match self {
-            Self::Tas(lock) => lock.section(worker, inside).await,
-            Self::Ttas(lock) => lock.section(worker, inside).await,
-            Self::Ticket(lock) => lock.section(worker, inside).await,
-            Self::Mcs(lock) => lock.section(worker, inside).await,
-            Self::Mutex(lock) => lock.section(worker, inside).await,
-        }
     }
 }
 

@@ -1,27 +1,27 @@
 //! What a worker keeps, and which of it counts.
 
 use punctual_core::Nanos;
-use punctual_zero_pool::Books;
+use punctual_zero_pool::Accounting;
 
-/// Books whose room has been touched, so that no page fault is timed.
-pub(super) fn with_room(every: u32, room: usize) -> Books {
-    let mut books = Books::new(every, room);
-    for samples in columns(&mut books) {
+/// Accounting whose room has been touched, so that no page fault is timed.
+pub(super) fn with_room(every: u32, room: usize) -> Accounting {
+    let mut accounting = Accounting::new(every, room);
+    for samples in columns(&mut accounting) {
         samples.resize(room, 0);
         samples.clear();
     }
-    books
+    accounting
 }
 
 /// What is kept of each sample.
-fn columns(books: &mut Books) -> [&mut Vec<u64>; 4] {
-    let Books {
+fn columns(accounting: &mut Accounting) -> [&mut Vec<u64>; 4] {
+    let Accounting {
         waits,
         holds,
         zeroings,
         sizes,
         ..
-    } = books;
+    } = accounting;
     [waits, holds, zeroings, sizes]
 }
 
@@ -38,23 +38,23 @@ pub(super) fn skip(acquisitions: u64, number: u64, every: u32) -> u64 {
     (2 * every - first - acquisitions % every) % every
 }
 
-/// Where books were, to bring them back there.
+/// Where the accounting was, to bring them back there.
 #[derive(Debug)]
 pub(super) struct Mark {
-    sums: Books,
+    sums: Accounting,
     samples: usize,
 }
 
 impl Mark {
-    pub(super) fn of(books: &Books) -> Self {
+    pub(super) fn of(accounting: &Accounting) -> Self {
         Self {
-            samples: books.waits.len(),
-            sums: Books {
+            samples: accounting.waits.len(),
+            sums: Accounting {
                 waits: Vec::new(),
                 holds: Vec::new(),
                 zeroings: Vec::new(),
                 sizes: Vec::new(),
-                ..*books
+                ..*accounting
             },
         }
     }
@@ -64,12 +64,12 @@ impl Mark {
         self.samples
     }
 
-    pub(super) fn restore(self, books: &mut Books) {
-        let [waits, holds, zeroings, sizes] = columns(books).map(|samples| {
+    pub(super) fn restore(self, accounting: &mut Accounting) {
+        let [waits, holds, zeroings, sizes] = columns(accounting).map(|samples| {
             samples.truncate(self.samples);
             std::mem::take(samples)
         });
-        *books = Books {
+        *accounting = Accounting {
             waits,
             holds,
             zeroings,
@@ -79,7 +79,7 @@ impl Mark {
     }
 }
 
-/// What is taken out of the books of a pass.
+/// What is taken out of the accounting of a pass.
 ///
 /// The clock goes on while a worker has lost its CPU, and its CPU time does not.
 /// Few takes are timed, and each stands for many: one in whose middle the worker
@@ -104,31 +104,36 @@ pub(super) struct Sifted {
 const LONG: u64 = 100_000;
 
 impl Sifted {
-    pub(super) fn sift(mut self, books: &mut Books) {
-        while let Some(i) = self.longest(books) {
-            self.off_cpu = self.off_cpu - Nanos::new(self.length(books, i));
-            books.sampled -= 1;
-            books.pages_sampled -= books.sizes.swap_remove(i);
-            books.wait = books.wait - Nanos::new(books.waits.swap_remove(i));
-            books.hold = books.hold - Nanos::new(books.holds.swap_remove(i));
-            books.zeroing = books.zeroing - Nanos::new(books.zeroings.swap_remove(i));
+    pub(super) fn sift(mut self, accounting: &mut Accounting) {
+        while let Some(i) = self.longest(accounting) {
+            self.off_cpu = self.off_cpu - Nanos::new(self.length(accounting, i));
+            accounting.sampled -= 1;
+            accounting.pages_sampled -= accounting.sizes.swap_remove(i);
+            accounting.wait = accounting.wait - Nanos::new(accounting.waits.swap_remove(i));
+            accounting.hold = accounting.hold - Nanos::new(accounting.holds.swap_remove(i));
+            accounting.zeroing =
+                accounting.zeroing - Nanos::new(accounting.zeroings.swap_remove(i));
         }
     }
 
     /// The longest sample that the time off the CPU explains, if it is long at all.
-    fn longest(&self, books: &Books) -> Option<usize> {
+    fn longest(&self, accounting: &Accounting) -> Option<usize> {
         let off_cpu = self.off_cpu.as_ns();
         if off_cpu < LONG {
             return None;
         }
-        let lengths = (self.first..books.waits.len()).map(|i| (self.length(books, i), i));
+        let lengths = (self.first..accounting.waits.len()).map(|i| (self.length(accounting, i), i));
         let explained = lengths.filter(|(length, _)| (LONG..=2 * off_cpu).contains(length));
         explained.max().map(|(_, i)| i)
     }
 
-    fn length(&self, books: &Books, i: usize) -> u64 {
-        let wait = if self.can_park { 0 } else { books.waits[i] };
-        wait + books.holds[i] + books.zeroings[i]
+    fn length(&self, accounting: &Accounting, i: usize) -> u64 {
+        let wait = if self.can_park {
+            0
+        } else {
+            accounting.waits[i]
+        };
+        wait + accounting.holds[i] + accounting.zeroings[i]
     }
 }
 
@@ -137,7 +142,7 @@ mod tests {
     use super::*;
 
     /// Four takes, the second of a pass that began with the third.
-    fn books() -> Books {
+    fn accounting() -> Accounting {
         let samples = [
             [20, 30, 50],
             [20, 30, 900_000],
@@ -146,7 +151,7 @@ mod tests {
         ];
         let column = |i: usize| samples.map(|sample| sample[i]).to_vec();
         let sum = |i: usize| Nanos::new(samples.iter().map(|sample| sample[i]).sum());
-        Books {
+        Accounting {
             acquisitions: 64,
             sampled: 4,
             wait: sum(0),
@@ -157,27 +162,36 @@ mod tests {
             zeroings: column(2),
             pages_sampled: 1 + 2 + 3 + 4,
             sizes: vec![1, 2, 3, 4],
-            ..Books::new(16, 4)
+            ..Accounting::new(16, 4)
         }
     }
 
     #[test]
     fn a_take_is_taken_out_if_the_time_off_the_cpu_explains_it() {
         for (off_cpu, kept) in [(0, 4), (300_000, 4), (500_000, 3), (9_000_000, 3)] {
-            let mut books = books();
+            let mut accounting = accounting();
             let sifted = Sifted {
                 first: 2,
                 off_cpu: Nanos::new(off_cpu),
                 can_park: false,
             };
-            sifted.sift(&mut books);
-            assert_eq!((books.sampled, books.waits.len() as u64), (kept, kept));
-            assert_eq!(books.zeroing, Nanos::new(900_000 + 50 * (kept - 1)));
+            sifted.sift(&mut accounting);
+            assert_eq!(
+                (accounting.sampled, accounting.waits.len() as u64),
+                (kept, kept)
+            );
+            assert_eq!(accounting.zeroing, Nanos::new(900_000 + 50 * (kept - 1)));
             // The last had 4 of the pages.
-            assert_eq!(books.pages_sampled, if kept == 4 { 10 } else { 6 });
-            assert_eq!(books.sizes.iter().sum::<u64>(), books.pages_sampled);
-            let held: u64 = books.holds.iter().sum();
-            assert_eq!((books.hold, books.acquisitions), (Nanos::new(held), 64));
+            assert_eq!(accounting.pages_sampled, if kept == 4 { 10 } else { 6 });
+            assert_eq!(
+                accounting.sizes.iter().sum::<u64>(),
+                accounting.pages_sampled
+            );
+            let held: u64 = accounting.holds.iter().sum();
+            assert_eq!(
+                (accounting.hold, accounting.acquisitions),
+                (Nanos::new(held), 64)
+            );
         }
     }
 
@@ -185,7 +199,7 @@ mod tests {
     /// for as long as it works.
     #[test]
     fn a_large_take_is_taken_out_with_its_pages() {
-        let mut books = Books {
+        let mut accounting = Accounting {
             pages: 15,
             acquisitions: 5,
             sampled: 5,
@@ -195,38 +209,44 @@ mod tests {
             holds: vec![0; 5],
             zeroings: [16, 4, 2, 1, 0].map(|ms| ms * 1_000_000).to_vec(),
             sizes: vec![8, 4, 2, 1, 0],
-            ..Books::default()
+            ..Accounting::default()
         };
         let sifted = Sifted {
             first: 0,
             off_cpu: Nanos::from_ms(8),
             can_park: false,
         };
-        sifted.sift(&mut books);
-        assert_eq!((books.sampled, books.pages_sampled), (4, 7));
-        assert_eq!(books.zeroing, Nanos::from_ms(1).times(books.pages_sampled));
+        sifted.sift(&mut accounting);
+        assert_eq!((accounting.sampled, accounting.pages_sampled), (4, 7));
+        assert_eq!(
+            accounting.zeroing,
+            Nanos::from_ms(1).times(accounting.pages_sampled)
+        );
     }
 
     #[test]
     fn a_wait_that_was_parked_stays() {
         for (can_park, kept) in [(true, 1), (false, 0)] {
             let wait = 500_000;
-            let mut books = Books {
+            let mut accounting = Accounting {
                 sampled: 1,
                 wait: Nanos::new(wait),
                 waits: vec![wait],
                 holds: vec![0],
                 zeroings: vec![0],
                 sizes: vec![0],
-                ..Books::default()
+                ..Accounting::default()
             };
             let sifted = Sifted {
                 first: 0,
                 off_cpu: Nanos::new(wait),
                 can_park,
             };
-            sifted.sift(&mut books);
-            assert_eq!((books.sampled, books.wait), (kept, Nanos::new(wait * kept)));
+            sifted.sift(&mut accounting);
+            assert_eq!(
+                (accounting.sampled, accounting.wait),
+                (kept, Nanos::new(wait * kept))
+            );
         }
     }
 
@@ -248,20 +268,20 @@ mod tests {
 
     #[test]
     fn books_come_back_to_where_they_were() {
-        let mut now = books();
+        let mut now = accounting();
         let mark = Mark::of(&now);
         assert_eq!(mark.samples(), 4);
         now.waits.push(1);
         now.pages += 7;
         now.acquisitions += 1;
         mark.restore(&mut now);
-        assert_eq!(now, books());
+        assert_eq!(now, accounting());
     }
 
     #[test]
     fn room_is_there_and_empty() {
-        let books = with_room(16, 100);
-        assert!(books.waits.is_empty() && books.waits.capacity() >= 100);
-        assert!(books.zeroings.capacity() >= 100);
+        let accounting = with_room(16, 100);
+        assert!(accounting.waits.is_empty() && accounting.waits.capacity() >= 100);
+        assert!(accounting.zeroings.capacity() >= 100);
     }
 }

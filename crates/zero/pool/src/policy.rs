@@ -1,27 +1,20 @@
 //! How many pages are taken from a backlog that all workers share.
 
-use std::sync::atomic::Ordering::Relaxed;
-
 use crate::batches::{Batch, Memory, View};
-use crate::computer::Line;
 use crate::setting::Setting;
 
-/// A policy with what it remembers in the last two words of a line, which a lock
-/// protects.
+/// A policy for a backlog.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Policy {
+pub(crate) struct Policy {
     batch: Batch,
     /// What it takes whatever is left, if it does.
-    pub(super) constant: Option<u64>,
-    pub(super) total: u64,
-    pub(super) workers: u64,
+    pub(crate) constant: Option<u64>,
+    pub(crate) total: u64,
+    workers: u64,
 }
 
-/// Where a policy's memory begins in its line.
-const MEMORY: usize = 2;
-
 impl Policy {
-    pub(super) fn new(setting: &Setting, total: u64) -> Self {
+    pub(crate) fn new(setting: &Setting, total: u64) -> Self {
         Self {
             batch: setting.batch,
             constant: setting.batch.constant(setting.workers as u64),
@@ -40,7 +33,7 @@ impl Policy {
 
     /// The most that are taken at once: no take is more than both the first and
     /// an even share of all.
-    pub(super) fn most(&self) -> u64 {
+    pub(crate) fn most(&self) -> u64 {
         if self.total == 0 {
             return 0;
         }
@@ -49,46 +42,30 @@ impl Policy {
                 .take(self.view(self.total), &mut Memory::default())
         };
         let varying = || first().max(self.total.div_ceil(self.workers));
-        self.constant(self.total).unwrap_or_else(varying)
+        self.constant
+            .map_or_else(varying, |count| count.min(self.total))
     }
 
-    /// How many of the `rest` that is left are taken, where that is the same
-    /// whatever was taken before.
-    #[inline]
-    pub(super) fn constant(&self, rest: u64) -> Option<u64> {
-        self.constant.map(|count| count.min(rest))
-    }
-
-    /// How many of the `rest` that is left are taken; none if there is none.
-    pub(super) async fn take(&self, line: &impl Line, rest: u64) -> u64 {
-        if rest == 0 {
-            return 0;
+    /// How many of the `rest` that is left are taken; none if there is none. With what the
+    /// policy remembers from take to take, if it does.
+    pub(crate) fn take(&self, rest: u64, memory: &mut Memory) -> u64 {
+        match self.constant {
+            Some(count) => count.min(rest),
+            None if rest == 0 => 0,
+            None => self.batch.take(self.view(rest), memory),
         }
-        if !self.batch.remembers() {
-            return self.varying(rest, Memory::default()).0;
-        }
-        let memory = [
-            line.load(MEMORY, Relaxed).await,
-            line.load(MEMORY + 1, Relaxed).await,
-        ];
-        let (count, memory) = self.varying(rest, memory);
-        line.store(MEMORY, memory[0], Relaxed).await;
-        line.store(MEMORY + 1, memory[1], Relaxed).await;
-        count
     }
 
-    /// The same of a policy that looks at what is left, with what it remembers
-    /// before and after.
-    fn varying(&self, rest: u64, mut memory: Memory) -> (u64, Memory) {
-        let count = self.batch.take(self.view(rest), &mut memory);
-        (count, memory)
+    /// Whether it remembers something from take to take.
+    pub(crate) fn remembers(&self) -> bool {
+        self.batch.remembers()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::locks::LockKind;
+    use crate::lock_kind::LockKind;
 
     #[test]
     fn no_take_is_more_than_the_most() {

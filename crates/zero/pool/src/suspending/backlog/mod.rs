@@ -16,14 +16,9 @@
 //! page is zeroed, some CPUs are slower to have a word that lies further into its own
 //! page (docs/zeroing.md, "Where a counter lies in its page"). Not under loom, whose
 //! threads have small stacks.
-//!
-//! What is under way goes from hand to hand by value. A future that has something
-//! and lends it to a future inside itself points to itself, and compilers leave such
-//! a one in memory.
 
 mod lock_free;
 mod locked;
-mod policy;
 mod shares;
 
 use std::ops::Range;
@@ -33,14 +28,15 @@ use lock_free::{Counter, PackedShares};
 use locked::{List, Ranges};
 use shares::Shares;
 
+use super::locks::{Mcs, Tas, Ticket, Ttas};
+use super::pool::LockTiming;
+use super::{Computer, Lock};
 use crate::batches::Batch;
-use crate::books::LockTiming;
-use crate::computer::{Computer, Lock};
-use crate::locks::{LockKind, Mcs, Tas, Ticket, Ttas};
+use crate::lock_kind::LockKind;
 use crate::setting::{Dequeue, Setting};
 
 /// Who hands out pages.
-pub(crate) trait HandsOut<C> {
+pub(crate) trait HandsOut<C: Computer> {
     /// What a worker takes pages into that do not lie side by side.
     fn room(&self) -> Vec<u64> {
         vec![]
@@ -48,18 +44,18 @@ pub(crate) trait HandsOut<C> {
 
     /// Takes some for a worker: pages that lie side by side, or others into its room,
     /// instead of those that were there; none when there are none left.
-    fn take<'a>(
+    async fn take(
         &self,
         worker: usize,
         room: &mut Vec<u64>,
-        timing: LockTiming<'a, C>,
-    ) -> impl Future<Output = (Range<u64>, LockTiming<'a, C>)>;
+        timing: &mut LockTiming<'_, C>,
+    ) -> Range<u64>;
 }
 
 /// The pages that wait to be zeroed, by what keeps the workers apart. Each kind
-/// is a type of its own, so that a worker's loop is compiled for its lock: where
-/// each take asks which lock it is, its futures stay in memory. The lock of the
-/// list of zeroed pages is asked: a loop for each pair of locks would be a hundred.
+/// is a type of its own, so that a worker's loop is compiled for its lock, and the lock's
+/// word is the first. Of the list of zeroed pages each take asks which lock it is: a loop
+/// for each pair of locks would be a hundred.
 #[derive(Debug)]
 pub(crate) enum Backlog<C: Computer> {
     Tas(Under<C, Tas<C>>),
@@ -79,45 +75,45 @@ pub(crate) enum Under<C: Computer, L> {
     Shares(Shares<C, L>),
 }
 
-impl<C: Computer + Clone> Backlog<C> {
+impl<C: Computer> Backlog<C> {
     /// `pages` pages under a setting that has been checked.
-    pub(crate) async fn new(computer: &C, setting: &Setting, pages: u64) -> Self {
+    pub(crate) fn new(computer: &C, setting: &Setting, pages: u64) -> Self {
         match setting.lock {
             LockKind::Tas => {
                 let lock = || Tas::new(computer);
-                Self::Tas(Under::new(lock, computer, setting, pages).await)
+                Self::Tas(Under::new(lock, computer, setting, pages))
             }
             LockKind::Ttas(backoff) => {
                 let lock = || Ttas::new(computer, backoff);
-                Self::Ttas(Under::new(lock, computer, setting, pages).await)
+                Self::Ttas(Under::new(lock, computer, setting, pages))
             }
             LockKind::Ticket => {
                 let lock = || Ticket::new(computer);
-                Self::Ticket(Under::new(lock, computer, setting, pages).await)
+                Self::Ticket(Under::new(lock, computer, setting, pages))
             }
             LockKind::Mcs => {
                 // No worker wants the lock of a share inside that of another.
                 let nodes = Mcs::nodes(computer, setting.workers);
                 let lock = || Mcs::with_nodes(computer, Arc::clone(&nodes));
-                Self::Mcs(Under::new(lock, computer, setting, pages).await)
+                Self::Mcs(Under::new(lock, computer, setting, pages))
             }
             LockKind::Mutex => {
                 let lock = || computer.mutex();
-                Self::Mutex(Under::new(lock, computer, setting, pages).await)
+                Self::Mutex(Under::new(lock, computer, setting, pages))
             }
             LockKind::Counter if setting.batch == Batch::StealHalf => {
-                Self::PackedShares(PackedShares::new(computer, setting, pages).await)
+                Self::PackedShares(PackedShares::new(computer, setting, pages))
             }
             LockKind::Counter => Self::Counter(Box::new(Counter::new(computer, setting, pages))),
         }
     }
 }
 
-impl<C: Computer + Clone, L: Lock> Under<C, L> {
-    async fn new(lock: impl Fn() -> L, computer: &C, setting: &Setting, pages: u64) -> Self {
+impl<C: Computer, L: Lock> Under<C, L> {
+    fn new(lock: impl Fn() -> L, computer: &C, setting: &Setting, pages: u64) -> Self {
         if setting.batch == Batch::StealHalf {
             let locks = (0..setting.workers).map(|_| lock()).collect();
-            return Self::Shares(Shares::new(locks, computer, pages).await);
+            return Self::Shares(Shares::new(locks, computer, pages));
         }
         match setting.dequeue {
             Dequeue::Range => Self::Ranges(Box::new(Ranges::new(lock(), computer, setting, pages))),

@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::super::pool::LockTiming;
+use super::super::{Computer, Line, Lock};
 use super::HandsOut;
 use crate::batches::{cut_first, cut_half, even_share};
-use crate::books::LockTiming;
-use crate::computer::{Computer, Line, Lock};
 
 /// The backlogs, by worker.
 #[derive(Debug)]
@@ -34,19 +34,19 @@ impl<C: Computer, L: Lock> Share<C, L> {
 
     /// Cuts it in two under its lock: what is taken, and what is left of it.
     #[inline]
-    async fn cut<'a>(
+    async fn cut(
         &self,
         worker: usize,
         cut: impl Fn(Range<u64>) -> (Range<u64>, Range<u64>),
-        mut timing: LockTiming<'a, C>,
-    ) -> (Range<u64>, LockTiming<'a, C>) {
-        let inside = async move || {
+        timing: &mut LockTiming<'_, C>,
+    ) -> Range<u64> {
+        let inside = async || {
             timing.had().await;
             let (taken, left) = cut(self.range().await);
             if !taken.is_empty() {
                 self.set(left).await;
             }
-            (taken, timing)
+            taken
         };
         self.line.read_ahead();
         self.lock.section(worker, inside).await
@@ -55,56 +55,48 @@ impl<C: Computer, L: Lock> Share<C, L> {
 
 impl<C: Computer, L: Lock> Shares<C, L> {
     /// A share for each of the locks.
-    pub(super) async fn new(locks: Vec<L>, computer: &C, pages: u64) -> Self {
+    pub(super) fn new(locks: Vec<L>, computer: &C, pages: u64) -> Self {
         let workers = locks.len() as u64;
-        let mut shares = Vec::with_capacity(locks.len());
-        for (worker, lock) in (0..workers).zip(locks) {
-            let line = computer.line();
-            let share = Share { lock, line };
-            share.set(even_share(pages, worker, workers)).await;
-            shares.push(share);
-        }
-        Self(shares)
+        let share = |(worker, lock)| {
+            let Range { start, end } = even_share(pages, worker, workers);
+            let line = computer.line([start, end, 0, 0]);
+            Share { lock, line }
+        };
+        Self((0..workers).zip(locks).map(share).collect())
     }
 }
 
 impl<C: Computer, L: Lock> HandsOut<C> for Shares<C, L> {
     #[inline]
-    async fn take<'a>(
+    async fn take(
         &self,
         worker: usize,
         _room: &mut Vec<u64>,
-        timing: LockTiming<'a, C>,
-    ) -> (Range<u64>, LockTiming<'a, C>) {
+        timing: &mut LockTiming<'_, C>,
+    ) -> Range<u64> {
         let own = &self.0[worker];
-        let (taken, mut timing) = own.cut(worker, cut_first, timing).await;
+        let taken = own.cut(worker, cut_first, timing).await;
         if !taken.is_empty() {
-            return (taken, timing);
+            return taken;
         }
         timing.keeps_state();
         // As in `PackedShares`, only the rest is there to be stolen again.
-        let (stolen, mut timing) = self.steal(worker, timing).await;
-        let (first, rest) = cut_first(stolen);
-        if rest.is_empty() {
-            return (first, timing);
+        let (first, rest) = cut_first(self.steal(worker, timing).await);
+        if !rest.is_empty() {
+            timing.keeps_state();
+            let fill = async || {
+                timing.had().await;
+                own.set(rest).await;
+            };
+            own.lock.section(worker, fill).await;
         }
-        timing.keeps_state();
-        let fill = async move || {
-            timing.had().await;
-            own.set(rest).await;
-            timing
-        };
-        (first, own.lock.section(worker, fill).await)
+        first
     }
 }
 
 impl<C: Computer, L: Lock> Shares<C, L> {
     /// Half of the next backlog that has some.
-    async fn steal<'a>(
-        &self,
-        thief: usize,
-        mut timing: LockTiming<'a, C>,
-    ) -> (Range<u64>, LockTiming<'a, C>) {
+    async fn steal(&self, thief: usize, timing: &mut LockTiming<'_, C>) -> Range<u64> {
         let workers = self.0.len();
         for victim in (1..workers).map(|i| &self.0[(thief + i) % workers]) {
             // A look without the lock, which leaves those alone who have nothing.
@@ -112,13 +104,12 @@ impl<C: Computer, L: Lock> Shares<C, L> {
             if victim.range().await.is_empty() {
                 continue;
             }
-            let stolen;
-            (stolen, timing) = victim.cut(thief, cut_half, timing).await;
+            let stolen = victim.cut(thief, cut_half, timing).await;
             if !stolen.is_empty() {
-                return (stolen, timing);
+                return stolen;
             }
             timing.keeps_state();
         }
-        (0..0, timing)
+        0..0
     }
 }

@@ -2,15 +2,13 @@
 
 use punctual_core::Nanos;
 
-use crate::computer::Computer;
-
-/// The books of one worker. Reading the clock takes as long as zeroing a small
+/// The accounting of one worker. Reading the clock takes as long as zeroing a small
 /// part of a page does, so only one take in `every` is timed: the sums of wait,
 /// hold and zeroing are over those. Wait and hold, which a take has however large
 /// it is, are to be multiplied by `acquisitions / sampled`, and zeroing by
 /// `pages / pages_sampled`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Books {
+pub struct Accounting {
     /// One take in so many is timed, the first at first; none if it is 0.
     pub every: u32,
     /// The pages that were zeroed.
@@ -41,8 +39,8 @@ pub struct Books {
     pub sizes: Vec<u64>,
 }
 
-impl Books {
-    /// Empty books that time one take in `every`, none if that is 0, with room for
+impl Accounting {
+    /// Empty accounting that time one take in `every`, none if that is 0, with room for
     /// so many samples.
     pub fn new(every: u32, room: usize) -> Self {
         Self {
@@ -94,16 +92,6 @@ impl Books {
     }
 }
 
-/// Times one passage of a worker through a lock, or through several in a row.
-pub(crate) struct LockTiming<'a, C> {
-    computer: &'a C,
-    /// When it asked for the lock or had it, whichever was last, if it is timed.
-    since: Option<Nanos>,
-    has: bool,
-    wait: Nanos,
-    hold: Nanos,
-}
-
 /// What a passage took that is over.
 #[derive(Clone, Copy)]
 pub(crate) struct Timed {
@@ -115,96 +103,46 @@ pub(crate) struct Timed {
     pub(crate) end: Nanos,
 }
 
-impl<'a, C: Computer> LockTiming<'a, C> {
-    /// The worker is about to ask for the lock.
-    #[inline]
-    pub(crate) fn begin(computer: &'a C, is_timed: bool) -> Self {
-        Self {
-            computer,
-            since: is_timed.then(|| computer.now()),
-            has: false,
-            wait: Nanos::ZERO,
-            hold: Nanos::ZERO,
-        }
-    }
-
-    /// It has the lock.
-    #[inline]
-    pub(crate) fn had(&mut self) -> impl Future<Output = ()> + use<'a, C> {
-        self.turn(true);
-        self.computer.overhead()
-    }
-
-    /// It has given the lock back, and goes on to another.
-    #[inline]
-    pub(crate) fn keeps_state(&mut self) {
-        self.turn(false);
-    }
-
-    /// It has given the lock back, if it still had one, and wants no other.
-    #[inline]
-    pub(crate) fn end(mut self) -> Option<Timed> {
-        self.turn(false);
-        Some(Timed {
-            wait: self.wait,
-            hold: self.hold,
-            end: self.since?,
-        })
-    }
-
-    /// From now on it has a lock, or waits for one.
-    #[inline]
-    fn turn(&mut self, has: bool) {
-        let Some(since) = &mut self.since else {
-            return;
-        };
-        let now = self.computer.now();
-        let passed = now - *since;
-        let (wait, hold) = match self.has {
-            true => (Nanos::ZERO, passed),
-            false => (passed, Nanos::ZERO),
-        };
-        self.wait += wait;
-        self.hold += hold;
-        *since = now;
-        self.has = has;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn note(books: &mut Books, ns: u64) {
+    fn note(accounting: &mut Accounting, ns: u64) {
         let length = Nanos::new(ns);
         let take = Timed {
             wait: length,
             hold: length,
             end: length,
         };
-        let is_kept = books.note_take(take);
-        books.note_zeroing(1, length, is_kept);
+        let is_kept = accounting.note_take(take);
+        accounting.note_zeroing(1, length, is_kept);
     }
 
     #[test]
     fn a_take_has_its_zeroing_beside_it_also_where_others_were_taken_out() {
-        let mut books = Books::new(1, 2);
+        let mut accounting = Accounting::new(1, 2);
         for ns in [1, 2, 3] {
-            note(&mut books, ns);
+            note(&mut accounting, ns);
         }
-        assert_eq!(books.zeroings, [1, 2]);
+        assert_eq!(accounting.zeroings, [1, 2]);
         // Somebody finds that a sample cannot be.
-        books.sampled -= 1;
+        accounting.sampled -= 1;
         for samples in [
-            &mut books.waits,
-            &mut books.holds,
-            &mut books.zeroings,
-            &mut books.sizes,
+            &mut accounting.waits,
+            &mut accounting.holds,
+            &mut accounting.zeroings,
+            &mut accounting.sizes,
         ] {
             samples.pop();
         }
-        note(&mut books, 4);
-        assert_eq!([&books.waits, &books.holds, &books.zeroings], [&[1, 4]; 3]);
-        assert_eq!((books.sampled, books.zeroing), (3, Nanos::new(10)));
+        note(&mut accounting, 4);
+        assert_eq!(
+            [&accounting.waits, &accounting.holds, &accounting.zeroings],
+            [&[1, 4]; 3]
+        );
+        assert_eq!(
+            (accounting.sampled, accounting.zeroing),
+            (3, Nanos::new(10))
+        );
     }
 }

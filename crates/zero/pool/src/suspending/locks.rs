@@ -1,0 +1,250 @@
+//! The locks under test, as in the literature.
+//!
+//! Beside them stand the lock of the [`Computer`] that blocks, and no lock at
+//! all: an atomic counter, of which each worker takes a range.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+use super::{Computer, Line, Lock};
+use crate::lock_kind::{Backoff, LockKind};
+
+/// A lock of any kind. (`None` of [`AnyLock::new`] stands for no lock.)
+#[derive(Debug)]
+pub enum AnyLock<C: Computer> {
+    /// See [`LockKind::Tas`].
+    Tas(Tas<C>),
+    /// See [`LockKind::Ttas`].
+    Ttas(Ttas<C>),
+    /// See [`LockKind::Ticket`].
+    Ticket(Ticket<C::Line>),
+    /// See [`LockKind::Mcs`].
+    Mcs(Mcs<C>),
+    /// See [`LockKind::Mutex`].
+    Mutex(C::Mutex),
+}
+
+impl<C: Computer> AnyLock<C> {
+    /// A lock for so many workers; `None` for [`LockKind::Counter`].
+    pub fn new(kind: LockKind, computer: &C, workers: usize) -> Option<Self> {
+        Some(match kind {
+            LockKind::Tas => Self::Tas(Tas::new(computer)),
+            LockKind::Ttas(backoff) => Self::Ttas(Ttas::new(computer, backoff)),
+            LockKind::Ticket => Self::Ticket(Ticket::new(computer)),
+            LockKind::Mcs => Self::Mcs(Mcs::new(computer, workers)),
+            LockKind::Mutex => Self::Mutex(computer.mutex()),
+            LockKind::Counter => return None,
+        })
+    }
+}
+
+impl<C: Computer> Lock for AnyLock<C> {
+    #[inline]
+    async fn section<R>(&self, worker: usize, inside: impl AsyncFnOnce() -> R) -> R {
+        match self {
+            Self::Tas(lock) => lock.section(worker, inside).await,
+            Self::Ttas(lock) => lock.section(worker, inside).await,
+            Self::Ticket(lock) => lock.section(worker, inside).await,
+            Self::Mcs(lock) => lock.section(worker, inside).await,
+            Self::Mutex(lock) => lock.section(worker, inside).await,
+        }
+    }
+}
+
+/// One word that everybody writes until it was free. Each attempt takes the
+/// line away from everybody else, from the holder too.
+#[derive(Debug)]
+pub struct Tas<C: Computer> {
+    taken: C::Line,
+    computer: C,
+}
+
+impl<C: Computer> Tas<C> {
+    /// A free lock.
+    pub fn new(computer: &C) -> Self {
+        Self {
+            taken: computer.line([0; 4]),
+            computer: computer.clone(),
+        }
+    }
+}
+
+impl<C: Computer> Lock for Tas<C> {
+    #[inline]
+    async fn section<R>(&self, _worker: usize, inside: impl AsyncFnOnce() -> R) -> R {
+        while self.taken.swap(0, 1, Acquire).await == 1 {
+            self.computer.relax().await;
+        }
+        let result = inside().await;
+        self.taken.store(0, 0, Release).await;
+        result
+    }
+}
+
+/// As test-and-set, but a waiter reads its copy of the line until the lock
+/// seems free, and keeps away for a while where somebody else was faster
+/// (Anderson 1990). The lengths double and know no chance, as in Mellor-Crummey
+/// and Scott (1991). Not fair.
+#[derive(Debug)]
+pub struct Ttas<C: Computer> {
+    taken: C::Line,
+    backoff: Backoff,
+    computer: C,
+}
+
+impl<C: Computer> Ttas<C> {
+    /// A free lock.
+    pub fn new(computer: &C, backoff: Backoff) -> Self {
+        Self {
+            taken: computer.line([0; 4]),
+            backoff,
+            computer: computer.clone(),
+        }
+    }
+}
+
+impl<C: Computer> Ttas<C> {
+    async fn contend(&self) {
+        let Backoff { shortest, longest } = self.backoff;
+        let mut away = shortest.min(longest);
+        loop {
+            self.taken.wait_while(0, 1).await;
+            if self.taken.swap(0, 1, Acquire).await == 0 {
+                return;
+            }
+            self.computer.pause(away).await;
+            away = away.times(2).min(longest);
+        }
+    }
+}
+
+impl<C: Computer> Lock for Ttas<C> {
+    #[inline]
+    async fn section<R>(&self, _worker: usize, inside: impl AsyncFnOnce() -> R) -> R {
+        // A lock that is free is had without a test, which would cost the same
+        // miss once more.
+        if self.taken.swap(0, 1, Acquire).await == 1 {
+            self.contend().await;
+        }
+        let result = inside().await;
+        self.taken.store(0, 0, Release).await;
+        result
+    }
+}
+
+/// Everybody draws a number and waits until it is shown, in the order of
+/// arrival. Both numbers are on one line, as in the kernels that had this lock;
+/// all waiters read it again at each release.
+#[derive(Debug)]
+pub struct Ticket<L>(L);
+
+impl<L> Ticket<L> {
+    /// The word with the number that the next worker draws.
+    const DRAWN: usize = 0;
+    /// The word with the number whose turn it is.
+    const SERVED: usize = 1;
+}
+
+impl<L: Line> Ticket<L> {
+    /// A free lock.
+    pub fn new(computer: &impl Computer<Line = L>) -> Self {
+        Self(computer.line([0; 4]))
+    }
+}
+
+impl<L: Line> Lock for Ticket<L> {
+    #[inline]
+    async fn section<R>(&self, _worker: usize, inside: impl AsyncFnOnce() -> R) -> R {
+        let line = &self.0;
+        let mine = line.add(Self::DRAWN, 1, Relaxed).await;
+        let mut serving = line.load(Self::SERVED, Acquire).await;
+        while serving != mine {
+            serving = line.wait_while(Self::SERVED, serving).await;
+        }
+        let result = inside().await;
+        // Nobody else writes it while the lock is held.
+        line.store(Self::SERVED, mine.wrapping_add(1), Release)
+            .await;
+        result
+    }
+}
+
+/// Waiters form a queue, and each spins on a line of its own, which the one
+/// before it writes once. The nodes of the queue are an array by the number of
+/// the worker; where the original has a pointer to a node, here is its number,
+/// counted from 1, and 0 for none.
+#[derive(Debug)]
+pub struct Mcs<C: Computer> {
+    tail: C::Line,
+    nodes: Arc<[C::Line]>,
+}
+
+/// The word of a node with the number of the node behind it.
+const NEXT: usize = 0;
+/// The word of a node that is 1 while its worker has to wait.
+const WAITS: usize = 1;
+
+impl<C: Computer> Mcs<C> {
+    /// A free lock for so many workers.
+    pub fn new(computer: &C, workers: usize) -> Self {
+        Self::with_nodes(computer, Self::nodes(computer, workers))
+    }
+
+    /// The nodes of so many workers.
+    pub(crate) fn nodes(computer: &C, workers: usize) -> Arc<[C::Line]> {
+        (0..workers).map(|_| computer.line([0; 4])).collect()
+    }
+
+    /// A free lock with such nodes. Several locks may have the same, if no worker
+    /// wants one of them inside another: each worker then stands in one queue at a
+    /// time, and nobody writes to its node any more when it has left that.
+    pub(crate) fn with_nodes(computer: &C, nodes: Arc<[C::Line]>) -> Self {
+        Self {
+            tail: computer.line([0; 4]),
+            nodes,
+        }
+    }
+}
+
+impl<C: Computer> Mcs<C> {
+    fn node(&self, number: u64) -> &C::Line {
+        &self.nodes[number as usize - 1]
+    }
+
+    async fn acquire(&self, mine: u64) {
+        let node = self.node(mine);
+        node.store(NEXT, 0, Relaxed).await;
+        node.store(WAITS, 1, Relaxed).await;
+        // Releases the node to whoever comes next, and acquires that of the one
+        // before.
+        let before = self.tail.swap(0, mine, AcqRel).await;
+        if before != 0 {
+            self.node(before).store(NEXT, mine, Release).await;
+            node.wait_while(WAITS, 1).await;
+        }
+    }
+
+    async fn release(&self, mine: u64) {
+        let node = self.node(mine);
+        let mut behind = node.load(NEXT, Acquire).await;
+        if behind == 0 {
+            if self.tail.exchange(0, mine, 0, Release).await.is_ok() {
+                return;
+            }
+            // Somebody has come, and is about to say who.
+            behind = node.wait_while(NEXT, 0).await;
+        }
+        self.node(behind).store(WAITS, 0, Release).await;
+    }
+}
+
+impl<C: Computer> Lock for Mcs<C> {
+    #[inline]
+    async fn section<R>(&self, worker: usize, inside: impl AsyncFnOnce() -> R) -> R {
+        let mine = worker as u64 + 1;
+        self.acquire(mine).await;
+        let result = inside().await;
+        self.release(mine).await;
+        result
+    }
+}
