@@ -1,10 +1,8 @@
 //! Does one thing a number of times: waits for a deadline that has passed, or
-//! only reads the clock, or keeps the books of waits that take no time, or counts
-//! under a lock that is free. For counting instructions, which wall time is too
-//! noisy for.
+//! only reads the clock, or keeps the books of waits that take no time. For counting
+//! instructions, which wall time is too noisy for.
 //!
 //!     punctual-microbench clock|waiter|sleep_until COUNT
-//!     punctual-microbench lock NAME COUNT
 //!     punctual-microbench STRATEGY LENGTH|any COUNT
 //!     punctual-microbench state STRATEGY LENGTH|any COUNT
 //!
@@ -18,7 +16,6 @@ use std::time::Instant;
 use punctual::Waiter;
 use punctual_core::StrategySpec;
 use punctual_core::strategies::Defaults;
-use punctual_microbench::locks::SUBJECTS;
 use punctual_microbench::{Lengths, Waits};
 
 fn main() -> ExitCode {
@@ -26,14 +23,12 @@ fn main() -> ExitCode {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let done = match args[..] {
         [what, count] => past_deadline(what, count),
-        ["lock", name, count] => under_a_lock(name, count),
         ["state", strategy, lengths, count] => state_of_waits(strategy, lengths, count),
         [strategy, lengths, count] => whole_waits(strategy, lengths, count),
         _ => None,
     };
     done.unwrap_or_else(|| {
         eprintln!("usage: punctual-microbench clock|waiter|sleep_until COUNT");
-        eprintln!("       punctual-microbench lock NAME COUNT");
         eprintln!("       punctual-microbench [state] STRATEGY LENGTH|any COUNT");
         ExitCode::from(2)
     })
@@ -53,12 +48,6 @@ fn past_deadline(what: &str, count: &str) -> Option<ExitCode> {
             _ => return None,
         }
     }
-    Some(ExitCode::SUCCESS)
-}
-
-fn under_a_lock(name: &str, count: &str) -> Option<ExitCode> {
-    let subject = SUBJECTS.iter().find(|subject| subject.name == name)?;
-    (subject.new)(1).count(0, count.parse().ok()?);
     Some(ExitCode::SUCCESS)
 }
 

@@ -4,7 +4,7 @@ use super::Guards;
 
 /// The one of the standard library.
 #[derive(Default)]
-pub struct Std(std::sync::Mutex<()>);
+pub(super) struct Std(std::sync::Mutex<()>);
 
 impl Guards for Std {
     #[inline]

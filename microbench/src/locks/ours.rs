@@ -2,14 +2,15 @@
 
 use std::hint::spin_loop;
 use std::ops::Range;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use punctual_core::Nanos;
 use punctual_zero_pool::blocking::locks::Tas;
 use punctual_zero_pool::blocking::{Computer, Line, Lock};
 
-use super::{Apart, Guards, pause, wait_while};
+use super::{Apart, Guards};
 
 /// A lock of the pool.
 pub(super) struct Ours<L>(pub(super) L);
@@ -30,28 +31,40 @@ pub(super) struct Atomics;
 pub(super) type Words = Apart<[AtomicU64; 4]>;
 
 impl Line for Words {
+    #[inline]
     fn load(&self, word: usize, order: Ordering) -> u64 {
         self.0[word].load(order)
     }
 
+    #[inline]
     fn store(&self, word: usize, value: u64, order: Ordering) {
         self.0[word].store(value, order);
     }
 
+    #[inline]
     fn swap(&self, word: usize, value: u64, order: Ordering) -> u64 {
         self.0[word].swap(value, order)
     }
 
+    #[inline]
     fn add(&self, word: usize, value: u64, order: Ordering) -> u64 {
         self.0[word].fetch_add(value, order)
     }
 
+    #[inline]
     fn exchange(&self, word: usize, old: u64, new: u64, order: Ordering) -> Result<u64, u64> {
         self.0[word].compare_exchange(old, new, order, Relaxed)
     }
 
+    #[inline]
     fn wait_while(&self, word: usize, value: u64) -> u64 {
-        wait_while(&self.0[word], value)
+        loop {
+            let seen = self.0[word].load(Acquire);
+            if seen != value {
+                return seen;
+            }
+            spin_loop();
+        }
     }
 }
 
@@ -71,12 +84,17 @@ impl Computer for Atomics {
         Nanos::ZERO
     }
 
+    #[inline]
     fn relax(&self) {
         spin_loop();
     }
 
+    #[inline]
     fn pause(&self, length: Nanos) {
-        pause(length.into());
+        let begin = Instant::now();
+        while begin.elapsed() < Duration::from(length) {
+            spin_loop();
+        }
     }
 
     fn zero(&self, _pages: Range<u64>) {}
