@@ -128,7 +128,8 @@ impl Ticker {
         Ok(self.ticked(scheduled, outcome))
     }
 
-    /// When the next slot is due, for who waits for it with something else.
+    /// When the next slot is due, for who waits for it with something else, and then
+    /// [`serve`](Self::serve)s it.
     #[inline]
     pub fn next_at(&self) -> Instant {
         self.anchor.instant(self.schedule.next_at())
@@ -164,6 +165,29 @@ impl Ticker {
     /// What became of all slots until the last tick or change.
     pub fn books(&self) -> Books {
         self.schedule.books()
+    }
+
+    /// The tick for the next slot, for which somebody has waited until `actual`: at or
+    /// after [`next_at`](Self::next_at), which is put in its place if it is before.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Instant;
+    /// use punctual::{Period, interval};
+    ///
+    /// let mut ticker = interval(Period::hz(1_000)?);
+    /// while Instant::now() < ticker.next_at() {
+    ///     // An event loop waits for input here.
+    /// }
+    /// let tick = ticker.serve(Instant::now());
+    /// println!("{}: {:?} late", tick.number(), tick.lateness());
+    /// # Ok::<(), punctual::Error>(())
+    /// ```
+    pub fn serve(&mut self, actual: Instant) -> Tick {
+        let scheduled = self.next_at();
+        let late = actual.saturating_duration_since(scheduled);
+        self.ticked(scheduled, Outcome::of_past_deadline(late))
     }
 
     #[inline]

@@ -182,9 +182,15 @@ mod tests {
         }
     }
 
+    fn explore(work: impl Fn() + Send + Sync + 'static) {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(work);
+    }
+
     #[test]
     fn whoever_inserts_earlier_is_heard() {
-        loom::model(|| {
+        explore(|| {
             let desk = Arc::new(Desk::new(TimerQueue::new(), Rung::default()));
             // The thread waits for this one, or has not begun yet.
             desk.insert(Time::from_ns(1_000).into(), 0).unwrap();
@@ -215,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_timer_is_served_or_cancelled_or_left() {
-        loom::model(|| {
+        explore(|| {
             let desk = Arc::new(Desk::new(TimerQueue::new(), Rung::default()));
             let server = thread::spawn({
                 let desk = Arc::clone(&desk);

@@ -6,14 +6,18 @@ use std::time::Duration;
 ///
 /// Each wake-up moves it by a step, ten times as far up as down, so that it settles
 /// where one of eleven is later. Steps are a part of what it is: it is never far from
-/// any value, and one bad wake-up, however late, is one step.
+/// any value.
 #[derive(Debug)]
 pub(crate) struct Lead(AtomicU64);
 
 const LATE_OF_TEN: u64 = 10;
 /// The step up: a quarter of it, and at least this.
 const LEAST_STEP_NS: u64 = 2_000;
-const MOST_NS: u64 = 5_000_000;
+/// Later than that is a stall, or a CPU that others have: no lead helps against it,
+/// and a long one would only take CPU time from who is short of it.
+const STALL_NS: u64 = 1_000_000;
+/// How many steps down by doubt are one of [`learn`](Lead::learn).
+const DOUBTS: u64 = 10;
 
 impl Lead {
     /// Begins with a guess that errs towards CPU time on most machines.
@@ -29,14 +33,28 @@ impl Lead {
     /// one may go unheard.
     pub(crate) fn learn(&self, late: Duration) {
         let lead = self.0.load(Relaxed);
-        let step = (lead / 4).max(LEAST_STEP_NS);
+        if late > Duration::from_nanos(STALL_NS) {
+            return;
+        }
         let next = if late > Duration::from_nanos(lead) {
-            (lead + step).min(MOST_NS)
+            (lead + step(lead)).min(STALL_NS)
         } else {
-            lead.saturating_sub(step / LATE_OF_TEN)
+            lead.saturating_sub(step(lead) / LATE_OF_TEN)
         };
         self.0.store(next, Relaxed);
     }
+
+    /// No wake-up was asked for, because it was too long. It is a little less then,
+    /// so that it is tried again some time, however long it has become.
+    pub(crate) fn doubt(&self) {
+        let lead = self.0.load(Relaxed);
+        let less = step(lead) / LATE_OF_TEN / DOUBTS;
+        self.0.store(lead.saturating_sub(less), Relaxed);
+    }
+}
+
+fn step(lead_ns: u64) -> u64 {
+    (lead_ns / 4).max(LEAST_STEP_NS)
 }
 
 #[cfg(test)]
@@ -47,9 +65,9 @@ mod tests {
     fn it_settles_above_most_and_comes_back_from_anything() {
         let lead = Lead::new();
         let us = Duration::from_micros;
-        for stall in [0, 100] {
-            for _ in 0..stall {
-                lead.learn(us(50_000));
+        for before in [us(100), us(1_000), us(50_000)] {
+            for _ in 0..100 {
+                lead.learn(before);
             }
             // Evenly from 40 us to 140 us, in an order of no period.
             let mut above = 0;
@@ -61,5 +79,18 @@ mod tests {
             assert!((50..150).contains(&above), "{above} of 1000");
             assert!((us(110)..us(170)).contains(&lead.get()), "{lead:?}");
         }
+    }
+
+    #[test]
+    fn none_is_too_long_to_be_tried_again() {
+        let lead = Lead::new();
+        for _ in 0..50 {
+            lead.learn(Duration::from_micros(900));
+        }
+        assert!(lead.get() > Duration::from_micros(700));
+        for _ in 0..2_000 {
+            lead.doubt();
+        }
+        assert!(lead.get() < Duration::from_micros(20));
     }
 }

@@ -3,6 +3,7 @@
 mod clock;
 mod desk;
 mod heap;
+mod interval;
 mod lead;
 mod queue;
 mod sleep;
@@ -10,6 +11,7 @@ mod thread;
 mod time;
 mod window;
 
+pub use interval::{Interval, interval, interval_at};
 pub use queue::{Advance, Counts, Fired, Key, TimerQueue};
 pub use sleep::{Sleep, sleep, sleep_until};
 pub use thread::{Builder, Timers};

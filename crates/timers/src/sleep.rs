@@ -113,11 +113,17 @@ impl Sleep {
         self.deadline
     }
 
+    /// Sleeps until another instant instead, from the beginning.
+    pub(crate) fn reset(&mut self, deadline: Instant) {
+        *self = sleep_until(deadline).budget(self.budget);
+    }
+
     /// Has the thread wake the task the lead before the deadline; ready if it is no
     /// further away than that.
     fn begin(&mut self, now: Instant, waker: &Waker) -> Poll<()> {
         let lead = LEAD.get().min(self.budget);
         if self.deadline - now <= lead {
+            LEAD.doubt();
             return Poll::Ready(());
         }
         let wake_at = self.deadline - lead;

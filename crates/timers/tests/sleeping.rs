@@ -1,14 +1,16 @@
 //! Sleeps of tasks, under tokio, and under the least that a runtime can be. No real
 //! duration is asserted beyond "never early".
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use punctual_timers::{sleep, sleep_until};
+use futures_core::Stream;
+use punctual::{MissedTickBehavior, Period};
+use punctual_timers::{interval, interval_at, sleep, sleep_until};
 
 fn us(us: u64) -> Duration {
     Duration::from_micros(us)
@@ -137,5 +139,69 @@ fn a_paused_clock_is_advanced_by_hand() {
         assert!(poll(sleep.as_mut()).is_pending());
         tokio::time::advance(us(2_000)).await;
         assert!(poll(sleep.as_mut()).is_ready());
+    });
+}
+
+#[test]
+fn no_tick_is_early_and_the_books_balance() {
+    for runtime in runtimes() {
+        runtime.block_on(async {
+            let start = Instant::now();
+            let period = Period::hz(5_000).unwrap();
+            let mut interval = interval_at(start, period).budget(us(20));
+            for _ in 0..50 {
+                let due = interval.next_at();
+                let tick = interval.tick().await;
+                assert_eq!(tick.scheduled(), due);
+                assert_eq!(due, start + period.times(tick.number()));
+                assert!(Instant::now() >= due + tick.lateness());
+            }
+            let books = interval.books();
+            assert_eq!(books.ticks, 50);
+            assert_eq!(books.due, books.ticks + books.missed + books.owed);
+        });
+    }
+}
+
+/// What `StreamExt::next` does.
+async fn next<S: Stream + Unpin>(stream: &mut S) -> Option<S::Item> {
+    poll_fn(|context| Pin::new(&mut *stream).poll_next(context)).await
+}
+
+/// On tokio's clock, that is exact to its millisecond.
+#[test]
+fn behaviors_are_those_of_the_ticker() {
+    let ms = Duration::from_millis;
+    let numbers = |behavior| {
+        paused().block_on(async {
+            let mut interval = interval(Period::every(ms(10)).unwrap());
+            interval = interval.missed_tick_behavior(behavior);
+            let mut numbers = vec![next(&mut interval).await.unwrap().number()];
+            tokio::time::advance(ms(35)).await;
+            for _ in 0..4 {
+                numbers.push(next(&mut interval).await.unwrap().number());
+            }
+            (numbers, interval.books().missed)
+        })
+    };
+    assert_eq!(numbers(MissedTickBehavior::Burst), (vec![0, 1, 2, 3, 4], 0));
+    assert_eq!(numbers(MissedTickBehavior::Skip), (vec![0, 1, 4, 5, 6], 2));
+}
+
+#[test]
+fn a_tick_that_is_given_up_is_still_to_come() {
+    paused().block_on(async {
+        let period = Period::every(us(10_000)).unwrap();
+        let mut interval = interval(period);
+        assert_eq!(interval.tick().await.number(), 0);
+        assert!(poll(pin!(interval.tick())).is_pending());
+        assert_eq!(interval.tick().await.number(), 1);
+        let start = tokio::time::Instant::now().into_std() + us(3_000);
+        interval.reset_at(start);
+        assert_eq!(interval.tick().await.scheduled(), start);
+        interval.nudge(500_000);
+        assert_eq!(interval.next_at(), start + us(10_500));
+        interval.set_period(Period::every(us(1_000)).unwrap());
+        assert!(interval.tick().await.scheduled() < interval.next_at());
     });
 }

@@ -1,0 +1,132 @@
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+
+use futures_core::Stream;
+use punctual::{Books, MissedTickBehavior, Period, Tick, Ticker};
+
+use crate::clock;
+use crate::sleep::{Sleep, sleep_until};
+
+/// An [`Interval`] whose first tick is due now.
+///
+/// # Examples
+///
+/// ```
+/// use punctual::{MissedTickBehavior, Period};
+///
+/// # async fn task() -> Result<(), punctual::Error> {
+/// let mut interval = punctual_timers::interval(Period::hz(1_000)?)
+///     .missed_tick_behavior(MissedTickBehavior::Burst);
+/// for _ in 0..3 {
+///     let tick = interval.tick().await;
+///     println!("{}: {:?} late, {} missed", tick.number(), tick.lateness(), tick.missed());
+/// }
+/// # Ok(())
+/// # }
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(task()).unwrap();
+/// ```
+pub fn interval(period: Period) -> Interval {
+    interval_at(clock::now(), period)
+}
+
+/// An [`Interval`] whose first tick is due at `start`.
+pub fn interval_at(start: Instant, period: Period) -> Interval {
+    Interval {
+        ticker: punctual::interval_at(start, period),
+        sleep: sleep_until(start),
+    }
+}
+
+/// Ticks at an exact rate under any async runtime: a [`Ticker`] that sleeps as
+/// [`Sleep`] does, and a stream that never ends.
+///
+/// Ticks are in phase for ever, whatever each is late by. Slots that are over when a
+/// tick comes are missed, unless
+/// [`missed_tick_behavior`](Self::missed_tick_behavior) says otherwise; the books
+/// balance. Under tokio's paused clock, and with the feature `tokio`, it ticks on that
+/// clock; only changes of the schedule count what they miss on that of the system.
+///
+/// # Accuracy
+///
+/// That of [`Sleep`].
+#[derive(Debug)]
+pub struct Interval {
+    ticker: Ticker,
+    sleep: Sleep,
+}
+
+impl Interval {
+    /// What becomes of slots that a tick is too late for;
+    /// [`Skip`](MissedTickBehavior::Skip) if nothing is chosen.
+    #[must_use]
+    pub fn missed_tick_behavior(mut self, behavior: MissedTickBehavior) -> Self {
+        self.ticker = self.ticker.missed_tick_behavior(behavior);
+        self
+    }
+
+    /// Spins at most so long for a tick; see [`Sleep::budget`].
+    #[must_use]
+    pub fn budget(mut self, most: Duration) -> Self {
+        self.sleep = self.sleep.budget(most);
+        self
+    }
+
+    /// Sleeps until the next slot; for one that is over not at all.
+    ///
+    /// A tick that is dropped before it is ready is still to come.
+    pub async fn tick(&mut self) -> Tick {
+        poll_fn(|context| self.poll_tick(context)).await
+    }
+
+    /// As [`tick`](Self::tick), for futures that are written by hand.
+    pub fn poll_tick(&mut self, context: &mut Context<'_>) -> Poll<Tick> {
+        let next = self.ticker.next_at();
+        if next != self.sleep.deadline() {
+            self.sleep.reset(next);
+        }
+        let late = ready!(Pin::new(&mut self.sleep).poll(context));
+        let tick = self.ticker.serve(next + late);
+        self.sleep.reset(self.ticker.next_at());
+        Poll::Ready(tick)
+    }
+
+    /// When the next slot is due.
+    pub fn next_at(&self) -> Instant {
+        self.ticker.next_at()
+    }
+
+    /// Changes the period, in phase, as [`Ticker::set_period`] does.
+    pub fn set_period(&mut self, period: Period) {
+        self.ticker.set_period(period);
+    }
+
+    /// Moves all slots to come by so many nanoseconds, as [`Ticker::nudge`] does.
+    pub fn nudge(&mut self, by_ns: i64) {
+        self.ticker.nudge(by_ns);
+    }
+
+    /// Begins anew with a slot at `at`, as [`Ticker::reset_at`] does.
+    pub fn reset_at(&mut self, at: Instant) {
+        self.ticker.reset_at(at);
+    }
+
+    /// What became of all slots until the last tick or change.
+    pub fn books(&self) -> Books {
+        self.ticker.books()
+    }
+}
+
+/// Never ends.
+impl Stream for Interval {
+    type Item = Tick;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Tick>> {
+        self.poll_tick(context).map(Some)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (usize::MAX, None)
+    }
+}
