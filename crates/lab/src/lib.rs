@@ -3,7 +3,7 @@
 //! An [experiment](experiments) is programs and the analysis of what a machine
 //! observed of them; it never asks where it runs. [`host::HostMachine`] runs
 //! programs on this computer; `punctual_sim::SimMachine` on a simulated one.
-//! [`rounds`] compares subjects in rounds on either, and where naps are a
+//! A [`plan`] says how long and how often; [`rounds`] compares subjects in rounds on either, and where naps are a
 //! recording, [`informed`] says what they could have cost, [`replay`] what
 //! strategies make of it, and [`loaded`] what spins cost under load. A [`scenario`] is an
 //! experiment on a whole computer, read from a file; [`validation`] compares the
@@ -18,6 +18,7 @@ pub mod host;
 pub mod informed;
 mod learned;
 pub mod loaded;
+pub mod plan;
 mod prediction;
 pub mod regimes;
 pub mod replay;

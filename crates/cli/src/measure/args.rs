@@ -1,6 +1,8 @@
 //! What `punctual measure` takes.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use punctual_lab::plan::measure::EVERY;
 
 use crate::options::{Effort, Output, Place};
 
@@ -33,8 +35,8 @@ Examples:
 #[derive(Debug, Args)]
 pub(crate) struct MeasureArgs {
     /// What to measure, instead of the default set
-    #[arg(value_name = "NAME", value_enum, hide_default_value = true)]
-    pub(crate) names: Vec<Name>,
+    #[arg(value_name = "NAME", value_parser = names())]
+    pub(crate) names: Vec<String>,
 
     #[command(flatten)]
     pub(crate) effort: Effort,
@@ -46,62 +48,13 @@ pub(crate) struct MeasureArgs {
     pub(crate) output: Output,
 }
 
-/// What can be measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Name {
-    /// Everything below (about 2.5 minutes)
-    All,
-    /// By how much each clock of the OS moves at once, what the OS says of that, what a reading takes, and which clocks the tick writes (about 2 s)
-    Clocks,
-    /// How long a sleep of 1 ms is and how many ticks that is, a line per second: the interval or slack in force, the step of the tick's clock, the lengths that are frequent (about 6 s)
-    Timers,
-    /// How late every wait call of the OS is for lengths from 0 to 100 ms, what CPU time it takes, and whether it returns early (about 60 s)
-    Sleep,
-    /// When a thread that yields is back on its CPU, alone and beside one that computes there (about 2 s)
-    Yield,
-    /// Waits of 1 ms beside 0, 0.5, 1 and 2 threads per CPU that compute, at normal and raised priority: how late, and for what reason as far as the OS counts it (about 30 s)
-    Load,
-    /// Waits of 1 ms on each CPU in turn, with the types of the cores where the OS tells them (2 to 20 s)
-    Cores,
-    /// Whether waking takes longer after a longer rest, 1 ms to 1 s, without timer slack (about 25 s)
-    Gap,
-    /// Whether a thread, a child process and another process get a thread's timer slack or resolution (about 4 s)
-    Inherit,
-    /// Interrupts, context switches and idle states of the computer, for each style of waiting (about 7 s)
-    Wakeups,
-    /// How soon a worker that spins, yields or blocks sees a job, and the CPU time it takes, idle and loaded (about 7 s)
-    Jobs,
-}
+/// The name of everything.
+pub(crate) const ALL: &str = "all";
 
-impl Name {
-    /// What is measured if nothing is named.
-    pub(super) const DEFAULT: [Self; 7] = [
-        Self::Clocks,
-        Self::Timers,
-        Self::Sleep,
-        Self::Yield,
-        Self::Gap,
-        Self::Wakeups,
-        Self::Jobs,
-    ];
-
-    /// Everything, in the order of the help.
-    pub(super) const EVERY: [Self; 10] = [
-        Self::Clocks,
-        Self::Timers,
-        Self::Sleep,
-        Self::Yield,
-        Self::Load,
-        Self::Cores,
-        Self::Gap,
-        Self::Inherit,
-        Self::Wakeups,
-        Self::Jobs,
-    ];
-
-    /// As the user types it.
-    pub(super) fn typed(self) -> String {
-        let value = self.to_possible_value();
-        value.map_or_else(String::new, |value| value.get_name().to_owned())
-    }
+/// What can be named.
+fn names() -> PossibleValuesParser {
+    let all = PossibleValue::new(ALL).help("Everything below (about 2.5 minutes)");
+    let every = EVERY.iter();
+    let every = every.map(|known| PossibleValue::new(known.name).help(known.about));
+    PossibleValuesParser::new(std::iter::once(all).chain(every))
 }

@@ -3,9 +3,10 @@
 pub(crate) mod args;
 mod live;
 mod plan;
-mod scenarios;
 
 use anyhow::{Result, anyhow};
+use punctual_lab::plan::Race;
+use punctual_lab::plan::measure::{Measured as Planned, Part, Predicted, What};
 use punctual_lab::rounds::{End, Results};
 use punctual_lab::{predict, predict_timers, rule_in_force, scenario};
 use punctual_program::{Machine, Refusal};
@@ -15,7 +16,7 @@ use crate::Done;
 use crate::progress::Progress;
 use crate::session::{self, Measured, Outputs};
 use args::MeasureArgs;
-use plan::{Part, Plan, Predicted, Race};
+use plan::Plan;
 
 /// Runs the command.
 pub(crate) fn run(args: &MeasureArgs) -> Result<Done> {
@@ -32,7 +33,7 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<Done> {
         match measure(part, &mut *on.machine, &on.facts, here, &mut progress) {
             Ok(more) => results.extend(more),
             Err(why) => {
-                let failed = format!("{}: {why:#}", part.name().typed());
+                let failed = format!("{}: {why:#}", part.name);
                 results.end.failed = Some(Refusal::new(failed));
             }
         }
@@ -56,10 +57,10 @@ fn measure(
     here: bool,
     progress: &mut Progress,
 ) -> Result<Results> {
-    match part {
-        Part::Race(race) => compete(race, machine, here, progress),
-        Part::Scenario(_, scenario) => {
-            progress.next(&part.name().typed(), scenario.length());
+    match &part.what {
+        What::Race(planned) => compete(planned, machine, here, progress),
+        What::Scenario(scenario) => {
+            progress.next(part.name, scenario.length());
             let ran = scenario::run_on(scenario, machine, &facts.name);
             let ran = ran.map_err(|why| anyhow!(why))?;
             Ok(Results {
@@ -75,31 +76,22 @@ fn measure(
 }
 
 fn compete(
-    race: &Race,
+    planned: &Planned,
     machine: &mut dyn Machine,
     here: bool,
     progress: &mut Progress,
 ) -> Result<Results> {
-    let mut raced = (race.run)(machine, &race.cases, race.rounds, &mut |now| {
-        progress.case(now.next);
-    })?;
-    match (race.predicted, rule_in_force().filter(|_| here)) {
-        (Predicted::Once, Some(rule)) => {
-            predict(&rule, &race.cases, race.rounds, &mut raced.measurements)?;
-        }
-        (Predicted::InEachRound, Some(_)) => {
-            predict_timers(&race.cases, &mut raced.measurements)?;
-        }
+    let Race { cases, rounds } = &planned.race;
+    let mut raced = (planned.run)(machine, cases, *rounds, &mut |now| progress.case(now.next))?;
+    match (planned.predicted, rule_in_force().filter(|_| here)) {
+        (Predicted::Once, Some(rule)) => predict(&rule, cases, *rounds, &mut raced.measurements)?,
+        (Predicted::InEachRound, Some(_)) => predict_timers(cases, &mut raced.measurements)?,
         _ => {}
     }
     Ok(raced)
 }
 
 fn as_run(args: &MeasureArgs, plan: &Plan, on: Measured, results: Results) -> Run {
-    let rounds = |part: &Part| match part {
-        Part::Race(race) => Some(race.rounds),
-        Part::Scenario(..) => None,
-    };
     let run = Run {
         interrupted: results.end.is_early(),
         failed: results.end.failed.as_ref().map(ToString::to_string),
@@ -108,5 +100,12 @@ fn as_run(args: &MeasureArgs, plan: &Plan, on: Measured, results: Results) -> Ru
         other: plan.describe(args),
         ..session::run()
     };
-    on.warned(run, plan.parts.iter().filter_map(rounds).min().unwrap_or(0))
+    on.warned(
+        run,
+        plan.parts
+            .iter()
+            .filter_map(Part::rounds)
+            .min()
+            .unwrap_or(0),
+    )
 }

@@ -1,0 +1,356 @@
+//! The experiments on the clocks, timers and scheduler of an OS.
+
+use punctual_core::{Method, Nanos};
+use punctual_program::{Machine, Refusal};
+use punctual_record::{MachineFacts, Warning};
+use punctual_sim::Model;
+
+use super::Race;
+use crate::experiments::cores::Core;
+use crate::experiments::{
+    Call, Conditions, Effort, ROUNDS, clocks, cores, every_call, gap, load, sleep, timers,
+    usual_calls, yielding,
+};
+use crate::host_cores;
+use crate::rounds::{self, Case, Results};
+use crate::scenario::{Scenario, shipped};
+
+/// An experiment that can be asked for by name.
+pub struct Known {
+    /// As the user types it.
+    pub name: &'static str,
+    /// What it is about, and how long it takes.
+    pub about: &'static str,
+    /// Whether it is measured where nothing is named.
+    pub is_usual: bool,
+    /// Whether it can be kept on one CPU.
+    pub takes_cpu: bool,
+    measures: Measures,
+}
+
+/// What is measured.
+enum Measures {
+    /// Cases that take turns; what can only be measured in part goes to the
+    /// warnings.
+    Race(fn(&Planner, &mut dyn Machine, &mut Vec<Warning>) -> Result<Measured, Why>),
+    /// The first of these shipped scenarios that a machine can run.
+    Scenario(&'static [&'static str]),
+}
+
+/// Why something cannot be measured, for the user who asked for it.
+pub type Why = String;
+
+/// What can be measured, in the order in which it is.
+pub static EVERY: [Known; 10] = [
+    Known {
+        name: "clocks",
+        about: "By how much each clock of the OS moves at once, what the OS says of that, what a reading takes, and which clocks the tick writes (about 2 s)",
+        is_usual: true,
+        takes_cpu: true,
+        measures: Measures::Race(|planner, machine, _| {
+            let cases = clocks::cases(machine, planner.effort, planner.conditions);
+            Ok(Measured::with(clocks::run, cases, 1))
+        }),
+    },
+    Known {
+        name: "timers",
+        about: "How long a sleep of 1 ms is and how many ticks that is, a line per second: the interval or slack in force, the step of the tick's clock, the lengths that are frequent (about 6 s)",
+        is_usual: true,
+        takes_cpu: true,
+        measures: Measures::Race(|planner, machine, _| {
+            let sleep = planner.usual(machine)?[0];
+            let cases = timers::cases(machine, sleep, planner.effort, planner.conditions);
+            let measured = Measured::with(timers::run, cases, ROUNDS);
+            Ok(measured.predicted(Predicted::InEachRound))
+        }),
+    },
+    Known {
+        name: "sleep",
+        about: "How late every wait call of the OS is for lengths from 0 to 100 ms, what CPU time it takes, and whether it returns early (about 60 s)",
+        is_usual: true,
+        takes_cpu: true,
+        measures: Measures::Race(|planner, machine, _| {
+            let calls = every_call(machine).map_err(why)?;
+            let cases = sleep::cases(&calls, planner.effort, planner.conditions);
+            Ok(Measured::of(cases).predicted(Predicted::Once))
+        }),
+    },
+    Known {
+        name: "yield",
+        about: "When a thread that yields is back on its CPU, alone and beside one that computes there (about 2 s)",
+        is_usual: true,
+        takes_cpu: true,
+        measures: Measures::Race(|planner, _, _| {
+            let cases = yielding::cases(planner.effort, planner.conditions.cpu);
+            Ok(Measured::of(cases))
+        }),
+    },
+    Known {
+        name: "load",
+        about: "Waits of 1 ms beside 0, 0.5, 1 and 2 threads per CPU that compute, at normal and raised priority: how late, and for what reason as far as the OS counts it (about 30 s)",
+        is_usual: false,
+        takes_cpu: true,
+        measures: Measures::Race(|planner, machine, left_out| {
+            let cpus = planner.cpus()?;
+            let (priorities, refused) = load::priorities(machine);
+            left_out.extend(refused);
+            let (calls, cpu) = (planner.usual(machine)?, planner.conditions.cpu);
+            let cases = load::cases(&calls, &priorities, cpus, planner.effort, cpu);
+            Ok(Measured::of(cases))
+        }),
+    },
+    Known {
+        name: "cores",
+        about: "Waits of 1 ms on each CPU in turn, with the types of the cores where the OS tells them (2 to 20 s)",
+        is_usual: false,
+        takes_cpu: false,
+        measures: Measures::Race(|planner, machine, _| {
+            let sleep = planner.usual(machine)?[0];
+            let cases = cores::cases(sleep, &planner.cores()?, planner.effort);
+            Ok(Measured::of(cases).predicted(Predicted::Once))
+        }),
+    },
+    Known {
+        name: "gap",
+        about: "Whether waking takes longer after a longer rest, 1 ms to 1 s, without timer slack (about 25 s)",
+        is_usual: true,
+        takes_cpu: true,
+        measures: Measures::Race(|planner, machine, _| {
+            let calls = gap::calls(machine, planner.facts).map_err(why)?;
+            Ok(Measured::of(gap::cases(
+                &calls,
+                planner.effort,
+                planner.conditions,
+            )))
+        }),
+    },
+    Known {
+        name: "inherit",
+        about: "Whether a thread, a child process and another process get a thread's timer slack or resolution (about 4 s)",
+        is_usual: false,
+        takes_cpu: false,
+        measures: Measures::Scenario(&["inherit-slack", "inherit-request"]),
+    },
+    Known {
+        name: "wakeups",
+        about: "Interrupts, context switches and idle states of the computer, for each style of waiting (about 7 s)",
+        is_usual: true,
+        takes_cpu: false,
+        measures: Measures::Scenario(&["waiting-styles"]),
+    },
+    Known {
+        name: "jobs",
+        about: "How soon a worker that spins, yields or blocks sees a job, and the CPU time it takes, idle and loaded (about 7 s)",
+        is_usual: true,
+        takes_cpu: false,
+        measures: Measures::Scenario(&["job-system"]),
+    },
+];
+
+impl Known {
+    /// Whether it has rounds: a scenario says itself how long it takes.
+    pub fn has_rounds(&self) -> bool {
+        matches!(self.measures, Measures::Race(_))
+    }
+}
+
+/// How scenarios are shortened in a quick run; else they are as long as their
+/// files say.
+const QUICK: Nanos = Nanos::from_ms(1_400);
+
+/// One experiment, planned.
+pub struct Part {
+    /// Its name.
+    pub name: &'static str,
+    /// What is done.
+    pub what: What,
+}
+
+/// What is done for an experiment.
+pub enum What {
+    /// Cases take turns.
+    Race(Measured),
+    /// A whole computer, so to speak.
+    Scenario(Box<Scenario>),
+}
+
+/// Cases that take turns, and what becomes of what they see.
+pub struct Measured {
+    /// The cases.
+    pub race: Race,
+    /// Runs them.
+    pub run: RunRace,
+    /// What is predicted.
+    pub predicted: Predicted,
+}
+
+/// What runs cases for so many rounds, and tells which is next.
+pub type RunRace = fn(
+    &mut dyn Machine,
+    &[Case],
+    u32,
+    &mut dyn FnMut(rounds::Progress<'_>),
+) -> Result<Results, Refusal>;
+
+/// Whether the timer rule of this computer predicts what comes out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Predicted {
+    /// Other things than timers decide.
+    No,
+    /// The rule at the slack that this process has.
+    Once,
+    /// The rule at the slack that was found in each round.
+    InEachRound,
+}
+
+impl Measured {
+    fn of(cases: Vec<Case>) -> Self {
+        Self::with(rounds::run, cases, ROUNDS)
+    }
+
+    fn with(run: RunRace, cases: Vec<Case>, rounds: u32) -> Self {
+        Self {
+            race: Race { cases, rounds },
+            run,
+            predicted: Predicted::No,
+        }
+    }
+
+    fn predicted(self, predicted: Predicted) -> Self {
+        Self { predicted, ..self }
+    }
+}
+
+impl Part {
+    /// How long it takes if all its waits are on time.
+    pub fn length(&self) -> Nanos {
+        match &self.what {
+            What::Race(measured) => measured.race.length(),
+            What::Scenario(scenario) => scenario.length(),
+        }
+    }
+
+    /// How many turns there are.
+    pub fn batches(&self) -> usize {
+        match &self.what {
+            What::Race(measured) => measured.race.batches(),
+            What::Scenario(_) => 1,
+        }
+    }
+
+    /// How many rounds it has, unless it is a scenario.
+    pub fn rounds(&self) -> Option<u32> {
+        match &self.what {
+            What::Race(measured) => Some(measured.race.rounds),
+            What::Scenario(_) => None,
+        }
+    }
+}
+
+/// Makes parts of names.
+pub struct Planner<'a> {
+    /// The model to measure on; `None` for this computer.
+    pub model: Option<&'a Model>,
+    /// What is known of either.
+    pub facts: &'a MachineFacts,
+    /// How much time there is.
+    pub effort: Effort,
+    /// Rounds, where the user says how many.
+    pub rounds: Option<u32>,
+    /// Under which conditions.
+    pub conditions: Conditions,
+}
+
+impl Planner<'_> {
+    /// Plans an experiment, for which it tries the wait calls of `machine`: that
+    /// takes a moment. What can only be measured in part goes to `left_out`.
+    ///
+    /// # Errors
+    /// Says why it cannot be measured.
+    pub fn part(
+        &self,
+        known: &Known,
+        machine: &mut dyn Machine,
+        left_out: &mut Vec<Warning>,
+    ) -> Result<Part, Why> {
+        let what = match known.measures {
+            Measures::Race(plan) => What::Race(self.race(plan(self, machine, left_out)?, machine)?),
+            Measures::Scenario(files) => What::Scenario(Box::new(self.scenario(files, machine)?)),
+        };
+        let name = known.name;
+        Ok(Part { name, what })
+    }
+
+    fn race(&self, mut measured: Measured, machine: &dyn Machine) -> Result<Measured, Why> {
+        let race = &mut measured.race;
+        race.rounds = self.rounds.unwrap_or(race.rounds);
+        if race.cases.is_empty() {
+            return Err(format!("{} has nothing to measure of it", self.machine()));
+        }
+        let mut cases = race.cases.iter();
+        cases
+            .try_for_each(|case| machine.check(&case.program))
+            .map_err(why)?;
+        Ok(measured)
+    }
+
+    fn scenario(&self, files: &[&str], machine: &dyn Machine) -> Result<Scenario, Why> {
+        let mut refused = Vec::new();
+        for file in files {
+            let shipped =
+                shipped::find(file).ok_or_else(|| format!("no scenario `{file}` is there"))?;
+            let scenario = shipped.read().map_err(|error| error.to_string())?;
+            match (machine.check(&scenario.program), self.effort) {
+                (Ok(()), Effort::Quick) => return scenario.with_length(QUICK),
+                (Ok(()), Effort::Shared | Effort::Whole) => return Ok(scenario),
+                (Err(refusal), _) => refused.push(refusal.to_string()),
+            }
+        }
+        Err(refused.join("; "))
+    }
+
+    /// The machine's sleep, and its timer if that is another call.
+    fn usual(&self, machine: &mut dyn Machine) -> Result<Vec<Call>, Why> {
+        let calls = usual_calls(machine, self.facts).map_err(why)?;
+        if calls.is_empty() {
+            return Err(format!("{} has no `{}`", self.machine(), Method::Sleep));
+        }
+        Ok(calls)
+    }
+
+    fn cpus(&self) -> Result<usize, Why> {
+        match self.model {
+            None => Ok(std::thread::available_parallelism().map_or(1, std::num::NonZero::get)),
+            Some(model) => model.cpus().ok_or_else(|| no_cpus(model)),
+        }
+    }
+
+    fn cores(&self) -> Result<Vec<Core>, Why> {
+        if self.model.is_some() {
+            let core = |cpu| Core { cpu, kind: None };
+            return Ok((0..self.cpus()?).map(core).collect());
+        }
+        match host_cores() {
+            cores if cores.is_empty() => Err("threads cannot be kept on a CPU here".to_owned()),
+            cores => Ok(cores),
+        }
+    }
+
+    fn machine(&self) -> String {
+        match self.model {
+            None => "this system".to_owned(),
+            Some(model) => format!("the model {}", model.name()),
+        }
+    }
+}
+
+fn no_cpus(model: &Model) -> Why {
+    format!(
+        "on the model {} each thread has a CPU of its own",
+        model.name()
+    )
+}
+
+fn why(refusal: Refusal) -> Why {
+    refusal.to_string()
+}
