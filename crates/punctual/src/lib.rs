@@ -63,7 +63,7 @@ pub use punctual_sys::Error;
 pub use punctual_sys::nap::{Cancel, Slack};
 pub use strategy::Strategy;
 pub use ticker::{Tick, Ticker, interval, interval_at};
-pub use waiter::{Builder, Cancelled, Waiter};
+pub use waiter::{Builder, Cancelled, Interrupted, Waiter};
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -154,8 +154,12 @@ fn wait_out(now: Instant, deadline: Instant) -> Outcome {
 /// What goes from thread to thread, on every system.
 const _: () = {
     const fn anywhere<T: Send + Sync + 'static>() {}
+    anywhere::<Builder>();
     anywhere::<Cancel>();
+    anywhere::<Cancelled>();
     anywhere::<Error>();
+    anywhere::<Interrupted>();
+    anywhere::<Tick>();
     anywhere::<Ticker>();
     anywhere::<Waiter>();
 };

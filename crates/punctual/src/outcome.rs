@@ -10,8 +10,20 @@ pub struct Outcome {
     pub(crate) spun: Nanos,
     pub(crate) naps: u32,
     pub(crate) hit_budget: bool,
-    /// Never shown: a wait that was cancelled has no outcome.
-    pub(crate) cancelled: bool,
+    /// Never shown: a wait that did not come to its end has no outcome.
+    pub(crate) end: End,
+}
+
+/// How a wait ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The deadline has passed.
+    #[default]
+    Deadline,
+    Cancelled,
+    Interrupted,
+    /// The strategy would spin, which the caller does in its place.
+    Coarse,
 }
 
 impl Outcome {

@@ -11,7 +11,7 @@ use punctual_sys::{Error, spin, thread};
 use crate::anchor::Anchor;
 use crate::budget::Budget;
 use crate::learned::Learned;
-use crate::outcome::Outcome;
+use crate::outcome::{End, Outcome};
 use crate::strategy::Strategy;
 
 /// Waits, one wait at a time, with one strategy and what that has learned.
@@ -43,6 +43,15 @@ pub struct Waiter {
     /// How the last wait ended. The strategy is told at the begin of the next:
     /// after a nap its books are out of the caches, and who waited is due.
     ended: Option<Ended>,
+}
+
+/// What ends a wait before its deadline.
+#[derive(Clone, Copy, Default)]
+struct Stops<'a> {
+    cancel: Option<&'a Cancel>,
+    by_signals: bool,
+    /// When it would spin.
+    coarse: bool,
 }
 
 /// The last step of a wait.
@@ -184,11 +193,95 @@ impl Waiter {
         if now >= deadline {
             return Ok(Outcome::of_past_deadline(now - deadline));
         }
-        let outcome = self.wait(now, deadline, Some(cancel));
-        if outcome.cancelled {
-            return Err(Cancelled(()));
+        let stops = Stops {
+            cancel: Some(cancel),
+            ..Stops::default()
+        };
+        let outcome = self.wait(now, deadline, stops);
+        match outcome.end {
+            End::Cancelled => Err(Cancelled(())),
+            _ => Ok(outcome),
         }
-        Ok(outcome)
+    }
+
+    /// Waits until `deadline`, or until a signal was handled while the thread
+    /// slept: for who has to look then what the handler left, as an interpreter
+    /// does. Call it again to go on. Costs what [`sleep_until`](Self::sleep_until)
+    /// costs.
+    ///
+    /// # Errors
+    /// [`Interrupted`]. Not every one of them is a signal: a wait may end so
+    /// without any.
+    ///
+    /// # Accuracy
+    /// A signal that comes just before the thread goes to sleep, or while it spins,
+    /// does not end the wait. Where that matters, a [`Cancel`] that the handler gives
+    /// does.
+    ///
+    /// # Platform notes
+    /// Windows has no signals, and handles Ctrl-C on a thread of its own; there such a
+    /// wait is interrupted once in a second.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use punctual::Waiter;
+    ///
+    /// let (mut waiter, deadline) = (Waiter::new(), Instant::now() + Duration::from_millis(2));
+    /// while waiter.sleep_until_interruptible(deadline).is_err() {
+    ///     // Whatever a signal handler has asked for.
+    /// }
+    /// ```
+    pub fn sleep_until_interruptible(&mut self, deadline: Instant) -> Result<Outcome, Interrupted> {
+        let now = Instant::now();
+        if now >= deadline {
+            return Ok(Outcome::of_past_deadline(now - deadline));
+        }
+        let stops = Stops {
+            by_signals: true,
+            ..Stops::default()
+        };
+        let outcome = self.wait(now, deadline, stops);
+        match outcome.end {
+            End::Interrupted => Err(Interrupted(())),
+            _ => Ok(outcome),
+        }
+    }
+
+    /// Sleeps until shortly before `deadline` and never spins: returns the time
+    /// that is left, which is the caller's to spin or to work through; nothing where
+    /// the deadline has passed.
+    ///
+    /// It returns when the strategy would begin to spin. So a wait that is too short
+    /// to sleep returns at once, and one with a strategy that never spins, as
+    /// [`Strategy::system`] or a [`Budget::NeverSpin`], is late.
+    ///
+    /// # Accuracy
+    /// What is left is what naps are usually late by, weighed as the strategy does:
+    /// tens of microseconds on Linux.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use punctual::Waiter;
+    ///
+    /// let deadline = Instant::now() + Duration::from_millis(3);
+    /// let left = Waiter::new().coarse_until(deadline);
+    /// println!("{left:?} to poll for input in");
+    /// while Instant::now() < deadline {}
+    /// ```
+    pub fn coarse_until(&mut self, deadline: Instant) -> Duration {
+        let now = Instant::now();
+        if now < deadline {
+            let stops = Stops {
+                coarse: true,
+                ..Stops::default()
+            };
+            self.wait(now, deadline, stops);
+        }
+        deadline.saturating_duration_since(Instant::now())
     }
 
     /// What the strategy has learned, to begin another waiter with; `None` if it
@@ -202,11 +295,12 @@ impl Waiter {
 
     #[inline]
     pub(crate) fn wait_out(&mut self, now: Instant, deadline: Instant) -> Outcome {
-        self.wait(now, deadline, None)
+        self.wait(now, deadline, Stops::default())
     }
 
-    /// Cancelled, it ends before the deadline, and says so.
-    fn wait(&mut self, begin: Instant, deadline: Instant, cancel: Option<&Cancel>) -> Outcome {
+    /// Stopped, it ends before the deadline, and says so.
+    fn wait(&mut self, begin: Instant, deadline: Instant, stops: Stops<'_>) -> Outcome {
+        let cancel = stops.cancel;
         let anchor = *self.anchor.get_or_insert_with(Anchor::now);
         if let Some(Ended { goal, wake }) = self.ended.take() {
             self.strategy.next(&goal, &Turn::Woke(wake));
@@ -218,6 +312,10 @@ impl Waiter {
         loop {
             let mut cpu = None;
             let (asked, reason) = match step {
+                Step::Spin { .. } | Step::Yield { .. } | Step::Done if stops.coarse => {
+                    outcome.end = End::Coarse;
+                    return outcome;
+                }
                 Step::Block {
                     method,
                     limit,
@@ -267,7 +365,11 @@ impl Waiter {
                 return outcome;
             }
             if reason == Reason::Event || cancel.is_some_and(Cancel::is_cancelled) {
-                outcome.cancelled = true;
+                outcome.end = End::Cancelled;
+                return outcome;
+            }
+            if stops.by_signals && reason == Reason::Interrupted {
+                outcome.end = End::Interrupted;
                 return outcome;
             }
             step = self.strategy.next(&goal, &Turn::Woke(wake));
@@ -341,7 +443,7 @@ impl Waiter {
             }
             if is_cancelled() {
                 self.ended = None;
-                outcome.cancelled = true;
+                outcome.end = End::Cancelled;
                 return outcome;
             }
         }
@@ -375,6 +477,18 @@ impl fmt::Display for Cancelled {
 }
 
 impl std::error::Error for Cancelled {}
+
+/// A wait that ended before its deadline because a signal was handled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interrupted(());
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the wait was interrupted by a signal")
+    }
+}
+
+impl std::error::Error for Interrupted {}
 
 /// Builds a [`Waiter`].
 #[derive(Clone, Debug)]

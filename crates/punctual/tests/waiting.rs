@@ -140,9 +140,6 @@ fn plain_sleeps_work_while_a_thread_ends() {
 
 #[test]
 fn a_waiter_is_light_and_goes_anywhere() {
-    fn anywhere<T: Send + Sync + 'static>() {}
-    anywhere::<Waiter>();
-    anywhere::<Cancel>();
     static AS_GOOD_AS_NOTHING: std::sync::Mutex<Waiter> = std::sync::Mutex::new(Waiter::new());
     let length = Duration::from_micros(200);
     let outcome = AS_GOOD_AS_NOTHING.lock().unwrap().sleep(length);
@@ -210,6 +207,37 @@ fn cancelled_waits_end() {
         assert!(waiter.wait_until(soon, &cancel).is_ok());
         assert!(Instant::now() >= soon);
     }
+}
+
+/// The caller has the time that is left, and of what never spins none.
+#[test]
+fn a_coarse_wait_never_spins() {
+    let mut waiter = Waiter::new();
+    for us in [0, 5, 300, 2_000].repeat(10) {
+        let begin = Instant::now();
+        let deadline = begin + Duration::from_micros(us);
+        let left = waiter.coarse_until(deadline);
+        assert!(left <= deadline.saturating_duration_since(begin));
+        assert!(Instant::now() + left >= deadline);
+    }
+    for strategy in [Strategy::spin(), Strategy::yield_spin()] {
+        let mut waiter = Waiter::builder().strategy(strategy).build().unwrap();
+        let hour = Duration::from_secs(3_600);
+        assert!(waiter.coarse_until(Instant::now() + hour) > hour / 2);
+    }
+    let system = Waiter::builder().strategy(Strategy::system()).build();
+    let soon = Instant::now() + Duration::from_millis(1);
+    assert_eq!(system.unwrap().coarse_until(soon), Duration::ZERO);
+}
+
+#[test]
+fn an_interruptible_wait_goes_on_to_its_deadline() {
+    let mut waiter = Waiter::new();
+    let deadline = Instant::now() + Duration::from_millis(3);
+    while waiter.sleep_until_interruptible(deadline).is_err() {}
+    assert!(Instant::now() >= deadline);
+    let past = waiter.sleep_until_interruptible(deadline).unwrap();
+    assert_eq!(past.naps(), 0);
 }
 
 #[test]
