@@ -7,6 +7,7 @@
 
 #![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod arrivals;
 pub mod estimators;
 pub mod method;
 pub mod period;

@@ -87,6 +87,12 @@ impl Period {
         }
     }
 
+    /// So many 2^-32 of a period, in 2^-32 ns.
+    pub(crate) fn scaled(self, times: u64) -> u128 {
+        let times = u128::from(times);
+        times * u128::from(self.whole) + times * u128::from(self.part) / u128::from(self.of)
+    }
+
     /// The most `k` for which `k` periods from `rest` on, rounded down, are no
     /// longer than `length`.
     pub(crate) fn fit_after(self, length: Nanos, rest: u64) -> u64 {

@@ -1,5 +1,6 @@
 //! When ticks are due, which of them were given, and which were not.
 
+use crate::arrivals::Arrivals;
 use crate::period::Period;
 use crate::time::{Nanos, Tick};
 
@@ -56,6 +57,8 @@ pub struct Schedule<C> {
     /// The next slot, and by how many parts of a nanosecond it is later than that.
     at: Tick<C>,
     rest: u64,
+    /// The gaps, where they are random.
+    arrivals: Option<Arrivals>,
     /// The slot before, if the schedule has not begun anew since.
     before: Option<Tick<C>>,
     /// The last instant that it was told.
@@ -67,6 +70,9 @@ pub struct Schedule<C> {
     shifts: u64,
     shift_ns: i64,
 }
+
+/// So many random slots are looked at beforehand, one by one.
+const LOOK: usize = 1 << 20;
 
 /// A slot that was served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,6 +125,7 @@ impl<C> Schedule<C> {
             number: 0,
             at: first,
             rest: 0,
+            arrivals: None,
             before: None,
             seen: Tick::from_ns(0),
             ticks: 0,
@@ -151,9 +158,7 @@ impl<C: Copy + Ord> Schedule<C> {
         self.ticks += 1;
         self.seen = now;
         self.number = self.number.saturating_add(1);
-        self.before = Some(at);
-        let (period, rest) = self.period.once_after(self.rest);
-        (self.at, self.rest) = (at + period, rest);
+        self.step();
         if self.at <= now {
             self.make_up(now);
         }
@@ -171,10 +176,20 @@ impl<C: Copy + Ord> Schedule<C> {
         served
     }
 
-    /// How many slots are due at `now` and not served.
+    /// How many slots are due at `now` and not served; of random ones at most a
+    /// million, as those are counted one by one.
     pub fn owed_at(&self, now: Tick<C>) -> u64 {
         if now < self.at {
             return 0;
+        }
+        if self.arrivals.is_some() {
+            let mut ahead = *self;
+            let due = || {
+                let is_due = ahead.at <= now && ahead.at < Tick::NEVER;
+                ahead.step();
+                is_due.then_some(())
+            };
+            return std::iter::from_fn(due).take(LOOK).count() as u64;
         }
         let more = self.period.fit_after(now.since(self.at), self.rest);
         more.saturating_add(1)
@@ -189,9 +204,15 @@ impl<C: Copy + Ord> Schedule<C> {
         let old = self.at;
         self.period = period;
         self.rest = 0;
-        if let (Some(before), true) = (self.before, old > now) {
-            self.at = before;
-            self.forward(1);
+        let from = if self.arrivals.is_some() {
+            // When the last one was says nothing about the next.
+            Some(now)
+        } else {
+            self.before
+        };
+        if let (Some(from), true) = (from, old > now) {
+            self.at = from;
+            self.step();
         }
         self.forward(self.owed_at(self.seen).saturating_sub(1));
         self.shifted_from(old);
@@ -221,6 +242,12 @@ impl<C: Copy + Ord> Schedule<C> {
         self.behavior = behavior;
     }
 
+    /// Makes the gaps after the next slot random, on average a period: a Poisson
+    /// process. The same seed has the same gaps.
+    pub const fn set_random(&mut self, seed: u64) {
+        self.arrivals = Some(Arrivals::new(seed));
+    }
+
     /// The period.
     pub const fn period(&self) -> Period {
         self.period
@@ -248,8 +275,8 @@ impl<C: Copy + Ord> Schedule<C> {
             MissedTickBehavior::Skip => 0,
             MissedTickBehavior::Delay => {
                 let old = self.at;
-                let (period, rest) = self.period.once_after(0);
-                (self.at, self.rest, self.before) = (now + period, rest, Some(now));
+                (self.at, self.rest) = (now, 0);
+                self.step();
                 return self.shifted_from(old);
             }
         };
@@ -264,12 +291,27 @@ impl<C: Copy + Ord> Schedule<C> {
     }
 
     fn forward(&mut self, slots: u64) {
-        if slots > 0 {
-            let (before, rest) = self.period.times_after(slots - 1, self.rest);
-            let before = self.at + before;
-            let (period, rest) = self.period.once_after(rest);
-            (self.at, self.rest, self.before) = (before + period, rest, Some(before));
+        if self.arrivals.is_some() {
+            (0..slots).for_each(|_| self.step());
+        } else if slots > 0 {
+            let (length, rest) = self.period.times_after(slots - 1, self.rest);
+            (self.at, self.rest) = (self.at + length, rest);
+            self.step();
         }
+    }
+
+    #[inline]
+    fn step(&mut self) {
+        self.before = Some(self.at);
+        let gap = match &mut self.arrivals {
+            None => {
+                let (gap, rest) = self.period.once_after(self.rest);
+                self.rest = rest;
+                gap
+            }
+            Some(arrivals) => arrivals.gap(self.period),
+        };
+        self.at = self.at + gap;
     }
 
     fn shifted_from(&mut self, old: Tick<C>) {
@@ -482,6 +524,45 @@ mod tests {
         assert_eq!(next(67), (77, 1));
         assert_eq!(next(70), (87, 0));
         assert_eq!(next(1), (97, 0));
+    }
+
+    #[test]
+    fn random_slots_have_the_rate_and_are_counted_too() {
+        for behavior in [Burst, BurstOf(3), Delay, Skip] {
+            let mut schedule = schedule(behavior);
+            schedule.set_random(5);
+            let mut now = ms(0);
+            let mut told = 0;
+            for late in 0..20_000_u64 {
+                let late = Nanos::from_ms(if late % 100 == 0 { 70 } else { 0 });
+                told += tick(&mut schedule, &mut now, late).missed;
+                assert_eq!(told, schedule.books().missed);
+            }
+            let books = schedule.books();
+            let moved_ns = books.shift_ns.unsigned_abs();
+            let seconds = (now.since(ms(1_000)).as_ns() - moved_ns) as f64 / 1e9;
+            let rate = books.due as f64 / seconds;
+            // Six standard deviations of a count of 20,000.
+            assert!(
+                (rate / 100.0 - 1.0).abs() < 6.0 / 20_000_f64.sqrt(),
+                "{behavior:?}: {rate}"
+            );
+        }
+    }
+
+    #[test]
+    fn random_slots_of_another_rate_begin_now() {
+        let mut schedule = schedule(Burst);
+        schedule.set_random(5);
+        let mut now = ms(0);
+        tick(&mut schedule, &mut now, Nanos::ZERO);
+        schedule.set_period(hz(1_000_000), ms(1_000));
+        let soon = schedule.next_at();
+        assert!(soon > ms(1_000) && soon < ms(1_001), "{soon:?}");
+        // Not all that is owed is looked at.
+        now = ms(100_000);
+        tick(&mut schedule, &mut now, Nanos::ZERO);
+        assert_eq!(schedule.books().owed, LOOK as u64);
     }
 
     #[test]

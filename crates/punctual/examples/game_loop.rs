@@ -1,41 +1,35 @@
-//! A game loop at 60 frames per second: some work, then a wait for the rest of
-//! the frame, with deadlines that do not drift.
+//! A game loop at 59.94 Hz whose frames begin as late as is safe, so that they show
+//! the newest input; some are too long.
 //!
 //!     cargo run --release -p punctual --example game_loop
 
 use std::time::{Duration, Instant};
 
-use punctual::Waiter;
+use punctual::{Error, FramePacer, Period};
 
-const FRAMES: u32 = 120;
-const FRAME: Duration = Duration::from_nanos(1_000_000_000 / 60);
-
-fn main() {
-    let mut waiter = Waiter::new();
-    let (mut worst, mut spun) = (Duration::ZERO, Duration::ZERO);
-    let begin = Instant::now();
-    for frame in 1..=FRAMES {
-        draw(frame);
-        let outcome = waiter.sleep_until(begin + FRAME * frame);
-        worst = worst.max(outcome.lateness());
-        spun += outcome.spun();
+fn main() -> Result<(), Error> {
+    let mut pacer = FramePacer::late(Period::hz_ratio(60_000, 1_001)?);
+    let (mut too_late, mut missed, mut age) = (0, 0, Duration::ZERO);
+    for n in 1..=120 {
+        let frame = pacer.begin();
+        draw(Duration::from_millis(if n % 50 == 0 { 40 } else { 3 }));
+        let done = pacer.end();
+        too_late += u64::from(!done.lateness().is_zero());
+        missed += done.missed();
+        age += frame.target().saturating_duration_since(frame.begun());
     }
-    let elapsed = begin.elapsed();
-    println!("{FRAMES} frames in {elapsed:?}, the latest {worst:?} late");
+    println!("120 frames, {too_late} too late, {missed} slots missed");
     println!(
-        "{:.2} % of the time was spent spinning",
-        100.0 * spun.as_secs_f64() / elapsed.as_secs_f64()
+        "input was {:?} old when shown, instead of 16.7 ms",
+        age / 120
     );
+    Ok(())
 }
 
-/// Stands for the work of a frame: two milliseconds of it.
-fn draw(frame: u32) {
+/// Stands for the work of a frame.
+fn draw(length: Duration) {
     let begin = Instant::now();
-    let mut pixels = u64::from(frame);
-    while begin.elapsed() < Duration::from_millis(2) {
-        pixels = pixels
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
+    while begin.elapsed() < length {
+        std::hint::spin_loop();
     }
-    std::hint::black_box(pixels);
 }

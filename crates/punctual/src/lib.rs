@@ -46,17 +46,21 @@
 mod anchor;
 pub mod article;
 mod budget;
+mod frame;
 pub mod guard;
 mod learned;
 mod outcome;
+mod pacer;
 mod period;
 mod strategy;
 mod ticker;
 mod waiter;
 
 pub use budget::Budget;
+pub use frame::{Frame, FrameEnd, FramePacer};
 pub use learned::Learned;
 pub use outcome::Outcome;
+pub use pacer::{Batch, Pacer};
 pub use period::Period;
 pub use punctual_core::schedule::{Books, MissedTickBehavior};
 pub use punctual_sys::Error;
@@ -154,11 +158,14 @@ fn wait_out(now: Instant, deadline: Instant) -> Outcome {
 /// What goes from thread to thread, on every system.
 const _: () = {
     const fn anywhere<T: Send + Sync + 'static>() {}
+    anywhere::<Batch>();
     anywhere::<Builder>();
     anywhere::<Cancel>();
     anywhere::<Cancelled>();
     anywhere::<Error>();
+    anywhere::<FramePacer>();
     anywhere::<Interrupted>();
+    anywhere::<Pacer>();
     anywhere::<Tick>();
     anywhere::<Ticker>();
     anywhere::<Waiter>();

@@ -14,7 +14,7 @@ pub(crate) struct Caller;
 impl punctual_core::Clock for Caller {}
 
 /// 146 years: before nothing that anybody asks for, and as far from the end.
-pub(crate) const BEGIN: punctual_core::Tick<Caller> = punctual_core::Tick::from_ns(1 << 62);
+const BEGIN: punctual_core::Tick<Caller> = punctual_core::Tick::from_ns(1 << 62);
 
 /// A [`Ticker`] whose first tick is due now.
 ///
@@ -86,9 +86,9 @@ pub fn interval_at(start: Instant, period: Period) -> Ticker {
 /// ```
 #[derive(Debug)]
 pub struct Ticker {
-    waiter: Waiter,
-    schedule: Schedule<Caller>,
-    anchor: Anchor<Caller>,
+    pub(crate) waiter: Waiter,
+    pub(crate) schedule: Schedule<Caller>,
+    pub(crate) anchor: Anchor<Caller>,
 }
 
 impl Ticker {
@@ -191,7 +191,7 @@ impl Ticker {
     }
 
     #[inline]
-    fn ticked(&mut self, scheduled: Instant, outcome: Outcome) -> Tick {
+    pub(crate) fn ticked(&mut self, scheduled: Instant, outcome: Outcome) -> Tick {
         let actual = scheduled + outcome.lateness();
         let served = self.schedule.serve(self.anchor.tick(actual));
         Tick {
@@ -212,13 +212,13 @@ impl Iterator for Ticker {
     }
 }
 
-/// A slot of a [`Ticker`] and what became of it.
+/// A slot of a [`Ticker`] or a [`Pacer`](crate::Pacer) and what became of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tick {
-    number: u64,
-    scheduled: Instant,
-    missed: u64,
-    outcome: Outcome,
+    pub(crate) number: u64,
+    pub(crate) scheduled: Instant,
+    pub(crate) missed: u64,
+    pub(crate) outcome: Outcome,
 }
 
 impl Tick {

@@ -6,5 +6,7 @@ pub(crate) mod margins;
 pub(crate) mod share;
 pub(crate) mod usual;
 mod welford;
+mod work;
 
 pub use welford::Welford;
+pub use work::Work;

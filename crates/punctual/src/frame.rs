@@ -1,0 +1,321 @@
+use std::time::{Duration, Instant};
+
+use punctual_core::Nanos;
+use punctual_core::estimators::Work;
+use punctual_core::schedule::{Books, Schedule};
+use punctual_sys::nap::Cancel;
+
+use crate::outcome::Outcome;
+use crate::period::Period;
+use crate::ticker::{Caller, Ticker, interval};
+use crate::waiter::{Cancelled, Waiter};
+
+/// Paces frames: work that is to be done by, or shown at, the slots of a rate.
+///
+/// Two ways, between which who makes it chooses:
+///
+/// - [`late`](Self::late) waits before the work, and begins it as late as is safe
+///   to be done by the next slot. What it shows is as new as can be; for who
+///   shows a frame at the next refresh of a display.
+/// - [`at_end`](Self::at_end) waits after the work, so that frames are shown
+///   evenly; a frame limiter.
+///
+/// How long the work will take is learned: a longer frame is believed at once, up to
+/// a period, and forgotten slowly. It knows no engine and no display; who has the instants of
+/// refreshes follows them by [`nudge`](Self::nudge).
+///
+/// # Stalls
+///
+/// Slots that are over are missed; frames stay in phase. Where a frame is a little too
+/// long for its slot, the next one begins at once.
+///
+/// # Accuracy
+///
+/// That of the waiter, as [`sleep`](crate::sleep) has it. The work of a frame is
+/// measured from the end of `begin` to the beginning of `end`, whatever it was stalled by.
+///
+/// # Examples
+///
+/// ```
+/// use punctual::{FramePacer, Period};
+///
+/// let mut pacer = FramePacer::late(Period::hz_ratio(60_000, 1_001)?);
+/// for _ in 0..3 {
+///     let frame = pacer.begin();
+///     // read input, draw for frame.target()
+///     let done = pacer.end();
+///     println!("frame {}: {:?} of work, {} missed", frame.number(), done.work(), done.missed());
+/// }
+/// # Ok::<(), punctual::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct FramePacer {
+    ticker: Ticker,
+    is_late: bool,
+    safety: Nanos,
+    work: Work,
+    /// The frame that is being worked on.
+    begun: Option<Frame>,
+    ended: Option<Instant>,
+}
+
+/// What gamescope keeps before a refresh (gamescope#384).
+const SAFETY: Nanos = Nanos::from_us(1_650);
+
+impl FramePacer {
+    /// Begins each frame as late as is safe to be done by its slot.
+    pub fn late(period: Period) -> Self {
+        Self::new(period, true)
+    }
+
+    /// Begins each frame at once, and ends it at its slot.
+    pub fn at_end(period: Period) -> Self {
+        Self::new(period, false)
+    }
+
+    fn new(period: Period, is_late: bool) -> Self {
+        let mut ticker = interval(period);
+        let now = ticker.anchor.tick(ticker.next_at());
+        ticker.schedule = Schedule::begun_at(now, period.into());
+        Self {
+            ticker,
+            is_late,
+            safety: SAFETY,
+            work: Work::new(),
+            begun: None,
+            ended: None,
+        }
+    }
+
+    /// How much earlier than the predicted work would take frames begin that begin
+    /// late; 1.65 ms if nothing is chosen, as gamescope has it.
+    #[must_use]
+    pub fn safety(mut self, safety: Duration) -> Self {
+        self.safety = safety.into();
+        self
+    }
+
+    /// Waits with this waiter, instead of one with the
+    /// [default strategy](crate::Strategy::default).
+    #[must_use]
+    pub fn waiter(mut self, waiter: Waiter) -> Self {
+        self.ticker.waiter = waiter;
+        self
+    }
+
+    /// Begins a frame: at once, or as late as is safe.
+    ///
+    /// A slot is given up beforehand if not even half of the predicted work fits in
+    /// before it.
+    pub fn begin(&mut self) -> Frame {
+        let (schedule, frame, start) = self.plan();
+        let outcome = match start {
+            Some(start) => self.ticker.waiter.sleep_until(start),
+            None => Outcome::default(),
+        };
+        self.begin_as(schedule, frame, outcome)
+    }
+
+    /// As [`begin`](Self::begin), or until `cancel` is given.
+    ///
+    /// # Errors
+    /// [`Cancelled`]; no frame has begun then.
+    pub fn begin_or(&mut self, cancel: &Cancel) -> Result<Frame, Cancelled> {
+        let (schedule, frame, start) = self.plan();
+        let outcome = match start {
+            Some(start) => self.ticker.waiter.wait_until(start, cancel)?,
+            None => Outcome::default(),
+        };
+        Ok(self.begin_as(schedule, frame, outcome))
+    }
+
+    /// Ends the frame: at once, or at its slot.
+    pub fn end(&mut self) -> FrameEnd {
+        let (frame, now) = self.worked();
+        let outcome = if self.is_late {
+            Outcome::of_past_deadline(now.saturating_duration_since(frame.target))
+        } else {
+            self.ticker.waiter.sleep_until(frame.target)
+        };
+        self.end_as(frame, now, outcome)
+    }
+
+    /// As [`end`](Self::end), or until `cancel` is given.
+    ///
+    /// # Errors
+    /// [`Cancelled`]; the frame has not ended then.
+    pub fn end_or(&mut self, cancel: &Cancel) -> Result<FrameEnd, Cancelled> {
+        let (frame, now) = self.worked();
+        let outcome = if self.is_late {
+            Outcome::of_past_deadline(now.saturating_duration_since(frame.target))
+        } else {
+            self.ticker.waiter.wait_until(frame.target, cancel)?
+        };
+        Ok(self.end_as(frame, now, outcome))
+    }
+
+    /// How long the next frame is believed to take.
+    pub fn predicted_work(&self) -> Duration {
+        self.work.predicted().into()
+    }
+
+    /// Changes the rate, as [`Ticker::set_period`].
+    pub fn set_period(&mut self, period: Period) {
+        self.ticker.set_period(period);
+    }
+
+    /// Moves all slots to come, as [`Ticker::nudge`].
+    pub fn nudge(&mut self, by_ns: i64) {
+        self.ticker.nudge(by_ns);
+    }
+
+    /// What became of all slots; a tick is a frame that has begun, and one more at the
+    /// beginning.
+    pub fn books(&self) -> Books {
+        self.ticker.books()
+    }
+
+    /// The next frame, the schedule with it, and when its work is to begin if not
+    /// at once.
+    fn plan(&self) -> (Schedule<Caller>, Frame, Option<Instant>) {
+        let Ticker {
+            anchor, schedule, ..
+        } = &self.ticker;
+        let mut schedule = *schedule;
+        let now = anchor.tick(Instant::now());
+        let predicted = self.work.predicted();
+        let period = schedule.period().whole();
+        let served = schedule.next_after(now + Nanos::new(predicted.min(period).as_ns() / 2));
+        let frame = Frame {
+            number: served.number,
+            target: anchor.instant(served.at),
+            missed: served.missed,
+            outcome: Outcome::default(),
+            begun: anchor.instant(now),
+        };
+        let lead = (predicted + self.safety).min(period);
+        let start = self.is_late.then(|| anchor.instant(served.at - lead));
+        (schedule, frame, start)
+    }
+
+    fn begin_as(&mut self, schedule: Schedule<Caller>, frame: Frame, outcome: Outcome) -> Frame {
+        self.ticker.schedule = schedule;
+        let frame = Frame {
+            outcome,
+            begun: Instant::now(),
+            ..frame
+        };
+        self.begun = Some(frame);
+        frame
+    }
+
+    /// The frame that ends, begun now if none was, and when its work ended.
+    fn worked(&mut self) -> (Frame, Instant) {
+        let now = Instant::now();
+        let frame = self.begun.unwrap_or_else(|| {
+            let (schedule, frame, _) = self.plan();
+            self.begin_as(schedule, frame, Outcome::default())
+        });
+        (frame, now)
+    }
+
+    fn end_as(&mut self, frame: Frame, worked: Instant, outcome: Outcome) -> FrameEnd {
+        let work = worked.saturating_duration_since(frame.begun);
+        // What stalls one frame is nothing to begin all the next ones earlier for.
+        let period = self.ticker.schedule.period().whole();
+        self.work.took(period.min(work.into()));
+        let ended = if self.is_late { worked } else { Instant::now() };
+        let frame_time = self
+            .ended
+            .map(|before| ended.saturating_duration_since(before));
+        self.ended = Some(ended);
+        self.begun = None;
+        FrameEnd {
+            work,
+            frame_time,
+            missed: frame.missed,
+            outcome,
+            begin: frame.outcome,
+        }
+    }
+}
+
+/// A frame that has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    number: u64,
+    target: Instant,
+    missed: u64,
+    outcome: Outcome,
+    begun: Instant,
+}
+
+impl Frame {
+    /// Which slot it is for: 1 is the first, and missed ones count.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The slot by which it is to be done, or at which it ends: what to draw
+    /// moving things for.
+    pub fn target(&self) -> Instant {
+        self.target
+    }
+
+    /// When its work began.
+    pub fn begun(&self) -> Instant {
+        self.begun
+    }
+
+    /// How many slots before it have no frame.
+    pub fn missed(&self) -> u64 {
+        self.missed
+    }
+
+    /// The wait before it.
+    pub fn outcome(&self) -> Outcome {
+        self.outcome
+    }
+}
+
+/// What became of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameEnd {
+    work: Duration,
+    frame_time: Option<Duration>,
+    missed: u64,
+    outcome: Outcome,
+    begin: Outcome,
+}
+
+impl FrameEnd {
+    /// How long its work took.
+    pub fn work(&self) -> Duration {
+        self.work
+    }
+
+    /// The time since the end of the frame before; none for the first.
+    pub fn frame_time(&self) -> Option<Duration> {
+        self.frame_time
+    }
+
+    /// How much later than its slot it ended; nothing if it was in time.
+    pub fn lateness(&self) -> Duration {
+        self.outcome.lateness()
+    }
+
+    /// By how much the waits of this frame, before and after the work, ended later than
+    /// they were to; of one that had nothing to wait for, nothing.
+    pub fn oversleep(&self) -> Duration {
+        let waited = |outcome: &Outcome| match outcome.naps() {
+            0 if outcome.spun().is_zero() => Duration::ZERO,
+            _ => outcome.lateness(),
+        };
+        waited(&self.begin) + waited(&self.outcome)
+    }
+
+    /// How many slots before it have no frame.
+    pub fn missed(&self) -> u64 {
+        self.missed
+    }
+}

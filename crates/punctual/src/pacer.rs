@@ -1,0 +1,231 @@
+use std::time::{Duration, Instant};
+
+use punctual_core::schedule::{Books, MissedTickBehavior, Schedule};
+use punctual_sys::nap::Cancel;
+
+use crate::anchor::Anchor;
+use crate::outcome::Outcome;
+use crate::period::Period;
+use crate::ticker::{Caller, Tick, Ticker, interval};
+use crate::waiter::{Cancelled, Waiter};
+
+/// Paces work at a rate, from a few to a million a second: requests of a load
+/// generator, packets, commands.
+///
+/// A slot is when a piece of work was meant to begin,
+/// [`Tick::scheduled`], and it comes however late the ones before were. To
+/// measure from there, and not from when the work did begin, keeps what the
+/// measured system was too slow for in the measurement (no coordinated omission).
+///
+/// # Stalls
+///
+/// Unlike those of a [`Ticker`], slots that are over are owed: they come at once, one
+/// after the other, until the pacer has caught up. [`MissedTickBehavior`] has other
+/// ways; none drops a slot without counting it.
+///
+/// # Accuracy
+///
+/// That of the waiter. Slots that are less apart than a nap takes are spun for, unless a
+/// [`Budget`](crate::Budget) says otherwise, or they are taken
+/// [in batches](Self::next_batch).
+///
+/// # Examples
+///
+/// ```
+/// use punctual::{Pacer, Period};
+///
+/// for slot in Pacer::new(Period::hz(20_000)?).take(5) {
+///     // send(...);
+///     println!("done {:?} after it was meant to begin", slot.scheduled().elapsed());
+/// }
+/// # Ok::<(), punctual::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Pacer(Ticker);
+
+impl Pacer {
+    /// One whose first slot is due now.
+    pub fn new(period: Period) -> Self {
+        Self(interval(period).missed_tick_behavior(MissedTickBehavior::Burst))
+    }
+
+    /// Makes the gaps random, on average a period, and none says anything of the
+    /// next: a Poisson process, as of the requests of many users. The first slot stays.
+    /// The same seed has the same gaps, on every platform.
+    ///
+    /// # Platform notes
+    /// Slots that are over are counted one by one, a million at a time.
+    #[must_use]
+    pub fn poisson(mut self, seed: u64) -> Self {
+        self.0.schedule.set_random(seed);
+        self
+    }
+
+    /// What becomes of slots that are over; [`Burst`](MissedTickBehavior::Burst) if
+    /// nothing is chosen.
+    #[must_use]
+    pub fn missed_tick_behavior(self, behavior: MissedTickBehavior) -> Self {
+        Self(self.0.missed_tick_behavior(behavior))
+    }
+
+    /// Waits with this waiter, instead of one with the
+    /// [default strategy](crate::Strategy::default).
+    #[must_use]
+    pub fn waiter(self, waiter: Waiter) -> Self {
+        Self(self.0.waiter(waiter))
+    }
+
+    /// Waits for the next slot; for one that is over not at all.
+    #[inline]
+    pub fn next_slot(&mut self) -> Tick {
+        self.0.tick()
+    }
+
+    /// As [`next_slot`](Self::next_slot), or until `cancel` is given.
+    ///
+    /// # Errors
+    /// [`Cancelled`], as [`Ticker::tick_or`].
+    #[inline]
+    pub fn next_slot_or(&mut self, cancel: &Cancel) -> Result<Tick, Cancelled> {
+        self.0.tick_or(cancel)
+    }
+
+    /// The next slot if it is over, without waiting: for who waits for
+    /// [`next_at`](Self::next_at) with something else.
+    #[inline]
+    pub fn try_next_slot(&mut self) -> Option<Tick> {
+        let (now, scheduled) = (Instant::now(), self.0.next_at());
+        let late = now.checked_duration_since(scheduled)?;
+        Some(self.0.ticked(scheduled, Outcome::of_past_deadline(late)))
+    }
+
+    /// Waits until the next slot is over for `linger`, and takes all that are over
+    /// then, up to `most` and at least one: fewer waits, and fewer calls of the system
+    /// where several can be sent at once. No slot of it is early, and none is later than
+    /// `linger` and what the wait adds, unless it was owed.
+    pub fn next_batch(&mut self, most: u32, linger: Duration) -> Batch {
+        let deadline = self.batch_at(linger);
+        let outcome = self.0.waiter.sleep_until(deadline);
+        self.batch(most, deadline, outcome)
+    }
+
+    /// As [`next_batch`](Self::next_batch), or until `cancel` is given.
+    ///
+    /// # Errors
+    /// [`Cancelled`], as [`Ticker::tick_or`]; no slot is taken then.
+    pub fn next_batch_or(
+        &mut self,
+        most: u32,
+        linger: Duration,
+        cancel: &Cancel,
+    ) -> Result<Batch, Cancelled> {
+        let deadline = self.batch_at(linger);
+        let outcome = self.0.waiter.wait_until(deadline, cancel)?;
+        Ok(self.batch(most, deadline, outcome))
+    }
+
+    /// When the next slot is due.
+    #[inline]
+    pub fn next_at(&self) -> Instant {
+        self.0.next_at()
+    }
+
+    /// Changes the rate, as [`Ticker::set_period`]. What is owed but for the last slot is
+    /// missed, and the books say so: who wants it sent catches up first.
+    pub fn set_period(&mut self, period: Period) {
+        self.0.set_period(period);
+    }
+
+    /// What became of all slots until the last one that was taken.
+    pub fn books(&self) -> Books {
+        self.0.books()
+    }
+
+    fn batch_at(&self, linger: Duration) -> Instant {
+        let next = self.0.next_at();
+        next.checked_add(linger).unwrap_or(next)
+    }
+
+    fn batch(&mut self, most: u32, deadline: Instant, outcome: Outcome) -> Batch {
+        let anchor = self.0.anchor;
+        let actual = deadline + outcome.lateness();
+        let now = anchor.tick(actual);
+        let ahead = self.0.schedule;
+        let mut slots = 0;
+        while slots == 0 || slots < most && self.0.schedule.next_at() <= now {
+            self.0.schedule.serve(now);
+            slots += 1;
+        }
+        Batch {
+            schedule: ahead,
+            anchor,
+            actual,
+            left: slots,
+            outcome,
+        }
+    }
+}
+
+/// Never ends.
+impl Iterator for Pacer {
+    type Item = Tick;
+
+    fn next(&mut self) -> Option<Tick> {
+        Some(self.next_slot())
+    }
+}
+
+/// Slots that were taken together, the oldest first.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use punctual::{Pacer, Period};
+///
+/// let mut pacer = Pacer::new(Period::hz(20_000)?);
+/// let batch = pacer.next_batch(64, Duration::from_micros(500));
+/// println!("{} packets in one call", batch.len());
+/// assert!(batch.len() >= 10);
+/// # Ok::<(), punctual::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// As it was before they were taken, to tell them again.
+    schedule: Schedule<Caller>,
+    anchor: Anchor<Caller>,
+    actual: Instant,
+    left: u32,
+    outcome: Outcome,
+}
+
+impl Batch {
+    /// The wait for it; its lateness is that after the linger.
+    pub fn outcome(&self) -> Outcome {
+        self.outcome
+    }
+}
+
+impl Iterator for Batch {
+    type Item = Tick;
+
+    fn next(&mut self) -> Option<Tick> {
+        self.left = self.left.checked_sub(1)?;
+        let served = self.schedule.serve(self.anchor.tick(self.actual));
+        let scheduled = self.anchor.instant(served.at);
+        let late = self.actual.saturating_duration_since(scheduled);
+        Some(Tick {
+            number: served.number,
+            scheduled,
+            missed: served.missed,
+            outcome: Outcome::of_past_deadline(late),
+        })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.left as usize;
+        (left, Some(left))
+    }
+}
+
+impl ExactSizeIterator for Batch {}

@@ -1,0 +1,138 @@
+//! Pacers of work and of frames on this machine. Nothing is asserted of real time but
+//! "never early".
+
+use std::time::{Duration, Instant};
+
+use punctual::{Cancel, FramePacer, MissedTickBehavior, Pacer, Period};
+
+fn hz(rate: u64) -> Period {
+    Period::hz(rate).unwrap()
+}
+
+#[test]
+fn slots_keep_their_intended_start_however_late_they_come() {
+    let period = hz(20_000);
+    let mut pacer = Pacer::new(period);
+    let first = pacer.next_slot().scheduled();
+    std::thread::sleep(Duration::from_millis(5));
+    for n in 1..200 {
+        let slot = pacer.next_slot();
+        assert_eq!((slot.number(), slot.missed()), (n, 0));
+        assert_eq!(slot.scheduled(), first + period.times(n));
+        assert!(Instant::now() >= slot.actual());
+    }
+    let books = pacer.books();
+    assert!(books.balance() && books.ticks == 200, "{books:?}");
+}
+
+#[test]
+fn batches_take_what_is_over_and_nothing_else() {
+    let mut pacer = Pacer::new(hz(20_000));
+    let mut expected = 0;
+    for _ in 0..10 {
+        let before = pacer.next_at();
+        let batch = pacer.next_batch(30, Duration::from_micros(500));
+        let now = Instant::now();
+        assert!(now >= before + Duration::from_micros(500));
+        assert!((10..=30).contains(&batch.len()), "{batch:?}");
+        for slot in batch {
+            assert_eq!(slot.number(), expected);
+            assert!(slot.actual() <= now && slot.scheduled() <= slot.actual());
+            expected += 1;
+        }
+    }
+    assert_eq!(pacer.books().ticks, expected);
+    // At least one, and none before its time.
+    let batch = pacer.next_batch(0, Duration::ZERO);
+    assert_eq!(batch.len(), 1);
+    let stop = Cancel::new();
+    stop.cancel();
+    let hour = Duration::from_secs(3_600);
+    assert!(pacer.next_batch_or(1, hour, &stop).is_err());
+    assert_eq!(pacer.books().ticks, expected + 1);
+}
+
+#[test]
+fn without_waiting_there_is_a_slot_only_when_it_is_over() {
+    let hourly = Period::hz_ratio(1, 3_600).unwrap();
+    let mut pacer = Pacer::new(hourly).missed_tick_behavior(MissedTickBehavior::Delay);
+    assert_eq!(pacer.try_next_slot().unwrap().number(), 0);
+    assert!(pacer.try_next_slot().is_none());
+    pacer.set_period(hz(1_000_000));
+    assert_eq!(pacer.next_slot().number(), 1);
+}
+
+#[test]
+fn a_seed_has_its_arrivals() {
+    let arrivals = |seed| {
+        let mut pacer = Pacer::new(hz(50_000)).poisson(seed);
+        let start = pacer.next_at();
+        (0..50)
+            .map(|_| pacer.next_slot().scheduled() - start)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(arrivals(3), arrivals(3));
+    assert_ne!(arrivals(3), arrivals(4));
+}
+
+fn work(length: Duration) {
+    let end = Instant::now() + length;
+    while Instant::now() < end {}
+}
+
+#[test]
+fn late_frames_begin_when_the_work_is_to_be_safe() {
+    let safety = Duration::from_millis(1);
+    let mut pacer = FramePacer::late(hz(250)).safety(safety);
+    let mut number = 0;
+    for _ in 0..20 {
+        let predicted = pacer.predicted_work();
+        let frame = pacer.begin();
+        let lead = (predicted + safety).min(Duration::from_millis(4));
+        assert!(frame.begun() >= frame.target() - lead);
+        assert_eq!(frame.number(), number + 1 + frame.missed());
+        number = frame.number();
+        work(Duration::from_micros(500));
+        let now = Instant::now();
+        let done = pacer.end();
+        assert!(done.work() >= Duration::from_micros(500));
+        let most = Duration::from_millis(4);
+        assert!(pacer.predicted_work() >= done.work().min(most));
+        assert!(now <= frame.target() + done.lateness());
+    }
+    assert!(pacer.books().balance());
+}
+
+#[test]
+fn frames_that_end_at_their_slot_end_no_sooner() {
+    let mut pacer = FramePacer::at_end(hz(500));
+    for n in 0..20 {
+        let frame = pacer.begin();
+        assert_eq!(frame.outcome().naps(), 0);
+        // Some are far too long.
+        work(Duration::from_micros(if n % 5 == 4 { 5_000 } else { 300 }));
+        let done = pacer.end();
+        assert!(Instant::now() >= frame.target() + done.lateness());
+        assert_eq!(done.frame_time().is_none(), n == 0);
+        assert!(done.oversleep() <= done.lateness());
+    }
+    let books = pacer.books();
+    assert!(books.balance() && books.missed >= 3, "{books:?}");
+    // An end without a begin is one of a frame without work.
+    assert_eq!(pacer.end().work(), Duration::ZERO);
+}
+
+#[test]
+fn cancelled_frames_have_not_begun_and_not_ended() {
+    let stop = Cancel::new();
+    stop.cancel();
+    let hourly = Period::every(Duration::from_secs(3_600)).unwrap();
+    let mut pacer = FramePacer::late(hourly);
+    let ticks = pacer.books().ticks;
+    assert!(pacer.begin_or(&stop).is_err());
+    assert_eq!(pacer.books().ticks, ticks);
+    let mut pacer = FramePacer::at_end(hourly);
+    pacer.begin();
+    assert!(pacer.end_or(&stop).is_err());
+    assert_eq!(pacer.books().ticks, ticks + 1);
+}
