@@ -4,7 +4,7 @@
 //! | file | what it is about |
 //! |---|---|
 //! | `topology`, `matrix`, `quantity`, `machine` | a [`Machine`]: its CPUs and what things cost on it, each figure with its source |
-//! | `presets/`, `windows` | computers that somebody published figures of, and the pools of Windows |
+//! | `presets`, `windows` | computers that somebody published figures of, and the pools of Windows |
 //! | `costs` | the same for so many workers, as fast to look up as can be |
 //! | `lines` | cache lines: who has a copy, who wants one, who comes next |
 //! | `bandwidth` | memory that many write at the same time |

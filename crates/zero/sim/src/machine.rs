@@ -7,7 +7,7 @@ use punctual_program::Refusal;
 use punctual_sim::model::Confidence;
 
 use super::matrix::Matrix;
-use super::presets::{self, COMMON};
+use super::presets::{self, PRESETS};
 use super::quantity::{Figure, Quantity, Unit};
 use super::topology::{Distance, Numbering, Topology};
 
@@ -37,9 +37,11 @@ impl Machine {
             matrix: None,
             figures: Vec::new(),
         };
-        COMMON.iter().fold(machine, |machine, (quantity, figure)| {
-            machine.with(*quantity, figure.clone())
-        })
+        presets::common()
+            .iter()
+            .fold(machine, |machine, (quantity, figure)| {
+                machine.with(*quantity, figure.clone())
+            })
     }
 
     /// Reads a computer as the user writes it: `cascade-lake-96`,
@@ -51,9 +53,9 @@ impl Machine {
     pub fn parse(text: &str) -> Result<Self, Refusal> {
         let mut parts = text.split(',').map(str::trim);
         let name = parts.next().unwrap_or_default();
-        let known = presets::PRESETS.iter().find(|preset| preset.name == name);
+        let known = PRESETS.iter().find(|preset| preset.name == name);
         let preset = known.ok_or_else(|| {
-            let names: Vec<_> = presets::PRESETS.iter().map(|preset| preset.name).collect();
+            let names: Vec<_> = PRESETS.iter().map(|preset| preset.name.as_str()).collect();
             Refusal::new(format!(
                 "there is no computer `{name}` to zero on; there are {}",
                 names.join(", ")

@@ -2,11 +2,13 @@
 //! last-level cache, on which core.
 
 use punctual_program::Refusal;
+use serde::Deserialize;
 
 use super::quantity::Quantity;
 
 /// The logical CPUs of a computer, every socket alike.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Topology {
     /// Sockets.
     pub sockets: usize,
@@ -21,7 +23,8 @@ pub struct Topology {
 }
 
 /// In which order the logical CPUs are numbered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Numbering {
     /// One logical CPU of each core, then the second of each: Linux on most
     /// servers.
