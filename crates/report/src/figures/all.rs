@@ -1,11 +1,13 @@
 //! All the figures of a run.
 
 use punctual_record::Run;
+use punctual_record::experiment::{Decades, Sleep};
 
+use super::by_length::{DECADES, SLEEP};
 use super::figure::{Figure, make_names_unique};
 use super::{
-    clocks, cores, cost, decades, doctor, frames, gap, idle, interval, load, margin, robustness,
-    sleep, sleeps, timers, watch, yields,
+    clocks, cores, cost, doctor, frames, gap, idle, interval, load, margin, robustness, sleeps,
+    timers, watch, yields,
 };
 
 /// The figures that a run of waits has data for:
@@ -43,13 +45,13 @@ use super::{
 pub(crate) fn of_waits(run: &Run) -> Vec<Figure> {
     let mut figures = frames::frames(run);
     figures.extend(cost::cost(run));
-    figures.extend(decades::decades(run));
+    figures.extend(DECADES.draw::<Decades>(run));
     figures.extend(interval::interval(run));
     figures.extend(margin::margin(run));
     figures.extend(robustness::robustness(run));
     figures.extend(clocks::clocks(run));
     figures.extend(timers::timers(run));
-    figures.extend(sleep::sleep(run));
+    figures.extend(SLEEP.draw::<Sleep>(run));
     figures.extend(yields::yields(run));
     figures.extend(load::load(run));
     figures.extend(cores::cores(run));

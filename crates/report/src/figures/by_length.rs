@@ -4,21 +4,37 @@
 use punctual_record::Run;
 use punctual_record::experiment::OfLength;
 
-use super::axis::{Axis, LEAST_NS};
+use super::axis::Axis;
 use super::figure::{Figure, figure};
-use super::lines::lines;
+use super::plot::{Plot, Point, Series, ascending, low_in_words, means_in_words};
 use crate::select::{self, Row, asked_ns};
 
 /// What a figure of this kind is about.
 pub(super) struct ByLength {
     /// The name of its file.
-    pub(super) name: &'static str,
-    pub(super) title: &'static str,
+    name: &'static str,
+    title: &'static str,
     /// What is drawn upwards, `lateness`.
-    pub(super) late: &'static str,
+    late: &'static str,
     /// What was counted, `requests of each length and subject`.
-    pub(super) counted: &'static str,
+    counted: &'static str,
 }
+
+/// Article figure 2: requests of every length.
+pub(super) const DECADES: ByLength = ByLength {
+    name: "decades",
+    title: "Lateness by the time asked for",
+    late: "lateness",
+    counted: "requests of each length and subject",
+};
+
+/// The wait calls of the OS.
+pub(super) const SLEEP: ByLength = ByLength {
+    name: "sleep",
+    title: "How much longer than asked each call waits",
+    late: "overshoot",
+    counted: "waits of each length and call",
+};
 
 impl ByLength {
     pub(super) fn draw<E: OfLength>(&self, run: &Run) -> Option<Figure> {
@@ -27,33 +43,24 @@ impl ByLength {
         if all.is_empty() {
             return None;
         }
-        let axes = [
-            Axis::log_ns("time asked for", all.iter().map(|&(asked, _)| asked)),
-            Axis::log_ns(
+        let plot = Plot {
+            title: self.title.to_owned(),
+            caption: self.caption(&measurements, &all),
+            x: Axis::log_ns("time asked for", all.iter().map(|&(asked, _)| asked)),
+            y: Axis::log_ns(
                 &format!("median {}", self.late),
                 all.iter().map(|&(_, late)| late),
             ),
-        ];
-        let words = [self.title.to_owned(), self.caption(&measurements, &all)];
-        let svg = lines(run, words, axes, &measurements, points);
-        Some(figure(self.name, svg))
+            series: Series::of_subjects(run, &measurements, points),
+        };
+        Some(figure(self.name, plot.draw(run)))
     }
 
-    fn caption<E: OfLength>(&self, measurements: &[Row<'_, E>], points: &[(f64, f64)]) -> String {
+    fn caption<E: OfLength>(&self, measurements: &[Row<'_, E>], points: &[Point]) -> String {
         let n = select::counts(measurements.iter().map(|m| m.late_ns.n));
         let mut caption = format!("Median {} of n = {n} {}.", self.late, self.counted);
-        let means = measurements
-            .iter()
-            .filter(|m| matches!(select::typical_late_ns(m), Some((_, false))))
-            .count();
-        if means > 0 {
-            caption +=
-                &format!(" {means} points are means, as fewer than 20 samples allow no median.");
-        }
-        let low = points.iter().filter(|(_, late)| *late < LEAST_NS).count();
-        if low > 0 {
-            caption += &format!(" {low} points below 1 ns, or early, are drawn at 1 ns.");
-        }
+        caption += &means_in_words(measurements, "points");
+        caption += &low_in_words(points.iter().map(|&(_, late)| late));
         if measurements.iter().any(|m| m.of.asked_ns() == 0) {
             caption += " Waits of 0 ns are only in the table.";
         }
@@ -62,14 +69,9 @@ impl ByLength {
 }
 
 /// Asked and late, by what was asked. No time at all has no place on the axis.
-fn points<E: OfLength>(measurements: &[Row<'_, E>]) -> Vec<(f64, f64)> {
-    let mut points: Vec<(f64, f64)> = measurements
-        .iter()
-        .filter_map(|m| {
-            let asked = Some(asked_ns(m.of)).filter(|ns| *ns > 0.0)?;
-            Some((asked, select::typical_late_ns(m)?.0))
-        })
-        .collect();
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    points
+fn points<E: OfLength>(measurements: &[Row<'_, E>]) -> Vec<Point> {
+    ascending(measurements.iter().filter_map(|m| {
+        let asked = Some(asked_ns(m.of)).filter(|ns| *ns > 0.0)?;
+        Some((asked, select::typical_late_ns(m)?.0))
+    }))
 }

@@ -3,20 +3,13 @@
 use punctual_record::Run;
 use punctual_record::experiment::{Clocks, Lengths};
 
-use super::axis::Axis;
-use super::chart::legend_of_marks;
 use super::figure::{Figure, figure};
-use super::rows::Rows;
-use super::sheet::{Sheet, text_width};
+use super::rows::{Mark, RowChart};
 use super::style::Look;
 use crate::select::{self, Row};
 
-const ROW: i32 = 44;
-/// How far above and below the middle of its row a mark is.
-const BESIDE: i32 = 8;
-
-/// What the two marks of a clock are.
-const MARKS: [&str; 2] = ["step", "a reading"];
+/// What the two marks of a clock are, and how far below the middle of its row.
+const MARKS: [(&str, i32); 2] = [("step", -8), ("a reading", 8)];
 
 /// For each clock a mark at its step and one at what a reading takes.
 pub(super) fn clocks(run: &Run) -> Option<Figure> {
@@ -25,38 +18,27 @@ pub(super) fn clocks(run: &Run) -> Option<Figure> {
     if clocks.is_empty() {
         return None;
     }
-    let names: Vec<String> = clocks
-        .iter()
-        .map(|m| match m.of.tick_written {
-            Some(true) => format!("{} (tick)", m.subject),
-            _ => m.subject.clone(),
-        })
-        .collect();
-    let rows = Rows::new(&names, ROW);
-    let sheet = Sheet {
-        title: "Clocks: steps, and what a reading takes".to_owned(),
-        caption: caption(&clocks),
-        height: rows.height(),
+    let row = |m: &Row<'_, Clocks>| {
+        let tick = if m.of.tick_written == Some(true) {
+            " (tick)"
+        } else {
+            ""
+        };
+        let marks = typical(m.of).into_iter().zip(MARKS).enumerate();
+        let marks =
+            marks.filter_map(|(k, (ns, (_, below)))| Some(Mark::At(Look::nth(k), ns?, below)));
+        (format!("{}{tick}", m.subject), marks.collect())
     };
-    let all = clocks.iter().flat_map(|m| typical(m.of)).flatten();
-    let x = Axis::log_ns("median", all);
-    let room = 60 + MARKS.map(text_width).into_iter().max().unwrap_or(0);
-    let svg = sheet.draw(run, |canvas| {
-        let (chart, place) = rows.chart(canvas, &x, room)?;
-        for (i, m) in clocks.iter().enumerate() {
-            for (k, ns) in typical(m.of).into_iter().enumerate() {
-                let Some(ns) = ns else { continue };
-                let (x, y) = rows.at(&chart, ns, i);
-                Look::nth(k).marker(canvas, (x, y - BESIDE + 2 * BESIDE * k as i32))?;
-            }
-        }
-        let entries = MARKS
-            .iter()
-            .enumerate()
-            .map(|(k, name)| (*name, Look::nth(k)));
-        legend_of_marks(canvas, place, entries)
-    });
-    Some(figure("clocks", svg))
+    let chart = RowChart {
+        title: "Clocks: steps, and what a reading takes",
+        caption: caption(&clocks),
+        x: "median",
+        high: 44,
+        rows: clocks.iter().map(row).collect(),
+        legend: &[0, 1].map(|k| (MARKS[k].0, Look::nth(k))),
+        beside: 123,
+    };
+    Some(figure("clocks", chart.draw(run)))
 }
 
 /// The median step and the median time of a reading. Where there are too few

@@ -3,15 +3,12 @@
 use punctual_record::Run;
 use punctual_record::experiment::Cores;
 
-use super::axis::Axis;
 use super::figure::{Figure, figure};
-use super::rows::Rows;
-use super::sheet::Sheet;
+use super::plot::means_in_words;
+use super::rows::{Mark, RowChart};
 use super::style::Look;
 use crate::select::{self, Row, asked_ns};
 use crate::units;
-
-const ROW: i32 = 30;
 
 /// A row for each CPU: the median, a box up to the 90th percentile, and a line
 /// up to the 99th.
@@ -23,24 +20,21 @@ pub(super) fn cores(run: &Run) -> Option<Figure> {
     }
     let kinds = select::grouped(cpus.iter().copied(), |m| core_type(m.of));
     let asked = select::values(&cpus, asked_ns);
-    let names: Vec<String> = cpus.iter().map(|m| name(*m, asked.len() > 1)).collect();
-    let rows = Rows::new(&names, ROW);
-    let sheet = Sheet {
-        title: "Lateness of a wait on each CPU".to_owned(),
-        caption: caption(&cpus, &asked),
-        height: rows.height(),
+    let row = |m: &Row<'_, Cores>| {
+        let kind = kinds.iter().position(|(kind, _)| *kind == core_type(m.of));
+        let mark = Mark::of(m, Look::nth(kind.unwrap_or(0)));
+        (name(*m, asked.len() > 1), vec![mark])
     };
-    let all = cpus.iter().flat_map(|m| Rows::percentiles_of(m));
-    let x = Axis::log_ns("lateness", all.flatten());
-    let svg = sheet.draw(run, |canvas| {
-        let (chart, _) = rows.chart(canvas, &x, 0)?;
-        for (i, m) in cpus.iter().enumerate() {
-            let kind = kinds.iter().position(|(kind, _)| *kind == core_type(m.of));
-            rows.percentiles(canvas, &chart, i, m, Look::nth(kind.unwrap_or(0)))?;
-        }
-        Ok(())
-    });
-    Some(figure("cores", svg))
+    let chart = RowChart {
+        title: "Lateness of a wait on each CPU",
+        caption: caption(&cpus, &asked),
+        x: "lateness",
+        high: 30,
+        rows: cpus.iter().map(row).collect(),
+        legend: &[],
+        beside: 0,
+    };
+    Some(figure("cores", chart.draw(run)))
 }
 
 fn core_type(of: &Cores) -> &str {
@@ -68,11 +62,7 @@ fn caption(cpus: &[Row<'_, Cores>], asked: &[f64]) -> String {
         "Waits{of} of a thread that is pinned to the CPU, n = {n} on each. The marker is the median, the box \
          ends at the 90th percentile, the line at the 99th."
     );
-    let means = cpus.iter().filter(|m| m.late_ns.p50.is_none()).count();
-    if means > 0 {
-        caption +=
-            &format!(" {means} markers are means, as fewer than 20 samples allow no median.");
-    }
+    caption += &means_in_words(cpus, "markers");
     if cpus.iter().any(|m| m.late_ns.p99.is_none()) {
         caption += " Percentiles with fewer than ten samples above them are left out.";
     }

@@ -2,7 +2,6 @@
 
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
-use plotters::style::text_anchor::HPos;
 use punctual_record::experiment::{Deadlines, Pace};
 
 use punctual_record::{Measurement, Run};
@@ -10,13 +9,13 @@ use punctual_record::{Measurement, Run};
 use super::axis::Axis;
 use super::chart::{Chart, Place};
 use super::figure::{Figure, figure};
-use super::sheet::{Canvas, Drawn, GREY, Pixel, Sheet, TOP, WIDTH, text_width, write};
+use super::panels::{self, Panels};
+use super::sheet::{Canvas, Drawn, Pixel, Sheet, TOP, text_width};
 use super::style::Look;
 use crate::select::{self, Row};
 use crate::units;
 
 const STRIP: i32 = 92;
-const X_LABELS: i32 = 46;
 
 /// More waits than this are drawn as the span of several at a time: a line
 /// through every one of a hundred thousand would be a file of megabytes and a
@@ -123,24 +122,26 @@ fn at_rate(run: &Run, rate: &str, series: Series, group: &[Row<'_, Pace>]) -> Fi
     let strips: Vec<(&Measurement, Vec<f64>)> =
         group.iter().map(|&m| (m, times_ms(m, wanted_ns))).collect();
     let longest = strips.iter().map(|(_, times)| times.len()).max();
+    let panels = Panels {
+        count: strips.len(),
+        high: STRIP,
+        air: (0, 0),
+        above: 0,
+        left: 36,
+        right: 60,
+        beside: panels::widest(strips.iter().map(|(m, _)| m.subject.as_str())),
+    };
     let sheet = Sheet {
         title: format!("{title} at {rate}"),
         caption: caption(&strips, &span, series, period_ns),
-        height: STRIP * strips.len() as i32 + X_LABELS,
+        height: panels.height(),
     };
     let svg = sheet.draw(run, |canvas| {
         for (i, (m, times)) in strips.iter().enumerate() {
-            let last = i + 1 == strips.len();
-            let name = if last { "wait" } else { "" };
+            let name = if panels.is_last(i) { "wait" } else { "" };
             let x = Axis::linear(name, 0.0, longest.unwrap_or(1) as f64, 5);
             let y = Axis::linear("", span.from, span.to, 2);
-            let top = TOP + STRIP * i as i32;
-            let place = Place {
-                left: 36,
-                right: WIDTH - 60 - widest(&strips),
-                top,
-                bottom: top + STRIP + if last { X_LABELS } else { 0 },
-            };
+            let place = panels.place(i);
             let chart = Chart::new(canvas, place, &x, &y)?;
             strip(canvas, &chart, Look::of(run, &m.subject), times, wanted_ns)?;
             beside(canvas, place, &m.subject, times, &span)?;
@@ -157,11 +158,6 @@ fn times_ms(m: &Measurement, wanted_ns: f64) -> Vec<f64> {
         .iter()
         .map(|&late| (wanted_ns + late as f64) / 1e6)
         .collect()
-}
-
-fn widest(strips: &[(&Measurement, Vec<f64>)]) -> i32 {
-    let names = strips.iter().map(|(m, _)| text_width(&m.subject));
-    names.max().unwrap_or(0).clamp(90, 280)
 }
 
 fn strip(canvas: &Canvas, chart: &Chart, look: Look, times: &[f64], wanted_ns: f64) -> Drawn {
@@ -219,18 +215,7 @@ fn beside(canvas: &Canvas, place: Place, subject: &str, times: &[f64], span: &Sp
             lines.push(format!("{count} {side}"));
         }
     }
-    let (x, y) = (place.right - 10, place.top + 16);
-    write(canvas, subject, (x, y), HPos::Left, &BLACK)?;
-    for (i, line) in lines.iter().enumerate() {
-        write(
-            canvas,
-            line,
-            (x, y + 18 * (i as i32 + 1)),
-            HPos::Left,
-            &GREY,
-        )?;
-    }
-    Ok(())
+    panels::beside(canvas, place, (16, 18), subject, &lines)
 }
 
 /// The name that the y axes of all strips share.

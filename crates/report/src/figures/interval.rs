@@ -5,7 +5,7 @@ use punctual_record::experiment::IntervalLength;
 
 use super::axis::Axis;
 use super::figure::{Figure, figure};
-use super::lines::lines;
+use super::plot::{Plot, Point, Series, ascending};
 use super::sheet::approximate_in_words;
 use crate::select::{self, Row};
 
@@ -16,26 +16,25 @@ pub(super) fn interval(run: &Run) -> Option<Figure> {
     if all.is_empty() {
         return None;
     }
-    let greatest = |value: fn(&(f64, f64)) -> f64| all.iter().map(value).fold(0.0, f64::max);
+    let greatest = |value: fn(&Point) -> f64| all.iter().map(value).fold(0.0, f64::max);
     let highest = greatest(|p| p.1).max(1.0) * 1.02;
-    let axes = [
-        Axis::linear("interval (ms)", 0.0, greatest(|p| p.0), 5),
-        Axis::linear("CPU time billed (%)", 0.0, highest, 5),
-    ];
-    let title = "CPU time by the interval between two waits".to_owned();
-    let words = [title, caption(&measurements)];
-    let svg = lines(run, words, axes, &measurements, points);
-    Some(figure("interval", svg))
+    let plot = Plot {
+        title: "CPU time by the interval between two waits".to_owned(),
+        caption: caption(&measurements),
+        x: Axis::linear("interval (ms)", 0.0, greatest(|p| p.0), 5),
+        y: Axis::linear("CPU time billed (%)", 0.0, highest, 5),
+        series: Series::of_subjects(run, &measurements, points),
+    };
+    Some(figure("interval", plot.draw(run)))
 }
 
 /// Milliseconds and per cent, by the interval.
-fn points(measurements: &[Row<'_, IntervalLength>]) -> Vec<(f64, f64)> {
-    let mut points: Vec<(f64, f64)> = measurements
-        .iter()
-        .filter_map(|m| Some((m.of.period_ns as f64 / 1e6, m.cpu.fraction? * 100.0)))
-        .collect();
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    points
+fn points(measurements: &[Row<'_, IntervalLength>]) -> Vec<Point> {
+    ascending(
+        measurements
+            .iter()
+            .filter_map(|m| Some((m.of.period_ns as f64 / 1e6, m.cpu.fraction? * 100.0))),
+    )
 }
 
 fn caption(measurements: &[Row<'_, IntervalLength>]) -> String {

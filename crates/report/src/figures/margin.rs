@@ -1,16 +1,13 @@
 //! What a nap costs by its margin, and that a quantile of the overshoots is best.
 
 use libm::{exp, log};
-use plotters::prelude::*;
-use plotters::style::text_anchor::HPos;
 use punctual_record::experiment::Naps;
 
 use punctual_record::{Measurement, Run};
 
 use super::axis::Axis;
-use super::chart::{Chart, Place, legend};
 use super::figure::{Figure, figure};
-use super::sheet::{Canvas, Drawn, GREY, Sheet, text_width, write};
+use super::plot::{Plot, Point, Series};
 use super::style::Look;
 use crate::select::{self, Row, asked_ns};
 use crate::units;
@@ -37,30 +34,20 @@ pub(super) fn margin(run: &Run) -> Option<Figure> {
     let overshoots = Overshoots::of(naps.m)?;
     let curves = WEIGHTS.map(|weight| Curve::of(&overshoots, weight));
 
-    let names = WEIGHTS.map(|weight| format!("w = {weight}"));
-    let place = Place::beside_legend(names.iter().map(String::as_str));
     let asked = units::nominal(asked_ns(naps.of));
-    let sheet = Sheet {
+    let points = || curves.iter().flat_map(|curve| &curve.points);
+    let (x, y) = (points().map(|p| p.0), points().map(|p| p.1));
+    let series = WEIGHTS.iter().zip(&curves).enumerate();
+    let plot = Plot {
         title: format!("Expected cost by margin: naps of {asked} with {call}"),
         caption: caption(&overshoots),
-        height: place.height(),
+        x: Axis::log_ns("margin", x),
+        y: Axis::log_ns("expected cost of a wait", y),
+        series: series
+            .map(|(i, (weight, curve))| curve.series(format!("w = {weight}"), Look::nth(i)))
+            .collect(),
     };
-    let points = || curves.iter().flat_map(|curve| &curve.points);
-    let x = Axis::log_ns("margin", points().map(|p| p.0));
-    let y = Axis::log_ns("expected cost of a wait", points().map(|p| p.1));
-    let svg = sheet.draw(run, |canvas| {
-        let chart = Chart::new(canvas, place, &x, &y)?;
-        for (i, curve) in curves.iter().enumerate() {
-            curve.draw(canvas, &chart, Look::nth(i), i)?;
-        }
-        let entries = names.iter().enumerate();
-        legend(
-            canvas,
-            place,
-            entries.map(|(i, name)| (name.as_str(), Look::nth(i))),
-        )
-    });
-    Some(figure("margin", svg))
+    Some(figure("margin", plot.draw(run)))
 }
 
 /// The measurement whose length is nearest to this one, as a ratio.
@@ -121,9 +108,9 @@ impl Overshoots {
 
 struct Curve {
     /// Margin and cost, in nanoseconds.
-    points: Vec<(f64, f64)>,
+    points: Vec<Point>,
     /// The point that costs least.
-    least: (f64, f64),
+    least: Point,
     /// The part of the overshoots that should be no longer than the margin, and
     /// the margin of which that is so.
     part: f64,
@@ -151,28 +138,14 @@ impl Curve {
         }
     }
 
-    /// The `i`-th curve; the words at the tops of the lines stand on steps, so
-    /// that they do not run into each other.
-    fn draw(&self, canvas: &Canvas, chart: &Chart, look: Look, i: usize) -> Drawn {
-        let pixel = |&(x, y): &(f64, f64)| chart.pixel(x, y);
-        let line: Vec<_> = self.points.iter().map(pixel).collect();
-        look.line(canvas, &line)?;
-        // What is beyond an axis is drawn at its end.
-        let (x, top) = chart.pixel(self.quantile_ns, f64::INFINITY);
-        let (_, bottom) = chart.pixel(self.quantile_ns, 0.0);
-        let line = PathElement::new(vec![(x, top), (x, bottom)], look.colour.stroke_width(1));
-        canvas.draw(&line)?;
+    fn series(&self, name: String, look: Look) -> Series {
         let part = format!("{:.0} %", self.part * 100.0);
         let words = format!("{part}: {}", units::duration(self.quantile_ns));
-        let y = top + 12 + 18 * i as i32;
-        // The first has nothing but the axis to its left.
-        let (left_end, _) = chart.pixel(0.0, 0.0);
-        if i == 0 && x - 5 - text_width(&words) > left_end {
-            write(canvas, &words, (x - 5, y), HPos::Right, &GREY)?;
-        } else {
-            write(canvas, &words, (x + 5, y), HPos::Left, &GREY)?;
+        Series {
+            marks: vec![self.least],
+            upright: Some((self.quantile_ns, words)),
+            ..Series::new(name, look, self.points.clone())
         }
-        look.marker(canvas, pixel(&self.least))
     }
 }
 

@@ -1,8 +1,10 @@
 //! The figures, one per file.
 //!
-//! Each is drawn on a [`sheet`], which gives it a title, a caption and a name
-//! for screen readers, in a [`chart`] between two [`axis`]es, and with a
-//! [`style`] per subject that is the same in all figures of a run.
+//! Most are a description: a `plot` of lines and points between two axes, or a
+//! chart of named [`rows`]; others draw in `panels` below each other, or by
+//! themselves. Each is drawn on a [`sheet`], which gives it a title, a caption
+//! and a name for screen readers, in a [`chart`] between two [`axis`]es, and
+//! with a [`style`] per subject that is the same in all figures of a run.
 
 mod all;
 pub mod axis;
@@ -12,20 +14,19 @@ mod clocks;
 mod comparison;
 mod cores;
 mod cost;
-mod decades;
 mod doctor;
 pub mod figure;
 mod frames;
 mod gap;
 mod idle;
 mod interval;
-mod lines;
 mod load;
 mod margin;
+mod panels;
+mod plot;
 mod robustness;
 pub mod rows;
 pub mod sheet;
-mod sleep;
 mod sleeps;
 pub mod style;
 mod timers;

@@ -2,11 +2,11 @@
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
-use punctual_record::Measurement;
+use punctual_record::{Measurement, Run};
 
 use super::axis::Axis;
-use super::chart::{Chart, Place};
-use super::sheet::{Canvas, Drawn, Pixel, TOP, WIDTH, text_width, write};
+use super::chart::{Chart, Place, legend_of_marks};
+use super::sheet::{Canvas, Drawn, Pixel, Sheet, TOP, WIDTH, text_width, write};
 use super::style::Look;
 use crate::select;
 
@@ -59,29 +59,60 @@ impl<'a> Rows<'a> {
         Ok((chart, place))
     }
 
-    /// The median of a measurement, or its mean where so few samples have none, and its
-    /// 90th and 99th percentiles.
-    pub fn percentiles_of(m: &Measurement) -> [Option<f64>; 3] {
+    /// A length of time in the middle of a row.
+    pub fn at(&self, chart: &Chart, ns: f64, row: usize) -> Pixel {
+        chart.pixel(ns, (self.names.len() - row) as f64 - 0.5)
+    }
+}
+
+/// A chart of named rows with marks in them, as a description.
+pub(super) struct RowChart<'a> {
+    pub(super) title: &'a str,
+    pub(super) caption: String,
+    /// What the axis is of.
+    pub(super) x: &'a str,
+    /// How high a row is.
+    pub(super) high: i32,
+    /// The rows from the top: their names, and what is drawn in them.
+    pub(super) rows: Vec<(String, Vec<Mark>)>,
+    pub(super) legend: &'a [(&'a str, Look)],
+    /// The room for the legend.
+    pub(super) beside: i32,
+}
+
+/// What is drawn in a row.
+pub(super) enum Mark {
+    /// A marker, so far below the middle of the row.
+    At(Look, f64, i32),
+    /// A marker, a box up to the second, and a line up to the third.
+    Percentiles(Look, [Option<f64>; 3]),
+}
+
+impl Mark {
+    /// The median of a measurement, or its mean where so few samples have none, and
+    /// its 90th and 99th percentiles.
+    pub(super) fn of(m: &Measurement, look: Look) -> Self {
         let typical = select::typical_late_ns(m).map(|(ns, _)| ns);
-        let late = &m.late_ns;
-        [
-            typical,
-            late.p90.map(|ns| ns as f64),
-            late.p99.map(|ns| ns as f64),
-        ]
+        let [p90, p99] = [m.late_ns.p90, m.late_ns.p99].map(|late| late.map(|ns| ns as f64));
+        Self::Percentiles(look, [typical, p90, p99])
     }
 
-    /// Draws them into a row: a marker, a box up to the second, a line up to the third.
-    pub fn percentiles(
-        &self,
-        canvas: &Canvas,
-        chart: &Chart,
-        row: usize,
-        m: &Measurement,
-        look: Look,
-    ) -> Drawn {
-        let ends = Self::percentiles_of(m).map(|ns| ns.map(|ns| self.at(chart, ns, row)));
-        let [Some(typical), p90, p99] = ends else {
+    fn values(&self) -> [Option<f64>; 3] {
+        match self {
+            Self::At(_, ns, _) => [Some(*ns), None, None],
+            Self::Percentiles(_, all) => *all,
+        }
+    }
+
+    fn draw(&self, canvas: &Canvas, at: impl Fn(f64) -> Pixel) -> Drawn {
+        let (look, all) = match self {
+            Self::At(look, ns, below) => {
+                let (x, y) = at(*ns);
+                return look.marker(canvas, (x, y + below));
+            }
+            Self::Percentiles(look, all) => (*look, all.map(|ns| ns.map(&at))),
+        };
+        let [Some(typical), p90, p99] = all else {
             return Ok(());
         };
         if let Some(end) = p99 {
@@ -99,9 +130,28 @@ impl<'a> Rows<'a> {
         }
         look.marker(canvas, typical)
     }
+}
 
-    /// A length of time in the middle of a row.
-    pub fn at(&self, chart: &Chart, ns: f64, row: usize) -> Pixel {
-        chart.pixel(ns, (self.names.len() - row) as f64 - 0.5)
+impl RowChart<'_> {
+    /// Draws it.
+    pub(super) fn draw(&self, run: &Run) -> String {
+        let names: Vec<String> = self.rows.iter().map(|(name, _)| name.clone()).collect();
+        let rows = Rows::new(&names, self.high);
+        let sheet = Sheet {
+            title: self.title.to_owned(),
+            caption: self.caption.clone(),
+            height: rows.height(),
+        };
+        let marks = self.rows.iter().flat_map(|(_, marks)| marks);
+        let x = Axis::log_ns(self.x, marks.flat_map(Mark::values).flatten());
+        sheet.draw(run, |canvas| {
+            let (chart, place) = rows.chart(canvas, &x, self.beside)?;
+            for (i, (_, marks)) in self.rows.iter().enumerate() {
+                for mark in marks {
+                    mark.draw(canvas, |ns| rows.at(&chart, ns, i))?;
+                }
+            }
+            legend_of_marks(canvas, place, self.legend.iter().copied())
+        })
     }
 }

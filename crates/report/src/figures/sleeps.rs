@@ -10,15 +10,15 @@ use plotters::style::text_anchor::HPos;
 use punctual_record::{Run, Value};
 
 use super::axis::Axis;
-use super::chart::{Chart, Place};
+use super::chart::Chart;
 use super::figure::{Figure, figure};
-use super::sheet::{Canvas, Drawn, GREY, Sheet, TOP, WIDTH, text_width, write};
+use super::panels::{self, Panels};
+use super::sheet::{Canvas, Drawn, GREY, Sheet, TOP, text_width, write};
 use super::style::Look;
 use crate::scenario;
 use crate::select::{self, Row};
 
 const PANEL: i32 = 190;
-const X_LABELS: i32 = 46;
 /// For the names of the phases above the first panel.
 const PHASES: i32 = 22;
 
@@ -90,17 +90,17 @@ fn of_threads(
     let phases = phases(run, scenario);
     let last = all().map(|(s, _)| *s).fold(0.0, f64::max);
     let end = phases.last().map_or(last, |phase| phase.to);
-    let place = |i: usize| {
-        let top = TOP + PHASES + PANEL * i as i32;
-        let is_last = i + 1 == panels.len();
-        Place {
-            left: 36,
-            right: WIDTH - 24 - widest(&panels),
-            top,
-            bottom: top + PANEL - 12 + if is_last { X_LABELS } else { 0 },
-        }
+    let layout = Panels {
+        count: panels.len(),
+        high: PANEL,
+        air: (0, 12),
+        above: PHASES,
+        left: 36,
+        right: 24,
+        beside: panels::widest(panels.iter().map(|(model, _)| *model)),
     };
-    let room = (place(0).right - place(0).left - 94) as f64 / end.max(f64::MIN_POSITIVE);
+    let place = layout.place(0);
+    let room = (place.right - place.left - 94) as f64 / end.max(f64::MIN_POSITIVE);
     let numbered = phases
         .iter()
         .any(|phase| f64::from(text_width(phase.name)) > (phase.to - phase.from) * room);
@@ -110,23 +110,23 @@ fn of_threads(
             scenario::of_several(run, scenario)
         ),
         caption: caption(&panels, &phases, numbered),
-        height: PHASES + PANEL * panels.len() as i32 + X_LABELS,
+        height: layout.height(),
     };
     let y = Axis::linear("slept (ms)", 0.0, longest * 1.05, 4);
     let svg = sheet.draw(run, |canvas| {
         for (i, (model, points)) in panels.iter().enumerate() {
-            let is_last = i + 1 == panels.len();
             let time = if scenario::is_virtual(run) {
                 "virtual time (s)"
             } else {
                 "time (s)"
             };
-            let name = if is_last { time } else { "" };
+            let name = if layout.is_last(i) { time } else { "" };
             let x = Axis::linear(name, 0.0, end, 8);
-            let chart = Chart::new(canvas, place(i), &x, &y)?;
+            let chart = Chart::new(canvas, layout.place(i), &x, &y)?;
             dots(canvas, &chart, Look::of(run, subject), points)?;
             bounds(canvas, &chart, &phases, longest * 1.05)?;
-            beside(canvas, place(i), model, points.len())?;
+            let n = format!("n = {}", points.len());
+            panels::beside(canvas, layout.place(i), (20, 20), model, &[n])?;
             if i == 0 {
                 names(canvas, &chart, &phases, numbered)?;
             }
@@ -135,11 +135,6 @@ fn of_threads(
     });
     let of = scenario::of_several(run, scenario);
     figure(&format!("sleeps-{subject}{of}"), svg)
-}
-
-fn widest(panels: &[(&str, Vec<(f64, f64)>)]) -> i32 {
-    let names = panels.iter().map(|(model, _)| text_width(model));
-    names.max().unwrap_or(0).clamp(90, 280)
 }
 
 /// A dot for each sleep, but not two at one place.
@@ -178,12 +173,6 @@ fn names(canvas: &Canvas, chart: &Chart, phases: &[Phase], numbered: bool) -> Dr
         write(canvas, &name, (x, TOP + PHASES / 2), HPos::Center, &GREY)?;
     }
     Ok(())
-}
-
-fn beside(canvas: &Canvas, place: Place, model: &str, n: usize) -> Drawn {
-    let (x, y) = (place.right - 10, place.top + 20);
-    write(canvas, model, (x, y), HPos::Left, &BLACK)?;
-    write(canvas, &format!("n = {n}"), (x, y + 20), HPos::Left, &GREY)
 }
 
 fn caption(panels: &[(&str, Vec<(f64, f64)>)], phases: &[Phase], numbered: bool) -> String {

@@ -12,7 +12,8 @@ use punctual_record::{Mode, Run};
 use super::axis::Axis;
 use super::chart::{Chart, Place};
 use super::figure::{Figure, figure};
-use super::sheet::{Canvas, Drawn, GREY, Sheet, TOP, WIDTH, text_width, write};
+use super::panels::{self, Panels};
+use super::sheet::{Canvas, Drawn, GREY, Sheet, text_width, write};
 use super::style::Look;
 use crate::histogram::{name, named, usual};
 use crate::select::{self, Row, asked_ns};
@@ -20,7 +21,6 @@ use crate::units;
 
 /// The height of a panel without what is written above it.
 const PANEL: i32 = 170;
-const X_LABELS: i32 = 46;
 
 /// The names of modes above a panel: so many lines, so high.
 const LEVELS: usize = 2;
@@ -70,31 +70,30 @@ fn of_call(run: &Run, call: &str, asked_ns: f64, group: &[Row<'_, Timers>]) -> O
     all.sort_unstable();
     let (low, high) = usual(&all)?;
     let beyond = all.iter().filter(|ns| **ns < low || **ns > high).count();
-    let high_panel = PANEL + LEVEL * LEVELS as i32;
+    let widest = panels.iter().map(|panel| text_width(panel.arming)).max();
+    let names = LEVEL * LEVELS as i32;
+    let layout = Panels {
+        count: panels.len(),
+        high: PANEL + names,
+        air: (names, 12),
+        above: 0,
+        left: 16,
+        right: 30,
+        beside: widest.unwrap_or(0).max(90),
+    };
     let sheet = Sheet {
         title: format!("Lengths of {call} asked for {}", units::nominal(asked_ns)),
         caption: caption(&panels, beyond),
-        height: high_panel * panels.len() as i32 + X_LABELS,
+        height: layout.height(),
     };
     let scale = scale(low, high);
-    let widest = panels.iter().map(|panel| text_width(panel.arming)).max();
-    let right = 30 + widest.unwrap_or(0).max(90);
     let svg = sheet.draw(run, |canvas| {
         for (i, panel) in panels.iter().enumerate() {
-            let is_last = i + 1 == panels.len();
-            let top = TOP + high_panel * i as i32 + LEVEL * LEVELS as i32;
-            let place = Place {
-                left: 16,
-                right: WIDTH - right,
-                top,
-                bottom: top + PANEL - 12 + if is_last { X_LABELS } else { 0 },
-            };
-            let name = if is_last { "slept (ms)" } else { "" };
+            let place = layout.place(i);
+            let name = if layout.is_last(i) { "slept (ms)" } else { "" };
             panel.draw(canvas, place, name, scale)?;
-            let at = (place.right - 10, top + 20);
-            write(canvas, panel.arming, at, HPos::Left, &BLACK)?;
             let n = format!("n = {}", panel.slept_ns.len());
-            write(canvas, &n, (at.0, at.1 + 20), HPos::Left, &GREY)?;
+            panels::beside(canvas, place, (20, 20), panel.arming, &[n])?;
         }
         Ok(())
     });

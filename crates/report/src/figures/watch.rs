@@ -1,12 +1,11 @@
 //! A host that was watched: how many waits were how late, and when.
 
 use punctual_record::Run;
-use punctual_record::experiment::{Cause, Hiccup, Watch};
+use punctual_record::experiment::{Hiccup, Watch};
 
 use super::axis::Axis;
-use super::chart::{Chart, Place, legend_of_marks};
 use super::figure::{Figure, figure};
-use super::sheet::Sheet;
+use super::plot::{Plot, Point, Series};
 use super::style::Look;
 use crate::select::{self, Row};
 use crate::tables::CAUSES;
@@ -34,33 +33,24 @@ fn lateness(run: &Run, m: Row<'_, Watch>) -> Option<Figure> {
         above -= count;
         (late_ns, above.max(1.0) / n * 100.0)
     });
-    let points: Vec<(f64, f64)> = points.collect();
-    let place = Place::whole();
+    let points: Vec<Point> = points.collect();
     let every = units::nominal(m.of.period_ns as f64);
-    let sheet = Sheet {
+    let shares = points.iter().map(|(_, share)| *share);
+    let plot = Plot {
         title: "Waits that were later than so much".to_owned(),
         caption: format!(
             "A wait every {every} with {}, n = {n}. Read: of all waits, so many per cent were later than that; the line \
              ends at the latest one.",
             m.subject
         ),
-        height: place.height(),
+        x: Axis::log_ns("late", points.iter().map(|(late_ns, _)| *late_ns)),
+        y: Axis::log("% of all waits", 1e-9, shares, units::plain),
+        series: vec![Series {
+            marks: vec![],
+            ..Series::new("", Look::nth(0), points)
+        }],
     };
-    let axes = [
-        Axis::log_ns("late", points.iter().map(|(late_ns, _)| *late_ns)),
-        Axis::log(
-            "% of all waits",
-            1e-9,
-            points.iter().map(|(_, share)| *share),
-            units::plain,
-        ),
-    ];
-    let svg = sheet.draw(run, |canvas| {
-        let chart = Chart::new(canvas, place, &axes[0], &axes[1])?;
-        let line: Vec<_> = points.iter().map(|&(x, y)| chart.pixel(x, y)).collect();
-        Look::nth(0).line(canvas, &line)
-    });
-    Some(figure("watch-lateness", svg))
+    Some(figure("watch-lateness", plot.draw(run)))
 }
 
 fn hiccups(run: &Run, m: Row<'_, Watch>) -> Option<Figure> {
@@ -70,14 +60,18 @@ fn hiccups(run: &Run, m: Row<'_, Watch>) -> Option<Figure> {
     if hiccups.is_empty() {
         return None;
     }
-    let causes: Vec<(usize, Cause, &str)> = (0..)
-        .zip(CAUSES)
-        .filter(|(_, (cause, _))| hiccups.iter().any(|hiccup| hiccup.cause == *cause))
-        .map(|(i, (cause, words))| (i, cause, words))
-        .collect();
-    let place = Place::beside_legend(causes.iter().map(|(_, _, words)| *words));
+    let series = CAUSES.iter().enumerate().map(|(i, (cause, words))| {
+        let of = hiccups.iter().filter(|hiccup| hiccup.cause == *cause);
+        let marks = of.map(|hiccup| (at_s(hiccup), late_ns(hiccup))).collect();
+        Series {
+            line: vec![],
+            ..Series::new(*words, Look::nth(i), marks)
+        }
+    });
     let threshold = units::nominal(m.of.threshold_ns as f64);
-    let sheet = Sheet {
+    let last = m.of.elapsed_ns as f64 / 1e9;
+    let last = hiccups.iter().map(at_s).fold(last, f64::max);
+    let plot = Plot {
         title: "Hiccups over time".to_owned(),
         caption: format!(
             "Waits with {} that ended more than {threshold} late, n = {}, by the cause whose counter covers at least half \
@@ -85,24 +79,9 @@ fn hiccups(run: &Run, m: Row<'_, Watch>) -> Option<Figure> {
             m.subject,
             hiccups.len()
         ),
-        height: place.height(),
+        x: Axis::linear("s since the beginning", 0.0, last, 8),
+        y: Axis::log_ns("late", hiccups.iter().map(late_ns)),
+        series: series.filter(|series| !series.marks.is_empty()).collect(),
     };
-    let last = m.of.elapsed_ns as f64 / 1e9;
-    let last = hiccups.iter().map(at_s).fold(last, f64::max);
-    let axes = [
-        Axis::linear("s since the beginning", 0.0, last, 8),
-        Axis::log_ns("late", hiccups.iter().map(late_ns)),
-    ];
-    let svg = sheet.draw(run, |canvas| {
-        let chart = Chart::new(canvas, place, &axes[0], &axes[1])?;
-        for (i, cause, _) in &causes {
-            let of = hiccups.iter().filter(|hiccup| hiccup.cause == *cause);
-            for hiccup in of {
-                Look::nth(*i).marker(canvas, chart.pixel(at_s(hiccup), late_ns(hiccup)))?;
-            }
-        }
-        let entries = causes.iter().map(|(i, _, words)| (*words, Look::nth(*i)));
-        legend_of_marks(canvas, place, entries)
-    });
-    Some(figure("watch-hiccups", svg))
+    Some(figure("watch-hiccups", plot.draw(run)))
 }

@@ -4,9 +4,8 @@ use punctual_record::Run;
 use punctual_record::experiment::Yield;
 
 use super::axis::{Axis, LEAST_NS};
-use super::chart::{Chart, Place, legend};
 use super::figure::{Figure, figure};
-use super::sheet::Sheet;
+use super::plot::{Plot, Point, Series};
 use super::style::Look;
 use crate::select::{self, Row};
 
@@ -24,7 +23,6 @@ pub(super) fn yields(run: &Run) -> Option<Figure> {
     if curves.is_empty() {
         return None;
     }
-    let place = Place::beside_legend(curves.iter().map(|curve| curve.name.as_str()));
     let n = select::counts(curves.iter().map(|curve| curve.took_ns.len() as u64));
     let low = curves.iter().flat_map(|curve| &curve.took_ns);
     let low = low.filter(|ns| **ns < LEAST_NS).count();
@@ -35,38 +33,24 @@ pub(super) fn yields(run: &Run) -> Option<Figure> {
     if low > 0 {
         caption += &format!(" {low} yields below 1 ns are drawn at 1 ns.");
     }
-    let sheet = Sheet {
-        title: "How long a yield takes".to_owned(),
-        caption,
-        height: place.height(),
-    };
+    let series = curves.iter().enumerate().map(|(i, curve)| {
+        let mark = |percent: u8| (curve.at(percent), f64::from(percent));
+        Series {
+            marks: [50, 90, 99].map(mark).into(),
+            ..Series::new(curve.name.as_str(), Look::nth(i), curve.steps())
+        }
+    });
     let all = curves
         .iter()
         .flat_map(|curve| curve.took_ns.iter().copied());
-    let x = Axis::log_ns("time until the thread ran again", all);
-    let y = Axis::linear("yields that were over (%)", 0.0, 100.0, 5);
-    let svg = sheet.draw(run, |canvas| {
-        let chart = Chart::new(canvas, place, &x, &y)?;
-        for (i, curve) in curves.iter().enumerate() {
-            let look = Look::nth(i);
-            let line: Vec<_> = curve
-                .steps()
-                .iter()
-                .map(|&(ns, y)| chart.pixel(ns, y))
-                .collect();
-            look.line(canvas, &line)?;
-            for percent in [50, 90, 99] {
-                look.marker(canvas, chart.pixel(curve.at(percent), f64::from(percent)))?;
-            }
-        }
-        let entries = curves.iter().enumerate();
-        legend(
-            canvas,
-            place,
-            entries.map(|(i, curve)| (curve.name.as_str(), Look::nth(i))),
-        )
-    });
-    Some(figure("yield", svg))
+    let plot = Plot {
+        title: "How long a yield takes".to_owned(),
+        caption,
+        x: Axis::log_ns("time until the thread ran again", all),
+        y: Axis::linear("yields that were over (%)", 0.0, 100.0, 5),
+        series: series.collect(),
+    };
+    Some(figure("yield", plot.draw(run)))
 }
 
 struct Curve {
@@ -95,7 +79,7 @@ impl Curve {
     }
 
     /// The curve as a staircase, up to a height at every time.
-    fn steps(&self) -> Vec<(f64, f64)> {
+    fn steps(&self) -> Vec<Point> {
         let n = self.took_ns.len();
         let every = n.div_ceil(MOST_POINTS);
         let mut steps = vec![(self.took_ns[0], 0.0)];
