@@ -9,6 +9,7 @@
 
 pub mod arrivals;
 pub mod estimators;
+pub mod frames;
 pub mod method;
 pub mod period;
 pub mod schedule;

@@ -1,13 +1,14 @@
 use std::time::{Duration, Instant};
 
 use punctual_core::Nanos;
-use punctual_core::estimators::Work;
-use punctual_core::schedule::{Books, Schedule};
+use punctual_core::frames::Frames;
+use punctual_core::schedule::Books;
 use punctual_sys::nap::Cancel;
 
+use crate::anchor::Anchor;
 use crate::outcome::Outcome;
 use crate::period::Period;
-use crate::ticker::{Caller, Ticker, interval};
+use crate::ticker::{BEGIN, Caller};
 use crate::waiter::{Cancelled, Waiter};
 
 /// Paces frames: work that is to be done by, or shown at, the slots of a rate.
@@ -50,10 +51,10 @@ use crate::waiter::{Cancelled, Waiter};
 /// ```
 #[derive(Debug)]
 pub struct FramePacer {
-    ticker: Ticker,
+    waiter: Waiter,
+    frames: Frames<Caller>,
+    anchor: Anchor<Caller>,
     is_late: bool,
-    safety: Nanos,
-    work: Work,
     /// The frame that is being worked on.
     begun: Option<Frame>,
     ended: Option<Instant>,
@@ -74,14 +75,14 @@ impl FramePacer {
     }
 
     fn new(period: Period, is_late: bool) -> Self {
-        let mut ticker = interval(period);
-        let now = ticker.anchor.tick(ticker.next_at());
-        ticker.schedule = Schedule::begun_at(now, period.into());
         Self {
-            ticker,
+            waiter: Waiter::new(),
+            frames: Frames::begun_at(BEGIN, period.into(), SAFETY),
+            anchor: Anchor {
+                instant: Instant::now(),
+                tick: BEGIN,
+            },
             is_late,
-            safety: SAFETY,
-            work: Work::new(),
             begun: None,
             ended: None,
         }
@@ -91,7 +92,7 @@ impl FramePacer {
     /// late; 1.65 ms if nothing is chosen, as gamescope has it.
     #[must_use]
     pub fn safety(mut self, safety: Duration) -> Self {
-        self.safety = safety.into();
+        self.frames.safety = safety.into();
         self
     }
 
@@ -99,7 +100,7 @@ impl FramePacer {
     /// [default strategy](crate::Strategy::default).
     #[must_use]
     pub fn waiter(mut self, waiter: Waiter) -> Self {
-        self.ticker.waiter = waiter;
+        self.waiter = waiter;
         self
     }
 
@@ -108,12 +109,12 @@ impl FramePacer {
     /// A slot is given up beforehand if not even half of the predicted work fits in
     /// before it.
     pub fn begin(&mut self) -> Frame {
-        let (schedule, frame, start) = self.plan();
+        let (frames, frame, start) = self.plan();
         let outcome = match start {
-            Some(start) => self.ticker.waiter.sleep_until(start),
+            Some(start) => self.waiter.sleep_until(start),
             None => Outcome::default(),
         };
-        self.begin_as(schedule, frame, outcome)
+        self.begin_as(frames, frame, outcome)
     }
 
     /// As [`begin`](Self::begin), or until `cancel` is given.
@@ -121,12 +122,12 @@ impl FramePacer {
     /// # Errors
     /// [`Cancelled`]; no frame has begun then.
     pub fn begin_or(&mut self, cancel: &Cancel) -> Result<Frame, Cancelled> {
-        let (schedule, frame, start) = self.plan();
+        let (frames, frame, start) = self.plan();
         let outcome = match start {
-            Some(start) => self.ticker.waiter.wait_until(start, cancel)?,
+            Some(start) => self.waiter.wait_until(start, cancel)?,
             None => Outcome::default(),
         };
-        Ok(self.begin_as(schedule, frame, outcome))
+        Ok(self.begin_as(frames, frame, outcome))
     }
 
     /// Ends the frame: at once, or at its slot.
@@ -135,7 +136,7 @@ impl FramePacer {
         let outcome = if self.is_late {
             Outcome::of_past_deadline(now.saturating_duration_since(frame.target))
         } else {
-            self.ticker.waiter.sleep_until(frame.target)
+            self.waiter.sleep_until(frame.target)
         };
         self.end_as(frame, now, outcome)
     }
@@ -149,57 +150,51 @@ impl FramePacer {
         let outcome = if self.is_late {
             Outcome::of_past_deadline(now.saturating_duration_since(frame.target))
         } else {
-            self.ticker.waiter.wait_until(frame.target, cancel)?
+            self.waiter.wait_until(frame.target, cancel)?
         };
         Ok(self.end_as(frame, now, outcome))
     }
 
     /// How long the next frame is believed to take.
     pub fn predicted_work(&self) -> Duration {
-        self.work.predicted().into()
+        self.frames.predicted().into()
     }
 
-    /// Changes the rate, as [`Ticker::set_period`].
+    /// Changes the rate, as [`Ticker::set_period`](crate::Ticker::set_period).
     pub fn set_period(&mut self, period: Period) {
-        self.ticker.set_period(period);
+        let now = self.anchor.tick(Instant::now());
+        self.frames.schedule.set_period(period.into(), now);
     }
 
-    /// Moves all slots to come, as [`Ticker::nudge`].
+    /// Moves all slots to come, as [`Ticker::nudge`](crate::Ticker::nudge).
     pub fn nudge(&mut self, by_ns: i64) {
-        self.ticker.nudge(by_ns);
+        self.frames.schedule.nudge(by_ns);
     }
 
     /// What became of all slots; a tick is a frame that has begun, and one more at the
     /// beginning.
     pub fn books(&self) -> Books {
-        self.ticker.books()
+        self.frames.schedule.books()
     }
 
-    /// The next frame, the schedule with it, and when its work is to begin if not
-    /// at once.
-    fn plan(&self) -> (Schedule<Caller>, Frame, Option<Instant>) {
-        let Ticker {
-            anchor, schedule, ..
-        } = &self.ticker;
-        let mut schedule = *schedule;
-        let now = anchor.tick(Instant::now());
-        let predicted = self.work.predicted();
-        let period = schedule.period().whole();
-        let served = schedule.next_after(now + Nanos::new(predicted.min(period).as_ns() / 2));
+    /// The next frame, what comes after it, and when its work is to begin if not at
+    /// once.
+    fn plan(&self) -> (Frames<Caller>, Frame, Option<Instant>) {
+        let (mut frames, now) = (self.frames, Instant::now());
+        let planned = frames.plan(self.anchor.tick(now));
         let frame = Frame {
-            number: served.number,
-            target: anchor.instant(served.at),
-            missed: served.missed,
+            number: planned.slot.number,
+            target: self.anchor.instant(planned.slot.at),
+            missed: planned.slot.missed,
             outcome: Outcome::default(),
-            begun: anchor.instant(now),
+            begun: now,
         };
-        let lead = (predicted + self.safety).min(period);
-        let start = self.is_late.then(|| anchor.instant(served.at - lead));
-        (schedule, frame, start)
+        let start = self.is_late.then(|| self.anchor.instant(planned.start));
+        (frames, frame, start)
     }
 
-    fn begin_as(&mut self, schedule: Schedule<Caller>, frame: Frame, outcome: Outcome) -> Frame {
-        self.ticker.schedule = schedule;
+    fn begin_as(&mut self, frames: Frames<Caller>, frame: Frame, outcome: Outcome) -> Frame {
+        self.frames = frames;
         let frame = Frame {
             outcome,
             begun: Instant::now(),
@@ -213,17 +208,15 @@ impl FramePacer {
     fn worked(&mut self) -> (Frame, Instant) {
         let now = Instant::now();
         let frame = self.begun.unwrap_or_else(|| {
-            let (schedule, frame, _) = self.plan();
-            self.begin_as(schedule, frame, Outcome::default())
+            let (frames, frame, _) = self.plan();
+            self.begin_as(frames, frame, Outcome::default())
         });
         (frame, now)
     }
 
     fn end_as(&mut self, frame: Frame, worked: Instant, outcome: Outcome) -> FrameEnd {
         let work = worked.saturating_duration_since(frame.begun);
-        // What stalls one frame is nothing to begin all the next ones earlier for.
-        let period = self.ticker.schedule.period().whole();
-        self.work.took(period.min(work.into()));
+        self.frames.worked(work.into());
         let ended = if self.is_late { worked } else { Instant::now() };
         let frame_time = self
             .ended

@@ -14,7 +14,7 @@ pub(crate) struct Caller;
 impl punctual_core::Clock for Caller {}
 
 /// 146 years: before nothing that anybody asks for, and as far from the end.
-const BEGIN: punctual_core::Tick<Caller> = punctual_core::Tick::from_ns(1 << 62);
+pub(crate) const BEGIN: punctual_core::Tick<Caller> = punctual_core::Tick::from_ns(1 << 62);
 
 /// A [`Ticker`] whose first tick is due now.
 ///
