@@ -2,7 +2,7 @@
 //! those of tokio, tokio-timerd, async-io and futures-timer, one task that sleeps
 //! again and again in tokio's current-thread runtime.
 //!
-//!     cargo bench --bench sleeps             25 rounds, two and a half minutes
+//!     cargo bench --bench sleeps             25 rounds, a minute and three quarters
 //!     cargo bench --bench sleeps -- 6        as many as that
 //!
 //! Subjects take turns, and each round begins with another one. CPU time is that of
@@ -20,7 +20,7 @@ use tokio::runtime::Runtime;
 const PERIODS: [(&str, Duration, usize); 3] = [
     ("100 us", Duration::from_micros(100), 200),
     ("1 ms", Duration::from_millis(1), 100),
-    ("10 ms", Duration::from_millis(10), 40),
+    ("10 ms", Duration::from_millis(10), 20),
 ];
 const SUBJECTS: [Subject; 5] = [
     Subject::Punctual,
@@ -183,7 +183,7 @@ fn tell(name: &str, own: &[Turn], ours: &[Turn]) {
         format!("{median:.2} [{low:.2}..{high:.2}]")
     };
     println!(
-        "  {name:16} late p50 {:8.1} p99 {p99:8.1}  cpu {cpu:6.1}  cost x {:22} late p50 x {:26} cpu x {}",
+        "  {name:16} late p50 {:7.1} p99 {p99:>7} cpu {cpu:5.1}  cost x {:20} late p50 x {:30} cpu x {}",
         at(0.5),
         ratio(Turn::cost),
         ratio(Turn::p50),

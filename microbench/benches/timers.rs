@@ -4,8 +4,9 @@
 //!
 //!     cargo bench --bench timers
 //!
-//! Deadlines lie anywhere in the next ten seconds, and any of those that wait is
-//! cancelled. What a binary heap cannot take out it remembers as cancelled.
+//! Deadlines lie anywhere in ten seconds, and any of those that wait is cancelled.
+//! What a binary heap cannot take out it remembers as cancelled. Subjects take turns;
+//! ratios are per round, and their interval holds the median with 95 %.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashSet};
@@ -15,12 +16,12 @@ use std::pin::Pin;
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
-use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use punctual_record::Interval;
 use punctual_timers::{Key, Time, TimerQueue};
 use tokio_util::time::{DelayQueue, delay_queue};
 
 const WAITING: [usize; 2] = [1_000, 1_000_000];
-/// So many are inserted and cancelled in turn.
+/// So many are inserted at once, and then as many cancelled.
 const BATCH: usize = 500;
 const SPREAD_NS: u64 = 10_000_000_000;
 
@@ -145,76 +146,120 @@ impl Random {
     }
 }
 
-/// The time that the inserting, or the cancelling, of so many took.
-fn time<Q: Timers>(
-    queue: &mut Q,
-    keys: &mut Vec<Q::Key>,
-    random: &mut Random,
-    times: u64,
-) -> [Duration; 2] {
-    let mut took = [Duration::ZERO; 2];
-    let mut left = times as usize;
-    while left > 0 {
-        let batch = left.min(BATCH);
-        let deadlines: Vec<u64> = (0..batch).map(|_| random.ns()).collect();
-        let begin = Instant::now();
-        for ns in deadlines {
-            keys.push(queue.insert(ns));
-        }
-        took[0] += begin.elapsed();
-        let which = (0..batch).map(|_| random.below(keys.len() as u64) as usize);
-        let mut chosen: Vec<Q::Key> = which
-            .collect::<Vec<_>>()
-            .into_iter()
-            .map(|i| keys.swap_remove(i.min(keys.len() - 1)))
-            .collect();
-        let begin = Instant::now();
-        for key in chosen.drain(..) {
-            queue.cancel(key);
-        }
-        took[1] += begin.elapsed();
-        left -= batch;
-    }
-    took
+/// What is measured: so many timers wait all the time.
+struct Subject<Q: Timers> {
+    name: &'static str,
+    queue: Q,
+    keys: Vec<Q::Key>,
+    random: Random,
 }
 
-fn bench<Q: Timers>(c: &mut Criterion, name: &str, new: impl Fn() -> Q) {
-    for waiting in WAITING {
-        let mut random = Random(1);
-        let mut queue = new();
-        let mut keys: Vec<Q::Key> = (0..waiting).map(|_| queue.insert(random.ns())).collect();
-        keys.reserve(BATCH);
+/// A subject of whatever kind.
+trait Turns {
+    fn name(&self) -> &'static str;
+
+    /// What inserting a timer took, and cancelling one, in ns.
+    fn turn(&mut self, batches: usize) -> [f64; 2];
+}
+
+impl<Q: Timers + 'static> Subject<Q> {
+    fn boxed(name: &'static str, queue: Q, waiting: usize) -> Box<dyn Turns> {
+        let mut subject = Self {
+            name,
+            queue,
+            keys: Vec::with_capacity(waiting + BATCH),
+            random: Random(1),
+        };
+        for _ in 0..waiting {
+            let key = subject.queue.insert(subject.random.ns());
+            subject.keys.push(key);
+        }
         // Where memory lies after a while, and not as it was filled.
-        time(&mut queue, &mut keys, &mut random, 2 * waiting as u64);
-        for (which, what) in ["insert", "cancel"].into_iter().enumerate() {
-            let mut group = c.benchmark_group(format!("{what} beside {waiting}"));
-            group.sample_size(20);
-            group.measurement_time(Duration::from_secs(1));
-            group.warm_up_time(Duration::from_millis(300));
-            group.bench_function(BenchmarkId::from_parameter(name), |b| {
-                b.iter_custom(|times| time(&mut queue, &mut keys, &mut random, times)[which]);
-            });
-            group.finish();
-        }
+        subject.turn(waiting / BATCH);
+        Box::new(subject)
     }
 }
 
-fn timers(c: &mut Criterion) {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .build()
-        .expect("a runtime can be made");
-    let _entered = runtime.enter();
+impl<Q: Timers> Turns for Subject<Q> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn turn(&mut self, batches: usize) -> [f64; 2] {
+        let mut took = [Duration::ZERO; 2];
+        for _ in 0..batches {
+            let deadlines: Vec<u64> = (0..BATCH).map(|_| self.random.ns()).collect();
+            let begin = Instant::now();
+            for ns in deadlines {
+                self.keys.push(self.queue.insert(ns));
+            }
+            took[0] += begin.elapsed();
+            let mut cancelled = Vec::with_capacity(BATCH);
+            for _ in 0..BATCH {
+                let which = self.random.below(self.keys.len() as u64) as usize;
+                cancelled.push(self.keys.swap_remove(which));
+            }
+            let begin = Instant::now();
+            for key in cancelled.drain(..) {
+                self.queue.cancel(key);
+            }
+            took[1] += begin.elapsed();
+        }
+        took.map(|took| took.as_nanos() as f64 / (batches * BATCH) as f64)
+    }
+}
+
+fn subjects(waiting: usize) -> Vec<Box<dyn Turns>> {
     let begin = tokio::time::Instant::now();
-    bench(c, "punctual_timers", || Ours(TimerQueue::new()));
-    bench(c, "tokio_util::DelayQueue", || Delays {
+    let delays = Delays {
         begin,
         queue: DelayQueue::new(),
-    });
-    bench(c, "tokio::time::Sleep", || Sleeps(begin));
-    bench(c, "BTreeMap", Tree::default);
-    bench(c, "BinaryHeap, lazy", Lazy::default);
+    };
+    vec![
+        Subject::boxed("punctual_timers", Ours(TimerQueue::new()), waiting),
+        Subject::boxed("tokio::time::Sleep", Sleeps(begin), waiting),
+        Subject::boxed("tokio_util DelayQueue", delays, waiting),
+        Subject::boxed("BTreeMap", Tree::default(), waiting),
+        Subject::boxed("BinaryHeap, lazy", Lazy::default(), waiting),
+    ]
 }
 
-criterion_group!(benches, timers);
-criterion_main!(benches);
+fn main() {
+    // `cargo test` comes by here as well, and wants no numbers.
+    let (rounds, batches, most) = match std::env::args().any(|arg| arg == "--bench") {
+        true => (15, 20, 1_000_000),
+        false => (1, 1, 1_000),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build();
+    let runtime = runtime.expect("a runtime can be made");
+    let _entered = runtime.enter();
+    println!(
+        "{rounds} rounds of {} each; ns, and ratios to punctual_timers",
+        batches * BATCH
+    );
+    for waiting in WAITING.into_iter().filter(|&waiting| waiting <= most) {
+        // Subjects take turns, and each round begins with another one.
+        let mut subjects = subjects(waiting);
+        let mut turns = vec![Vec::new(); subjects.len()];
+        for round in 0..rounds {
+            for i in 0..subjects.len() {
+                let i = (i + round) % subjects.len();
+                turns[i].push(subjects[i].turn(batches));
+            }
+        }
+        println!("beside {waiting} that wait");
+        for (subject, own) in subjects.iter().zip(&turns) {
+            let [insert, cancel] = [0, 1].map(|what| {
+                let ns = Interval::of(&own.iter().map(|turn| turn[what]).collect::<Vec<_>>());
+                let ratios = own.iter().zip(&turns[0]).map(|(a, b)| a[what] / b[what]);
+                let ratio = Interval::of(&ratios.collect::<Vec<_>>()).expect("there are rounds");
+                let Interval { median, low, high } = ratio;
+                let ns = ns.expect("there are rounds").median;
+                format!("{ns:7.1} x {median:.2} [{low:.2}..{high:.2}]")
+            });
+            println!("  {:22} insert {insert:32} cancel {cancel}", subject.name());
+        }
+    }
+}

@@ -180,13 +180,20 @@ impl Timers {
     }
 
     /// Ends the thread, and waits for the function that it calls just now; in that
-    /// function it waits for nothing. What still waits is dropped without being
-    /// called, also what is inserted by other handles afterwards.
+    /// function it waits for nothing, and of several threads that call this one waits.
+    /// What still waits is dropped without being called, also what is inserted by
+    /// other handles afterwards.
     pub fn shutdown(self) {
         drop(self.0.shared.desk.close());
-        let mut thread = self.0.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_own = |thread: &mut JoinHandle<()>| thread.thread().id() == thread::current().id();
-        if let Some(thread) = thread.take_if(|thread| !is_own(thread)) {
+        let is_other = |thread: &mut JoinHandle<()>| thread.thread().id() != thread::current().id();
+        let thread = self
+            .0
+            .thread
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take_if(is_other);
+        // Without the lock: the function may just want to shut down as well.
+        if let Some(thread) = thread {
             // It catches what functions panic with.
             let _ = thread.join();
         }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, mpsc};
+use std::task::Waker;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -162,6 +163,21 @@ fn the_last_handle_may_go_anywhere() {
 }
 
 #[test]
+fn two_may_shut_down_at_once() {
+    for _ in 0..50 {
+        let timers = Timers::spawn().unwrap();
+        let begun = Arc::new(Barrier::new(2));
+        let (own, in_function) = (timers.clone(), Arc::clone(&begun));
+        timers.call_at(Instant::now(), move |_| {
+            in_function.wait();
+            own.shutdown();
+        });
+        begun.wait();
+        timers.shutdown();
+    }
+}
+
+#[test]
 fn instants_of_any_time_are_fine() {
     let timers = Timers::spawn().unwrap();
     let (tell, told) = mpsc::channel();
@@ -174,4 +190,20 @@ fn instants_of_any_time_are_fine() {
         Duration::MAX,
         |_| unreachable!(),
     );
+}
+
+#[test]
+fn within_the_capacity_nothing_is_allocated() {
+    let timers = Timers::builder().capacity(100).spawn().unwrap();
+    let allocated = allocation_counter::measure(|| {
+        for round in 0..10 {
+            let mut keys = [None; 100];
+            for (n, key) in keys.iter_mut().enumerate() {
+                let deadline = Instant::now() + HOUR / (round + 1) + us(n as u64);
+                *key = Some(timers.wake_at(deadline, Waker::noop().clone()));
+            }
+            assert!(keys.into_iter().flatten().all(|key| timers.cancel(key)));
+        }
+    });
+    assert_eq!(allocated.count_total, 0);
 }
