@@ -42,6 +42,9 @@ impl<'t> Words<'t> {
 
     /// A text written out.
     pub(super) fn text(&self, text: &str) -> String {
+        if !text.contains('$') {
+            return text.to_owned();
+        }
         let texts = self.texts.iter();
         texts.fold(text.to_owned(), |text, (name, is)| text.replace(name, is))
     }
@@ -119,6 +122,7 @@ impl<'t> Words<'t> {
             .get("sweep")
             .and_then(|body| body.get_ref().as_array());
         let body = body.ok_or_else(|| Flaw::new(at, "`sweep` is a list of steps"))?;
+        let mut words = self.clone();
         for nth in 0..times {
             let drawn = random.as_mut().map(|random| {
                 let below = random.below(Time::from_ns(range.as_ns()));
@@ -129,7 +133,6 @@ impl<'t> Words<'t> {
                 Some((odd, length)) if odd == nth => length,
                 _ => from + drawn.unwrap_or(even),
             };
-            let mut words = self.clone();
             words.set("sweep", &format!("{}ns", length.as_ns()));
             words.set("nth", &nth.to_string());
             words.items(body, all)?;

@@ -48,16 +48,20 @@ pub fn rows() -> Result<Vec<Row>, Error> {
     let shared = parse(SHARED)?;
     let words = table(&shared, "words").map_or_else(Words::default, Words::of);
     let mut rows = Vec::new();
-    for (name, text) in ROWS {
-        let root = parse((name, text))?;
-        let items = root.get("row").and_then(|rows| rows.get_ref().as_array());
-        for item in items.into_iter().flat_map(|items| items.iter()) {
-            let row = row(item, &words).map_err(|flaw| Error::new(name, text, flaw))?;
-            rows.push(row);
-        }
+    for file in ROWS {
+        rows.extend(rows_of(file, &words)?);
     }
     rows.sort_by_key(|row: &Row| (row.id.len(), row.id.clone()));
     Ok(rows)
+}
+
+fn rows_of((name, text): (&str, &'static str), words: &Words<'_>) -> Result<Vec<Row>, Error> {
+    let root = parse((name, text))?;
+    let rows = root.get("row").and_then(|rows| rows.get_ref().as_array());
+    let rows = rows.into_iter().flat_map(|rows| rows.iter());
+    rows.map(|item| row(item, words))
+        .collect::<Result<_, _>>()
+        .map_err(|flaw| Error::new(name, text, flaw))
 }
 
 /// What the short names of sources in the rows stand for.
@@ -176,7 +180,8 @@ fn read_run<'t>(
             let on = words.text(model.word()?);
             Model::parse(&on).map_err(|why| model.flaw(why))?;
             let expanded = words.expand(value)?;
-            let run = expanded.get_ref().as_table().map(|it| Table::new(0, it));
+            let run = expanded.get_ref().as_table();
+            let run = run.map(|run| Table::new(value.span().start, run));
             let run = run.ok_or_else(|| field.flaw("a run is a table"))?;
             let steps = Steps::with(MARKS).read(run.need(WHOSE, "do")?, 1)?;
             let sees = run.need(WHOSE, "see")?.list_or_one();
@@ -204,4 +209,63 @@ fn parameters<'t>(run: &Table<'t>) -> Result<Vec<Vec<&'t str>>, Flaw> {
         items.iter().map(|item| item.number_or_word()).collect()
     };
     field.list()?.iter().map(texts).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is wrong with a row that has these lines besides those that it needs.
+    fn wrong(lines: &str) -> String {
+        let text = format!(
+            "[[row]]\nid = \"V01\"\nrule = \"r\"\ninput = \"i\"\nexpected = \"e\"\nkind = \"measured\"\n\
+             source = \"s\"\n{lines}"
+        );
+        let text: &'static str = text.leak();
+        match rows_of(("file", text), &Words::default()) {
+            Ok(rows) => rows[0].run().unwrap_err().to_string(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn a_row_that_is_wrong_says_where() {
+        let run = |on: &str, step: &str, see: &str| {
+            format!("run = {{ on = \"{on}\", do = [{step}], see = {{ {see} }} }}")
+        };
+        let (sleep, held) = (
+            "{ sleep = \"1ms\" }",
+            "what = \"slept\", at_least = \"1ms\"",
+        );
+        for (lines, says) in [
+            (
+                "why = \"\"".to_owned(),
+                "file, line 8: a row has no key `why`",
+            ),
+            (
+                run("linux", sleep, held),
+                "line 1: this row needs `tolerance`",
+            ),
+            (
+                run("linux", sleep, "what = \"slept\""),
+                "line 1: nothing in this row can differ",
+            ),
+            (run("linus", sleep, held), "line 8, column 14: "),
+            (
+                run("linux", "\"reccord\"", held),
+                "line 8, column 29: `reccord` is no verb",
+            ),
+            (
+                run("linux", sleep, "what = \"dreamt\""),
+                "`what` can be slept, ",
+            ),
+            (
+                run("linux", "\"record\"", held) + "\ntolerance = \"t\"",
+                "there was nothing to see",
+            ),
+        ] {
+            let error = wrong(&lines);
+            assert!(error.contains(says), "{lines}: {error}");
+        }
+    }
 }

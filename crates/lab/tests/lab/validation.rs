@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use punctual_lab::scenario::shipped;
 use punctual_lab::validation::{Kind, Row, rows, sources};
 
 /// Numbers that no row has.
@@ -78,4 +79,24 @@ fn every_source_is_spelled_out() {
         }
     }
     assert_eq!(used.len(), sources.len(), "sources that no row has");
+}
+
+#[test]
+fn every_row_that_a_scenario_names_is_there() {
+    let ids: BTreeSet<_> = all().into_iter().map(|row| row.id).collect();
+    let mut named = BTreeSet::new();
+    for expect in shipped::ALL
+        .iter()
+        .flat_map(|file| file.read().unwrap().expects)
+    {
+        let words = expect.source.split(|c: char| !c.is_alphanumeric());
+        named.extend(words.filter(|word| is_id(word)).map(str::to_owned));
+    }
+    assert!(named.len() > 20, "{named:?}");
+    assert!(named.is_subset(&ids), "{:?}", named.difference(&ids));
+}
+
+fn is_id(word: &str) -> bool {
+    let number = word.strip_prefix('V');
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
