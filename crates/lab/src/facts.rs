@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use punctual_core::{Method, Nanos};
 use punctual_os::wait::Sleeper;
-use punctual_os::{facts, thread};
-use punctual_record::MachineFacts;
+use punctual_os::{clock, facts, spin, thread};
+use punctual_record::{HostFacts, MachineFacts};
 use punctual_sim::Model;
 use punctual_sim::model::Value as ModelValue;
 use punctual_sim::rules::Recorded;
-use serde_json::Value;
 
 use crate::experiments::cores::Core;
 use crate::experiments::robustness;
@@ -17,63 +16,24 @@ use crate::host::usual_cpu;
 
 /// The facts of this computer.
 pub fn host_facts() -> MachineFacts {
-    let f = facts::facts();
+    let host = facts::facts();
     let mut sleeper = Sleeper::new();
     let mut method = |method| match sleeper.prepare(method) {
         Ok(granted) => granted.name().to_owned(),
         Err(error) => format!("none: {error}"),
     };
-    let mut other = BTreeMap::new();
-    let mut add = |key: &str, value: Option<Value>| {
-        if let Some(value) = value {
-            other.insert(key.to_owned(), value);
-        }
-    };
-    add("os_version", f.os_version.clone().map(Value::from));
-    add("kernel", f.kernel.clone().map(Value::from));
-    add("preemption", f.preemption.clone().map(Value::from));
-    add(
-        "preemption_mode",
-        f.preemption_mode.clone().map(Value::from),
-    );
-    add("arch", Some(f.arch.into()));
-    add("cpu_model", f.cpu_model.clone().map(Value::from));
-    add("logical_cpus", Some(f.logical_cpus.into()));
-    add("virtual_machine", f.virtual_machine.map(Value::from));
-    add("hypervisor", f.hypervisor.clone().map(Value::from));
-    add("wine", f.wine.clone().map(Value::from));
-    add("clock_source", f.clock_source.clone().map(Value::from));
-    add(
-        "clock_resolution_ns",
-        Some(f.clock_resolution.as_ns().into()),
-    );
-    add("tick_hz", f.tick_hz.map(Value::from));
-    add("slack_ns", f.slack.map(|slack| slack.as_ns().into()));
-    add("governor", f.governor.clone().map(Value::from));
-    add("cpuidle_driver", f.cpuidle_driver.clone().map(Value::from));
-    add("halt_poll_ns", f.halt_poll.map(|poll| poll.as_ns().into()));
-    add(
-        "deepest_idle_state",
-        f.deepest_idle_state.clone().map(Value::from),
-    );
-    add(
-        "deepest_idle_exit_ns",
-        f.deepest_idle_exit.map(|exit| exit.as_ns().into()),
-    );
-    add(
-        "cpu_dma_latency_ns",
-        f.cpu_dma_latency.map(|latency| latency.as_ns().into()),
-    );
+    let os = host.os_version.as_deref().unwrap_or(std::env::consts::OS);
     MachineFacts {
         name: "host".to_owned(),
-        os: f.os_version.clone().unwrap_or_else(|| f.os.to_owned()),
-        timer_rule: timer_rule(&f),
-        clock: f.clock.to_owned(),
+        os: os.to_owned(),
+        timer_rule: timer_rule(&host),
+        clock: clock::name().to_owned(),
         sleep_method: method(Method::Sleep),
         timer_method: method(Method::Timer),
-        spin: f.spin.to_owned(),
+        spin: spin::kind().name().to_owned(),
         cpu_time: thread::cpu_time_source().to_owned(),
-        other,
+        host,
+        other: BTreeMap::new(),
     }
 }
 
@@ -83,7 +43,7 @@ pub fn host_cores() -> Vec<Core> {
     if usual_cpu().is_none() {
         return Vec::new();
     }
-    let types: BTreeMap<usize, String> = facts::facts().core_types.into_iter().collect();
+    let types: BTreeMap<usize, String> = facts::core_types().into_iter().collect();
     let allowed = thread::allowed_cpus().into_iter();
     allowed
         .map(|cpu| Core {
@@ -130,6 +90,7 @@ pub fn model_facts(model: &Model) -> MachineFacts {
         timer_method: named(Method::Timer),
         spin: format!("a clock reading every {}", costs.read),
         cpu_time: "exact".to_owned(),
+        host: HostFacts::default(),
         other,
     }
 }
@@ -153,8 +114,8 @@ pub fn robustness_facts() -> MachineFacts {
     facts
 }
 
-fn timer_rule(f: &facts::Facts) -> String {
-    match (f.os, f.slack, &f.wine) {
+fn timer_rule(host: &HostFacts) -> String {
+    match (std::env::consts::OS, host.slack, &host.wine) {
         ("linux", Some(slack), _) => {
             format!("Linux hrtimers, fire at deadline + timer slack when alone; slack {slack}")
         }

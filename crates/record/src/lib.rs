@@ -18,6 +18,7 @@ mod diagnosis;
 mod disturbance;
 mod expectation;
 pub mod experiment;
+mod facts;
 mod findings;
 mod histogram;
 mod interval;
@@ -36,6 +37,7 @@ pub use diagnosis::{Advice, Diagnosis, Fact, Untold};
 pub use disturbance::{CpuQuota, Disturbance, OtherProcess, OwnStops, Throttled};
 pub use expectation::Expectation;
 pub use experiment::{Experiment, OfExperiment};
+pub use facts::HostFacts;
 pub use findings::{
     Allowance, Change, DoctorFindings, Doubt, FoundTier, Ground, Judgement, LatencyTier, Remedy,
     Verdict,

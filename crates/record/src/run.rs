@@ -10,6 +10,7 @@ use crate::diagnosis::Diagnosis;
 use crate::disturbance::Disturbance;
 use crate::expectation::Expectation;
 use crate::experiment::Experiment;
+use crate::facts::HostFacts;
 use crate::interval::Interval;
 use crate::late::Late;
 use crate::learned::Learned;
@@ -125,7 +126,10 @@ pub struct MachineFacts {
     pub spin: String,
     /// Where the CPU time of a thread comes from.
     pub cpu_time: String,
-    /// Everything else, by name.
+    /// What the computer tells, if it is none that is simulated.
+    #[serde(flatten)]
+    pub host: HostFacts,
+    /// Everything else, by name: the parameters of a model, and what bears on memory.
     #[serde(flatten)]
     pub other: BTreeMap<String, Value>,
 }
@@ -134,18 +138,21 @@ impl MachineFacts {
     /// Which machine, in one line: the CPU and how many there are, whether it is
     /// a virtual machine, the OS and its kernel; a model by its name.
     pub fn in_words(&self) -> String {
-        let word = |key: &str| Some(self.other.get(key)?.as_str()?.to_owned());
-        let cpus = self.other.get("logical_cpus").and_then(Value::as_u64);
-        let cpus = cpus.map(|n| format!("{n} CPU{}", if n == 1 { "" } else { "s" }));
-        let is_virtual = self.other.get("virtual_machine").and_then(Value::as_bool);
-        let is_virtual = is_virtual.map(|is| match (is, word("hypervisor")) {
-            (true, Some(hypervisor)) => format!("virtual machine ({})", known_as(&hypervisor)),
+        let host = &self.host;
+        let cpus = host
+            .logical_cpus
+            .map(|n| format!("{n} CPU{}", if n == 1 { "" } else { "s" }));
+        let is_virtual = host.virtual_machine.map(|is| match (is, &host.hypervisor) {
+            (true, Some(hypervisor)) => format!("virtual machine ({})", known_as(hypervisor)),
             (true, None) => "virtual machine".to_owned(),
             (false, _) => "no virtual machine".to_owned(),
         });
-        let kernel = word("kernel").map(|kernel| format!("kernel {kernel}"));
+        let kernel = host
+            .kernel
+            .as_ref()
+            .map(|kernel| format!("kernel {kernel}"));
         // Every host is called `host`, which tells nothing where its CPU is known.
-        let name = word("cpu_model").unwrap_or_else(|| self.name.clone());
+        let name = host.cpu_model.as_ref().unwrap_or(&self.name).clone();
         let words = [Some(name), cpus, is_virtual, Some(self.os.clone()), kernel];
         let words = words.into_iter().flatten().filter(|word| !word.is_empty());
         match words.collect::<Vec<_>>().join(", ") {
@@ -461,15 +468,14 @@ mod tests {
             ..MachineFacts::default()
         };
         assert_eq!(facts.in_words(), "host, Debian GNU/Linux 12");
-        for (key, value) in [
-            ("cpu_model", Value::from("AMD EPYC")),
-            ("logical_cpus", 2.into()),
-            ("virtual_machine", true.into()),
-            ("hypervisor", "KVMKVMKVM".into()),
-            ("kernel", "6.18.44".into()),
-        ] {
-            facts.other.insert(key.to_owned(), value);
-        }
+        facts.host = HostFacts {
+            cpu_model: Some("AMD EPYC".to_owned()),
+            logical_cpus: Some(2),
+            virtual_machine: Some(true),
+            hypervisor: Some("KVMKVMKVM".to_owned()),
+            kernel: Some("6.18.44".to_owned()),
+            ..HostFacts::default()
+        };
         assert_eq!(
             facts.in_words(),
             "AMD EPYC, 2 CPUs, virtual machine (KVM), Debian GNU/Linux 12, kernel 6.18.44"

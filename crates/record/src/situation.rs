@@ -4,6 +4,8 @@ use punctual_core::setting::Throttling;
 use punctual_core::{Method, Nanos};
 use serde::{Deserialize, Serialize};
 
+use crate::facts::HostFacts;
+
 /// What bears on the waits of this process. What the system does not tell is
 /// `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -13,19 +15,13 @@ pub struct Situation {
     /// The model, if it is simulated: then everything there is to know is
     /// known.
     pub model: Option<String>,
-    /// The release, as people know it.
-    pub release: Option<String>,
-    /// How the kernel preempts, and in which mode if it has several.
-    pub preemption: Option<String>,
-    /// CPUs that this process may use, and their kind.
-    pub cpus: Option<String>,
-    /// The build number of Windows.
-    pub build: Option<u32>,
-    /// The timer slack of the thread.
-    pub slack: Option<Nanos>,
+    /// What the computer tells, or of a simulated one what its rule has.
+    pub host: HostFacts,
     /// How the thread is scheduled, in the system's words, such as
     /// `SCHED_OTHER, nice 0`.
     pub scheduling: Option<String>,
+    /// Whether the computer runs on its battery.
+    pub on_battery: Option<bool>,
     /// The timer interval of Windows.
     pub interval: Option<TimerInterval>,
     /// The interval that this process asks for; `None` if it asks for none.
@@ -34,32 +30,10 @@ pub struct Situation {
     pub throttling: Option<Throttling>,
     /// Windows' registry value `GlobalTimerResolutionRequests`.
     pub global_requests: Option<bool>,
-    /// Whether a hypervisor runs this machine.
-    pub virtual_machine: Option<bool>,
-    /// Its name.
-    pub hypervisor: Option<String>,
     /// What everything is timed on.
     pub clock: String,
-    /// The hardware behind it.
-    pub clock_source: Option<String>,
     /// What one reading of the clock takes.
     pub clock_read: Nanos,
-    /// Ticks of the scheduler per second.
-    pub tick_hz: Option<u32>,
-    /// The driver that picks idle states.
-    pub cpuidle_driver: Option<String>,
-    /// How long an idle CPU of this guest polls before it halts.
-    pub halt_poll: Option<Nanos>,
-    /// The deepest idle state in use.
-    pub deepest_idle_state: Option<String>,
-    /// How long that one says it takes to leave.
-    pub deepest_idle_exit: Option<Nanos>,
-    /// The frequency governor.
-    pub governor: Option<String>,
-    /// Whether the computer runs on its battery.
-    pub on_battery: Option<bool>,
-    /// The longest wake-up latency that programs allow the CPUs.
-    pub cpu_dma_latency: Option<Nanos>,
     /// How a spin passes the time.
     pub spin: String,
     /// The OS call behind `sleep`.
@@ -109,7 +83,7 @@ impl Situation {
         if let Some(model) = &self.model {
             return model.split(',').next();
         }
-        Some(match self.build? {
+        Some(match self.build()? {
             7_600..=7_601 => "windows-7",
             9_200..=9_600 => "windows-8",
             10_240..=18_363 => "windows-10-1909",
@@ -118,6 +92,13 @@ impl Situation {
             22_000.. => "windows-11",
             _ => return None,
         })
+    }
+
+    /// The build number of Windows.
+    pub fn build(&self) -> Option<u32> {
+        let version = self.host.kernel.as_deref();
+        let version = version.filter(|_| self.system == System::Windows)?;
+        version.rsplit('.').next()?.parse().ok()
     }
 
     /// Whether a request of another process does nothing for this one: since

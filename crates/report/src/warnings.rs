@@ -31,7 +31,7 @@ pub fn warnings(facts: &MachineFacts, results: &[Measurement], setting: Setting)
     if setting.simulated {
         return warnings;
     }
-    if facts.other.contains_key("wine") {
+    if facts.host.wine.is_some() {
         warn(
             "This is Wine: its timers are those of the system underneath.".to_owned(),
             "Measure on Windows itself to learn about Windows.",
@@ -65,13 +65,13 @@ pub fn warnings(facts: &MachineFacts, results: &[Measurement], setting: Setting)
             "Use --rounds 6 or more.",
         );
     }
-    if facts.other.get("governor").and_then(|g| g.as_str()) == Some("powersave") {
+    if facts.host.governor.as_deref() == Some("powersave") {
         warn(
             "The CPU frequency governor is `powersave`: wake-ups may be slow.".to_owned(),
             "Compare with: sudo cpupower frequency-set -g performance",
         );
     }
-    if facts.other.get("virtual_machine").and_then(|v| v.as_bool()) == Some(true) {
+    if facts.host.virtual_machine == Some(true) {
         warn(
             "This is a virtual machine: its host can delay any wake-up, and each nap costs more than on bare metal.".to_owned(),
             "Trust ratios within this run rather than absolute times.",

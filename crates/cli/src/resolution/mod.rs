@@ -4,10 +4,11 @@ pub(crate) mod args;
 
 use anyhow::{Result, anyhow, bail};
 use punctual_core::Nanos;
-use punctual_os::facts::{Facts, facts};
+use punctual_os::facts::{facts, global_timer_requests};
 use punctual_os::resolution::{self, Resolution};
 use punctual_os::throttling;
 use punctual_program::setting::Throttling;
+use punctual_record::HostFacts;
 
 use crate::stop::End;
 use crate::{Done, print};
@@ -111,7 +112,7 @@ fn warning(unseen: &[Nanos], now: Resolution) -> String {
     )
 }
 
-fn in_words(now: Resolution, throttling: &Result<Throttling, String>, facts: &Facts) -> String {
+fn in_words(now: Resolution, throttling: &Result<Throttling, String>, facts: &HostFacts) -> String {
     let throttling = match throttling {
         Ok(Throttling::BySystem) => {
             "the system decides whether they count when nobody sees or hears it"
@@ -120,7 +121,7 @@ fn in_words(now: Resolution, throttling: &Result<Throttling, String>, facts: &Fa
         Ok(Throttling::IgnoreRequests) => "they never count",
         Err(why) => why,
     };
-    let global = match facts.global_timer_requests {
+    let global = match global_timer_requests() {
         Some(true) => "1: a request counts for every process",
         Some(false) => "0: a request counts for its own process",
         None => "not set",
@@ -140,7 +141,7 @@ fn in_words(now: Resolution, throttling: &Result<Throttling, String>, facts: &Fa
 }
 
 /// Wine answers without knowing, and that must not pass for a measurement.
-fn wine_line(facts: &Facts) -> String {
+fn wine_line(facts: &HostFacts) -> String {
     let Some(version) = &facts.wine else {
         return String::new();
     };

@@ -115,7 +115,7 @@ fn slack(situation: &Situation, seen: &Seen) -> Option<Remedy> {
     if situation.system != System::Linux || situation.is_real_time() {
         return None;
     }
-    let slack = i64::try_from(situation.slack?.as_ns()).ok()?;
+    let slack = i64::try_from(situation.host.slack?.as_ns()).ok()?;
     let late_ns = seen.sleep.p50?;
     // Interrupts of others may have made the sleep shorter than its slack.
     let beyond_wake = late_ns - seen.wake_ns().unwrap_or(0);
@@ -191,14 +191,20 @@ fn niceness(situation: &Situation, seen: &Seen) -> Option<Remedy> {
 
 /// For guests whose CPUs halt at once.
 fn halt_polling(situation: &Situation, seen: &Seen) -> Option<Remedy> {
-    situation.halt_poll.filter(|poll| poll.is_zero())?;
+    situation.host.halt_poll.filter(|poll| poll.is_zero())?;
     seen.wake_ns().map(Remedy::PollBeforeHalt)
 }
 
 /// For CPUs that sleep deeply.
 fn idle_states(situation: &Situation, seen: &Seen) -> Option<Remedy> {
-    let exit = situation.deepest_idle_exit.filter(|exit| !exit.is_zero())?;
-    let held = situation.cpu_dma_latency.is_some_and(|held| held < exit);
+    let exit = situation
+        .host
+        .deepest_idle_exit
+        .filter(|exit| !exit.is_zero())?;
+    let held = situation
+        .host
+        .cpu_dma_latency
+        .is_some_and(|held| held < exit);
     if situation.system != System::Linux || held {
         return None;
     }
@@ -212,7 +218,7 @@ fn idle_states(situation: &Situation, seen: &Seen) -> Option<Remedy> {
 
 /// For CPUs that are slow when they wake.
 fn governor(situation: &Situation, seen: &Seen) -> Option<Remedy> {
-    let governor = situation.governor.as_deref()?;
+    let governor = situation.host.governor.as_deref()?;
     (governor != "performance").then_some(Remedy::PerformanceGovernor(seen.wake_ns()))
 }
 
@@ -223,7 +229,7 @@ fn mains(situation: &Situation) -> Option<Remedy> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_record::{CpuQuota, TimerInterval};
+    use punctual_record::{CpuQuota, HostFacts, TimerInterval};
 
     fn late(us: i64) -> Late {
         Late::of(&vec![us * 1_000; 400])
@@ -232,7 +238,10 @@ mod tests {
     fn linux() -> Situation {
         Situation {
             system: System::Linux,
-            slack: Some(Nanos::from_us(50)),
+            host: HostFacts {
+                slack: Some(Nanos::from_us(50)),
+                ..HostFacts::default()
+            },
             scheduling: Some("SCHED_OTHER, nice 0".to_owned()),
             timer: Some(Method::SlacklessFutex),
             ..Situation::default()
@@ -242,7 +251,10 @@ mod tests {
     fn windows(build: u32, current_us: u64) -> Situation {
         Situation {
             system: System::Windows,
-            build: Some(build),
+            host: HostFacts {
+                kernel: Some(format!("10.0.{build}")),
+                ..HostFacts::default()
+            },
             interval: Some(TimerInterval {
                 coarsest: Nanos::from_us(15_625),
                 finest: Nanos::from_us(500),
@@ -292,13 +304,9 @@ mod tests {
 
     #[test]
     fn a_linux_desktop_is_told_of_its_slack_its_idle_states_and_its_governor() {
-        let situation = Situation {
-            governor: Some("powersave".to_owned()),
-            deepest_idle_state: Some("C10".to_owned()),
-            deepest_idle_exit: Some(Nanos::from_us(890)),
-            on_battery: Some(false),
-            ..linux()
-        };
+        let mut situation = linux();
+        situation.host.governor = Some("powersave".to_owned());
+        situation.host.deepest_idle_exit = Some(Nanos::from_us(890));
         assert_eq!(
             names(&situation, &on_linux()),
             [LIBRARY, SLACK, "NoDeepIdle", "PerformanceGovernor"]
@@ -319,17 +327,17 @@ mod tests {
     #[test]
     fn what_does_not_apply_is_not_said() {
         let mut situation = linux();
-        situation.governor = Some("performance".to_owned());
-        situation.deepest_idle_exit = Some(Nanos::ZERO);
+        situation.host.governor = Some("performance".to_owned());
+        situation.host.deepest_idle_exit = Some(Nanos::ZERO);
         assert_eq!(names(&situation, &on_linux()), [LIBRARY, SLACK]);
 
         // Somebody holds the latency down already.
-        situation.deepest_idle_exit = Some(Nanos::from_us(890));
-        situation.cpu_dma_latency = Some(Nanos::ZERO);
+        situation.host.deepest_idle_exit = Some(Nanos::from_us(890));
+        situation.host.cpu_dma_latency = Some(Nanos::ZERO);
         assert_eq!(names(&situation, &on_linux()), [LIBRARY, SLACK]);
 
         // Sleeps that are no later than the timer.
-        situation.slack = Some(Nanos::new(1));
+        situation.host.slack = Some(Nanos::new(1));
         let mut seen = on_linux();
         seen.sleep = late(28);
         assert_eq!(names(&situation, &seen), [LIBRARY]);
@@ -355,7 +363,7 @@ mod tests {
     fn a_low_priority_and_a_guest_that_halts_at_once_are_told() {
         let mut situation = linux();
         situation.scheduling = Some("SCHED_OTHER, nice 19".to_owned());
-        situation.halt_poll = Some(Nanos::ZERO);
+        situation.host.halt_poll = Some(Nanos::ZERO);
         let all = advice(&situation, &on_linux(), None);
         for remedy in [
             Remedy::OrdinaryPriority(None),
@@ -364,14 +372,14 @@ mod tests {
             assert!(all.contains(&remedy), "{remedy:?}");
         }
         situation.scheduling = Some("SCHED_OTHER, nice 0".to_owned());
-        situation.halt_poll = Some(Nanos::from_us(200));
+        situation.host.halt_poll = Some(Nanos::from_us(200));
         assert_eq!(names(&situation, &on_linux()), [LIBRARY, SLACK]);
     }
 
     #[test]
     fn slack_that_others_cut_short_is_not_all_to_be_had() {
         let mut situation = linux();
-        situation.slack = Some(Nanos::from_ms(2));
+        situation.host.slack = Some(Nanos::from_ms(2));
         let all = advice(&situation, &on_linux(), None);
         let is_slack = |remedy: &&Remedy| matches!(remedy, Remedy::LowerSlack { .. });
         let slack = all.iter().find(is_slack).unwrap();
@@ -439,7 +447,7 @@ mod tests {
             assert_eq!(names(&situation, &seen), [HIGH_RESOLUTION]);
         }
         situation.throttling = Some(Throttling::IgnoreRequests);
-        situation.build = Some(19_045);
+        situation.host.kernel = Some("10.0.19045".to_owned());
         assert_eq!(names(&situation, &seen), [HIGH_RESOLUTION]);
     }
 

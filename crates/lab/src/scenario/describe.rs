@@ -34,7 +34,7 @@ pub fn machine_facts(models: &[Model]) -> MachineFacts {
         timer_method: joined(|facts| &facts.timer_method, " | "),
         spin: joined(|facts| &facts.spin, " | "),
         cpu_time: joined(|facts| &facts.cpu_time, " | "),
-        other: BTreeMap::new(),
+        ..MachineFacts::default()
     }
 }
 

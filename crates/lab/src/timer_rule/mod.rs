@@ -1,6 +1,6 @@
 //! The timer rule in force, for whoever predicts.
 //!
-//! A [`Situation`] is the facts that decide it: read of this [`host`] or of a
+//! A [`Situation`](punctual_record::Situation) is the facts that decide it: read of this [`host`] or of a
 //! [`model`]. A [`Rule`] is the simulator's, fed with them; it alone predicts.
 
 pub mod host;
@@ -11,7 +11,6 @@ pub use rule::Rule;
 pub(crate) use rule::stated_interval;
 
 use punctual_core::Nanos;
-use punctual_record::Situation;
 
 /// This computer's timer rule for the calling thread, if the simulator knows
 /// it. What it predicts is the lateness of a timer that is alone on its CPU.
@@ -21,9 +20,7 @@ pub fn rule_in_force() -> Option<Rule> {
 
 /// The same rule for a thread with this timer slack.
 pub(crate) fn rule_at_slack(slack: Nanos) -> Option<Rule> {
-    let situation = Situation {
-        slack: Some(slack),
-        ..host::situation()
-    };
+    let mut situation = host::situation();
+    situation.host.slack = Some(slack);
     Rule::in_force(&situation).ok()
 }

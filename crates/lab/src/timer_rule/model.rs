@@ -2,7 +2,7 @@
 
 use punctual_core::setting::Throttling;
 use punctual_core::{Method, Nanos};
-use punctual_record::{Situation, System, TimerInterval};
+use punctual_record::{HostFacts, Situation, System, TimerInterval};
 use punctual_sim::Model;
 use punctual_sim::model::Value;
 
@@ -38,7 +38,12 @@ pub fn situation(model: &Model) -> Result<Situation, String> {
     let coarsest = length("interval");
     Ok(Situation {
         model: Some(model.name().to_owned()),
-        slack: length("slack").filter(|_| system == System::Linux),
+        host: HostFacts {
+            slack: length("slack").filter(|_| system == System::Linux),
+            tick_hz: choice("hz").and_then(|hz| hz.parse().ok()),
+            cpuidle_driver: choice("idle").map(str::to_owned),
+            ..HostFacts::default()
+        },
         scheduling: (system == System::Linux).then(|| "SCHED_OTHER, nice 0".to_owned()),
         interval: coarsest.map(|coarsest| TimerInterval {
             coarsest,
@@ -51,8 +56,6 @@ pub fn situation(model: &Model) -> Result<Situation, String> {
             .then(|| count("global") == Some(1)),
         clock: "virtual time".to_owned(),
         clock_read: model.costs().read,
-        tick_hz: choice("hz").and_then(|hz| hz.parse().ok()),
-        cpuidle_driver: choice("idle").map(str::to_owned),
         spin: format!("a clock reading every {}", model.costs().read),
         sleep: model.resolve(Method::Sleep),
         timer: model.resolve(Method::Timer),

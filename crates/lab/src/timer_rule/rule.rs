@@ -92,6 +92,7 @@ impl Rule {
 /// `poll` only.
 fn linux(situation: &Situation) -> Result<Rule, String> {
     let slack = situation
+        .host
         .slack
         .ok_or("Linux did not tell the timer slack, so no prediction is made")?;
     let mut text = format!(
@@ -99,7 +100,7 @@ fn linux(situation: &Situation) -> Result<Rule, String> {
         slack.max(Nanos::new(1)).exact(),
         bare(situation)
     );
-    if let Some(hz @ (100 | 250 | 300 | 1_000)) = situation.tick_hz {
+    if let Some(hz @ (100 | 250 | 300 | 1_000)) = situation.host.tick_hz {
         text += &format!(",hz={hz}");
     }
     let mut rule = Rule::from(Model::parse(&text)?);
@@ -119,7 +120,7 @@ fn bare(situation: &Situation) -> String {
 /// The generation decides, and the interval in force, as if a process asked for
 /// it that is not this one.
 fn windows(situation: &Situation) -> Result<Rule, String> {
-    let generation = situation.windows().ok_or_else(|| match situation.build {
+    let generation = situation.windows().ok_or_else(|| match situation.build() {
         Some(build) => {
             format!("punctual has no model of Windows build {build}, so no prediction is made")
         }
@@ -217,6 +218,7 @@ fn another_process_asks(interval: Nanos) -> Op {
 mod tests {
     use punctual_core::Method;
     use punctual_program::setting::Throttling;
+    use punctual_record::HostFacts;
 
     use super::*;
 
@@ -246,7 +248,10 @@ mod tests {
     fn linux(slack: Nanos) -> Situation {
         Situation {
             system: System::Linux,
-            slack: Some(slack),
+            host: HostFacts {
+                slack: Some(slack),
+                ..HostFacts::default()
+            },
             clock_read: Nanos::new(25),
             ..Situation::default()
         }
@@ -255,7 +260,10 @@ mod tests {
     fn windows(build: u32, current_us: u64) -> Situation {
         Situation {
             system: System::Windows,
-            build: Some(build),
+            host: HostFacts {
+                kernel: Some(format!("10.0.{build}")),
+                ..HostFacts::default()
+            },
             interval: Some(TimerInterval {
                 coarsest: Nanos::from_us(15_625),
                 finest: Nanos::from_us(500),
@@ -287,7 +295,7 @@ mod tests {
     fn the_tick_is_said_where_the_model_knows_it() {
         let named = |hz| {
             let mut situation = linux(Nanos::from_us(50));
-            situation.tick_hz = hz;
+            situation.host.tick_hz = hz;
             let rule = Rule::in_force(&situation).unwrap();
             rule.model().name().to_owned()
         };
@@ -324,7 +332,7 @@ mod tests {
         assert!(slept(&situation, 1)[0] > 15_000_000);
         situation.global_requests = Some(true);
         assert!(slept(&situation, 1)[0] < 4_000_001);
-        situation.build = Some(20_348);
+        situation.host.kernel = Some("10.0.20348".to_owned());
         situation.global_requests = None;
         assert!(slept(&situation, 1)[0] < 4_000_001);
     }

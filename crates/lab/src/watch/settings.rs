@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 
 use punctual_core::{Method, Nanos, Rate};
+use punctual_os::slack;
 use punctual_os::wait::Sleeper;
-use punctual_os::{facts, slack};
 
 /// The periods there can be. Below the shortest, a thread that also reads its
 /// counts would hardly sleep.
@@ -65,7 +65,7 @@ fn added_by_the_rule(method: Method) -> Nanos {
     match granted {
         Method::Timerfd | Method::SlacklessNanosleep | Method::SlacklessFutex => Nanos::ZERO,
         Method::HighResolutionTimer => HIGH_RESOLUTION_INTERVAL,
-        _ if facts::facts().os == "windows" => WINDOWS_INTERVAL,
+        _ if cfg!(windows) => WINDOWS_INTERVAL,
         _ => slack::current().unwrap_or_default(),
     }
 }

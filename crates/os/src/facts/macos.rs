@@ -1,17 +1,21 @@
 //! sysctl names, see sysctl(3).
 
-use super::{Counters, CpuTimes, Host};
+use super::{Counters, CpuTimes, HostFacts};
 use std::ffi::CStr;
 use std::ptr;
 
-pub(super) fn host() -> Host {
-    Host {
+pub(super) fn host() -> HostFacts {
+    HostFacts {
         os_version: text(c"kern.osproductversion").map(|version| format!("macOS {version}")),
         kernel: text(c"kern.osrelease"),
         cpu_model: text(c"machdep.cpu.brand_string"),
         virtual_machine: number(c"kern.hv_vmm_present").map(|number| number != 0),
-        ..Host::default()
+        ..HostFacts::default()
     }
+}
+
+pub(super) fn core_types() -> Vec<(usize, String)> {
+    Vec::new()
 }
 
 pub(super) fn counters() -> Option<Counters> {

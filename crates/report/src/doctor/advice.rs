@@ -115,7 +115,7 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
                 "at most {} of the {} that waking up takes: leaving {} takes up to {exit}",
                 length(*most_ns),
                 length(*wake_ns),
-                situation.deepest_idle_state.as_deref().unwrap_or_default()
+                situation.host.deepest_idle_state.as_deref().unwrap_or_default()
             ),
             r"sudo bash -c 'exec 3>/dev/cpu_dma_latency; printf \\0\\0\\0\\0 >&3; sleep infinity'".into(),
         ),
@@ -127,7 +127,7 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
         Remedy::PerformanceGovernor(wake) => (
             format!(
                 "Use the frequency governor performance; {} lets CPUs wake up slow.",
-                situation.governor.as_deref().unwrap_or_default()
+                situation.host.governor.as_deref().unwrap_or_default()
             )
             .into(),
             wake.map_or_else(not_measured, some_of),

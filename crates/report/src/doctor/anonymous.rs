@@ -2,52 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use punctual_record::{Disturbance, MachineFacts, Run, Value, Warning};
+use punctual_record::{Disturbance, Run, Warning};
 
 use crate::disturbed::disturbed;
-
-/// What is kept of the facts about a machine: what bears on waiting. Others
-/// that a later version may add are left out until they are named here.
-const KEPT: [&str; 20] = [
-    "os_version",
-    "kernel",
-    "preemption",
-    "preemption_mode",
-    "arch",
-    "cpu_model",
-    "logical_cpus",
-    "virtual_machine",
-    "hypervisor",
-    "wine",
-    "clock_source",
-    "clock_resolution_ns",
-    "tick_hz",
-    "slack_ns",
-    "governor",
-    "cpuidle_driver",
-    "halt_poll_ns",
-    "deepest_idle_state",
-    "deepest_idle_exit_ns",
-    "cpu_dma_latency_ns",
-];
 
 /// The run as it can be shown to strangers: the measurements, what bears on
 /// waiting, and of the command line its name and `options` only. Names of hosts
 /// and users, paths, and whatever is not known to be harmless are left out.
 pub fn anonymous(run: &Run, options: &[String]) -> Run {
-    let kept = |facts: &BTreeMap<String, Value>| {
-        let mut kept = facts.clone();
-        kept.retain(|key, _| KEPT.contains(&key.as_str()));
-        kept
-    };
+    let mut machine = run.machine.clone();
+    // Of a model, whose name has its other parameters.
+    machine.other.retain(|key, _| key == "slack_ns");
     let disturbance = run.disturbance.clone().map(nameless);
     let command = std::iter::once("punctual doctor").chain(options.iter().map(String::as_str));
     Run {
         command: command.collect::<Vec<_>>().join(" "),
-        machine: MachineFacts {
-            other: kept(&run.machine.other),
-            ..run.machine.clone()
-        },
+        machine,
         warnings: warnings(run, disturbance.as_ref()),
         disturbance,
         other: BTreeMap::new(),
@@ -91,11 +61,11 @@ mod tests {
             ("hostname", "marys-laptop"),
             ("user", "mary"),
             ("serial_number", "PF-MARY"),
-            ("kernel", "6.1.0-18-amd64"),
-            ("cpu_model", "A CPU"),
         ] {
             run.machine.other.insert(key.to_owned(), value.into());
         }
+        run.machine.host.kernel = Some("6.1.0-18-amd64".to_owned());
+        run.machine.host.cpu_model = Some("A CPU".to_owned());
         run.other.insert("home".to_owned(), "/home/mary".into());
         let disturbance = Disturbance {
             cpus: vec![1],

@@ -33,7 +33,7 @@ fn linux(situation: &Situation) -> String {
             situation.scheduling.as_deref().unwrap_or_default()
         );
     }
-    let slack = match situation.slack {
+    let slack = match situation.host.slack {
         Some(slack) => format!("the timer slack of the thread, {slack}"),
         None => "the timer slack of the thread".to_owned(),
     };
@@ -121,7 +121,7 @@ fn of_linux(situation: &Situation, list: &mut List) {
     let length = |length: Option<Nanos>| length.map(|length| length.to_string());
     list.add(
         "timer slack",
-        length(situation.slack),
+        length(situation.host.slack),
         Some("prctl(PR_GET_TIMERSLACK) failed"),
     );
     list.add(
@@ -131,18 +131,26 @@ fn of_linux(situation: &Situation, list: &mut List) {
     );
     list.add(
         "tick",
-        situation.tick_hz.map(|hz| format!("{hz} Hz")),
+        situation.host.tick_hz.map(|hz| format!("{hz} Hz")),
         Some("clock_getres(CLOCK_MONOTONIC_COARSE) failed"),
     );
-    list.add("preemption", situation.preemption.clone(), None);
+    let preemption = situation.host.preemption.as_ref();
+    list.add(
+        "preemption",
+        preemption.map(|kind| match &situation.host.preemption_mode {
+            Some(mode) => format!("{kind}, mode {mode}"),
+            None => kind.clone(),
+        }),
+        None,
+    );
     list.add(
         "idle driver",
-        situation.cpuidle_driver.clone(),
+        situation.host.cpuidle_driver.clone(),
         Some("there is no readable /sys/devices/system/cpu/cpuidle/current_driver"),
     );
     list.add(
         "guest halt polling",
-        situation.halt_poll.map(|poll| match poll.is_zero() {
+        situation.host.halt_poll.map(|poll| match poll.is_zero() {
             true => "off".to_owned(),
             false => format!("up to {poll}"),
         }),
@@ -150,18 +158,17 @@ fn of_linux(situation: &Situation, list: &mut List) {
     );
     list.add(
         "deepest idle state",
-        situation
-            .deepest_idle_state
-            .as_ref()
-            .map(|name| match situation.deepest_idle_exit {
+        situation.host.deepest_idle_state.as_ref().map(|name| {
+            match situation.host.deepest_idle_exit {
                 Some(exit) => format!("{name}, {exit} to leave"),
                 None => name.clone(),
-            }),
+            }
+        }),
         Some("CPU 0 shows no idle state that is enabled"),
     );
     list.add(
         "cpu_dma_latency",
-        situation.cpu_dma_latency.map(|limit| {
+        situation.host.cpu_dma_latency.map(|limit| {
             if limit >= NO_LIMIT {
                 "no limit is asked for".to_owned()
             } else {
@@ -172,7 +179,7 @@ fn of_linux(situation: &Situation, list: &mut List) {
     );
     list.add(
         "frequency governor",
-        situation.governor.clone(),
+        situation.host.governor.clone(),
         Some("CPU 0 shows none in /sys, as is usual in a virtual machine"),
     );
 }
@@ -184,7 +191,7 @@ const NO_LIMIT: Nanos = Nanos::from_secs(2_000);
 fn of_windows(situation: &Situation, list: &mut List) {
     list.add(
         "build",
-        situation.build.map(|build| build.to_string()),
+        situation.build().map(|build| build.to_string()),
         Some("RtlGetVersion failed"),
     );
     list.add(
@@ -241,20 +248,29 @@ fn of_windows(situation: &Situation, list: &mut List) {
 }
 
 fn of_machine(situation: &Situation, list: &mut List) {
-    let clock = match &situation.clock_source {
+    let clock = match &situation.host.clock_source {
         Some(source) => format!(
             "{} ({source}), {} to read",
             situation.clock, situation.clock_read
         ),
         None => format!("{}, {} to read", situation.clock, situation.clock_read),
     };
-    list.add("CPUs", situation.cpus.clone(), None);
+    let cpus = situation.host.logical_cpus;
+    list.add(
+        "CPUs",
+        cpus.map(|n| match &situation.host.cpu_model {
+            Some(model) => format!("{n} x {model}"),
+            None => n.to_string(),
+        }),
+        None,
+    );
     list.add("clock", Some(clock), None);
     list.add(
         "virtual machine",
         situation
+            .host
             .virtual_machine
-            .map(|is| match (is, &situation.hypervisor) {
+            .map(|is| match (is, &situation.host.hypervisor) {
                 (true, Some(name)) => format!("yes, {name}"),
                 (true, None) => "yes".to_owned(),
                 (false, _) => "no".to_owned(),

@@ -15,13 +15,13 @@ pub fn warnings(facts: &MachineFacts, results: &[ZeroRow], rounds: u32) -> Vec<W
         });
     };
     let is_true = |key| facts.other.get(key).and_then(|is| is.as_bool()) == Some(true);
-    if facts.other.contains_key("wine") {
+    if facts.host.wine.is_some() {
         warn(
             "This is Wine: memory is that of the system underneath.".to_owned(),
             "Measure on Windows itself to learn about Windows.",
         );
     }
-    if is_true("virtual_machine") {
+    if facts.host.virtual_machine == Some(true) {
         warn(
             "This is a virtual machine: memory that its host has not given it yet is faulted in there, too. As \
              much as a step takes was therefore touched right before it; what was not is the warm-up."
@@ -111,13 +111,16 @@ mod tests {
     #[test]
     fn the_machine_and_its_settings_are_told_of() {
         for (key, words) in [
-            ("virtual_machine", "virtual machine"),
             ("init_on_alloc", "handed out (init_on_alloc)"),
             ("init_on_free", "given back (init_on_free)"),
         ] {
             let warned = warnings(&facts(key), &[], 6);
             assert!(warned[0].what.contains(words), "{warned:?}");
         }
+        let mut guest = MachineFacts::default();
+        guest.host.virtual_machine = Some(true);
+        let warned = warnings(&guest, &[], 6);
+        assert!(warned[0].what.contains("virtual machine"), "{warned:?}");
     }
 
     #[test]

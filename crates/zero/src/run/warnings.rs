@@ -13,7 +13,7 @@ pub fn warnings(facts: &MachineFacts, results: &[ZeroRow], rounds: u32) -> Vec<W
             remedy: remedy.to_owned(),
         });
     };
-    if facts.other.contains_key("wine") {
+    if facts.host.wine.is_some() {
         warn(
             "This is Wine: threads and memory are those of the system underneath.".to_owned(),
             "Measure on Windows itself to learn about Windows.",
@@ -46,14 +46,14 @@ pub fn warnings(facts: &MachineFacts, results: &[ZeroRow], rounds: u32) -> Vec<W
             "Do not draw them into one curve with the others.",
         );
     }
-    if facts.other.get("governor").and_then(|g| g.as_str()) == Some("powersave") {
+    if facts.host.governor.as_deref() == Some("powersave") {
         warn(
             "The CPU frequency governor is `powersave`: a pass may be over before the CPU is fast."
                 .to_owned(),
             "Compare with: sudo cpupower frequency-set -g performance",
         );
     }
-    if facts.other.get("virtual_machine").and_then(|v| v.as_bool()) == Some(true) {
+    if facts.host.virtual_machine == Some(true) {
         warn(
             "This is a virtual machine: its host can take the CPU from whoever holds the lock while others wait for \
              it, and nobody here sees that."
@@ -74,13 +74,9 @@ mod tests {
         let mut result = ZeroRow::default();
         let none: [Warning; 0] = [];
         assert_eq!(warnings(&facts, std::slice::from_ref(&result), 6), none);
-        facts
-            .other
-            .insert("virtual_machine".to_owned(), true.into());
-        facts
-            .other
-            .insert("governor".to_owned(), "powersave".into());
-        facts.other.insert("wine".to_owned(), "8.0".into());
+        facts.host.virtual_machine = Some(true);
+        facts.host.governor = Some("powersave".to_owned());
+        facts.host.wine = Some("8.0".to_owned());
         result.cpu.approximate = true;
         let crowded = Zeroing {
             oversubscribed: true,

@@ -1,7 +1,7 @@
 //! What `punctual zero probe` writes: tables and figures of a run that never
 //! happened.
 
-use punctual_record::Run;
+use punctual_record::{HostFacts, Run};
 use punctual_report::{figures, text};
 use punctual_zero::rows::{Account, PageCost, Paid, Payments, Spent, ZeroRow};
 use serde_json::{Value, json};
@@ -172,9 +172,6 @@ fn probed(results: Vec<ZeroRow>) -> Run<ZeroRow> {
     run.other
         .insert("memory_limit_bytes".to_owned(), 12_884_901_888_u64.into());
     for (key, value) in [
-        ("cpu_model", json!("Madeup 9000")),
-        ("virtual_machine", json!(false)),
-        ("kernel", json!("7.1.0")),
         ("page_bytes", json!(4096)),
         ("huge_pages", json!("madvise")),
         ("huge_page_bytes", json!(2_097_152)),
@@ -188,6 +185,12 @@ fn probed(results: Vec<ZeroRow>) -> Run<ZeroRow> {
     ] {
         run.machine.other.insert(key.to_owned(), value);
     }
+    run.machine.host = HostFacts {
+        cpu_model: Some("Madeup 9000".to_owned()),
+        virtual_machine: Some(false),
+        kernel: Some("7.1.0".to_owned()),
+        ..HostFacts::default()
+    };
     run
 }
 

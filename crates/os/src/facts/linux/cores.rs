@@ -3,7 +3,7 @@
 use super::read;
 
 /// Nothing when all are alike, as far as the kernel tells.
-pub(super) fn types() -> Vec<(usize, String)> {
+pub(in crate::facts) fn types() -> Vec<(usize, String)> {
     let hybrid = hybrid(|kind| read(&format!("/sys/devices/{kind}/cpus")));
     if !hybrid.is_empty() {
         return hybrid;

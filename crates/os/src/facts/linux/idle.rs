@@ -2,14 +2,15 @@
 //! Time Management").
 
 use super::read;
-use crate::facts::{IdleState, IdleUse};
+use crate::facts::IdleUse;
 use punctual_core::Nanos;
 
-/// Those of the first CPU.
-pub(super) fn states() -> Vec<IdleState> {
-    (0..)
-        .map_while(|number| state(|name| field(0, number, name)))
-        .collect()
+/// The deepest one of the first CPU that is enabled, and how long it says it takes to
+/// leave.
+pub(super) fn deepest() -> Option<(String, Nanos)> {
+    let states = (0..).map_while(|number| state(|name| field(0, number, name)));
+    let enabled = states.filter(|(_, is_enabled)| *is_enabled);
+    enabled.map(|(state, _)| state).last()
 }
 
 /// How the CPUs used theirs, summed over the CPUs.
@@ -35,13 +36,10 @@ fn add(sums: &mut Vec<IdleUse>, of_cpu: impl Iterator<Item = IdleUse>) {
     }
 }
 
-fn state(field: impl Fn(&str) -> Option<String>) -> Option<IdleState> {
-    Some(IdleState {
-        name: field("name")?,
-        exit: us(&field("latency")?)?,
-        residency: us(&field("residency")?)?,
-        enabled: field("disable")? == "0",
-    })
+/// Its name, how long it takes to leave, and whether the system may use it.
+fn state(field: impl Fn(&str) -> Option<String>) -> Option<((String, Nanos), bool)> {
+    let exit = us(&field("latency")?)?;
+    Some(((field("name")?, exit), field("disable")? == "0"))
 }
 
 fn used(field: impl Fn(&str) -> Option<String>) -> Option<IdleUse> {
@@ -77,7 +75,6 @@ mod tests {
     const C6: &[(&str, &str)] = &[
         ("name", "C6"),
         ("latency", "133"),
-        ("residency", "400"),
         ("disable", "1"),
         ("usage", "7"),
         ("time", "9000"),
@@ -85,10 +82,8 @@ mod tests {
 
     #[test]
     fn a_state_is_read_from_its_folder() {
-        let read = state(folder(C6)).unwrap();
-        assert_eq!((read.name.as_str(), read.enabled), ("C6", false));
-        assert_eq!(read.exit, Nanos::from_us(133));
-        assert_eq!(read.residency, Nanos::from_us(400));
+        let c6 = ("C6".to_owned(), Nanos::from_us(133));
+        assert_eq!(state(folder(C6)), Some((c6, false)));
         assert_eq!(state(folder(&[])), None);
     }
 

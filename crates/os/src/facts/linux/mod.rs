@@ -7,21 +7,21 @@ mod idle;
 mod power;
 
 pub use self::cores::cpus;
+pub(super) use self::cores::types as core_types;
 pub(crate) use self::counters::busy;
 pub(super) use self::counters::counters;
 pub(super) use self::power::on_battery;
 
-use super::{CpuTimes, Host};
+use super::{CpuTimes, HostFacts};
 use punctual_core::Nanos;
 use std::fs;
 use std::io::Read;
 use std::process::{Command, Stdio};
 
-pub(super) fn host() -> Host {
+pub(super) fn host() -> HostFacts {
     let kernel = read("/proc/sys/kernel/osrelease");
-    let idle_states = idle::states();
-    let deepest = idle_states.iter().rfind(|state| state.enabled);
-    Host {
+    let (deepest_idle_state, deepest_idle_exit) = idle::deepest().unzip();
+    HostFacts {
         os_version: read("/etc/os-release").and_then(|text| pretty_name(&text)),
         preemption: read("/proc/sys/kernel/version").and_then(|text| preemption(&text)),
         preemption_mode: preemption_mode(),
@@ -32,13 +32,11 @@ pub(super) fn host() -> Host {
         halt_poll: halt_poll(),
         governor: read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         cpuidle_driver: read("/sys/devices/system/cpu/cpuidle/current_driver"),
-        deepest_idle_exit: deepest.map(|state| state.exit),
-        deepest_idle_state: deepest.map(|state| state.name.clone()),
-        idle_states,
-        core_types: cores::types(),
+        deepest_idle_exit,
+        deepest_idle_state,
         cpu_dma_latency: cpu_dma_latency(),
         kernel,
-        ..Host::default()
+        ..HostFacts::default()
     }
 }
 

@@ -5,7 +5,7 @@ use windows_sys::Win32::System::SystemInformation::RelationProcessorCore;
 
 /// Nothing when all are of one efficiency class. A higher class is faster and
 /// less efficient.
-pub(super) fn types() -> Vec<(usize, String)> {
+pub(in crate::facts) fn types() -> Vec<(usize, String)> {
     named(classes())
 }
 
