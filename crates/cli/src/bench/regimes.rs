@@ -8,7 +8,7 @@ use punctual_core::strategies::Defaults;
 use punctual_core::{Nanos, StrategySpec};
 use punctual_lab::host::{Stop, Witness};
 use punctual_lab::host_facts;
-use punctual_lab::regimes::{Condition, Plan, Regime, Subject};
+use punctual_lab::regimes::{self, Plan, Subject};
 use punctual_record::{Run, Value, Warning};
 use punctual_record::{regimes::Verdict, regimes::cells};
 
@@ -118,68 +118,37 @@ fn refuse_together(bench: &BenchArgs, args: &RegimesArgs) -> Result<()> {
 }
 
 fn plan(bench: &BenchArgs, args: &RegimesArgs) -> Result<Plan> {
-    let quick = !args.deciding;
-    let mut plan = Plan {
-        subjects: subjects(bench, args)?,
-        regimes: match (&args.regime, quick) {
-            (Some(list), _) => list.0.clone(),
-            (None, true) => vec![Regime::Rate(1_000), Regime::Rate(60), Regime::Mixed],
-            (None, false) => Regime::ALL.to_vec(),
-        },
-        conditions: match (&args.condition, quick) {
-            (Some(list), _) => list.0.clone(),
-            (None, true) => vec![Condition::Quiet, Condition::Load(1)],
-            (None, false) => Condition::ALL.to_vec(),
-        },
-        rounds: bench.effort.rounds.unwrap_or(if quick { 6 } else { 30 }),
-        quiet: Duration::from_secs(4),
-        loaded: Duration::from_secs(16),
-        warm_up: Duration::from_secs(2),
-        decides: !quick,
+    let subjects = subjects(bench, args)?;
+    let mut plan = match args.deciding {
+        true => Plan::deciding(subjects),
+        false => Plan::quick(subjects),
     };
-    if quick {
-        let part = Duration::from_millis(200);
-        (plan.quiet, plan.loaded, plan.warm_up) = (4 * part, 4 * part, part);
+    plan.rounds = bench.effort.rounds.unwrap_or(plan.rounds);
+    if let Some(list) = &args.regime {
+        plan.regimes.clone_from(&list.0);
+    }
+    if let Some(list) = &args.condition {
+        plan.conditions.clone_from(&list.0);
     }
     Ok(plan)
 }
 
-/// What the fifteen lines and a constant come to, and what others have.
 fn subjects(bench: &BenchArgs, args: &RegimesArgs) -> Result<Vec<Subject>> {
-    let mut names: Vec<String> = Vec::new();
-    if let Some(list) = &bench.strategy {
-        names.extend(list.0.iter().cloned());
-    } else {
-        let weights = match (&args.weight, args.deciding) {
-            (Some(list), _) => list.0.clone(),
-            (None, true) => punctual_record::WEIGHTS.to_vec(),
-            (None, false) => vec![10.0],
-        };
-        for &weight in &weights {
-            if !StrategySpec::WEIGHTS.contains(&weight) {
+    let names: Vec<String> = match &bench.strategy {
+        Some(list) => list.0.clone(),
+        None => {
+            let weights = args.weight.as_ref().map(|list| list.0.clone());
+            let weights = weights.unwrap_or_else(|| regimes::usual_weights(args.deciding));
+            let is_beyond = |weight: &&f64| !StrategySpec::WEIGHTS.contains(*weight);
+            if let Some(weight) = weights.iter().find(is_beyond) {
                 bail!("--weight {weight}: a weight is a number from 0.01 to 10000");
             }
-            names.push(StrategySpec::adaptive(weight).to_string());
-            names.push(StrategySpec::quantile(weight).to_string());
+            let mut names = regimes::usual_subjects(&weights, args.deciding);
+            // A peer may not be in this build.
+            names.retain(|name| subject(name).is_ok());
+            names
         }
-        let quick = [
-            "fixed-margin:margin=60us:method=timer",
-            "fixed-margin",
-            "spin_sleep",
-        ];
-        let more = [
-            "fixed-margin:margin=125us:method=timer",
-            "precise",
-            "timer",
-            "max-nap",
-            "std",
-        ];
-        let more = if args.deciding { &more[..] } else { &[] };
-        // A peer may not be in this build.
-        let is_there = |name: &&&str| subject(name).is_ok();
-        let others = quick.iter().chain(more).filter(is_there);
-        names.extend(others.map(|name| (*name).to_owned()));
-    }
+    };
     let mut subjects: Vec<Subject> = Vec::new();
     for name in names {
         let subject = subject(&name)?;

@@ -103,6 +103,41 @@ pub struct Plan {
     pub decides: bool,
 }
 
+/// The weights that subjects without one of their own are made for, if none are
+/// named.
+pub fn usual_weights(decides: bool) -> Vec<f64> {
+    match decides {
+        true => punctual_record::WEIGHTS.to_vec(),
+        false => vec![10.0],
+    }
+}
+
+/// Who is compared if nobody is named: `adaptive` and `quantile` at these weights,
+/// what the fifteen lines and a constant come to, and what others have.
+pub fn usual_subjects(weights: &[f64], decides: bool) -> Vec<String> {
+    let weighted = weights.iter().flat_map(|&weight| {
+        [
+            StrategySpec::adaptive(weight),
+            StrategySpec::quantile(weight),
+        ]
+        .map(|spec| spec.to_string())
+    });
+    let others = [
+        "fixed-margin:margin=60us:method=timer",
+        "fixed-margin",
+        "spin_sleep",
+        "fixed-margin:margin=125us:method=timer",
+        "precise",
+        "timer",
+        "max-nap",
+        "std",
+    ];
+    let others = others.iter().take(if decides { others.len() } else { 3 });
+    weighted
+        .chain(others.map(|name| (*name).to_owned()))
+        .collect()
+}
+
 /// After so many rounds it is looked at who is beaten.
 const LOOK_AFTER: usize = 4;
 
@@ -118,6 +153,34 @@ pub struct Sweep {
 }
 
 impl Plan {
+    /// Three regimes in two conditions, in about three minutes.
+    pub fn quick(subjects: Vec<Subject>) -> Self {
+        Self {
+            subjects,
+            regimes: vec![Regime::Rate(1_000), Regime::Rate(60), Regime::Mixed],
+            conditions: vec![Condition::Quiet, Condition::Load(1)],
+            rounds: 6,
+            quiet: Duration::from_millis(800),
+            loaded: Duration::from_millis(800),
+            warm_up: Duration::from_millis(200),
+            decides: false,
+        }
+    }
+
+    /// All regimes in all conditions, until each cell is decided.
+    pub fn deciding(subjects: Vec<Subject>) -> Self {
+        Self {
+            subjects,
+            regimes: Regime::ALL.to_vec(),
+            conditions: Condition::ALL.to_vec(),
+            rounds: 30,
+            quiet: Duration::from_secs(4),
+            loaded: Duration::from_secs(16),
+            warm_up: Duration::from_secs(2),
+            decides: true,
+        }
+    }
+
     /// Every sweep, in order.
     pub fn sweeps(&self) -> impl Iterator<Item = Sweep> {
         let of_round = move |round| {
