@@ -8,25 +8,16 @@ use punctual_record::{Cpu, Value};
 
 use super::WIDTH;
 use super::blank::Why;
-use super::table::{Cell as Shown, Table as Declared};
-use crate::{prose, units};
+use super::table::{Cell as Shown, Table};
+use crate::{prose, select, units};
 
 /// The tables of every experiment, in the order of the runs; with those `more` that are
 /// of other products.
 pub(crate) fn comparison(compared: &Comparison, more: &[Compared]) -> Vec<String> {
-    let mut experiments: Vec<&str> = Vec::new();
-    for row in &compared.rows {
-        if !experiments.contains(&row.experiment.as_str()) {
-            experiments.push(&row.experiment);
-        }
-    }
+    let experiments = select::grouped(&compared.rows, |row| row.experiment.as_str());
     experiments
-        .into_iter()
-        .flat_map(|experiment| {
-            let rows = compared.rows.iter();
-            let rows: Vec<&Row> = rows.filter(|r| r.experiment == experiment).collect();
-            of_experiment(compared, more, experiment, &rows)
-        })
+        .iter()
+        .flat_map(|(experiment, rows)| of_experiment(compared, more, experiment, rows))
         .collect()
 }
 
@@ -160,16 +151,8 @@ fn of_experiment(
         common => format!("{experiment} ({}): {what}", common.join(", ")),
     };
     let tables = TABLES.iter().chain(more);
-    let sections = tables.filter_map(|table| {
-        let columns = table.columns;
-        let of_it = Table {
-            compared,
-            rows,
-            common: &common,
-            columns,
-        };
-        of_it.section(title(table.what), table.caption)
-    });
+    let sections =
+        tables.filter_map(|table| section(compared, rows, &common, table, title(table.what)));
     sections.collect()
 }
 
@@ -188,155 +171,107 @@ enum Tells<'c> {
     Published(&'c Published),
 }
 
-struct Table<'c> {
-    compared: &'c Comparison,
-    rows: &'c [&'c Row],
-    /// Parameters that all rows have, in words.
-    common: &'c [String],
-    columns: &'c [(&'c str, Shows)],
+/// The section; nothing where no run has a number for it.
+fn section(
+    compared: &Comparison,
+    rows: &[&Row],
+    common: &[String],
+    of: &Compared,
+    title: String,
+) -> Option<String> {
+    let cells = || rows.iter().flat_map(|row| row.cells.iter().flatten());
+    let columns: Vec<(&str, Shows)> = (of.columns.iter().copied())
+        .filter(|(_, shows)| shows.says_something(cells(), compared.columns.len()))
+        .collect();
+    let any = |is: fn(Shows) -> bool| columns.iter().any(|(_, shows)| is(*shows));
+    let is_told = |row: &&&Row| {
+        let mut cells = row.cells.iter().flatten();
+        cells.any(|cell| of.columns.iter().any(|(_, shows)| shows.is_known(cell)))
+    };
+    let lines = rows
+        .iter()
+        .filter(is_told)
+        .flat_map(|row| lines(compared, row, common, &columns));
+    let lines: Vec<Line> = lines.collect();
+    if lines.is_empty() {
+        return None;
+    }
+    // Numbers of the columns that can have intervals.
+    let metrics = columns.iter().filter_map(|(_, shows)| match shows {
+        Shows::Within(metric) | Shows::OverFirst(metric) => Some(metric),
+        Shows::Count | Shows::Plain(_) => None,
+    });
+    let metrics: Vec<&Metric> = metrics.filter(|metric| metric.has_intervals()).collect();
+    let has = |is: fn(&Estimate) -> bool| {
+        let mut metrics = metrics.iter();
+        metrics.any(|metric| cells().filter_map(|cell| cell.known.get(metric)).any(is))
+    };
+    let table = Table::new(title, &lines)
+        .column("subject", |line| line.label.clone())
+        .each(columns.iter().copied(), |line, shows| match line.tells {
+            Tells::Nothing => "".into(),
+            Tells::Cell(Some(cell), is_first) => shows.of(cell, is_first),
+            Tells::Cell(None, _) => Shown::or(None, Why::NotInRun),
+            Tells::Published(published) => Shown::or(shows.published(published), Why::NotPublished),
+        })
+        .caption(of.caption)
+        .captions(
+            any(|shows| matches!(shows, Shows::Within(Metric::COST_W10))).then_some(COST_IN_WORDS),
+        )
+        .captions(has(|estimate| estimate.interval.is_some()).then_some(INTERVAL_IN_WORDS))
+        .captions(any(|shows| matches!(shows, Shows::OverFirst(_))).then_some(OVER_FIRST_IN_WORDS))
+        .captions(has(not_judged).then_some(NOT_JUDGED_IN_WORDS))
+        .captions(
+            cells()
+                .any(|cell| cell.oversubscribed)
+                .then_some(OVERSUBSCRIBED),
+        )
+        .within(WIDTH);
+    Some(table.section())
 }
 
-impl Table<'_> {
-    /// The section; nothing where no run has a number for it.
-    fn section(&self, title: String, caption: &str) -> Option<String> {
-        let rows: Vec<&&Row> = self
-            .rows
-            .iter()
-            .filter(|row| self.has_number(row))
-            .collect();
-        if rows.is_empty() {
-            return None;
+/// What a row is of, a line for each run, and one for each published figure.
+fn lines<'r>(
+    compared: &'r Comparison,
+    row: &'r Row,
+    common: &[String],
+    columns: &[(&str, Shows)],
+) -> Vec<Line<'r>> {
+    let label = label_of(row, common);
+    let tells = Tells::Nothing;
+    let mut lines = vec![Line { label, tells }];
+    let runs = compared.columns.iter().zip(&row.cells);
+    lines.extend(runs.enumerate().map(|(i, (column, cell))| {
+        let over = cell.as_ref().is_some_and(|cell| cell.oversubscribed);
+        let mark = if over { "*" } else { "" };
+        Line {
+            label: format!("  {}{mark}", column.label),
+            tells: Tells::Cell(cell.as_ref(), i == 0),
         }
-        let columns = self.shown();
-        let lines: Vec<Line> = rows
-            .iter()
-            .flat_map(|row| self.lines(row, &columns))
-            .collect();
-        let mut captions = vec![caption.to_owned()];
-        if columns
-            .iter()
-            .any(|(_, shows)| matches!(shows, Shows::Within(Metric::COST_W10)))
-        {
-            captions.push(COST_IN_WORDS.to_owned());
-        }
-        captions.extend(self.intervals_in_words(&columns));
-        if (self.rows.iter()).any(|row| row.cells.iter().flatten().any(|cell| cell.oversubscribed))
-        {
-            captions.push(OVERSUBSCRIBED.to_owned());
-        }
-        let table = Declared::new(title, &lines)
-            .column("subject", |line| line.label.clone())
-            .each(columns, |line, shows| match line.tells {
-                Tells::Nothing => "".into(),
-                Tells::Cell(Some(cell), is_first) => shows.of(cell, is_first),
-                Tells::Cell(None, _) => Shown::or(None, Why::NotInRun),
-                Tells::Published(published) => {
-                    Shown::or(shows.published(published), Why::NotPublished)
-                }
-            })
-            .captions(captions)
-            .within(WIDTH);
-        Some(table.section())
-    }
-
-    /// What a row is of, a line for each run, and one for each published figure.
-    fn lines<'r>(&'r self, row: &'r Row, columns: &[(&str, Shows)]) -> Vec<Line<'r>> {
-        let label = label_of(row, self.common);
-        let tells = Tells::Nothing;
-        let mut lines = vec![Line { label, tells }];
-        let runs = self.compared.columns.iter().zip(&row.cells);
-        lines.extend(runs.enumerate().map(|(i, (column, cell))| {
-            let over = cell.as_ref().is_some_and(|cell| cell.oversubscribed);
-            let mark = if over { "*" } else { "" };
-            Line {
-                label: format!("  {}{mark}", column.label),
-                tells: Tells::Cell(cell.as_ref(), i == 0),
-            }
-        }));
-        for &place in &row.published {
-            let published = &self.compared.published[place];
-            if columns
-                .iter()
-                .any(|(_, shows)| shows.published(published).is_some())
-            {
-                lines.push(Line {
-                    label: format!("  {}", published_label(place, published)),
-                    tells: Tells::Published(published),
-                });
-            }
-        }
-        lines
-    }
-
-    /// Whether any run has the number, or would with more samples.
-    fn may_have(&self, metric: Metric) -> bool {
-        let mut cells = self.rows.iter().flat_map(|row| row.cells.iter().flatten());
-        cells.any(|cell| {
-            let too_few = cell.missing.get(&metric) == Some(&Missing::FewSamples);
-            cell.known.contains_key(&metric) || too_few
-        })
-    }
-
-    /// The columns that tell something; no ratios where there is one run only.
-    fn shown(&self) -> Vec<(&str, Shows)> {
-        let one = self.compared.columns.len() < 2;
-        let columns = self.columns.iter().copied();
+    }));
+    let published = row
+        .published
+        .iter()
+        .map(|&place| (place, &compared.published[place]));
+    let told = published.filter(|(_, figure)| {
         columns
-            .filter(|(_, shows)| match shows {
-                Shows::Count => true,
-                Shows::OverFirst(metric) => !one && self.may_have(*metric),
-                Shows::Within(metric) | Shows::Plain(metric) => self.may_have(*metric),
-            })
-            .collect()
-    }
-
-    fn has_number(&self, row: &Row) -> bool {
-        let cells = || row.cells.iter().flatten();
-        self.columns.iter().any(|(_, shows)| match shows {
-            Shows::Count => cells().any(|cell| cell.n > 0),
-            Shows::Within(metric) | Shows::Plain(metric) | Shows::OverFirst(metric) => {
-                cells().any(|cell| cell.known.contains_key(metric))
-            }
-        })
-    }
-
-    /// What the brackets and the ratios are, as far as there are any.
-    fn intervals_in_words(&self, columns: &[(&str, Shows)]) -> Vec<String> {
-        let cells = || self.rows.iter().flat_map(|row| row.cells.iter().flatten());
-        let has = |is: fn(&Estimate) -> bool| {
-            let metrics = columns.iter().filter_map(|(_, shows)| match shows {
-                Shows::Within(metric) | Shows::OverFirst(metric) => Some(metric),
-                Shows::Count | Shows::Plain(_) => None,
-            });
-            let mut metrics = metrics.filter(|metric| metric.has_intervals());
-            metrics.any(|metric| cells().filter_map(|cell| cell.known.get(metric)).any(is))
-        };
-        let mut words = Vec::new();
-        if has(|estimate| estimate.interval.is_some()) {
-            words.push(
-                "[95 %]: an interval that assumes no distribution, from six or more rounds. A \
-                 number without brackets has none, for lack of rounds."
-                    .to_owned(),
-            );
-        }
-        if columns
             .iter()
-            .any(|(_, shows)| matches!(shows, Shows::OverFirst(_)))
-        {
-            words.push(
-                "over A's: the number over that of run A, and from the lowest to the highest that \
-                 both intervals allow. higher, lower: by more than 10 %, wherever in their \
-                 intervals the two are; same: so much is not shown. Runs of one machine differ by \
-                 up to that with nothing changed."
-                    .to_owned(),
-            );
-        }
-        if has(not_judged) {
-            words.push(NOT_JUDGED_IN_WORDS.to_owned());
-        }
-        words
-    }
+            .any(|(_, shows)| shows.published(figure).is_some())
+    });
+    lines.extend(told.map(|(place, figure)| Line {
+        label: format!("  {}", published_label(place, figure)),
+        tells: Tells::Published(figure),
+    }));
+    lines
 }
+
+const INTERVAL_IN_WORDS: &str = "[95 %]: an interval that assumes no distribution, from six or more rounds. A \
+    number without brackets has none, for lack of rounds.";
+
+const OVER_FIRST_IN_WORDS: &str = "over A's: the number over that of run A, and from the lowest to the highest that \
+    both intervals allow. higher, lower: by more than 10 %, wherever in their \
+    intervals the two are; same: so much is not shown. Runs of one machine differ by \
+    up to that with nothing changed.";
 
 const NOT_JUDGED_IN_WORDS: &str = "not judged: one of the two has fewer than six rounds, and waits \
     of one round do not tell how far another is from it.";
@@ -349,6 +284,34 @@ fn not_judged(estimate: &Estimate) -> bool {
 }
 
 impl Shows {
+    /// The number; how many samples there are is none.
+    fn metric(self) -> Option<Metric> {
+        match self {
+            Self::Count => None,
+            Self::Within(metric) | Self::Plain(metric) | Self::OverFirst(metric) => Some(metric),
+        }
+    }
+
+    fn is_known(self, cell: &Cell) -> bool {
+        match self.metric() {
+            None => cell.n > 0,
+            Some(metric) => cell.known.contains_key(&metric),
+        }
+    }
+
+    /// Whether any cell has it, or would with more samples; a ratio is none where
+    /// there is one run only.
+    fn says_something<'c>(self, mut cells: impl Iterator<Item = &'c Cell>, runs: usize) -> bool {
+        let Some(metric) = self.metric() else {
+            return true;
+        };
+        let may_have = |cell: &Cell| {
+            let too_few = cell.missing.get(&metric) == Some(&Missing::FewSamples);
+            cell.known.contains_key(&metric) || too_few
+        };
+        (runs > 1 || !matches!(self, Self::OverFirst(_))) && cells.any(may_have)
+    }
+
     /// The cell of a run.
     fn of(self, cell: &Cell, is_first: bool) -> Shown {
         let known = |metric| cell.known.get(&metric);

@@ -6,7 +6,7 @@ use punctual_record::{Cost, Interval, LIBRARY, Measurement, Weights};
 use super::blank::Why;
 use super::columns::{N, SUBJECT};
 use super::table::{Cell, Table};
-use crate::units;
+use crate::{select, units};
 
 /// Fewer rounds than this give no interval of 95 % (see [`Interval`]).
 const ROUNDS_FOR_95_PERCENT: usize = 6;
@@ -255,15 +255,11 @@ pub fn interval_in_words(rounds: impl Iterator<Item = usize> + Clone) -> String 
 
 fn medians_in_words(rounds: impl Iterator<Item = usize> + Clone, unit: &str) -> String {
     let rounds = rounds.filter(|&n| n > 0);
-    let (Some(least), Some(most)) = (rounds.clone().min(), rounds.max()) else {
+    let (Some(least), Some(most)) = (rounds.clone().min(), rounds.clone().max()) else {
         return "Median over the rounds [interval]; the run does not tell how many rounds."
             .to_owned();
     };
-    let counts = if least == most {
-        least.to_string()
-    } else {
-        format!("{least} to {most}")
-    };
+    let counts = select::counts(rounds.map(|n| n as u64));
     let rounds = if most == 1 { "round" } else { "rounds" };
     let brackets = if least >= ROUNDS_FOR_95_PERCENT {
         "its 95 % interval"

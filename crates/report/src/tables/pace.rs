@@ -49,29 +49,22 @@ fn lateness(name: &str, group: &[Row<'_, Pace>]) -> String {
              counted as at most {}.",
             units::nominal(CAP_NS as f64)
         ))
-        .captions(warm_up(group))
+        .caption(warm_up(group))
         .section()
 }
 
 /// How batches start, and how many waits come before those that count.
-fn warm_up(group: &[Row<'_, Pace>]) -> Option<String> {
-    let waits = select::values(group, |of| of.warm_up_waits as f64);
-    let (least, most) = (*waits.first()?, *waits.last()?);
-    let range = if least < most {
-        format!("{} to {}", units::plain(least), units::plain(most))
-    } else {
-        units::plain(most)
-    };
-    let plural = if most == 1.0 { "" } else { "s" };
+fn warm_up(group: &[Row<'_, Pace>]) -> String {
+    let waits = select::counts(group.iter().map(|m| m.of.warm_up_waits));
+    let plural = if waits == "1" { "" } else { "s" };
     let keeps_state = |m: &Row<'_, Pace>| m.of.learning == Learning::GoesOn;
-    Some(if group.iter().all(keeps_state) {
-        format!(
-            "A subject's first batch starts cold, later ones with what it learned, each with {range} warm-up \
+    match group.iter().all(keeps_state) {
+        true => format!(
+            "A subject's first batch starts cold, later ones with what it learned, each with {waits} warm-up \
              wait{plural}."
-        )
-    } else {
-        format!("Each batch starts cold, with {range} warm-up wait{plural}.")
-    })
+        ),
+        false => format!("Each batch starts cold, with {waits} warm-up wait{plural}."),
+    }
 }
 
 fn cpu_and_wakes(name: &str, group: &[&Measurement]) -> String {

@@ -43,10 +43,6 @@ impl Cell {
         Self { sign, ..self }
     }
 
-    fn is_known(&self) -> bool {
-        self.text.is_ok()
-    }
-
     fn written(self, blank: Why, marks: &mut Marks) -> String {
         let text = match self.text {
             Ok(text) => marks.about(self.approximate, text),
@@ -249,14 +245,12 @@ impl<'a, R> Table<'a, R> {
 
     /// Leaves out the last column where it is blank in all rows.
     pub fn if_known(self) -> Self {
-        let any = self.is_known();
+        let is_known = |column: &Column<'a, R>| {
+            let mut rows = self.rows.iter();
+            rows.any(|row| (column.cell)(row).text.is_ok())
+        };
+        let any = self.columns.last().is_some_and(is_known);
         self.only_if(any)
-    }
-
-    /// Whether any row has something in the last column.
-    pub fn is_known(&self) -> bool {
-        let last = self.columns.last();
-        last.is_some_and(|column| self.rows.iter().any(|row| (column.cell)(row).is_known()))
     }
 
     fn last(mut self, change: impl FnOnce(&mut Column<'a, R>)) -> Self {
@@ -379,5 +373,49 @@ impl<'a, R: Deref<Target = Measurement>> Table<'a, R> {
     pub(crate) fn told(self, columns: impl IntoIterator<Item = Told>) -> Self {
         let add = |table: Self, (head, cell): Told| table.column(head, move |m| cell(m));
         columns.into_iter().fold(self, add)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_that_no_row_knows_are_left_out_with_what_they_mean() {
+        let table = |rows: &[Option<u64>]| {
+            Table::new("Rows", rows)
+                .column("row", |_| "a row")
+                .column("known", |row| *row)
+                .in_words("known: told.")
+                .note("A note.")
+                .if_known()
+                .column("never", |_| None::<u64>)
+                .blank(Why::NotStated)
+                .caption("Words.")
+                .section()
+        };
+        let known = table(&[Some(1), None]);
+        let below = "Words. known: told.\nA note.\n";
+        let blanks = "`-`: the OS does not state it; not measured.\n";
+        assert!(known.ends_with(&format!("{below}{blanks}")), "{known}");
+        let unknown = table(&[None]);
+        assert!(
+            !unknown.contains("known") && !unknown.contains("A note"),
+            "{unknown}"
+        );
+    }
+
+    #[test]
+    fn signs_and_tildes_stand_before_a_value() {
+        let cpu = Cpu {
+            approximate: true,
+            ..Cpu::default()
+        };
+        let cell = |value: Option<String>| Cell::of_cpu(&cpu, value).signed(Some('*'));
+        let mut marks = Marks::default();
+        let value = cell(Some("5 us".to_owned())).written(Why::NotMeasured, &mut marks);
+        assert_eq!(value, "* ~5 us");
+        assert_eq!(cell(None).written(Why::NotMeasured, &mut marks), "* -");
+        assert_eq!(marks.in_words().len(), 2);
     }
 }
