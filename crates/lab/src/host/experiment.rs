@@ -8,14 +8,13 @@ use std::thread::Scope;
 use punctual_os::event::Events;
 use punctual_os::{Tick, clock};
 use punctual_program::machine::ThreadObservations;
-use punctual_program::program::SpawnKind;
 use punctual_program::{Program, Refusal};
 
 use super::computer::Computer;
 use super::process::{ProcessCommand, Start};
 use super::settings::Held;
 use super::timeline::Timeline;
-use super::{MakePeer, Stop, thread};
+use super::{MakePeer, Stop};
 
 /// What the threads of one experiment in this process share.
 pub(super) struct Experiment<'a> {
@@ -37,60 +36,15 @@ pub(super) struct Experiment<'a> {
 pub(super) type Seen = Result<Vec<ThreadObservations>, Refusal>;
 
 impl Experiment<'_> {
-    /// Starts another thread or process.
-    pub(super) fn spawn<'s>(
-        &'s self,
-        scope: &'s Scope<'s, '_>,
-        name: &'s str,
-        kind: SpawnKind,
-        program: &'s Program,
-    ) -> Result<(), Refusal> {
-        match kind {
-            SpawnKind::Thread => self.start(scope, name, program, false),
-            SpawnKind::Process => self.start_process(scope, name, program),
-        }
-    }
-
     /// Begins the experiment.
     pub(super) fn begin(&self) {
         self.computer.begin();
         self.timeline.begin(clock::now());
     }
 
-    /// Starts a thread that runs `program`. The first one started ends the
-    /// experiment when it ends, and so does any that fails: others may wait for
-    /// it. It begins the experiment if it `leads`.
-    pub(super) fn start<'s>(
-        &'s self,
-        scope: &'s Scope<'s, '_>,
-        name: &'s str,
-        program: &'s Program,
-        leads: bool,
-    ) -> Result<(), Refusal> {
-        let id = self.number();
-        let phase = self.timeline.phase();
-        let run = move || {
-            let ends = Ends(self);
-            let seen = thread::run(self, scope, name, phase, program, leads);
-            if id == 0 {
-                self.computer.end_phase();
-            } else if seen.is_ok() {
-                ends.not();
-            }
-            self.observed().insert(id, seen.map(|thread| vec![thread]));
-        };
-        let started = std::thread::Builder::new().spawn_scoped(scope, run);
-        started.map(drop).map_err(|why| {
-            if id == 0 {
-                self.end();
-            }
-            Refusal::new(format!("cannot start the thread `{name}`: {why}"))
-        })
-    }
-
     /// Starts a process that runs `program`, from the calling thread, whose
     /// settings it inherits. None any more at the end of the experiment.
-    fn start_process<'s>(
+    pub(super) fn start_process<'s>(
         &'s self,
         scope: &'s Scope<'s, '_>,
         name: &str,
@@ -143,7 +97,7 @@ impl Experiment<'_> {
     }
 
     /// Ends every thread and process.
-    fn end(&self) {
+    pub(super) fn end(&self) {
         self.over.store(true, Ordering::Release);
         self.events.close();
         self.timeline.end();
@@ -154,25 +108,25 @@ impl Experiment<'_> {
     }
 
     /// The number of the next thread or process.
-    fn number(&self) -> usize {
+    pub(super) fn number(&self) -> usize {
         let mut observed = self.observed();
         let id = observed.len();
         observed.insert(id, Ok(Vec::new()));
         id
     }
 
-    fn observed(&self) -> MutexGuard<'_, BTreeMap<usize, Seen>> {
+    pub(super) fn observed(&self) -> MutexGuard<'_, BTreeMap<usize, Seen>> {
         self.observed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Ends the experiment when it is dropped, also by a panic: the others would run
 /// on without an end.
-struct Ends<'e>(&'e Experiment<'e>);
+pub(super) struct Ends<'e>(pub(super) &'e Experiment<'e>);
 
 impl Ends<'_> {
     /// Lets the experiment go on.
-    fn not(self) {
+    pub(super) fn not(self) {
         std::mem::forget(self);
     }
 }

@@ -11,7 +11,7 @@
 use std::ffi::OsString;
 use std::io::{BufRead, Read, Write};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use punctual_os::{Tick, program};
@@ -20,7 +20,7 @@ use punctual_program::{Machine, Program, Refusal};
 use serde::{Deserialize, Serialize};
 
 use super::computer::Computer;
-use super::timeline::Timeline;
+use super::timeline::{Inbox, Timeline};
 use super::{HostMachine, Stop};
 
 /// The command that runs one process of an experiment: it calls
@@ -57,7 +57,7 @@ impl ProcessCommand {
             .spawn()
             .map_err(|why| start.failed(&why))?;
         let stdin = child.stdin.take().expect("it was asked for");
-        let mut inbox = Inbox(stdin);
+        let mut inbox = Inbox::new(stdin);
         // One that is gone already says why when it is listened to.
         inbox.line(&text);
         let name = start.name.clone();
@@ -82,22 +82,6 @@ pub(super) struct Start<P> {
 impl<P> Start<P> {
     fn failed(&self, why: &dyn std::fmt::Display) -> Refusal {
         Refusal::new(format!("cannot start the process `{}`: {why}", self.name))
-    }
-}
-
-/// What goes into a process. Dropping it ends the process.
-#[derive(Debug)]
-pub(super) struct Inbox(ChildStdin);
-
-impl Inbox {
-    /// That the experiment or its next phase began.
-    pub(super) fn tell(&mut self, at: Tick) {
-        self.line(&at.as_ns().to_string());
-    }
-
-    fn line(&mut self, text: &str) {
-        // A process that has ended need not know.
-        let _ = writeln!(self.0, "{text}").and_then(|()| self.0.flush());
     }
 }
 

@@ -1,4 +1,4 @@
-//! One OS thread that runs a program.
+//! One OS thread that runs a program, and how it is started.
 
 use std::collections::BTreeMap;
 use std::thread::Scope;
@@ -12,17 +12,64 @@ use punctual_os::wait::Sleeper;
 use punctual_os::{Host, Tick, clock, probe, slack, thread};
 use punctual_program::Probe;
 use punctual_program::machine::ThreadObservations;
-use punctual_program::program::{Cursor, Due, Op, Subject};
+use punctual_program::program::{Cursor, Due, Op, SpawnKind, Subject};
 use punctual_program::{Program, Refusal, Setting};
 
 use super::accounting::Accounting;
-use super::experiment::Experiment;
+use super::experiment::{Ends, Experiment};
 use super::{MakePeer, Peer};
+
+impl Experiment<'_> {
+    /// Starts another thread or process.
+    pub(super) fn spawn<'s>(
+        &'s self,
+        scope: &'s Scope<'s, '_>,
+        name: &'s str,
+        kind: SpawnKind,
+        program: &'s Program,
+    ) -> Result<(), Refusal> {
+        match kind {
+            SpawnKind::Thread => self.start(scope, name, program, false),
+            SpawnKind::Process => self.start_process(scope, name, program),
+        }
+    }
+
+    /// Starts a thread that runs `program`. The first one started ends the
+    /// experiment when it ends, and so does any that fails: others may wait for
+    /// it. It begins the experiment if it `leads`.
+    pub(super) fn start<'s>(
+        &'s self,
+        scope: &'s Scope<'s, '_>,
+        name: &'s str,
+        program: &'s Program,
+        leads: bool,
+    ) -> Result<(), Refusal> {
+        let id = self.number();
+        let phase = self.timeline.phase();
+        let run = move || {
+            let ends = Ends(self);
+            let seen = run(self, scope, name, phase, program, leads);
+            if id == 0 {
+                self.computer.end_phase();
+            } else if seen.is_ok() {
+                ends.not();
+            }
+            self.observed().insert(id, seen.map(|thread| vec![thread]));
+        };
+        let started = std::thread::Builder::new().spawn_scoped(scope, run);
+        started.map(drop).map_err(|why| {
+            if id == 0 {
+                self.end();
+            }
+            Refusal::new(format!("cannot start the thread `{name}`: {why}"))
+        })
+    }
+}
 
 /// Runs `program` on the calling thread, which was started in phase number
 /// `phase`, from the beginning of the experiment until it or the experiment ends.
 /// The thread that `leads` begins it, when it has started what is to be there.
-pub(super) fn run<'s>(
+fn run<'s>(
     experiment: &'s Experiment<'_>,
     scope: &'s Scope<'s, '_>,
     name: &'s str,

@@ -1,12 +1,12 @@
 //! When an experiment began, and its phases.
 
+use std::io::Write;
+use std::process::ChildStdin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use punctual_os::{Tick, clock};
-
-use super::process::Inbox;
 
 /// The time line that all threads of an experiment share, those of its other
 /// processes too: the clock is the same in all processes since the computer was
@@ -25,6 +25,27 @@ pub(super) struct Timeline {
     /// How many phases have begun since; written while `inner` is locked.
     begun: AtomicUsize,
     inner: Mutex<Inner>,
+}
+
+/// What goes into a process. Dropping it ends the process.
+#[derive(Debug)]
+pub(super) struct Inbox(ChildStdin);
+
+impl Inbox {
+    pub(super) fn new(stdin: ChildStdin) -> Self {
+        Self(stdin)
+    }
+
+    /// That the experiment or its next phase began.
+    pub(super) fn tell(&mut self, at: Tick) {
+        self.line(&at.as_ns().to_string());
+    }
+
+    /// A line of text.
+    pub(super) fn line(&mut self, text: &str) {
+        // A process that has ended need not know.
+        let _ = writeln!(self.0, "{text}").and_then(|()| self.0.flush());
+    }
 }
 
 /// What changes with a phase.

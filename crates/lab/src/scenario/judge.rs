@@ -3,7 +3,7 @@
 use punctual_record::Expectation;
 
 use super::expect::{Expect, Figure, Target, Unit};
-use super::run::{COMPUTER, Seen};
+use super::seen::{COMPUTER, Seen};
 use super::{Scenario, computer};
 
 /// Everything that is expected on the model `on`.

@@ -42,6 +42,7 @@ mod limits;
 pub(crate) mod read;
 mod resolve;
 mod run;
+mod seen;
 pub mod shipped;
 pub(crate) mod table;
 pub(crate) mod toml_text;
@@ -56,7 +57,8 @@ pub use expect::{Expect, Figure, Target, Unit};
 pub use explain::{Question, Which, explain};
 pub use file::Phase;
 pub use limits::THREADS;
-pub use run::{COMPUTER, LIMITS, Ran, check, run, run_on};
+pub use run::{LIMITS, Ran, check, run, run_on};
+pub use seen::COMPUTER;
 
 use punctual_core::Nanos;
 use punctual_program::Program;

@@ -8,7 +8,6 @@ use serde_json::Value;
 use super::estimate::{Estimate, Missing};
 use super::key::Key;
 use super::metric::Metric;
-use super::ratio::Ratio;
 use crate::published::{self, Published};
 use crate::row::RunRow;
 use crate::run::Run;
@@ -301,7 +300,7 @@ fn row<R: RunRow>(columns: &[Vec<&R>]) -> Option<Row> {
         for cell in others.iter_mut().flatten() {
             for (metric, estimate) in &mut cell.known {
                 let first = first.known.get(metric);
-                estimate.over_first = first.map(|first| Ratio::of(estimate, first));
+                estimate.over_first = first.map(|first| estimate.over(first));
             }
         }
     }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::metric::Metric;
 use super::pool::Pool;
-use super::ratio::Ratio;
+use super::ratio::{Bounds, Ratio};
 use crate::cost::{Cost, WEIGHTS};
 use crate::experiment::Lengths;
 use crate::interval::Interval;
@@ -37,15 +37,6 @@ pub struct Estimate {
     /// where it has no such number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over_first: Option<Ratio>,
-}
-
-/// The ends of an interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Bounds {
-    /// The lower end.
-    pub low: f64,
-    /// The upper end.
-    pub high: f64,
 }
 
 /// Why a number is missing.
@@ -86,6 +77,12 @@ impl Estimate {
             rounds: interval.map_or(0, |_| rounds.len() as u64),
             ..Self::bare(value)
         }
+    }
+
+    /// In relation to another.
+    pub(super) fn over(&self, first: &Self) -> Ratio {
+        let of = |estimate: &Self| (estimate.value, estimate.interval);
+        Ratio::of(of(self), of(first))
     }
 }
 

@@ -19,6 +19,6 @@ mod ratio;
 mod waits;
 
 pub use comparison::{Cell, Column, Comparison, Judgement, Outcome, Row, SCHEMA};
-pub use estimate::{Bounds, Estimate, Missing};
+pub use estimate::{Estimate, Missing};
 pub use metric::{Metric, Quantity};
-pub use ratio::{MARGIN, Ratio, Verdict};
+pub use ratio::{Bounds, MARGIN, Ratio, Verdict};

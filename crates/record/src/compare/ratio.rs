@@ -2,14 +2,21 @@
 
 use serde::Serialize;
 
-use super::estimate::{Bounds, Estimate};
-
 /// Ratios up to this are of no account. So much do numbers of one machine differ
 /// from run to run with nothing changed, whatever their rounds say: of the numbers
 /// of 66 pairs of runs of `measure --quick` on a busy machine, within two minutes, 3.3 %
 /// had intervals that did not overlap, and 0.8 % had some that lay further apart
 /// than that. On a quiet one it is 0.4 % of 20 pairs (`runs/2026-11-22-epyc-kvm-2cpu`).
 pub const MARGIN: f64 = 1.1;
+
+/// The ends of an interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Bounds {
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
 
 /// How many times as much as the first run's.
 ///
@@ -56,11 +63,11 @@ impl Verdict {
 }
 
 impl Ratio {
-    /// `this` over `first`.
-    pub(super) fn of(this: &Estimate, first: &Estimate) -> Self {
-        let both = this.interval.zip(first.interval);
+    /// `this` over `first`, each with its interval.
+    pub(super) fn of(this: (f64, Option<Bounds>), first: (f64, Option<Bounds>)) -> Self {
+        let both = this.1.zip(first.1);
         Self {
-            value: over(this.value, first.value),
+            value: over(this.0, first.0),
             interval: both.and_then(|(this, first)| {
                 Some(Bounds {
                     low: over(this.low, first.high)?,
@@ -97,18 +104,13 @@ fn over(this: f64, first: f64) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn estimate(low: f64, value: f64, high: f64) -> Estimate {
-        Estimate {
-            value,
-            interval: Some(Bounds { low, high }),
-            rounds: 6,
-            over_first: None,
-        }
+    fn estimate(low: f64, value: f64, high: f64) -> (f64, Option<Bounds>) {
+        (value, Some(Bounds { low, high }))
     }
 
     #[test]
     fn the_interval_of_a_ratio_is_as_wide_as_both_together() {
-        let ratio = Ratio::of(&estimate(18.0, 20.0, 24.0), &estimate(8.0, 10.0, 12.0));
+        let ratio = Ratio::of(estimate(18.0, 20.0, 24.0), estimate(8.0, 10.0, 12.0));
         assert_eq!(ratio.value, Some(2.0));
         let interval = ratio.interval.unwrap();
         assert_eq!((interval.low, interval.high), (1.5, 3.0));
@@ -118,7 +120,7 @@ mod tests {
     #[test]
     fn only_intervals_that_lie_more_than_the_margin_apart_tell_values_apart() {
         let first = estimate(8.0, 10.0, 12.0);
-        let verdict = |low, high| Ratio::of(&estimate(low, low, high), &first).verdict;
+        let verdict = |low, high| Ratio::of(estimate(low, low, high), first).verdict;
         assert_eq!(verdict(12.0, 20.0), Some(Verdict::Same));
         assert_eq!(verdict(13.0, 20.0), Some(Verdict::Same));
         assert_eq!(verdict(13.3, 20.0), Some(Verdict::Higher));
@@ -126,21 +128,19 @@ mod tests {
         assert_eq!(verdict(7.0, 7.5), Some(Verdict::Same));
         assert_eq!(verdict(7.0, 7.2), Some(Verdict::Lower));
         assert_eq!(verdict(-7.0, -6.0), Some(Verdict::Lower));
-        let mut bare = estimate(7.0, 7.0, 7.0);
-        bare.interval = None;
-        assert_eq!(Ratio::of(&bare, &first).verdict, None);
-        assert_eq!(Ratio::of(&bare, &first).value, Some(0.7));
+        let bare = Ratio::of((7.0, None), first);
+        assert_eq!((bare.value, bare.verdict), (Some(0.7), None));
     }
 
     #[test]
     fn nothing_is_a_multiple_of_zero_or_of_an_early_wait() {
         let late = estimate(1.0, 2.0, 3.0);
         for other in [estimate(0.0, 0.0, 0.0), estimate(-5.0, -4.0, -3.0)] {
-            let ratio = Ratio::of(&late, &other);
+            let ratio = Ratio::of(late, other);
             assert_eq!((ratio.value, ratio.interval), (None, None));
             assert_eq!(ratio.verdict, Some(Verdict::Higher));
         }
-        let reaches_zero = Ratio::of(&late, &estimate(0.0, 1.0, 2.0));
+        let reaches_zero = Ratio::of(late, estimate(0.0, 1.0, 2.0));
         assert_eq!(
             (reaches_zero.value, reaches_zero.interval),
             (Some(2.0), None)
