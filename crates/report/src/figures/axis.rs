@@ -181,14 +181,6 @@ impl Axis {
         axis
     }
 
-    /// An axis without ticks and name, for lines that have names of their own.
-    pub fn bare(to: f64) -> Self {
-        Self {
-            ticks: vec![],
-            ..Self::linear("", 0.0, to, 1)
-        }
-    }
-
     /// A tick in writing.
     pub fn written(&self, value: f64) -> String {
         match self.scale {

@@ -123,7 +123,7 @@ fn draw(compared: &Comparison, what: &str, rows: &[&Row]) -> Figure {
         height: place.height(),
     };
     let x = Axis::log_ns("lateness", lines.iter().flat_map(|(_, line)| line.values()));
-    let y = Axis::bare(lines.len() as f64);
+    let y = Axis::rows(lines.len());
     let svg = sheet.draw_of_several(|canvas| {
         let chart = Chart::new(canvas, place, &x, &y)?;
         for (i, (label, line)) in lines.iter().enumerate() {

@@ -1,13 +1,15 @@
 //! The figures, one per file.
 //!
-//! Most are a description: a `plot` of lines and points between two axes, or a
-//! chart of named [`rows`]; others draw in `panels` below each other, or by
-//! themselves. Each is drawn on a [`sheet`], which gives it a title, a caption
-//! and a name for screen readers, in a [`chart`] between two [`axis`]es, and
-//! with a [`style`] per subject that is the same in all figures of a run.
+//! Most are a description: a `plot` of lines and points between two axes, a
+//! chart of named [`rows`], a `heat` map, or panels of `bars`; others draw by
+//! themselves, in `panels` below each other. Each is drawn on a [`sheet`], which
+//! gives it a title, a caption and a name for screen readers, in a [`chart`]
+//! between two [`axis`]es, and with a [`style`] per subject that is the same in
+//! all figures of a run.
 
 mod all;
 pub mod axis;
+mod bars;
 mod by_length;
 pub mod chart;
 mod clocks;
@@ -18,6 +20,7 @@ mod doctor;
 pub mod figure;
 mod frames;
 mod gap;
+mod heat;
 mod idle;
 mod interval;
 mod load;

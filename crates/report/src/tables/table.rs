@@ -1,4 +1,36 @@
 //! A table by declaration: columns over typed rows, and what they mean.
+//!
+//! ```
+//! use punctual_report::{tables::blank::Why, tables::table::Table, units};
+//!
+//! struct Call {
+//!     name: &'static str,
+//!     took_ns: Option<f64>,
+//! }
+//!
+//! let calls = [
+//!     Call { name: "sleep", took_ns: Some(1.08e6) },
+//!     Call { name: "yield", took_ns: None },
+//! ];
+//! let text = Table::new("What calls take", &calls)
+//!     .column("call", |call| call.name)
+//!     .column("took", |call| call.took_ns.map(units::duration))
+//!     .blank(Why::NotCounted)
+//!     .in_words("took: with two readings of the clock.")
+//!     .section();
+//! assert_eq!(
+//!     text,
+//!     "\
+//! What calls take
+//! call      took
+//! --------------
+//! sleep  1.08 ms
+//! yield        -
+//! took: with two readings of the clock.
+//! `-`: the OS does not count it.
+//! "
+//! );
+//! ```
 
 use std::borrow::Cow;
 use std::ops::Deref;
