@@ -1,8 +1,8 @@
-//! Does one thing a number of times: waits for a deadline that has passed, or
-//! only reads the clock, or keeps the books of waits that take no time. For counting
+//! Does one thing a number of times: waits for a deadline that has passed, ticks
+//! for a slot that is over, or only reads the clock, or keeps the books of waits that take no time. For counting
 //! instructions, which wall time is too noisy for.
 //!
-//!     punctual-microbench clock|waiter|sleep_until COUNT
+//!     punctual-microbench clock|waiter|sleep_until|tick|arrival COUNT
 //!     punctual-microbench STRATEGY LENGTH|any COUNT
 //!     punctual-microbench state STRATEGY LENGTH|any COUNT
 //!
@@ -13,7 +13,7 @@ use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use punctual::Waiter;
+use punctual::{MissedTickBehavior, Pacer, Period, Waiter, interval};
 use punctual_core::StrategySpec;
 use punctual_core::strategies::Defaults;
 use punctual_microbench::{Lengths, Waits};
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         _ => None,
     };
     done.unwrap_or_else(|| {
-        eprintln!("usage: punctual-microbench clock|waiter|sleep_until COUNT");
+        eprintln!("usage: punctual-microbench clock|waiter|sleep_until|tick|arrival COUNT");
         eprintln!("       punctual-microbench [state] STRATEGY LENGTH|any COUNT");
         ExitCode::from(2)
     })
@@ -40,10 +40,16 @@ fn past_deadline(what: &str, count: &str) -> Option<ExitCode> {
     let past = Instant::now();
     let mut waiter = Waiter::new();
     punctual::sleep_until(past);
+    // Of a period so short all slots are over.
+    let shortest = Period::hz(1_000_000_000).ok()?;
+    let mut ticker = interval(shortest).missed_tick_behavior(MissedTickBehavior::Burst);
+    let mut pacer = Pacer::new(shortest).poisson(1);
     for _ in 0..count {
         match what {
             "clock" => drop(black_box(Instant::now())),
             "waiter" => drop(black_box(waiter.sleep_until(black_box(past)))),
+            "tick" => drop(black_box(ticker.tick())),
+            "arrival" => drop(black_box(pacer.next_slot())),
             "sleep_until" => drop(black_box(punctual::sleep_until(black_box(past)))),
             _ => return None,
         }
