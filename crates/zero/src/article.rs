@@ -131,10 +131,8 @@ impl Line {
             false => Active::HalfToAll,
         };
         let prediction = predict(&self.machine, &job, active)?;
-        let mut measurement = simulation::of_prediction(&self.machine, &job, &prediction);
-        measurement
-            .other
-            .insert("line".to_owned(), self.what.into());
+        let mut zeroed = simulation::of_prediction(&self.machine, &job, &prediction);
+        zeroed.simulated.line = Some(self.what.to_owned());
         let told = Told {
             cpu_us_per_page: prediction.of(Outcome::cpu_us_per_page),
             gib_per_cpu_s: prediction.of(Outcome::gib_per_cpu_s),
@@ -142,7 +140,7 @@ impl Line {
             wall_gb_per_s: prediction.of(Outcome::wall_gb_per_s),
             waiting: prediction.of(|outcome| outcome.split.waiting),
         };
-        Ok((told, measurement))
+        Ok((told, ZeroRow::pool(self.setting.lock, zeroed)))
     }
 }
 

@@ -17,6 +17,3 @@ pub mod validation;
 
 pub use grid::Grid;
 pub use report::COMPARED;
-
-/// The experiment of a pool, measured or simulated.
-const POOL: &str = "zero-pool";

@@ -1,18 +1,17 @@
 //! A grid of pools on a simulated computer, and the closed form beside it.
 
-use std::collections::BTreeMap;
-
 use punctual_core::Nanos;
 use punctual_program::Refusal;
 use punctual_record::{Interval, MachineFacts, Value, Warning};
 use punctual_zero_pool::{LockKind, Setting};
 use punctual_zero_sim::chain::{Chain, HandOff};
 use punctual_zero_sim::{
-    Active, Between, Bursts, Job, Machine, Outcome, Prediction, Quantity, Unit, predict,
+    Active, Between, Bursts, Job, Machine, Outcome, Prediction, Preemption, Quantity, Unit, predict,
 };
 
-use super::POOL;
-use crate::rows::{CpuSplit, PAGE_BYTES, Spread, ZeroRow, Zeroing};
+use crate::rows::{
+    Arrivals, CpuSplit, PAGE_BYTES, PoolOf, Simulated, Spread, ZeroRow, ZeroedPages, Zeroing,
+};
 
 /// Simulates a job, and what would come of it if what is not known of the
 /// computer were a little different. The measurement says how much of it was
@@ -22,7 +21,8 @@ use crate::rows::{CpuSplit, PAGE_BYTES, Spread, ZeroRow, Zeroing};
 /// As [`predict`].
 pub fn measure(machine: &Machine, job: &Job) -> Result<ZeroRow, Refusal> {
     let prediction = predict(machine, job, Active::All)?;
-    Ok(of_prediction(machine, job, &prediction))
+    let zeroed = of_prediction(machine, job, &prediction);
+    Ok(ZeroRow::pool(job.setting.lock, zeroed))
 }
 
 /// The same for pages that arrive all the time, so many GB in a second, and
@@ -48,21 +48,23 @@ pub fn measure_bursts(
         pages: bursty.burst.pages,
         ..*job
     };
-    let mut measurement = measure(machine, &job)?;
-    let params = &mut measurement.params;
-    params.insert("arrivals".to_owned(), "burst".into());
-    params.insert("every_ns".to_owned(), every.as_ns().into());
-    params.insert("arrive_gb_per_s".to_owned(), gb_per_s.into());
-    let other = &mut measurement.other;
-    other.insert("duty".to_owned(), bursty.duty().into());
-    other.insert("busy_cpus".to_owned(), bursty.cpus().into());
-    other.insert("keeps_up".to_owned(), bursty.keeps_up.into());
-    Ok(measurement)
+    let prediction = predict(machine, &job, Active::All)?;
+    let mut zeroed = of_prediction(machine, &job, &prediction);
+    zeroed.pool.arrivals = Arrivals::Burst;
+    zeroed.pool.every_ns = Some(every.as_ns());
+    zeroed.pool.arrive_gb_per_s = Some(gb_per_s);
+    zeroed.simulated.duty = Some(bursty.duty());
+    zeroed.simulated.busy_cpus = Some(bursty.cpus());
+    zeroed.simulated.keeps_up = Some(bursty.keeps_up);
+    Ok(ZeroRow::pool(job.setting.lock, zeroed))
 }
 
 /// The warnings that these deserve: pools that do not keep up with what arrives.
 pub fn warnings(results: &[ZeroRow]) -> Vec<Warning> {
-    let behind = |m: &&ZeroRow| m.other.get("keeps_up").and_then(Value::as_bool) == Some(false);
+    let behind = |m: &&ZeroRow| {
+        m.zeroed()
+            .is_some_and(|zeroed| zeroed.simulated.keeps_up == Some(false))
+    };
     let behind = results.iter().filter(behind).count();
     if behind == 0 {
         return vec![];
@@ -78,21 +80,17 @@ pub fn warnings(results: &[ZeroRow]) -> Vec<Warning> {
     }]
 }
 
-pub(super) fn of_prediction(machine: &Machine, job: &Job, prediction: &Prediction) -> ZeroRow {
-    let mut measurement = ZeroRow {
-        experiment: POOL.to_owned(),
-        subject: job.setting.lock.to_string(),
-        params: params(machine, job),
-        ..ZeroRow::default()
-    };
-    zeroing(prediction).put(&mut measurement);
-    let other = &mut measurement.other;
-    let simulated = prediction.central.simulated_pages;
-    other.insert("simulated_pages".to_owned(), simulated.into());
-    if let Some(chain) = chain(machine, &job.setting) {
-        other.insert("chain_gb_per_cpu_s".to_owned(), chain.into());
+pub(super) fn of_prediction(machine: &Machine, job: &Job, prediction: &Prediction) -> ZeroedPages {
+    ZeroedPages {
+        pool: pool(machine, job),
+        zero: zeroing(prediction),
+        simulated: Simulated {
+            simulated_pages: Some(prediction.central.simulated_pages),
+            chain_gb_per_cpu_s: chain(machine, &job.setting),
+            ..Simulated::default()
+        },
+        ..ZeroedPages::default()
     }
-    measurement
 }
 
 /// What a Run says of a simulated computer.
@@ -122,33 +120,24 @@ pub fn machine_facts(machine: &Machine) -> MachineFacts {
     }
 }
 
-fn params(machine: &Machine, job: &Job) -> BTreeMap<String, Value> {
+fn pool(machine: &Machine, job: &Job) -> PoolOf {
     let setting = &job.setting;
-    let mut params = BTreeMap::from([
-        ("on".to_owned(), machine.name().into()),
-        ("threads".to_owned(), setting.workers.into()),
-        ("batch".to_owned(), setting.batch.to_string().into()),
-        ("dequeue".to_owned(), setting.dequeue.name().into()),
-        ("arrivals".to_owned(), "closed".into()),
+    let preemption = |of: fn(Preemption) -> Nanos| job.preemption.map(|p| of(p).as_ns());
+    PoolOf {
+        on: Some(machine.name().to_owned()),
+        threads: setting.workers as u64,
+        batch: setting.batch.to_string(),
+        dequeue: setting.dequeue.to_string(),
+        arrivals: Arrivals::Closed,
         // What the figures of simulated computers are about.
-        ("memory".to_owned(), "cold".into()),
-        ("kernel".to_owned(), "memset".into()),
-        ("bytes".to_owned(), (job.pages * PAGE_BYTES).into()),
-    ]);
-    if let Some(lock) = setting.returns {
-        params.insert("returns".to_owned(), lock.to_string().into());
+        memory: "cold".to_owned(),
+        kernel: "memset".to_owned(),
+        bytes: job.pages * PAGE_BYTES,
+        returns: setting.returns.map(|lock| lock.to_string()),
+        preempted_every_ns: preemption(|p| p.every),
+        preempted_for_ns: preemption(|p| p.length),
+        ..PoolOf::default()
     }
-    if let Some(preemption) = job.preemption {
-        params.insert(
-            "preempted_every_ns".to_owned(),
-            preemption.every.as_ns().into(),
-        );
-        params.insert(
-            "preempted_for_ns".to_owned(),
-            preemption.length.as_ns().into(),
-        );
-    }
-    params
 }
 
 fn zeroing(prediction: &Prediction) -> Zeroing {

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use punctual_record::compare::Comparison;
 use punctual_record::{Run, Value};
-use punctual_zero::rows::{ZeroRow, Zeroing, ZeroingRound};
+use punctual_zero::rows::{PoolOf, ZeroRow, ZeroedPages, Zeroing, ZeroingRound};
 
 /// Numbers at which arithmetic breaks, and some at which it should not.
 fn number() -> impl Strategy<Value = f64> {
@@ -14,14 +14,6 @@ fn number() -> impl Strategy<Value = f64> {
         Just(f64::MIN),
         Just(f64::MIN_POSITIVE),
         -1e9..1e9_f64,
-    ]
-}
-
-fn value() -> impl Strategy<Value = Value> {
-    prop_oneof![
-        Just(Value::Null),
-        number().prop_map(Value::from),
-        "[a-z]{0,3}".prop_map(Value::from),
     ]
 }
 
@@ -39,19 +31,13 @@ fn zeroing() -> impl Strategy<Value = Zeroing> {
 prop_compose! {
     fn pool()(
         subject in "mcs|tas",
-        params in prop::collection::btree_map("bytes|threads|memory|on", value(), 0..4),
-        zeroing in prop::option::of(zeroing()),
+        on in prop::option::of("[a-z]{0,3}"),
+        (memory, bytes, threads) in ("hot|cold", 0..3_u64, 0..3_u64),
+        arrive_gb_per_s in prop::option::of(number()),
+        zero in zeroing(),
     ) -> ZeroRow {
-        let mut row = ZeroRow {
-            experiment: "zero-pool".to_owned(),
-            subject,
-            params,
-            ..ZeroRow::default()
-        };
-        if let Some(zeroing) = zeroing {
-            zeroing.put(&mut row);
-        }
-        row
+        let pool = PoolOf { on, memory, bytes, threads, arrive_gb_per_s, ..PoolOf::default() };
+        ZeroRow::pool(subject, ZeroedPages { pool, zero, ..ZeroedPages::default() })
     }
 }
 

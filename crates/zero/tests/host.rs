@@ -8,7 +8,6 @@ use punctual_lab::host::Stop;
 use punctual_zero::host::{
     Arrivals, CpuClock, HostComputer, HostMemory, Job, Links, Observed, Team,
 };
-use punctual_zero::rows::Zeroing;
 use punctual_zero::run::{Bursts, Plan, Settings};
 use punctual_zero_memory::{Kernel, PAGE};
 use punctual_zero_pool::blocking::{AnyLock, Computer, Lock};
@@ -232,7 +231,7 @@ fn a_stop_keeps_the_batches_that_are_done() {
             });
             assert!(ran.end.interrupted && ran.end.failed.is_none());
             let rounds = ran.measurements.iter();
-            let rounds = rounds.map(|m| Zeroing::of(m).unwrap().rounds.len());
+            let rounds = rounds.map(|m| m.zeroing().unwrap().rounds.len());
             let kept = (batches > 0).then_some(batches);
             assert_eq!(rounds.collect::<Vec<_>>(), Vec::from_iter(kept));
         }

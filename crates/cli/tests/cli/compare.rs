@@ -6,7 +6,7 @@ use std::process::Output;
 
 use crate::common::{punctual, stderr, stdout};
 use punctual_record::{Run, SCHEMA};
-use punctual_zero::rows::{ZeroRow, Zeroing, ZeroingRound};
+use punctual_zero::rows::{ZeroRow, ZeroedPages, ZeroingRound};
 use serde_json::Value;
 
 /// Writes what a strategy does on a model, which is the same every time.
@@ -251,23 +251,11 @@ fn zeroed(directory: &Path, to: &str, gb_per_cpu_s: f64) {
             wall_gb_per_s: 39.0 * gb_per_cpu_s,
         }
     });
-    let zeroing = Zeroing {
-        rounds: rounds.collect(),
-        ..Zeroing::default()
-    };
-    let params = [
-        ("batch", "1".into()),
-        ("memory", "cold".into()),
-        ("arrivals", "closed".into()),
-        ("threads", 39.into()),
-    ];
-    let mut measurement = ZeroRow {
-        experiment: "zero-pool".to_owned(),
-        subject: "tas".to_owned(),
-        params: params.map(|(key, value)| (key.to_owned(), value)).into(),
-        ..ZeroRow::default()
-    };
-    zeroing.put(&mut measurement);
+    let mut zeroed = ZeroedPages::default();
+    zeroed.zero.rounds = rounds.collect();
+    let pool = &mut zeroed.pool;
+    (pool.threads, pool.batch, pool.memory) = (39, "1".to_owned(), "cold".to_owned());
+    let measurement = ZeroRow::pool("tas", zeroed);
     let run = Run {
         schema: SCHEMA.to_owned(),
         results: vec![measurement],

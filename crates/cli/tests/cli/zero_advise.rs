@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::Output;
 
 use crate::common::{printed, run};
-use punctual_record::Run;
-use punctual_zero::rows::{ZeroCalibration, ZeroRow, Zeroing};
+use crate::schema;
+use punctual_zero::rows::ZeroCalibration;
 
 fn advise(directory: &Path, arguments: &str) -> Output {
     run(directory, &format!("zero advise {arguments}"))
@@ -20,7 +20,7 @@ fn this_computer_is_calibrated_advised_and_run() {
     ));
     assert!(text.contains("To zero 256 KiB"), "{text}");
     let json = std::fs::read_to_string(directory.path().join("advice.json")).unwrap();
-    let run: Run<ZeroRow> = Run::from_json(&json).unwrap();
+    let run = schema::read_zero(&json);
     assert_eq!(ZeroCalibration::of(&run).unwrap().rounds, 3);
     let advice = run.beside.zero_advice.unwrap();
     assert!(!advice.model_only);
@@ -28,7 +28,7 @@ fn this_computer_is_calibrated_advised_and_run() {
     for pick in &advice.picks {
         // With what the model says of it.
         let measured = run.results.iter().find(|m| pick.pool.is_of(m));
-        let zeroing = Zeroing::of(measured.unwrap()).unwrap();
+        let zeroing = measured.unwrap().zeroing().unwrap();
         assert_eq!(zeroing.predicted, Some(pick.predicted));
     }
 }
@@ -56,12 +56,7 @@ fn a_bandwidth_that_nobody_reaches_is_no_rule_of_thumb() {
     );
     assert!(!text.contains("BW_total"), "{text}");
     let json = std::fs::read_to_string(directory.path().join("advice.json")).unwrap();
-    let bounds = Run::<ZeroRow>::from_json(&json)
-        .unwrap()
-        .beside
-        .zero_advice
-        .unwrap()
-        .bounds;
+    let bounds = schema::read_zero(&json).beside.zero_advice.unwrap().bounds;
     assert_eq!((bounds.total_gb_per_s, bounds.threads), (None, None));
 }
 
@@ -72,7 +67,7 @@ fn one_goal_is_advised_and_written() {
     let text = printed(&advise(directory.path(), arguments));
     assert!(!text.contains("use 16"), "{text}");
     let json = std::fs::read_to_string(directory.path().join("advice.json")).unwrap();
-    let run: Run<ZeroRow> = Run::from_json(&json).unwrap();
+    let run = schema::read_zero(&json);
     assert!(run.results.is_empty());
     let advice = run.beside.zero_advice.unwrap();
     assert!(advice.model_only);

@@ -5,8 +5,9 @@ use std::path::Path;
 use std::process::Output;
 
 use crate::common::{self, punctual, run};
-use punctual_record::Run;
-use punctual_zero::rows::{Account, PageCost, ZeroRow};
+use crate::schema;
+use punctual_record::{Run, RunRow};
+use punctual_zero::rows::ZeroRow;
 
 fn probe(directory: &Path, arguments: &str) -> Output {
     run(directory, &format!("zero probe {arguments}"))
@@ -23,7 +24,7 @@ fn probed(arguments: &str) -> (String, Run<ZeroRow>) {
     for line in text.lines() {
         assert!(line.len() <= 120 && line.trim_end() == line, "{line}");
     }
-    (text, Run::from_json(&json).unwrap())
+    (text, schema::read_zero(&json))
 }
 
 fn assert_refused(arguments: &str, words: &str) {
@@ -32,7 +33,7 @@ fn assert_refused(arguments: &str, words: &str) {
 
 fn of_part<'r>(run: &'r Run<ZeroRow>, part: &str) -> Vec<&'r ZeroRow> {
     let results = run.results.iter();
-    results.filter(|m| m.params["part"] == part).collect()
+    results.filter(|m| m.params()["part"] == part).collect()
 }
 
 fn find<'r>(run: &'r Run<ZeroRow>, part: &str, subject: &str) -> &'r ZeroRow {
@@ -54,21 +55,21 @@ fn a_quick_probe_measures_every_part() {
     ] {
         assert!(text.contains(title), "{title}\n{text}");
     }
-    assert!(run.results.iter().all(|m| m.experiment == "zero-probe"));
+    assert!(run.results.iter().all(|m| m.experiment() == "zero-probe"));
     for m in of_part(&run, "pages")
         .into_iter()
         .chain(of_part(&run, "blocks"))
     {
-        let cost = PageCost::in_measurement(m).unwrap();
+        let cost = m.page_cost().unwrap();
         assert_eq!(cost.rounds.len(), 3, "{}", m.subject);
     }
     for m in of_part(&run, "payers") {
-        assert_eq!(Account::in_measurement(m).unwrap().rounds.len(), 1);
+        assert_eq!(m.account().unwrap().rounds.len(), 1);
     }
     assert_eq!(run.other["memory_limit_bytes"], 8 << 20);
     assert!(run.machine.other.contains_key("allocator"));
     let largest = of_part(&run, "blocks").into_iter();
-    let largest = largest.filter_map(|m| m.params["bytes"].as_u64()).max();
+    let largest = largest.filter_map(|m| m.params()["bytes"].as_u64()).max();
     assert_eq!(largest, Some(4 << 20));
 }
 
@@ -76,9 +77,9 @@ fn a_quick_probe_measures_every_part() {
 fn two_processes_fill_every_page_that_they_get() {
     let (text, run) = probed("processes --rounds 2 --iterations 300");
     let m = find(&run, "processes", "zeropage-test");
-    assert_eq!(m.params["iterations"], 300);
-    assert_eq!(m.params["processes"], 2);
-    let account = Account::in_measurement(m).unwrap();
+    assert_eq!(m.params()["iterations"], 300);
+    assert_eq!(m.params()["processes"], 2);
+    let account = m.account().unwrap();
     assert_eq!(account.rounds.len(), 2);
     for round in &account.rounds {
         assert_eq!(round.bytes, 2 * 300 * 4096);
@@ -107,13 +108,13 @@ fn faults_of_fresh_memory_are_counted() {
         ("pages", "touch-read"),
         ("blocks", "fresh"),
     ] {
-        let cost = PageCost::in_measurement(find(&run, part, subject)).unwrap();
+        let cost = find(&run, part, subject).page_cost().unwrap();
         let round = cost.rounds[0];
         let pages = round.pages * 4096 / run.machine.other["page_bytes"].as_u64().unwrap();
         assert!(round.faults.unwrap() >= pages, "{subject}: {round:?}");
         assert!(cost.cpu_ns_per_page.is_some(), "{subject}");
     }
-    let again = PageCost::in_measurement(find(&run, "pages", "touch-again")).unwrap();
+    let again = find(&run, "pages", "touch-again").page_cost().unwrap();
     assert!(again.faults_per_page.unwrap() < 0.1);
 }
 

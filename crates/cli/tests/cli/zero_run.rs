@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::Output;
 
 use crate::common::{self, punctual, run};
-use punctual_record::{Run, Value};
+use crate::schema;
+use punctual_record::{Run, RunRow, Value};
 use punctual_zero::rows::{ZeroCalibration, ZeroRow, Zeroing};
 
 fn zero_run(directory: &Path, arguments: &str) -> Output {
@@ -18,11 +19,11 @@ fn measured(arguments: &str) -> (String, Run<ZeroRow>) {
     assert!(output.status.success(), "{arguments}: {output:?}");
     let json = std::fs::read_to_string(directory.path().join("run.json")).unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
-    (text, Run::from_json(&json).unwrap())
+    (text, schema::read_zero(&json))
 }
 
-fn zeroing(measurement: &ZeroRow) -> Zeroing {
-    let zeroing = Zeroing::of(measurement);
+fn zeroing(measurement: &ZeroRow) -> &Zeroing {
+    let zeroing = measurement.zeroing();
     zeroing.unwrap_or_else(|| panic!("{measurement:?}"))
 }
 
@@ -78,16 +79,16 @@ fn every_lock_and_batch_measures_a_whole_pool() {
         assert!(run.warnings.iter().any(warned), "{batch}");
     }
     for measurement in &run.results {
-        assert_eq!(measurement.experiment, "zero-pool");
+        let pool = &measurement.zeroed().unwrap().pool;
+        assert_eq!(pool.bytes, 256 << 10);
         for (name, value) in [
             ("threads", Value::from(2)),
-            ("bytes", Value::from(256 << 10)),
             ("memory", "hot".into()),
             ("arrivals", "closed".into()),
             ("dequeue", "range".into()),
             ("kernel", "memset".into()),
         ] {
-            assert_eq!(measurement.params[name], value, "{name}");
+            assert_eq!(measurement.params()[name], value, "{name}");
         }
         let z = zeroing(measurement);
         assert_eq!((z.pages, z.rounds.len()), (64, 1));
@@ -98,7 +99,7 @@ fn every_lock_and_batch_measures_a_whole_pool() {
         assert!((0.0..=1.0).contains(&z.parked_share), "{z:?}");
         assert!(z.acquisitions >= 3.0 && z.sampled_every >= 1, "{z:?}");
         let acquisitions = |n: f64| assert_eq!(z.acquisitions, n, "{measurement:?}");
-        match measurement.params["batch"].as_str().unwrap() {
+        match pool.batch.as_str() {
             // Each worker finds once that there is nothing left.
             "1" => acquisitions(64.0 + 2.0),
             "n" => acquisitions(32.0 + 2.0),
@@ -140,8 +141,11 @@ fn lists_kernels_and_a_second_lock_are_settings_too() {
     ));
     let kernels = run.machine.other["zero_kernels"].as_array().unwrap().len();
     assert_eq!(run.results.len(), 2 * 2 * kernels);
-    assert!(run.results.iter().all(|m| m.params["returns"] == "mcs"));
-    let lists = run.results.iter().filter(|m| m.params["dequeue"] == "list");
+    assert!(run.results.iter().all(|m| m.params()["returns"] == "mcs"));
+    let lists = run
+        .results
+        .iter()
+        .filter(|m| m.params()["dequeue"] == "list");
     assert_eq!(lists.count(), 2 * kernels);
 }
 
@@ -171,8 +175,8 @@ fn bursts_come_every_so_often() {
     let [burst] = &run.results[..] else {
         panic!("{:?}", run.results);
     };
-    assert_eq!(burst.params["arrivals"], "burst");
-    assert_eq!(burst.params["every_ns"], 50_000_000);
+    assert_eq!(burst.params()["arrivals"], "burst");
+    assert_eq!(burst.params()["every_ns"], 50_000_000);
     assert_eq!(zeroing(burst).acquisitions, 66.0);
 }
 
@@ -297,7 +301,7 @@ mod unix {
             .unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(3), "{stdout}");
         let json = std::fs::read_to_string(directory.join("run.json")).unwrap();
-        let run: Run<ZeroRow> = Run::from_json(&json).unwrap();
+        let run = schema::read_zero(&json);
         assert!(run.interrupted);
         run
     }

@@ -4,8 +4,7 @@ use std::path::Path;
 use std::process::Output;
 
 use crate::common::{printed, run};
-use punctual_record::Run;
-use punctual_zero::rows::{ZeroRow, Zeroing};
+use crate::schema;
 
 fn simulate(directory: &Path, arguments: &str) -> Output {
     run(directory, &format!("zero simulate {arguments}"))
@@ -18,11 +17,11 @@ fn the_article_is_told() {
     let text = printed(&simulate(directory.path(), "article --json article.json"));
     insta::assert_snapshot!(text);
     let json = std::fs::read_to_string(directory.path().join("article.json")).unwrap();
-    let run: Run<ZeroRow> = Run::from_json(&json).unwrap();
+    let run = schema::read_zero(&json);
     let rates: Vec<f64> = run
         .results
         .iter()
-        .map(|m| Zeroing::of(m).unwrap().gb_per_cpu_s.median)
+        .map(|m| m.zeroing().unwrap().gb_per_cpu_s.median)
         .collect();
     // Within 15 % of the article, and every proposal is one.
     assert!((rates[0] / 0.0406 - 1.0).abs() < 0.15, "{rates:?}");
@@ -40,10 +39,10 @@ fn a_grid_is_simulated_and_drawn() {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(errors.contains("left out: batch growing"), "{errors}");
     let json = std::fs::read_to_string(directory.path().join("grid.json")).unwrap();
-    let run: Run<ZeroRow> = Run::from_json(&json).unwrap();
+    let run = schema::read_zero(&json);
     assert_eq!(run.results.len(), 9);
     for measurement in &run.results {
-        let zeroing = Zeroing::of(measurement).unwrap();
+        let zeroing = measurement.zeroing().unwrap();
         assert_eq!(zeroing.pages, 16_384);
         let rate = zeroing.gb_per_cpu_s;
         assert!(0.0 < rate.low && rate.low <= rate.median && rate.median <= rate.high);
@@ -61,10 +60,10 @@ fn bursts_keep_so_many_cpus_busy() {
     }
     assert!(!text.contains("faster than they are zeroed"), "{text}");
     let json = std::fs::read_to_string(directory.path().join("bursts.json")).unwrap();
-    let run: Run<ZeroRow> = Run::from_json(&json).unwrap();
-    let other = &run.results[0].other;
-    assert_eq!(other["keeps_up"], true);
-    assert!((0.5..1.0).contains(&other["duty"].as_f64().unwrap()));
+    let run = schema::read_zero(&json);
+    let simulated = &run.results[0].zeroed().unwrap().simulated;
+    assert_eq!(simulated.keeps_up, Some(true));
+    assert!((0.5..1.0).contains(&simulated.duty.unwrap()));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use punctual_record::Interval;
 
 use super::advised::pool;
 use super::{Candidate, Goal};
-use crate::rows::{ZeroAdvice, ZeroChecked, ZeroPool, ZeroRow, Zeroing};
+use crate::rows::{ZeroAdvice, ZeroChecked, ZeroPool, ZeroRow};
 
 /// Puts beside each measurement what the model says of the same pool.
 pub fn with_predictions<'c>(
@@ -14,9 +14,8 @@ pub fn with_predictions<'c>(
     for candidate in candidates {
         let pool = pool(&candidate.setting);
         for measurement in measurements.iter_mut().filter(|m| pool.is_of(m)) {
-            if let Some(mut zeroing) = Zeroing::of(measurement) {
-                zeroing.predicted = Some(candidate.predicted);
-                zeroing.put(measurement);
+            if let Some(zeroed) = measurement.zeroed_mut() {
+                zeroed.zero.predicted = Some(candidate.predicted);
             }
         }
     }
@@ -55,7 +54,9 @@ fn checked(pool: &ZeroPool, goal: Goal, measurements: &[ZeroRow]) -> Option<Zero
 
 /// What counts for a goal, round by round.
 fn score(goal: Goal, measurement: &ZeroRow) -> Option<Interval> {
-    let zeroing = Zeroing::of(measurement).filter(|zeroing| !zeroing.oversubscribed)?;
+    let zeroing = measurement
+        .zeroing()
+        .filter(|zeroing| !zeroing.oversubscribed)?;
     let rounds = zeroing.rounds.iter();
     let scores: Vec<f64> = rounds
         .map(|round| goal.score(round.gb_per_cpu_s, round.wall_gb_per_s))
@@ -65,17 +66,17 @@ fn score(goal: Goal, measurement: &ZeroRow) -> Option<Interval> {
 
 /// The pool that a measurement is of.
 fn of(measurement: &ZeroRow) -> Option<ZeroPool> {
-    let params = &measurement.params;
+    let of = &measurement.zeroed()?.pool;
     Some(ZeroPool {
-        threads: params.get("threads")?.as_u64()?,
-        batch: params.get("batch")?.as_str()?.to_owned(),
+        threads: of.threads,
+        batch: of.batch.clone(),
         lock: measurement.subject.clone(),
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::rows::{ZeroPick, ZeroingPrediction, ZeroingRound};
+    use crate::rows::{ZeroPick, ZeroedPages, ZeroingPrediction, ZeroingRound};
     use punctual_zero_pool::{Batch, LockKind, Setting};
 
     use super::*;
@@ -89,19 +90,11 @@ mod tests {
             gb_per_cpu_s,
             wall_gb_per_s: 2.0 * gb_per_cpu_s,
         });
-        let zeroing = Zeroing {
-            rounds: rounds.to_vec(),
-            ..Zeroing::default()
-        };
-        let mut measurement = ZeroRow {
-            subject: setting.lock.to_string(),
-            ..ZeroRow::default()
-        };
-        let params = &mut measurement.params;
-        params.insert("threads".to_owned(), setting.workers.into());
-        params.insert("batch".to_owned(), setting.batch.to_string().into());
-        zeroing.put(&mut measurement);
-        measurement
+        let mut zeroed = ZeroedPages::default();
+        zeroed.zero.rounds = rounds.to_vec();
+        zeroed.pool.threads = setting.workers as u64;
+        zeroed.pool.batch = setting.batch.to_string();
+        ZeroRow::pool(setting.lock, zeroed)
     }
 
     fn verdict(goal: Goal, measurements: &[ZeroRow]) -> Option<ZeroChecked> {
@@ -136,9 +129,7 @@ mod tests {
     fn what_was_not_measured_has_no_verdict_and_the_scheduler_does_not_count() {
         let mut best = measured(&OTHER, [10.0; 3]);
         assert_eq!(verdict(Goal::Cpu, std::slice::from_ref(&best)), None);
-        let mut zeroing = Zeroing::of(&best).unwrap();
-        zeroing.oversubscribed = true;
-        zeroing.put(&mut best);
+        best.zeroed_mut().unwrap().zero.oversubscribed = true;
         let both = [measured(&ADVISED, [1.0; 3]), best];
         assert!(verdict(Goal::Cpu, &both).unwrap().is_best);
     }
@@ -151,7 +142,7 @@ mod tests {
             predicted: ZeroingPrediction::default(),
         };
         with_predictions(&mut measurements, [&candidate].into_iter());
-        let predicted = measurements.map(|m| Zeroing::of(&m).unwrap().predicted);
+        let predicted = measurements.map(|m| m.zeroing().unwrap().predicted);
         assert_eq!(predicted, [None, Some(candidate.predicted)]);
     }
 }

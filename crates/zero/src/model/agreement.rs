@@ -1,8 +1,6 @@
 //! How far predictions are from what was measured.
 
-use punctual_record::Value;
-
-use crate::rows::{ZeroRow, Zeroing};
+use crate::rows::{ZeroRow, ZeroedPages};
 
 /// The geometric mean of the errors should be no more than this.
 pub const TARGET_MEAN: f64 = 0.15;
@@ -67,22 +65,23 @@ impl Agreement {
 pub fn agreement(measurements: &[ZeroRow], threads: u64) -> Agreement {
     let mut agreement = Agreement::default();
     for measurement in measurements {
-        let few = measurement.params.get("threads").and_then(Value::as_u64);
-        if few.is_none_or(|few| few > threads) {
-            continue;
-        }
-        let Some(zeroing) = Zeroing::of(measurement) else {
+        let zeroed = measurement.zeroed();
+        let Some(ZeroedPages { pool, zero, .. }) = zeroed.filter(|of| of.pool.threads <= threads)
+        else {
             continue;
         };
-        let Some(predicted) = zeroing.predicted else {
+        let Some(predicted) = zero.predicted else {
             continue;
         };
         for (what, predicted, measured) in [
-            ("GB per CPU-s", predicted.gb_per_cpu_s, zeroing.gb_per_cpu_s),
-            ("GB/s", predicted.wall_gb_per_s, zeroing.wall_gb_per_s),
+            ("GB per CPU-s", predicted.gb_per_cpu_s, zero.gb_per_cpu_s),
+            ("GB/s", predicted.wall_gb_per_s, zero.wall_gb_per_s),
         ] {
             agreement.ratios.push(Ratio {
-                cell: cell(measurement),
+                cell: format!(
+                    "{} x {}, batch {}, {}",
+                    pool.threads, measurement.subject, pool.batch, pool.memory
+                ),
                 what,
                 ratio: predicted.median / measured.median,
             });
@@ -91,25 +90,10 @@ pub fn agreement(measurements: &[ZeroRow], threads: u64) -> Agreement {
     agreement
 }
 
-fn cell(measurement: &ZeroRow) -> String {
-    let param = |name: &str| match measurement.params.get(name) {
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
-        None => String::new(),
-    };
-    format!(
-        "{} x {}, batch {}, {}",
-        param("threads"),
-        measurement.subject,
-        param("batch"),
-        param("memory")
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rows::ZeroingPrediction;
+    use crate::rows::{PoolOf, Zeroing, ZeroingPrediction};
     use punctual_record::Interval;
 
     fn at(median: f64) -> Interval {
@@ -121,18 +105,7 @@ mod tests {
     }
 
     fn measurement(threads: u64, measured: f64, predicted: Option<[f64; 2]>) -> ZeroRow {
-        let mut measurement = ZeroRow {
-            subject: "tas".to_owned(),
-            ..ZeroRow::default()
-        };
-        for (name, value) in [
-            ("threads", Value::from(threads)),
-            ("batch", "1".into()),
-            ("memory", "hot".into()),
-        ] {
-            measurement.params.insert(name.to_owned(), value);
-        }
-        let zeroing = Zeroing {
+        let zero = Zeroing {
             gb_per_cpu_s: at(measured),
             wall_gb_per_s: at(measured),
             predicted: predicted.map(|[cpu, wall]| ZeroingPrediction {
@@ -142,8 +115,18 @@ mod tests {
             }),
             ..Zeroing::default()
         };
-        zeroing.put(&mut measurement);
-        measurement
+        let pool = PoolOf {
+            threads,
+            batch: "1".to_owned(),
+            memory: "hot".to_owned(),
+            ..PoolOf::default()
+        };
+        let zeroed = ZeroedPages {
+            pool,
+            zero,
+            ..ZeroedPages::default()
+        };
+        ZeroRow::pool("tas", zeroed)
     }
 
     #[test]

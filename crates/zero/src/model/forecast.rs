@@ -9,7 +9,7 @@ use punctual_zero_pool::Dequeue;
 use super::Calibrated;
 use crate::advice::Model;
 use crate::calibration::{Calibrator, Wanted};
-use crate::rows::{ZeroCalibration, ZeroRow, Zeroing, ZeroingPrediction};
+use crate::rows::{ZeroCalibration, ZeroRow, ZeroingPrediction};
 use crate::run::{Area, Cell, Plan, Progress};
 
 /// What is noted beside a run.
@@ -132,14 +132,11 @@ impl Forecast {
     pub fn put(&self, plan: &Plan, measurements: &mut [ZeroRow]) {
         for (number, prediction) in &self.predictions {
             let cell = &plan.cells()[*number];
-            let (params, lock) = (cell.params(), cell.setting.lock.name());
-            let is_it = |m: &&mut ZeroRow| m.params == params && m.subject == lock;
-            let Some(measurement) = measurements.iter_mut().find(is_it) else {
-                continue;
-            };
-            if let Some(mut zeroing) = Zeroing::of(measurement) {
-                zeroing.predicted = Some(*prediction);
-                zeroing.put(measurement);
+            let (pool, lock) = (cell.pool(), cell.setting.lock.name());
+            let same = measurements.iter_mut().filter(|m| m.subject == lock);
+            let mut same = same.filter_map(ZeroRow::zeroed_mut);
+            if let Some(zeroed) = same.find(|zeroed| zeroed.pool == pool) {
+                zeroed.zero.predicted = Some(*prediction);
             }
         }
     }

@@ -10,7 +10,7 @@ use super::amounts::in_words;
 use super::case::{Case, of_steps};
 use super::ledger::{Ledger, apart, refusal};
 use super::{Part, warm_up};
-use crate::rows::ZeroRow;
+use crate::rows::{MemoryCost, ZeroProbe, ZeroRow};
 
 /// What blocks are filled with. Not zeros, which some CPUs write faster over
 /// other zeros.
@@ -111,8 +111,9 @@ impl Case for Blocks {
     }
 
     fn measurements(&self) -> Vec<ZeroRow> {
-        of_steps(Part::Blocks.name(), &self.rounds, |_| {
-            vec![("bytes", (self.bytes as u64).into())]
+        let bytes = self.bytes as u64;
+        of_steps(&self.rounds, |_, page_cost| {
+            ZeroProbe::Blocks(MemoryCost { bytes, page_cost })
         })
     }
 }
@@ -150,7 +151,7 @@ mod tests {
         let mut case = Blocks::new(bytes, batch, None);
         case.run().unwrap();
         let measured = case.measurements();
-        let cost = |m: &ZeroRow| (m.subject.clone(), PageCost::in_measurement(m).unwrap());
+        let cost = |m: &ZeroRow| (m.subject.clone(), m.page_cost().unwrap().clone());
         measured.iter().map(cost).collect()
     }
 

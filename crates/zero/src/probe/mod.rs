@@ -42,9 +42,6 @@ pub use plan::{Plan, Probed, Progress};
 pub use process::serve;
 pub use warnings::warnings;
 
-/// What the measurements of this folder are of.
-pub const EXPERIMENT: &str = "zero-probe";
-
 /// What can be measured by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {

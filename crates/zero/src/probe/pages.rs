@@ -8,7 +8,7 @@ use super::case::{Case, of_steps};
 use super::ledger::{Ledger, apart, refusal};
 use super::warm_up::Order;
 use super::{Part, warm_up};
-use crate::rows::ZeroRow;
+use crate::rows::{HugePages, PageStep, ZeroProbe, ZeroRow};
 
 /// A way to go through the life of pages, some of whose steps are measured.
 #[derive(Clone, Debug)]
@@ -177,20 +177,24 @@ impl Case for Pages {
     }
 
     fn measurements(&self) -> Vec<ZeroRow> {
-        let huge = if self.huge { "on" } else { "off" };
-        let params = |step: &str| {
-            let mut params = vec![
-                ("bytes", (self.bytes as u64).into()),
-                ("huge_pages", huge.into()),
-            ];
-            if let Way::Write(order) = &self.way
-                && step.starts_with("touch-")
-            {
-                params.push(("order", order.name().into()));
-            }
-            params
+        let huge_pages = match self.huge {
+            true => HugePages::On,
+            false => HugePages::Off,
         };
-        let mut all = of_steps(Part::Pages.name(), &self.rounds, params);
+        let order = |step: &str| match &self.way {
+            Way::Write(order) if step.starts_with("touch-") => Some(order.name().to_owned()),
+            _ => None,
+        };
+        let mut all = of_steps(&self.rounds, |step, page_cost| {
+            ZeroProbe::Pages(PageStep {
+                bytes: self.bytes as u64,
+                huge_pages: Some(huge_pages),
+                order: order(step),
+                kernel: None,
+                at_once_bytes: None,
+                page_cost,
+            })
+        });
         all.retain(|measurement| self.is_of_this_way(&measurement.subject));
         all
     }
@@ -214,10 +218,10 @@ pub(super) fn sort(measurements: &mut [ZeroRow]) {
         "touch-after-free",
     ];
     measurements.sort_by_key(|measurement| {
-        let huge = measurement.params.get("huge_pages");
-        let group = match huge.and_then(|huge| huge.as_str()) {
-            Some("off") => 0,
-            Some(_) => 1,
+        let huge = measurement.page_step().and_then(|step| step.huge_pages);
+        let group = match huge {
+            Some(HugePages::Off) => 0,
+            Some(HugePages::On) => 1,
             None => 2,
         };
         let step = STEPS.iter().position(|step| *step == measurement.subject);
@@ -262,7 +266,7 @@ mod tests {
         case.run().unwrap();
         case.run().unwrap();
         let measured = case.measurements();
-        let cost = |m: &ZeroRow| (m.subject.clone(), PageCost::in_measurement(m).unwrap());
+        let cost = |m: &ZeroRow| (m.subject.clone(), m.page_cost().unwrap().clone());
         measured.iter().map(cost).collect()
     }
 

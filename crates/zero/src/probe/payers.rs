@@ -8,9 +8,9 @@ use punctual_zero_memory::Mapping;
 
 use super::Part;
 use super::blocks::{FILL, fill_fresh};
-use super::case::{Case, measurement};
+use super::case::Case;
 use super::ledger::{apart, refusal};
-use crate::rows::{Account, Paid, Payments, ZeroRow};
+use crate::rows::{Account, Paid, PayersAccount, Payments, ZeroProbe, ZeroRow};
 
 /// What this process does while the whole computer is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,13 +145,16 @@ impl Case for Payers {
     }
 
     fn measurements(&self) -> Vec<ZeroRow> {
-        let params = [("block_bytes", (self.block as u64).into())];
-        let mut measurement = measurement(Part::Payers.name(), self.doing.name(), params);
-        let account = Account::of(&self.rounds);
-        account.map_or_else(Vec::new, |account| {
-            account.put(&mut measurement);
-            vec![measurement]
-        })
+        let block_bytes = self.block as u64;
+        let probe = |account| {
+            ZeroProbe::Payers(PayersAccount {
+                block_bytes,
+                account,
+            })
+        };
+        let account = Account::of(&self.rounds).map(probe);
+        let row = account.map(|account| ZeroRow::probe(self.doing.name(), account));
+        row.into_iter().collect()
     }
 }
 
@@ -262,7 +265,7 @@ mod tests {
             let measured = case.measurements();
             assert_eq!(measured.len(), 1);
             assert_eq!(measured[0].subject, doing.name());
-            let account = Account::in_measurement(&measured[0]).unwrap();
+            let account = measured[0].account().unwrap();
             let bytes = account.rounds[0].bytes;
             assert!(bytes.is_multiple_of(BLOCK as u64));
             assert_eq!(bytes == 0, doing == Doing::Nothing, "{}", doing.name());

@@ -13,10 +13,10 @@ use punctual_program::Refusal;
 
 use super::Part;
 use super::amounts::BLOCK;
-use super::case::{Case, measurement};
+use super::case::Case;
 use super::payers::{Watched, settling_time};
 use super::process::{Report, Start};
-use crate::rows::{Account, Paid, Payments, ZeroRow};
+use crate::rows::{Account, Paid, Payments, ProcessesAccount, ZeroProbe, ZeroRow};
 
 /// So many at once: the article's program starts itself once more.
 const PROCESSES: usize = 2;
@@ -134,17 +134,17 @@ impl Case for Processes {
     }
 
     fn measurements(&self) -> Vec<ZeroRow> {
-        let params = [
-            ("bytes", (BLOCK as u64).into()),
-            ("processes", (PROCESSES as u64).into()),
-            ("iterations", self.iterations.into()),
-        ];
-        let mut measurement = measurement(Part::Processes.name(), "zeropage-test", params);
-        let account = Account::of(&self.rounds);
-        account.map_or_else(Vec::new, |account| {
-            account.put(&mut measurement);
-            vec![measurement]
-        })
+        let probe = |account| {
+            ZeroProbe::Processes(ProcessesAccount {
+                bytes: BLOCK as u64,
+                processes: PROCESSES as u64,
+                iterations: self.iterations,
+                account,
+            })
+        };
+        let account = Account::of(&self.rounds).map(probe);
+        let row = account.map(|account| ZeroRow::probe("zeropage-test", account));
+        row.into_iter().collect()
     }
 }
 

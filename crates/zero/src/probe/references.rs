@@ -8,7 +8,7 @@ use punctual_zero_memory::{CacheKind, Kernel, Mapping, PAGE, caches};
 use super::case::{Case, of_steps};
 use super::ledger::{Ledger, refusal};
 use super::{Part, warm_up};
-use crate::rows::ZeroRow;
+use crate::rows::{PageStep, ZeroProbe, ZeroRow};
 
 /// Zeroes memory that is in a cache, or is not: page by page, as systems do it,
 /// or all at once, which some CPUs do without bringing it into their caches.
@@ -94,12 +94,15 @@ impl Case for Reference {
     }
 
     fn measurements(&self) -> Vec<ZeroRow> {
-        of_steps(Part::Pages.name(), &self.rounds, |_| {
-            vec![
-                ("bytes", (self.bytes as u64).into()),
-                ("kernel", Kernel::Memset.name().into()),
-                ("at_once_bytes", ((self.go * PAGE) as u64).into()),
-            ]
+        of_steps(&self.rounds, |_, page_cost| {
+            ZeroProbe::Pages(PageStep {
+                bytes: self.bytes as u64,
+                huge_pages: None,
+                order: None,
+                kernel: Some(Kernel::Memset.name().to_owned()),
+                at_once_bytes: Some((self.go * PAGE) as u64),
+                page_cost,
+            })
         })
     }
 }
@@ -121,7 +124,6 @@ fn hot_bytes() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rows::PageCost;
 
     #[test]
     fn hot_and_cold_have_their_pages() {
@@ -137,7 +139,7 @@ mod tests {
             let measured = case.measurements();
             assert_eq!(measured.len(), 1);
             assert_eq!(measured[0].subject, case.step);
-            let cost = PageCost::in_measurement(&measured[0]).unwrap();
+            let cost = measured[0].page_cost().unwrap();
             assert_eq!(cost.rounds[0].pages, pages as u64);
             assert!(cost.wall_ns_per_page.median > 0.0);
         }

@@ -9,7 +9,7 @@ use punctual_zero_memory::{Advice, Mapping, PAGE, huge_page_bytes};
 
 use super::case::of_steps;
 use super::ledger::{Ledger, refusal};
-use crate::rows::{Spent, ZeroRow};
+use crate::rows::{MemoryCost, Spent, ZeroProbe, ZeroRow};
 
 /// Gives memory to so many bytes once, and back: with huge pages where there are
 /// any, and with ordinary ones, because the system takes them from different
@@ -24,9 +24,6 @@ pub(super) struct WarmUp {
 
 /// So many bytes tell how long the rest takes.
 const AGAIN: usize = 64 << 20;
-
-/// The part that it is of its own.
-const PART: &str = "warm-up";
 
 /// The names of its steps.
 const ORDINARY: &str = "ordinary-pages";
@@ -71,9 +68,11 @@ impl WarmUp {
 
     /// What it cost, as measurements of one round.
     pub(super) fn measurements(&self) -> Vec<ZeroRow> {
-        let bytes = ("bytes", (self.bytes as u64).into());
+        let bytes = self.bytes as u64;
         let round = std::slice::from_ref(&self.round);
-        of_steps(PART, round, |_| vec![bytes.clone()])
+        of_steps(round, |_, page_cost| {
+            ZeroProbe::WarmUp(MemoryCost { bytes, page_cost })
+        })
     }
 }
 
@@ -138,8 +137,6 @@ mod tests {
     use super::*;
     use punctual_zero_memory::PAGE;
 
-    use crate::rows::PageCost;
-
     #[test]
     fn it_touches_every_page_and_says_what_that_took() {
         let warm_up = WarmUp::run(4 << 20, None).unwrap();
@@ -147,9 +144,8 @@ mod tests {
         let measurements = warm_up.measurements();
         assert_eq!(measurements.last().unwrap().subject, ORDINARY);
         for measurement in measurements {
-            let cost = PageCost::in_measurement(&measurement).unwrap();
-            assert_eq!(cost.rounds[0].pages, 1024);
-            assert_eq!(measurement.params["bytes"], 4 << 20);
+            let (bytes, cost) = measurement.memory_cost().unwrap();
+            assert_eq!((bytes, cost.rounds[0].pages), (4 << 20, 1024));
         }
     }
 

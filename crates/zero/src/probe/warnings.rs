@@ -2,7 +2,7 @@
 
 use punctual_record::{MachineFacts, Warning};
 
-use crate::rows::{Account, PageCost, ZeroRow};
+use crate::rows::{HugePages, ZeroRow};
 
 /// The warnings that a probe on this computer deserves, where the most rounds of
 /// a part were so many.
@@ -66,12 +66,12 @@ pub fn warnings(facts: &MachineFacts, results: &[ZeroRow], rounds: u32) -> Vec<W
 
 /// Whether a first touch with huge pages had nearly as many faults as without.
 fn has_no_huge_pages(measurement: &ZeroRow) -> bool {
-    let is_on = measurement
-        .params
-        .get("huge_pages")
-        .is_some_and(|on| on == "on");
-    let faults = || PageCost::in_measurement(measurement)?.faults_per_page;
-    is_on && measurement.subject == "touch-forward" && faults().is_some_and(|n| n > 0.5)
+    let Some(step) = measurement.page_step() else {
+        return false;
+    };
+    step.huge_pages == Some(HugePages::On)
+        && measurement.subject == "touch-forward"
+        && step.page_cost.faults_per_page.is_some_and(|n| n > 0.5)
 }
 
 /// How many CPUs were busy while nothing was done here, if that is more than
@@ -80,16 +80,16 @@ fn busy_at_rest(measurement: &ZeroRow) -> Option<f64> {
     /// As the warnings of waits have it.
     const SHARE: f64 = 0.15;
     let nothing = measurement.subject == "nothing";
-    let account = Account::in_measurement(measurement).filter(|_| nothing)?;
+    let account = measurement.account().filter(|_| nothing)?;
     account.others_cpus.filter(|cpus| *cpus > SHARE)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probe::Part;
-    use crate::probe::case::measurement;
-    use crate::rows::{Paid, Payments, Spent};
+    use crate::rows::{
+        Account, PAGE_BYTES, PageCost, PageStep, Paid, PayersAccount, Payments, Spent, ZeroProbe,
+    };
 
     fn facts(key: &str) -> MachineFacts {
         let mut facts = MachineFacts::default();
@@ -97,9 +97,28 @@ mod tests {
         facts
     }
 
+    /// Huge pages, with so many faults of a first touch of 1024.
+    fn touched(faults: u64) -> ZeroRow {
+        let spent = Spent {
+            pages: 1024,
+            wall_ns: 1,
+            faults: Some(faults),
+            ..Spent::default()
+        };
+        let step = PageStep {
+            bytes: 1024 * PAGE_BYTES,
+            huge_pages: Some(HugePages::On),
+            order: None,
+            kernel: None,
+            at_once_bytes: None,
+            page_cost: PageCost::of(&[spent], false).unwrap(),
+        };
+        ZeroRow::probe("touch-forward", ZeroProbe::Pages(step))
+    }
+
     #[test]
     fn a_quiet_computer_with_six_rounds_deserves_none() {
-        let quiet = measurement(Part::Pages.name(), "touch-forward", []);
+        let quiet = touched(0);
         assert_eq!(
             warnings(&MachineFacts::default(), std::slice::from_ref(&quiet), 6),
             []
@@ -125,31 +144,25 @@ mod tests {
 
     #[test]
     fn huge_pages_that_were_not_given_show_by_their_faults() {
-        let params = [("huge_pages", "on".into())];
-        let mut touched = measurement(Part::Pages.name(), "touch-forward", params);
-        for (faults, warned) in [(512, true), (2, false)] {
-            let spent = Spent {
-                pages: 1024,
-                wall_ns: 1,
-                faults: Some(faults * 2),
-                ..Spent::default()
-            };
-            PageCost::of(&[spent], false).unwrap().put(&mut touched);
-            let warnings = warnings(&MachineFacts::default(), std::slice::from_ref(&touched), 6);
+        for (faults, warned) in [(1024, true), (4, false)] {
+            let warnings = warnings(&MachineFacts::default(), &[touched(faults)], 6);
             assert_eq!(!warnings.is_empty(), warned, "{warnings:?}");
         }
     }
 
     #[test]
     fn others_show_while_nothing_is_done() {
-        let mut nothing = measurement(Part::Payers.name(), "nothing", []);
         let payments = Payments {
             wall_ns: 100,
             own: Some(Paid::default()),
             computer_ns: Some(50),
             ..Payments::default()
         };
-        Account::of(&[payments]).unwrap().put(&mut nothing);
+        let payers = ZeroProbe::Payers(PayersAccount {
+            block_bytes: 0,
+            account: Account::of(&[payments]).unwrap(),
+        });
+        let mut nothing = ZeroRow::probe("nothing", payers);
         let warned = warnings(&MachineFacts::default(), std::slice::from_ref(&nothing), 6);
         assert!(warned[0].what.contains("0.50 CPUs"), "{warned:?}");
         nothing.subject = "fresh".to_owned();

@@ -134,7 +134,7 @@ mod tests {
     use punctual_record::compare::Comparison;
 
     use super::*;
-    use crate::rows::{ZeroRow, Zeroing};
+    use crate::rows::{PoolOf, ZeroRow, ZeroedPages, Zeroing};
 
     #[test]
     fn every_figure_has_its_source_and_is_there_once() {
@@ -169,18 +169,18 @@ mod tests {
             ..Zeroing::default()
         };
         zeroing.gb_per_cpu_s.median = 1.0;
-        let words = [("batch", "1"), ("memory", "cold"), ("arrivals", "closed")];
-        let words = words.map(|(key, word)| (key.to_owned(), Value::from(word)));
-        ZeroRow {
-            experiment: "zero-pool".to_owned(),
-            subject: lock.to_owned(),
-            params: words
-                .into_iter()
-                .chain([("threads".to_owned(), threads.into())])
-                .collect(),
-            zero: Some(zeroing),
-            ..ZeroRow::default()
-        }
+        let pool = PoolOf {
+            threads,
+            batch: "1".to_owned(),
+            memory: "cold".to_owned(),
+            ..PoolOf::default()
+        };
+        let zeroed = ZeroedPages {
+            pool,
+            zero: zeroing,
+            ..ZeroedPages::default()
+        };
+        ZeroRow::pool(lock, zeroed)
     }
 
     #[test]

@@ -8,39 +8,31 @@ mod tables;
 
 pub use compared::COMPARED;
 
-use std::collections::BTreeMap;
-
 use punctual_record::{Interval, Run, Value};
 use punctual_report::figures::figure::Figure;
 use punctual_report::select::grouped;
 use punctual_report::tables::param_in_words;
 use punctual_report::{Report, text, units};
 
-use crate::rows::{PAGE_BYTES, ZeroRow, Zeroing};
-
-/// Pools of workers that zero pages.
-const POOL: &str = "zero-pool";
-
-/// What the OS takes for fresh memory, and who pays.
-pub(crate) const PROBE: &str = "zero-probe";
+use crate::rows::{Arrivals, PoolOf, Simulated, ZeroRow, ZeroedPages, Zeroing};
 
 impl Report for ZeroRow {
     fn head(run: &Run<Self>) -> String {
-        if !run.results.is_empty() && of_experiment(run, PROBE).len() == run.results.len() {
+        if !run.results.is_empty() && run.results.iter().all(|row| row.part().is_some()) {
             return text::head(run) + &memory::facts(run);
         }
         // No timer wakes who zeroes pages.
-        let pools_only = of_experiment(run, POOL).len() == run.results.len();
+        let pools_only = run.results.iter().all(|row| row.zeroed().is_some());
         let says_nothing = run.results.is_empty() && run.beside.zero_advice.is_none();
         text::header(run, !pools_only || says_nothing)
     }
 
     fn sections(run: &Run<Self>) -> Vec<String> {
         let mut sections = tables::advice(run);
-        for (experiment, rows) in grouped(&run.results, |row| row.experiment.as_str()) {
-            sections.extend(match experiment {
-                PROBE => tables::probe(&rows),
-                _ => tables::pool(&rows),
+        for (is_of_probe, rows) in grouped(&run.results, |row| row.part().is_some()) {
+            sections.extend(match is_of_probe {
+                true => tables::probe(&rows),
+                false => tables::pool(&rows),
             });
         }
         if run.results.is_empty() && run.beside.zero_advice.is_none() {
@@ -55,15 +47,12 @@ impl Report for ZeroRow {
     }
 }
 
-/// What is varied within a section.
-const VARIED: [&str; 2] = ["threads", "batch"];
-
 /// What a pool did under one setting.
 pub(crate) struct Cell<'r> {
     pub(crate) lock: &'r str,
-    pub(crate) batch: String,
+    pub(crate) batch: &'r str,
     pub(crate) threads: u64,
-    pub(crate) zeroing: Zeroing,
+    pub(crate) zeroing: &'r Zeroing,
     /// What the closed form says of the same pool, GB per CPU-second, where it
     /// was simulated.
     pub(crate) closed_form: Option<f64>,
@@ -81,10 +70,26 @@ pub(crate) struct Arriving {
     pub(crate) keeps_up: bool,
 }
 
+/// What pools have in common that differ only in their lock, their batch and their
+/// threads.
+struct Common<'r>(&'r PoolOf);
+
+impl PartialEq for Common<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        let PoolOf { threads, batch, .. } = self.0;
+        let alike = PoolOf {
+            threads: *threads,
+            batch: batch.clone(),
+            ..other.0.clone()
+        };
+        *self.0 == alike
+    }
+}
+
 /// Pools that differ only in their lock, their batch and their threads.
 pub(crate) struct Section<'r> {
     /// What they have in common.
-    params: BTreeMap<&'r str, &'r Value>,
+    common: Common<'r>,
     /// In the order of the run; one at least.
     pub(crate) cells: Vec<Cell<'r>>,
     /// What one thread zeroes per second of CPU time at best, on the same
@@ -101,15 +106,15 @@ pub(crate) struct Ideal {
 }
 
 impl<'r> Cell<'r> {
-    fn of(measurement: &'r ZeroRow) -> Option<Self> {
-        Some(Self {
-            lock: &measurement.subject,
-            batch: batch(measurement)?,
-            threads: param(measurement, "threads")? as u64,
-            zeroing: Zeroing::of(measurement)?,
-            closed_form: extra(measurement, "chain_gb_per_cpu_s"),
-            arriving: Arriving::of(measurement),
-        })
+    fn of(lock: &'r str, zeroed: &'r ZeroedPages) -> Self {
+        Self {
+            lock,
+            batch: &zeroed.pool.batch,
+            threads: zeroed.pool.threads,
+            zeroing: &zeroed.zero,
+            closed_form: zeroed.simulated.chain_gb_per_cpu_s,
+            arriving: Arriving::of(&zeroed.simulated),
+        }
     }
 
     /// What it zeroed per second of CPU time.
@@ -145,22 +150,13 @@ impl<'r> Cell<'r> {
 }
 
 impl Arriving {
-    fn of(measurement: &ZeroRow) -> Option<Self> {
+    fn of(simulated: &Simulated) -> Option<Self> {
         Some(Self {
-            busy_cpus: extra(measurement, "busy_cpus")?,
-            duty: extra(measurement, "duty")?,
-            keeps_up: measurement.other.get("keeps_up")?.as_bool()?,
+            busy_cpus: simulated.busy_cpus?,
+            duty: simulated.duty?,
+            keeps_up: simulated.keeps_up?,
         })
     }
-}
-
-/// The batch, which may be a number in the file.
-fn batch(measurement: &ZeroRow) -> Option<String> {
-    let batch = measurement.params.get("batch")?;
-    Some(match batch.as_str() {
-        Some(word) => word.to_owned(),
-        None => batch.to_string(),
-    })
 }
 
 pub(crate) fn threads_in_words(threads: u64) -> String {
@@ -168,56 +164,34 @@ pub(crate) fn threads_in_words(threads: u64) -> String {
     format!("{threads} thread{plural}")
 }
 
-/// A parameter that is a number.
-pub(crate) fn param(row: &ZeroRow, key: &str) -> Option<f64> {
-    row.params.get(key)?.as_f64()
-}
-
-/// A parameter that is a word.
-pub(crate) fn word<'a>(row: &'a ZeroRow, key: &str) -> &'a str {
-    let word = row.params.get(key).and_then(Value::as_str);
-    word.unwrap_or("unknown")
-}
-
-/// The values of one parameter, each once, from the smallest.
-pub(crate) fn values(rows: &[&ZeroRow], key: &str) -> Vec<f64> {
-    let mut values: Vec<f64> = rows.iter().filter_map(|row| param(row, key)).collect();
-    values.sort_by(f64::total_cmp);
-    values.dedup();
-    values
-}
-
-fn extra(row: &ZeroRow, key: &str) -> Option<f64> {
-    row.other.get(key)?.as_f64()
-}
-
-/// Those of one experiment.
-pub(crate) fn of_experiment<'r>(run: &'r Run<ZeroRow>, experiment: &str) -> Vec<&'r ZeroRow> {
-    let rows = run.results.iter();
-    rows.filter(|row| row.experiment == experiment).collect()
+/// How much memory their costs are of, each size once, from the least.
+pub(crate) fn sizes(rows: &[&ZeroRow]) -> Vec<u64> {
+    let sizes = rows.iter().filter_map(|row| Some(row.memory_cost()?.0));
+    let mut sizes: Vec<u64> = sizes.collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
 }
 
 /// The sections of a run.
 pub(crate) fn of_run(run: &Run<ZeroRow>) -> Vec<Section<'_>> {
-    sections(&of_experiment(run, POOL))
+    let rows: Vec<&ZeroRow> = run.results.iter().collect();
+    sections(&rows)
 }
 
-/// The sections of what can be read among `measurements`.
+/// The sections of the pools among `measurements`.
 pub(crate) fn sections<'r>(measurements: &[&'r ZeroRow]) -> Vec<Section<'r>> {
     let mut sections: Vec<Section<'r>> = Vec::new();
     for measurement in measurements {
-        let Some(cell) = Cell::of(measurement) else {
+        let Some(zeroed) = measurement.zeroed() else {
             continue;
         };
-        let params = measurement.params.iter();
-        let params: BTreeMap<&str, &Value> = params
-            .map(|(key, value)| (key.as_str(), value))
-            .filter(|(key, _)| !VARIED.contains(key))
-            .collect();
-        match sections.iter_mut().find(|s| s.params == params) {
+        let cell = Cell::of(&measurement.subject, zeroed);
+        let common = Common(&zeroed.pool);
+        match sections.iter_mut().find(|s| s.common == common) {
             Some(section) => section.cells.push(cell),
             None => sections.push(Section {
-                params,
+                common,
                 cells: vec![cell],
                 ideal: None,
             }),
@@ -237,27 +211,27 @@ fn positive(cell: &Cell) -> Option<f64> {
 
 impl<'r> Section<'r> {
     fn ideal_among(&self, sections: &[Section<'r>]) -> Option<Ideal> {
-        let alike = |other: &&Section| {
-            let same = |key| self.params.get(key) == other.params.get(key);
-            ["memory", "bytes", "on"].into_iter().all(same)
+        let place = |section: &Section<'r>| {
+            let PoolOf {
+                memory, bytes, on, ..
+            } = section.common.0;
+            (memory, *bytes, on)
         };
-        let alone = sections.iter().filter(alike).flat_map(|section| {
-            let kernel = section.params.get("kernel").and_then(|k| k.as_str());
+        let alike = sections.iter().filter(|other| place(other) == place(self));
+        let alone = alike.flat_map(|section| {
+            let kernel = &section.common.0.kernel;
             section.cells.iter().map(move |cell| (cell, kernel))
         });
         let alone = alone.filter(|(cell, _)| cell.threads == 1);
         let best = alone.filter_map(|(cell, kernel)| Some((positive(cell)?, cell, kernel)));
         let (gb_per_cpu_s, cell, kernel) = best.max_by(|a, b| a.0.total_cmp(&b.0))?;
-        let of = match kernel {
-            Some(kernel) => format!("{}, {kernel}", cell.in_words()),
-            None => cell.in_words(),
-        };
+        let of = format!("{}, {kernel}", cell.in_words());
         Some(Ideal { gb_per_cpu_s, of })
     }
 
     /// The model that the pools were simulated on; none if they ran here.
     pub(crate) fn model(&self) -> Option<&str> {
-        self.params.get("on")?.as_str()
+        self.common.0.on.as_deref()
     }
 
     /// How many times the CPU time per GB that one ideal thread takes.
@@ -280,7 +254,7 @@ impl<'r> Section<'r> {
 
     /// The batches, in the order of the run.
     pub(crate) fn batches(&self) -> Vec<&str> {
-        distinct(self.cells.iter().map(|cell| cell.batch.as_str()))
+        distinct(self.cells.iter().map(|cell| cell.batch))
     }
 
     /// The cell of a lock, a batch and so many threads.
@@ -312,95 +286,67 @@ impl<'r> Section<'r> {
 
     /// Whether pages come in bursts, and not all at once.
     pub(crate) fn is_in_bursts(&self) -> bool {
-        let arrivals = self.params.get("arrivals");
-        arrivals.is_some_and(|arrivals| *arrivals == "burst")
+        self.common.0.arrivals == Arrivals::Burst
     }
 
     /// What its pools have in common, in words.
     pub(crate) fn in_words(&self) -> String {
-        let all: Vec<String> = self
-            .words(true)
-            .into_iter()
-            .map(|(_, words)| words)
-            .collect();
+        let all: Vec<String> = self.words(true).into_iter().flatten().collect();
         all.join(", ")
     }
 
     /// What distinguishes it among the others of the run; nothing if there are
     /// none.
     pub(crate) fn among(&self, sections: &[Section]) -> String {
-        let differs = |key: &str| {
-            let value = self.params.get(key);
-            sections.iter().any(|other| other.params.get(key) != value)
-        };
-        let memory = self.params.get("memory");
-        let alike = sections
+        let PoolOf { memory, bytes, .. } = self.common.0;
+        let mut alike = sections.iter().map(|other| other.common.0);
+        let one_size = alike.all(|other| other.memory != *memory || other.bytes == *bytes);
+        let others: Vec<_> = sections
             .iter()
-            .filter(|other| other.params.get("memory") == memory);
-        let mut sizes = alike.map(|other| other.params.get("bytes"));
-        let one_size = sizes.all(|size| size == self.params.get("bytes"));
-        let words: Vec<String> = self
-            .words(memory.is_none() || !one_size)
-            .into_iter()
-            .filter(|(keys, _)| keys.iter().any(|key| differs(key)))
-            .map(|(_, words)| words)
+            .map(|other| other.words(!one_size))
             .collect();
+        let words = self.words(!one_size).into_iter().enumerate();
+        let differs = |i: usize, words: &Option<String>| others.iter().any(|o| o[i] != *words);
+        let words = words.filter(|(i, words)| differs(*i, words));
+        let words: Vec<String> = words.filter_map(|(_, words)| words).collect();
         words.join(", ")
     }
 
-    /// Each parameter in words, with those it is made of; how much memory there
-    /// is only if that is `sized`.
-    fn words(&self, sized: bool) -> Vec<(Vec<&str>, String)> {
-        let word = |key: &str| self.params.get(key).and_then(|value| value.as_str());
-        let number = |key: &str| self.params.get(key).and_then(|value| value.as_f64());
-        let mut words = Vec::new();
-        let bytes = number("bytes").filter(|_| sized).map(units::bytes);
-        match (word("memory"), bytes) {
-            (Some(memory), Some(bytes)) => {
-                words.push((
-                    vec!["memory", "bytes"],
-                    format!("{memory} memory of {bytes}"),
-                ));
+    /// Each parameter in words, always in the same place; how much memory there is only
+    /// if that is `sized`.
+    fn words(&self, sized: bool) -> [Option<String>; 9] {
+        let of = self.common.0;
+        let memory = match sized {
+            true => {
+                let bytes = units::bytes(of.bytes as f64);
+                format!("{} memory of {bytes}", of.memory)
             }
-            (Some(memory), None) => words.push((vec!["memory"], format!("{memory} memory"))),
-            (None, Some(bytes)) => words.push((vec!["bytes"], bytes)),
-            (None, None) => {}
-        }
-        words.extend(word("kernel").map(|kernel| (vec!["kernel"], kernel.to_owned())));
-        words.extend(word("dequeue").map(|dequeue| {
-            let dequeue = match dequeue {
-                "range" => "ranges handed out",
-                "list" => "taken from a linked list",
-                other => other,
-            };
-            (vec!["dequeue"], dequeue.to_owned())
-        }));
-        words.extend(word("arrivals").map(|arrivals| {
-            let every = number("every_ns").map(units::nominal);
-            let arrivals = match (arrivals, every) {
-                ("closed", _) => "closed backlog".to_owned(),
-                ("burst", Some(every)) => format!("a burst every {every}"),
-                ("burst", None) => "bursts".to_owned(),
-                (other, _) => other.to_owned(),
-            };
-            (vec!["arrivals", "every_ns"], arrivals)
-        }));
-        words.extend(number("pages").map(|pages| {
-            let bytes = units::bytes(pages * PAGE_BYTES as f64);
-            (vec!["pages"], format!("{bytes} of pages"))
-        }));
-        words.extend(word("returns").map(|lock| {
-            let list = format!("zeroed pages put into a list under {lock}");
-            (vec!["returns"], list)
-        }));
-        const TOLD: [&str; 9] = [
-            "memory", "bytes", "kernel", "dequeue", "arrivals", "every_ns", "pages", "returns",
-            "on",
-        ];
-        let others = self.params.iter().filter(|(key, _)| !TOLD.contains(key));
-        words.extend(others.map(|(key, value)| (vec![*key], param_in_words(key, value))));
-        words.extend(word("on").map(|on| (vec!["on"], format!("on {on}"))));
-        words
+            false => format!("{} memory", of.memory),
+        };
+        let dequeue = match of.dequeue.as_str() {
+            "range" => "ranges handed out",
+            "list" => "taken from a linked list",
+            other => other,
+        };
+        let every = of.every_ns.map(|ns| units::nominal(ns as f64));
+        let arrivals = match (of.arrivals, every) {
+            (Arrivals::Closed, _) => "closed backlog".to_owned(),
+            (Arrivals::Burst, Some(every)) => format!("a burst every {every}"),
+            (Arrivals::Burst, None) => "bursts".to_owned(),
+        };
+        let returns = of.returns.as_ref();
+        let param = |key, value: Option<Value>| value.map(|value| param_in_words(key, &value));
+        [
+            Some(memory),
+            Some(of.kernel.clone()),
+            Some(dequeue.to_owned()),
+            Some(arrivals),
+            returns.map(|lock| format!("zeroed pages put into a list under {lock}")),
+            param("arrive_gb_per_s", of.arrive_gb_per_s.map(Value::from)),
+            param("preempted_every_ns", of.preempted_every_ns.map(Value::from)),
+            param("preempted_for_ns", of.preempted_for_ns.map(Value::from)),
+            of.on.as_ref().map(|on| format!("on {on}")),
+        ]
     }
 }
 

@@ -3,13 +3,12 @@
 use punctual_record::Interval;
 use serde::{Deserialize, Serialize};
 
-use super::ZeroRow;
-
 /// Who spent how much CPU time while something went on. GB are 1e9 bytes.
 ///
 /// A number of CPUs is CPU time over the time that passed, of all rounds
 /// together: systems count the CPU time of others in steps of up to 10 ms.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Account {
     /// The seconds that one round took: the median.
     pub wall_s: Interval,
@@ -42,6 +41,7 @@ pub struct Account {
 /// What was paid in one round, in nanoseconds of CPU time; `None` is not
 /// counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Payments {
     /// The time that passed.
     pub wall_ns: u64,
@@ -59,6 +59,7 @@ pub struct Payments {
 
 /// CPU time of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Paid {
     /// In its program.
     pub user_ns: u64,
@@ -105,16 +106,6 @@ impl Account {
             computer_cpus: cpus(&|round| round.computer_ns.map(i128::from)),
             rounds: rounds.to_vec(),
         })
-    }
-
-    /// That of a measurement; `None` if it has none.
-    pub fn in_measurement(measurement: &ZeroRow) -> Option<Self> {
-        measurement.account.clone()
-    }
-
-    /// Puts it into a measurement.
-    pub fn put(&self, measurement: &mut ZeroRow) {
-        measurement.account = Some(self.clone());
     }
 }
 
@@ -197,20 +188,5 @@ mod tests {
     fn no_time_is_no_account() {
         assert_eq!(Account::of(&[]), None);
         assert_eq!(Account::of(&[Payments::default()]), None);
-    }
-
-    #[test]
-    fn a_measurement_keeps_it() {
-        let account = Account::of(&[Payments {
-            wall_ns: 7,
-            own: paid(1, 2),
-            ..Payments::default()
-        }])
-        .unwrap();
-        let mut measurement = ZeroRow::default();
-        account.put(&mut measurement);
-        let text = serde_json::to_string(&measurement).unwrap();
-        let read: ZeroRow = serde_json::from_str(&text).unwrap();
-        assert_eq!(Account::in_measurement(&read), Some(account));
     }
 }

@@ -10,6 +10,7 @@ use super::zeroing::ZeroingPrediction;
 /// those that its model was asked about. What they really do, where they were
 /// measured, is in the measurements of the Run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZeroAdvice {
     /// The computer.
     pub on: String,
@@ -33,6 +34,7 @@ pub struct ZeroAdvice {
 
 /// A pool for a goal.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZeroPick {
     /// `cpu`, `wall` or `balanced`.
     pub goal: String,
@@ -56,6 +58,7 @@ pub struct ZeroPick {
 
 /// What the model says of a pool that nobody is advised to have.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZeroForecast {
     /// Which pool.
     #[serde(flatten)]
@@ -66,6 +69,7 @@ pub struct ZeroForecast {
 
 /// A pool, but for what it runs on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZeroPool {
     /// How many workers.
     pub threads: u64,
@@ -77,6 +81,7 @@ pub struct ZeroPool {
 
 /// How long a lock is with one holder.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZeroHold {
     /// The lock.
     pub lock: String,
@@ -90,6 +95,7 @@ pub struct ZeroHold {
 
 /// Limits that do not depend on the lock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZeroBounds {
     /// What zeroing a page takes one thread.
     pub zero_ns: f64,
@@ -109,6 +115,7 @@ pub struct ZeroBounds {
 
 /// How an advised pool did among all that were considered.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZeroChecked {
     /// How many pools were measured.
     pub measured: u64,
@@ -143,16 +150,15 @@ impl ZeroAdvice {
 impl ZeroPool {
     /// Whether a measurement is of this pool.
     pub fn is_of(&self, measurement: &ZeroRow) -> bool {
-        let param = |name| measurement.params.get(name);
+        let of = measurement.zeroed().map(|zeroed| &zeroed.pool);
         measurement.subject == self.lock
-            && param("threads").is_some_and(|threads| *threads == self.threads)
-            && param("batch").is_some_and(|batch| *batch == self.batch.as_str())
+            && of.is_some_and(|of| of.threads == self.threads && of.batch == self.batch)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::ZeroFindings;
+    use super::super::{ZeroFindings, ZeroedPages};
     use super::*;
     use punctual_record::Run;
 
@@ -204,13 +210,9 @@ mod tests {
             ..Run::default()
         };
         assert_eq!(Run::from_json(&run.to_json()), Ok(run));
-        let mut measurement = ZeroRow {
-            subject: "mcs".to_owned(),
-            ..ZeroRow::default()
-        };
-        let params = &mut measurement.params;
-        params.insert("threads".to_owned(), 2.into());
-        params.insert("batch".to_owned(), "64".into());
+        let mut zeroed = ZeroedPages::default();
+        (zeroed.pool.threads, zeroed.pool.batch) = (2, "64".to_owned());
+        let mut measurement = ZeroRow::pool("mcs", zeroed);
         assert!(pool.is_of(&measurement));
         measurement.subject = "tas".to_owned();
         assert!(!pool.is_of(&measurement));

@@ -12,6 +12,7 @@ use super::ZeroRow;
 /// What a model of this computer is made of: micro-measurements, one mechanism
 /// each, and none of a pool. Each is the median over rounds with its interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZeroCalibration {
     /// How often each was measured.
     pub rounds: u32,
@@ -49,6 +50,7 @@ pub struct ZeroCalibration {
 
 /// What a cache line takes between two CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LineCost {
     /// One of them, counted in the order in which CPUs get workers.
     pub from: usize,
@@ -67,6 +69,7 @@ pub struct LineCost {
 
 /// What parking takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ParkingCost {
     /// CPU time of waking somebody and giving up the CPU, together.
     pub cpu_ns: Interval,
@@ -78,6 +81,7 @@ pub struct ParkingCost {
 /// the lock, taking, giving it back, and what the loop of the worker does besides
 /// zeroing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TakeCost {
     /// The lock.
     pub lock: String,
@@ -95,6 +99,7 @@ pub struct TakeCost {
 
 /// What zeroing a page costs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZeroCost {
     /// Where the pages were: `hot`, `warm` or `cold`.
     pub memory: String,

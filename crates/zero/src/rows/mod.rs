@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 use punctual_record::Value;
 use serde::{Deserialize, Serialize};
 
-use punctual_record::Cpu;
 use punctual_record::Interval;
 use punctual_record::RunRow;
 use punctual_record::compare::{Cell, Estimate, Metric, Missing, Quantity};
@@ -20,7 +19,22 @@ pub use account::{Account, Paid, Payments};
 pub use advice::{ZeroAdvice, ZeroBounds, ZeroChecked, ZeroForecast, ZeroHold, ZeroPick, ZeroPool};
 pub use calibration::{LineCost, ParkingCost, TakeCost, ZeroCalibration, ZeroCost};
 pub use page_cost::{PAGE_BYTES, PageCost, Spent};
-pub use zeroing::{CpuSplit, Spread, Zeroing, ZeroingPrediction, ZeroingRound};
+pub use zeroing::{
+    Arrivals, CpuSplit, PoolOf, Simulated, Spread, ZeroedPages, Zeroing, ZeroingPrediction,
+    ZeroingRound,
+};
+
+/// The experiment of a pool.
+const POOL: &str = "zero-pool";
+
+/// The experiment of fresh memory, and who pays for it.
+const PROBE: &str = "zero-probe";
+
+/// The JSON Schema of a Run file of page zeroing, as the types have it.
+#[cfg(feature = "schema")]
+pub fn schema() -> Value {
+    schemars::schema_for!(punctual_record::Run<ZeroRow>).to_value()
+}
 
 /// GB (1e9 bytes) zeroed per second of CPU time.
 pub const GB_PER_CPU_S: Metric =
@@ -30,33 +44,195 @@ pub const WALL_GB_PER_S: Metric =
     Metric::new(1, "wall_gb_per_s", "wall_gb_per_s", Quantity::Rate).of_work();
 
 /// What one subject did in one experiment with memory.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZeroRow {
-    /// Which experiment.
-    pub experiment: String,
     /// The lock of a pool, or the step that was measured.
     pub subject: String,
-    /// The experiment's parameters, with their units in their names.
-    pub params: BTreeMap<String, Value>,
-    /// Of which only is told whether the CPU time is approximate.
-    #[serde(default)]
-    pub cpu: Cpu,
-    /// What a pool did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub zero: Option<Zeroing>,
-    /// What a step with pages cost.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub page_cost: Option<PageCost>,
-    /// Who paid.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub account: Option<Account>,
-    /// What else is known of a simulated pool.
+    /// What it did in which experiment.
     #[serde(flatten)]
-    pub other: BTreeMap<String, Value>,
+    pub experiment: ZeroExperiment,
+}
+
+/// One experiment each. Files name them by the tag `experiment`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "experiment", rename_all = "kebab-case")]
+pub enum ZeroExperiment {
+    /// Workers that zero pages, here or on a simulated computer.
+    ZeroPool(Box<ZeroedPages>),
+    /// What the system takes for fresh memory.
+    ZeroProbe(Box<ZeroProbe>),
+}
+
+/// What the system takes for fresh memory, one part each. Files name them by the tag `part`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "part", rename_all = "kebab-case")]
+pub enum ZeroProbe {
+    /// The first touch of memory, before all else.
+    WarmUp(MemoryCost),
+    /// A step with pages.
+    Pages(PageStep),
+    /// A block of memory.
+    Blocks(MemoryCost),
+    /// Processes that map, fill and unmap a page, over and over.
+    Processes(ProcessesAccount),
+    /// Who pays while this program does something, or nothing.
+    Payers(PayersAccount),
+}
+
+/// What some memory cost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MemoryCost {
+    /// How much of it there was.
+    pub bytes: u64,
+    /// What it cost.
+    pub page_cost: PageCost,
+}
+
+/// What a step with pages cost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PageStep {
+    /// How many bytes all of them have.
+    pub bytes: u64,
+    /// Whether huge ones were asked for; of a step to compare with there is no such
+    /// question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub huge_pages: Option<HugePages>,
+    /// In which order they were touched, where they were written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<String>,
+    /// How they were zeroed in this process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
+    /// How many bytes of them in one call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_once_bytes: Option<u64>,
+    /// What it cost.
+    pub page_cost: PageCost,
+}
+
+/// Whether huge pages were asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum HugePages {
+    /// No: pages are ordinary ones.
+    Off,
+    /// Yes, so that they are huge where the system has such.
+    On,
+}
+
+/// What processes did that map, fill and unmap a block, over and over.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ProcessesAccount {
+    /// The size of the block.
+    pub bytes: u64,
+    /// How many processes.
+    pub processes: u64,
+    /// How often each did it.
+    pub iterations: u64,
+    /// Who paid.
+    pub account: Account,
+}
+
+/// Who paid while this program did something.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PayersAccount {
+    /// The size of the blocks that it fills.
+    pub block_bytes: u64,
+    /// Who paid.
+    pub account: Account,
+}
+
+impl ZeroRow {
+    /// A pool under this lock.
+    pub fn pool(lock: impl ToString, pool: ZeroedPages) -> Self {
+        Self {
+            subject: lock.to_string(),
+            experiment: ZeroExperiment::ZeroPool(Box::new(pool)),
+        }
+    }
+
+    /// A subject of the probe.
+    pub fn probe(subject: &str, probe: ZeroProbe) -> Self {
+        Self {
+            subject: subject.to_owned(),
+            experiment: ZeroExperiment::ZeroProbe(Box::new(probe)),
+        }
+    }
+
+    /// Its pool, if it is of one.
+    pub fn zeroed(&self) -> Option<&ZeroedPages> {
+        match &self.experiment {
+            ZeroExperiment::ZeroPool(pool) => Some(pool),
+            ZeroExperiment::ZeroProbe(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn zeroed_mut(&mut self) -> Option<&mut ZeroedPages> {
+        match &mut self.experiment {
+            ZeroExperiment::ZeroPool(pool) => Some(pool),
+            ZeroExperiment::ZeroProbe(_) => None,
+        }
+    }
+
+    /// What its pool did, if it is of one.
+    pub fn zeroing(&self) -> Option<&Zeroing> {
+        Some(&self.zeroed()?.zero)
+    }
+
+    /// Its part of the probe, if it is of one.
+    pub fn part(&self) -> Option<&ZeroProbe> {
+        match &self.experiment {
+            ZeroExperiment::ZeroPool(_) => None,
+            ZeroExperiment::ZeroProbe(probe) => Some(probe),
+        }
+    }
+
+    /// Its step with pages, if it is of one.
+    pub fn page_step(&self) -> Option<&PageStep> {
+        match self.part()? {
+            ZeroProbe::Pages(step) => Some(step),
+            _ => None,
+        }
+    }
+
+    /// What memory cost, and how much of it there was.
+    pub fn memory_cost(&self) -> Option<(u64, &PageCost)> {
+        match self.part()? {
+            ZeroProbe::WarmUp(cost) | ZeroProbe::Blocks(cost) => {
+                Some((cost.bytes, &cost.page_cost))
+            }
+            ZeroProbe::Pages(step) => Some((step.bytes, &step.page_cost)),
+            ZeroProbe::Processes(_) | ZeroProbe::Payers(_) => None,
+        }
+    }
+
+    /// What memory cost.
+    pub fn page_cost(&self) -> Option<&PageCost> {
+        Some(self.memory_cost()?.1)
+    }
+
+    /// Who paid.
+    pub fn account(&self) -> Option<&Account> {
+        match self.part()? {
+            ZeroProbe::Processes(of) => Some(&of.account),
+            ZeroProbe::Payers(of) => Some(&of.account),
+            _ => None,
+        }
+    }
 }
 
 /// What a Run of page zeroing has beside its rows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZeroFindings {
     /// What `punctual zero advise` says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -70,33 +246,44 @@ impl RunRow for ZeroRow {
     type Beside = ZeroFindings;
 
     fn experiment(&self) -> &str {
-        &self.experiment
+        match &self.experiment {
+            ZeroExperiment::ZeroPool(_) => POOL,
+            ZeroExperiment::ZeroProbe(_) => PROBE,
+        }
     }
 
     fn subject(&self) -> &str {
         &self.subject
     }
 
-    /// How many bytes are hot follows from the machine's caches, and how many are cold
-    /// from them and from what is free: where `memory` says which, `bytes` of pools make
-    /// no difference.
+    /// How many bytes of a pool are hot follows from the machine's caches, and how many
+    /// are cold from them and from what is free: they make no difference beside `memory`.
     fn params(&self) -> BTreeMap<String, Value> {
-        let mut params = self.params.clone();
-        params.retain(|key, _| key != "on");
-        if self.experiment == "zero-pool" && params.contains_key("memory") {
+        let params = match &self.experiment {
+            ZeroExperiment::ZeroPool(pool) => serde_json::to_value(&pool.pool),
+            ZeroExperiment::ZeroProbe(probe) => serde_json::to_value(probe),
+        };
+        let Ok(Value::Object(mut params)) = params else {
+            return BTreeMap::new();
+        };
+        if self.zeroed().is_some() {
+            params.remove("on");
             params.remove("bytes");
         }
-        params
+        // What was measured is an object.
+        params.retain(|_, value| !value.is_object());
+        params.into_iter().collect()
     }
 
     fn on(&self) -> Option<&str> {
-        self.params.get("on")?.as_str()
+        self.zeroed()?.pool.on.as_deref()
     }
 
     fn cell(rows: &[&Self]) -> Cell {
-        let zeroings: Vec<Zeroing> = rows.iter().filter_map(|row| Zeroing::of(row)).collect();
+        let pools: Vec<&ZeroedPages> = rows.iter().filter_map(|row| row.zeroed()).collect();
+        let zeroings: Vec<&Zeroing> = pools.iter().map(|pool| &pool.zero).collect();
         let mut cell = Cell {
-            cpu_is_approximate: rows.iter().any(|row| row.cpu.approximate),
+            cpu_is_approximate: pools.iter().any(|pool| pool.cpu_is_approximate),
             oversubscribed: zeroings.iter().any(|zeroing| zeroing.oversubscribed),
             ..Cell::default()
         };
@@ -109,8 +296,8 @@ impl RunRow for ZeroRow {
 }
 
 /// The median over all rounds. Nothing per second is what only a file made up.
-fn rate(zeroings: &[Zeroing], of: fn(&ZeroingRound) -> f64) -> Result<Estimate, Missing> {
-    let rounds = zeroings.iter().flat_map(rounds);
+fn rate(zeroings: &[&Zeroing], of: fn(&ZeroingRound) -> f64) -> Result<Estimate, Missing> {
+    let rounds = zeroings.iter().flat_map(|zeroing| rounds(zeroing));
     let rounds: Vec<f64> = rounds.map(|round| of(&round)).collect();
     let median = Interval::of(&rounds).map(|interval| interval.median);
     let median = median.filter(|gb| *gb > 0.0).ok_or(Missing::NotMeasured)?;
@@ -138,13 +325,18 @@ mod tests {
             gb_per_cpu_s,
             wall_gb_per_s: 2.0 * gb_per_cpu_s,
         });
-        let zeroing = Zeroing {
+        of(Zeroing {
             rounds: rounds.collect(),
             ..Zeroing::default()
+        })
+    }
+
+    fn of(zero: Zeroing) -> ZeroRow {
+        let pool = ZeroedPages {
+            zero,
+            ..ZeroedPages::default()
         };
-        let mut row = ZeroRow::default();
-        zeroing.put(&mut row);
-        row
+        ZeroRow::pool("mcs", pool)
     }
 
     #[test]
@@ -167,30 +359,67 @@ mod tests {
 
         let mut zeroing = Zeroing::default();
         zeroing.gb_per_cpu_s.median = 4.0;
-        let mut row = ZeroRow::default();
-        zeroing.put(&mut row);
-        let cell = ZeroRow::cell(&[&row]);
+        let cell = ZeroRow::cell(&[&of(zeroing)]);
         assert_eq!(cell.known[&GB_PER_CPU_S], Estimate::bare(4.0));
         assert_eq!(cell.missing[&WALL_GB_PER_S], Missing::NotMeasured);
-        assert!(ZeroRow::cell(&[&ZeroRow::default()]).known.is_empty());
+        assert!(ZeroRow::cell(&[]).known.is_empty());
     }
 
     #[test]
     fn memory_is_hot_or_cold_however_much_of_it_a_machine_needs_for_that() {
-        let pool = |experiment: &str, params: &[(&str, Value)]| {
-            let params = params.iter();
-            let row = ZeroRow {
-                experiment: experiment.to_owned(),
-                params: params.map(|(k, v)| ((*k).to_owned(), v.clone())).collect(),
-                ..ZeroRow::default()
-            };
-            row.params()
+        let pool = |bytes, threads| {
+            let mut pool = ZeroedPages::default();
+            (pool.pool.bytes, pool.pool.threads) = (bytes, threads);
+            ZeroRow::pool("tas", pool).params()
         };
-        let hot = [("memory", "hot".into()), ("threads", 2.into())];
-        let mut sized = hot.to_vec();
-        sized.push(("bytes", 1_048_576.into()));
-        assert_eq!(pool("zero-pool", &sized), pool("zero-pool", &hot));
-        assert_ne!(pool("zero-probe", &sized), pool("zero-probe", &hot));
-        assert_ne!(pool("zero-pool", &sized[1..]), pool("zero-pool", &hot[1..]));
+        assert_eq!(pool(1 << 20, 2), pool(1 << 21, 2));
+        assert_ne!(pool(1 << 20, 2), pool(1 << 20, 4));
+        let block = |bytes| {
+            let page_cost = PageCost::default();
+            let cost = MemoryCost { bytes, page_cost };
+            ZeroRow::probe("fresh", ZeroProbe::Blocks(cost)).params()
+        };
+        assert_eq!(block(1)["part"], "blocks");
+        assert_ne!(block(1), block(2));
+    }
+
+    #[test]
+    fn rows_read_back_as_they_are_written() {
+        let bytes = 4096;
+        let cost = MemoryCost {
+            bytes,
+            page_cost: PageCost::default(),
+        };
+        let account = Account::default();
+        let probes = [
+            ZeroProbe::WarmUp(cost.clone()),
+            ZeroProbe::Pages(PageStep {
+                bytes,
+                huge_pages: Some(HugePages::On),
+                order: Some("forward".to_owned()),
+                kernel: None,
+                at_once_bytes: None,
+                page_cost: PageCost::default(),
+            }),
+            ZeroProbe::Blocks(cost),
+            ZeroProbe::Processes(ProcessesAccount {
+                bytes,
+                processes: 2,
+                iterations: 3,
+                account: account.clone(),
+            }),
+            ZeroProbe::Payers(PayersAccount {
+                block_bytes: bytes,
+                account,
+            }),
+        ];
+        let mut pool = ZeroedPages::default();
+        pool.pool.arrive_gb_per_s = Some(0.1);
+        pool.simulated.keeps_up = Some(false);
+        let rows = probes.map(|probe| ZeroRow::probe("step", probe));
+        for row in rows.into_iter().chain([ZeroRow::pool("mcs", pool)]) {
+            let text = serde_json::to_string(&row).unwrap();
+            assert_eq!(serde_json::from_str::<ZeroRow>(&text).unwrap(), row);
+        }
     }
 }

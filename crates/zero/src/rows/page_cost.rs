@@ -3,8 +3,6 @@
 use punctual_record::Interval;
 use serde::{Deserialize, Serialize};
 
-use super::ZeroRow;
-
 /// The bytes of the pages that costs are stated for, whatever pages the system
 /// has.
 pub const PAGE_BYTES: u64 = 4096;
@@ -12,6 +10,7 @@ pub const PAGE_BYTES: u64 = 4096;
 /// What one step cost, for each page of 4096 bytes that it was about. GB are
 /// 1e9 bytes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageCost {
     /// The time that passed: the median over the rounds.
     pub wall_ns_per_page: Interval,
@@ -43,6 +42,7 @@ const LEAST_DIVIDED_NS: u64 = 100_000_000;
 
 /// What was spent in one round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spent {
     /// Pages of 4096 bytes; the same one may be among them many times.
     pub pages: u64,
@@ -87,16 +87,6 @@ impl PageCost {
     /// What a page costs in CPU time, or where that is not counted, in time.
     pub fn ns_per_page(&self) -> Interval {
         self.cpu_ns_per_page.unwrap_or(self.wall_ns_per_page)
-    }
-
-    /// That of a measurement; `None` if it has none.
-    pub fn in_measurement(measurement: &ZeroRow) -> Option<Self> {
-        measurement.page_cost.clone()
-    }
-
-    /// Puts it into a measurement.
-    pub fn put(&self, measurement: &mut ZeroRow) {
-        measurement.page_cost = Some(self.clone());
     }
 }
 
@@ -165,16 +155,5 @@ mod tests {
         assert_eq!(PageCost::of(&[Spent::default()], false), None);
         let free = PageCost::of(&[round(5_000, Some(0))], false).unwrap();
         assert_eq!(free.gb_per_cpu_s, None);
-    }
-
-    #[test]
-    fn a_measurement_keeps_it() {
-        let cost = PageCost::of(&[round(3, Some(2))], true).unwrap();
-        let mut measurement = ZeroRow::default();
-        assert_eq!(PageCost::in_measurement(&measurement), None);
-        cost.put(&mut measurement);
-        let text = serde_json::to_string(&measurement).unwrap();
-        let read: ZeroRow = serde_json::from_str(&text).unwrap();
-        assert_eq!(PageCost::in_measurement(&read), Some(cost));
     }
 }

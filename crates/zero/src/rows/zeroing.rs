@@ -3,11 +3,102 @@
 use punctual_record::Interval;
 use serde::{Deserialize, Serialize};
 
-use super::ZeroRow;
+/// A pool of workers, and what it did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ZeroedPages {
+    /// Which pool, but for its lock.
+    #[serde(flatten)]
+    pub pool: PoolOf,
+    /// What it did.
+    pub zero: Zeroing,
+    /// Whether its CPU time is only approximate.
+    #[serde(default)]
+    pub cpu_is_approximate: bool,
+    /// What else is known of it where it was simulated.
+    #[serde(flatten)]
+    pub simulated: Simulated,
+}
+
+/// A pool, but for its lock, and what it zeroes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PoolOf {
+    /// The simulated computer; `None` where it ran on this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<String>,
+    /// How many workers.
+    pub threads: u64,
+    /// How many pages each takes at a time.
+    pub batch: String,
+    /// How they are taken: `range` or `list`.
+    pub dequeue: String,
+    /// How each zeroes them.
+    pub kernel: String,
+    /// Where they are before: `hot`, `warm` or `cold`.
+    pub memory: String,
+    /// The size of all of them.
+    pub bytes: u64,
+    /// When they come.
+    pub arrivals: Arrivals,
+    /// The time from one burst to the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every_ns: Option<u64>,
+    /// How much arrives all the time, where bursts are of what has arrived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrive_gb_per_s: Option<f64>,
+    /// The lock of the list that zeroed pages are put into.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub returns: Option<String>,
+    /// How often workers lose their CPUs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preempted_every_ns: Option<u64>,
+    /// For how long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preempted_for_ns: Option<u64>,
+}
+
+/// When pages come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrivals {
+    /// All are there at once.
+    #[default]
+    Closed,
+    /// Now and then, a burst of them.
+    Burst,
+}
+
+/// What is known of a pool because it was simulated.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Simulated {
+    /// How many of its pages were; the rest follows from them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated_pages: Option<u64>,
+    /// What the closed form says it zeroes per second of CPU time, where it knows the lock
+    /// and the batch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chain_gb_per_cpu_s: Option<f64>,
+    /// The share of time in which there is a burst.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duty: Option<f64>,
+    /// How many CPUs are busy with bursts, on average.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy_cpus: Option<f64>,
+    /// Whether a burst ends before the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keeps_up: Option<bool>,
+    /// Which line of the article's story it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<String>,
+}
 
 /// What a pool of workers did under one setting. GB are 1e9 bytes, GiB are
 /// 2^30.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Zeroing {
     /// The pages of one pass or burst, of 4096 bytes.
     pub pages: u64,
@@ -44,6 +135,7 @@ pub struct Zeroing {
 
 /// Shares of a CPU time; together they are 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuSplit {
     /// Zeroing pages.
     pub zeroing: f64,
@@ -58,6 +150,7 @@ pub struct CpuSplit {
 /// Lengths of time in nanoseconds. A percentile q is given only if n (1 - q) is
 /// 10 or more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spread {
     /// How many there are.
     pub n: u64,
@@ -73,6 +166,7 @@ pub struct Spread {
 
 /// One round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZeroingRound {
     /// Zeroed per second that passed.
     pub wall_gb_per_s: f64,
@@ -83,6 +177,7 @@ pub struct ZeroingRound {
 /// What a model says of a pool: the central value, and the interval over what
 /// is not known of its parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZeroingPrediction {
     /// Zeroed per second that passes.
     pub wall_gb_per_s: Interval,
@@ -98,18 +193,6 @@ impl ZeroingPrediction {
     pub fn over_no_waiting(&self) -> Option<f64> {
         let working = 1.0 - self.wait_share.median;
         (working > 0.0).then(|| 1.0 / working)
-    }
-}
-
-impl Zeroing {
-    /// That of a measurement; `None` if it has none.
-    pub fn of(measurement: &ZeroRow) -> Option<Self> {
-        measurement.zero.clone()
-    }
-
-    /// Puts it into a measurement.
-    pub fn put(&self, measurement: &mut ZeroRow) {
-        measurement.zero = Some(self.clone());
     }
 }
 
@@ -136,21 +219,6 @@ impl Spread {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_measurement_keeps_it() {
-        let zeroing = Zeroing {
-            pages: 3,
-            gib_per_cpu_s: 0.1,
-            ..Zeroing::default()
-        };
-        let mut measurement = ZeroRow::default();
-        assert_eq!(Zeroing::of(&measurement), None);
-        zeroing.put(&mut measurement);
-        let text = serde_json::to_string(&measurement).unwrap();
-        let read: ZeroRow = serde_json::from_str(&text).unwrap();
-        assert_eq!(Zeroing::of(&read), Some(zeroing));
-    }
 
     #[test]
     fn percentiles_need_samples_beyond_them() {

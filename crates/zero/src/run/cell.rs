@@ -1,15 +1,14 @@
 //! One setting on one memory.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use punctual_core::Nanos;
-use punctual_record::Value;
 use punctual_zero_memory::{Kernel, PAGE};
 use punctual_zero_pool::{Batch, Setting};
 
 use super::Bursts;
 use crate::host::{Arrivals, Job, Links};
+use crate::rows::{self, PoolOf};
 
 /// What is measured: a pool under a setting, and the memory it zeroes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,33 +63,24 @@ impl Area {
 }
 
 impl Cell {
-    /// The parameters of its measurement; its lock is the subject.
-    pub fn params(&self) -> BTreeMap<String, Value> {
+    /// The pool and its memory, as its measurement has them; its lock is the subject.
+    pub fn pool(&self) -> PoolOf {
         let setting = &self.setting;
-        let mut params = BTreeMap::from([
-            ("threads", setting.workers.into()),
-            ("batch", setting.batch.to_string().into()),
-            ("dequeue", setting.dequeue.name().into()),
-            ("kernel", self.kernel.name().into()),
-            ("memory", self.area.memory.name().into()),
-            ("bytes", self.area.bytes().into()),
-        ]);
-        match self.bursts {
-            None => {
-                params.insert("arrivals", "closed".into());
-            }
-            Some(bursts) => {
-                params.insert("arrivals", "burst".into());
-                params.insert("every_ns", bursts.every.as_ns().into());
-            }
+        PoolOf {
+            threads: setting.workers as u64,
+            batch: setting.batch.to_string(),
+            dequeue: setting.dequeue.to_string(),
+            kernel: self.kernel.name().to_owned(),
+            memory: self.area.memory.name().to_owned(),
+            bytes: self.area.bytes(),
+            arrivals: match self.bursts {
+                None => rows::Arrivals::Closed,
+                Some(_) => rows::Arrivals::Burst,
+            },
+            every_ns: self.bursts.map(|bursts| bursts.every.as_ns()),
+            returns: setting.returns.map(|lock| lock.to_string()),
+            ..PoolOf::default()
         }
-        if let Some(lock) = setting.returns {
-            params.insert("returns", lock.name().into());
-        }
-        let named = params.into_iter();
-        named
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect()
     }
 
     /// How often pages are taken in a pass, about.
@@ -223,19 +213,12 @@ mod tests {
             times: 3,
         });
         cell.setting.returns = Some(LockKind::Ticket);
-        let params = cell.params();
-        for (name, value) in [
-            ("threads", Value::from(4)),
-            ("batch", "guided".into()),
-            ("dequeue", "range".into()),
-            ("kernel", "memset".into()),
-            ("memory", "hot".into()),
-            ("bytes", (1 << 20).into()),
-            ("arrivals", "burst".into()),
-            ("every_ns", 2_000_000_000_u64.into()),
-            ("returns", "ticket".into()),
-        ] {
-            assert_eq!(params.get(name), Some(&value), "{name}");
-        }
+        let pool = cell.pool();
+        let words = [&pool.batch, &pool.dequeue, &pool.kernel, &pool.memory];
+        assert_eq!(words, ["guided", "range", "memset", "hot"]);
+        assert_eq!((pool.threads, pool.bytes), (4, 1 << 20));
+        assert_eq!(pool.arrivals, rows::Arrivals::Burst);
+        assert_eq!(pool.every_ns, Some(2_000_000_000));
+        assert_eq!(pool.returns.as_deref(), Some("ticket"));
     }
 }

@@ -1,12 +1,11 @@
 //! What the rounds of a cell add up to.
 
-use punctual_record::{Cpu, Interval};
+use punctual_record::Interval;
 use punctual_zero_pool::Accounting;
 
 use super::Cell;
-use crate::POOL;
 use crate::host::{Observed, can_park};
-use crate::rows::{CpuSplit, Spread, ZeroRow, Zeroing, ZeroingRound};
+use crate::rows::{CpuSplit, Spread, ZeroRow, ZeroedPages, Zeroing, ZeroingRound};
 
 /// The sums over the rounds of a cell, in nanoseconds.
 #[derive(Clone, Debug, Default)]
@@ -150,18 +149,13 @@ impl Tally {
             rounds: self.rounds,
             predicted: None,
         };
-        let mut measurement = ZeroRow {
-            experiment: POOL.to_owned(),
-            subject: cell.setting.lock.to_string(),
-            params: cell.params(),
-            cpu: Cpu {
-                approximate,
-                ..Cpu::default()
-            },
-            ..ZeroRow::default()
+        let zeroed = ZeroedPages {
+            pool: cell.pool(),
+            zero: zeroing,
+            cpu_is_approximate: approximate,
+            ..ZeroedPages::default()
         };
-        zeroing.put(&mut measurement);
-        Some(measurement)
+        Some(ZeroRow::pool(cell.setting.lock, zeroed))
     }
 }
 
@@ -237,7 +231,7 @@ mod tests {
         tally.add(&cell(lock), observed, 10, 5.0);
         let measurement = tally.measurement(&cell(lock), false, false).unwrap();
         assert_eq!(measurement.subject, lock.name());
-        Zeroing::of(&measurement).unwrap()
+        measurement.zeroing().unwrap().clone()
     }
 
     fn assert_near(found: f64, expected: f64) {

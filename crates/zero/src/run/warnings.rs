@@ -2,7 +2,7 @@
 
 use punctual_record::{MachineFacts, Warning};
 
-use crate::rows::{ZeroRow, Zeroing};
+use crate::rows::ZeroRow;
 
 /// The warnings that pools on this computer deserve, after so many rounds.
 pub fn warnings(facts: &MachineFacts, results: &[ZeroRow], rounds: u32) -> Vec<Warning> {
@@ -19,7 +19,8 @@ pub fn warnings(facts: &MachineFacts, results: &[ZeroRow], rounds: u32) -> Vec<W
             "Measure on Windows itself to learn about Windows.",
         );
     }
-    if results.iter().any(|m| m.cpu.approximate) {
+    let mut zeroed = results.iter().filter_map(ZeroRow::zeroed);
+    if zeroed.any(|zeroed| zeroed.cpu_is_approximate) {
         warn(
             format!(
                 "The CPU time of a thread is not counted exactly here ({}): where the count is too coarse for a pass, \
@@ -37,8 +38,8 @@ pub fn warnings(facts: &MachineFacts, results: &[ZeroRow], rounds: u32) -> Vec<W
             "Leave out --quick; of `zero run` give --rounds 6 or more.",
         );
     }
-    let of = |m: &ZeroRow| Zeroing::of(m);
-    if results.iter().filter_map(of).any(|z| z.oversubscribed) {
+    let mut zeroings = results.iter().filter_map(ZeroRow::zeroing);
+    if zeroings.any(|zeroing| zeroing.oversubscribed) {
         warn(
             "Some settings have more workers than CPUs: they measure the scheduler, and a queued lock waits for \
              whoever has no CPU."
@@ -67,22 +68,20 @@ pub fn warnings(facts: &MachineFacts, results: &[ZeroRow], rounds: u32) -> Vec<W
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rows::ZeroedPages;
 
     #[test]
     fn each_is_told_where_it_holds() {
         let mut facts = MachineFacts::default();
-        let mut result = ZeroRow::default();
+        let mut result = ZeroRow::pool("tas", ZeroedPages::default());
         let none: [Warning; 0] = [];
         assert_eq!(warnings(&facts, std::slice::from_ref(&result), 6), none);
         facts.host.virtual_machine = Some(true);
         facts.host.governor = Some("powersave".to_owned());
         facts.host.wine = Some("8.0".to_owned());
-        result.cpu.approximate = true;
-        let crowded = Zeroing {
-            oversubscribed: true,
-            ..Zeroing::default()
-        };
-        crowded.put(&mut result);
+        let zeroed = result.zeroed_mut().unwrap();
+        zeroed.cpu_is_approximate = true;
+        zeroed.zero.oversubscribed = true;
         let warned = warnings(&facts, &[result], 5);
         for says in [
             "Wine",

@@ -4,26 +4,15 @@
 
 use punctual_record::{Interval, Run};
 use punctual_zero::rows::{
-    CpuSplit, LineCost, ParkingCost, Spread, TakeCost, ZeroCalibration, ZeroCost, ZeroRow, Zeroing,
-    ZeroingPrediction, ZeroingRound,
+    CpuSplit, LineCost, ParkingCost, PoolOf, Spread, TakeCost, ZeroCalibration, ZeroCost, ZeroRow,
+    ZeroedPages, Zeroing, ZeroingPrediction, ZeroingRound,
 };
-use serde_json::{Value, json};
 
 use crate::invented::Dice;
 pub(crate) use crate::invented::of;
 
 pub(crate) const LOCKS: [&str; 6] = ["tas", "ttas", "ticket", "mcs", "mutex", "counter"];
 pub(crate) const BATCHES: [&str; 8] = ["1", "8", "64", "n", "2n", "half", "guided", "growing"];
-
-/// A row without anything but what it is of.
-pub(crate) fn row(experiment: &str, subject: &str, params: Value) -> ZeroRow {
-    ZeroRow {
-        experiment: experiment.to_owned(),
-        subject: subject.to_owned(),
-        params: serde_json::from_value(params).unwrap(),
-        ..ZeroRow::default()
-    }
-}
 
 /// A pool of the invented computer.
 #[derive(Clone, Copy)]
@@ -147,17 +136,26 @@ impl Pool<'_> {
     }
 
     fn measurement(self, dice: &mut Dice) -> ZeroRow {
-        let mut params = json!({
-            "threads": self.threads, "batch": self.batch, "dequeue": "range", "kernel": "memset",
-            "memory": self.memory, "bytes": if self.memory == "hot" { 1 << 20 } else { 1 << 30 },
-            "arrivals": "closed",
-        });
-        if let Some(on) = self.on {
-            params["on"] = on.into();
-        }
-        let mut m = row("zero-pool", self.lock, params);
-        self.zeroing(dice).put(&mut m);
-        m
+        let pool = PoolOf {
+            on: self.on.map(str::to_owned),
+            threads: self.threads,
+            batch: self.batch.to_owned(),
+            dequeue: "range".to_owned(),
+            kernel: "memset".to_owned(),
+            memory: self.memory.to_owned(),
+            bytes: if self.memory == "hot" {
+                1 << 20
+            } else {
+                1 << 30
+            },
+            ..PoolOf::default()
+        };
+        let zeroed = ZeroedPages {
+            pool,
+            zero: self.zeroing(dice),
+            ..ZeroedPages::default()
+        };
+        ZeroRow::pool(self.lock, zeroed)
     }
 }
 
@@ -243,17 +241,15 @@ pub(crate) fn simulated() -> Run<ZeroRow> {
     let results = grid(&[1, 2, 4, 8, 12, 39, 96, 128, 272], pool, &mut dice);
     let mut run = run("punctual zero simulate --on xeon-phi-272", results);
     for m in &mut run.results {
-        let mut zeroing = Zeroing::of(m).unwrap();
+        let has_closed_form = ["tas", "mcs"].contains(&m.subject.as_str());
+        let zeroed = m.zeroed_mut().unwrap();
+        let zeroing = &mut zeroed.zero;
         zeroing.predicted = None;
         zeroing.rounds.clear();
         zeroing.gb_per_cpu_s.low *= 0.6;
         zeroing.gb_per_cpu_s.high *= 1.4;
-        zeroing.put(m);
-        if ["tas", "mcs"].contains(&m.subject.as_str()) {
-            let chain = zeroing.gb_per_cpu_s.median * 1.1;
-            m.other
-                .insert("chain_gb_per_cpu_s".to_owned(), chain.into());
-        }
+        let chain = zeroing.gb_per_cpu_s.median * 1.1;
+        zeroed.simulated.chain_gb_per_cpu_s = has_closed_form.then_some(chain);
     }
     run
 }

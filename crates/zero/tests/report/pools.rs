@@ -4,7 +4,7 @@ use punctual_record::compare::Comparison;
 use punctual_record::{Interval, Run};
 use punctual_report::{Figure, comparison, figures, text};
 use punctual_zero::COMPARED;
-use punctual_zero::rows::{CpuSplit, ZeroCalibration, ZeroRow, Zeroing, ZeroingPrediction};
+use punctual_zero::rows::{CpuSplit, PoolOf, ZeroCalibration, ZeroRow, Zeroing, ZeroingPrediction};
 use roxmltree::Document;
 
 use crate::leave_to_look_at;
@@ -155,16 +155,20 @@ fn pools_have_three_figures_one_of_all_and_two_of_each_memory() {
     leave_to_look_at(&figures, "zero-host");
 }
 
+fn pool(m: &ZeroRow) -> &PoolOf {
+    &m.zeroed().unwrap().pool
+}
+
 /// A lone point says nothing of scaling, so its number is said instead of drawn; and a
 /// figure names no computer but its own.
 #[test]
 fn pools_of_one_number_of_threads_are_told_and_not_drawn() {
     let mut run = simulated();
-    let on = run.results[0].params["on"].as_str().unwrap().to_owned();
+    let on = pool(&run.results[0]).on.clone().unwrap();
     run.machine.os = format!("{on}, another-96");
-    let is_largest = |m: &ZeroRow| m.params["threads"] == 272;
+    let is_largest = |m: &ZeroRow| pool(m).threads == 272;
     run.results
-        .retain(|m| m.params["batch"] == "1" || is_largest(m));
+        .retain(|m| pool(m).batch == "1" || is_largest(m));
     let figures_of = figures(&run);
     assert_eq!(figures_of[0].name, "zero-scaling");
     let told = texts(&figures_of[0]).replace('\n', " ");
@@ -201,7 +205,7 @@ fn edge(zeroing: &Zeroing, lock: &str) -> Run<ZeroRow> {
     let mut run = few();
     run.results.truncate(1);
     run.results[0].subject = lock.to_owned();
-    zeroing.put(&mut run.results[0]);
+    run.results[0].zeroed_mut().unwrap().zero = zeroing.clone();
     run
 }
 
@@ -249,13 +253,12 @@ fn two_runs_of_pools_side_by_side() {
     let first = few();
     let mut second = few();
     for m in &mut second.results {
-        let mut zeroing = Zeroing::of(m).unwrap();
-        for round in &mut zeroing.rounds {
+        let zeroed = m.zeroed_mut().unwrap();
+        for round in &mut zeroed.zero.rounds {
             round.gb_per_cpu_s *= 0.5;
         }
-        zeroing.put(m);
         // Another machine needs more memory for it to be cold.
-        m.params.insert("bytes".to_owned(), (2_u64 << 30).into());
+        zeroed.pool.bytes = 2 << 30;
     }
     let compared = Comparison::of(&[("first.json", &first), ("second.json", &second)]);
     let compared = compared.beside_published(true, &[]);

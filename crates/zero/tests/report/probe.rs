@@ -3,16 +3,23 @@
 
 use punctual_record::{HostFacts, Run};
 use punctual_report::{figures, text};
-use punctual_zero::rows::{Account, PageCost, Paid, Payments, Spent, ZeroRow};
+use punctual_zero::rows::{Account, HugePages, PageCost, Paid, Payments, Spent, ZeroRow};
 use serde_json::{Value, json};
 
 use crate::leave_to_look_at;
-use crate::made_up::{self, row};
+use crate::made_up;
+
+/// A row of the probe, as files have it.
+fn row(part: &str, subject: &str, mut params: Value, key: &str, measured: Value) -> ZeroRow {
+    params["experiment"] = "zero-probe".into();
+    params["part"] = part.into();
+    params["subject"] = subject.into();
+    params[key] = measured;
+    serde_json::from_value(params).unwrap()
+}
 
 /// What one subject of a part cost in six rounds.
-fn cost(part: &str, subject: &str, mut params: Value, [ns, faults]: [f64; 2]) -> ZeroRow {
-    params["part"] = part.into();
-    let mut m = row("zero-probe", subject, params);
+fn cost(part: &str, subject: &str, params: Value, [ns, faults]: [f64; 2]) -> ZeroRow {
     let rounds: Vec<Spent> = (0..6_u64)
         .map(|round| {
             let pages = 131_072;
@@ -27,8 +34,8 @@ fn cost(part: &str, subject: &str, mut params: Value, [ns, faults]: [f64; 2]) ->
             }
         })
         .collect();
-    PageCost::of(&rounds, false).unwrap().put(&mut m);
-    m
+    let cost = PageCost::of(&rounds, false).unwrap();
+    row(part, subject, params, "page_cost", json!(cost))
 }
 
 fn pages() -> Vec<ZeroRow> {
@@ -101,17 +108,14 @@ fn blocks() -> Vec<ZeroRow> {
 }
 
 fn account(part: &str, subject: &str, params: Value, payments: Payments) -> ZeroRow {
-    let mut params = params;
-    params["part"] = part.into();
-    let mut m = row("zero-probe", subject, params);
     let rounds: Vec<Payments> = (0..6)
         .map(|round| Payments {
             wall_ns: payments.wall_ns + round * 1_000_000,
             ..payments
         })
         .collect();
-    Account::of(&rounds).unwrap().put(&mut m);
-    m
+    let account = Account::of(&rounds).unwrap();
+    row(part, subject, params, "account", json!(account))
 }
 
 fn paid(user_ms: u64, system_ms: u64, faults: u64) -> Option<Paid> {
@@ -219,7 +223,8 @@ fn a_whole_probe_has_a_table_for_each_part_and_the_articles() {
 #[test]
 fn where_a_system_process_zeroes_the_costs_say_so() {
     let mut parts = [pages(), payers(Some(118))].concat();
-    parts.retain(|m| m.params.get("huge_pages").is_none_or(|huge| huge == "off"));
+    let huge = |m: &ZeroRow| m.page_step().and_then(|step| step.huge_pages);
+    parts.retain(|m| huge(m) != Some(HugePages::On));
     let report = report(&probed(parts));
     let costs = report.find("zero probe: what fresh memory costs").unwrap();
     let payers = report.find("zero probe, payers").unwrap();
@@ -292,7 +297,6 @@ fn partial_and_extreme_measurements_are_reported_and_drawn() {
         computer_ns: Some(0),
         ..Payments::default()
     };
-    let parts = ["warm-up", "pages", "blocks", "processes", "payers", "other"];
     let subjects = [
         "touch-forward",
         "unmap",
@@ -301,25 +305,29 @@ fn partial_and_extreme_measurements_are_reported_and_drawn() {
         "reused",
         "nothing",
     ];
+    let account = json!(Account::of(&[payments]));
     for spent in spent {
+        let cost = PageCost::of(&spent, true).unwrap_or_default();
         for params in [
-            json!({}),
-            json!({ "bytes": 0, "huge_pages": "off" }),
-            json!({ "bytes": "x" }),
+            json!({ "bytes": 0 }),
+            json!({ "bytes": u64::MAX, "huge_pages": "off" }),
         ] {
             let mut run: Run<ZeroRow> = Run::default();
-            for part in parts {
-                for subject in subjects {
-                    let mut params = params.clone();
-                    params["part"] = part.into();
-                    let mut m = row("zero-probe", subject, params);
-                    if let Some(cost) = PageCost::of(&spent, true) {
-                        cost.put(&mut m);
-                    }
-                    if let Some(account) = Account::of(&[payments]) {
-                        account.put(&mut m);
-                    }
-                    run.results.push(m);
+            for subject in subjects {
+                for part in ["warm-up", "pages", "blocks"] {
+                    let cost = json!(cost);
+                    let row = row(part, subject, params.clone(), "page_cost", cost);
+                    run.results.push(row);
+                }
+                for (part, params) in [
+                    (
+                        "processes",
+                        json!({ "bytes": 0, "processes": 0, "iterations": 0 }),
+                    ),
+                    ("payers", json!({ "block_bytes": 0 })),
+                ] {
+                    let row = row(part, subject, params, "account", account.clone());
+                    run.results.push(row);
                 }
             }
             for line in text(&run).lines() {

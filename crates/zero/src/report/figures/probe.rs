@@ -11,8 +11,7 @@ use punctual_report::figures::style::Look;
 use punctual_report::select;
 use punctual_report::units;
 
-use crate::report;
-use crate::rows::{PageCost, ZeroRow};
+use crate::rows::{HugePages, ZeroProbe, ZeroRow};
 
 /// The least that is drawn: less than a nanosecond for a page is one call for
 /// many.
@@ -26,16 +25,12 @@ const PAGES_PER_MIB: f64 = 256.0;
 
 /// The figures of a probe: `zero-probe-pages` and `zero-probe-blocks`.
 pub(super) fn probe(run: &Run<ZeroRow>) -> Vec<Figure> {
-    let all = report::of_experiment(run, report::PROBE);
-    let of_part = |part: &str| -> Vec<&ZeroRow> {
-        let all = all.iter().copied();
-        all.filter(|m| report::word(m, "part") == part).collect()
-    };
-    let pages = pages(run, &of_part("pages"));
-    pages
-        .into_iter()
-        .chain(blocks(run, &of_part("blocks")))
-        .collect()
+    let all = run.results.iter();
+    let of_pages: Vec<&ZeroRow> = all.filter(|m| m.page_step().is_some()).collect();
+    let is_block = |m: &&ZeroRow| matches!(m.part(), Some(ZeroProbe::Blocks(_)));
+    let of_blocks: Vec<&ZeroRow> = run.results.iter().filter(is_block).collect();
+    let pages = pages(run, &of_pages);
+    pages.into_iter().chain(blocks(run, &of_blocks)).collect()
 }
 
 /// CPU time of a page, a row for each step, a marker for ordinary and one for
@@ -108,12 +103,13 @@ struct Step {
 
 impl Step {
     fn of(m: &ZeroRow) -> Option<Self> {
-        let cost = PageCost::in_measurement(m)?;
+        let step = m.page_step()?;
+        let cost = &step.page_cost;
         let ns = cost.ns_per_page();
-        let group = match report::word(m, "huge_pages") {
-            "off" => Group::Ordinary,
-            "on" => Group::Huge,
-            _ => Group::Reference,
+        let group = match step.huge_pages {
+            Some(HugePages::Off) => Group::Ordinary,
+            Some(HugePages::On) => Group::Huge,
+            None => Group::Reference,
         };
         (ns.median >= LEAST_NS).then(|| Self {
             name: m.subject.clone(),
@@ -158,9 +154,7 @@ fn blocks(run: &Run<ZeroRow>, measurements: &[&ZeroRow]) -> Option<Figure> {
     let points = || ways.iter().flat_map(|(_, points)| points.iter().copied());
     points().next()?;
     let place = Place::beside_legend(ways.iter().map(|(way, _)| *way));
-    let rounds = measurements
-        .iter()
-        .filter_map(|m| PageCost::in_measurement(m));
+    let rounds = measurements.iter().filter_map(|m| m.page_cost());
     let sheet = Sheet {
         title: "What a MiB costs, by the size of the block".to_owned(),
         caption: format!(
@@ -195,9 +189,9 @@ fn blocks(run: &Run<ZeroRow>, measurements: &[&ZeroRow]) -> Option<Figure> {
 
 /// The size of a block, and what a MiB of it costs.
 fn point(m: &ZeroRow) -> Option<(f64, f64)> {
-    let bytes = report::param(m, "bytes").filter(|bytes| *bytes > 0.0)?;
-    let ns = PageCost::in_measurement(m)?.ns_per_page().median;
-    (ns > 0.0).then_some((bytes, ns * PAGES_PER_MIB))
+    let (bytes, cost) = m.memory_cost()?;
+    let ns = cost.ns_per_page().median;
+    (bytes > 0 && ns > 0.0).then_some((bytes as f64, ns * PAGES_PER_MIB))
 }
 
 /// A tick of a decimal axis: `10 kB`.

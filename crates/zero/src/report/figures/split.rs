@@ -145,7 +145,7 @@ impl Bars {
     fn beside(locks: &[(&str, Vec<&Cell>)]) -> Self {
         let names = locks.iter().map(|(lock, _)| text_width(lock)).max();
         let cells = locks.iter().flat_map(|(_, cells)| cells);
-        let batches = cells.map(|cell| text_width(&cell.batch)).max();
+        let batches = cells.map(|cell| text_width(cell.batch)).max();
         let batches = batches.unwrap_or(0).max(text_width("batch"));
         let left = LOCK + names.unwrap_or(0) + 2 * GAP + batches + GAP;
         Self {
@@ -184,7 +184,7 @@ impl Bars {
         let middle = top + ROW / 2;
         let cpu = &cell.zeroing.cpu;
         let numbers = [
-            (cell.batch.clone(), self.left - GAP),
+            (cell.batch.to_owned(), self.left - GAP),
             (units::percent(cpu.waiting), WAITING),
             (units::gb(cell.gb_per_cpu_s().median), GB),
         ];

@@ -9,7 +9,7 @@ use punctual_report::{prose, units};
 
 use crate::report;
 use crate::rows::{
-    PAGE_BYTES, ZeroAdvice, ZeroBounds, ZeroPick, ZeroPool, ZeroRow, Zeroing, ZeroingPrediction,
+    PAGE_BYTES, ZeroAdvice, ZeroBounds, ZeroPick, ZeroPool, ZeroRow, ZeroingPrediction,
 };
 
 /// The sections of an advice.
@@ -139,7 +139,7 @@ fn measured(run: &Run<ZeroRow>, advice: &ZeroAdvice) -> Option<String> {
     let mut rounds = Vec::new();
     for (name, pool, of) in forecasts(advice) {
         let mut of_pool = run.results.iter().filter(|m| pool.is_of(m));
-        let Some(zeroing) = of_pool.find_map(Zeroing::of) else {
+        let Some(zeroing) = of_pool.find_map(ZeroRow::zeroing) else {
             continue;
         };
         rounds.push(zeroing.rounds.len());

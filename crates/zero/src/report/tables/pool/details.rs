@@ -156,7 +156,7 @@ pub(super) fn cpu_and_lock(name: &str, section: &Section, cells: &[&Cell]) -> St
 fn setting(section: &Section, cell: &Cell) -> Vec<String> {
     vec![
         cell.lock.to_owned(),
-        cell.batch.clone(),
+        cell.batch.to_owned(),
         words::threads(section, cell.threads),
     ]
 }

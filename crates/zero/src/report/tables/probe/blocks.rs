@@ -12,7 +12,7 @@ use crate::rows::{PAGE_BYTES, PageCost, Spent, ZeroRow};
 
 /// A row for each size: fresh, used again, and from the allocator.
 pub(super) fn table(measurements: &[&ZeroRow]) -> Option<String> {
-    let sizes = report::values(measurements, "bytes");
+    let sizes = report::sizes(measurements);
     let head = [
         "block",
         "fresh\nper MiB [95 %]",
@@ -32,10 +32,10 @@ pub(super) fn table(measurements: &[&ZeroRow]) -> Option<String> {
         let at: Vec<&ZeroRow> = measurements
             .iter()
             .copied()
-            .filter(|m| report::param(m, "bytes") == Some(bytes))
+            .filter(|m| m.memory_cost().is_some_and(|(of, _)| of == bytes))
             .collect();
-        let mut row = vec![units::bytes(bytes)];
-        row.extend(cells(bytes, &at, &mut marks));
+        let mut row = vec![units::bytes(bytes as f64)];
+        row.extend(cells(bytes as f64, &at, &mut marks));
         grid.row(row);
     }
     (!sizes.is_empty()).then(|| grid.section(CAPTION, marks))
@@ -52,22 +52,22 @@ const CAPTION: &[&str] = &[
 
 fn cells(bytes: f64, at: &[&ZeroRow], marks: &mut Marks) -> [String; 7] {
     let [fresh, reused, allocator, pair] =
-        ["fresh", "reused", "allocator", "allocator-pair"].map(|subject| find(at, subject, &[]));
-    let per_mib = |cost: &Option<PageCost>| cost.as_ref().map(|cost| mib(cost.ns_per_page()));
+        ["fresh", "reused", "allocator", "allocator-pair"].map(|subject| find(at, subject, None));
+    let per_mib = |cost: Option<&PageCost>| cost.map(|cost| mib(cost.ns_per_page()));
     let pages = bytes / PAGE_BYTES as f64;
-    let ratio = fresh.as_ref().zip(reused.as_ref());
+    let ratio = fresh.zip(reused);
     let ratio = ratio.and_then(|(fresh, reused)| over(fresh, reused));
-    let faults = allocator.as_ref().map(|cost| cost.faults_per_page);
-    let seen = seen(reused.as_ref(), allocator.as_ref(), pair.as_ref());
+    let faults = allocator.map(|cost| cost.faults_per_page);
+    let seen = seen(reused, allocator, pair);
     [
-        marks.or_blank(per_mib(&fresh).map(within), Why::NotMeasured),
+        marks.or_blank(per_mib(fresh).map(within), Why::NotMeasured),
         marks.or_blank(
-            per_mib(&reused).map(|ns| units::duration(ns.median)),
+            per_mib(reused).map(|ns| units::duration(ns.median)),
             Why::NotMeasured,
         ),
         marks.or_blank(ratio.map(ratio_within), Why::NotMeasured),
         marks.or_blank(
-            per_mib(&allocator).map(|ns| units::duration(ns.median)),
+            per_mib(allocator).map(|ns| units::duration(ns.median)),
             Why::NotMeasured,
         ),
         match faults {

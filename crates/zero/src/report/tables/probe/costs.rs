@@ -6,9 +6,8 @@ use punctual_report::units;
 
 use super::{PAGES_PER_MIB, find, payers, system_share};
 use crate::published::allocation::{HIDDEN_COSTS_DOUBT, HIDDEN_COSTS_SOURCE, HiddenCost, Part};
-use crate::report;
 use crate::report::tables::why;
-use crate::rows::{PAGE_BYTES, PageCost, ZeroRow};
+use crate::rows::{HugePages, PAGE_BYTES, PageCost, ZeroRow};
 
 /// Faults, zeroing and unmapping, by the MiB and by the page; nothing if pages
 /// were not measured.
@@ -131,9 +130,9 @@ enum Zeroing {
 
 impl Costs {
     fn of(measurements: &[&ZeroRow]) -> Option<Self> {
-        let ordinary = |subject| find(measurements, subject, &[("huge_pages", "off")]);
-        let touch = Charge::of(&ordinary("touch-forward")?);
-        let unmap = Charge::of(&ordinary("unmap")?);
+        let ordinary = |subject| find(measurements, subject, Some(HugePages::Off));
+        let touch = Charge::of(ordinary("touch-forward")?);
+        let unmap = Charge::of(ordinary("unmap")?);
         let (from, zeroing_ns) = zeroing(measurements)?;
         let apart = matches!(from, Zeroing::SystemProcess);
         // Zeroing is in a first write, unless somebody else does it.
@@ -208,13 +207,13 @@ fn zeroing(measurements: &[&ZeroRow]) -> Option<(Zeroing, f64)> {
     if let Some(ns) = payers::system_process_ns_per_page(measurements) {
         return Some((Zeroing::SystemProcess, ns));
     }
-    let huge = find(measurements, "touch-forward", &[("huge_pages", "on")]);
+    let huge = find(measurements, "touch-forward", Some(HugePages::On));
     // Otherwise they were asked for and not given.
     let huge = huge.filter(|cost| cost.faults_per_page.is_some_and(|faults| faults < 0.1));
     if let Some(cost) = huge {
         return Some((Zeroing::HugePages, cost.ns_per_page().median));
     }
-    let memset = find(measurements, "memset-cold", &[])?;
+    let memset = find(measurements, "memset-cold", None)?;
     Some((Zeroing::Memset, memset.ns_per_page().median))
 }
 
@@ -225,8 +224,9 @@ fn pair(measurements: &[&ZeroRow]) -> Option<(f64, Charge)> {
         .iter()
         .filter(|m| m.subject == "allocator-pair");
     let mut pairs = pairs.filter_map(|m| {
-        let bytes = report::param(m, "bytes").filter(|bytes| (8e6..=34e6).contains(bytes))?;
-        let charge = Charge::of(&PageCost::in_measurement(m)?);
+        let (bytes, cost) = m.memory_cost()?;
+        let bytes = Some(bytes as f64).filter(|bytes| (8e6..=34e6).contains(bytes))?;
+        let charge = Charge::of(cost);
         let ns = charge.ns * bytes / PAGE_BYTES as f64;
         Some((bytes, Charge { ns, ..charge }))
     });

@@ -12,20 +12,24 @@ mod processes;
 use punctual_report::{prose, select, units};
 
 use crate::report;
-use crate::rows::{Account, PageCost, ZeroRow};
+use crate::rows::{Account, HugePages, PageCost, ZeroProbe, ZeroRow};
 
 /// The tables of every part that was measured.
 pub(crate) fn probe(measurements: &[&ZeroRow]) -> Vec<String> {
-    let parts = select::grouped(measurements.iter().copied(), |m| report::word(m, "part"));
+    let all = measurements.iter().copied();
+    let parts = select::grouped(all, |m| m.part().map(std::mem::discriminant));
     let mut sections = Vec::new();
-    for (part, of_part) in &parts {
-        sections.extend(match *part {
-            "warm-up" => warm_up(of_part).into_iter().collect(),
-            "pages" => pages::tables(of_part),
-            "blocks" => blocks::table(of_part).into_iter().collect(),
-            "processes" => of_part.iter().filter_map(|m| processes::table(m)).collect(),
-            "payers" => payers::table(measurements).into_iter().collect(),
-            _ => Vec::new(),
+    for (_, of_part) in &parts {
+        sections.extend(match of_part[0].part() {
+            Some(ZeroProbe::WarmUp(_)) => warm_up(of_part).into_iter().collect(),
+            Some(ZeroProbe::Pages(_)) => pages::tables(of_part),
+            Some(ZeroProbe::Blocks(_)) => blocks::table(of_part).into_iter().collect(),
+            Some(ZeroProbe::Processes(_)) => {
+                of_part.iter().filter_map(|m| processes::table(m)).collect()
+            }
+            // Beside what processes did.
+            Some(ZeroProbe::Payers(_)) => payers::table(measurements).into_iter().collect(),
+            None => Vec::new(),
         });
     }
     sections.extend(costs::table(measurements));
@@ -35,16 +39,16 @@ pub(crate) fn probe(measurements: &[&ZeroRow]) -> Vec<String> {
 /// What the first touch of memory cost, in a sentence.
 fn warm_up(measurements: &[&ZeroRow]) -> Option<String> {
     let costs = measurements.iter().filter_map(|m| {
-        let cost = PageCost::in_measurement(m)?.ns_per_page().median;
+        let cost = m.page_cost()?.ns_per_page().median;
         let pages = m.subject.replace('-', " ");
         Some(format!("{} with {pages}", units::duration(cost)))
     });
     let costs: Vec<String> = costs.collect();
-    let bytes = report::values(measurements, "bytes");
+    let bytes = report::sizes(measurements);
     (!costs.is_empty()).then(|| {
         prose::paragraph(&format!(
             "zero probe, warm-up: before all else {} were touched once and given back, at a cost for each 4 KiB of {}.",
-            units::bytes(bytes.first().copied().unwrap_or(0.0)),
+            units::bytes(bytes.first().map_or(0.0, |bytes| *bytes as f64)),
             costs.join(", and of ")
         ))
     })
@@ -53,21 +57,26 @@ fn warm_up(measurements: &[&ZeroRow]) -> Option<String> {
 /// Pages of 4 KiB in 2^20 bytes.
 const PAGES_PER_MIB: f64 = 256.0;
 
-/// The cost of one subject of a part, with these words among its parameters.
-fn find(measurements: &[&ZeroRow], subject: &str, words: &[(&str, &str)]) -> Option<PageCost> {
+/// The cost of one subject of a part, with or without huge pages where that was asked.
+fn find<'r>(
+    measurements: &[&'r ZeroRow],
+    subject: &str,
+    huge_pages: Option<HugePages>,
+) -> Option<&'r PageCost> {
     let mut found = measurements.iter().filter(|m| {
-        let fits = |(key, word): &(&str, &str)| report::word(m, key) == *word;
-        m.subject == subject && words.iter().all(fits)
+        let huge = m.page_step().and_then(|step| step.huge_pages);
+        m.subject == subject && (huge_pages.is_none() || huge == huge_pages)
     });
-    PageCost::in_measurement(found.next()?)
+    found.next()?.page_cost()
 }
 
 /// The account of one subject of `payers`.
-fn account(measurements: &[&ZeroRow], subject: &str) -> Option<Account> {
-    let mut found = measurements
-        .iter()
-        .filter(|m| report::word(m, "part") == "payers" && m.subject == subject);
-    Account::in_measurement(found.next()?)
+fn account<'r>(measurements: &[&'r ZeroRow], subject: &str) -> Option<&'r Account> {
+    let mut of_payers = measurements.iter().filter_map(|m| match m.part()? {
+        ZeroProbe::Payers(payers) => Some((&m.subject, &payers.account)),
+        _ => None,
+    });
+    Some(of_payers.find(|(of, _)| *of == subject)?.1)
 }
 
 /// With its interval, in one unit.

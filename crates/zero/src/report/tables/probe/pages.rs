@@ -7,18 +7,18 @@ use punctual_report::units;
 use super::{PAGES_PER_MIB, within};
 use crate::report;
 use crate::report::tables::why;
-use crate::rows::{PageCost, ZeroRow};
+use crate::rows::{HugePages, PageCost, ZeroRow};
 
 /// Ordinary pages, then huge ones, then what they can be compared with.
 pub(super) fn tables(measurements: &[&ZeroRow]) -> Vec<String> {
     let groups = [
-        ("off", "ordinary pages"),
-        ("on", "huge pages where the system has them"),
-        ("unknown", "to compare with"),
+        (Some(HugePages::Off), "ordinary pages"),
+        (Some(HugePages::On), "huge pages where the system has them"),
+        (None, "to compare with"),
     ];
     let of_group = |huge| -> Vec<&ZeroRow> {
         let all = measurements.iter().copied();
-        all.filter(|m| report::word(m, "huge_pages") == huge)
+        all.filter(|m| m.page_step().is_some_and(|step| step.huge_pages == huge))
             .collect()
     };
     let groups = groups.map(|(huge, title)| (title, of_group(huge)));
@@ -48,9 +48,9 @@ const CAPTION: &[&str] = &[
 ];
 
 fn table(title: &str, group: &[&ZeroRow], caption: &[&str]) -> String {
-    let sizes = report::values(group, "bytes");
+    let sizes = report::sizes(group);
     let of = match sizes[..] {
-        [bytes] => format!(", {}", units::bytes(bytes)),
+        [bytes] => format!(", {}", units::bytes(bytes as f64)),
         _ => String::new(),
     };
     let mut head = vec!["step"];
@@ -66,13 +66,12 @@ fn table(title: &str, group: &[&ZeroRow], caption: &[&str]) -> String {
     let mut grid = Grid::new(format!("zero probe, pages: {title}{of}"), &head);
     let mut marks = Marks::default();
     for m in group {
-        let Some(cost) = PageCost::in_measurement(m) else {
+        let Some((bytes, cost)) = m.memory_cost() else {
             continue;
         };
         let mut row = vec![m.subject.clone()];
-        let bytes = report::param(m, "bytes").unwrap_or(0.0);
-        row.extend((sizes.len() > 1).then(|| units::bytes(bytes)));
-        row.extend(cells(&cost, is_zeroed(&m.subject), &mut marks));
+        row.extend((sizes.len() > 1).then(|| units::bytes(bytes as f64)));
+        row.extend(cells(cost, is_zeroed(&m.subject), &mut marks));
         grid.row(row);
     }
     grid.section(caption, marks)

@@ -29,11 +29,11 @@ pub(super) fn table(measurements: &[&ZeroRow]) -> Option<String> {
     let mut marks = Marks::default();
     let mut rows = 0;
     for m in measurements {
-        let Some(account) = Account::in_measurement(m) else {
+        let Some(account) = m.account() else {
             continue;
         };
         let mut row = vec![m.subject.clone()];
-        row.extend(cells(&account, &mut marks));
+        row.extend(cells(account, &mut marks));
         grid.row(row);
         rows += 1;
     }
@@ -103,7 +103,7 @@ fn seen(measurements: &[&ZeroRow]) -> Option<String> {
         Some(rest) => {
             let ns =
                 |account: &Account| Some((account.others_cpus? - rest) * ns_per_page(account)?);
-            let both = ns(&fresh).zip(ns(&reused));
+            let both = ns(fresh).zip(ns(reused));
             both.map_or_else(String::new, |(fresh, reused)| {
                 format!(
                     " Everybody else: {} and {}, less what they use at rest.",
@@ -116,8 +116,8 @@ fn seen(measurements: &[&ZeroRow]) -> Option<String> {
     };
     Some(format!(
         "Seen here, CPU time for each page that was written: fresh, {}; used again, {}.{others}",
-        charged(&fresh)?,
-        charged(&reused)?
+        charged(fresh)?,
+        charged(reused)?
     ))
 }
 
@@ -150,20 +150,15 @@ fn ns_per_page(account: &Account) -> Option<f64> {
 pub(super) fn system_process_ns_per_page(measurements: &[&ZeroRow]) -> Option<f64> {
     let fresh = account(measurements, "fresh")?;
     let rest = account(measurements, "nothing").and_then(|nothing| nothing.system_process_cpus);
-    Some((fresh.system_process_cpus? - rest.unwrap_or(0.0)) * ns_per_page(&fresh)?)
+    Some((fresh.system_process_cpus? - rest.unwrap_or(0.0)) * ns_per_page(fresh)?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rows::{Paid, Payments};
+    use crate::rows::{Paid, PayersAccount, Payments, ZeroProbe};
 
     fn of(subject: &str, bytes: u64, system_ns: u64, computer_ns: u64) -> ZeroRow {
-        let mut m = ZeroRow {
-            subject: subject.to_owned(),
-            ..ZeroRow::default()
-        };
-        m.params.insert("part".to_owned(), "payers".into());
         let payments = Payments {
             wall_ns: 1_000_000,
             bytes,
@@ -176,8 +171,11 @@ mod tests {
             computer_ns: Some(computer_ns),
             ..Payments::default()
         };
-        Account::of(&[payments]).unwrap().put(&mut m);
-        m
+        let payers = PayersAccount {
+            block_bytes: PAGE_BYTES,
+            account: Account::of(&[payments]).unwrap(),
+        };
+        ZeroRow::probe(subject, ZeroProbe::Payers(payers))
     }
 
     fn phases(at_rest_ns: u64) -> [ZeroRow; 3] {

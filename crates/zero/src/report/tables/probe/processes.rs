@@ -6,19 +6,21 @@ use punctual_report::tables::grid::Grid;
 use punctual_report::units;
 
 use crate::published::allocation::{ZEROPAGE_TEST, ZEROPAGE_TEST_SOURCE};
-use crate::report;
 use crate::report::tables::why;
-use crate::rows::{Account, PAGE_BYTES, Payments, ZeroRow};
+use crate::rows::{Account, PAGE_BYTES, Payments, ProcessesAccount, ZeroProbe, ZeroRow};
 
 /// What they did and what it took.
 pub(super) fn table(measurement: &ZeroRow) -> Option<String> {
-    let account = Account::in_measurement(measurement)?;
+    let Some(ZeroProbe::Processes(of)) = measurement.part() else {
+        return None;
+    };
+    let account = &of.account;
     let mut grid = Grid::new(
         "zero probe, processes: each maps, fills and unmaps one page, over and over",
         &["", "here", "published"],
     );
     let mut marks = Marks::default();
-    for [name, here, published] in rows(measurement, &account, &mut marks) {
+    for [name, here, published] in rows(of, &mut marks) {
         grid.row(vec![name, here, published]);
     }
     let caption = format!(
@@ -34,9 +36,10 @@ pub(super) fn table(measurement: &ZeroRow) -> Option<String> {
     Some(grid.section(&[caption], marks))
 }
 
-fn rows(m: &ZeroRow, account: &Account, marks: &mut Marks) -> Vec<[String; 3]> {
+fn rows(of: &ProcessesAccount, marks: &mut Marks) -> Vec<[String; 3]> {
+    let account = &of.account;
     let test = ZEROPAGE_TEST;
-    let processes = report::param(m, "processes").unwrap_or(0.0);
+    let processes = of.processes;
     let bytes = |bytes: f64| {
         format!(
             "{:.2} GB = {:.3} GiB",
@@ -52,7 +55,7 @@ fn rows(m: &ZeroRow, account: &Account, marks: &mut Marks) -> Vec<[String; 3]> {
         |ns: &dyn Fn(&Payments) -> Option<u64>| each(&|round| Some(ns(round)? as f64 / 1e9));
     let iteration = each(&|round| {
         let iterations = round.bytes as f64 / PAGE_BYTES as f64;
-        (iterations > 0.0).then(|| round.wall_ns as f64 * processes / iterations)
+        (iterations > 0.0).then(|| round.wall_ns as f64 * processes as f64 / iterations)
     });
     let written = each(&|round| Some(round.bytes as f64)).unwrap_or_default();
     let mut cell = |value: Option<String>, why| marks.or_blank(value, why);
@@ -63,11 +66,10 @@ fn rows(m: &ZeroRow, account: &Account, marks: &mut Marks) -> Vec<[String; 3]> {
     let faults = each(&|round| {
         Some(round.children?.faults? as f64 * PAGE_BYTES as f64 / round.bytes as f64)
     });
-    let iterations = report::param(m, "iterations").unwrap_or(0.0);
     vec![
         [
             "processes x iterations".to_owned(),
-            format!("{processes} x {iterations}"),
+            format!("{processes} x {}", of.iterations),
             format!("{} x {}", test.processes, test.iterations),
         ],
         [
