@@ -8,8 +8,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::expand::Words;
+use super::row::{Kind, Row, Run};
 use super::see::See;
-use super::{Kind, Row, Run};
 use crate::scenario::compile;
 use crate::scenario::error::{Error, Flaw};
 use crate::scenario::table::{Field, Table};
