@@ -1,6 +1,6 @@
 //! How long and how often to measure what, for the commands that measure.
 //!
-//! [`measure`] lists the experiments on the OS, a row for each; [`bench`] has
+//! [`measure`] lists the experiments on the OS, a row for each; [`bench`](mod@bench) has
 //! those that compare ways of waiting. Both come to [races](Race) and scenarios,
 //! which the command announces and runs.
 
