@@ -13,8 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let sender = UdpSocket::bind("127.0.0.1:0")?;
     sender.connect(receiver.local_addr()?)?;
     let mut pacer = Pacer::new(Period::hz(50_000)?);
-    for rate in [50_000, 100_000] {
-        pacer.set_period(Period::hz(rate)?);
+    for next_rate in [100_000, 50_000] {
         let (mut packets, mut batches, mut spun) = (0_u64, 0, Duration::ZERO);
         let begin = Instant::now();
         while begin.elapsed() < Duration::from_secs(1) {
@@ -27,10 +26,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         let each = packets / batches;
         println!(
-            "{packets} packets, {each} a batch, {spun:?} of {:?} spun",
-            begin.elapsed()
+            "{packets} packets, {each} a batch, {} owed, {spun:?} spun",
+            pacer.books().owed
         );
+        pacer.set_period(Period::hz(next_rate)?);
     }
-    println!("{:?}", pacer.books());
     Ok(())
 }
