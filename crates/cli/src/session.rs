@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use anyhow::{Result, anyhow};
 use punctual_core::Nanos;
 use punctual_lab::host::Witness;
-use punctual_lab::{host_facts, model_facts};
+use punctual_lab::model_facts;
 use punctual_program::{Machine, Refusal};
 use punctual_record::{Disturbance, MachineFacts, Run, RunRow, SCHEMA, visible};
+use punctual_report::doctor::timer_rule;
 use punctual_report::{Report, Setting, warnings};
 use punctual_sim::{Model, SimMachine};
 
@@ -32,6 +33,11 @@ pub(crate) fn machine(on: Option<&Model>, seed: u64) -> Result<Measured> {
             }
         }
     })
+}
+
+/// The facts of this computer.
+pub(crate) fn host_facts() -> MachineFacts {
+    punctual_lab::host_facts(timer_rule)
 }
 
 /// A machine to measure on.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use punctual_core::{Method, Nanos};
 use punctual_os::wait::Sleeper;
 use punctual_os::{clock, facts, spin, thread};
-use punctual_record::{HostFacts, MachineFacts};
+use punctual_record::{HostFacts, MachineFacts, System};
 use punctual_sim::Model;
 use punctual_sim::model::Value as ModelValue;
 use punctual_sim::rules::Recorded;
@@ -13,9 +13,10 @@ use punctual_sim::rules::Recorded;
 use crate::experiments::cores::Core;
 use crate::experiments::robustness;
 use crate::host::usual_cpu;
+use crate::timer_rule::host::system;
 
-/// The facts of this computer.
-pub fn host_facts() -> MachineFacts {
+/// The facts of this computer, whose timer rule `timer_rule` puts into words.
+pub fn host_facts(timer_rule: impl Fn(&System, &HostFacts) -> String) -> MachineFacts {
     let host = facts::facts();
     let mut sleeper = Sleeper::new();
     let mut method = |method| match sleeper.prepare(method) {
@@ -26,7 +27,7 @@ pub fn host_facts() -> MachineFacts {
     MachineFacts {
         name: "host".to_owned(),
         os: os.to_owned(),
-        timer_rule: timer_rule(&host),
+        timer_rule: timer_rule(&system(&host), &host),
         clock: clock::name().to_owned(),
         sleep_method: method(Method::Sleep),
         timer_method: method(Method::Timer),
@@ -112,25 +113,6 @@ pub fn robustness_facts() -> MachineFacts {
         Nanos::from_ms(*robustness::PERIODS_MS.end())
     );
     facts
-}
-
-fn timer_rule(host: &HostFacts) -> String {
-    match (std::env::consts::OS, host.slack, &host.wine) {
-        ("linux", Some(slack), _) => {
-            format!("Linux hrtimers, fire at deadline + timer slack when alone; slack {slack}")
-        }
-        ("windows", _, Some(wine)) => {
-            format!("Wine {wine}: the rule is that of the system underneath, not that of Windows")
-        }
-        ("windows", ..) => {
-            "Windows: timers fire at clock interrupts; which interval is in force is not known"
-                .to_owned()
-        }
-        ("macos", ..) => {
-            "macOS: timers are late by a share of their length; which share is not known".to_owned()
-        }
-        (os, ..) => format!("not known for {os}"),
-    }
 }
 
 #[cfg(test)]

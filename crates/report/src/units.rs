@@ -1,4 +1,5 @@
 //! Numbers as people read them: with a unit, and three digits that count.
+//! What somebody has set, or a system states, is as [`punctual_core::Nanos`] displays it.
 
 /// A length of time with three significant digits, such as `12.3 us`.
 pub fn duration(ns: f64) -> String {
@@ -31,8 +32,13 @@ pub fn duration_within(ns: f64, low: f64, high: f64) -> String {
 pub fn fine(ns: f64) -> String {
     match ns.abs() {
         ns if ns < 999.5e3 => duration(ns),
-        _ => format!("{:.3} ms", ns / 1e6),
+        _ => ms(ns, 3),
     }
+}
+
+/// A length of time in milliseconds with so many digits behind the point.
+pub fn ms(ns: f64, digits: usize) -> String {
+    format!("{:.digits$} ms", ns / 1e6)
 }
 
 /// A size in binary units, without the zeros: `512 KiB`.

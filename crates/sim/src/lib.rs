@@ -26,9 +26,10 @@ mod world;
 
 pub use clock::SimClock;
 pub use grid::Grid;
-pub use machine::{Limits, SimMachine};
+pub use machine::SimMachine;
 pub use model::{Costs, Model};
 pub use random::Random;
 pub use time::Time;
 pub use timers::Timers;
 pub use trace::Trace;
+pub use world::Limits;

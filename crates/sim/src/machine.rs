@@ -8,7 +8,7 @@ use crate::model::Model;
 use crate::random::Random;
 use crate::time::Time;
 use crate::trace::Trace;
-use crate::world::World;
+use crate::world::{Limits, World};
 
 /// A simulated computer.
 ///
@@ -19,30 +19,6 @@ pub struct SimMachine {
     model: Model,
     random: Random,
     limits: Limits,
-}
-
-/// How much a simulation may come to before it is given up, so that no program
-/// hangs it or fills the memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Steps: interrupts, and operations and parts of operations of threads. A
-    /// second of real time is some millions.
-    pub steps: u64,
-    /// Threads, living or ended.
-    pub threads: usize,
-    /// Samples, readings and sections of threads together.
-    pub samples: u64,
-}
-
-impl Default for Limits {
-    /// For programs of one's own: hours, and some gigabytes.
-    fn default() -> Self {
-        Self {
-            steps: 1 << 35,
-            threads: 1 << 21,
-            samples: 1 << 25,
-        }
-    }
 }
 
 impl SimMachine {

@@ -7,7 +7,6 @@ use anyhow::{Context, Result, anyhow, bail};
 use punctual_core::strategies::Defaults;
 use punctual_core::{Nanos, StrategySpec};
 use punctual_lab::host::{Stop, Witness};
-use punctual_lab::host_facts;
 use punctual_lab::regimes::{self, Plan, Subject};
 use punctual_record::{Run, Value, Warning};
 use punctual_record::{regimes::Verdict, regimes::cells};
@@ -54,7 +53,7 @@ pub(super) fn run(bench: &BenchArgs, args: &RegimesArgs) -> Result<Done> {
         rounds: plan.rounds,
         simulated: false,
     };
-    run.machine = host_facts();
+    run.machine = session::host_facts();
     run.warnings = unavailable;
     (run.warnings).extend(warnings(&run.machine, &run.results, setting));
     let run = session::disturbed(run, witness.disturbance());
@@ -272,7 +271,7 @@ fn measure(
             file.filter(|file| !turns.is_empty() && *file != Path::new(files::STANDARD))
         {
             run.interrupted = true;
-            run.machine = host_facts();
+            run.machine = session::host_facts();
             Target::new(file)?.write(&run.to_json())?;
         }
     }

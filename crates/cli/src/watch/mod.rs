@@ -11,7 +11,6 @@ use anyhow::{Result, bail};
 use jiff::{SignedDuration, Timestamp};
 use punctual_core::Nanos;
 use punctual_lab::host::{Stop, Witness, keep_off, usual_cpu};
-use punctual_lab::host_facts;
 use punctual_lab::watch::{Settings, Tally, Watcher, measurement, usual_threshold};
 use punctual_record::compare::{Comparison, Outcome};
 use punctual_record::{Disturbance, Experiment, Measurement, OwnStops, Run};
@@ -35,7 +34,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Done> {
     let outputs = Outputs::new(&args.output)?;
     let server = args.listen.map(Server::bind).transpose()?;
     // Reading the facts takes milliseconds, so not while somebody is watched.
-    let facts = host_facts();
+    let facts = session::host_facts();
     let threshold = args
         .threshold
         .unwrap_or_else(|| usual_threshold(args.method));

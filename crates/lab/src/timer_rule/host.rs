@@ -3,7 +3,7 @@
 use punctual_core::{Method, Nanos};
 use punctual_os::wait::Sleeper;
 use punctual_os::{Error, clock, facts, priority, resolution, spin, throttling};
-use punctual_record::{Situation, System, TimerInterval};
+use punctual_record::{HostFacts, Situation, System, TimerInterval};
 
 /// Reads the situation of the calling thread and its process. What is not
 /// allowed to be read is not told.
@@ -12,13 +12,7 @@ pub fn situation() -> Situation {
     let mut sleeper = Sleeper::new();
     let mut granted = |method| sleeper.prepare(method).ok();
     Situation {
-        system: match (std::env::consts::OS, &host.wine) {
-            ("linux" | "android", _) => System::Linux,
-            ("windows", Some(version)) => System::Wine(version.clone()),
-            ("windows", None) => System::Windows,
-            ("macos", _) => System::MacOs,
-            (other, _) => System::Other(other.to_owned()),
-        },
+        system: system(&host),
         model: None,
         host,
         scheduling: priority::current(),
@@ -36,6 +30,17 @@ pub fn situation() -> Situation {
         spin: spin::kind().name().to_owned(),
         sleep: granted(Method::Sleep),
         timer: granted(Method::Timer),
+    }
+}
+
+/// Whose timers those of this host are.
+pub(crate) fn system(host: &HostFacts) -> System {
+    match (std::env::consts::OS, &host.wine) {
+        ("linux" | "android", _) => System::Linux,
+        ("windows", Some(version)) => System::Wine(version.clone()),
+        ("windows", None) => System::Windows,
+        ("macos", _) => System::MacOs,
+        (other, _) => System::Other(other.to_owned()),
     }
 }
 

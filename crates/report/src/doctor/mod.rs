@@ -9,6 +9,7 @@ mod sections;
 mod verdict;
 
 pub use anonymous::anonymous;
+pub use rule::timer_rule;
 pub(crate) use sections::sections;
 
 use punctual_record::{Diagnosis, DoctorFindings, Experiment, FoundTier, LatencyTier, Measurement};

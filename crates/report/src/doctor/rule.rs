@@ -3,7 +3,7 @@
 
 use punctual_core::Nanos;
 use punctual_core::setting::Throttling;
-use punctual_record::{Disturbance, Fact, Situation, System, Untold};
+use punctual_record::{Disturbance, Fact, HostFacts, Situation, System, Untold};
 
 use crate::disturbed::quota;
 
@@ -22,6 +22,28 @@ pub(super) fn rule(situation: &Situation) -> String {
             .to_owned(),
         System::Other(name) => format!("{name}: punctual knows no timer rule of this system."),
         System::Unknown => "The system is not known.".to_owned(),
+    }
+}
+
+/// The timer rule of a host, in the line that stands above every report.
+pub fn timer_rule(system: &System, host: &HostFacts) -> String {
+    match (system, host.slack) {
+        (System::Linux, Some(slack)) => {
+            format!("Linux hrtimers, fire at deadline + timer slack when alone; slack {slack}")
+        }
+        (System::Linux, None) => "not known for linux".to_owned(),
+        (System::Wine(wine), _) => {
+            format!("Wine {wine}: the rule is that of the system underneath, not that of Windows")
+        }
+        (System::Windows, _) => {
+            "Windows: timers fire at clock interrupts; which interval is in force is not known"
+                .to_owned()
+        }
+        (System::MacOs, _) => {
+            "macOS: timers are late by a share of their length; which share is not known".to_owned()
+        }
+        (System::Other(os), _) => format!("not known for {os}"),
+        (System::Unknown, _) => "not known".to_owned(),
     }
 }
 

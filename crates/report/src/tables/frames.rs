@@ -23,8 +23,9 @@ fn at_rate(rate: &str, group: &[Row<'_, Pace>]) -> String {
     });
     Table::new(format!("frames at {rate}"), group)
         .told([SUBJECT, N])
-        .column("frame min", |m| Some(to_the_microsecond(known(m)?.min_ns as f64)))
-        .column("frame max", |m| Some(to_the_microsecond(known(m)?.max_ns as f64)))
+        // Three digits would make all frames the same: what tells them apart comes after.
+        .column("frame min", |m| Some(units::ms(known(m)?.min_ns as f64, 3)))
+        .column("frame max", |m| Some(units::ms(known(m)?.max_ns as f64, 3)))
         .column("mean absolute error", |m| Some(units::duration(known(m)?.mean_abs_error_ns)))
         .told([named("> 1 ms %", OVER_1MS), CPU])
         .caption(format!(
@@ -36,10 +37,4 @@ fn at_rate(rate: &str, group: &[Row<'_, Pace>]) -> String {
 
 fn known(m: &Row<'_, Pace>) -> Option<Frames> {
     m.of.frames.filter(|_| m.late_ns.n > 0)
-}
-
-/// Three digits would make all frames the same: what tells them apart comes
-/// after.
-fn to_the_microsecond(ns: f64) -> String {
-    format!("{:.3} ms", ns / 1e6)
 }

@@ -96,7 +96,7 @@ fn stated_in_words(ns: u64) -> String {
     if ns < 100_000.0 {
         units::nominal(ns)
     } else {
-        format!("{:.4} ms", ns / 1e6)
+        units::ms(ns, 4)
     }
 }
 

@@ -21,7 +21,6 @@ use punctual_program::{Observations, Program, Refusal};
 
 use crate::clock::{Face, SimClock};
 use crate::computer::Computer;
-use crate::machine::Limits;
 use crate::model::Model;
 use crate::random::Random;
 use crate::rules::{Expired, Rule, ThreadId};
@@ -29,6 +28,30 @@ use crate::scheduler::Scheduler;
 use crate::thread::{Burst, Place, Thread};
 use crate::time::Time;
 use crate::trace::{Explanation, Happened, Trace};
+
+/// How much a simulation may come to before it is given up, so that no program
+/// hangs it or fills the memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Steps: interrupts, and operations and parts of operations of threads. A
+    /// second of real time is some millions.
+    pub steps: u64,
+    /// Threads, living or ended.
+    pub threads: usize,
+    /// Samples, readings and sections of threads together.
+    pub samples: u64,
+}
+
+impl Default for Limits {
+    /// For programs of one's own: hours, and some gigabytes.
+    fn default() -> Self {
+        Self {
+            steps: 1 << 35,
+            threads: 1 << 21,
+            samples: 1 << 25,
+        }
+    }
+}
 
 /// An experiment under way.
 pub(crate) struct World<'p> {

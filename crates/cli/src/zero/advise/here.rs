@@ -2,7 +2,6 @@
 
 use anyhow::Result;
 use punctual_lab::host::Stop;
-use punctual_lab::host_facts;
 use punctual_record::Run;
 use punctual_zero::advice::{Advised, Candidate, check, considered, with_predictions};
 use punctual_zero::calibration::{Calibrator, Wanted};
@@ -25,7 +24,7 @@ pub(super) fn run(args: &AdviseArgs) -> Result<Done> {
     let started_at = session::now();
     let mut run = Run {
         started_at: Some(started_at),
-        machine: host_facts(),
+        machine: session::host_facts(),
         ..session::run()
     };
     run.machine.other.extend(facts());

@@ -3,7 +3,6 @@
 pub(crate) mod args;
 
 use anyhow::{Context, Result, bail};
-use punctual_lab::host_facts;
 use punctual_record::Run;
 use punctual_zero::probe::{Part, Plan, Probed, Settings, memory_facts, warnings};
 
@@ -17,7 +16,7 @@ pub(crate) fn run(args: &ProbeArgs) -> Result<Done> {
     let settings = settings(args)?;
     let mut plan = Plan::of(&settings, host::page_process()?, stop::on_ctrl_c()?)?;
     let outputs = Outputs::new(&args.output)?;
-    let mut facts = host_facts();
+    let mut facts = session::host_facts();
     facts.other.extend(memory_facts());
     let started_at = session::now();
 

@@ -6,7 +6,6 @@ mod kernels;
 use anyhow::{Result, bail};
 use punctual_core::Nanos;
 use punctual_lab::host::Stop;
-use punctual_lab::host_facts;
 use punctual_record::Run;
 use punctual_zero::model::{Agreement, Forecast, Forecasts, TARGET_MEAN, TARGET_WORST, agreement};
 use punctual_zero::run::{Bursts, Memory, Plan, Ran, Settings, facts, warnings};
@@ -25,7 +24,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Done> {
     let stop = stop::on_ctrl_c()?;
     let mut plan = Plan::of(&settings(args)?, stop.clone())?;
     let outputs = Outputs::new(&args.output)?;
-    let mut facts_here = host_facts();
+    let mut facts_here = session::host_facts();
     facts_here.other.extend(facts());
     let started_at = session::now();
 
