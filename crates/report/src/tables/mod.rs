@@ -2,7 +2,7 @@
 //!
 //! Each takes the measurements of its experiment and gives sections of text. A
 //! section is a [`table`](mod@table) by declaration: its columns over typed
-//! rows, of which [`columns`] has those that any measurement can have, and in
+//! rows, of which `columns` has those that any measurement can have, and in
 //! words what its numbers mean. Why some are missing is in [`blank`]; a
 //! [`grid`] lays all that out.
 
