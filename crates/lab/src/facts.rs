@@ -58,10 +58,15 @@ pub fn host_cores() -> Vec<Core> {
 pub fn model_facts(model: &Model) -> MachineFacts {
     let named = |method| model.resolve(method).unwrap_or(method).name().to_owned();
     let costs = model.costs();
-    let mut other = BTreeMap::new();
+    let (mut host, mut other) = (HostFacts::default(), BTreeMap::new());
     for (parameter, value) in model.parameters().iter() {
         let key = parameter.key;
         match value {
+            // A fact of any computer, and to be read back as that.
+            ModelValue::Length(length) if key == "slack" => {
+                host.slack = Some(*length);
+                None
+            }
             ModelValue::Length(length) => other.insert(format!("{key}_ns"), length.as_ns().into()),
             ModelValue::Count(count) => other.insert(key.to_owned(), (*count).into()),
             ModelValue::Choice(word) => other.insert(key.to_owned(), (*word).into()),
@@ -91,7 +96,7 @@ pub fn model_facts(model: &Model) -> MachineFacts {
         timer_method: named(Method::Timer),
         spin: format!("a clock reading every {}", costs.read),
         cpu_time: "exact".to_owned(),
-        host: HostFacts::default(),
+        host,
         other,
     }
 }

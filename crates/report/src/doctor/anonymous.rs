@@ -11,8 +11,8 @@ use crate::disturbed::disturbed;
 /// and users, paths, and whatever is not known to be harmless are left out.
 pub fn anonymous(run: &Run, options: &[String]) -> Run {
     let mut machine = run.machine.clone();
-    // Of a model, whose name has its other parameters.
-    machine.other.retain(|key, _| key == "slack_ns");
+    // Of a model, whose name has them.
+    machine.other.clear();
     let disturbance = run.disturbance.clone().map(nameless);
     let command = std::iter::once("punctual doctor").chain(options.iter().map(String::as_str));
     Run {
