@@ -8,12 +8,17 @@ const PERIOD_MAX_NS: f64 = 17_000_000.0;
 /// The same of steps: naps of one length all take whole steps of that length.
 const STEP_MAX_NS: f64 = 2_500_000.0;
 /// A grid that showed itself to nobody for so many periods may be gone.
-const FRESH: f64 = 2.0;
+const FRESH: f64 = 8.0;
 /// A nap that ends this part of a period off the grid, or so much more than
 /// usual, was disturbed, and so many in a row were not on a grid.
 const OFF: f64 = 1.0 / 16.0;
 const OFF_NS: f64 = 20_000.0;
 const DOUBTED: u8 = 2;
+/// Ticks are believed in if wakes are no further off them than this part of a
+/// period, where by chance it would be a quarter, and than this: so near to a tick
+/// that is no more a nap may end whatever it ends on.
+const BELIEVED: f64 = 1.0 / 32.0;
+const BELIEVED_NS: f64 = 50_000.0;
 /// When two naps are due so far from whole periods apart, that they end whole
 /// periods apart is no chance, and not the pace of who waits.
 const TELLS_NS: f64 = 100_000.0;
@@ -27,11 +32,8 @@ const NOISE: f64 = 16e6;
 const DRIFT: f64 = 4.0;
 /// So many distances in a row must be multiples of a period to believe in it.
 const AGREE: u32 = 6;
-/// How many ticks later or earlier than asked a nap may end and still be
-/// understood.
-const LAGS: usize = 5;
-/// How exactly ticks are known.
-const JUST: f64 = 10_000.0;
+/// How exactly ticks are known, and the least time from now to one.
+const JUST_NS: f64 = 10_000.0;
 /// How fast beliefs move.
 const STEP: f32 = 1.0 / 16.0;
 
@@ -45,10 +47,10 @@ const STEP: f32 = 1.0 / 16.0;
 /// shorter than any grid soon.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Grid {
+    kind: Kind,
     period: f64,
     variance: f64,
     agree: u32,
-    kind: Kind,
     /// A tick, in nanoseconds of the waiter's clock; of steps, how long after a
     /// whole number of them naps end.
     tick: f64,
@@ -59,14 +61,10 @@ pub(crate) struct Grid {
     last_slept: f64,
     /// How many naps in a row did not end on it.
     off_it: u8,
-    /// How far wakes are from where ticks, and lengths, had let expect them.
-    off_grid: f32,
-    off_length: f32,
-    /// Whether it says more about wakes than lengths do.
-    is_better: bool,
-    /// How naps end: so many ticks after the one expected, less two. For each
-    /// instant from which the OS may count their lengths.
-    lags: [[f32; LAGS]; 2],
+    /// How far wakes are from ticks.
+    off_ns: f32,
+    /// The part of naps that ends a tick later than they should.
+    next: f32,
 }
 
 /// What the ticks are.
@@ -78,44 +76,6 @@ pub(crate) enum Kind {
     /// of steps.
     Steps,
 }
-
-/// Ticks as one nap meets them.
-#[derive(Clone, Copy, Debug)]
-struct Ticks {
-    tick: f64,
-    period: f64,
-}
-
-impl Ticks {
-    /// The last tick before `instant`; one that seems to come just after it was
-    /// before: who wakes on a tick often blocks again at once.
-    fn before(self, instant: f64) -> f64 {
-        self.tick + ((instant + JUST - self.tick) / self.period).floor() * self.period
-    }
-
-    fn nearest(self, instant: f64) -> f64 {
-        self.tick + ((instant - self.tick) / self.period).round() * self.period
-    }
-
-    fn from(self, instant: f64) -> f64 {
-        self.tick + ((instant - self.tick) / self.period).ceil() * self.period
-    }
-}
-
-/// From when the OS counts the length of a nap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Base {
-    /// From the call.
-    Call,
-    /// From the last tick before it.
-    Tick,
-}
-
-impl Base {
-    const ALL: [Self; 2] = [Self::Call, Self::Tick];
-}
-
-const NO_LAG: [f32; LAGS] = [0.0, 0.0, 1.0, 0.0, 0.0];
 
 /// A nap that ends on a tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -139,39 +99,30 @@ impl Grid {
             last_place: 0.0,
             last_slept: 0.0,
             off_it: 0,
-            off_grid: 0.0,
-            off_length: 0.0,
-            is_better: false,
-            lags: [NO_LAG; 2],
+            off_ns: 0.0,
+            next: 0.0,
         }
     }
 
-    /// The period, if naps end on a grid and that says more about them than
-    /// their lengths do.
+    /// The period, if naps end on a grid.
     pub(crate) fn period_ns(&self) -> Option<f64> {
-        // Lengths that differ and take the same time are steps for certain.
-        let better = match self.kind {
-            Kind::Clock => self.is_better,
-            Kind::Steps => f64::from(self.off_grid) < self.period / 32.0,
-        };
-        (self.is_believed() && better).then_some(self.period)
+        let is_near = f64::from(self.off_ns) < BELIEVED_NS.min(self.period * BELIEVED);
+        (self.is_known() && is_near).then_some(self.period)
     }
 
     /// Whether a nap has ended on it a short while before `now`.
     pub(crate) fn is_fresh(&self, now: u64) -> bool {
         let since = |last| now.saturating_sub(last) as f64;
-        self.off_it == 0
-            && self
-                .last_wake
-                .is_some_and(|last| since(last) < FRESH * self.period)
+        let is_fresh = |last| since(last) < FRESH * self.period;
+        self.off_it == 0 && self.last_wake.is_some_and(is_fresh)
     }
 
-    /// How far wakes are from where they were expected.
+    /// How far wakes are from ticks.
     pub(crate) fn off_ns(&self) -> f32 {
-        self.off_grid
+        self.off_ns
     }
 
-    fn is_believed(&self) -> bool {
+    fn is_known(&self) -> bool {
         let most = match self.kind {
             Kind::Clock => PERIOD_MAX_NS,
             Kind::Steps => STEP_MAX_NS,
@@ -179,30 +130,21 @@ impl Grid {
         self.agree >= AGREE && self.period < most
     }
 
-    /// Learns that a nap from `begin` that was to end at `due` ended at `woke`,
-    /// and how far that was from what its length had let expect.
-    pub(crate) fn learn(&mut self, begin: u64, due: u64, woke: u64, off_length_ns: f32) {
+    /// Learns that a nap from `begin` that was to end at `due` ended at `woke`.
+    pub(crate) fn learn(&mut self, begin: u64, due: u64, woke: u64) {
         let distance = self.last_wake.map(|last| woke.wrapping_sub(last) as f64);
         self.last_wake = Some(woke);
         let (begin, due, woke) = (begin as f64, due as f64, woke as f64);
-        let tells = self.tells(begin, due);
         let slept = woke - begin;
         let last_slept = std::mem::replace(&mut self.last_slept, slept);
-        if self.is_believed() {
-            let surprise = self.usual_lag_off(begin, due, woke);
-            for base in Base::ALL {
-                let lag = self.lag(begin, due, woke, base).clamp(-2.0, 2.0);
-                for (i, weight) in self.lags[base as usize].iter_mut().enumerate() {
-                    let hit = if i as f64 - 2.0 == lag { 1.0 } else { 0.0 };
-                    *weight += (hit - *weight) * STEP;
-                }
-            }
-            let tick = self.ticks(begin).nearest(woke);
-            let off = woke - tick;
-            let periods = ((tick - self.ticks(begin).tick) / self.period).abs();
-            let uncertain = 3.0 * periods * self.variance.sqrt();
-            let usual = OFF_NS + 8.0 * f64::from(self.off_grid);
-            self.off_it = if off.abs() > uncertain + usual.min(OFF * self.period) {
+        let tells = self.tells(begin, due);
+        if self.is_known() {
+            let from = self.first_tick(begin);
+            let periods = ((woke - from) / self.period).round();
+            let off = woke - from - periods * self.period;
+            let uncertain = 3.0 * periods.abs() * self.variance.sqrt();
+            let usual = (OFF_NS + 8.0 * f64::from(self.off_ns)).min(OFF * self.period);
+            self.off_it = if off.abs() > uncertain + usual {
                 self.off_it.saturating_add(1)
             } else {
                 0
@@ -211,26 +153,21 @@ impl Grid {
                 self.guess(0.0, NOISE);
                 return;
             }
+            let is_next = periods > ((due + JUST_NS - from) / self.period).ceil();
+            self.next += (f32::from(u8::from(is_next)) - self.next) * STEP;
             if tells {
-                self.off_grid += ((off.abs() + surprise) as f32 - self.off_grid) * STEP;
-                self.off_length += (off_length_ns - self.off_length) * STEP;
-                // It takes more to be believed than to stay so.
-                let ratio = if self.is_better { 1.0 } else { 1.0 / 3.0 };
-                self.is_better = self.off_grid < self.off_length * ratio;
+                self.off_ns += (off.abs() as f32 - self.off_ns) * STEP;
             }
             // The phase follows the wakes, which are what matters.
-            self.tick = match self.kind {
-                Kind::Clock => tick + 0.25 * off,
-                Kind::Steps => self.tick + 0.25 * off,
-            };
+            self.tick += 0.25 * off;
+            if self.kind == Kind::Clock {
+                self.tick += periods * self.period;
+            }
         } else {
             self.tick = match self.kind {
                 Kind::Clock => woke,
                 Kind::Steps => 0.0,
             };
-        }
-        if !tells {
-            return;
         }
         let distance = match self.kind {
             Kind::Clock => distance,
@@ -239,7 +176,7 @@ impl Grid {
             Kind::Steps => Some(slept),
         };
         let range = SAME_NS..DISTANCE_MAX_NS;
-        if let Some(distance) = distance.filter(|d| range.contains(d)) {
+        if let Some(distance) = distance.filter(|d| tells && range.contains(d)) {
             self.measure(distance);
         }
     }
@@ -259,39 +196,31 @@ impl Grid {
         off.abs() > TELLS_NS.min(OFF * self.period)
     }
 
-    fn ticks(&self, begin: f64) -> Ticks {
-        let period = self.period;
-        let tick = match self.kind {
+    /// One of the ticks that a nap from `begin` on meets.
+    fn first_tick(&self, begin: f64) -> f64 {
+        match self.kind {
             Kind::Clock => self.tick,
             Kind::Steps => begin + self.tick,
-        };
-        Ticks { tick, period }
+        }
     }
 
     fn measure(&mut self, distance: f64) {
-        if self.period == 0.0 {
-            self.guess(distance, NOISE);
-            return;
-        }
         let n = (distance / self.period).round();
         let off = distance - n * self.period;
         let variance = n * n * self.variance + NOISE;
         let uncertain = 3.0 * variance.sqrt();
-        if uncertain > self.period / 4.0 {
-            // Too many periods to be counted. If even one could not be, the
-            // guess was of no use, and the next begins with this distance.
-            let one = 3.0 * (self.variance + NOISE).sqrt();
-            if !self.is_believed() && one > self.period / 4.0 {
-                self.guess(distance, NOISE);
-            }
-            return;
-        }
-        if n >= 1.0 && off.abs() <= uncertain {
+        // If the next tick could not be told, the guess is of no use.
+        let one = 3.0 * (self.variance + NOISE).sqrt();
+        if self.period == 0.0 || !self.is_known() && one > self.period / 4.0 {
+            self.guess(distance, NOISE);
+        } else if uncertain > self.period / 4.0 {
+            // Too many periods to be counted.
+        } else if n >= 1.0 && off.abs() <= uncertain {
             let gain = n * self.variance / variance;
             self.period += gain * off;
             self.variance = (1.0 - gain * n) * self.variance + DRIFT;
             self.agree = self.agree.saturating_add(1);
-        } else if self.is_believed() {
+        } else if self.is_known() {
             // One wake off the grid is somebody else's doing, some are news.
             self.agree = self.agree.min(4 * AGREE) - 2;
         } else {
@@ -305,93 +234,32 @@ impl Grid {
         let plausible = (PERIOD_MIN_NS..DISTANCE_MAX_NS).contains(&length);
         self.period = if plausible { length } else { 0.0 };
         self.variance = variance;
-        self.agree = 0;
-        self.off_it = 0;
-        self.lags = [NO_LAG; 2];
-        (self.off_grid, self.off_length, self.is_better) = (0.0, 0.0, false);
-    }
-
-    /// The ticks between the one at which a nap should have ended and the one
-    /// at which it did.
-    fn lag(&self, begin: f64, due: f64, woke: f64, base: Base) -> f64 {
-        let ticks = self.ticks(begin);
-        let expected = ticks.from(due - self.uncounted(begin, base));
-        ((woke - expected) / self.period).round()
-    }
-
-    /// How far a nap ended from where it usually would have.
-    fn usual_lag_off(&self, begin: f64, due: f64, woke: f64) -> f64 {
-        let base = self.base();
-        let lags = &self.lags[base as usize];
-        let mut usual = 0;
-        for (i, &weight) in lags.iter().enumerate() {
-            if weight > lags[usual] {
-                usual = i;
-            }
-        }
-        let lag = self.lag(begin, due, woke, base);
-        (lag - (usual as f64 - 2.0)).abs() * self.period
-    }
-
-    /// Whatever explains the naps better.
-    fn base(&self) -> Base {
-        let sure = |base: Base| {
-            self.lags[base as usize]
-                .iter()
-                .fold(0.0, |most: f32, w| most.max(*w))
-        };
-        if sure(Base::Tick) > sure(Base::Call) {
-            Base::Tick
-        } else {
-            Base::Call
-        }
-    }
-
-    /// By how much less than asked a nap counts, because it had begun before.
-    fn uncounted(&self, begin: f64, base: Base) -> f64 {
-        match base {
-            Base::Call => 0.0,
-            Base::Tick => begin - self.ticks(begin).before(begin),
-        }
+        (self.agree, self.off_it, self.off_ns, self.next) = (0, 0, 0.0, 0.0);
     }
 
     /// The nap from `now` on that ends on the best tick for `deadline`, when a
     /// nanosecond before it costs 1 and one after it `late_weight`.
     pub(crate) fn aim(&self, now: u64, deadline: u64, late_weight: f32) -> Option<Aim> {
         let (now, deadline) = (now as f64, deadline as f64);
-        let ticks = self.ticks(now);
-        let base = self.base();
-        let uncounted = self.uncounted(now, base);
-        let last = ticks.before(deadline - 2.0 * JUST);
-        let mut best: Option<Aim> = None;
-        for ahead in -2..=2 {
+        let from = self.first_tick(now);
+        let last = from + ((deadline - from) / self.period).floor() * self.period;
+        let cost = |tick: f64| {
+            let left = (deadline - tick) as f32 - self.off_ns;
+            left.max(-left * late_weight)
+        };
+        let aim = |ahead: i32| {
             let tick = last + f64::from(ahead) * self.period;
-            // In the middle between it and the tick before.
-            let due = (tick - self.period / 2.0 + uncounted).max(now + 1_000.0);
-            if ticks.from(due - uncounted) > tick + 1.0 || tick < now + 1_000.0 {
-                continue;
+            let next = cost(tick + self.period);
+            Aim {
+                // In the middle between it and the tick before, if that is no too late.
+                due: (tick - self.period / 2.0).min(deadline).max(now + 1_000.0) as u64,
+                cost_ns: cost(tick) + self.next * (next - cost(tick)),
             }
-            let mut cost_ns = 0.0;
-            for (i, &weight) in self.lags[base as usize].iter().enumerate() {
-                let ends = tick + (i as f64 - 2.0) * self.period;
-                // It does not end before it was asked.
-                let ends = ends.max(now);
-                let left = (deadline - ends) as f32 - self.off_grid;
-                cost_ns += weight
-                    * if left < 0.0 {
-                        -left * late_weight
-                    } else {
-                        left
-                    };
-            }
-            if best.is_none_or(|best| cost_ns < best.cost_ns) {
-                best = Some(Aim {
-                    due: due as u64,
-                    cost_ns,
-                });
-            }
-        }
-        best
+        };
+        (-1..=1)
+            .filter(|ahead| last + f64::from(*ahead) * self.period > now + JUST_NS)
+            .map(aim)
+            .min_by(|a, b| a.cost_ns.total_cmp(&b.cost_ns))
     }
 }
 
@@ -408,12 +276,7 @@ mod tests {
             let due = now + 30_000.0 + chance * 17e6;
             let ends =
                 ((due / period).ceil() + lag) * period + jitter * ((i * 31 % 7) as f64 / 7.0);
-            grid.learn(
-                now as u64,
-                due as u64,
-                ends as u64,
-                ((ends - due) / 4.0) as f32,
-            );
+            grid.learn(now as u64, due as u64, ends as u64);
             now = ends + ((i * 37 % 11) as f64) * 50_000.0;
         }
         now as u64
@@ -465,8 +328,8 @@ mod tests {
         for i in 0..200_u64 {
             let due = now + 100_000 + i * 7_919_131 % 9_000_000;
             let woke = now + (due - now).div_ceil(499_800) * 499_800 + 4_000 + i % 3 * 500;
-            steps.learn(now, due, woke, 100_000.0);
-            clock.learn(now, due, woke, 100_000.0);
+            steps.learn(now, due, woke);
+            clock.learn(now, due, woke);
             now = woke + i * 104_729 % 700_000;
         }
         let found = steps.period_ns().unwrap();
@@ -485,7 +348,7 @@ mod tests {
         for i in 0..2_000_u64 {
             let due = now + 30_000 + i * 7_919_131 % 9_000_000;
             let woke = due + 50_000 + i * 7_919 % 20_000;
-            grid.learn(now, due, woke, 5_000.0);
+            grid.learn(now, due, woke);
             assert_eq!(grid.period_ns(), None, "after {i} naps: {grid:?}");
             now = woke + 10_000;
         }

@@ -17,22 +17,30 @@ const BELIEVED: [f32; 8] = [0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5];
 
 /// About how many naps are remembered: of a hundred, what happens once in a
 /// hundred could not be told, and after a thousand the machine is another one.
-/// Between 128 and 1024 the cost of recorded naps differs by less than 1 %; the
-/// shortest recovers soonest from good and bad times in turn.
+/// Between 64 and 256 the cost of recorded naps differs by 1 %.
 const MEMORY: f32 = 128.0;
 
-/// What waits would have cost with each candidate, whichever was taken: an
-/// overshoot tells it of all of them.
+/// The best candidate is looked for after the first nap, two more, three more, and
+/// in the end after so many: to do so after each makes recorded naps cheaper by less
+/// than 1 %, and takes longer than all else.
+const EVERY: u8 = 32;
+
+/// What is known of overshoots as multiples of the usual one: how many lie between
+/// two candidates, and their sum. A nap is counted in one place; what each candidate
+/// would have brought is reckoned when the best is asked for.
 ///
 /// A nap that overshoots by less than its margin leaves the rest to be spun;
-/// one that overshoots by more makes its wait late. Both are kept apart and
-/// without their price, so that the price may change.
+/// one that overshoots by more makes its wait late. What a wait with a margin costs
+/// follows from these sums whatever late is worth, so the price may change.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Margins {
-    early: [f32; N],
-    late: [f32; N],
-    naps: f32,
+    /// Those up to the first candidate, up to the second, and so on; at last those
+    /// beyond all of them. How many, and their sum.
+    between: [(f32, f32); N + 1],
+    /// Naps since the best was last looked for, and how many there are to be.
+    naps: u8,
+    every: u8,
 }
 
 /// A margin, and what it is expected to cost from the end of the nap on: both
@@ -45,89 +53,96 @@ pub(crate) struct Margin {
 
 impl Margins {
     pub(crate) const fn new() -> Self {
-        let (mut early, mut late) = ([0.0; N], [0.0; N]);
+        let mut between = [(0.0, 0.0); N + 1];
         let mut i = 0;
-        while i < N {
-            let mut j = 0;
-            while j < BELIEVED.len() {
-                let apart = CANDIDATES[i] - BELIEVED[j];
-                if apart > 0.0 {
-                    early[i] += apart / BELIEVED.len() as f32;
-                } else {
-                    late[i] -= apart / BELIEVED.len() as f32;
-                }
-                j += 1;
+        while i < BELIEVED.len() {
+            let mut place = 0;
+            while CANDIDATES[place] < BELIEVED[i] {
+                place += 1;
             }
+            between[place].0 += 1.0;
+            between[place].1 += BELIEVED[i];
             i += 1;
         }
         Self {
-            early,
-            late,
-            naps: BELIEVED.len() as f32,
+            between,
+            naps: 0,
+            every: 1,
         }
     }
 
-    /// Learns that a nap overshot by `over` times the usual. Lateness counts up
-    /// to `most`, in the same unit.
+    /// Learns that a nap overshot by `over` times the usual. Whether another
+    /// candidate may be the best now.
     #[inline]
-    pub(crate) fn learn(&mut self, over: f32, most: f32) {
-        self.naps = (self.naps + 1.0).min(MEMORY);
-        let step = 1.0 / self.naps;
-        let kept = self.early.iter_mut().zip(&mut self.late);
-        for (candidate, (early, late)) in CANDIDATES.iter().zip(kept) {
-            let apart = candidate - over;
-            *early += (apart.max(0.0) - *early) * step;
-            *late += ((-apart).clamp(0.0, most) - *late) * step;
+    pub(crate) fn learn(&mut self, over: f32) -> bool {
+        let shorter = CANDIDATES.partition_point(|candidate| *candidate < over);
+        let (count, sum) = &mut self.between[shorter];
+        *count += 1.0;
+        *sum += over;
+        self.naps += 1;
+        let is_due = self.naps >= self.every;
+        if is_due {
+            self.fade();
         }
+        is_due
     }
 
-    /// The candidate with which a wait costs least, when late is `late_weight`
-    /// times as bad as early.
-    #[inline]
-    pub(crate) const fn best(&self, late_weight: f32) -> Margin {
-        self.best_of(late_weight, N)
-    }
-
-    /// The same of those that are no longer than `most`; the shortest if none is.
+    /// Forgets as much of what was as is due for the naps since it last did.
     #[cold]
-    pub(crate) fn best_within(&self, late_weight: f32, most: f32) -> Margin {
-        let count = CANDIDATES.partition_point(|candidate| *candidate <= most);
-        self.best_of(late_weight, count.max(1))
+    fn fade(&mut self) {
+        let kept = 1.0 - f32::from(self.naps) / MEMORY;
+        for (count, sum) in &mut self.between {
+            *count *= kept;
+            *sum *= kept;
+        }
+        self.every = (self.every + 1).min(EVERY);
+        self.naps = 0;
     }
 
-    /// The multiple that a part `q` of the overshoots does not exceed, as far as the
-    /// candidates tell: what one leaves to spin beyond the one before it grows by
-    /// that part of what lies between them.
-    pub(crate) fn quantile(&self, q: f32) -> f32 {
-        let below = |i: &usize| {
-            let apart = CANDIDATES[*i] - CANDIDATES[i - 1];
-            self.early[*i] - self.early[i - 1] >= q * apart
-        };
-        let found = (1..N).find(below).unwrap_or(N - 1);
-        (CANDIDATES[found - 1] + CANDIDATES[found]) / 2.0
-    }
-
-    /// In two loops, of which the first is for the vector unit.
-    #[inline]
-    const fn best_of(&self, late_weight: f32, count: usize) -> Margin {
-        let mut costs = [0.0; N];
+    /// The candidate no longer than `longest` with which a wait costs least, when
+    /// late is `late_weight` times as bad as early; the shortest if none is. Those
+    /// beyond all candidates are late by `late_most` at most.
+    pub(crate) const fn best(&self, late_weight: f32, late_most: f32, longest: f32) -> Margin {
+        let (mut late, mut late_sum) = (0.0, 0.0);
         let mut i = 0;
         while i < N {
-            costs[i] = self.early[i] + late_weight * self.late[i];
+            late += self.between[i].0;
+            late_sum += self.between[i].1;
             i += 1;
         }
-        let mut best = 0;
-        let mut i = 1;
-        while i < count {
-            if costs[i] < costs[best] {
-                best = i;
+        let (beyond, beyond_sum) = self.between[N];
+        let (count, sum) = (late + beyond, late_sum);
+        let mut best = Margin {
+            margin: 0.0,
+            cost: f32::MAX,
+        };
+        let mut i = 0;
+        while i < N && (i == 0 || CANDIDATES[i] <= longest) {
+            let margin = CANDIDATES[i];
+            late -= self.between[i].0;
+            late_sum -= self.between[i].1;
+            let early = (count - beyond - late) * margin - (sum - late_sum);
+            let far = (beyond_sum - beyond * margin).min(beyond * late_most);
+            let cost = early + late_weight * (late_sum - late * margin + far);
+            if cost < best.cost {
+                best = Margin { margin, cost };
             }
             i += 1;
         }
-        Margin {
-            margin: CANDIDATES[best],
-            cost: costs[best],
-        }
+        best.cost /= count;
+        best
+    }
+
+    /// The multiple that a part `q` of the overshoots does not exceed, to the next
+    /// candidate.
+    pub(crate) fn quantile(&self, q: f32) -> f32 {
+        let mut more = q * self.between.iter().map(|(count, _)| count).sum::<f32>();
+        let mut exceeds = |(count, _): &(f32, f32)| {
+            more -= count;
+            more > 0.0
+        };
+        let shorter = self.between.iter().take_while(|part| exceeds(part)).count();
+        CANDIDATES[shorter.min(N - 1)]
     }
 }
 
@@ -139,7 +154,7 @@ mod tests {
     fn seen(every: u32, rare: f32) -> Margins {
         let mut margins = Margins::new();
         for i in 0..4_000 {
-            margins.learn(if i % every == 0 { rare } else { 1.0 }, 5.0);
+            margins.learn(if i % every == 0 { rare } else { 1.0 });
         }
         margins
     }
@@ -147,15 +162,18 @@ mod tests {
     #[test]
     fn what_is_rare_is_covered_when_that_costs_less_than_it_does() {
         for (late_weight, margin) in [(1.0, 1.0), (10.0, 1.0), (100.0, 2.2)] {
-            assert_eq!(seen(50, 2.1).best(late_weight).margin, margin);
+            assert_eq!(
+                seen(50, 2.1).best(late_weight, 5.0, f32::MAX).margin,
+                margin
+            );
         }
         // This one is late by more than counts, whatever the margin.
-        assert_eq!(seen(50, 90.0).best(100.0).margin, 1.0);
+        assert_eq!(seen(50, 90.0).best(100.0, 5.0, f32::MAX).margin, 1.0);
     }
 
     #[test]
     fn the_cost_is_what_the_naps_would_have_brought() {
-        let best = seen(10, 1.5).best(5.0);
+        let best = seen(10, 1.5).best(5.0, 5.0, f32::MAX);
         assert_eq!(best.margin, 1.0);
         let expected = 5.0 * 0.1 * 0.5;
         assert!((best.cost - expected).abs() < 0.02, "{best:?}");
@@ -164,10 +182,10 @@ mod tests {
     #[test]
     fn a_shape_that_was_is_forgotten() {
         let mut margins = seen(2, 4.0);
-        assert!(margins.best(10.0).margin > 2.0);
+        assert!(margins.best(10.0, 5.0, f32::MAX).margin > 2.0);
         for _ in 0..1_000 {
-            margins.learn(1.0, 100.0);
+            margins.learn(1.0);
         }
-        assert!(margins.best(10.0).margin < 1.2);
+        assert!(margins.best(10.0, 5.0, f32::MAX).margin < 1.2);
     }
 }

@@ -13,6 +13,7 @@ const LONGEST: u32 = 24;
 pub(super) const CLASSES: usize = (LONGEST - SHORTEST + 1) as usize;
 
 /// The class of a nap that begins with so much left.
+#[inline]
 pub(super) fn of_ns(left_ns: u64) -> usize {
     let octave = left_ns.checked_ilog2().unwrap_or(0);
     (octave.clamp(SHORTEST, LONGEST) - SHORTEST) as usize
@@ -30,16 +31,12 @@ const CPU_NS: f32 = 5e3;
 /// A nap is not believed to take more: what is above was somebody else's work.
 const CPU_MAX_NS: f32 = 400e3;
 /// Metering takes two system calls: after so many metered naps of a class every
-/// sixteenth will do.
-const METERED_FIRST: u8 = 4;
+/// sixteenth will do, and each moves the mean by this.
+const METERED_FIRST: u32 = 4;
 const METERED_EVERY: u32 = 16;
 const METERED_STEP: f32 = 1.0 / 8.0;
 
-/// A class of which nothing is known takes from the nearest one; idle states
-/// grow deeper with the time, and overshoots by about this for each class.
-const DEEPER: f32 = 1.15;
-
-/// What is known of the naps of one class, in one cache line.
+/// What is known of the naps of one class, in half a cache line.
 #[derive(Clone, Debug, PartialEq)]
 #[repr(align(32))]
 pub(super) struct Class {
@@ -47,13 +44,9 @@ pub(super) struct Class {
     pub(super) cpu_ns: f32,
     /// How many there were.
     pub(super) naps: u32,
-    metered: u8,
     /// How many waits were spun since the last of them, and how many may be.
     pub(super) spun: u16,
     pub(super) patience: u16,
-    /// The part of what naps are expected to cost that is believed, where it keeps
-    /// waits from sleeping.
-    pub(super) believed: f32,
 }
 
 impl Class {
@@ -62,29 +55,19 @@ impl Class {
             usual: Usual::new(Ends::of(method).believed_ns()),
             cpu_ns: CPU_NS,
             naps: 0,
-            metered: 0,
             spun: 0,
             patience: 1,
-            believed: 1.0,
         }
     }
 
     pub(super) fn wants_metering(&self) -> bool {
-        self.metered < METERED_FIRST || self.naps % METERED_EVERY == 0
+        self.naps < METERED_FIRST || self.naps % METERED_EVERY == 0
     }
 
+    /// Learns what the last nap took of the CPU.
     pub(super) fn meter(&mut self, cpu_ns: f32) {
-        self.metered = self.metered.saturating_add(1);
-        let step = (1.0 / f32::from(self.metered)).max(METERED_STEP);
+        let step = (1.0 / self.naps as f32).max(METERED_STEP);
         self.cpu_ns += (cpu_ns.min(CPU_MAX_NS) - self.cpu_ns) * step;
-    }
-
-    /// Takes from one that is so many classes shorter what is believed of this
-    /// one.
-    pub(super) fn take_from(&mut self, near: &Self, shorter: i32) {
-        let deeper = DEEPER.powi(shorter.max(0));
-        self.usual.believe(near.usual.ns() * deeper);
-        self.cpu_ns = near.cpu_ns;
     }
 }
 

@@ -148,7 +148,7 @@ impl Adaptive {
             return;
         }
         self.margins = learned.margins.clone();
-        self.best = self.margins.best(self.late_weight);
+        self.best = self.margins.best(self.late_weight, 10.0, f32::MAX);
         for of in &learned.classes {
             let class = class::of_ns(of.at_least.as_ns());
             let known = &mut self.classes[class];
@@ -183,7 +183,10 @@ impl Adaptive {
             return vec![];
         }
         let mut waiter = self.clone();
-        waiter.know(class::of_ns(left.as_ns()));
+        let class = class::of_ns(left.as_ns());
+        if waiter.classes[class].naps == 0 {
+            waiter.know(class);
+        }
         let Some((length, cost)) = waiter.foresee(left) else {
             return vec![PlannedStep::Spin { left }];
         };

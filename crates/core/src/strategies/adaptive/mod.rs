@@ -21,10 +21,10 @@ use class::{CLASSES, Class};
 use regular::{Nap, Regular};
 use spins::Spins;
 
-/// How much too early a nap may end, and on ticks an eighth of its length. One that
+/// How much too early a nap may end, and on ticks this part of its length. One that
 /// ends earlier, as on a clock that stands still, says nothing about lateness.
-const EARLY: Nanos = Nanos::from_us(20);
 const EARLY_NS: f32 = 20e3;
+const EARLY: f32 = 1.0 / 8.0;
 /// Lateness counts up to this: what is beyond is no matter of margins.
 const LATE_MAX_NS: f32 = 1e6;
 /// The shortest nap that is asked for.
@@ -45,16 +45,9 @@ const AGAIN: f32 = 2.0;
 /// So many naps of a wait may take less than they were to: beyond that the clock
 /// stands still, and naps until an instant end at once.
 const TOO_SHORT_MAX: u8 = 8;
-/// That naps cost more than to spin is believed less with each wait that was
-/// spun for it, until one does again.
-const FADING: f32 = 1.0 - 1.0 / 64.0;
 /// A nap that was only tried, and overshot by so many times less than was usual,
 /// shows that it is another time.
 const BETTER: f32 = 2.0;
-/// The margin that costs least is looked for after so many naps of a length, and
-/// after each of the first ones: to do so after each costs recorded naps the same.
-const EVERY: u32 = 4;
-const AT_FIRST: u32 = 32;
 /// While others want the CPU, what overshoots by more than this many times the
 /// usual, and a slice or so, was queueing: no margin covers that.
 const QUEUED: f32 = 4.0;
@@ -70,7 +63,7 @@ const QUEUED_NS: f32 = 100e3;
 /// on time there. It never stops trying to sleep, and keeps a [`Budget`].
 ///
 /// The method is explained in `docs/adaptive.md`. It begins a cache line, as
-/// what a usual wait touches of it is cold by then: `.ci/instructions` counts seven.
+/// what a usual wait touches of it is cold by then: `.ci/instructions` counts six.
 #[derive(Clone, Debug, PartialEq)]
 #[repr(align(64))]
 pub struct Adaptive {
@@ -78,9 +71,8 @@ pub struct Adaptive {
     method: Method,
     purse: Purse,
     spins: Spins,
-    /// What the budget lets this wait spin, what it may spin, and whether it would
-    /// have spun more if only its budget had let it.
-    allowed: Nanos,
+    /// What this wait may spin, and whether it would have spun more if only its
+    /// budget had let it.
     most: Nanos,
     is_bound: bool,
     /// Naps of this wait that took less than they were to.
@@ -133,7 +125,6 @@ impl Adaptive {
             method,
             purse: Purse::new(budget),
             spins: Spins::NONE,
-            allowed: SPIN_MAX,
             most: SPIN_MAX,
             is_bound: false,
             too_short: 0,
@@ -142,7 +133,7 @@ impl Adaptive {
             nap: None,
             spun_ns: 0.0,
             late_ns: 0.0,
-            best: margins.best(late_weight),
+            best: margins.best(late_weight, 10.0, f32::MAX),
             margins,
             classes: class::all(method),
             regular: None,
@@ -155,6 +146,7 @@ impl Adaptive {
     }
 
     /// Makes room for what is regular about naps, if that is anything.
+    #[cold]
     fn make_regular(&mut self) -> Option<&mut Regular> {
         if self.regular.is_none() {
             self.regular = Regular::new(self.method).map(Box::new);
@@ -168,21 +160,33 @@ impl Adaptive {
     }
 
     /// Learns from the wait before.
+    #[inline]
     fn settle(&mut self) {
         if self.spun_ns > 0.0 {
             self.spins.learn(self.spun_ns, self.late_ns);
             self.purse.pay(self.spun_ns);
             self.spun_ns = 0.0;
         }
-        if let Some(attempt) = self.nap.take() {
-            self.learn(attempt);
+        self.settle_nap();
+    }
+
+    /// Learns from the last nap, if that was not done.
+    #[inline]
+    fn settle_nap(&mut self) {
+        let Some(attempt) = self.nap.take() else {
+            return;
+        };
+        if let Some(nap) = attempt.ended {
+            self.learn(&attempt, nap);
         }
     }
 
-    fn learn(&mut self, attempt: Attempt) {
-        let Some(nap) = attempt.ended else {
+    #[inline]
+    fn learn(&mut self, attempt: &Attempt, nap: Nap) {
+        let (asked_ns, mut over_ns) = (nap.asked.as_ns() as f32, nap.over_ns());
+        if over_ns < -EARLY_NS.max(asked_ns * EARLY) {
             return;
-        };
+        }
         let scale_ns = self.scale_ns(attempt.class);
         let known = &mut self.classes[attempt.class];
         known.naps = known.naps.saturating_add(1);
@@ -190,42 +194,50 @@ impl Adaptive {
             known.meter(cpu_ns);
         }
         let usual_ns = known.usual.ns();
-        let mut over_ns = nap.over_ns();
         if let Some(regular) = &mut self.regular {
             if regular.learn(attempt.class, nap, usual_ns) {
                 // All that was learned was learned on another line.
                 known.usual.forget();
             }
-            let beyond_ns = nap.asked.as_ns() as f32 - class::from_ns(attempt.class) as f32;
+            let beyond_ns = asked_ns - class::from_ns(attempt.class) as f32;
             over_ns -= regular.share(attempt.class) * beyond_ns;
-            if nap.over_ns() < -EARLY_NS && regular.grid().is_none() {
-                return;
-            }
+        }
+        let on_ticks = self.regular.as_ref().is_some_and(|r| r.grid().is_some());
+        if nap.over_ns() < 0.0 && !on_ticks {
+            return;
         }
         if self.spins.is_contended() && over_ns > QUEUED * usual_ns + QUEUED_NS {
             return;
         }
         let late_ns = self.late_ns.min(LATE_MAX_NS);
         if nap.over_ns().max(self.late_weight * late_ns) > attempt.left_ns {
-            known.believed = 1.0;
             known.patience = (known.patience * 4).min(PATIENCE);
         } else if attempt.is_try {
-            known.believed /= 2.0;
             known.patience = (known.patience / 4).max(1);
         }
         let is_another = attempt.is_try && over_ns > 0.0 && over_ns < usual_ns / BETTER;
+        let mut is_news = false;
         if is_another {
             known.usual.restart(over_ns);
         } else if known.usual.is_known() {
-            let over = 1.0 + (over_ns.max(0.0) - usual_ns) / scale_ns;
-            self.margins.learn(over, LATE_MAX_NS / scale_ns);
+            is_news = self
+                .margins
+                .learn(1.0 + (over_ns.max(0.0) - usual_ns) / scale_ns);
         }
         if is_another || known.usual.learn(over_ns) {
             self.margins = Margins::new();
+            is_news = true;
         }
-        if known.naps < AT_FIRST || known.naps % EVERY == 0 {
-            self.best = self.margins.best(self.late_weight);
+        if is_news {
+            self.best = self.best_of(attempt.class, f32::MAX);
         }
+    }
+
+    /// The margin of at most so many times the usual overshoot that costs least.
+    #[cold]
+    fn best_of(&self, class: usize, longest: f32) -> Margin {
+        let late_most = LATE_MAX_NS / self.scale_ns(class);
+        self.margins.best(self.late_weight, late_most, longest)
     }
 
     /// A step ended.
@@ -234,12 +246,10 @@ impl Adaptive {
         match (wake.reason, &mut self.nap) {
             (Reason::Ran, _) => self.spun_ns += wake.slept.as_ns() as f32,
             (Reason::Timer, Some(nap)) => {
-                let lasted =
-                    wake.slept >= wake.asked - EARLY.max(Nanos::new(wake.asked.as_ns() / 8));
                 self.too_short = self
                     .too_short
                     .saturating_add((wake.slept < wake.asked).into());
-                nap.ended = lasted.then(|| Nap {
+                nap.ended = Some(Nap {
                     asked: wake.asked,
                     slept: wake.slept,
                     woke: wake.now.as_ns(),
@@ -252,22 +262,23 @@ impl Adaptive {
     }
 
     /// Takes from the nearest class what is not known of this one.
+    #[cold]
     fn know(&mut self, class: usize) {
-        if self.classes[class].naps > 0 {
-            return;
-        }
         let near = (0..CLASSES)
             .filter(|&near| self.classes[near].naps > 0)
             .min_by_key(|&near| near.abs_diff(class));
         let is_share = matches!(self.regular.as_deref(), Some(Regular::Share(_)));
         if let Some(near) = near.filter(|_| !is_share) {
-            let known = self.classes[near].clone();
-            self.classes[class].take_from(&known, class as i32 - near as i32);
+            self.classes[class]
+                .usual
+                .believe(self.classes[near].usual.ns());
+            self.classes[class].cpu_ns = self.classes[near].cpu_ns;
         }
     }
 
     /// What margins of a class are multiples of: its usual overshoot, without what of
     /// that follows from the length.
+    #[inline]
     fn scale_ns(&self, class: usize) -> f32 {
         let usual_ns = self.classes[class].usual.ns();
         match &self.regular {
@@ -280,20 +291,22 @@ impl Adaptive {
     }
 
     /// The nap for a goal that is `left` away from `now`, if one fits in.
+    #[inline]
     fn plan_nap(&self, now: u64, left: Nanos, class: usize) -> Option<Plan> {
         let known = &self.classes[class];
         let (usual_ns, scale_ns) = (known.usual.ns(), self.scale_ns(class));
         let left_ns = left.as_ns() as f32;
-        let most = 1.0 + (left_ns - SHORTEST_NS - usual_ns) / scale_ns;
+        let most_ns = left_ns - SHORTEST_NS;
+        let margin_ns = |of: Margin| usual_ns + scale_ns * (of.margin - 1.0);
         let mut best = self.best;
-        if best.margin > most {
-            best = self.margins.best_within(self.late_weight, most);
+        if margin_ns(best) > most_ns {
+            best = self.best_of(class, 1.0 + (most_ns - usual_ns) / scale_ns);
         }
-        let margin_ns = usual_ns + scale_ns * (best.margin - 1.0);
+        let margin_ns = margin_ns(best);
         let before_ns = margin_ns.min(self.most.as_ns() as f32);
-        let cost_ns = known.cpu_ns + scale_ns * best.cost * known.believed;
+        let cost_ns = known.cpu_ns + scale_ns * best.cost;
         let Some(regular) = self.regular.as_deref() else {
-            return (left_ns > before_ns + SHORTEST_NS).then(|| Plan {
+            return (before_ns < most_ns).then(|| Plan {
                 length: left - Nanos::new(before_ns as u64),
                 margin_ns,
                 cost_ns,
@@ -313,7 +326,8 @@ impl Adaptive {
             if length_ns < f64::from(SHORTEST_NS) {
                 return None;
             }
-            (Nanos::new(length_ns as u64), cost_ns)
+            let shorter = regular.varied_by(known.naps);
+            (Nanos::new(length_ns as u64) - shorter, cost_ns)
         };
         let length = regular.whole(length)?;
         Some(Plan {
@@ -324,6 +338,7 @@ impl Adaptive {
     }
 
     /// How long to nap now, and whether only to see what comes of it, if at all.
+    #[inline]
     fn choose(
         &mut self,
         now: u64,
@@ -337,12 +352,12 @@ impl Adaptive {
         let spin_ns =
             left_ns * self.spins.price(self.late_weight) / if again { AGAIN } else { 1.0 };
         let pays = |plan: &Plan| plan.cost_ns < spin_ns;
-        let is_tight = plan.is_none_or(|p| p.margin_ns > self.most.as_ns() as f32 || !pays(&p));
-        self.is_bound |= must && is_tight && !self.spins.is_contended();
         if let Some(plan) = plan.filter(|plan| must || pays(plan)) {
+            self.is_bound |= must && self.is_tight(plan.margin_ns, pays(&plan));
             return Some((plan.length, false));
         }
         if must {
+            self.is_bound |= self.is_tight(0.0, false);
             return Some((left - self.most, false));
         }
         if again || left_ns < TRY_FROM_NS {
@@ -350,7 +365,6 @@ impl Adaptive {
         }
         let on_ticks = self.grid().is_some_and(|grid| grid.is_fresh(now));
         let known = &mut self.classes[class];
-        known.believed *= FADING;
         known.spun = known.spun.saturating_add(1);
         self.awake = self.awake.saturating_add(1);
         let (patience, most) = if on_ticks {
@@ -361,23 +375,34 @@ impl Adaptive {
         if known.spun < patience && self.awake < most {
             return None;
         }
+        // Ticks that are gone are found out between them.
+        if let Some(plan) = plan.filter(|_| self.grid().is_none()) {
+            return Some((plan.length, true));
+        }
         let length = Nanos::new(left.as_ns() / 2);
         let regular = self.regular.as_deref();
         let length = regular.map_or(Some(length), |regular| regular.whole(length))?;
         Some((length, true))
     }
 
+    /// Whether a wait that has to nap would have spun more if its budget had let it.
+    fn is_tight(&self, margin_ns: f32, pays: bool) -> bool {
+        let would_spin = !pays || margin_ns > self.most.as_ns() as f32;
+        would_spin && !self.spins.is_contended()
+    }
+
     /// A wait begins.
+    #[inline]
     fn begin(&mut self, now: u64, left: Nanos) {
         self.settle();
-        self.make_regular();
+        if self.regular.is_none() && regular::Ends::of(self.method) != regular::Ends::AtAnyTime {
+            self.make_regular();
+        }
         self.is_bound = false;
         self.too_short = 0;
-        self.allowed = self.purse.open(now);
-        self.most = self.allowed;
+        self.most = self.purse.open(now);
         if self.spins.is_contended() {
-            let most = Nanos::new(Spins::most_ns(left.as_ns()));
-            self.most = self.most.min(most);
+            self.most = self.most.min(Spins::most(left));
         }
     }
 }
@@ -389,10 +414,10 @@ impl<C: Clock> Strategy<C> for Adaptive {
         let again = matches!(turn, Turn::Woke(_));
         if let Turn::Woke(wake) = turn {
             self.woke(wake);
-            self.late_ns = now.late_for(goal.deadline).as_ns() as f32;
+            self.late_ns = now.since(goal.deadline).as_ns() as f32;
             let stands_still = self.too_short > TOO_SHORT_MAX;
             if stands_still {
-                self.most = self.allowed;
+                self.most = self.purse.open(now.as_ns());
             }
             // What is left after most naps: so little that it is not worth thinking.
             let is_little = (left.as_ns() as f32) < self.little_ns;
@@ -403,13 +428,13 @@ impl<C: Clock> Strategy<C> for Adaptive {
             self.begin(now.as_ns(), left);
         }
         let class = class::of_ns(left.as_ns());
-        self.know(class);
+        if self.classes[class].naps == 0 {
+            self.know(class);
+        }
         let Some((length, is_try)) = self.choose(now.as_ns(), left, class, again) else {
             return goal.spin();
         };
-        if let Some(before) = self.nap.take() {
-            self.learn(before);
-        }
+        self.settle_nap();
         self.awake = 0;
         let scale_ns = self.scale_ns(class);
         let known = &mut self.classes[class];

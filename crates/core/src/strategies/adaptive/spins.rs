@@ -1,6 +1,7 @@
 //! What spins brought: whether they ended on time.
 
 use super::LATE_MAX_NS;
+use crate::time::Nanos;
 
 /// A spin that ends so late was cut short by somebody: nobody spins for that.
 const CUT_NS: f32 = 50e3;
@@ -60,8 +61,8 @@ impl Spins {
     }
 
     /// What a wait with so much left may spin on a contended CPU.
-    pub(super) fn most_ns(left_ns: u64) -> u64 {
-        left_ns / PART
+    pub(super) fn most(left: Nanos) -> Nanos {
+        Nanos::new(left.as_ns() / PART)
     }
 }
 
