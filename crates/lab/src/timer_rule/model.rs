@@ -36,7 +36,7 @@ pub fn situation(model: &Model) -> Result<Situation, String> {
         }
     };
     let coarsest = length("interval");
-    Ok(Situation {
+    let mut situation = Situation {
         model: Some(model.name().to_owned()),
         host: HostFacts {
             slack: length("slack").filter(|_| system == System::Linux),
@@ -50,10 +50,6 @@ pub fn situation(model: &Model) -> Result<Situation, String> {
             finest: FINEST.min(coarsest),
             current: coarsest,
         }),
-        throttling: (name == "windows-11" || name == "windows-server-2022")
-            .then_some(Throttling::BySystem),
-        global_requests: (name == "windows-11" || name == "windows-server-2022")
-            .then(|| count("global") == Some(1)),
         clock: "virtual time".to_owned(),
         clock_read: model.costs().read,
         spin: format!("a clock reading every {}", model.costs().read),
@@ -61,7 +57,12 @@ pub fn situation(model: &Model) -> Result<Situation, String> {
         timer: model.resolve(Method::Timer),
         system,
         ..Situation::default()
-    })
+    };
+    if situation.throttles() {
+        situation.throttling = Some(Throttling::BySystem);
+        situation.global_requests = Some(count("global") == Some(1));
+    }
+    Ok(situation)
 }
 
 /// No request of Windows gets less (`NtQueryTimerResolution`: 5000).
