@@ -41,7 +41,7 @@ impl<C: Copy + Ord> Frames<C> {
     /// Not all of it, as a prediction that is too high would keep the frame from
     /// the slot that it can make, and the next ones too.
     pub fn plan(&mut self, now: Tick<C>) -> Planned<C> {
-        let predicted = self.work.predicted();
+        let predicted = self.predicted();
         let half = Nanos::new(predicted.as_ns() / 2);
         let slot = self.schedule.next_after(now + half);
         let lead = (predicted + self.safety).min(self.schedule.period().whole());
@@ -57,9 +57,10 @@ impl<C: Copy + Ord> Frames<C> {
         self.work.took(length.min(self.schedule.period().whole()));
     }
 
-    /// How long the next frame is believed to take.
-    pub const fn predicted(&self) -> Nanos {
-        self.work.predicted()
+    /// How long the next frame is believed to take: a period at most, also where the
+    /// period was longer when that was learned.
+    pub fn predicted(&self) -> Nanos {
+        self.work.predicted().min(self.schedule.period().whole())
     }
 }
 
@@ -139,6 +140,21 @@ mod tests {
             assert!(end <= at);
         }
         assert!(frames.predicted() < Nanos::from_us(3_200));
+    }
+
+    #[test]
+    fn a_faster_rate_gives_up_no_slots_for_what_the_slower_one_learned() {
+        let (mut frames, mut now) = (frames(), us(0));
+        frames
+            .schedule
+            .set_period(Period::of_cycles(10, 1).unwrap(), now);
+        frame(&mut frames, &mut now, 100_000);
+        frames
+            .schedule
+            .set_period(Period::of_cycles(100, 1).unwrap(), now);
+        assert_eq!(frames.predicted(), Nanos::from_ms(10));
+        let now = frames.plan(now).slot.at;
+        assert_eq!(frames.plan(now).slot.missed, 0);
     }
 
     #[test]

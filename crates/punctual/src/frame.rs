@@ -13,7 +13,7 @@ use crate::waiter::{Cancelled, Waiter};
 
 /// Paces frames: work that is to be done by, or shown at, the slots of a rate.
 ///
-/// Two ways, between which who makes it chooses:
+/// There are two ways; choose one when you make it:
 ///
 /// - [`late`](Self::late) waits before the work, and begins it as late as is safe
 ///   to be done by the next slot. What it shows is as new as can be; for who
@@ -27,7 +27,7 @@ use crate::waiter::{Cancelled, Waiter};
 ///
 /// # Stalls
 ///
-/// Slots that are over are missed; frames stay in phase. Where a frame is a little too
+/// Slots that have passed are missed; frames stay in phase. Where a frame is a little too
 /// long for its slot, the next one begins at once.
 ///
 /// # Accuracy
@@ -57,6 +57,8 @@ pub struct FramePacer {
     is_late: bool,
     /// The frame that is being worked on.
     begun: Option<Frame>,
+    /// When its work ended, where the end was cancelled.
+    worked: Option<Instant>,
     ended: Option<Instant>,
 }
 
@@ -84,6 +86,7 @@ impl FramePacer {
             },
             is_late,
             begun: None,
+            worked: None,
             ended: None,
         }
     }
@@ -117,11 +120,13 @@ impl FramePacer {
         self.begin_as(frames, frame, outcome)
     }
 
-    /// As [`begin`](Self::begin), or until `cancel` is given.
+    /// As [`begin`](Self::begin), or until `cancel` is cancelled.
     ///
     /// # Errors
-    /// [`Cancelled`]; no frame has begun then.
+    /// [`Cancelled`], as [`Ticker::tick_or`](crate::Ticker::tick_or); no frame has begun
+    /// then.
     pub fn begin_or(&mut self, cancel: &Cancel) -> Result<Frame, Cancelled> {
+        Cancelled::check(cancel)?;
         let (frames, frame, start) = self.plan();
         let outcome = match start {
             Some(start) => self.waiter.wait_until(start, cancel)?,
@@ -141,12 +146,18 @@ impl FramePacer {
         self.end_as(frame, now, outcome)
     }
 
-    /// As [`end`](Self::end), or until `cancel` is given.
+    /// As [`end`](Self::end), or until `cancel` is cancelled.
     ///
     /// # Errors
-    /// [`Cancelled`]; the frame has not ended then.
+    /// [`Cancelled`], as [`Ticker::tick_or`](crate::Ticker::tick_or); the frame has not
+    /// ended then, but its work has.
     pub fn end_or(&mut self, cancel: &Cancel) -> Result<FrameEnd, Cancelled> {
+        let cancelled = Cancelled::check(cancel);
+        if self.begun.is_none() {
+            cancelled?;
+        }
         let (frame, now) = self.worked();
+        cancelled?;
         let outcome = if self.is_late {
             Outcome::of_past_deadline(now.saturating_duration_since(frame.target))
         } else {
@@ -201,6 +212,7 @@ impl FramePacer {
             ..frame
         };
         self.begun = Some(frame);
+        self.worked = None;
         frame
     }
 
@@ -211,7 +223,7 @@ impl FramePacer {
             let (frames, frame, _) = self.plan();
             self.begin_as(frames, frame, Outcome::default())
         });
-        (frame, now)
+        (frame, *self.worked.get_or_insert(now))
     }
 
     fn end_as(&mut self, frame: Frame, worked: Instant, outcome: Outcome) -> FrameEnd {
@@ -222,7 +234,7 @@ impl FramePacer {
             .ended
             .map(|before| ended.saturating_duration_since(before));
         self.ended = Some(ended);
-        self.begun = None;
+        (self.begun, self.worked) = (None, None);
         FrameEnd {
             work,
             frame_time,

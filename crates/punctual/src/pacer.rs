@@ -7,7 +7,7 @@ use crate::anchor::Anchor;
 use crate::outcome::Outcome;
 use crate::period::Period;
 use crate::ticker::{Caller, Tick, Ticker, interval};
-use crate::waiter::{Cancelled, Waiter};
+use crate::waiter::{Cancelled, Waiter, after};
 
 /// Paces work at a rate, from a few to a million a second: requests of a load
 /// generator, packets, commands.
@@ -19,13 +19,13 @@ use crate::waiter::{Cancelled, Waiter};
 ///
 /// # Stalls
 ///
-/// Unlike those of a [`Ticker`], slots that are over are owed: they come at once, one
+/// Unlike those of a [`Ticker`], slots that have passed are owed: they come at once, one
 /// after the other, until the pacer has caught up. [`MissedTickBehavior`] has other
 /// ways; none drops a slot without counting it.
 ///
 /// # Accuracy
 ///
-/// That of the waiter. Slots that are less apart than a nap takes are spun for, unless a
+/// That of the waiter. Slots closer together than a nap takes are spun for, unless a
 /// [`Budget`](crate::Budget) says otherwise, or they are taken
 /// [in batches](Self::next_batch).
 ///
@@ -53,15 +53,15 @@ impl Pacer {
     /// next: a Poisson process, as of the requests of many users. The first slot stays.
     /// The same seed has the same gaps, on every platform.
     ///
-    /// # Platform notes
-    /// Slots that are over are counted one by one, a million at a time.
+    /// # Cost
+    /// Slots that have passed are counted one by one, a million at a time.
     #[must_use]
     pub fn poisson(mut self, seed: u64) -> Self {
         self.0.schedule.set_random(seed);
         self
     }
 
-    /// What becomes of slots that are over; [`Burst`](MissedTickBehavior::Burst) if
+    /// What becomes of slots that have passed; [`Burst`](MissedTickBehavior::Burst) if
     /// nothing is chosen.
     #[must_use]
     pub fn missed_tick_behavior(self, behavior: MissedTickBehavior) -> Self {
@@ -75,13 +75,13 @@ impl Pacer {
         Self(self.0.waiter(waiter))
     }
 
-    /// Waits for the next slot; for one that is over not at all.
+    /// Waits for the next slot; returns at once if it has passed.
     #[inline]
     pub fn next_slot(&mut self) -> Tick {
         self.0.tick()
     }
 
-    /// As [`next_slot`](Self::next_slot), or until `cancel` is given.
+    /// As [`next_slot`](Self::next_slot), or until `cancel` is cancelled.
     ///
     /// # Errors
     /// [`Cancelled`], as [`Ticker::tick_or`].
@@ -90,7 +90,7 @@ impl Pacer {
         self.0.tick_or(cancel)
     }
 
-    /// The next slot if it is over, without waiting: for who waits for
+    /// The next slot if it has passed, without waiting: for who waits for
     /// [`next_at`](Self::next_at) with something else.
     #[inline]
     pub fn try_next_slot(&mut self) -> Option<Tick> {
@@ -99,7 +99,7 @@ impl Pacer {
         Some(self.0.ticked(scheduled, Outcome::of_past_deadline(late)))
     }
 
-    /// Waits until the next slot is over for `linger`, and takes all that are over
+    /// Waits until `linger` after the next slot is due, and takes all that are due
     /// then, up to `most` and at least one: fewer waits, and fewer calls of the system
     /// where several can be sent at once. No slot of it is early, and none is later than
     /// `linger` and what the wait adds, unless it was owed.
@@ -109,7 +109,7 @@ impl Pacer {
         self.batch(most, deadline, outcome)
     }
 
-    /// As [`next_batch`](Self::next_batch), or until `cancel` is given.
+    /// As [`next_batch`](Self::next_batch), or until `cancel` is cancelled.
     ///
     /// # Errors
     /// [`Cancelled`], as [`Ticker::tick_or`]; no slot is taken then.
@@ -142,8 +142,7 @@ impl Pacer {
     }
 
     fn batch_at(&self, linger: Duration) -> Instant {
-        let next = self.0.next_at();
-        next.checked_add(linger).unwrap_or(next)
+        after(self.0.next_at(), linger)
     }
 
     fn batch(&mut self, most: u32, deadline: Instant, outcome: Outcome) -> Batch {

@@ -54,8 +54,8 @@ pub fn interval_at(start: Instant, period: Period) -> Ticker {
 ///
 /// # Stalls
 ///
-/// A tick for a slot that is over comes at once. What becomes of slots that are
-/// over by then as well, [`MissedTickBehavior`] says; without one they are
+/// A tick for a slot that has passed comes at once. What becomes of slots that
+/// have passed by then as well, [`MissedTickBehavior`] says; without one they are
 /// [missed](MissedTickBehavior::Skip). So after a stall of 5 s at 1 kHz there is
 /// one tick that is up to 5 s late and tells of some 5,000 that were missed, and the
 /// next is in phase. Nothing is ever dropped silently: see [`books`](Self::books).
@@ -108,7 +108,7 @@ impl Ticker {
         self
     }
 
-    /// Waits for the next slot; for one that is over not at all.
+    /// Waits for the next slot; returns at once if it has passed.
     #[inline]
     pub fn tick(&mut self) -> Tick {
         let scheduled = self.next_at();
@@ -116,11 +116,11 @@ impl Ticker {
         self.ticked(scheduled, outcome)
     }
 
-    /// As [`tick`](Self::tick), or until `cancel` is given.
+    /// As [`tick`](Self::tick), or until `cancel` is cancelled.
     ///
     /// # Errors
-    /// [`Cancelled`], also when it was cancelled before; the slot is still to come
-    /// then. A slot that is over is ticked all the same.
+    /// [`Cancelled`], also when it was cancelled before, even if the slot has passed;
+    /// the slot is still to be ticked then.
     #[inline]
     pub fn tick_or(&mut self, cancel: &Cancel) -> Result<Tick, Cancelled> {
         let scheduled = self.next_at();
@@ -136,7 +136,7 @@ impl Ticker {
     }
 
     /// Changes the period, in phase: slots are so far apart from the last on that
-    /// was due. Where several would be over by now, the next tick is for the last of
+    /// was due. Where several would have passed by now, the next tick is for the last of
     /// these, so that a faster rate begins at once and without missed ticks.
     ///
     /// Of slots that are owed only the last one stays; the others are missed, as no

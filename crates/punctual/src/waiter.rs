@@ -152,12 +152,12 @@ impl Waiter {
         self.wait_out(now, deadline)
     }
 
-    /// Waits until `deadline`, or until `cancel` is given by another thread or a
-    /// signal handler. Costs what [`sleep_until`](Self::sleep_until) costs.
+    /// Waits until `deadline`, or until `cancel` is cancelled by another thread or a
+    /// signal handler. Costs what [`sleep_until`](Self::sleep_until) costs, and a load.
     ///
     /// # Errors
-    /// [`Cancelled`], also when it was cancelled before; a deadline that has
-    /// passed is met all the same.
+    /// [`Cancelled`], also when it was cancelled before, even if the deadline has
+    /// passed: so a loop that is always late can be stopped.
     ///
     /// # Accuracy
     /// A cancelled wait ends as soon as the system wakes the thread: within
@@ -189,6 +189,7 @@ impl Waiter {
     /// control.join().unwrap();
     /// ```
     pub fn wait_until(&mut self, deadline: Instant, cancel: &Cancel) -> Result<Outcome, Cancelled> {
+        Cancelled::check(cancel)?;
         let now = Instant::now();
         if now >= deadline {
             return Ok(Outcome::of_past_deadline(now - deadline));
@@ -469,6 +470,17 @@ impl Default for Waiter {
 /// A wait that ended before its deadline because it was cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cancelled(());
+
+impl Cancelled {
+    /// An error if `cancel` is cancelled.
+    #[inline]
+    pub(crate) fn check(cancel: &Cancel) -> Result<(), Self> {
+        match cancel.is_cancelled() {
+            true => Err(Self(())),
+            false => Ok(()),
+        }
+    }
+}
 
 impl fmt::Display for Cancelled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

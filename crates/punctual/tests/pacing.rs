@@ -132,7 +132,53 @@ fn cancelled_frames_have_not_begun_and_not_ended() {
     assert!(pacer.begin_or(&stop).is_err());
     assert_eq!(pacer.books().ticks, ticks);
     let mut pacer = FramePacer::at_end(hourly);
+    assert!(pacer.end_or(&stop).is_err());
+    assert_eq!(pacer.books().ticks, ticks);
     pacer.begin();
     assert!(pacer.end_or(&stop).is_err());
     assert_eq!(pacer.books().ticks, ticks + 1);
+}
+
+/// Every slot has passed when the loop comes to it.
+#[test]
+fn loops_that_are_always_late_can_be_stopped() {
+    let stop = Cancel::new();
+    stop.cancel();
+    let period = hz(1_000_000);
+    let mut pacer = Pacer::new(period);
+    assert!(pacer.next_slot_or(&stop).is_err());
+    assert!(pacer.next_batch_or(64, Duration::ZERO, &stop).is_err());
+    assert_eq!(pacer.books().ticks, 0);
+    for mut pacer in [FramePacer::late(period), FramePacer::at_end(period)] {
+        assert!(pacer.begin_or(&stop).is_err());
+        let frame = pacer.begin();
+        while Instant::now() < frame.target() {}
+        assert!(pacer.end_or(&stop).is_err());
+    }
+}
+
+#[test]
+fn a_linger_that_never_ends_waits_for_the_cancel() {
+    let (stop, mut pacer) = (Cancel::new(), Pacer::new(hz(1)));
+    let theirs = stop.clone();
+    let batch = std::thread::scope(|scope| {
+        scope.spawn(move || {
+            std::thread::sleep(Duration::from_millis(2));
+            theirs.cancel();
+        });
+        pacer.next_batch_or(1, Duration::MAX, &stop)
+    });
+    assert!(batch.is_err());
+}
+
+#[test]
+fn the_wait_for_a_cancelled_end_is_no_work() {
+    let stop = Cancel::new();
+    stop.cancel();
+    let mut pacer = FramePacer::at_end(hz(250));
+    let frame = pacer.begin();
+    assert!(pacer.end_or(&stop).is_err());
+    let most = frame.begun().elapsed();
+    work(Duration::from_micros(200));
+    assert!(pacer.end().work() <= most);
 }
