@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use crate::disturbance::CpuQuota;
 use crate::findings::Verdict;
 use crate::modes::Mode;
-use crate::run::Measurement;
 
 /// One experiment each. Files name them by the tag `experiment`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -153,6 +152,27 @@ pub struct Regimes {
     pub regime: String,
     /// What else runs.
     pub condition: String,
+}
+
+/// What the subject of a batch did besides its cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RegimeBatch {
+    /// The median lateness on the caller's clock.
+    pub late_ns_p50: i64,
+    /// The same as the waiter itself reported it; peers report none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reported_late_ns_p50: Option<i64>,
+    /// The seconds in which it was trapped; `None` where that was not looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trapped_s: Option<u32>,
+    /// So many waits after the load was gone it was back to normal; `None` where that
+    /// was not looked for, or it never was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back_after_waits: Option<u32>,
+    /// Whether that was looked for.
+    #[serde(default)]
+    pub load_ended: bool,
 }
 
 /// What one clock of the OS is like.
@@ -662,65 +682,4 @@ impl Phase {
     fn params(&self) -> Value {
         json!({ "scenario": self.scenario, "phase": self.phase, "phase_index": self.phase_index })
     }
-}
-
-/// One experiment of the enum.
-pub trait OfExperiment: Sized {
-    /// What a measurement has of it; `None` if it is of another.
-    fn of(measurement: &Measurement) -> Option<&Self>;
-}
-
-/// An experiment with waits of one length.
-pub trait OfLength: OfExperiment {
-    /// The length asked for.
-    fn asked_ns(&self) -> u64;
-}
-
-macro_rules! of_length {
-    ($($name:ident,)*) => {
-        $(
-            impl OfLength for $name {
-                fn asked_ns(&self) -> u64 {
-                    self.asked_ns
-                }
-            }
-        )*
-    };
-}
-
-of_length! { Decades, Naps, Robustness, Timers, Sleep, Load, Cores, Gap, Doctor, }
-
-macro_rules! of_experiment {
-    ($($name:ident => $variant:ident,)*) => {
-        $(
-            impl OfExperiment for $name {
-                fn of(measurement: &Measurement) -> Option<&Self> {
-                    match &measurement.experiment {
-                        Experiment::$variant(of) => Some(of),
-                        _ => None,
-                    }
-                }
-            }
-        )*
-    };
-}
-
-of_experiment! {
-    Pace => Pace,
-    Decades => Decades,
-    IntervalLength => Interval,
-    Naps => Naps,
-    Robustness => Robustness,
-    Regimes => Regimes,
-    Clocks => Clocks,
-    Timers => Timers,
-    Sleep => Sleep,
-    Yield => Yield,
-    Load => Load,
-    Cores => Cores,
-    Gap => Gap,
-    ScenarioThreads => Scenario,
-    ScenarioComputer => ScenarioComputer,
-    Watch => Watch,
-    Doctor => Doctor,
 }

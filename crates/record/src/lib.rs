@@ -25,6 +25,7 @@ mod interval;
 mod late;
 mod learned;
 mod modes;
+mod of_experiment;
 pub mod published;
 pub mod regimes;
 mod row;
@@ -36,7 +37,7 @@ pub use cost::{Cost, NAP_PENALTIES_NS, Round, WEIGHTS, Weights};
 pub use diagnosis::{Advice, Diagnosis, Fact, Untold};
 pub use disturbance::{CpuQuota, Disturbance, OtherProcess, OwnStops, Throttled};
 pub use expectation::Expectation;
-pub use experiment::{Experiment, OfExperiment};
+pub use experiment::Experiment;
 pub use facts::HostFacts;
 pub use findings::{
     Allowance, Change, DoctorFindings, Doubt, FoundTier, Ground, Judgement, LatencyTier, Remedy,
@@ -47,6 +48,7 @@ pub use interval::Interval;
 pub use late::{CAP_NS, Late, nearest_rank, percentile};
 pub use learned::{Estimate, Learned, LearnedCall, LearnedClass, PlannedStep};
 pub use modes::{Mode, modes};
+pub use of_experiment::{OfExperiment, OfLength};
 pub use row::RunRow;
 #[cfg(feature = "schema")]
 pub use run::schema;

@@ -1,11 +1,10 @@
 //! What `bench regimes` has to say: `adaptive` beside the best of the others, cell
 //! by cell.
 
-use serde::{Deserialize, Serialize};
-
 use crate::cost::Cost;
-use crate::experiment::{OfExperiment, Regimes};
+use crate::experiment::Regimes;
 use crate::interval::Interval;
+use crate::of_experiment::OfExperiment as _;
 use crate::run::Measurement;
 
 /// The condition in which nothing else runs.
@@ -13,27 +12,6 @@ pub const QUIET: &str = "quiet";
 
 /// Fewer rounds decide nothing: their intervals do not hold with 95 %.
 pub const ROUNDS_MIN: usize = 6;
-
-/// What the subject of a batch did besides its cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct RegimeBatch {
-    /// The median lateness on the caller's clock.
-    pub late_ns_p50: i64,
-    /// The same as the waiter itself reported it; peers report none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reported_late_ns_p50: Option<i64>,
-    /// The seconds in which it was trapped; `None` where that was not looked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trapped_s: Option<u32>,
-    /// So many waits after the load was gone it was back to normal; `None` where that
-    /// was not looked for, or it never was.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub back_after_waits: Option<u32>,
-    /// Whether that was looked for.
-    #[serde(default)]
-    pub load_ended: bool,
-}
 
 /// What can be said of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,12 +9,11 @@ use crate::cost::{Round, Weights};
 use crate::diagnosis::Diagnosis;
 use crate::disturbance::Disturbance;
 use crate::expectation::Expectation;
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, RegimeBatch};
 use crate::facts::HostFacts;
 use crate::interval::Interval;
 use crate::late::Late;
 use crate::learned::Learned;
-use crate::regimes::RegimeBatch;
 use crate::row::RunRow;
 use crate::visible::{is_visible, visible, visible_lines};
 

@@ -2,8 +2,8 @@
 
 use std::ops::Deref;
 
-use punctual_record::experiment::{Deadlines, OfLength, Pace, Timers, Yield};
-use punctual_record::{Measurement, Mode, OfExperiment, Run};
+use punctual_record::experiment::{Deadlines, Pace, Timers, Yield};
+use punctual_record::{Measurement, Mode, OfExperiment, OfLength, Run};
 
 use crate::units;
 
@@ -112,6 +112,16 @@ pub(crate) fn values<E>(rows: &[Row<'_, E>], of: impl Fn(&E) -> f64) -> Vec<f64>
     values.sort_by(f64::total_cmp);
     values.dedup();
     values
+}
+
+/// The phase of a scenario that it was measured in.
+pub(crate) fn phase(m: &Measurement) -> &str {
+    m.experiment.phase().map_or("unknown", |at| &at.phase)
+}
+
+/// What a scenario ran on.
+pub(crate) fn model(m: &Measurement) -> &str {
+    m.experiment.on().unwrap_or("unknown")
 }
 
 /// The length that was asked for.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use punctual::{Strategy, Waiter};
 use punctual_os::{Error, thread};
-use punctual_record::regimes::RegimeBatch;
+use punctual_record::experiment::RegimeBatch;
 use punctual_record::{CAP_NS, Late, Round, nearest_rank};
 
 use super::script::{Before, Due, Regime, Script};

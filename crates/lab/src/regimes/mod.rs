@@ -30,8 +30,8 @@ use std::time::Duration;
 
 use punctual_core::{Nanos, StrategySpec};
 use punctual_os::Error;
-use punctual_record::experiment::Regimes;
-use punctual_record::regimes::{ROUNDS_MIN, RegimeBatch, Verdict, cells, is_beaten, place};
+use punctual_record::experiment::{RegimeBatch, Regimes};
+use punctual_record::regimes::{ROUNDS_MIN, Verdict, cells, is_beaten, place};
 use punctual_record::{Cost, Cpu, Experiment, Interval, Late, Measurement, Round};
 
 use crate::host::{MakePeer, Stop, Witness};

@@ -1,8 +1,9 @@
 //! The measurements of waits of one run that are of the same thing, as one.
 
 use crate::cost::Round;
-use crate::experiment::{Clocks, OfExperiment};
+use crate::experiment::Clocks;
 use crate::late::Late;
+use crate::of_experiment::OfExperiment as _;
 use crate::run::Measurement;
 
 /// Mostly one measurement; several where an experiment writes one per round.

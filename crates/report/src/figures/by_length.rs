@@ -1,8 +1,7 @@
 //! How late waits are by the time asked for: a line for each subject, both axes
 //! logarithmic.
 
-use punctual_record::Run;
-use punctual_record::experiment::OfLength;
+use punctual_record::{OfLength, Run};
 
 use super::axis::Axis;
 use super::figure::{Figure, figure};

@@ -3,12 +3,9 @@
 use punctual_record::Measurement;
 
 use super::blank::Why;
-use super::table::Cell;
+use super::table::{Cell, Told};
 use crate::select::{self, Row};
 use crate::units;
-
-/// A head, and what is below it.
-pub(crate) type Told = (&'static str, fn(&Measurement) -> Cell);
 
 pub(super) const SUBJECT: Told = ("subject", |m| m.subject.as_str().into());
 pub(super) const N: Told = ("n", |m| m.late_ns.n.into());

@@ -1,8 +1,8 @@
 //! `adaptive` beside the best of the others, regime by regime.
 
 use punctual_record::Measurement;
-use punctual_record::experiment::Regimes;
-use punctual_record::regimes::{self, Cell, ROUNDS_MIN, RegimeBatch, Verdict};
+use punctual_record::experiment::{RegimeBatch, Regimes};
+use punctual_record::regimes::{self, Cell, ROUNDS_MIN, Verdict};
 
 use super::columns::{N, SUBJECT};
 use super::cost::ratio_within;

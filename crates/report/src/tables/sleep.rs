@@ -5,8 +5,8 @@ use punctual_record::{Measurement, Run};
 
 use super::WIDTH;
 use super::blank::Why;
-use super::columns::{MAX, P90, P99, Told, typical};
-use super::table::{Cell, Table};
+use super::columns::{MAX, P90, P99, typical};
+use super::table::{Cell, Table, Told};
 use crate::histogram::histogram_of;
 use crate::select::{self, Row, asked_ns};
 use crate::{prose, units};

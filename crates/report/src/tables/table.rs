@@ -39,8 +39,10 @@ use std::rc::Rc;
 use punctual_record::{Cpu, Measurement};
 
 use super::blank::{Marks, Why};
-use super::columns::Told;
 use super::grid::Grid;
+
+/// The head of a column that any measurement can have, and what is below it.
+pub(crate) type Told = (&'static str, fn(&Measurement) -> Cell);
 
 /// What a column says of a row.
 #[derive(Clone)]

@@ -1,7 +1,7 @@
 //! `bench regimes`, of a run that never happened.
 
-use punctual_record::experiment::Regimes;
-use punctual_record::regimes::{QUIET, RegimeBatch};
+use punctual_record::experiment::{RegimeBatch, Regimes};
+use punctual_record::regimes::QUIET;
 use punctual_record::{Cost, Cpu, Experiment, Late, Measurement, Round, Run};
 use punctual_report::text;
 

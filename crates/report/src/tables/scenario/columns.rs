@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use punctual_record::experiment::{IdleState, Range, ScenarioComputer, ScenarioThreads, Tail};
 
-use super::modes;
+use super::modes::{self, is_signalled, varies};
 use crate::select::{self, Row};
 use crate::tables::blank::Why;
 use crate::tables::table::{Cell, Column, Table};
@@ -207,17 +207,6 @@ fn typical_sleep(m: Threads) -> Option<String> {
     let slept = m.of.slept_ns?;
     let median = slept.p50.map(|ns| units::fine(ns as f64));
     Some(median.unwrap_or_else(|| format!("mean {}", units::fine(slept.mean))))
-}
-
-/// Whether the length asked for is another each time, so that it is the
-/// lateness that tells.
-pub(super) fn varies(m: Threads) -> bool {
-    m.of.asked_ns.is_some_and(|asked| asked.min != asked.max)
-}
-
-/// Whether events ended waits.
-pub(super) fn is_signalled(m: Threads) -> bool {
-    m.of.since_signal_ns.is_some()
 }
 
 /// The idle states that were entered, in order.

@@ -4,7 +4,7 @@ use punctual_record::Measurement;
 use punctual_record::experiment::ScenarioThreads;
 
 use super::columns;
-use crate::select::{self, Row};
+use crate::select::{self, Row, model, phase};
 use crate::tables::WIDTH;
 use crate::tables::table::{Column, Table};
 
@@ -72,14 +72,6 @@ pub(super) fn table<'r, E>(
         .with(columns.iter().cloned());
     let counts = (n != "0" && !table.has("n")).then_some(counts);
     table.captions(counts).ending(read).section()
-}
-
-pub(super) fn phase(m: &Measurement) -> &str {
-    m.experiment.phase().map_or("unknown", |at| &at.phase)
-}
-
-pub(super) fn model(m: &Measurement) -> &str {
-    m.experiment.on().unwrap_or("unknown")
 }
 
 /// A phase, and what was measured in it.

@@ -3,9 +3,7 @@
 use punctual_record::experiment::ScenarioThreads;
 use punctual_record::{Measurement, Mode};
 
-use super::columns::{is_signalled, varies};
-use super::layout::{model, phase};
-use crate::select::Row;
+use crate::select::{Row, model, phase};
 use crate::{prose, units};
 
 type Threads<'r> = Row<'r, ScenarioThreads>;
@@ -20,6 +18,17 @@ fn common(m: Threads<'_>) -> Vec<Mode> {
     let mut modes = m.of.modes.clone();
     modes.retain(|mode| mode.share >= LEAST_SHARE);
     modes
+}
+
+/// Whether the length asked for is another each time, so that it is the
+/// lateness that tells.
+pub(super) fn varies(m: Threads<'_>) -> bool {
+    m.of.asked_ns.is_some_and(|asked| asked.min != asked.max)
+}
+
+/// Whether events ended waits.
+pub(super) fn is_signalled(m: Threads<'_>) -> bool {
+    m.of.since_signal_ns.is_some()
 }
 
 /// Whether any sleep can be told in ticks.
