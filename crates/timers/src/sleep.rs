@@ -160,12 +160,16 @@ impl Sleep {
     }
 
     /// Ready once the thread was to wake the task.
-    fn go_on(ask: &Ask, now: Instant, waker: &Waker) -> Poll<()> {
+    fn go_on(ask: &Ask, mut now: Instant, waker: &Waker) -> Poll<()> {
         if now < ask.wake_at {
-            ask.timers.set_waker(ask.key, waker);
-            return Poll::Pending;
+            if ask.timers.set_waker(ask.key, waker) {
+                return Poll::Pending;
+            }
+            // The thread took the timer out after `now` was read, and woke the waker
+            // of an earlier poll: nobody would wake this one.
+            now = Instant::now();
         }
-        LEAD.learn(now - ask.wake_at);
+        LEAD.learn(now.saturating_duration_since(ask.wake_at));
         Poll::Ready(())
     }
 }
@@ -233,7 +237,35 @@ impl Global {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, mpsc};
+    use std::task::Wake;
+
     use super::*;
+
+    impl Wake for Tell {
+        fn wake(self: Arc<Self>) {
+            self.0.send(()).unwrap();
+        }
+    }
+
+    struct Tell(mpsc::Sender<()>);
+
+    /// The timer is served between a poll's look at the clock and its new waker.
+    #[test]
+    fn a_poll_that_comes_too_late_to_be_woken_is_ready() {
+        let timers = Timers::spawn().unwrap();
+        let (tell, told) = mpsc::channel();
+        let wake_at = Instant::now();
+        let key = timers.wake_at(wake_at, Waker::from(Arc::new(Tell(tell))));
+        told.recv().unwrap();
+        let ask = Ask {
+            timers,
+            key,
+            wake_at,
+        };
+        let now = wake_at.checked_sub(Duration::from_micros(1)).unwrap();
+        assert!(Sleep::go_on(&ask, now, Waker::noop()).is_ready());
+    }
 
     #[test]
     fn a_child_process_gets_a_thread_of_its_own() {

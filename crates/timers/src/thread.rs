@@ -153,15 +153,15 @@ impl Timers {
         self.0.shared.desk.cancel(key).is_some()
     }
 
-    /// Has `waker` woken instead of what `key` was inserted with, if that waits
+    /// Has `waker` woken instead of what `key` was inserted with; whether that waits
     /// still.
-    pub(crate) fn set_waker(&self, key: Key, waker: &Waker) {
+    pub(crate) fn set_waker(&self, key: Key, waker: &Waker) -> bool {
         let mut new = Task::Wake(waker.clone());
+        // What is replaced is dropped without the lock.
         self.0.shared.desk.with(|queue| {
-            if let Some(task) = queue.get_mut(key) {
-                std::mem::swap(task, &mut new);
-            }
-        });
+            let task = queue.get_mut(key);
+            task.map(|task| std::mem::swap(task, &mut new)).is_some()
+        })
     }
 
     /// How many timers wait.
