@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
@@ -39,6 +40,7 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
         deadline,
         budget: SPIN,
         ask: None,
+        has_yielded: false,
         #[cfg(feature = "tokio")]
         paused: None,
     }
@@ -60,6 +62,10 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 /// takes longer than usual to let this one run, or longer than the budget. While a
 /// task spins, no other runs on its thread of the runtime.
 ///
+/// A sleep whose deadline has passed, or is too near to wait for, is ready when it is
+/// polled first. Where that goes on for 100 us, the next one lets other tasks run
+/// before: a task that is always late does not keep them from running.
+///
 /// # Under tokio's clock
 ///
 /// With the feature `tokio`, in a runtime whose clock is
@@ -71,7 +77,8 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 /// # Fork
 ///
 /// In a child process the thread is made anew, if no other thread of the parent was
-/// just inserting a timer. Sleeps that were polled before the fork never end there.
+/// just inserting a timer. Sleeps that were polled before the fork go on there when they
+/// are polled again, and may be dropped.
 ///
 /// # Where there is no thread to be had
 ///
@@ -82,6 +89,8 @@ pub struct Sleep {
     deadline: Instant,
     budget: Duration,
     ask: Option<Ask>,
+    /// Whether it has let other tasks run.
+    has_yielded: bool,
     #[cfg(feature = "tokio")]
     paused: Option<Pin<Box<tokio::time::Sleep>>>,
 }
@@ -89,6 +98,7 @@ pub struct Sleep {
 /// What the thread was asked for.
 #[derive(Debug)]
 struct Ask {
+    process: u32,
     timers: Timers,
     key: Key,
     wake_at: Instant,
@@ -97,6 +107,23 @@ struct Ask {
 /// What a task spins at most unless told otherwise: as long as runtimes want a task
 /// to run between two `await`s (Ryhl, "Async: What is blocking?", 2020: 10 to 100 us).
 const SPIN: Duration = Duration::from_micros(100);
+
+thread_local! {
+    /// When a sleep was first ready at once since this thread of the runtime last went
+    /// on with one that had to wait.
+    static READY_SINCE: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// Whether sleeps of this thread have been ready at once for so long that other tasks
+/// are to run.
+fn hogs(now: Instant) -> bool {
+    let since = READY_SINCE.take();
+    let hogs = since.is_some_and(|since| now.saturating_duration_since(since) > SPIN);
+    if !hogs {
+        READY_SINCE.set(since.or(Some(now)));
+    }
+    hogs
+}
 
 /// What lies between the instant that the thread was asked for and the poll.
 static LEAD: Lead = Lead::new();
@@ -127,10 +154,12 @@ impl Sleep {
             return Poll::Ready(());
         }
         let wake_at = self.deadline - lead;
-        match timers() {
+        let process = process::id();
+        match GLOBAL.of(process) {
             Ok(timers) => {
                 let key = timers.wake_at(wake_at, waker.clone());
                 self.ask = Some(Ask {
+                    process,
                     timers,
                     key,
                     wake_at,
@@ -146,6 +175,12 @@ impl Sleep {
         if let Some(ask) = self.ask.take() {
             ask.timers.cancel(ask.key);
         }
+    }
+
+    /// Forgets what a thread of the parent was asked for: it may have held its lock
+    /// at the fork, and holds it here for ever then.
+    fn forget_parents(&mut self) {
+        std::mem::forget(self.ask.take_if(|ask| ask.process != process::id()));
     }
 
     /// tokio's own sleep, where its clock is another.
@@ -184,6 +219,7 @@ impl Future for Sleep {
         if let Some(poll) = this.poll_paused(context) {
             return poll;
         }
+        this.forget_parents();
         let mut now = Instant::now();
         let ready = match &this.ask {
             Some(ask) => Self::go_on(ask, now, context.waker()),
@@ -191,6 +227,13 @@ impl Future for Sleep {
             None => this.begin(now, context.waker()),
         };
         if ready.is_pending() {
+            return Poll::Pending;
+        }
+        if this.ask.is_some() || this.has_yielded {
+            READY_SINCE.set(None);
+        } else if hogs(now) {
+            this.has_yielded = true;
+            context.waker().wake_by_ref();
             return Poll::Pending;
         }
         // Another wake-up of the task may have come before that of the thread.
@@ -205,15 +248,13 @@ impl Future for Sleep {
 
 impl Drop for Sleep {
     fn drop(&mut self) {
+        self.forget_parents();
         self.cancel();
     }
 }
 
 /// The thread of all sleeps. It does not spin, as tasks do that themselves.
-fn timers() -> io::Result<Timers> {
-    static GLOBAL: Global = Global(Mutex::new(None));
-    GLOBAL.of(process::id())
-}
+static GLOBAL: Global = Global(Mutex::new(None));
 
 /// The timers of one process; a child has no thread of its parent.
 struct Global(Mutex<Option<(u32, Timers)>>);
@@ -259,6 +300,7 @@ mod tests {
         let key = timers.wake_at(wake_at, Waker::from(Arc::new(Tell(tell))));
         told.recv().unwrap();
         let ask = Ask {
+            process: process::id(),
             timers,
             key,
             wake_at,
@@ -276,5 +318,30 @@ mod tests {
         assert_eq!(global.of(1).unwrap().len(), 1);
         let childs = global.of(2).unwrap();
         assert_eq!((childs.len(), parents.len()), (0, 1));
+    }
+
+    #[test]
+    fn a_child_process_leaves_the_timers_of_its_parent_alone() {
+        let timers = Timers::spawn().unwrap();
+        let wake_at = Instant::now() + Duration::from_secs(3_600);
+        let asked = || {
+            let mut sleep = sleep_until(wake_at);
+            sleep.ask = Some(Ask {
+                process: process::id().wrapping_add(1),
+                timers: timers.clone(),
+                key: timers.wake_at(wake_at, Waker::noop().clone()),
+                wake_at,
+            });
+            sleep
+        };
+        let (dropped, mut polled) = (asked(), asked());
+        // Some thread of the parent held the lock at the fork.
+        timers.locked(|| {
+            drop(dropped);
+            let mut context = Context::from_waker(Waker::noop());
+            assert!(Pin::new(&mut polled).poll(&mut context).is_pending());
+            assert_eq!(polled.ask.as_ref().unwrap().process, process::id());
+        });
+        assert_eq!(timers.len(), 2);
     }
 }

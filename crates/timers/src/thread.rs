@@ -164,6 +164,12 @@ impl Timers {
         })
     }
 
+    /// Runs `work` while no one else can look at the timers.
+    #[cfg(test)]
+    pub(crate) fn locked(&self, work: impl FnOnce()) {
+        self.0.shared.desk.with(|_| work());
+    }
+
     /// How many timers wait.
     pub fn len(&self) -> usize {
         self.0.shared.desk.with(|queue| queue.len())

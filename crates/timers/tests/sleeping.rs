@@ -4,6 +4,7 @@
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
@@ -100,6 +101,35 @@ fn a_runtime_may_end_while_tasks_sleep() {
         runtime.block_on(sleep(us(800)));
         runtime.shutdown_background();
     }
+}
+
+/// Calls `late` until another task of the same thread has run, which `late` does not
+/// wait for; a thousand times at most, and then for more than 100 us each.
+async fn others_run(mut late: impl AsyncFnMut()) -> bool {
+    let runs = Arc::new(AtomicUsize::new(0));
+    let other = Arc::clone(&runs);
+    tokio::spawn(async move { other.fetch_add(1, Relaxed) });
+    for _ in 0..1_000 {
+        late().await;
+        let begin = Instant::now();
+        while begin.elapsed() < us(120) {}
+        if runs.load(Relaxed) > 0 {
+            return true;
+        }
+    }
+    false
+}
+
+#[test]
+fn a_task_that_is_always_late_lets_others_run() {
+    let [runtime, _] = runtimes();
+    runtime.block_on(async {
+        assert!(others_run(async || _ = sleep(us(0)).await).await);
+        assert!(others_run(async || _ = sleep(us(5)).await).await);
+        let ticks = interval(Period::every(us(100)).unwrap());
+        let mut ticks = ticks.missed_tick_behavior(MissedTickBehavior::Burst);
+        assert!(others_run(async || _ = ticks.tick().await).await);
+    });
 }
 
 fn paused() -> tokio::runtime::Runtime {
