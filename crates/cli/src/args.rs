@@ -17,7 +17,7 @@ use crate::say;
 use crate::simulate::args::{self as simulate, SimulateArgs};
 use crate::slack::args::{self as slack, SlackArgs};
 use crate::watch::args::{self as watch, WatchArgs};
-use crate::zero::args::{self as zero, ZeroArgs};
+use crate::zero::{self, ZeroArgs};
 
 /// Waits exactly as long as you asked, and shows why your OS would not.
 #[derive(Debug, Parser)]

@@ -16,4 +16,4 @@ pub mod simulation;
 pub mod validation;
 
 pub use grid::Grid;
-pub use report::COMPARED;
+pub use report::{COMPARED, computers};

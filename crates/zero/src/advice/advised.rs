@@ -50,6 +50,29 @@ impl Advised {
         })
     }
 
+    /// Asks the model about each of `settings`, and picks for `goals`; `next` hears of each
+    /// before, and says whether to go on: `None` if not.
+    ///
+    /// # Errors
+    /// As of [`Self::of`] and [`Candidate::of`].
+    pub fn ask(
+        model: &dyn Model,
+        settings: Vec<Setting>,
+        goals: &[Goal],
+        pages: u64,
+        next: &mut dyn FnMut(&Setting) -> bool,
+    ) -> Result<Option<(Self, Vec<Candidate>)>, Refusal> {
+        let mut candidates = Vec::new();
+        for setting in settings {
+            if !next(&setting) {
+                return Ok(None);
+            }
+            candidates.push(Candidate::of(model, setting, pages)?);
+        }
+        let advised = Self::of(model, &candidates, goals, pages)?;
+        Ok(Some((advised, candidates)))
+    }
+
     /// What is advised, each pool once, and last the careless way.
     pub fn settings(&self) -> Vec<Setting> {
         let mut settings: Vec<Setting> = Vec::new();
@@ -61,7 +84,16 @@ impl Advised {
         settings
     }
 
-    /// The same with what the model says of them, some of them twice.
+    /// These, and all others of `candidates`.
+    pub fn and_all(&self, candidates: &[Candidate]) -> Vec<Setting> {
+        let mut settings = self.settings();
+        let all = candidates.iter().map(|candidate| candidate.setting);
+        let others: Vec<Setting> = all.filter(|s| !settings.contains(s)).collect();
+        settings.extend(others);
+        settings
+    }
+
+    /// What is advised, with what the model says of it, some of them twice.
     pub fn candidates(&self) -> impl Iterator<Item = &Candidate> {
         let picks = self.picks.iter().map(|(_, candidate)| candidate);
         picks.chain([&self.careless])

@@ -23,7 +23,7 @@ const LARGEST_TAKE: u64 = (32 << 20) / PAGE_BYTES;
 ///
 /// # Errors
 /// As of [`Model::machine`].
-pub fn knee(model: &dyn Model) -> Result<Option<f64>, Refusal> {
+pub(super) fn knee(model: &dyn Model) -> Result<Option<f64>, Refusal> {
     Ok(of_model(model)?.threads)
 }
 

@@ -1,6 +1,10 @@
 //! The pools that the model is asked about.
 
+use punctual_program::Refusal;
 use punctual_zero_pool::{Batch, LockKind, Setting};
+
+use super::Model;
+use super::bounds::knee;
 
 /// Locks, the simplest first: nothing to hold; a word; two words; a word, and a
 /// delay that wants to be right for the computer; the operating system; a node for
@@ -35,6 +39,14 @@ const BATCHES: [Batch; 8] = [
     Batch::GUIDED,
     Batch::Growing,
 ];
+
+/// Every pool that is considered on the computer of a model.
+///
+/// # Errors
+/// As of [`Model::machine`].
+pub fn pools(model: &dyn Model) -> Result<Vec<Setting>, Refusal> {
+    Ok(considered(model.cpus(), knee(model)?))
+}
 
 /// Every pool that is considered on so many CPUs: each number of threads up to 8,
 /// then twice as many and so on, as many as there are CPUs, and those on both sides

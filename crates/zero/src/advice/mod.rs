@@ -18,8 +18,7 @@ mod model;
 mod verdict;
 
 pub use advised::Advised;
-pub use bounds::knee;
 pub use candidate::{Candidate, Goal};
-pub use considered::considered;
+pub use considered::{considered, pools};
 pub use model::Model;
 pub use verdict::{check, with_predictions};

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering::*};
 use punctual_core::Nanos;
 use punctual_os::quick::QuickClock;
 
-use super::crew::{Crew, Member};
 use super::operations::{middle, per};
+use super::workers::{Member, Workers};
 use crate::host::{Alone, Links};
 
 /// One sample between two CPUs, in nanoseconds.
@@ -46,9 +46,9 @@ const MEETINGS: usize = 16;
 
 impl Between {
     /// Measures between the CPUs of two workers, in both directions.
-    pub(super) fn measure(crew: &Crew, clock: QuickClock, from: usize, to: usize) -> Self {
+    pub(super) fn measure(team: &Workers, clock: QuickClock, from: usize, to: usize) -> Self {
         let (lines, line) = (Lines::new(), Alone(AtomicU64::new(0)));
-        let done = crew.together(&[from, to], |member| {
+        let done = team.together(&[from, to], |member| {
             let mut rows = Rows::default();
             for row in 0..WARM_UP + 2 * ROWS {
                 let is_first = row.saturating_sub(WARM_UP) / ROWS == member.number;
@@ -101,10 +101,10 @@ struct Rows {
 pub(crate) fn mean_transfer(clock: QuickClock) -> Nanos {
     const OTHERS: usize = 8;
     const SAMPLES: usize = 5;
-    let crew = Crew::new();
-    let pairs = 1..crew.cpus().min(OTHERS + 1);
+    let team = Workers::new();
+    let pairs = 1..team.cpus().min(OTHERS + 1);
     let transfers = pairs.map(|other| {
-        let sample = |_| Between::measure(&crew, clock, 0, other).taken;
+        let sample = |_| Between::measure(&team, clock, 0, other).taken;
         middle((0..SAMPLES).map(sample).collect())
     });
     let transfers: Vec<f64> = transfers.collect();
@@ -184,11 +184,11 @@ mod tests {
 
     #[test]
     fn lines_travel_between_two_cpus() {
-        let crew = Crew::new();
-        if crew.cpus() < 2 {
+        let team = Workers::new();
+        if team.cpus() < 2 {
             return;
         }
-        let between = Between::measure(&crew, QuickClock::new(), 0, 1);
+        let between = Between::measure(&team, QuickClock::new(), 0, 1);
         for ns in [
             between.read,
             between.taken,

@@ -14,22 +14,22 @@
 //! | `zeroing` | a page, by one CPU or all, written here or elsewhere, and how much single pages differ; and with a take of its own by the only worker of a pool, by lock |
 //! | `parking` | giving up the CPU and being woken |
 //! | `samples` | what the rounds add up to |
-//! | `crew` | threads that measure together |
+//! | `workers` | threads that measure together |
 
-mod crew;
 mod lines;
 mod operations;
 mod parking;
 mod samples;
 mod takes;
+mod workers;
 mod zeroing;
 
-use crew::Crew;
 use lines::Between;
 use punctual_core::Nanos;
 use punctual_program::Refusal;
 use punctual_zero_memory::Kernel;
 use punctual_zero_pool::{Batch, Setting};
+use workers::Workers;
 
 use super::host::{CpuClock, HostComputer, HostMemory};
 use super::run::Area;
@@ -59,7 +59,7 @@ pub struct Calibrator<'m> {
     wanted: Wanted,
     memory: &'m HostMemory,
     cpu_clock: CpuClock,
-    crew: Crew,
+    team: Workers,
     /// The pairs of workers between whose CPUs lines travel.
     pairs: Vec<(usize, usize)>,
     samples: Samples,
@@ -92,13 +92,13 @@ impl<'m> Calibrator<'m> {
     ) -> Result<Self, Refusal> {
         let checked = wanted.kernel.check();
         checked.map_err(|why| Refusal::new(why.to_string()))?;
-        let crew = Crew::new();
-        let pairs = pairs(crew.cpus());
+        let team = Workers::new();
+        let pairs = pairs(team.cpus());
         Ok(Self {
             wanted,
             memory,
             cpu_clock,
-            crew,
+            team,
             pairs,
             samples: Samples::default(),
         })
@@ -131,16 +131,16 @@ impl<'m> Calibrator<'m> {
 
     fn measure(&mut self) -> Result<(), Refusal> {
         let clock = self.memory.clock();
-        let operations = self.crew.alone(|| Operations::measure(clock));
+        let operations = self.team.alone(|| Operations::measure(clock));
         self.samples.operations(operations);
         for &(from, to) in &self.pairs {
             for _ in 0..LINE_SAMPLES {
-                let between = Between::measure(&self.crew, clock, from, to);
+                let between = Between::measure(&self.team, clock, from, to);
                 self.samples.between(from, to, between);
             }
         }
-        if self.crew.cpus() > 1 {
-            let parking = Parking::measure(&self.crew, self.cpu_clock);
+        if self.team.cpus() > 1 {
+            let parking = Parking::measure(&self.team, self.cpu_clock);
             self.samples.parking(parking);
         }
         self.takes()?;
@@ -151,13 +151,13 @@ impl<'m> Calibrator<'m> {
 
     /// How many CPUs there are for workers.
     pub fn cpus(&self) -> usize {
-        self.crew.cpus()
+        self.team.cpus()
     }
 
     /// The medians of all rounds.
     pub fn calibration(&self) -> ZeroCalibration {
         let mut calibration = self.samples.calibration();
-        calibration.cpus = self.crew.cpus();
+        calibration.cpus = self.team.cpus();
         calibration.kernel = self.wanted.kernel.name().to_owned();
         calibration
     }
@@ -173,7 +173,7 @@ impl<'m> Calibrator<'m> {
         let pages = pages.unwrap_or(1);
         for setting in distinct(&self.wanted.settings) {
             let measure = || Take::measure(computer, &setting, pages);
-            let take = self.crew.alone(measure)?;
+            let take = self.team.alone(measure)?;
             self.samples.take(&setting, take);
         }
         Ok(())
@@ -188,7 +188,7 @@ impl<'m> Calibrator<'m> {
                 1
             };
             for field in self.fields(area.pages) {
-                let sample = field.measure(&self.crew, self.memory, computer, passes);
+                let sample = field.measure(&self.team, self.memory, computer, passes);
                 self.samples.zeroing(*area, &field, sample);
             }
         }
@@ -203,7 +203,7 @@ impl<'m> Calibrator<'m> {
                 locks.push(setting.lock);
             }
         }
-        let mut workers = vec![1, self.crew.cpus()];
+        let mut workers = vec![1, self.team.cpus()];
         workers.dedup();
         let field = |workers| Field {
             pages,

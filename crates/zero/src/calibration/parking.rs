@@ -4,8 +4,8 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::crew::{Crew, Member};
 use super::operations::{middle, per};
+use super::workers::{Member, Workers};
 use crate::host::CpuClock;
 
 /// One sample, in nanoseconds.
@@ -52,9 +52,9 @@ impl Turns {
 
 impl Parking {
     /// Measures between the CPUs of the first two workers.
-    pub(super) fn measure(crew: &Crew, cpu_clock: CpuClock) -> Self {
+    pub(super) fn measure(team: &Workers, cpu_clock: CpuClock) -> Self {
         let turns = Turns::default();
-        let done = crew.together(&[0, 1], |member: &Member<'_>| {
+        let done = team.together(&[0, 1], |member: &Member<'_>| {
             let me = member.number as u64;
             turns.take(me);
             let mut index = 1;

@@ -17,9 +17,9 @@ use punctual_core::Nanos;
 use punctual_zero_pool::LockKind;
 use punctual_zero_pool::blocking::Computer;
 
-use super::crew::Crew;
 use super::operations::middle;
 use super::takes::one_by_one;
+use super::workers::Workers;
 use crate::host::{HostComputer, HostMemory};
 
 /// Pages that are zeroed, and by whom.
@@ -110,7 +110,7 @@ impl Field {
     /// pages that are not zero.
     pub(super) fn measure(
         &self,
-        crew: &Crew,
+        team: &Workers,
         memory: &HostMemory,
         computer: HostComputer<'_>,
         passes: u64,
@@ -121,7 +121,7 @@ impl Field {
             computer.now() - begun
         };
         let workers: Vec<usize> = (0..self.workers).collect();
-        let tallies = crew.together(&workers, |member| {
+        let tallies = team.together(&workers, |member| {
             let share = self.share(member.number);
             let mut tally = Tally::new(self.locks.len());
             let nothing = (0..99).map(|_| length(&|| ()).as_ns() as f64);
@@ -302,12 +302,12 @@ mod tests {
 
     #[test]
     fn all_pages_of_the_rows_are_zero_afterwards() {
-        let crew = Crew::new();
+        let team = Workers::new();
         let memory = HostMemory::new(130 * PAGE, Stop::new()).unwrap();
         let computer = HostComputer::new(&memory, Kernel::Memset, None).unwrap();
         let locks = [LockKind::Counter, LockKind::Mutex];
-        for workers in [1, crew.cpus().min(2)] {
-            let sample = field(128, workers, &locks).measure(&crew, &memory, computer, 8);
+        for workers in [1, team.cpus().min(2)] {
+            let sample = field(128, workers, &locks).measure(&team, &memory, computer, 8);
             assert_eq!(memory.mapping().first_dirty(0..128), None);
             assert!(sample.here.is_some_and(|ns| ns > 0.0), "{sample:?}");
             assert_eq!(sample.elsewhere.is_some(), workers == 2, "{sample:?}");

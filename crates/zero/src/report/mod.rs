@@ -2,11 +2,13 @@
 //! need them, in sections of those that can be compared with each other.
 
 mod compared;
+mod computers;
 mod figures;
 mod memory;
 mod tables;
 
 pub use compared::COMPARED;
+pub use computers::computers;
 
 use punctual_record::{Interval, Run, Value};
 use punctual_report::figures::figure::Figure;

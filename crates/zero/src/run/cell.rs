@@ -63,6 +63,17 @@ impl Area {
 }
 
 impl Cell {
+    /// Each of these settings on one memory, without bursts.
+    pub fn all(kernel: Kernel, area: Area, settings: Vec<Setting>) -> Vec<Self> {
+        let cell = |setting| Self {
+            setting,
+            kernel,
+            area,
+            bursts: None,
+        };
+        settings.into_iter().map(cell).collect()
+    }
+
     /// The pool and its memory, as its measurement has them; its lock is the subject.
     pub fn pool(&self) -> PoolOf {
         let setting = &self.setting;

@@ -225,3 +225,65 @@ pub(super) fn windows(
 pub(super) fn is_near(got: f64, expected: f64, percent: f64) -> bool {
     (got / expected - 1.0).abs() <= percent / 100.0
 }
+
+/// What came of some rows.
+pub type Outcomes<'r> = [(&'r Row, Outcome)];
+
+/// How many of them have a verdict of this name.
+pub fn count(outcomes: &Outcomes<'_>, name: &str) -> usize {
+    let verdicts = outcomes.iter().map(|(_, outcome)| outcome.verdict.name());
+    verdicts.filter(|verdict| *verdict == name).count()
+}
+
+/// A line for each figure.
+pub fn text(outcomes: &Outcomes<'_>) -> String {
+    let count = |name| count(outcomes, name);
+    let of_their_own = outcomes
+        .iter()
+        .filter(|(row, o)| row.is_observation() && o.verdict != Verdict::Predicted);
+    let title = format!(
+        "The simulated pools against what is published: {} of {} figures within their tolerance, {} deviate and are \
+         explained, {} nobody knows. {} are observations of their own; the others are the same as another one in other \
+         units, arithmetic or predictions. W: Windows as somebody saw it; L: a lock as a paper has it; A: numbers that \
+         follow from numbers.",
+        count("ok"),
+        outcomes.len(),
+        count("explained"),
+        count("prediction"),
+        of_their_own.count(),
+    );
+    let cells = outcomes.iter().map(|(row, outcome)| {
+        let why = match outcome.verdict {
+            Verdict::Explained(why) => why,
+            _ => outcome.note,
+        };
+        let got = match why {
+            "" => outcome.got.clone(),
+            why => format!("{} ({why})", outcome.got),
+        };
+        vec![
+            format!("{} {}", row.id, row.kind.letter()),
+            row.input.to_owned(),
+            [row.expected, row.tolerance].join(", "),
+            got,
+            row.source.to_owned(),
+            row.same_as.unwrap_or_default().to_owned(),
+            outcome.verdict.name().to_owned(),
+        ]
+    });
+    let head = [
+        "id",
+        "what is done",
+        "expected",
+        "got",
+        "source",
+        "same as",
+        "verdict",
+    ];
+    let mut text = punctual_report::table(&title, &head, cells);
+    text.push_str("\nSources:\n");
+    for (name, source) in SOURCES {
+        text.push_str(&format!("  {name}: {source}\n"));
+    }
+    text
+}

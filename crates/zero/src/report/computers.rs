@@ -1,9 +1,9 @@
-//! The computers that pools are simulated on.
+//! The computers that pools are simulated on, for a person to read.
 
 use punctual_zero_sim::{Figure, Machine, PRESETS, Quantity, SYSTEMS, System};
 
 /// All of them, with their figures.
-pub(super) fn text() -> String {
+pub fn computers() -> String {
     let machines: Vec<Machine> = PRESETS.iter().map(|preset| preset.machine()).collect();
     // What every computer has at the same number is said once.
     let is_common = |(quantity, figure): &(Quantity, &Figure)| {

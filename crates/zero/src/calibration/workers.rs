@@ -6,7 +6,7 @@ use crate::host::{Barrier, Cpus, Rescue};
 
 /// The CPUs to measure on: those that a team uses, in the same order.
 #[derive(Clone, Debug)]
-pub(super) struct Crew(Cpus);
+pub(super) struct Workers(Cpus);
 
 /// One of several threads that do something at the same time.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(super) struct Member<'b> {
 impl Member<'_> {
     /// Waits for all others, unless one of them has left.
     pub(super) fn meet(&self) {
-        // Whoever panics leaves too, and that ends the crew.
+        // Whoever panics leaves too, and that ends the team.
         let _ = self.barrier.wait();
     }
 
@@ -29,7 +29,7 @@ impl Member<'_> {
     }
 }
 
-impl Crew {
+impl Workers {
     /// The CPUs of this process.
     pub(super) fn new() -> Self {
         Self(Cpus::of_this_process())
@@ -89,15 +89,15 @@ mod tests {
     #[test]
     fn everybody_comes_before_anybody_goes_on() {
         let came = AtomicUsize::new(0);
-        let crew = Crew::new();
+        let team = Workers::new();
         // On one CPU, if there is only one.
-        let workers = [0, crew.cpus() - 1];
-        let seen = crew.together(&workers, |member| {
+        let workers = [0, team.cpus() - 1];
+        let seen = team.together(&workers, |member| {
             came.fetch_add(1, Relaxed);
             member.meet();
             (member.number, came.load(Relaxed))
         });
         assert_eq!(seen, [(0, 2), (1, 2)]);
-        assert_eq!(crew.alone(|| 7), 7);
+        assert_eq!(team.alone(|| 7), 7);
     }
 }

@@ -1,14 +1,21 @@
-//! What `punctual zero simulate` takes.
+//! `punctual zero simulate`.
 
 use std::path::PathBuf;
 
+use anyhow::{Context, Result, anyhow};
 use clap::{Args, ValueEnum};
 use punctual_core::Nanos;
+use punctual_record::Run;
+use punctual_zero::rows::{PAGE_BYTES, ZeroRow};
+use punctual_zero::{Grid, article, computers, simulation, validation};
 use punctual_zero_pool::{Batch, Dequeue, LockKind};
-use punctual_zero_sim::Preemption;
+use punctual_zero_sim::{Job, Machine, Matrix, Preemption};
 
 use crate::options::Output;
+use crate::progress::Progress;
+use crate::session::{self, Outputs};
 use crate::values::{List, bytes, length, list, numbers, seed};
+use crate::{Done, files, print, say};
 
 /// What its help begins with.
 pub(crate) const ABOUT: &str = "\
@@ -124,4 +131,135 @@ fn preemption(text: &str) -> Result<Preemption, String> {
         return Err("it must be for less than how often it is".to_owned());
     }
     Ok(Preemption { every, length })
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &SimulateArgs) -> Result<Done> {
+    if args.list {
+        print(&computers())?;
+        return Ok(Done::Whole);
+    }
+    if args.validate {
+        return validate();
+    }
+    match args.story {
+        Some(Story::Article) => tell_article(args),
+        None => simulate(args),
+    }
+}
+
+fn simulate(args: &SimulateArgs) -> Result<Done> {
+    let machine = machine(args)?;
+    let grid = grid(args, &machine);
+    let (settings, left_out) = grid.settings();
+    if settings.is_empty() {
+        return Err(anyhow!(left_out.join("; ")));
+    }
+    for why in &left_out {
+        say!("left out: {why}");
+    }
+    let outputs = Outputs::new(&args.output)?;
+    let mut bar = super::progress(&settings);
+    let mut results = Vec::new();
+    for setting in settings {
+        super::show(&mut bar, &setting);
+        let job = Job {
+            preemption: args.preempt,
+            seed: args.seed,
+            ..Job::new(setting, args.size.div_ceil(PAGE_BYTES))
+        };
+        let measured = match args.arrive {
+            Some(gb_per_s) => simulation::measure_bursts(&machine, &job, gb_per_s, args.every),
+            None => simulation::measure(&machine, &job),
+        };
+        let failed = || {
+            format!(
+                "{} threads, batch {}, lock {}",
+                setting.workers, setting.batch, setting.lock
+            )
+        };
+        results.push(measured.map_err(|why| anyhow!(why)).with_context(failed)?);
+    }
+    drop(bar);
+    let run = Run {
+        machine: simulation::machine_facts(&machine),
+        warnings: simulation::warnings(&results),
+        results,
+        ..session::run()
+    };
+    outputs.deliver(&run, &punctual_report::text(&run))
+}
+
+fn machine(args: &SimulateArgs) -> Result<Machine> {
+    let machine = Machine::parse(&args.on).map_err(|why| anyhow!(why))?;
+    let Some(file) = &args.matrix else {
+        return Ok(machine);
+    };
+    let name = files::name(file);
+    let text = files::text(file, files::LONGEST)?;
+    let matrix = Matrix::parse(&text).map_err(|why| anyhow!("{name}: {why}"))?;
+    machine
+        .with_matrix(matrix)
+        .map_err(|why| anyhow!("{name}: {why}"))
+}
+
+/// What is asked for, and of the rest what is usual.
+fn grid(args: &SimulateArgs, machine: &Machine) -> Grid {
+    let usual = Grid::usual(machine.topology().cpus());
+    Grid {
+        threads: args
+            .threads
+            .as_ref()
+            .map_or(usual.threads, |list| list.0.clone()),
+        locks: args
+            .lock
+            .as_ref()
+            .map_or(usual.locks, |list| list.0.clone()),
+        batches: args
+            .batch
+            .as_ref()
+            .map_or(usual.batches, |list| list.0.clone()),
+        dequeue: args.dequeue,
+        returns: args.returns,
+    }
+}
+
+/// Tells the article's case.
+fn tell_article(args: &SimulateArgs) -> Result<Done> {
+    let outputs = Outputs::new(&args.output)?;
+    let lines = article::lines();
+    let mut bar = Progress::alike(lines.len());
+    let mut told = Vec::new();
+    let mut results: Vec<ZeroRow> = Vec::new();
+    for line in &lines {
+        bar.step(line.what);
+        let (outcomes, measurement) = line.tell(args.seed).map_err(|why| anyhow!(why))?;
+        told.push(outcomes);
+        results.push(measurement);
+    }
+    drop(bar);
+    let run = Run {
+        machine: article::machine_facts(),
+        results,
+        ..session::run()
+    };
+    outputs.deliver(&run, &article::text(&lines, &told))
+}
+
+/// Prints a line for each figure that the simulated pools are held against; whether one
+/// deviates that nobody has explained is the exit code.
+fn validate() -> Result<Done> {
+    let rows = validation::rows();
+    let mut bar = Progress::alike(rows.len());
+    let mut outcomes = Vec::new();
+    for row in &rows {
+        bar.step(row.id);
+        outcomes.push((row, (row.run)().map_err(|why| anyhow!(why))?));
+    }
+    drop(bar);
+    print(&validation::text(&outcomes))?;
+    Ok(match validation::count(&outcomes, "differs") {
+        0 => Done::Whole,
+        _ => Done::Differs,
+    })
 }

@@ -1,0 +1,321 @@
+//! `punctual zero advise`.
+
+use anyhow::{Result, anyhow};
+use clap::{Args, ValueEnum};
+use punctual_lab::host::Stop;
+use punctual_record::Run;
+use punctual_zero::advice::{
+    Advised, Candidate, Goal, Model, check, considered, pools, with_predictions,
+};
+use punctual_zero::calibration::{Calibrator, Wanted};
+use punctual_zero::model::Calibrated;
+use punctual_zero::rows::{PAGE_BYTES, ZeroFindings, ZeroRow};
+use punctual_zero::run::{Area, Cell, Memory, Plan, Ran, Settings, facts, warnings};
+use punctual_zero::simulation;
+use punctual_zero_memory::Kernel;
+use punctual_zero_pool::{Batch, LockKind, Setting};
+use punctual_zero_sim::Machine;
+
+use crate::options::{Effort, Output};
+use crate::progress::Progress;
+use crate::session::{self, Outputs};
+use crate::values::bytes;
+use crate::{Done, say, stop};
+
+/// What its help begins with.
+pub(crate) const ABOUT: &str = "\
+Say which threads, batch and lock to zero memory with on this computer, and check it by a run.
+
+The parts are measured: what a cache line takes from CPU to CPU, a lock that nobody else wants, a page. A model made of them \
+predicts pools by threads, lock and batch, and for each goal the best is advised; of those within 0.5 % of the \
+best the one with the fewest threads, then the simpler lock, then the smaller batch. Then the advised pools are run, and what \
+was predicted stands beside what was measured.";
+
+/// What its help ends with.
+pub(crate) const AFTER: &str = "\
+Goals:
+  cpu       the most GB per second of CPU time: what an operating system wants
+            that zeroes in the background
+  wall      the most GB per second that passes: what somebody wants who waits
+            for the memory
+  balanced  the least product of CPU-seconds and seconds per GB^2: the geometric
+            middle of both. A pool twice as fast for twice the CPU time is as
+            good; one thread more is taken as long as it brings more than it
+            costs.
+
+Locks, the simpler first: counter (nothing to hold), tas (a word), ticket (two), ttas (a word, and a delay that wants to be \
+right), mutex (the operating system), mcs (a node for each worker).
+
+Threads that are considered: each number up to 8, then 16, 32 and so on, as many as there are CPUs, and as many as the memory \
+keeps up with.
+
+Batches that are considered: 1, 8, 64, 512, n, 2n, guided, growing. Not half of what is left: it looks good per second of CPU \
+time only because most workers have nothing to do.
+
+Exit codes: 0 done, 2 could not run, 3 ended by Ctrl-C (what was measured is kept).
+
+Examples:
+  punctual zero advise
+  punctual zero advise --goal cpu --memory hot --quick
+  punctual zero advise --check --json advice.json
+  punctual zero advise --on cascade-lake-96
+  punctual zero advise --on milan-192,zero=150ns --goal balanced --size 6GiB";
+
+#[derive(Debug, Args)]
+pub(crate) struct AdviseArgs {
+    /// What the pool is to be good at: cpu, wall or balanced [default: all three]
+    #[arg(long, value_name = "GOAL", value_enum, hide_possible_values = true)]
+    pub(crate) goal: Option<GoalArg>,
+
+    /// Another computer, by its model only: nothing is measured (`punctual zero simulate --list` shows all)
+    #[arg(long, value_name = "COMPUTER", conflicts_with_all = ["memory", "memory_limit", "kernel", "quick", "rounds", "check", "plots"])]
+    pub(crate) on: Option<String>,
+
+    /// How much memory: half of the second cache in all (hot), or four times the last caches (cold)
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_enum,
+        default_value = "cold",
+        hide_possible_values = true,
+        conflicts_with = "size"
+    )]
+    pub(crate) memory: MemoryArg,
+
+    /// So much memory, such as 512KiB or 1GiB, instead of hot or cold [default with --on: 1GiB]
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = bytes)]
+    pub(crate) size: Option<u64>,
+
+    /// The most memory to zero, such as 4GiB [default: half of what is free]
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = bytes)]
+    pub(crate) memory_limit: Option<u64>,
+
+    /// How a page is zeroed: memset, rep-stosb, non-temporal, clzero or dc-zva
+    #[arg(long, value_name = "NAME", default_value = "memset")]
+    pub(crate) kernel: Kernel,
+
+    /// Run every pool that was considered, and say whether the advised ones are the best of them
+    #[arg(long)]
+    pub(crate) check: bool,
+
+    #[command(flatten)]
+    pub(crate) effort: Effort,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GoalArg {
+    Cpu,
+    Wall,
+    Balanced,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MemoryArg {
+    Hot,
+    Cold,
+}
+
+/// Runs it.
+pub(crate) fn run(args: &AdviseArgs) -> Result<Done> {
+    match &args.on {
+        Some(on) => there(args, on),
+        None => here(args),
+    }
+}
+
+/// Asks the model of a computer about every pool that is considered; `None` if
+/// `stop` was requested before it was done.
+fn advise(
+    model: &dyn Model,
+    args: &AdviseArgs,
+    pages: u64,
+    stop: Option<&Stop>,
+) -> Result<Option<(Advised, Vec<Candidate>)>> {
+    let settings = pools(model).map_err(|why| anyhow!(why))?;
+    let mut bar = super::progress(&settings);
+    let mut next = |setting: &Setting| {
+        super::show(&mut bar, setting);
+        !stop.is_some_and(Stop::is_requested)
+    };
+    let advised = Advised::ask(model, settings, &goals(args), pages, &mut next);
+    advised.map_err(|why| anyhow!(why))
+}
+
+fn goals(args: &AdviseArgs) -> Vec<Goal> {
+    match args.goal {
+        None => Goal::ALL.to_vec(),
+        Some(GoalArg::Cpu) => vec![Goal::Cpu],
+        Some(GoalArg::Wall) => vec![Goal::Wall],
+        Some(GoalArg::Balanced) => vec![Goal::Balanced],
+    }
+}
+
+/// Calibrates a model of this computer, asks it, and measures what it says.
+fn here(args: &AdviseArgs) -> Result<Done> {
+    let stop = stop::on_ctrl_c()?;
+    let area = area(args, &stop)?;
+    let outputs = Outputs::new(&args.output)?;
+    let started_at = session::now();
+    let mut run = Run {
+        started_at: Some(started_at),
+        machine: session::host_facts(),
+        ..session::run()
+    };
+    run.machine.other.extend(facts());
+    let ground = Plan::of_cells(Cell::all(args.kernel, area, vec![ONE]), 1, stop.clone())?;
+    run.warnings = ground.left_out().to_vec();
+    for left_out in &run.warnings {
+        say!("{}", left_out.what);
+    }
+    let model = calibrated(args, area, ground, &stop)?;
+    model.calibration().put(&mut run);
+    let advised = match stop.is_requested() {
+        true => None,
+        false => advise(&model, args, area.pages, Some(&stop))?,
+    };
+    let Some((advised, candidates)) = advised else {
+        run.interrupted = true;
+        return outputs.deliver(&run, &punctual_report::text(&run));
+    };
+    let mut advice = advised.record(&model, false)?;
+
+    // All of them, or what is advised.
+    let settings = match args.check {
+        true => advised.and_all(&candidates),
+        false => advised.settings(),
+    };
+    let cells = Cell::all(args.kernel, area, settings);
+    let rounds = rounds(args);
+    let mut plan = Plan::of_cells(cells, rounds, stop)?;
+    announce(&mut plan)?;
+    let mut bar = Progress::alike(plan.batches());
+    let Ran {
+        mut measurements,
+        given_up,
+        disturbance,
+        end,
+    } = plan.run(&mut |progress| bar.at(progress.done, &progress.next));
+    drop(bar);
+
+    // Those with intervals come last, and replace those without.
+    let predicted = candidates.iter().chain(advised.candidates());
+    with_predictions(&mut measurements, predicted);
+    if args.check {
+        check(&mut advice, &measurements);
+    }
+    let warned = warnings(&run.machine, &measurements, rounds);
+    run.interrupted = end.is_early();
+    run.failed = end.failed.as_ref().map(ToString::to_string);
+    run.warnings.extend(given_up);
+    run.warnings.extend(warned);
+    run.results = measurements;
+    run.beside.zero_advice = Some(advice);
+    run.other.extend(plan.describe());
+    let run = session::disturbed(run, disturbance);
+    outputs.deliver_until(end.failed, &run, &punctual_report::text(&run))
+}
+
+/// The model of this computer, measured in rounds in the memory of `ground` until
+/// the user wants an end.
+fn calibrated(args: &AdviseArgs, area: Area, mut ground: Plan, stop: &Stop) -> Result<Calibrated> {
+    let rounds = rounds(args);
+    ground.warm_up()?;
+    let (memory, cpu_clock) = ground.ground();
+    let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let wanted = Wanted {
+        areas: vec![area],
+        kernel: args.kernel,
+        settings: considered(cpus, None),
+    };
+    let mut calibrator = Calibrator::new(wanted, memory, cpu_clock)?;
+    let length = calibrator.round_length().times(rounds.into());
+    say!(
+        "zero advise: measures the parts of a pool first, {}",
+        session::about(length, false)
+    );
+    let mut bar = Progress::alike(rounds as usize);
+    for _ in 0..rounds {
+        if stop.is_requested() {
+            break;
+        }
+        bar.step("parts of a pool");
+        calibrator.round()?;
+    }
+    let model = Calibrated::new(calibrator.calibration(), area.memory);
+    Ok(model.timed(TIMED_EVERY))
+}
+
+fn rounds(args: &AdviseArgs) -> u32 {
+    let usual = if args.effort.quick { 3 } else { 6 };
+    args.effort.rounds.unwrap_or(usual)
+}
+
+/// The pools that are run to check it are timed, which costs time: one take in so
+/// many mostly.
+const TIMED_EVERY: u32 = 64;
+
+/// The simplest pool.
+const ONE: Setting = Setting::new(1, LockKind::Counter, Batch::One);
+
+/// The memory that is asked for, if this computer has it and zeroes in that way.
+fn area(args: &AdviseArgs, stop: &Stop) -> Result<Area> {
+    let settings = Settings {
+        quick: args.effort.quick,
+        threads: Some(vec![1]),
+        locks: Some(vec![LockKind::Counter]),
+        batches: Some(vec![Batch::One]),
+        kernels: Some(vec![args.kernel]),
+        memories: Some(vec![match args.memory {
+            MemoryArg::Hot => Memory::Hot,
+            MemoryArg::Cold => Memory::Cold,
+        }]),
+        bytes: args.size,
+        memory_limit: args.memory_limit,
+        ..Settings::default()
+    };
+    let plan = Plan::of(&settings, stop.clone())?;
+    Ok(plan.cells()[0].area)
+}
+
+/// Says on standard error what is about to be run and how long it takes, for which
+/// the memory has to be touched.
+fn announce(plan: &mut Plan) -> Result<()> {
+    plan.warm_up()?;
+    say!(
+        "zero advise: runs {} pools in {} on memory of {}, {}",
+        plan.cells().len(),
+        session::rounds(plan.rounds()),
+        plan.memory_in_words(),
+        session::about(plan.length(), false)
+    );
+    Ok(())
+}
+
+/// As much as `punctual zero simulate` zeroes.
+const USUALLY: u64 = 1 << 30;
+
+/// Asks its model.
+fn there(args: &AdviseArgs, on: &str) -> Result<Done> {
+    let machine = Machine::parse(on).map_err(|why| anyhow!(why))?;
+    let outputs = Outputs::new(&args.output)?;
+    let pages = args.size.unwrap_or(USUALLY).div_ceil(PAGE_BYTES);
+    // Ctrl-C ends the process: there is nothing yet to be kept.
+    let advised = advise(&machine, args, pages, None)?;
+    let record = |(advised, _): (Advised, _)| advised.record(&machine, true);
+    let advice = advised
+        .map(record)
+        .transpose()
+        .map_err(|why| anyhow!(why))?;
+    let run: Run<ZeroRow> = Run {
+        machine: simulation::machine_facts(&machine),
+        beside: ZeroFindings {
+            zero_advice: advice,
+            ..ZeroFindings::default()
+        },
+        ..session::run()
+    };
+    outputs.deliver(&run, &punctual_report::text(&run))
+}

@@ -1,0 +1,309 @@
+//! `punctual zero run`.
+
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use punctual_core::Nanos;
+use punctual_lab::host::Stop;
+use punctual_record::Run;
+use punctual_zero::model::{Agreement, Forecast, Forecasts, TARGET_MEAN, TARGET_WORST, agreement};
+use punctual_zero::run::{Bursts, Memory, Plan, Ran, Settings, facts, warnings};
+use punctual_zero_memory::Kernel;
+use punctual_zero_pool::{Batch, Dequeue, LockKind};
+
+use crate::options::{Effort, Output};
+use crate::progress::Progress;
+use crate::session::{self, Outputs};
+use crate::values::{List, bytes, length, list, numbers, rounds};
+use crate::{Done, say, stop};
+
+/// What its help begins with.
+pub(crate) const ABOUT: &str = "\
+Run a pool of workers that zero memory, by threads, lock and batch.
+
+Workers take pages from a backlog, under a lock or with an atomic counter, and fill them with zeros, as those of an \
+operating system do. Every page holds something else before each pass. The settings take turns in rounds, each worker is \
+kept on a CPU of its own, and what counts is the GB zeroed per second of CPU time, with where that time went: zeroing, \
+holding the lock, waiting for it, and the rest.
+
+Without options: every lock, batches of 1, 2n, 64 and guided, threads 1, 2, 4 and so on up to the number of CPUs and twice \
+that, on memory that fits into a cache and memory that does not; with two CPUs one to three minutes, by the size of the caches. It says how long before \
+it begins.";
+
+/// What its help ends with.
+pub(crate) const AFTER: &str = "\
+Locks: tas, ttas, ticket, mcs, mutex (blocks), counter (an atomic one, no lock).
+
+Batches, in pages: a number, n (as many as threads), 2n, half (of what is left), guided (an even share of half of what is \
+left, 64 at least), guided:share=1+floor=1, factoring, trapezoid, growing (each takes one more than the last), steal-half \
+(a backlog for each thread; who has none left takes half of another's).
+
+What cannot be, such as a counter with batches that grow, is left out of a grid with one line that says so. More threads than \
+CPUs measure the scheduler: such results are marked.
+
+Exit codes: 0 done, 2 could not run, 3 ended by Ctrl-C (what was measured is kept).
+
+Examples:
+  punctual zero run
+  punctual zero run --quick --json quick.json --plots figures
+  punctual zero run --threads 1,2 --lock tas,mcs --batch 1,n --memory hot
+  punctual zero run --lock mcs --batch 1 --dequeue range,list --size 1GiB
+  punctual zero run --threads 1,2 --predict
+  punctual zero run --kernel all --lock counter --batch 64
+  punctual zero run --arrivals burst --every 2s --lock tas,mutex --batch 1";
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// How many workers, as a list: 1,2,4-8 [default: 1, 2, 4 and so on up to the number of CPUs, and twice that; with --quick 1 and all CPUs]
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true, value_parser = numbers)]
+    pub(crate) threads: Option<List<usize>>,
+
+    /// What keeps them apart, as a list [default: all of tas, ttas, ticket, mcs, mutex, counter; with --quick without ttas and ticket]
+    #[arg(long, value_name = "LIST", value_parser = list::<LockKind>)]
+    pub(crate) lock: Option<List<LockKind>>,
+
+    /// How many pages each takes at a time, as a list [default: 1,2n,64,guided; with --quick 1,64]
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true, value_parser = list::<Batch>)]
+    pub(crate) batch: Option<List<Batch>>,
+
+    /// How pages are taken, as a list: range (one addition), list (one cache miss for each page) [default: range]
+    #[arg(long, value_name = "LIST", value_parser = list::<Dequeue>)]
+    pub(crate) dequeue: Option<List<Dequeue>>,
+
+    /// Put zeroed pages into a list, under a lock of its own
+    #[arg(long, value_name = "LOCK")]
+    pub(crate) returns: Option<LockKind>,
+
+    /// How a page is zeroed, as a list: memset, rep-stosb, non-temporal, clzero, dc-zva, or all that this CPU has [default: memset]
+    #[arg(long, value_name = "LIST", value_parser = Kernels::parse)]
+    pub(crate) kernel: Option<Kernels>,
+
+    /// How much memory: half of the second cache in all, four times the last caches, or both [default: both]
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_enum,
+        hide_possible_values = true,
+        conflicts_with = "size"
+    )]
+    pub(crate) memory: Option<MemoryArg>,
+
+    /// So much memory, such as 512KiB or 1GiB, instead of hot and cold
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = bytes)]
+    pub(crate) size: Option<u64>,
+
+    /// closed (all pages are there, pass after pass) or burst (they come every 2 s, and wake the workers) [default: closed]
+    #[arg(long, value_name = "NAME", value_enum, hide_possible_values = true)]
+    pub(crate) arrivals: Option<ArrivalsArg>,
+
+    /// The time from one burst to the next [default: 2s]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = length)]
+    pub(crate) every: Option<Nanos>,
+
+    /// How many bursts there are in a round [default: 1]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = rounds)]
+    pub(crate) bursts: Option<u32>,
+
+    /// Calibrate a model of this computer beside it, from its parts alone, and say how far its predictions are off
+    #[arg(long)]
+    pub(crate) predict: bool,
+
+    /// The most memory to zero, such as 4GiB [default: half of what is free]
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = bytes)]
+    pub(crate) memory_limit: Option<u64>,
+
+    #[command(flatten)]
+    pub(crate) effort: Effort,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MemoryArg {
+    Hot,
+    Cold,
+    Both,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ArrivalsArg {
+    Closed,
+    Burst,
+}
+
+/// Some, or all that this CPU has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Kernels(Vec<Kernel>);
+
+impl Kernels {
+    /// `all`, or a list of names.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        if text == "all" {
+            let all = Kernel::ALL.into_iter();
+            return Ok(Self(all.filter(|kernel| kernel.is_supported()).collect()));
+        }
+        list(text).map(|list| Self(list.0))
+    }
+}
+
+/// The time from one run of Windows' zero page threads to the next, as the
+/// page-zeroing article saw it.
+const USUALLY_EVERY: Nanos = Nanos::from_secs(2);
+
+/// Runs it.
+pub(crate) fn run(args: &RunArgs) -> Result<Done> {
+    let stop = stop::on_ctrl_c()?;
+    let mut plan = Plan::of(&settings(args)?, stop.clone())?;
+    let outputs = Outputs::new(&args.output)?;
+    let mut facts_here = session::host_facts();
+    facts_here.other.extend(facts());
+    let started_at = session::now();
+
+    touch(&mut plan)?;
+    let mut forecasts = match args.predict {
+        true => Some(Forecasts::of(&plan)?),
+        false => None,
+    };
+    let calibration = forecasts.as_ref().map_or(Nanos::ZERO, Forecasts::length);
+    announce(&plan, calibration);
+    let mut bar = Progress::alike(plan.batches());
+    let Ran {
+        mut measurements,
+        given_up,
+        disturbance,
+        end,
+    } = plan.run(&mut |progress| {
+        if let Some(forecasts) = &mut forecasts {
+            forecasts.before(&progress);
+        }
+        bar.at(progress.done, &progress.next);
+    });
+    drop(bar);
+    let mut run = Run {
+        started_at: Some(started_at),
+        interrupted: end.is_early(),
+        failed: end.failed.as_ref().map(ToString::to_string),
+        machine: facts_here,
+        other: plan.describe(),
+        ..session::run()
+    };
+    let mut agreed = String::new();
+    let mut unpredicted = Vec::new();
+    if let Some(forecasts) = forecasts {
+        let forecast = forecast(forecasts, &stop);
+        forecast.put(&plan, &mut measurements);
+        forecast.calibration.put(&mut run);
+        agreed = in_words(&agreement(&measurements, FEW));
+        unpredicted = forecast.warnings;
+    }
+    let warned = warnings(&run.machine, &measurements, plan.rounds());
+    run.warnings = [plan.left_out(), &given_up, &unpredicted, &warned].concat();
+    run.results = measurements;
+    let run = session::disturbed(run, disturbance);
+    outputs.deliver_until(end.failed, &run, &(punctual_report::text(&run) + &agreed))
+}
+
+/// What the model says of every cell; nothing more once the user wants an end.
+fn forecast(forecasts: Forecasts<'_>, stop: &Stop) -> Forecast {
+    let mut bar = Progress::alike(forecasts.predictions());
+    forecasts.finish(&mut |cell| {
+        bar.step(&format!("predicts {cell}"));
+        !stop.is_requested()
+    })
+}
+
+/// The model is held to what at most so many threads do: that more CPUs are alike
+/// is not measured.
+const FEW: u64 = 2;
+
+/// How the predictions agree with what was measured.
+fn in_words(agreement: &Agreement) -> String {
+    let Some(worst) = agreement.worst() else {
+        return String::new();
+    };
+    format!(
+        "\nPredictions of the model against {} rates of pools of {FEW} threads at most: off by {:.1} % in the geometric \
+         mean,\nat worst by {:.0} % ({} of {}). The aim is {:.0} % and {:.0} %.\n",
+        agreement.ratios.len(),
+        agreement.mean_error() * 100.0,
+        worst.error() * 100.0,
+        worst.what,
+        worst.cell,
+        TARGET_MEAN * 100.0,
+        TARGET_WORST * 100.0,
+    )
+}
+
+/// Touches the memory once: how long everything takes is not known before.
+fn touch(plan: &mut Plan) -> Result<()> {
+    for left_out in plan.left_out() {
+        say!("{}", left_out.what);
+    }
+    say!(
+        "zero run: touches its memory once beforehand ({})",
+        plan.memory_in_words()
+    );
+    Ok(plan.warm_up()?)
+}
+
+/// Says on standard error what is about to happen and how long it takes.
+fn announce(plan: &Plan, calibration: Nanos) {
+    let settings = match plan.cells().len() {
+        1 => "one setting".to_owned(),
+        settings => format!("{settings} settings"),
+    };
+    say!(
+        "zero run: {settings} in {}, {}",
+        session::rounds(plan.rounds()),
+        session::about(plan.length() + calibration, false)
+    );
+}
+
+fn settings(args: &RunArgs) -> Result<Settings> {
+    let burst = args.arrivals == Some(ArrivalsArg::Burst);
+    for (option, given) in [
+        ("--every", args.every.is_some()),
+        ("--bursts", args.bursts.is_some()),
+    ] {
+        if given && !burst {
+            bail!("{option} is for bursts: add --arrivals burst, or leave it out");
+        }
+    }
+    let memories = args.memory.map(|memory| match memory {
+        MemoryArg::Hot => vec![Memory::Hot],
+        MemoryArg::Cold => vec![Memory::Cold],
+        MemoryArg::Both => vec![Memory::Hot, Memory::Cold],
+    });
+    Ok(Settings {
+        quick: args.effort.quick,
+        threads: args.threads.as_ref().map(|list| list.0.clone()),
+        locks: args.lock.as_ref().map(|list| list.0.clone()),
+        batches: args.batch.as_ref().map(|list| list.0.clone()),
+        dequeues: args.dequeue.as_ref().map(|list| list.0.clone()),
+        returns: args.returns,
+        kernels: args.kernel.as_ref().map(|kernels| kernels.0.clone()),
+        memories,
+        bytes: args.size,
+        bursts: burst.then(|| Bursts {
+            every: args.every.unwrap_or(USUALLY_EVERY),
+            times: args.bursts.unwrap_or(1),
+        }),
+        rounds: args.effort.rounds,
+        memory_limit: args.memory_limit,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_is_what_there_is_and_names_are_names() {
+        let all = Kernels::parse("all").unwrap();
+        assert!(all.0.iter().all(|kernel| kernel.is_supported()));
+        assert!(all.0.contains(&Kernel::Memset));
+        let two = Kernels::parse("memset,dc-zva").unwrap();
+        assert_eq!(two.0, [Kernel::Memset, Kernel::DcZva]);
+        assert!(Kernels::parse("bzero").unwrap_err().contains("`bzero`"));
+    }
+}
