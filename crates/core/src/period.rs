@@ -1,6 +1,6 @@
 //! Exact periods.
 
-use crate::time::Nanos;
+use crate::time::{self, Nanos};
 
 /// The time from one slot to the next, as an exact fraction of nanoseconds:
 /// 60000/1001 Hz is 16683333 1/3 ns.
@@ -25,7 +25,7 @@ impl Period {
         if whole == 0 || whole >= u64::MAX as u128 {
             return None;
         }
-        let common = greatest_common_divisor(cycles, part);
+        let common = greatest_common_divisor(cycles as u128, part as u128) as u64;
         Some(Self {
             whole: whole as u64,
             part: part / common,
@@ -43,6 +43,24 @@ impl Period {
             part: 0,
             of: 1,
         })
+    }
+
+    /// That of a rate as text: `60`, `59.94 Hz` or `60000/1001`; `None` where
+    /// [`of_cycles`](Self::of_cycles) has none either, and for any other text.
+    pub fn of_rate(text: &str) -> Option<Self> {
+        let (cycles, seconds) = time::fraction(text)?;
+        Self::of_cycles(cycles, seconds)
+    }
+
+    /// Its rate as the least numbers of cycles and of seconds that they take.
+    pub fn cycles_in_seconds(self) -> (u64, u64) {
+        // From ns to seconds, of which those that a cycle takes are a fraction.
+        let ns = u128::from(self.whole) * u128::from(self.of) + u128::from(self.part);
+        let cycles = u128::from(self.of) * 1_000_000_000;
+        let common = greatest_common_divisor(cycles, ns);
+        // What it was made of has fit, and was no less.
+        let fitting = |n: u128| u64::try_from(n / common).unwrap_or(u64::MAX);
+        (fitting(cycles), fitting(ns))
     }
 
     /// How long `k` periods take, rounded down to the nanosecond: exact for every
@@ -106,7 +124,7 @@ impl Period {
     }
 }
 
-const fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
+const fn greatest_common_divisor(mut a: u128, mut b: u128) -> u128 {
     while b != 0 {
         (a, b) = (b, a % b);
     }
@@ -149,6 +167,13 @@ mod tests {
             }
             prop_assert_eq!((at, rest), period.times_after(k, 0));
             prop_assert!(at == Nanos::MAX || period.fit_into(at) == k);
+        }
+
+        #[test]
+        fn its_rate_makes_the_same_again(cycles in 1_u64.., seconds in 1_u64..) {
+            let Some(period) = Period::of_cycles(cycles, seconds) else { return Ok(()) };
+            let (cycles, seconds) = period.cycles_in_seconds();
+            prop_assert_eq!(Period::of_rate(&format!("{cycles}/{seconds} Hz")), Some(period));
         }
 
         #[test]

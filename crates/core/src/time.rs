@@ -159,6 +159,15 @@ impl FromStr for Nanos {
     }
 }
 
+/// `59.94`, `59.94 Hz` or `5994/100` as (5994, 100).
+pub(crate) fn fraction(rate: &str) -> Option<(u64, u64)> {
+    let trimmed = rate.trim().trim_end_matches("Hz").trim_end();
+    match trimmed.split_once('/') {
+        Some((c, s)) => (c.trim().parse().ok()).zip(s.trim().parse().ok()),
+        None => decimal(trimmed),
+    }
+}
+
 /// `12.34` as (1234, 100); `None` when it is no plain decimal number.
 fn decimal(text: &str) -> Option<(u64, u64)> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
@@ -341,12 +350,7 @@ impl FromStr for Rate {
         let wrong = |why: &str| {
             format!("`{text}` is not a rate: {why} (write it like 60, 59.94 or 60000/1001, in Hz)")
         };
-        let trimmed = text.trim().trim_end_matches("Hz").trim_end();
-        let (cycles, seconds) = match trimmed.split_once('/') {
-            Some((c, s)) => (c.trim().parse().ok()).zip(s.trim().parse().ok()),
-            None => decimal(trimmed),
-        }
-        .ok_or_else(|| wrong("not a plain number"))?;
+        let (cycles, seconds) = fraction(text).ok_or_else(|| wrong("not a plain number"))?;
         Self::from_fraction(cycles, seconds).map_err(|why| wrong(&why))
     }
 }

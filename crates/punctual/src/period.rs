@@ -117,11 +117,21 @@ impl TryFrom<Duration> for Period {
     }
 }
 
-/// As its rate: `59.94 Hz`, to a millionth.
+/// Exactly, so that the same is read back: as a rate, `59.94 Hz`, if that needs no more
+/// than six places, else as a length of time, `3ms`, or a fraction, `60000/1001 Hz`.
 impl fmt::Display for Period {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rate = format!("{:.6}", self.as_hz());
-        write!(f, "{} Hz", rate.trim_end_matches('0').trim_end_matches('.'))
+        let rate = rate.trim_end_matches('0').trim_end_matches('.');
+        let length = self.0.whole();
+        if punctual_core::Period::of_rate(rate) == Some(self.0) {
+            write!(f, "{rate} Hz")
+        } else if punctual_core::Period::every(length) == Some(self.0) {
+            f.write_str(&length.exact())
+        } else {
+            let (cycles, seconds) = self.0.cycles_in_seconds();
+            write!(f, "{cycles}/{seconds} Hz")
+        }
     }
 }
 
@@ -137,7 +147,9 @@ impl FromStr for Period {
         if let Ok(length) = text.parse::<Nanos>() {
             return Self::every(length.into());
         }
-        let rate: punctual_core::Rate = text.parse().map_err(Error::range)?;
-        Ok(Self(rate.exact_period()))
+        Self::checked(
+            punctual_core::Period::of_rate(text),
+            format_args!("`{text}` (write it like 60, 59.94 Hz, 60000/1001 or 20us)"),
+        )
     }
 }
