@@ -28,6 +28,9 @@ const SAME_NS: f64 = 30_000.0;
 const DISTANCE_MAX_NS: f64 = 200_000_000.0;
 /// The variance of a wake about its tick: 4 us.
 const NOISE: f64 = 16e6;
+/// The same of a nap that takes whole steps: there is what waking takes, some 20 us,
+/// in it.
+const NOISE_OF_STEPS: f64 = 100e6;
 /// What the variance of the period grows by from wake to wake: clocks drift.
 const DRIFT: f64 = 4.0;
 /// So many distances in a row must be multiples of a period to believe in it.
@@ -207,12 +210,16 @@ impl Grid {
     fn measure(&mut self, distance: f64) {
         let n = (distance / self.period).round();
         let off = distance - n * self.period;
-        let variance = n * n * self.variance + NOISE;
+        let noise = match self.kind {
+            Kind::Clock => NOISE,
+            Kind::Steps => NOISE_OF_STEPS,
+        };
+        let variance = n * n * self.variance + noise;
         let uncertain = 3.0 * variance.sqrt();
         // If the next tick could not be told, the guess is of no use.
-        let one = 3.0 * (self.variance + NOISE).sqrt();
+        let one = 3.0 * (self.variance + noise).sqrt();
         if self.period == 0.0 || !self.is_known() && one > self.period / 4.0 {
-            self.guess(distance, NOISE);
+            self.guess(distance, noise);
         } else if uncertain > self.period / 4.0 {
             // Too many periods to be counted.
         } else if n >= 1.0 && off.abs() <= uncertain {

@@ -46,8 +46,9 @@ const AGAIN: f32 = 2.0;
 /// stands still, and naps until an instant end at once.
 const TOO_SHORT_MAX: u8 = 8;
 /// A nap that was only tried, and overshot by so many times less than was usual,
-/// shows that it is another time.
-const BETTER: f32 = 2.0;
+/// shows that it is another time. Of half as many, those that vary by a factor of
+/// four, as of 40 to 190 us, show it too often: each time margins begin too short.
+const BETTER: f32 = 4.0;
 /// While others want the CPU, what overshoots by more than this many times the
 /// usual, and a slice or so, was queueing: no margin covers that.
 const QUEUED: f32 = 4.0;
