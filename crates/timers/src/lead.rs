@@ -16,8 +16,8 @@ const LEAST_STEP_NS: u64 = 2_000;
 /// Later than that is a stall, or a CPU that others have: no lead helps against it,
 /// and a long one would only take CPU time from who is short of it.
 const STALL_NS: u64 = 1_000_000;
-/// How many steps down by doubt are one of [`learn`](Lead::learn).
-const DOUBTS: u64 = 10;
+/// How long is spun for one step up, down again by doubt.
+const DOUBT_NS: u64 = 100_000_000;
 
 impl Lead {
     /// Begins with a guess that errs towards CPU time on most machines.
@@ -44,11 +44,14 @@ impl Lead {
         self.0.store(next, Relaxed);
     }
 
-    /// No wake-up was asked for, because it was too long. It is a little less then,
-    /// so that it is tried again some time, however long it has become.
-    pub(crate) fn doubt(&self) {
+    /// No wake-up was asked for, because it was too long, and so much is spun for. It
+    /// is a little less then, so that it is tried again some time, however long it has
+    /// become. What is spun counts, not how often: many short sleeps know nothing of
+    /// wake-ups.
+    pub(crate) fn doubt(&self, spun: Duration) {
         let lead = self.0.load(Relaxed);
-        let less = step(lead) / LATE_OF_TEN / DOUBTS;
+        let spun_ns = (spun.as_nanos() as u64).min(lead);
+        let less = step(lead) * spun_ns / DOUBT_NS;
         self.0.store(lead.saturating_sub(less), Relaxed);
     }
 }
@@ -88,9 +91,21 @@ mod tests {
             lead.learn(Duration::from_micros(900));
         }
         assert!(lead.get() > Duration::from_micros(700));
-        for _ in 0..2_000 {
-            lead.doubt();
+        while lead.get() > Duration::from_micros(300) {
+            let before = lead.get();
+            lead.doubt(Duration::from_micros(300));
+            assert!(lead.get() < before);
         }
-        assert!(lead.get() < Duration::from_micros(20));
+    }
+
+    /// 50 ms of 1 us each.
+    #[test]
+    fn many_short_sleeps_take_little_of_it() {
+        let lead = Lead::new();
+        let before = lead.get();
+        for _ in 0..50_000 {
+            lead.doubt(Duration::from_micros(1));
+        }
+        assert!(lead.get() > before * 3 / 4, "{lead:?}");
     }
 }

@@ -14,6 +14,6 @@ mod window;
 pub use interval::{Interval, interval, interval_at};
 pub use queue::{Advance, Counts, Fired, Key, TimerQueue};
 pub use sleep::{Sleep, sleep, sleep_until};
-pub use thread::{Builder, Timers};
+pub use thread::{Builder, Timers, WeakTimers};
 pub use time::{Epoch, Time};
 pub use window::{Grid, Window};

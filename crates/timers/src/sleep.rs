@@ -148,9 +148,12 @@ impl Sleep {
     /// Has the thread wake the task the lead before the deadline; ready if it is no
     /// further away than that.
     fn begin(&mut self, now: Instant, waker: &Waker) -> Poll<()> {
-        let lead = LEAD.get().min(self.budget);
-        if self.deadline - now <= lead {
-            LEAD.doubt();
+        let (left, lead) = (self.deadline - now, LEAD.get());
+        if left <= lead && lead <= self.budget {
+            LEAD.doubt(left);
+        }
+        let lead = lead.min(self.budget);
+        if left <= lead {
             return Poll::Ready(());
         }
         let wake_at = self.deadline - lead;

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::Waker;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
@@ -18,7 +18,8 @@ use crate::window::{Grid, Window};
 /// time and never early.
 ///
 /// A clone is a handle to the same timers. With the last one that goes the thread
-/// ends, and what still waits is dropped without being called.
+/// ends, and what still waits is dropped without being called. A function that has a
+/// handle keeps them all: one that inserts itself again has a [`WeakTimers`].
 ///
 /// # Accuracy
 ///
@@ -107,7 +108,8 @@ impl Timers {
         }
     }
 
-    /// Calls `function` at `deadline`, with how late it is.
+    /// Calls `function` at `deadline`, with how late it is. After a
+    /// [`shutdown`](Self::shutdown) it is dropped instead, without a word.
     pub fn call_at(
         &self,
         deadline: Instant,
@@ -131,7 +133,7 @@ impl Timers {
         let shared = &self.0.shared;
         let from = shared.epoch.time(earliest);
         let latest = shared.epoch.instant(from + tolerance);
-        let aim = tolerance.saturating_sub(shared.overshoot.get());
+        let aim = aim(tolerance, shared.overshoot.get());
         let function = Box::new(function);
         self.insert(Window::after(from, aim), Task::Call { latest, function })
     }
@@ -170,6 +172,11 @@ impl Timers {
         self.0.shared.desk.with(|_| work());
     }
 
+    /// A handle with which the thread ends all the same.
+    pub fn downgrade(&self) -> WeakTimers {
+        WeakTimers(Arc::downgrade(&self.0))
+    }
+
     /// How many timers wait.
     pub fn len(&self) -> usize {
         self.0.shared.desk.with(|queue| queue.len())
@@ -203,6 +210,47 @@ impl Timers {
             // It catches what functions panic with.
             let _ = thread.join();
         }
+    }
+}
+
+/// A handle to [`Timers`] for functions that they call: it does not keep the thread.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// use punctual_timers::{Timers, WeakTimers};
+///
+/// const PERIOD: Duration = Duration::from_millis(10);
+///
+/// fn repeat(timers: &WeakTimers, at: Instant) {
+///     let Some(handle) = timers.upgrade() else {
+///         return;
+///     };
+///     let timers = timers.clone();
+///     handle.call_at(at, move |late| {
+///         println!("{late:?} late");
+///         repeat(&timers, at + PERIOD);
+///     });
+/// }
+///
+/// let timers = Timers::spawn()?;
+/// repeat(&timers.downgrade(), Instant::now());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct WeakTimers(Weak<Handles>);
+
+impl WeakTimers {
+    /// The timers, unless their last handle has gone.
+    pub fn upgrade(&self) -> Option<Timers> {
+        self.0.upgrade().map(Timers)
+    }
+}
+
+impl fmt::Debug for WeakTimers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("WeakTimers").finish_non_exhaustive()
     }
 }
 
@@ -276,6 +324,15 @@ impl Builder {
     }
 }
 
+/// How much of a tolerance the queue may use, so that a nap that ends late does within
+/// it. Some is left of any: a window without would be exact, and be spun for.
+fn aim(tolerance: Duration, overshoot: Duration) -> Duration {
+    const LEAST: Duration = Duration::from_nanos(1);
+    tolerance
+        .saturating_sub(overshoot)
+        .max(LEAST.min(tolerance))
+}
+
 impl Shared {
     fn now(&self) -> Time {
         self.epoch.time(Instant::now())
@@ -307,7 +364,10 @@ impl Shared {
                     if !may_nap {
                         let _ = waiter.wait_until(until, self.desk.bell());
                     } else if let Ok(outcome) = napper.wait_until(until, self.desk.bell()) {
-                        self.overshoot.learn(outcome.lateness());
+                        // Without a nap it is the functions that made it late.
+                        if outcome.naps() > 0 {
+                            self.overshoot.learn(outcome.lateness());
+                        }
                     }
                 }
                 Next::Close => return,
@@ -319,12 +379,58 @@ impl Shared {
 
 impl Task {
     fn carry_out(self) {
-        // The panic hook has told of it.
-        let _ = catch_unwind(AssertUnwindSafe(|| match self {
+        let carried_out = catch_unwind(AssertUnwindSafe(|| match self {
             Self::Wake(waker) => waker.wake(),
             Self::Call { latest, function } => {
                 function(Instant::now().saturating_duration_since(latest));
             }
         }));
+        // The panic hook has told of it. What it panicked with may panic itself when it
+        // is dropped.
+        if let Err(payload) = carried_out {
+            let dropped = catch_unwind(AssertUnwindSafe(|| drop(payload)));
+            std::mem::forget(dropped);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn a_tolerance_is_never_exact() {
+        let [little, much] = [50, 1_000].map(Duration::from_micros);
+        assert_eq!(aim(much, little), much - little);
+        assert_eq!(aim(Duration::ZERO, much), Duration::ZERO);
+        for tolerance in [Duration::from_nanos(1), little, much] {
+            let window = Window::after(Time::from_ns(0), aim(tolerance, much));
+            assert!(!window.is_exact() && window.latest() <= Time::from_ns(0) + tolerance);
+        }
+    }
+
+    /// A full batch that ends after the window that the thread would wait for next.
+    #[test]
+    fn functions_that_take_long_are_no_overshoot() {
+        let timers = Timers::spawn().unwrap();
+        let before = timers.0.shared.overshoot.get();
+        let (begin, begun) = mpsc::channel();
+        let (end, ended) = mpsc::channel();
+        let past = Instant::now();
+        timers.call_at(past, move |_| begun.recv().unwrap());
+        let tolerance = Duration::from_millis(1);
+        let earliest = past + Duration::from_millis(5);
+        for _ in 0..BATCH {
+            timers.call_at(
+                past,
+                move |_| while Instant::now() < earliest + tolerance {},
+            );
+        }
+        timers.call_within(earliest, tolerance, move |_| end.send(()).unwrap());
+        begin.send(()).unwrap();
+        ended.recv().unwrap();
+        assert_eq!(timers.0.shared.overshoot.get(), before);
     }
 }

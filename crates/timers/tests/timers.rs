@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use punctual::{Budget, Waiter};
-use punctual_timers::{Grid, Timers};
+use punctual_timers::{Grid, Timers, WeakTimers};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
@@ -105,9 +105,13 @@ fn many_threads_insert_and_cancel() {
 fn a_panic_is_the_functions_own() {
     let timers = Timers::spawn().unwrap();
     let now = Instant::now();
-    timers.call_at(now, |_| {
-        std::panic::resume_unwind(Box::new("not told by the hook"))
-    });
+    struct Again;
+    impl Drop for Again {
+        fn drop(&mut self) {
+            std::panic::resume_unwind(Box::new("not told by the hook"));
+        }
+    }
+    timers.call_at(now, |_| std::panic::resume_unwind(Box::new(Again)));
     let (tell, told) = mpsc::channel();
     timers.call_at(now, move |_| tell.send(()).unwrap());
     told.recv().unwrap();
@@ -160,6 +164,29 @@ fn the_last_handle_may_go_anywhere() {
     drop(timers);
     // Unless the handle had gone before, and the function with it.
     let _ = told.recv();
+}
+
+#[test]
+fn a_function_that_inserts_itself_again_does_not_keep_the_thread() {
+    fn repeat(timers: &WeakTimers, value: Dropped, tell: mpsc::Sender<()>) {
+        let handle = timers.upgrade().unwrap();
+        let timers = timers.clone();
+        handle.call_at(Instant::now(), move |_| {
+            tell.send(()).unwrap();
+            if timers.upgrade().is_some() {
+                repeat(&timers, value, tell);
+            }
+        });
+    }
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let timers = Timers::spawn().unwrap();
+    let (tell, told) = mpsc::channel();
+    repeat(&timers.downgrade(), Dropped(dropped.clone()), tell);
+    told.iter().take(3).for_each(drop);
+    drop(timers);
+    // Until the sender has gone with the function.
+    told.iter().for_each(drop);
+    assert_eq!(dropped.load(Ordering::SeqCst), 1);
 }
 
 #[test]
