@@ -42,11 +42,11 @@ pub fn interval_at(start: Instant, period: Period) -> Interval {
 /// Ticks at an exact rate under any async runtime: a [`Ticker`] that sleeps as
 /// [`Sleep`] does, and a stream that never ends.
 ///
-/// Ticks are in phase for ever, whatever each is late by. Slots that are over when a
+/// Ticks are in phase for ever, whatever each is late by. Slots that have passed when a
 /// tick comes are missed, unless
 /// [`missed_tick_behavior`](Self::missed_tick_behavior) says otherwise; the books
 /// balance. Under tokio's paused clock, and with the feature `tokio`, it ticks on that
-/// clock; only changes of the schedule count what they miss on that of the system.
+/// clock; but `set_period` and `reset_at` count missed slots on the system's clock.
 ///
 /// # Accuracy
 ///
@@ -73,7 +73,8 @@ impl Interval {
         self
     }
 
-    /// Sleeps until the next slot; for one that is over not at all.
+    /// Sleeps until the next slot; if it has passed, lets other tasks run at most, as
+    /// [`Sleep`] does.
     ///
     /// A tick that is dropped before it is ready is still to come.
     pub async fn tick(&mut self) -> Tick {

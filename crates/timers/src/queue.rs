@@ -66,8 +66,7 @@ const NONE: u32 = u32::MAX;
 /// A timer of a [`TimerQueue`], to cancel it by. One that was served or cancelled
 /// before is nobody's: to cancel that does nothing.
 ///
-/// It takes 2^32 timers in the same place until an old key would be taken for that
-/// of a new timer.
+/// An old key can name a new timer only after 2^32 timers have used its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     slot: u32,
@@ -80,8 +79,8 @@ impl Key {
         (self.generation as u64) << 32 | self.slot as u64
     }
 
-    /// The key that was this number. Any other number is that of a timer that is
-    /// not there, or happens to be one's.
+    /// The key that was this number. Any other number names no timer, or by chance
+    /// somebody else's.
     pub const fn from_bits(bits: u64) -> Self {
         Self {
             slot: bits as u32,
