@@ -396,7 +396,7 @@ impl Task {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc;
+    use std::sync::{Barrier, mpsc};
 
     use super::*;
 
@@ -416,12 +416,17 @@ mod tests {
     fn functions_that_take_long_are_no_overshoot() {
         let timers = Timers::spawn().unwrap();
         let before = timers.0.shared.overshoot.get();
-        let (begin, begun) = mpsc::channel();
+        let at_work = Arc::new(Barrier::new(2));
+        let in_function = Arc::clone(&at_work);
         let (end, ended) = mpsc::channel();
         let past = Instant::now();
-        timers.call_at(past, move |_| begun.recv().unwrap());
+        timers.call_at(past, move |_| {
+            in_function.wait();
+            in_function.wait();
+        });
+        at_work.wait();
         let tolerance = Duration::from_millis(1);
-        let earliest = past + Duration::from_millis(5);
+        let earliest = past + Duration::from_millis(20);
         for _ in 0..BATCH {
             timers.call_at(
                 past,
@@ -429,7 +434,7 @@ mod tests {
             );
         }
         timers.call_within(earliest, tolerance, move |_| end.send(()).unwrap());
-        begin.send(()).unwrap();
+        at_work.wait();
         ended.recv().unwrap();
         assert_eq!(timers.0.shared.overshoot.get(), before);
     }

@@ -168,25 +168,23 @@ fn the_last_handle_may_go_anywhere() {
 
 #[test]
 fn a_function_that_inserts_itself_again_does_not_keep_the_thread() {
-    fn repeat(timers: &WeakTimers, value: Dropped, tell: mpsc::Sender<()>) {
+    fn repeat(timers: &WeakTimers, tell: mpsc::Sender<()>) {
         let handle = timers.upgrade().unwrap();
         let timers = timers.clone();
         handle.call_at(Instant::now(), move |_| {
             tell.send(()).unwrap();
             if timers.upgrade().is_some() {
-                repeat(&timers, value, tell);
+                repeat(&timers, tell);
             }
         });
     }
-    let dropped = Arc::new(AtomicUsize::new(0));
     let timers = Timers::spawn().unwrap();
     let (tell, told) = mpsc::channel();
-    repeat(&timers.downgrade(), Dropped(dropped.clone()), tell);
+    repeat(&timers.downgrade(), tell);
     told.iter().take(3).for_each(drop);
     drop(timers);
-    // Until the sender has gone with the function.
+    // Ends when the sender has gone with the function.
     told.iter().for_each(drop);
-    assert_eq!(dropped.load(Ordering::SeqCst), 1);
 }
 
 #[test]
