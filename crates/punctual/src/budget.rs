@@ -25,7 +25,7 @@ use punctual_sys::Error;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Budget {
-    /// None but 40 ms a wait.
+    /// No limit, except that no wait of `adaptive` spins for more than 40 ms.
     #[default]
     Unlimited,
     /// No spinning at all.

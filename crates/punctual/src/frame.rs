@@ -16,14 +16,14 @@ use crate::waiter::{Cancelled, Waiter};
 /// There are two ways; choose one when you make it:
 ///
 /// - [`late`](Self::late) waits before the work, and begins it as late as is safe
-///   to be done by the next slot. What it shows is as new as can be; for who
-///   shows a frame at the next refresh of a display.
+///   to be done by the next slot. What it shows is as new as can be; to
+///   show a frame at the next refresh of a display.
 /// - [`at_end`](Self::at_end) waits after the work, so that frames are shown
 ///   evenly; a frame limiter.
 ///
 /// How long the work will take is learned: a longer frame is believed at once, up to
-/// a period, and forgotten slowly. It knows no engine and no display; who has the instants of
-/// refreshes follows them by [`nudge`](Self::nudge).
+/// a period, and forgotten slowly. It knows no engine and no display; follow
+/// the instants of refreshes by [`nudge`](Self::nudge).
 ///
 /// # Stalls
 ///
@@ -180,6 +180,13 @@ impl FramePacer {
     /// Moves all slots to come, as [`Ticker::nudge`](crate::Ticker::nudge).
     pub fn nudge(&mut self, by_ns: i64) {
         self.frames.schedule.nudge(by_ns);
+    }
+
+    /// Begins anew, as [`Ticker::reset_at`](crate::Ticker::reset_at): the next slot is
+    /// `at`, for a frame that has time enough before it.
+    pub fn reset_at(&mut self, at: Instant) {
+        let now = self.anchor.tick(Instant::now());
+        self.frames.schedule.reset_at(self.anchor.tick(at), now);
     }
 
     /// What became of all slots; a tick is a frame that has begun, and one more at the

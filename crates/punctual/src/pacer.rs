@@ -6,7 +6,7 @@ use punctual_sys::nap::Cancel;
 use crate::anchor::Anchor;
 use crate::outcome::Outcome;
 use crate::period::Period;
-use crate::ticker::{Caller, Tick, Ticker, interval};
+use crate::ticker::{Caller, Tick, Ticker, interval_at};
 use crate::waiter::{Cancelled, Waiter, after};
 
 /// Paces work at a rate, from a few to a million a second: requests of a load
@@ -46,7 +46,13 @@ pub struct Pacer(Ticker);
 impl Pacer {
     /// One whose first slot is due now.
     pub fn new(period: Period) -> Self {
-        Self(interval(period).missed_tick_behavior(MissedTickBehavior::Burst))
+        Self::starting_at(Instant::now(), period)
+    }
+
+    /// One whose first slot is due at `start`. Slots that pass before the first call are
+    /// owed: where it takes time to connect, begin then, or [`reset`](Self::reset_at).
+    pub fn starting_at(start: Instant, period: Period) -> Self {
+        Self(interval_at(start, period).missed_tick_behavior(MissedTickBehavior::Burst))
     }
 
     /// Makes the gaps random, on average a period, and none says anything of the
@@ -90,8 +96,8 @@ impl Pacer {
         self.0.tick_or(cancel)
     }
 
-    /// The next slot if it has passed, without waiting: for who waits for
-    /// [`next_at`](Self::next_at) with something else.
+    /// The next slot if it has passed, without waiting: for a loop that waits
+    /// for [`next_at`](Self::next_at) with something else.
     #[inline]
     pub fn try_next_slot(&mut self) -> Option<Tick> {
         let (now, scheduled) = (Instant::now(), self.0.next_at());
@@ -131,9 +137,20 @@ impl Pacer {
     }
 
     /// Changes the rate, as [`Ticker::set_period`]. What is owed but for the last slot is
-    /// missed, and the books say so: who wants it sent catches up first.
+    /// missed, and the books say so: to have it sent, catch up first.
     pub fn set_period(&mut self, period: Period) {
         self.0.set_period(period);
+    }
+
+    /// Moves all slots to come, as [`Ticker::nudge`].
+    pub fn nudge(&mut self, by_ns: i64) {
+        self.0.nudge(by_ns);
+    }
+
+    /// Begins anew, as [`Ticker::reset_at`]: the next slot is `at`, and what is owed is
+    /// missed.
+    pub fn reset_at(&mut self, at: Instant) {
+        self.0.reset_at(at);
     }
 
     /// What became of all slots until the last one that was taken.

@@ -128,8 +128,8 @@ impl Ticker {
         Ok(self.ticked(scheduled, outcome))
     }
 
-    /// When the next slot is due, for who waits for it with something else, and then
-    /// [`serve`](Self::serve)s it.
+    /// When the next slot is due, to wait for it with something else and then
+    /// [`serve`](Self::serve) it.
     #[inline]
     pub fn next_at(&self) -> Instant {
         self.anchor.instant(self.schedule.next_at())

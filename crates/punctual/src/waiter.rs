@@ -152,8 +152,8 @@ impl Waiter {
         self.wait_out(now, deadline)
     }
 
-    /// Waits until `deadline`, or until `cancel` is cancelled by another thread or a
-    /// signal handler. Costs what [`sleep_until`](Self::sleep_until) costs, and a load.
+    /// Waits until `deadline`, or until `cancel` is cancelled by another thread or, on
+    /// Linux and Windows, a signal handler. Costs what [`sleep_until`](Self::sleep_until) costs, and a load.
     ///
     /// # Errors
     /// [`Cancelled`], also when it was cancelled before, even if the deadline has
@@ -206,8 +206,7 @@ impl Waiter {
     }
 
     /// Waits until `deadline`, or until a signal was handled while the thread
-    /// slept: for who has to look then what the handler left, as an interpreter
-    /// does. Call it again to go on. Costs what [`sleep_until`](Self::sleep_until)
+    /// slept: to react to it during a wait, as an interpreter does. Call it again to go on. Costs what [`sleep_until`](Self::sleep_until)
     /// costs.
     ///
     /// # Errors
@@ -216,8 +215,8 @@ impl Waiter {
     ///
     /// # Accuracy
     /// A signal that comes just before the thread goes to sleep, or while it spins,
-    /// does not end the wait. Where that matters, a [`Cancel`] that the handler gives
-    /// does.
+    /// does not end the wait. Where that matters, a [`Cancel`] that the handler cancels
+    /// does, on Linux.
     ///
     /// # Platform notes
     /// Windows has no signals, and handles Ctrl-C on a thread of its own; there such a

@@ -63,6 +63,22 @@ fn without_waiting_there_is_a_slot_only_when_it_is_over() {
 }
 
 #[test]
+fn pacers_begin_when_they_are_told() {
+    let start = Instant::now() + Duration::from_millis(2);
+    let mut pacer = Pacer::starting_at(start, hz(1));
+    assert_eq!(pacer.next_slot().scheduled(), start);
+    pacer.nudge(-1_000);
+    let second = Duration::from_secs(1) - Duration::from_micros(1);
+    assert_eq!(pacer.next_at(), start + second);
+    pacer.reset_at(start);
+    assert_eq!(pacer.next_slot().scheduled(), start);
+    let mut frames = FramePacer::at_end(hz(1));
+    let slot = Instant::now() + Duration::from_secs(3_600);
+    frames.reset_at(slot);
+    assert_eq!(frames.begin().target(), slot);
+}
+
+#[test]
 fn a_seed_has_its_arrivals() {
     let arrivals = |seed| {
         let mut pacer = Pacer::new(hz(50_000)).poisson(seed);

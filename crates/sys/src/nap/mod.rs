@@ -91,7 +91,7 @@ impl Nap {
         Self(platform::Blocker::new())
     }
 
-    /// Blocks until about `instant`, or until `cancel` is given.
+    /// Blocks until about `instant`, or until `cancel` is cancelled.
     ///
     /// [`Reason::Event`] says that it was cancelled, now or before,
     /// [`Reason::Timer`] that the system holds the time to be over, and
@@ -125,7 +125,7 @@ impl Nap {
 
     /// Blocks for `length` with the ordinary sleep of the system, at the slack the
     /// thread has: `clock_nanosleep` on Linux, `Sleep` on Windows,
-    /// `mach_wait_until` on macOS; or until `cancel` is given, then with the
+    /// `mach_wait_until` on macOS; or until `cancel` is cancelled, then with the
     /// call that can be cancelled.
     ///
     /// Ends as [`until`](Self::until).
@@ -199,7 +199,8 @@ impl Cancel {
     /// [`is_cancelled`](Self::is_cancelled) afterwards.
     ///
     /// # Platform notes
-    /// May be called in a signal handler on Linux and Windows.
+    /// May be called in a signal handler on Linux, and on Windows; on macOS and elsewhere
+    /// not, as it takes a lock there.
     pub fn cancel(&self) {
         self.0.raise();
     }
