@@ -55,7 +55,8 @@ impl Blocker {
             Timer::Plain(timer) => wait(timer, length, event),
             Timer::Refused => None,
         };
-        waited.unwrap_or_else(|| in_ms(end.since(clock::now()), event))
+        let reason = waited.unwrap_or_else(|| in_ms(end.since(clock::now()), event));
+        heed(reason, flag)
     }
 
     pub(super) fn ordinary(&mut self, length: Nanos, flag: Option<&Flag>) -> Reason {
@@ -63,7 +64,15 @@ impl Blocker {
         if flag.is_some_and(Flag::is_raised) {
             return Reason::Event;
         }
-        in_ms(length, event)
+        heed(in_ms(length, event), flag)
+    }
+}
+
+/// Only the event interrupts waits.
+fn heed(reason: Reason, flag: Option<&Flag>) -> Reason {
+    match flag {
+        Some(flag) if reason == Reason::Interrupted => flag.heed(),
+        _ => reason,
     }
 }
 
@@ -119,10 +128,7 @@ impl Flag {
         self.is_raised.store(true, Ordering::Release);
         // Either this sees the event that a nap has made, or that nap sees the flag.
         fence(Ordering::SeqCst);
-        if let Some(Some(event)) = self.event.get() {
-            // SAFETY: the handle is open as long as `self` lives.
-            unsafe { SetEvent(event.as_raw_handle()) };
-        }
+        self.set();
     }
 
     pub(super) fn is_raised(&self) -> bool {
@@ -130,11 +136,39 @@ impl Flag {
     }
 
     pub(super) fn lower(&self) {
+        self.reset();
+        self.is_raised.store(false, Ordering::Release);
+    }
+
+    /// The event has ended a wait. If the flag was lowered between the two steps of
+    /// a `raise`, the event is set without it, and would end every wait at once.
+    fn heed(&self) -> Reason {
+        if self.is_raised() {
+            return Reason::Event;
+        }
+        self.reset();
+        // Either a `raise` sets the event after this, or its flag is seen here.
+        fence(Ordering::SeqCst);
+        if !self.is_raised() {
+            return Reason::Interrupted;
+        }
+        // For other waits that have not begun to look at the event.
+        self.set();
+        Reason::Event
+    }
+
+    fn set(&self) {
+        if let Some(Some(event)) = self.event.get() {
+            // SAFETY: the handle is open as long as `self` lives.
+            unsafe { SetEvent(event.as_raw_handle()) };
+        }
+    }
+
+    fn reset(&self) {
         if let Some(Some(event)) = self.event.get() {
             // SAFETY: the handle is open as long as `self` lives.
             unsafe { ResetEvent(event.as_raw_handle()) };
         }
-        self.is_raised.store(false, Ordering::Release);
     }
 
     /// `None` if the system refuses it: then a nap sees only at its end, in a
@@ -143,5 +177,23 @@ impl Flag {
         let event = self.event.get_or_init(|| event().ok()).as_ref();
         fence(Ordering::SeqCst);
         event
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_that_stayed_set_ends_one_wait_and_no_more() {
+        let (flag, mut blocker) = (Flag::default(), Blocker::new());
+        flag.event();
+        // A `raise` around a `lower`.
+        flag.set();
+        let mut nap = || blocker.until(clock::now() + Nanos::from_ms(1), Slack::Leave, Some(&flag));
+        assert_eq!(nap(), Reason::Interrupted);
+        assert_eq!(nap(), Reason::Timer);
+        flag.raise();
+        assert_eq!(nap(), Reason::Event);
     }
 }
