@@ -39,7 +39,7 @@ pub enum MissedTickBehavior {
 /// #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 /// struct Virtual;
 /// impl Clock for Virtual {}
-/// let ms = |ms| Tick::<Virtual>::from_ns(ms * 1_000_000);
+/// let ms = |ms: u64| Tick::<Virtual>::from_ns(ms * 1_000_000);
 ///
 /// let period = Period::every(Nanos::from_ms(10)).unwrap();
 /// let mut schedule = Schedule::starting_at(ms(100), period, MissedTickBehavior::Skip);
