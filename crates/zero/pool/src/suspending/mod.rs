@@ -9,6 +9,7 @@
 mod backlog;
 pub mod locks;
 mod pool;
+mod timing;
 
 use std::fmt::Debug;
 use std::ops::Range;

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::super::pool::LockTiming;
+use super::super::timing::LockTiming;
 use super::super::{Computer, Line};
 use super::HandsOut;
 use crate::batches::{Memory, cut_first, cut_half, even_share};

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::super::pool::LockTiming;
+use super::super::timing::LockTiming;
 use super::super::{Computer, Line, Lock};
 use super::HandsOut;
 use crate::batches::Memory;

@@ -29,7 +29,7 @@ use locked::{List, Ranges};
 use shares::Shares;
 
 use super::locks::{Mcs, Tas, Ticket, Ttas};
-use super::pool::LockTiming;
+use super::timing::LockTiming;
 use super::{Computer, Lock};
 use crate::batches::Batch;
 use crate::lock_kind::LockKind;

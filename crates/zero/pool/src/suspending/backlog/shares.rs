@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::super::pool::LockTiming;
+use super::super::timing::LockTiming;
 use super::super::{Computer, Line, Lock};
 use super::HandsOut;
 use crate::batches::{cut_first, cut_half, even_share};
@@ -79,11 +79,11 @@ impl<C: Computer, L: Lock> HandsOut<C> for Shares<C, L> {
         if !taken.is_empty() {
             return taken;
         }
-        timing.keeps_state();
+        timing.released();
         // As in `PackedShares`, only the rest is there to be stolen again.
         let (first, rest) = cut_first(self.steal(worker, timing).await);
         if !rest.is_empty() {
-            timing.keeps_state();
+            timing.released();
             let fill = async || {
                 timing.had().await;
                 own.set(rest).await;
@@ -108,7 +108,7 @@ impl<C: Computer, L: Lock> Shares<C, L> {
             if !stolen.is_empty() {
                 return stolen;
             }
-            timing.keeps_state();
+            timing.released();
         }
         0..0
     }
