@@ -3,7 +3,7 @@
 //! A B C A B C ...: within a round every subject meets the same host, and what
 //! changes from round to round shows as the width of an interval. Each batch
 //! runs in a fresh thread, and nothing is printed while one runs. Where a case
-//! [goes on](Case::keeps_state), its subject lives as long as the race, as a waiter
+//! [keeps its state](Case::keeps_state), its subject lives as long as the rounds, as a waiter
 //! does in an application: only its first round is cold.
 
 use punctual_core::Nanos;

@@ -152,12 +152,12 @@ mod tests {
     #[test]
     fn a_signal_interrupts_every_call() {
         const HOUR: Nanos = Nanos::from_secs(3_600);
-        let keeps_state = [
+        let uninterrupted = [
             Method::ConditionVariable,
             Method::ThreadSleep,
             Method::Yield,
         ];
-        for method in METHODS.iter().filter(|m| !keeps_state.contains(m)) {
+        for method in METHODS.iter().filter(|m| !uninterrupted.contains(m)) {
             let method = *method;
             let length = || Limit::For(HOUR);
             let instant = || Limit::Until(clock::now() + HOUR);

@@ -215,7 +215,7 @@ impl World {
     /// A worker's timer has gone off. Who is done with something, if anybody is.
     fn timer(&mut self, worker: usize) -> Option<usize> {
         match self.workers[worker].doing {
-            Doing::Works => self.keeps_state(worker, true),
+            Doing::Works => self.continue_unless_delayed(worker, true),
             Doing::Wants(line) => self.arrive(line),
             Doing::AsksAgain(line, request) => self.ask(line, request).map(|_| worker),
             doing => unreachable!("a timer of worker {worker}, who {doing:?}"),
@@ -239,9 +239,9 @@ impl World {
         false
     }
 
-    /// A worker is done, if it has its CPU. `worked` is whether it needed the CPU
+    /// A worker is done and continues, if it has its CPU. `worked` is whether it needed the CPU
     /// for what it did, so that what it lost comes on top.
-    fn keeps_state(&mut self, worker: usize, worked: bool) -> Option<usize> {
+    fn continue_unless_delayed(&mut self, worker: usize, worked: bool) -> Option<usize> {
         let Worker {
             losses,
             account,

@@ -113,7 +113,7 @@ impl World {
             return None;
         };
         self.workers[worker].answer = value;
-        self.keeps_state(worker, false)
+        self.continue_unless_delayed(worker, false)
     }
 
     /// Somebody spun on a copy that is gone, and reads again, as soon as it has its
@@ -252,6 +252,6 @@ impl World {
         let wanted = self.workers[worker].then.take()?;
         let answer = self.start(worker, wanted)?;
         self.workers[worker].answer = answer;
-        self.keeps_state(worker, false)
+        self.continue_unless_delayed(worker, false)
     }
 }
