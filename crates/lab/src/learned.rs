@@ -1,4 +1,4 @@
-//! What strategies had learned by the end of a race, as the Run tells it.
+//! What strategies had learned by the end of their rounds, as the Run tells it.
 
 use punctual_core::strategies::{self, Adaptive, AnyStrategy, PlannedStep, Until};
 use punctual_core::{Method, Nanos};
@@ -139,7 +139,7 @@ mod tests {
         names.iter().map(spec).map(Subject::Strategy).collect()
     }
 
-    fn race(cases: &[Case]) -> Vec<Learned> {
+    fn interleaved(cases: &[Case]) -> Vec<Learned> {
         let mut machine = SimMachine::new(Model::parse("linux,slack=1ns").unwrap(), 1);
         let results = rounds::run(&mut machine, cases, 2, &mut |_| {}).unwrap();
         learned(&results.final_states)
@@ -150,7 +150,7 @@ mod tests {
         let all = subjects(&["spin", "max-nap", "precise", "timer", "adaptive-exact"]);
         let rate = Rate::from_hz(1_000).unwrap();
         let batch = Batch::Lasting(Nanos::from_ms(500));
-        let told = race(&pace::cases(&all, &[rate], batch, Conditions::default()));
+        let told = interleaved(&pace::cases(&all, &[rate], batch, Conditions::default()));
         let names: Vec<&str> = told.iter().map(|l| l.subject.as_str()).collect();
         assert_eq!(names, ["precise", "timer", "adaptive-exact"]);
         assert!(told.iter().all(|l| l.period_ns == Some(1_000_000)));
@@ -170,7 +170,7 @@ mod tests {
     fn a_plan_is_for_one_period_and_there_are_many() {
         let all = subjects(&["adaptive-exact"]);
         let cases = interval::cases(&all, Waits::Exactly(10), Conditions::default());
-        let [told] = &race(&cases)[..] else {
+        let [told] = &interleaved(&cases)[..] else {
             panic!("one subject runs through all intervals");
         };
         assert_eq!(told.period_ns, None);

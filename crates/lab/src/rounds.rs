@@ -35,18 +35,18 @@ pub struct Case {
     pub keeps_state: bool,
 }
 
-/// The result of a race.
+/// The result of interleaved rounds.
 #[derive(Clone, Debug, Default)]
 pub struct Results {
     /// One for each cell of each case, in the order of the cases.
     pub measurements: Vec<Measurement>,
     /// One for each case of a strategy that has run, in the order of the cases.
     pub final_states: Vec<FinalState>,
-    /// What ended the race before its end.
+    /// What ended the rounds before their end.
     pub end: End,
 }
 
-/// What ended a race before its end; nothing if it came to it.
+/// What ended rounds before their end; nothing if they came to it.
 #[derive(Clone, Debug, Default)]
 pub struct End {
     /// Whether the user did.
@@ -63,7 +63,7 @@ impl End {
 }
 
 impl Results {
-    /// Adds what came of the next race.
+    /// Adds what came of the next rounds.
     pub fn extend(&mut self, next: Self) {
         self.measurements.extend(next.measurements);
         self.final_states.extend(next.final_states);
@@ -111,7 +111,7 @@ impl FinalState {
     }
 }
 
-/// How far a race has come, told between batches.
+/// How far the rounds have come, told between batches.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
     /// Batches that are done.
@@ -122,7 +122,7 @@ pub struct Progress<'a> {
     pub next: &'a Case,
 }
 
-/// The time a race takes if all waits are on time.
+/// The time rounds take if all waits are on time.
 pub fn length(cases: &[Case], rounds: u32) -> Nanos {
     cases
         .iter()
@@ -470,7 +470,7 @@ mod tests {
     }
 
     /// Races it where every nap takes the same time, whenever it begins.
-    fn race(case: Case, rounds: u32) -> Results {
+    fn interleaved(case: Case, rounds: u32) -> Results {
         let model = Model::parse("linux,jitter=0ns").unwrap();
         let mut machine = SimMachine::new(model, 1);
         run(&mut machine, &[case], rounds, &mut |_| {}).unwrap()
@@ -483,8 +483,8 @@ mod tests {
 
     #[test]
     fn who_goes_on_begins_each_round_where_the_last_one_ended() {
-        let three_rounds = race(case(5, true), 3);
-        let one_long_run = race(case(15, true), 1);
+        let three_rounds = interleaved(case(5, true), 3);
+        let one_long_run = interleaved(case(15, true), 1);
         assert_eq!(three_rounds.final_states, one_long_run.final_states);
         assert_eq!(naps(&three_rounds), naps(&one_long_run));
     }
@@ -509,33 +509,39 @@ mod tests {
 
     #[test]
     fn what_was_measured_before_a_machine_fails_is_kept() {
-        let race = |after| {
+        let interleaved = |after| {
             let machine = SimMachine::new(Model::parse("linux,jitter=0ns").unwrap(), 1);
             let mut machine = Fails { machine, after };
             run(&mut machine, &[case(5, true)], 3, &mut |_| {})
         };
-        let kept = race(2).unwrap();
+        let kept = interleaved(2).unwrap();
         assert_eq!(kept.measurements[0].rounds.len(), 2);
         assert!(kept.end.is_early() && !kept.end.interrupted);
         assert_eq!(kept.end.failed.unwrap().to_string(), "it broke");
-        assert_eq!(race(0).unwrap_err().to_string(), "it broke");
-        assert!(!race(3).unwrap().end.is_early());
+        assert_eq!(interleaved(0).unwrap_err().to_string(), "it broke");
+        assert!(!interleaved(3).unwrap().end.is_early());
     }
 
     #[test]
     fn who_does_not_starts_over() {
-        let (once, three_rounds) = (race(case(5, false), 1), race(case(5, false), 3));
+        let (once, three_rounds) = (
+            interleaved(case(5, false), 1),
+            interleaved(case(5, false), 3),
+        );
         assert_eq!(three_rounds.final_states, once.final_states);
         assert_eq!(naps(&three_rounds), 3.0 * naps(&once));
-        assert_eq!(once.final_states, race(case(5, true), 1).final_states);
-        let went_on = race(case(5, true), 3);
+        assert_eq!(
+            once.final_states,
+            interleaved(case(5, true), 1).final_states
+        );
+        let went_on = interleaved(case(5, true), 3);
         assert_ne!(went_on.final_states, once.final_states);
         assert!(naps(&went_on) > naps(&three_rounds));
     }
 
     #[test]
     fn what_was_learned_comes_with_the_name_of_its_heat() {
-        let results = race(case(5, true), 2);
+        let results = interleaved(case(5, true), 2);
         let [final_state] = &results.final_states[..] else {
             panic!("{:?}", results.final_states);
         };

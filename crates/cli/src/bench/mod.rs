@@ -34,7 +34,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
 
     let mut results = Results::default();
     let mut progress = plan.progress();
-    for part in &plan.races {
+    for part in &plan.interleaved {
         if results.end.is_early() {
             break;
         }
@@ -116,6 +116,10 @@ fn as_run(
     };
     on.warned(
         run,
-        plan.races.iter().map(|race| race.rounds).min().unwrap_or(0),
+        plan.interleaved
+            .iter()
+            .map(|interleaved| interleaved.rounds)
+            .min()
+            .unwrap_or(0),
     )
 }

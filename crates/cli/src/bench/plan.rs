@@ -7,7 +7,7 @@ use punctual_core::strategies::Defaults;
 use punctual_core::{Nanos, Rate, StrategySpec};
 use punctual_lab::experiments::{Conditions, robustness};
 use punctual_lab::host::usual_cpu;
-use punctual_lab::plan::Race;
+use punctual_lab::plan::Interleaved;
 use punctual_lab::plan::bench::{self, Bench};
 use punctual_program::Machine;
 use punctual_program::program::Subject;
@@ -20,8 +20,8 @@ use crate::{peers, say, session};
 
 /// What is going to be measured.
 pub(super) struct Plan {
-    /// The races, one after the other.
-    pub(super) races: Vec<Race>,
+    /// The rounds, one after the other.
+    pub(super) interleaved: Vec<Interleaved>,
     /// Whether the robustness of `strategies` is simulated at the end.
     pub(super) robustness: bool,
     /// The subjects that can be simulated.
@@ -50,7 +50,7 @@ impl Plan {
         };
         let is_strategy = |subject: &&Subject| subject.spec().is_some();
         Ok(Self {
-            races: bench.races(machine, facts),
+            interleaved: bench.interleaved(machine, facts),
             robustness: experiment.ends_with_robustness(),
             strategies: bench.subjects.iter().filter(is_strategy).cloned().collect(),
             conditions: bench.conditions,
@@ -60,7 +60,11 @@ impl Plan {
     /// Finds out whether `machine`, and the simulated ones that come after it,
     /// can do all this.
     pub(super) fn check(&self, machine: &dyn Machine) -> Result<()> {
-        for case in self.races.iter().flat_map(|race| &race.cases) {
+        for case in self
+            .interleaved
+            .iter()
+            .flat_map(|interleaved| &interleaved.cases)
+        {
             machine.check(&case.program)?;
         }
         if self.robustness {
@@ -72,27 +76,27 @@ impl Plan {
 
     /// Says on standard error what is about to happen and how long it takes.
     pub(super) fn announce(&self, in_virtual_time: bool) {
-        for race in &self.races {
-            let Some(first) = race.cases.first() else {
+        for interleaved in &self.interleaved {
+            let Some(first) = interleaved.cases.first() else {
                 continue;
             };
             say!(
                 "{}: {} subject runs in {}, {}",
                 first.experiment(),
-                race.cases.len(),
-                session::rounds(race.rounds),
-                session::about(race.length(), in_virtual_time),
+                interleaved.cases.len(),
+                session::rounds(interleaved.rounds),
+                session::about(interleaved.length(), in_virtual_time),
             );
         }
     }
 
     /// Before it begins.
     pub(super) fn progress(&self) -> Progress {
-        let batches = self.races.iter().map(Race::batches);
-        let lengths = self.races.iter().map(Race::length);
+        let batches = self.interleaved.iter().map(Interleaved::batches);
+        let lengths = self.interleaved.iter().map(Interleaved::length);
         Progress::new(
             batches.sum(),
-            lengths.fold(Nanos::ZERO, |sum, race| sum + race),
+            lengths.fold(Nanos::ZERO, |sum, interleaved| sum + interleaved),
         )
     }
 

@@ -5,7 +5,7 @@ mod live;
 mod plan;
 
 use anyhow::{Result, anyhow};
-use punctual_lab::plan::Race;
+use punctual_lab::plan::Interleaved;
 use punctual_lab::plan::measure::{Measured as Planned, Part, Predicted, What};
 use punctual_lab::rounds::{End, Results};
 use punctual_lab::{predict, predict_timers, rule_in_force, scenario};
@@ -58,7 +58,7 @@ fn measure(
     progress: &mut Progress,
 ) -> Result<Results> {
     match &part.what {
-        What::Race(planned) => compete(planned, machine, here, progress),
+        What::Interleaved(planned) => compete(planned, machine, here, progress),
         What::Scenario(scenario) => {
             progress.next(part.name, scenario.length());
             let ran = scenario::run_on(scenario, machine, &facts.name);
@@ -81,7 +81,7 @@ fn compete(
     here: bool,
     progress: &mut Progress,
 ) -> Result<Results> {
-    let Race { cases, rounds } = &planned.race;
+    let Interleaved { cases, rounds } = &planned.interleaved;
     let mut raced = (planned.run)(machine, cases, *rounds, &mut |now| progress.case(now.next))?;
     match (planned.predicted, rule_in_force().filter(|_| here)) {
         (Predicted::Once, Some(rule)) => predict(&rule, cases, *rounds, &mut raced.measurements)?,

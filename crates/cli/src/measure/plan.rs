@@ -59,7 +59,7 @@ impl Plan {
         if let [
             Part {
                 name: "timers",
-                what: What::Race(timers),
+                what: What::Interleaved(timers),
             },
         ] = &mut parts[..]
         {
@@ -84,9 +84,9 @@ impl Plan {
         let about = |length| session::about(length, in_virtual_time);
         for part in &self.parts {
             let what = match &part.what {
-                What::Race(measured) => {
-                    let rounds = session::rounds(measured.race.rounds);
-                    match measured.race.cases.len() {
+                What::Interleaved(measured) => {
+                    let rounds = session::rounds(measured.interleaved.rounds);
+                    match measured.interleaved.cases.len() {
                         1 => format!("one run in {rounds}"),
                         runs => format!("{runs} runs in {rounds}"),
                     }
@@ -116,7 +116,7 @@ impl Plan {
         let mut facts = BTreeMap::from([("experiments".to_owned(), names.into())]);
         facts.extend(self.cpu.map(|cpu| ("cpu".to_owned(), cpu.into())));
         let scenarios = self.parts.iter().filter_map(|part| match &part.what {
-            What::Race(_) => None,
+            What::Interleaved(_) => None,
             What::Scenario(scenario) => Some(&**scenario),
         });
         let scenarios: Vec<&Scenario> = scenarios.collect();

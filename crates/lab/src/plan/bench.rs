@@ -5,7 +5,7 @@ use punctual_program::Machine;
 use punctual_program::program::Subject;
 use punctual_record::MachineFacts;
 
-use super::Race;
+use super::Interleaved;
 use crate::experiments::decades::Repeats;
 use crate::experiments::interval::Waits;
 use crate::experiments::pace::Batch;
@@ -83,13 +83,13 @@ pub struct Bench {
     pub conditions: Conditions,
 }
 
-/// What a default race may take: less than a minute, with what its threads and
+/// What the rounds of a default may take: less than a minute, with what its threads and
 /// counters take on top.
 const BUDGET: Nanos = Nanos::from_secs(54);
 const QUICK: Nanos = Nanos::from_secs(12);
 const ROUNDS: u32 = 6;
 
-/// What a default race may take where that is what percentiles need.
+/// What they may take where that is what percentiles need.
 const LONGEST: Nanos = Nanos::from_secs(90);
 
 /// Waits of which ten lie above the 99th percentile.
@@ -106,8 +106,8 @@ const OF_A_GAME: [&str; 4] = ["system", "precise", "spin_sleep", "adaptive-balan
 const ARTICLE: [&str; 4] = ["system", "spin", "precise", "timer"];
 
 impl Bench {
-    /// The races that answer it, one after the other.
-    pub fn races(&self, machine: &dyn Machine, facts: &MachineFacts) -> Vec<Race> {
+    /// The rounds that answer it, one after the other.
+    pub fn interleaved(&self, machine: &dyn Machine, facts: &MachineFacts) -> Vec<Interleaved> {
         let Self {
             subjects,
             conditions,
@@ -116,7 +116,7 @@ impl Bench {
         let few = |quick, whole| if self.is_quick { quick } else { whole };
         let interval = |waits| interval::cases(subjects, waits, *conditions);
         let decades = |repeats| decades::cases(subjects, repeats, *conditions);
-        let races = match self.experiment {
+        let interleaved = match self.experiment {
             Experiment::Pace => vec![(self.pace(), ROUNDS)],
             Experiment::Decades => vec![(decades(Repeats::Short), few(1, 3))],
             Experiment::Interval => {
@@ -139,11 +139,11 @@ impl Bench {
             }
             Experiment::Robustness | Experiment::Regimes => vec![],
         };
-        let races = races.into_iter().map(|(cases, rounds)| Race {
+        let interleaved = interleaved.into_iter().map(|(cases, rounds)| Interleaved {
             cases,
             rounds: self.rounds.unwrap_or(rounds),
         });
-        races.collect()
+        interleaved.collect()
     }
 
     fn budget(&self) -> Nanos {

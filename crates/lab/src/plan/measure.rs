@@ -5,7 +5,7 @@ use punctual_program::{Machine, Refusal};
 use punctual_record::{MachineFacts, Warning};
 use punctual_sim::Model;
 
-use super::Race;
+use super::Interleaved;
 use crate::experiments::cores::Core;
 use crate::experiments::{
     Call, Conditions, Effort, ROUNDS, clocks, cores, every_call, gap, load, sleep, timers,
@@ -32,7 +32,7 @@ pub struct Known {
 enum Measures {
     /// Cases that take turns; what can only be measured in part goes to the
     /// warnings.
-    Race(fn(&Planner, &mut dyn Machine, &mut Vec<Warning>) -> Result<Measured, Why>),
+    Interleaved(fn(&Planner, &mut dyn Machine, &mut Vec<Warning>) -> Result<Measured, Why>),
     /// The first of these shipped scenarios that a machine can run.
     Scenario(&'static [&'static str]),
 }
@@ -47,7 +47,7 @@ pub static EVERY: [Known; 10] = [
         about: "By how much each clock of the OS moves at once, what the OS says of that, what a reading takes, and which clocks the tick writes (about 2 s)",
         is_usual: true,
         takes_cpu: true,
-        measures: Measures::Race(|planner, machine, _| {
+        measures: Measures::Interleaved(|planner, machine, _| {
             let cases = clocks::cases(machine, planner.effort, planner.conditions);
             Ok(Measured::with(clocks::run, cases, 1))
         }),
@@ -57,7 +57,7 @@ pub static EVERY: [Known; 10] = [
         about: "How long a sleep of 1 ms is and how many ticks that is, a line per second: the interval or slack in force, the step of the tick's clock, the lengths that are frequent (about 6 s)",
         is_usual: true,
         takes_cpu: true,
-        measures: Measures::Race(|planner, machine, _| {
+        measures: Measures::Interleaved(|planner, machine, _| {
             let sleep = planner.usual(machine)?[0];
             let cases = timers::cases(machine, sleep, planner.effort, planner.conditions);
             let measured = Measured::with(timers::run, cases, ROUNDS);
@@ -69,7 +69,7 @@ pub static EVERY: [Known; 10] = [
         about: "How late every wait call of the OS is for lengths from 0 to 100 ms, what CPU time it takes, and whether it returns early (about 60 s)",
         is_usual: true,
         takes_cpu: true,
-        measures: Measures::Race(|planner, machine, _| {
+        measures: Measures::Interleaved(|planner, machine, _| {
             let calls = every_call(machine).map_err(why)?;
             let cases = sleep::cases(&calls, planner.effort, planner.conditions);
             Ok(Measured::of(cases).predicted(Predicted::Once))
@@ -80,7 +80,7 @@ pub static EVERY: [Known; 10] = [
         about: "When a thread that yields is back on its CPU, alone and beside one that computes there (about 2 s)",
         is_usual: true,
         takes_cpu: true,
-        measures: Measures::Race(|planner, _, _| {
+        measures: Measures::Interleaved(|planner, _, _| {
             let cases = yielding::cases(planner.effort, planner.conditions.cpu);
             Ok(Measured::of(cases))
         }),
@@ -90,7 +90,7 @@ pub static EVERY: [Known; 10] = [
         about: "Waits of 1 ms beside 0, 0.5, 1 and 2 threads per CPU that compute, at normal and raised priority: how late, and for what reason as far as the OS counts it (about 30 s)",
         is_usual: false,
         takes_cpu: true,
-        measures: Measures::Race(|planner, machine, left_out| {
+        measures: Measures::Interleaved(|planner, machine, left_out| {
             let cpus = planner.cpus()?;
             let (priorities, refused) = load::priorities(machine);
             left_out.extend(refused);
@@ -104,7 +104,7 @@ pub static EVERY: [Known; 10] = [
         about: "Waits of 1 ms on each CPU in turn, with the types of the cores where the OS tells them (2 to 20 s)",
         is_usual: false,
         takes_cpu: false,
-        measures: Measures::Race(|planner, machine, _| {
+        measures: Measures::Interleaved(|planner, machine, _| {
             let sleep = planner.usual(machine)?[0];
             let cases = cores::cases(sleep, &planner.cores()?, planner.effort);
             Ok(Measured::of(cases).predicted(Predicted::Once))
@@ -115,7 +115,7 @@ pub static EVERY: [Known; 10] = [
         about: "Whether waking takes longer after a longer rest, 1 ms to 1 s, without timer slack (about 25 s)",
         is_usual: true,
         takes_cpu: true,
-        measures: Measures::Race(|planner, machine, _| {
+        measures: Measures::Interleaved(|planner, machine, _| {
             let calls = gap::calls(machine, planner.facts).map_err(why)?;
             Ok(Measured::of(gap::cases(
                 &calls,
@@ -150,7 +150,7 @@ pub static EVERY: [Known; 10] = [
 impl Known {
     /// Whether it has rounds: a scenario says itself how long it takes.
     pub fn has_rounds(&self) -> bool {
-        matches!(self.measures, Measures::Race(_))
+        matches!(self.measures, Measures::Interleaved(_))
     }
 }
 
@@ -169,7 +169,7 @@ pub struct Part {
 /// What is done for an experiment.
 pub enum What {
     /// Cases take turns.
-    Race(Measured),
+    Interleaved(Measured),
     /// A whole computer, so to speak.
     Scenario(Box<Scenario>),
 }
@@ -177,7 +177,7 @@ pub enum What {
 /// Cases that take turns, and what becomes of what they see.
 pub struct Measured {
     /// The cases.
-    pub race: Race,
+    pub interleaved: Interleaved,
     /// Runs them.
     pub run: RunRace,
     /// What is predicted.
@@ -210,7 +210,7 @@ impl Measured {
 
     fn with(run: RunRace, cases: Vec<Case>, rounds: u32) -> Self {
         Self {
-            race: Race { cases, rounds },
+            interleaved: Interleaved { cases, rounds },
             run,
             predicted: Predicted::No,
         }
@@ -225,7 +225,7 @@ impl Part {
     /// How long it takes if all its waits are on time.
     pub fn length(&self) -> Nanos {
         match &self.what {
-            What::Race(measured) => measured.race.length(),
+            What::Interleaved(measured) => measured.interleaved.length(),
             What::Scenario(scenario) => scenario.length(),
         }
     }
@@ -233,7 +233,7 @@ impl Part {
     /// How many turns there are.
     pub fn batches(&self) -> usize {
         match &self.what {
-            What::Race(measured) => measured.race.batches(),
+            What::Interleaved(measured) => measured.interleaved.batches(),
             What::Scenario(_) => 1,
         }
     }
@@ -241,7 +241,7 @@ impl Part {
     /// How many rounds it has, unless it is a scenario.
     pub fn rounds(&self) -> Option<u32> {
         match &self.what {
-            What::Race(measured) => Some(measured.race.rounds),
+            What::Interleaved(measured) => Some(measured.interleaved.rounds),
             What::Scenario(_) => None,
         }
     }
@@ -274,20 +274,22 @@ impl Planner<'_> {
         left_out: &mut Vec<Warning>,
     ) -> Result<Part, Why> {
         let what = match known.measures {
-            Measures::Race(plan) => What::Race(self.race(plan(self, machine, left_out)?, machine)?),
+            Measures::Interleaved(plan) => {
+                What::Interleaved(self.interleaved(plan(self, machine, left_out)?, machine)?)
+            }
             Measures::Scenario(files) => What::Scenario(Box::new(self.scenario(files, machine)?)),
         };
         let name = known.name;
         Ok(Part { name, what })
     }
 
-    fn race(&self, mut measured: Measured, machine: &dyn Machine) -> Result<Measured, Why> {
-        let race = &mut measured.race;
-        race.rounds = self.rounds.unwrap_or(race.rounds);
-        if race.cases.is_empty() {
+    fn interleaved(&self, mut measured: Measured, machine: &dyn Machine) -> Result<Measured, Why> {
+        let interleaved = &mut measured.interleaved;
+        interleaved.rounds = self.rounds.unwrap_or(interleaved.rounds);
+        if interleaved.cases.is_empty() {
             return Err(format!("{} has nothing to measure of it", self.machine()));
         }
-        let mut cases = race.cases.iter();
+        let mut cases = interleaved.cases.iter();
         cases
             .try_for_each(|case| machine.check(&case.program))
             .map_err(why)?;

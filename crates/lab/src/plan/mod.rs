@@ -1,7 +1,7 @@
 //! How long and how often to measure what, for the commands that measure.
 //!
 //! [`measure`] lists the experiments on the OS, a row for each; [`bench`](mod@bench) has
-//! those that compare ways of waiting. Both come to [races](Race) and scenarios,
+//! those that compare ways of waiting. Both come to [interleaved rounds](Interleaved) and scenarios,
 //! which the command announces and runs.
 
 pub mod bench;
@@ -13,14 +13,14 @@ use crate::rounds::{self, Case};
 
 /// Cases that take turns.
 #[derive(Debug)]
-pub struct Race {
+pub struct Interleaved {
     /// The cases, in the order of their turns.
     pub cases: Vec<Case>,
     /// How often each gets its turn.
     pub rounds: u32,
 }
 
-impl Race {
+impl Interleaved {
     /// How long it takes if all its waits are on time.
     pub fn length(&self) -> Nanos {
         rounds::length(&self.cases, self.rounds)
