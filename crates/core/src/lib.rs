@@ -12,6 +12,7 @@ pub mod estimators;
 pub mod frames;
 pub mod method;
 pub mod period;
+pub mod rate;
 pub mod schedule;
 #[cfg(feature = "serde")]
 mod serial;
@@ -22,9 +23,10 @@ pub mod wait;
 
 pub use method::Method;
 pub use period::Period;
+pub use rate::Rate;
 pub use schedule::Schedule;
 pub use strategies::StrategySpec;
-pub use time::{Clock, Lateness, Nanos, Rate, Tick};
+pub use time::{Clock, Lateness, Nanos, Tick};
 pub use wait::{
     Carrier, Event, Goal, Limit, Outcome, Reason, Step, Strategy, Turn, Wait, Wake, drive,
 };

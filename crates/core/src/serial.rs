@@ -8,8 +8,9 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::method::Method;
+use crate::rate::Rate;
 use crate::strategies::{Defaults, StrategySpec};
-use crate::time::{Nanos, Rate};
+use crate::time::Nanos;
 
 fn named<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(from: D) -> Result<T, D::Error> {
     let name = String::deserialize(from)?;

@@ -1,9 +1,6 @@
 //! Naps of about the same length.
 
 use crate::estimators::usual::Usual;
-use crate::method::Method;
-
-use super::regular::Ends;
 
 const SHORTEST: u32 = 15;
 const LONGEST: u32 = 24;
@@ -37,7 +34,7 @@ const METERED_EVERY: u32 = 16;
 const METERED_STEP: f32 = 1.0 / 8.0;
 
 /// What is known of the naps of one class, in half a cache line.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(align(32))]
 pub(super) struct Class {
     pub(super) usual: Usual,
@@ -50,9 +47,10 @@ pub(super) struct Class {
 }
 
 impl Class {
-    pub(super) const fn new(method: Method) -> Self {
+    /// Nothing known, but that a nap overshoots by about so much.
+    pub(super) const fn new(believed_ns: f32) -> Self {
         Self {
-            usual: Usual::new(Ends::of(method).believed_ns()),
+            usual: Usual::new(believed_ns),
             cpu_ns: CPU_NS,
             naps: 0,
             spun: 0,
@@ -69,17 +67,6 @@ impl Class {
         let step = (1.0 / self.naps as f32).max(METERED_STEP);
         self.cpu_ns += (cpu_ns.min(CPU_MAX_NS) - self.cpu_ns) * step;
     }
-}
-
-/// Nothing known of any.
-pub(super) const fn all(method: Method) -> [Class; CLASSES] {
-    let mut classes = [const { Class::new(Method::Sleep) }; CLASSES];
-    let mut class = 0;
-    while class < CLASSES {
-        classes[class] = Class::new(method);
-        class += 1;
-    }
-    classes
 }
 
 #[cfg(test)]
