@@ -138,7 +138,7 @@ impl Random {
             .0
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 32) * end >> 32
+        ((self.0 >> 32) * end) >> 32
     }
 
     fn ns(&mut self) -> u64 {
