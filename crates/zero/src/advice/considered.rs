@@ -50,8 +50,8 @@ pub fn pools(model: &dyn Model) -> Result<Vec<Setting>, Refusal> {
 
 /// Every pool that is considered on so many CPUs: each number of threads up to 8,
 /// then twice as many and so on, as many as there are CPUs, and those on both sides
-/// of the [knee](super::knee), if there is one; each with all locks and batches.
-/// None stands there twice in other words.
+/// of the knee, the number that the memory keeps up with, if there is one; each with all
+/// locks and batches. None stands there twice in other words.
 pub fn considered(cpus: usize, knee: Option<f64>) -> Vec<Setting> {
     let mut settings: Vec<Setting> = Vec::new();
     for workers in threads(cpus, knee) {
