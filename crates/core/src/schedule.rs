@@ -147,7 +147,7 @@ impl<C> Schedule<C> {
 }
 
 impl<C: Copy + Ord> Schedule<C> {
-    /// One whose first slot is over at `origin`, for [`next_after`](Self::next_after).
+    /// One whose first slot has passed at `origin`, for [`next_after`](Self::next_after).
     pub fn begun_at(origin: Tick<C>, period: Period) -> Self {
         let mut schedule = Self::starting_at(origin, period, MissedTickBehavior::Skip);
         schedule.serve(origin);

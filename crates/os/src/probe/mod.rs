@@ -27,8 +27,16 @@ mod platform;
     unix,
     not(any(target_os = "linux", target_os = "android", target_os = "macos"))
 ))]
-#[path = "unix.rs"]
-mod platform;
+mod platform {
+    pub(super) use super::posix::reader;
+    use super::posix::{id, stated as of_id};
+    use punctual_core::Nanos;
+    use punctual_program::probe::OsClock;
+
+    pub(super) fn stated(clock: OsClock) -> Option<Nanos> {
+        of_id(id(clock)?)
+    }
+}
 /// A system whose clocks have no names that punctual knows.
 #[cfg(not(any(unix, windows)))]
 mod platform {

@@ -1,9 +1,7 @@
 //! What the standard library has.
 
-mod offer;
-
 use super::condition_variable::ConditionVariable;
-use super::sleeper::common::{no_such_call, thread_sleep};
+use super::sleeper::common::{no_such_call, offer_cpu, thread_sleep};
 use crate::Error;
 use crate::clock::Host;
 use punctual_core::{Limit, Method, Reason};
@@ -32,7 +30,7 @@ impl Calls {
     pub(super) fn block(&mut self, method: Method, limit: Limit<Host>) -> Reason {
         match method {
             Method::ConditionVariable => self.condition_variable.block(limit),
-            Method::Yield => offer::once(),
+            Method::Yield => offer_cpu(),
             _ => thread_sleep(limit),
         }
     }

@@ -5,7 +5,6 @@ mod clock_nanosleep;
 mod epoll;
 mod handle;
 mod nanosleep;
-mod offer;
 mod posix;
 mod posix_timer;
 mod ppoll;
@@ -15,7 +14,7 @@ mod timerfd;
 mod usleep;
 
 use super::condition_variable::ConditionVariable;
-use super::sleeper::common::{nap, no_such_call, refused, thread_sleep};
+use super::sleeper::common::{nap, no_such_call, offer_cpu, refused, thread_sleep};
 use crate::clock::Host;
 use crate::nap::Slack;
 use crate::{Error, slack};
@@ -85,7 +84,7 @@ impl Calls {
             Method::Timerfd => self.timerfd.block(limit),
             Method::PosixTimer => self.posix_timer.block(limit),
             Method::SocketTimeout => self.socket_timeout.block(limit),
-            Method::Yield => offer::once(),
+            Method::Yield => offer_cpu(),
             Method::ThreadSleep => thread_sleep(limit),
             _ => refused(limit),
         }

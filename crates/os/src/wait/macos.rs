@@ -4,14 +4,13 @@ mod handle;
 mod kevent;
 mod mach_wait_until;
 mod nanosleep;
-mod offer;
 mod poll;
 mod posix;
 mod select;
 mod usleep;
 
 use super::condition_variable::ConditionVariable;
-use super::sleeper::common::{no_such_call, refused, thread_sleep};
+use super::sleeper::common::{no_such_call, offer_cpu, refused, thread_sleep};
 use crate::Error;
 use crate::clock::Host;
 use handle::Handle;
@@ -57,7 +56,7 @@ impl Calls {
             Method::ConditionVariable => self.condition_variable.block(limit),
             Method::MachWaitUntil => mach_wait_until::block(limit),
             Method::Kevent => self.kevent.block(limit),
-            Method::Yield => offer::once(),
+            Method::Yield => offer_cpu(),
             Method::ThreadSleep => thread_sleep(limit),
             _ => refused(limit),
         }

@@ -232,6 +232,12 @@ pub(super) mod common {
         Reason::Timer
     }
 
+    /// Offers the CPU to others, whatever the length.
+    pub(in crate::wait) fn offer_cpu() -> Reason {
+        std::thread::yield_now();
+        Reason::Ran
+    }
+
     /// Blocks although the system refused the call that was asked for: as the
     /// library's own waits do, which have another call to fall back on.
     #[cold]

@@ -2,14 +2,13 @@
 
 mod clock_nanosleep;
 mod nanosleep;
-mod offer;
 mod poll;
 mod posix;
 mod select;
 mod usleep;
 
 use super::condition_variable::ConditionVariable;
-use super::sleeper::common::{no_such_call, refused, thread_sleep};
+use super::sleeper::common::{no_such_call, offer_cpu, refused, thread_sleep};
 use crate::Error;
 use crate::clock::Host;
 use punctual_core::{Limit, Method, Reason};
@@ -49,7 +48,7 @@ impl Calls {
             Method::Select => select::block(limit),
             Method::Poll => poll::block(limit),
             Method::ConditionVariable => self.condition_variable.block(limit),
-            Method::Yield => offer::once(),
+            Method::Yield => offer_cpu(),
             Method::ThreadSleep => thread_sleep(limit),
             _ => refused(limit),
         }
