@@ -8,7 +8,7 @@ use punctual_core::Nanos;
 use punctual_lab::host::Witness;
 use punctual_lab::model_facts;
 use punctual_program::{Machine, Refusal};
-use punctual_record::{Disturbance, MachineFacts, Run, RunRow, SCHEMA, visible};
+use punctual_record::{Disturbance, MachineFacts, Run, RunRow, visible};
 use punctual_report::doctor::timer_rule;
 use punctual_report::{Report, Setting, warnings};
 use punctual_sim::{Model, SimMachine};
@@ -81,12 +81,7 @@ pub(crate) fn disturbed<R: RunRow>(mut run: Run<R>, disturbance: Option<Disturba
 
 /// A Run of this command without any results.
 pub(crate) fn run<R: RunRow>() -> Run<R> {
-    Run {
-        schema: SCHEMA.to_owned(),
-        punctual_version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: command_line(),
-        ..Run::default()
-    }
+    Run::new(command_line())
 }
 
 /// The command as the user typed it, but for the path of the program.

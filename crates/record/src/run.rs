@@ -320,6 +320,16 @@ impl Measurement {
 }
 
 impl<R: RunRow> Run<R> {
+    /// A Run of this `command` without any results.
+    pub fn new(command: String) -> Self {
+        Self {
+            schema: SCHEMA.to_owned(),
+            punctual_version: env!("CARGO_PKG_VERSION").to_owned(),
+            command,
+            ..Self::default()
+        }
+    }
+
     /// The file's text: JSON, ending in a line feed.
     pub fn to_json(&self) -> String {
         let text = serde_json::to_string_pretty(self)

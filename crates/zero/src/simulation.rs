@@ -2,7 +2,7 @@
 
 use punctual_core::Nanos;
 use punctual_program::Refusal;
-use punctual_record::{Interval, MachineFacts, Value, Warning};
+use punctual_record::{Interval, MachineFacts, Run, Value, Warning};
 use punctual_zero_pool::{LockKind, Setting};
 use punctual_zero_sim::chain::{Chain, HandOff};
 use punctual_zero_sim::{
@@ -59,8 +59,18 @@ pub fn measure_bursts(
     Ok(ZeroRow::pool(job.setting.lock, zeroed))
 }
 
+/// The Run of a `command` that had these results on `machine`.
+pub fn run(machine: &Machine, results: Vec<ZeroRow>, command: String) -> Run<ZeroRow> {
+    Run {
+        machine: machine_facts(machine),
+        warnings: warnings(&results),
+        results,
+        ..Run::new(command)
+    }
+}
+
 /// The warnings that these deserve: pools that do not keep up with what arrives.
-pub fn warnings(results: &[ZeroRow]) -> Vec<Warning> {
+fn warnings(results: &[ZeroRow]) -> Vec<Warning> {
     let behind = |m: &&ZeroRow| {
         m.zeroed()
             .is_some_and(|zeroed| zeroed.simulated.keeps_up == Some(false))

@@ -7,8 +7,8 @@ mod validate;
 
 use anyhow::{Result, anyhow, bail};
 use punctual_lab::chrome_trace;
-use punctual_lab::scenario::{self, Question, Ran, Scenario};
-use punctual_record::{Run, Warning};
+use punctual_lab::scenario::{self, Question, Scenario};
+use punctual_record::Warning;
 use punctual_sim::{Model, Trace};
 
 use crate::bench::args::{BenchArgs, Experiment};
@@ -86,22 +86,15 @@ fn trace_target(args: &SimulateArgs, models: &[Model]) -> Result<Option<Target>>
 fn simulate(args: &SimulateArgs, scenario: &Scenario, models: &[Model]) -> Result<Done> {
     let trace_to = trace_target(args, models)?;
     let outputs = Outputs::new(&args.output)?;
-    let mut run = Run {
-        machine: scenario::machine_facts(models),
-        other: scenario::describe(scenario, models, args.seed()),
-        ..session::run()
-    };
-    let mut trace = None;
     let mut progress = Progress::alike(models.len());
     models.iter().for_each(|model| announce(scenario, model));
-    for model in models {
-        progress.step(model.name());
-        let ran: Ran = scenario::run(scenario, model, args.seed(), trace_to.is_some())
-            .map_err(|why| anyhow!(why))?;
-        run.results.extend(ran.measurements);
-        run.beside.expectations.extend(ran.expectations);
-        trace = ran.trace;
-    }
+    let (mut run, trace) = scenario::simulate(
+        (scenario, models, args.seed()),
+        trace_to.is_some(),
+        session::command_line(),
+        |model| progress.step(model.name()),
+    )
+    .map_err(|why| anyhow!(why))?;
     drop(progress);
     run.warnings.extend(trace.as_ref().and_then(cut));
 

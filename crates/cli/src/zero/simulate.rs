@@ -181,12 +181,7 @@ fn simulate(args: &SimulateArgs) -> Result<Done> {
         results.push(measured.map_err(|why| anyhow!(why)).with_context(failed)?);
     }
     drop(bar);
-    let run = Run {
-        machine: simulation::machine_facts(&machine),
-        warnings: simulation::warnings(&results),
-        results,
-        ..session::run()
-    };
+    let run = simulation::run(&machine, results, session::command_line());
     outputs.deliver(&run, &punctual_report::text(&run))
 }
 

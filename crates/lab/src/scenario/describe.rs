@@ -10,7 +10,7 @@ use super::Scenario;
 use crate::facts::model_facts;
 
 /// The machine of a Run of several models: where they differ, each.
-pub fn machine_facts(models: &[Model]) -> MachineFacts {
+pub(super) fn machine_facts(models: &[Model]) -> MachineFacts {
     let all: Vec<MachineFacts> = models.iter().map(model_facts).collect();
     if let [only] = &all[..] {
         return only.clone();
@@ -44,7 +44,11 @@ pub fn describe_several<'s>(scenarios: impl IntoIterator<Item = &'s Scenario>) -
 }
 
 /// The scenario, the models with their parameters, and the seed.
-pub fn describe(scenario: &Scenario, models: &[Model], seed: u64) -> BTreeMap<String, Value> {
+pub(super) fn describe(
+    scenario: &Scenario,
+    models: &[Model],
+    seed: u64,
+) -> BTreeMap<String, Value> {
     let models: Vec<Value> = models.iter().map(model).collect();
     BTreeMap::from([
         ("scenario".to_owned(), in_words(scenario)),

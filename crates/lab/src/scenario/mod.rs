@@ -51,19 +51,20 @@ pub(crate) mod verbs;
 #[cfg(test)]
 mod tests;
 
-pub use describe::{describe, describe_several, machine_facts};
+pub use describe::describe_several;
 pub use error::Error;
 pub use expect::{Expect, Figure, Target, Unit};
 pub use explain::{Question, Which, explain};
 pub use file::Phase;
 pub use limits::THREADS;
-pub use run::{LIMITS, Ran, check, run, run_on};
+pub use run::{LIMITS, Ran, check, run, run_on, simulate};
 pub use seen::COMPUTER;
 
 use punctual_core::Nanos;
 use punctual_program::Program;
 use punctual_sim::Model;
 
+use describe::{describe, machine_facts};
 use error::Flaw;
 use file::File;
 

@@ -1,11 +1,11 @@
 //! Runs a scenario.
 
 use punctual_program::Machine;
-use punctual_record::{Expectation, Measurement};
+use punctual_record::{Expectation, Measurement, Run};
 use punctual_sim::{Limits, Model, SimMachine, Trace};
 
 use super::seen::Seen;
-use super::{Scenario, judge, limits};
+use super::{Scenario, describe, judge, limits, machine_facts};
 
 /// What a simulation of a scenario may come to: some minutes of real time, and
 /// some hundred megabytes.
@@ -65,6 +65,33 @@ pub fn run(scenario: &Scenario, model: &Model, seed: u64, traced: bool) -> Resul
         interrupted: observations.interrupted,
         trace,
     })
+}
+
+/// The Run of a `command` that runs `scenario` on each of `models`, which `begun` is told of as
+/// it begins with them; and what happened on the last, if that was asked for.
+///
+/// # Errors
+/// As [`run`].
+pub fn simulate(
+    (scenario, models, seed): (&Scenario, &[Model], u64),
+    traced: bool,
+    command: String,
+    mut begun: impl FnMut(&Model),
+) -> Result<(Run, Option<Trace>), String> {
+    let mut whole = Run {
+        machine: machine_facts(models),
+        other: describe(scenario, models, seed),
+        ..Run::new(command)
+    };
+    let mut trace = None;
+    for model in models {
+        begun(model);
+        let ran = run(scenario, model, seed, traced)?;
+        whole.results.extend(ran.measurements);
+        whole.beside.expectations.extend(ran.expectations);
+        trace = ran.trace;
+    }
+    Ok((whole, trace))
 }
 
 /// Runs `scenario` on a machine that is called `name`. What its sources expect
