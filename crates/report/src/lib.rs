@@ -38,6 +38,7 @@
 mod compare;
 mod disturbed;
 pub mod doctor;
+#[cfg(not(target_family = "wasm"))]
 pub mod figures;
 mod hiccup;
 mod histogram;
@@ -51,9 +52,12 @@ mod warnings;
 
 pub use compare::comparison;
 pub use disturbed::disturbed;
+#[cfg(not(target_family = "wasm"))]
 pub use figures::{Figure, comparison_figures};
 pub use hiccup::hiccup;
 pub use histogram::{histogram, histogram_of};
 pub use tables::table;
-pub use text::{Report, explained, figures, text};
+#[cfg(not(target_family = "wasm"))]
+pub use text::figures;
+pub use text::{Report, explained, text};
 pub use warnings::{Setting, warnings};

@@ -3,6 +3,7 @@
 use punctual_record::experiment::{Deadlines, Pace};
 use punctual_record::{Disturbance, Experiment, Measurement, OfExperiment, Run, RunRow};
 
+#[cfg(not(target_family = "wasm"))]
 use crate::figures::{Figure, of_waits};
 use crate::select::{self, rows};
 use crate::{doctor, prose, scenario, tables};
@@ -16,6 +17,7 @@ pub trait Report: RunRow {
     fn sections(run: &Run<Self>) -> Vec<String>;
 
     /// What the run has data for.
+    #[cfg(not(target_family = "wasm"))]
     fn figures(run: &Run<Self>) -> Vec<Figure>;
 }
 
@@ -36,6 +38,7 @@ pub fn explained(run: &Run) -> String {
 /// The figures a run has data for.
 ///
 /// What lies beyond an axis is drawn at its end, and the caption says so.
+#[cfg(not(target_family = "wasm"))]
 pub fn figures<R: Report>(run: &Run<R>) -> Vec<Figure> {
     R::figures(run)
 }
@@ -97,6 +100,7 @@ impl Report for Measurement {
         sections
     }
 
+    #[cfg(not(target_family = "wasm"))]
     fn figures(run: &Run) -> Vec<Figure> {
         of_waits(run)
     }

@@ -3,6 +3,7 @@
 
 mod compared;
 mod computers;
+#[cfg(not(target_family = "wasm"))]
 mod figures;
 mod memory;
 mod tables;
@@ -11,6 +12,7 @@ pub use compared::COMPARED;
 pub use computers::computers;
 
 use punctual_record::{Interval, Run, Value};
+#[cfg(not(target_family = "wasm"))]
 use punctual_report::figures::figure::Figure;
 use punctual_report::select::grouped;
 use punctual_report::tables::param_in_words;
@@ -44,6 +46,7 @@ impl Report for ZeroRow {
         sections
     }
 
+    #[cfg(not(target_family = "wasm"))]
     fn figures(run: &Run<Self>) -> Vec<Figure> {
         figures::all(run)
     }

@@ -1,0 +1,45 @@
+//! What the page calls: bytes are put into and read out of one buffer, which the page finds in
+//! the memory of this module.
+
+use std::cell::RefCell;
+
+thread_local! {
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Makes room for a question of so many bytes, and says where.
+#[expect(
+    unsafe_code,
+    reason = "its name is the page's way to find it, and nothing else has it"
+)]
+#[unsafe(no_mangle)]
+extern "C" fn punctual_make_room(bytes: usize) -> *mut u8 {
+    BUFFER.with_borrow_mut(|buffer| {
+        *buffer = vec![0; bytes];
+        buffer.as_mut_ptr()
+    })
+}
+
+/// Answers the question that is there, and says how long the answer is, which is there now.
+#[expect(
+    unsafe_code,
+    reason = "its name is the page's way to find it, and nothing else has it"
+)]
+#[unsafe(no_mangle)]
+extern "C" fn punctual_answer() -> usize {
+    BUFFER.with_borrow_mut(|buffer| {
+        let question = String::from_utf8_lossy(buffer);
+        *buffer = crate::answer(&question).into_bytes();
+        buffer.len()
+    })
+}
+
+/// Where the answer is.
+#[expect(
+    unsafe_code,
+    reason = "its name is the page's way to find it, and nothing else has it"
+)]
+#[unsafe(no_mangle)]
+extern "C" fn punctual_where() -> *const u8 {
+    BUFFER.with_borrow(|buffer| buffer.as_ptr())
+}

@@ -1,0 +1,73 @@
+//! The simulator for a page in a browser: questions and answers in JSON.
+//!
+//! The page is `site/`; what it asks is a [`Question`], and what it gets is what the
+//! command `punctual` prints and writes for the same scenario, model and seed, to the byte.
+
+mod export;
+mod pools;
+mod scenarios;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use pools::Pools;
+use scenarios::{Simulation, WakeOf};
+
+/// What the page can ask.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "ask", rename_all = "kebab-case")]
+enum Question {
+    /// Which scenarios, models and computers there are.
+    Catalogue,
+    /// What `punctual simulate` makes of a scenario.
+    Simulate(Simulation),
+    /// What `punctual simulate --explain` says of a wake.
+    Explain(WakeOf),
+    /// What `punctual zero simulate` makes of some pools.
+    Pools(Pools),
+}
+
+/// What came out of a simulation.
+#[derive(Debug, Serialize)]
+struct Simulated {
+    /// The command that does the same.
+    command: String,
+    /// The Run file that it writes.
+    run: String,
+    /// What it prints.
+    text: String,
+}
+
+/// The answer to a question: an object with `ok`, or with `error`, one sentence for people.
+pub fn answer(question: &str) -> String {
+    let answered = serde_json::from_str(question)
+        .map_err(|why| format!("this is no question that the explorer knows: {why}"))
+        .and_then(|question| match question {
+            Question::Catalogue => Ok(catalogue()),
+            Question::Simulate(simulation) => simulation.run().map(|ran| json!(ran)),
+            Question::Explain(wake) => wake.explain().map(Value::from),
+            Question::Pools(pools) => pools.run().map(|ran| json!(ran)),
+        });
+    match answered {
+        Ok(answer) => json!({ "ok": answer }),
+        Err(why) => json!({ "error": why }),
+    }
+    .to_string()
+}
+
+fn catalogue() -> Value {
+    json!({
+        "scenarios": scenarios::shipped(),
+        "models": scenarios::models(),
+        "computers": pools::computers(),
+        "locks": pools::locks(),
+    })
+}
+
+/// An argument as a shell takes it, and as a Run repeats it.
+fn quoted(argument: &str) -> String {
+    match argument.is_empty() || argument.contains(char::is_whitespace) {
+        true => format!("'{argument}'"),
+        false => argument.to_owned(),
+    }
+}
