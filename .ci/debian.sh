@@ -10,6 +10,8 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 packages_windows=(gcc-mingw-w64-x86-64-posix wine64 wine rustc-web rust-web-src libstd-rust-web-dev)
 packages_targets=(rustc-web rust-web-src libstd-rust-web-dev)
 packages_instructions=(valgrind)
+packages_site=(chromium)
+packages_wasm=(lld-19 rustc-web rust-web-src libstd-rust-web-dev)
 packages_prometheus=(prometheus curl)
 
 # need PACKAGE...: installs what is missing, or says what to install.

@@ -1,6 +1,6 @@
 //! The simulator for a page in a browser: questions and answers in JSON.
 //!
-//! The page is `site/`; what it asks is a [`Question`], and what it gets is what the
+//! The page is `site/`; what it gets is what the
 //! command `punctual` prints and writes for the same scenario, model and seed, to the byte.
 
 mod export;

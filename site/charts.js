@@ -1,0 +1,178 @@
+// What is drawn: SVG made element by element, so that no text is ever read as markup.
+'use strict';
+
+const COLOURS = ['--a', '--b', '--c', '--d', '--e', '--f'].map((name) => `var(${name})`);
+
+function svg(name, attributes, ...children) {
+  const node = document.createElementNS('http://www.w3.org/2000/svg', name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
+}
+
+function el(name, attributes, ...children) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
+}
+
+/** A length of time in three digits: 15.6 ms. */
+function time(ns) {
+  if (ns === null || ns === undefined) return '-';
+  const [unit, size] = [['s', 1e9], ['ms', 1e6], ['us', 1e3]].find(([, size]) => Math.abs(ns) >= size) ?? ['ns', 1];
+  return `${(ns / size).toPrecision(3).replace(/e\+.*/, '')} ${unit}`;
+}
+
+function number(value, digits = 3) {
+  if (value === null || value === undefined) return '-';
+  return Math.abs(value) >= 1000 ? Math.round(value).toString() : Number(value.toPrecision(digits)).toString();
+}
+
+/** The largest of any number of numbers. */
+const largest = (numbers) => numbers.reduce((most, value) => Math.max(most, value), 0);
+
+/** Round steps, about `count` of them, from `low` to `high`. */
+function steps(low, high, count) {
+  const raw = (high - low) / count;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((n) => n * power).find((step) => step >= raw);
+  const all = [];
+  for (let at = Math.ceil(low / step - 1e-9) * step; at <= high + step * 1e-9; at += step) all.push(at);
+  return all;
+}
+
+/** Rows under heads; a head that starts with a dot has words below it, not numbers. */
+function table(caption, heads, rows) {
+  const kind = heads.map((head) => (head.startsWith('.') ? { class: 'word' } : {}));
+  const head = el('tr', {}, ...heads.map((text, i) => el('th', { scope: 'col', ...kind[i] }, text.replace('.', ''))));
+  const body = rows.map((row) => el('tr', {}, ...row.map((cell, i) => el('td', kind[i], String(cell)))));
+  const whole = el('table', { 'aria-label': caption }, el('thead', {}, head), el('tbody', {}, ...body));
+  return el('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption }, whole);
+}
+
+/** A drawing as wide as its place, in units of a pixel. */
+function canvas(place, height, label) {
+  const width = Math.max(300, Math.round(place.clientWidth || 800));
+  const drawing = svg('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label });
+  place.replaceChildren(drawing);
+  return [drawing, width];
+}
+
+function bottomAxis(drawing, [left, right, bottom], [low, high], unit, position) {
+  drawing.append(svg('path', { class: 'axis', d: `M${left} ${bottom}H${right}` }));
+  for (const at of steps(low, high, Math.max(2, (right - left) / 90))) {
+    const x = position(at);
+    drawing.append(svg('path', { class: 'axis', d: `M${x} ${bottom}v5` }));
+    // The outermost stay within the drawing.
+    const anchor = x > right - 20 ? 'end' : x < left + 10 ? 'start' : 'middle';
+    drawing.append(svg('text', { x, y: bottom + 18, 'text-anchor': anchor }, Number(at.toPrecision(6)).toString()));
+  }
+  drawing.append(svg('text', { class: 'faint', x: right, y: bottom + 34, 'text-anchor': 'end' }, unit));
+}
+
+/**
+ * When each thread wakes: a lane each, in it a bar per sleep that is dark as long as asked and
+ * light beyond. `chosen` is told of the one that is clicked.
+ */
+function drawTimeline(place, lanes, [from, to], selected, chosen) {
+  const lane = 34;
+  const height = lanes.length * lane + 52;
+  const [drawing, width] = canvas(place, height, `Sleeps from ${time(from)} to ${time(to)}`);
+  const left = 8;
+  const x = (ns) => left + ((ns - from) / (to - from)) * (width - 2 * left);
+  lanes.forEach(({ label, colour, sleeps }, i) => {
+    const y = i * lane + 16;
+    drawing.append(svg('text', { x: left, y: y - 3 }, label));
+    let drawn = -1;
+    sleeps.forEach((sleep, n) => {
+      if (sleep.woke < from || sleep.began > to) return;
+      const [begin, end] = [Math.max(x(sleep.began), left), Math.min(x(sleep.woke), width - left)];
+      // Of those that end in one pixel, one is seen.
+      if (end - drawn < 1) return;
+      drawn = end;
+      const asked = Math.min(Math.max(x(sleep.began + sleep.asked), left), end);
+      const isChosen = selected && selected.lane === i && selected.sleep === n;
+      const bar = svg('g', { 'data-wake': `${i}:${n}`, cursor: 'pointer' },
+        svg('rect', { x: begin, y, width: Math.max(end - begin, 1), height: 12, fill: colour, opacity: 0.35, ...(isChosen ? { class: 'chosen' } : {}) }),
+        svg('rect', { x: begin, y, width: Math.max(asked - begin, 1), height: 12, fill: colour }));
+      if (sleep.woke <= to) bar.append(svg('path', { d: `M${end} ${y - 1}v14`, stroke: 'var(--ink)', 'stroke-width': 1.5 }));
+      bar.append(svg('title', {}, `asked ${time(sleep.asked)}, slept ${time(sleep.slept)}, woke at ${(sleep.woke / 1e6).toFixed(3)} ms`));
+      bar.addEventListener('click', () => chosen({ lane: i, sleep: n }));
+      drawing.append(bar);
+    });
+  });
+  bottomAxis(drawing, [left, width - left, height - 38], [from / 1e6, to / 1e6], 'ms since the beginning', (ms) => x(ms * 1e6));
+  return drawing;
+}
+
+/** How often sleeps were how long, a panel for each lane; a logarithmic height shows what is rare. */
+function drawHistogram(place, lanes) {
+  const most = largest(lanes.map(({ sleeps }) => largest(sleeps.map(({ slept }) => slept)))) * 1.04;
+  const panel = 84;
+  const height = lanes.length * panel + 40;
+  const [drawing, width] = canvas(place, height, 'Lengths of sleeps');
+  const [left, right] = [8, width - 8];
+  const bins = Math.min(160, Math.round((right - left) / 5));
+  const x = (ns) => left + (ns / most) * (right - left);
+  lanes.forEach(({ label, colour, sleeps }, i) => {
+    const base = (i + 1) * panel - 8;
+    const counts = new Array(bins).fill(0);
+    for (const { slept } of sleeps) counts[Math.min(bins - 1, Math.floor((slept / most) * bins))] += 1;
+    const highest = Math.log1p(largest(counts));
+    counts.forEach((count, n) => {
+      if (!count) return;
+      const tall = Math.max(2, (Math.log1p(count) / highest) * (panel - 34));
+      const bar = svg('rect', { x: x((n / bins) * most), y: base - tall, width: Math.max(1, (right - left) / bins - 1), height: tall, fill: colour });
+      bar.append(svg('title', {}, `${count} of ${sleeps.length}: ${time((n / bins) * most)} to ${time(((n + 1) / bins) * most)}`));
+      drawing.append(bar);
+    });
+    drawing.append(svg('path', { class: 'axis', d: `M${left} ${base}H${right}` }));
+    drawing.append(svg('text', { x: left, y: base - panel + 20 }, `${label} (n = ${sleeps.length})`));
+  });
+  bottomAxis(drawing, [left, right, lanes.length * panel - 4], [0, most / 1e6], 'ms that a sleep took; heights are logarithmic', (ms) => x(ms * 1e6));
+}
+
+/** Lines over the number of threads, with what is not known of the computer as their width. */
+function drawLines(place, lines, label) {
+  const height = 300;
+  const [drawing, width] = canvas(place, height, label);
+  const [left, right, top, bottom] = [48, width - 12, 12, height - 44];
+  const threads = [...new Set(lines.flatMap(({ points }) => points.map((point) => point.threads)))].sort((a, b) => a - b);
+  const all = lines.flatMap(({ points }) => points.map((point) => Math.log10(point.median)));
+  const [low, high] = [Math.min(...all) - 0.2, Math.max(...all) + 0.3];
+  const last = Math.log2(threads.at(-1)) || 1;
+  const x = (n) => left + (Math.log2(n) / last) * (right - left);
+  const y = (gb) => bottom - ((Math.min(Math.max(Math.log10(gb), low), high) - low) / (high - low)) * (bottom - top);
+  const decades = Array.from({ length: Math.floor(high) - Math.floor(low) + 1 }, (_, n) => Math.floor(low) + n);
+  const ticks = decades.flatMap((power) => [1, 2, 5].map((n) => n * 10 ** power));
+  for (const gb of ticks.filter((gb) => Math.log10(gb) >= low && Math.log10(gb) <= high)) {
+    // Of many decades, their beginnings.
+    if (decades.length > 3 && !decades.includes(Math.log10(gb))) continue;
+    drawing.append(svg('path', { class: 'axis', d: `M${left} ${y(gb)}H${right}` }));
+    drawing.append(svg('text', { x: left - 6, y: y(gb) + 4, 'text-anchor': 'end' }, Number(gb.toPrecision(3)).toString()));
+  }
+  let free = -Infinity;
+  for (const n of threads) {
+    if (x(n) - free < 24) continue;
+    free = x(n);
+    drawing.append(svg('text', { x: x(n), y: bottom + 17, 'text-anchor': 'middle' }, String(n)));
+  }
+  drawing.append(svg('text', { class: 'faint', x: right, y: bottom + 36, 'text-anchor': 'end' }, 'threads'));
+  drawing.append(svg('text', { class: 'faint', x: left, y: bottom + 36 }, label));
+  const dashes = ['', '7 3', '2 3', '9 3 2 3', '1 2', '12 4'];
+  lines.forEach(({ name, colour, points }, i) => {
+    const path = points.map((point, n) => `${n ? 'L' : 'M'}${x(point.threads)} ${y(point.median)}`).join('');
+    const band = [...points.map((p) => `${x(p.threads)} ${y(p.high)}`), ...points.map((p) => `${x(p.threads)} ${y(p.low)}`).reverse()];
+    drawing.append(svg('path', { d: `M${band.join('L')}Z`, fill: colour, opacity: 0.12 }));
+    drawing.append(svg('path', { d: path, fill: 'none', stroke: colour, 'stroke-width': 2.5, 'stroke-dasharray': dashes[i] }));
+    for (const point of points) {
+      const dot = svg('circle', { cx: x(point.threads), cy: y(point.median), r: 4, fill: colour });
+      dot.append(svg('title', {}, `${name}, ${point.threads} threads: ${number(point.median)} GB [${number(point.low)}..${number(point.high)}]`));
+      drawing.append(dot);
+    }
+    const at = left + 12 + i * Math.min(130, (right - left) / lines.length);
+    drawing.append(svg('path', { d: `M${at} ${top + 4}h22`, stroke: colour, 'stroke-width': 2.5, 'stroke-dasharray': dashes[i] }));
+    drawing.append(svg('text', { x: at + 28, y: top + 8 }, name));
+  });
+}

@@ -1,0 +1,177 @@
+// Opens the explorer in a browser as a user does, and looks whether it keeps what it promises.
+//
+//   node check.mjs PAGE PUNCTUAL CHROMIUM [SCREENSHOTS]
+//
+// PUNCTUAL is the command, whose output is held against the page's to the byte.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { chromium } from 'playwright-core';
+
+const [page, punctual, executablePath, screenshots] = process.argv.slice(2);
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const url = pathToFileURL(page).href;
+const folder = mkdtempSync(join(tmpdir(), 'punctual-site-'));
+// Without those flags it looks for hosts of its own.
+const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+const browser = await chromium.launch({ executablePath, args });
+
+/** What the command writes as Run file, and what it prints. */
+function command(line) {
+  const [, ...words] = line.split(' ');
+  try {
+    const text = execFileSync(punctual, words, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+    return { text, run: readFileSync(join(folder, 'run.json'), 'utf8') };
+  } catch (failed) {
+    // That something is not as expected is its exit code.
+    assert.equal(failed.status, 1, `${line}: ${failed}`);
+    return { text: failed.stdout, run: readFileSync(join(folder, 'run.json'), 'utf8') };
+  }
+}
+
+/** A page, of which every complaint and every request is a failure. */
+async function open(hash, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, ...options });
+  const tab = await context.newPage();
+  tab.on('console', (message) => assert.notEqual(message.type(), 'error', message.text()));
+  tab.on('pageerror', (error) => assert.fail(error));
+  tab.on('request', (request) => assert.match(request.url(), /^(file|blob):/));
+  await tab.goto(url + hash);
+  await answered(tab);
+  return tab;
+}
+
+/** Waits for an answer. */
+async function answered(tab) {
+  await tab.waitForFunction(() => {
+    const text = (id) => document.getElementById(id).textContent;
+    return /yours|MiB/.test(text('status') + text('zero-status')) || text('error') || text('zero-error');
+  }, null, { timeout: 60_000 });
+}
+
+async function saved(tab, button) {
+  await tab.evaluate(() => document.querySelectorAll('details').forEach((one) => { one.open = true; }));
+  const [download] = await Promise.all([tab.waitForEvent('download'), tab.click(button)]);
+  return readFileSync(await download.path(), 'utf8');
+}
+
+const text = (tab, id) => tab.textContent(`#${id}`);
+const marks = (tab, place) => tab.locator(`#${place} svg rect, #${place} svg circle`).count();
+
+const checks = {
+  async 'every story has figures, and the command writes the same Run and prints the same'() {
+    const tab = await open('');
+    const stories = await tab.$$eval('#story option', (options) => options.map(({ value }) => value));
+    for (const story of stories.filter((story) => !['own', 'file'].includes(story))) {
+      // The one that takes long is shortened.
+      const hash = `#story=${story}${story === 'job-system' ? '&length=1s' : ''}`;
+      const other = await open(hash);
+      assert.equal(await text(other, 'error'), '', story);
+      const line = await text(other, 'command');
+      const [run, same] = [await saved(other, '#save'), command(`${line}`)];
+      assert.ok(run === same.run, `${line}: another Run file`);
+      assert.equal(await text(other, 'text'), same.text, line);
+      for (const place of ['timeline', 'histogram']) assert.ok((await marks(other, place)) > 1, `${story}: ${place} is empty`);
+      await other.context().close();
+    }
+    await tab.context().close();
+  },
+
+  async 'a wake says why it came, in the words of the command'() {
+    const tab = await open('#story=change-interval&on=windows-10-2004');
+    const bar = tab.locator('[data-wake]').nth(3);
+    await bar.click();
+    await tab.waitForFunction(() => document.getElementById('why').textContent.includes('called Sleep'));
+    const why = (await text(tab, 'why')).replace(/^It took .*?s\. /, '');
+    const at = why.match(/at ([\d.]+) ms, due/)[1];
+    const said = execFileSync(punctual, ['simulate', 'change-interval', '--on', 'windows-10-2004', '--explain', `measure@${at}ms`], { encoding: 'utf8' });
+    assert.equal(why, said.trim());
+    // The same with the keyboard only.
+    const before = await text(tab, 'why');
+    await tab.focus('#timeline svg');
+    await tab.keyboard.press('ArrowRight');
+    await tab.waitForFunction((before) => !['...', before].includes(document.getElementById('why').textContent), before);
+    await tab.context().close();
+  },
+
+  async 'sliders change what is simulated, and a link brings it back'() {
+    const tab = await open('#story=own&on=windows-10-1909&program=A~1~0~0&program=B~10~0~0');
+    const rate = () => tab.$eval('#verdict tbody tr', (row) => row.cells[3].textContent);
+    assert.equal(await rate(), '64');
+    await tab.locator('.program').nth(1).locator('input[type=range]').nth(1).fill('2');
+    await tab.waitForFunction(() => document.querySelector('#verdict tbody tr').cells[3].textContent === '500');
+    const link = new URL(tab.url()).hash;
+    const again = await open(link);
+    assert.equal(await again.$eval('#verdict tbody tr', (row) => row.cells[3].textContent), '500');
+    const before = await again.$eval('#timeline', (place) => place.textContent);
+    await again.locator('#from').fill('900');
+    assert.notEqual(await again.$eval('#timeline', (place) => place.textContent), before);
+    await tab.context().close();
+    await again.context().close();
+  },
+
+  async 'pools: the same Run as the command, and sliders that do something'() {
+    const tab = await open('#page=zeroing&threads=16&lock=tas&lock=mcs');
+    assert.equal(await text(tab, 'zero-error'), '');
+    const line = await text(tab, 'zero-command');
+    const same = command(line);
+    assert.ok((await saved(tab, '#zero-save')) === same.run, `${line}: another Run file`);
+    assert.equal(await text(tab, 'zero-text'), same.text);
+    for (const place of ['per-cpu', 'per-wall']) assert.ok((await marks(tab, place)) > 1, `${place} is empty`);
+    const before = await text(tab, 'zero-verdict');
+    await tab.locator('#batch').fill('3');
+    await tab.waitForFunction((before) => document.getElementById('zero-verdict').textContent !== before, before);
+    await tab.context().close();
+  },
+
+  async 'text of others stays text, and what is wrong is said in a sentence'() {
+    const bad = '<img src=x onerror=alert(1)></script><b>';
+    const scenario = `title = "${bad}"\nsource = "${bad}"\non = ["linux"]\nphase = [{ name = "${bad}", for = "1s" }]\n[[process]]\nname = "${bad}"\ndo = [{ loop = [{ sleep = "1ms" }] }]\n`;
+    const tab = await open(`#story=file&on=linux&file=${encodeURIComponent(scenario)}`);
+    assert.equal(await tab.locator('main img, main b:text("img")').count(), 0);
+    assert.ok((await text(tab, 'verdict')).includes(bad));
+    await tab.context().close();
+    for (const [hash, said] of [
+      ['#story=file&file=nonsense&on=linux', /mine\.toml/],
+      ['#story=lowest-request-wins&on=linux', /no resolution to ask for/],
+      ['#story=lowest-request-wins&on=amiga', /there is no model/],
+      ['#story=lowest-request-wins&length=abc', /abc/],
+      ['#story=game-loop&on=linux&parameters=cpus%3D0', /cpus/],
+    ]) {
+      const wrong = await open(hash);
+      assert.match(await text(wrong, 'error'), said, hash);
+      await wrong.context().close();
+    }
+  },
+
+  async 'narrow and wide, light and dark: nothing beyond the edge, nothing that axe finds serious'() {
+    for (const hash of ['#story=own', '#page=zeroing&threads=8']) {
+      for (const [width, colorScheme] of [[400, 'dark'], [1600, 'light'], [400, 'light'], [1600, 'dark']]) {
+        const tab = await open(hash, { viewport: { width, height: 900 }, colorScheme });
+        const over = await tab.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert.ok(over <= 0, `${hash}: ${over} pixels too wide at ${width}`);
+        if (screenshots) await tab.screenshot({ path: join(screenshots, `${hash.replace(/\W/g, '-')}-${width}-${colorScheme}.png`), fullPage: true });
+        await tab.addScriptTag({ content: axe }).catch(() => tab.evaluate(axe));
+        const { violations } = await tab.evaluate(() => axe.run());
+        const serious = violations.filter(({ impact }) => ['serious', 'critical'].includes(impact));
+        assert.deepEqual(serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`), [], `${hash} at ${width}`);
+        await tab.context().close();
+      }
+    }
+  },
+};
+
+try {
+  for (const [what, check] of Object.entries(checks)) {
+    await check();
+    console.log(`site: ${what}`);
+  }
+} finally {
+  await browser.close();
+  rmSync(folder, { recursive: true });
+}
