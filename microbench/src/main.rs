@@ -2,7 +2,7 @@
 //! for a slot that is over, or only reads the clock, or keeps the books of waits that take no time. For counting
 //! instructions, which wall time is too noisy for.
 //!
-//!     punctual-microbench clock|waiter|sleep_until|tick|arrival COUNT
+//!     punctual-microbench clock|waiter|sleep_until|statistics|tick|arrival COUNT
 //!     punctual-microbench STRATEGY LENGTH|any COUNT
 //!     punctual-microbench state STRATEGY LENGTH|any COUNT
 //!
@@ -39,6 +39,8 @@ fn past_deadline(what: &str, count: &str) -> Option<ExitCode> {
     let count = count.parse::<u64>().ok()?;
     let past = Instant::now();
     let mut waiter = Waiter::new();
+    let mut counting = Waiter::new();
+    counting.keep_statistics();
     punctual::sleep_until(past);
     // Of a period so short all slots are over.
     let shortest = Period::hz(1_000_000_000).ok()?;
@@ -48,6 +50,7 @@ fn past_deadline(what: &str, count: &str) -> Option<ExitCode> {
         match what {
             "clock" => drop(black_box(Instant::now())),
             "waiter" => drop(black_box(waiter.sleep_until(black_box(past)))),
+            "statistics" => drop(black_box(counting.sleep_until(black_box(past)))),
             "tick" => drop(black_box(ticker.tick())),
             "arrival" => drop(black_box(pacer.next_slot())),
             "sleep_until" => drop(black_box(punctual::sleep_until(black_box(past)))),

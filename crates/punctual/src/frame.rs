@@ -8,6 +8,7 @@ use punctual_sys::nap::Cancel;
 use crate::anchor::Anchor;
 use crate::outcome::Outcome;
 use crate::period::Period;
+use crate::statistics::Statistics;
 use crate::ticker::{BEGIN, Caller};
 use crate::waiter::{Cancelled, Waiter};
 
@@ -195,6 +196,24 @@ impl FramePacer {
         self.frames.schedule.books()
     }
 
+    /// Keeps [`Statistics`] of all waits from now on, as
+    /// [`Waiter::keep_statistics`]: those before frames that begin late, and those at the
+    /// end of the others. A frame that begins late and is not done by its slot is in
+    /// [`FrameEnd`] only.
+    pub fn keep_statistics(&mut self) {
+        self.waiter.keep_statistics();
+    }
+
+    /// What was seen of the waits; nothing where it is not kept.
+    pub fn statistics(&self) -> Statistics {
+        self.waiter.statistics()
+    }
+
+    /// As [`statistics`](Self::statistics), and begins anew.
+    pub fn take_statistics(&mut self) -> Statistics {
+        self.waiter.take_statistics()
+    }
+
     /// The next frame, what comes after it, and when its work is to begin if not at
     /// once.
     fn plan(&self) -> (Frames<Caller>, Frame, Option<Instant>) {
@@ -213,6 +232,7 @@ impl FramePacer {
 
     fn begin_as(&mut self, frames: Frames<Caller>, frame: Frame, outcome: Outcome) -> Frame {
         self.frames = frames;
+        self.waiter.missed(frame.missed);
         let frame = Frame {
             outcome,
             begun: Instant::now(),

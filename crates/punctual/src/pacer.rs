@@ -6,6 +6,7 @@ use punctual_sys::nap::Cancel;
 use crate::anchor::Anchor;
 use crate::outcome::Outcome;
 use crate::period::Period;
+use crate::statistics::Statistics;
 use crate::ticker::{Caller, Tick, Ticker, interval_at};
 use crate::waiter::{Cancelled, Waiter, after};
 
@@ -102,7 +103,8 @@ impl Pacer {
     pub fn try_next_slot(&mut self) -> Option<Tick> {
         let (now, scheduled) = (Instant::now(), self.0.next_at());
         let late = now.checked_duration_since(scheduled)?;
-        Some(self.0.ticked(scheduled, Outcome::of_past_deadline(late)))
+        let outcome = self.0.waiter.past_deadline(late);
+        Some(self.0.ticked(scheduled, outcome))
     }
 
     /// Waits until `linger` after the next slot is due, and takes all that are due
@@ -158,6 +160,22 @@ impl Pacer {
         self.0.books()
     }
 
+    /// Keeps [`Statistics`] of all slots from now on, as [`Ticker::keep_statistics`]; a
+    /// batch is one wait.
+    pub fn keep_statistics(&mut self) {
+        self.0.keep_statistics();
+    }
+
+    /// What was seen of the slots; nothing where it is not kept.
+    pub fn statistics(&self) -> Statistics {
+        self.0.statistics()
+    }
+
+    /// As [`statistics`](Self::statistics), and begins anew.
+    pub fn take_statistics(&mut self) -> Statistics {
+        self.0.take_statistics()
+    }
+
     fn batch_at(&self, linger: Duration) -> Instant {
         after(self.0.next_at(), linger)
     }
@@ -169,7 +187,8 @@ impl Pacer {
         let ahead = self.0.schedule;
         let mut slots = 0;
         while slots == 0 || slots < most && self.0.schedule.next_at() <= now {
-            self.0.schedule.serve(now);
+            let served = self.0.schedule.serve(now);
+            self.0.waiter.missed(served.missed);
             slots += 1;
         }
         Batch {

@@ -6,6 +6,7 @@ use punctual_sys::nap::Cancel;
 use crate::anchor::Anchor;
 use crate::outcome::Outcome;
 use crate::period::Period;
+use crate::statistics::Statistics;
 use crate::waiter::{Cancelled, Waiter};
 
 /// The caller's clock, counted so that a schedule may be moved before its begin.
@@ -167,6 +168,22 @@ impl Ticker {
         self.schedule.books()
     }
 
+    /// Keeps [`Statistics`] of all ticks from now on, as
+    /// [`Waiter::keep_statistics`]. Those that somebody else waits for count as past.
+    pub fn keep_statistics(&mut self) {
+        self.waiter.keep_statistics();
+    }
+
+    /// What was seen of the ticks; nothing where it is not kept.
+    pub fn statistics(&self) -> Statistics {
+        self.waiter.statistics()
+    }
+
+    /// As [`statistics`](Self::statistics), and begins anew.
+    pub fn take_statistics(&mut self) -> Statistics {
+        self.waiter.take_statistics()
+    }
+
     /// The tick for the next slot, for which somebody has waited until `actual`: at or
     /// after [`next_at`](Self::next_at), which is put in its place if it is before.
     ///
@@ -187,13 +204,15 @@ impl Ticker {
     pub fn serve(&mut self, actual: Instant) -> Tick {
         let scheduled = self.next_at();
         let late = actual.saturating_duration_since(scheduled);
-        self.ticked(scheduled, Outcome::of_past_deadline(late))
+        let outcome = self.waiter.past_deadline(late);
+        self.ticked(scheduled, outcome)
     }
 
     #[inline]
     pub(crate) fn ticked(&mut self, scheduled: Instant, outcome: Outcome) -> Tick {
         let actual = scheduled + outcome.lateness();
         let served = self.schedule.serve(self.anchor.tick(actual));
+        self.waiter.missed(served.missed);
         Tick {
             number: served.number,
             scheduled,

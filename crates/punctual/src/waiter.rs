@@ -12,6 +12,7 @@ use crate::anchor::Anchor;
 use crate::budget::Budget;
 use crate::learned::Learned;
 use crate::outcome::{End, Outcome};
+use crate::statistics::Statistics;
 use crate::strategy::Strategy;
 
 /// Waits, one wait at a time, with one strategy and what that has learned.
@@ -43,6 +44,22 @@ pub struct Waiter {
     /// How the last wait ended. The strategy is told at the begin of the next:
     /// after a nap its books are out of the caches, and who waited is due.
     ended: Option<Ended>,
+    kept: Option<Box<Kept>>,
+}
+
+/// What was seen of waits, but for the last one: that is counted when there is time.
+#[derive(Debug, Default)]
+struct Kept {
+    statistics: Statistics,
+    last: Option<Outcome>,
+}
+
+impl Kept {
+    fn settle(&mut self) {
+        if let Some(outcome) = self.last.take() {
+            self.statistics.record(&outcome);
+        }
+    }
 }
 
 /// What ends a wait before its deadline.
@@ -115,6 +132,7 @@ impl Waiter {
             slack: Slack::PerNap,
             anchor: None,
             ended: None,
+            kept: None,
         }
     }
 
@@ -125,6 +143,7 @@ impl Waiter {
             budget: None,
             slack: Slack::PerNap,
             learned: None,
+            statistics: false,
         }
     }
 
@@ -147,7 +166,7 @@ impl Waiter {
     pub fn sleep_until(&mut self, deadline: Instant) -> Outcome {
         let now = Instant::now();
         if now >= deadline {
-            return Outcome::of_past_deadline(now - deadline);
+            return self.past_deadline(now - deadline);
         }
         self.wait_out(now, deadline)
     }
@@ -192,7 +211,7 @@ impl Waiter {
         Cancelled::check(cancel)?;
         let now = Instant::now();
         if now >= deadline {
-            return Ok(Outcome::of_past_deadline(now - deadline));
+            return Ok(self.past_deadline(now - deadline));
         }
         let stops = Stops {
             cancel: Some(cancel),
@@ -236,7 +255,7 @@ impl Waiter {
     pub fn sleep_until_interruptible(&mut self, deadline: Instant) -> Result<Outcome, Interrupted> {
         let now = Instant::now();
         if now >= deadline {
-            return Ok(Outcome::of_past_deadline(now - deadline));
+            return Ok(self.past_deadline(now - deadline));
         }
         let stops = Stops {
             by_signals: true,
@@ -284,6 +303,49 @@ impl Waiter {
         deadline.saturating_duration_since(Instant::now())
     }
 
+    /// Keeps [`Statistics`] of all waits from now on; of those before, nothing is
+    /// known. Takes 1.2 KB, once.
+    pub fn keep_statistics(&mut self) {
+        self.kept.get_or_insert_default();
+    }
+
+    /// What was seen of the waits since [`keep_statistics`](Self::keep_statistics) or
+    /// [`take_statistics`](Self::take_statistics); nothing where they are not kept.
+    pub fn statistics(&self) -> Statistics {
+        let Some(kept) = &self.kept else {
+            return Statistics::new();
+        };
+        let mut seen = kept.statistics.clone();
+        kept.last.iter().for_each(|last| seen.record(last));
+        seen
+    }
+
+    /// As [`statistics`](Self::statistics), and begins anew.
+    pub fn take_statistics(&mut self) -> Statistics {
+        let seen = self.statistics();
+        if let Some(kept) = &mut self.kept {
+            **kept = Kept::default();
+        }
+        seen
+    }
+
+    /// What is to be counted of slots that nobody waited for.
+    #[inline]
+    pub(crate) fn missed(&mut self, slots: u64) {
+        if let Some(kept) = &mut self.kept {
+            kept.statistics.miss(slots);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn past_deadline(&mut self, late: Duration) -> Outcome {
+        let outcome = Outcome::of_past_deadline(late);
+        if let Some(kept) = &mut self.kept {
+            kept.statistics.record(&outcome);
+        }
+        outcome
+    }
+
     /// What the strategy has learned, to begin another waiter with; `None` if it
     /// learns nothing that could be given away, as all but `adaptive`.
     pub fn learned(&self) -> Option<Learned> {
@@ -298,8 +360,21 @@ impl Waiter {
         self.wait(now, deadline, Stops::default())
     }
 
-    /// Stopped, it ends before the deadline, and says so.
+    #[inline]
     fn wait(&mut self, begin: Instant, deadline: Instant, stops: Stops<'_>) -> Outcome {
+        if let Some(kept) = &mut self.kept {
+            kept.settle();
+        }
+        let outcome = self.wait_with(begin, deadline, stops);
+        match &mut self.kept {
+            Some(kept) if outcome.end == End::Deadline => kept.last = Some(outcome),
+            _ => {}
+        }
+        outcome
+    }
+
+    /// Stopped, it ends before the deadline, and says so.
+    fn wait_with(&mut self, begin: Instant, deadline: Instant, stops: Stops<'_>) -> Outcome {
         let cancel = stops.cancel;
         let anchor = *self.anchor.get_or_insert_with(Anchor::now);
         if let Some(Ended { goal, wake }) = self.ended.take() {
@@ -509,6 +584,7 @@ pub struct Builder {
     budget: Option<Budget>,
     slack: Slack,
     learned: Option<Learned>,
+    statistics: bool,
 }
 
 impl Builder {
@@ -541,6 +617,13 @@ impl Builder {
         self
     }
 
+    /// Keeps [`Statistics`] from the first wait on, as
+    /// [`Waiter::keep_statistics`].
+    pub fn statistics(mut self) -> Self {
+        self.statistics = true;
+        self
+    }
+
     /// Builds the waiter.
     ///
     /// # Errors
@@ -560,6 +643,7 @@ impl Builder {
         Ok(Waiter {
             strategy,
             slack: self.slack,
+            kept: self.statistics.then(Box::default),
             ..Waiter::new()
         })
     }

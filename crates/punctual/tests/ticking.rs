@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use punctual::{
-    Budget, Cancel, MissedTickBehavior, Period, Strategy, Waiter, interval, interval_at,
+    Budget, Cancel, FramePacer, MissedTickBehavior, Pacer, Period, Strategy, Waiter, interval,
+    interval_at,
 };
 
 const BEHAVIORS: [MissedTickBehavior; 4] = [
@@ -161,4 +162,31 @@ fn far_starts_and_moves_do_not_panic() {
     }
     ticker.reset_at(now);
     assert_eq!(ticker.tick().scheduled(), now);
+}
+
+#[test]
+fn statistics_of_a_ticker_count_ticks_and_what_was_missed() {
+    let mut ticker = interval(Period::hz(1_000).unwrap());
+    ticker.keep_statistics();
+    let (mut ticks, mut missed) = (0, 0);
+    for _ in 0..20 {
+        missed += ticker.tick().missed();
+        ticks += 1;
+    }
+    let late = ticker.serve(ticker.next_at() + Duration::from_millis(5));
+    missed += late.missed();
+    let seen = ticker.take_statistics();
+    assert_eq!((seen.waits(), seen.missed()), (ticks + 1, missed));
+    assert!(late.missed() == 5 && seen.past() >= 1);
+
+    let mut pacer = Pacer::new(Period::hz(10_000).unwrap());
+    pacer.keep_statistics();
+    let batch = pacer.next_batch(5, Duration::from_millis(1));
+    assert_eq!((batch.len(), pacer.statistics().waits()), (5, 1));
+
+    let mut pacer = FramePacer::at_end(Period::hz(1_000).unwrap());
+    pacer.keep_statistics();
+    pacer.begin();
+    pacer.end();
+    assert!(pacer.statistics().waits() >= 1);
 }

@@ -256,3 +256,24 @@ fn what_was_learned_goes_on() {
     let spin = Waiter::builder().strategy(Strategy::spin());
     assert!(spin.learned(&learned).build().unwrap().learned().is_none());
 }
+
+#[test]
+fn statistics_count_what_outcomes_say() {
+    let mut waiter = Waiter::builder().statistics().build().unwrap();
+    let mut expected = punctual::Statistics::new();
+    for us in [0, 200, 50, 1_000] {
+        expected.record(&waiter.sleep_until(Instant::now() + Duration::from_micros(us)));
+    }
+    expected.record(&waiter.sleep_until(Instant::now() - Duration::from_millis(1)));
+    let cancel = Cancel::new();
+    cancel.cancel();
+    assert!(waiter.wait_until(Instant::now(), &cancel).is_err());
+    assert_eq!(waiter.statistics(), expected);
+    assert_eq!(waiter.take_statistics(), expected);
+    assert_eq!(waiter.statistics(), punctual::Statistics::new());
+    // Asked for again, they go on.
+    waiter.keep_statistics();
+    waiter.sleep(Duration::from_micros(10));
+    assert_eq!(waiter.statistics().waits(), 1);
+    assert_eq!(Waiter::new().statistics().waits(), 0);
+}
