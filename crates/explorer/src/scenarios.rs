@@ -2,7 +2,7 @@
 
 use punctual_lab::scenario::{self, Scenario, shipped};
 use punctual_sim::Model;
-use punctual_sim::model::Kind;
+use punctual_sim::model::Domain;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -128,8 +128,8 @@ pub(crate) fn models() -> Vec<Value> {
                     "confidence": parameter.confidence.to_string(),
                     "source": parameter.source,
                     "choices": match parameter.kind {
-                        Kind::Choice(words) => words,
-                        Kind::Length(..) | Kind::Count(..) => &[],
+                        Domain::Choice(words) => words,
+                        Domain::Length(..) | Domain::Count(..) => &[],
                     },
                 })
             })

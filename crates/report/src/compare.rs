@@ -1,6 +1,6 @@
 //! Several runs side by side, as plain text.
 
-use punctual_record::compare::{Column, Comparison, Judgement, Outcome};
+use punctual_record::compare::{Column, Comparison, Judgement, RuleOutcome};
 
 use crate::tables::Compared;
 use crate::{prose, tables};
@@ -51,8 +51,12 @@ fn rules(compared: &Comparison) -> Option<String> {
     let mut text = "Rules\n".to_owned();
     for of_rule in compared.rules.chunk_by(|a, b| a.rule == b.rule) {
         let count = |outcome| of_rule.iter().filter(|j| j.outcome == outcome).count();
-        let [passes, fails, unclear] =
-            [Outcome::Passes, Outcome::Fails, Outcome::Inconclusive].map(count);
+        let [passes, fails, unclear] = [
+            RuleOutcome::Passes,
+            RuleOutcome::Fails,
+            RuleOutcome::Inconclusive,
+        ]
+        .map(count);
         let mut counts = format!("{passes} of {} pass", of_rule.len());
         if fails > 0 {
             counts += &format!(", {fails} fail");
@@ -61,7 +65,7 @@ fn rules(compared: &Comparison) -> Option<String> {
             counts += &format!(", {unclear} inconclusive");
         }
         text += &prose::paragraph(&format!("`{}`: {counts}", of_rule[0].rule));
-        let others = of_rule.iter().filter(|j| j.outcome != Outcome::Passes);
+        let others = of_rule.iter().filter(|j| j.outcome != RuleOutcome::Passes);
         for judgement in others {
             let lead = format!("  {:<14}", judgement.outcome.name());
             text += &prose::indented(&lead, &in_words(compared, judgement));

@@ -14,22 +14,22 @@ pub struct Error(Box<Inner>);
 impl Error {
     /// This host has no such call, or its system is too old for it.
     pub fn unsupported(message: impl Into<String>) -> Self {
-        Self::new(Kind::Unsupported, message.into())
+        Self::new(ErrorKind::Unsupported, message.into())
     }
 
     /// The value asked for is outside what the host accepts.
     pub fn range(message: impl Into<String>) -> Self {
-        Self::new(Kind::Range, message.into())
+        Self::new(ErrorKind::Range, message.into())
     }
 
     /// A call failed: `what` says which, and `cause` is the system's answer,
     /// which also decides the predicates.
     pub fn io(what: impl fmt::Display, cause: &io::Error) -> Self {
         let kind = match cause.kind() {
-            io::ErrorKind::Unsupported => Kind::Unsupported,
-            io::ErrorKind::PermissionDenied => Kind::Permission,
-            io::ErrorKind::InvalidInput => Kind::Range,
-            _ => Kind::Other,
+            io::ErrorKind::Unsupported => ErrorKind::Unsupported,
+            io::ErrorKind::PermissionDenied => ErrorKind::Permission,
+            io::ErrorKind::InvalidInput => ErrorKind::Range,
+            _ => ErrorKind::Other,
         };
         Self::new(kind, format!("{what}: {cause}"))
     }
@@ -42,20 +42,20 @@ impl Error {
 
     /// Whether the host does not have what was asked for.
     pub fn is_unsupported(&self) -> bool {
-        self.0.kind == Kind::Unsupported
+        self.0.kind == ErrorKind::Unsupported
     }
 
     /// Whether another user, or a capability, would be allowed to do it.
     pub fn is_permission(&self) -> bool {
-        self.0.kind == Kind::Permission
+        self.0.kind == ErrorKind::Permission
     }
 
     /// Whether another value would have been accepted.
     pub fn is_range(&self) -> bool {
-        self.0.kind == Kind::Range
+        self.0.kind == ErrorKind::Range
     }
 
-    fn new(kind: Kind, message: String) -> Self {
+    fn new(kind: ErrorKind, message: String) -> Self {
         Self(Box::new(Inner { kind, message }))
     }
 }
@@ -75,12 +75,12 @@ impl fmt::Debug for Error {
 impl std::error::Error for Error {}
 
 struct Inner {
-    kind: Kind,
+    kind: ErrorKind,
     message: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ErrorKind {
     Unsupported,
     Permission,
     Range,

@@ -4,7 +4,7 @@
 use punctual_program::Refusal;
 use punctual_record::MachineFacts;
 use punctual_zero_pool::{Batch, LockKind, Setting};
-use punctual_zero_sim::{Active, Between, Job, Machine, Outcome, System, predict};
+use punctual_zero_sim::{Active, Between, Job, Machine, PoolResult, System, predict};
 
 use super::simulation;
 use crate::published::allocation::ZEROING_GB_PER_CPU_S;
@@ -135,10 +135,10 @@ impl Line {
         let mut zeroed = simulation::of_prediction(&self.machine, &job, &prediction);
         zeroed.simulated.line = Some(self.what.to_owned());
         let told = Told {
-            cpu_us_per_page: prediction.of(Outcome::cpu_us_per_page),
-            gib_per_cpu_s: prediction.of(Outcome::gib_per_cpu_s),
-            gb_per_cpu_s: prediction.of(Outcome::gb_per_cpu_s),
-            wall_gb_per_s: prediction.of(Outcome::wall_gb_per_s),
+            cpu_us_per_page: prediction.of(PoolResult::cpu_us_per_page),
+            gib_per_cpu_s: prediction.of(PoolResult::gib_per_cpu_s),
+            gb_per_cpu_s: prediction.of(PoolResult::gb_per_cpu_s),
+            wall_gb_per_s: prediction.of(PoolResult::wall_gb_per_s),
             waiting: prediction.of(|outcome| outcome.split.waiting),
         };
         Ok((told, ZeroRow::pool(self.setting.lock, zeroed)))

@@ -6,7 +6,8 @@ use punctual_record::{Interval, MachineFacts, Run, Value, Warning};
 use punctual_zero_pool::{LockKind, Setting};
 use punctual_zero_sim::chain::{Chain, HandOff};
 use punctual_zero_sim::{
-    Active, Between, Bursts, Job, Machine, Outcome, Prediction, Preemption, Quantity, Unit, predict,
+    Active, Between, Bursts, Job, Machine, PoolResult, Prediction, Preemption, Quantity, Unit,
+    predict,
 };
 
 use crate::rows::{
@@ -152,7 +153,7 @@ fn pool(machine: &Machine, job: &Job) -> PoolOf {
 
 fn zeroing(prediction: &Prediction) -> Zeroing {
     let outcome = &prediction.central;
-    let interval = |number: fn(&Outcome) -> f64| {
+    let interval = |number: fn(&PoolResult) -> f64| {
         let Between { low, central, high } = prediction.of(number);
         Interval {
             median: central,
@@ -165,8 +166,8 @@ fn zeroing(prediction: &Prediction) -> Zeroing {
     let of_all = outcome.wall.as_secs_f64() * outcome.setting.workers as f64;
     Zeroing {
         pages: outcome.pages,
-        wall_gb_per_s: interval(Outcome::wall_gb_per_s),
-        gb_per_cpu_s: interval(Outcome::gb_per_cpu_s),
+        wall_gb_per_s: interval(PoolResult::wall_gb_per_s),
+        gb_per_cpu_s: interval(PoolResult::gb_per_cpu_s),
         gib_per_cpu_s: outcome.gib_per_cpu_s(),
         cpu: CpuSplit {
             zeroing: split.zeroing,

@@ -8,7 +8,7 @@ use punctual_lab::host::Stop;
 use punctual_zero::host::{
     Arrivals, CpuClock, HostComputer, HostMemory, Job, Links, Observed, Team,
 };
-use punctual_zero::run::{Bursts, Plan, Settings};
+use punctual_zero::run::{Bursts, PoolPlan, Settings};
 use punctual_zero_memory::{Kernel, PAGE};
 use punctual_zero_pool::blocking::{AnyLock, Computer, Lock};
 use punctual_zero_pool::{Backoff, Batch, Dequeue, LockKind, Setting};
@@ -222,7 +222,7 @@ fn a_stop_keeps_the_batches_that_are_done() {
                 ..Settings::default()
             };
             let stop = Stop::new();
-            let mut plan = Plan::of(&settings, stop.clone()).unwrap();
+            let mut plan = PoolPlan::of(&settings, stop.clone()).unwrap();
             plan.warm_up().unwrap();
             let ran = plan.run(&mut |progress| {
                 if progress.done == batches {

@@ -17,7 +17,7 @@ use crate::Done;
 use crate::session::{self, Measured, Outputs};
 use args::{BenchArgs, Experiment};
 
-use plan::Plan;
+use plan::BenchPlan;
 
 /// Runs the command.
 pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
         return regimes::run(args, regimes);
     }
     let mut on = machine(args)?;
-    let plan = Plan::of(args, &*on.machine, &on.facts)?;
+    let plan = BenchPlan::of(args, &*on.machine, &on.facts)?;
     // Whatever is refused is refused before anything is announced or made.
     plan.check(&*on.machine)?;
     let outputs = Outputs::new(&args.output)?;
@@ -97,7 +97,7 @@ fn fake(period: Nanos, seed: u64) -> SimMachine {
 
 fn as_run(
     args: &BenchArgs,
-    plan: &Plan,
+    plan: &BenchPlan,
     on: Measured,
     started_at: Option<String>,
     results: Results,

@@ -19,7 +19,7 @@ use crate::progress::Progress;
 use crate::{peers, say, session};
 
 /// What is going to be measured.
-pub(super) struct Plan {
+pub(super) struct BenchPlan {
     /// The rounds, one after the other.
     pub(super) interleaved: Vec<Interleaved>,
     /// Whether the robustness of `strategies` is simulated at the end.
@@ -29,7 +29,7 @@ pub(super) struct Plan {
     conditions: Conditions,
 }
 
-impl Plan {
+impl BenchPlan {
     pub(super) fn of(
         args: &BenchArgs,
         machine: &dyn Machine,

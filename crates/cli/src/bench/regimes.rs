@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use punctual_core::strategies::Defaults;
 use punctual_core::{Nanos, StrategySpec};
 use punctual_lab::host::{Stop, Witness};
-use punctual_lab::regimes::{self, Plan, Subject};
+use punctual_lab::regimes::{self, RegimesPlan, Subject};
 use punctual_record::{Run, Value, Warning};
 use punctual_record::{regimes::Verdict, regimes::cells};
 
@@ -116,11 +116,11 @@ fn refuse_together(bench: &BenchArgs, args: &RegimesArgs) -> Result<()> {
     Ok(())
 }
 
-fn plan(bench: &BenchArgs, args: &RegimesArgs) -> Result<Plan> {
+fn plan(bench: &BenchArgs, args: &RegimesArgs) -> Result<RegimesPlan> {
     let subjects = subjects(bench, args)?;
     let mut plan = match args.deciding {
-        true => Plan::deciding(subjects),
-        false => Plan::quick(subjects),
+        true => RegimesPlan::deciding(subjects),
+        false => RegimesPlan::quick(subjects),
     };
     plan.rounds = bench.effort.rounds.unwrap_or(plan.rounds);
     if let Some(list) = &args.regime {
@@ -174,7 +174,7 @@ fn subject(name: &str) -> Result<Subject> {
 }
 
 /// Takes the conditions out of it that cannot be had here, and says why not.
-fn leave_out(plan: &mut Plan) -> Result<Vec<Warning>> {
+fn leave_out(plan: &mut RegimesPlan) -> Result<Vec<Warning>> {
     let mut warnings = Vec::new();
     plan.conditions.retain(|condition| match condition.check() {
         Ok(()) => true,
@@ -193,7 +193,7 @@ fn leave_out(plan: &mut Plan) -> Result<Vec<Warning>> {
 }
 
 /// What makes batches of two runs alike.
-fn lengths(plan: &Plan) -> Value {
+fn lengths(plan: &RegimesPlan) -> Value {
     let ns = |length: Duration| Value::from(Nanos::from(length).as_ns());
     [
         ("quiet_ns".to_owned(), ns(plan.quiet)),
@@ -204,7 +204,7 @@ fn lengths(plan: &Plan) -> Value {
     .collect()
 }
 
-fn resumed(file: &Path, plan: &Plan) -> Result<Run> {
+fn resumed(file: &Path, plan: &RegimesPlan) -> Result<Run> {
     let text = files::text(file, files::LONGEST)?;
     let run = Run::from_json(&text)
         .map_err(|why| anyhow!(why))
@@ -218,7 +218,7 @@ fn resumed(file: &Path, plan: &Plan) -> Result<Run> {
     Ok(run)
 }
 
-fn announce(plan: &Plan) {
+fn announce(plan: &RegimesPlan) {
     let round = plan.round_takes();
     let all = round.times(u64::from(plan.rounds));
     let until = if plan.decides {
@@ -247,7 +247,7 @@ fn about(length: Nanos) -> String {
 }
 
 fn measure(
-    plan: &Plan,
+    plan: &RegimesPlan,
     run: &mut Run,
     stop: &Stop,
     witness: &Witness,

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use punctual_core::Nanos;
 use punctual_record::{
     compare::Cell, compare::Comparison, compare::Estimate, compare::Judgement, compare::Metric,
-    compare::Missing, compare::Outcome, compare::Quantity, compare::Ratio,
+    compare::Missing, compare::Quantity, compare::Ratio, compare::RuleOutcome,
 };
 
 use super::rule::{Limit, Rule};
@@ -62,19 +62,19 @@ pub(crate) fn judge(rule: &Rule, compared: &Comparison) -> Result<Vec<Judgement>
 }
 
 /// What comes of it in one cell; nothing where there is nothing to judge.
-fn one(rule: &Rule, cell: &Cell, first: Option<&Cell>) -> Option<(Outcome, String)> {
+fn one(rule: &Rule, cell: &Cell, first: Option<&Cell>) -> Option<(RuleOutcome, String)> {
     let Some(estimate) = cell.known.get(&rule.metric) else {
         return match cell.missing.get(&rule.metric)? {
             Missing::NotMeasured => None,
-            why => Some((Outcome::Inconclusive, why.in_words().to_owned())),
+            why => Some((RuleOutcome::Inconclusive, why.in_words().to_owned())),
         };
     };
     match rule.limit {
         Limit::Value(limit) => {
             let outcome = if rule.beyond.holds(estimate.value, limit) {
-                Outcome::Fails
+                RuleOutcome::Fails
             } else {
-                Outcome::Passes
+                RuleOutcome::Passes
             };
             Some((outcome, written(rule.metric, estimate)))
         }
@@ -83,16 +83,16 @@ fn one(rule: &Rule, cell: &Cell, first: Option<&Cell>) -> Option<(Outcome, Strin
             None => {
                 let why = first?.missing.get(&rule.metric)?;
                 let why = format!("in the first file, {}", why.in_words());
-                Some((Outcome::Inconclusive, why))
+                Some((RuleOutcome::Inconclusive, why))
             }
         },
     }
 }
 
-fn of_ratio(rule: &Rule, factor: f64, ratio: &Ratio) -> (Outcome, String) {
+fn of_ratio(rule: &Rule, factor: f64, ratio: &Ratio) -> (RuleOutcome, String) {
     let Some(value) = ratio.value else {
         let why = "no ratio, as a wait was early or took no time".to_owned();
-        return (Outcome::Inconclusive, why);
+        return (RuleOutcome::Inconclusive, why);
     };
     let Some(interval) = ratio.interval else {
         let why = match ratio.verdict {
@@ -100,7 +100,7 @@ fn of_ratio(rule: &Rule, factor: f64, ratio: &Ratio) -> (Outcome, String) {
             None => "not judged: that takes six rounds of each, none of them too short for it",
         };
         let why = format!("{value:.3} times the first file's, {why}");
-        return (Outcome::Inconclusive, why);
+        return (RuleOutcome::Inconclusive, why);
     };
     // The end that is beyond last, and the one that is beyond first.
     let (last, first) = if rule.beyond.is_low() {
@@ -109,11 +109,11 @@ fn of_ratio(rule: &Rule, factor: f64, ratio: &Ratio) -> (Outcome, String) {
         (interval.low, interval.high)
     };
     let outcome = if rule.beyond.holds(last, factor) {
-        Outcome::Fails
+        RuleOutcome::Fails
     } else if rule.beyond.holds(first, factor) {
-        Outcome::Inconclusive
+        RuleOutcome::Inconclusive
     } else {
-        Outcome::Passes
+        RuleOutcome::Passes
     };
     let (low, high) = (interval.low, interval.high);
     let why = format!("{value:.3} [{low:.3}..{high:.3}] times the first file's");

@@ -7,7 +7,7 @@ pub(crate) mod rule;
 
 use anyhow::{Result, anyhow, bail};
 use punctual_record::Run;
-use punctual_record::{compare::Comparison, compare::Outcome};
+use punctual_record::{compare::Comparison, compare::RuleOutcome};
 
 use punctual_zero::{COMPARED, published};
 
@@ -69,9 +69,9 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Done> {
             .iter()
             .any(|judged| judged.outcome == outcome)
     };
-    Ok(if any(Outcome::Fails) {
+    Ok(if any(RuleOutcome::Fails) {
         Done::Differs
-    } else if any(Outcome::Inconclusive) {
+    } else if any(RuleOutcome::Inconclusive) {
         Done::Inconclusive
     } else {
         Done::Whole

@@ -6,7 +6,7 @@ mod plan;
 
 use anyhow::{Result, anyhow};
 use punctual_lab::plan::Interleaved;
-use punctual_lab::plan::measure::{Measured as Planned, Part, Predicted, What};
+use punctual_lab::plan::measure::{Measured as Planned, PlannedExperiment, Predicted, What};
 use punctual_lab::rounds::{End, Results};
 use punctual_lab::{predict, predict_timers, rule_in_force, scenario};
 use punctual_program::{Machine, Refusal};
@@ -16,13 +16,13 @@ use crate::Done;
 use crate::progress::Progress;
 use crate::session::{self, Measured, Outputs};
 use args::MeasureArgs;
-use plan::Plan;
+use plan::MeasurePlan;
 
 /// Runs the command.
 pub(crate) fn run(args: &MeasureArgs) -> Result<Done> {
     let here = args.place.is_here();
     let mut on = session::machine(args.place.on.as_ref(), args.place.seed())?;
-    let plan = Plan::of(args, &mut *on.machine, &on.facts)?;
+    let plan = MeasurePlan::of(args, &mut *on.machine, &on.facts)?;
     let outputs = Outputs::new(&args.output)?;
     let started_at = here.then(session::now);
     plan.announce(!here);
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<Done> {
 }
 
 fn measure(
-    part: &Part,
+    part: &PlannedExperiment,
     machine: &mut dyn Machine,
     facts: &MachineFacts,
     here: bool,
@@ -91,7 +91,7 @@ fn compete(
     Ok(raced)
 }
 
-fn as_run(args: &MeasureArgs, plan: &Plan, on: Measured, results: Results) -> Run {
+fn as_run(args: &MeasureArgs, plan: &MeasurePlan, on: Measured, results: Results) -> Run {
     let run = Run {
         interrupted: results.end.is_early(),
         failed: results.end.failed.as_ref().map(ToString::to_string),
@@ -104,7 +104,7 @@ fn as_run(args: &MeasureArgs, plan: &Plan, on: Measured, results: Results) -> Ru
         run,
         plan.parts
             .iter()
-            .filter_map(Part::rounds)
+            .filter_map(PlannedExperiment::rounds)
             .min()
             .unwrap_or(0),
     )

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use punctual_core::Nanos;
 use punctual_lab::experiments::{Conditions, Effort};
 use punctual_lab::host::usual_cpu;
-use punctual_lab::plan::measure::{EVERY, Known, Part, Planner, What};
+use punctual_lab::plan::measure::{EVERY, Known, PlannedExperiment, Planner, What};
 use punctual_lab::scenario::{self, Scenario};
 use punctual_program::Machine;
 use punctual_record::{MachineFacts, Value, Warning};
@@ -18,16 +18,16 @@ use crate::progress::Progress;
 use crate::{say, session};
 
 /// What is going to be measured.
-pub(super) struct Plan {
+pub(super) struct MeasurePlan {
     /// One after the other.
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<PlannedExperiment>,
     /// What is left out, and why.
     pub(super) left_out: Vec<Warning>,
     /// The CPU to measure on.
     cpu: Option<usize>,
 }
 
-impl Plan {
+impl MeasurePlan {
     /// Tries the wait calls of `machine`, which takes a moment.
     pub(super) fn of(
         args: &MeasureArgs,
@@ -57,7 +57,7 @@ impl Plan {
             }
         }
         if let [
-            Part {
+            PlannedExperiment {
                 name: "timers",
                 what: What::Interleaved(timers),
             },
@@ -102,11 +102,14 @@ impl Plan {
 
     /// Before it begins.
     pub(super) fn progress(&self) -> Progress {
-        Progress::new(self.parts.iter().map(Part::batches).sum(), self.length())
+        Progress::new(
+            self.parts.iter().map(PlannedExperiment::batches).sum(),
+            self.length(),
+        )
     }
 
     fn length(&self) -> Nanos {
-        let parts = self.parts.iter().map(Part::length);
+        let parts = self.parts.iter().map(PlannedExperiment::length);
         parts.fold(Nanos::ZERO, |sum, part| sum + part)
     }
 

@@ -1,7 +1,7 @@
 //! The models against what is published of their systems.
 
 use anyhow::Result;
-use punctual_lab::validation::{self, Kind};
+use punctual_lab::validation::{self, Evidence};
 
 use crate::progress::Progress;
 use crate::{Done, print};
@@ -64,7 +64,7 @@ pub(super) fn run() -> Result<Done> {
     })
 }
 
-fn verdict(kind: Kind, holds: bool) -> &'static str {
+fn verdict(kind: Evidence, holds: bool) -> &'static str {
     match (kind.is_asserted(), holds) {
         (true, true) => "ok",
         (true, false) => "differs",

@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use punctual_core::Nanos;
 use punctual_lab::host::{Stop, Witness, keep_off, usual_cpu};
 use punctual_lab::watch::{Settings, Tally, Watcher, measurement, usual_threshold};
-use punctual_record::compare::{Comparison, Outcome};
+use punctual_record::compare::{Comparison, RuleOutcome};
 use punctual_record::{Disturbance, Experiment, Measurement, OwnStops, Run};
 use punctual_report::{Setting, hiccup, warnings};
 
@@ -69,12 +69,12 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Done> {
         ..session::run()
     };
     let mut run = session::disturbed(run, disturbance);
-    let mut judged: Vec<(Outcome, String)> = Vec::new();
+    let mut judged: Vec<(RuleOutcome, String)> = Vec::new();
     judged.extend(args.fail_over.map(|limit| too_late(&watch.tally(), limit)));
     judged.extend(args.fail_if.iter().map(|rule| of_rule(rule, &run)));
     let any = |outcome| judged.iter().any(|(of, _)| *of == outcome);
     if !judged.is_empty() {
-        let failed = any(Outcome::Fails);
+        let failed = any(RuleOutcome::Fails);
         if let Experiment::Watch(watch) = &mut run.results[0].experiment {
             watch.failed = Some(failed);
         }
@@ -89,11 +89,11 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Done> {
     for (outcome, why) in &judged {
         say!("{}: {why}", outcome.name());
     }
-    Ok(if any(Outcome::Fails) {
+    Ok(if any(RuleOutcome::Fails) {
         Done::Differs
     } else if run.interrupted {
         Done::Interrupted
-    } else if any(Outcome::Inconclusive) {
+    } else if any(RuleOutcome::Inconclusive) {
         Done::Inconclusive
     } else {
         Done::Whole
@@ -101,10 +101,10 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Done> {
 }
 
 /// Whether a wait was later than it may be, and how many were.
-fn too_late(tally: &Tally, limit: Nanos) -> (Outcome, String) {
+fn too_late(tally: &Tally, limit: Nanos) -> (RuleOutcome, String) {
     let outcome = match tally.over_limit() {
-        0 => Outcome::Passes,
-        _ => Outcome::Fails,
+        0 => RuleOutcome::Passes,
+        _ => RuleOutcome::Fails,
     };
     let (over, whole) = (tally.over_limit(), tally.whole());
     let worst = Nanos::new(whole.max_ns());
@@ -116,11 +116,11 @@ fn too_late(tally: &Tally, limit: Nanos) -> (Outcome, String) {
 }
 
 /// What comes of a rule.
-fn of_rule(rule: &Rule, run: &Run) -> (Outcome, String) {
+fn of_rule(rule: &Rule, run: &Run) -> (RuleOutcome, String) {
     let compared = Comparison::of(&[("watch", run)]);
     match judge::judge(rule, &compared) {
         Ok(judged) => (judged[0].outcome, format!("{rule}: {}", judged[0].why)),
-        Err(why) => (Outcome::Inconclusive, format!("{why:#}")),
+        Err(why) => (RuleOutcome::Inconclusive, format!("{why:#}")),
     }
 }
 

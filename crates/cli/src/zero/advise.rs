@@ -10,7 +10,7 @@ use punctual_zero::advice::{
 use punctual_zero::calibration::{Calibrator, Wanted};
 use punctual_zero::model::Calibrated;
 use punctual_zero::rows::{PAGE_BYTES, ZeroFindings, ZeroRow};
-use punctual_zero::run::{Area, Cell, Memory, Plan, Ran, Settings, facts, warnings};
+use punctual_zero::run::{Area, Cell, Memory, PoolPlan, Ran, Settings, facts, warnings};
 use punctual_zero::simulation;
 use punctual_zero_memory::Kernel;
 use punctual_zero_pool::{Batch, LockKind, Setting};
@@ -165,7 +165,7 @@ fn here(args: &AdviseArgs) -> Result<Done> {
         ..session::run()
     };
     run.machine.other.extend(facts());
-    let ground = Plan::of_cells(Cell::all(args.kernel, area, vec![ONE]), 1, stop.clone())?;
+    let ground = PoolPlan::of_cells(Cell::all(args.kernel, area, vec![ONE]), 1, stop.clone())?;
     run.warnings = ground.left_out().to_vec();
     for left_out in &run.warnings {
         say!("{}", left_out.what);
@@ -189,7 +189,7 @@ fn here(args: &AdviseArgs) -> Result<Done> {
     };
     let cells = Cell::all(args.kernel, area, settings);
     let rounds = rounds(args);
-    let mut plan = Plan::of_cells(cells, rounds, stop)?;
+    let mut plan = PoolPlan::of_cells(cells, rounds, stop)?;
     announce(&mut plan)?;
     let mut bar = Progress::alike(plan.batches());
     let Ran {
@@ -220,7 +220,12 @@ fn here(args: &AdviseArgs) -> Result<Done> {
 
 /// The model of this computer, measured in rounds in the memory of `ground` until
 /// the user wants an end.
-fn calibrated(args: &AdviseArgs, area: Area, mut ground: Plan, stop: &Stop) -> Result<Calibrated> {
+fn calibrated(
+    args: &AdviseArgs,
+    area: Area,
+    mut ground: PoolPlan,
+    stop: &Stop,
+) -> Result<Calibrated> {
     let rounds = rounds(args);
     ground.warm_up()?;
     let (memory, cpu_clock) = ground.ground();
@@ -276,13 +281,13 @@ fn area(args: &AdviseArgs, stop: &Stop) -> Result<Area> {
         memory_limit: args.memory_limit,
         ..Settings::default()
     };
-    let plan = Plan::of(&settings, stop.clone())?;
+    let plan = PoolPlan::of(&settings, stop.clone())?;
     Ok(plan.cells()[0].area)
 }
 
 /// Says on standard error what is about to be run and how long it takes, for which
 /// the memory has to be touched.
-fn announce(plan: &mut Plan) -> Result<()> {
+fn announce(plan: &mut PoolPlan) -> Result<()> {
     plan.warm_up()?;
     say!(
         "zero advise: runs {} pools in {} on memory of {}, {}",

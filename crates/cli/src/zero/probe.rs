@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use punctual_record::Run;
-use punctual_zero::probe::{Part, Plan, Probed, Settings, memory_facts, warnings};
+use punctual_zero::probe::{ProbePart, ProbePlan, Probed, Settings, memory_facts, warnings};
 
 use crate::options::{Effort, Output};
 use crate::progress::Progress;
@@ -68,12 +68,12 @@ pub(crate) enum PartArg {
 }
 
 impl PartArg {
-    pub(crate) fn part(self) -> Part {
+    pub(crate) fn part(self) -> ProbePart {
         match self {
-            Self::Pages => Part::Pages,
-            Self::Blocks => Part::Blocks,
-            Self::Processes => Part::Processes,
-            Self::Payers => Part::Payers,
+            Self::Pages => ProbePart::Pages,
+            Self::Blocks => ProbePart::Blocks,
+            Self::Processes => ProbePart::Processes,
+            Self::Payers => ProbePart::Payers,
         }
     }
 }
@@ -81,7 +81,7 @@ impl PartArg {
 /// Runs it.
 pub(crate) fn run(args: &ProbeArgs) -> Result<Done> {
     let settings = settings(args)?;
-    let mut plan = Plan::of(&settings, host::page_process()?, stop::on_ctrl_c()?)?;
+    let mut plan = ProbePlan::of(&settings, host::page_process()?, stop::on_ctrl_c()?)?;
     let outputs = Outputs::new(&args.output)?;
     let mut facts = session::host_facts();
     facts.other.extend(memory_facts());
@@ -141,9 +141,9 @@ fn settings(args: &ProbeArgs) -> Result<Settings> {
     if args.iterations.is_some() && !processes {
         bail!("--iterations is for `processes`: name it too, or leave --iterations out");
     }
-    let mut named: Vec<Part> = parts.iter().map(|part| part.part()).collect();
+    let mut named: Vec<ProbePart> = parts.iter().map(|part| part.part()).collect();
     if named.is_empty() {
-        named = Part::ALL.to_vec();
+        named = ProbePart::ALL.to_vec();
     }
     Ok(Settings {
         parts: named,

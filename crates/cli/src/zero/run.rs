@@ -6,7 +6,7 @@ use punctual_core::Nanos;
 use punctual_lab::host::Stop;
 use punctual_record::Run;
 use punctual_zero::model::{Agreement, Forecast, Forecasts, TARGET_MEAN, TARGET_WORST, agreement};
-use punctual_zero::run::{Bursts, Memory, Plan, Ran, Settings, facts, warnings};
+use punctual_zero::run::{Bursts, Memory, PoolPlan, Ran, Settings, facts, warnings};
 use punctual_zero_memory::Kernel;
 use punctual_zero_pool::{Batch, Dequeue, LockKind};
 
@@ -153,7 +153,7 @@ const USUALLY_EVERY: Nanos = Nanos::from_secs(2);
 /// Runs it.
 pub(crate) fn run(args: &RunArgs) -> Result<Done> {
     let stop = stop::on_ctrl_c()?;
-    let mut plan = Plan::of(&settings(args)?, stop.clone())?;
+    let mut plan = PoolPlan::of(&settings(args)?, stop.clone())?;
     let outputs = Outputs::new(&args.output)?;
     let mut facts_here = session::host_facts();
     facts_here.other.extend(facts());
@@ -235,7 +235,7 @@ fn in_words(agreement: &Agreement) -> String {
 }
 
 /// Touches the memory once: how long everything takes is not known before.
-fn touch(plan: &mut Plan) -> Result<()> {
+fn touch(plan: &mut PoolPlan) -> Result<()> {
     for left_out in plan.left_out() {
         say!("{}", left_out.what);
     }
@@ -247,7 +247,7 @@ fn touch(plan: &mut Plan) -> Result<()> {
 }
 
 /// Says on standard error what is about to happen and how long it takes.
-fn announce(plan: &Plan, calibration: Nanos) {
+fn announce(plan: &PoolPlan, calibration: Nanos) {
     let settings = match plan.cells().len() {
         1 => "one setting".to_owned(),
         settings => format!("{settings} settings"),

@@ -159,7 +159,7 @@ impl Known {
 const QUICK: Nanos = Nanos::from_ms(1_400);
 
 /// One experiment, planned.
-pub struct Part {
+pub struct PlannedExperiment {
     /// Its name.
     pub name: &'static str,
     /// What is done.
@@ -221,7 +221,7 @@ impl Measured {
     }
 }
 
-impl Part {
+impl PlannedExperiment {
     /// How long it takes if all its waits are on time.
     pub fn length(&self) -> Nanos {
         match &self.what {
@@ -272,7 +272,7 @@ impl Planner<'_> {
         known: &Known,
         machine: &mut dyn Machine,
         left_out: &mut Vec<Warning>,
-    ) -> Result<Part, Why> {
+    ) -> Result<PlannedExperiment, Why> {
         let what = match known.measures {
             Measures::Interleaved(plan) => {
                 What::Interleaved(self.interleaved(plan(self, machine, left_out)?, machine)?)
@@ -280,7 +280,7 @@ impl Planner<'_> {
             Measures::Scenario(files) => What::Scenario(Box::new(self.scenario(files, machine)?)),
         };
         let name = known.name;
-        Ok(Part { name, what })
+        Ok(PlannedExperiment { name, what })
     }
 
     fn interleaved(&self, mut measured: Measured, machine: &dyn Machine) -> Result<Measured, Why> {

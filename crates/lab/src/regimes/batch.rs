@@ -80,7 +80,7 @@ impl Batch<'_> {
     ) -> Result<Option<Seen>, Error> {
         let mut course = Course::new(self.regime, self.seed, make)?;
         let is_steady = self.regime.is_steady();
-        let mut normal = Part::default();
+        let mut normal = Stretch::default();
         if is_steady {
             // What is normal is what it does when it has learned.
             course.wait_for(self.warm_up / 2, stop)?;
@@ -155,7 +155,7 @@ struct Course<W, M> {
 
 /// What happened in a part of it.
 #[derive(Clone, Debug, Default)]
-struct Part {
+struct Stretch {
     late_ns: Vec<i64>,
     reported_ns: Vec<i64>,
     missed: u64,
@@ -172,7 +172,7 @@ struct Second {
     late_mean_ns: f64,
 }
 
-impl Part {
+impl Stretch {
     fn share(&self) -> Option<f64> {
         let elapsed = self.elapsed.as_nanos() as f64;
         (elapsed > 0.0).then_some(self.cpu_ns? as f64 / elapsed)
@@ -198,8 +198,8 @@ impl<W: Waits, M: Fn() -> Result<W, Error>> Course<W, M> {
     }
 
     /// Waits again and again, for so long or a little longer; once at least.
-    fn wait_for(&mut self, length: Duration, stop: &Stop) -> Result<Part, Error> {
-        let mut part = Part::default();
+    fn wait_for(&mut self, length: Duration, stop: &Stop) -> Result<Stretch, Error> {
+        let mut part = Stretch::default();
         // So that the pages are there, and no wait has to pay for them.
         let most = (length.as_micros() as usize / 20).clamp(64, 1 << 20);
         for samples in [&mut part.late_ns, &mut part.reported_ns] {
@@ -276,7 +276,7 @@ impl<W: Waits, M: Fn() -> Result<W, Error>> Course<W, M> {
 }
 
 fn one_second(
-    part: &Part,
+    part: &Stretch,
     (begun, cpu_before, first): (Instant, Option<u64>, usize),
     now: Instant,
     cpu: Option<u64>,

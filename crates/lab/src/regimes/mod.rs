@@ -83,7 +83,7 @@ impl Subject {
 
 /// What is measured.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct RegimesPlan {
     /// Who takes turns, in this order.
     pub subjects: Vec<Subject>,
     /// In which regimes.
@@ -152,7 +152,7 @@ pub struct Sweep {
     pub condition: Condition,
 }
 
-impl Plan {
+impl RegimesPlan {
     /// Three regimes in two conditions, in about three minutes.
     pub fn quick(subjects: Vec<Subject>) -> Self {
         Self {

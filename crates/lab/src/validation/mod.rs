@@ -20,4 +20,4 @@ mod row;
 mod see;
 
 pub use read::{rows, sources};
-pub use row::{Kind, Outcome, Row};
+pub use row::{Evidence, Finding, Row};

@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::expand::Words;
-use super::row::{Kind, Row, Run};
+use super::row::{Evidence, Row, Run};
 use super::see::See;
 use crate::scenario::compile;
 use crate::scenario::error::{Error, Flaw};
@@ -135,7 +135,7 @@ fn row<'t>(item: &'t Spanned<DeValue<'t>>, words: &Words<'t>) -> Result<Row, Fla
             Some(tolerance) => tolerance,
             None => tolerance(&all).ok_or_else(|| Flaw::new(at, "this row needs `tolerance`"))?,
         },
-        kind: table.need(WHOSE, "kind")?.choice(&Kind::NAMED)?,
+        kind: table.need(WHOSE, "kind")?.choice(&Evidence::NAMED)?,
         fitted: some_line("fitted")?,
         source: line("source")?,
         note: some_line("note")?.unwrap_or_default(),

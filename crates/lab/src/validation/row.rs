@@ -19,7 +19,7 @@ pub struct Row {
     /// How far from that is still the same.
     pub tolerance: String,
     /// What the expectation rests on.
-    pub kind: Kind,
+    pub kind: Evidence,
     /// What of the model or of the program was taken from the very figure that
     /// it is held against: that such a row holds says that the rule can make
     /// this figure, not that it foretells it.
@@ -36,7 +36,7 @@ pub struct Row {
 
 /// What an expectation rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum Evidence {
     /// The vendor's documentation or source.
     Documented,
     /// Somebody else's measurement.
@@ -50,7 +50,7 @@ pub enum Kind {
     Calibrated,
 }
 
-impl Kind {
+impl Evidence {
     /// All of them, each with its name in a file.
     pub const NAMED: [(&str, Self); 5] = [
         ("documented", Self::Documented),
@@ -118,7 +118,7 @@ impl Run {
 
 /// What came of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct Finding {
     /// What the model did.
     pub got: String,
     /// Whether that is what was expected, within the tolerance.
@@ -130,7 +130,7 @@ impl Row {
     ///
     /// # Errors
     /// The model refuses it, or there is nothing to look at.
-    pub fn run(&self) -> Result<Outcome, Refusal> {
+    pub fn run(&self) -> Result<Finding, Refusal> {
         let mut figures = Vec::new();
         for run in &self.runs {
             match run {
@@ -150,7 +150,7 @@ impl Row {
                 loud.join(" / ")
             }
         };
-        Ok(Outcome {
+        Ok(Finding {
             got,
             holds: figures.iter().all(|figure| figure.holds),
         })

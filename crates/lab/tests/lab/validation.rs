@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use punctual_lab::scenario::shipped;
-use punctual_lab::validation::{Kind, Row, rows, sources};
+use punctual_lab::validation::{Evidence, Row, rows, sources};
 
 /// Numbers that no row has.
 const RESERVED: [&str; 12] = [
@@ -51,14 +51,14 @@ fn rows_that_are_fitted_are_measured_and_say_so() {
         .collect();
     assert_eq!(fitted.len(), 15);
     for row in fitted {
-        assert_eq!(row.kind, Kind::Measured, "{}", row.id);
+        assert_eq!(row.kind, Evidence::Measured, "{}", row.id);
         assert!(!row.note.is_empty(), "{}", row.id);
     }
 }
 
 #[test]
 fn each_kind_has_a_letter_of_its_own() {
-    let letters = Kind::NAMED.map(|(_, kind)| kind.letter());
+    let letters = Evidence::NAMED.map(|(_, kind)| kind.letter());
     assert_eq!(String::from_iter(letters), "DMIPC");
 }
 

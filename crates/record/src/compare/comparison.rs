@@ -125,7 +125,7 @@ pub struct Judgement {
     /// Which row, counted from 0.
     pub row: usize,
     /// What came out.
-    pub outcome: Outcome,
+    pub outcome: RuleOutcome,
     /// The numbers behind it.
     pub why: String,
 }
@@ -133,7 +133,7 @@ pub struct Judgement {
 /// What comes of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub enum RuleOutcome {
     /// What the rule forbids is not the case.
     Passes,
     /// It is.
@@ -142,7 +142,7 @@ pub enum Outcome {
     Inconclusive,
 }
 
-impl Outcome {
+impl RuleOutcome {
     /// In one word.
     pub const fn name(self) -> &'static str {
         match self {
@@ -157,7 +157,7 @@ impl Comparison {
     /// Sets the results of `runs` side by side; each comes with the name of its
     /// file.
     pub fn of<R: RunRow>(runs: &[(&str, &Run<R>)]) -> Self {
-        let parts: Vec<Part<R>> = runs
+        let parts: Vec<RunColumn<R>> = runs
             .iter()
             .flat_map(|(file, run)| parts(file, run))
             .collect();
@@ -200,13 +200,13 @@ impl Comparison {
 }
 
 /// A column with its measurements.
-struct Part<'r, R> {
+struct RunColumn<'r, R> {
     column: Column,
     measurements: Vec<&'r R>,
 }
 
 /// A run as a column, or as one per model where it was simulated on several.
-fn parts<'r, R: RunRow>(file: &str, run: &'r Run<R>) -> Vec<Part<'r, R>> {
+fn parts<'r, R: RunRow>(file: &str, run: &'r Run<R>) -> Vec<RunColumn<'r, R>> {
     let mut models: Vec<&str> = Vec::new();
     for model in run.results.iter().filter_map(RunRow::on) {
         if !models.contains(&model) {
@@ -226,7 +226,7 @@ fn parts<'r, R: RunRow>(file: &str, run: &'r Run<R>) -> Vec<Part<'r, R>> {
         warnings: run.warnings.iter().map(|w| w.what.clone()).collect(),
     };
     if models.len() < 2 {
-        return vec![Part {
+        return vec![RunColumn {
             column: whole,
             measurements: run.results.iter().collect(),
         }];
@@ -237,7 +237,7 @@ fn parts<'r, R: RunRow>(file: &str, run: &'r Run<R>) -> Vec<Part<'r, R>> {
     if run.results.iter().any(|m| m.on().is_none()) && !models.contains(&here) {
         models.insert(0, here);
     }
-    let of_model = |(i, machine): (usize, &&str)| Part {
+    let of_model = |(i, machine): (usize, &&str)| RunColumn {
         column: Column {
             machine: (*machine).to_owned(),
             // The facts of such a run are those of all its models.
@@ -264,7 +264,7 @@ fn label(i: usize) -> String {
     }
 }
 
-fn rows<R: RunRow>(parts: &[Part<'_, R>]) -> Vec<Row> {
+fn rows<R: RunRow>(parts: &[RunColumn<'_, R>]) -> Vec<Row> {
     let mut places: BTreeMap<Key, usize> = BTreeMap::new();
     let mut found: Vec<Vec<Vec<&R>>> = Vec::new();
     for (i, part) in parts.iter().enumerate() {

@@ -18,7 +18,7 @@ mod pool;
 mod ratio;
 mod waits;
 
-pub use comparison::{Cell, Column, Comparison, Judgement, Outcome, Row, SCHEMA};
+pub use comparison::{Cell, Column, Comparison, Judgement, Row, RuleOutcome, SCHEMA};
 pub use estimate::{Estimate, Missing};
 pub use metric::{Metric, Quantity};
 pub use ratio::{Bounds, MARGIN, Ratio, Verdict};

@@ -23,18 +23,18 @@ pub(super) struct Bars {
     /// What the names below the bars are.
     pub(super) x: &'static str,
     /// The bars from the left: the name below each, and what it is drawn in.
-    pub(super) bars: Vec<(String, Kind)>,
+    pub(super) bars: Vec<(String, LegendEntry)>,
     /// The panels from above: their names, and how high each bar is, from 0 to 1.
     pub(super) panels: Vec<(String, Vec<f64>)>,
 }
 
 /// What tells bars apart: a name for the legend, and a colour.
-pub(super) type Kind = (&'static str, RGBColor);
+pub(super) type LegendEntry = (&'static str, RGBColor);
 
 impl Bars {
     /// Draws them.
     pub(super) fn draw(&self, run: &Run) -> String {
-        let mut kinds: Vec<Kind> = self.bars.iter().map(|(_, kind)| *kind).collect();
+        let mut kinds: Vec<LegendEntry> = self.bars.iter().map(|(_, kind)| *kind).collect();
         kinds.dedup();
         let names = || kinds.iter().map(|(name, _)| *name);
         let legend = LegendAbove::new(TOP, names());

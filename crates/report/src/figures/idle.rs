@@ -4,7 +4,7 @@ use plotters::style::RGBColor;
 use punctual_record::Run;
 use punctual_record::experiment::{IdleStretch, ScenarioComputer};
 
-use super::bars::{Bars, Kind};
+use super::bars::{Bars, LegendEntry};
 use super::figure::{Figure, figure};
 use crate::scenario;
 use crate::select::{self, Row};
@@ -15,7 +15,7 @@ const GOOD_NS: u64 = 8_000_000;
 
 /// What the shorter stretches are drawn in, and the good ones; the names of
 /// the lengths tell them apart as well.
-const KINDS: [Kind; 2] = [
+const KINDS: [LegendEntry; 2] = [
     ("shorter than 8 ms", RGBColor(213, 94, 0)),
     (
         "8 ms or more, in which a CPU can save power",

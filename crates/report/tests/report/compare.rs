@@ -1,6 +1,6 @@
 //! Made-up runs side by side.
 
-use punctual_record::compare::{Comparison, Judgement, Outcome};
+use punctual_record::compare::{Comparison, Judgement, RuleOutcome};
 use punctual_record::experiment::{Clocks, Lengths, Sleep};
 use punctual_record::{Cpu, Experiment, Late, MachineFacts, Measurement, Round, Run, Warning};
 use punctual_report::{comparison, comparison_figures};
@@ -92,7 +92,7 @@ fn two() -> [Run; 2] {
     [first, second]
 }
 
-fn judgement(outcome: Outcome, why: &str) -> Judgement {
+fn judgement(outcome: RuleOutcome, why: &str) -> Judgement {
     Judgement {
         rule: "late_p50 > 1.2x".to_owned(),
         run: "B".to_owned(),
@@ -108,9 +108,12 @@ fn two_made_up_runs() {
     let compared = Comparison::of(&[("first.json", &first), ("second.json", &second)]);
     let mut compared = compared.beside_published(true, &[]);
     compared.rules = vec![
-        judgement(Outcome::Passes, "0.5 [0.4..0.6] times the first file's"),
-        judgement(Outcome::Fails, "1.5 [1.4..1.6] times the first file's"),
-        judgement(Outcome::Inconclusive, "fewer than ten samples lie above it"),
+        judgement(RuleOutcome::Passes, "0.5 [0.4..0.6] times the first file's"),
+        judgement(RuleOutcome::Fails, "1.5 [1.4..1.6] times the first file's"),
+        judgement(
+            RuleOutcome::Inconclusive,
+            "fewer than ten samples lie above it",
+        ),
     ];
     insta::assert_snapshot!("two_runs", comparison(&compared, &[]));
 }

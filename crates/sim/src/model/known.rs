@@ -3,7 +3,7 @@
 use punctual_core::Nanos;
 
 use super::idle;
-use super::parameters::{Confidence, Kind, Override, Parameter, Parameters};
+use super::parameters::{Confidence, Domain, Override, Parameter, Parameters};
 use super::{AnyRule, Scheduling};
 use crate::rules::windows::{self, Generation};
 use crate::rules::{Linux, MacOs, Windows, Wine};
@@ -132,7 +132,7 @@ pub(super) const COMPUTER: &[Parameter] = &[
     Parameter {
         key: "cpus",
         what: "CPUs",
-        kind: Kind::Count(1, 1_024),
+        kind: Domain::Count(1, 1_024),
         default: "4",
         confidence: Confidence::D,
         source: "a small machine",
@@ -140,7 +140,7 @@ pub(super) const COMPUTER: &[Parameter] = &[
     Parameter {
         key: "wake",
         what: "from the interrupt to running, on a CPU that is free and not in a deep idle state",
-        kind: Kind::Length(Nanos::ZERO, Nanos::from_secs(1)),
+        kind: Domain::Length(Nanos::ZERO, Nanos::from_secs(1)),
         default: "8us",
         confidence: Confidence::C,
         source: "57.8 us for a sleep of 0.1 us with 50 us of slack (OpenJDK pull request 13889); 3 to 30 us elsewhere",
@@ -148,7 +148,7 @@ pub(super) const COMPUTER: &[Parameter] = &[
     Parameter {
         key: "jitter",
         what: "of `wake`, either way, each length equally likely; at most `wake`",
-        kind: Kind::Length(Nanos::ZERO, Nanos::from_secs(1)),
+        kind: Domain::Length(Nanos::ZERO, Nanos::from_secs(1)),
         default: "500ns",
         confidence: Confidence::C,
         source: "of the order of the +-0.15 to 0.62 us measured on Linux (OpenJDK pull request 13889)",
@@ -156,7 +156,7 @@ pub(super) const COMPUTER: &[Parameter] = &[
     Parameter {
         key: "nap",
         what: "CPU time of a blocking call, the end of `wake` and at most that",
-        kind: Kind::Length(Nanos::ZERO, Nanos::from_secs(1)),
+        kind: Domain::Length(Nanos::ZERO, Nanos::from_secs(1)),
         default: "3us",
         confidence: Confidence::C,
         source: "2 to 5 us on bare metal; more in a virtual machine",
@@ -164,7 +164,7 @@ pub(super) const COMPUTER: &[Parameter] = &[
     Parameter {
         key: "read",
         what: "one reading of the clock",
-        kind: Kind::Length(Nanos::new(1), MS),
+        kind: Domain::Length(Nanos::new(1), MS),
         default: "31ns",
         confidence: Confidence::B,
         source: "a clock loop on a Ryzen 5800X (spin_sleep issue 12)",
@@ -172,7 +172,7 @@ pub(super) const COMPUTER: &[Parameter] = &[
     Parameter {
         key: "yield",
         what: "offering the CPU when nobody wants it",
-        kind: Kind::Length(Nanos::new(1), MS),
+        kind: Domain::Length(Nanos::new(1), MS),
         default: "184ns",
         confidence: Confidence::B,
         source: "the same loop with sched_yield: 215 ns",
@@ -180,7 +180,7 @@ pub(super) const COMPUTER: &[Parameter] = &[
     Parameter {
         key: "idle",
         what: "idle states: a CPU enters the deepest whose target residency fits before its next interrupt; leaving it adds to `wake`",
-        kind: Kind::Choice(idle::TABLES),
+        kind: Domain::Choice(idle::TABLES),
         default: "none",
         confidence: Confidence::A,
         source: "Linux, drivers/idle/intel_idle.c",

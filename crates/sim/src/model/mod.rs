@@ -8,7 +8,7 @@ mod parameters;
 pub use idle::IdleState;
 pub use known::Known;
 pub(crate) use parameters::Override;
-pub use parameters::{Confidence, Kind, Parameter, Parameters, Value};
+pub use parameters::{Confidence, Domain, Parameter, Parameters, Value};
 
 use punctual_core::{Lateness, Method, Nanos};
 

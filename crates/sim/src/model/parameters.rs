@@ -12,7 +12,7 @@ pub struct Parameter {
     /// What it is, in a few words.
     pub what: &'static str,
     /// What it can be.
-    pub kind: Kind,
+    pub kind: Domain,
     /// What it is if the user does not say, written as the user would.
     pub default: &'static str,
     /// How sure the default is.
@@ -36,7 +36,7 @@ pub(crate) struct Override {
 
 /// What values a parameter can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum Domain {
     /// A length of time in these bounds.
     Length(Nanos, Nanos),
     /// A whole number in these bounds.
@@ -94,7 +94,7 @@ impl Parameter {
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         let key = self.key;
         match self.kind {
-            Kind::Length(min, max) => {
+            Domain::Length(min, max) => {
                 let value: Nanos = text.parse().map_err(|why| format!("`{key}`: {why}"))?;
                 (min..=max)
                     .contains(&value)
@@ -107,7 +107,7 @@ impl Parameter {
                         )
                     })
             }
-            Kind::Count(min, max) => text
+            Domain::Count(min, max) => text
                 .parse()
                 .ok()
                 .filter(|value| (min..=max).contains(value))
@@ -115,7 +115,7 @@ impl Parameter {
                 .ok_or_else(|| {
                     format!("`{key}={text}`: it can be a whole number from {min} to {max}")
                 }),
-            Kind::Choice(words) => words
+            Domain::Choice(words) => words
                 .iter()
                 .find(|word| **word == text)
                 .map(|word| Value::Choice(word))

@@ -6,7 +6,7 @@ use punctual_program::setting::Priority;
 
 use super::soft_hard::SoftHard;
 use super::{Answer, Expired, ProcessId, Request, Rule, ThreadId, units};
-use crate::model::{Confidence, Kind, Parameter, Parameters, Scheduling};
+use crate::model::{Confidence, Domain, Parameter, Parameters, Scheduling};
 use crate::random::Random;
 use crate::time::Time;
 
@@ -82,7 +82,7 @@ impl MacOs {
         Parameter {
             key: "tier",
             what: "latency tier of a thread whose priority nobody changed",
-            kind: Kind::Choice(&["0", "1", "2", "3", "4", "5", "none"]),
+            kind: Domain::Choice(&["0", "1", "2", "3", "4", "5", "none"]),
             default: "1",
             confidence: Confidence::B,
             source: "XNU, osfmk/kern/thread_policy.c; 25 % late in the thread-scheduling article; 12.5 % and `none` occur too",
@@ -90,7 +90,7 @@ impl MacOs {
         Parameter {
             key: "idle_level",
             what: "how idle the user is: so many 128ths are added to a slop",
-            kind: Kind::Count(0, 128),
+            kind: Domain::Count(0, 128),
             default: "0",
             confidence: Confidence::A,
             source: "XNU, sysctl machdep.user_idle_level",
@@ -98,7 +98,7 @@ impl MacOs {
         Parameter {
             key: "quantum",
             what: "how long a thread runs before another of its priority has its turn",
-            kind: Kind::Length(Nanos::from_us(100), Nanos::from_secs(1)),
+            kind: Domain::Length(Nanos::from_us(100), Nanos::from_secs(1)),
             default: "10ms",
             confidence: Confidence::A,
             source: "XNU, osfmk/kern/sched_prim.c: DEFAULT_PREEMPTION_RATE, 100 a second",

@@ -137,8 +137,8 @@ impl<'p> World<'p> {
     pub(crate) fn run(mut self, program: &'p Program) -> Result<(Observations, Trace), Refusal> {
         for &(from, to) in self.model.stalls() {
             if to > from {
-                self.schedule(self.began + from, Kind::StallBegins);
-                self.schedule(self.began + to, Kind::StallEnds);
+                self.schedule(self.began + from, EventKind::StallBegins);
+                self.schedule(self.began + to, EventKind::StallEnds);
             }
         }
         self.create("", program, None);
@@ -190,11 +190,11 @@ impl<'p> World<'p> {
         (observations, self.trace.unwrap_or_default())
     }
 
-    fn happen(&mut self, kind: Kind) {
+    fn happen(&mut self, kind: EventKind) {
         match kind {
-            Kind::StallBegins => self.stall(),
-            Kind::StallEnds => self.unstall(),
-            Kind::Hand { thread, turn } if self.threads[thread].turn == turn => {
+            EventKind::StallBegins => self.stall(),
+            EventKind::StallEnds => self.unstall(),
+            EventKind::Hand { thread, turn } if self.threads[thread].turn == turn => {
                 if self.threads[thread].place == Place::Outside {
                     self.direct(thread);
                 } else {
@@ -202,21 +202,24 @@ impl<'p> World<'p> {
                     self.ready(thread);
                 }
             }
-            Kind::Ready { thread, turn } if self.threads[thread].turn == turn => {
+            EventKind::Ready { thread, turn } if self.threads[thread].turn == turn => {
                 let cpu = self.threads[thread].cpu;
                 self.computer.cpus[cpu].waking -= 1;
                 self.ready(thread);
             }
-            Kind::Burst { thread, turn } if self.threads[thread].turn == turn => {
+            EventKind::Burst { thread, turn } if self.threads[thread].turn == turn => {
                 self.account(self.threads[thread].cpu);
                 if self.end_burst(thread) {
                     self.go(thread);
                 }
             }
-            Kind::TurnEnd { cpu, turn } if self.computer.cpus[cpu].turn == turn => {
+            EventKind::TurnEnd { cpu, turn } if self.computer.cpus[cpu].turn == turn => {
                 self.end_turn(cpu);
             }
-            Kind::Hand { .. } | Kind::Ready { .. } | Kind::Burst { .. } | Kind::TurnEnd { .. } => {}
+            EventKind::Hand { .. }
+            | EventKind::Ready { .. }
+            | EventKind::Burst { .. }
+            | EventKind::TurnEnd { .. } => {}
         }
     }
 
@@ -296,7 +299,7 @@ impl<'p> World<'p> {
         self.refused.get_or_insert_with(|| Refusal::new(why));
     }
 
-    fn schedule(&mut self, at: Time, kind: Kind) {
+    fn schedule(&mut self, at: Time, kind: EventKind) {
         self.queue.push(Reverse(Scheduled { at, kind }));
     }
 
@@ -315,11 +318,11 @@ impl<'p> World<'p> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Scheduled {
     at: Time,
-    kind: Kind,
+    kind: EventKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum EventKind {
     StallEnds,
     StallBegins,
     /// The experimenter, or a thread that waits for the hand of the

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use punctual_core::Reason;
 
-use super::{Kind, World};
+use super::{EventKind, World};
 use crate::model::Scheduling;
 use crate::rules::ThreadId;
 use crate::scheduler::TurnEnds;
@@ -38,7 +38,7 @@ impl World<'_> {
         thread.cpu = cpu;
         thread.place = Place::Waking;
         let at = self.now + exit + latency;
-        self.schedule(at, Kind::Ready { thread: id, turn });
+        self.schedule(at, EventKind::Ready { thread: id, turn });
     }
 
     /// Where a thread that wakes is to run: where it ran last, if that is free,
@@ -239,7 +239,7 @@ impl World<'_> {
     pub(super) fn schedule_burst(&mut self, id: ThreadId) {
         let end = self.burst_end(id);
         let turn = self.next_turn(id);
-        self.schedule(end, Kind::Burst { thread: id, turn });
+        self.schedule(end, EventKind::Burst { thread: id, turn });
     }
 
     pub(super) fn burst_end(&self, id: ThreadId) -> Time {
@@ -277,7 +277,7 @@ impl World<'_> {
         };
         self.computer.cpus[cpu].has_turn_end = true;
         let turn = self.computer.cpus[cpu].turn;
-        self.schedule(at, Kind::TurnEnd { cpu, turn });
+        self.schedule(at, EventKind::TurnEnd { cpu, turn });
     }
 
     pub(super) fn end_turn(&mut self, cpu: usize) {

@@ -7,7 +7,7 @@ use punctual_program::machine::Recorder;
 use punctual_program::program::{Cursor, Op, SpawnKind, Subject};
 use punctual_program::setting::Priority;
 
-use super::{Kind, World};
+use super::{EventKind, World};
 use crate::rules::ThreadId;
 use crate::thread::{Burst, Doing, Mind, Place, Thread};
 use crate::time::Time;
@@ -116,7 +116,7 @@ impl<'p> World<'p> {
     pub(super) fn await_hand(&mut self, id: ThreadId, since_began: Nanos) {
         let at = self.began + since_began.into();
         let turn = self.next_turn(id);
-        self.schedule(at.max(self.now), Kind::Hand { thread: id, turn });
+        self.schedule(at.max(self.now), EventKind::Hand { thread: id, turn });
     }
 
     pub(super) fn begin_phase(&mut self) {

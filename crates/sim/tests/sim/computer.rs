@@ -12,7 +12,7 @@ use punctual_program::probe::OsClock;
 use punctual_program::program::{Due, Op, SpawnKind, Subject};
 use punctual_program::setting::{Power, Priority, Requester};
 use punctual_program::{Machine, Observations, Program, Refusal, Setting};
-use punctual_sim::model::{Kind, Value};
+use punctual_sim::model::{Domain, Value};
 use punctual_sim::trace::{Happened, Trace};
 use punctual_sim::{Limits, Model, SimMachine};
 
@@ -206,19 +206,19 @@ fn model() -> impl Strategy<Value = Model> {
 }
 
 /// Any value of a parameter; of a length, any order of magnitude.
-fn value(key: &str, kind: Kind, draw: u64) -> Value {
+fn value(key: &str, kind: Domain, draw: u64) -> Value {
     match kind {
-        Kind::Length(min, max) => {
+        Domain::Length(min, max) => {
             let room = (max.min(PARAMETER_MAX) - min).as_ns();
             let below = (room >> (draw % 16)).saturating_add(1);
             Value::Length(min + Nanos::new((draw >> 4) % below))
         }
-        Kind::Count(min, max) => {
+        Domain::Count(min, max) => {
             // Few CPUs, so that threads meet.
             let max = if key == "cpus" { 4 } else { max };
             Value::Count(min + draw % (max - min + 1))
         }
-        Kind::Choice(words) => Value::Choice(words[draw as usize % words.len()]),
+        Domain::Choice(words) => Value::Choice(words[draw as usize % words.len()]),
     }
 }
 

@@ -1,21 +1,21 @@
 //! WFET on ARM under Linux, which tells of it in the auxiliary vector.
 
-use super::Kind;
+use super::SpinInstruction;
 use punctual_core::Nanos;
 use std::arch::asm;
 
-pub(super) fn detect() -> Kind {
+pub(super) fn detect() -> SpinInstruction {
     // SAFETY: reads the auxiliary vector, has no preconditions.
     let capabilities = unsafe { libc::getauxval(libc::AT_HWCAP2) };
     if capabilities & HWCAP2_WFXT == 0 {
-        Kind::Pause
+        SpinInstruction::Pause
     } else {
-        Kind::Wfet
+        SpinInstruction::Wfet
     }
 }
 
 /// Waits until the counter has advanced by `length`, an event, or an interrupt.
-pub(super) fn wait(_kind: Kind, length: Nanos) -> bool {
+pub(super) fn wait(_kind: SpinInstruction, length: Nanos) -> bool {
     let (hz, now): (u64, u64);
     // SAFETY: Linux lets every program read CNTFRQ_EL0 and CNTVCT_EL0. `isb` keeps
     // the reading from being taken early.

@@ -37,15 +37,15 @@ mod platform;
     ),
 )))]
 mod platform {
-    use super::Kind;
+    use super::SpinInstruction;
     use punctual_core::Nanos;
 
-    pub(super) fn detect() -> Kind {
-        Kind::Pause
+    pub(super) fn detect() -> SpinInstruction {
+        SpinInstruction::Pause
     }
 
     /// Does not wait.
-    pub(super) fn wait(_kind: Kind, _length: Nanos) -> bool {
+    pub(super) fn wait(_kind: SpinInstruction, _length: Nanos) -> bool {
         false
     }
 }
@@ -54,7 +54,7 @@ mod plan;
 
 /// How this CPU spins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum SpinInstruction {
     /// Intel `TPAUSE` (WAITPKG).
     Tpause,
     /// AMD `MWAITX` (MONITORX).
@@ -65,7 +65,7 @@ pub enum Kind {
     Pause,
 }
 
-impl Kind {
+impl SpinInstruction {
     const ALL: [Self; 4] = [Self::Tpause, Self::Mwaitx, Self::Wfet, Self::Pause];
 
     /// The name the user reads.
@@ -82,26 +82,26 @@ impl Kind {
 /// How this CPU spins. The first call in a process asks it, which takes
 /// microseconds, more in a virtual machine.
 #[inline]
-pub fn kind() -> Kind {
+pub fn kind() -> SpinInstruction {
     known().unwrap_or_else(detect)
 }
 
 /// How this CPU spins, if it was asked before.
 #[inline]
-fn known() -> Option<Kind> {
+fn known() -> Option<SpinInstruction> {
     let place = usize::from(KIND.load(Ordering::Relaxed)).checked_sub(1)?;
-    Kind::ALL.get(place).copied()
+    SpinInstruction::ALL.get(place).copied()
 }
 
 #[cold]
-fn detect() -> Kind {
+fn detect() -> SpinInstruction {
     let kind = platform::detect();
     // Whoever detects it at the same time finds the same.
     KIND.store(kind as u8 + 1, Ordering::Relaxed);
     kind
 }
 
-/// One more than the place of the [`Kind`]; 0 until it is detected.
+/// One more than the place of the [`SpinInstruction`]; 0 until it is detected.
 static KIND: AtomicU8 = AtomicU8::new(0);
 
 /// Spins until the clock has reached `deadline`, and returns that reading: the
@@ -121,7 +121,7 @@ pub fn until(deadline: Tick) -> Tick {
         return now;
     }
     match known() {
-        None | Some(Kind::Pause) => with_pause(deadline),
+        None | Some(SpinInstruction::Pause) => with_pause(deadline),
         Some(kind) => with_low_power(kind, deadline, now),
     }
 }
@@ -137,7 +137,7 @@ fn with_pause(deadline: Tick) -> Tick {
     }
 }
 
-fn with_low_power(kind: Kind, deadline: Tick, mut now: Tick) -> Tick {
+fn with_low_power(kind: SpinInstruction, deadline: Tick, mut now: Tick) -> Tick {
     while let Some(ask) = plan::ask(deadline.since(now)) {
         if !platform::wait(kind, ask) {
             break;

@@ -2,7 +2,7 @@
 //! instruction states reliably, so it is timed against the clock once: by a reading
 //! at one spin, and another at a later one.
 
-use super::Kind;
+use super::SpinInstruction;
 use crate::clock;
 use punctual_core::Nanos;
 use std::arch::asm;
@@ -11,13 +11,13 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-pub(super) fn detect() -> Kind {
+pub(super) fn detect() -> SpinInstruction {
     if has_waitpkg() {
-        Kind::Tpause
+        SpinInstruction::Tpause
     } else if has_monitorx() {
-        Kind::Mwaitx
+        SpinInstruction::Mwaitx
     } else {
-        Kind::Pause
+        SpinInstruction::Pause
     }
 }
 
@@ -42,13 +42,13 @@ fn cpuid(leaf: u32) -> CpuidResult {
 /// Waits for about `length`, rather less: until the counter has advanced, an
 /// interrupt, or the cap of the system. `false`, at once, as long as the rate of
 /// the counter is not known.
-pub(super) fn wait(kind: Kind, length: Nanos) -> bool {
+pub(super) fn wait(kind: SpinInstruction, length: Nanos) -> bool {
     let Some(rate) = Rate::known().or_else(time_the_counter) else {
         return false;
     };
     let cycles = rate.cycles(length);
     match kind {
-        Kind::Tpause => tpause(cycles),
+        SpinInstruction::Tpause => tpause(cycles),
         _ => mwaitx(cycles),
     }
     true
@@ -263,6 +263,9 @@ mod tests {
     fn a_detected_instruction_comes_back() {
         let kind = detect();
         let end = clock::now() + Nanos::from_ms(50);
-        while kind != Kind::Pause && !wait(kind, Nanos::from_us(20)) && clock::now() < end {}
+        while kind != SpinInstruction::Pause
+            && !wait(kind, Nanos::from_us(20))
+            && clock::now() < end
+        {}
     }
 }

@@ -5,7 +5,7 @@ use punctual_core::Nanos;
 use punctual_program::Refusal;
 
 use super::machine::Machine;
-use super::simulate::Outcome;
+use super::simulate::PoolResult;
 use super::simulate::{Job, simulate};
 
 /// When pages arrive and workers wake up.
@@ -24,7 +24,7 @@ pub const EVERY: Nanos = Nanos::from_secs(2);
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bursty {
     /// One of them.
-    pub burst: Outcome,
+    pub burst: PoolResult,
     /// From the begin of one to that of the next: what they start at multiples
     /// of, or a multiple where one takes longer.
     pub period: Nanos,

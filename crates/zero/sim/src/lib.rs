@@ -59,6 +59,6 @@ pub use predict::{Active, Between, Prediction, predict};
 pub use preemption::Preemption;
 pub use presets::{PRESETS, Preset};
 pub use quantity::{Figure, Quantity, Unit};
-pub use simulate::{Job, Outcome, Split, simulate};
+pub use simulate::{Job, PoolResult, Split, simulate};
 pub use topology::{Distance, Numbering, Place, Topology};
 pub use windows::{SYSTEMS, System};

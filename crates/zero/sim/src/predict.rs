@@ -6,7 +6,7 @@ use punctual_zero_pool::{Dequeue, LockKind, Setting};
 
 use super::machine::Machine;
 use super::quantity::{Figure, Quantity};
-use super::simulate::Outcome;
+use super::simulate::PoolResult;
 use super::simulate::{Job, simulate};
 use super::topology::Distance;
 
@@ -14,9 +14,9 @@ use super::topology::Distance;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
     /// With every figure as it is given.
-    pub central: Outcome,
+    pub central: PoolResult,
     /// With one of them at an end of its interval.
-    pub others: Vec<(String, Outcome)>,
+    pub others: Vec<(String, PoolResult)>,
 }
 
 /// A number with the least and the most that it may be.
@@ -41,7 +41,7 @@ pub enum Active {
 
 impl Prediction {
     /// A number of the outcomes, with its interval.
-    pub fn of(&self, number: impl Fn(&Outcome) -> f64) -> Between {
+    pub fn of(&self, number: impl Fn(&PoolResult) -> f64) -> Between {
         let central = number(&self.central);
         let all = self.others.iter().map(|(_, outcome)| number(outcome));
         let (low, high) = all.fold((central, central), |(low, high), other| {
@@ -177,7 +177,7 @@ mod tests {
         let setting = Setting::new(39, LockKind::Tas, Batch::One);
         let job = Job::new(setting, 100_000);
         let prediction = predict(&machine, &job, Active::HalfToAll).unwrap();
-        let rate = prediction.of(Outcome::gb_per_cpu_s);
+        let rate = prediction.of(PoolResult::gb_per_cpu_s);
         let names = names(&prediction);
         for what in [
             "queued-share=0.5",
@@ -195,7 +195,7 @@ mod tests {
             "{rate:?}"
         );
         let all = predict(&machine, &job, Active::All).unwrap();
-        assert!(all.of(Outcome::gb_per_cpu_s).high < rate.high);
+        assert!(all.of(PoolResult::gb_per_cpu_s).high < rate.high);
     }
 
     #[test]

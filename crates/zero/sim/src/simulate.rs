@@ -55,12 +55,12 @@ const LOSSES_OF_EACH: f64 = 20.0;
 /// all the time. Of such a one two parts are simulated from begin to end, one
 /// twice as long as the other: what the longer one has more is that state, and
 /// it is counted up to the whole; where CPUs are taken away, the longer one goes on
-/// until that shows. [`Outcome::simulated_pages`] says how much was really done. All
+/// until that shows. [`PoolResult::simulated_pages`] says how much was really done. All
 /// other batches depend on how much is left and run whole.
 ///
 /// # Errors
 /// There can be no such pool, or not on this computer, or it takes too long.
-pub fn simulate(machine: &Machine, job: &Job) -> Result<Outcome, Refusal> {
+pub fn simulate(machine: &Machine, job: &Job) -> Result<PoolResult, Refusal> {
     job.setting.check().map_err(Refusal::new)?;
     // The outcome has the setting with the backoff of this computer.
     let transfer = Nanos::new(machine.mean_transfer_ns(job.setting.workers)?.round() as u64);
@@ -93,14 +93,14 @@ pub fn simulate(machine: &Machine, job: &Job) -> Result<Outcome, Refusal> {
             if long.times.wall - short.times.wall >= least_ns {
                 let parts = (job.pages - part) as f64 / (pages - part) as f64;
                 let times = short.times.extrapolate(&long.times, parts);
-                return Ok(Outcome::new(job, pages, times, long));
+                return Ok(PoolResult::new(job, pages, times, long));
             }
             pages *= 2;
         }
     }
     let all = of(job.pages)?;
     let times = all.times;
-    Ok(Outcome::new(job, job.pages, times, all))
+    Ok(PoolResult::new(job, job.pages, times, all))
 }
 
 /// How many pages show what all are like; `None` if all have to be simulated.
@@ -116,7 +116,7 @@ fn sample(setting: &Setting) -> Option<u64> {
 
 /// What a pool did with a backlog. Times are for the whole backlog.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct PoolResult {
     /// The pool.
     pub setting: Setting,
     /// The pages of the backlog.
@@ -157,7 +157,7 @@ pub struct Split {
     pub other: f64,
 }
 
-impl Outcome {
+impl PoolResult {
     pub(super) fn new(job: &Job, simulated_pages: u64, times: Times, of: Drained) -> Self {
         let share = |ns: f64| ns / times.cpu;
         let (zeroing, hold) = (share(times.zeroing), share(times.hold));

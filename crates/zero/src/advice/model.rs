@@ -3,7 +3,7 @@
 use punctual_program::Refusal;
 use punctual_record::Interval;
 use punctual_zero_pool::Setting;
-use punctual_zero_sim::{Active, Between, Job, Machine, Outcome, predict, simulate};
+use punctual_zero_sim::{Active, Between, Job, Machine, PoolResult, predict, simulate};
 
 use crate::rows::ZeroingPrediction;
 
@@ -73,10 +73,10 @@ impl Model for Machine {
     }
 }
 
-fn prediction(of: impl Fn(fn(&Outcome) -> f64) -> Interval) -> ZeroingPrediction {
+fn prediction(of: impl Fn(fn(&PoolResult) -> f64) -> Interval) -> ZeroingPrediction {
     ZeroingPrediction {
-        wall_gb_per_s: of(Outcome::wall_gb_per_s),
-        gb_per_cpu_s: of(Outcome::gb_per_cpu_s),
+        wall_gb_per_s: of(PoolResult::wall_gb_per_s),
+        gb_per_cpu_s: of(PoolResult::gb_per_cpu_s),
         wait_share: of(|outcome| outcome.split.waiting),
     }
 }

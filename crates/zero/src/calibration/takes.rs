@@ -14,12 +14,12 @@ use crate::host::HostComputer;
 /// This computer, where the pages of a pool are some of its memory, from the first of
 /// them on, or none at all: then nothing is zeroed.
 #[derive(Clone, Copy, Debug)]
-struct Part<'m> {
+struct PoolMemory<'m> {
     computer: HostComputer<'m>,
     first: Option<u64>,
 }
 
-impl<'m> Computer for Part<'m> {
+impl<'m> Computer for PoolMemory<'m> {
     type Line = <HostComputer<'m> as Computer>::Line;
     type Mutex = <HostComputer<'m> as Computer>::Mutex;
 
@@ -106,7 +106,7 @@ fn takes(
     pages: u64,
     every: u32,
 ) -> Result<(f64, f64), Refusal> {
-    let idle = Part {
+    let idle = PoolMemory {
         computer,
         first: None,
     };
@@ -130,7 +130,7 @@ fn takes(
 /// How long the caller takes to zero pages, where it takes each by itself under a
 /// lock that nobody else wants.
 pub(super) fn one_by_one(computer: HostComputer<'_>, lock: LockKind, pages: Range<u64>) -> Nanos {
-    let part = Part {
+    let part = PoolMemory {
         computer,
         first: Some(pages.start),
     };

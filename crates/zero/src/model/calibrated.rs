@@ -3,7 +3,7 @@
 use punctual_program::Refusal;
 use punctual_record::Interval;
 use punctual_zero_pool::Setting;
-use punctual_zero_sim::{Active, Between, Job, Machine, Outcome, Prediction, predict, simulate};
+use punctual_zero_sim::{Active, Between, Job, Machine, PoolResult, Prediction, predict, simulate};
 
 use super::machine::machine;
 use crate::advice::Model;
@@ -64,7 +64,7 @@ impl Model for Calibrated {
     fn central(&self, setting: &Setting, pages: u64) -> Result<ZeroingPrediction, Refusal> {
         let machine = self.machine(setting)?;
         let outcomes = chances(setting, pages).map(|job| simulate(&machine, &job));
-        let outcomes: Vec<Outcome> = outcomes.collect::<Result<_, _>>()?;
+        let outcomes: Vec<PoolResult> = outcomes.collect::<Result<_, _>>()?;
         Ok(prediction(|number| {
             let sum: f64 = outcomes.iter().map(number).sum();
             let median = sum / outcomes.len() as f64;
@@ -102,10 +102,10 @@ fn chances(setting: &Setting, pages: u64) -> impl Iterator<Item = Job> {
     seeds.map(move |seed| Job { seed, ..job })
 }
 
-fn prediction(of: impl Fn(fn(&Outcome) -> f64) -> Interval) -> ZeroingPrediction {
+fn prediction(of: impl Fn(fn(&PoolResult) -> f64) -> Interval) -> ZeroingPrediction {
     ZeroingPrediction {
-        wall_gb_per_s: of(Outcome::wall_gb_per_s),
-        gb_per_cpu_s: of(Outcome::gb_per_cpu_s),
+        wall_gb_per_s: of(PoolResult::wall_gb_per_s),
+        gb_per_cpu_s: of(PoolResult::gb_per_cpu_s),
         wait_share: of(|outcome| outcome.split.waiting),
     }
 }

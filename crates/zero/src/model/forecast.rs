@@ -10,12 +10,12 @@ use super::Calibrated;
 use crate::advice::Model;
 use crate::calibration::{Calibrator, Wanted};
 use crate::rows::{ZeroCalibration, ZeroRow, ZeroingPrediction};
-use crate::run::{Area, Cell, Plan, Progress};
+use crate::run::{Area, Cell, PoolPlan, Progress};
 
 /// What is noted beside a run.
 #[derive(Debug)]
 pub struct Forecasts<'p> {
-    plan: &'p Plan,
+    plan: &'p PoolPlan,
     calibrator: Calibrator<'p>,
     rounds: u32,
     failed: Option<Refusal>,
@@ -41,7 +41,7 @@ impl<'p> Forecasts<'p> {
     ///
     /// # Panics
     /// Before the plan's warm-up.
-    pub fn of(plan: &'p Plan) -> Result<Self, Refusal> {
+    pub fn of(plan: &'p PoolPlan) -> Result<Self, Refusal> {
         let (memory, cpu_clock) = plan.ground();
         let cells: Vec<&Cell> = cells(plan).map(|(_, cell)| cell).collect();
         let Some(first) = cells.first() else {
@@ -129,7 +129,7 @@ impl<'p> Forecasts<'p> {
 
 impl Forecast {
     /// Puts the predictions into the measurements of the same settings.
-    pub fn put(&self, plan: &Plan, measurements: &mut [ZeroRow]) {
+    pub fn put(&self, plan: &PoolPlan, measurements: &mut [ZeroRow]) {
         for (number, prediction) in &self.predictions {
             let cell = &plan.cells()[*number];
             let (pool, lock) = (cell.pool(), cell.setting.lock.name());
@@ -144,7 +144,7 @@ impl Forecast {
 
 /// Those of which the model knows everything that makes such a pool, with their
 /// numbers.
-fn cells(plan: &Plan) -> impl Iterator<Item = (usize, &Cell)> {
+fn cells(plan: &PoolPlan) -> impl Iterator<Item = (usize, &Cell)> {
     let numbered = plan.cells().iter().enumerate();
     numbered.filter(|(_, cell)| {
         cell.bursts.is_none()

@@ -4,13 +4,13 @@ use punctual_core::Nanos;
 use punctual_program::Refusal;
 use punctual_zero_memory::PAGE;
 
-use super::Part;
+use super::ProbePart;
 
 /// What the user asks for.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// What to measure.
-    pub parts: Vec<Part>,
+    pub parts: Vec<ProbePart>,
     /// Whether to measure less of everything.
     pub quick: bool,
     /// How often each case gets its turn, if the user says.
@@ -92,12 +92,12 @@ impl Amounts {
     }
 
     /// The most memory that is really used at a time for these parts.
-    pub(super) fn used_at_once(&self, parts: &[Part]) -> usize {
-        let of = |part: &Part| match part {
-            Part::Pages => self.span,
-            Part::Blocks => self.blocks.last().copied().unwrap_or(0),
-            Part::Processes => 2 * BLOCK,
-            Part::Payers => self.payers_block(),
+    pub(super) fn used_at_once(&self, parts: &[ProbePart]) -> usize {
+        let of = |part: &ProbePart| match part {
+            ProbePart::Pages => self.span,
+            ProbePart::Blocks => self.blocks.last().copied().unwrap_or(0),
+            ProbePart::Processes => 2 * BLOCK,
+            ProbePart::Payers => self.payers_block(),
         };
         parts.iter().map(of).max().unwrap_or(0)
     }
@@ -174,7 +174,7 @@ mod tests {
 
     fn settings() -> Settings {
         Settings {
-            parts: Part::ALL.to_vec(),
+            parts: ProbePart::ALL.to_vec(),
             quick: false,
             rounds: None,
             memory_limit: None,
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(amounts.limit, 101 * MIB / 2);
         assert_eq!(amounts.span as u64, 50 * MIB);
         assert_eq!(amounts.blocks.last().map(|b| *b as u64), Some(16 * MIB));
-        assert_eq!(amounts.used_at_once(&Part::ALL) as u64, 50 * MIB);
+        assert_eq!(amounts.used_at_once(&ProbePart::ALL) as u64, 50 * MIB);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use punctual_zero_memory::{Mapping, PAGE};
 use super::amounts::in_words;
 use super::case::{Case, of_steps};
 use super::ledger::{Ledger, apart, refusal};
-use super::{Part, warm_up};
+use super::{ProbePart, warm_up};
 use crate::rows::{MemoryCost, ZeroProbe, ZeroRow};
 
 /// What blocks are filled with. Not zeros, which some CPUs write faster over
@@ -87,8 +87,8 @@ impl Blocks {
 }
 
 impl Case for Blocks {
-    fn part(&self) -> Part {
-        Part::Blocks
+    fn part(&self) -> ProbePart {
+        ProbePart::Blocks
     }
 
     fn name(&self) -> String {

@@ -3,14 +3,14 @@
 use punctual_core::Nanos;
 use punctual_program::Refusal;
 
-use super::Part;
+use super::ProbePart;
 use super::ledger::Ledger;
 use crate::rows::{PageCost, Spent, ZeroProbe, ZeroRow};
 
 /// One part of a round.
 pub(super) trait Case {
     /// Which part of the probe it belongs to.
-    fn part(&self) -> Part;
+    fn part(&self) -> ProbePart;
 
     /// What is measured, for the progress.
     fn name(&self) -> String;

@@ -38,13 +38,13 @@ mod warnings;
 pub use amounts::Settings;
 pub(crate) use amounts::in_words;
 pub use facts::memory_facts;
-pub use plan::{Plan, Probed, Progress};
+pub use plan::{ProbePlan, Probed, Progress};
 pub use process::serve;
 pub use warnings::warnings;
 
 /// What can be measured by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum ProbePart {
     /// Steps with many pages.
     Pages,
     /// Blocks of memory by their size.
@@ -55,7 +55,7 @@ pub enum Part {
     Payers,
 }
 
-impl Part {
+impl ProbePart {
     /// All of them, in the order in which they are measured and shown.
     pub const ALL: [Self; 4] = [Self::Pages, Self::Blocks, Self::Processes, Self::Payers];
 

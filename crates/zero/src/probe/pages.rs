@@ -7,7 +7,7 @@ use punctual_zero_memory::{Advice, Mapping, PAGE, huge_page_bytes};
 use super::case::{Case, of_steps};
 use super::ledger::{Ledger, apart, refusal};
 use super::warm_up::Order;
-use super::{Part, warm_up};
+use super::{ProbePart, warm_up};
 use crate::rows::{HugePages, PageStep, ZeroProbe, ZeroRow};
 
 /// A way to go through the life of pages, some of whose steps are measured.
@@ -151,8 +151,8 @@ impl Pages {
 }
 
 impl Case for Pages {
-    fn part(&self) -> Part {
-        Part::Pages
+    fn part(&self) -> ProbePart {
+        ProbePart::Pages
     }
 
     fn name(&self) -> String {

@@ -6,7 +6,7 @@ use punctual_os::{Tick, clock};
 use punctual_program::Refusal;
 use punctual_zero_memory::Mapping;
 
-use super::Part;
+use super::ProbePart;
 use super::blocks::{FILL, fill_fresh};
 use super::case::Case;
 use super::ledger::{apart, refusal};
@@ -104,8 +104,8 @@ impl Payers {
 }
 
 impl Case for Payers {
-    fn part(&self) -> Part {
-        Part::Payers
+    fn part(&self) -> ProbePart {
+        ProbePart::Payers
     }
 
     fn name(&self) -> String {

@@ -11,7 +11,7 @@ use punctual_record::{Disturbance, Value, Warning};
 use punctual_zero_memory::{Advice, Mapping, PAGE, free_bytes, huge_page_bytes, huge_pages};
 use serde_json::json;
 
-use super::Part;
+use super::ProbePart;
 use super::amounts::{Amounts, Settings, in_words};
 use super::blocks::Blocks;
 use super::case::Case;
@@ -23,11 +23,11 @@ use super::warm_up::WarmUp;
 use crate::rows::ZeroRow;
 
 /// Everything that is going to be measured.
-pub struct Plan {
+pub struct ProbePlan {
     cases: Vec<Turns>,
     left_out: Vec<Warning>,
     amounts: Amounts,
-    parts: Vec<Part>,
+    parts: Vec<ProbePart>,
     cpu: Option<usize>,
     stop: Stop,
     warm_up: Option<WarmUp>,
@@ -63,7 +63,7 @@ pub struct Probed {
 /// compared.
 const SEED: u64 = 1;
 
-impl Plan {
+impl ProbePlan {
     /// Sees how much memory there is and what this system has. Each process that
     /// is started is `command`, which calls [`serve`](super::serve).
     ///
@@ -79,13 +79,13 @@ impl Plan {
         };
         for part in &settings.parts {
             match part {
-                Part::Pages => planner.pages(),
-                Part::Blocks => planner.blocks(),
-                Part::Processes => {
+                ProbePart::Pages => planner.pages(),
+                ProbePart::Blocks => planner.blocks(),
+                ProbePart::Processes => {
                     let case = Processes::new(command.clone(), amounts.iterations, stop.clone());
                     planner.add(case, amounts.few_rounds);
                 }
-                Part::Payers => planner.payers(),
+                ProbePart::Payers => planner.payers(),
             }
         }
         Ok(Self {
@@ -178,11 +178,11 @@ impl Plan {
         end.interrupted = self.stop.is_requested();
         let warm_up = self.warm_up.iter().flat_map(WarmUp::measurements);
         let mut measurements: Vec<ZeroRow> = warm_up.collect();
-        for part in Part::ALL {
+        for part in ProbePart::ALL {
             let cases = self.cases.iter().filter(|turns| turns.case.part() == part);
             let mut of_part: Vec<ZeroRow> =
                 cases.flat_map(|turns| turns.case.measurements()).collect();
-            if part == Part::Pages {
+            if part == ProbePart::Pages {
                 pages::sort(&mut of_part);
             }
             measurements.extend(of_part);
@@ -286,9 +286,9 @@ fn huge_pages_of(span: usize) -> Result<(), String> {
     }
 }
 
-impl std::fmt::Debug for Plan {
+impl std::fmt::Debug for ProbePlan {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let cases: Vec<String> = self.cases.iter().map(|turns| turns.case.name()).collect();
-        f.debug_struct("Plan").field("cases", &cases).finish()
+        f.debug_struct("ProbePlan").field("cases", &cases).finish()
     }
 }

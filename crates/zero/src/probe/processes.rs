@@ -11,7 +11,7 @@ use punctual_lab::host::{ProcessCommand, Stop};
 use punctual_os::program;
 use punctual_program::Refusal;
 
-use super::Part;
+use super::ProbePart;
 use super::amounts::BLOCK;
 use super::case::Case;
 use super::payers::{Watched, settling_time};
@@ -100,8 +100,8 @@ impl Processes {
 }
 
 impl Case for Processes {
-    fn part(&self) -> Part {
-        Part::Processes
+    fn part(&self) -> ProbePart {
+        ProbePart::Processes
     }
 
     fn name(&self) -> String {

@@ -7,7 +7,7 @@ use punctual_zero_memory::{CacheKind, Kernel, Mapping, PAGE, caches};
 
 use super::case::{Case, of_steps};
 use super::ledger::{Ledger, refusal};
-use super::{Part, warm_up};
+use super::{ProbePart, warm_up};
 use crate::rows::{PageStep, ZeroProbe, ZeroRow};
 
 /// Zeroes memory that is in a cache, or is not: page by page, as systems do it,
@@ -76,8 +76,8 @@ impl Reference {
 }
 
 impl Case for Reference {
-    fn part(&self) -> Part {
-        Part::Pages
+    fn part(&self) -> ProbePart {
+        ProbePart::Pages
     }
 
     fn name(&self) -> String {

@@ -19,8 +19,8 @@ const ZEROING_US: f64 = 150.0;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HiddenCost {
     /// Which part.
-    pub part: Part,
-    /// Microseconds for a MB; of [`Part::Pair`], for a block of any size.
+    pub part: CostItem,
+    /// Microseconds for a MB; of [`CostItem::Pair`], for a block of any size.
     pub us: f64,
     /// Who was charged.
     pub payer: &'static str,
@@ -28,7 +28,7 @@ pub struct HiddenCost {
 
 /// A part of what memory costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum CostItem {
     /// `new[]` and `delete[]` alone, for blocks of 8 to 32 MB: 5.0 and 2.5 us,
     /// whatever the size.
     Pair,
@@ -44,11 +44,11 @@ pub enum Part {
 
 /// The parts, on Windows 7, one thread.
 pub const HIDDEN_COSTS: [HiddenCost; 5] = [
-    cost(Part::Pair, 7.5, "the caller"),
-    cost(Part::Faults, 175.0, "the caller"),
-    cost(Part::Zeroing, ZEROING_US, "the System process"),
-    cost(Part::Unmap, 75.0, "the caller"),
-    cost(Part::Sum, 400.0, ""),
+    cost(CostItem::Pair, 7.5, "the caller"),
+    cost(CostItem::Faults, 175.0, "the caller"),
+    cost(CostItem::Zeroing, ZEROING_US, "the System process"),
+    cost(CostItem::Unmap, 75.0, "the caller"),
+    cost(CostItem::Sum, 400.0, ""),
 ];
 
 /// Where these are from.
@@ -90,7 +90,7 @@ pub const ZEROPAGE_TEST_SOURCE: &str = "\"Slower Memory Zeroing Through Parallel
 
 impl HiddenCost {
     /// Of one part.
-    pub fn of(part: Part) -> Self {
+    pub fn of(part: CostItem) -> Self {
         let found = HIDDEN_COSTS.into_iter().find(|cost| cost.part == part);
         found.expect("every part is there")
     }
@@ -98,7 +98,7 @@ impl HiddenCost {
     /// Microseconds for a page of 4 KiB; `None` for what is one sum for a block.
     pub fn us_per_page(self) -> Option<f64> {
         let pages = (MB_BYTES / PAGE_BYTES) as f64;
-        (self.part != Part::Pair).then_some(self.us / pages)
+        (self.part != CostItem::Pair).then_some(self.us / pages)
     }
 }
 
@@ -124,7 +124,7 @@ impl ZeropageTest {
     }
 }
 
-const fn cost(part: Part, us: f64, payer: &'static str) -> HiddenCost {
+const fn cost(part: CostItem, us: f64, payer: &'static str) -> HiddenCost {
     HiddenCost { part, us, payer }
 }
 
@@ -136,8 +136,8 @@ mod tests {
     fn the_parts_make_the_sum() {
         let us = |part| HiddenCost::of(part).us;
         assert_eq!(
-            us(Part::Faults) + us(Part::Zeroing) + us(Part::Unmap),
-            us(Part::Sum)
+            us(CostItem::Faults) + us(CostItem::Zeroing) + us(CostItem::Unmap),
+            us(CostItem::Sum)
         );
         let pages = HIDDEN_COSTS.map(|cost| cost.us_per_page().map(|us| (us * 100.0).round()));
         assert_eq!(
@@ -145,7 +145,7 @@ mod tests {
             [None, Some(68.0), Some(59.0), Some(29.0), Some(156.0)]
         );
         // Bytes in nanoseconds are GB in a second.
-        let page_ns = HiddenCost::of(Part::Zeroing).us_per_page().unwrap() * 1e3;
+        let page_ns = HiddenCost::of(CostItem::Zeroing).us_per_page().unwrap() * 1e3;
         let gb_per_cpu_s = PAGE_BYTES as f64 / page_ns;
         assert!((gb_per_cpu_s - ZEROING_GB_PER_CPU_S).abs() < 1e-12);
     }

@@ -36,7 +36,7 @@ use punctual_zero_pool::LockKind;
 use crate::probe::memory_facts;
 
 pub use cell::{Area, Cell, Memory};
-pub use plan::{Plan, Progress, Ran};
+pub use plan::{PoolPlan, Progress, Ran};
 pub use warnings::warnings;
 
 /// What to measure. What is left open becomes what makes sense on this computer.

@@ -23,7 +23,7 @@ use crate::rows::ZeroRow;
 
 /// Everything that is going to be measured.
 #[derive(Debug)]
-pub struct Plan {
+pub struct PoolPlan {
     cells: Vec<Cell>,
     left_out: Vec<Warning>,
     rounds: u32,
@@ -61,7 +61,7 @@ pub struct Ran {
     pub end: End,
 }
 
-impl Plan {
+impl PoolPlan {
     /// Sees how much memory and which caches there are, and what can be measured.
     /// `stop` ends it between two passes.
     ///

@@ -7,7 +7,7 @@ use punctual_zero_sim::{Machine, PRESETS, Quantity};
 use super::{Kind, Outcome, Row, Verdict};
 use super::{PAGES, is_near, pool};
 use crate::article::published;
-use crate::published::allocation::{HiddenCost, MB_BYTES, Part, ZEROPAGE_TEST};
+use crate::published::allocation::{CostItem, HiddenCost, MB_BYTES, ZEROPAGE_TEST};
 use crate::rows::PAGE_BYTES;
 
 /// Z06, Z08, Z20-Z22, Z25, Z55 and Z56.
@@ -100,13 +100,13 @@ fn share_of_system() -> Result<Outcome, Refusal> {
 }
 
 /// Microseconds for a MB, in 2014.
-fn us(part: Part) -> f64 {
+fn us(part: CostItem) -> f64 {
     HiddenCost::of(part).us
 }
 
 fn share_of_faults() -> Result<Outcome, Refusal> {
     let faults = 100.0 * published::TRACE_FAULTS_S / published::TRACE_S;
-    let zeroing = faults * us(Part::Zeroing) / us(Part::Faults);
+    let zeroing = faults * us(CostItem::Zeroing) / us(CostItem::Faults);
     Ok(Outcome {
         got: format!("{faults:.2} %; {zeroing:.2} %"),
         verdict: Verdict::of((faults - 16.0).abs() <= 0.1 && (zeroing - 13.7).abs() <= 0.1),
@@ -167,7 +167,7 @@ fn bytes_of_the_test() -> Result<Outcome, Refusal> {
 }
 
 fn cost_of_fresh_memory() -> Result<Outcome, Refusal> {
-    let parts = [Part::Faults, Part::Unmap, Part::Zeroing];
+    let parts = [CostItem::Faults, CostItem::Unmap, CostItem::Zeroing];
     let us_per_mb: f64 = parts.map(us).iter().sum();
     let us_per_page = us_per_mb * PAGE_BYTES as f64 / MB_BYTES as f64;
     Ok(Outcome {

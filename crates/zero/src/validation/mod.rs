@@ -195,14 +195,14 @@ pub(super) fn pool(
     workers: usize,
     lock: LockKind,
     batch: Batch,
-) -> Result<punctual_zero_sim::Outcome, Refusal> {
+) -> Result<punctual_zero_sim::PoolResult, Refusal> {
     let job = Job::new(Setting::new(workers, lock, batch), PAGES);
     simulate(&Machine::parse(machine)?, &job)
 }
 
 /// The article's worst case: 39 workers, one page at a time, a spin lock, 96 CPUs.
 /// Zeroing is all they do.
-pub(super) fn worst() -> Result<punctual_zero_sim::Outcome, Refusal> {
+pub(super) fn worst() -> Result<punctual_zero_sim::PoolResult, Refusal> {
     pool("cascade-lake-96", 39, LockKind::Tas, Batch::One)
 }
 
@@ -211,7 +211,7 @@ pub(super) fn worst() -> Result<punctual_zero_sim::Outcome, Refusal> {
 pub(super) fn windows(
     name: &str,
     active: Option<usize>,
-) -> Result<punctual_zero_sim::Outcome, Refusal> {
+) -> Result<punctual_zero_sim::PoolResult, Refusal> {
     let system = System::parse(name)?;
     let workers = active.unwrap_or(system.setting.workers);
     let setting = Setting {

@@ -2,14 +2,14 @@ use punctual_core::Nanos;
 
 use super::rule::{Linux, NoHz};
 use super::wheel::Wheel;
-use crate::model::{Confidence, Kind, Parameter, Parameters, Scheduling};
+use crate::model::{Confidence, Domain, Parameter, Parameters, Scheduling};
 
 impl Linux {
     pub(crate) const PARAMETERS: &[Parameter] = &[
         Parameter {
             key: "slack",
             what: "timer slack of a thread that nobody changed",
-            kind: Kind::Length(Nanos::new(1), Nanos::from_secs(1)),
+            kind: Domain::Length(Nanos::new(1), Nanos::from_secs(1)),
             default: "50us",
             confidence: Confidence::A,
             source: "prctl(2), PR_SET_TIMERSLACK",
@@ -17,7 +17,7 @@ impl Linux {
         Parameter {
             key: "hz",
             what: "ticks a second; a tick is a jiffy",
-            kind: Kind::Choice(&["100", "250", "300", "1000"]),
+            kind: Domain::Choice(&["100", "250", "300", "1000"]),
             default: "250",
             confidence: Confidence::C,
             source: "the default of kernel/Kconfig.hz; distributions choose, often 250 or 1000",
@@ -25,7 +25,7 @@ impl Linux {
         Parameter {
             key: "nohz",
             what: "which CPUs do not tick: idle ones, none, or busy ones either",
-            kind: Kind::Choice(&["idle", "periodic", "full"]),
+            kind: Domain::Choice(&["idle", "periodic", "full"]),
             default: "idle",
             confidence: Confidence::A,
             source: "Documentation/timers/no_hz.rst",
@@ -33,7 +33,7 @@ impl Linux {
         Parameter {
             key: "highres",
             what: "high-resolution timers; without them every timer waits for a tick",
-            kind: Kind::Choice(&["on", "off"]),
+            kind: Domain::Choice(&["on", "off"]),
             default: "on",
             confidence: Confidence::A,
             source: "time(7); Documentation/timers/highres.rst",
@@ -41,7 +41,7 @@ impl Linux {
         Parameter {
             key: "slice",
             what: "EEVDF slice on one CPU, before it is scaled by the number of CPUs",
-            kind: Kind::Length(Nanos::from_us(100), Nanos::from_ms(100)),
+            kind: Domain::Length(Nanos::from_us(100), Nanos::from_ms(100)),
             default: "700us",
             confidence: Confidence::A,
             source: "kernel/sched/fair.c, sysctl_sched_base_slice; 750 us in older kernels",

@@ -3,7 +3,7 @@
 use punctual_core::Nanos;
 
 use super::interval::Hardware;
-use crate::model::{Confidence, Kind, Parameter};
+use crate::model::{Confidence, Domain, Parameter};
 
 /// Of generations that look at every timer in every tick.
 pub(super) const PLAIN: &[Parameter] = &[INTERVAL, BASE, HARDWARE, EXPIRY, QUANTUM];
@@ -20,7 +20,7 @@ pub(super) const WITH_CLASSES: &[Parameter] = &[
 const INTERVAL: Parameter = Parameter {
     key: "interval",
     what: "the timer interval while nobody asks for less",
-    kind: Kind::Length(Nanos::from_ms(1), Nanos::from_ms(100)),
+    kind: Domain::Length(Nanos::from_ms(1), Nanos::from_ms(100)),
     default: "15.625ms",
     confidence: Confidence::A,
     source: "64 Hz (timer-rule article); some old machines have 10 ms",
@@ -29,7 +29,7 @@ const INTERVAL: Parameter = Parameter {
 const BASE: Parameter = Parameter {
     key: "base",
     what: "from where a length counts: the last tick, or the call",
-    kind: Kind::Choice(&["tick", "now"]),
+    kind: Domain::Choice(&["tick", "now"]),
     default: "tick",
     confidence: Confidence::C,
     source: "tick: Microsoft, \"Timer Accuracy\"; now: timer-rule article, and Windows 11 at an interval of exactly 0.5 ms",
@@ -38,7 +38,7 @@ const BASE: Parameter = Parameter {
 const HARDWARE: Parameter = Parameter {
     key: "hardware",
     what: "how the clock rounds a requested interval down: not at all, to 16/3 us, to 1.28 us, to 1/1024 s",
-    kind: Kind::Choice(Hardware::NAMES),
+    kind: Domain::Choice(Hardware::NAMES),
     default: "exact",
     confidence: Confidence::B,
     source: "sweeps of requests on Intel and AMD machines (GamingPCSetup, PC-Tuning); golang/go issue 17696 for the last",
@@ -47,7 +47,7 @@ const HARDWARE: Parameter = Parameter {
 const EXPIRY: Parameter = Parameter {
     key: "expiry",
     what: "which CPU has the interrupt of a timer: the owner of the clock, CPU 0, or the one that armed it",
-    kind: Kind::Choice(&["owner", "arming"]),
+    kind: Domain::Choice(&["owner", "arming"]),
     default: "owner",
     confidence: Confidence::D,
     source: "registry value SerializeTimerExpiration, whose default depends on the platform",
@@ -56,7 +56,7 @@ const EXPIRY: Parameter = Parameter {
 const HIRES_LATE: Parameter = Parameter {
     key: "hires_late",
     what: "what the system adds to the length of a high-resolution timer before it looks for a tick",
-    kind: Kind::Length(Nanos::ZERO, Nanos::from_ms(1)),
+    kind: Domain::Length(Nanos::ZERO, Nanos::from_ms(1)),
     default: "5us",
     confidence: Confidence::C,
     source: "calibrated, with hardware=amd and wake=30us: 1, 10 and 100 ms took 1.551, 10.334 and 100.099 ms (Haukcode.HighResolutionTimer issue 17)",
@@ -65,7 +65,7 @@ const HIRES_LATE: Parameter = Parameter {
 const QUANTUM: Parameter = Parameter {
     key: "quantum",
     what: "default intervals in the turn of a thread",
-    kind: Kind::Count(1, 12),
+    kind: Domain::Count(1, 12),
     default: "2",
     confidence: Confidence::B,
     source: "client: 2 in the background, 2, 4 or 6 in the foreground; long: 4, 8 or 12 (PC-Tuning, research.md)",
@@ -74,7 +74,7 @@ const QUANTUM: Parameter = Parameter {
 const CYCLES: Parameter = Parameter {
     key: "cycles",
     what: "how many ticks make a default scan, in which processes without a request are looked at: the default interval, to the nearest, less one if that is more than `cap` too long; or rounded down",
-    kind: Kind::Choice(&["nearest", "floor"]),
+    kind: Domain::Choice(&["nearest", "floor"]),
     default: "nearest",
     confidence: Confidence::C,
     source: "calibrated on seven measured intervals, 0.499 to 15.625 ms; rounding down misses one of them",
@@ -83,7 +83,7 @@ const CYCLES: Parameter = Parameter {
 const CAP: Parameter = Parameter {
     key: "cap",
     what: "how much longer than the default interval a default scan can be, with cycles=nearest",
-    kind: Kind::Length(Nanos::ZERO, Nanos::from_ms(100)),
+    kind: Domain::Length(Nanos::ZERO, Nanos::from_ms(100)),
     default: "500us",
     confidence: Confidence::C,
     source: "calibrated; the measurements allow 375us to 2374us",
@@ -92,7 +92,7 @@ const CAP: Parameter = Parameter {
 const SLIP: Parameter = Parameter {
     key: "slip",
     what: "in a hundred, how many default scans that would expire a timer come one tick late",
-    kind: Kind::Count(0, 100),
+    kind: Domain::Count(0, 100),
     default: "0",
     confidence: Confidence::D,
     source: "there is disorder at 4 to 8 ms (timer-rule article) that nobody has explained",
@@ -101,7 +101,7 @@ const SLIP: Parameter = Parameter {
 const CLASS: Parameter = Parameter {
     key: "class",
     what: "when it is settled whether a timer gets default scans only: as it expires, or as it is armed",
-    kind: Kind::Choice(&["expiry", "arming"]),
+    kind: Domain::Choice(&["expiry", "arming"]),
     default: "expiry",
     confidence: Confidence::D,
     source: "unknown",
@@ -110,7 +110,7 @@ const CLASS: Parameter = Parameter {
 const GLOBAL: Parameter = Parameter {
     key: "global",
     what: "registry value GlobalTimerResolutionRequests: 1 lets requests count for everybody again; Windows 10 does not know it",
-    kind: Kind::Count(0, 1),
+    kind: Domain::Count(0, 1),
     default: "0",
     confidence: Confidence::B,
     source: "PC-Tuning, research.md",

@@ -4,12 +4,12 @@ use punctual_core::Nanos;
 use punctual_zero_pool::{Batch, LockKind, Setting};
 
 use super::super::chain::{Chain, HandOff};
-use super::super::{Contest, ContestLock, Job, Machine, Outcome, simulate};
+use super::super::{Contest, ContestLock, Job, Machine, PoolResult, simulate};
 
 /// The pages of the article's 6.13 GiB.
 const PAGES: u64 = 1_606_943;
 
-fn article(machine: &str, workers: usize, lock: LockKind, batch: Batch) -> Outcome {
+fn article(machine: &str, workers: usize, lock: LockKind, batch: Batch) -> PoolResult {
     let machine = Machine::parse(machine).unwrap();
     let job = Job::new(Setting::new(workers, lock, batch), PAGES);
     simulate(&machine, &job).unwrap()

@@ -3,7 +3,7 @@
 use punctual_core::Nanos;
 use punctual_zero_pool::{Batch, LockKind, Setting};
 
-use super::super::{Bursts, EVERY, Job, Machine, Outcome, Preemption, Quantity, simulate};
+use super::super::{Bursts, EVERY, Job, Machine, PoolResult, Preemption, Quantity, simulate};
 
 fn cascade_lake() -> Machine {
     Machine::parse("cascade-lake-96").unwrap()
@@ -68,7 +68,7 @@ fn sampled_and_whole(
     lock: LockKind,
     pages: u64,
     preemption: Option<Preemption>,
-) -> [Outcome; 2] {
+) -> [PoolResult; 2] {
     // A policy that always takes one page, and that nobody knows it of.
     let unknown = Batch::Guided {
         share: 1 << 20,
@@ -160,7 +160,7 @@ fn a_cpu_that_is_never_there_is_refused() {
 fn an_outcome_adds_up() {
     for lock in LockKind::all() {
         let setting = Setting::new(16, lock, Batch::One);
-        let Outcome { split, parked, .. } =
+        let PoolResult { split, parked, .. } =
             simulate(&cascade_lake(), &Job::new(setting, 2_000)).unwrap();
         let parts = [split.zeroing, split.hold, split.waiting, split.other];
         assert!(parts.iter().all(|part| *part > -0.001), "{lock}: {split:?}");

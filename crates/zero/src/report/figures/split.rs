@@ -36,7 +36,7 @@ const AXIS: i32 = 40;
 /// A part of the CPU time: its name, its colour and how it is marked besides.
 /// The colours are of Okabe and Ito's palette, and the marks tell them apart
 /// without it.
-struct Part {
+struct Segment {
     name: &'static str,
     colour: RGBColor,
     mark: Mark,
@@ -55,26 +55,26 @@ enum Mark {
     Outline,
 }
 
-const PARTS: [Part; 4] = [
-    Part {
+const PARTS: [Segment; 4] = [
+    Segment {
         name: "zeroing",
         colour: RGBColor(0, 158, 115),
         mark: Mark::Plain,
         share: |cpu| cpu.zeroing,
     },
-    Part {
+    Segment {
         name: "holding the lock",
         colour: RGBColor(230, 159, 0),
         mark: Mark::Line,
         share: |cpu| cpu.hold,
     },
-    Part {
+    Segment {
         name: "waiting for the lock",
         colour: RGBColor(213, 94, 0),
         mark: Mark::Zigzag,
         share: |cpu| cpu.waiting,
     },
-    Part {
+    Segment {
         name: "other",
         colour: RGBColor(232, 232, 232),
         mark: Mark::Outline,
@@ -191,7 +191,7 @@ impl Bars {
         for (text, right) in &numbers {
             write(canvas, text, (*right, middle), HPos::Right, &BLACK)?;
         }
-        let share = |part: &Part| (part.share)(cpu).clamp(0.0, 1.0);
+        let share = |part: &Segment| (part.share)(cpu).clamp(0.0, 1.0);
         let all: f64 = PARTS.iter().map(share).sum();
         let mut before = 0.0;
         for part in &PARTS {
@@ -203,7 +203,7 @@ impl Bars {
     }
 }
 
-impl Part {
+impl Segment {
     fn draw(&self, canvas: &Canvas, (left, right): (i32, i32), top: i32) -> Drawn {
         if left >= right {
             return Ok(());

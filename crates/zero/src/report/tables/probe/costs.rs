@@ -5,7 +5,7 @@ use punctual_report::tables::grid::Grid;
 use punctual_report::units;
 
 use super::{PAGES_PER_MIB, find, payers, system_share};
-use crate::published::allocation::{HIDDEN_COSTS_DOUBT, HIDDEN_COSTS_SOURCE, HiddenCost, Part};
+use crate::published::allocation::{CostItem, HIDDEN_COSTS_DOUBT, HIDDEN_COSTS_SOURCE, HiddenCost};
 use crate::report::tables::why;
 use crate::rows::{HugePages, PAGE_BYTES, PageCost, ZeroRow};
 
@@ -29,11 +29,11 @@ pub(super) fn table(measurements: &[&ZeroRow]) -> Option<String> {
     let mut marks = Marks::default();
     let pair = costs.pair.as_ref().map(|(_, pair)| pair);
     for (name, part, charge) in [
-        ("new and drop alone", Part::Pair, pair),
-        ("faults", Part::Faults, Some(&costs.fault)),
-        ("zeroing", Part::Zeroing, Some(&costs.zeroing)),
-        ("unmap", Part::Unmap, Some(&costs.unmap)),
-        ("sum of the last three", Part::Sum, Some(&costs.sum())),
+        ("new and drop alone", CostItem::Pair, pair),
+        ("faults", CostItem::Faults, Some(&costs.fault)),
+        ("zeroing", CostItem::Zeroing, Some(&costs.zeroing)),
+        ("unmap", CostItem::Unmap, Some(&costs.unmap)),
+        ("sum of the last three", CostItem::Sum, Some(&costs.sum())),
     ] {
         let mut row = vec![name.to_owned()];
         row.extend(ours(part, charge, &mut marks));
@@ -44,7 +44,7 @@ pub(super) fn table(measurements: &[&ZeroRow]) -> Option<String> {
 }
 
 /// The cells of this computer.
-fn ours(part: Part, charge: Option<&Charge>, marks: &mut Marks) -> [String; 4] {
+fn ours(part: CostItem, charge: Option<&Charge>, marks: &mut Marks) -> [String; 4] {
     let mut cells = [const { String::new() }; 4];
     let Some(charge) = charge else {
         cells[0] = marks.or_blank(None, Why::NotMeasured);
@@ -52,14 +52,14 @@ fn ours(part: Part, charge: Option<&Charge>, marks: &mut Marks) -> [String; 4] {
     };
     let us = |ns: f64| units::ratio(ns / 1e3);
     match part {
-        Part::Pair => cells[0] = format!("{} in all", us(charge.ns)),
+        CostItem::Pair => cells[0] = format!("{} in all", us(charge.ns)),
         _ if charge.ns < 0.0 => cells[0] = marks.or_blank(None, why::LESS_THAN_NOTHING),
         _ => {
             cells[0] = us(charge.ns * PAGES_PER_MIB);
             cells[1] = us(charge.ns);
         }
     }
-    if part != Part::Sum {
+    if part != CostItem::Sum {
         charge.payer.clone_into(&mut cells[2]);
         cells[3] = match charge.payer {
             PROCESS => marks.or_blank(charge.system_share.map(units::percent), why::FEW_TICKS),
@@ -70,12 +70,12 @@ fn ours(part: Part, charge: Option<&Charge>, marks: &mut Marks) -> [String; 4] {
 }
 
 /// The cells of the article.
-fn published(part: Part) -> [String; 3] {
+fn published(part: CostItem) -> [String; 3] {
     let published = HiddenCost::of(part);
     let us = units::ratio(published.us);
     [
         match part {
-            Part::Pair => format!("{us} in all"),
+            CostItem::Pair => format!("{us} in all"),
             _ => us,
         },
         published
