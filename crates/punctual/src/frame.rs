@@ -3,6 +3,7 @@ use std::time::{Duration, Instant};
 use punctual_core::Nanos;
 use punctual_core::frames::Frames;
 use punctual_core::schedule::Books;
+use punctual_core::strategies::Promised;
 use punctual_sys::nap::Cancel;
 
 use crate::anchor::Anchor;
@@ -212,6 +213,12 @@ impl FramePacer {
     /// As [`statistics`](Self::statistics), and begins anew.
     pub fn take_statistics(&mut self) -> Statistics {
         self.waiter.take_statistics()
+    }
+
+    /// What has come true of the promise that its waiter keeps, as
+    /// [`Waiter::promised`].
+    pub fn promised(&self) -> Option<Promised> {
+        self.waiter.promised()
     }
 
     /// The next frame, what comes after it, and when its work is to begin if not at

@@ -1,6 +1,7 @@
 use std::time::{Duration, Instant};
 
 use punctual_core::schedule::{Books, MissedTickBehavior, Schedule};
+use punctual_core::strategies::Promised;
 use punctual_sys::nap::Cancel;
 
 use crate::anchor::Anchor;
@@ -174,6 +175,12 @@ impl Pacer {
     /// As [`statistics`](Self::statistics), and begins anew.
     pub fn take_statistics(&mut self) -> Statistics {
         self.0.take_statistics()
+    }
+
+    /// What has come true of the promise that its waiter keeps, as
+    /// [`Waiter::promised`].
+    pub fn promised(&self) -> Option<Promised> {
+        self.0.promised()
     }
 
     fn batch_at(&self, linger: Duration) -> Instant {

@@ -7,6 +7,7 @@ use punctual_core::{Method, StrategySpec};
 use punctual_sys::Error;
 
 use crate::budget::Budget;
+use crate::promise::Promise;
 
 const DEFAULTS: Defaults = if cfg!(windows) {
     Defaults::WINDOWS
@@ -108,8 +109,12 @@ impl Strategy {
         self.0.name()
     }
 
-    /// With this budget, if one is given.
-    pub(crate) fn spec(&self, within: Option<Budget>) -> Result<StrategySpec, Error> {
+    /// With this budget and this promise, if they are given.
+    pub(crate) fn spec(
+        &self,
+        within: Option<Budget>,
+        keeping: Option<Promise>,
+    ) -> Result<StrategySpec, Error> {
         let mut spec = self.0;
         match &mut spec {
             StrategySpec::Precise { x, .. } | StrategySpec::Timer { x, .. }
@@ -125,8 +130,17 @@ impl Strategy {
                     "`adaptive` with a weight of {weight}: it goes from 0.01 to 10000"
                 )));
             }
-            StrategySpec::Adaptive { budget, .. } => {
-                *budget = within.map_or(Ok(*budget), Budget::core)?
+            StrategySpec::Adaptive {
+                budget, promise, ..
+            } => {
+                *budget = within.map_or(Ok(*budget), Budget::core)?;
+                *promise = keeping.map_or(Ok(*promise), Promise::check)?;
+            }
+            _ if keeping.is_some() => {
+                return Err(Error::range(format!(
+                    "`{}` keeps no promise: only `adaptive` does",
+                    self.name()
+                )));
             }
             _ if within.is_some_and(|budget| budget != Budget::Unlimited) => {
                 return Err(Error::range(format!(

@@ -1,6 +1,7 @@
 use std::time::{Duration, Instant};
 
 use punctual_core::schedule::{Books, MissedTickBehavior, Schedule};
+use punctual_core::strategies::Promised;
 use punctual_sys::nap::Cancel;
 
 use crate::anchor::Anchor;
@@ -182,6 +183,12 @@ impl Ticker {
     /// As [`statistics`](Self::statistics), and begins anew.
     pub fn take_statistics(&mut self) -> Statistics {
         self.waiter.take_statistics()
+    }
+
+    /// What has come true of the promise that its waiter keeps, as
+    /// [`Waiter::promised`].
+    pub fn promised(&self) -> Option<Promised> {
+        self.waiter.promised()
     }
 
     /// The tick for the next slot, for which somebody has waited until `actual`: at or

@@ -2,7 +2,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use punctual_core::Strategy as _;
-use punctual_core::strategies::{self, Adaptive, AnyStrategy};
+use punctual_core::strategies::{self, Adaptive, AnyStrategy, Promised};
 use punctual_core::{Goal, Limit, Method, Nanos, Reason, Step, Turn, Wake};
 use punctual_sys::clock::{self, Host, Tick};
 use punctual_sys::nap::{Cancel, Nap, Slack};
@@ -12,6 +12,7 @@ use crate::anchor::Anchor;
 use crate::budget::Budget;
 use crate::learned::Learned;
 use crate::outcome::{End, Outcome};
+use crate::promise::Promise;
 use crate::statistics::Statistics;
 use crate::strategy::Strategy;
 
@@ -141,6 +142,7 @@ impl Waiter {
         Builder {
             strategy: Strategy::default(),
             budget: None,
+            promise: None,
             slack: Slack::PerNap,
             learned: None,
             statistics: false,
@@ -301,6 +303,15 @@ impl Waiter {
             self.wait(now, deadline, stops);
         }
         deadline.saturating_duration_since(Instant::now())
+    }
+
+    /// What has come true of the [promise](Builder::promise) that it keeps; `None` if it
+    /// keeps none.
+    pub fn promised(&self) -> Option<Promised> {
+        match &self.strategy {
+            AnyStrategy::Adaptive(adaptive) => adaptive.promised(),
+            _ => None,
+        }
     }
 
     /// Keeps [`Statistics`] of all waits from now on; of those before, nothing is
@@ -582,6 +593,7 @@ impl std::error::Error for Interrupted {}
 pub struct Builder {
     strategy: Strategy,
     budget: Option<Budget>,
+    promise: Option<Promise>,
     slack: Slack,
     learned: Option<Learned>,
     statistics: bool,
@@ -599,6 +611,14 @@ impl Builder {
     /// too little.
     pub fn budget(mut self, budget: Budget) -> Self {
         self.budget = Some(budget);
+        self
+    }
+
+    /// What `adaptive` is to keep: it sets its weight by what it sees, and that of the
+    /// strategy is where it begins. A promise to spin no more than so much takes the place of a
+    /// [`budget`](Self::budget).
+    pub fn promise(mut self, promise: Promise) -> Self {
+        self.promise = Some(promise);
         self
     }
 
@@ -627,12 +647,12 @@ impl Builder {
     /// Builds the waiter.
     ///
     /// # Errors
-    /// [`is_range`](Error::is_range) when a parameter of the strategy, or the
-    /// budget, is out of range, or the strategy keeps none.
+    /// [`is_range`](Error::is_range) when a parameter of the strategy, the budget or the
+    /// promise is out of range, or the strategy keeps none.
     /// [`is_unsupported`](Error::is_unsupported) when the strategy names an OS
     /// call: the library sleeps with the best there is.
     pub fn build(self) -> Result<Waiter, Error> {
-        let mut spec = self.strategy.spec(self.budget)?;
+        let mut spec = self.strategy.spec(self.budget, self.promise)?;
         if spec.method() == Some(Method::Timer) {
             spec = spec.with_method(TIMER);
         }

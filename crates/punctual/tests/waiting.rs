@@ -277,3 +277,38 @@ fn statistics_count_what_outcomes_say() {
     assert_eq!(waiter.statistics().waits(), 1);
     assert_eq!(Waiter::new().statistics().waits(), 0);
 }
+
+#[test]
+fn promises_are_refused_or_kept_track_of() {
+    use punctual::{Binding, Promise};
+    let us = Duration::from_micros(50);
+    for bad in [
+        Promise::lateness(Duration::ZERO, 0.01),
+        Promise::lateness(us, 0.0),
+        Promise::lateness(us, 1.0),
+        Promise::lateness(us, f64::NAN),
+        Promise::spinning(0.0),
+        Promise::spinning(-1.0),
+        Promise::spinning(f64::NAN),
+        Promise::lateness(us, 0.01).and_spinning(1.5),
+    ] {
+        let refused = Waiter::builder().promise(bad).build().unwrap_err();
+        assert!(refused.is_range(), "{bad:?}: {refused}");
+    }
+    let of_another = Waiter::builder()
+        .strategy(Strategy::spin())
+        .promise(Promise::spinning(0.5));
+    assert!(of_another.build().unwrap_err().is_range());
+
+    let mut waiter = Waiter::builder()
+        .promise(Promise::lateness(us, 0.1).and_spinning(0.5))
+        .build()
+        .unwrap();
+    for _ in 0..10 {
+        waiter.sleep(Duration::from_micros(100));
+    }
+    let promised = waiter.promised().unwrap();
+    assert_eq!(promised.binding, Binding::Learning);
+    assert!(promised.spun_share <= 0.5);
+    assert!(Waiter::new().promised().is_none());
+}

@@ -22,7 +22,9 @@ mod system;
 mod timer;
 mod yield_spin;
 
-pub use adaptive::{Adaptive, Budget, Learned, LearnedClass, PlannedStep, Until};
+pub use adaptive::{
+    Adaptive, Binding, Budget, Learned, LearnedClass, PlannedStep, Promise, Promised, Tried, Until,
+};
 pub use fixed_margin::FixedMargin;
 pub use max_nap::MaxNap;
 pub use precise::{Estimate, Precise};
@@ -124,6 +126,8 @@ pub enum StrategySpec {
         weight: f64,
         /// What it may spin at most.
         budget: Budget,
+        /// What it keeps, and changes the weight for.
+        promise: Promise,
         /// The OS call.
         method: Method,
     },
@@ -167,6 +171,10 @@ impl StrategySpec {
         Self::Adaptive {
             weight,
             budget: Budget::Unlimited,
+            promise: Promise {
+                late: None,
+                spin: None,
+            },
             method: Method::Timer,
         }
     }
@@ -251,6 +259,21 @@ impl StrategySpec {
                 | Self::Adaptive { method, .. },
             ) => *method = value.parse()?,
             ("budget", Self::Adaptive { budget, .. }) => *budget = value.parse()?,
+            ("late", Self::Adaptive { promise, .. }) => {
+                promise.late = Some(value.parse::<adaptive::LateAtMost>()?.0);
+                promise
+                    .check()
+                    .map_err(|why| format!("`{name}:late={value}`: {why}"))?;
+            }
+            ("spin", Self::Adaptive { promise, .. }) => {
+                let share = adaptive::percent(value);
+                promise.spin = Some(share.ok_or_else(|| {
+                    format!("`{name}:spin={value}`: write at most how much of a CPU, like 5%")
+                })?);
+                promise
+                    .check()
+                    .map_err(|why| format!("`{name}:spin={value}`: {why}"))?;
+            }
             ("weight", Self::Adaptive { weight, .. } | Self::Quantile { weight, .. })
                 if matches!(name, "adaptive" | "quantile") =>
             {
@@ -353,8 +376,15 @@ impl StrategySpec {
             Self::Adaptive {
                 weight,
                 budget,
+                promise,
                 method,
-            } => AnyStrategy::Adaptive(Adaptive::new(weight, method, budget)),
+            } => {
+                let mut adaptive = Adaptive::new(weight, method, budget);
+                if promise != Promise::default() {
+                    adaptive.keep(promise);
+                }
+                AnyStrategy::Adaptive(adaptive)
+            }
         }
     }
 }
@@ -401,8 +431,19 @@ impl fmt::Display for StrategySpec {
             write!(f, ":method={method}")?;
         }
         match self {
-            Self::Adaptive { budget, .. } if *budget != Budget::Unlimited => {
-                write!(f, ":budget={budget}")
+            Self::Adaptive {
+                budget, promise, ..
+            } => {
+                if *budget != Budget::Unlimited {
+                    write!(f, ":budget={budget}")?;
+                }
+                if let Some(late) = promise.late {
+                    write!(f, ":late={}", adaptive::LateAtMost(late))?;
+                }
+                match promise.spin {
+                    Some(share) => write!(f, ":spin={}%", share * 100.0),
+                    None => Ok(()),
+                }
             }
             Self::Precise { x, .. } | Self::Timer { x, .. } if *x != 1.0 => write!(f, ":x={x}"),
             Self::FixedMargin { margin, .. } if *margin != Defaults::ELSEWHERE.margin => {
@@ -517,6 +558,8 @@ mod tests {
             "adaptive-exact:budget=never",
             "adaptive-frugal:budget=50us",
             "adaptive:weight=2:method=timerfd:budget=5%",
+            "adaptive-balanced:late=50us/1%",
+            "adaptive-exact:budget=50us:late=1ms/0.5%:spin=5%",
         ] {
             assert_eq!(
                 StrategySpec::parse(text, Defaults::ELSEWHERE)
@@ -526,6 +569,13 @@ mod tests {
             );
         }
         for bad in [
+            "adaptive-exact:late=50us",
+            "adaptive-exact:late=0ns/1%",
+            "adaptive-exact:late=50us/60%",
+            "adaptive-exact:late=50us/NaN%",
+            "adaptive-exact:spin=0%",
+            "adaptive-exact:spin=0.05",
+            "spin:spin=5%",
             "",
             "presice",
             "spin:x=1",

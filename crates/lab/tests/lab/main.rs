@@ -4,6 +4,7 @@ mod adaptive;
 mod informed;
 
 mod measure;
+mod promises;
 mod replay;
 mod scenarios;
 mod seam;

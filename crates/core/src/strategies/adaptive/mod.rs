@@ -4,11 +4,14 @@
 mod budget;
 mod class;
 mod learned;
+mod promise;
 mod regular;
 mod spins;
 
 pub use budget::Budget;
 pub use learned::{Learned, LearnedClass, PlannedStep, Until};
+pub use promise::{Binding, Promise, Promised, Tried};
+pub(super) use promise::{LateAtMost, percent};
 
 use crate::estimators::grid::Grid;
 use crate::estimators::margins::{Margin, Margins};
@@ -18,6 +21,7 @@ use crate::wait::{Goal, Limit, Reason, Step, Strategy, Turn, Wake};
 
 use budget::{Purse, SPIN_MAX};
 use class::{CLASSES, Class};
+use promise::Keeper;
 use regular::{Nap, Regular};
 use spins::Spins;
 
@@ -91,6 +95,7 @@ pub struct Adaptive {
     best: Margin,
     classes: [Class; CLASSES],
     regular: Option<Box<Regular>>,
+    keeper: Option<Box<Keeper>>,
 }
 
 /// A nap that was chosen, and what became of it.
@@ -138,7 +143,22 @@ impl Adaptive {
             margins,
             classes: [Class::new(regular::Ends::of(method).believed_ns()); CLASSES],
             regular: None,
+            keeper: None,
         }
+    }
+
+    /// Keeps a promise from now on, which sets the weight and, of a promise to spin no more
+    /// than so much, the budget.
+    pub fn keep(&mut self, promise: Promise) {
+        if let Some(share) = promise.spin {
+            self.purse = Purse::new(Budget::Share(share));
+        }
+        self.keeper = Some(Box::new(Keeper::new(promise, self.late_weight)));
+    }
+
+    /// What has come true of the promise that it keeps.
+    pub fn promised(&self) -> Option<Promised> {
+        self.keeper.as_ref().map(|keeper| keeper.promised())
     }
 
     /// Whether the last wait would have spun more than its budget let it.
@@ -395,6 +415,11 @@ impl Adaptive {
     /// A wait begins.
     #[inline]
     fn begin(&mut self, now: u64, left: Nanos) {
+        let keeper = self.keeper.as_mut();
+        if let Some(weight) = keeper.and_then(|keeper| keeper.settle(now, self.spun_ns)) {
+            self.late_weight = weight;
+            self.best = self.best_of(class::of_ns(left.as_ns()), f32::MAX);
+        }
         self.settle();
         if self.regular.is_none() && regular::Ends::of(self.method) != regular::Ends::AtAnyTime {
             self.make_regular();
@@ -416,6 +441,9 @@ impl<C: Clock> Strategy<C> for Adaptive {
         if let Turn::Woke(wake) = turn {
             self.woke(wake);
             self.late_ns = now.since(goal.deadline).as_ns() as f32;
+            if let Some(keeper) = self.keeper.as_mut().filter(|_| left.is_zero()) {
+                keeper.late = Some(now.since(goal.deadline));
+            }
             let stands_still = self.too_short > TOO_SHORT_MAX;
             if stands_still {
                 self.most = self.purse.open(now.as_ns());

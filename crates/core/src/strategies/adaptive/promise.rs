@@ -1,0 +1,383 @@
+//! A waiter that keeps a promise: how often it may be late, and what it may spin.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::time::Nanos;
+
+/// What a waiter is to keep, in place of a weight that somebody chose.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Promise {
+    /// Late by more than this at most this part of the time.
+    pub late: Option<(Nanos, f32)>,
+    /// Spin at most this part of a CPU.
+    pub spin: Option<f32>,
+}
+
+impl Promise {
+    /// How often a waiter may promise to be late at most: what happens more rarely
+    /// takes too long to be learned, and half the time needs no promise.
+    pub const OFTEN: std::ops::RangeInclusive<f32> = 0.0005..=0.5;
+    /// The least share of a CPU to spin that may be promised.
+    pub const SPIN_MIN: f32 = 0.0001;
+
+    /// # Errors
+    /// What is out of range, and the range.
+    pub fn check(&self) -> Result<(), String> {
+        if let Some((by, often)) = self.late {
+            if by.is_zero() {
+                return Err("late by more than 0 is every wait: promise 1us or more".to_owned());
+            }
+            if !Self::OFTEN.contains(&often) {
+                return Err(format!(
+                    "late at most {often} of the time: it goes from 0.0005 to 0.5"
+                ));
+            }
+        }
+        match self.spin {
+            Some(share) if !(Self::SPIN_MIN..=1.0).contains(&share) => Err(format!(
+                "spin at most {share} of a CPU: it goes from 0.0001 to 1"
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A part of the time by which one is late: `50us/1%`.
+pub(crate) struct LateAtMost(pub(crate) (Nanos, f32));
+
+impl fmt::Display for LateAtMost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self((by, often)) = self;
+        write!(f, "{}/{}%", by.exact(), often * 100.0)
+    }
+}
+
+impl FromStr for LateAtMost {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let read = |(by, often): (&str, &str)| Some(Self((by.parse().ok()?, percent(often)?)));
+        text.split_once('/').and_then(read).ok_or_else(|| {
+            format!("`late={text}`: write by how much, and at most how often, like 50us/1%")
+        })
+    }
+}
+
+/// `5%` as a part.
+pub(crate) fn percent(text: &str) -> Option<f32> {
+    let percent: f32 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
+    Some(percent / 100.0)
+}
+
+/// What of a promise has come true.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Promised {
+    /// The weight of lateness that is in force.
+    pub late_weight: f32,
+    /// The part of the last waits that were late by more than was promised.
+    pub late_share: f32,
+    /// The part of the time that was spun.
+    pub spun_share: f32,
+    /// What decides the weight.
+    pub binding: Binding,
+    /// What each weight that was tried brought, from the least: what can be had here.
+    pub frontier: Vec<Tried>,
+}
+
+/// What decides how much a waiter spins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Binding {
+    /// Too few waits to tell.
+    Learning,
+    /// Neither: both are kept with the least that there is.
+    Neither,
+    /// The lateness that was promised: it spins as much as that takes.
+    Lateness,
+    /// The CPU time that was promised: it spins no more, and is as good as that lets it.
+    Spinning,
+    /// Lateness cannot be kept here, or not with so little spinning.
+    Broken,
+}
+
+/// What waits with a weight of about the same size were like.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tried {
+    /// The weight.
+    pub late_weight: f32,
+    /// How many waits; those of long ago count half.
+    pub waits: f32,
+    /// The part of them that were late by more than was promised.
+    pub late_share: f32,
+    /// The part of the time that was spun.
+    pub spun_share: f32,
+}
+
+/// The weights that are chosen among: what is below spins hardly less, and what is above hardly
+/// more.
+const LIGHTEST: f32 = 0.01;
+const HEAVIEST: f32 = 10_000.0;
+/// How much the logarithm of the weight falls at most with each wait that was in time: margins
+/// are chosen anew every 32 naps, and until then nothing is seen of it.
+const FALL: f32 = 0.02;
+/// It rises at most this much with one that was not: twofold. More makes it swing, and a
+/// weight that swings spins for more than one that does not.
+const RISE_MAX: f32 = std::f32::consts::LN_2;
+/// It aims at so much of what was promised, as the share that comes true scatters about
+/// what is aimed at.
+const AIM: f32 = 0.6;
+/// And at so much of what may be spun; the budget sees to the rest.
+const SPIN_AIM: f32 = 0.8;
+/// The weights that are told apart: powers of ten.
+const POWERS: usize = 7;
+/// So many waits of a power are remembered in full.
+const MEMORY: f32 = 4_096.0;
+/// A weight that differs by so much less is not put in force.
+const STEP: f32 = 0.1;
+
+/// Sets the weight so that a promise comes true.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Keeper {
+    promise: Promise,
+    /// The logarithm of the weight that is sought.
+    weight: f32,
+    in_force: f32,
+    waits: u32,
+    late_share: f32,
+    /// The time spun in a wait, and all time until the next, on the average.
+    spun_ns: f32,
+    all_ns: f32,
+    /// When the wait before began, and how late it was.
+    began: Option<u64>,
+    pub(super) late: Option<Nanos>,
+    /// Of each power: waits, those late, the time spun, all time.
+    tried: [[f32; 4]; POWERS],
+}
+
+impl Keeper {
+    pub(super) fn new(promise: Promise, weight: f32) -> Self {
+        Self {
+            promise,
+            weight: weight.ln(),
+            in_force: weight,
+            waits: 0,
+            late_share: 0.0,
+            spun_ns: 0.0,
+            all_ns: 0.0,
+            began: None,
+            late: None,
+            tried: [[0.0; 4]; POWERS],
+        }
+    }
+
+    /// How many waits a share is of: so many that the rarest that was promised happens a
+    /// dozen times.
+    fn window(&self) -> f32 {
+        let often = self.promise.late.map_or(0.05, |(_, often)| often);
+        (12.0 / often).max(64.0)
+    }
+
+    /// A wait begins `now`; the one before spun for so long. The weight, if it is another.
+    pub(super) fn settle(&mut self, now: u64, spun_ns: f32) -> Option<f32> {
+        let began = self.began.replace(now);
+        let (late, began) = (self.late.take()?, began?);
+        let passed_ns = now.saturating_sub(began).max(1) as f32;
+        let is_late = self.promise.late.is_some_and(|(by, _)| late > by);
+        self.waits = self.waits.saturating_add(1);
+        let part = 1.0 / self.window().min(self.waits as f32);
+        self.late_share += part * (f32::from(u8::from(is_late)) - self.late_share);
+        self.spun_ns += part * (spun_ns - self.spun_ns);
+        self.all_ns += part * (passed_ns - self.all_ns);
+        let tried = &mut self.tried[power(self.in_force)];
+        if tried[0] >= MEMORY {
+            tried.iter_mut().for_each(|sum| *sum /= 2.0);
+        }
+        for (sum, more) in
+            tried
+                .iter_mut()
+                .zip([1.0, f32::from(u8::from(is_late)), spun_ns, passed_ns])
+        {
+            *sum += more;
+        }
+        self.weight = (self.weight + self.step(is_late)).clamp(LIGHTEST.ln(), HEAVIEST.ln());
+        let sought = self.weight.exp();
+        let is_another = (sought / self.in_force).ln().abs() > STEP;
+        is_another.then(|| {
+            self.in_force = sought;
+            sought
+        })
+    }
+
+    fn spun_share(&self) -> f32 {
+        self.spun_ns / self.all_ns.max(1.0)
+    }
+
+    /// How much the logarithm of the weight is to change.
+    fn step(&self, is_late: bool) -> f32 {
+        let over_spin = |share: f32| self.spun_share() / (SPIN_AIM * share) - 1.0;
+        let too_much = self.promise.spin.map(over_spin);
+        let Some((_, often)) = self.promise.late else {
+            // As good as that much spinning makes it.
+            return -FALL * too_much.unwrap_or_default().clamp(-1.0, 2.0);
+        };
+        if let Some(too_much) = too_much.filter(|too_much| *too_much > 0.0) {
+            return -FALL * too_much.min(2.0);
+        }
+        // In balance where a wait is late as often as is aimed at.
+        let odds = AIM * often / (1.0 - AIM * often);
+        let fall = FALL.min(RISE_MAX * odds);
+        if is_late { fall / odds } else { -fall }
+    }
+
+    pub(super) fn promised(&self) -> Promised {
+        let tried = self.tried.iter().enumerate();
+        let frontier = tried.filter(|(_, tried)| tried[0] > 0.0);
+        Promised {
+            late_weight: self.in_force,
+            late_share: self.late_share,
+            spun_share: self.spun_share(),
+            binding: self.binding(),
+            frontier: frontier
+                .map(|(power, [waits, late, spun_ns, all_ns])| Tried {
+                    late_weight: LIGHTEST * 10f32.powi(power as i32),
+                    waits: *waits,
+                    late_share: late / waits,
+                    spun_share: spun_ns / all_ns,
+                })
+                .collect(),
+        }
+    }
+
+    fn binding(&self) -> Binding {
+        if (self.waits as f32) < self.window() {
+            return Binding::Learning;
+        }
+        let is_spent = (self.promise.spin).is_some_and(|share| self.spun_share() > 0.5 * share);
+        let is_lightest = self.in_force < LIGHTEST * 2.0;
+        match self.promise.late {
+            // The share that came true scatters by about a quarter about what is true.
+            Some((_, often)) if self.late_share > 1.5 * often => Binding::Broken,
+            _ if is_spent => Binding::Spinning,
+            Some(_) if !is_lightest => Binding::Lateness,
+            _ => Binding::Neither,
+        }
+    }
+}
+
+/// The power of ten that a weight is nearest to, from the least.
+fn power(weight: f32) -> usize {
+    (weight / LIGHTEST)
+        .log10()
+        .round()
+        .clamp(0.0, (POWERS - 1) as f32) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Waits of 1 ms each, late as often and spun as much as the weight in force has it.
+    fn play(promise: Promise, waits: u32, of: impl Fn(f32, u32) -> (u64, f32)) -> Promised {
+        let mut keeper = Keeper::new(promise, 10.0);
+        let mut spun_ns = 0.0;
+        for n in 0..waits {
+            keeper.settle(u64::from(n) * 1_000_000, spun_ns);
+            let (late_us, spun_us) = of(keeper.in_force, n);
+            keeper.late = Some(Nanos::from_us(late_us));
+            spun_ns = 1e3 * spun_us;
+        }
+        keeper.promised()
+    }
+
+    /// A machine on which one wait in ten is late at weight 1, and one in a hundred at 10; it
+    /// spins for 10 us at weight 1, and twice as long with each power.
+    fn machine(weight: f32, n: u32) -> (u64, f32) {
+        let often = (0.1 / weight).min(1.0);
+        // As regular as can be without being in step with anything.
+        let draw = (f64::from(n) * 0.618_034).fract();
+        let late_us = if draw < often.into() { 80 } else { 0 };
+        (late_us, 10.0 * 2f32.powf(weight.log10()))
+    }
+
+    #[test]
+    fn a_promise_of_lateness_is_kept_with_little_more_than_it_takes() {
+        for often in [0.2, 0.05, 0.01, 0.002] {
+            let promise = Promise {
+                late: Some((Nanos::from_us(50), often)),
+                spin: None,
+            };
+            let kept = play(promise, 200_000, machine);
+            assert!(kept.late_share <= often, "{often}: {kept:?}");
+            let needed = 0.1 / often;
+            let over = kept.late_weight / needed;
+            assert!((0.5..=20.0).contains(&over), "{often}: {kept:?}");
+            assert_eq!(kept.binding, Binding::Lateness);
+        }
+    }
+
+    #[test]
+    fn a_promise_of_spinning_is_kept_and_used() {
+        // Weight 10 spins for 2 %, weight 100 for 4 %.
+        let promise = Promise {
+            late: None,
+            spin: Some(0.04),
+        };
+        let kept = play(promise, 20_000, machine);
+        assert!((0.02..=0.04).contains(&kept.spun_share), "{kept:?}");
+        assert_eq!(kept.binding, Binding::Spinning);
+    }
+
+    #[test]
+    fn who_cannot_keep_both_says_so_and_what_can_be_had() {
+        let promise = Promise {
+            late: Some((Nanos::from_us(50), 0.001)),
+            spin: Some(0.02),
+        };
+        let kept = play(promise, 100_000, machine);
+        assert_eq!(kept.binding, Binding::Broken, "{kept:?}");
+        assert!(kept.spun_share <= 0.02, "{kept:?}");
+        let tried = |weight: f32| {
+            kept.frontier
+                .iter()
+                .find(|t| power(t.late_weight) == power(weight))
+        };
+        let at_ten = tried(10.0).expect("it began there");
+        assert!((0.003..=0.04).contains(&at_ten.late_share), "{kept:?}");
+        // And a lateness that nobody can keep, at the heaviest weight.
+        let alone = Promise {
+            spin: None,
+            ..promise
+        };
+        let kept = play(alone, 100_000, |_, n| (u64::from(n % 10 == 0) * 80, 5.0));
+        assert_eq!(kept.binding, Binding::Broken);
+        assert!(kept.late_weight > 5_000.0, "{kept:?}");
+    }
+
+    #[test]
+    fn what_is_kept_with_nothing_binds_nothing() {
+        let promise = Promise {
+            late: Some((Nanos::from_us(500), 0.01)),
+            spin: Some(0.5),
+        };
+        let kept = play(promise, 2_000, machine);
+        assert_eq!(kept.binding, Binding::Neither, "{kept:?}");
+        let kept = play(promise, 20, machine);
+        assert_eq!(kept.binding, Binding::Learning);
+    }
+
+    #[test]
+    fn it_comes_back_after_the_machine_changed() {
+        let promise = Promise {
+            late: Some((Nanos::from_us(50), 0.01)),
+            spin: None,
+        };
+        // For a while everything is late, whatever is spun.
+        let kept = play(promise, 60_000, |weight, n| match n {
+            10_000..20_000 => (80, 10.0),
+            _ => machine(weight, n),
+        });
+        assert!(kept.late_share <= 0.01, "{kept:?}");
+        assert!(kept.late_weight < 200.0, "{kept:?}");
+    }
+}

@@ -1,0 +1,169 @@
+//! Promises of `adaptive` under every timer rule, in virtual time: what can be kept is kept,
+//! and what cannot is said.
+
+use punctual_core::strategies::{AnyStrategy, Binding, Defaults, Promised};
+use punctual_core::{Nanos, Rate, StrategySpec};
+use punctual_program::program::{Due, Op, SpawnKind, Subject};
+use punctual_program::{Machine, Program};
+use punctual_sim::{Model, SimMachine};
+
+const WARM_UP: u64 = 10_000;
+const WAITS: u64 = 20_000;
+
+/// What came out after the warm-up.
+struct Seen {
+    late: f64,
+    spun: f64,
+    passed: Nanos,
+    promised: Promised,
+}
+
+/// Waits at a rate beside so many that work without end.
+fn run(model: &str, hogs: usize, promise: &str, hz: u64) -> Seen {
+    let spec = StrategySpec::parse(&format!("adaptive:{promise}"), Defaults::ELSEWHERE).unwrap();
+    let waits = |times| Op::Loop {
+        times,
+        body: vec![Op::Wait {
+            with: 0,
+            due: Due::NextCycle,
+            or: None,
+        }],
+    };
+    let hog = Program {
+        subjects: vec![],
+        ops: vec![Op::Loop {
+            times: u64::MAX,
+            body: vec![Op::Work(Nanos::from_ms(10))],
+        }],
+    };
+    let mut ops: Vec<Op> = (0..hogs)
+        .map(|n| Op::Spawn {
+            name: format!("hog {n}"),
+            kind: SpawnKind::Process,
+            program: hog.clone(),
+        })
+        .collect();
+    let rate = Rate::from_hz(hz).unwrap();
+    ops.extend([Op::Pace(rate), waits(WARM_UP), Op::Record]);
+    ops.extend([Op::Pace(rate), waits(WAITS)]);
+    let program = Program {
+        subjects: vec![Subject::Strategy(spec)],
+        ops,
+    };
+    let mut machine = SimMachine::new(Model::parse(model).unwrap(), 1);
+    let observations = machine.run(&program).unwrap();
+    let thread = &observations.threads[0];
+    let samples = &thread.sections[1].samples;
+    let StrategySpec::Adaptive { promise, .. } = spec else {
+        unreachable!("it was read as that");
+    };
+    let by = promise.late.map_or(Nanos::MAX, |(by, _)| by);
+    let late = samples
+        .iter()
+        .filter(|sample| sample.outcome.late.as_ns() > by.as_ns().min(i64::MAX as u64) as i64);
+    let spun: u64 = samples.iter().map(|s| s.outcome.spun.as_ns()).sum();
+    let passed = samples[samples.len() - 1].woke - samples[0].woke;
+    let Some(Some(AnyStrategy::Adaptive(adaptive))) = thread.learned.first() else {
+        unreachable!("its strategy is adaptive");
+    };
+    Seen {
+        late: late.count() as f64 / samples.len() as f64,
+        spun: spun as f64 / passed.as_ns() as f64,
+        passed,
+        promised: adaptive.promised().expect("it was asked to keep one"),
+    }
+}
+
+const MODELS: [&str; 6] = [
+    "linux",
+    "linux,jitter=20us",
+    "windows-7",
+    "windows-10-2004",
+    "windows-11",
+    "macos",
+];
+
+#[test]
+fn lateness_is_kept_or_said_not_to_be() {
+    let mut broken = Vec::new();
+    for model in MODELS {
+        for hz in [60, 1_000, 5_000] {
+            for (promise, often) in [
+                ("late=50us/1%", 0.01),
+                ("late=5us/10%", 0.1),
+                ("late=1ms/0.5%", 0.005),
+            ] {
+                let Seen { late, promised, .. } = run(model, 0, promise, hz);
+                let cell = format!("{model} {hz} Hz {promise}: {late}, {promised:?}");
+                match promised.binding {
+                    Binding::Broken => {
+                        assert!(late > often, "{cell}");
+                        assert!(promised.late_weight > 5_000.0, "{cell}");
+                        broken.push(format!("{model} {hz} {promise}"));
+                    }
+                    Binding::Lateness | Binding::Neither => assert!(late <= often, "{cell}"),
+                    _ => panic!("{cell}"),
+                }
+            }
+        }
+    }
+    // There a nap takes three cycles at least, and one wait of 64 is slept through to see whether it
+    // still does.
+    assert_eq!(
+        broken,
+        [
+            "windows-10-2004 5000 late=50us/1%",
+            "windows-11 5000 late=50us/1%"
+        ]
+    );
+}
+
+#[test]
+fn spinning_is_kept_always() {
+    for model in MODELS {
+        for hogs in [0, 8] {
+            for hz in [60, 1_000, 5_000] {
+                for (promise, share) in [("spin=5%", 0.05), ("late=20us/1%:spin=1%", 0.01)] {
+                    let seen = run(model, hogs, promise, hz);
+                    // What was not spun for a second may be saved.
+                    let saved = 1e9 / seen.passed.as_ns() as f64;
+                    let most = share * (1.0 + saved) * 1.01;
+                    assert!(
+                        seen.spun <= most,
+                        "{model} {hogs} {hz} {promise}: {} of {most}, {:?}",
+                        seen.spun,
+                        seen.promised
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_little_spinning_cannot_keep_is_said_with_what_it_can() {
+    // Ticks of 15.6 ms: to be on time takes half of a CPU.
+    let alone = run("windows-7", 0, "late=50us/1%", 60);
+    assert_eq!(alone.promised.binding, Binding::Lateness);
+    assert!(alone.spun > 0.3 && alone.late <= 0.01);
+    let both = run("windows-7", 0, "late=50us/1%:spin=5%", 60);
+    assert_eq!(both.promised.binding, Binding::Broken);
+    assert!(both.spun <= 0.05 && both.late > 0.1);
+    let frontier = &both.promised.frontier;
+    assert!(
+        frontier
+            .iter()
+            .any(|tried| tried.late_share > 0.1 && tried.spun_share < 0.1),
+        "{frontier:?}"
+    );
+    // Every CPU busy, and a fair scheduler: whoever is late is so while it spins.
+    let loaded = run("linux,cpus=2", 4, "late=50us/1%", 1_000);
+    let is_kept = loaded.late <= 0.01;
+    assert_eq!(
+        loaded.promised.binding != Binding::Broken,
+        is_kept,
+        "{} {:?}",
+        loaded.late,
+        loaded.promised
+    );
+}

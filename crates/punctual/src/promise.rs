@@ -1,0 +1,73 @@
+use std::time::Duration;
+
+use punctual_core::strategies;
+use punctual_sys::Error;
+
+/// What a waiter is to keep: how often it may be late by how much, what it may spin, or
+/// both. It finds the weight of lateness that this takes here by itself, and says
+/// whether it can be kept at all.
+///
+/// What was promised of spinning is a [`Budget::Share`](crate::Budget::Share) besides, and
+/// is kept always. Lateness is kept as far as the machine lets it be: how often waits are late
+/// comes to six tenths of what was promised, so that it is kept though it scatters.
+///
+/// # Accuracy
+/// A promise to be late `q` of the time takes about 12 / `q` waits to be learned and
+/// judged. Waits whose deadline has passed before they begin do not count.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// use punctual::{Binding, Promise, Waiter};
+///
+/// // Late by more than 50 us at most once in a hundred waits, for at most 5 % of a CPU.
+/// let promise = Promise::lateness(Duration::from_micros(50), 0.01).and_spinning(0.05);
+/// let mut waiter = Waiter::builder().promise(promise).build()?;
+/// let mut next = Instant::now();
+/// for _ in 0..100 {
+///     next += Duration::from_micros(200);
+///     waiter.sleep_until(next);
+/// }
+/// let seen = waiter.promised().expect("it was asked to");
+/// match seen.binding {
+///     Binding::Broken => println!("not here; what can be had: {:?}", seen.frontier),
+///     binding => println!("{binding:?}: late {} of the time", seen.late_share),
+/// }
+/// # Ok::<(), punctual::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Promise(pub(crate) strategies::Promise);
+
+impl Promise {
+    /// To be late by more than `by` at most this part of the time, `often`: from
+    /// 0.0005 to 0.5.
+    pub fn lateness(by: Duration, often: f64) -> Self {
+        Self(strategies::Promise::default()).and_lateness(by, often)
+    }
+
+    /// To spin at most this part of a CPU, from 0.0001 to 1, and to be as exact as that
+    /// allows.
+    pub fn spinning(share: f64) -> Self {
+        Self(strategies::Promise::default()).and_spinning(share)
+    }
+
+    /// [`lateness`](Self::lateness) too.
+    #[must_use]
+    pub fn and_lateness(mut self, by: Duration, often: f64) -> Self {
+        self.0.late = Some((by.into(), often as f32));
+        self
+    }
+
+    /// [`spinning`](Self::spinning) too.
+    #[must_use]
+    pub fn and_spinning(mut self, share: f64) -> Self {
+        self.0.spin = Some(share as f32);
+        self
+    }
+
+    pub(crate) fn check(self) -> Result<strategies::Promise, Error> {
+        self.0.check().map_err(Error::range)?;
+        Ok(self.0)
+    }
+}
