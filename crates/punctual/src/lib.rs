@@ -37,6 +37,18 @@
 //!   [`sleep_until`] may be called in a signal handler, in a destructor of a
 //!   thread, and after `fork`.
 //!
+//! # Features
+//!
+//! All are off by default.
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `serde` | what a waiter has [`Learned`], and [`Statistics`], can be kept in a file |
+//! | `hdrhistogram`, `prometheus` | [`Statistics`] for others to read |
+//! | `embedded-hal` | a [`Waiter`] is a `DelayNs` of embedded-hal 1 |
+//! | `spin_sleep` | the names of the crate spin_sleep 1, in a module of that name |
+//! | `quanta` | deadlines on the clock of quanta 0.12 |
+//!
 //! # Suspend
 //!
 //! Deadlines follow [`Instant`]. While the machine is
@@ -46,6 +58,8 @@
 mod anchor;
 pub mod article;
 mod budget;
+#[cfg(feature = "embedded-hal")]
+mod delay;
 mod frame;
 pub mod guard;
 mod learned;
@@ -53,6 +67,10 @@ mod outcome;
 mod pacer;
 mod period;
 mod promise;
+#[cfg(feature = "quanta")]
+pub mod quanta;
+#[cfg(feature = "spin_sleep")]
+pub mod spin_sleep;
 mod statistics;
 mod strategy;
 mod ticker;
