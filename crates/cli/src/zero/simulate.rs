@@ -7,7 +7,8 @@ use clap::{Args, ValueEnum};
 use punctual_core::Nanos;
 use punctual_record::Run;
 use punctual_zero::rows::{PAGE_BYTES, ZeroRow};
-use punctual_zero::{Grid, article, computers, simulation, validation};
+use punctual_zero::validation::{self, Validation};
+use punctual_zero::{Grid, article, computers, simulation};
 use punctual_zero_pool::{Batch, Dequeue, LockKind};
 use punctual_zero_sim::{Job, Machine, Matrix, Preemption};
 
@@ -244,16 +245,16 @@ fn tell_article(args: &SimulateArgs) -> Result<Done> {
 /// Prints a line for each figure that the simulated pools are held against; whether one
 /// deviates that nobody has explained is the exit code.
 fn validate() -> Result<Done> {
-    let rows = validation::rows();
+    let Validation { sources, rows } = Validation::load();
     let mut bar = Progress::alike(rows.len());
-    let mut outcomes = Vec::new();
+    let mut findings = Vec::new();
     for row in &rows {
-        bar.step(row.id);
-        outcomes.push((row, (row.run)().map_err(|why| anyhow!(why))?));
+        bar.step(&row.id);
+        findings.push((row, row.run().map_err(|why| anyhow!(why))?));
     }
     drop(bar);
-    print(&validation::text(&outcomes))?;
-    Ok(match validation::count(&outcomes, "differs") {
+    print(&validation::text(&findings, &sources))?;
+    Ok(match validation::count(&findings, "differs") {
         0 => Done::Whole,
         _ => Done::Differs,
     })

@@ -6,96 +6,7 @@ use punctual_zero_pool::{Batch, LockKind};
 use punctual_zero_sim::chain::{Chain, HandOff};
 use punctual_zero_sim::{Contest, ContestLock, Machine};
 
-use super::{Kind, Outcome, Row, Verdict};
-use super::{PAGES, WORST_US, is_near, pool};
-
-/// Z26, Z28, Z30-Z32 and Z34-Z37.
-pub(super) fn rows() -> Vec<Row> {
-    let row = |id, source, input, expected, tolerance, run| Row {
-        id,
-        kind: Kind::Lock,
-        source,
-        input,
-        expected,
-        tolerance,
-        run,
-        same_as: None,
-    };
-    vec![
-        row(
-            "Z26",
-            "BOYD; BOYD-fit",
-            "the chain: sections of 400 cycles, 0.4 % serial",
-            "a peak of 25 at 27 cores, 4.8 at 48",
-            "8 %, 2 cores",
-            chain_0_4_percent,
-        ),
-        row(
-            "Z28",
-            "BOYD; BOYD-fit",
-            "the chain: sections of 400 cycles, 3.2 % serial",
-            "a peak of 5.3 at 6 to 8 cores, 0.65 at 48",
-            "15 %",
-            chain_3_2_percent,
-        ),
-        row(
-            "Z30",
-            "BOYD; BOYD-fit",
-            "the chain: sections of 25,600 cycles, 2 % serial",
-            "no collapse: at least 40 at 47 cores",
-            "5 %",
-            chain_long_sections,
-        ),
-        row(
-            "Z31",
-            "BOYD; BOYD-fit",
-            "a ticket lock, simulated: sections of 400 cycles, 2 and 0.4 % serial",
-            "peaks above the chain's (11.5 at 12, 28 at 28 measured), then falls by 40 % or more within two cores",
-            "sharper than the chain",
-            sharper_than_the_chain,
-        ),
-        row(
-            "Z32",
-            "BOYD; BOYD-fit",
-            "MEMPOP on 48 cores: a queued lock in relation to a ticket lock",
-            "17 (ticket lock: 290 a ms at 9 cores, 20 at 48)",
-            "25 %",
-            mempop,
-        ),
-        row(
-            "Z34",
-            "LITL",
-            "radiosity_ll on A-64: a spin lock's peak in relation to the whole machine; a queued lock to it there",
-            "10; 19",
-            "30 %",
-            radiosity,
-        ),
-        row(
-            "Z35",
-            "LITL",
-            "radiosity_ll on I-48: a queued lock whose waiters spin, in relation to one whose waiters sleep",
-            "63",
-            "an order of magnitude",
-            sleepers,
-        ),
-        row(
-            "Z36",
-            "BOYD",
-            "a queued lock in one socket, 8 to 96 workers, one page at a time",
-            "the same throughput beyond saturation",
-            "10 %",
-            queued_is_flat,
-        ),
-        row(
-            "Z37",
-            "ZERO",
-            "the chain, 39 cores, sections of 100 ns: what makes 100.8 us of CPU a page",
-            "65 ns a waiter: a transfer of 130 ns, half of it for the next holder",
-            "transfers of 100 to 160 ns",
-            transfer_of_the_worst_case,
-        ),
-    ]
-}
+use super::{PAGES, Seen, WORST_US, is_near, pool};
 
 /// A request in the product form, in cycles.
 const REQUEST: f64 = 500.0;
@@ -123,38 +34,31 @@ fn peak(curve: impl Fn(usize) -> f64) -> (usize, f64) {
         .expect("there are cores")
 }
 
-fn chain_0_4_percent() -> Result<Outcome, Refusal> {
+pub(super) fn chain_0_4_percent() -> Seen {
     let curve = |cores| speed_up(400.0, 0.004, cores);
     let ((at, height), last) = (peak(curve), curve(CORES));
-    Ok(Outcome {
-        got: format!("{height:.1} at {at}, {last:.1} at {CORES}"),
-        verdict: Verdict::of(
-            is_near(height, 25.0, 8.0) && at.abs_diff(27) <= 2 && is_near(last, 4.8, 8.0),
-        ),
-        note: "the constant is fitted to this curve among others",
-    })
+    Ok((
+        format!("{height:.1} at {at}, {last:.1} at {CORES}"),
+        is_near(height, 25.0, 8.0) && at.abs_diff(27) <= 2 && is_near(last, 4.8, 8.0),
+    ))
 }
 
-fn chain_3_2_percent() -> Result<Outcome, Refusal> {
+pub(super) fn chain_3_2_percent() -> Seen {
     let curve = |cores| speed_up(400.0, 0.032, cores);
     let ((at, height), last) = (peak(curve), curve(CORES));
-    Ok(Outcome {
-        got: format!("{height:.1} at {at}, {last:.2} at {CORES}"),
-        verdict: Verdict::of(
-            is_near(height, 5.3, 15.0) && (6..=8).contains(&at) && is_near(last, 0.65, 15.0),
-        ),
-        note: "the constant is fitted to this curve among others",
-    })
+    Ok((
+        format!("{height:.1} at {at}, {last:.2} at {CORES}"),
+        is_near(height, 5.3, 15.0) && (6..=8).contains(&at) && is_near(last, 0.65, 15.0),
+    ))
 }
 
-fn chain_long_sections() -> Result<Outcome, Refusal> {
+pub(super) fn chain_long_sections() -> Seen {
     let at_47 = speed_up(25_600.0, 0.02, 47);
     let (at, height) = peak(|cores| speed_up(25_600.0, 0.02, cores));
-    Ok(Outcome {
-        got: format!("{at_47:.1} at 47, the peak is {height:.1} at {at}"),
-        verdict: Verdict::of(at_47 >= 40.0 * 0.95 && at >= 46),
-        note: "the constant is fitted to this curve among others",
-    })
+    Ok((
+        format!("{at_47:.1} at 47, the peak is {height:.1} at {at}"),
+        at_47 >= 40.0 * 0.95 && at >= 46,
+    ))
 }
 
 /// A contest on a computer, in takes a second.
@@ -189,7 +93,7 @@ fn curve(takes: impl Fn(usize) -> Result<f64, Refusal>) -> Result<(usize, f64, f
     Ok((at, height, falls.fold(1.0, f64::min)))
 }
 
-fn sharper_than_the_chain() -> Result<Outcome, Refusal> {
+pub(super) fn sharper_than_the_chain() -> Seen {
     let machine = Machine::parse("opteron-48")?;
     let mut got = Vec::new();
     let mut holds = true;
@@ -210,14 +114,10 @@ fn sharper_than_the_chain() -> Result<Outcome, Refusal> {
         ));
         holds &= simulated.1 > chain.1 && left[0] <= 60.0 && left[0] < left[1];
     }
-    Ok(Outcome {
-        got: got.join("; "),
-        verdict: Verdict::of(holds),
-        note: "the time of a request is the chain's, from the paper's model; where the fall is comes out",
-    })
+    Ok((got.join("; "), holds))
 }
 
-fn mempop() -> Result<Outcome, Refusal> {
+pub(super) fn mempop() -> Seen {
     let machine = Machine::parse("opteron-48")?;
     // What is not published: with so many takes of the lock for each operation, the
     // lock is held for as long as makes the queued lock's 350 operations a ms, and
@@ -229,17 +129,13 @@ fn mempop() -> Result<Outcome, Refusal> {
     let (queued, ticket) = (per_ms(MCS, CORES)?, per_ms(TICKET, CORES)?);
     let (at, _, _) = curve(|cores| per_ms(TICKET, cores))?;
     let (ratio, most) = (queued / ticket, per_ms(TICKET, at)?);
-    Ok(Outcome {
-        got: format!(
-            "{ratio:.1} (ticket lock: {most:.0} a ms at {at} cores, {ticket:.0} at {CORES})"
-        ),
-        verdict: Verdict::of(is_near(ratio, 17.0, 25.0)),
-        note: "fitted: four takes an operation and the time between them, which put the peak where it was, and the section, \
-               to the queued lock's 350 a ms; what comes out is the collapse",
-    })
+    Ok((
+        format!("{ratio:.1} (ticket lock: {most:.0} a ms at {at} cores, {ticket:.0} at {CORES})"),
+        is_near(ratio, 17.0, 25.0),
+    ))
 }
 
-fn radiosity() -> Result<Outcome, Refusal> {
+pub(super) fn radiosity() -> Seen {
     let machine = Machine::parse("opteron-64")?;
     // Nobody published either: the section makes the second ratio, the time away puts
     // the peak at 16 threads.
@@ -254,15 +150,13 @@ fn radiosity() -> Result<Outcome, Refusal> {
     let (most, at) = most.expect("there are some");
     let (all, queued) = (of(TAS, 64)?, of(MCS, 64)?);
     let (fall, gain) = (most / all, queued / all);
-    Ok(Outcome {
-        got: format!("{fall:.1} from the peak at {at} threads; {gain:.1}"),
-        verdict: Verdict::of(is_near(fall, 10.0, 30.0) && is_near(gain, 19.0, 30.0)),
-        note: "fitted: the sections to the second ratio, which is thus no result, and what is between them to the place of \
-               the peak; transfers are those of an Opteron of the generation before",
-    })
+    Ok((
+        format!("{fall:.1} from the peak at {at} threads; {gain:.1}"),
+        is_near(fall, 10.0, 30.0) && is_near(gain, 19.0, 30.0),
+    ))
 }
 
-fn sleepers() -> Result<Outcome, Refusal> {
+pub(super) fn sleepers() -> Seen {
     let of = |lock, turnaround| {
         let machine = Machine::parse(&format!("xeon-48,turnaround={turnaround}"))?;
         takes(&machine, lock, CORES, 100.0, 5_000.0)
@@ -271,15 +165,13 @@ fn sleepers() -> Result<Outcome, Refusal> {
         Ok::<_, Refusal>(of(MCS, turnaround)? / of(ContestLock::ParkingMcs, turnaround)?)
     };
     let (least, deep) = (ratio("3333ns")?, ratio("20000ns")?);
-    Ok(Outcome {
-        got: format!("{least:.0}; {deep:.0} where waking takes 20 us"),
-        verdict: Verdict::of((6.3..=630.0).contains(&least)),
-        note: "7,000 cycles from the call that wakes to running are the least that waking takes; out of a deep idle \
-               state it is tens of microseconds; that sections are of 100 ns, every 5 us, has no source",
-    })
+    Ok((
+        format!("{least:.0}; {deep:.0} where waking takes 20 us"),
+        (6.3..=630.0).contains(&least),
+    ))
 }
 
-fn queued_is_flat() -> Result<Outcome, Refusal> {
+pub(super) fn queued_is_flat() -> Seen {
     let one_socket = "cascade-lake-96,across=47";
     let walls = [8, 16, 24, 39, 64, 96].map(|workers| {
         let outcome = pool(one_socket, workers, LockKind::Mcs, Batch::One)?;
@@ -292,18 +184,16 @@ fn queued_is_flat() -> Result<Outcome, Refusal> {
             (least.min(*wall), most.max(*wall))
         });
     let two_sockets = pool("cascade-lake-96", 39, LockKind::Mcs, Batch::One)?;
-    Ok(Outcome {
-        got: format!(
+    Ok((
+        format!(
             "{least:.1} to {most:.1} GB/s; in two sockets {:.1} with 39",
             two_sockets.wall_gb_per_s()
         ),
-        verdict: Verdict::of(most / least <= 1.1),
-        note: "across sockets it depends on how often neighbours in the queue are in two of them, and the queue keeps \
-               its order",
-    })
+        most / least <= 1.1,
+    ))
 }
 
-fn transfer_of_the_worst_case() -> Result<Outcome, Refusal> {
+pub(super) fn transfer_of_the_worst_case() -> Seen {
     // CPU time of a page in microseconds, by what each waiter adds.
     let us = |c: f64| {
         let chain = Chain {
@@ -326,18 +216,16 @@ fn transfer_of_the_worst_case() -> Result<Outcome, Refusal> {
         }
     }
     let machine = Machine::parse("cascade-lake-96")?;
-    Ok(Outcome {
-        got: format!(
+    Ok((
+        format!(
             "{low:.1} ns a waiter: a transfer of {:.0} ns; the simulation has {:.0} ns a waiter of a mean transfer of \
              {:.0} ns",
             2.0 * low,
             simulated_per_waiter()?,
             machine.mean_transfer_ns(39)?
         ),
-        verdict: Verdict::of((100.0..=160.0).contains(&(2.0 * low))),
-        note: "of the transfers of a Cascade Lake, 47 ns in a socket and 134 across, a request that queued has two \
-               thirds ahead of it: about as much",
-    })
+        (100.0..=160.0).contains(&(2.0 * low)),
+    ))
 }
 
 /// By how much longer the simulated lock takes for each waiter more.

@@ -1,12 +1,9 @@
 //! What the simulated pools are held against: figures that others published, one
 //! row each.
 //!
-//! | file | rows | what |
-//! |---|---|---|
-//! | `article` | Z01-Z07, Z09-Z12, Z16, Z23, Z24 | the page-zeroing article's own machine |
-//! | `elsewhere` | Z13-Z15, Z17, Z18 | other machines and other versions of Windows |
-//! | `locks` | Z26-Z37 | papers on locks |
-//! | `arithmetic` | Z06, Z08, Z20-Z22, Z25, Z55, Z56 | what follows from published numbers without a simulation |
+//! `rows.toml` says of each row what is done, what is expected, and from which source; what
+//! is done is a function in `windows`, `locks` (papers on locks) or `arithmetic` (what
+//! follows from published numbers without a simulation).
 //!
 //! The numbers are those of the list of targets; the ones in between are reserved,
 //! or of hardware and kernels, which no simulation reproduces.
@@ -28,52 +25,68 @@
 //! A row that is another one in other units says of which one.
 
 mod arithmetic;
-mod article;
-mod elsewhere;
 mod locks;
+mod windows;
 
-pub(super) use crate::article::PAGES;
+use std::collections::BTreeMap;
+
 use punctual_program::Refusal;
 use punctual_zero_pool::{Batch, LockKind, Setting};
-use punctual_zero_sim::{Job, Machine, System, simulate};
+use punctual_zero_sim::{Job, Machine, PoolResult, System, simulate};
+use serde::Deserialize;
 
-/// One figure that the simulation is held against.
-#[derive(Clone, Copy, Debug)]
-pub struct Row {
-    /// Its name: `Z01`.
-    pub id: &'static str,
-    /// What it is evidence of.
-    pub kind: Kind,
-    /// Where the figure comes from, with the short names of [`SOURCES`].
-    pub source: &'static str,
-    /// What is done.
-    pub input: &'static str,
-    /// What comes of it according to the source.
-    pub expected: &'static str,
-    /// How far from that is still the same.
-    pub tolerance: &'static str,
-    /// Does it. Always the same.
-    pub run: fn() -> Result<Outcome, Refusal>,
-    /// The row that is the same observation, in other units.
-    pub same_as: Option<&'static str>,
+pub(super) use crate::article::PAGES;
+
+/// The file of rows.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Validation {
+    /// Each short name of a source, and the source.
+    pub sources: BTreeMap<String, String>,
+    /// All rows, in the order of their names.
+    #[serde(rename = "row")]
+    pub rows: Vec<Row>,
 }
 
-impl Row {
-    const fn same_as(mut self, id: &'static str) -> Self {
-        self.same_as = Some(id);
-        self
+impl Validation {
+    /// What `rows.toml` says.
+    pub fn load() -> Self {
+        toml::from_str(include_str!("rows.toml")).expect("the tests read this file")
     }
+}
 
-    /// Whether it is an observation of its own: not another row in other units, and
-    /// no arithmetic.
-    pub fn is_observation(&self) -> bool {
-        self.same_as.is_none() && self.kind != Kind::Arithmetic
-    }
+/// One figure that the simulation is held against.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Row {
+    /// Its name: `Z01`.
+    pub id: String,
+    /// What it is evidence of.
+    pub evidence: Evidence,
+    /// Where the figure comes from, with the short names of [`Validation::sources`].
+    pub source: String,
+    /// What is done.
+    pub input: String,
+    /// What comes of it according to the source.
+    pub expected: String,
+    /// How far from that is still the same.
+    pub tolerance: String,
+    /// The row that is the same observation, in other units.
+    pub same_as: Option<String>,
+    /// Whether nobody knows what it should be.
+    #[serde(default)]
+    pub prediction: bool,
+    /// Why it is known to be missed; where it is met after all, it holds.
+    pub deviates: Option<String>,
+    /// How it was made; may be empty.
+    #[serde(default)]
+    pub note: String,
 }
 
 /// What a row is evidence of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Evidence {
     /// Windows, as somebody saw it.
     Windows,
     /// A lock, as a paper has it.
@@ -82,7 +95,7 @@ pub enum Kind {
     Arithmetic,
 }
 
-impl Kind {
+impl Evidence {
     /// The letter that stands for it in a table.
     pub const fn letter(self) -> char {
         match self {
@@ -95,13 +108,11 @@ impl Kind {
 
 /// What came of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct Finding {
     /// What came out.
     pub got: String,
     /// Whether that is what was expected.
     pub verdict: Verdict,
-    /// How it was made; may be empty.
-    pub note: &'static str,
 }
 
 /// Whether what came out is what was expected.
@@ -109,8 +120,8 @@ pub struct Outcome {
 pub enum Verdict {
     /// Within the tolerance.
     Holds,
-    /// Not within the tolerance, and this is why.
-    Explained(&'static str),
+    /// Not within the tolerance, and the row says why.
+    Explained,
     /// Not within the tolerance.
     Deviates,
     /// Nobody knows what it should be.
@@ -118,73 +129,83 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Of a figure whose deviation nobody has explained.
-    const fn of(holds: bool) -> Self {
-        if holds { Self::Holds } else { Self::Deviates }
-    }
-
-    /// Of a figure that is known to be missed, and why; where it is met after all,
-    /// it holds.
-    const fn or(holds: bool, why: &'static str) -> Self {
-        if holds {
-            Self::Holds
-        } else {
-            Self::Explained(why)
-        }
-    }
-
     /// In a word or two.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Holds => "ok",
-            Self::Explained(_) => "explained",
+            Self::Explained => "explained",
             Self::Deviates => "differs",
             Self::Predicted => "prediction",
         }
     }
 }
 
-/// All rows, in the order of their names.
-pub fn rows() -> Vec<Row> {
-    let mut rows = [
-        article::rows(),
-        elsewhere::rows(),
-        locks::rows(),
-        arithmetic::rows(),
-    ]
-    .concat();
-    rows.sort_by_key(|row| row.id);
-    rows
-}
+/// What came out, and whether that is within the tolerance.
+type Seen = Result<(String, bool), Refusal>;
 
-/// Each short name, and the source.
-pub const SOURCES: &[(&str, &str)] = &[
-    (
-        "2014",
-        "randomascii.wordpress.com, 2014-12-10: the hidden costs of memory allocation",
-    ),
-    (
-        "BOYD",
-        "Boyd-Wickizer, Kaashoek, Morris, Zeldovich: Non-scalable locks are dangerous (Linux Symposium 2012)",
-    ),
-    (
-        "BOYD-fit",
-        "500 cycles a request in the product form of BOYD's model, fitted to its curves; sections of 400 cycles",
-    ),
-    (
-        "LITL",
-        "Guiroux, Lachaize, Quema: LiTL (ATC'16) and the data of its journal version, github.com/multicore-locks/litl",
-    ),
-    (
-        "POLICIES",
-        "the table of takes in crates/zero/pool/src/batches.rs: each policy as its paper has it",
-    ),
-    (
-        "ZERO",
-        "the page-zeroing article: Slower Memory Zeroing Through Parallelism (Bruce Dawson, randomascii.wordpress.com, 2022-07-11)",
-    ),
-    ("ZERO-2", "the later version of the same article"),
-];
+impl Row {
+    /// Does it. Always the same.
+    ///
+    /// # Errors
+    /// The simulator refuses it.
+    pub fn run(&self) -> Result<Finding, Refusal> {
+        let (got, holds) = self.what_is_done()()?;
+        let verdict = match holds {
+            _ if self.prediction => Verdict::Predicted,
+            true => Verdict::Holds,
+            false if self.deviates.is_some() => Verdict::Explained,
+            false => Verdict::Deviates,
+        };
+        Ok(Finding { got, verdict })
+    }
+
+    fn what_is_done(&self) -> fn() -> Seen {
+        match self.id.as_str() {
+            "Z01" => windows::cpu_seconds,
+            "Z02" => windows::gib_per_cpu_s,
+            "Z03" => windows::us_per_page,
+            "Z04" => windows::first_trace,
+            "Z05" => windows::spinning,
+            "Z06" => arithmetic::share_of_system,
+            "Z07" => windows::unexpected_cpus,
+            "Z08" => arithmetic::share_of_faults,
+            "Z09" => windows::zeropage_test,
+            "Z10" => windows::system_to_test,
+            "Z11" => windows::against_serial,
+            "Z12" => windows::against_no_waiting,
+            "Z13" => windows::windows_11,
+            "Z14" => windows::server_2022,
+            "Z15" => windows::windows_10_on_128,
+            "Z16" => windows::build,
+            "Z17" => windows::xeon_phi,
+            "Z18" => windows::desktop,
+            "Z20" => arithmetic::memory_bandwidth,
+            "Z21" => arithmetic::page_in_cache,
+            "Z22" => arithmetic::bytes_of_the_test,
+            "Z23" => windows::rule_of_thumb,
+            "Z24" => windows::hand_off,
+            "Z25" => arithmetic::cost_of_fresh_memory,
+            "Z26" => locks::chain_0_4_percent,
+            "Z28" => locks::chain_3_2_percent,
+            "Z30" => locks::chain_long_sections,
+            "Z31" => locks::sharper_than_the_chain,
+            "Z32" => locks::mempop,
+            "Z34" => locks::radiosity,
+            "Z35" => locks::sleepers,
+            "Z36" => locks::queued_is_flat,
+            "Z37" => locks::transfer_of_the_worst_case,
+            "Z55" => arithmetic::takes,
+            "Z56" => arithmetic::half_of_the_rest,
+            other => unreachable!("the tests run every row, and {other} is none of them"),
+        }
+    }
+
+    /// Whether it is an observation of its own: not another row in other units, and
+    /// no arithmetic.
+    pub fn is_observation(&self) -> bool {
+        self.same_as.is_none() && self.evidence != Evidence::Arithmetic
+    }
+}
 
 /// The CPU time of its worst case for each of them, in microseconds.
 pub(super) const WORST_US: f64 = 100.8;
@@ -195,23 +216,20 @@ pub(super) fn pool(
     workers: usize,
     lock: LockKind,
     batch: Batch,
-) -> Result<punctual_zero_sim::PoolResult, Refusal> {
+) -> Result<PoolResult, Refusal> {
     let job = Job::new(Setting::new(workers, lock, batch), PAGES);
     simulate(&Machine::parse(machine)?, &job)
 }
 
 /// The article's worst case: 39 workers, one page at a time, a spin lock, 96 CPUs.
 /// Zeroing is all they do.
-pub(super) fn worst() -> Result<punctual_zero_sim::PoolResult, Refusal> {
+pub(super) fn worst() -> Result<PoolResult, Refusal> {
     pool("cascade-lake-96", 39, LockKind::Tas, Batch::One)
 }
 
 /// That many pages, zeroed by a version of Windows on the computer it was seen on,
 /// with so many of its workers active; all if that is `None`.
-pub(super) fn windows(
-    name: &str,
-    active: Option<usize>,
-) -> Result<punctual_zero_sim::PoolResult, Refusal> {
+pub(super) fn windows(name: &str, active: Option<usize>) -> Result<PoolResult, Refusal> {
     let system = System::parse(name)?;
     let workers = active.unwrap_or(system.setting.workers);
     let setting = Setting {
@@ -227,48 +245,48 @@ pub(super) fn is_near(got: f64, expected: f64, percent: f64) -> bool {
 }
 
 /// What came of some rows.
-pub type Outcomes<'r> = [(&'r Row, Outcome)];
+pub type Findings<'r> = [(&'r Row, Finding)];
 
 /// How many of them have a verdict of this name.
-pub fn count(outcomes: &Outcomes<'_>, name: &str) -> usize {
-    let verdicts = outcomes.iter().map(|(_, outcome)| outcome.verdict.name());
+pub fn count(findings: &Findings<'_>, name: &str) -> usize {
+    let verdicts = findings.iter().map(|(_, finding)| finding.verdict.name());
     verdicts.filter(|verdict| *verdict == name).count()
 }
 
 /// A line for each figure.
-pub fn text(outcomes: &Outcomes<'_>) -> String {
-    let count = |name| count(outcomes, name);
-    let of_their_own = outcomes
+pub fn text(findings: &Findings<'_>, sources: &BTreeMap<String, String>) -> String {
+    let count = |name| count(findings, name);
+    let of_their_own = findings
         .iter()
-        .filter(|(row, o)| row.is_observation() && o.verdict != Verdict::Predicted);
+        .filter(|(row, finding)| row.is_observation() && finding.verdict != Verdict::Predicted);
     let title = format!(
         "The simulated pools against what is published: {} of {} figures within their tolerance, {} deviate and are \
          explained, {} nobody knows. {} are observations of their own; the others are the same as another one in other \
          units, arithmetic or predictions. W: Windows as somebody saw it; L: a lock as a paper has it; A: numbers that \
          follow from numbers.",
         count("ok"),
-        outcomes.len(),
+        findings.len(),
         count("explained"),
         count("prediction"),
         of_their_own.count(),
     );
-    let cells = outcomes.iter().map(|(row, outcome)| {
-        let why = match outcome.verdict {
-            Verdict::Explained(why) => why,
-            _ => outcome.note,
+    let cells = findings.iter().map(|(row, finding)| {
+        let why = match finding.verdict {
+            Verdict::Explained => row.deviates.as_deref().unwrap_or_default(),
+            _ => &row.note,
         };
         let got = match why {
-            "" => outcome.got.clone(),
-            why => format!("{} ({why})", outcome.got),
+            "" => finding.got.clone(),
+            why => format!("{} ({why})", finding.got),
         };
         vec![
-            format!("{} {}", row.id, row.kind.letter()),
-            row.input.to_owned(),
-            [row.expected, row.tolerance].join(", "),
+            format!("{} {}", row.id, row.evidence.letter()),
+            row.input.clone(),
+            format!("{}, {}", row.expected, row.tolerance),
             got,
-            row.source.to_owned(),
-            row.same_as.unwrap_or_default().to_owned(),
-            outcome.verdict.name().to_owned(),
+            row.source.clone(),
+            row.same_as.clone().unwrap_or_default(),
+            finding.verdict.name().to_owned(),
         ]
     });
     let head = [
@@ -282,7 +300,7 @@ pub fn text(outcomes: &Outcomes<'_>) -> String {
     ];
     let mut text = punctual_report::table(&title, &head, cells);
     text.push_str("\nSources:\n");
-    for (name, source) in SOURCES {
+    for (name, source) in sources {
         text.push_str(&format!("  {name}: {source}\n"));
     }
     text

@@ -1,0 +1,244 @@
+//! Windows: the page-zeroing article's own machine, others, and other versions.
+
+use punctual_program::Refusal;
+use punctual_zero_pool::{Batch, LockKind, Setting};
+use punctual_zero_sim::{
+    Active, Bursts, Bursty, EVERY, Job, Machine, Quantity, System, predict, simulate,
+};
+
+use super::{PAGES, Seen, WORST_US, is_near, pool, windows, worst};
+use crate::article::published;
+use crate::simulation::closed_form;
+
+pub(super) fn cpu_seconds() -> Seen {
+    let cpu = worst()?.cpu.as_secs_f64();
+    Ok((
+        format!("{cpu:.0} CPU-s"),
+        is_near(cpu, published::CPU_S, 15.0),
+    ))
+}
+
+pub(super) fn gib_per_cpu_s() -> Seen {
+    let worst = worst()?;
+    let (gib, gb) = (worst.gib_per_cpu_s(), worst.gb_per_cpu_s());
+    Ok((
+        format!("{gib:.4} GiB ({gb:.4} GB) a CPU-s"),
+        is_near(gib, 0.0378, 15.0) && is_near(gb, 0.0406, 15.0),
+    ))
+}
+
+pub(super) fn us_per_page() -> Seen {
+    let us = worst()?.cpu_us_per_page();
+    Ok((format!("{us:.1} us"), is_near(us, 100.8, 15.0)))
+}
+
+/// How many workers row Z04 takes for active.
+const ACTIVE: usize = 21;
+
+/// Bursts of Windows 10 for what is freed in a second.
+fn bursts(pages_per_s: f64, active: Option<usize>) -> Result<Bursty, Refusal> {
+    let system = System::parse("windows-10")?;
+    let setting = Setting {
+        workers: active.unwrap_or(system.setting.workers),
+        ..system.setting
+    };
+    let bursts = Bursts {
+        pages_per_s,
+        every: EVERY,
+    };
+    bursts.simulate(&system.machine(), &Job::new(setting, 0))
+}
+
+/// What the first trace zeroed in a second.
+const TRACE_PAGES_PER_S: f64 = published::TRACE_BYTES / 4_096.0 / published::TRACE_S;
+
+pub(super) fn first_trace() -> Seen {
+    let trace = bursts(TRACE_PAGES_PER_S, Some(ACTIVE))?;
+    let (cpus, seconds) = (trace.cpus(), trace.cpus() * published::TRACE_S);
+    Ok((
+        format!(
+            "{seconds:.1} CPU-s, {cpus:.2} CPUs, busy {:.0} % of the time",
+            100.0 * trace.duty()
+        ),
+        is_near(seconds, published::TRACE_CPU_S, 20.0) && is_near(cpus, 3.99, 20.0),
+    ))
+}
+
+pub(super) fn spinning() -> Seen {
+    let split = windows("windows-10", Some(ACTIVE))?.split;
+    let percent = 100.0 * split.waiting;
+    Ok((
+        format!("{percent:.1} % waiting"),
+        (percent - 100.0 * published::WAITING).abs() <= 5.0,
+    ))
+}
+
+pub(super) fn unexpected_cpus() -> Seen {
+    let ratio = bursts(TRACE_PAGES_PER_S, Some(ACTIVE))?.cpus() / 0.28;
+    Ok((format!("{ratio:.1}"), is_near(ratio, 14.3, 10.0)))
+}
+
+/// 800,000 pages by each of two processes, and what the article saw zeroed: a run of
+/// 162 CPU-s at 29 CPUs.
+const TEST_PAGES_PER_S: f64 = PAGES as f64 / (published::CPU_S / 29.0);
+
+pub(super) fn zeropage_test() -> Seen {
+    let test = bursts(TEST_PAGES_PER_S, None)?;
+    let cpus = test.cpus();
+    Ok((
+        format!(
+            "{cpus:.1} CPUs, busy {:.0} % of the time",
+            100.0 * test.duty()
+        ),
+        (cpus - 29.0).abs() <= 4.0,
+    ))
+}
+
+pub(super) fn system_to_test() -> Seen {
+    let ratio = bursts(TEST_PAGES_PER_S, None)?.cpus() / 2.0;
+    Ok((format!("{ratio:.1}"), (8.0..=14.5).contains(&ratio)))
+}
+
+pub(super) fn against_serial() -> Seen {
+    let rate = worst()?.gb_per_cpu_s();
+    let (least, most) = (6.1 / rate, 6.7 / rate);
+    Ok((
+        format!("{least:.0} to {most:.0} times"),
+        least >= 150.0 * 0.85 && most <= 175.0 * 1.15,
+    ))
+}
+
+pub(super) fn against_no_waiting() -> Seen {
+    let split = windows("windows-10", None)?.split;
+    let times = 1.0 / (1.0 - split.waiting);
+    Ok((format!("{times:.1} times"), is_near(times, 24.0, 25.0)))
+}
+
+pub(super) fn build() -> Seen {
+    // As much as needs 24 CPUs at the CPU time of a page.
+    let us = windows("windows-10", None)?.cpu_us_per_page();
+    let build = bursts(24.0 / us * 1e6, None)?;
+    let cpus = build.cpus();
+    Ok((
+        format!(
+            "{:.2} GB, which keep {cpus:.1} CPUs busy",
+            build.burst.bytes() / build.period.as_secs_f64() / 1e9
+        ),
+        true,
+    ))
+}
+
+pub(super) fn rule_of_thumb() -> Seen {
+    // Where memory is no limit, so that nothing but the lock holds anybody up.
+    let fast = "cascade-lake-96,bandwidth=1000";
+    let of = |lock, batch| pool(fast, 39, lock, batch);
+    let one_page = of(LockKind::Mcs, Batch::One)?;
+    let hand_off = one_page.wall.as_ns() as f64 / PAGES as f64;
+    let zero = Machine::parse(fast)?.value(Quantity::Zero);
+    let batch = Batch::Fixed((39.0 * hand_off / zero) as u64);
+    let percent = |lock, batch| Ok::<_, Refusal>(100.0 * of(lock, batch)?.split.waiting);
+    let waiting = percent(LockKind::Mcs, batch)?;
+    let spinning = percent(LockKind::Tas, batch)?;
+    let half = Batch::Fixed((39.0 * hand_off / zero / 2.0) as u64);
+    let setting = Setting::new(39, LockKind::Mcs, batch);
+    let chain = closed_form(&Machine::parse(fast)?, &setting).expect("MCS has a closed form");
+    Ok((
+        format!(
+            "{waiting:.0} % with packets of {batch} pages and hand-offs of {hand_off:.0} ns, {:.0} % with half of that; \
+             {spinning:.0} % with a spin lock; {:.0} % by the chain",
+            percent(LockKind::Mcs, half)?,
+            100.0 * chain.settle().waiting(),
+        ),
+        (20.0..=50.0).contains(&waiting),
+    ))
+}
+
+pub(super) fn hand_off() -> Seen {
+    let worst = worst()?;
+    let us = worst.wall.as_ns() as f64 / 1e3 / PAGES as f64;
+    Ok((
+        format!(
+            "{us:.2} us, {:.0} to {:.0} times the guess",
+            us / 0.5,
+            us / 0.2
+        ),
+        (0.74..=2.6).contains(&us),
+    ))
+}
+
+pub(super) fn windows_11() -> Seen {
+    let both = windows("windows-11", None)?;
+    let percent = 100.0 * both.split.waiting;
+    let queued = pool("ice-lake-128", 12, LockKind::Mcs, Batch::One)?;
+    let (system, busier) = (System::parse("windows-11")?, System::parse("windows-10")?);
+    let machine = system.machine();
+    let machine = machine.with(Quantity::Bookkeeping, busier.bookkeeping.clone());
+    let busier = simulate(&machine, &Job::new(system.setting, PAGES))?;
+    Ok((
+        format!(
+            "{percent:.1} %; with the queued lock alone {:.1} %, or {:.1} % where handing over counts as having it; \
+             {:.0} % with the 2.3 us a page of Windows 10",
+            100.0 * queued.split.waiting,
+            100.0 * queued.waiting_without_hand_off(),
+            100.0 * busier.split.waiting,
+        ),
+        (percent - 80.0).abs() <= 7.0,
+    ))
+}
+
+pub(super) fn server_2022() -> Seen {
+    let outcome = windows("server-2022", None)?;
+    let (percent, rate) = (100.0 * outcome.split.waiting, outcome.gb_per_cpu_s());
+    Ok((
+        format!("{percent:.1} % waiting, {rate:.4} GB a CPU-s"),
+        percent >= 85.0 && rate < 0.06,
+    ))
+}
+
+pub(super) fn windows_10_on_128() -> Seen {
+    let us = pool("ice-lake-128", 39, LockKind::Tas, Batch::One)?.cpu_us_per_page();
+    let times = us / WORST_US;
+    Ok((
+        format!("{us:.0} us a page: {times:.2} times"),
+        (0.5..=2.0).contains(&times),
+    ))
+}
+
+pub(super) fn xeon_phi() -> Seen {
+    let machine = Machine::parse("xeon-phi-272")?;
+    let of = |workers, active| {
+        let setting = Setting::new(workers, LockKind::Tas, Batch::One);
+        let prediction = predict(&machine, &Job::new(setting, PAGES), active)?;
+        let us = prediction.of(|outcome| outcome.cpu_us_per_page());
+        Ok::<_, Refusal>(format!(
+            "{:.0} ({:.0} to {:.0})",
+            us.central, us.low, us.high
+        ))
+    };
+    Ok((
+        format!(
+            "{} us of CPU a page; with 39 workers {}",
+            of(272, Active::HalfToAll)?,
+            of(39, Active::All)?
+        ),
+        true,
+    ))
+}
+
+pub(super) fn desktop() -> Seen {
+    let busy = "ryzen-7950x-32,bookkeeping=2300";
+    let of = |machine, workers| pool(machine, workers, LockKind::Tas, Batch::One);
+    let (one, two) = (of(busy, 1)?, of(busy, 2)?);
+    let waiting = [&one, &two].map(|outcome| 100.0 * outcome.split.waiting);
+    let times = two.cpu_us_per_page() / one.cpu_us_per_page();
+    let bare = of("ryzen-7950x-32", 2)?;
+    Ok((
+        format!(
+            "{:.1} and {:.1} % waiting, {times:.2} times the CPU; two that do nothing but zero wait {:.0} % of the time",
+            waiting[0],
+            waiting[1],
+            100.0 * bare.split.waiting
+        ),
+        waiting.iter().all(|percent| *percent < 10.0) && times < 2.0,
+    ))
+}
