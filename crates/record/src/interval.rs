@@ -43,6 +43,21 @@ impl Interval {
         })
     }
 
+    /// So many times as much.
+    pub fn scaled(self, by: f64) -> Self {
+        Self {
+            median: self.median * by,
+            low: self.low * by,
+            high: self.high * by,
+        }
+    }
+
+    /// `1.00 [0.98..1.05]`, its numbers as `number` writes them.
+    pub fn written(self, number: impl Fn(f64) -> String) -> String {
+        let [median, low, high] = [self.median, self.low, self.high].map(number);
+        format!("{median} [{low}..{high}]")
+    }
+
     /// Whether `value` lies in the interval.
     pub fn holds(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)

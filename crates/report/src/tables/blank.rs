@@ -78,25 +78,18 @@ impl Why {
 /// Writes the cells of one table and remembers which marks need a word below
 /// it.
 #[derive(Default)]
-pub struct Marks {
+pub(crate) struct Marks {
     blanks: Vec<Why>,
     approximate: bool,
 }
 
 impl Marks {
     /// The value, or `-`.
-    pub fn or_blank(&mut self, value: Option<String>, why: Why) -> String {
+    pub(crate) fn or_blank(&mut self, value: Option<String>, why: Why) -> String {
         value.unwrap_or_else(|| {
             self.blanks.push(why);
             "-".to_owned()
         })
-    }
-
-    /// A value that was computed from CPU time; with `~` where that is
-    /// `approximate`.
-    pub fn of_cpu_time(&mut self, approximate: bool, value: Option<String>) -> String {
-        let value = value.map(|value| self.about(approximate, value));
-        self.or_blank(value, Why::NoCpuTime)
     }
 
     /// A value, with `~` if it is approximate.
@@ -109,7 +102,7 @@ impl Marks {
     }
 
     /// What the marks in the table mean.
-    pub fn in_words(mut self) -> Vec<String> {
+    pub(crate) fn in_words(mut self) -> Vec<String> {
         self.blanks.sort_unstable();
         self.blanks.dedup();
         let mut words = Vec::new();

@@ -96,8 +96,7 @@ pub(super) fn over_informed(name: &str, group: &[&Measurement]) -> Option<String
 
 /// A ratio with the interval that holds it.
 pub(super) fn ratio_within(ratio: &Interval) -> String {
-    let [median, low, high] = [ratio.median, ratio.low, ratio.high].map(units::ratio);
-    format!("{median} [{low}..{high}]")
+    ratio.written(units::ratio)
 }
 
 const RANK_IN_WORDS: &str = "(1): the lowest median of its column.";

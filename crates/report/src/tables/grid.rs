@@ -14,7 +14,7 @@ const STYLE: TableStyle =
 
 /// A table: its first column is to the left, as it holds names, and the others
 /// are to the right, as they hold numbers.
-pub struct Grid {
+pub(crate) struct Grid {
     title: String,
     table: Table,
     groups: Vec<Group>,
@@ -32,7 +32,7 @@ const BETWEEN_GROUPS: usize = 4;
 
 impl Grid {
     /// An empty table. A line feed in the head of a column breaks it.
-    pub fn new<S: AsRef<str>>(title: impl Into<String>, head: &[S]) -> Self {
+    pub(crate) fn new<S: AsRef<str>>(title: impl Into<String>, head: &[S]) -> Self {
         let mut table = Table::new();
         table
             .load_style(STYLE)
@@ -53,7 +53,7 @@ impl Grid {
     }
 
     /// This grid with the first columns to the left, as they hold names.
-    pub fn with_names(mut self, columns: usize) -> Self {
+    pub(crate) fn with_names(mut self, columns: usize) -> Self {
         for column in self.table.column_iter_mut().take(columns) {
             column.set_cell_alignment(CellAlignment::Left);
         }
@@ -61,7 +61,7 @@ impl Grid {
     }
 
     /// This grid with the last column to the left, as it holds words.
-    pub fn with_words_last(mut self) -> Self {
+    pub(crate) fn with_words_last(mut self) -> Self {
         if let Some(column) = self.table.column_iter_mut().last() {
             column.set_cell_alignment(CellAlignment::Left);
             column.set_padding((2, 0));
@@ -71,7 +71,7 @@ impl Grid {
 
     /// This grid in lines of at most `width` characters, for which cells are
     /// broken.
-    pub fn within(mut self, width: u16) -> Self {
+    pub(crate) fn within(mut self, width: u16) -> Self {
         self.table
             .set_content_arrangement(ContentArrangement::Dynamic)
             .set_width(width);
@@ -79,7 +79,7 @@ impl Grid {
     }
 
     /// Groups the columns after the first: so many of them for each name.
-    pub fn group(&mut self, names: &[&str], columns: usize) {
+    pub(crate) fn group(&mut self, names: &[&str], columns: usize) {
         for (i, name) in names.iter().enumerate() {
             let first = 1 + i * columns;
             if let Some(column) = self.table.column_mut(first) {
@@ -93,7 +93,7 @@ impl Grid {
     }
 
     /// How wide the table is.
-    pub fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         let mut lines = self.table.lines();
         lines.next().map_or(0, |line| line.chars().count())
     }
@@ -124,12 +124,12 @@ impl Grid {
     }
 
     /// Adds a row.
-    pub fn row(&mut self, cells: Vec<String>) {
+    pub(crate) fn row(&mut self, cells: Vec<String>) {
         self.table.add_row(cells);
     }
 
     /// The section: the title, the table, the caption, and what the marks mean.
-    pub fn section<S: AsRef<str>>(mut self, caption: &[S], marks: Marks) -> String {
+    pub(crate) fn section<S: AsRef<str>>(mut self, caption: &[S], marks: Marks) -> String {
         let mut text = prose::paragraph(&self.title);
         if !self.groups.is_empty() {
             text += &self.names_of_groups();

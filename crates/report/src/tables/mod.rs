@@ -4,7 +4,7 @@
 //! section is a [`table`](mod@table) by declaration: its columns over typed
 //! rows, of which `columns` has those that any measurement can have, and in
 //! words what its numbers mean. Why some are missing is in [`blank`]; a
-//! [`grid`] lays all that out.
+//! `grid` lays all that out.
 
 pub mod blank;
 mod clocks;
@@ -17,7 +17,7 @@ mod doctor;
 mod expectations;
 mod frames;
 mod gap;
-pub mod grid;
+mod grid;
 mod interval;
 mod learned;
 mod load;

@@ -66,8 +66,13 @@ impl Cell {
 
     /// A value that was computed from CPU time, and is as approximate.
     pub fn of_cpu(cpu: &Cpu, value: Option<String>) -> Self {
+        Self::of_cpu_time(cpu.approximate, value)
+    }
+
+    /// The same of a CPU time that is approximate or not.
+    pub fn of_cpu_time(approximate: bool, value: Option<String>) -> Self {
         Self {
-            approximate: cpu.approximate && value.is_some(),
+            approximate: approximate && value.is_some(),
             ..Self::or(value, Why::NoCpuTime)
         }
     }

@@ -50,7 +50,7 @@ fn bare(calibration: &ZeroCalibration) -> Result<Machine, Refusal> {
     machine = machine.try_with(Quantity::Posted, exactly(1.0))?;
     if let Some(parking) = &calibration.parking {
         // Nobody knows how the two share what they cost together.
-        let half = scaled(parking.cpu_ns, 0.5);
+        let half = parking.cpu_ns.scaled(0.5);
         machine = machine
             .try_with(Quantity::Park, measured(half))?
             .try_with(Quantity::Wake, measured(half))?
@@ -59,7 +59,7 @@ fn bare(calibration: &ZeroCalibration) -> Result<Machine, Refusal> {
     if let Some(apart) = calibration.start_apart_ns {
         // Each begins at an instant of chance within the spread; the median of how
         // far apart two are is 1 - sqrt(1/2) of it.
-        let spread = scaled(apart, 1.0 / (1.0 - 0.5_f64.sqrt()));
+        let spread = apart.scaled(1.0 / (1.0 - 0.5_f64.sqrt()));
         machine = machine.try_with(Quantity::Spread, measured(spread))?;
     }
     match calibration.line(|line| line.taken_ns) {
@@ -311,14 +311,6 @@ fn mixed(one: Interval, other: Interval, share: f64) -> Interval {
         median: mix(one.median, other.median),
         low: mix(one.low, other.low),
         high: mix(one.high, other.high),
-    }
-}
-
-fn scaled(interval: Interval, by: f64) -> Interval {
-    Interval {
-        median: interval.median * by,
-        low: interval.low * by,
-        high: interval.high * by,
     }
 }
 

@@ -2,14 +2,14 @@
 //! rules of thumb behind it.
 
 use punctual_record::{Interval, Run};
-use punctual_report::tables::WIDTH;
-use punctual_report::tables::blank::Marks;
-use punctual_report::tables::grid::Grid;
+use punctual_report::tables::table::Table;
+use punctual_report::tables::{WIDTH, interval_in_words};
 use punctual_report::{prose, units};
 
+use super::signed_percent;
 use crate::report;
 use crate::rows::{
-    PAGE_BYTES, ZeroAdvice, ZeroBounds, ZeroPick, ZeroPool, ZeroRow, ZeroingPrediction,
+    PAGE_BYTES, ZeroAdvice, ZeroBounds, ZeroPick, ZeroPool, ZeroRow, Zeroing, ZeroingPrediction,
 };
 
 /// The sections of an advice.
@@ -61,49 +61,46 @@ fn goal(name: &str) -> &'static str {
     }
 }
 
+/// A pool by the name of the goal that it is advised for, or `careless`, and what the
+/// model says of it.
+type Forecast<'a> = (&'a str, &'a ZeroPool, &'a ZeroingPrediction);
+
+/// A table that begins with which pools they are.
+fn table<'a, M>(title: &str, rows: &'a [(Forecast<'a>, M)]) -> Table<'a, (Forecast<'a>, M)> {
+    Table::new(title, rows)
+        .column("goal", |((goal, ..), _)| *goal)
+        .column("threads", |((_, pool, _), _)| pool.threads)
+        .column("batch", |((_, pool, _), _)| pool.batch.as_str())
+        .column("lock", |((_, pool, _), _)| pool.lock.as_str())
+        .names(4)
+        .within(WIDTH)
+}
+
 /// What the model says of each, and of the careless way.
 fn predicted(advice: &ZeroAdvice) -> String {
-    let head = [
-        "goal",
-        "threads",
-        "batch",
-        "lock",
-        "GB per\nCPU-s",
-        "between",
-        "wall\nGB/s",
-        "between",
-        "waiting\n%",
-        "x ideal\nthread",
-        "x without\nwaiting",
-    ];
-    let mut grid = Grid::new("What the model says of it", &head).with_names(4);
-    for (name, pool, of) in forecasts(advice) {
-        let ratio = |ratio: Option<f64>| ratio.map_or("-".to_owned(), units::ratio);
-        let mut row = first_columns(name, pool);
-        for rate in [of.gb_per_cpu_s, of.wall_gb_per_s] {
-            row.push(units::gb(rate.median));
-            row.push(between(rate));
-        }
-        row.push(units::percent(of.wait_share.median));
-        row.push(ratio(advice.over_ideal(of)));
-        row.push(ratio(of.over_no_waiting()));
-        grid.row(row);
-    }
-    let words = [
-        "GB: 1e9 bytes. between: over what is not known of the computer, one thing at a time."
-            .to_owned(),
-        format!(
+    let rows: Vec<_> = forecasts(advice).map(|forecast| (forecast, ())).collect();
+    table("What the model says of it", &rows)
+        .column("GB per\nCPU-s", |((.., of), ())| units::gb(of.gb_per_cpu_s.median))
+        .column("between", |((.., of), ())| between(of.gb_per_cpu_s))
+        .column("wall\nGB/s", |((.., of), ())| units::gb(of.wall_gb_per_s.median))
+        .column("between", |((.., of), ())| between(of.wall_gb_per_s))
+        .column("waiting\n%", |((.., of), ())| units::percent(of.wait_share.median))
+        .column("x ideal\nthread", |((.., of), ())| or_dash(advice.over_ideal(of).map(units::ratio)))
+        .column("x without\nwaiting", |((.., of), ())| {
+            or_dash(of.over_no_waiting().map(units::ratio))
+        })
+        .caption("GB: 1e9 bytes. between: over what is not known of the computer, one thing at a time.")
+        .caption(format!(
             "x ideal thread: the CPU time of a GB over that of one thread of this machine that does nothing but zero, {} \
              GB per CPU-s. x without waiting: over that of the same pool if nobody waited, 1 / (1 - waiting).",
             units::gb(advice.ideal_gb_per_cpu_s)
-        ),
-        careless_way(advice),
-    ];
-    grid.within(WIDTH as u16).section(&words, Marks::default())
+        ))
+        .caption(careless_way(advice))
+        .section()
 }
 
 /// What is advised, and what is not, each by its name.
-fn forecasts(advice: &ZeroAdvice) -> impl Iterator<Item = (&str, &ZeroPool, &ZeroingPrediction)> {
+fn forecasts(advice: &ZeroAdvice) -> impl Iterator<Item = Forecast<'_>> {
     let picks = advice.picks.iter();
     let picks = picks.map(|pick| (pick.goal.as_str(), &pick.pool, &pick.predicted));
     let careless = &advice.careless;
@@ -123,47 +120,44 @@ fn careless_way(advice: &ZeroAdvice) -> String {
 
 /// Predictions beside measurements; nothing where none of these was measured.
 fn measured(run: &Run<ZeroRow>, advice: &ZeroAdvice) -> Option<String> {
-    let head = [
-        "goal",
-        "threads",
-        "batch",
-        "lock",
-        "GB per CPU-s\npredicted",
-        "measured",
-        "error\n%",
-        "wall GB/s\npredicted",
-        "measured",
-        "error\n%",
-    ];
-    let mut grid = Grid::new("The same, measured here", &head).with_names(4);
-    let mut rounds = Vec::new();
-    for (name, pool, of) in forecasts(advice) {
-        let mut of_pool = run.results.iter().filter(|m| pool.is_of(m));
-        let Some(zeroing) = of_pool.find_map(ZeroRow::zeroing) else {
-            continue;
-        };
-        rounds.push(zeroing.rounds.len());
-        let mut row = first_columns(name, pool);
-        for (predicted, measured) in [
-            (of.gb_per_cpu_s, zeroing.gb_per_cpu_s),
-            (of.wall_gb_per_s, zeroing.wall_gb_per_s),
-        ] {
-            let error = predicted.median / measured.median - 1.0;
-            row.push(units::gb(predicted.median));
-            row.push(with_interval(measured));
-            row.push(match error.is_finite() {
-                true => format!("{:+.1}", error * 100.0),
-                false => "-".to_owned(),
-            });
-        }
-        grid.row(row);
-    }
-    let words = [
-        punctual_report::tables::interval_in_words(rounds.iter().copied()),
-        "error: by how much the prediction is more than what came out.".to_owned(),
-    ];
-    let grid = grid.within(WIDTH as u16);
-    (!rounds.is_empty()).then(|| grid.section(&words, Marks::default()))
+    let rows = forecasts(advice).filter_map(|forecast| {
+        let mut of_pool = run.results.iter().filter(|m| forecast.1.is_of(m));
+        Some((forecast, of_pool.find_map(ZeroRow::zeroing)?))
+    });
+    let rows: Vec<(Forecast, &Zeroing)> = rows.collect();
+    let error = |predicted: Interval, measured: Interval| {
+        let error = predicted.median / measured.median - 1.0;
+        or_dash(error.is_finite().then(|| signed_percent(error)))
+    };
+    let table = table("The same, measured here", &rows)
+        .column("GB per CPU-s\npredicted", |((.., of), _)| {
+            units::gb(of.gb_per_cpu_s.median)
+        })
+        .column("measured", |(_, zeroing)| {
+            zeroing.gb_per_cpu_s.written(units::gb)
+        })
+        .column("error\n%", |((.., of), zeroing)| {
+            error(of.gb_per_cpu_s, zeroing.gb_per_cpu_s)
+        })
+        .column("wall GB/s\npredicted", |((.., of), _)| {
+            units::gb(of.wall_gb_per_s.median)
+        })
+        .column("measured", |(_, zeroing)| {
+            zeroing.wall_gb_per_s.written(units::gb)
+        })
+        .column("error\n%", |((.., of), zeroing)| {
+            error(of.wall_gb_per_s, zeroing.wall_gb_per_s)
+        })
+        .caption(interval_in_words(
+            rows.iter().map(|(_, zeroing)| zeroing.rounds.len()),
+        ))
+        .caption("error: by how much the prediction is more than what came out.");
+    (!rows.is_empty()).then(|| table.section())
+}
+
+/// A ratio that may have no value, which is not said why.
+fn or_dash(value: Option<String>) -> String {
+    value.unwrap_or_else(|| "-".to_owned())
 }
 
 /// Whether each is the best of what was measured, where all was.
@@ -180,20 +174,20 @@ fn verdicts(advice: &ZeroAdvice) -> Option<String> {
             }
             true => format!(
                 "yes, {} overlaps the best of {} measured pools: {}, batch {}, {}, {}",
-                with_interval(checked.this),
+                checked.this.written(units::gb),
                 checked.measured,
                 report::threads_in_words(best.threads),
                 best.batch,
                 best.lock,
-                with_interval(checked.best_measured)
+                checked.best_measured.written(units::gb)
             ),
             false => format!(
                 "no: {} is less than {}, batch {}, {}, {}, the best of {} measured pools",
-                with_interval(checked.this),
+                checked.this.written(units::gb),
                 report::threads_in_words(best.threads),
                 best.batch,
                 best.lock,
-                with_interval(checked.best_measured),
+                checked.best_measured.written(units::gb),
                 checked.measured
             ),
         };
@@ -291,21 +285,8 @@ fn longest_takes(advice: &ZeroAdvice) -> String {
     }
 }
 
-fn first_columns(name: &str, pool: &ZeroPool) -> Vec<String> {
-    vec![
-        name.to_owned(),
-        pool.threads.to_string(),
-        pool.batch.clone(),
-        pool.lock.clone(),
-    ]
-}
-
 fn between(Interval { low, high, .. }: Interval) -> String {
     format!("{}..{}", units::gb(low), units::gb(high))
-}
-
-fn with_interval(interval: Interval) -> String {
-    format!("{} [{}]", units::gb(interval.median), between(interval))
 }
 
 /// Pages, of which there are no parts.

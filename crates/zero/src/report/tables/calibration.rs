@@ -1,9 +1,9 @@
 //! What the parts of a pool cost on this computer: what its model is made of.
 
 use punctual_record::{Interval, Run};
-use punctual_report::tables::blank::{Marks, Why};
-use punctual_report::tables::grid::Grid;
+use punctual_report::tables::blank::Why;
 use punctual_report::tables::interval_in_words;
+use punctual_report::tables::table::Table;
 use punctual_report::{prose, units};
 
 use crate::rows::{TakeCost, ZeroCalibration, ZeroCost, ZeroRow};
@@ -30,22 +30,26 @@ fn operations(calibration: &ZeroCalibration) -> String {
         cpus => format!("{cpus} CPUs"),
     };
     let title = format!("zero-pool, parts of the model: {cpus}");
-    let mut grid = Grid::new(title, &["part", "ns [interval]"]);
-    let mut row = |part: &str, ns| grid.row(vec![part.to_owned(), within(ns)]);
-    row("hit", calibration.hit_ns);
-    row("read-modify-write", calibration.rmw_ns);
-    row("clock", calibration.clock_ns);
-    for (part, ns) in lines(calibration) {
-        row(part, ns);
-    }
+    let mut rows = vec![
+        ("hit", calibration.hit_ns),
+        ("read-modify-write", calibration.rmw_ns),
+        ("clock", calibration.clock_ns),
+    ];
+    rows.extend(lines(calibration));
     if let Some(parking) = calibration.parking {
-        row("parking, CPU time", parking.cpu_ns);
-        row("parking, turnaround", parking.turnaround_ns);
+        rows.push(("parking, CPU time", parking.cpu_ns));
+        rows.push(("parking, turnaround", parking.turnaround_ns));
     }
-    if let Some(apart) = calibration.start_apart_ns {
-        row("start apart", apart);
-    }
-    grid.section(&[rounds(calibration)], Marks::default())
+    rows.extend(
+        calibration
+            .start_apart_ns
+            .map(|apart| ("start apart", apart)),
+    );
+    Table::new(title, &rows)
+        .column("part", |(part, _)| *part)
+        .column("ns [interval]", |(_, ns)| within(*ns))
+        .caption(rounds(calibration))
+        .section()
 }
 
 /// What each use of a cache line takes between two CPUs; nothing with one CPU.
@@ -78,73 +82,59 @@ fn all_at_work(calibration: &ZeroCalibration) -> (Option<usize>, Why) {
 
 /// What a page costs in each memory.
 fn pages(calibration: &ZeroCalibration) -> String {
-    let head = [
-        "memory",
-        "size",
-        "alone",
-        "all at work,\nwritten here",
-        "all at work,\nelsewhere",
-        "jitter\n%",
-        "stores",
-    ];
+    let (all, why) = all_at_work(calibration);
+    let at_work = |alone: &ZeroCost, elsewhere| calibration.page(&alone.memory, all?, elsewhere);
     let title = format!(
         "zero-pool, parts of the model: ns of zeroing a page, {}",
         calibration.kernel
     );
-    let mut grid = Grid::new(title, &head);
-    let mut marks = Marks::default();
-    let (all, why) = all_at_work(calibration);
-    for alone in memories(calibration) {
-        let mut row = vec![
-            alone.memory.clone(),
-            units::bytes(alone.bytes as f64),
-            within(alone.page_ns),
-        ];
-        let at_work = |elsewhere| calibration.page(&alone.memory, all?, elsewhere);
-        for elsewhere in [false, true] {
-            let cost = at_work(elsewhere).map(|cost| within(cost.page_ns));
-            row.push(marks.or_blank(cost, why));
-        }
-        let jitter = at_work(false).unwrap_or(alone).jitter.map(units::percent);
-        row.push(marks.or_blank(jitter, Why::NotMeasured));
-        let stores = calibration.stores_ns(&alone.memory, calibration.cpus);
-        row.push(marks.or_blank(stores.map(within), Why::NotMeasured));
-        grid.row(row);
-    }
-    grid.section(&[rounds(calibration)], marks)
+    Table::new(title, &memories(calibration))
+        .column("memory", |alone| alone.memory.as_str())
+        .column("size", |alone| units::bytes(alone.bytes as f64))
+        .column("alone", |alone| within(alone.page_ns))
+        .column("all at work,\nwritten here", |alone| {
+            at_work(alone, false).map(|cost| within(cost.page_ns))
+        })
+        .blank(why)
+        .column("all at work,\nelsewhere", |alone| {
+            at_work(alone, true).map(|cost| within(cost.page_ns))
+        })
+        .blank(why)
+        .column("jitter\n%", |alone| {
+            let cost = at_work(alone, false).unwrap_or(alone);
+            cost.jitter.map(units::percent)
+        })
+        .column("stores", |alone| {
+            let stores = calibration.stores_ns(&alone.memory, calibration.cpus);
+            stores.map(within)
+        })
+        .caption(rounds(calibration))
+        .section()
 }
 
 /// What a take costs under each lock, by itself and after a page of each memory.
 fn takes(calibration: &ZeroCalibration) -> String {
-    let head = [
-        "memory",
-        "lock",
-        "by itself",
-        "after a page,\nalone",
-        "after a page,\nall at work",
-    ];
-    let title = "zero-pool, parts of the model: ns of a take that nobody else wants, batch 1";
-    let mut grid = Grid::new(title, &head).with_names(2);
-    let mut marks = Marks::default();
-    let single = |take: &&TakeCost| take.batch == "1";
     let (all, why) = all_at_work(calibration);
-    for ZeroCost { memory, .. } in memories(calibration) {
-        for take in calibration.takes.iter().filter(single) {
-            let after_page = |workers| {
-                calibration
-                    .take_after_page(memory, &take.lock, workers)
-                    .map(within)
-            };
-            grid.row(vec![
-                memory.clone(),
-                take.lock.clone(),
-                within(take.take_ns),
-                marks.or_blank(after_page(1), Why::NotMeasured),
-                marks.or_blank(all.and_then(after_page), why),
-            ]);
-        }
-    }
-    grid.section(&[rounds(calibration)], marks)
+    let single = calibration.takes.iter().filter(|take| take.batch == "1");
+    let rows: Vec<(&str, &TakeCost)> = memories(calibration)
+        .into_iter()
+        .flat_map(|cost| single.clone().map(|take| (cost.memory.as_str(), take)))
+        .collect();
+    let after_page = |(memory, take): &(&str, &TakeCost), workers| {
+        let cost = calibration.take_after_page(memory, &take.lock, workers);
+        cost.map(within)
+    };
+    let title = "zero-pool, parts of the model: ns of a take that nobody else wants, batch 1";
+    Table::new(title, &rows)
+        .column("memory", |(memory, _)| *memory)
+        .column("lock", |(_, take)| take.lock.as_str())
+        .names(2)
+        .column("by itself", |(_, take)| within(take.take_ns))
+        .column("after a page,\nalone", |row| after_page(row, 1))
+        .column("after a page,\nall at work", |row| after_page(row, all?))
+        .blank(why)
+        .caption(rounds(calibration))
+        .section()
 }
 
 fn rounds(calibration: &ZeroCalibration) -> String {
@@ -200,6 +190,5 @@ const MORE: &str = "The JSON has other batches too, and what it costs to time a 
 
 /// A median with its interval, in nanoseconds.
 fn within(ns: Interval) -> String {
-    let [median, low, high] = [ns.median, ns.low, ns.high].map(units::ns);
-    format!("{median} [{low}..{high}]")
+    ns.written(units::ns)
 }

@@ -12,6 +12,11 @@ pub(super) use calibration::calibration;
 pub(super) use pool::pool;
 pub(super) use probe::probe;
 
+/// By which share a prediction is more than what came out, in per cent.
+fn signed_percent(error: f64) -> String {
+    format!("{:+.1}", error * 100.0)
+}
+
 /// Why cells of these tables are empty.
 mod why {
     use super::Why;

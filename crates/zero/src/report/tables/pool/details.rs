@@ -1,12 +1,12 @@
 //! All that is known of some cells.
 
 use punctual_record::Interval;
-use punctual_report::tables::blank::{Marks, Why};
-use punctual_report::tables::grid::Grid;
+use punctual_report::tables::blank::Why;
+use punctual_report::tables::table::{Cell as TableCell, Table};
 use punctual_report::units;
 
 use super::words;
-use crate::report::tables::why;
+use crate::report::tables::{signed_percent, why};
 use crate::report::{Cell, Section, sort_by_gb};
 use crate::rows::Spread;
 
@@ -55,128 +55,119 @@ pub(super) fn sort(cells: &mut [&Cell]) {
     cells.sort_by_key(|cell| cell.threads);
 }
 
+/// A table of cells, which begins with what they are.
+fn table<'a>(
+    title: String,
+    section: &'a Section,
+    cells: &'a [&Cell<'a>],
+) -> Table<'a, &'a Cell<'a>> {
+    Table::new(title, cells)
+        .column("lock", |cell| cell.lock)
+        .column("batch", |cell| cell.batch)
+        .column("threads", |cell| words::threads(section, cell.threads))
+        .names(2)
+}
+
 /// What they zero, against what they could, and against what was predicted.
 pub(super) fn throughput(name: &str, section: &Section, cells: &[&Cell]) -> String {
-    let predicted = cells.iter().any(|cell| cell.zeroing.predicted.is_some());
-    let mut head = vec![
-        "lock",
-        "batch",
-        "threads",
-        "GB per CPU-s\n[interval]",
-        "wall\nGB/s",
-        "x ideal\nthread",
-        "x without\nwaiting",
-    ];
-    if predicted {
-        head.extend(["predicted\nGB per CPU-s", "error\n%"]);
-    }
-    let closed_form = cells.iter().any(|cell| cell.closed_form.is_some());
-    if closed_form {
-        head.push("closed\nform");
-    }
+    let predicted = |cell: &Cell| Some(cell.zeroing.predicted?.gb_per_cpu_s);
+    let any_predicted = cells.iter().any(|cell| predicted(cell).is_some());
     let arriving = cells.iter().any(|cell| cell.arriving.is_some());
-    if arriving {
-        head.extend(["CPUs\nbusy", "duty\n%", "keeps\nup"]);
-    }
-    let title = format!("{name}: GB zeroed");
-    let mut grid = Grid::new(title, &head).with_names(2);
-    let mut marks = Marks::default();
-    for cell in cells {
-        let best = if section.is_best(cell) { "> " } else { "" };
-        let mut row = setting(section, cell);
-        row.push(format!("{best}{}", within(cell.gb_per_cpu_s())));
-        row.push(units::gb(cell.zeroing.wall_gb_per_s.median));
-        let over_ideal = section.over_ideal(cell).map(units::ratio);
-        row.push(marks.or_blank(over_ideal, why::NO_IDEAL));
-        let over_no_waiting = cell.over_no_waiting().map(units::ratio);
-        row.push(marks.or_blank(over_no_waiting, why::ONLY_WAITING));
-        if predicted {
-            let prediction = cell.zeroing.predicted.map(|p| p.gb_per_cpu_s);
-            row.push(marks.or_blank(prediction.map(within), why::NOT_MODELLED));
-            let measured = cell.gb_per_cpu_s().median;
-            let error = prediction.map(|p| p.median / measured - 1.0);
-            let error = error.filter(|error| error.is_finite()).map(signed_percent);
-            row.push(marks.or_blank(error, why::NOT_MODELLED));
-        }
-        if closed_form {
-            let gb = cell.closed_form.map(units::gb);
-            row.push(marks.or_blank(gb, why::NO_CLOSED_FORM));
-        }
-        if let Some(arriving) = &cell.arriving {
-            row.push(units::ratio(arriving.busy_cpus));
-            row.push(units::percent(arriving.duty));
-            row.push(if arriving.keeps_up { "yes" } else { "no" }.to_owned());
-        }
-        grid.row(row);
-    }
-    let mut caption = vec![words::rounds(section)];
-    caption.extend(words::ideal(section));
-    caption.extend(words::left_out(section, cells));
-    grid.section(&caption, marks)
+    table(format!("{name}: GB zeroed"), section, cells)
+        .column("GB per CPU-s\n[interval]", |cell| {
+            let best = if section.is_best(cell) { "> " } else { "" };
+            format!("{best}{}", within(cell.gb_per_cpu_s()))
+        })
+        .column("wall\nGB/s", |cell| {
+            units::gb(cell.zeroing.wall_gb_per_s.median)
+        })
+        .column("x ideal\nthread", |cell| {
+            section.over_ideal(cell).map(units::ratio)
+        })
+        .blank(why::NO_IDEAL)
+        .column("x without\nwaiting", |cell| {
+            cell.over_no_waiting().map(units::ratio)
+        })
+        .blank(why::ONLY_WAITING)
+        .column("predicted\nGB per CPU-s", |cell| {
+            predicted(cell).map(within)
+        })
+        .blank(why::NOT_MODELLED)
+        .only_if(any_predicted)
+        .column("error\n%", |cell| {
+            let error = predicted(cell)?.median / cell.gb_per_cpu_s().median - 1.0;
+            error.is_finite().then(|| signed_percent(error))
+        })
+        .blank(why::NOT_MODELLED)
+        .only_if(any_predicted)
+        .column("closed\nform", |cell| cell.closed_form.map(units::gb))
+        .blank(why::NO_CLOSED_FORM)
+        .if_known()
+        .column("CPUs\nbusy", |cell| {
+            Some(units::ratio(cell.arriving.as_ref()?.busy_cpus))
+        })
+        .only_if(arriving)
+        .column("duty\n%", |cell| {
+            Some(units::percent(cell.arriving.as_ref()?.duty))
+        })
+        .only_if(arriving)
+        .column("keeps\nup", |cell| {
+            Some(if cell.arriving.as_ref()?.keeps_up {
+                "yes"
+            } else {
+                "no"
+            })
+        })
+        .only_if(arriving)
+        .caption(words::rounds(section))
+        .captions(words::ideal(section))
+        .captions(words::left_out(section, cells))
+        .section()
 }
 
 /// Where the CPU time went, and what the lock has to do with it.
 pub(super) fn cpu_and_lock(name: &str, section: &Section, cells: &[&Cell]) -> String {
-    let head = [
-        "lock",
-        "batch",
-        "threads",
-        "zeroing\n%",
-        "hold\n%",
-        "waiting\n%",
-        "other\n%",
-        "parked\n%",
-        "wait\np50",
-        "wait\np99",
-        "hold\np50",
-        "hold\np99",
-        "takes",
-    ];
     let title = format!("{name}: where the CPU time went, and the lock");
-    let mut grid = Grid::new(title, &head).with_names(2);
-    let mut marks = Marks::default();
-    for cell in cells {
-        let zeroing = &cell.zeroing;
-        let cpu = &zeroing.cpu;
-        let mut row = setting(section, cell);
-        row.extend([cpu.zeroing, cpu.hold, cpu.waiting, cpu.other].map(percent));
-        row.push(units::percent(zeroing.parked_share));
-        for spread in [&zeroing.wait_ns, &zeroing.hold_ns] {
-            for percentile in [spread.p50, spread.p99] {
-                row.push(length(spread, percentile, &mut marks));
-            }
-        }
-        row.push(format!("{:.0}", zeroing.acquisitions));
-        grid.row(row);
-    }
-    grid.section(&[words::timed(section, cells)], marks)
+    table(title, section, cells)
+        .column("zeroing\n%", |cell| percent(cell.zeroing.cpu.zeroing))
+        .column("hold\n%", |cell| percent(cell.zeroing.cpu.hold))
+        .column("waiting\n%", |cell| percent(cell.zeroing.cpu.waiting))
+        .column("other\n%", |cell| percent(cell.zeroing.cpu.other))
+        .column("parked\n%", |cell| {
+            units::percent(cell.zeroing.parked_share)
+        })
+        .column("wait\np50", |cell| {
+            length(&cell.zeroing.wait_ns, |of| of.p50)
+        })
+        .column("wait\np99", |cell| {
+            length(&cell.zeroing.wait_ns, |of| of.p99)
+        })
+        .column("hold\np50", |cell| {
+            length(&cell.zeroing.hold_ns, |of| of.p50)
+        })
+        .column("hold\np99", |cell| {
+            length(&cell.zeroing.hold_ns, |of| of.p99)
+        })
+        .column("takes", |cell| format!("{:.0}", cell.zeroing.acquisitions))
+        .caption(words::timed(section, cells))
+        .section()
 }
 
-/// The first columns.
-fn setting(section: &Section, cell: &Cell) -> Vec<String> {
-    vec![
-        cell.lock.to_owned(),
-        cell.batch.to_owned(),
-        words::threads(section, cell.threads),
-    ]
-}
-
-fn length(spread: &Spread, percentile: Option<u64>, marks: &mut Marks) -> String {
+fn length(spread: &Spread, percentile: fn(&Spread) -> Option<u64>) -> TableCell {
     let why = match spread.n {
         0 => why::NOT_TIMED,
         _ => Why::FewSamples,
     };
-    marks.or_blank(percentile.map(|ns| units::duration(ns as f64)), why)
+    TableCell::or(percentile(spread).map(|ns| units::duration(ns as f64)), why)
 }
 
 /// A median, with its interval where that is more than the median itself.
 fn within(interval: Interval) -> String {
     let Interval { median, low, high } = interval;
     let [median, low, high] = [median, low, high].map(units::gb);
-    if low == median && high == median {
-        median
-    } else {
-        format!("{median} [{low}..{high}]")
+    match low == median && high == median {
+        true => median,
+        false => interval.written(units::gb),
     }
 }
 
@@ -184,8 +175,4 @@ fn within(interval: Interval) -> String {
 fn percent(share: f64) -> String {
     let is_none = share.abs() < 0.000_05;
     units::percent(if is_none { 0.0 } else { share })
-}
-
-fn signed_percent(share: f64) -> String {
-    format!("{:+.1}", share * 100.0)
 }

@@ -1,7 +1,7 @@
 //! The table of the article on hidden costs of allocation, for this computer.
 
-use punctual_report::tables::blank::{Marks, Why};
-use punctual_report::tables::grid::Grid;
+use punctual_report::tables::blank::Why;
+use punctual_report::tables::table::{Cell, Table};
 use punctual_report::units;
 
 use super::{PAGES_PER_MIB, find, payers, system_share};
@@ -13,68 +13,62 @@ use crate::rows::{HugePages, PAGE_BYTES, PageCost, ZeroRow};
 /// were not measured.
 pub(super) fn table(measurements: &[&ZeroRow]) -> Option<String> {
     let costs = Costs::of(measurements)?;
-    let mut grid = Grid::new(
-        "zero probe: what fresh memory costs, and who pays, beside Windows in 2014",
-        &[
-            "part",
-            "us\nper MiB",
-            "us\nper page",
-            "charged to",
-            "in the\nsystem %",
-            "published:\nus per MB",
-            "us\nper page",
-            "charged to",
-        ],
-    );
-    let mut marks = Marks::default();
     let pair = costs.pair.as_ref().map(|(_, pair)| pair);
-    for (name, part, charge) in [
+    let rows = [
         ("new and drop alone", CostItem::Pair, pair),
         ("faults", CostItem::Faults, Some(&costs.fault)),
         ("zeroing", CostItem::Zeroing, Some(&costs.zeroing)),
         ("unmap", CostItem::Unmap, Some(&costs.unmap)),
         ("sum of the last three", CostItem::Sum, Some(&costs.sum())),
-    ] {
-        let mut row = vec![name.to_owned()];
-        row.extend(ours(part, charge, &mut marks));
-        row.extend(published(part));
-        grid.row(row);
-    }
-    Some(grid.section(&costs.caption(), marks))
+    ]
+    .map(|(name, item, charge)| (name, ours(item, charge), published(item)));
+    let table = Table::new(
+        "zero probe: what fresh memory costs, and who pays, beside Windows in 2014",
+        &rows,
+    )
+    .column("part", |(name, ..)| *name)
+    .column("us\nper MiB", |(_, ours, _)| ours[0].clone())
+    .column("us\nper page", |(_, ours, _)| ours[1].clone())
+    .column("charged to", |(_, ours, _)| ours[2].clone())
+    .column("in the\nsystem %", |(_, ours, _)| ours[3].clone())
+    .column("published:\nus per MB", |(.., published)| {
+        published[0].clone()
+    })
+    .column("us\nper page", |(.., published)| published[1].clone())
+    .column("charged to", |(.., published)| published[2].clone())
+    .captions(costs.caption());
+    Some(table.section())
 }
 
 /// The cells of this computer.
-fn ours(part: CostItem, charge: Option<&Charge>, marks: &mut Marks) -> [String; 4] {
-    let mut cells = [const { String::new() }; 4];
+fn ours(item: CostItem, charge: Option<&Charge>) -> [Cell; 4] {
+    let empty = || Cell::from("");
     let Some(charge) = charge else {
-        cells[0] = marks.or_blank(None, Why::NotMeasured);
-        return cells;
+        return [Cell::or(None, Why::NotMeasured), empty(), empty(), empty()];
     };
     let us = |ns: f64| units::ratio(ns / 1e3);
-    match part {
-        CostItem::Pair => cells[0] = format!("{} in all", us(charge.ns)),
-        _ if charge.ns < 0.0 => cells[0] = marks.or_blank(None, why::LESS_THAN_NOTHING),
-        _ => {
-            cells[0] = us(charge.ns * PAGES_PER_MIB);
-            cells[1] = us(charge.ns);
+    let [per_mib, per_page] = match item {
+        CostItem::Pair => [format!("{} in all", us(charge.ns)).into(), empty()],
+        _ if charge.ns < 0.0 => [Cell::or(None, why::LESS_THAN_NOTHING), empty()],
+        _ => [us(charge.ns * PAGES_PER_MIB), us(charge.ns)].map(Cell::from),
+    };
+    let [payer, system_share] = match item {
+        CostItem::Sum => [empty(), empty()],
+        _ if charge.payer == PROCESS => {
+            let share = charge.system_share.map(units::percent);
+            [PROCESS.into(), Cell::or(share, why::FEW_TICKS)]
         }
-    }
-    if part != CostItem::Sum {
-        charge.payer.clone_into(&mut cells[2]);
-        cells[3] = match charge.payer {
-            PROCESS => marks.or_blank(charge.system_share.map(units::percent), why::FEW_TICKS),
-            _ => String::new(),
-        };
-    }
-    cells
+        _ => [charge.payer.into(), empty()],
+    };
+    [per_mib, per_page, payer, system_share]
 }
 
 /// The cells of the article.
-fn published(part: CostItem) -> [String; 3] {
-    let published = HiddenCost::of(part);
+fn published(item: CostItem) -> [String; 3] {
+    let published = HiddenCost::of(item);
     let us = units::ratio(published.us);
     [
-        match part {
+        match item {
             CostItem::Pair => format!("{us} in all"),
             _ => us,
         },

@@ -1,10 +1,11 @@
 //! What each step with a page costs.
 
-use punctual_report::tables::blank::{Marks, Why};
-use punctual_report::tables::grid::Grid;
+use punctual_record::Interval;
+use punctual_report::tables::blank::Why;
+use punctual_report::tables::table::{Cell, Table};
 use punctual_report::units;
 
-use super::{PAGES_PER_MIB, within};
+use super::{PAGES_PER_MIB, system_share, within};
 use crate::report;
 use crate::report::tables::why;
 use crate::rows::{HugePages, PageCost, ZeroRow};
@@ -53,28 +54,43 @@ fn table(title: &str, group: &[&ZeroRow], caption: &[&str]) -> String {
         [bytes] => format!(", {}", units::bytes(bytes as f64)),
         _ => String::new(),
     };
-    let mut head = vec!["step"];
-    head.extend((sizes.len() > 1).then_some("of"));
-    head.extend([
-        "wall\nper page",
-        "CPU per page\n[95 %]",
-        "in the\nsystem %",
-        "faults\nper page",
-        "CPU\nper MiB",
-        "GB per\nCPU-s",
-    ]);
-    let mut grid = Grid::new(format!("zero probe, pages: {title}{of}"), &head);
-    let mut marks = Marks::default();
-    for m in group {
-        let Some((bytes, cost)) = m.memory_cost() else {
-            continue;
-        };
-        let mut row = vec![m.subject.clone()];
-        row.extend((sizes.len() > 1).then(|| units::bytes(bytes as f64)));
-        row.extend(cells(cost, is_zeroed(&m.subject), &mut marks));
-        grid.row(row);
-    }
-    grid.section(caption, marks)
+    let steps = group.iter().filter_map(|m| {
+        let (bytes, cost) = m.memory_cost()?;
+        Some((m.subject.as_str(), bytes, cost))
+    });
+    let steps: Vec<(&str, u64, &PageCost)> = steps.collect();
+    let median = |ns: Interval| units::duration(ns.median * PAGES_PER_MIB);
+    Table::new(format!("zero probe, pages: {title}{of}"), &steps)
+        .column("step", |(step, ..)| *step)
+        .column("of", |(_, bytes, _)| units::bytes(*bytes as f64))
+        .only_if(sizes.len() > 1)
+        .column("wall\nper page", |(.., cost)| {
+            units::duration(cost.wall_ns_per_page.median)
+        })
+        .column("CPU per page\n[95 %]", |(.., cost)| {
+            Cell::of_cpu_time(cost.approximate, cost.cpu_ns_per_page.map(within))
+        })
+        .column("in the\nsystem %", |(.., cost)| {
+            let why = cost.cpu_ns_per_page.map(|_| why::FEW_TICKS);
+            let share = system_share(cost).filter(|_| why.is_some());
+            Cell::or(share.map(units::percent), why.unwrap_or(Why::NoCpuTime))
+        })
+        .column("faults\nper page", |(.., cost)| {
+            cost.faults_per_page.map(units::ratio)
+        })
+        .blank(Why::NotCounted)
+        .column("CPU\nper MiB", |(.., cost)| {
+            Cell::of_cpu_time(cost.approximate, cost.cpu_ns_per_page.map(median))
+        })
+        .column("GB per\nCPU-s", |(step, _, cost)| {
+            let rate = cost.gb_per_cpu_s.map(|rate| units::ratio(rate.median));
+            match is_zeroed(step) {
+                true => Cell::of_cpu_time(cost.approximate, rate),
+                false => Cell::or(None, why::NOTHING_ZEROED),
+            }
+        })
+        .captions(caption.iter().copied())
+        .section()
 }
 
 /// Whether somebody has to zero memory in this step. Reads of new pages need
@@ -90,26 +106,4 @@ fn is_zeroed(step: &str) -> bool {
         "touch-after-free",
     ];
     !NOT.contains(&step)
-}
-
-fn cells(cost: &PageCost, is_zeroed: bool, marks: &mut Marks) -> [String; 6] {
-    let cpu = cost.cpu_ns_per_page;
-    let share = super::system_share(cost).map(units::percent);
-    let mib = cpu.map(|ns| units::duration(ns.median * PAGES_PER_MIB));
-    let rate = cost.gb_per_cpu_s.map(|rate| units::ratio(rate.median));
-    let rate = match is_zeroed {
-        true => marks.of_cpu_time(cost.approximate, rate),
-        false => marks.or_blank(None, why::NOTHING_ZEROED),
-    };
-    [
-        units::duration(cost.wall_ns_per_page.median),
-        marks.of_cpu_time(cost.approximate, cpu.map(within)),
-        match cpu {
-            Some(_) => marks.or_blank(share, why::FEW_TICKS),
-            None => marks.or_blank(None, Why::NoCpuTime),
-        },
-        marks.or_blank(cost.faults_per_page.map(units::ratio), Why::NotCounted),
-        marks.of_cpu_time(cost.approximate, mib),
-        rate,
-    ]
 }

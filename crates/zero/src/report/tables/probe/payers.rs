@@ -1,7 +1,8 @@
 //! Who is charged for fresh memory.
 
-use punctual_report::tables::blank::{Marks, Why};
-use punctual_report::tables::grid::Grid;
+use punctual_record::Interval;
+use punctual_report::tables::blank::Why;
+use punctual_report::tables::table::{Cell, Table};
 use punctual_report::units;
 
 use super::account;
@@ -11,35 +12,61 @@ use crate::rows::{Account, PAGE_BYTES, ZeroRow};
 /// CPUs that everybody kept busy, a row for each thing that was done; that of
 /// the two processes is among them.
 pub(super) fn table(measurements: &[&ZeroRow]) -> Option<String> {
-    let mut grid = Grid::new(
-        "zero probe, payers: CPUs kept busy, by whom (CPU time over the time that passed)",
-        &[
-            "what is done",
-            "this process:\nits own",
-            "in the\nsystem",
-            "its children:\ntheir own",
-            "in the\nsystem",
-            "the System\nprocess",
-            "everybody\nelse",
-            "the\ncomputer",
-            "GB per\nCPU-s",
-            "of the\ncomputer",
-        ],
-    );
-    let mut marks = Marks::default();
-    let mut rows = 0;
-    for m in measurements {
-        let Some(account) = m.account() else {
-            continue;
+    let accounts = measurements.iter();
+    let accounts: Vec<(&str, &Account)> = accounts
+        .filter_map(|m| Some((m.subject.as_str(), m.account()?)))
+        .collect();
+    let cpus = |cpus: f64| format!("{cpus:.3}");
+    let of_children = |account: &Account, used: Option<f64>| {
+        let any = account.rounds.iter().any(|round| round.children.is_some());
+        let why = if any {
+            Why::NotCounted
+        } else {
+            why::NO_CHILDREN
         };
-        let mut row = vec![m.subject.clone()];
-        row.extend(cells(account, &mut marks));
-        grid.row(row);
-        rows += 1;
-    }
-    let mut caption = vec![CAPTION.to_owned()];
-    caption.extend(seen(measurements));
-    (rows > 0).then(|| grid.section(&caption, marks))
+        Cell::or(used.map(cpus), why)
+    };
+    let rate = |account: &Account, rate: Option<Interval>| {
+        let wrote = account.rounds.iter().any(|round| round.bytes > 0);
+        let why = if wrote {
+            Why::NotCounted
+        } else {
+            why::NOTHING_WRITTEN
+        };
+        Cell::or(rate.map(|rate| units::ratio(rate.median)), why)
+    };
+    let table = Table::new(
+        "zero probe, payers: CPUs kept busy, by whom (CPU time over the time that passed)",
+        &accounts,
+    )
+    .column("what is done", |(done, _)| *done)
+    .column("this process:\nits own", |(_, of)| {
+        of.own_user_cpus.map(cpus)
+    })
+    .blank(Why::NoCpuTime)
+    .column("in the\nsystem", |(_, of)| of.own_system_cpus.map(cpus))
+    .blank(Why::NoCpuTime)
+    .column("its children:\ntheir own", |(_, of)| {
+        of_children(of, of.children_user_cpus)
+    })
+    .column("in the\nsystem", |(_, of)| {
+        of_children(of, of.children_system_cpus)
+    })
+    .column("the System\nprocess", |(_, of)| {
+        of.system_process_cpus.map(cpus)
+    })
+    .blank(why::NO_SYSTEM_PROCESS)
+    .column("everybody\nelse", |(_, of)| of.others_cpus.map(cpus))
+    .blank(Why::NotCounted)
+    .column("the\ncomputer", |(_, of)| of.computer_cpus.map(cpus))
+    .blank(Why::NotCounted)
+    .column("GB per\nCPU-s", |(_, of)| rate(of, of.gb_per_cpu_s))
+    .column("of the\ncomputer", |(_, of)| {
+        rate(of, of.gb_per_cpu_s_of_computer)
+    })
+    .caption(CAPTION)
+    .captions(seen(measurements));
+    (!accounts.is_empty()).then(|| table.section())
 }
 
 const CAPTION: &str = "fresh: map, fill and unmap blocks. reused: fill one block again and again. nothing: sleep, so that \
@@ -47,47 +74,6 @@ const CAPTION: &str = "fresh: map, fill and unmap blocks. reused: fill one block
      whole computer used less all of these; it is counted in steps of 10 ms or more, so that a little is nothing, \
      and can be below zero. GB per CPU-s: bytes written over the CPU time of this process and its children; then \
      over that of the whole computer.";
-
-fn cells(account: &Account, marks: &mut Marks) -> [String; 9] {
-    let mut cpus =
-        |cpus: Option<f64>, why| marks.or_blank(cpus.map(|cpus| format!("{cpus:.3}")), why);
-    let has_children = account.rounds.iter().any(|round| round.children.is_some());
-    let of_children = if has_children {
-        Why::NotCounted
-    } else {
-        why::NO_CHILDREN
-    };
-    let parts = [
-        cpus(account.own_user_cpus, Why::NoCpuTime),
-        cpus(account.own_system_cpus, Why::NoCpuTime),
-        cpus(account.children_user_cpus, of_children),
-        cpus(account.children_system_cpus, of_children),
-        cpus(account.system_process_cpus, why::NO_SYSTEM_PROCESS),
-        cpus(account.others_cpus, Why::NotCounted),
-        cpus(account.computer_cpus, Why::NotCounted),
-    ];
-    let wrote = account.rounds.iter().any(|round| round.bytes > 0);
-    let why = if wrote {
-        Why::NotCounted
-    } else {
-        why::NOTHING_WRITTEN
-    };
-    let mut rate = |rate: Option<punctual_record::Interval>| {
-        marks.or_blank(rate.map(|rate| units::ratio(rate.median)), why)
-    };
-    let [own, user, children, system, process, others, computer] = parts;
-    [
-        own,
-        user,
-        children,
-        system,
-        process,
-        others,
-        computer,
-        rate(account.gb_per_cpu_s),
-        rate(account.gb_per_cpu_s_of_computer),
-    ]
-}
 
 /// More CPUs than this in use at rest hide what others pay.
 const BUSY: f64 = 0.15;

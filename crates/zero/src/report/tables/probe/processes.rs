@@ -1,8 +1,8 @@
 //! The two processes that allocate a page, over and over, beside the article's.
 
 use punctual_record::Interval;
-use punctual_report::tables::blank::{Marks, Why};
-use punctual_report::tables::grid::Grid;
+use punctual_report::tables::blank::Why;
+use punctual_report::tables::table::{Cell, Table};
 use punctual_report::units;
 
 use crate::published::allocation::{ZEROPAGE_TEST, ZEROPAGE_TEST_SOURCE};
@@ -15,14 +15,6 @@ pub(super) fn table(measurement: &ZeroRow) -> Option<String> {
         return None;
     };
     let account = &of.account;
-    let mut grid = Grid::new(
-        "zero probe, processes: each maps, fills and unmaps one page, over and over",
-        &["", "here", "published"],
-    );
-    let mut marks = Marks::default();
-    for [name, here, published] in rows(of, &mut marks) {
-        grid.row(vec![name, here, published]);
-    }
     let caption = format!(
         "Medians over {}, and {}. s of CPU are per round. In the article's test the System process zeroed, and most \
          of its CPU time went into waiting for a lock; its GB per CPU-s are of that alone, here they are of everybody \
@@ -33,10 +25,19 @@ pub(super) fn table(measurement: &ZeroRow) -> Option<String> {
             _ => "the intervals that hold them with 95 %",
         }
     );
-    Some(grid.section(&[caption], marks))
+    let title = "zero probe, processes: each maps, fills and unmaps one page, over and over";
+    let rows = rows(of);
+    let table = Table::new(title, &rows)
+        .column("", |(name, ..)| *name)
+        .column("here", |(_, here, _)| here.clone())
+        .column("published", |(.., published)| published.clone())
+        .blank(Why::NotPublished)
+        .caption(caption);
+    Some(table.section())
 }
 
-fn rows(of: &ProcessesAccount, marks: &mut Marks) -> Vec<[String; 3]> {
+/// What is told, here and in the article.
+fn rows(of: &ProcessesAccount) -> Vec<(&'static str, Cell, Option<String>)> {
     let account = &of.account;
     let test = ZEROPAGE_TEST;
     let processes = of.processes;
@@ -58,7 +59,6 @@ fn rows(of: &ProcessesAccount, marks: &mut Marks) -> Vec<[String; 3]> {
         (iterations > 0.0).then(|| round.wall_ns as f64 * processes as f64 / iterations)
     });
     let written = each(&|round| Some(round.bytes as f64)).unwrap_or_default();
-    let mut cell = |value: Option<String>, why| marks.or_blank(value, why);
     let user = seconds(&|round| round.children.map(|paid| paid.user_ns));
     let system = seconds(&|round| round.children.map(|paid| paid.system_ns));
     let process = seconds(&|round| round.system_process_ns);
@@ -67,80 +67,80 @@ fn rows(of: &ProcessesAccount, marks: &mut Marks) -> Vec<[String; 3]> {
         Some(round.children?.faults? as f64 * PAGE_BYTES as f64 / round.bytes as f64)
     });
     vec![
-        [
-            "processes x iterations".to_owned(),
-            format!("{processes} x {}", of.iterations),
-            format!("{} x {}", test.processes, test.iterations),
-        ],
-        [
-            "memory, in all".to_owned(),
-            bytes(written.median),
-            bytes(test.bytes() as f64),
-        ],
-        [
-            "time, s".to_owned(),
-            number(account.wall_s),
-            format!("about {:.1}", test.wall_s()),
-        ],
-        [
-            "us per iteration".to_owned(),
-            cell(
-                iteration.map(|ns| number(scaled(ns, 1e-3))),
+        (
+            "processes x iterations",
+            format!("{processes} x {}", of.iterations).into(),
+            Some(format!("{} x {}", test.processes, test.iterations)),
+        ),
+        (
+            "memory, in all",
+            bytes(written.median).into(),
+            Some(bytes(test.bytes() as f64)),
+        ),
+        (
+            "time, s",
+            number(account.wall_s).into(),
+            Some(format!("about {:.1}", test.wall_s())),
+        ),
+        (
+            "us per iteration",
+            Cell::or(
+                iteration.map(|ns| number(ns.scaled(1e-3))),
                 Why::NotMeasured,
             ),
-            format!("about {:.0}", test.us_per_iteration()),
-        ],
-        [
-            "faults per iteration".to_owned(),
-            cell(faults.map(number), Why::NotCounted),
-            cell(None, Why::NotPublished),
-        ],
-        [
-            "CPU of the two, their own, s".to_owned(),
-            cell(user.map(number), Why::NoCpuTime),
-            cell(None, Why::NotPublished),
-        ],
-        [
-            "CPU of the two, in the system, s".to_owned(),
-            cell(system.map(number), Why::NoCpuTime),
-            cell(None, Why::NotPublished),
-        ],
-        [
-            "CPU of the System process, s".to_owned(),
-            cell(process.map(number), why::NO_SYSTEM_PROCESS),
-            format!("more than {:.0}", test.system_process_s),
-        ],
-        [
-            "CPU of the computer, s".to_owned(),
-            cell(computer.map(number), Why::NotCounted),
-            cell(None, Why::NotPublished),
-        ],
-        [
-            "CPUs of the System process".to_owned(),
-            cell(
+            Some(format!("about {:.0}", test.us_per_iteration())),
+        ),
+        (
+            "faults per iteration",
+            Cell::or(faults.map(number), Why::NotCounted),
+            None,
+        ),
+        (
+            "CPU of the two, their own, s",
+            Cell::or(user.map(number), Why::NoCpuTime),
+            None,
+        ),
+        (
+            "CPU of the two, in the system, s",
+            Cell::or(system.map(number), Why::NoCpuTime),
+            None,
+        ),
+        (
+            "CPU of the System process, s",
+            Cell::or(process.map(number), why::NO_SYSTEM_PROCESS),
+            Some(format!("more than {:.0}", test.system_process_s)),
+        ),
+        (
+            "CPU of the computer, s",
+            Cell::or(computer.map(number), Why::NotCounted),
+            None,
+        ),
+        (
+            "CPUs of the System process",
+            Cell::or(
                 account.system_process_cpus.map(units::ratio),
                 why::NO_SYSTEM_PROCESS,
             ),
-            format!("{:.0}", test.system_process_cpus),
-        ],
-        [
-            "CPUs of everybody but the two".to_owned(),
-            cell(others(account).map(units::ratio), Why::NotCounted),
-            cell(None, Why::NotPublished),
-        ],
-        [
-            "GB per CPU-s of the two".to_owned(),
-            cell(account.gb_per_cpu_s.map(number), Why::NoCpuTime),
-            cell(None, Why::NotPublished),
-        ],
-        [
-            "GB per CPU-s of everybody".to_owned(),
-            cell(
+            Some(format!("{:.0}", test.system_process_cpus)),
+        ),
+        (
+            "CPUs of everybody but the two",
+            Cell::or(others(account).map(units::ratio), Why::NotCounted),
+            None,
+        ),
+        (
+            "GB per CPU-s of the two",
+            Cell::or(account.gb_per_cpu_s.map(number), Why::NoCpuTime),
+            None,
+        ),
+        (
+            "GB per CPU-s of everybody",
+            Cell::or(
                 account.gb_per_cpu_s_of_computer.map(number),
                 Why::NotCounted,
             ),
-            format!("{:.4}", test.gb_per_cpu_s()),
-        ],
+            Some(format!("{:.4}", test.gb_per_cpu_s())),
+        ),
     ]
 }
 
@@ -150,17 +150,8 @@ fn others(account: &Account) -> Option<f64> {
     Some(account.computer_cpus? - two)
 }
 
-fn scaled(interval: Interval, by: f64) -> Interval {
-    Interval {
-        median: interval.median * by,
-        low: interval.low * by,
-        high: interval.high * by,
-    }
-}
-
 fn number(interval: Interval) -> String {
-    let [median, low, high] = [interval.median, interval.low, interval.high].map(units::ratio);
-    format!("{median} [{low}..{high}]")
+    interval.written(units::ratio)
 }
 
 fn rounds(rounds: usize) -> String {
