@@ -102,9 +102,10 @@ impl FramePacer {
     }
 
     /// Waits with this waiter, instead of one with the
-    /// [default strategy](crate::Strategy::default).
+    /// [default strategy](crate::Strategy::default). Frames begin now, on its clock.
     #[must_use]
     pub fn waiter(mut self, waiter: Waiter) -> Self {
+        self.anchor.instant = waiter.now();
         self.waiter = waiter;
         self
     }
@@ -175,7 +176,7 @@ impl FramePacer {
 
     /// Changes the rate, as [`Ticker::set_period`](crate::Ticker::set_period).
     pub fn set_period(&mut self, period: Period) {
-        let now = self.anchor.tick(Instant::now());
+        let now = self.anchor.tick(self.waiter.now());
         self.frames.schedule.set_period(period.into(), now);
     }
 
@@ -187,7 +188,7 @@ impl FramePacer {
     /// Begins anew, as [`Ticker::reset_at`](crate::Ticker::reset_at): the next slot is
     /// `at`, for a frame that has time enough before it.
     pub fn reset_at(&mut self, at: Instant) {
-        let now = self.anchor.tick(Instant::now());
+        let now = self.anchor.tick(self.waiter.now());
         self.frames.schedule.reset_at(self.anchor.tick(at), now);
     }
 
@@ -224,7 +225,7 @@ impl FramePacer {
     /// The next frame, what comes after it, and when its work is to begin if not at
     /// once.
     fn plan(&self) -> (Frames<Caller>, Frame, Option<Instant>) {
-        let (mut frames, now) = (self.frames, Instant::now());
+        let (mut frames, now) = (self.frames, self.waiter.now());
         let planned = frames.plan(self.anchor.tick(now));
         let frame = Frame {
             number: planned.slot.number,
@@ -242,7 +243,7 @@ impl FramePacer {
         self.waiter.missed(frame.missed);
         let frame = Frame {
             outcome,
-            begun: Instant::now(),
+            begun: self.waiter.now(),
             ..frame
         };
         self.begun = Some(frame);
@@ -252,7 +253,7 @@ impl FramePacer {
 
     /// The frame that ends, begun now if none was, and when its work ended.
     fn worked(&mut self) -> (Frame, Instant) {
-        let now = Instant::now();
+        let now = self.waiter.now();
         let frame = self.begun.unwrap_or_else(|| {
             let (frames, frame, _) = self.plan();
             self.begin_as(frames, frame, Outcome::default())
@@ -263,7 +264,11 @@ impl FramePacer {
     fn end_as(&mut self, frame: Frame, worked: Instant, outcome: Outcome) -> FrameEnd {
         let work = worked.saturating_duration_since(frame.begun);
         self.frames.worked(work.into());
-        let ended = if self.is_late { worked } else { Instant::now() };
+        let ended = if self.is_late {
+            worked
+        } else {
+            self.waiter.now()
+        };
         let frame_time = self
             .ended
             .map(|before| ended.saturating_duration_since(before));

@@ -58,6 +58,7 @@
 mod anchor;
 pub mod article;
 mod budget;
+mod clock;
 #[cfg(feature = "embedded-hal")]
 mod delay;
 mod frame;
@@ -77,6 +78,7 @@ mod ticker;
 mod waiter;
 
 pub use budget::Budget;
+pub use clock::Clock;
 pub use frame::{Frame, FrameEnd, FramePacer};
 pub use learned::Learned;
 pub use outcome::Outcome;

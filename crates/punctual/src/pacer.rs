@@ -76,8 +76,7 @@ impl Pacer {
         Self(self.0.missed_tick_behavior(behavior))
     }
 
-    /// Waits with this waiter, instead of one with the
-    /// [default strategy](crate::Strategy::default).
+    /// Waits with this waiter, as [`Ticker::waiter`].
     #[must_use]
     pub fn waiter(self, waiter: Waiter) -> Self {
         Self(self.0.waiter(waiter))
@@ -102,7 +101,7 @@ impl Pacer {
     /// for [`next_at`](Self::next_at) with something else.
     #[inline]
     pub fn try_next_slot(&mut self) -> Option<Tick> {
-        let (now, scheduled) = (Instant::now(), self.0.next_at());
+        let (now, scheduled) = (self.0.waiter.now(), self.0.next_at());
         let late = now.checked_duration_since(scheduled)?;
         let outcome = self.0.waiter.past_deadline(late);
         Some(self.0.ticked(scheduled, outcome))

@@ -103,7 +103,8 @@ impl Ticker {
     }
 
     /// Waits with this waiter, instead of one with the
-    /// [default strategy](crate::Strategy::default).
+    /// [default strategy](crate::Strategy::default). With one of another
+    /// [clock](crate::Clock), begin at an instant of that.
     #[must_use]
     pub fn waiter(mut self, waiter: Waiter) -> Self {
         self.waiter = waiter;
@@ -147,7 +148,7 @@ impl Ticker {
     /// # Accuracy
     /// Each change may move the phase by a nanosecond.
     pub fn set_period(&mut self, period: Period) {
-        let now = self.anchor.tick(Instant::now());
+        let now = self.anchor.tick(self.waiter.now());
         self.schedule.set_period(period.into(), now);
     }
 
@@ -160,7 +161,7 @@ impl Ticker {
     /// Begins anew: the next slot is `at`, and those after it lie periods after
     /// that. Those that are due and were not ticked are missed.
     pub fn reset_at(&mut self, at: Instant) {
-        let now = self.anchor.tick(Instant::now());
+        let now = self.anchor.tick(self.waiter.now());
         self.schedule.reset_at(self.anchor.tick(at), now);
     }
 

@@ -1,15 +1,17 @@
 use std::fmt;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use punctual_core::Strategy as _;
 use punctual_core::strategies::{self, Adaptive, AnyStrategy, Promised};
-use punctual_core::{Goal, Limit, Method, Nanos, Reason, Step, Turn, Wake};
+use punctual_core::{Goal, Limit, Method, Nanos, Reason, Step, StrategySpec, Turn, Wake};
 use punctual_sys::clock::{self, Host, Tick};
 use punctual_sys::nap::{Cancel, Nap, Slack};
 use punctual_sys::{Error, spin, thread};
 
 use crate::anchor::Anchor;
 use crate::budget::Budget;
+use crate::clock::Clock;
 use crate::learned::Learned;
 use crate::outcome::{End, Outcome};
 use crate::promise::Promise;
@@ -41,6 +43,8 @@ pub struct Waiter {
     strategy: AnyStrategy,
     nap: Nap,
     slack: Slack,
+    /// Instead of the system's.
+    clock: Option<Arc<dyn Clock>>,
     anchor: Option<Anchor<Host>>,
     /// How the last wait ended. The strategy is told at the begin of the next:
     /// after a nap its books are out of the caches, and who waited is due.
@@ -131,6 +135,7 @@ impl Waiter {
             )),
             nap: Nap::new(),
             slack: Slack::PerNap,
+            clock: None,
             anchor: None,
             ended: None,
             kept: None,
@@ -146,6 +151,17 @@ impl Waiter {
             slack: Slack::PerNap,
             learned: None,
             statistics: false,
+            clock: None,
+        }
+    }
+
+    /// What time it is on the clock of its waits: `Instant::now`, or that of
+    /// [`Builder::clock`].
+    #[inline]
+    pub fn now(&self) -> Instant {
+        match &self.clock {
+            None => Instant::now(),
+            Some(clock) => clock.now(),
         }
     }
 
@@ -155,7 +171,7 @@ impl Waiter {
     /// That of the [strategy](Strategy). All OS calls can be late by a
     /// scheduler quantum when every CPU is busy.
     pub fn sleep(&mut self, duration: Duration) -> Outcome {
-        let now = Instant::now();
+        let now = self.now();
         self.wait_out(now, after(now, duration))
     }
 
@@ -166,7 +182,7 @@ impl Waiter {
     /// As [`sleep`](Self::sleep).
     #[inline]
     pub fn sleep_until(&mut self, deadline: Instant) -> Outcome {
-        let now = Instant::now();
+        let now = self.now();
         if now >= deadline {
             return self.past_deadline(now - deadline);
         }
@@ -211,7 +227,7 @@ impl Waiter {
     /// ```
     pub fn wait_until(&mut self, deadline: Instant, cancel: &Cancel) -> Result<Outcome, Cancelled> {
         Cancelled::check(cancel)?;
-        let now = Instant::now();
+        let now = self.now();
         if now >= deadline {
             return Ok(self.past_deadline(now - deadline));
         }
@@ -255,7 +271,7 @@ impl Waiter {
     /// }
     /// ```
     pub fn sleep_until_interruptible(&mut self, deadline: Instant) -> Result<Outcome, Interrupted> {
-        let now = Instant::now();
+        let now = self.now();
         if now >= deadline {
             return Ok(self.past_deadline(now - deadline));
         }
@@ -294,7 +310,7 @@ impl Waiter {
     /// while Instant::now() < deadline {}
     /// ```
     pub fn coarse_until(&mut self, deadline: Instant) -> Duration {
-        let now = Instant::now();
+        let now = self.now();
         if now < deadline {
             let stops = Stops {
                 coarse: true,
@@ -302,7 +318,7 @@ impl Waiter {
             };
             self.wait(now, deadline, stops);
         }
-        deadline.saturating_duration_since(Instant::now())
+        deadline.saturating_duration_since(self.now())
     }
 
     /// What has come true of the [promise](Builder::promise) that it keeps; `None` if it
@@ -387,7 +403,10 @@ impl Waiter {
     /// Stopped, it ends before the deadline, and says so.
     fn wait_with(&mut self, begin: Instant, deadline: Instant, stops: Stops<'_>) -> Outcome {
         let cancel = stops.cancel;
-        let anchor = *self.anchor.get_or_insert_with(Anchor::now);
+        let anchor = match self.anchor {
+            Some(anchor) => anchor,
+            None => *self.anchor.insert(self.new_anchor(begin)),
+        };
         if let Some(Ended { goal, wake }) = self.ended.take() {
             self.strategy.next(&goal, &Turn::Woke(wake));
         }
@@ -408,19 +427,18 @@ impl Waiter {
                     metered,
                     ..
                 } => {
-                    let before = if metered {
-                        thread::exact_cpu_time()
-                    } else {
-                        None
-                    };
-                    let reason = self.block(method, limit, now, cancel);
+                    let before = if metered { self.cpu_time() } else { None };
+                    let reason = self.block(method, limit, (now, anchor), cancel);
                     if let Some(before) = before {
-                        cpu = thread::exact_cpu_time().map(|after| after - before);
+                        cpu = self.cpu_time().map(|after| after - before);
                     }
                     (limit.length(now), reason)
                 }
                 Step::Yield { .. } => {
-                    std::thread::yield_now();
+                    match &self.clock {
+                        None => std::thread::yield_now(),
+                        Some(clock) => clock.yield_now(),
+                    }
                     (Nanos::ZERO, Reason::Ran)
                 }
                 // No strategy of the library wakes early.
@@ -429,7 +447,7 @@ impl Waiter {
                     return self.spin(goal, deadline, now, cancel, outcome);
                 }
             };
-            let woke = Instant::now();
+            let woke = self.now();
             let from = std::mem::replace(&mut now, anchor.tick(woke));
             let wake = Wake {
                 asked,
@@ -466,9 +484,19 @@ impl Waiter {
         &mut self,
         method: Method,
         limit: Limit<Host>,
-        now: Tick,
+        (now, anchor): (Tick, Anchor<Host>),
         cancel: Option<&Cancel>,
     ) -> Reason {
+        if let Some(clock) = &self.clock {
+            match (method, limit) {
+                (Method::Sleep, limit) => clock.nap(limit.length(now).into(), cancel),
+                (_, Limit::Until(instant)) => clock.nap_until(anchor.instant(instant), cancel),
+                (_, Limit::For(length)) => {
+                    clock.nap_until(after(clock.now(), length.into()), cancel);
+                }
+            }
+            return Reason::Timer;
+        }
         match (method, limit) {
             (Method::Sleep, limit) => self.nap.ordinary(limit.length(now), cancel),
             (_, Limit::Until(instant)) => self.nap.until(instant, self.slack, cancel),
@@ -493,14 +521,17 @@ impl Waiter {
         let is_cancelled = || cancel.is_some_and(Cancel::is_cancelled);
         let mut now = from;
         let last = goal.deadline - LAST;
-        while now < last && !is_cancelled() {
+        while now < last && !is_cancelled() && self.clock.is_none() {
             let look = if cancel.is_some() { now + LOOK } else { last };
             now = spin::until(last.min(look));
         }
         let mut outcome = so_far;
         let mut rehearsals = REHEARSALS;
         loop {
-            let woke = Instant::now();
+            let woke = match &self.clock {
+                None => Instant::now(),
+                Some(clock) => clock.spin_until(deadline, cancel),
+            };
             if woke < deadline && !is_cancelled() {
                 if rehearsals == 0 {
                     std::hint::spin_loop();
@@ -532,6 +563,25 @@ impl Waiter {
                 outcome.end = End::Cancelled;
                 return outcome;
             }
+        }
+    }
+
+    #[cold]
+    fn new_anchor(&self, begin: Instant) -> Anchor<Host> {
+        match &self.clock {
+            None => Anchor::now(),
+            // The same in each run.
+            Some(_) => Anchor {
+                instant: begin,
+                tick: Tick::from_ns(1 << 62),
+            },
+        }
+    }
+
+    fn cpu_time(&self) -> Option<Nanos> {
+        match &self.clock {
+            None => thread::exact_cpu_time(),
+            Some(clock) => clock.cpu_time().map(Nanos::from),
         }
     }
 
@@ -597,6 +647,7 @@ pub struct Builder {
     slack: Slack,
     learned: Option<Learned>,
     statistics: bool,
+    clock: Option<Arc<dyn Clock>>,
 }
 
 impl Builder {
@@ -644,6 +695,13 @@ impl Builder {
         self
     }
 
+    /// Waits on this clock instead of the system's, and tells its time by
+    /// [`Waiter::now`]. A [`Slack`] has no meaning then, and no signal is seen.
+    pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
+        self.clock = Some(Arc::new(clock));
+        self
+    }
+
     /// Builds the waiter.
     ///
     /// # Errors
@@ -653,8 +711,15 @@ impl Builder {
     /// call: the library sleeps with the best there is.
     pub fn build(self) -> Result<Waiter, Error> {
         let mut spec = self.strategy.spec(self.budget, self.promise)?;
-        if spec.method() == Some(Method::Timer) {
-            spec = spec.with_method(TIMER);
+        let timer = self.clock.as_ref().map_or(TIMER, |clock| clock.timer());
+        if let (StrategySpec::FixedMargin { method, .. }, Some(_)) = (&mut spec, &self.clock) {
+            // As the library has it on that system.
+            *method = match timer {
+                Method::HighResolutionTimer | Method::WaitableTimer => timer,
+                _ => Method::Sleep,
+            };
+        } else if spec.method() == Some(Method::Timer) {
+            spec = spec.with_method(timer);
         }
         let mut strategy = spec.build();
         if let (AnyStrategy::Adaptive(adaptive), Some(learned)) = (&mut strategy, &self.learned) {
@@ -663,6 +728,7 @@ impl Builder {
         Ok(Waiter {
             strategy,
             slack: self.slack,
+            clock: self.clock,
             kept: self.statistics.then(Box::default),
             ..Waiter::new()
         })

@@ -1,0 +1,110 @@
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use punctual_core::Method;
+
+use crate::Cancel;
+
+/// A clock that a [`Waiter`](crate::Waiter) waits on instead of the system's, which it is
+/// given by [`Builder::clock`](crate::Builder::clock): for tests, in which time is made.
+///
+/// Its instants are those of `std`, so that code which waits needs no type parameter and
+/// can be tested as it is: it takes a waiter, or a [`Ticker`](crate::Ticker), and
+/// asks [`Waiter::now`](crate::Waiter::now) for the time. `Instant::now` and
+/// `Instant::elapsed` go on to read the system's clock.
+///
+/// The crate `punctual-virtual` has one that sleeps as Windows, macOS and Linux do.
+///
+/// # Examples
+///
+/// Time that passes only where something waits for it, and exactly:
+///
+/// ```
+/// use std::sync::Mutex;
+/// use std::time::{Duration, Instant};
+/// use punctual::{Clock, Period, Strategy, Waiter, interval_at};
+///
+/// #[derive(Debug)]
+/// struct Manual(Mutex<Instant>);
+///
+/// impl Clock for Manual {
+///     fn now(&self) -> Instant {
+///         *self.0.lock().unwrap()
+///     }
+///     fn sleep(&self, length: Duration) {
+///         *self.0.lock().unwrap() += length;
+///     }
+/// }
+///
+/// let waiter = Waiter::builder()
+///     .clock(Manual(Mutex::new(Instant::now())))
+///     .strategy(Strategy::system())
+///     .build()?;
+/// let start = waiter.now();
+/// let mut ticker = interval_at(start, Period::hz_ratio(60_000, 1_001)?).waiter(waiter);
+/// let last = ticker.nth(60_000).unwrap();
+/// assert_eq!(last.actual() - start, Duration::from_secs(1_001));
+/// # Ok::<(), punctual::Error>(())
+/// ```
+pub trait Clock: fmt::Debug + Send + Sync {
+    /// What time it is. Never goes backwards.
+    fn now(&self) -> Instant;
+
+    /// Sleeps for `length` as the system does; may end late. One that ends early is
+    /// followed by another.
+    fn sleep(&self, length: Duration);
+
+    /// Sleeps until `deadline`, never less.
+    fn sleep_until(&self, deadline: Instant) {
+        loop {
+            let left = deadline.saturating_duration_since(self.now());
+            if left.is_zero() {
+                return;
+            }
+            self.sleep(left);
+        }
+    }
+
+    /// Sleeps for `length` as the system does, or until `cancel` is cancelled; one that
+    /// does not know how ends in its time.
+    fn nap(&self, length: Duration, cancel: Option<&Cancel>) {
+        let _ = cancel;
+        self.sleep(length);
+    }
+
+    /// Sleeps until about `instant` with the most exact call that there is, or until
+    /// `cancel` is cancelled.
+    fn nap_until(&self, instant: Instant, cancel: Option<&Cancel>) {
+        self.nap(instant.saturating_duration_since(self.now()), cancel);
+    }
+
+    /// Reads the clock until it shows `instant` or later, or `cancel` is cancelled;
+    /// the last reading.
+    ///
+    /// Where time passes only in sleeps, this must be told so, or it does not end.
+    fn spin_until(&self, instant: Instant, cancel: Option<&Cancel>) -> Instant {
+        loop {
+            let now = self.now();
+            if now >= instant || cancel.is_some_and(Cancel::is_cancelled) {
+                return now;
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    /// Offers the CPU to other threads once.
+    fn yield_now(&self) {
+        std::thread::yield_now();
+    }
+
+    /// The CPU time that the calling thread has used, if that is known.
+    fn cpu_time(&self) -> Option<Duration> {
+        None
+    }
+
+    /// What strategies know [`nap_until`](Self::nap_until) by.
+    #[doc(hidden)]
+    fn timer(&self) -> Method {
+        Method::Timer
+    }
+}
