@@ -33,3 +33,4 @@ pub use time::Time;
 pub use timers::Timers;
 pub use trace::Trace;
 pub use world::Limits;
+pub use world::asking::{Doing, Hosted};

@@ -1,5 +1,7 @@
 //! Runs programs on a model.
 
+use std::sync::Arc;
+
 use punctual_program::Probe;
 use punctual_program::program::{Op, Subject};
 use punctual_program::{Machine, Observations, Program, Refusal};
@@ -16,7 +18,7 @@ use crate::world::{Limits, World};
 /// threads and processes.
 #[derive(Debug)]
 pub struct SimMachine {
-    model: Model,
+    model: Arc<Model>,
     random: Random,
     limits: Limits,
 }
@@ -25,7 +27,7 @@ impl SimMachine {
     /// A computer after `model`, whose chances are drawn from `seed`.
     pub fn new(model: Model, seed: u64) -> Self {
         Self {
-            model,
+            model: Arc::new(model),
             random: Random::new(seed),
             limits: Limits::default(),
         }
@@ -49,16 +51,21 @@ impl SimMachine {
     /// As [`run`](Machine::run).
     pub fn run_traced(&mut self, program: &Program) -> Result<(Observations, Trace), Refusal> {
         self.check(program)?;
-        let mut world = self.world();
-        world.trace();
-        world.run(program)
+        self.run_in_world(program, World::trace)
     }
 
-    fn world<'p>(&'p mut self) -> World<'p> {
-        // Anywhere in a second, so that runs do not share a phase: 64 default
-        // ticks of Windows.
-        let start = self.random.below(Time::from_ns(1_000_000_000));
-        World::new(&self.model, &mut self.random, self.limits, start)
+    fn run_in_world<'p>(
+        &mut self,
+        program: &'p Program,
+        prepare: impl FnOnce(&mut World<'p>),
+    ) -> Result<(Observations, Trace), Refusal> {
+        let start = somewhere(&mut self.random);
+        let (model, random) = (Arc::clone(&self.model), self.random.clone());
+        let mut world = World::new(model, random, self.limits, start);
+        prepare(&mut world);
+        let ran = world.run(program);
+        self.random = world.random.clone();
+        ran.map(|()| world.finish())
     }
 
     /// Why this computer cannot do something, and what it is like instead.
@@ -95,6 +102,12 @@ impl SimMachine {
     }
 }
 
+/// Anywhere in a second, so that runs do not share a phase: 64 default ticks of
+/// Windows.
+pub(crate) fn somewhere(random: &mut Random) -> Time {
+    random.below(Time::from_ns(1_000_000_000))
+}
+
 impl Machine for SimMachine {
     fn check(&self, program: &Program) -> Result<(), Refusal> {
         program.check()?;
@@ -129,6 +142,6 @@ impl Machine for SimMachine {
 
     fn run(&mut self, program: &Program) -> Result<Observations, Refusal> {
         self.check(program)?;
-        Ok(self.world().run(program)?.0)
+        Ok(self.run_in_world(program, |_| ())?.0)
     }
 }

@@ -94,6 +94,7 @@ impl Thread<'_> {
     pub(crate) fn ended_by(&self) -> Option<Event> {
         match self.doing {
             Doing::Awaiting(event) => Some(event),
+            Doing::Asking(event) => event,
             Doing::Waiting => self.waiting.as_ref()?.ended_by(),
             _ => None,
         }
@@ -171,6 +172,9 @@ pub(crate) enum Doing<'p> {
         deadline: Tick<SimClock>,
     },
     Awaiting(Event),
+    /// It has been told from outside what to do, which this may end, and asks then
+    /// what comes next.
+    Asking(Option<Event>),
     /// It reads a clock that a tick writes, which showed `shown`.
     Stepping {
         clock: OsClock,

@@ -93,7 +93,7 @@ pub enum Answer {
 /// A rule keeps the armed timers, says when the next timer interrupt is, and
 /// which timers that interrupt expires. Threads and processes are numbered
 /// from 0 in the order in which they are created.
-pub trait Rule: std::fmt::Debug {
+pub trait Rule: std::fmt::Debug + Send {
     /// The OS calls that block under this rule. The first is what `sleep` means.
     fn methods(&self) -> &[Method];
 

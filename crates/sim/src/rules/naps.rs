@@ -8,7 +8,7 @@ use crate::time::Time;
 use crate::timers::Timers;
 
 /// Says when each nap ends, as it begins.
-pub trait Draw: std::fmt::Debug {
+pub trait Draw: std::fmt::Debug + Send {
     /// When the nap that `request` asks for ends, not before it began, and
     /// whether a signal ends it and not its timer.
     fn end(&mut self, request: &Request, random: &mut Random) -> (Time, bool);

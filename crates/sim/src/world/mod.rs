@@ -6,7 +6,9 @@
 //! | `running` | from asleep to running, and back |
 //! | `ops` | what a thread does: operations, and the steps of its waits |
 //! | `signals` | events that threads signal to each other |
+//! | `asking` | threads whose operations come from outside, one by one |
 
+pub(crate) mod asking;
 mod ops;
 mod running;
 mod signals;
@@ -14,6 +16,7 @@ mod threads;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::sync::Arc;
 
 use punctual_core::{Event, Nanos, Tick};
 use punctual_program::machine::ComputerUse;
@@ -55,9 +58,9 @@ impl Default for Limits {
 
 /// An experiment under way.
 pub(crate) struct World<'p> {
-    model: &'p Model,
+    model: Arc<Model>,
     rule: Box<dyn Rule>,
-    random: &'p mut Random,
+    pub(crate) random: Random,
     face: Face,
     now: Time,
     threads: Vec<Thread<'p>>,
@@ -83,15 +86,12 @@ pub(crate) struct World<'p> {
     kept: u64,
     /// Why the experiment is given up.
     refused: Option<Refusal>,
+    /// The thread on its CPU that asks what comes next.
+    asking: Option<ThreadId>,
 }
 
 impl<'p> World<'p> {
-    pub(crate) fn new(
-        model: &'p Model,
-        random: &'p mut Random,
-        limits: Limits,
-        start: Time,
-    ) -> Self {
+    pub(crate) fn new(model: Arc<Model>, random: Random, limits: Limits, start: Time) -> Self {
         Self {
             rule: model.build_rule(),
             random,
@@ -111,7 +111,7 @@ impl<'p> World<'p> {
             began: start,
             queue: BinaryHeap::new(),
             processes: Vec::new(),
-            computer: Computer::new(model, start),
+            computer: Computer::new(&model, start),
             scheduler: Scheduler::new(model.scheduling(), model.cpus().unwrap_or(0)),
             is_stalled: false,
             waiters: BTreeMap::new(),
@@ -122,6 +122,7 @@ impl<'p> World<'p> {
             steps: 0,
             kept: 0,
             refused: None,
+            asking: None,
             model,
         }
     }
@@ -134,20 +135,26 @@ impl<'p> World<'p> {
 
     /// Runs `program` as the first thread, and lets everything happen until it
     /// has ended.
-    pub(crate) fn run(mut self, program: &'p Program) -> Result<(Observations, Trace), Refusal> {
-        for &(from, to) in self.model.stalls() {
+    pub(crate) fn run(&mut self, program: &'p Program) -> Result<(), Refusal> {
+        self.plan_stalls();
+        self.create("", program, None);
+        self.happen_all()
+    }
+
+    fn plan_stalls(&mut self) {
+        let model = Arc::clone(&self.model);
+        for &(from, to) in model.stalls() {
             if to > from {
                 self.schedule(self.began + from, EventKind::StallBegins);
                 self.schedule(self.began + to, EventKind::StallEnds);
             }
         }
-        self.create("", program, None);
-        self.happen_all()
     }
 
-    fn happen_all(mut self) -> Result<(Observations, Trace), Refusal> {
+    /// Until the first thread has ended, or one asks what comes next.
+    fn happen_all(&mut self) -> Result<(), Refusal> {
         let mut expired = Vec::new();
-        while self.threads[0].place != Place::Ended {
+        while self.threads[0].place != Place::Ended && self.asking.is_none() {
             let event = self.queue.peek().map(|Reverse(next)| next.at);
             let at = self.next_interrupt.min(event.unwrap_or(Time::NEVER));
             if at == Time::NEVER {
@@ -165,14 +172,14 @@ impl<'p> World<'p> {
             } else if let Some(Reverse(next)) = self.queue.pop() {
                 self.happen(next.kind);
             }
-            if let Some(refused) = self.refused {
+            if let Some(refused) = self.refused.take() {
                 return Err(refused);
             }
         }
-        Ok(self.finish())
+        Ok(())
     }
 
-    fn finish(mut self) -> (Observations, Trace) {
+    pub(crate) fn finish(mut self) -> (Observations, Trace) {
         self.settle_threads();
         self.phases
             .extend(self.computer.phase(self.now, &*self.rule));
@@ -230,7 +237,8 @@ impl<'p> World<'p> {
                 return;
             }
             self.computer.interrupted(cpu, self.now, &*self.rule);
-            self.rule.interrupt(cpu, self.now, self.random, expired);
+            self.rule
+                .interrupt(cpu, self.now, &mut self.random, expired);
             for Expired {
                 thread,
                 reason,
@@ -393,8 +401,8 @@ mod tests {
     /// one takes 3 us of CPU time.
     fn learned(program: &Program, id: ThreadId) -> Vec<Option<Nanos>> {
         let model = Model::parse("linux,nap=3us,wake=10us,jitter=0ns,cpus=1").unwrap();
-        let mut random = Random::new(1);
-        let mut world = World::new(&model, &mut random, Limits::default(), Time::ZERO);
+        let model = Arc::new(model);
+        let mut world = World::new(model, Random::new(1), Limits::default(), Time::ZERO);
         world.create("", program, None);
         let learned = Learned::default();
         let strategy = Metered {

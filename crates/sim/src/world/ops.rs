@@ -23,7 +23,7 @@ const LOOK_AGAIN: Time = Time::from_ns(400_000);
 const READINGS: u64 = 1_000;
 
 /// What comes after a part of a thread's doings.
-enum Then {
+pub(super) enum Then {
     /// This, on its CPU.
     On(Burst),
     /// The next part, at once.
@@ -82,6 +82,7 @@ impl<'p> World<'p> {
                 Then::Again
             }
             Doing::Awaiting(_) => Then::Again,
+            Doing::Asking(event) => self.ask(id, event),
             Doing::Stepping {
                 clock,
                 shown,
@@ -250,7 +251,7 @@ impl<'p> World<'p> {
         self.count_kept(1);
     }
 
-    fn arm(
+    pub(super) fn arm(
         &mut self,
         id: ThreadId,
         method: Method,
@@ -277,7 +278,7 @@ impl<'p> World<'p> {
             tolerance: tolerance.into(),
         };
         let cpu = self.rule.cpu_of(&request);
-        self.rule.arm(&request, self.random);
+        self.rule.arm(&request, &mut self.random);
         self.look_at_timers();
         self.note(|trace| Happened::Armed {
             thread: id,
@@ -292,14 +293,14 @@ impl<'p> World<'p> {
     }
 
     /// Blocks the thread on its CPU.
-    fn sleep(&mut self, id: ThreadId) {
+    pub(super) fn sleep(&mut self, id: ThreadId) {
         self.threads[id].nap = self.model.costs().nap.into();
         self.threads[id].place = Place::Asleep;
         self.threads[id].switches += 1;
         self.leave(id);
     }
 
-    fn exit(&mut self, id: ThreadId) -> Then {
+    pub(super) fn exit(&mut self, id: ThreadId) -> Then {
         self.end(id);
         Then::Gone
     }

@@ -8,7 +8,7 @@ use super::{EventKind, World};
 use crate::model::Scheduling;
 use crate::rules::ThreadId;
 use crate::scheduler::TurnEnds;
-use crate::thread::{Burst, Place, Thread};
+use crate::thread::{Burst, Doing, Place, Thread};
 use crate::time::Time;
 use crate::trace::Happened;
 
@@ -22,7 +22,12 @@ impl World<'_> {
         let thread = &mut self.threads[id];
         let nap = thread.nap;
         thread.reason = reason;
-        thread.burst = Burst::Work(nap + self.face.read);
+        // One that asks says itself that it reads the clock.
+        let read = match thread.doing {
+            Doing::Asking(_) => Time::ZERO,
+            _ => self.face.read,
+        };
+        thread.burst = Burst::Work(nap + read);
         // The call itself is the end of the latency.
         self.set_out(id, latency - nap);
     }

@@ -2,5 +2,6 @@
 
 mod computer;
 mod conformance;
+mod hosted;
 mod machine;
 mod properties;
