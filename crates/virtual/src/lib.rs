@@ -1,0 +1,15 @@
+#![doc = include_str!("../README.md")]
+
+mod clock;
+mod computer;
+mod scope;
+mod turns;
+
+pub use clock::VirtualClock;
+pub use computer::{Computer, Error};
+pub use scope::{JoinHandle, Scope};
+
+/// Compiles and runs the examples of `docs/testing.md`.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/testing.md")]
+struct Documentation;
