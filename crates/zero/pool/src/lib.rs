@@ -14,8 +14,6 @@
 
 mod accounting;
 pub mod batches;
-mod lock_kind;
-mod policy;
 mod setting;
 pub mod suspending;
 #[cfg(test)]
@@ -25,5 +23,4 @@ include!(concat!(env!("OUT_DIR"), "/blocking.rs"));
 
 pub use accounting::Accounting;
 pub use batches::Batch;
-pub use lock_kind::{Backoff, LockKind};
-pub use setting::{Dequeue, Setting};
+pub use setting::{Backoff, Dequeue, LockKind, Setting};

@@ -3,7 +3,7 @@
 //!
 //! | file | what it is about |
 //! |---|---|
-//! | `topology`, `matrix`, `quantity`, `machine` | a [`Machine`]: its CPUs and what things cost on it, each figure with its source |
+//! | `topology`, `quantity`, `machine` | a [`Machine`]: its CPUs and what things cost on it, each figure with its source |
 //! | `presets`, `windows` | computers that somebody published figures of, and the pools of Windows |
 //! | `costs` | the same for so many workers, as fast to look up as can be |
 //! | `lines` | cache lines: who has a copy, who wants one, who comes next |
@@ -11,8 +11,7 @@
 //! | `preemption` | CPUs that are taken away |
 //! | `world` | what happens, in which order |
 //! | `computer`, `mutex` | all of that as a pool sees it; locks that sleep |
-//! | `drain`, `simulate` | a backlog from begin to end, or a sample of it counted up |
-//! | `bursts` | pages that arrive all the time, workers that wake up now and then |
+//! | `simulate` | a backlog from begin to end, or a sample of it counted up; pages that arrive all the time, workers that wake up now and then |
 //! | `predict` | what would come out if what is not known were a little different |
 //! | `contest` | workers that only want a lock: what papers on locks measure |
 //! | `chain` | the closed form that all of this is checked against |
@@ -30,15 +29,12 @@
 #![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod bandwidth;
-mod bursts;
 pub mod chain;
 mod computer;
 mod contest;
 mod costs;
-mod drain;
 mod lines;
 mod machine;
-mod matrix;
 mod mutex;
 mod predict;
 mod preemption;
@@ -51,14 +47,12 @@ mod topology;
 mod windows;
 mod world;
 
-pub use bursts::{Bursts, Bursty, EVERY};
 pub use contest::{Contest, ContestLock};
 pub use machine::Machine;
-pub use matrix::Matrix;
 pub use predict::{Active, Between, Prediction, predict};
 pub use preemption::Preemption;
 pub use presets::{PRESETS, Preset};
 pub use quantity::{Figure, Quantity, Unit};
-pub use simulate::{Job, PoolResult, Split, simulate};
-pub use topology::{Distance, Numbering, Place, Topology};
+pub use simulate::{Bursts, Bursty, EVERY, Job, PoolResult, Split, simulate};
+pub use topology::{Distance, Matrix, Numbering, Place, Topology};
 pub use windows::{SYSTEMS, System};

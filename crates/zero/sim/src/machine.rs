@@ -6,9 +6,9 @@ use std::sync::Arc;
 use punctual_program::Refusal;
 use punctual_sim::model::Confidence;
 
-use super::matrix::Matrix;
 use super::presets::{self, PRESETS};
 use super::quantity::{Figure, Quantity, Unit};
+use super::topology::Matrix;
 use super::topology::{Distance, Numbering, Topology};
 
 /// A computer: its CPUs, and what things cost on it.

@@ -4,7 +4,7 @@ use punctual_program::Refusal;
 use punctual_zero_pool::{Batch, LockKind, Setting};
 
 use super::bounds::{hold, of_model};
-use super::candidate::pick;
+use super::considered::pick;
 use super::{Candidate, Goal, Model};
 use crate::rows::{ZeroAdvice, ZeroForecast, ZeroHold, ZeroPick, ZeroPool};
 

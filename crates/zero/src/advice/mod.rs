@@ -3,22 +3,19 @@
 //!
 //! | file | what it is about |
 //! |---|---|
-//! | `considered` | the pools that the model is asked about |
+//! | `considered` | the pools that the model is asked about, what it says of each, and the best for a goal, or a simpler one that is as good |
 //! | `model` | who is asked |
-//! | `candidate` | a goal, one of the pools and what the model says of it, and the best for a goal, or a simpler one that is as good |
 //! | `bounds` | rules of thumb that say the same without a simulation |
 //! | `advised` | all of it together |
 //! | `verdict` | what was measured of it |
 
 mod advised;
 mod bounds;
-mod candidate;
 mod considered;
 mod model;
 mod verdict;
 
 pub use advised::Advised;
-pub use candidate::{Candidate, Goal};
-pub use considered::{considered, pools};
+pub use considered::{Candidate, Goal, considered, pools};
 pub use model::Model;
 pub use verdict::{check, with_predictions};

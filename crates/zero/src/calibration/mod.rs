@@ -4,27 +4,23 @@
 //!
 //! Pools of several workers are not among them: in none do two share a backlog or
 //! its lock. What CPUs share is single cache lines, the memory with pages that one
-//! has written and another zeroes afterwards, and in `parking` whose turn it is.
+//! has written and another zeroes afterwards, and in parking whose turn it is.
 //!
 //! | file | what is measured |
 //! |---|---|
-//! | `operations` | a hit, a read-modify-write, the hint of a loop that waits, a reading of the clock |
-//! | `lines` | between two CPUs: reading a line, taking one, taking one that was just read, additions of both to one; how far apart two begin |
+//! | `operations` | a hit, a read-modify-write, the hint of a loop that waits, a reading of the clock; between two CPUs: reading a line, taking one, taking one that was just read, additions of both to one, how far apart two begin; giving up the CPU and being woken |
 //! | `takes` | a take by the only worker of a pool, where nothing is zeroed, by lock and batch |
 //! | `zeroing` | a page, by one CPU or all, written here or elsewhere, and how much single pages differ; and with a take of its own by the only worker of a pool, by lock |
-//! | `parking` | giving up the CPU and being woken |
 //! | `samples` | what the rounds add up to |
 //! | `workers` | threads that measure together |
 
-mod lines;
 mod operations;
-mod parking;
 mod samples;
 mod takes;
 mod workers;
 mod zeroing;
 
-use lines::Between;
+use operations::Between;
 use punctual_core::Nanos;
 use punctual_program::Refusal;
 use punctual_zero_memory::Kernel;
@@ -34,9 +30,9 @@ use workers::Workers;
 use super::host::{CpuClock, HostComputer, HostMemory};
 use super::run::Area;
 use crate::rows::ZeroCalibration;
-pub(crate) use lines::mean_transfer;
 use operations::Operations;
-use parking::Parking;
+use operations::Parking;
+pub(crate) use operations::mean_transfer;
 use samples::Samples;
 use takes::Take;
 use zeroing::Field;

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use punctual_record::Interval;
 use punctual_zero_pool::{LockKind, Setting};
 
-use super::lines::Between;
+use super::operations::Between;
 use super::operations::Operations;
-use super::parking::Parking;
+use super::operations::Parking;
 use super::takes::Take;
 use super::zeroing::{Field, Sample};
 use crate::rows::{LineCost, ParkingCost, TakeCost, ZeroCalibration, ZeroCost};

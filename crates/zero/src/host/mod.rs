@@ -4,9 +4,8 @@
 //! |---|---|
 //! | `memory` | the pages, what is asked of the system for them, and the list of all |
 //! | `computer` | what a pool runs on: every operation is done when it is called |
-//! | `job` | what workers do together, and what comes of it |
 //! | `team`, `shared` | workers that go through passes over the pages together; what they share |
-//! | `worker`, `accounting` | one of them; what it keeps, and which of it counts |
+//! | `accounting` | what each of them keeps, and which of it counts |
 //! | `cpus` | what they run on |
 //! | `barrier` | where they wait for each other, and how all of it ends early |
 //! | `cpu_clock` | the CPU time of a worker |
@@ -16,17 +15,14 @@ mod barrier;
 mod computer;
 mod cpu_clock;
 mod cpus;
-mod job;
 mod memory;
 mod shared;
 mod team;
-mod worker;
 
 pub(crate) use barrier::{Alone, Barrier, Rescue};
 pub use computer::{HostComputer, HostLine, HostMutex};
 pub use cpu_clock::CpuClock;
 pub(crate) use cpus::Cpus;
-pub(crate) use job::can_park;
-pub use job::{Arrivals, Job, Observed};
 pub use memory::{HostMemory, Links};
-pub use team::Team;
+pub(crate) use team::can_park;
+pub use team::{Arrivals, Job, Observed, Team};

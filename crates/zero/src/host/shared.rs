@@ -11,7 +11,7 @@ use punctual_zero_pool::Accounting;
 use punctual_zero_pool::blocking::Pool;
 
 use super::barrier::Barrier;
-use super::job::{Arrivals, Job, Observed, Slot, Tally};
+use super::team::{Arrivals, Job, Observed, Slot, Tally};
 use super::{CpuClock, HostComputer, HostMemory};
 
 /// What the workers of a batch share.

@@ -4,8 +4,7 @@
 //! | file | what it is about |
 //! |---|---|
 //! | `machine` | which measurement is which figure of the simulated computer |
-//! | `calibrated` | what it says of pools |
-//! | `forecast` | predictions beside a run |
+//! | `calibrated` | what it says of pools, also beside a run |
 //! | `agreement` | how far predictions are from what was measured |
 //!
 //! Nothing in it is fitted to a pool. Of what was not measured, it is taken for
@@ -19,11 +18,9 @@
 
 mod agreement;
 mod calibrated;
-mod forecast;
 mod machine;
 #[cfg(test)]
 mod made_up;
 
 pub use agreement::{Agreement, Ratio, TARGET_MEAN, TARGET_WORST, agreement};
-pub use calibrated::Calibrated;
-pub use forecast::{Forecast, Forecasts};
+pub use calibrated::{Calibrated, Forecast, Forecasts};

@@ -7,7 +7,7 @@ use punctual_program::Refusal;
 use punctual_zero_memory::{Mapping, PAGE};
 
 use super::amounts::in_words;
-use super::case::{Case, of_steps};
+use super::ledger::{Case, of_steps};
 use super::ledger::{Ledger, apart, refusal};
 use super::{ProbePart, warm_up};
 use crate::rows::{MemoryCost, ZeroProbe, ZeroRow};

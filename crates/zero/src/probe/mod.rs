@@ -8,14 +8,14 @@
 //! | `pages` | one step after the other with many pages: map, touch in some order, advise, unmap |
 //! | `references` | zeroing in the process itself, in caches and beyond, to compare with |
 //! | `blocks` | blocks of 4 KiB to 2 GiB that are fresh, used again, or from the allocator |
-//! | `processes`, `process` | two processes that map, fill and unmap one page, over and over; one of them |
+//! | `processes` | two processes that map, fill and unmap one page, over and over |
 //! | `payers` | the CPU time of this process and of the whole computer with fresh memory, with the same again, and at rest |
 //!
 //! What a fault costs without zeroing, and zeroing without a fault, no system
 //! tells. They follow from steps that differ in one of them; whoever shows the
 //! results says from which. `plan` says what is measured and what this system
 //! does not have, `amounts` how much memory and how often, `ledger` what a step
-//! is charged, and `facts` and `warnings` what a reader has to know.
+//! is charged, and `warnings` what a reader has to know.
 //!
 //! All memory was touched once before anything is measured, and again right
 //! before each case: under a hypervisor the first touch of a page is a fault in
@@ -23,13 +23,10 @@
 
 mod amounts;
 mod blocks;
-mod case;
-mod facts;
 mod ledger;
 mod pages;
 mod payers;
 mod plan;
-mod process;
 mod processes;
 mod references;
 mod warm_up;
@@ -37,10 +34,9 @@ mod warnings;
 
 pub use amounts::Settings;
 pub(crate) use amounts::in_words;
-pub use facts::memory_facts;
 pub use plan::{ProbePlan, Probed, Progress};
-pub use process::serve;
-pub use warnings::warnings;
+pub use processes::serve;
+pub use warnings::{memory_facts, warnings};
 
 /// What can be measured by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use punctual_core::Nanos;
 use punctual_program::Refusal;
 use punctual_zero_memory::{Advice, Mapping, PAGE, huge_page_bytes};
 
-use super::case::{Case, of_steps};
+use super::ledger::{Case, of_steps};
 use super::ledger::{Ledger, apart, refusal};
 use super::warm_up::Order;
 use super::{ProbePart, warm_up};

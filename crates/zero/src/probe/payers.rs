@@ -8,7 +8,7 @@ use punctual_zero_memory::Mapping;
 
 use super::ProbePart;
 use super::blocks::{FILL, fill_fresh};
-use super::case::Case;
+use super::ledger::Case;
 use super::ledger::{apart, refusal};
 use crate::rows::{Account, Paid, PayersAccount, Payments, ZeroProbe, ZeroRow};
 

@@ -14,7 +14,7 @@ use serde_json::json;
 use super::ProbePart;
 use super::amounts::{Amounts, Settings, in_words};
 use super::blocks::Blocks;
-use super::case::Case;
+use super::ledger::Case;
 use super::pages::{self, Pages, Way};
 use super::payers::{Doing, Payers};
 use super::processes::Processes;

@@ -5,7 +5,7 @@ use punctual_core::Nanos;
 use punctual_program::Refusal;
 use punctual_zero_memory::{CacheKind, Kernel, Mapping, PAGE, caches};
 
-use super::case::{Case, of_steps};
+use super::ledger::{Case, of_steps};
 use super::ledger::{Ledger, refusal};
 use super::{ProbePart, warm_up};
 use crate::rows::{PageStep, ZeroProbe, ZeroRow};

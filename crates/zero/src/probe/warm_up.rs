@@ -7,7 +7,7 @@ use punctual_program::Refusal;
 use punctual_sim::Random;
 use punctual_zero_memory::{Advice, Mapping, PAGE, huge_page_bytes};
 
-use super::case::of_steps;
+use super::ledger::of_steps;
 use super::ledger::{Ledger, refusal};
 use crate::rows::{MemoryCost, Spent, ZeroProbe, ZeroRow};
 

@@ -1,29 +1,28 @@
 //! Page zeroing for a person to read: its tables and figures, and the pools as they
 //! need them, in sections of those that can be compared with each other.
 
-mod compared;
 mod computers;
 #[cfg(not(target_family = "wasm"))]
 mod figures;
-mod memory;
 mod tables;
-
-pub use compared::COMPARED;
-pub use computers::computers;
 
 use punctual_record::{Interval, Run, Value};
 #[cfg(not(target_family = "wasm"))]
 use punctual_report::figures::figure::Figure;
 use punctual_report::select::grouped;
-use punctual_report::tables::param_in_words;
+use punctual_report::tables::{Compared, Shows, param_in_words};
 use punctual_report::{Report, text, units};
 
-use crate::rows::{Arrivals, PoolOf, Simulated, ZeroRow, ZeroedPages, Zeroing};
+use crate::rows::{
+    Arrivals, GB_PER_CPU_S, PoolOf, Simulated, WALL_GB_PER_S, ZeroRow, ZeroedPages, Zeroing,
+};
+
+pub use computers::computers;
 
 impl Report for ZeroRow {
     fn head(run: &Run<Self>) -> String {
         if !run.results.is_empty() && run.results.iter().all(|row| row.part().is_some()) {
-            return text::head(run) + &memory::facts(run);
+            return text::head(run) + &computers::facts(run);
         }
         // No timer wakes who zeroes pages.
         let pools_only = run.results.iter().all(|row| row.zeroed().is_some());
@@ -370,3 +369,16 @@ fn distinct<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     }
     distinct
 }
+
+/// GB zeroed, for `punctual compare`.
+pub const COMPARED: Compared = Compared {
+    what: "GB zeroed",
+    caption: "GB (1e9 bytes) zeroed per second of CPU time that all workers used together, and per second that \
+        passed. More is better.",
+    columns: &[
+        ("GB per CPU-s [95 %]", Shows::Within(GB_PER_CPU_S)),
+        ("over A's", Shows::OverFirst(GB_PER_CPU_S)),
+        ("wall GB/s [95 %]", Shows::Within(WALL_GB_PER_S)),
+        ("over A's", Shows::OverFirst(WALL_GB_PER_S)),
+    ],
+};

@@ -1,9 +1,8 @@
 //! The rows of a Run of page zeroing.
 
-mod account;
 mod advice;
 mod calibration;
-mod page_cost;
+mod probe;
 mod zeroing;
 
 use std::collections::BTreeMap;
@@ -15,10 +14,9 @@ use punctual_record::Interval;
 use punctual_record::RunRow;
 use punctual_record::compare::{Cell, Estimate, Metric, Missing, Quantity};
 
-pub use account::{Account, Paid, Payments};
 pub use advice::{ZeroAdvice, ZeroBounds, ZeroChecked, ZeroForecast, ZeroHold, ZeroPick, ZeroPool};
 pub use calibration::{LineCost, ParkingCost, TakeCost, ZeroCalibration, ZeroCost};
-pub use page_cost::{PAGE_BYTES, PageCost, Spent};
+pub use probe::{Account, PAGE_BYTES, PageCost, Paid, Payments, Spent};
 pub use zeroing::{
     Arrivals, CpuSplit, PoolOf, Simulated, Spread, ZeroedPages, Zeroing, ZeroingPrediction,
     ZeroingRound,

@@ -5,8 +5,7 @@
 //! |---|---|
 //! | this one | what the user asks for, and facts that a reader has to know |
 //! | `sizes` | how much memory a pass is about, hot or cold |
-//! | `cell` | one setting on one memory |
-//! | `cells` | the product of everything that was asked for, without what cannot be |
+//! | `cells` | one setting on one memory; the product of everything that was asked for, without what cannot be |
 //! | `ground` | the memory for it, and how fast it is |
 //! | `plan` | what is measured, how long it takes, and the rounds |
 //! | `tally` | what the rounds of a cell add up to |
@@ -15,7 +14,6 @@
 //! How a pass goes, and what it does not time, is in
 //! [`host`](crate::host).
 
-mod cell;
 mod cells;
 mod ground;
 mod plan;
@@ -35,7 +33,7 @@ use punctual_zero_pool::LockKind;
 
 use crate::probe::memory_facts;
 
-pub use cell::{Area, Cell, Memory};
+pub use cells::{Area, Cell, Memory};
 pub use plan::{PoolPlan, Progress, Ran};
 pub use warnings::warnings;
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use super::{Computer, Line, Lock};
-use crate::lock_kind::{Backoff, LockKind};
+use crate::setting::{Backoff, LockKind};
 
 /// A lock of any kind. (`None` of [`AnyLock::new`] stands for no lock.)
 #[derive(Debug)]

@@ -4,11 +4,14 @@ mod predicted;
 mod probe;
 mod scaling;
 mod split;
-mod words;
 
 use punctual_record::Run;
 use punctual_report::figures::figure::{Figure, make_names_unique};
+use punctual_report::figures::sheet::{Canvas, Drawn, Sheet};
+use punctual_report::figures::style::Look;
+use punctual_report::select;
 
+use crate::report::{Cell, Section};
 use crate::rows::ZeroRow;
 
 /// The figures that a run of page zeroing has data for:
@@ -28,4 +31,86 @@ pub(super) fn all(run: &Run<ZeroRow>) -> Vec<Figure> {
     figures.extend(probe::probe(run));
     make_names_unique(&mut figures);
     figures
+}
+
+/// The locks of all sections, in the order of the run.
+fn locks<'r>(sections: &[Section<'r>]) -> Vec<&'r str> {
+    let mut locks = Vec::new();
+    for lock in sections.iter().flat_map(Section::locks) {
+        if !locks.contains(&lock) {
+            locks.push(lock);
+        }
+    }
+    locks
+}
+
+/// The locks that have a look of their own in all figures of all runs.
+const LOCKS: [&str; 6] = ["tas", "ttas", "ticket", "mcs", "mutex", "counter"];
+
+/// The look of a lock, of which the run has these.
+fn look(locks: &[&str], lock: &str) -> Look {
+    let others = locks.iter().filter(|lock| !LOCKS.contains(lock));
+    let mut known = LOCKS.iter().chain(others);
+    Look::nth(known.position(|known| *known == lock).unwrap_or(0))
+}
+
+/// A title, and of which section it is.
+fn title(what: &str, section: &Section, sections: &[Section]) -> String {
+    match section.among(sections).as_str() {
+        "" => what.to_owned(),
+        words => format!("{what}: {words}"),
+    }
+}
+
+/// The name of a file, and of which section it is.
+fn file_name(what: &str, section: &Section, sections: &[Section]) -> String {
+    format!("{what} {}", section.among(sections))
+}
+
+/// Draws a figure of one section, and says of which machine it is.
+fn draw(
+    mut sheet: Sheet,
+    run: &Run<ZeroRow>,
+    section: &Section,
+    drawing: impl FnOnce(&Canvas) -> Drawn,
+) -> String {
+    match section.model() {
+        Some(model) => {
+            sheet.caption += &format!(" Machine: {model}, simulated.");
+            sheet.draw_of_several(drawing)
+        }
+        None => sheet.draw(run, drawing),
+    }
+}
+
+/// What a number of each cell is: `medians of n = 8 rounds`.
+fn rounds(cells: &[&Cell]) -> String {
+    let rounds = cells.iter().map(|cell| cell.zeroing.rounds.len() as u64);
+    match select::counts(rounds).as_str() {
+        "0" | "1" => "n = 1 pass each".to_owned(),
+        many => format!("medians of n = {many} rounds each"),
+    }
+}
+
+/// The same, and what the bars through them are.
+fn with_intervals(cells: &[&Cell]) -> String {
+    let bars = if cells.iter().any(|cell| cell.has_a_models_interval()) {
+        "; a bar is what would come out if one of the figures that are not known of the computer were at an end of its \
+         interval"
+    } else if cells.iter().any(|cell| cell.zeroing.rounds.len() > 1) {
+        "; a bar is the interval"
+    } else {
+        ""
+    };
+    rounds(cells) + bars
+}
+
+/// How many cells figures do not show, as they are of the scheduler.
+fn left_out<'s>(sections: impl IntoIterator<Item = &'s Section<'s>>) -> String {
+    let cells = sections.into_iter().flat_map(|section| &section.cells);
+    match cells.filter(|cell| cell.is_oversubscribed()).count() {
+        0 => String::new(),
+        1 => " One pool of more threads than CPUs is left out.".to_owned(),
+        many => format!(" {many} pools of more threads than CPUs are left out."),
+    }
 }

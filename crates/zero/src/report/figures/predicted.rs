@@ -11,7 +11,6 @@ use punctual_report::figures::sheet::{Canvas, Drawn, GREY, Sheet, TOP, write};
 use punctual_report::figures::style::Look;
 use punctual_report::{prose, units};
 
-use super::words;
 use crate::report::{self, Cell, Section};
 use crate::rows::ZeroRow;
 
@@ -56,8 +55,8 @@ pub(super) fn predicted(run: &Run<ZeroRow>) -> Option<Figure> {
     if points.is_empty() {
         return None;
     }
-    let mut locks = words::locks(&sections);
-    let looks: Vec<Look> = locks.iter().map(|l| words::look(&locks, l)).collect();
+    let mut locks = super::locks(&sections);
+    let looks: Vec<Look> = locks.iter().map(|l| super::look(&locks, l)).collect();
     let mut entries: Vec<(&str, Look)> = locks.drain(..).zip(looks).collect();
     entries.retain(|(lock, _)| points.iter().any(|point| point.cell.lock == *lock));
     let place = Place {
@@ -194,7 +193,7 @@ fn caption(points: &[Point], sections: &[Section]) -> String {
         "Each point is a pool, {}, with its interval and that of the model, which covers what is not known of its \
          parameters. On the line both agree; in the grey band the prediction is off by {:.0} % at most: {} of {} pools. The geometric mean of the \
          errors is {} %.",
-        words::rounds(&cells),
+        super::rounds(&cells),
         BAND * 100.0,
         points.len() - off,
         points.len(),
@@ -208,5 +207,5 @@ fn caption(points: &[Point], sections: &[Section]) -> String {
     if without > 0 {
         caption += &format!(" {without} pools without a prediction are left out.");
     }
-    caption + &words::left_out(sections)
+    caption + &super::left_out(sections)
 }

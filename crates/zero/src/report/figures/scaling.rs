@@ -11,7 +11,6 @@ use punctual_report::figures::sheet::{Canvas, Drawn, GREY, Pixel, Sheet, TOP, WI
 use punctual_report::figures::style::Look;
 use punctual_report::units;
 
-use super::words;
 use crate::report::{self, Cell, Section};
 use crate::rows::ZeroRow;
 
@@ -26,7 +25,7 @@ const X_NAME: i32 = 22;
 /// For each section a panel per batch, with a line per lock.
 pub(super) fn scaling(run: &Run<ZeroRow>) -> Vec<Figure> {
     let sections = report::of_run(run);
-    let locks = words::locks(&sections);
+    let locks = super::locks(&sections);
     sections
         .iter()
         .filter_map(|section| of_section(run, section, &sections, &locks))
@@ -44,7 +43,7 @@ fn of_section(
         return None;
     }
     let panels = Panels::of(section, &cells, locks);
-    let title = words::title("GB zeroed per CPU-second, by threads", section, sections);
+    let title = super::title("GB zeroed per CPU-second, by threads", section, sections);
     let mut names = panels.locks.clone();
     names.extend(section.ideal.as_ref().map(|_| IDEAL));
     let legend = LegendAbove::new(TOP, names.iter().copied());
@@ -54,19 +53,19 @@ fn of_section(
         caption: caption(section, &cells, &single),
         height: legend.height() + 6 + panels.height(),
     };
-    let svg = words::draw(sheet, run, section, |canvas| {
+    let svg = super::draw(sheet, run, section, |canvas| {
         legend.draw(canvas, names.iter().copied(), |i, (x, y)| {
             let line = [(x, y), (x + 36, y)];
             let Some(lock) = panels.locks.get(i) else {
                 return ideal_line(canvas, line);
             };
-            let look = words::look(locks, lock);
+            let look = super::look(locks, lock);
             look.line(canvas, &line)?;
             look.marker(canvas, (x + 18, y))
         })?;
         panels.draw(canvas, top)
     });
-    let name = words::file_name("zero-scaling", section, sections);
+    let name = super::file_name("zero-scaling", section, sections);
     Some(figure(&name, svg))
 }
 
@@ -113,7 +112,7 @@ impl<'s> Panels<'s> {
         });
         let ideal = section.ideal.as_ref().map(|ideal| ideal.gb_per_cpu_s);
         let rates: Vec<f64> = rates.chain(ideal).collect();
-        let looks = locks.iter().map(|lock| words::look(all_locks, lock));
+        let looks = locks.iter().map(|lock| super::look(all_locks, lock));
         Self {
             section,
             looks: looks.collect(),
@@ -236,7 +235,7 @@ fn caption(section: &Section, cells: &[&Cell], single: &[&Cell]) -> String {
         "GB (1e9 bytes) zeroed per second of the CPU time of all workers, {}: {}. Higher is better; a pool that \
          scales stays level. The marks of several locks stand side by side around their number of threads.",
         section.in_words(),
-        words::with_intervals(cells)
+        super::with_intervals(cells)
     );
     if let Some(ideal) = &section.ideal {
         let gb = units::gb(ideal.gb_per_cpu_s);
@@ -251,5 +250,5 @@ fn caption(section: &Section, cells: &[&Cell], single: &[&Cell]) -> String {
         let single = single.join("; ");
         caption += &format!(" Not drawn, as there is one number of threads only: {single}.");
     }
-    caption + &words::left_out([section])
+    caption + &super::left_out([section])
 }

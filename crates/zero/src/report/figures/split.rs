@@ -10,7 +10,6 @@ use punctual_report::figures::sheet::{
 };
 use punctual_report::units;
 
-use super::words;
 use crate::report::{self, Cell, Section};
 use crate::rows::{CpuSplit, ZeroRow};
 
@@ -112,11 +111,11 @@ fn of_section(run: &Run<ZeroRow>, section: &Section, sections: &[Section]) -> Op
         report::threads_in_words(threads)
     );
     let sheet = Sheet {
-        title: words::title(&what, section, sections),
+        title: super::title(&what, section, sections),
         caption: caption(section, threads, &locks),
         height: legend.height() + HEAD + high + AXIS,
     };
-    let svg = words::draw(sheet, run, section, |canvas| {
+    let svg = super::draw(sheet, run, section, |canvas| {
         legend.draw(canvas, PARTS.map(|part| part.name), |i, (x, y)| {
             PARTS[i].draw(canvas, (x, x + 36), y - BAR / 2)
         })?;
@@ -132,7 +131,7 @@ fn of_section(run: &Run<ZeroRow>, section: &Section, sections: &[Section]) -> Op
         }
         Ok(())
     });
-    let name = words::file_name("zero-split", section, sections);
+    let name = super::file_name("zero-split", section, sections);
     Some(figure(&name, svg))
 }
 
@@ -244,6 +243,6 @@ fn caption(section: &Section, threads: u64, locks: &[(&str, Vec<&Cell>)]) -> Str
          {}. GB are 1e9 bytes.",
         report::threads_in_words(threads),
         section.in_words(),
-        words::rounds(&cells)
+        super::rounds(&cells)
     )
 }

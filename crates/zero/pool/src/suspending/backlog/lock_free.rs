@@ -8,7 +8,7 @@ use super::super::timing::LockTiming;
 use super::super::{Computer, Line};
 use super::HandsOut;
 use crate::batches::{Memory, cut_first, cut_half, even_share};
-use crate::policy::Policy;
+use crate::setting::Policy;
 use crate::setting::Setting;
 
 /// A counter of the pages that have been taken. Constant takes are one addition,

@@ -7,7 +7,7 @@ use super::super::timing::LockTiming;
 use super::super::{Computer, Line, Lock};
 use super::HandsOut;
 use crate::batches::Memory;
-use crate::policy::Policy;
+use crate::setting::Policy;
 use crate::setting::Setting;
 
 /// The first page that has not been taken is on a line of its own, and is only

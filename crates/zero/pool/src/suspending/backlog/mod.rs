@@ -32,7 +32,7 @@ use super::locks::{Mcs, Tas, Ticket, Ttas};
 use super::timing::LockTiming;
 use super::{Computer, Lock};
 use crate::batches::Batch;
-use crate::lock_kind::LockKind;
+use crate::setting::LockKind;
 use crate::setting::{Dequeue, Setting};
 
 /// Who hands out pages.

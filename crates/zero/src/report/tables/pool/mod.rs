@@ -2,18 +2,16 @@
 //! where that time goes.
 //!
 //! A grid of locks, batches and threads has hundreds of cells. First comes all
-//! of it as one number per cell (`matrix`), then more of those cells from which
-//! one can learn something (`details`): the best, the worst and those that take
-//! one page at a time. What the numbers mean is said once below all of them
+//! of it as one number per cell (a matrix), then more of those cells from which
+//! one can learn something: the best, the worst and those that take one page at a
+//! time (both in `details`). What the numbers mean is said once below all of them
 //! (`words`).
 
 mod details;
-mod matrix;
 mod words;
 
-use crate::rows::ZeroRow;
-
 use crate::report::{self, Cell, Section};
+use crate::rows::ZeroRow;
 
 /// So many cells are told in full; a section with more has a matrix above those
 /// that are chosen.
@@ -43,7 +41,7 @@ fn of_section(section: &Section, sections: &[Section]) -> Vec<String> {
     let mut text = Vec::new();
     let mut told: Vec<&Cell> = section.cells.iter().collect();
     if told.len() > TOLD {
-        text.extend(matrix::matrix(&name, section));
+        text.extend(details::matrix(&name, section));
         told = details::chosen(section);
         name.clone_from(&short);
     }

@@ -3,11 +3,9 @@
 //! A table for each part of the probe, and last the one that the article on
 //! hidden costs of allocation has, for this computer, which follows from them.
 
-mod blocks;
 mod costs;
 mod pages;
 mod payers;
-mod processes;
 
 use punctual_report::{prose, select, units};
 
@@ -22,13 +20,14 @@ pub(crate) fn probe(measurements: &[&ZeroRow]) -> Vec<String> {
     for (_, of_part) in &parts {
         sections.extend(match of_part[0].part() {
             Some(ZeroProbe::WarmUp(_)) => warm_up(of_part).into_iter().collect(),
-            Some(ZeroProbe::Pages(_)) => pages::tables(of_part),
-            Some(ZeroProbe::Blocks(_)) => blocks::table(of_part).into_iter().collect(),
-            Some(ZeroProbe::Processes(_)) => {
-                of_part.iter().filter_map(|m| processes::table(m)).collect()
-            }
+            Some(ZeroProbe::Pages(_)) => pages::steps(of_part),
+            Some(ZeroProbe::Blocks(_)) => pages::blocks(of_part).into_iter().collect(),
+            Some(ZeroProbe::Processes(_)) => of_part
+                .iter()
+                .filter_map(|m| payers::processes(m))
+                .collect(),
             // Beside what processes did.
-            Some(ZeroProbe::Payers(_)) => payers::table(measurements).into_iter().collect(),
+            Some(ZeroProbe::Payers(_)) => payers::payers(measurements).into_iter().collect(),
             None => Vec::new(),
         });
     }
