@@ -44,7 +44,7 @@
 //! | feature | what it adds |
 //! |---|---|
 //! | `serde` | what a waiter has [`Learned`], and [`Statistics`], can be kept in a file |
-//! | `hdrhistogram`, `prometheus` | [`Statistics`] for others to read |
+//! | `hdrhistogram`, `prometheus` | [`Statistics`] for others to read; the first needs Rust 1.88 |
 //! | `embedded-hal` | a [`Waiter`] is a `DelayNs` of embedded-hal 1 |
 //! | `spin_sleep` | the names of the crate spin_sleep 1, in a module of that name |
 //! | `quanta` | deadlines on the clock of quanta 0.12 |
