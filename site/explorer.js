@@ -251,7 +251,8 @@ function show(asked, answers, runs) {
   shown = { lanes, asked, selected: undefined, length: runs[0].scenario.length_ns };
   const rows = runs.flatMap((run) => run.results);
   const sleeps = rows.filter((row) => row.experiment === 'scenario' && row.slept_ns?.n > 0);
-  at('verdict').replaceChildren(table('Wakes', ['.on', '.program', '.phase', 'wakes/s', 'asked', 'it took p50', 'at most', 'CPU %'],
+  const sentences = answers.flatMap(({ answer }) => answer).map((sentence) => el('p', {}, sentence));
+  at('verdict').replaceChildren(...sentences, table('Wakes', ['.on', '.program', '.phase', 'wakes/s', 'asked', 'it took p50', 'at most', 'CPU %'],
     sleeps.map((row) => {
       const { min, max } = row.asked_ns ?? {};
       const asks = min === max ? time(min) : `${time(min)} to ${time(max)}`;

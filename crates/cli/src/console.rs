@@ -29,9 +29,26 @@ pub(crate) fn give_away_stdout() -> bool {
     !STDOUT_IS_GIVEN_AWAY.swap(true, Ordering::Relaxed)
 }
 
+/// Whether lines with the sign of the best are printed in bold.
+static IS_BOLD: AtomicBool = AtomicBool::new(false);
+
+/// From now on lines with the sign of the best, `*` before a value, are in bold.
+pub(crate) fn embolden() {
+    IS_BOLD.store(true, Ordering::Relaxed);
+}
+
 /// Prints on standard output, and returns whether anybody reads it.
 pub(crate) fn print(text: &str) -> Result<bool> {
-    let text = visible_lines(text);
+    let mut text = visible_lines(text);
+    if IS_BOLD.load(Ordering::Relaxed) {
+        let lines = text
+            .split_inclusive('\n')
+            .map(|line| match line.contains(" * ") {
+                true => format!("\x1b[1m{}\x1b[0m\n", line.trim_end_matches('\n')),
+                false => line.to_owned(),
+            });
+        text = lines.collect();
+    }
     if STDOUT_IS_GIVEN_AWAY.load(Ordering::Relaxed) {
         let _ = write(std::io::stderr().lock(), &text);
         return Ok(true);

@@ -1,12 +1,15 @@
 //! Options that several commands have, each with one meaning and one short form.
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
+use punctual_record::Run;
 use punctual_sim::Model;
 
-use crate::values;
+use crate::console::{self, say};
+use crate::values::{self, List};
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug, Default, Args)]
@@ -58,6 +61,79 @@ impl Place {
                 model.name()
             ),
             _ => Ok(()),
+        }
+    }
+}
+
+/// What of the results is printed.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Shown {
+    /// Print all tables instead of the answer
+    #[arg(long, global = true, conflicts_with_all = ["tables", "markdown"])]
+    pub(crate) full: bool,
+
+    /// Print these tables below the answer: words of their titles, as lateness,CPU
+    #[arg(long, value_name = "NAMES", global = true, value_parser = values::list::<String>)]
+    pub(crate) tables: Option<List<String>>,
+
+    /// Print the answer as Markdown, for an issue or a forum
+    #[arg(long, global = true)]
+    pub(crate) markdown: bool,
+
+    /// Whether the best is in bold: on a terminal, unless NO_COLOR is set; or always, or never
+    #[arg(long, value_name = "WHEN", global = true, value_enum, default_value_t)]
+    pub(crate) color: Color,
+}
+
+/// When something is in colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+impl Shown {
+    /// What is printed of a run: its answer, where there is one to be had, or else all.
+    ///
+    /// That there is no table of a name is said when there are tables: what was measured
+    /// is not lost for it.
+    pub(crate) fn of(&self, run: &Run) -> String {
+        let verdict = punctual_report::verdict(run).filter(|_| !self.full);
+        let Some(verdict) = verdict else {
+            return punctual_report::text(run);
+        };
+        let mut text = match self.markdown {
+            true => verdict.markdown(),
+            false => {
+                let columns = terminal_size::terminal_size();
+                let columns = columns.map_or(usize::MAX, |(width, _)| width.0.into());
+                if self.is_bold() {
+                    console::embolden();
+                }
+                verdict.text(columns)
+            }
+        };
+        if let Some(names) = &self.tables {
+            match punctual_report::tables_named(run, &names.0) {
+                Ok(tables) => text += &format!("\n{tables}"),
+                Err(why) => say!("{why}"),
+            }
+        }
+        text
+    }
+
+    fn is_bold(&self) -> bool {
+        match self.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => {
+                let is_unwanted = std::env::var_os("NO_COLOR").is_some_and(|set| !set.is_empty());
+                let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+                std::io::stdout().is_terminal() && !is_unwanted && !is_dumb
+            }
         }
     }
 }

@@ -34,6 +34,8 @@ struct Simulated {
     command: String,
     /// The Run file that it writes.
     run: String,
+    /// The answer, in sentences.
+    answer: Vec<String>,
     /// What it prints.
     text: String,
 }

@@ -69,6 +69,7 @@ impl Pools {
         Ok(Simulated {
             command,
             run: run.to_json(),
+            answer: vec![],
             text: punctual_report::text(&run),
         })
     }

@@ -35,7 +35,13 @@ fn a_scenario_comes_with_its_command_and_its_run() {
     let run: Value = serde_json::from_str(answer["run"].as_str().unwrap()).unwrap();
     assert_eq!(run["command"], answer["command"]);
     assert_eq!(run["scenario"]["length_ns"], 500_000_000);
-    assert!(answer["text"].as_str().unwrap().contains("thread A"));
+    assert!(
+        answer["text"]
+            .as_str()
+            .unwrap()
+            .contains("All: on linux,slack=1ns")
+    );
+    assert_eq!(answer["answer"][0], "T.");
 }
 
 #[test]

@@ -9,6 +9,9 @@
 //!   lie in `tables`, one file each.
 //!   Of a run of `punctual doctor` it is the diagnosis, which lies in [`doctor`].
 //!   [`explained`] adds what the strategies had learned by then.
+//! - [`verdict()`] is the answer in one screen: sentences that claim what the numbers carry,
+//!   one table, and what to do next; [`tables_named`] are those of the report that somebody
+//!   wants besides.
 //! - [`histogram`] and [`histogram_of`] are distributions for a terminal.
 //! - [`figures()`] draws what the run has data for. The figures lie in `figures`,
 //!   one file each, on one `sheet` that gives all of them a title, axes with
@@ -48,6 +51,7 @@ pub mod select;
 pub mod tables;
 pub mod text;
 pub mod units;
+pub mod verdict;
 mod warnings;
 
 pub use compare::comparison;
@@ -59,5 +63,6 @@ pub use histogram::{histogram, histogram_of};
 pub use tables::table;
 #[cfg(not(target_family = "wasm"))]
 pub use text::figures;
-pub use text::{Report, explained, text};
+pub use text::{Report, explained, tables_named, text};
+pub use verdict::{Overview, Verdict, verdict};
 pub use warnings::{Setting, warnings};

@@ -35,6 +35,40 @@ pub fn explained(run: &Run) -> String {
     with(run, tables::learned(&run.beside.learned))
 }
 
+/// Those tables of the report whose title has one of these in it, in whatever case.
+///
+/// # Errors
+/// None has one of them; the titles there are.
+pub fn tables_named<R: Report>(run: &Run<R>, names: &[String]) -> Result<String, String> {
+    let sections = R::sections(run);
+    let title = |section: &String| section.lines().next().unwrap_or_default().to_owned();
+    for name in names {
+        let name_lower = name.to_lowercase();
+        if !sections
+            .iter()
+            .any(|it| title(it).to_lowercase().contains(&name_lower))
+        {
+            let titles: Vec<String> = sections.iter().map(title).collect();
+            return Err(format!(
+                "no table has `{name}` in its title; there are: {}",
+                titles.join("; ")
+            ));
+        }
+    }
+    let is_named = |section: &&String| {
+        let title = title(section).to_lowercase();
+        names
+            .iter()
+            .any(|name| title.contains(&name.to_lowercase()))
+    };
+    let named: Vec<&str> = sections
+        .iter()
+        .filter(is_named)
+        .map(String::as_str)
+        .collect();
+    Ok(named.join("\n"))
+}
+
 /// The figures a run has data for.
 ///
 /// What lies beyond an axis is drawn at its end, and the caption says so.

@@ -98,7 +98,7 @@ fn simulate(args: &SimulateArgs, scenario: &Scenario, models: &[Model]) -> Resul
     drop(progress);
     run.warnings.extend(trace.as_ref().and_then(cut));
 
-    let delivered = outputs.deliver(&run, &punctual_report::text(&run));
+    let delivered = outputs.deliver(&run, &args.shown.of(&run));
     if let (Some(to), [model], Some(trace)) = (trace_to, models, trace) {
         to.write(&chrome_trace(scenario, model.name(), &trace))?;
     }

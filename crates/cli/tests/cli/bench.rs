@@ -157,7 +157,8 @@ fn a_quick_bench_takes_a_fraction_of_the_time() {
 #[test]
 fn a_game_reads_its_99th_percentile_and_how_many_frames_were_late() {
     let directory = tempfile::tempdir().unwrap();
-    let arguments = "--on linux,slack=2ms --rate 60 --strategy system,fixed-margin --json run.json";
+    let arguments =
+        "--on linux,slack=2ms --rate 60 --strategy system,fixed-margin --full --json run.json";
     let output = bench(directory.path(), arguments);
     assert!(output.status.success(), "{output:?}");
     let json = std::fs::read_to_string(directory.path().join("run.json")).unwrap();
@@ -304,7 +305,7 @@ fn a_run_holds_what_was_learned_and_explain_prints_it() {
     assert_eq!(adaptive["plan"][0]["left_ns"], 16_666_666);
 
     let directory = tempfile::tempdir().unwrap();
-    let plain = bench_well(directory.path(), arguments);
+    let plain = bench_well(directory.path(), &format!("{arguments} --full"));
     let explained = bench_well(directory.path(), &format!("{arguments} --explain"));
     assert!(!plain.contains("Plan: "), "{plain}");
     assert_eq!(explained.matches("\nPlan: with").count(), 2, "{explained}");
@@ -424,7 +425,7 @@ fn a_race_on_a_recording_says_what_could_be_paid() {
     fs::copy(NAPS, directory.path().join("naps.json")).unwrap();
     let stdout = bench_well(
         directory.path(),
-        "--on recorded,file=naps.json --rate 1000 --strategy system,spin --json run.json",
+        "--on recorded,file=naps.json --rate 1000 --strategy system,spin --full --json run.json",
     );
     let table = "pace at 1000 Hz: cost over the informed optimum, capped";
     assert!(stdout.contains(table), "{stdout}");

@@ -1,6 +1,7 @@
 //! The executable as its users meet it, a module per command; and what holds of
 //! the workspace as a whole.
 
+mod answers;
 mod bench;
 mod common;
 mod compare;

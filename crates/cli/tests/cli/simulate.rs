@@ -85,7 +85,7 @@ fn the_models_are_compared_with_what_is_published() {
 #[test]
 fn a_file_runs_on_its_models_and_is_reported() {
     let directory = directory();
-    let text = simulate_well(directory.path(), "good.toml");
+    let text = simulate_well(directory.path(), "good.toml --full");
     for says in [
         "A sleeper\n",
         "It sleeps for 1 ms in a loop.\n",
@@ -96,7 +96,7 @@ fn a_file_runs_on_its_models_and_is_reported() {
     ] {
         assert!(text.contains(says), "{says} in {text}");
     }
-    let shorter = simulate_well(directory.path(), "good.toml --on linux --for 100ms");
+    let shorter = simulate_well(directory.path(), "good.toml --on linux --for 100ms --full");
     assert!(shorter.contains("100 ms of virtual time"), "{shorter}");
     assert!(!shorter.contains("fake-5ms:"), "{shorter}");
 }
@@ -113,7 +113,7 @@ fn a_shipped_scenario_goes_by_its_name() {
 #[test]
 fn what_is_not_as_expected_is_the_exit_code() {
     let directory = directory();
-    let output = simulate(directory.path(), "bad.toml --json bad.json");
+    let output = simulate(directory.path(), "bad.toml --json bad.json --full");
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     assert!(stdout(&output).contains("differs"), "{output:?}");
     // What was measured is written all the same.

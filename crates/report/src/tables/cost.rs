@@ -95,7 +95,7 @@ pub(super) fn over_informed(name: &str, group: &[&Measurement]) -> Option<String
 }
 
 /// A ratio with the interval that holds it.
-pub(super) fn ratio_within(ratio: &Interval) -> String {
+pub(crate) fn ratio_within(ratio: &Interval) -> String {
     ratio.written(units::ratio)
 }
 

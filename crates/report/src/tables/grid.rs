@@ -128,16 +128,21 @@ impl Grid {
         self.table.add_row(cells);
     }
 
+    /// The table by itself.
+    pub(crate) fn bare(&self) -> String {
+        let lines = self.table.lines();
+        lines
+            .map(|line| line.trim_end().to_owned() + "\n")
+            .collect()
+    }
+
     /// The section: the title, the table, the caption, and what the marks mean.
     pub(crate) fn section<S: AsRef<str>>(mut self, caption: &[S], marks: Marks) -> String {
         let mut text = prose::paragraph(&self.title);
         if !self.groups.is_empty() {
             text += &self.names_of_groups();
         }
-        for line in self.table.lines() {
-            text += line.trim_end();
-            text.push('\n');
-        }
+        text += &self.bare();
         for sentence in caption {
             text += &prose::paragraph(sentence.as_ref());
         }

@@ -1,0 +1,79 @@
+//! The first screen: an answer that fits, and ways to more.
+
+use std::process::Output;
+
+use punctual_lab::scenario::shipped;
+
+use crate::common::{self, stderr, stdout};
+
+fn run(arguments: &str) -> Output {
+    let directory = tempfile::tempdir().unwrap();
+    common::run(directory.path(), arguments)
+}
+
+#[test]
+fn every_first_screen_fits() {
+    let mut commands: Vec<String> = [
+        "bench --on linux",
+        "bench --on windows-7 --rate 60,144,1000",
+        "bench --on windows-11 --load 2 --rate 240",
+        "bench --on macos --rounds 2",
+        "bench --on fake-5ms --rate 60",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    commands.extend(shipped::ALL.iter().map(|it| match it.name {
+        "job-system" => format!("simulate {} --for 500ms", it.name),
+        name => format!("simulate {name}"),
+    }));
+    for arguments in commands {
+        let text = stdout(&run(&arguments));
+        let lines = text.lines().count();
+        assert!(
+            (5..24).contains(&lines),
+            "{arguments}: {lines} lines\n{text}"
+        );
+        let widest = text.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(80), "{arguments}:\n{text}");
+        assert!(text.contains("\nNext: "), "{arguments}:\n{text}");
+    }
+}
+
+#[test]
+fn more_is_there_for_who_asks() {
+    let answer = stdout(&run("bench --on linux --rate 1000"));
+    assert!(
+        answer.contains("For a 1000 Hz loop where being late costs 10 times CPU time: adaptive")
+    );
+    assert!(!answer.contains('\x1b'), "{answer}");
+    let full = stdout(&run("bench --on linux --rate 1000 --full"));
+    assert!(
+        full.contains("pace at 1000 Hz: lost time that the OS counted"),
+        "{full}"
+    );
+    assert!(!full.contains("For a 1000 Hz loop"), "{full}");
+    let some = stdout(&run("bench --on linux --rate 1000 --tables LATENESS,wakes"));
+    assert!(
+        some.starts_with("punctual bench") && some.contains("pace at 1000 Hz: CPU and wakes"),
+        "{some}"
+    );
+    assert!(!some.contains("lost time"), "{some}");
+    // What was measured is there all the same.
+    let wrong = run("bench --on linux --rate 1000 --tables nonsense");
+    assert!(
+        wrong.status.success() && stdout(&wrong).contains("For a 1000 Hz loop"),
+        "{wrong:?}"
+    );
+    let why = stderr(&wrong);
+    assert!(
+        why.contains("no table has `nonsense` in its title; there are: pace at 1000 Hz: lateness;"),
+        "{why}"
+    );
+    let markdown = stdout(&run("bench --on linux --rate 1000 --markdown"));
+    assert!(
+        markdown.starts_with("**punctual bench") && markdown.contains("\n|---|---|\n"),
+        "{markdown}"
+    );
+    let bold = stdout(&run("bench --on linux --rate 1000 --color always"));
+    assert!(bold.contains("\x1b[1madaptive"), "{bold}");
+}

@@ -1,0 +1,369 @@
+//! Which way to wait at which rate costs least.
+
+use punctual_record::experiment::{Deadlines, Pace};
+use punctual_record::{Cost, Interval, LIBRARY, Measurement, Run, WEIGHTS};
+
+use super::{Overview, Verdict};
+use crate::select::{self, Row};
+use crate::tables::ratio_within;
+use crate::units;
+
+/// Fewer rounds give no interval of 95 %.
+const ROUNDS_TO_JUDGE: usize = 6;
+/// What sentences and table are about: lateness counts ten times.
+const USUAL: usize = 1;
+const CAPPED: Cost = Cost {
+    capped: true,
+    nap_penalty_ns: 0.0,
+};
+
+/// The ways to wait in a loop of one rate, where each has a cost.
+struct Loop<'r> {
+    rate: String,
+    rows: Vec<Row<'r, Pace>>,
+}
+
+/// How one is beside another.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Beside {
+    Dearer,
+    /// The interval of the ratio holds 1.
+    NotTold,
+    /// Too few rounds for an interval.
+    NotJudged,
+}
+
+pub(super) fn verdict(run: &Run) -> Option<Verdict> {
+    let rows = select::paced(run, Deadlines::Absolute);
+    let loops: Vec<Loop> = select::grouped(rows, select::rate)
+        .into_iter()
+        .map(|(rate, mut rows)| {
+            rows.retain(|row| cost(row.m, USUAL).is_some());
+            Loop { rate, rows }
+        })
+        .filter(|one| one.rows.len() > 1)
+        .collect();
+    if loops.is_empty() {
+        return None;
+    }
+    let mut sentences: Vec<String> = loops.iter().take(3).map(Loop::in_words).collect();
+    sentences.extend(other_weights(&loops));
+    let rounds = select::counts(loops.iter().flat_map(Loop::rounds));
+    let waits = select::counts(
+        loops
+            .iter()
+            .flat_map(|one| one.rows.iter().map(|m| m.m.late_ns.n)),
+    );
+    let undecided = loops.iter().any(|one| !one.not_told(USUAL).is_empty());
+    let next = match undecided {
+        true => "Next: punctual bench --rounds 24 tells more apart; --full has all tables.",
+        false => "Next: punctual bench --rate 144 for your own loop; --full has all tables.",
+    };
+    Some(Verdict {
+        heading: String::new(),
+        sentences,
+        overview: Some(Overview {
+            head: std::iter::once("cost of a wait, w = 10".to_owned())
+                .chain(loops.iter().take(3).map(|one| one.rate.clone()))
+                .collect(),
+            rows: rows_of(&loops),
+            caption: format!(
+                "Times that of the cheapest (*), with the 95 % interval over {rounds} rounds, {waits} waits each; ? not \
+                 told apart from it. Cost: CPU time + w x lateness, of which each counts up to 1 ms."
+            ),
+        }),
+        next: next.to_owned(),
+    })
+}
+
+impl<'r> Loop<'r> {
+    fn rounds(&self) -> impl Iterator<Item = u64> + '_ {
+        self.rows.iter().map(|row| row.m.rounds.len() as u64)
+    }
+
+    fn best(&self, weight: usize) -> Row<'r, Pace> {
+        let costs = |row: &&Row<'r, Pace>| cost(row.m, weight).unwrap_or(f64::MAX);
+        let least = self
+            .rows
+            .iter()
+            .min_by(|a, b| costs(a).total_cmp(&costs(b)));
+        *least.expect("a loop has two at least")
+    }
+
+    /// Those of another family than the best that are not told apart from it.
+    fn not_told(&self, weight: usize) -> Vec<Row<'r, Pace>> {
+        let best = self.best(weight);
+        let others = self
+            .rows
+            .iter()
+            .copied()
+            .filter(|row| !are_kin(row.m, best.m));
+        others
+            .filter(|row| beside(row.m, best.m, weight) == Beside::NotTold)
+            .collect()
+    }
+
+    /// The cheapest of another family than the best, which somebody would take instead.
+    fn alternative(&self, weight: usize) -> Option<Row<'r, Pace>> {
+        let best = self.best(weight);
+        let others = self.rows.iter().filter(|row| !are_kin(row.m, best.m));
+        let costs = |row: &&Row<'r, Pace>| cost(row.m, weight).unwrap_or(f64::MAX);
+        others.min_by(|a, b| costs(a).total_cmp(&costs(b))).copied()
+    }
+
+    fn in_words(&self) -> String {
+        let best = self.best(USUAL).m;
+        let begin = format!(
+            "For a {} loop where being late costs 10 times CPU time: {}",
+            self.rate, best.subject
+        );
+        let Some(other) = self.alternative(USUAL) else {
+            return format!("{begin}, {}.", in_figures(best));
+        };
+        let ratio = CAPPED.ratio_at(WEIGHTS[USUAL], &other.m.rounds, &best.rounds);
+        match (beside(other.m, best, USUAL), ratio) {
+            (Beside::Dearer, Some(ratio)) if self.not_told(USUAL).is_empty() => {
+                let [median, low, high] = [ratio.median, ratio.low, ratio.high].map(units::ratio);
+                format!(
+                    "{begin}, {}, {median} times cheaper than {} [{low}..{high}].",
+                    in_figures(best),
+                    other.m.subject
+                )
+            }
+            (Beside::NotJudged, _) => format!(
+                "{begin} was lowest, {}; {} rounds are too few to tell, 6 would.",
+                in_figures(best),
+                best.rounds.len()
+            ),
+            _ => {
+                let not_told = self.not_told(USUAL);
+                let names: Vec<&str> = not_told.iter().map(|m| m.m.subject.as_str()).collect();
+                format!(
+                    "{begin} was lowest, {}, but {} cannot be told apart from it here.",
+                    in_figures(best),
+                    names.join(" and ")
+                )
+            }
+        }
+    }
+}
+
+/// What is cheapest where lateness counts less, and more.
+fn other_weights(loops: &[Loop]) -> Option<String> {
+    let of = |weight: usize| {
+        let each = loops.iter().take(3).map(|one| {
+            let sure = if one.not_told(weight).is_empty() {
+                ""
+            } else {
+                "?"
+            };
+            format!("{}{sure} at {}", one.best(weight).m.subject, one.rate)
+        });
+        each.collect::<Vec<_>>().join(", ")
+    };
+    let known = loops.iter().all(|one| cost(one.best(0).m, 2).is_some());
+    known.then(|| format!("Lowest with w = 1: {}. With w = 100: {}.", of(0), of(2)))
+}
+
+/// A row for each way to wait, the cheapest first.
+fn rows_of(loops: &[Loop]) -> Vec<Vec<String>> {
+    let loops = &loops[..loops.len().min(3)];
+    let all = loops.iter().flat_map(|one| one.rows.iter());
+    let mut subjects: Vec<&str> = Vec::new();
+    for row in all {
+        if !subjects.contains(&row.m.subject.as_str()) {
+            subjects.push(&row.m.subject);
+        }
+    }
+    let of = |one: &Loop, subject: &str| -> Option<(Interval, Beside, bool)> {
+        let row = select::of_subject(&one.rows, subject)?;
+        let best = one.best(USUAL).m;
+        let ratio = CAPPED.ratio_at(WEIGHTS[USUAL], &row.m.rounds, &best.rounds)?;
+        Some((ratio, beside(row.m, best, USUAL), best.subject == subject))
+    };
+    let score = |subject: &str| -> f64 {
+        let ratios = loops.iter().filter_map(|one| of(one, subject));
+        let logs: Vec<f64> = ratios
+            .map(|(ratio, ..)| ratio.median.max(1e-9).ln())
+            .collect();
+        // Who is measured at fewer rates comes after those that are at all.
+        let missing = (loops.len() - logs.len()) as f64;
+        missing * 1e3 + logs.iter().sum::<f64>() / logs.len().max(1) as f64
+    };
+    subjects.sort_by(|a, b| score(a).total_cmp(&score(b)));
+    let rows = subjects.into_iter().map(|subject| {
+        let cells = loops.iter().map(|one| match of(one, subject) {
+            Some((.., true)) => "* 1".to_owned(),
+            Some((ratio, Beside::NotTold, _)) => format!("? {}", ratio_within(&ratio)),
+            Some((ratio, Beside::Dearer, _)) => ratio_within(&ratio),
+            Some((ratio, Beside::NotJudged, _)) => units::ratio(ratio.median),
+            None => "-".to_owned(),
+        });
+        std::iter::once(subject.to_owned()).chain(cells).collect()
+    });
+    rows.collect()
+}
+
+/// The median cost, where the CPU time is known.
+fn cost(m: &Measurement, weight: usize) -> Option<f64> {
+    let costs = m.cost_capped_interval_ns.as_ref()?;
+    Some(costs.each()[weight].median)
+}
+
+fn beside(m: &Measurement, best: &Measurement, weight: usize) -> Beside {
+    let rounds = m.rounds.len().min(best.rounds.len());
+    let ratio = CAPPED.ratio_at(WEIGHTS[weight], &m.rounds, &best.rounds);
+    match ratio {
+        Some(ratio) if rounds >= ROUNDS_TO_JUDGE => match ratio.low > 1.0 {
+            true => Beside::Dearer,
+            false => Beside::NotTold,
+        },
+        _ => Beside::NotJudged,
+    }
+}
+
+/// Whether they are one strategy at two weights, or the strategy and the library that waits with it.
+fn are_kin(a: &Measurement, b: &Measurement) -> bool {
+    let is_adaptive = |m: &Measurement| m.subject == LIBRARY || m.subject.starts_with("adaptive");
+    a.subject == b.subject || is_adaptive(a) && is_adaptive(b)
+}
+
+fn in_figures(m: &Measurement) -> String {
+    let cpu = m
+        .cpu
+        .fraction
+        .map(|share| format!("{} % of a CPU, ", units::percent(share)));
+    let late = match select::typical_late_ns(m) {
+        Some((late, true)) => format!("{} late at p50", units::duration(late)),
+        Some((late, false)) => format!("{} late on average", units::duration(late)),
+        None => "lateness unknown".to_owned(),
+    };
+    cpu.unwrap_or_default() + &late
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use punctual_record::Experiment;
+    use punctual_record::experiment::Learning;
+    use punctual_record::{Late, Round, Weights};
+
+    use super::*;
+
+    /// A way to wait that cost so much in each round, all of it CPU time.
+    fn measured(subject: &str, costs: &[f64]) -> Measurement {
+        let rounds: Vec<Round> = costs
+            .iter()
+            .map(|cpu| Round {
+                n: 10,
+                cpu_per_wait_ns: Some(*cpu),
+                ..Round::default()
+            })
+            .collect();
+        let pace = Pace {
+            period_ns: 16_666_667,
+            rate_hz: 60.0,
+            deadlines: Deadlines::Absolute,
+            warm_up_waits: 8,
+            learning: Learning::GoesOn,
+            frames: None,
+        };
+        Measurement {
+            late_ns: Late::of(&[17; 60]),
+            cost_capped_interval_ns: CAPPED.of(&rounds),
+            rounds,
+            ..Measurement::of(Experiment::Pace(pace), subject)
+        }
+    }
+
+    fn run_of(measurements: Vec<Measurement>) -> Run {
+        Run {
+            results: measurements,
+            ..Run::default()
+        }
+    }
+
+    fn said(of: &[(&str, Vec<f64>)]) -> String {
+        let rows = of.iter().map(|(subject, costs)| measured(subject, costs));
+        verdict(&run_of(rows.collect())).unwrap().sentences[0].clone()
+    }
+
+    #[test]
+    fn what_is_told_apart_is_named_with_its_interval() {
+        let sentence = said(&[
+            ("a", vec![100.0; 6]),
+            ("b", vec![250.0; 6]),
+            ("c", vec![300.0; 6]),
+        ]);
+        assert!(sentence.contains("CPU time: a, "), "{sentence}");
+        assert!(
+            sentence.contains("2.50 times cheaper than b [2.50..2.50]"),
+            "{sentence}"
+        );
+    }
+
+    #[test]
+    fn what_is_not_told_apart_is_said() {
+        let noisy = vec![90.0, 120.0, 80.0, 130.0, 95.0, 110.0];
+        let sentence = said(&[("a", vec![100.0; 6]), ("b", noisy), ("c", vec![900.0; 6])]);
+        assert!(
+            sentence.contains("but b cannot be told apart from it here"),
+            "{sentence}"
+        );
+        let few = said(&[("a", vec![100.0; 3]), ("b", vec![900.0; 3])]);
+        assert!(
+            few.contains("3 rounds are too few to tell, 6 would"),
+            "{few}"
+        );
+    }
+
+    #[test]
+    fn kin_are_no_rivals() {
+        let sentence = said(&[
+            ("adaptive-frugal", vec![100.0; 6]),
+            ("adaptive-balanced", vec![101.0; 6]),
+            ("punctual", vec![102.0; 6]),
+            ("spin", vec![400.0; 6]),
+        ]);
+        assert!(
+            sentence.contains("4.00 times cheaper than spin"),
+            "{sentence}"
+        );
+    }
+
+    #[test]
+    fn without_cpu_time_there_is_no_verdict() {
+        let mut m = measured("a", &[1.0; 6]);
+        m.cost_capped_interval_ns = None::<Weights<Interval>>;
+        assert_eq!(verdict(&run_of(vec![m.clone(), m])), None);
+        assert_eq!(verdict(&Run::default()), None);
+    }
+
+    proptest! {
+        /// Whatever was measured, a best is named only where the interval of each rival's ratio lies
+        /// above 1, and a screen is not overrun.
+        #[test]
+        fn no_best_that_the_intervals_do_not_carry(
+            all in proptest::collection::vec(proptest::collection::vec(50.0..150.0f64, 1..12), 2..14),
+        ) {
+            let rounds = all.iter().map(Vec::len).min().unwrap();
+            let rows: Vec<Measurement> = all
+                .iter()
+                .enumerate()
+                .map(|(n, costs)| measured(&format!("way {n}"), &costs[..rounds]))
+                .collect();
+            let run = run_of(rows.clone());
+            let verdict = super::super::verdict(&run).unwrap();
+            let best = rows.iter().min_by(|a, b| cost(a, 1).unwrap().total_cmp(&cost(b, 1).unwrap())).unwrap();
+            let is_told = rows.iter().filter(|m| m.subject != best.subject).all(|m| {
+                rounds >= 6 && CAPPED.ratio_at(10.0, &m.rounds, &best.rounds).unwrap().low > 1.0
+            });
+            let sentence = &verdict.sentences[0];
+            prop_assert_eq!(sentence.contains("times cheaper than"), is_told, "{}", sentence);
+            let says_so = ["cannot be told apart", "too few to tell"].iter().any(|words| sentence.contains(words));
+            prop_assert_eq!(says_so, !is_told, "{}", sentence);
+            let text = verdict.text(80);
+            prop_assert!(text.lines().count() <= 23 && text.lines().all(|line| line.chars().count() <= 80), "{}", text);
+        }
+    }
+}

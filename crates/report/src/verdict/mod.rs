@@ -1,0 +1,258 @@
+//! The answer before all else: what a run says, in one screen.
+//!
+//! Each kind of run has rules of its own, one file each. A rule says in a sentence what the numbers
+//! carry, and where they carry nothing, that they do not: a way to wait is called the
+//! cheapest only where the interval of every other one's cost over it lies above 1.
+
+mod bench;
+mod scenario;
+
+use std::borrow::Cow;
+
+use punctual_record::{Run, visible};
+
+use crate::prose;
+use crate::tables::grid::Grid;
+
+/// What a run says, in one screen.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Verdict {
+    /// The command, and where it ran.
+    pub heading: String,
+    /// One to five sentences that answer what the command is for.
+    pub sentences: Vec<String>,
+    /// What was compared, the best marked by a sign.
+    pub overview: Option<Overview>,
+    /// What to do next, with a command.
+    pub next: String,
+}
+
+/// The table of a verdict.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Overview {
+    /// What the columns are; names are in the first.
+    pub head: Vec<String>,
+    /// The rows, the most important first; later ones are left out where there is no room.
+    pub rows: Vec<Vec<String>>,
+    /// What is to be known to read it.
+    pub caption: String,
+}
+
+/// What a run of waits says; `None` where no rule knows what it was for.
+pub fn verdict(run: &Run) -> Option<Verdict> {
+    let mut verdict = bench::verdict(run).or_else(|| scenario::verdict(run))?;
+    let machine = [run.machine.name.as_str(), run.machine.os.as_str()];
+    let machine: Vec<&str> = machine.into_iter().filter(|it| !it.is_empty()).collect();
+    verdict.heading = format!("{}: {}", run.command, machine.join(", "));
+    if run.interrupted {
+        let early = "It was ended early: this is of what was measured until then.";
+        verdict.sentences.push(early.to_owned());
+    }
+    if let Some((first, others)) = run.warnings.split_first() {
+        let more = match others.len() {
+            0 => String::new(),
+            n => format!(" ({n} more: --full)"),
+        };
+        verdict
+            .sentences
+            .push(format!("Warning: {}{more}", first.what));
+    }
+    Some(verdict)
+}
+
+/// The lines of a screen that are the verdict's; the last has the prompt.
+const LINES: usize = 23;
+/// A verdict is no wider, whatever the terminal.
+const WIDTH: usize = 80;
+/// And no narrower: lines are broken by the terminal then.
+const NARROWEST: usize = 32;
+
+impl Verdict {
+    /// As text in at most so many columns, and 80; 23 lines of them at 80.
+    pub fn text(&self, columns: usize) -> String {
+        let width = columns.clamp(NARROWEST, WIDTH);
+        let wrapped = |prose: &str| -> String {
+            let lines = prose::lines(prose, width);
+            lines.into_iter().map(|line| line + "\n").collect()
+        };
+        let mut above = match self.heading.is_empty() {
+            true => String::new(),
+            false => wrapped(&self.heading) + "\n",
+        };
+        above.extend(self.sentences.iter().map(|it| wrapped(it)));
+        let next = wrapped(&self.next);
+        if let Some(overview) = &self.overview {
+            let caption = wrapped(&overview.caption);
+            let others = [&above, &caption, &next];
+            let taken: usize = others.iter().map(|part| part.lines().count()).sum();
+            // Two lines of head, and an empty one above the table and above what is next.
+            let room = LINES.saturating_sub(taken + 4);
+            above += "\n";
+            above += &overview.text(width, room);
+            above += &caption;
+        }
+        format!("{above}\n{next}")
+    }
+
+    /// As Markdown, for an issue or a forum: what comes from files and arguments is not
+    /// markup there either.
+    pub fn markdown(&self) -> String {
+        let mut text = format!("**{}**\n\n", escaped(&self.heading));
+        for sentence in &self.sentences {
+            text += &format!("- {}\n", escaped(sentence));
+        }
+        if let Some(overview) = &self.overview {
+            let row = |cells: &[String]| {
+                let cells: Vec<_> = cells.iter().map(|cell| escaped(cell)).collect();
+                format!("| {} |\n", cells.join(" | "))
+            };
+            text += &format!(
+                "\n{}|{}\n",
+                row(&overview.head),
+                "---|".repeat(overview.head.len())
+            );
+            text.extend(overview.rows.iter().map(|cells| row(cells)));
+            text += &format!("\n{}\n", escaped(&overview.caption));
+        }
+        text
+    }
+}
+
+impl Overview {
+    /// Lines of at most `width`, and besides the head at most so many.
+    fn text(&self, width: usize, room: usize) -> String {
+        let mut grid = Grid::new("", &self.head);
+        self.rows.iter().for_each(|row| grid.row(row.clone()));
+        let table = grid.bare();
+        let fits = |line: &str| line.chars().count() <= width;
+        // A list instead, each row in a paragraph.
+        let (head, rows): (usize, Vec<String>) = match table.lines().all(fits) {
+            true => (2, table.lines().map(|line| format!("{line}\n")).collect()),
+            false => (
+                0,
+                self.rows
+                    .iter()
+                    .map(|row| self.listed(row, width))
+                    .collect(),
+            ),
+        };
+        let lines = |rows: &[String]| rows.iter().map(|row| row.lines().count()).sum::<usize>();
+        if lines(&rows[head..]) <= room {
+            return rows.concat();
+        }
+        let mut shown = head + 1;
+        while lines(&rows[head..=shown]) < room {
+            shown += 1;
+        }
+        format!(
+            "{}and {} more: --full\n",
+            rows[..shown].concat(),
+            rows.len() - shown
+        )
+    }
+
+    fn listed(&self, row: &[String], width: usize) -> String {
+        let cells = row.iter().zip(&self.head).skip(1);
+        let cells: Vec<String> = cells.map(|(cell, head)| format!("{head} {cell}")).collect();
+        let row = format!("{}: {}", row[0], cells.join("; "));
+        prose::lines(&row, width).join("\n") + "\n"
+    }
+}
+
+/// A text that is no markup in Markdown.
+fn escaped(text: &str) -> Cow<'_, str> {
+    let text = visible(text);
+    match text.contains(['<', '|', '`', '[', '*', '_', '\\', '&']) {
+        false => text,
+        true => {
+            let mut plain = String::new();
+            for c in text.chars() {
+                match c {
+                    '<' => plain += "&lt;",
+                    '&' => plain += "&amp;",
+                    '|' | '`' | '[' | '*' | '_' | '\\' => plain.extend(['\\', c]),
+                    _ => plain.push(c),
+                }
+            }
+            plain.into()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn many(rows: usize) -> Verdict {
+        Verdict {
+            heading: "punctual bench: a computer".to_owned(),
+            sentences: vec!["A sentence of some words that answers. ".repeat(4); 3],
+            overview: Some(Overview {
+                head: vec!["subject".to_owned(), "60 Hz".to_owned()],
+                rows: (0..rows)
+                    .map(|n| vec![format!("subject {n}"), format!("* {n}.00 [0.90..1.10]")])
+                    .collect(),
+                caption: "What it means.".to_owned(),
+            }),
+            next: "Next: punctual bench --full".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_screen_is_never_overrun() {
+        for rows in 0..40 {
+            let text = many(rows).text(80);
+            assert!(text.lines().count() <= LINES, "{rows}:\n{text}");
+            assert!(
+                text.lines().all(|line| line.chars().count() <= 80),
+                "{text}"
+            );
+            let shown = (0..rows)
+                .filter(|n| text.contains(&format!("subject {n} ")))
+                .count();
+            let more = format!("and {} more: --full", rows - shown);
+            assert_eq!(text.contains(&more), shown < rows, "{rows}:\n{text}");
+            assert!(shown >= rows.min(5), "{rows}:\n{text}");
+        }
+    }
+
+    #[test]
+    fn narrow_terminals_get_a_list_and_no_cut_words() {
+        let text = many(2).text(30);
+        assert!(
+            text.lines().all(|line| line.chars().count() <= NARROWEST),
+            "{text}"
+        );
+        let list = many(2).overview.unwrap().text(25, 9);
+        assert!(
+            list.contains("subject 1: 60 Hz * 1.00\n[0.90..1.10]"),
+            "{list}"
+        );
+    }
+
+    #[test]
+    fn markdown_has_no_markup_of_others() {
+        let bad = "</script><img onerror=x>|`a`[b](c)*_\x1b[31m";
+        let verdict = Verdict {
+            heading: bad.to_owned(),
+            sentences: vec![bad.to_owned()],
+            overview: Some(Overview {
+                head: vec!["of".to_owned()],
+                rows: vec![vec![bad.to_owned()]],
+                caption: String::new(),
+            }),
+            next: String::new(),
+        };
+        let text = verdict.markdown();
+        assert!(!text.contains('<') && !text.contains('\x1b'), "{text}");
+        let row = text
+            .lines()
+            .find(|line| line.starts_with("| &lt;"))
+            .unwrap();
+        assert_eq!(
+            row.matches('|').count() - row.matches("\\|").count(),
+            2,
+            "{row}"
+        );
+    }
+}
