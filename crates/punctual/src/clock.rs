@@ -22,7 +22,7 @@ use crate::Cancel;
 /// ```
 /// use std::sync::Mutex;
 /// use std::time::{Duration, Instant};
-/// use punctual::{Clock, Period, Strategy, Waiter, interval_at};
+/// use punctual::{Clock, Period, Waiter, interval_at};
 ///
 /// #[derive(Debug)]
 /// struct Manual(Mutex<Instant>);
@@ -36,10 +36,7 @@ use crate::Cancel;
 ///     }
 /// }
 ///
-/// let waiter = Waiter::builder()
-///     .clock(Manual(Mutex::new(Instant::now())))
-///     .strategy(Strategy::system())
-///     .build()?;
+/// let waiter = Waiter::builder().clock(Manual(Mutex::new(Instant::now()))).build()?;
 /// let start = waiter.now();
 /// let mut ticker = interval_at(start, Period::hz_ratio(60_000, 1_001)?).waiter(waiter);
 /// let last = ticker.nth(60_000).unwrap();
@@ -78,23 +75,22 @@ pub trait Clock: fmt::Debug + Send + Sync {
         self.nap(instant.saturating_duration_since(self.now()), cancel);
     }
 
-    /// Reads the clock until it shows `instant` or later, or `cancel` is cancelled;
-    /// the last reading.
-    ///
-    /// Where time passes only in sleeps, this must be told so, or it does not end.
+    /// Waits until the clock shows `instant` or later, or `cancel` is cancelled, without a
+    /// sleep that would end late; the last reading. One that knows only sleeps takes them.
     fn spin_until(&self, instant: Instant, cancel: Option<&Cancel>) -> Instant {
         loop {
             let now = self.now();
             if now >= instant || cancel.is_some_and(Cancel::is_cancelled) {
                 return now;
             }
-            std::hint::spin_loop();
+            self.nap(instant - now, cancel);
         }
     }
 
-    /// Offers the CPU to other threads once.
+    /// Offers the CPU to other threads once, which takes some time: a microsecond of sleep if
+    /// nothing else is said.
     fn yield_now(&self) {
-        std::thread::yield_now();
+        self.sleep(Duration::from_micros(1));
     }
 
     /// The CPU time that the calling thread has used, if that is known.

@@ -161,7 +161,7 @@ impl Waiter {
     pub fn now(&self) -> Instant {
         match &self.clock {
             None => Instant::now(),
-            Some(clock) => clock.now(),
+            Some(clock) => shown(clock),
         }
     }
 
@@ -588,6 +588,14 @@ impl Waiter {
     fn was_bound(&self) -> bool {
         matches!(&self.strategy, AnyStrategy::Adaptive(adaptive) if adaptive.was_bound())
     }
+}
+
+/// What another clock than the system's shows: apart, so that waits on the system's are
+/// no longer for it.
+#[cold]
+#[inline(never)]
+fn shown(clock: &Arc<dyn Clock>) -> Instant {
+    clock.now()
 }
 
 /// `duration` after `now`, or what is as good as never.

@@ -12,6 +12,17 @@ use punctual_virtual::{Computer, VirtualClock};
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
 
+#[path = "../examples/one_loop_everywhere.rs"]
+#[expect(dead_code, reason = "its main")]
+mod one_loop_everywhere;
+
+#[test]
+fn the_example_prints_what_the_guide_shows() {
+    let guide = include_str!("../../../docs/testing.md");
+    let table = one_loop_everywhere::table().unwrap();
+    assert!(guide.contains(&table), "{table}");
+}
+
 fn computer(model: &str) -> Computer {
     Computer::named(model).unwrap()
 }

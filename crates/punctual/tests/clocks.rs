@@ -1,0 +1,123 @@
+//! Waits on a clock of one's own, which are exact.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use punctual::{Cancel, Clock, FramePacer, Pacer, Period, Strategy, Waiter, interval_at};
+
+const MS: Duration = Duration::from_millis(1);
+
+/// Time passes where something sleeps, and who sleeps is cancelled when it is `cancels.0`.
+#[derive(Clone, Debug)]
+struct Manual {
+    now: Arc<Mutex<Instant>>,
+    cancels: Option<(Instant, Cancel)>,
+}
+
+impl Manual {
+    fn new() -> Self {
+        Self {
+            now: Arc::new(Mutex::new(Instant::now())),
+            cancels: None,
+        }
+    }
+}
+
+impl Clock for Manual {
+    fn now(&self) -> Instant {
+        *self.now.lock().unwrap()
+    }
+
+    fn sleep(&self, length: Duration) {
+        let mut now = self.now.lock().unwrap();
+        *now += length;
+        if let Some((at, cancel)) = &self.cancels
+            && *now >= *at
+        {
+            cancel.cancel();
+        }
+    }
+}
+
+fn on(clock: &Manual, strategy: &str) -> Waiter {
+    let strategy: Strategy = strategy.parse().unwrap();
+    let waiter = Waiter::builder().clock(clock.clone()).strategy(strategy);
+    waiter.build().unwrap()
+}
+
+const STRATEGIES: [&str; 7] = [
+    "adaptive-balanced",
+    "fixed-margin",
+    "max-nap",
+    "precise",
+    "spin",
+    "system",
+    "timer",
+];
+
+#[test]
+fn all_strategies_end_their_waits_when_the_clock_says_so() {
+    for strategy in STRATEGIES {
+        let clock = Manual::new();
+        let mut waiter = on(&clock, strategy);
+        let mut deadline = clock.now();
+        for us in [1, 30, 700, 20_000, 3_000_000] {
+            deadline += Duration::from_micros(us);
+            let outcome = waiter.sleep_until(deadline);
+            assert_eq!(waiter.now(), deadline, "{strategy}: {us} us");
+            assert_eq!(outcome.lateness(), Duration::ZERO);
+        }
+    }
+    // It yields a microsecond at a time.
+    let clock = Manual::new();
+    let deadline = clock.now() + MS / 10 + MS / 2_000;
+    let outcome = on(&clock, "yield-spin").sleep_until(deadline);
+    assert_eq!(outcome.lateness(), MS / 2_000);
+    assert_eq!(outcome.spun(), 101 * MS / 1_000);
+}
+
+#[test]
+fn a_wait_on_it_is_cancelled() {
+    for strategy in STRATEGIES {
+        let (mut clock, stop) = (Manual::new(), Cancel::new());
+        let start = clock.now();
+        clock.cancels = Some((start + 5 * MS, stop.clone()));
+        let mut waiter = on(&clock, strategy);
+        for n in 1..5 {
+            assert!(waiter.wait_until(start + n * MS, &stop).is_ok());
+        }
+        // The clock's sleeps are not cut short.
+        let last = waiter.wait_until(start + 9 * MS, &stop);
+        assert!(last.is_err() || waiter.now() == start + 9 * MS);
+        assert!(waiter.wait_until(start, &stop).is_err());
+    }
+}
+
+#[test]
+fn whatever_takes_a_waiter_takes_its_clock() {
+    let clock = Manual::new();
+    let start = clock.now() + 100 * MS;
+    let period = Period::hz_ratio(60_000, 1_001).unwrap();
+    let mut ticker = interval_at(start, period).waiter(on(&clock, "system"));
+    let last = ticker.nth(60_000).unwrap();
+    assert_eq!(last.actual(), start + Duration::from_secs(1_001));
+    clock.sleep(Duration::from_secs(10));
+    ticker.set_period(Period::hz(1).unwrap());
+    assert_eq!(ticker.books().missed, 598);
+
+    let mut pacer = Pacer::starting_at(clock.now(), Period::hz(1_000).unwrap());
+    pacer = pacer.waiter(on(&clock, "system"));
+    assert!(pacer.try_next_slot().is_some());
+    assert!(pacer.try_next_slot().is_none());
+    clock.sleep(10 * MS);
+    assert_eq!(std::iter::from_fn(|| pacer.try_next_slot()).count(), 10);
+
+    let mut frames = FramePacer::at_end(Period::hz(100).unwrap()).waiter(on(&clock, "system"));
+    for _ in 0..5 {
+        let frame = frames.begin();
+        clock.sleep(3 * MS);
+        let end = frames.end();
+        assert_eq!((end.work(), end.lateness()), (3 * MS, Duration::ZERO));
+        assert_eq!(clock.now(), frame.target());
+    }
+}
