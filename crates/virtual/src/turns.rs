@@ -22,6 +22,9 @@ const PATIENCE: u32 = 60;
 /// process that is stopped, as by a debugger, loses one look.
 const LOOK: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 1_000 });
 
+const STOPPED: &str =
+    "the virtual computer was stopped by the panic of a thread that started others";
+
 thread_local! {
     /// Which computer's thread this is, and which of its threads.
     static SELF: Cell<Option<(*const Turns, usize)>> = const { Cell::new(None) };
@@ -53,8 +56,8 @@ struct State {
 /// Why nobody has a turn any more.
 #[derive(Clone)]
 enum Stopped {
-    /// The thread that started the others panics: they end without a word.
-    Quietly,
+    /// The thread that started others panicked: these end without a word of their own.
+    ByPanic,
     Because(String),
 }
 
@@ -193,7 +196,7 @@ impl Turns {
     /// Ends all other threads when they look for their turn.
     pub(crate) fn stop(&self) {
         let mut state = self.lock();
-        self.stop_because(&mut state, Stopped::Quietly);
+        self.stop_because(&mut state, Stopped::ByPanic);
     }
 
     fn stop_because(&self, state: &mut State, why: Stopped) {
@@ -272,7 +275,8 @@ impl Turns {
         match &state.stopped {
             None => true,
             Some(_) if thread::panicking() => false,
-            Some(Stopped::Quietly) => resume_unwind(Box::new("the virtual computer was stopped")),
+            Some(Stopped::ByPanic) if SELF.get().is_some() => resume_unwind(Box::new(STOPPED)),
+            Some(Stopped::ByPanic) => panic!("{STOPPED}"),
             Some(Stopped::Because(why)) => panic!("the virtual computer stopped: {why}"),
         }
     }
