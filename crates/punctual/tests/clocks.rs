@@ -31,10 +31,9 @@ impl Clock for Manual {
     fn sleep(&self, length: Duration) {
         let mut now = self.now.lock().unwrap();
         *now += length;
-        if let Some((at, cancel)) = &self.cancels
-            && *now >= *at
-        {
-            cancel.cancel();
+        match &self.cancels {
+            Some((at, cancel)) if *now >= *at => cancel.cancel(),
+            _ => {}
         }
     }
 }

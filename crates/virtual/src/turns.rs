@@ -44,8 +44,8 @@ struct State {
     /// these readings are still to take their time.
     reads: u32,
     unpaid: u32,
-    /// Counts turns that went to another thread.
-    handed: u64,
+    /// Counts turns, whoever has them.
+    turns: u64,
     /// The threads that are real, by their numbers on the computer.
     threads: Vec<(usize, Thread)>,
     /// Who can be woken by whom.
@@ -54,7 +54,6 @@ struct State {
 }
 
 /// Why nobody has a turn any more.
-#[derive(Clone)]
 enum Stopped {
     /// The thread that started others panicked: these end without a word of their own.
     ByPanic,
@@ -72,7 +71,7 @@ impl Turns {
                 turn: first,
                 reads: 0,
                 unpaid: 0,
-                handed: 0,
+                turns: 0,
                 threads: vec![(first, thread::current())],
                 cancels: Vec::new(),
                 stopped: None,
@@ -112,7 +111,7 @@ impl Turns {
 
     fn instant(&self, tick: Tick<SimClock>) -> Instant {
         let (instant, begin) = self.epoch;
-        // Of 195 years the system's clock has some left.
+        // Virtual time ends after 195 years, for which an `Instant` has room.
         instant + Duration::from(tick.since(begin))
     }
 
@@ -188,6 +187,7 @@ impl Turns {
         if state.stopped.is_none() {
             self.notify(&mut state);
             (state.reads, state.unpaid) = (0, 0);
+            state.threads.retain(|(thread, _)| *thread != id);
             state.hosted.does(id, Doing::Exit);
             self.hand_on(&mut state, id);
         }
@@ -232,8 +232,8 @@ impl Turns {
         match state.hosted.turn() {
             Ok(next) => {
                 state.turn = next;
+                state.turns += 1;
                 if next != me {
-                    state.handed += 1;
                     let mut threads = state.threads.iter();
                     if let Some((_, thread)) = threads.find(|(thread, _)| *thread == next) {
                         thread.unpark();
@@ -249,15 +249,15 @@ impl Turns {
         mut state: MutexGuard<'t, State>,
         me: usize,
     ) -> MutexGuard<'t, State> {
-        let (mut handed, mut looks) = (state.handed, 0);
+        let (mut turns, mut looks) = (state.turns, 0);
         while self.may_go_on(&state) && state.turn != me {
             drop(state);
             let began = Instant::now();
             thread::park_timeout(LOOK);
             state = self.lock();
             looks += u32::from(began.elapsed() >= LOOK);
-            if handed != state.handed {
-                (handed, looks) = (state.handed, 0);
+            if turns != state.turns {
+                (turns, looks) = (state.turns, 0);
             }
             if looks == PATIENCE && state.turn != me {
                 let why = "a thread has had its turn for a minute of real time: it waits for \
