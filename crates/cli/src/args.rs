@@ -9,13 +9,13 @@ use clap::{Command as Definition, CommandFactory, FromArgMatches, Parser, Subcom
 use crate::bench::args::{self as bench, BenchArgs};
 use crate::compare::args::{self as compare, CompareArgs};
 use crate::doctor::args::{self as doctor, DoctorArgs};
-use crate::exec::args::{self as exec, ExecArgs};
+use crate::exec::{self, ExecArgs};
 use crate::generate::{CompletionsArgs, ManArgs};
 use crate::measure::args::{self as measure, MeasureArgs};
-use crate::resolution::args::{self as resolution, ResolutionArgs};
+use crate::resolution::{self, ResolutionArgs};
 use crate::say;
 use crate::simulate::args::{self as simulate, SimulateArgs};
-use crate::slack::args::{self as slack, SlackArgs};
+use crate::slack::{self, SlackArgs};
 use crate::watch::args::{self as watch, WatchArgs};
 use crate::zero::{self, ZeroArgs};
 

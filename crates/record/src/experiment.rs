@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::disturbance::CpuQuota;
 use crate::findings::Verdict;
-use crate::modes::Mode;
+use crate::late::Mode;
 
 /// One experiment each. Files name them by the tag `experiment`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

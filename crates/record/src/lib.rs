@@ -14,9 +14,7 @@
 
 pub mod compare;
 mod cost;
-mod diagnosis;
 mod disturbance;
-mod expectation;
 pub mod experiment;
 mod facts;
 mod findings;
@@ -24,7 +22,6 @@ mod histogram;
 mod interval;
 mod late;
 mod learned;
-mod modes;
 mod of_experiment;
 pub mod published;
 pub mod regimes;
@@ -34,20 +31,17 @@ mod situation;
 mod visible;
 
 pub use cost::{Cost, NAP_PENALTIES_NS, Round, WEIGHTS, Weights};
-pub use diagnosis::{Advice, Diagnosis, Fact, Untold};
 pub use disturbance::{CpuQuota, Disturbance, OtherProcess, OwnStops, Throttled};
-pub use expectation::Expectation;
 pub use experiment::Experiment;
 pub use facts::HostFacts;
 pub use findings::{
-    Allowance, Change, DoctorFindings, Doubt, FoundTier, Ground, Judgement, LatencyTier, Remedy,
-    Verdict,
+    Advice, Allowance, Change, Diagnosis, DoctorFindings, Doubt, Expectation, Fact, FoundTier,
+    Ground, Judgement, LatencyTier, Remedy, Untold, Verdict,
 };
 pub use histogram::{Bin, Histogram};
 pub use interval::Interval;
-pub use late::{CAP_NS, Late, nearest_rank, percentile};
+pub use late::{CAP_NS, Late, Mode, modes, nearest_rank, percentile};
 pub use learned::{Estimate, Learned, LearnedCall, LearnedClass, PlannedStep};
-pub use modes::{Mode, modes};
 pub use of_experiment::{OfExperiment, OfLength};
 pub use row::RunRow;
 #[cfg(feature = "schema")]

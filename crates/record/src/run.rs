@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::cost::{Round, Weights};
-use crate::diagnosis::Diagnosis;
 use crate::disturbance::Disturbance;
-use crate::expectation::Expectation;
 use crate::experiment::{Experiment, RegimeBatch};
 use crate::facts::HostFacts;
+use crate::findings::Diagnosis;
+use crate::findings::Expectation;
 use crate::interval::Interval;
 use crate::late::Late;
 use crate::learned::Learned;

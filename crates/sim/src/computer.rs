@@ -4,10 +4,10 @@ use punctual_core::Nanos;
 use punctual_program::machine;
 use punctual_program::machine::{ComputerUse, IdleStretches};
 
+use crate::clock::Time;
 use crate::grid::Grid;
 use crate::model::{IdleState, Model};
 use crate::rules::{Rule, ThreadId};
-use crate::time::Time;
 
 /// A CPU.
 #[derive(Clone, Debug, Default)]

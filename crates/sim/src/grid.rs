@@ -1,6 +1,6 @@
 //! Ticks at regular intervals.
 
-use crate::time::Time;
+use crate::clock::Time;
 
 /// Ticks at `anchor`, and every `period` after it and before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,17 +19,15 @@ mod random;
 pub mod rules;
 mod scheduler;
 mod thread;
-mod time;
 mod timers;
 pub mod trace;
 mod world;
 
-pub use clock::SimClock;
+pub use clock::{SimClock, Time};
 pub use grid::Grid;
 pub use machine::SimMachine;
 pub use model::{Costs, Model};
 pub use random::Random;
-pub use time::Time;
 pub use timers::Timers;
 pub use trace::Trace;
 pub use world::Limits;

@@ -6,9 +6,9 @@ use punctual_program::Probe;
 use punctual_program::program::{Op, Subject};
 use punctual_program::{Machine, Observations, Program, Refusal};
 
+use crate::clock::Time;
 use crate::model::Model;
 use crate::random::Random;
-use crate::time::Time;
 use crate::trace::Trace;
 use crate::world::{Limits, World};
 

@@ -3,7 +3,7 @@
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
-use crate::time::Time;
+use crate::clock::Time;
 
 /// The one source of chance in a simulation.
 #[derive(Clone, Debug)]

@@ -8,9 +8,9 @@ use punctual_program::program::{Cursor, Op};
 use punctual_program::setting::Priority;
 
 use crate::clock::SimClock;
+use crate::clock::Time;
 use crate::rules::ProcessId;
 use crate::scheduler::Candidate;
-use crate::time::Time;
 
 /// What a thread has and is at.
 pub(crate) struct Thread<'p> {

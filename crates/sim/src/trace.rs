@@ -4,8 +4,8 @@ use std::fmt;
 
 use punctual_core::{Method, Nanos};
 
+use crate::clock::Time;
 use crate::rules::{ProcessId, ThreadId, Why, why};
-use crate::time::Time;
 
 /// A record of one experiment.
 #[derive(Clone, Debug, Default)]

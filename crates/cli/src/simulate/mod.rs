@@ -1,7 +1,6 @@
 //! `punctual simulate`.
 
 pub(crate) mod args;
-mod find;
 mod list;
 mod validate;
 
@@ -19,7 +18,7 @@ use crate::session::{self, Outputs};
 use crate::{Done, bench, print, say};
 use args::SimulateArgs;
 
-use find::{Found, find};
+use list::{Found, find};
 
 /// Runs the command.
 pub(crate) fn run(args: &SimulateArgs) -> Result<Done> {

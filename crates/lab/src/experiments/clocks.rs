@@ -14,7 +14,7 @@ use punctual_program::{Machine, Refusal};
 use punctual_record::experiment::Clocks;
 use punctual_record::{Experiment, Measurement};
 
-use super::{Conditions, Effort, can, program, summary};
+use super::{Conditions, Effort, can, middle, program, summed_up};
 use crate::rounds::{self, Case, Progress, Results};
 
 /// A step from which on a clock is one that a tick writes, and not one that is
@@ -108,12 +108,12 @@ fn measurement(case: &Case, read: &[Reading]) -> Measurement {
     let costs = of(|probe| matches!(probe, Probe::Cost(_)));
     let mut clock = Clocks {
         stated_ns: stated.first().map(|ns| ns.as_ns()),
-        step_ns: summary::of(&steps),
-        read_cost_ns: summary::of(&costs),
+        step_ns: summed_up(&steps),
+        read_cost_ns: summed_up(&costs),
         ..Clocks::default()
     };
     if let Some(step) = steps.iter().min() {
-        let cost = summary::middle(&costs).unwrap_or_default();
+        let cost = middle(&costs).unwrap_or_default();
         let is_written = *step >= TICK_MIN && *step >= cost.times(TICK_READINGS);
         clock.tick_written = Some(is_written);
         if is_written {

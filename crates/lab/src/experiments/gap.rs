@@ -11,7 +11,7 @@ use punctual_program::{Machine, Refusal};
 use punctual_record::experiment::Gap;
 use punctual_record::{Experiment, MachineFacts};
 
-use super::ladder::Ladder;
+use super::calls::Ladder;
 use super::{Call, Conditions, Effort, can, nap, usual_calls};
 use crate::rounds::Case;
 

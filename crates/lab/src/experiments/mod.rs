@@ -18,7 +18,7 @@
 //! | [`gap`] | does waking take longer after a longer rest? |
 //!
 //! [`clocks`] and [`timers`] have an analysis of their own; the others are
-//! [raced](crate::rounds::run).
+//! measured in [interleaved rounds](crate::rounds::run).
 
 mod calls;
 pub mod clocks;
@@ -26,13 +26,11 @@ pub mod cores;
 pub mod decades;
 pub mod gap;
 pub mod interval;
-mod ladder;
 pub mod load;
 pub mod naps;
 pub mod pace;
 pub mod robustness;
 pub mod sleep;
-mod summary;
 pub mod timers;
 pub mod yielding;
 
@@ -41,6 +39,8 @@ pub use calls::{Call, every_call, usual_calls};
 use punctual_core::{Method, Nanos};
 use punctual_program::program::{Due, Op, SpawnKind};
 use punctual_program::{Machine, Program};
+use punctual_record::experiment::Lengths;
+use punctual_record::{Late, nearest_rank};
 
 /// How often every subject of an experiment gets its turn: the fewest rounds whose
 /// interval holds a median with 95 %, and by which runs can be compared.
@@ -135,4 +135,25 @@ fn waits(times: u64, due: Due) -> Op {
         times,
         body: vec![wait],
     }
+}
+
+/// Lengths, summed up with the same rule for percentiles as everywhere; `None` of none.
+fn summed_up(lengths: &[Nanos]) -> Option<Lengths> {
+    let (min, max) = (lengths.iter().min()?, lengths.iter().max()?);
+    let ns = |length: &Nanos| i64::try_from(length.as_ns()).unwrap_or(i64::MAX);
+    let sum = Late::of(&lengths.iter().map(ns).collect::<Vec<_>>());
+    Some(Lengths {
+        n: sum.n,
+        mean: sum.mean,
+        p50: sum.p50.and_then(|ns| u64::try_from(ns).ok()),
+        min: min.as_ns(),
+        max: max.as_ns(),
+    })
+}
+
+/// The one in the middle, however few they are.
+fn middle(lengths: &[Nanos]) -> Option<Nanos> {
+    let mut sorted = lengths.to_vec();
+    sorted.sort_unstable();
+    nearest_rank(&sorted, 500)
 }

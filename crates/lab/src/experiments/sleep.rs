@@ -8,7 +8,7 @@ use punctual_core::Nanos;
 use punctual_record::Experiment;
 use punctual_record::experiment::Sleep;
 
-use super::ladder::Ladder;
+use super::calls::Ladder;
 use super::{Call, Conditions, Effort};
 use crate::rounds::Case;
 

@@ -19,7 +19,7 @@ use punctual_program::{Machine, Refusal};
 use punctual_record::experiment::Timers;
 use punctual_record::{Experiment, Measurement, modes};
 
-use super::{Call, Conditions, Effort, can, nap, naps, program, spawn, summary};
+use super::{Call, Conditions, Effort, can, middle, nap, naps, program, spawn, summed_up};
 use crate::rounds::{self, Case, Progress, Results};
 
 const LENGTH: Nanos = Nanos::from_ms(1);
@@ -188,7 +188,7 @@ fn measurement(case: &Case, round: u32, thread: &ThreadObservations) -> Option<M
         step_clock: settings.step.map(|(clock, _)| clock.name().to_owned()),
         step_ns: settings.step.map(|(_, step)| step.as_ns()),
         first_slept_ns: first.samples.first().map(|s| s.outcome.slept.as_ns()),
-        slept_ns: summary::of(&slept),
+        slept_ns: summed_up(&slept),
         // Where the OS has no timer interval, no tick ends a sleep.
         modes: modes(&slept_ns, settings.stated.map(Nanos::as_ns)),
         ..asked.clone()
@@ -221,7 +221,7 @@ impl Settings {
         Self {
             stated: value(Probe::Resolution),
             slack: value(Probe::Slack),
-            step: clocks.first().copied().zip(summary::middle(&steps)),
+            step: clocks.first().copied().zip(middle(&steps)),
         }
     }
 }

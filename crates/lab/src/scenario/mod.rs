@@ -7,16 +7,12 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `toml_text` | text to TOML, with a bound on how deep it is |
-//! | `table` | values as a scenario wants them |
-//! | `read`, `verbs` | TOML to what the file says (`file`) |
+//! | `table` | text to TOML, with a bound on how deep it is, and its values as a scenario wants them |
+//! | `read`, `verbs` | TOML to what the file says (`file`), and what it expects to [`Expect`]s |
 //! | `checks` | finds what could never run or never end |
 //! | `compile` | what the file says to one [`Program`] |
-//! | `resolve` | what it expects to [`Expect`]s |
-//! | [`run`], [`run_on`] | runs it on a model, or any machine, and measures; `group` and `computer` are what it looks at |
-//! | `judge` | compares what came out with the [`Expect`]s |
-//! | [`explain`] | why a wake came when it did |
-//! | `describe` | what the Run file says of it |
+//! | [`run`], [`run_on`] | runs it on a model, or any machine, measures, and compares with the [`Expect`]s; `group` and `computer` are what it looks at |
+//! | [`explain`] | why a wake came when it did, and what the Run file says of a scenario |
 //!
 //! Those that come with punctual are in [`shipped`].
 //!
@@ -31,30 +27,25 @@
 mod checks;
 pub(crate) mod compile;
 mod computer;
-mod describe;
 pub(crate) mod error;
 mod expect;
 mod explain;
 mod file;
 mod group;
-mod judge;
 mod limits;
 pub(crate) mod read;
-mod resolve;
 mod run;
 mod seen;
 pub mod shipped;
 pub(crate) mod table;
-pub(crate) mod toml_text;
 pub(crate) mod verbs;
 
 #[cfg(test)]
 mod tests;
 
-pub use describe::describe_several;
 pub use error::Error;
 pub use expect::{Expect, Figure, Target, Unit};
-pub use explain::{Question, Which, explain};
+pub use explain::{Question, Which, describe_several, explain};
 pub use file::Phase;
 pub use limits::THREADS;
 pub use run::{LIMITS, Ran, check, run, run_on, simulate};
@@ -64,8 +55,8 @@ use punctual_core::Nanos;
 use punctual_program::Program;
 use punctual_sim::Model;
 
-use describe::{describe, machine_facts};
 use error::Flaw;
+use explain::{describe, machine_facts};
 use file::File;
 
 /// A scenario that can be run.
@@ -108,7 +99,7 @@ impl Scenario {
 
     fn read_for(name: &str, text: &str, models: read::Models<'_>) -> Result<Self, Error> {
         let build = || -> Result<Self, Flaw> {
-            let root = toml_text::parse(text)?;
+            let root = table::parse(text)?;
             let file = read::file(&root, models)?;
             checks::check(&file)?;
             let compiled = compile::compile(&file, compile::total(&file.phases))?;
@@ -120,7 +111,7 @@ impl Scenario {
                 on: file.on.clone(),
                 phases: compiled.phases,
                 program: compiled.program,
-                expects: resolve::expects(&file, &compiled.names, text)?,
+                expects: file::expects(&file, &compiled.names, text)?,
                 names: compiled.names,
                 file,
             })

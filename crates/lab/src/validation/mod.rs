@@ -8,12 +8,10 @@
 //! | file | what it does |
 //! |---|---|
 //! | `row` | a row, and what comes of running it |
-//! | `read` | TOML to rows |
-//! | `expand` | lists of parameters and shared steps, written out |
+//! | `read` | TOML to rows, with lists of parameters and shared steps written out |
 //! | `see` | what a row looks at, and what it is held to |
 //! | `robustness` | the one experiment that is no single program |
 
-mod expand;
 mod read;
 mod robustness;
 mod row;

@@ -19,7 +19,6 @@ mod cause;
 mod record;
 mod ring;
 mod settings;
-mod stolen;
 mod tally;
 mod watcher;
 

@@ -12,7 +12,7 @@ use punctual_record::{Histogram, Late};
 
 use super::Wake;
 use super::cause::Hiccup;
-use super::stolen::{Readings, SETTLES};
+use super::cause::{Readings, SETTLES};
 
 /// Upper bounds, inclusive, of the buckets that lateness is counted in beside
 /// the histogram: exact, and few enough to be scraped every second.

@@ -15,10 +15,9 @@ mod estimate;
 mod key;
 mod metric;
 mod pool;
-mod ratio;
+
 mod waits;
 
 pub use comparison::{Cell, Column, Comparison, Judgement, Row, RuleOutcome, SCHEMA};
-pub use estimate::{Estimate, Missing};
+pub use estimate::{Bounds, Estimate, MARGIN, Missing, Ratio, Verdict};
 pub use metric::{Metric, Quantity};
-pub use ratio::{Bounds, MARGIN, Ratio, Verdict};

@@ -1,12 +1,12 @@
-//! The models there are.
+//! The models there are, and the idle states that CPUs can have.
 
 use punctual_core::Nanos;
 
-use super::idle;
 use super::parameters::{Confidence, Domain, Override, Parameter, Parameters};
 use super::{AnyRule, Scheduling};
-use crate::rules::windows::{self, Generation};
-use crate::rules::{Linux, MacOs, Windows, Wine};
+use crate::clock::Time;
+use crate::rules::windows::Generation;
+use crate::rules::{Linux, MacOs, Windows, Wine, windows};
 
 /// A model by name.
 #[derive(Clone, Copy, Debug)]
@@ -180,9 +180,59 @@ pub(super) const COMPUTER: &[Parameter] = &[
     Parameter {
         key: "idle",
         what: "idle states: a CPU enters the deepest whose target residency fits before its next interrupt; leaving it adds to `wake`",
-        kind: Domain::Choice(idle::TABLES),
+        kind: Domain::Choice(TABLES),
         default: "none",
         confidence: Confidence::A,
         source: "Linux, drivers/idle/intel_idle.c",
     },
 ];
+
+/// An idle state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdleState {
+    /// Its name.
+    pub name: &'static str,
+    /// From an interrupt to running.
+    pub exit_latency: Time,
+    /// It is entered for what is expected to last at least this long.
+    pub target_residency: Time,
+}
+
+/// The names of the tables.
+pub(crate) const TABLES: &[&str] = &["none", "skylake", "broadwell"];
+
+const fn state(name: &'static str, exit_us: u64, residency_us: u64) -> IdleState {
+    IdleState {
+        name,
+        exit_latency: Time::from_ns(Nanos::from_us(exit_us).as_ns()),
+        target_residency: Time::from_ns(Nanos::from_us(residency_us).as_ns()),
+    }
+}
+
+/// `drivers/idle/intel_idle.c`, Skylake client; without C9 and C10, whose
+/// figures are not at hand.
+const SKYLAKE: &[IdleState] = &[
+    state("C1", 2, 2),
+    state("C1E", 10, 20),
+    state("C3", 70, 100),
+    state("C6", 85, 200),
+    state("C7s", 124, 800),
+    state("C8", 200, 800),
+];
+
+/// `drivers/idle/intel_idle.c`, Broadwell; only its deep states are at hand.
+const BROADWELL: &[IdleState] = &[
+    state("C7s", 166, 500),
+    state("C8", 300, 900),
+    state("C9", 600, 1_800),
+    state("C10", 2_600, 7_700),
+];
+
+/// The states of a table, the shallowest first.
+pub(crate) fn table(name: &str) -> &'static [IdleState] {
+    match name {
+        "skylake" => SKYLAKE,
+        "broadwell" => BROADWELL,
+        _ => &[],
+    }
+}

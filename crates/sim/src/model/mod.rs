@@ -1,19 +1,18 @@
 //! Which computer to simulate: a timer rule, its parameters, CPUs and their
 //! scheduler, and what things cost.
 
-mod idle;
 mod known;
 mod parameters;
 
-pub use idle::IdleState;
+pub use known::IdleState;
 pub use known::Known;
 pub(crate) use parameters::Override;
 pub use parameters::{Confidence, Domain, Parameter, Parameters, Value};
 
 use punctual_core::{Lateness, Method, Nanos};
 
+use crate::clock::Time;
 use crate::rules::{Bank, Draw, Fake, Linux, MacOs, Naps, Recorded, Rule, Scripted, Windows, Wine};
-use crate::time::Time;
 
 /// A simulated computer, ready to be built any number of times.
 #[derive(Clone, Debug)]
@@ -158,7 +157,7 @@ impl Model {
             },
             scheduling: (known.scheduling)(&parameters),
             cpus: parameters.count("cpus") as usize,
-            idle_states: idle::table(parameters.choice("idle")),
+            idle_states: known::table(parameters.choice("idle")),
             ..Self::plain(full_name, (known.build)(&parameters), parameters)
         })
     }

@@ -1,8 +1,8 @@
 use punctual_core::Nanos;
 
 use super::{Draw, Request, Why};
+use crate::clock::Time;
 use crate::random::Random;
-use crate::time::Time;
 
 /// The probability that the scheduler steals one more whole period.
 const STEAL_PERCENT: u64 = 5;

@@ -6,9 +6,9 @@ use punctual_program::setting::Priority;
 
 use super::soft_hard::SoftHard;
 use super::{Answer, Expired, ProcessId, Request, Rule, ThreadId, units};
+use crate::clock::Time;
 use crate::model::{Confidence, Domain, Parameter, Parameters, Scheduling};
 use crate::random::Random;
-use crate::time::Time;
 
 /// macOS timers, which are coalesced by the class of the thread that waits.
 ///

@@ -41,9 +41,9 @@ use punctual_program::Setting;
 use punctual_program::probe::OsClock;
 use punctual_program::program::SpawnKind;
 
+use crate::clock::Time;
 use crate::grid::Grid;
 use crate::random::Random;
-use crate::time::Time;
 
 /// Names a thread of an experiment; a thread has at most one timer.
 pub type ThreadId = usize;

@@ -3,8 +3,8 @@ use punctual_core::wait::Reason;
 use punctual_program::Setting;
 
 use super::{Expired, Request, Rule, ThreadId, Why};
+use crate::clock::Time;
 use crate::random::Random;
-use crate::time::Time;
 use crate::timers::Timers;
 
 /// Says when each nap ends, as it begins.

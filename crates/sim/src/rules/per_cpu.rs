@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::ThreadId;
-use crate::time::Time;
+use crate::clock::Time;
 
 /// Timers with a CPU, a thread, an instant, and what else a rule wants to know
 /// of them.

@@ -3,8 +3,8 @@ use std::sync::Arc;
 use punctual_core::{Lateness, Method, Nanos};
 
 use super::{Draw, Request, Why};
+use crate::clock::Time;
 use crate::random::Random;
-use crate::time::Time;
 
 /// Overshoots that were recorded on a real computer, met again in their order.
 ///

@@ -1,8 +1,8 @@
 use punctual_core::Nanos;
 
 use super::{Draw, Request, Why};
+use crate::clock::Time;
 use crate::random::Random;
-use crate::time::Time;
 
 /// What becomes of one nap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

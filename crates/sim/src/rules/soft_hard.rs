@@ -4,7 +4,7 @@ use punctual_core::wait::Reason;
 
 use super::per_cpu::PerCpu;
 use super::{Expired, ThreadId, Why};
-use crate::time::Time;
+use crate::clock::Time;
 
 /// Timers that may go off from their soft expiry on and have an interrupt of
 /// their own at the hard one, as Linux and macOS keep them.

@@ -3,9 +3,9 @@
 use punctual_core::Method;
 
 use super::{Expired, Request, Rule, ThreadId};
+use crate::clock::Time;
 use crate::model::{Model, Parameters};
 use crate::random::Random;
-use crate::time::Time;
 
 /// The parameters of a model that are in force after `given`, written as
 /// `key=value,key=value`.

@@ -1,7 +1,7 @@
 //! The units in which calls take lengths.
 
 use super::Request;
-use crate::time::Time;
+use crate::clock::Time;
 
 /// As exactly as the computer counts.
 pub(super) const EXACT: Time = Time::from_thirds(1);

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::time::Time;
+use crate::clock::Time;
 
 /// Why a timer went off when it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

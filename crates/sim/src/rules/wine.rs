@@ -5,10 +5,10 @@ use punctual_program::program::SpawnKind;
 
 use super::windows::lengths::taken;
 use super::{Answer, Expired, Linux, ProcessId, Request, Rule, ThreadId};
+use crate::clock::Time;
 use crate::grid::Grid;
 use crate::model::{Parameter, Parameters, Scheduling};
 use crate::random::Random;
-use crate::time::Time;
 
 /// Wine on Linux: a Windows program whose waits are those of the host.
 ///

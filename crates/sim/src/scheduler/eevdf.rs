@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use punctual_program::setting::Priority;
 
 use super::{Candidate, TurnEnds};
+use crate::clock::Time;
 use crate::rules::ThreadId;
-use crate::time::Time;
 
 /// Linux's fair scheduler since 6.6, earliest eligible virtual deadline first.
 ///

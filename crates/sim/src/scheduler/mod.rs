@@ -15,9 +15,9 @@ use eevdf::Eevdf;
 use punctual_program::setting::Priority;
 use quantum::Quantum;
 
+use crate::clock::Time;
 use crate::model::Scheduling;
 use crate::rules::ThreadId;
-use crate::time::Time;
 
 /// What a scheduler must know of a thread to place it.
 #[derive(Clone, Copy, Debug)]

@@ -3,8 +3,8 @@ use std::collections::VecDeque;
 use punctual_program::setting::Priority;
 
 use super::{Candidate, TurnEnds};
+use crate::clock::Time;
 use crate::rules::ThreadId;
-use crate::time::Time;
 
 /// Priorities, and turns of a quantum among equals.
 ///

@@ -9,12 +9,12 @@ use punctual_program::{Program, Refusal};
 use super::ops::Then;
 use super::{Limits, World};
 use crate::clock::SimClock;
+use crate::clock::Time;
 use crate::machine::somewhere;
 use crate::model::Model;
 use crate::random::Random;
 use crate::rules::ThreadId;
 use crate::thread::{self, Burst, Place};
-use crate::time::Time;
 
 /// What a thread of a [`Hosted`] computer does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

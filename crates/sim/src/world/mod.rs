@@ -2,16 +2,14 @@
 //!
 //! | file | what it is about |
 //! |---|---|
-//! | `threads` | threads, processes and phases begin and end |
+//! | `threads` | threads, processes and phases begin and end; events that threads signal to each other |
 //! | `running` | from asleep to running, and back |
 //! | `ops` | what a thread does: operations, and the steps of its waits |
-//! | `signals` | events that threads signal to each other |
 //! | `asking` | threads whose operations come from outside, one by one |
 
 pub(crate) mod asking;
 mod ops;
 mod running;
-mod signals;
 mod threads;
 
 use std::cmp::Reverse;
@@ -22,6 +20,7 @@ use punctual_core::{Event, Nanos, Tick};
 use punctual_program::machine::ComputerUse;
 use punctual_program::{Observations, Program, Refusal};
 
+use crate::clock::Time;
 use crate::clock::{Face, SimClock};
 use crate::computer::Computer;
 use crate::model::Model;
@@ -29,7 +28,6 @@ use crate::random::Random;
 use crate::rules::{Expired, Rule, ThreadId};
 use crate::scheduler::Scheduler;
 use crate::thread::{Burst, Place, Thread};
-use crate::time::Time;
 use crate::trace::{Explanation, Happened, Trace};
 
 /// How much a simulation may come to before it is given up, so that no program

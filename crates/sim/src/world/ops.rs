@@ -9,9 +9,9 @@ use punctual_program::program::{Due, Op};
 
 use super::World;
 use crate::clock::SimClock;
+use crate::clock::Time;
 use crate::rules::{Answer, Request, ThreadId};
 use crate::thread::{Burst, Doing, Place, Waiting};
-use crate::time::Time;
 use crate::trace::Happened;
 
 /// A thread that reads a tick-written clock looks again after so long at the

@@ -5,11 +5,11 @@ use std::cmp::Reverse;
 use punctual_core::Reason;
 
 use super::{EventKind, World};
+use crate::clock::Time;
 use crate::model::Scheduling;
 use crate::rules::ThreadId;
 use crate::scheduler::TurnEnds;
 use crate::thread::{Burst, Doing, Place, Thread};
-use crate::time::Time;
 use crate::trace::Happened;
 
 impl World<'_> {

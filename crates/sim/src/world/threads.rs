@@ -1,16 +1,17 @@
-//! Threads, processes and phases begin and end.
+//! Threads, processes and phases begin and end, and threads signal to each other.
 
-use punctual_core::Nanos;
-use punctual_core::Reason;
+use std::collections::BTreeSet;
+
+use punctual_core::{Event, Nanos, Reason};
 use punctual_program::Program;
 use punctual_program::machine::Recorder;
 use punctual_program::program::{Cursor, Op, SpawnKind, Subject};
 use punctual_program::setting::Priority;
 
 use super::{EventKind, World};
+use crate::clock::Time;
 use crate::rules::ThreadId;
 use crate::thread::{Burst, Doing, Mind, Place, Thread};
-use crate::time::Time;
 use crate::trace::{Happened, ThreadInfo};
 
 impl<'p> World<'p> {
@@ -219,4 +220,54 @@ fn is_director(program: &Program) -> bool {
     }
     let waits = |op: &Op| matches!(op, Op::Until(_));
     program.ops.iter().all(directs) && program.ops.iter().any(waits)
+}
+
+impl World<'_> {
+    /// A thread can be ended by `event` in what it does from now on.
+    pub(super) fn listen(&mut self, id: ThreadId, event: Event) {
+        self.waiters.entry(event).or_default().insert(id);
+    }
+
+    pub(super) fn unlisten(&mut self, id: ThreadId, event: Event) {
+        if let Some(waiters) = self.waiters.get_mut(&event) {
+            waiters.remove(&id);
+        }
+    }
+
+    /// Nothing can end what a thread is at any more.
+    pub(super) fn stop_listening(&mut self, id: ThreadId) {
+        if let Some(event) = self.threads[id].ended_by() {
+            self.unlisten(id, event);
+        }
+    }
+
+    pub(super) fn signal(&mut self, event: Event) {
+        let waiter = self.waiters.get_mut(&event).and_then(BTreeSet::pop_first);
+        let Some(id) = waiter else {
+            self.signalled.entry(event).or_insert(self.now);
+            return;
+        };
+        self.threads[id].signalled = Some(self.now);
+        match self.threads[id].place {
+            Place::Asleep => {
+                self.note(|_| Happened::Signalled { thread: id });
+                self.rule.disarm(id);
+                self.look_at_timers();
+                self.wake(id, Reason::Event);
+            }
+            place => {
+                // It spins, and sees the event at its next reading.
+                if place == Place::Running {
+                    self.account(self.threads[id].cpu);
+                }
+                let read = self.face.read;
+                let thread = &mut self.threads[id];
+                thread.reason = Reason::Event;
+                thread.burst = Burst::Work(read);
+                if place == Place::Running && !self.is_stalled {
+                    self.schedule_burst(id);
+                }
+            }
+        }
+    }
 }

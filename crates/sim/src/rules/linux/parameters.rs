@@ -88,8 +88,8 @@ fn wheel(parameters: &Parameters) -> Wheel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::Time;
     use crate::rules::testing;
-    use crate::time::Time;
 
     #[test]
     fn slices_grow_with_the_logarithm_of_up_to_eight_cpus() {

@@ -6,13 +6,13 @@ use punctual_program::program::SpawnKind;
 
 use super::task::Task;
 use super::wheel::Wheel;
+use crate::clock::Time;
 use crate::grid::Grid;
 use crate::random::Random;
 use crate::rules::per_cpu::PerCpu;
 use crate::rules::soft_hard::SoftHard;
 use crate::rules::units;
 use crate::rules::{Answer, Expired, ProcessId, Request, Rule, ThreadId, Why, earlier};
-use crate::time::Time;
 
 /// Linux timers: high-resolution ones with slack, and the jiffies wheel.
 ///

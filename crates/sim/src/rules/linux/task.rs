@@ -1,7 +1,7 @@
 use punctual_core::Nanos;
 use punctual_program::setting::Priority;
 
-use crate::time::Time;
+use crate::clock::Time;
 
 /// The longest slack that follows from the length of a timeout (`MAX_SLACK`,
 /// fs/select.c).

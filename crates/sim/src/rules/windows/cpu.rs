@@ -1,10 +1,10 @@
 //! The armed timers of one CPU.
 
 use super::ticks::{Class, Ticks};
+use crate::clock::Time;
 use crate::random::Random;
 use crate::rules::ThreadId;
 use crate::rules::earlier;
-use crate::time::Time;
 use crate::timers::Timers;
 
 /// What brings a timer's interrupt about.

@@ -1,6 +1,6 @@
 //! How many ticks go into a default scan.
 
-use crate::time::Time;
+use crate::clock::Time;
 
 /// The formula. Nobody has documented one; these are calibrated on what was
 /// measured from Windows 10 2004 to 22H2, confidence C.

@@ -2,7 +2,7 @@
 
 use punctual_core::Nanos;
 
-use crate::time::Time;
+use crate::clock::Time;
 
 /// What counts the time between two ticks.
 ///

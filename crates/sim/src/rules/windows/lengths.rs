@@ -2,8 +2,8 @@
 
 use punctual_core::Method;
 
+use crate::clock::Time;
 use crate::rules::units::{MS, round_up};
-use crate::time::Time;
 
 /// Due times of waitable timers are in these units.
 const UNIT: Time = Time::from_ns(100);

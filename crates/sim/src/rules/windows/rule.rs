@@ -12,11 +12,11 @@ use super::lengths;
 use super::requests::Requests;
 use super::ticks::{Class, Ticks};
 use super::tolerance;
+use crate::clock::Time;
 use crate::grid::Grid;
 use crate::model::{Parameters, Scheduling};
 use crate::random::Random;
 use crate::rules::{Answer, Expired, ProcessId, Request, Rule, ThreadId, Why, units};
-use crate::time::Time;
 use crate::timers::Timers;
 
 /// The interval of the interrupts that high-resolution timers have of their

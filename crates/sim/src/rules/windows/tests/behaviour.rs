@@ -7,10 +7,10 @@ use punctual_program::probe::OsClock;
 use punctual_program::setting::{Priority, Throttling};
 
 use super::os::{DEFAULT, Os, SLEEP, ms, us};
+use crate::clock::Time;
 use crate::grid::Grid;
 use crate::model::Model;
 use crate::rules::{Answer, Why};
-use crate::time::Time;
 
 #[test]
 fn without_requests_a_sleep_takes_the_default_interval_on_every_windows() {

@@ -2,10 +2,10 @@ use punctual_core::{Method, Nanos};
 use punctual_program::Setting;
 use punctual_program::setting::Requester;
 
+use crate::clock::Time;
 use crate::model::Model;
 use crate::random::Random;
 use crate::rules::{Answer, Expired, Request, Rule, ThreadId};
-use crate::time::Time;
 
 pub(super) const SLEEP: Method = Method::WindowsSleep;
 pub(super) const DEFAULT: Time = Time::from_ns(15_625_000);

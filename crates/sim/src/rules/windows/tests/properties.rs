@@ -6,6 +6,7 @@ use punctual_program::Setting;
 use punctual_program::probe::OsClock;
 use punctual_program::setting::{Power, Requester, Throttling};
 
+use crate::clock::Time;
 use crate::model::Model;
 use crate::random::Random;
 use crate::rules::windows::default_scan::Cycles;
@@ -14,7 +15,6 @@ use crate::rules::windows::rule::Windows;
 use crate::rules::windows::ticks::Class;
 use crate::rules::windows::{WINDOWS_10_2004, WINDOWS_11};
 use crate::rules::{Answer, Request, Rule};
-use crate::time::Time;
 
 const PROCESSES: usize = 3;
 const THREADS: usize = 6;
