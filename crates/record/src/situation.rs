@@ -20,6 +20,9 @@ pub struct Situation {
     /// How the thread is scheduled, in the system's words, such as
     /// `SCHED_OTHER, nice 0`.
     pub scheduling: Option<String>,
+    /// What the system said when a thread of this process asked for a real-time
+    /// policy: nothing, or why it is refused. `None` where it was not asked.
+    pub real_time: Option<Result<(), String>>,
     /// Whether the computer runs on its battery.
     pub on_battery: Option<bool>,
     /// The timer interval of Windows.

@@ -21,6 +21,7 @@ use punctual_record::{
 };
 use punctual_sim::Model;
 
+use crate::host::{HostMachine, Stop};
 use crate::prediction::predict;
 use crate::rounds::{self, Case, Progress, Results};
 use crate::timer_rule::{Rule, host, model, stated_interval};
@@ -89,6 +90,44 @@ impl Examined {
         };
         cases(&self.situation, machine, pace, self.cpu, &late)
     }
+}
+
+/// Examines this process on this host: which timer rule is in force, what that predicts, what is
+/// measured, and what would help, each of it tried where it can be. Takes about 10 s, or
+/// with [`Pace::Quick`] under 4, in which this thread and one beside it wait.
+///
+/// # Errors
+/// A wait of the examination is refused here.
+///
+/// # Examples
+///
+/// ```no_run
+/// use punctual_lab::doctor::{Pace, doctor};
+///
+/// let findings = doctor(Pace::Quick)?;
+/// for (_, judgement) in &findings.judgements {
+///     println!("{:?}", judgement.verdict);
+/// }
+/// for remedy in &findings.remedies {
+///     println!("{remedy:?}, {:?} ns less late", remedy.gain_ns());
+/// }
+/// println!("SCHED_FIFO: {:?}", findings.situation.real_time);
+/// # Ok::<(), punctual_program::Refusal>(())
+/// ```
+pub fn doctor(pace: Pace) -> Result<DoctorFindings, Refusal> {
+    let mut machine = HostMachine::new(Stop::default());
+    let examined = Examined::here(None);
+    let cases = examined.cases(&machine, pace);
+    let mut results = examine(&examined, &mut machine, &cases, ROUNDS, &mut |_| ())?;
+    if let Some(refusal) = results.end.failed {
+        return Err(refusal);
+    }
+    let disturbance = machine.witness().disturbance();
+    Ok(diagnose(
+        &examined,
+        &mut results.measurements,
+        disturbance.as_ref(),
+    ))
 }
 
 /// Measures in so many rounds, and predicts.

@@ -1,5 +1,6 @@
 //! The situation of this process on this host.
 
+use punctual_core::setting::Priority;
 use punctual_core::{Method, Nanos};
 use punctual_os::wait::Sleeper;
 use punctual_os::{Error, clock, facts, priority, resolution, spin, throttling};
@@ -16,6 +17,7 @@ pub fn situation() -> Situation {
         model: None,
         host,
         scheduling: priority::current(),
+        real_time: real_time(),
         on_battery: facts::on_battery(),
         interval: resolution::query().ok().map(|r| TimerInterval {
             coarsest: r.coarsest,
@@ -31,6 +33,17 @@ pub fn situation() -> Situation {
         sleep: granted(Method::Sleep),
         timer: granted(Method::Timer),
     }
+}
+
+/// Tries a real-time policy on Linux, with a thread that ends at once: limits and
+/// capabilities do not tell all that refuses it, as a control group or a sandbox.
+fn real_time() -> Option<Result<(), String>> {
+    if !cfg!(any(target_os = "linux", target_os = "android")) {
+        return None;
+    }
+    let tried = std::thread::spawn(|| priority::set(Priority::RealTime));
+    let answer = tried.join().ok()?;
+    Some(answer.map_err(|why| why.to_string()))
 }
 
 /// Whose timers those of this host are.

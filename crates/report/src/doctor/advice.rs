@@ -95,7 +95,11 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
         Remedy::RealTimePolicy(queued) => (
             "Run the program under a real-time policy: it need not wait for a CPU, and has no slack.".into(),
             waited(*queued),
-            "sudo chrt -f 1 COMMAND".into(),
+            match situation.real_time {
+                // As a thread of this user was granted it.
+                Some(Ok(())) => "chrt -f 1 COMMAND".into(),
+                _ => "sudo chrt -f 1 COMMAND".into(),
+            },
         ),
         Remedy::OrdinaryPriority(queued) => (
             format!(
@@ -272,6 +276,25 @@ mod tests {
             remedies: all(),
             ..DoctorFindings::default()
         })
+    }
+
+    #[test]
+    fn who_was_granted_a_real_time_policy_needs_no_sudo() {
+        for (tried, line) in [
+            (None, "sudo chrt -f 1 COMMAND"),
+            (Some(Err("no".to_owned())), "sudo chrt -f 1 COMMAND"),
+            (Some(Ok(())), "chrt -f 1 COMMAND"),
+        ] {
+            let advice = in_words(&DoctorFindings {
+                situation: Situation {
+                    real_time: tried,
+                    ..Situation::default()
+                },
+                remedies: vec![Remedy::RealTimePolicy(9_000)],
+                ..DoctorFindings::default()
+            });
+            assert_eq!(advice[0].line, line);
+        }
     }
 
     #[test]

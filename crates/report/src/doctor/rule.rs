@@ -151,6 +151,11 @@ fn of_linux(situation: &Situation, list: &mut List) {
         situation.scheduling.clone(),
         Some("the policy of the thread could not be read"),
     );
+    let real_time = situation.real_time.as_ref().map(|tried| match tried {
+        Ok(()) => "granted to a thread that tried".to_owned(),
+        Err(why) => format!("refused to a thread that tried: {why}"),
+    });
+    list.add("SCHED_FIFO", real_time, None);
     list.add(
         "tick",
         situation.host.tick_hz.map(|hz| format!("{hz} Hz")),
