@@ -47,17 +47,26 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
         return None;
     }
     let mut sentences: Vec<String> = loops.iter().take(3).map(Loop::in_words).collect();
-    sentences.extend(other_weights(&loops));
+    // Of more there is no room for them.
+    if loops.len() < 3 {
+        sentences.extend(other_weights(&loops));
+    }
     let rounds = select::counts(loops.iter().flat_map(Loop::rounds));
     let waits = select::counts(
         loops
             .iter()
             .flat_map(|one| one.rows.iter().map(|m| m.m.late_ns.n)),
     );
-    let undecided = loops.iter().any(|one| !one.not_told(USUAL).is_empty());
-    let next = match undecided {
-        true => "Next: punctual bench --rounds 24 tells more apart; --full has all tables.",
-        false => "Next: punctual bench --rate 144 for your own loop; --full has all tables.",
+    let is_decided = |one: &Loop| (0..WEIGHTS.len()).all(|weight| one.is_decided(weight));
+    let next = match loops.iter().all(is_decided) {
+        true => "Next: punctual bench --rate 144 for your own loop; --full has all tables.",
+        false => {
+            let most = loops.iter().flat_map(Loop::rounds).max().unwrap_or(0);
+            let more = (4 * most).max(24);
+            &format!(
+                "Next: the same with --rounds {more} may tell more apart; --full has all tables."
+            )
+        }
     };
     Some(Verdict {
         heading: String::new(),
@@ -68,8 +77,8 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
                 .collect(),
             rows: rows_of(&loops),
             caption: format!(
-                "Times that of the cheapest (*), with the 95 % interval over {rounds} rounds, {waits} waits each; ? not \
-                 told apart from it. Cost: CPU time + w x lateness, of which each counts up to 1 ms."
+                "Times the lowest [95 % interval], {rounds} rounds, {waits} waits each. *: cheapest; ?: not told \
+                 apart from the lowest. Cost: CPU time + w x lateness, counted up to 1 ms."
             ),
         }),
         next: next.to_owned(),
@@ -103,6 +112,22 @@ impl<'r> Loop<'r> {
             .collect()
     }
 
+    /// Whether every one of another family is dearer than the best.
+    fn is_decided(&self, weight: usize) -> bool {
+        let best = self.best(weight);
+        let mut others = self.rows.iter().filter(|row| !are_kin(row.m, best.m));
+        others.all(|row| beside(row.m, best.m, weight) == Beside::Dearer)
+    }
+
+    /// Those of the best's own family that are not dearer for certain.
+    fn like_best(&self, weight: usize) -> Vec<&'r str> {
+        let best = self.best(weight).m;
+        let kin = self.rows.iter().map(|row| row.m);
+        let kin = kin.filter(|m| m.subject != best.subject && are_kin(m, best));
+        let alike = kin.filter(|m| beside(m, best, weight) != Beside::Dearer);
+        alike.map(|m| m.subject.as_str()).collect()
+    }
+
     /// The cheapest of another family than the best, which somebody would take instead.
     fn alternative(&self, weight: usize) -> Option<Row<'r, Pace>> {
         let best = self.best(weight);
@@ -124,8 +149,12 @@ impl<'r> Loop<'r> {
         match (beside(other.m, best, USUAL), ratio) {
             (Beside::Dearer, Some(ratio)) if self.not_told(USUAL).is_empty() => {
                 let [median, low, high] = [ratio.median, ratio.low, ratio.high].map(units::ratio);
+                let alike = match self.like_best(USUAL).as_slice() {
+                    [] => String::new(),
+                    alike => format!(" Not told apart from it: {}.", listed(alike)),
+                };
                 format!(
-                    "{begin}, {}, {median} times cheaper than {} [{low}..{high}].",
+                    "{begin}, {}, {median} times cheaper than {} [{low}..{high}].{alike}",
                     in_figures(best),
                     other.m.subject
                 )
@@ -141,7 +170,7 @@ impl<'r> Loop<'r> {
                 format!(
                     "{begin} was lowest, {}, but {} cannot be told apart from it here.",
                     in_figures(best),
-                    names.join(" and ")
+                    listed(&names)
                 )
             }
         }
@@ -152,11 +181,7 @@ impl<'r> Loop<'r> {
 fn other_weights(loops: &[Loop]) -> Option<String> {
     let of = |weight: usize| {
         let each = loops.iter().take(3).map(|one| {
-            let sure = if one.not_told(weight).is_empty() {
-                ""
-            } else {
-                "?"
-            };
+            let sure = if one.is_decided(weight) { "" } else { "?" };
             format!("{}{sure} at {}", one.best(weight).m.subject, one.rate)
         });
         each.collect::<Vec<_>>().join(", ")
@@ -193,7 +218,10 @@ fn rows_of(loops: &[Loop]) -> Vec<Vec<String>> {
     subjects.sort_by(|a, b| score(a).total_cmp(&score(b)));
     let rows = subjects.into_iter().map(|subject| {
         let cells = loops.iter().map(|one| match of(one, subject) {
-            Some((.., true)) => "* 1".to_owned(),
+            Some((.., true)) if one.is_decided(USUAL) && one.like_best(USUAL).is_empty() => {
+                "* 1".to_owned()
+            }
+            Some((.., true)) => "? 1".to_owned(),
             Some((ratio, Beside::NotTold, _)) => format!("? {}", ratio_within(&ratio)),
             Some((ratio, Beside::Dearer, _)) => ratio_within(&ratio),
             Some((ratio, Beside::NotJudged, _)) => units::ratio(ratio.median),
@@ -226,6 +254,14 @@ fn beside(m: &Measurement, best: &Measurement, weight: usize) -> Beside {
 fn are_kin(a: &Measurement, b: &Measurement) -> bool {
     let is_adaptive = |m: &Measurement| m.subject == LIBRARY || m.subject.starts_with("adaptive");
     a.subject == b.subject || is_adaptive(a) && is_adaptive(b)
+}
+
+/// Names in words, of several the first.
+fn listed(names: &[&str]) -> String {
+    match names {
+        [first, others @ ..] if others.len() > 1 => format!("{first} and {} more", others.len()),
+        names => names.join(" and "),
+    }
 }
 
 fn in_figures(m: &Measurement) -> String {
@@ -328,6 +364,75 @@ mod tests {
         assert!(
             sentence.contains("4.00 times cheaper than spin"),
             "{sentence}"
+        );
+        // All the same, none of them is the best for certain that others may equal.
+        let close = said(&[
+            ("adaptive-frugal", vec![100.0; 6]),
+            (
+                "adaptive-balanced",
+                vec![90.0, 101.0, 101.0, 101.0, 101.0, 101.0],
+            ),
+            ("spin", vec![400.0; 6]),
+        ]);
+        assert!(
+            close.ends_with("Not told apart from it: adaptive-balanced."),
+            "{close}"
+        );
+        assert!(!sentence.contains("Not told apart"), "{sentence}");
+    }
+
+    #[test]
+    fn what_more_rounds_may_tell_is_measured_again_as_it_was() {
+        let next = |a: &[f64], b: &[f64]| {
+            let run = run_of(vec![measured("a", a), measured("b", b)]);
+            let verdict = verdict(&run).unwrap();
+            let is_open = verdict.next.contains("the same with --rounds 24");
+            // At the other weights too.
+            let other_weights = &verdict.sentences[1];
+            assert_eq!(other_weights.contains("a? at"), is_open, "{other_weights}");
+            let lowest = &verdict.overview.as_ref().unwrap().rows[0][1];
+            assert_eq!(lowest, if is_open { "? 1" } else { "* 1" });
+            is_open
+        };
+        assert!(!next(&[100.0; 6], &[900.0; 6]));
+        assert!(next(
+            &[100.0; 6],
+            &[90.0, 110.0, 120.0, 110.0, 120.0, 110.0]
+        ));
+        assert!(next(&[100.0; 2], &[900.0; 2]));
+    }
+
+    /// Three rates, everything undecided, long warnings: the most there is to say.
+    #[test]
+    fn the_fullest_answer_is_one_screen() {
+        let noisy = [100.0, 300.0, 90.0, 250.0, 120.0, 80.0];
+        let mut results = Vec::new();
+        for rate_hz in [59.94, 144.0, 1000.0] {
+            for n in 0..13 {
+                let mut m = measured(&format!("fixed-margin:margin={n}00us"), &noisy);
+                let Experiment::Pace(pace) = &mut m.experiment else {
+                    unreachable!("all are of one experiment")
+                };
+                pace.rate_hz = rate_hz;
+                results.push(m);
+            }
+        }
+        let warning = punctual_record::Warning {
+            what: "Other programs had much of the CPUs. ".repeat(9),
+            remedy: String::new(),
+        };
+        let run = Run {
+            command: "punctual bench --rate 59.94,144,1000 --json a-directory/a-file.json"
+                .to_owned(),
+            interrupted: true,
+            warnings: vec![warning; 3],
+            ..run_of(results)
+        };
+        let text = super::super::verdict(&run).unwrap().text(80);
+        assert!(text.lines().count() <= 23, "{text}");
+        assert!(
+            text.contains("Warning: Other programs had much of the CPUs. (2 more: --full)"),
+            "{text}"
         );
     }
 

@@ -44,18 +44,26 @@ pub fn verdict(run: &Run) -> Option<Verdict> {
     let machine = [run.machine.name.as_str(), run.machine.os.as_str()];
     let machine: Vec<&str> = machine.into_iter().filter(|it| !it.is_empty()).collect();
     verdict.heading = format!("{}: {}", run.command, machine.join(", "));
-    if run.interrupted {
-        let early = "It was ended early: this is of what was measured until then.";
-        verdict.sentences.push(early.to_owned());
+    match &run.failed {
+        Some(why) => verdict
+            .sentences
+            .push(format!("Partial, as the run could not go on: {why}.")),
+        None if run.interrupted => {
+            let early = "It was ended early: this is of what was measured until then.";
+            verdict.sentences.push(early.to_owned());
+        }
+        None => {}
     }
     if let Some((first, others)) = run.warnings.split_first() {
         let more = match others.len() {
             0 => String::new(),
             n => format!(" ({n} more: --full)"),
         };
+        // One sentence of it: all of it, with the remedy, is in the report.
+        let end = first.what.find(". ").map_or(first.what.len(), |at| at + 1);
         verdict
             .sentences
-            .push(format!("Warning: {}{more}", first.what));
+            .push(format!("Warning: {}{more}", &first.what[..end]));
     }
     Some(verdict)
 }
