@@ -32,8 +32,11 @@ const EVERY: u8 = 32;
 /// A nap that overshoots by less than its margin leaves the rest to be spun;
 /// one that overshoots by more makes its wait late. What a wait with a margin costs
 /// follows from these sums whatever late is worth, so the price may change.
+///
+/// Aligned so that no count and its sum lie in two cache lines.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[repr(align(8))]
 pub(crate) struct Margins {
     /// Those up to the first candidate, up to the second, and so on; at last those
     /// beyond all of them. How many, and their sum.

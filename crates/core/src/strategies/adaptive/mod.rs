@@ -282,6 +282,14 @@ impl Adaptive {
         }
     }
 
+    /// The wait came to its deadline, and was so late.
+    #[inline]
+    fn note_end(&mut self, late: Nanos) {
+        if let Some(keeper) = &mut self.keeper {
+            keeper.late = Some(late);
+        }
+    }
+
     /// Takes from the nearest class what is not known of this one.
     #[cold]
     fn know(&mut self, class: usize) {
@@ -441,8 +449,8 @@ impl<C: Clock> Strategy<C> for Adaptive {
         if let Turn::Woke(wake) = turn {
             self.woke(wake);
             self.late_ns = now.since(goal.deadline).as_ns() as f32;
-            if let Some(keeper) = self.keeper.as_mut().filter(|_| left.is_zero()) {
-                keeper.late = Some(now.since(goal.deadline));
+            if left.is_zero() {
+                self.note_end(now.since(goal.deadline));
             }
             let stands_still = self.too_short > TOO_SHORT_MAX;
             if stands_still {
