@@ -128,6 +128,11 @@ impl<'r> Loop<'r> {
         alike.map(|m| m.subject.as_str()).collect()
     }
 
+    /// Whether nothing may cost as little as the best, of its family neither.
+    fn is_alone(&self, weight: usize) -> bool {
+        self.is_decided(weight) && self.like_best(weight).is_empty()
+    }
+
     /// The cheapest of another family than the best, which somebody would take instead.
     fn alternative(&self, weight: usize) -> Option<Row<'r, Pace>> {
         let best = self.best(weight);
@@ -181,7 +186,7 @@ impl<'r> Loop<'r> {
 fn other_weights(loops: &[Loop]) -> Option<String> {
     let of = |weight: usize| {
         let each = loops.iter().take(3).map(|one| {
-            let sure = if one.is_decided(weight) { "" } else { "?" };
+            let sure = if one.is_alone(weight) { "" } else { "?" };
             format!("{}{sure} at {}", one.best(weight).m.subject, one.rate)
         });
         each.collect::<Vec<_>>().join(", ")
@@ -218,9 +223,7 @@ fn rows_of(loops: &[Loop]) -> Vec<Vec<String>> {
     subjects.sort_by(|a, b| score(a).total_cmp(&score(b)));
     let rows = subjects.into_iter().map(|subject| {
         let cells = loops.iter().map(|one| match of(one, subject) {
-            Some((.., true)) if one.is_decided(USUAL) && one.like_best(USUAL).is_empty() => {
-                "* 1".to_owned()
-            }
+            Some((.., true)) if one.is_alone(USUAL) => "* 1".to_owned(),
             Some((.., true)) => "? 1".to_owned(),
             Some((ratio, Beside::NotTold, _)) => format!("? {}", ratio_within(&ratio)),
             Some((ratio, Beside::Dearer, _)) => ratio_within(&ratio),
@@ -379,6 +382,16 @@ mod tests {
             "{close}"
         );
         assert!(!sentence.contains("Not told apart"), "{sentence}");
+        let close = run_of(vec![
+            measured("adaptive-frugal", &[100.0; 6]),
+            measured("adaptive-exact", &[90.0, 101.0, 101.0, 101.0, 101.0, 101.0]),
+            measured("spin", &[400.0; 6]),
+        ]);
+        let weights = &verdict(&close).unwrap().sentences[1];
+        assert!(
+            weights.contains("w = 100: adaptive-frugal? at"),
+            "{weights}"
+        );
     }
 
     #[test]
