@@ -8,9 +8,10 @@
 //! | file | what it does |
 //! |---|---|
 //! | `table` | text to TOML, with a bound on how deep it is, and its values as a scenario wants them |
-//! | `read`, `verbs` | TOML to what the file says (`file`), and what it expects to [`Expect`]s |
+//! | `read`, `verbs` | TOML to what the file says (`file`) |
 //! | `checks` | finds what could never run or never end |
 //! | `compile` | what the file says to one [`Program`] |
+//! | `resolve` | what it expects to [`Expect`]s |
 //! | [`run`], [`run_on`] | runs it on a model, or any machine, measures, and compares with the [`Expect`]s; `group` and `computer` are what it looks at |
 //! | [`explain`] | why a wake came when it did, and what the Run file says of a scenario |
 //!
@@ -34,6 +35,7 @@ mod file;
 mod group;
 mod limits;
 pub(crate) mod read;
+mod resolve;
 mod run;
 mod seen;
 pub mod shipped;
@@ -111,7 +113,7 @@ impl Scenario {
                 on: file.on.clone(),
                 phases: compiled.phases,
                 program: compiled.program,
-                expects: file::expects(&file, &compiled.names, text)?,
+                expects: resolve::expects(&file, &compiled.names, text)?,
                 names: compiled.names,
                 file,
             })

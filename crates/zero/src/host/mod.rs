@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `memory` | the pages, what is asked of the system for them, and the list of all |
 //! | `computer` | what a pool runs on: every operation is done when it is called |
-//! | `team`, `shared` | workers that go through passes over the pages together; what they share |
+//! | `team` | workers that go through passes over the pages together, and what they share |
 //! | `accounting` | what each of them keeps, and which of it counts |
 //! | `cpus` | what they run on |
 //! | `barrier` | where they wait for each other, and how all of it ends early |
@@ -16,7 +16,6 @@ mod computer;
 mod cpu_clock;
 mod cpus;
 mod memory;
-mod shared;
 mod team;
 
 pub(crate) use barrier::{Alone, Barrier, Rescue};
