@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use crate::common::{punctual, run, stdout};
+use crate::common::{printed, punctual, run, stdout};
 use crate::schema;
 use punctual_record::{Measurement, Run};
 use serde_json::Value;
@@ -222,16 +222,36 @@ fn what_makes_no_sense_is_refused_in_one_line() {
     }
 }
 
-/// The README shows it. After a change that is meant:
-/// `punctual simulate change-interval --plots DIR`, and look at it.
+/// The documentation shows them. After a change that is meant: the command with
+/// `--plots DIR`, and look at it.
 #[test]
-fn the_figure_in_the_readme_is_what_the_command_draws() {
+fn the_figures_in_the_documentation_are_what_the_commands_draw() {
     let directory = tempfile::tempdir().unwrap();
-    simulate_well(directory.path(), "change-interval --plots drawn");
-    let drawn = fs::read(directory.path().join("drawn/sleeps-measure.svg")).unwrap();
-    let shown =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/figures/change-interval.svg");
-    assert!(drawn == fs::read(shown).unwrap(), "it differs");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for (command, drawn, shown) in [
+        (
+            "simulate change-interval",
+            "sleeps-measure.svg",
+            "scenarios/figures/change-interval.svg",
+        ),
+        (
+            "simulate minimised-game",
+            "sleeps-frames.svg",
+            "scenarios/figures/minimised-game.svg",
+        ),
+        (
+            "zero simulate article",
+            "zero-split-on-cascade-lake-96.svg",
+            "docs/figures/zero-article.svg",
+        ),
+    ] {
+        printed(&run(directory.path(), &format!("{command} --plots drawn")));
+        let drawn = fs::read(directory.path().join("drawn").join(drawn)).unwrap();
+        assert!(
+            drawn == fs::read(root.join(shown)).unwrap(),
+            "{shown} differs"
+        );
+    }
 }
 
 #[test]
