@@ -4,7 +4,7 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use punctual_lab::plan::measure::EVERY;
 
-use crate::options::{Effort, Output, Place};
+use crate::options::{Effort, Output, Place, Shown};
 
 /// What its help begins with.
 pub(crate) const ABOUT: &str = "\
@@ -43,6 +43,9 @@ pub(crate) struct MeasureArgs {
 
     #[command(flatten)]
     pub(crate) place: Place,
+
+    #[command(flatten)]
+    pub(crate) shown: Shown,
 
     #[command(flatten)]
     pub(crate) output: Output,

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<Done> {
         started_at,
         ..as_run(args, &plan, on, results)
     };
-    outputs.deliver_until(failed, &run, &punctual_report::text(&run))
+    outputs.deliver_until(failed, &run, &args.shown.of(&run))
 }
 
 fn measure(

@@ -19,6 +19,9 @@ fn every_first_screen_fits() {
         "bench --on windows-11 --load 2 --rate 240",
         "bench --on macos --rounds 2",
         "bench --on fake-5ms --rate 60",
+        "measure --quick --on linux",
+        "measure sleep --quick --on windows-10-2004",
+        "measure sleep --quick --on macos",
     ]
     .map(str::to_owned)
     .to_vec();

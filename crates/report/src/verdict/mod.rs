@@ -6,6 +6,7 @@
 
 mod bench;
 mod scenario;
+mod waits;
 
 use std::borrow::Cow;
 
@@ -40,7 +41,8 @@ pub struct Overview {
 
 /// What a run of waits says; `None` where no rule knows what it was for.
 pub fn verdict(run: &Run) -> Option<Verdict> {
-    let mut verdict = bench::verdict(run).or_else(|| scenario::verdict(run))?;
+    let rules = [bench::verdict, scenario::verdict, waits::verdict];
+    let mut verdict = rules.iter().find_map(|rule| rule(run))?;
     let machine = [run.machine.name.as_str(), run.machine.os.as_str()];
     let machine: Vec<&str> = machine.into_iter().filter(|it| !it.is_empty()).collect();
     verdict.heading = format!("{}: {}", run.command, machine.join(", "));

@@ -1,0 +1,168 @@
+//! How late the wait calls of an OS are.
+
+use punctual_record::Run;
+use punctual_record::experiment::Sleep;
+
+use super::{Overview, Verdict};
+use crate::select::{self, Row};
+use crate::units;
+
+/// The length that people ask about.
+const USUAL_NS: u64 = 1_000_000;
+
+pub(super) fn verdict(run: &Run) -> Option<Verdict> {
+    let mut rows = select::of_run::<Sleep>(run);
+    rows.retain(|row| row.of.asked_ns == USUAL_NS && row.m.late_ns.n > 0);
+    rows.sort_by(|a, b| typical_ns(a).total_cmp(&typical_ns(b)));
+    let ordinary = rows
+        .iter()
+        .find(|row| row.of.method == run.machine.sleep_method);
+    let least = rows.first()?;
+    let mut sentences: Vec<String> = ordinary.map(|row| in_words(row)).into_iter().collect();
+    if ordinary.is_none_or(|row| row.of.method != least.of.method) {
+        sentences.push(format!(
+            "Of {} calls {} is the least late: {}.",
+            rows.len(),
+            least.of.method,
+            late(least)
+        ));
+    }
+    let early: Vec<&str> = rows
+        .iter()
+        .filter(|row| row.m.late_ns.early > 0)
+        .map(|row| row.of.method.as_str())
+        .collect();
+    if !early.is_empty() {
+        sentences.push(format!("Some waits ended early: {}.", early.join(", ")));
+    }
+    let waits = select::counts(rows.iter().map(|row| row.m.late_ns.n));
+    Some(Verdict {
+        heading: String::new(),
+        sentences,
+        overview: Some(Overview {
+            head: ["call, 1 ms", "late", "p99", "max", "CPU per wait"]
+                .map(str::to_owned)
+                .to_vec(),
+            rows: rows.iter().enumerate().map(told).collect(),
+            caption: format!(
+                "Each asked for 1 ms, n = {waits}. *: the least. late: the median, of fewer than 20 the mean. `-`: too few for \
+                 ten above it, or not counted."
+            ),
+        }),
+        next:
+            "Next: punctual doctor says why it is as late as that, and what helps; --full has all \
+               tables and lengths."
+                .to_owned(),
+    })
+}
+
+fn in_words(row: &Row<'_, Sleep>) -> String {
+    let predicted = match row.m.predicted_late_ns {
+        Some(predicted) => format!(
+            " The rule in force predicts {}.",
+            units::duration(predicted as f64)
+        ),
+        None => String::new(),
+    };
+    format!(
+        "Asked for 1 ms, {} ends {}.{predicted}",
+        row.of.method,
+        late(row)
+    )
+}
+
+fn typical_ns(row: &Row<'_, Sleep>) -> f64 {
+    select::typical_late_ns(row.m).map_or(f64::MAX, |(ns, _)| ns)
+}
+
+/// `58.0 us late in the median, 66.0 us at p99`.
+fn late(row: &Row<'_, Sleep>) -> String {
+    let late = &row.m.late_ns;
+    let ns = |ns: i64| units::duration(ns as f64);
+    let typical = match select::typical_late_ns(row.m) {
+        Some((median, true)) => format!("{} late in the median", units::duration(median)),
+        _ => format!("{} late on average", units::duration(typical_ns(row))),
+    };
+    match late.p99 {
+        Some(p99) => format!("{typical}, {} at p99", ns(p99)),
+        None => format!("{typical}, {} at most", ns(late.max)),
+    }
+}
+
+/// The first is the least late.
+fn told((place, row): (usize, &Row<'_, Sleep>)) -> Vec<String> {
+    let late = &row.m.late_ns;
+    let or_blank = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), units::duration);
+    vec![
+        row.of.method.clone(),
+        format!(
+            "{}{}",
+            if place == 0 { "* " } else { "" },
+            units::duration(typical_ns(row))
+        ),
+        or_blank(late.p99.map(|ns| ns as f64)),
+        units::duration(late.max as f64),
+        or_blank(row.m.cpu.per_wait_ns),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use punctual_record::{Experiment, Late, Measurement};
+
+    use super::*;
+
+    fn row(method: &str, late_ns: &[i64]) -> Measurement {
+        let of = Sleep {
+            method: method.to_owned(),
+            asked_ns: USUAL_NS,
+        };
+        Measurement {
+            late_ns: Late::of(late_ns),
+            ..Measurement::of(Experiment::Sleep(of), method)
+        }
+    }
+
+    fn run(results: Vec<Measurement>) -> Run {
+        let mut run = Run {
+            results,
+            ..Run::default()
+        };
+        run.machine.sleep_method = "Sleep".to_owned();
+        run
+    }
+
+    #[test]
+    fn the_ordinary_call_comes_first_and_then_the_least_late() {
+        let verdict = verdict(&run(vec![
+            row("Sleep", &[14_600_000; 20]),
+            row("timer", &[500_000; 20]),
+        ]))
+        .unwrap();
+        assert_eq!(
+            verdict.sentences,
+            [
+                "Asked for 1 ms, Sleep ends 14.6 ms late in the median, 14.6 ms at most.",
+                "Of 2 calls timer is the least late: 500 us late in the median, 500 us at most.",
+            ]
+        );
+        let rows = verdict.overview.unwrap().rows;
+        assert_eq!(
+            (rows[0][0].as_str(), rows[1][0].as_str()),
+            ("timer", "Sleep")
+        );
+    }
+
+    #[test]
+    fn who_is_least_late_already_is_named_once_and_early_waits_are_told() {
+        let verdict = verdict(&run(vec![row("Sleep", &[-5, 1, 2])])).unwrap();
+        assert_eq!(verdict.sentences.len(), 2);
+        assert_eq!(verdict.sentences[1], "Some waits ended early: Sleep.");
+    }
+
+    #[test]
+    fn without_such_a_length_there_is_no_verdict() {
+        assert_eq!(verdict(&run(vec![])), None);
+        assert_eq!(verdict(&run(vec![row("Sleep", &[])])), None);
+    }
+}
