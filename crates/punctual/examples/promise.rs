@@ -21,7 +21,7 @@ fn main() -> Result<(), Error> {
     let in_time = seen
         .lateness_bins()
         .take_while(|(longest, _)| *longest <= late);
-    let in_time: u64 = in_time.map(|(_, count)| u64::from(count)).sum();
+    let in_time: u64 = in_time.map(|(_, count)| count).sum();
     println!(
         "{:.2} % of {} ticks were later than {late:?}, p99 {:?}; {:.2} % of a CPU was spun",
         100.0 * (1.0 - in_time as f64 / seen.waits() as f64),

@@ -8,7 +8,7 @@ use punctual_sys::Error;
 /// whether it can be kept at all.
 ///
 /// What was promised of spinning is a [`Budget::Share`](crate::Budget::Share) besides, and
-/// is kept always. Lateness is kept as far as the machine lets it be: how often waits are late
+/// is kept always; what was not spun for a second may be spun later. Lateness is kept as far as the machine lets it be: how often waits are late
 /// comes to six tenths of what was promised, so that it is kept though it scatters.
 ///
 /// # Accuracy

@@ -256,8 +256,8 @@ impl Keeper {
         let is_spent = (self.promise.spin).is_some_and(|share| self.spun_share() > 0.5 * share);
         let is_lightest = self.in_force < LIGHTEST * 2.0;
         match self.promise.late {
-            // The share that came true scatters by about a quarter about what is true.
-            Some((_, often)) if self.late_share > 1.5 * often => Binding::Broken,
+            // So much less is aimed at that this is no chance.
+            Some((_, often)) if self.late_share > often => Binding::Broken,
             _ if is_spent => Binding::Spinning,
             Some(_) if !is_lightest => Binding::Lateness,
             _ => Binding::Neither,
