@@ -6,8 +6,8 @@ use punctual_record::experiment::{Decades, Sleep};
 use super::by_length::{DECADES, SLEEP};
 use super::figure::{Figure, make_names_unique};
 use super::{
-    clocks, cores, cost, doctor, frames, gap, idle, interval, load, margin, robustness, sleeps,
-    timers, watch, yields,
+    clocks, cores, cost, distribution, doctor, frames, gap, idle, interval, load, margin,
+    robustness, sleeps, timers, watch, yields,
 };
 
 /// The figures that a run of waits has data for:
@@ -17,6 +17,8 @@ use super::{
 /// - `lateness-RATE`: the lateness of each wait for the cycles of a rate, a
 ///   strip per subject;
 /// - `cost-RATE`: lateness against CPU time, a point per subject;
+/// - `tail-RATE`: the share of waits that were later than so much, a line per subject;
+/// - `histogram-RATE`: how many waits were how late, the counts on a logarithmic axis;
 /// - `decades`: lateness by the time asked for;
 /// - `interval`: CPU time by the interval between two waits;
 /// - `margin`: what a nap of about 1 ms is expected to cost, by how long before
@@ -45,6 +47,7 @@ use super::{
 pub(crate) fn of_waits(run: &Run) -> Vec<Figure> {
     let mut figures = frames::frames(run);
     figures.extend(cost::cost(run));
+    figures.extend(distribution::distributions(run));
     figures.extend(DECADES.draw::<Decades>(run));
     figures.extend(interval::interval(run));
     figures.extend(margin::margin(run));

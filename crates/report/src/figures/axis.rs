@@ -113,6 +113,13 @@ impl Axis {
         self
     }
 
+    /// The same axis with every second tick, and so on until there are no more than that.
+    pub fn with_few_ticks(mut self, most: usize) -> Self {
+        let each = self.ticks.len().div_ceil(most.max(1));
+        self.ticks = self.ticks.into_iter().step_by(each.max(1)).collect();
+        self
+    }
+
     /// Rates on a scale that holds all of `values` and not much more: from 0 if
     /// they are near each other, else logarithmic.
     pub fn rates(name: &str, values: &[f64]) -> Self {
@@ -185,6 +192,18 @@ impl Axis {
     pub fn written(&self, value: f64) -> String {
         match self.scale {
             Scale::Linear { decimals } => format!("{value:.decimals$}"),
+            Scale::Log { written } => written(value),
+        }
+    }
+
+    /// A value in writing, to three digits or a hundredth of a step between ticks.
+    pub fn value(&self, value: f64) -> String {
+        match self.scale {
+            Scale::Linear { decimals } => format!("{value:.0$}", decimals + 2),
+            Scale::Log { written } if value > 0.0 => {
+                let digit = exp10(log10(value).floor() - 2.0);
+                written((value / digit).round() * digit)
+            }
             Scale::Log { written } => written(value),
         }
     }

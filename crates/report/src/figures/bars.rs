@@ -7,6 +7,7 @@ use punctual_record::Run;
 
 use super::chart::LegendAbove;
 use super::sheet::{Canvas, Drawn, GREY, Sheet, TOP, WIDTH, write};
+use super::svg;
 
 const PANEL: i32 = 150;
 const HIGH: i32 = 100;
@@ -69,13 +70,12 @@ impl Bars {
             write(canvas, &percent, (LEFT - 8, y), HPos::Right, &GREY)?;
         }
         let width = (WIDTH - RIGHT - LEFT) / self.bars.len().max(1) as i32;
-        for (i, ((name, (_, colour)), share)) in self.bars.iter().zip(shares).enumerate() {
+        for (i, ((name, (kind, colour)), share)) in self.bars.iter().zip(shares).enumerate() {
             let middle = LEFT + width * i as i32 + width / 2;
             let high = (share * f64::from(HIGH)).round() as i32;
             if high > 0 {
                 let half = (width / 2 - 3).min(WIDEST_BAR / 2);
                 let corners = [(middle - half, bottom - high), (middle + half, bottom)];
-                canvas.draw(&Rectangle::new(corners, colour.filled()))?;
                 // Above the bar, or in it where it reaches up to the name of the panel.
                 let (above, ink) = if high > HIGH - 14 {
                     (-10, WHITE)
@@ -85,7 +85,13 @@ impl Bars {
                 // To the per cent, as a bar shows no more.
                 let percent = format!("{:.0} %", share * 100.0);
                 let at = (middle, bottom - high - above);
-                write(canvas, &percent, at, HPos::Center, &ink)?;
+                let words = format!("{name}\n{percent}");
+                svg::series(canvas, kind, || {
+                    svg::valued(canvas, &words, || {
+                        canvas.draw(&Rectangle::new(corners, colour.filled()))
+                    })?;
+                    write(canvas, &percent, at, HPos::Center, &ink)
+                })?;
             }
             write(canvas, name, (middle, bottom + 12), HPos::Center, &GREY)?;
         }

@@ -50,7 +50,7 @@ impl ByLength {
                 &format!("median {}", self.late),
                 all.iter().map(|&(_, late)| late),
             ),
-            series: Series::of_subjects(run, &measurements, points),
+            series: alike(Series::of_subjects(run, &measurements, points)),
         };
         Some(figure(self.name, plot.draw(run)))
     }
@@ -60,11 +60,45 @@ impl ByLength {
         let mut caption = format!("Median {} of n = {n} {}.", self.late, self.counted);
         caption += &means_in_words(measurements, "points");
         caption += &low_in_words(points.iter().map(|&(_, late)| late));
+        if select::by_subject(measurements).len() > 1 {
+            caption += &format!(
+                " Alike are those that nowhere differ by more than {:.0} %.",
+                (ALIKE - 1.0) * 100.0
+            );
+        }
         if measurements.iter().any(|m| m.of.asked_ns() == 0) {
             caption += " Waits of 0 ns are only in the table.";
         }
         caption
     }
+}
+
+/// Lines that nowhere differ by more than this are drawn as one.
+const ALIKE: f64 = 1.25;
+
+/// Those that look the same as one each, with the names of all: a line that hides another
+/// tells nothing, and a legend of fifteen is not read.
+fn alike(all: Vec<Series>) -> Vec<Series> {
+    let mut told: Vec<(Series, usize)> = Vec::new();
+    for series in all {
+        let same = |other: &Series| {
+            let mut pairs = series.line.iter().zip(&other.line);
+            series.line.len() == other.line.len()
+                && pairs.all(|(a, b)| a.0 == b.0 && (a.1 / b.1).max(b.1 / a.1) <= ALIKE)
+        };
+        match told.iter_mut().find(|(other, _)| same(other)) {
+            Some((_, others)) => *others += 1,
+            None => told.push((series, 0)),
+        }
+    }
+    let named = told.into_iter().map(|(series, others)| match others {
+        0 => series,
+        n => Series {
+            name: format!("{} and {n} alike", series.name),
+            ..series
+        },
+    });
+    named.collect()
 }
 
 /// Asked and late, by what was asked. No time at all has no place on the axis.

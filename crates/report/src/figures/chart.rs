@@ -7,6 +7,7 @@ use plotters::style::text_anchor::HPos;
 use super::axis::Axis;
 use super::sheet::{Canvas, Drawn, Pixel, TOP, WIDTH, text_width, write};
 use super::style::Look;
+use super::svg::{self, Svg};
 
 /// How high a chart is at least.
 const HEIGHT: i32 = 440;
@@ -63,30 +64,22 @@ impl Place {
 /// A chart whose axes are drawn.
 pub struct Chart<'a, 'c> {
     canvas: &'c Canvas<'a>,
-    context: ChartContext<'c, SVGBackend<'a>, Cartesian2d<Axis, Axis>>,
+    context: ChartContext<'c, Svg<'a>, Cartesian2d<Axis, Axis>>,
+    /// What the axes are of, to say what a mark stands for.
+    axes: [Axis; 2],
 }
 
 impl<'a, 'c> Chart<'a, 'c> {
     /// Draws the axes and their grid. An x axis without a name has no ticks
     /// either: it is that of the chart below.
-    pub fn new(
-        canvas: &'c Canvas<'a>,
-        place: Place,
-        x: &Axis,
-        y: &Axis,
-    ) -> Result<Self, DrawingAreaErrorKind<std::io::Error>> {
+    pub fn new(canvas: &'c Canvas<'a>, place: Place, x: &Axis, y: &Axis) -> Drawn<Self> {
         let x_labels = if x.name.is_empty() { 0 } else { X_LABELS };
         Self::with_labels(canvas, place, (x, x_labels), (y, Y_LABELS))
     }
 
     /// A chart beside others of the same axes: an axis without a name has ticks
     /// only, and takes less room.
-    pub fn panel(
-        canvas: &'c Canvas<'a>,
-        place: Place,
-        x: &Axis,
-        y: &Axis,
-    ) -> Result<Self, DrawingAreaErrorKind<std::io::Error>> {
+    pub fn panel(canvas: &'c Canvas<'a>, place: Place, x: &Axis, y: &Axis) -> Drawn<Self> {
         let room = |axis: &Axis, named, bare| if axis.name.is_empty() { bare } else { named };
         let x_labels = room(x, X_LABELS, BARE_LABELS.0);
         let y_labels = room(y, Y_LABELS, BARE_LABELS.1);
@@ -98,7 +91,7 @@ impl<'a, 'c> Chart<'a, 'c> {
         place: Place,
         (x, x_labels): (&Axis, i32),
         (y, y_labels): (&Axis, i32),
-    ) -> Result<Self, DrawingAreaErrorKind<std::io::Error>> {
+    ) -> Drawn<Self> {
         let size = (
             (place.right - place.left) as u32,
             (place.bottom - place.top) as u32,
@@ -124,7 +117,12 @@ impl<'a, 'c> Chart<'a, 'c> {
             .bold_line_style(RGBColor(225, 225, 225))
             .axis_style(RGBColor(120, 120, 120))
             .draw()?;
-        Ok(Self { canvas, context })
+        let axes = [x.clone(), y.clone()];
+        Ok(Self {
+            canvas,
+            context,
+            axes,
+        })
     }
 
     /// Where a point of the plot lies on the sheet.
@@ -132,13 +130,35 @@ impl<'a, 'c> Chart<'a, 'c> {
         self.context.backend_coord(&(x, y))
     }
 
-    /// Draws a series: a line with a marker at each point.
-    pub fn series(&self, look: Look, points: &[(f64, f64)]) -> Drawn {
+    /// Draws what the legend names so: a line with a marker at each point.
+    pub fn series(&self, name: &str, look: Look, points: &[(f64, f64)]) -> Drawn {
         let pixels: Vec<Pixel> = points.iter().map(|&(x, y)| self.pixel(x, y)).collect();
-        look.line(self.canvas, &pixels)?;
-        pixels
-            .iter()
-            .try_for_each(|&at| look.marker(self.canvas, at))
+        svg::series(self.canvas, name, || {
+            look.line(self.canvas, &pixels)?;
+            let mut points = points.iter();
+            points.try_for_each(|point| self.mark(look, *point))
+        })
+    }
+
+    /// Draws a marker that says what it stands for.
+    pub fn mark(&self, look: Look, point: (f64, f64)) -> Drawn {
+        let at = self.pixel(point.0, point.1);
+        svg::valued(self.canvas, &self.in_words(point), || {
+            look.marker(self.canvas, at)
+        })
+    }
+
+    /// What a point stands for.
+    pub fn in_words(&self, (x, y): (f64, f64)) -> String {
+        let of = |axis: &Axis, value| format!("{}: {}", axis.name, axis.value(value));
+        let [x_axis, y_axis] = &self.axes;
+        [of(x_axis, x), of(y_axis, y)].join("\n")
+    }
+
+    /// The same in brief, without the names of the axes.
+    pub fn values(&self, (x, y): (f64, f64)) -> String {
+        let [x_axis, y_axis] = &self.axes;
+        format!("{}, {}", x_axis.value(x), y_axis.value(y))
     }
 }
 
@@ -149,8 +169,10 @@ pub fn legend<'s>(
     entries: impl IntoIterator<Item = (&'s str, Look)>,
 ) -> Drawn {
     let entries: Vec<_> = entries.into_iter().collect();
-    for ((_, look), y) in entries.iter().zip(legend_lines(place)) {
-        look.line(canvas, &[(place.right, y), (place.right + 36, y)])?;
+    for ((name, look), y) in entries.iter().zip(legend_lines(place)) {
+        svg::entry(canvas, name, || {
+            look.line(canvas, &[(place.right, y), (place.right + 36, y)])
+        })?;
     }
     legend_of_marks(canvas, place, entries)
 }
@@ -166,8 +188,10 @@ pub fn legend_of_marks<'s>(
     entries: impl IntoIterator<Item = (&'s str, Look)>,
 ) -> Drawn {
     for ((name, look), y) in entries.into_iter().zip(legend_lines(place)) {
-        look.marker(canvas, (place.right + 18, y))?;
-        write(canvas, name, (place.right + 46, y), HPos::Left, &BLACK)?;
+        svg::entry(canvas, name, || {
+            look.marker(canvas, (place.right + 18, y))?;
+            write(canvas, name, (place.right + 46, y), HPos::Left, &BLACK)
+        })?;
     }
     Ok(())
 }
@@ -216,8 +240,10 @@ impl LegendAbove {
         sample: impl Fn(usize, Pixel) -> Drawn,
     ) -> Drawn {
         for (i, (name, &(x, y))) in names.into_iter().zip(&self.places).enumerate() {
-            sample(i, (x, y))?;
-            write(canvas, name, (x + NAME, y), HPos::Left, &BLACK)?;
+            svg::entry(canvas, name, || {
+                sample(i, (x, y))?;
+                write(canvas, name, (x + NAME, y), HPos::Left, &BLACK)
+            })?;
         }
         Ok(())
     }

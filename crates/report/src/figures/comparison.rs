@@ -14,6 +14,7 @@ use super::chart::{Chart, Place, legend};
 use super::figure::{Figure, figure, make_names_unique};
 use super::sheet::{Canvas, Drawn, GREY, Sheet, TOP, text_width, write};
 use super::style::Look;
+use super::svg;
 use crate::{select, tables, units};
 
 /// The height of one mark with its interval.
@@ -134,7 +135,11 @@ fn draw(compared: &Comparison, what: &str, rows: &[&Row]) -> Figure {
                 Line::Published(..) => &GREY,
             };
             write(canvas, label, (left - 8, middle), HPos::Right, colour)?;
-            line.draw(canvas, &chart, height)?;
+            let name = match line {
+                Line::Run(run, _) => names[*run].as_str(),
+                Line::Published(..) => "",
+            };
+            svg::series(canvas, name, || line.draw(canvas, &chart, height))?;
         }
         let looks = (0..names.len()).map(Look::nth);
         legend(canvas, place, names.iter().map(String::as_str).zip(looks))
@@ -177,7 +182,10 @@ impl Line<'_> {
                         canvas.draw(&PathElement::new(cap, style))?;
                     }
                 }
-                look.marker(canvas, chart.pixel(median.value, height))
+                let words = units::duration(median.value);
+                svg::valued(canvas, &words, || {
+                    look.marker(canvas, chart.pixel(median.value, height))
+                })
             }
             Self::Published(_, _, late) => {
                 let ((left, y), (right, _)) = between(late.low_ns as f64, late.high_ns as f64);

@@ -11,6 +11,7 @@ use super::chart::{Chart, Place};
 use super::figure::{Figure, figure};
 use super::sheet::{Canvas, Drawn, GREY, Pixel, Sheet, approximate_in_words, text_width, write};
 use super::style::Look;
+use super::svg;
 use crate::select;
 use crate::units;
 
@@ -55,13 +56,14 @@ fn at_rate(run: &Run, rate: &str, group: &[&Measurement]) -> Option<Figure> {
         for point in &points {
             taken.push(whisker(canvas, &chart, point)?);
         }
+        frontier(canvas, &chart, &points)?;
         for point in &points {
             label(canvas, point.subject, point.at(&chart), place, &mut taken)?;
         }
         // No line hides a mark.
         points
             .iter()
-            .try_for_each(|point| point.look.marker(canvas, point.at(&chart)))
+            .try_for_each(|point| svg::series(canvas, point.subject, || point.draw(canvas, &chart)))
     });
     Some(figure(&format!("cost-{}", rate.replace(' ', "")), svg))
 }
@@ -70,6 +72,21 @@ impl Point<'_> {
     fn at(&self, chart: &Chart) -> Pixel {
         let cpu_percent = self.cpu_percent.max(LEAST_CPU_PERCENT);
         chart.pixel(cpu_percent, self.late_ns.max(LEAST_NS))
+    }
+
+    fn draw(&self, canvas: &Canvas, chart: &Chart) -> Drawn {
+        let words = chart.in_words((self.cpu_percent, self.late_ns));
+        svg::valued(canvas, &words, || self.look.marker(canvas, self.at(chart)))
+    }
+
+    /// Whether another is no later and no dearer, and one of both less.
+    fn is_beaten(&self, points: &[Self]) -> bool {
+        let mut others = points.iter();
+        others.any(|other| {
+            let cost = |point: &Self| [point.cpu_percent, point.late_ns];
+            let is_no_worse = cost(other).iter().zip(cost(self)).all(|(o, s)| *o <= s);
+            is_no_worse && cost(other) != cost(self)
+        })
     }
 }
 
@@ -87,7 +104,8 @@ fn caption(group: &[&Measurement], points: &[Point]) -> String {
     let n = select::counts(group.iter().map(|m| m.late_ns.n));
     let mut caption = format!(
         "Each point is a subject's median lateness and the CPU time billed to its thread. Lower and \
-         further left is better. n = {n} waits each."
+         further left is better, and the dashed line joins those that no other beats in both. n = {n} \
+         waits each."
     );
     if points.iter().any(|p| p.p99_ns.is_some()) {
         caption += " The line above a point ends at the 99th percentile, where one is known.";
@@ -118,16 +136,25 @@ fn caption(group: &[&Measurement], points: &[Point]) -> String {
     caption
 }
 
+/// A line through the points that no other beats in both: whoever wants less of one has to
+/// take more of the other (Pareto).
+fn frontier(canvas: &Canvas, chart: &Chart, points: &[Point]) -> Drawn {
+    let best = points.iter().filter(|point| !point.is_beaten(points));
+    let mut best: Vec<Pixel> = best.map(|point| point.at(chart)).collect();
+    best.sort_unstable();
+    let corners = best.windows(2).map(|pair| (pair[1].0, pair[0].1));
+    let mut line: Vec<Pixel> = best.iter().copied().chain(corners).collect();
+    // The corner to the right of a point comes before the next, which is lower.
+    line.sort_unstable();
+    svg::dashed(canvas, [4, 4], line, GREY.stroke_width(1))
+}
+
 /// A part of the sheet that is in use.
 type Taken = (Pixel, Pixel);
 
 /// Draws the line up to the 99th percentile, and returns what it and the marker
 /// take.
-fn whisker(
-    canvas: &Canvas,
-    chart: &Chart,
-    point: &Point,
-) -> Result<Taken, DrawingAreaErrorKind<std::io::Error>> {
+fn whisker(canvas: &Canvas, chart: &Chart, point: &Point) -> Drawn<Taken> {
     let (x, y) = point.at(chart);
     let mut top = y;
     if let Some(p99_ns) = point.p99_ns {

@@ -1,6 +1,5 @@
 //! Article figure 1: the waits of the frames, one by one.
 
-use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use punctual_record::experiment::{Deadlines, Pace};
 
@@ -10,8 +9,10 @@ use super::axis::Axis;
 use super::chart::{Chart, Place};
 use super::figure::{Figure, figure};
 use super::panels::{self, Panels};
+use super::plot::low_in_words;
 use super::sheet::{Canvas, Drawn, Pixel, Sheet, TOP, text_width};
 use super::style::Look;
+use super::svg;
 use crate::select::{self, Row};
 use crate::units;
 
@@ -21,6 +22,9 @@ const STRIP: i32 = 92;
 /// through every one of a hundred thousand would be a file of megabytes and a
 /// smear.
 const MOST_POINTS: usize = 1_000;
+
+/// More waits than this do not say how late each was: nobody points at one of them.
+const MOST_VALUES: usize = 200;
 
 /// For each rate, a strip per subject on one scale, so that one subject's line
 /// does not hide the others.
@@ -64,20 +68,33 @@ impl Series {
                 "Period + lateness of each wait",
                 "period + lateness (ms)",
             ],
-            Self::Lateness => ["lateness", "Lateness of each wait", "lateness (ms)"],
+            Self::Lateness => ["lateness", "Lateness of each wait", "lateness"],
         }
     }
 
-    /// The value of a wait that is not late.
-    fn wanted_ns(self, period_ns: f64) -> f64 {
+    /// What is drawn of a wait: milliseconds of a frame, nanoseconds of lateness.
+    fn value(self, period_ns: f64, late_ns: i64) -> f64 {
         match self {
-            Self::Frames => period_ns,
-            Self::Lateness => 0.0,
+            Self::Frames => (period_ns + late_ns as f64) / 1e6,
+            Self::Lateness => late_ns as f64,
+        }
+    }
+
+    /// The axis of all strips, and what of frames it holds. Lateness is of all sizes, and a
+    /// line at the bottom of a linear axis tells nothing.
+    fn axis(self, strips: &[(&Measurement, Vec<f64>)], period_ns: f64) -> (Axis, Option<Span>) {
+        let values = || strips.iter().flat_map(|(_, values)| values.iter().copied());
+        match self {
+            Self::Frames => {
+                let span = Span::of(strips, period_ns / 1e6);
+                (Axis::linear("", span.from, span.to, 2), Some(span))
+            }
+            Self::Lateness => (Axis::log_ns("", values()).with_few_ticks(4), None),
         }
     }
 }
 
-/// What the y axes of all strips show, in milliseconds.
+/// What the y axes of all frames show, in milliseconds.
 struct Span {
     from: f64,
     to: f64,
@@ -86,21 +103,21 @@ struct Span {
 impl Span {
     /// Holds the middle 98 % of every subject, and what is wanted. The rest is
     /// drawn at the edge and counted.
-    fn of(group: &[&Measurement], wanted_ns: f64) -> Self {
-        let (mut from, mut to) = (wanted_ns, wanted_ns);
-        for m in group {
-            let mut sorted = m.samples_late_ns.clone();
-            sorted.sort_unstable();
+    fn of(strips: &[(&Measurement, Vec<f64>)], wanted_ms: f64) -> Self {
+        let (mut from, mut to) = (wanted_ms, wanted_ms);
+        for (_, times_ms) in strips {
+            let mut sorted = times_ms.clone();
+            sorted.sort_by(f64::total_cmp);
             let rare = sorted.len() / 100;
-            from = from.min(wanted_ns + sorted[rare] as f64);
-            to = to.max(wanted_ns + sorted[sorted.len() - 1 - rare] as f64);
+            from = from.min(sorted[rare]);
+            to = to.max(sorted[sorted.len() - 1 - rare]);
         }
         // A microsecond of air, so that the line of the best has something to
         // stand on.
-        let air = (0.05 * (to - from)).max(1_000.0);
+        let air = (0.05 * (to - from)).max(1e-3);
         Self {
-            from: (from - air) / 1e6,
-            to: (to + air) / 1e6,
+            from: from - air,
+            to: to + air,
         }
     }
 
@@ -117,15 +134,17 @@ fn at_rate(run: &Run, rate: &str, series: Series, group: &[Row<'_, Pace>]) -> Fi
     let [file, title, y_axis] = series.names();
     let period_ns = group.first().map_or(0.0, |m| m.of.period_ns as f64);
     let group = select::plain(group);
-    let wanted_ns = series.wanted_ns(period_ns);
-    let span = Span::of(&group, wanted_ns);
-    let strips: Vec<(&Measurement, Vec<f64>)> =
-        group.iter().map(|&m| (m, times_ms(m, wanted_ns))).collect();
+    let values = |m: &Measurement| {
+        let late = m.samples_late_ns.iter();
+        late.map(|ns| series.value(period_ns, *ns)).collect()
+    };
+    let strips: Vec<(&Measurement, Vec<f64>)> = group.iter().map(|&m| (m, values(m))).collect();
+    let (y, span) = series.axis(&strips, period_ns);
     let longest = strips.iter().map(|(_, times)| times.len()).max();
     let panels = Panels {
         count: strips.len(),
         high: STRIP,
-        air: (0, 0),
+        air: (0, 8),
         above: 0,
         left: 36,
         right: 60,
@@ -133,18 +152,24 @@ fn at_rate(run: &Run, rate: &str, series: Series, group: &[Row<'_, Pace>]) -> Fi
     };
     let sheet = Sheet {
         title: format!("{title} at {rate}"),
-        caption: caption(&strips, &span, series, period_ns),
+        caption: caption(&strips, span.as_ref(), series, period_ns),
         height: panels.height(),
     };
     let svg = sheet.draw(run, |canvas| {
-        for (i, (m, times)) in strips.iter().enumerate() {
+        for (i, (m, values)) in strips.iter().enumerate() {
             let name = if panels.is_last(i) { "wait" } else { "" };
             let x = Axis::linear(name, 0.0, longest.unwrap_or(1) as f64, 5);
-            let y = Axis::linear("", span.from, span.to, 2);
             let place = panels.place(i);
             let chart = Chart::new(canvas, place, &x, &y)?;
-            strip(canvas, &chart, Look::of(run, &m.subject), times, wanted_ns)?;
-            beside(canvas, place, &m.subject, times, &span)?;
+            svg::series(canvas, &m.subject, || {
+                strip(canvas, &chart, Look::of(run, &m.subject), values)
+            })?;
+            if span.is_some() {
+                let ends = [0.0, values.len() as f64];
+                let wanted = ends.map(|i| chart.pixel(i, period_ns / 1e6));
+                svg::dashed(canvas, [4, 4], wanted, BLACK.mix(0.5).stroke_width(1))?;
+            }
+            beside(canvas, place, &m.subject, values, span.as_ref())?;
         }
         let middle = TOP + STRIP * strips.len() as i32 / 2;
         y_name(canvas, y_axis, middle)
@@ -153,35 +178,25 @@ fn at_rate(run: &Run, rate: &str, series: Series, group: &[Row<'_, Pace>]) -> Fi
     figure(&format!("{file}-{rate}"), svg)
 }
 
-fn times_ms(m: &Measurement, wanted_ns: f64) -> Vec<f64> {
-    m.samples_late_ns
-        .iter()
-        .map(|&late| (wanted_ns + late as f64) / 1e6)
-        .collect()
-}
-
-fn strip(canvas: &Canvas, chart: &Chart, look: Look, times: &[f64], wanted_ns: f64) -> Drawn {
-    let wanted_ms = wanted_ns / 1e6;
-    let wanted = [
-        chart.pixel(0.0, wanted_ms),
-        chart.pixel(times.len() as f64, wanted_ms),
-    ];
-    let points: Vec<Pixel> = thinned(times)
+fn strip(canvas: &Canvas, chart: &Chart, look: Look, values: &[f64]) -> Drawn {
+    let points: Vec<Pixel> = thinned(values)
         .into_iter()
-        .map(|(i, ms)| chart.pixel(i as f64, ms))
+        .map(|(i, value)| chart.pixel(i as f64, value))
         .collect();
-    canvas.draw(&PathElement::new(
-        points.clone(),
-        look.colour.stroke_width(1),
-    ))?;
-    if let [only] = points[..] {
-        look.marker(canvas, only)?;
+    let words = values.iter().enumerate();
+    let words = words.map(|(i, value)| chart.values((i as f64, *value)));
+    let words = words.filter(|_| values.len() <= MOST_VALUES);
+    svg::curve(canvas, words, || {
+        let style = look.colour.stroke_width(1);
+        canvas.draw(&PathElement::new(points.clone(), style))
+    })?;
+    match points[..] {
+        [only] => look.marker(canvas, only),
+        _ => Ok(()),
     }
-    let style = BLACK.mix(0.5).stroke_width(1);
-    canvas.draw(&DashedPathElement::new(wanted, 4, 4, style))
 }
 
-/// Every time, or of several at once the least and the greatest, in order.
+/// Every value, or of several at once the least and the greatest, in order.
 fn thinned(times: &[f64]) -> Vec<(usize, f64)> {
     let together = together(times.len());
     if together == 1 {
@@ -208,9 +223,16 @@ fn together(times: usize) -> usize {
 }
 
 /// To the right of a strip: whose it is, n, and what it does not show.
-fn beside(canvas: &Canvas, place: Place, subject: &str, times: &[f64], span: &Span) -> Drawn {
-    let mut lines = vec![format!("n = {}", times.len())];
-    for (count, side) in [(span.above(times), "above"), (span.below(times), "below")] {
+fn beside(
+    canvas: &Canvas,
+    place: Place,
+    subject: &str,
+    values: &[f64],
+    span: Option<&Span>,
+) -> Drawn {
+    let mut lines = vec![format!("n = {}", values.len())];
+    let beyond = span.map_or([0, 0], |span| [span.above(values), span.below(values)]);
+    for (count, side) in beyond.into_iter().zip(["above", "below"]) {
         if count > 0 {
             lines.push(format!("{count} {side}"));
         }
@@ -229,7 +251,7 @@ fn y_name(canvas: &Canvas, name: &str, middle: i32) -> Drawn {
 
 fn caption(
     strips: &[(&Measurement, Vec<f64>)],
-    span: &Span,
+    span: Option<&Span>,
     series: Series,
     period_ns: f64,
 ) -> String {
@@ -241,14 +263,22 @@ fn caption(
                  {period}."
             )
         }
-        Series::Lateness => format!("One wait every {period}; the dashed line is on time."),
+        Series::Lateness => format!("One wait every {period}."),
     };
     let n = select::counts(strips.iter().map(|(_, times)| times.len() as u64));
     let mut caption = format!("{what} One scale for all subjects. n = {n} waits each.");
     let of = |count: fn(&Span, &[f64]) -> usize| -> usize {
-        strips.iter().map(|(_, times)| count(span, times)).sum()
+        let counts = span.iter().flat_map(|span| {
+            let strips = strips.iter();
+            strips.map(|(_, values)| count(span, values))
+        });
+        counts.sum()
     };
     let (above, below) = (of(Span::above), of(Span::below));
+    if span.is_none() {
+        let values = strips.iter().flat_map(|(_, values)| values.iter().copied());
+        caption += &low_in_words(values);
+    }
     if above + below > 0 {
         caption += &format!(
             " The scale holds the middle 98 % of each subject: {above} waits above it and {below} \

@@ -6,6 +6,7 @@ use plotters::style::text_anchor::HPos;
 use punctual_record::Run;
 
 use super::sheet::{Canvas, Drawn, GREY, Sheet, TOP, write};
+use super::svg;
 
 const LEFT: i32 = 120;
 /// The least height of a row, and of all rows: the colour scale beside them
@@ -108,9 +109,12 @@ impl HeatMap {
             None => ("-".to_owned(), RGBColor(238, 238, 238), GREY),
         };
         let corners = [(x, y), (x + self.column() - 1, y + self.row() - 1)];
-        canvas.draw(&Rectangle::new(corners, fill.filled()))?;
         let middle = (x + self.column() / 2, y + self.row() / 2);
-        write(canvas, &text, middle, HPos::Center, &ink)
+        let words = format!("{}, {}\n{text}", self.rows[at.0].0, self.columns[at.1]);
+        svg::valued(canvas, &words, || {
+            canvas.draw(&Rectangle::new(corners, fill.filled()))?;
+            write(canvas, &text, middle, HPos::Center, &ink)
+        })
     }
 
     fn axes(&self, canvas: &Canvas) -> Drawn {

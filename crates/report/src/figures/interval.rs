@@ -8,6 +8,10 @@ use super::figure::{Figure, figure};
 use super::plot::{Plot, Point, Series, ascending};
 use super::sheet::approximate_in_words;
 use crate::select::{self, Row};
+use crate::units;
+
+/// The CPU axis shows no less: below a hundredth of a per cent the cost no longer matters.
+const LEAST_PERCENT: f64 = 0.01;
 
 /// CPU time billed by the interval between two waits.
 pub(super) fn interval(run: &Run) -> Option<Figure> {
@@ -17,12 +21,17 @@ pub(super) fn interval(run: &Run) -> Option<Figure> {
         return None;
     }
     let greatest = |value: fn(&Point) -> f64| all.iter().map(value).fold(0.0, f64::max);
-    let highest = greatest(|p| p.1).max(1.0) * 1.02;
     let plot = Plot {
         title: "CPU time by the interval between two waits".to_owned(),
         caption: caption(&measurements),
         x: Axis::linear("interval (ms)", 0.0, greatest(|p| p.0), 5),
-        y: Axis::linear("CPU time billed (%)", 0.0, highest, 5),
+        y: Axis::log(
+            "CPU time billed (%)",
+            LEAST_PERCENT,
+            // Billed in steps, a thread can have a little more than there is.
+            all.iter().map(|p| p.1.min(100.0)),
+            units::plain,
+        ),
         series: Series::of_subjects(run, &measurements, points),
     };
     Some(figure("interval", plot.draw(run)))

@@ -9,6 +9,7 @@ use super::axis::{Axis, LEAST_NS};
 use super::chart::{Chart, Place, legend, legend_of_marks};
 use super::sheet::{Canvas, Drawn, GREY, Sheet, text_width, write};
 use super::style::Look;
+use super::svg;
 use crate::select::{self, Row};
 
 /// What a figure of this kind shows.
@@ -68,6 +69,10 @@ impl Series {
     /// The `i`-th of a chart. The words at the tops of the lines stand on steps, so
     /// that they do not run into each other.
     fn draw(&self, canvas: &Canvas, chart: &Chart, i: usize) -> Drawn {
+        svg::series(canvas, &self.name, || self.drawn(canvas, chart, i))
+    }
+
+    fn drawn(&self, canvas: &Canvas, chart: &Chart, i: usize) -> Drawn {
         let pixel = |&(x, y): &Point| chart.pixel(x, y);
         let thin = self.look.colour.stroke_width(1);
         for ends in &self.whiskers {
@@ -76,7 +81,9 @@ impl Series {
         }
         if !self.line.is_empty() {
             let line: Vec<_> = self.line.iter().map(pixel).collect();
-            self.look.line(canvas, &line)?;
+            let words = self.line.iter().map(|point| chart.values(*point));
+            let words = words.filter(|_| self.marks.len() < self.line.len());
+            svg::curve(canvas, words, || self.look.line(canvas, &line))?;
         }
         if let Some((at, words)) = &self.upright {
             // What is beyond an axis is drawn at its end.
@@ -92,7 +99,7 @@ impl Series {
             write(canvas, words, (x, y), side, &GREY)?;
         }
         let mut marks = self.marks.iter();
-        marks.try_for_each(|point| self.look.marker(canvas, pixel(point)))
+        marks.try_for_each(|point| chart.mark(self.look, *point))
     }
 }
 

@@ -8,7 +8,8 @@ use super::axis::Axis;
 use super::chart::{Chart, Place, legend_of_marks};
 use super::sheet::{Canvas, Drawn, Pixel, Sheet, TOP, WIDTH, text_width, write};
 use super::style::Look;
-use crate::select;
+use super::svg;
+use crate::{select, units};
 
 /// The room that a chart keeps for the labels of its rows, and what is below
 /// and above them.
@@ -41,7 +42,7 @@ impl<'a> Rows<'a> {
         canvas: &'c Canvas<'s>,
         x: &Axis,
         legend: i32,
-    ) -> Result<(Chart<'s, 'c>, Place), DrawingAreaErrorKind<std::io::Error>> {
+    ) -> Drawn<(Chart<'s, 'c>, Place)> {
         let widest = self.names.iter().map(|name| text_width(name)).max();
         let left = 36 + widest.unwrap_or(0).clamp(40, 280) - LABELS + 8;
         let place = Place {
@@ -104,6 +105,18 @@ impl Mark {
         }
     }
 
+    /// What it stands for, in the row of this name.
+    fn in_words(&self, row: &str) -> String {
+        let names: &[&str] = match self {
+            Self::At(..) => &[""],
+            Self::Percentiles(..) => &["typical: ", "p90: ", "p99: "],
+        };
+        let known = names.iter().zip(self.values());
+        let known =
+            known.filter_map(|(name, ns)| Some(format!("\n{name}{}", units::duration(ns?))));
+        row.to_owned() + &known.collect::<String>()
+    }
+
     fn draw(&self, canvas: &Canvas, at: impl Fn(f64) -> Pixel) -> Drawn {
         let (look, all) = match self {
             Self::At(look, ns, below) => {
@@ -146,9 +159,11 @@ impl RowChart<'_> {
         let x = Axis::log_ns(self.x, marks.flat_map(Mark::values).flatten());
         sheet.draw(run, |canvas| {
             let (chart, place) = rows.chart(canvas, &x, self.beside)?;
-            for (i, (_, marks)) in self.rows.iter().enumerate() {
+            for (i, (name, marks)) in self.rows.iter().enumerate() {
                 for mark in marks {
-                    mark.draw(canvas, |ns| rows.at(&chart, ns, i))?;
+                    svg::valued(canvas, &mark.in_words(name), || {
+                        mark.draw(canvas, |ns| rows.at(&chart, ns, i))
+                    })?;
                 }
             }
             legend_of_marks(canvas, place, self.legend.iter().copied())

@@ -1,21 +1,16 @@
 //! The page a figure is drawn on: title above, caption below.
 
-use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use punctual_record::{Measurement, Run, RunRow, visible_lines};
 
+use super::svg::Svg;
+pub use super::svg::{Canvas, Drawn};
 use crate::{prose, select};
-
-/// What figures draw on.
-pub type Canvas<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// A point on it, from the upper left corner.
 pub type Pixel = (i32, i32);
-
-/// Drawing into a string cannot fail, but plotters does not know.
-pub type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 
 /// The width of every figure.
 pub const WIDTH: i32 = 960;
@@ -57,8 +52,8 @@ impl Sheet {
         let height = below + CAPTION_LINE * caption.len() as i32 + 12;
 
         let mut svg = String::new();
-        let canvas =
-            SVGBackend::with_string(&mut svg, (WIDTH as u32, height as u32)).into_drawing_area();
+        let size = (WIDTH as u32, height as u32);
+        let canvas = Svg::new(&mut svg, size, &self.title).into_drawing_area();
         let drawn = canvas
             .fill(&WHITE)
             .and_then(|()| {
@@ -77,7 +72,7 @@ impl Sheet {
         drawn.expect("drawing into a string does not fail");
         drop(canvas);
         // XML has no way at all to say some characters.
-        visible_lines(&named(&svg, &self.title))
+        visible_lines(&svg)
     }
 }
 
@@ -109,20 +104,4 @@ pub fn approximate_in_words(measurements: &[&Measurement]) -> String {
     }
     let names: Vec<&str> = subjects.iter().map(|(subject, _)| *subject).collect();
     format!(" The CPU time is approximate for {}.", names.join(", "))
-}
-
-/// Names the document for screen readers, which plotters does not.
-fn named(svg: &str, title: &str) -> String {
-    let title = title
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;");
-    let begin = svg.find("<svg ").map_or(0, |begin| begin + "<svg ".len());
-    let end = begin + svg[begin..].find('>').map_or(0, |end| end + 1);
-    format!(
-        "{}role=\"img\" {}\n<title>{title}</title>{}",
-        &svg[..begin],
-        &svg[begin..end],
-        &svg[end..]
-    )
 }

@@ -3,7 +3,6 @@
 use punctual_record::experiment::ScenarioThreads;
 use std::collections::BTreeSet;
 
-use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
@@ -15,6 +14,7 @@ use super::figure::{Figure, figure};
 use super::panels::{self, Panels};
 use super::sheet::{Canvas, Drawn, GREY, Sheet, TOP, text_width, write};
 use super::style::Look;
+use super::svg;
 use crate::scenario;
 use crate::select::{self, Row};
 
@@ -123,7 +123,9 @@ fn of_threads(
             let name = if layout.is_last(i) { time } else { "" };
             let x = Axis::linear(name, 0.0, end, 8);
             let chart = Chart::new(canvas, layout.place(i), &x, &y)?;
-            dots(canvas, &chart, Look::of(run, subject), points)?;
+            svg::series(canvas, model, || {
+                dots(canvas, &chart, Look::of(run, subject), points)
+            })?;
             bounds(canvas, &chart, &phases, longest * 1.05)?;
             let n = format!("n = {}", points.len());
             panels::beside(canvas, layout.place(i), (20, 20), model, &[n])?;
@@ -157,7 +159,7 @@ fn bounds(canvas: &Canvas, chart: &Chart, phases: &[Phase], top_ms: f64) -> Draw
             chart.pixel(phase.from, 0.0),
             chart.pixel(phase.from, top_ms),
         ];
-        canvas.draw(&DashedPathElement::new(line, 4, 4, style))
+        svg::dashed(canvas, [4, 4], line, style)
     })
 }
 

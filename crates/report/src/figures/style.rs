@@ -1,12 +1,12 @@
 //! How the subjects are told apart: by colour, marker and line at once, so that
 //! no figure depends on colour alone.
 
-use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 
 use punctual_record::{Experiment, Measurement, Run};
 
 use super::sheet::{Canvas, Drawn, Pixel};
+use super::svg;
 use crate::select;
 
 /// The palette of Okabe and Ito ("Color Universal Design", 2008), which people
@@ -150,8 +150,7 @@ impl Look {
     pub fn line(self, canvas: &Canvas, points: &[Pixel]) -> Drawn {
         let style = self.colour.stroke_width(2);
         if self.dashed {
-            let points = points.iter().copied();
-            canvas.draw(&DashedPathElement::new(points, 7, 4, style))
+            svg::dashed(canvas, [7, 4], points, style)
         } else {
             canvas.draw(&PathElement::new(points.to_vec(), style))
         }

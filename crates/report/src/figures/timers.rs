@@ -3,7 +3,6 @@
 use punctual_record::experiment::Timers;
 use std::collections::BTreeMap;
 
-use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
@@ -15,6 +14,7 @@ use super::figure::{Figure, figure};
 use super::panels::{self, Panels};
 use super::sheet::{Canvas, Drawn, GREY, Sheet, text_width, write};
 use super::style::Look;
+use super::svg;
 use crate::histogram::{name, named, usual};
 use crate::select::{self, Row, asked_ns};
 use crate::units;
@@ -25,6 +25,8 @@ const PANEL: i32 = 170;
 /// The names of modes above a panel: so many lines, so high.
 const LEVELS: usize = 2;
 const LEVEL: i32 = 18;
+
+const ASKED: &str = "asked";
 
 /// How many bars there is room for.
 const BARS: f64 = 180.0;
@@ -41,6 +43,9 @@ pub(super) fn timers(run: &Run) -> Vec<Figure> {
 
 struct Panel<'r> {
     arming: &'r str,
+    asked_ns: f64,
+    /// How long the timer rule in force makes a sleep, if waking up cost nothing.
+    predicted_ns: Option<f64>,
     slept_ns: Vec<i64>,
     modes: Vec<Mode>,
 }
@@ -51,8 +56,12 @@ fn panels<'r>(group: &[Row<'r, Timers>]) -> Vec<Panel<'r>> {
         .into_iter()
         .map(|(arming, rounds)| {
             let (slept_ns, modes) = select::lengths(&rounds);
+            let late_ns = rounds.iter().find_map(|m| m.predicted_late_ns);
+            let asked_ns = rounds.first().map_or(0.0, |m| asked_ns(m.of));
             Panel {
                 arming,
+                asked_ns,
+                predicted_ns: late_ns.map(|late_ns| asked_ns + late_ns as f64),
                 slept_ns,
                 modes,
             }
@@ -69,6 +78,11 @@ fn of_call(run: &Run, call: &str, asked_ns: f64, group: &[Row<'_, Timers>]) -> O
         .collect();
     all.sort_unstable();
     let (low, high) = usual(&all)?;
+    // What was asked for and what is predicted are on the axis too.
+    let lines = panels.iter().flat_map(|panel| panel.lines()).flatten();
+    let lines: Vec<i64> = lines.map(|(_, ns)| ns as i64).collect();
+    let low = lines.iter().copied().fold(low, i64::min);
+    let high = lines.iter().copied().fold(high, i64::max);
     let beyond = all.iter().filter(|ns| **ns < low || **ns > high).count();
     let widest = panels.iter().map(|panel| text_width(panel.arming)).max();
     let names = LEVEL * LEVELS as i32;
@@ -123,7 +137,21 @@ impl Panel<'_> {
             canvas.draw(&Rectangle::new(corners, style))?;
         }
         let (_, bottom) = chart.pixel(from, 0.0);
+        for (name, ns) in self.lines().into_iter().flatten() {
+            let (x, top) = chart.pixel(ns / 1e6, f64::INFINITY);
+            let dashes = if name == ASKED { [6, 3] } else { [1, 3] };
+            svg::valued(canvas, &format!("{name}\n{}", units::fine(ns)), || {
+                let style = BLACK.mix(0.7).stroke_width(2);
+                svg::dashed(canvas, dashes, [(x, top), (x, bottom)], style)
+            })?;
+        }
         self.names(canvas, &chart, place, bottom)
+    }
+
+    /// The lines upright in it.
+    fn lines(&self) -> [Option<(&'static str, f64)>; 2] {
+        let predicted = self.predicted_ns.map(|ns| ("predicted", ns));
+        [Some((ASKED, self.asked_ns)), predicted]
     }
 
     /// The share of the sleeps in each bar, in per cent.
@@ -157,12 +185,7 @@ impl Panel<'_> {
             free[level] = middle + half + 8;
             let y = place.top - LEVEL / 2 - LEVEL * level as i32 + 2;
             let ends = [(x, y + LEVEL / 2), (x, bottom)];
-            canvas.draw(&DashedPathElement::new(
-                ends,
-                2,
-                4,
-                GREY.mix(0.6).stroke_width(1),
-            ))?;
+            svg::dashed(canvas, [2, 4], ends, GREY.mix(0.6).stroke_width(1))?;
             write(canvas, &text, (middle, y), HPos::Center, &BLACK)?;
         }
         Ok(())
@@ -175,6 +198,11 @@ fn caption(panels: &[Panel], beyond: usize) -> String {
         "How long sleeps were by the precise clock, all rounds, n = {n} in each panel. after-wake: each begins \
          as soon as the one before it has ended. random-phase: each begins after work of a random length."
     );
+    caption += " The dashed line is what was asked for";
+    caption += match panels.iter().any(|panel| panel.predicted_ns.is_some()) {
+        true => ", the dotted one what the timer rule in force predicts if waking up cost nothing.",
+        false => ".",
+    };
     if beyond > 0 {
         caption += &format!(" {beyond} beyond the axis are drawn at its ends.");
     }

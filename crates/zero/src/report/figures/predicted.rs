@@ -9,6 +9,7 @@ use punctual_report::figures::chart::{Chart, Place, legend_of_marks};
 use punctual_report::figures::figure::{Figure, figure};
 use punctual_report::figures::sheet::{Canvas, Drawn, GREY, Sheet, TOP, write};
 use punctual_report::figures::style::Look;
+use punctual_report::figures::svg;
 use punctual_report::{prose, units};
 
 use crate::report::{self, Cell, Section};
@@ -86,7 +87,7 @@ pub(super) fn predicted(run: &Run<ZeroRow>) -> Option<Figure> {
         for point in &points {
             let look = entries.iter().find(|(lock, _)| *lock == point.cell.lock);
             let look = look.map_or(Look::nth(0), |(_, look)| *look);
-            point.draw(canvas, &chart, look)?;
+            svg::series(canvas, point.cell.lock, || point.draw(canvas, &chart, look))?;
         }
         let below = 24 * (entries.len() as i32 + 2);
         name_worst(canvas, &points, (place.right, place.top + below))?;
@@ -162,7 +163,9 @@ impl Point<'_> {
         ] {
             canvas.draw(&PathElement::new(line, style))?;
         }
-        look.marker(canvas, at(x.median, y.median))
+        svg::valued(canvas, &self.in_words(), || {
+            look.marker(canvas, at(x.median, y.median))
+        })
     }
 }
 

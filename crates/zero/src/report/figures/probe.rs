@@ -8,6 +8,7 @@ use punctual_report::figures::figure::{Figure, figure};
 use punctual_report::figures::rows::Rows;
 use punctual_report::figures::sheet::Sheet;
 use punctual_report::figures::style::Look;
+use punctual_report::figures::svg;
 use punctual_report::select;
 use punctual_report::units;
 
@@ -78,11 +79,18 @@ fn pages(run: &Run<ZeroRow>, measurements: &[&ZeroRow]) -> Option<Figure> {
         for step in &steps {
             let ends = [step.ns.low, step.ns.high].map(|ns| at(step, ns));
             let style = step.group.look().colour.stroke_width(2);
-            canvas.draw(&PathElement::new(ends.to_vec(), style))?;
+            svg::series(canvas, step.group.name(), || {
+                canvas.draw(&PathElement::new(ends.to_vec(), style))
+            })?;
         }
         for step in &steps {
             let look = step.group.look();
-            look.marker(canvas, at(step, step.ns.median))?;
+            let words = units::duration(step.ns.median);
+            svg::series(canvas, step.group.name(), || {
+                svg::valued(canvas, &words, || {
+                    look.marker(canvas, at(step, step.ns.median))
+                })
+            })?;
         }
         let entries = groups.iter().map(|group| (group.name(), group.look()));
         legend_of_marks(canvas, place, entries)
@@ -174,8 +182,8 @@ fn blocks(run: &Run<ZeroRow>, measurements: &[&ZeroRow]) -> Option<Figure> {
     let y = Axis::log_ns("CPU time per MiB", points().map(|p| p.1));
     let svg = sheet.draw(run, |canvas| {
         let chart = Chart::new(canvas, place, &x, &y)?;
-        for (i, (_, points)) in ways.iter().enumerate() {
-            chart.series(Look::nth(i), points)?;
+        for (i, (way, points)) in ways.iter().enumerate() {
+            chart.series(way, Look::nth(i), points)?;
         }
         let entries = ways.iter().enumerate();
         legend(

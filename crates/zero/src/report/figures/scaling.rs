@@ -1,6 +1,5 @@
 //! What pools zero per second of CPU time, by their threads.
 
-use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 use punctual_record::Run;
@@ -9,6 +8,7 @@ use punctual_report::figures::chart::{Chart, LegendAbove, Place};
 use punctual_report::figures::figure::{Figure, figure};
 use punctual_report::figures::sheet::{Canvas, Drawn, GREY, Pixel, Sheet, TOP, WIDTH, write};
 use punctual_report::figures::style::Look;
+use punctual_report::figures::svg;
 use punctual_report::units;
 
 use crate::report::{self, Cell, Section};
@@ -84,7 +84,7 @@ const IDEAL: &str = "one ideal thread";
 
 fn ideal_line(canvas: &Canvas, line: [Pixel; 2]) -> Drawn {
     let style = GREY.stroke_width(1);
-    canvas.draw(&DashedPathElement::new(line, 4, 4, style))
+    svg::dashed(canvas, [4, 4], line, style)
 }
 
 struct Panels<'s> {
@@ -180,7 +180,9 @@ impl<'s> Panels<'s> {
         let centre = ((middle + end) / 2, place.top - 6);
         write(canvas, &name, centre, HPos::Center, &BLACK)?;
         for (lock, look) in self.locks.iter().zip(&self.looks) {
-            self.series(canvas, &chart, lock, *look, batch)?;
+            svg::series(canvas, lock, || {
+                self.series(canvas, &chart, lock, *look, batch)
+            })?;
         }
         Ok(())
     }
@@ -193,7 +195,7 @@ impl<'s> Panels<'s> {
 
     /// The line of a lock with its intervals, beside those of others.
     fn series(&self, canvas: &Canvas, chart: &Chart, lock: &str, look: Look, batch: &str) -> Drawn {
-        let mut line = Vec::new();
+        let (mut line, mut words) = (Vec::new(), Vec::new());
         for &threads in &self.threads {
             let Some(cell) = self.cell(lock, batch, threads) else {
                 continue;
@@ -207,11 +209,13 @@ impl<'s> Panels<'s> {
             let style = look.colour.stroke_width(1);
             canvas.draw(&PathElement::new(vec![at(gb.low), at(gb.high)], style))?;
             line.push(at(gb.median));
+            words.push(format!("{threads} threads: {}", units::gb(gb.median)));
         }
         if line.len() > 1 {
             look.line(canvas, &line)?;
         }
-        line.iter().try_for_each(|&at| look.marker(canvas, at))
+        let mut marks = line.iter().zip(&words);
+        marks.try_for_each(|(at, words)| svg::valued(canvas, words, || look.marker(canvas, *at)))
     }
 
     /// By how much a lock is drawn beside its number of threads, so that marks of one

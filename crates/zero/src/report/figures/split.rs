@@ -8,6 +8,7 @@ use punctual_report::figures::figure::{Figure, figure};
 use punctual_report::figures::sheet::{
     Canvas, Drawn, GREY, Pixel, Sheet, TOP, WIDTH, text_width, write,
 };
+use punctual_report::figures::svg;
 use punctual_report::units;
 
 use crate::report::{self, Cell, Section};
@@ -196,7 +197,11 @@ impl Bars {
         for part in &PARTS {
             let from = before;
             before += share(part) / all.max(f64::MIN_POSITIVE);
-            part.draw(canvas, (self.at(from), self.at(before)), middle - BAR / 2)?;
+            let words = format!("{}: {} %", part.name, units::percent(share(part)));
+            let ends = (self.at(from), self.at(before));
+            svg::series(canvas, part.name, || {
+                svg::valued(canvas, &words, || part.draw(canvas, ends, middle - BAR / 2))
+            })?;
         }
         Ok(())
     }
