@@ -12,6 +12,7 @@ use crate::doctor::args::{self as doctor, DoctorArgs};
 use crate::exec::{self, ExecArgs};
 use crate::generate::{CompletionsArgs, ManArgs};
 use crate::measure::args::{self as measure, MeasureArgs};
+use crate::report::{self, ReportArgs};
 use crate::resolution::{self, ResolutionArgs};
 use crate::say;
 use crate::simulate::args::{self as simulate, SimulateArgs};
@@ -40,6 +41,7 @@ Start with doctor. A command for each question:
   punctual watch            Is this computer noisy now, and what disturbs it?
   punctual measure          What do its clocks, timers and scheduler do?
   punctual compare A B      What did an update or another computer change?
+  punctual report           All of that as one page to mail or keep?
   punctual bench --on windows-10-2004
                             How would my waits do on another OS?
   punctual simulate lowest-request-wins
@@ -69,6 +71,10 @@ pub(crate) enum Command {
     /// Set Runs of machines or versions side by side, with intervals and what others have published; fail on rules in CI
     #[command(long_about = compare::ABOUT, after_long_help = compare::after())]
     Compare(Box<CompareArgs>),
+
+    /// Write one HTML file with answers, figures and tables: of Runs, or of a quick set of everything (about a minute)
+    #[command(long_about = report::ABOUT, after_long_help = report::AFTER)]
+    Report(ReportArgs),
 
     /// Run a scenario, a whole computer with its programs, under the timer rules of each OS, in virtual time
     #[command(long_about = simulate::ABOUT, after_long_help = simulate::after())]

@@ -21,6 +21,7 @@ mod models;
 mod options;
 mod peers;
 mod progress;
+mod report;
 mod resolution;
 mod session;
 mod simulate;
@@ -60,6 +61,7 @@ fn command() -> ExitCode {
         Command::Man(args) => generate::man(&args, args::definition()),
         Command::Exec(args) => exec::run(&args).map(|never| match never {}),
         Command::Watch(args) => watch::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Zero(args) => zero::run(&args),
     })
 }

@@ -363,6 +363,11 @@ impl<R: RunRow> Run<R> {
         if !text.trim_start().starts_with('{') {
             return Err(format!("this is no Run file: {RUN_FILE}"));
         }
+        if longest_text(text) > LONGEST_TEXT {
+            return Err(format!(
+                "this Run file has a text of more than {LONGEST_TEXT} bytes, which nothing that punctual writes has"
+            ));
+        }
         let head: Head = serde_json::from_str(text)
             .map_err(|e| format!("this is no Run file, or not all of one: {e}; {RUN_FILE}"))?;
         match head.schema.as_deref() {
@@ -397,6 +402,27 @@ pub fn schema() -> Value {
 /// What one is, for who has given another file.
 const RUN_FILE: &str =
     "a Run file is what `--json FILE` of bench, measure, doctor, watch, simulate and zero writes";
+
+/// No name or sentence in a Run is longer, in bytes.
+const LONGEST_TEXT: usize = 1 << 16;
+
+/// How long the longest string of a JSON text is, without reading the rest.
+fn longest_text(json: &str) -> usize {
+    let (mut longest, mut begin) = (0, None);
+    let mut bytes = json.bytes().enumerate();
+    while let Some((at, byte)) = bytes.next() {
+        match (byte, begin) {
+            (b'"', None) => begin = Some(at + 1),
+            (b'"', Some(from)) => {
+                longest = longest.max(at - from);
+                begin = None;
+            }
+            (b'\\', Some(_)) => drop(bytes.next()),
+            _ => {}
+        }
+    }
+    longest
+}
 
 /// Makes all strings of it harmless, and all keys.
 fn make_visible(json: &mut Value) {

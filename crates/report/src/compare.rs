@@ -2,7 +2,7 @@
 
 use punctual_record::compare::{Column, Comparison, Judgement, RuleOutcome};
 
-use crate::tables::Compared;
+use crate::tables::{Compared, Passage};
 use crate::{prose, tables};
 
 /// The report of a comparison: the runs, a table or two per experiment with
@@ -12,15 +12,23 @@ use crate::{prose, tables};
 /// The layout does not depend on a terminal. It has no colour, and no line ends
 /// in a space.
 pub fn comparison(compared: &Comparison, more: &[Compared]) -> String {
-    let mut sections = vec![header(compared)];
+    Passage::joined(&comparison_sections(compared, more))
+}
+
+/// The same, piece by piece.
+pub(crate) fn comparison_sections(compared: &Comparison, more: &[Compared]) -> Vec<Passage> {
+    let mut sections = vec![Passage::from(header(compared))];
     sections.extend(tables::comparison(compared, more));
     if compared.rows.is_empty() {
-        sections.push("These runs have no results.\n".to_owned());
+        sections.push("These runs have no results.\n".to_owned().into());
     }
-    sections.extend(tables::sources(compared));
-    sections.extend(rules(compared));
-    sections.extend(warnings(&compared.columns));
-    sections.join("\n")
+    let last = [
+        tables::sources(compared),
+        rules(compared),
+        warnings(&compared.columns),
+    ];
+    sections.extend(last.into_iter().flatten().map(Passage::from));
+    sections
 }
 
 fn header(compared: &Comparison) -> String {

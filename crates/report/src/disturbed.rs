@@ -91,6 +91,24 @@ pub fn disturbed(seen: &Disturbance) -> Vec<Warning> {
     warnings
 }
 
+/// What happened, and all warnings, without the names of other processes.
+pub(crate) fn nameless(
+    seen: Option<&Disturbance>,
+    warnings: &[Warning],
+) -> (Option<Disturbance>, Vec<Warning>) {
+    let naming = seen.map(disturbed).unwrap_or_default();
+    let seen = seen.cloned().map(|mut seen| {
+        for process in &mut seen.processes {
+            (process.name, process.pid) = ("another".to_owned(), 0);
+        }
+        seen
+    });
+    let mut nameless = seen.as_ref().map(disturbed).unwrap_or_default();
+    let others = warnings.iter().filter(|warning| !naming.contains(warning));
+    nameless.extend(others.cloned());
+    (seen, nameless)
+}
+
 /// A counter in steps of 10 ms says little before.
 const STOLEN_NS: u64 = 50_000_000;
 

@@ -12,6 +12,7 @@
 //! - [`verdict()`] is the answer in one screen: sentences that claim what the numbers carry,
 //!   one table, and what to do next; [`tables_named`] are those of the report that somebody
 //!   wants besides.
+//! - [`Page`] is Runs as one HTML file: answers, figures and tables.
 //! - [`histogram`] and [`histogram_of`] are distributions for a terminal.
 //! - [`figures()`] draws what the run has data for. The figures lie in `figures`,
 //!   one file each, on one `sheet` that gives all of them a title, axes with
@@ -45,6 +46,8 @@ pub mod doctor;
 pub mod figures;
 mod hiccup;
 mod histogram;
+#[cfg(not(target_family = "wasm"))]
+mod page;
 pub mod prose;
 mod scenario;
 pub mod select;
@@ -60,6 +63,8 @@ pub use disturbed::disturbed;
 pub use figures::{Figure, comparison_figures};
 pub use hiccup::hiccup;
 pub use histogram::{histogram, histogram_of};
+#[cfg(not(target_family = "wasm"))]
+pub use page::Page;
 pub use tables::table;
 #[cfg(not(target_family = "wasm"))]
 pub use text::figures;

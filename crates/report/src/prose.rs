@@ -2,7 +2,7 @@
 
 /// Longer lines of prose in the text report are broken here. The tables take
 /// the width they need.
-const WIDTH: usize = 100;
+pub(crate) const WIDTH: usize = 100;
 
 /// `prose` behind `lead`, in lines that are indented as far as the first.
 pub fn indented(lead: &str, prose: &str) -> String {

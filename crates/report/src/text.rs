@@ -6,6 +6,8 @@ use punctual_record::{Disturbance, Experiment, Measurement, OfExperiment, Run, R
 #[cfg(not(target_family = "wasm"))]
 use crate::figures::{Figure, of_waits};
 use crate::select::{self, rows};
+use crate::tables::Passage;
+use crate::verdict::{self, Verdict};
 use crate::{doctor, prose, scenario, tables};
 
 /// Rows of which there are tables and figures.
@@ -14,7 +16,10 @@ pub trait Report: RunRow {
     fn head(run: &Run<Self>) -> String;
 
     /// The tables, and what they mean.
-    fn sections(run: &Run<Self>) -> Vec<String>;
+    fn sections(run: &Run<Self>) -> Vec<Passage>;
+
+    /// What the run says, in one screen; `None` where no rule knows what it was for.
+    fn verdict(run: &Run<Self>) -> Option<Verdict>;
 
     /// What the run has data for.
     #[cfg(not(target_family = "wasm"))]
@@ -40,33 +45,28 @@ pub fn explained(run: &Run) -> String {
 /// # Errors
 /// None has one of them; the titles there are.
 pub fn tables_named<R: Report>(run: &Run<R>, names: &[String]) -> Result<String, String> {
-    let sections = R::sections(run);
-    let title = |section: &String| section.lines().next().unwrap_or_default().to_owned();
+    let mut sections = R::sections(run);
     for name in names {
         let name_lower = name.to_lowercase();
         if !sections
             .iter()
-            .any(|it| title(it).to_lowercase().contains(&name_lower))
+            .any(|it| it.title().to_lowercase().contains(&name_lower))
         {
-            let titles: Vec<String> = sections.iter().map(title).collect();
+            let titles: Vec<&str> = sections.iter().map(Passage::title).collect();
             return Err(format!(
                 "no table has `{name}` in its title; there are: {}",
                 titles.join("; ")
             ));
         }
     }
-    let is_named = |section: &&String| {
-        let title = title(section).to_lowercase();
+    let is_named = |section: &Passage| {
+        let title = section.title().to_lowercase();
         names
             .iter()
             .any(|name| title.contains(&name.to_lowercase()))
     };
-    let named: Vec<&str> = sections
-        .iter()
-        .filter(is_named)
-        .map(String::as_str)
-        .collect();
-    Ok(named.join("\n"))
+    sections.retain(is_named);
+    Ok(Passage::joined(&sections))
 }
 
 /// The figures a run has data for.
@@ -78,12 +78,12 @@ pub fn figures<R: Report>(run: &Run<R>) -> Vec<Figure> {
 }
 
 /// The report with more sections before the warnings.
-fn with<R: Report>(run: &Run<R>, more: Vec<String>) -> String {
-    let mut sections = vec![R::head(run)];
+fn with<R: Report>(run: &Run<R>, more: Vec<Passage>) -> String {
+    let mut sections = vec![Passage::from(R::head(run))];
     sections.extend(R::sections(run));
     sections.extend(more);
-    sections.extend(warnings(run));
-    sections.join("\n")
+    sections.extend(warnings(run).map(Passage::from));
+    Passage::joined(&sections)
 }
 
 /// The only section of a run without results.
@@ -98,7 +98,7 @@ impl Report for Measurement {
         of_a_scenario.unwrap_or_else(|| header(run, true))
     }
 
-    fn sections(run: &Run) -> Vec<String> {
+    fn sections(run: &Run) -> Vec<Passage> {
         if let Some(diagnosis) = &run.beside.doctor {
             return doctor::sections(run, diagnosis);
         }
@@ -128,10 +128,14 @@ impl Report for Measurement {
             });
         }
         if run.results.is_empty() {
-            sections.push(NO_RESULTS.to_owned());
+            sections.push(NO_RESULTS.to_owned().into());
         }
         sections.extend(tables::expectations(&run.beside.expectations));
         sections
+    }
+
+    fn verdict(run: &Run) -> Option<Verdict> {
+        verdict::of_waits(run)
     }
 
     #[cfg(not(target_family = "wasm"))]
@@ -152,12 +156,12 @@ fn table(m: &Measurement) -> (&'static str, Option<Deadlines>) {
 
 /// The tables of each scenario, below what it is where the head of the report
 /// does not say so.
-fn scenarios(run: &Run, measurements: &[&Measurement]) -> Vec<String> {
+fn scenarios(run: &Run, measurements: &[&Measurement]) -> Vec<Passage> {
     let by_name = select::grouped(measurements.iter().copied(), scenario::name);
     let headed = scenario::is_alone(run);
     let mut sections = Vec::new();
     for (name, of_scenario) in by_name {
-        sections.extend((!headed).then(|| scenario::title(run, name)));
+        sections.extend((!headed).then(|| scenario::title(run, name).into()));
         sections.extend(tables::scenario(&of_scenario));
     }
     sections
@@ -216,26 +220,27 @@ pub fn labelled(label: &str, value: &str) -> String {
     prose::indented(&format!("{label:<12}"), value)
 }
 
-fn warnings<R: RunRow>(run: &Run<R>) -> Option<String> {
-    let failed = run
-        .failed
-        .as_ref()
-        .map(|why| format!("The run could not go on, so the results are partial: {why}."));
-    let partial = match &failed {
-        Some(failed) => Some((failed.as_str(), "Mend that, and run it again.")),
-        None => run.interrupted.then_some((
-            "The run was ended before its end: the results are partial.",
-            "Run it again and let it finish.",
+/// What is to be known before the results are believed: what, and its remedy.
+pub(crate) fn all_warnings<R: RunRow>(run: &Run<R>) -> Vec<(String, String)> {
+    let partial = match &run.failed {
+        Some(why) => Some((
+            format!("The run could not go on, so the results are partial: {why}."),
+            "Mend that, and run it again.".to_owned(),
         )),
+        None => run.interrupted.then(|| {
+            (
+                "The run was ended before its end: the results are partial.".to_owned(),
+                "Run it again and let it finish.".to_owned(),
+            )
+        }),
     };
-    let all: Vec<(&str, &str)> = partial
-        .into_iter()
-        .chain(
-            run.warnings
-                .iter()
-                .map(|w| (w.what.as_str(), w.remedy.as_str())),
-        )
-        .collect();
+    let others = run.warnings.iter();
+    let others = others.map(|warning| (warning.what.clone(), warning.remedy.clone()));
+    partial.into_iter().chain(others).collect()
+}
+
+fn warnings<R: RunRow>(run: &Run<R>) -> Option<String> {
+    let all = all_warnings(run);
     if all.is_empty() {
         return None;
     }

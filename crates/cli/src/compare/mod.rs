@@ -1,6 +1,6 @@
 //! `punctual compare`.
 
-mod any_row;
+pub(crate) mod any_row;
 pub(crate) mod args;
 pub(crate) mod judge;
 pub(crate) mod rule;

@@ -15,6 +15,7 @@ mod outputs;
 mod processes;
 mod readme;
 mod regimes;
+mod report;
 mod schema;
 mod settings;
 mod simulate;

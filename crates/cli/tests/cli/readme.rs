@@ -9,6 +9,8 @@
 use std::fs;
 use std::path::Path;
 
+use punctual_record::{Measurement, Run};
+
 use crate::common::punctual;
 
 /// A command, without its `$`, and what it is shown to print.
@@ -93,6 +95,26 @@ fn transcripts_in_the_documentation_are_true() {
         let name = directory.display();
         assert!(count > 0, "no file in {name} has a transcript");
     }
+}
+
+/// The README begins with what a Run says and with a figure of it. After a change that is
+/// meant: `punctual report` of that Run has both.
+#[test]
+fn the_readme_begins_with_what_was_measured() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    let measured = root.join("runs/2026-11-23-epyc-kvm-2cpu");
+    let run = fs::read_to_string(measured.join("bench.json")).unwrap();
+    let run = Run::<Measurement>::from_json(&run).unwrap();
+    let answer = punctual_report::verdict(&run).unwrap().text(80);
+    assert!(
+        readme.contains(&format!("```text\n{answer}```\n")),
+        "the README does not have\n{answer}"
+    );
+    let figures = punctual_report::figures(&run);
+    let cost = figures.iter().find(|figure| figure.name == "cost-1000hz");
+    let shown = fs::read_to_string(measured.join("figures/cost-1000hz.svg")).unwrap();
+    assert!(cost.unwrap().svg == shown, "cost-1000hz.svg differs");
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use punctual_record::{Disturbance, Run, Warning};
+use punctual_record::Run;
 
-use crate::disturbed::disturbed;
+use crate::disturbed::nameless;
 
 /// The run as it can be shown to strangers: the measurements, what bears on
 /// waiting, and of the command line its name and `options` only. Names of hosts
@@ -13,42 +13,23 @@ pub fn anonymous(run: &Run, options: &[String]) -> Run {
     let mut machine = run.machine.clone();
     // Of a model, whose name has them.
     machine.other.clear();
-    let disturbance = run.disturbance.clone().map(nameless);
+    let (disturbance, warnings) = nameless(run.disturbance.as_ref(), &run.warnings);
     let command = std::iter::once("punctual doctor").chain(options.iter().map(String::as_str));
     Run {
         command: command.collect::<Vec<_>>().join(" "),
         machine,
-        warnings: warnings(run, disturbance.as_ref()),
+        warnings,
         disturbance,
         other: BTreeMap::new(),
         ..run.clone()
     }
 }
 
-/// All but those that name others; these anew.
-fn warnings(run: &Run, nameless: Option<&Disturbance>) -> Vec<Warning> {
-    let naming = run.disturbance.as_ref().map(disturbed).unwrap_or_default();
-    let mut warnings = nameless.map(disturbed).unwrap_or_default();
-    let others = run
-        .warnings
-        .iter()
-        .filter(|warning| !naming.contains(warning));
-    warnings.extend(others.cloned());
-    warnings
-}
-
-/// What others had, but not who they are.
-fn nameless(mut disturbance: Disturbance) -> Disturbance {
-    for process in &mut disturbance.processes {
-        (process.name, process.pid) = ("another".to_owned(), 0);
-    }
-    disturbance
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_record::OtherProcess;
+    use crate::disturbed;
+    use punctual_record::{Disturbance, OtherProcess};
 
     #[test]
     fn names_and_paths_do_not_pass() {

@@ -3,15 +3,16 @@
 
 use punctual_record::{Advice, Diagnosis, Run};
 
+use crate::tables::Passage;
 use crate::{prose, tables};
 
 /// The sections of a diagnosis, without header and warnings.
-pub(crate) fn sections(run: &Run, diagnosis: &Diagnosis) -> Vec<String> {
-    let mut sections = vec![rule(diagnosis)];
-    sections.extend(not_told(diagnosis));
+pub(crate) fn sections(run: &Run, diagnosis: &Diagnosis) -> Vec<Passage> {
+    let mut sections = vec![Passage::from(rule(diagnosis))];
+    sections.extend(not_told(diagnosis).map(Passage::from));
     sections.extend(tables::doctor(run, diagnosis));
-    sections.extend(evidence(diagnosis));
-    sections.push(advice(&diagnosis.advice));
+    sections.extend(evidence(diagnosis).map(Passage::from));
+    sections.push(advice(&diagnosis.advice).into());
     sections
 }
 

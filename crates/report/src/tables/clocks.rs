@@ -5,12 +5,13 @@ use punctual_record::experiment::{Clocks, Lengths};
 
 use super::blank::Why;
 use super::columns::{SUBJECT, named};
+use super::grid::Passage;
 use super::table::{Cell, Table};
 use crate::select::{self, Row};
 use crate::units;
 
 /// A line for each clock, and below it which of them the tick writes.
-pub(crate) fn clocks(measurements: &[Row<'_, Clocks>]) -> Vec<String> {
+pub(crate) fn clocks(measurements: &[Row<'_, Clocks>]) -> Vec<Passage> {
     // To the microsecond, as the tick's is known by the last digits.
     let fine = |ns: u64| units::fine(ns as f64);
     let table = Table::new(

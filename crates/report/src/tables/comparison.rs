@@ -8,12 +8,13 @@ use punctual_record::{Cpu, Value};
 
 use super::WIDTH;
 use super::blank::Why;
+use super::grid::Passage;
 use super::table::{Cell as Shown, Table};
 use crate::{prose, select, units};
 
 /// The tables of every experiment, in the order of the runs; with those `more` that are
 /// of other products.
-pub(crate) fn comparison(compared: &Comparison, more: &[Compared]) -> Vec<String> {
+pub(crate) fn comparison(compared: &Comparison, more: &[Compared]) -> Vec<Passage> {
     let experiments = select::grouped(&compared.rows, |row| row.experiment.as_str());
     experiments
         .iter()
@@ -144,7 +145,7 @@ fn of_experiment(
     more: &[Compared],
     experiment: &str,
     rows: &[&Row],
-) -> Vec<String> {
+) -> Vec<Passage> {
     let common = common(rows);
     let title = |what: &str| match common.as_slice() {
         [] => format!("{experiment}: {what}"),
@@ -178,7 +179,7 @@ fn section(
     common: &[String],
     of: &Compared,
     title: String,
-) -> Option<String> {
+) -> Option<Passage> {
     let cells = || rows.iter().flat_map(|row| row.cells.iter().flatten());
     let columns: Vec<(&str, Shows)> = (of.columns.iter().copied())
         .filter(|(_, shows)| shows.says_something(cells(), compared.columns.len()))

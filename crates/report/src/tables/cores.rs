@@ -4,12 +4,13 @@ use punctual_record::experiment::Cores;
 
 use super::blank::Why;
 use super::columns::{MAX, N, P50, P90, P99, SUBJECT, named};
+use super::grid::Passage;
 use super::table::Table;
 use crate::select::{self, Row, asked_ns};
 use crate::units;
 
 /// A line for each CPU, with its type.
-pub(crate) fn cores(measurements: &[Row<'_, Cores>]) -> Vec<String> {
+pub(crate) fn cores(measurements: &[Row<'_, Cores>]) -> Vec<Passage> {
     let lengths = select::grouped(measurements.iter().copied(), |m| asked_ns(m.of));
     let tables = lengths
         .iter()
@@ -17,7 +18,7 @@ pub(crate) fn cores(measurements: &[Row<'_, Cores>]) -> Vec<String> {
     tables.collect()
 }
 
-fn of_length(asked: f64, group: &[Row<'_, Cores>]) -> String {
+fn of_length(asked: f64, group: &[Row<'_, Cores>]) -> Passage {
     let asked = units::nominal(asked);
     Table::new(
         format!("cores: lateness of a wait asked for {asked} on each CPU"),

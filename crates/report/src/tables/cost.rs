@@ -5,6 +5,7 @@ use punctual_record::{Cost, Interval, LIBRARY, Measurement, Weights};
 
 use super::blank::Why;
 use super::columns::{N, SUBJECT};
+use super::grid::Passage;
 use super::table::{Cell, Table};
 use crate::{select, units};
 
@@ -43,7 +44,7 @@ impl Counted {
 /// CPU + w x lateness for each weight, with the interval of its median and its
 /// rank. Where lateness is capped, the lowest is marked, and what is tied with it
 /// or not told apart from it. Nothing if no cost is known.
-pub(super) fn per_wait(name: &str, group: &[&Measurement], counted: Counted) -> Option<String> {
+pub(super) fn per_wait(name: &str, group: &[&Measurement], counted: Counted) -> Option<Passage> {
     group.iter().find_map(|m| counted.cost(m, 0))?;
     let title = format!(
         "{name}: cost per wait, CPU + w x lateness, {}",
@@ -73,7 +74,7 @@ pub(super) fn per_wait(name: &str, group: &[&Measurement], counted: Counted) -> 
 
 /// The capped cost over that of a waiter that knows the distributions of the
 /// overshoots. Nothing if that is not known.
-pub(super) fn over_informed(name: &str, group: &[&Measurement]) -> Option<String> {
+pub(super) fn over_informed(name: &str, group: &[&Measurement]) -> Option<Passage> {
     let bound = group.iter().find_map(|m| m.informed_cost_ns.as_ref())?;
     let costs = WEIGHTS.iter().zip(bound.each());
     let costs: Vec<_> = costs
@@ -189,7 +190,7 @@ const WITH_NAPS: [(&str, Costs); 2] = [
 ];
 
 /// The capped costs with more CPU time for each nap. Nothing if none is known.
-pub(super) fn with_naps(name: &str, group: &[&Measurement]) -> Option<String> {
+pub(super) fn with_naps(name: &str, group: &[&Measurement]) -> Option<Passage> {
     let columns = || {
         WITH_NAPS.iter().flat_map(|&(added, costs)| {
             WEIGHTS.map(|(head, weight)| (format!("{head}\n+ {added}"), (costs, weight)))

@@ -3,12 +3,13 @@
 use punctual_record::experiment::Decades;
 
 use super::columns::{counts, typical};
+use super::grid::Passage;
 use super::table::Table;
 use crate::select::{self, Row, asked_ns};
 use crate::units;
 
 /// Median lateness by the time asked for, a column per subject.
-pub(crate) fn decades(measurements: &[Row<'_, Decades>]) -> Vec<String> {
+pub(crate) fn decades(measurements: &[Row<'_, Decades>]) -> Vec<Passage> {
     let lengths = select::by_value(measurements, asked_ns);
     let mean = |m: &Row<'_, Decades>| matches!(select::typical_late_ns(m), Some((_, false)));
     let any_mean = measurements.iter().any(mean);

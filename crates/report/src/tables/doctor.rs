@@ -5,12 +5,13 @@ use punctual_record::{Diagnosis, Run, Verdict};
 
 use super::WIDTH;
 use super::columns::{N, P50, P90, PREDICTED, QUEUED, STOLEN, SUBJECT, named};
+use super::grid::Passage;
 use super::table::Table;
 use crate::select::{self, Row};
 use crate::{prose, units};
 
 /// The table, and a sentence for each verdict.
-pub(crate) fn doctor(run: &Run, diagnosis: &Diagnosis) -> Vec<String> {
+pub(crate) fn doctor(run: &Run, diagnosis: &Diagnosis) -> Vec<Passage> {
     let measurements = select::of_run::<Doctor>(run);
     if measurements.is_empty() {
         return vec![];
@@ -27,9 +28,10 @@ pub(crate) fn doctor(run: &Run, diagnosis: &Diagnosis) -> Vec<String> {
         })
         .captions(captions(diagnosis, &measurements))
         .within(WIDTH);
-    let mut sections = vec![table.section(), verdicts(&measurements)];
-    sections.retain(|section| !section.is_empty());
-    sections
+    let verdicts = Some(verdicts(&measurements)).filter(|words| !words.is_empty());
+    std::iter::once(table.section())
+        .chain(verdicts.map(Passage::from))
+        .collect()
 }
 
 fn captions(diagnosis: &Diagnosis, measurements: &[Row<'_, Doctor>]) -> Vec<String> {

@@ -2,6 +2,7 @@
 
 use punctual_record::Expectation;
 
+use super::grid::Passage;
 use super::table::{Cell, Table};
 use crate::{prose, select};
 
@@ -10,7 +11,7 @@ type Of = fn(&Expectation) -> &str;
 
 /// A line for each thing that is expected, and the sources by number. Nothing
 /// if nothing is expected.
-pub(crate) fn expectations(all: &[Expectation]) -> Option<String> {
+pub(crate) fn expectations(all: &[Expectation]) -> Option<Passage> {
     let first = all.first()?;
     let differs = |of: Of| all.iter().any(|e| of(e) != of(first));
     let labels: Vec<(&str, Of)> = [
@@ -24,7 +25,7 @@ pub(crate) fn expectations(all: &[Expectation]) -> Option<String> {
     let hold = all.iter().filter(|e| e.holds).count();
     let sources = select::grouped(all, |e| e.source.as_str());
     let number = |e: &Expectation| sources.iter().position(|(source, _)| *source == e.source);
-    let mut text = Table::new(
+    let mut passage = Table::new(
         format!("What is expected: {hold} of {} hold", all.len()),
         all,
     )
@@ -37,7 +38,10 @@ pub(crate) fn expectations(all: &[Expectation]) -> Option<String> {
     .column("source", |e| Some(format!("[{}]", number(e)? + 1)))
     .section();
     for (i, (source, _)) in sources.iter().enumerate() {
-        text += &prose::indented(&format!("{:>4} ", format!("[{}]", i + 1)), source);
+        passage.add(&prose::indented(
+            &format!("{:>4} ", format!("[{}]", i + 1)),
+            source,
+        ));
     }
-    Some(text)
+    Some(passage)
 }

@@ -3,18 +3,19 @@
 use punctual_record::experiment::{Frames, Pace};
 
 use super::columns::{CPU, N, OVER_1MS, SUBJECT, named};
+use super::grid::Passage;
 use super::table::Table;
 use crate::select::{self, Row};
 use crate::units;
 
 /// For each rate: the shortest and the longest frame, and how far they are off.
-pub(crate) fn frames(measurements: &[Row<'_, Pace>]) -> Vec<String> {
+pub(crate) fn frames(measurements: &[Row<'_, Pace>]) -> Vec<Passage> {
     let rates = select::grouped(measurements.iter().copied(), select::rate);
     let tables = rates.iter().map(|(rate, group)| at_rate(rate, group));
     tables.collect()
 }
 
-fn at_rate(rate: &str, group: &[Row<'_, Pace>]) -> String {
+fn at_rate(rate: &str, group: &[Row<'_, Pace>]) -> Passage {
     let wanted = group.first().map_or_else(String::new, |m| {
         format!(
             " A frame should take {}.",

@@ -3,12 +3,13 @@
 use punctual_record::experiment::Gap;
 
 use super::columns::{MAX, N, P50, P90};
+use super::grid::Passage;
 use super::table::Table;
 use crate::select::{self, Row, asked_ns};
 use crate::units;
 
 /// For each call: a line for each time asleep, and how the latency grows.
-pub(crate) fn gap(measurements: &[Row<'_, Gap>]) -> Vec<String> {
+pub(crate) fn gap(measurements: &[Row<'_, Gap>]) -> Vec<Passage> {
     let calls = select::by_subject(measurements);
     let table = |(call, group): &(&str, Vec<Row<'_, Gap>>)| {
         let group = select::ascending(group, asked_ns);

@@ -20,6 +20,63 @@ pub(crate) struct Grid {
     groups: Vec<Group>,
 }
 
+/// A piece of a report: a table with its title and what its numbers mean, or words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Passage {
+    /// As text, laid out.
+    pub text: String,
+    /// The same for who lays it out otherwise, if it is a table.
+    pub table: Option<Cells>,
+}
+
+/// A table that is not laid out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cells {
+    /// What it is of.
+    pub title: String,
+    /// Names above columns next to each other, each with how many those are; the first
+    /// column is not among them.
+    pub groups: Vec<(String, usize)>,
+    /// The names of the columns.
+    pub head: Vec<String>,
+    /// The rows.
+    pub rows: Vec<Vec<String>>,
+    /// Paragraphs below it.
+    pub words: Vec<String>,
+}
+
+impl From<String> for Passage {
+    fn from(text: String) -> Self {
+        Self { text, table: None }
+    }
+}
+
+impl Passage {
+    /// The first line, which says what it is of.
+    pub fn title(&self) -> &str {
+        self.text.lines().next().unwrap_or_default()
+    }
+
+    /// Adds lines of words below it.
+    pub(crate) fn add(&mut self, lines: &str) {
+        self.text += lines;
+        if let Some(table) = &mut self.table {
+            table
+                .words
+                .extend(lines.lines().map(|line| line.trim().to_owned()));
+        }
+    }
+
+    /// All of these below each other.
+    pub(crate) fn joined(passages: &[Self]) -> String {
+        let texts: Vec<&str> = passages
+            .iter()
+            .map(|passage| passage.text.as_str())
+            .collect();
+        texts.join("\n")
+    }
+}
+
 /// Columns next to each other with a name above them.
 struct Group {
     name: String,
@@ -137,18 +194,30 @@ impl Grid {
     }
 
     /// The section: the title, the table, the caption, and what the marks mean.
-    pub(crate) fn section<S: AsRef<str>>(mut self, caption: &[S], marks: Marks) -> String {
+    pub(crate) fn section<S: AsRef<str>>(mut self, caption: &[S], marks: Marks) -> Passage {
         let mut text = prose::paragraph(&self.title);
         if !self.groups.is_empty() {
             text += &self.names_of_groups();
         }
         text += &self.bare();
-        for sentence in caption {
-            text += &prose::paragraph(sentence.as_ref());
+        let words = caption.iter().map(|words| words.as_ref().to_owned());
+        let words: Vec<String> = words.chain(marks.in_words()).collect();
+        text.extend(words.iter().map(|words| prose::paragraph(words)));
+        let groups = self.groups.iter();
+        let cells =
+            |row: &comfy_table::Row| row.cell_iter().map(comfy_table::Cell::content).collect();
+        let table = Cells {
+            title: self.title.clone(),
+            groups: groups
+                .map(|group| (group.name.clone(), group.columns.len()))
+                .collect(),
+            head: self.table.header().map_or(vec![], cells),
+            rows: self.table.row_iter().map(cells).collect(),
+            words,
+        };
+        Passage {
+            text,
+            table: Some(table),
         }
-        for mark in marks.in_words() {
-            text += &prose::paragraph(&mark);
-        }
-        text
     }
 }

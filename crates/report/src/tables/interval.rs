@@ -3,12 +3,13 @@
 use punctual_record::experiment::IntervalLength;
 
 use super::columns::{CPU, counts};
+use super::grid::Passage;
 use super::table::Table;
 use crate::select::{self, Row};
 use crate::units;
 
 /// CPU time billed by the interval between two waits, a column per subject.
-pub(crate) fn interval(measurements: &[Row<'_, IntervalLength>]) -> Vec<String> {
+pub(crate) fn interval(measurements: &[Row<'_, IntervalLength>]) -> Vec<Passage> {
     let periods = select::by_value(measurements, |of| of.period_ns as f64);
     let table = Table::new(
         "interval: CPU % by the interval between two waits",

@@ -3,13 +3,14 @@
 use punctual_record::{Estimate, Learned, LearnedCall, LearnedClass, PlannedStep};
 
 use super::blank::Why;
+use super::grid::Passage;
 use super::table::Table;
 use crate::{prose, select, units};
 
 /// A section that says what the numbers mean, and one for each strategy and
 /// rate.
-pub(crate) fn learned(all: &[Learned]) -> Vec<String> {
-    let mut sections = vec![opening(all)];
+pub(crate) fn learned(all: &[Learned]) -> Vec<Passage> {
+    let mut sections = vec![opening(all).into()];
     sections.extend(all.iter().map(|learned| {
         if learned.calls.is_empty() {
             estimated(learned)
@@ -46,7 +47,7 @@ fn title(learned: &Learned) -> String {
 }
 
 /// A strategy that weighs lateness against CPU time, call by call.
-fn weighed(learned: &Learned) -> String {
+fn weighed(learned: &Learned) -> Passage {
     let weight = learned.late_weight.map_or_else(String::new, |weight| {
         format!(
             ", late weight {}: 1 ns late costs as much as {} ns of CPU time",
@@ -184,7 +185,7 @@ fn step(step: &PlannedStep) -> String {
 }
 
 /// A strategy that learns one mean and its deviation.
-fn estimated(learned: &Learned) -> String {
+fn estimated(learned: &Learned) -> Passage {
     let mut text = prose::paragraph(&title(learned));
     let kinds = [
         (
@@ -207,7 +208,7 @@ fn estimated(learned: &Learned) -> String {
             ));
         }
     }
-    text
+    text.into()
 }
 
 fn with_deviations(estimate: &Estimate) -> String {

@@ -4,6 +4,7 @@ use punctual_record::Measurement;
 use punctual_record::experiment::Load;
 
 use super::columns::{MAX, MEAN, N, P50, P99, QUEUED, STOLEN, counted, named};
+use super::grid::Passage;
 use super::table::Table;
 use crate::select::{self, Row, asked_ns};
 use crate::units;
@@ -13,7 +14,7 @@ const CAPTION: &str = "load: threads that compute, for each CPU. waited: the tim
     counted in steps of 10 ms. unexplained: the mean less these two; timer slack and waking up are in it.";
 
 /// For each call: lateness by load and priority, split as far as the OS counts.
-pub(crate) fn load(measurements: &[Row<'_, Load>]) -> Vec<String> {
+pub(crate) fn load(measurements: &[Row<'_, Load>]) -> Vec<Passage> {
     let calls = select::grouped(measurements.iter().copied(), |m| {
         (m.m.subject.as_str(), asked_ns(m.of))
     });

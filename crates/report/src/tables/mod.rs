@@ -43,6 +43,7 @@ pub(crate) use doctor::doctor;
 pub(crate) use expectations::expectations;
 pub(crate) use frames::frames;
 pub(crate) use gap::gap;
+pub use grid::{Cells, Passage};
 pub(crate) use interval::interval;
 pub(crate) use learned::learned;
 pub(crate) use load::load;
@@ -66,4 +67,5 @@ pub fn table(title: &str, head: &[&str], rows: impl IntoIterator<Item = Vec<Stri
     rows.into_iter().for_each(|row| grid.row(row));
     grid.within(WIDTH as u16)
         .section::<&str>(&[], blank::Marks::default())
+        .text
 }

@@ -4,6 +4,7 @@ use punctual_record::experiment::Naps;
 
 use super::blank::Why;
 use super::columns::{CPU_PER_WAIT, MAX, N, P50, P90, P99, named};
+use super::grid::Passage;
 use super::table::Table;
 use crate::select::{self, Row, asked_ns};
 use crate::units;
@@ -12,7 +13,7 @@ const CAPTION: &str = "CPU: time billed to the thread, with the readings of the 
     often the thread gave up its CPU, as the OS counted.";
 
 /// For each OS call: overshoot and CPU time by the length asked for.
-pub(crate) fn naps(measurements: &[Row<'_, Naps>]) -> Vec<String> {
+pub(crate) fn naps(measurements: &[Row<'_, Naps>]) -> Vec<Passage> {
     let calls = select::by_subject(measurements);
     let table = |(i, (call, group)): (usize, &(&str, Vec<Row<'_, Naps>>))| {
         let title = format!("naps with {call}: how much longer they were than asked");

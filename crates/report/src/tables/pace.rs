@@ -9,13 +9,14 @@ use super::columns::{
     P999, PREDICTED, QUEUED, STOLEN, SUBJECT, named,
 };
 use super::cost::{self, Counted};
+use super::grid::Passage;
 use super::table::Table;
 use crate::select::{self, Row};
 use crate::units;
 
 /// For each rate: lateness, CPU time, the cost of a wait in each way to count
 /// it, and the time that was lost to others.
-pub(crate) fn pace(measurements: &[Row<'_, Pace>]) -> Vec<String> {
+pub(crate) fn pace(measurements: &[Row<'_, Pace>]) -> Vec<Passage> {
     select::grouped(measurements.iter().copied(), select::rate)
         .iter()
         .flat_map(|(rate, group)| {
@@ -32,7 +33,7 @@ pub(crate) fn pace(measurements: &[Row<'_, Pace>]) -> Vec<String> {
         .collect()
 }
 
-fn lateness(name: &str, group: &[Row<'_, Pace>]) -> String {
+fn lateness(name: &str, group: &[Row<'_, Pace>]) -> Passage {
     let every = group.first().map_or_else(String::new, |m| {
         format!("One wait every {}. ", units::nominal(m.of.period_ns as f64))
     });
@@ -67,7 +68,7 @@ fn warm_up(group: &[Row<'_, Pace>]) -> String {
     }
 }
 
-fn cpu_and_wakes(name: &str, group: &[&Measurement]) -> String {
+fn cpu_and_wakes(name: &str, group: &[&Measurement]) -> Passage {
     Table::new(format!("{name}: CPU and wakes"), group)
         .told([SUBJECT, N, CPU])
         .column("busy %", |m| m.cpu.busy_fraction.map(units::percent))
@@ -89,7 +90,7 @@ fn cpu_and_wakes(name: &str, group: &[&Measurement]) -> String {
 }
 
 /// The parts of the lateness that the OS counted. Nothing if it counted none.
-fn causes(name: &str, group: &[&Measurement]) -> Option<String> {
+fn causes(name: &str, group: &[&Measurement]) -> Option<Passage> {
     let mut counted = group
         .iter()
         .map(|m| m.queued_per_wait_ns.or(m.stolen_per_wait_ns));

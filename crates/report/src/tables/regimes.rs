@@ -6,12 +6,13 @@ use punctual_record::regimes::{self, Cell, ROUNDS_MIN, Verdict};
 
 use super::columns::{N, SUBJECT};
 use super::cost::ratio_within;
+use super::grid::Passage;
 use super::table::Table;
 use crate::select::Row;
 use crate::units;
 
 /// The cells, lost ones first; the means over the quiet regimes; traps.
-pub(crate) fn regimes(measurements: &[Row<'_, Regimes>]) -> Vec<String> {
+pub(crate) fn regimes(measurements: &[Row<'_, Regimes>]) -> Vec<Passage> {
     let results: Vec<Measurement> = measurements.iter().map(|m| m.m.clone()).collect();
     let mut sections = Vec::new();
     let cells = regimes::cells(&results);
@@ -24,7 +25,7 @@ pub(crate) fn regimes(measurements: &[Row<'_, Regimes>]) -> Vec<String> {
     sections
 }
 
-fn beside_best(cells: &[Cell<'_>]) -> String {
+fn beside_best(cells: &[Cell<'_>]) -> Passage {
     let count = |verdict| cells.iter().filter(|cell| cell.verdict == verdict).count();
     let widest = cells.iter().map(Cell::spread).fold(0.0, f64::max);
     let counts = format!(
@@ -67,7 +68,7 @@ fn beside_best(cells: &[Cell<'_>]) -> String {
     .section()
 }
 
-fn overall(results: &[Measurement]) -> Option<String> {
+fn overall(results: &[Measurement]) -> Option<Passage> {
     let overall = regimes::overall(results);
     overall.first()?;
     let table = Table::new("regimes: what each other costs over adaptive, quiet", &overall)
@@ -82,7 +83,7 @@ fn overall(results: &[Measurement]) -> Option<String> {
     Some(table.section())
 }
 
-fn trapped(results: &[Measurement]) -> Option<String> {
+fn trapped(results: &[Measurement]) -> Option<Passage> {
     let looked: Vec<&Measurement> = (results.iter())
         .filter(|m| m.batches.iter().any(|b| b.load_ended))
         .collect();
@@ -117,7 +118,7 @@ fn seconds(m: &Measurement) -> impl Iterator<Item = u32> {
     batches(m).filter_map(|b| b.trapped_s)
 }
 
-fn subjects(results: &[Measurement]) -> String {
+fn subjects(results: &[Measurement]) -> Passage {
     let results: Vec<&Measurement> = results.iter().collect();
     let length = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), units::duration);
     in_regimes("regimes: each subject", &results)

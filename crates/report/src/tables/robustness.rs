@@ -3,13 +3,14 @@
 use punctual_record::experiment::Robustness;
 
 use super::columns::counts;
+use super::grid::Passage;
 use super::table::Table;
 use crate::select::{self, Row, asked_ns};
 use crate::units;
 
 /// Per subject: relative error by the time asked for and the period of the
 /// scheduler.
-pub(crate) fn robustness(measurements: &[Row<'_, Robustness>]) -> Vec<String> {
+pub(crate) fn robustness(measurements: &[Row<'_, Robustness>]) -> Vec<Passage> {
     let subjects = select::by_subject(measurements);
     let blocks = subjects
         .iter()
@@ -17,7 +18,7 @@ pub(crate) fn robustness(measurements: &[Row<'_, Robustness>]) -> Vec<String> {
     blocks.collect()
 }
 
-fn block(subject: &str, measurements: &[Row<'_, Robustness>]) -> String {
+fn block(subject: &str, measurements: &[Row<'_, Robustness>]) -> Passage {
     let periods = select::values(measurements, scheduler_ns).into_iter();
     let lengths = select::by_value(measurements, asked_ns);
     let title = format!("robustness of {subject}: relative error in %");

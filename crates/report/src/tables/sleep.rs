@@ -6,6 +6,7 @@ use punctual_record::{Measurement, Run};
 use super::WIDTH;
 use super::blank::Why;
 use super::columns::{MAX, P90, P99, typical};
+use super::grid::Passage;
 use super::table::{Cell, Table, Told};
 use crate::histogram::histogram_of;
 use crate::select::{self, Row, asked_ns};
@@ -19,7 +20,7 @@ const MOST_EARLY: usize = 8;
 
 /// The overshoot of each call by the time asked for: the median, a high
 /// percentile, the largest; and the distributions of the plain calls at 1 ms.
-pub(crate) fn sleep(run: &Run, measurements: &[Row<'_, Sleep>]) -> Vec<String> {
+pub(crate) fn sleep(run: &Run, measurements: &[Row<'_, Sleep>]) -> Vec<Passage> {
     let calls = select::by_subject(measurements);
     let asked = select::values(measurements, asked_ns);
     let mut sections = Vec::new();
@@ -39,7 +40,7 @@ pub(crate) fn sleep(run: &Run, measurements: &[Row<'_, Sleep>]) -> Vec<String> {
         };
         sections.extend(in_lines_that_fit(&asked, table));
     }
-    sections.extend(remarks(measurements));
+    sections.extend(remarks(measurements).map(Passage::from));
     sections.extend(distributions(run, &calls));
     sections
 }
@@ -48,7 +49,7 @@ pub(crate) fn sleep(run: &Run, measurements: &[Row<'_, Sleep>]) -> Vec<String> {
 fn in_lines_that_fit<'t, R: 't>(
     lengths: &[f64],
     table: impl Fn(&[f64]) -> Table<'t, R>,
-) -> Vec<String> {
+) -> Vec<Passage> {
     let tables = |each: usize| lengths.chunks(each).map(&table).collect::<Vec<_>>();
     let fits = |tables: &Vec<Table<'_, R>>| tables.iter().all(|table| table.width() <= WIDTH);
     let mut parts = (1..lengths.len()).map(|parts| tables(lengths.len().div_ceil(parts)));
@@ -209,7 +210,7 @@ fn remarks(measurements: &[Row<'_, Sleep>]) -> Option<String> {
 }
 
 /// The distributions of the plain sleep call and of the timer at 1 ms.
-fn distributions(run: &Run, calls: &[(&str, Vec<Row<'_, Sleep>>)]) -> Vec<String> {
+fn distributions(run: &Run, calls: &[(&str, Vec<Row<'_, Sleep>>)]) -> Vec<Passage> {
     let machine = &run.machine;
     let plain = called(calls, "sleep", &machine.sleep_method).or(calls.first());
     let timer = called(calls, "timer", &machine.timer_method);
@@ -222,7 +223,7 @@ fn distributions(run: &Run, calls: &[(&str, Vec<Row<'_, Sleep>>)]) -> Vec<String
             let samples = &m.m.samples_late_ns;
             let asked = units::nominal(SHOWN_NS);
             let title = format!("sleep: how much longer than asked {call} took for {asked}");
-            (!samples.is_empty()).then(|| histogram_of(&title, "waits", samples, &[]))
+            (!samples.is_empty()).then(|| histogram_of(&title, "waits", samples, &[]).into())
         })
         .collect()
 }

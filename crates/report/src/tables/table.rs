@@ -19,7 +19,7 @@
 //!     .in_words("took: with two readings of the clock.")
 //!     .section();
 //! assert_eq!(
-//!     text,
+//!     text.text,
 //!     "\
 //! What calls take
 //! call      took
@@ -39,7 +39,7 @@ use std::rc::Rc;
 use punctual_record::{Cpu, Measurement};
 
 use super::blank::{Marks, Why};
-use super::grid::Grid;
+use super::grid::{Grid, Passage};
 
 /// The head of a column that any measurement can have, and what is below it.
 pub(crate) type Told = (&'static str, fn(&Measurement) -> Cell);
@@ -398,7 +398,7 @@ impl<'a, R> Table<'a, R> {
     }
 
     /// The section: the title, the table, and the words below it.
-    pub fn section(self) -> String {
+    pub fn section(self) -> Passage {
         let (mut grid, marks) = self.grid();
         if let Some(width) = self.within {
             grid = grid.within(u16::try_from(width).unwrap_or(u16::MAX));
@@ -432,6 +432,7 @@ mod tests {
                 .blank(Why::NotStated)
                 .caption("Words.")
                 .section()
+                .text
         };
         let known = table(&[Some(1), None]);
         let below = "Words. known: told.\nA note.\n";

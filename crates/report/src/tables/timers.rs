@@ -6,6 +6,7 @@ use punctual_record::experiment::Timers;
 
 use super::WIDTH;
 use super::blank::Why;
+use super::grid::Passage;
 use super::table::{Cell, Table};
 use crate::histogram::{histogram_of, is_common};
 use crate::select::{self, Row, asked_ns};
@@ -13,7 +14,7 @@ use crate::units;
 
 /// For each call and each way to begin a sleep: a line for each round, and the
 /// distribution of the lengths of all of them.
-pub(crate) fn timers(measurements: &[Row<'_, Timers>]) -> Vec<String> {
+pub(crate) fn timers(measurements: &[Row<'_, Timers>]) -> Vec<Passage> {
     select::grouped(measurements.iter().copied(), |m| {
         (m.m.subject.as_str(), m.of.asked_ns, m.of.arming.as_str())
     })
@@ -21,12 +22,12 @@ pub(crate) fn timers(measurements: &[Row<'_, Timers>]) -> Vec<String> {
     .flat_map(|((call, asked, arming), rounds)| {
         let asked = units::nominal(*asked as f64);
         let name = format!("timers: {call} asked for {asked}, {arming}");
-        [table(&name, arming, rounds), lengths(&name, rounds)]
+        [table(&name, arming, rounds), lengths(&name, rounds).into()]
     })
     .collect()
 }
 
-fn table(name: &str, arming: &str, group: &[Row<'_, Timers>]) -> String {
+fn table(name: &str, arming: &str, group: &[Row<'_, Timers>]) -> Passage {
     let fine = |ns: u64| units::fine(ns as f64);
     let clocks = select::grouped(group.iter().copied(), |m| m.of.step_clock.as_deref());
     let clocks: Vec<&str> = clocks.iter().filter_map(|(clock, _)| *clock).collect();

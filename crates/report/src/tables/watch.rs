@@ -5,6 +5,7 @@ use punctual_record::experiment::{Cause, Watch};
 use super::columns::{
     CPU, MAX, MEAN, MISSED, N, P50, P90, P99, P999, QUEUED, STOLEN, SUBJECT, named,
 };
+use super::grid::Passage;
 use super::table::Table;
 use crate::select::Row;
 use crate::{histogram, prose, units};
@@ -13,21 +14,21 @@ use crate::{histogram, prose, units};
 const TOLD: usize = 10;
 
 /// For each watch: lateness, its distribution, and the hiccups.
-pub(crate) fn watch(measurements: &[Row<'_, Watch>]) -> Vec<String> {
+pub(crate) fn watch(measurements: &[Row<'_, Watch>]) -> Vec<Passage> {
     measurements.iter().flat_map(|m| one(*m)).collect()
 }
 
-fn one(m: Row<'_, Watch>) -> Vec<String> {
+fn one(m: Row<'_, Watch>) -> Vec<Passage> {
     let mut sections = vec![lateness(m)];
     let bins = &m.of.histogram_late_ns;
     if !bins.is_empty() {
-        sections.push(histogram("watch: lateness of all waits", "waits", bins));
+        sections.push(histogram("watch: lateness of all waits", "waits", bins).into());
     }
-    sections.push(hiccups(m));
+    sections.push(hiccups(m).into());
     sections
 }
 
-fn lateness(m: Row<'_, Watch>) -> String {
+fn lateness(m: Row<'_, Watch>) -> Passage {
     let every = units::nominal(m.of.period_ns as f64);
     let cpu =
         m.of.on_cpu

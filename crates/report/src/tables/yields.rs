@@ -3,6 +3,7 @@
 use punctual_record::experiment::Yield;
 
 use super::columns::{MAX, N, P50, P90, P99, SUBJECT, named};
+use super::grid::Passage;
 use super::table::Table;
 use crate::select::{self, Row};
 use crate::units;
@@ -11,7 +12,7 @@ use crate::units;
 const LONG_NS: i64 = 1_000_000;
 
 /// A line for yields alone and one for yields beside a competitor.
-pub(crate) fn yields(measurements: &[Row<'_, Yield>]) -> Vec<String> {
+pub(crate) fn yields(measurements: &[Row<'_, Yield>]) -> Vec<Passage> {
     let table = Table::new("yield: how long a yield takes", measurements)
         .names(2)
         .told([named("call", SUBJECT)])

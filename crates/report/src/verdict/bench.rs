@@ -78,7 +78,7 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
             rows: rows_of(&loops),
             caption: format!(
                 "Times the lowest [95 % interval], {rounds} rounds, {waits} waits each. *: cheapest; ?: not told \
-                 apart from the lowest. Cost: CPU time + w x lateness, counted up to 1 ms."
+                 apart. Cost: CPU time + w x lateness, counted up to 1 ms."
             ),
         }),
         next: next.to_owned(),

@@ -12,8 +12,8 @@ use std::borrow::Cow;
 
 use punctual_record::{Run, visible};
 
-use crate::prose;
 use crate::tables::grid::Grid;
+use crate::{Report, prose};
 
 /// What a run says, in one screen.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -39,13 +39,12 @@ pub struct Overview {
     pub caption: String,
 }
 
-/// What a run of waits says; `None` where no rule knows what it was for.
-pub fn verdict(run: &Run) -> Option<Verdict> {
-    let rules = [bench::verdict, scenario::verdict, waits::verdict];
-    let mut verdict = rules.iter().find_map(|rule| rule(run))?;
+/// What a run says; `None` where no rule knows what it was for.
+pub fn verdict<R: Report>(run: &Run<R>) -> Option<Verdict> {
+    let mut verdict = R::verdict(run)?;
     let machine = [run.machine.name.as_str(), run.machine.os.as_str()];
     let machine: Vec<&str> = machine.into_iter().filter(|it| !it.is_empty()).collect();
-    verdict.heading = format!("{}: {}", run.command, machine.join(", "));
+    verdict.heading = format!("{}: {}", asked(&run.command), machine.join(", "));
     match &run.failed {
         Some(why) => verdict
             .sentences
@@ -61,13 +60,39 @@ pub fn verdict(run: &Run) -> Option<Verdict> {
             0 => String::new(),
             n => format!(" ({n} more: --full)"),
         };
-        // One sentence of it: all of it, with the remedy, is in the report.
-        let end = first.what.find(". ").map_or(first.what.len(), |at| at + 1);
-        verdict
-            .sentences
-            .push(format!("Warning: {}{more}", &first.what[..end]));
+        // What it says first: all of it, with the remedy, is in the report.
+        let ends = [". ", ": "]
+            .into_iter()
+            .filter_map(|end| first.what.find(end));
+        let end = ends.min().unwrap_or(first.what.len());
+        let what = first.what[..end].trim_end_matches('.');
+        verdict.sentences.push(format!("Warning: {what}.{more}"));
     }
     Some(verdict)
+}
+
+/// The command without where its results go, which is nobody's question.
+fn asked(command: &str) -> String {
+    let mut words = command.split(' ');
+    let mut asked = Vec::new();
+    while let Some(word) = words.next() {
+        match word {
+            "--json" | "-j" | "--plots" | "-p" => {
+                // A name with spaces is in quotes.
+                let is_quoted = words.next().is_some_and(|name| name.starts_with('\''));
+                let _ = is_quoted && words.any(|word| word.ends_with('\''));
+            }
+            word if word.starts_with("--json=") || word.starts_with("--plots=") => {}
+            word => asked.push(word),
+        }
+    }
+    asked.join(" ")
+}
+
+/// By the first rule that knows what a run of waits was for.
+pub(crate) fn of_waits(run: &Run) -> Option<Verdict> {
+    let rules = [bench::verdict, scenario::verdict, waits::verdict];
+    rules.iter().find_map(|rule| rule(run))
 }
 
 /// The lines of a screen that are the verdict's; the last has the prompt.

@@ -4,7 +4,7 @@
 use punctual_record::compare::Comparison;
 use punctual_record::{Run, is_visible};
 use punctual_report::tables::Compared;
-use punctual_report::{Report, comparison, comparison_figures, figures};
+use punctual_report::{Page, Report, comparison, comparison_figures, figures};
 use roxmltree::Document;
 
 /// Whether it is read, as a Run of such rows. If so, it can be shown in full and drawn,
@@ -35,6 +35,9 @@ pub(crate) fn check<R: Report>(
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
         assert!(figure.name.chars().all(is_plain), "{}", figure.name);
     }
+    let mut page = Page::new("punctual report");
+    page.add(&run);
+    check_text(&page.html());
     true
 }
 

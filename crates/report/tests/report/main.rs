@@ -9,6 +9,7 @@ mod learned;
 mod made_up;
 mod made_up_measure;
 mod measured;
+mod page;
 mod regimes;
 mod scenario;
 mod seeds;

@@ -10,8 +10,8 @@ use punctual_record::{Interval, Run, Value};
 #[cfg(not(target_family = "wasm"))]
 use punctual_report::figures::figure::Figure;
 use punctual_report::select::grouped;
-use punctual_report::tables::{Compared, Shows, param_in_words};
-use punctual_report::{Report, text, units};
+use punctual_report::tables::{Compared, Passage, Shows, param_in_words};
+use punctual_report::{Report, Verdict, text, units};
 
 use crate::rows::{
     Arrivals, GB_PER_CPU_S, PoolOf, Simulated, WALL_GB_PER_S, ZeroRow, ZeroedPages, Zeroing,
@@ -30,7 +30,7 @@ impl Report for ZeroRow {
         text::header(run, !pools_only || says_nothing)
     }
 
-    fn sections(run: &Run<Self>) -> Vec<String> {
+    fn sections(run: &Run<Self>) -> Vec<Passage> {
         let mut sections = tables::advice(run);
         for (is_of_probe, rows) in grouped(&run.results, |row| row.part().is_some()) {
             sections.extend(match is_of_probe {
@@ -39,10 +39,14 @@ impl Report for ZeroRow {
             });
         }
         if run.results.is_empty() && run.beside.zero_advice.is_none() {
-            sections.push(text::NO_RESULTS.to_owned());
+            sections.push(text::NO_RESULTS.to_owned().into());
         }
         sections.extend(tables::calibration(run));
         sections
+    }
+
+    fn verdict(_: &Run<Self>) -> Option<Verdict> {
+        None
     }
 
     #[cfg(not(target_family = "wasm"))]

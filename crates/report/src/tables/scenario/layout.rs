@@ -5,6 +5,7 @@ use punctual_record::experiment::ScenarioThreads;
 
 use super::columns;
 use crate::select::{self, Row, model, phase};
+use crate::tables::Passage;
 use crate::tables::WIDTH;
 use crate::tables::table::{Column, Table};
 
@@ -41,7 +42,7 @@ pub(super) fn table<'r, E>(
     group: &[Row<'r, E>],
     columns: &[Column<'_, Row<'r, E>>],
     several: Several,
-) -> String {
+) -> Passage {
     let all = select::plain(group);
     let subjects = differ(&all, |m| &m.subject);
     let threads: Vec<Row<ScenarioThreads>> = select::rows(all);

@@ -8,7 +8,9 @@ mod modes;
 use punctual_record::Measurement;
 use punctual_record::experiment::{ScenarioComputer, ScenarioThreads};
 
+use crate::prose;
 use crate::select::{self, Row};
+use crate::tables::Passage;
 use columns::{of_computer, of_threads};
 use layout::Several;
 
@@ -16,7 +18,7 @@ use layout::Several;
 const MANY_NAMES: usize = 3;
 
 /// A table for each name of threads, and one for the computer.
-pub(crate) fn scenario(measurements: &[&Measurement]) -> Vec<String> {
+pub(crate) fn scenario(measurements: &[&Measurement]) -> Vec<Passage> {
     let of = || measurements.iter().copied();
     let (threads, computer): (Vec<Row<ScenarioThreads>>, Vec<Row<ScenarioComputer>>) =
         (select::rows(of()), select::rows(of()));
@@ -28,10 +30,11 @@ pub(crate) fn scenario(measurements: &[&Measurement]) -> Vec<String> {
     let mut quiet: Vec<&str> = idle.iter().map(|(subject, _)| *subject).collect();
     quiet.sort_unstable();
     if !quiet.is_empty() {
-        sections.push(crate::prose::paragraph(&format!(
+        let words = format!(
             "No sleeps, and less than 1 % of a CPU: {}.",
             quiet.join(", ")
-        )));
+        );
+        sections.push(prose::paragraph(&words).into());
     }
     if !computer.is_empty() {
         let columns = of_computer(&computer);
@@ -43,7 +46,7 @@ pub(crate) fn scenario(measurements: &[&Measurement]) -> Vec<String> {
 fn of_all_threads(
     names: &[(&str, Vec<Row<'_, ScenarioThreads>>)],
     several: Several,
-) -> Vec<String> {
+) -> Vec<Passage> {
     let all: Vec<_> = names.iter().flat_map(|(_, group)| group.clone()).collect();
     let lines = names.iter().map(|(_, group)| group.len());
     if names.len() > MANY_NAMES && lines.max() <= Some(2) {
@@ -62,9 +65,9 @@ fn of_all_threads(
         .collect()
 }
 
-fn section(title: &str, group: &[Row<'_, ScenarioThreads>], several: Several) -> String {
-    let mut text = layout::table(title, group, &of_threads(group), several);
-    text += &modes::several(group);
-    text += &modes::several_readings(group);
-    text
+fn section(title: &str, group: &[Row<'_, ScenarioThreads>], several: Several) -> Passage {
+    let mut passage = layout::table(title, group, &of_threads(group), several);
+    passage.add(&modes::several(group));
+    passage.add(&modes::several_readings(group));
+    passage
 }

@@ -2,6 +2,7 @@
 //! rules of thumb behind it.
 
 use punctual_record::{Interval, Run};
+use punctual_report::tables::Passage;
 use punctual_report::tables::table::Table;
 use punctual_report::tables::{WIDTH, interval_in_words};
 use punctual_report::{prose, units};
@@ -13,14 +14,14 @@ use crate::rows::{
 };
 
 /// The sections of an advice.
-pub(crate) fn advice(run: &Run<ZeroRow>) -> Vec<String> {
+pub(crate) fn advice(run: &Run<ZeroRow>) -> Vec<Passage> {
     let Some(advice) = &run.beside.zero_advice else {
         return vec![];
     };
-    let mut sections = vec![in_words(advice), predicted(advice)];
+    let mut sections = vec![in_words(advice).into(), predicted(advice)];
     sections.extend(measured(run, advice));
-    sections.extend(verdicts(advice));
-    sections.push(rules(advice));
+    sections.extend(verdicts(advice).map(Passage::from));
+    sections.push(rules(advice).into());
     sections
 }
 
@@ -77,7 +78,7 @@ fn table<'a, M>(title: &str, rows: &'a [(Forecast<'a>, M)]) -> Table<'a, (Foreca
 }
 
 /// What the model says of each, and of the careless way.
-fn predicted(advice: &ZeroAdvice) -> String {
+fn predicted(advice: &ZeroAdvice) -> Passage {
     let rows: Vec<_> = forecasts(advice).map(|forecast| (forecast, ())).collect();
     table("What the model says of it", &rows)
         .column("GB per\nCPU-s", |((.., of), ())| units::gb(of.gb_per_cpu_s.median))
@@ -119,7 +120,7 @@ fn careless_way(advice: &ZeroAdvice) -> String {
 }
 
 /// Predictions beside measurements; nothing where none of these was measured.
-fn measured(run: &Run<ZeroRow>, advice: &ZeroAdvice) -> Option<String> {
+fn measured(run: &Run<ZeroRow>, advice: &ZeroAdvice) -> Option<Passage> {
     let rows = forecasts(advice).filter_map(|forecast| {
         let mut of_pool = run.results.iter().filter(|m| forecast.1.is_of(m));
         Some((forecast, of_pool.find_map(ZeroRow::zeroing)?))

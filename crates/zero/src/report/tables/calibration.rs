@@ -1,6 +1,7 @@
 //! What the parts of a pool cost on this computer: what its model is made of.
 
 use punctual_record::{Interval, Run};
+use punctual_report::tables::Passage;
 use punctual_report::tables::blank::Why;
 use punctual_report::tables::interval_in_words;
 use punctual_report::tables::table::Table;
@@ -10,7 +11,7 @@ use crate::rows::{TakeCost, ZeroCalibration, ZeroCost, ZeroRow};
 
 /// The sections of a calibration; none of a run without one, or of one that was
 /// ended before its first round.
-pub(crate) fn calibration(run: &Run<ZeroRow>) -> Vec<String> {
+pub(crate) fn calibration(run: &Run<ZeroRow>) -> Vec<Passage> {
     let calibration = ZeroCalibration::of(run).filter(|calibration| calibration.rounds > 0);
     let Some(calibration) = calibration else {
         return vec![];
@@ -19,12 +20,12 @@ pub(crate) fn calibration(run: &Run<ZeroRow>) -> Vec<String> {
         operations(&calibration),
         pages(&calibration),
         takes(&calibration),
-        words(&calibration),
+        words(&calibration).into(),
     ]
 }
 
 /// What CPUs do besides zeroing, by themselves and between each other.
-fn operations(calibration: &ZeroCalibration) -> String {
+fn operations(calibration: &ZeroCalibration) -> Passage {
     let cpus = match calibration.cpus {
         1 => "one CPU".to_owned(),
         cpus => format!("{cpus} CPUs"),
@@ -81,7 +82,7 @@ fn all_at_work(calibration: &ZeroCalibration) -> (Option<usize>, Why) {
 }
 
 /// What a page costs in each memory.
-fn pages(calibration: &ZeroCalibration) -> String {
+fn pages(calibration: &ZeroCalibration) -> Passage {
     let (all, why) = all_at_work(calibration);
     let at_work = |alone: &ZeroCost, elsewhere| calibration.page(&alone.memory, all?, elsewhere);
     let title = format!(
@@ -113,7 +114,7 @@ fn pages(calibration: &ZeroCalibration) -> String {
 }
 
 /// What a take costs under each lock, by itself and after a page of each memory.
-fn takes(calibration: &ZeroCalibration) -> String {
+fn takes(calibration: &ZeroCalibration) -> Passage {
     let (all, why) = all_at_work(calibration);
     let single = calibration.takes.iter().filter(|take| take.batch == "1");
     let rows: Vec<(&str, &TakeCost)> = memories(calibration)

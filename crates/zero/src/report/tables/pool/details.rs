@@ -1,6 +1,7 @@
 //! One number of every cell of a grid, and all that is known of some.
 
 use punctual_record::Interval;
+use punctual_report::tables::Passage;
 use punctual_report::tables::WIDTH;
 use punctual_report::tables::blank::Why;
 use punctual_report::tables::table::{Cell as TableCell, Table};
@@ -70,7 +71,7 @@ fn table<'a>(
 }
 
 /// What they zero, against what they could, and against what was predicted.
-pub(super) fn throughput(name: &str, section: &Section, cells: &[&Cell]) -> String {
+pub(super) fn throughput(name: &str, section: &Section, cells: &[&Cell]) -> Passage {
     let predicted = |cell: &Cell| Some(cell.zeroing.predicted?.gb_per_cpu_s);
     let any_predicted = cells.iter().any(|cell| predicted(cell).is_some());
     let arriving = cells.iter().any(|cell| cell.arriving.is_some());
@@ -127,7 +128,7 @@ pub(super) fn throughput(name: &str, section: &Section, cells: &[&Cell]) -> Stri
 }
 
 /// Where the CPU time went, and what the lock has to do with it.
-pub(super) fn cpu_and_lock(name: &str, section: &Section, cells: &[&Cell]) -> String {
+pub(super) fn cpu_and_lock(name: &str, section: &Section, cells: &[&Cell]) -> Passage {
     let title = format!("{name}: where the CPU time went, and the lock");
     table(title, section, cells)
         .column("zeroing\n%", |cell| percent(cell.zeroing.cpu.zeroing))
@@ -179,7 +180,7 @@ fn percent(share: f64) -> String {
 }
 
 /// Locks by batch, for each number of threads; in as many tables as it takes.
-pub(super) fn matrix(name: &str, section: &Section) -> Vec<String> {
+pub(super) fn matrix(name: &str, section: &Section) -> Vec<Passage> {
     let batches = section.batches();
     let panels = |each: usize| -> Vec<Panel> {
         let chunks = batches.chunks(each);

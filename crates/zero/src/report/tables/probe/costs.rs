@@ -1,5 +1,6 @@
 //! The table of the article on hidden costs of allocation, for this computer.
 
+use punctual_report::tables::Passage;
 use punctual_report::tables::blank::Why;
 use punctual_report::tables::table::{Cell, Table};
 use punctual_report::units;
@@ -11,7 +12,7 @@ use crate::rows::{HugePages, PAGE_BYTES, PageCost, ZeroRow};
 
 /// Faults, zeroing and unmapping, by the MiB and by the page; nothing if pages
 /// were not measured.
-pub(super) fn table(measurements: &[&ZeroRow]) -> Option<String> {
+pub(super) fn table(measurements: &[&ZeroRow]) -> Option<Passage> {
     let costs = Costs::of(measurements)?;
     let pair = costs.pair.as_ref().map(|(_, pair)| pair);
     let rows = [

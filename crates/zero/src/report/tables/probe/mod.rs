@@ -7,19 +7,20 @@ mod costs;
 mod pages;
 mod payers;
 
+use punctual_report::tables::Passage;
 use punctual_report::{prose, select, units};
 
 use crate::report;
 use crate::rows::{Account, HugePages, PageCost, ZeroProbe, ZeroRow};
 
 /// The tables of every part that was measured.
-pub(crate) fn probe(measurements: &[&ZeroRow]) -> Vec<String> {
+pub(crate) fn probe(measurements: &[&ZeroRow]) -> Vec<Passage> {
     let all = measurements.iter().copied();
     let parts = select::grouped(all, |m| m.part().map(std::mem::discriminant));
     let mut sections = Vec::new();
     for (_, of_part) in &parts {
         sections.extend(match of_part[0].part() {
-            Some(ZeroProbe::WarmUp(_)) => warm_up(of_part).into_iter().collect(),
+            Some(ZeroProbe::WarmUp(_)) => warm_up(of_part).map(Passage::from).into_iter().collect(),
             Some(ZeroProbe::Pages(_)) => pages::steps(of_part),
             Some(ZeroProbe::Blocks(_)) => pages::blocks(of_part).into_iter().collect(),
             Some(ZeroProbe::Processes(_)) => of_part

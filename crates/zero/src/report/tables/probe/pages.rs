@@ -1,6 +1,7 @@
 //! What each step with a page costs, and what a block of memory costs by its size.
 
 use punctual_record::Interval;
+use punctual_report::tables::Passage;
 use punctual_report::tables::blank::Why;
 use punctual_report::tables::table::{Cell, Table};
 use punctual_report::units;
@@ -11,7 +12,7 @@ use crate::report::tables::why;
 use crate::rows::{HugePages, PAGE_BYTES, PageCost, Spent, ZeroRow};
 
 /// Ordinary pages, then huge ones, then what they can be compared with.
-pub(super) fn steps(measurements: &[&ZeroRow]) -> Vec<String> {
+pub(super) fn steps(measurements: &[&ZeroRow]) -> Vec<Passage> {
     let groups = [
         (Some(HugePages::Off), "ordinary pages"),
         (Some(HugePages::On), "huge pages where the system has them"),
@@ -48,7 +49,7 @@ const STEPS_IN_WORDS: &[&str] = &[
      in half of the second cache; cold: in as much memory as the steps; at once: in one call for all of it.",
 ];
 
-fn table(title: &str, group: &[&ZeroRow], caption: &[&str]) -> String {
+fn table(title: &str, group: &[&ZeroRow], caption: &[&str]) -> Passage {
     let sizes = report::sizes(group);
     let of = match sizes[..] {
         [bytes] => format!(", {}", units::bytes(bytes as f64)),
@@ -119,7 +120,7 @@ struct Block<'r> {
 }
 
 /// A row for each size.
-pub(super) fn blocks(measurements: &[&ZeroRow]) -> Option<String> {
+pub(super) fn blocks(measurements: &[&ZeroRow]) -> Option<Passage> {
     let block = |bytes| {
         let all = measurements.iter().copied();
         let at = all.filter(|m| m.memory_cost().is_some_and(|(of, _)| of == bytes));

@@ -2,6 +2,7 @@
 //! over, beside the article's.
 
 use punctual_record::Interval;
+use punctual_report::tables::Passage;
 use punctual_report::tables::blank::Why;
 use punctual_report::tables::table::{Cell, Table};
 use punctual_report::units;
@@ -13,7 +14,7 @@ use crate::rows::{Account, PAGE_BYTES, Payments, ProcessesAccount, ZeroProbe, Ze
 
 /// CPUs that everybody kept busy, a row for each thing that was done; that of
 /// the two processes is among them.
-pub(super) fn payers(measurements: &[&ZeroRow]) -> Option<String> {
+pub(super) fn payers(measurements: &[&ZeroRow]) -> Option<Passage> {
     let accounts = measurements.iter();
     let accounts: Vec<(&str, &Account)> = accounts
         .filter_map(|m| Some((m.subject.as_str(), m.account()?)))
@@ -142,7 +143,7 @@ pub(super) fn system_process_ns_per_page(measurements: &[&ZeroRow]) -> Option<f6
 }
 
 /// What they did and what it took.
-pub(super) fn processes(measurement: &ZeroRow) -> Option<String> {
+pub(super) fn processes(measurement: &ZeroRow) -> Option<Passage> {
     let Some(ZeroProbe::Processes(of)) = measurement.part() else {
         return None;
     };

@@ -1,25 +1,21 @@
 // Opens the explorer in a browser as a user does, and looks whether it keeps what it promises.
 //
-//   node check.mjs PAGE PUNCTUAL CHROMIUM [SCREENSHOTS]
+//   node explorer.mjs PAGE PUNCTUAL CHROMIUM [SCREENSHOTS]
 //
 // PUNCTUAL is the command, whose output is held against the page's to the byte.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { chromium } from 'playwright-core';
+import { fitsAndIsAccessible, launch, looks, open as opened, run } from './browser.mjs';
 
 const [page, punctual, executablePath, screenshots] = process.argv.slice(2);
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const url = pathToFileURL(page).href;
 const folder = mkdtempSync(join(tmpdir(), 'punctual-site-'));
-// Without those flags it looks for hosts of its own.
-const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
-const browser = await chromium.launch({ executablePath, args });
+const browser = await launch(executablePath);
 
 /** What the command writes as Run file, and what it prints. */
 function command(line) {
@@ -34,14 +30,8 @@ function command(line) {
   }
 }
 
-/** A page, of which every complaint and every request is a failure. */
-async function open(hash, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, ...options });
-  const tab = await context.newPage();
-  tab.on('console', (message) => assert.notEqual(message.type(), 'error', message.text()));
-  tab.on('pageerror', (error) => assert.fail(error));
-  tab.on('request', (request) => assert.match(request.url(), /^(file|blob):/));
-  await tab.goto(url + hash);
+async function open(hash, options) {
+  const tab = await opened(browser, url + hash, options);
   await answered(tab);
   return tab;
 }
@@ -151,15 +141,10 @@ const checks = {
 
   async 'narrow and wide, light and dark: nothing beyond the edge, nothing that axe finds serious'() {
     for (const hash of ['#story=own', '#page=zeroing&threads=8']) {
-      for (const [width, colorScheme] of [[400, 'dark'], [1600, 'light'], [400, 'light'], [1600, 'dark']]) {
+      for (const [width, colorScheme] of looks) {
         const tab = await open(hash, { viewport: { width, height: 900 }, colorScheme });
-        const over = await tab.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        assert.ok(over <= 0, `${hash}: ${over} pixels too wide at ${width}`);
         if (screenshots) await tab.screenshot({ path: join(screenshots, `${hash.replace(/\W/g, '-')}-${width}-${colorScheme}.png`), fullPage: true });
-        await tab.addScriptTag({ content: axe }).catch(() => tab.evaluate(axe));
-        const { violations } = await tab.evaluate(() => axe.run());
-        const serious = violations.filter(({ impact }) => ['serious', 'critical'].includes(impact));
-        assert.deepEqual(serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`), [], `${hash} at ${width}`);
+        await fitsAndIsAccessible(tab, `${hash} at ${width}, ${colorScheme}`);
         await tab.context().close();
       }
     }
@@ -167,11 +152,7 @@ const checks = {
 };
 
 try {
-  for (const [what, check] of Object.entries(checks)) {
-    await check();
-    console.log(`site: ${what}`);
-  }
+  await run(browser, 'site', checks);
 } finally {
-  await browser.close();
   rmSync(folder, { recursive: true });
 }

@@ -1,0 +1,169 @@
+//! `punctual report`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, anyhow, bail};
+use clap::Args;
+use punctual_record::compare::Comparison;
+use punctual_record::{Measurement, Run};
+use punctual_report::Page;
+use punctual_zero::COMPARED;
+use punctual_zero::rows::ZeroRow;
+
+use crate::compare::any_row::AnyRow;
+use crate::files::{self, Target};
+use crate::{Done, say, stop};
+
+/// What its help begins with.
+pub(crate) const ABOUT: &str = "\
+Write one HTML file with answers, figures and tables, to mail or to keep.
+
+Takes the files that `--json` of bench, measure, doctor, watch, simulate and zero writes; several are also set side by side. \
+Without any, it measures a quick set of everything on this computer first, in about a minute, and adds Windows generations from \
+the simulator. The file needs nothing beside itself: it opens without a network, and can be read without scripts. The same Runs \
+give the same bytes. Names of other processes and of folders are left out.";
+
+/// And ends with.
+pub(crate) const AFTER: &str = "\
+Exit codes: 0 done, 2 could not run, 3 ended by Ctrl-C: the file has what was measured until then
+
+Examples:
+  punctual report --open
+  punctual report bench.json doctor.json --output loop.html
+  punctual report laptop.json server.json";
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// Run files (- is standard input) [default: a quick set of everything is measured]
+    #[arg(value_name = "RUN")]
+    files: Vec<PathBuf>,
+
+    /// The file to write, in place of one that is there (- is standard output)
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        default_value = "punctual-report.html"
+    )]
+    output: PathBuf,
+
+    /// Open it in the browser
+    #[arg(long)]
+    open: bool,
+}
+
+/// What is measured where no Runs are given.
+const SET: [&str; 6] = [
+    "doctor --quick",
+    "bench --quick",
+    "measure --quick",
+    "zero run --quick",
+    "zero probe --quick",
+    "simulate lowest-request-wins --on windows-7 --on windows-10-1909 --on windows-10-2004 --on windows-11",
+];
+
+/// Runs the command.
+pub(crate) fn run(args: &ReportArgs) -> Result<Done> {
+    let is_printed = args.output == Path::new(files::STANDARD);
+    if args.open && is_printed {
+        bail!("what is printed cannot be opened; leave out --open, or name a file with --output");
+    }
+    let output = Target::new(&args.output)?;
+    let (page, done) = match args.files.is_empty() {
+        true => measured()?,
+        false => (of_files(&args.files)?, Done::Whole),
+    };
+    output.write(&page.html())?;
+    if !is_printed {
+        say!("wrote {}", args.output.display());
+    }
+    if args.open {
+        opener::open(&args.output).with_context(|| {
+            format!(
+                "cannot open {} in a browser; open it by hand",
+                args.output.display()
+            )
+        })?;
+    }
+    Ok(done)
+}
+
+fn of_files(paths: &[PathBuf]) -> Result<Page> {
+    let names: Vec<String> = paths.iter().map(|path| files::name(path)).collect();
+    let texts = paths.iter().map(|path| files::text(path, files::LONGEST));
+    let texts: Vec<String> = texts.collect::<Result<_>>()?;
+    let mut page = Page::new(&format!("punctual report {}", names.join(" ")));
+    let mut all = Vec::new();
+    for (name, text) in names.iter().zip(&texts) {
+        let run = add(&mut page, text).map_err(|why| anyhow!("{name}: {why}"))?;
+        all.push((name.as_str(), run));
+    }
+    let all: Vec<(&str, &Run<AnyRow>)> = all.iter().map(|(name, run)| (*name, run)).collect();
+    let mut compared = Comparison::of(&all);
+    // What only one of them has is told of it already.
+    compared
+        .rows
+        .retain(|row| row.cells.iter().flatten().count() > 1);
+    if !compared.rows.is_empty() {
+        page.compare(&compared, &[COMPARED]);
+    }
+    Ok(page)
+}
+
+/// Adds the Run in a file, whichever product's it is.
+fn add(page: &mut Page, text: &str) -> Result<Run<AnyRow>, String> {
+    let any = Run::<AnyRow>::from_json(text)?;
+    let is_of_zeroing = match any.results.first() {
+        Some(row) => matches!(row, AnyRow::Zero(_)),
+        None => any.command.contains(" zero "),
+    };
+    match is_of_zeroing {
+        true => page.add(&Run::<ZeroRow>::from_json(text)?),
+        false => page.add(&Run::<Measurement>::from_json(text)?),
+    }
+    Ok(any)
+}
+
+/// A page of what was measured now, each command in a process of its own: this command again.
+fn measured() -> Result<(Page, Done)> {
+    let stop = stop::on_ctrl_c()?;
+    let this = std::env::current_exe().context("cannot find the file of this command")?;
+    let folder = tempfile::tempdir().context("cannot make a folder for the Runs")?;
+    let run = folder.path().join("run.json");
+    let mut page = Page::new("punctual report");
+    let mut any = false;
+    for line in SET {
+        if stop.is_requested() {
+            break;
+        }
+        say!("report: punctual {line}");
+        let ended = Command::new(&this)
+            .args(line.split(' '))
+            .arg("--json")
+            .arg(&run)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .status()
+            .with_context(|| format!("cannot start {}", this.display()))?;
+        match std::fs::read_to_string(&run) {
+            Ok(text) => {
+                add(&mut page, &text).map_err(|why| anyhow!("punctual {line}: {why}"))?;
+                any = true;
+                std::fs::remove_file(&run)
+                    .with_context(|| format!("cannot remove {}", run.display()))?;
+            }
+            // It has said why.
+            Err(_) if stop.is_requested() => break,
+            Err(_) => page.note(&format!("punctual {line} could not run ({ended}).")),
+        }
+    }
+    if !any {
+        bail!("nothing was measured, so there is nothing to report");
+    }
+    let done = match stop.is_requested() {
+        true => Done::Interrupted,
+        false => Done::Whole,
+    };
+    Ok((page, done))
+}

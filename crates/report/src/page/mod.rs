@@ -1,0 +1,304 @@
+//! Runs as one page to mail: HTML that needs nothing beside itself.
+//!
+//! It opens without a network, which its Content-Security-Policy forbids it, can be read
+//! without scripts, and is the same to the byte for the same Runs. The script adds what is
+//! under the pointer, and hides and shows what the legend names.
+
+use punctual_record::compare::Comparison;
+use punctual_record::{Run, RunRow, visible};
+
+use crate::compare::comparison_sections;
+use crate::disturbed::nameless;
+use crate::figures::comparison_figures;
+use crate::figures::svg::escaped;
+use crate::prose;
+use crate::tables::{Compared, Passage};
+use crate::text::all_warnings;
+use crate::{Figure, Report, Verdict, verdict};
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// What the browser may run of the page, by SHA-256 in base 64: so nothing that a Run brings
+/// along.
+const STYLE_HASH: &str = "u5TqwXllKFrZ1+YCLHqsTMBrEQRUk1+O4u0PNUU27nI=";
+const SCRIPT_HASH: &str = "MOQGBbuDHBBoKdS7BXmdyOXeG3fu+6vLSxavoBjeiSE=";
+
+/// The figures of a page are no larger together: those that do not fit are named.
+const MOST_FIGURES: usize = 600_000;
+
+/// No table has more rows, no text more lines: whoever wants all has the Run.
+const MOST_ROWS: usize = 200;
+
+/// Names are no longer, in characters.
+const MOST_CHARACTERS: usize = 1_000;
+
+/// A page that is being made.
+#[derive(Clone, Debug)]
+pub struct Page {
+    command: String,
+    answers: String,
+    bodies: String,
+    markdown: String,
+    runs: usize,
+    left: usize,
+}
+
+impl Page {
+    /// A page without Runs, which this command makes.
+    pub fn new(command: &str) -> Self {
+        Self {
+            command: command.to_owned(),
+            answers: String::new(),
+            bodies: String::new(),
+            markdown: String::new(),
+            runs: 0,
+            left: MOST_FIGURES,
+        }
+    }
+
+    /// Adds a Run: its answer above, its figures and tables below.
+    pub fn add<R: Report>(&mut self, run: &Run<R>) {
+        let run = harmless(run);
+        self.runs += 1;
+        let id = format!("run-{}", self.runs);
+        let verdict = verdict(&run);
+        let heading = match &verdict {
+            Some(verdict) => verdict.heading.clone(),
+            None => run.command.clone(),
+        };
+        let title = text(&heading);
+        self.answers +=
+            &format!("<section class=\"answer\">\n<h3><a href=\"#{id}\">{title}</a></h3>\n");
+        match &verdict {
+            Some(verdict) => {
+                self.answers += &answer(verdict);
+                self.markdown += &format!("{}\n", verdict.markdown());
+            }
+            None => self.answers += "<p>Its figures and tables are below.</p>\n",
+        }
+        self.answers += "</section>\n";
+
+        self.bodies += &format!("<section id=\"{id}\">\n<h2>{title}</h2>\n");
+        let head = R::head(&run);
+        self.bodies += &scrolled(
+            &format!("About {title}"),
+            &format!("<pre>{}</pre>", lines(&head)),
+        );
+        self.bodies += &warnings(&run);
+        self.figures(&R::figures(&run));
+        self.passages(&R::sections(&run));
+        self.bodies += "</section>\n";
+    }
+
+    /// Adds Runs beside each other; `more` are the tables of other products than waiting.
+    pub fn compare(&mut self, compared: &Comparison, more: &[Compared]) {
+        self.bodies += "<section id=\"side-by-side\">\n<h2>Side by side</h2>\n";
+        self.figures(&comparison_figures(compared));
+        self.passages(&comparison_sections(compared, more));
+        self.bodies += "</section>\n";
+    }
+
+    /// Adds a sentence above what is added next.
+    pub fn note(&mut self, words: &str) {
+        self.answers += &paragraph(words);
+    }
+
+    fn figures(&mut self, figures: &[Figure]) {
+        let mut left_out = Vec::new();
+        for figure in figures {
+            if figure.svg.len() > self.left {
+                left_out.push(figure.name.as_str());
+                continue;
+            }
+            self.left -= figure.svg.len();
+            self.bodies += &format!(
+                "<figure>{}</figure>\n",
+                scrolled(&format!("Figure {}", text(&figure.name)), &figure.svg)
+            );
+        }
+        if !left_out.is_empty() {
+            self.bodies += &paragraph(&format!(
+                "Not shown, to keep the page small: {}. --plots DIR of the command draws them.",
+                left_out.join(", ")
+            ));
+        }
+    }
+
+    fn passages(&mut self, passages: &[Passage]) {
+        if !passages.is_empty() {
+            self.bodies += "<h3>The numbers</h3>\n";
+        }
+        for passage in passages {
+            let (title, body) = match &passage.table {
+                Some(cells) => (
+                    cells.title.as_str(),
+                    table(&cells.title, &cells.groups, &cells.head, &cells.rows)
+                        + &cells
+                            .words
+                            .iter()
+                            .map(|words| paragraph(words))
+                            .collect::<String>(),
+                ),
+                None => {
+                    let name = text(passage.title());
+                    let pre = format!("<pre>{}</pre>", lines(&passage.text));
+                    (passage.title(), scrolled(&name, &pre))
+                }
+            };
+            self.bodies += &format!(
+                "<details><summary>{}</summary>\n{body}</details>\n",
+                text(title)
+            );
+        }
+    }
+
+    /// The page.
+    pub fn html(&self) -> String {
+        let csp = format!(
+            "default-src 'none'; style-src 'sha256-{STYLE_HASH}'; script-src 'sha256-{SCRIPT_HASH}'; base-uri 'none'; form-action 'none'"
+        );
+        let markdown = match self.markdown.trim_end() {
+            "" => String::new(),
+            markdown => format!(
+                "<h2>To paste into an issue or a forum</h2>\n<textarea class=\"screen\" readonly \
+                 aria-label=\"The answers as Markdown\">\n{}</textarea>\n",
+                // Markdown is escaped already, and here once more.
+                escaped(markdown)
+            ),
+        };
+        format!(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{csp}\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <title>punctual report</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n\
+             <h1>How punctual is it?</h1>\n\
+             <p class=\"faint\">Made by <code>{}</code>, version {}.</p>\n{}{}{markdown}</main>\n\
+             <script>{SCRIPT}</script>\n</body>\n</html>\n",
+            text(&self.command),
+            env!("CARGO_PKG_VERSION"),
+            self.answers,
+            self.bodies,
+        )
+    }
+}
+
+/// The run without the names of others and of folders.
+fn harmless<R: RunRow>(run: &Run<R>) -> Run<R> {
+    let words = run.command.split(' ').map(|word| {
+        let last = word.rsplit(['/', '\\']).next();
+        last.unwrap_or(word).trim_end_matches('\'')
+    });
+    let command = words.collect::<Vec<_>>().join(" ");
+    let (disturbance, warnings) = nameless(run.disturbance.as_ref(), &run.warnings);
+    Run {
+        command,
+        disturbance,
+        warnings,
+        ..run.clone()
+    }
+}
+
+/// Text in HTML, on one line and not endless.
+fn text(text: &str) -> String {
+    let mut text = visible(text).into_owned();
+    if let Some((end, _)) = text.char_indices().nth(MOST_CHARACTERS) {
+        text.truncate(end);
+        text += "...";
+    }
+    escaped(&text)
+}
+
+/// Text of several lines in HTML.
+fn lines(lines: &str) -> String {
+    let lines = lines.lines().take(MOST_ROWS);
+    lines.map(|line| text(line) + "\n").collect()
+}
+
+fn paragraph(words: &str) -> String {
+    format!("<p class=\"faint\">{}</p>\n", text(words))
+}
+
+/// What can be wider than the page; whoever uses a keyboard can go there to scroll.
+fn scrolled(name: &str, html: &str) -> String {
+    format!(
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{name}\">\n{html}</div>\n"
+    )
+}
+
+fn answer(verdict: &Verdict) -> String {
+    let sentences = verdict.sentences.iter();
+    let mut html: String = sentences
+        .map(|words| format!("<p>{}</p>\n", text(words)))
+        .collect();
+    if let Some(overview) = &verdict.overview {
+        html += &table(&verdict.heading, &[], &overview.head, &overview.rows);
+        html += &paragraph(&overview.caption);
+    }
+    html + &paragraph(&verdict.next)
+}
+
+fn warnings<R: RunRow>(run: &Run<R>) -> String {
+    let all = all_warnings(run).into_iter();
+    all.map(|(what, remedy)| {
+        let remedy = match remedy.as_str() {
+            "" => String::new(),
+            remedy => paragraph(&format!("Remedy: {remedy}")),
+        };
+        format!(
+            "<div class=\"warning\"><p>Warning: {}</p>{remedy}</div>\n",
+            text(&what)
+        )
+    })
+    .collect()
+}
+
+fn table(title: &str, groups: &[(String, usize)], head: &[String], rows: &[Vec<String>]) -> String {
+    let mut html = String::new();
+    if !groups.is_empty() {
+        html += "<tr><td></td>";
+        for (name, columns) in groups {
+            html += &format!(
+                "<th colspan=\"{columns}\" scope=\"colgroup\">{}</th>",
+                text(name)
+            );
+        }
+        html += "</tr>";
+    }
+    html += "<tr>";
+    for name in head {
+        let name: Vec<String> = name.lines().map(text).collect();
+        html += &match name.concat().trim() {
+            // A head without words is none for screen readers either.
+            "" => "<td></td>".to_owned(),
+            _ => format!("<th scope=\"col\">{}</th>", name.join(" ")),
+        };
+    }
+    let mut body = String::new();
+    for row in rows.iter().take(MOST_ROWS) {
+        body += "<tr>";
+        for (i, cell) in row.iter().enumerate() {
+            let cell: Vec<String> = cell.lines().map(text).collect();
+            let cell = cell.join(" ");
+            body += &match i {
+                0 => format!("<th scope=\"row\">{cell}</th>"),
+                _ => format!("<td>{cell}</td>"),
+            };
+        }
+        body += "</tr>\n";
+    }
+    let more = match rows.len().saturating_sub(MOST_ROWS) {
+        0 => String::new(),
+        more => paragraph(&format!("And {more} more rows, which are in the Run.")),
+    };
+    // Where cells are words, they are broken.
+    let longest = rows.iter().flatten().map(|cell| cell.chars().count()).max();
+    let class = match longest > Some(prose::WIDTH / 2) {
+        true => " class=\"words\"",
+        false => "",
+    };
+    let table = format!(
+        "<table{class}>\n<thead>{html}</tr></thead>\n<tbody>\n{body}</tbody></table>\n{more}"
+    );
+    scrolled(&text(title), &table)
+}

@@ -1,0 +1,143 @@
+//! The page: complete, harmless, small, and the same each time.
+
+use base64::Engine;
+use punctual_record::compare::Comparison;
+use punctual_record::experiment::Sleep;
+use punctual_record::{Disturbance, Experiment, Late, Measurement, OtherProcess, Run, Warning};
+use punctual_report::{Page, disturbed};
+use sha2::{Digest, Sha256};
+
+use crate::{made_up, made_up_measure};
+
+fn page(runs: &[Run]) -> String {
+    let mut page = Page::new("punctual report");
+    runs.iter().for_each(|run| page.add(run));
+    page.html()
+}
+
+/// What is between two of these, each time.
+fn between<'t>(text: &'t str, begin: &str, end: &str) -> Vec<&'t str> {
+    let parts = text.split(begin).skip(1);
+    parts.map(|part| part.split(end).next().unwrap()).collect()
+}
+
+#[test]
+fn a_page_has_answers_figures_and_tables_and_is_the_same_each_time() {
+    let runs = [made_up::run(), made_up_measure::run()];
+    let html = page(&runs);
+    assert_eq!(html, page(&runs));
+    for needed in [
+        "For a 60 Hz loop",
+        "Warning: ",
+        "<title>Lateness against CPU time at 60 Hz</title>",
+        "<summary>pace at 60 Hz: lateness</summary>",
+        "<th scope=\"row\">adaptive</th>",
+        "data-l=\"spin\"",
+        "aria-label=\"The answers as Markdown\"",
+    ] {
+        assert!(html.contains(needed), "{needed}");
+    }
+    // Answers first.
+    let at = |words: &str| html.find(words).unwrap();
+    assert!(at("class=\"answer\"") < at("<figure>"));
+    // Nothing from elsewhere.
+    let mut elsewhere = html
+        .match_indices("://")
+        .map(|(at, _)| &html[at - 4..at + 22]);
+    assert!(elsewhere.all(|url| url == "http://www.w3.org/2000/svg"));
+    assert!(html.len() < 1_000_000, "{}", html.len());
+}
+
+#[test]
+fn the_browser_is_told_what_is_the_pages_own() {
+    let html = page(&[]);
+    for (element, directive) in [("style", "style-src"), ("script", "script-src")] {
+        let [own] = between(&html, &format!("<{element}>"), &format!("</{element}>"))[..] else {
+            panic!("{element}");
+        };
+        let hash = base64::prelude::BASE64_STANDARD.encode(Sha256::digest(own));
+        assert!(
+            html.contains(&format!("{directive} 'sha256-{hash}'")),
+            "{directive} is 'sha256-{hash}' now: write that in page/mod.rs"
+        );
+    }
+    assert!(html.contains("default-src 'none'"));
+}
+
+/// A Run of a call with this name, in which each text is it too.
+fn of_text(words: &str) -> Run {
+    let sleep = Sleep {
+        method: words.to_owned(),
+        asked_ns: 1_000_000,
+    };
+    let samples: Vec<i64> = (0..100).map(|i| 50_000 + i).collect();
+    Run {
+        command: words.to_owned(),
+        warnings: vec![Warning {
+            what: words.to_owned(),
+            remedy: words.to_owned(),
+        }],
+        results: vec![Measurement {
+            late_ns: Late::of(&samples),
+            samples_late_ns: samples,
+            ..Measurement::of(Experiment::Sleep(sleep), words)
+        }],
+        ..made_up_measure::run()
+    }
+}
+
+#[test]
+fn text_of_others_stays_text() {
+    let bad = "</script></textarea><img src=x onerror=alert(1)>\"'&\x1b[31m";
+    let html = page(&[of_text(bad)]);
+    assert_eq!(html.matches("<script").count(), 1);
+    assert_eq!(html.matches("</script").count(), 1);
+    assert_eq!(html.matches("</textarea").count(), 1);
+    assert!(!html.contains("<img") && !html.contains('\x1b'));
+    assert!(html.contains("&lt;img src=x onerror=alert(1)&gt;&quot;'&amp;\\u{1b}[31m"));
+}
+
+#[test]
+fn what_is_long_is_cut_and_what_is_huge_is_refused() {
+    let html = page(&[of_text(&"long ".repeat(10_000))]);
+    assert!(html.len() < 1_000_000, "{}", html.len());
+    let huge = of_text(&"\\huge ".repeat(2_000_000)).to_json();
+    let why = Run::<Measurement>::from_json(&huge).unwrap_err();
+    assert!(why.contains("a text of more than 65536 bytes"), "{why}");
+}
+
+#[test]
+fn names_of_others_and_folders_are_left_out() {
+    let disturbance = Disturbance {
+        cpus: vec![1],
+        others_fraction: Some(0.5),
+        processes: vec![OtherProcess {
+            name: "zoltan-secret".to_owned(),
+            pid: 4711,
+            fraction: 0.5,
+        }],
+        ..Disturbance::default()
+    };
+    let run = Run {
+        command: "punctual bench --json /home/zoltan/x.json --plots 'C:\\Users\\zoltan\\figures'"
+            .to_owned(),
+        warnings: disturbed(&disturbance),
+        disturbance: Some(disturbance),
+        ..made_up::run()
+    };
+    let html = page(&[run]);
+    assert!(!html.contains("zoltan") && !html.contains("4711"));
+    assert!(html.contains("punctual bench --json x.json --plots figures"));
+}
+
+#[test]
+fn runs_of_several_machines_are_set_side_by_side() {
+    let [one, other] = [made_up::run(), made_up::run()];
+    let compared = Comparison::of(&[("one", &one), ("other", &other)]);
+    let mut page = Page::new("punctual report one other");
+    page.add(&one);
+    page.add(&other);
+    page.compare(&compared, &[]);
+    let html = page.html();
+    assert!(html.contains("Side by side") && html.contains("Median lateness of several runs"));
+}
