@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use punctual_record::Run;
+use punctual_report::tables::Passage;
+use punctual_report::{Report, Verdict};
 use punctual_sim::Model;
 
 use crate::console::{self, say};
@@ -100,10 +102,20 @@ impl Shown {
     ///
     /// That there is no table of a name is said when there are tables: what was measured
     /// is not lost for it.
-    pub(crate) fn of(&self, run: &Run) -> String {
-        let verdict = punctual_report::verdict(run).filter(|_| !self.full);
-        let Some(verdict) = verdict else {
-            return punctual_report::text(run);
+    pub(crate) fn of<R: Report>(&self, run: &Run<R>) -> String {
+        let verdict = punctual_report::verdict(run);
+        self.shown(verdict, || punctual_report::text(run), || R::sections(run))
+    }
+
+    /// The same of what has such an answer, is that in full, and has these passages.
+    pub(crate) fn shown(
+        &self,
+        verdict: Option<Verdict>,
+        full: impl FnOnce() -> String,
+        passages: impl FnOnce() -> Vec<Passage>,
+    ) -> String {
+        let Some(verdict) = verdict.filter(|_| !self.full) else {
+            return full();
         };
         let mut text = match self.markdown {
             true => verdict.markdown(),
@@ -117,7 +129,7 @@ impl Shown {
             }
         };
         if let Some(names) = &self.tables {
-            match punctual_report::tables_named(run, &names.0) {
+            match punctual_report::tables_named(passages(), &names.0) {
                 Ok(tables) => text += &format!("\n{tables}"),
                 Err(why) => say!("{why}"),
             }

@@ -16,7 +16,7 @@ pub fn comparison(compared: &Comparison, more: &[Compared]) -> String {
 }
 
 /// The same, piece by piece.
-pub(crate) fn comparison_sections(compared: &Comparison, more: &[Compared]) -> Vec<Passage> {
+pub fn comparison_sections(compared: &Comparison, more: &[Compared]) -> Vec<Passage> {
     let mut sections = vec![Passage::from(header(compared))];
     sections.extend(tables::comparison(compared, more));
     if compared.rows.is_empty() {

@@ -57,7 +57,7 @@ pub mod units;
 pub mod verdict;
 mod warnings;
 
-pub use compare::comparison;
+pub use compare::{comparison, comparison_sections};
 pub use disturbed::disturbed;
 #[cfg(not(target_family = "wasm"))]
 pub use figures::{Figure, comparison_figures};
@@ -69,5 +69,5 @@ pub use tables::table;
 #[cfg(not(target_family = "wasm"))]
 pub use text::figures;
 pub use text::{Report, explained, tables_named, text};
-pub use verdict::{Overview, Verdict, verdict};
+pub use verdict::{Overview, Verdict, comparison_verdict, verdict};
 pub use warnings::{Setting, warnings};

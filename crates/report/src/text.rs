@@ -40,12 +40,11 @@ pub fn explained(run: &Run) -> String {
     with(run, tables::learned(&run.beside.learned))
 }
 
-/// Those tables of the report whose title has one of these in it, in whatever case.
+/// Those of these whose title has one of these names in it, in whatever case.
 ///
 /// # Errors
 /// None has one of them; the titles there are.
-pub fn tables_named<R: Report>(run: &Run<R>, names: &[String]) -> Result<String, String> {
-    let mut sections = R::sections(run);
+pub fn tables_named(mut sections: Vec<Passage>, names: &[String]) -> Result<String, String> {
     for name in names {
         let name_lower = name.to_lowercase();
         if !sections

@@ -8,7 +8,7 @@ use punctual_record::compare::Metric;
 use super::any_row::metrics;
 
 use super::rule::Rule;
-use crate::options::Output;
+use crate::options::{Output, Shown};
 
 /// What its help begins with.
 pub(crate) const ABOUT: &str = "\
@@ -65,6 +65,9 @@ pub(crate) struct CompareArgs {
     /// Add what others have published of the same, of the OS of these files; with =all, of every OS
     #[arg(long, value_name = "OS", num_args = 0..=1, require_equals = true, default_missing_value = "same")]
     pub(crate) published: Option<WhichOs>,
+
+    #[command(flatten)]
+    pub(crate) shown: Shown,
 
     #[command(flatten)]
     pub(crate) output: Output,

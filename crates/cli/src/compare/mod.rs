@@ -8,6 +8,7 @@ pub(crate) mod rule;
 use anyhow::{Result, anyhow, bail};
 use punctual_record::Run;
 use punctual_record::{compare::Comparison, compare::RuleOutcome};
+use punctual_report::{comparison_sections, comparison_verdict};
 
 use punctual_zero::{COMPARED, published};
 
@@ -55,7 +56,12 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Done> {
         files::directory(plots)?;
     }
 
-    let printed = print(&punctual_report::comparison(&compared, &[COMPARED]));
+    let text = args.shown.shown(
+        Some(comparison_verdict(&compared, &[COMPARED])),
+        || punctual_report::comparison(&compared, &[COMPARED]),
+        || comparison_sections(&compared, &[COMPARED]),
+    );
+    let printed = print(&text);
     if let Some(json) = json {
         json.write(&compared.to_json())?;
     }

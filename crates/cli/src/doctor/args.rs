@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use punctual_core::Nanos;
 
-use crate::options::{Effort, Output, Place};
+use crate::options::{Effort, Output, Place, Shown};
 
 /// What its help begins with.
 pub(crate) const ABOUT: &str = "\
@@ -47,6 +47,9 @@ pub(crate) struct DoctorArgs {
 
     #[command(flatten)]
     pub(crate) place: Place,
+
+    #[command(flatten)]
+    pub(crate) shown: Shown,
 
     #[command(flatten)]
     pub(crate) output: Output,

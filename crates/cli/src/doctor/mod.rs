@@ -68,7 +68,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Done> {
 
     let failed = results.end.failed.clone();
     let run = as_run(args, &examined, on, started_at, results);
-    let delivered = outputs.deliver_until(failed, &run, &punctual_report::text(&run));
+    let delivered = outputs.deliver_until(failed, &run, &args.shown.of(&run));
     if let Some(share) = share {
         share.write(&anonymous(&run, &options(args)).to_json())?;
         say!("shared: {SHARED}");

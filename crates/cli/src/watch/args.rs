@@ -7,7 +7,7 @@ use punctual_core::{Method, Nanos, Rate};
 use punctual_record::compare::Metric;
 
 use crate::compare::rule::{Limit, Rule};
-use crate::options::Output;
+use crate::options::{Output, Shown};
 use crate::values::{cpu, length};
 
 /// What its help begins with.
@@ -85,6 +85,9 @@ pub(crate) struct WatchArgs {
     /// Print the summary at the end and nothing every second
     #[arg(long)]
     pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) shown: Shown,
 
     #[command(flatten)]
     pub(crate) output: Output,

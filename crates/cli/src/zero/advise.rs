@@ -16,7 +16,7 @@ use punctual_zero_memory::Kernel;
 use punctual_zero_pool::{Batch, LockKind, Setting};
 use punctual_zero_sim::Machine;
 
-use crate::options::{Effort, Output};
+use crate::options::{Effort, Output, Shown};
 use crate::progress::Progress;
 use crate::session::{self, Outputs};
 use crate::values::bytes;
@@ -102,6 +102,9 @@ pub(crate) struct AdviseArgs {
     pub(crate) effort: Effort,
 
     #[command(flatten)]
+    pub(crate) shown: Shown,
+
+    #[command(flatten)]
     pub(crate) output: Output,
 }
 
@@ -178,7 +181,7 @@ fn here(args: &AdviseArgs) -> Result<Done> {
     };
     let Some((advised, candidates)) = advised else {
         run.interrupted = true;
-        return outputs.deliver(&run, &punctual_report::text(&run));
+        return outputs.deliver(&run, &args.shown.of(&run));
     };
     let mut advice = advised.record(&model, false)?;
 
@@ -215,7 +218,7 @@ fn here(args: &AdviseArgs) -> Result<Done> {
     run.beside.zero_advice = Some(advice);
     run.other.extend(plan.describe());
     let run = session::disturbed(run, disturbance);
-    outputs.deliver_until(end.failed, &run, &punctual_report::text(&run))
+    outputs.deliver_until(end.failed, &run, &args.shown.of(&run))
 }
 
 /// The model of this computer, measured in rounds in the memory of `ground` until
@@ -322,5 +325,5 @@ fn there(args: &AdviseArgs, on: &str) -> Result<Done> {
         },
         ..session::run()
     };
-    outputs.deliver(&run, &punctual_report::text(&run))
+    outputs.deliver(&run, &args.shown.of(&run))
 }

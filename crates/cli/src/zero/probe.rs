@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use punctual_record::Run;
 use punctual_zero::probe::{ProbePart, ProbePlan, Probed, Settings, memory_facts, warnings};
 
-use crate::options::{Effort, Output};
+use crate::options::{Effort, Output, Shown};
 use crate::progress::Progress;
 use crate::session::{self, Outputs};
 use crate::values::{bytes, iterations};
@@ -49,6 +49,9 @@ pub(crate) struct ProbeArgs {
 
     #[command(flatten)]
     pub(crate) effort: Effort,
+
+    #[command(flatten)]
+    pub(crate) shown: Shown,
 
     #[command(flatten)]
     pub(crate) output: Output,
@@ -129,7 +132,7 @@ pub(crate) fn run(args: &ProbeArgs) -> Result<Done> {
         ..run
     };
     let run = session::disturbed(run, disturbance);
-    outputs.deliver_until(end.failed, &run, &punctual_report::text(&run))
+    outputs.deliver_until(end.failed, &run, &args.shown.of(&run))
 }
 
 fn settings(args: &ProbeArgs) -> Result<Settings> {

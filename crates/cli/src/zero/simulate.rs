@@ -12,7 +12,7 @@ use punctual_zero::{Grid, article, computers, simulation};
 use punctual_zero_pool::{Batch, Dequeue, LockKind};
 use punctual_zero_sim::{Job, Machine, Matrix, Preemption};
 
-use crate::options::Output;
+use crate::options::{Output, Shown};
 use crate::progress::Progress;
 use crate::session::{self, Outputs};
 use crate::values::{List, bytes, length, list, numbers, seed};
@@ -106,6 +106,9 @@ pub(crate) struct SimulateArgs {
     pub(crate) validate: bool,
 
     #[command(flatten)]
+    pub(crate) shown: Shown,
+
+    #[command(flatten)]
     pub(crate) output: Output,
 }
 
@@ -183,7 +186,7 @@ fn simulate(args: &SimulateArgs) -> Result<Done> {
     }
     drop(bar);
     let run = simulation::run(&machine, results, session::command_line());
-    outputs.deliver(&run, &punctual_report::text(&run))
+    outputs.deliver(&run, &args.shown.of(&run))
 }
 
 fn machine(args: &SimulateArgs) -> Result<Machine> {

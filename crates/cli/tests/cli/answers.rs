@@ -22,6 +22,11 @@ fn every_first_screen_fits() {
         "measure --quick --on linux",
         "measure sleep --quick --on windows-10-2004",
         "measure sleep --quick --on macos",
+        "doctor --on linux",
+        "doctor --on macos",
+        "doctor --on windows-10-2004",
+        "zero advise --on cascade-lake-96",
+        "zero simulate --threads 1,8,39 --lock tas,mcs --batch 1,64 --size 16MiB",
     ]
     .map(str::to_owned)
     .to_vec();

@@ -31,7 +31,7 @@ fn two_runs() -> tempfile::TempDir {
 
 fn compare(directory: &Path, arguments: &[&str]) -> Output {
     punctual(directory)
-        .arg("compare")
+        .args(["compare", "--full"])
         .args(arguments)
         .output()
         .unwrap()

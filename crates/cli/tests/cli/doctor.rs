@@ -10,7 +10,7 @@ use punctual_record::experiment::Doctor;
 use punctual_record::{Diagnosis, Disturbance, Measurement, OfExperiment, Run};
 
 fn doctor(directory: &Path, arguments: &str) -> Output {
-    run(directory, &format!("doctor {arguments}"))
+    run(directory, &format!("doctor {arguments} --full"))
 }
 
 /// What it prints on a model, but for the version.

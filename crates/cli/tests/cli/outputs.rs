@@ -73,7 +73,7 @@ fn a_dash_is_standard_input() {
     let directory = directory.path();
     let json = run(directory, &format!("{BENCH} --json -")).stdout;
     let json = String::from_utf8(json).unwrap();
-    let output = with_input(directory, "compare -", &format!("\u{feff}{json}"));
+    let output = with_input(directory, "compare --full -", &format!("\u{feff}{json}"));
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("standard input"), "{text}");

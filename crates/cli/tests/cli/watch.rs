@@ -11,7 +11,7 @@ use punctual_record::experiment::{Cause, Watch};
 use punctual_record::{Measurement, OfExperiment, Run};
 
 fn watch(directory: &Path, arguments: &str) -> Output {
-    run(directory, &format!("watch {arguments}"))
+    run(directory, &format!("watch {arguments} --full"))
 }
 
 /// The one result of the Run in `run.json`.

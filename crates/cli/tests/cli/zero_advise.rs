@@ -8,7 +8,7 @@ use crate::schema;
 use punctual_zero::rows::ZeroCalibration;
 
 fn advise(directory: &Path, arguments: &str) -> Output {
-    run(directory, &format!("zero advise {arguments}"))
+    run(directory, &format!("zero advise {arguments} --full"))
 }
 
 #[test]

@@ -10,7 +10,7 @@ use punctual_record::{Run, RunRow};
 use punctual_zero::rows::ZeroRow;
 
 fn probe(directory: &Path, arguments: &str) -> Output {
-    run(directory, &format!("zero probe {arguments}"))
+    run(directory, &format!("zero probe {arguments} --full"))
 }
 
 /// What it prints, and what it writes with `--json`.
@@ -28,7 +28,7 @@ fn probed(arguments: &str) -> (String, Run<ZeroRow>) {
 }
 
 fn assert_refused(arguments: &str, words: &str) {
-    common::assert_refused(&format!("zero probe {arguments}"), words);
+    common::assert_refused(&format!("zero probe {arguments} --full"), words);
 }
 
 fn of_part<'r>(run: &'r Run<ZeroRow>, part: &str) -> Vec<&'r ZeroRow> {

@@ -135,6 +135,16 @@ const TABLES: [Compared; 3] = [
     },
 ];
 
+/// The numbers of which these tables, and those of waits, show the ratio to the first Run's.
+pub(crate) fn ratios(more: &[Compared]) -> Vec<Metric> {
+    let columns = TABLES.iter().chain(more).flat_map(|table| table.columns);
+    let ratio = |shows: &Shows| match shows {
+        Shows::OverFirst(metric) => Some(*metric),
+        _ => None,
+    };
+    columns.filter_map(|(_, shows)| ratio(shows)).collect()
+}
+
 const COST_IN_WORDS: &str = "Cost: CPU time + 10 x lateness per wait, each lateness counted as at \
     most 1 ms.";
 
@@ -428,7 +438,7 @@ fn over_first(metric: Metric, estimate: &Estimate) -> Shown {
 }
 
 /// How many times as much, where that can be next to nothing.
-fn times(ratio: f64) -> String {
+pub(crate) fn times(ratio: f64) -> String {
     match ratio {
         r if r >= 0.01 || r == 0.0 => units::ratio(r),
         r if r >= 0.001 => format!("{r:.4}"),
@@ -455,7 +465,7 @@ fn params_in_words(row: &Row) -> Vec<String> {
 }
 
 /// The parameters that all rows have.
-fn common(rows: &[&Row]) -> Vec<String> {
+pub(crate) fn common(rows: &[&Row]) -> Vec<String> {
     let Some((first, others)) = rows.split_first() else {
         return vec![];
     };

@@ -34,7 +34,9 @@ mod yields;
 
 pub(crate) use clocks::clocks;
 pub use comparison::{Compared, Shows, param_in_words};
-pub(crate) use comparison::{comparison, label_of, published_in_words, published_label, sources};
+pub(crate) use comparison::{
+    common, comparison, label_of, published_in_words, published_label, ratios, sources, times,
+};
 pub(crate) use cores::cores;
 pub use cost::interval_in_words;
 pub(crate) use cost::ratio_within;
@@ -54,7 +56,7 @@ pub(crate) use robustness::robustness;
 pub(crate) use scenario::scenario;
 pub(crate) use sleep::sleep;
 pub(crate) use timers::timers;
-pub(crate) use watch::{CAUSES, watch};
+pub(crate) use watch::{CAUSES, watch, who_had_it};
 pub(crate) use yields::yields;
 
 /// What a terminal and a page hold.

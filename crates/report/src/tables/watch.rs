@@ -102,7 +102,7 @@ pub(crate) const CAUSES: [(Cause, &str); 5] = [
 
 /// Who had the CPU most during the hiccups that are kept, and in how many of them:
 /// ` (sh 31, cargo 5, not seen 2)`.
-fn who_had_it(m: Row<'_, Watch>) -> String {
+pub(crate) fn who_had_it(m: Row<'_, Watch>) -> String {
     const MOST: usize = 4;
     let mut names: Vec<(&str, u64)> = Vec::new();
     let queued = m.of.hiccups.iter().filter(|h| h.cause == Cause::Queued);

@@ -5,8 +5,13 @@
 //! cheapest only where the interval of every other one's cost over it lies above 1.
 
 mod bench;
+mod compare;
+mod doctor;
 mod scenario;
 mod waits;
+mod watch;
+
+pub use compare::comparison_verdict;
 
 use std::borrow::Cow;
 
@@ -91,7 +96,13 @@ fn asked(command: &str) -> String {
 
 /// By the first rule that knows what a run of waits was for.
 pub(crate) fn of_waits(run: &Run) -> Option<Verdict> {
-    let rules = [bench::verdict, scenario::verdict, waits::verdict];
+    let rules = [
+        doctor::verdict,
+        bench::verdict,
+        scenario::verdict,
+        waits::verdict,
+        watch::verdict,
+    ];
     rules.iter().find_map(|rule| rule(run))
 }
 

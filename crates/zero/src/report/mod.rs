@@ -5,6 +5,7 @@ mod computers;
 #[cfg(not(target_family = "wasm"))]
 mod figures;
 mod tables;
+mod verdict;
 
 use punctual_record::{Interval, Run, Value};
 #[cfg(not(target_family = "wasm"))]
@@ -45,8 +46,8 @@ impl Report for ZeroRow {
         sections
     }
 
-    fn verdict(_: &Run<Self>) -> Option<Verdict> {
-        None
+    fn verdict(run: &Run<Self>) -> Option<Verdict> {
+        verdict::verdict(run)
     }
 
     #[cfg(not(target_family = "wasm"))]

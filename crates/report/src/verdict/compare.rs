@@ -1,0 +1,353 @@
+//! What differs between Runs.
+
+use std::cmp::Ordering;
+
+use punctual_record::compare::{
+    Column, Comparison, Estimate, Metric, Quantity, RuleOutcome, Verdict as Judged,
+};
+
+use punctual_record::published::{Late, Published};
+
+use super::{Overview, Verdict};
+use crate::tables::{self, Compared, common, label_of, ratios};
+use crate::units;
+
+/// A number of a Run beside the first one's.
+struct Pair<'c> {
+    of: String,
+    metric: Metric,
+    column: &'c Column,
+    first: f64,
+    this: &'c Estimate,
+}
+
+/// What Runs set side by side say; `more` are the tables of other products than waiting.
+pub fn comparison_verdict(compared: &Comparison, more: &[Compared]) -> Verdict {
+    let pairs = pairs(compared, more);
+    let mut sentences: Vec<String> = compared
+        .columns
+        .iter()
+        .skip(1)
+        .map(|column| against_first(compared, column, &pairs))
+        .collect();
+    if compared.columns.len() == 1 {
+        if compared.published.is_empty() {
+            sentences.push(
+                "There is nothing to compare with: one Run, and nothing published is asked for, or known, of the same."
+                    .to_owned(),
+            );
+        }
+    } else if compared.rows.is_empty() {
+        sentences.push("These Runs have no results.".to_owned());
+    } else if pairs.is_empty() {
+        sentences.push("They have measured nothing that is the same.".to_owned());
+    }
+    let published = published(compared);
+    sentences.extend(beside_published(&published));
+    sentences.extend(rules(compared));
+    let doubts: usize = compared.columns.iter().map(|it| it.warnings.len()).sum();
+    if doubts > 0 {
+        sentences.push(format!(
+            "Of these Runs there are {doubts} warnings: --full."
+        ));
+    }
+
+    let mut changed: Vec<&Pair> = pairs.iter().filter(|pair| pair.has_changed()).collect();
+    changed.sort_by(|a, b| b.by_how_much().total_cmp(&a.by_how_much()));
+    let next = match compared.columns.len() {
+        1 if !published.is_empty() => {
+            "Next: --published=all adds what others have measured on other systems; --full has the sources."
+        }
+        1 => "Next: --published adds what others have measured; give another Run to compare with.",
+        _ if pairs.iter().any(|pair| pair.judged().is_none()) => {
+            "Next: measure with --rounds 6 or more, so that all have intervals; --full has all tables."
+        }
+        _ => "Next: --full has all tables; --fail-if 'late_p50 > 1.2x' makes it a check for CI.",
+    };
+    Verdict {
+        heading: compared.command.clone(),
+        sentences,
+        overview: match changed.is_empty() {
+            true => (!published.is_empty()).then(|| of_published(&published)),
+            false => Some(Overview {
+            head: ["what has changed", "A", "now", "times A's"]
+                .map(str::to_owned)
+                .to_vec(),
+            rows: changed
+                .iter()
+                .map(|pair| pair.told(compared.columns.len() > 2))
+                .collect(),
+            caption: "Those whose interval lies beyond the other's by more than 10 %, the most first. !: worse.".to_owned(),
+        }),
+        },
+        next: next.to_owned(),
+    }
+}
+
+fn pairs<'c>(compared: &'c Comparison, more: &[Compared]) -> Vec<Pair<'c>> {
+    let metrics = ratios(more);
+    let mut pairs = Vec::new();
+    for row in &compared.rows {
+        let alike = compared.rows.iter();
+        let alike = alike.filter(|other| other.experiment == row.experiment);
+        let common = common(&alike.collect::<Vec<_>>());
+        let Some(Some(first)) = row.cells.first() else {
+            continue;
+        };
+        for (column, cell) in compared.columns.iter().zip(&row.cells).skip(1) {
+            let Some(cell) = cell else { continue };
+            pairs.extend(metrics.iter().filter_map(|metric| {
+                let this = cell.known.get(metric)?;
+                this.over_first?;
+                Some(Pair {
+                    of: format!("{} {}", row.experiment, label_of(row, &common)),
+                    metric: *metric,
+                    column,
+                    first: first.known.get(metric)?.value,
+                    this,
+                })
+            }));
+        }
+    }
+    pairs
+}
+
+impl Pair<'_> {
+    fn judged(&self) -> Option<Judged> {
+        self.this.over_first.and_then(|ratio| ratio.verdict)
+    }
+
+    fn has_changed(&self) -> bool {
+        matches!(self.judged(), Some(Judged::Higher | Judged::Lower))
+    }
+
+    fn is_worse(&self) -> bool {
+        let worse = match self.metric.more_is_better() {
+            true => Judged::Lower,
+            false => Judged::Higher,
+        };
+        self.judged() == Some(worse)
+    }
+
+    /// The factor, in either direction.
+    fn by_how_much(&self) -> f64 {
+        let ratio = self.this.over_first.and_then(|ratio| ratio.value);
+        ratio.map_or(f64::MAX, |ratio| ratio.max(1.0 / ratio))
+    }
+
+    fn told(&self, with_label: bool) -> Vec<String> {
+        let number = |value| match self.metric.quantity() {
+            Quantity::Length => units::duration(value),
+            Quantity::Share => format!("{} %", units::percent(value)),
+            Quantity::Rate => format!("{} GB/s", units::gb(value)),
+        };
+        let ratio = self.this.over_first;
+        let times = ratio.and_then(|ratio| ratio.value).map(tables::times);
+        let within = ratio.and_then(|ratio| ratio.interval).map(|ends| {
+            format!(
+                " [{}..{}]",
+                tables::times(ends.low),
+                tables::times(ends.high)
+            )
+        });
+        let sign = if self.is_worse() { "! " } else { "" };
+        let label = if with_label { &self.column.label } else { "" };
+        vec![
+            format!("{} {}", self.of, self.metric.name().replace("late_", "")),
+            number(self.first),
+            format!("{label} {}", number(self.this.value))
+                .trim()
+                .to_owned(),
+            format!(
+                "{sign}{}{}",
+                times.unwrap_or_else(|| "-".to_owned()),
+                within.unwrap_or_default()
+            ),
+        ]
+    }
+}
+
+/// `B (server.json) against A (laptop.json): 3 of 20 numbers are worse, ...`.
+fn against_first(compared: &Comparison, column: &Column, pairs: &[Pair]) -> String {
+    let of_column = || {
+        pairs
+            .iter()
+            .filter(|pair| pair.column.label == column.label)
+    };
+    let all = of_column().count();
+    let changed = of_column().filter(|pair| pair.has_changed()).count();
+    let worse = of_column().filter(|pair| pair.is_worse()).count();
+    let unjudged = of_column().filter(|pair| pair.judged().is_none()).count();
+    let first = &compared.columns[0];
+    let unjudged = match unjudged {
+        0 => String::new(),
+        n => format!(", and {n} have too few rounds to tell"),
+    };
+    format!(
+        "{} ({}) against {} ({}): of {all} numbers {worse} are worse and {} better by more than 10 %, of the others no \
+         such difference is shown{unjudged}.",
+        column.label,
+        column.file,
+        first.label,
+        first.file,
+        changed - worse
+    )
+}
+
+/// What the first Run has of something that others have published, and theirs.
+struct Beside<'c> {
+    of: String,
+    late_ns: f64,
+    theirs: Late,
+    by: &'c Published,
+}
+
+fn published(compared: &Comparison) -> Vec<Beside<'_>> {
+    let beside = compared.rows.iter().flat_map(|row| {
+        let cell = row.cells.first().and_then(Option::as_ref);
+        let late = cell.and_then(|cell| cell.known.get(&Metric::LATE_P50));
+        row.published.iter().filter_map(move |place| {
+            let by = &compared.published[*place];
+            Some(Beside {
+                of: format!("{} {}", row.experiment, label_of(row, &[])),
+                late_ns: late?.value,
+                theirs: by.late?,
+                by,
+            })
+        })
+    });
+    beside.collect()
+}
+
+impl Beside<'_> {
+    /// Later than what others saw, less late, or neither.
+    fn order(&self) -> Ordering {
+        match self.late_ns {
+            late if late > self.theirs.high_ns as f64 => Ordering::Greater,
+            late if late < self.theirs.low_ns as f64 => Ordering::Less,
+            _ => Ordering::Equal,
+        }
+    }
+}
+
+fn beside_published(all: &[Beside]) -> Option<String> {
+    let count = |order| all.iter().filter(|beside| beside.order() == order).count();
+    (!all.is_empty()).then(|| {
+        format!(
+            "Of {} figures that others have published of the same, A is later than {}, less late than {}, and within {}.",
+            all.len(),
+            count(Ordering::Greater),
+            count(Ordering::Less),
+            count(Ordering::Equal)
+        )
+    })
+}
+
+fn of_published(all: &[Beside]) -> Overview {
+    let told = |beside: &Beside| {
+        let [low, high] = [beside.theirs.low_ns, beside.theirs.high_ns];
+        let [low, high] = [low, high].map(|ns| units::duration(ns as f64));
+        vec![
+            beside.of.clone(),
+            units::duration(beside.late_ns),
+            match low == high {
+                true => low,
+                false => format!("{low} to {high}"),
+            },
+            beside.by.family().to_owned(),
+        ]
+    };
+    Overview {
+        head: ["late, median", "A", "published", "OS"]
+            .map(str::to_owned)
+            .to_vec(),
+        rows: all.iter().map(told).collect(),
+        caption:
+            "Others measured on other computers. --full has the sources, and how sure they are."
+                .to_owned(),
+    }
+}
+
+fn rules(compared: &Comparison) -> Option<String> {
+    let all = compared.rules.len();
+    let count = |outcome| {
+        let of = compared.rules.iter();
+        of.filter(|judged| judged.outcome == outcome).count()
+    };
+    (all > 0).then(|| {
+        format!(
+            "Of {all} numbers that --fail-if judges, {} fail and {} cannot be told.",
+            count(RuleOutcome::Fails),
+            count(RuleOutcome::Inconclusive)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use punctual_record::experiment::Sleep;
+    use punctual_record::{Experiment, Measurement, Round, Run};
+
+    use super::*;
+
+    /// A Run of a call that is so late in each of its rounds.
+    fn run(late_ns: &[i64]) -> Run {
+        let sleep = Sleep {
+            method: "Sleep".to_owned(),
+            asked_ns: 1_000_000,
+        };
+        let samples: Vec<i64> = late_ns.iter().flat_map(|ns| [*ns; 20]).collect();
+        let rounds = late_ns.iter().map(|_| Round {
+            n: 20,
+            ..Round::default()
+        });
+        Run {
+            results: vec![Measurement {
+                late_ns: punctual_record::Late::of(&samples),
+                samples_late_ns: samples,
+                rounds: rounds.collect(),
+                ..Measurement::of(Experiment::Sleep(sleep), "Sleep")
+            }],
+            ..Run::default()
+        }
+    }
+
+    fn verdict(one: &Run, other: &Run) -> Verdict {
+        let compared = Comparison::of(&[("a.json", one), ("b.json", other)]);
+        comparison_verdict(&compared, &[])
+    }
+
+    #[test]
+    fn what_is_twice_as_late_in_each_round_is_worse() {
+        let verdict = verdict(&run(&[100_000; 6]), &run(&[200_000; 6]));
+        assert_eq!(
+            verdict.sentences,
+            [
+                "B (b.json) against A (a.json): of 1 numbers 1 are worse and 0 better by more than 10 %, of the others no such \
+              difference is shown."
+            ]
+        );
+        let rows = verdict.overview.unwrap().rows;
+        assert_eq!(rows.len(), 1);
+        assert!(rows[0][0].ends_with(" p50"), "{rows:?}");
+        assert_eq!(&rows[0][1..], ["100 us", "200 us", "! 2.00 [2.00..2.00]"]);
+    }
+
+    #[test]
+    fn what_overlaps_is_not_called_different() {
+        let rounds = [90_000, 100_000, 110_000, 150_000, 160_000, 240_000];
+        let verdict = verdict(&run(&[100_000; 6]), &run(&rounds));
+        assert!(verdict.sentences[0].contains("0 are worse and 0 better"));
+        assert_eq!(verdict.overview, None);
+    }
+
+    #[test]
+    fn too_few_rounds_are_said() {
+        let verdict = verdict(&run(&[100_000; 3]), &run(&[900_000; 3]));
+        assert!(verdict.sentences[0].contains("1 have too few rounds to tell"));
+        assert!(verdict.next.contains("--rounds 6"));
+        let alone = Comparison::of(&[("a.json", &run(&[1; 6]))]);
+        let alone = comparison_verdict(&alone, &[]);
+        assert!(alone.sentences[0].contains("nothing to compare with"));
+    }
+}

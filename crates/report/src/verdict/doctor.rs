@@ -1,0 +1,193 @@
+//! Why waits are late, and what helps.
+
+use punctual_record::experiment::Doctor;
+use punctual_record::{Advice, Run, Verdict as Judged};
+
+use super::{Overview, Verdict};
+use crate::select::{self, Row};
+use crate::units;
+
+/// The length that people ask about.
+const USUAL_NS: u64 = 1_000_000;
+
+pub(super) fn verdict(run: &Run) -> Option<Verdict> {
+    let diagnosis = run.beside.doctor.as_ref()?;
+    let rows = select::of_run::<Doctor>(run);
+    let mut sentences: Vec<String> = plain(run, &rows).map(in_words).into_iter().collect();
+    // What it is, and why it is so here; the rest is what else it lets happen.
+    sentences.extend(sentences_of(&diagnosis.rule, 2));
+    if let Some(why) = &diagnosis.no_prediction {
+        sentences.push(format!("Nothing is predicted: {why}."));
+    }
+    let advice = &diagnosis.advice;
+    sentences.push(match advice.first() {
+        Some(advice) => helps(advice),
+        None => "Nothing that was checked would make these waits better.".to_owned(),
+    });
+    let next = match advice.first() {
+        Some(advice) => format!("Next: {}", advice.line),
+        None => "Next: punctual bench says which way to wait costs least here.".to_owned(),
+    };
+    let more = match advice.len() {
+        0 | 1 => String::new(),
+        n => format!(" and {n} pieces of advice"),
+    };
+    Some(Verdict {
+        heading: String::new(),
+        sentences,
+        overview: (!rows.is_empty()).then(|| Overview {
+            head: ["wait", "predicted", "late", "p90", "verdict"]
+                .map(str::to_owned)
+                .to_vec(),
+            rows: rows.iter().map(|row| told(row, &rows)).collect(),
+            caption: format!(
+                "late: the median; *: the least. predicted: if waking up cost nothing. --full has the facts{more}."
+            ),
+        }),
+        next,
+    })
+}
+
+/// The wait of the usual length with the call of the OS that everybody makes.
+fn plain<'a, 'r>(run: &Run, rows: &'a [Row<'r, Doctor>]) -> Option<&'a Row<'r, Doctor>> {
+    let mut usual = rows
+        .iter()
+        .filter(|row| row.of.asked_ns == USUAL_NS && row.m.late_ns.n > 0);
+    let first = usual.clone().next();
+    usual
+        .find(|row| row.m.subject == run.machine.sleep_method)
+        .or(first)
+}
+
+fn in_words(row: &Row<'_, Doctor>) -> String {
+    let late = match select::typical_late_ns(row.m) {
+        Some((ns, true)) => format!("{} late in the median", units::duration(ns)),
+        Some((ns, false)) => format!("{} late on average", units::duration(ns)),
+        None => "at a time that is not known".to_owned(),
+    };
+    let asked = units::nominal(row.of.asked_ns as f64);
+    let begin = format!("A wait of {asked} with {} ends {late}", row.m.subject);
+    let Some(predicted) = row.m.predicted_late_ns else {
+        return format!("{begin}.");
+    };
+    let predicted = units::duration(predicted as f64);
+    let verdict = match row.of.verdict {
+        Some(Judged::Agrees) if row.of.wake_cost_ns.is_some() => {
+            "and with what waking up costs that agrees"
+        }
+        Some(Judged::Agrees) => "and that agrees",
+        Some(Judged::Disagrees) => "and that differs: something else makes it late",
+        Some(Judged::Sooner) => "and others' interrupts ended it sooner",
+        Some(Judged::TooBusy) => "but this computer was too busy to tell",
+        _ => "but whether that agrees cannot be told",
+    };
+    format!("{begin}; the timer rule in force predicts {predicted}, {verdict}.")
+}
+
+/// The first so many sentences.
+fn sentences_of(text: &str, most: usize) -> Option<String> {
+    let ends = text.match_indices(". ").map(|(at, _)| at + 1);
+    let end = ends.take(most).last();
+    let end = match text.match_indices(". ").count() < most {
+        true => text.len(),
+        false => end.unwrap_or(text.len()),
+    };
+    Some(text[..end].to_owned()).filter(|text| !text.is_empty())
+}
+
+/// What to do, without its reasons, and what it brings.
+fn helps(advice: &Advice) -> String {
+    let ends = [": ", ". ", "; "];
+    let end = ends.into_iter().filter_map(|end| advice.what.find(end));
+    let what = &advice.what[..end.min().unwrap_or(advice.what.len())];
+    let [what, expected] = [what, &advice.expected].map(|words| words.trim_end_matches('.'));
+    format!("What helps most: {what} ({expected}).")
+}
+
+fn told(row: &Row<'_, Doctor>, all: &[Row<'_, Doctor>]) -> Vec<String> {
+    let typical = |row: &Row<'_, Doctor>| select::typical_late_ns(row.m).map(|(ns, _)| ns);
+    let alike = all
+        .iter()
+        .filter(|other| other.of.asked_ns == row.of.asked_ns);
+    let least = alike.filter_map(typical).fold(f64::INFINITY, f64::min);
+    let or_blank = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), units::duration);
+    let sign = match typical(row) {
+        Some(ns) if ns <= least => "* ",
+        _ => "",
+    };
+    vec![
+        format!(
+            "{} {}",
+            units::nominal(row.of.asked_ns as f64),
+            row.m.subject
+        ),
+        or_blank(row.m.predicted_late_ns.map(|ns| ns as f64)),
+        format!("{sign}{}", or_blank(typical(row))),
+        or_blank(row.m.late_ns.p90.map(|ns| ns as f64)),
+        row.of.verdict.map_or("not judged", Judged::name).to_owned(),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use punctual_record::{Diagnosis, Experiment, Late, Measurement};
+
+    use super::*;
+
+    fn run(verdict: Option<Judged>, advice: Vec<Advice>) -> Run {
+        let of = Doctor {
+            asked_ns: USUAL_NS,
+            verdict,
+            ..Doctor::default()
+        };
+        let mut run = Run {
+            results: vec![Measurement {
+                late_ns: Late::of(&[14_600_000; 40]),
+                predicted_late_ns: verdict.map(|_| 14_600_000),
+                ..Measurement::of(Experiment::Doctor(of), "Sleep")
+            }],
+            ..Run::default()
+        };
+        run.machine.sleep_method = "Sleep".to_owned();
+        run.beside.doctor = Some(Diagnosis {
+            rule: "A sleep ends at a tick. They are far apart.".to_owned(),
+            advice,
+            ..Diagnosis::default()
+        });
+        run
+    }
+
+    #[test]
+    fn what_helps_most_is_said_with_what_it_brings() {
+        let advice = Advice {
+            what: "Ask for 1 ms. It costs power.".to_owned(),
+            expected: "1 ms late".to_owned(),
+            gain_ns: Some(13_600_000),
+            line: "timeBeginPeriod(1);".to_owned(),
+        };
+        let verdict = verdict(&run(Some(Judged::Agrees), vec![advice])).unwrap();
+        assert_eq!(
+            verdict.sentences,
+            [
+                "A wait of 1 ms with Sleep ends 14.6 ms late in the median; the timer rule in force predicts 14.6 ms, \
+                 and that agrees.",
+                "A sleep ends at a tick. They are far apart.",
+                "What helps most: Ask for 1 ms (1 ms late).",
+            ]
+        );
+        assert_eq!(verdict.next, "Next: timeBeginPeriod(1);");
+    }
+
+    #[test]
+    fn that_nothing_agrees_or_helps_is_said_too() {
+        let differs = verdict(&run(Some(Judged::Disagrees), vec![])).unwrap();
+        assert!(differs.sentences[0].ends_with("and that differs: something else makes it late."));
+        assert!(differs.sentences[2].starts_with("Nothing that was checked"));
+        let unpredicted = verdict(&run(None, vec![])).unwrap();
+        assert_eq!(
+            unpredicted.sentences[0],
+            "A wait of 1 ms with Sleep ends 14.6 ms late in the median."
+        );
+        assert_eq!(verdict(&Run::default()), None);
+    }
+}

@@ -1,0 +1,261 @@
+//! The answer before all else: which pool zeroes most, what fresh memory costs, what to use.
+
+use punctual_record::{Interval, Run};
+use punctual_report::{Overview, Verdict, select, units};
+
+use super::{Cell, Section, of_run, threads_in_words};
+use crate::rows::{HugePages, PageCost, ZeroAdvice, ZeroRow};
+
+pub(super) fn verdict(run: &Run<ZeroRow>) -> Option<Verdict> {
+    if let Some(advice) = &run.beside.zero_advice {
+        return Some(of_advice(advice));
+    }
+    of_pools(run).or_else(|| of_probe(run))
+}
+
+fn head<const N: usize>(names: [&str; N]) -> Vec<String> {
+    names.map(str::to_owned).to_vec()
+}
+
+/// The best of each section in a sentence, and the pools of the first.
+fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
+    const SECTIONS: usize = 2;
+    let sections = of_run(run);
+    let mut sentences: Vec<String> = sections
+        .iter()
+        .take(SECTIONS)
+        .filter_map(|section| best_of(section, &sections))
+        .collect();
+    let first = sections.first()?;
+    let ranked = first.ranked();
+    let (best, worst) = (ranked.first()?, ranked.last()?);
+    sentences.push(format!(
+        "The worst, {}, spends {} % of its CPU time waiting for its lock, and {} % zeroing.",
+        worst.in_words(),
+        units::percent(worst.zeroing.cpu.waiting),
+        units::percent(worst.zeroing.cpu.zeroing),
+    ));
+    if sections.len() > SECTIONS {
+        let more = sections.len() - SECTIONS;
+        sentences.push(format!("{more} more kinds of memory or computers: --full."));
+    }
+    let of = match first.among(&sections).as_str() {
+        "" => String::new(),
+        words => format!("{words}: "),
+    };
+    let told = |cell: &&Cell| {
+        let is_first = std::ptr::eq(*cell, *best);
+        let sign = match (is_first, rivals(first).len()) {
+            (true, 0) => "* ",
+            (true, _) => "? ",
+            (false, _) if is_told_apart(first, best, cell) => "",
+            (false, _) => "? ",
+        };
+        let words = cell.in_words();
+        vec![
+            words,
+            format!("{sign}{}", cell.gb_per_cpu_s().written(units::gb)),
+            units::gb(cell.zeroing.wall_gb_per_s.median),
+            units::percent(cell.zeroing.cpu.waiting),
+        ]
+    };
+    let rounds = select::counts(ranked.iter().map(|cell| cell.zeroing.rounds.len() as u64));
+    Some(Verdict {
+        heading: String::new(),
+        sentences,
+        overview: Some(Overview {
+            head: head(["pool", "GB per CPU-s", "GB per s", "waiting %"]),
+            rows: ranked.iter().map(told).collect(),
+            caption: format!(
+                "{of}n = {rounds} rounds. *: the most; ?: not told apart. GB: 1e9 bytes zeroed."
+            ),
+        }),
+        next: match first.model() {
+            Some(_) => "Next: punctual zero run measures it here; --full has all tables.",
+            None => "Next: punctual zero advise says which pool to use; --full has all tables.",
+        }
+        .to_owned(),
+    })
+}
+
+/// The fewest rounds whose interval holds the median with 95 %.
+const ROUNDS: usize = 6;
+
+/// Whether one is more than another beyond what rounds differ by; of a model, by what it says.
+fn is_told_apart(section: &Section, best: &Cell, other: &Cell) -> bool {
+    let [most, less] = [best, other].map(Cell::gb_per_cpu_s);
+    let has_interval = |cell: &Cell| cell.zeroing.rounds.len() >= ROUNDS;
+    match section.model() {
+        Some(_) => less.median < most.median,
+        None => has_interval(best) && has_interval(other) && less.high < most.low,
+    }
+}
+
+/// Those that are not told apart from the best.
+fn rivals(section: &Section) -> Vec<String> {
+    let ranked = section.ranked();
+    let Some((best, others)) = ranked.split_first() else {
+        return vec![];
+    };
+    let rivals = others
+        .iter()
+        .filter(|cell| !is_told_apart(section, best, cell));
+    rivals.map(|cell| cell.in_words()).collect()
+}
+
+fn best_of(section: &Section, sections: &[Section]) -> Option<String> {
+    let ranked = section.ranked();
+    let best = ranked.first()?;
+    let among = match section.among(sections).as_str() {
+        "" => String::new(),
+        words => format!(" ({words})"),
+    };
+    let gb = units::gb(best.gb_per_cpu_s().median);
+    Some(match rivals(section).len() {
+        0 => format!(
+            "The most memory per second of CPU time{among}: {}, {gb} GB.",
+            best.in_words()
+        ),
+        n => format!(
+            "The most memory per second of CPU time{among} had {}, {gb} GB, but {n} of {} others cannot be told apart from \
+             it.",
+            best.in_words(),
+            ranked.len() - 1
+        ),
+    })
+}
+
+/// What the first touch of a page costs.
+fn of_probe(run: &Run<ZeroRow>) -> Option<Verdict> {
+    let cost = |subject: &str, huge: HugePages| {
+        let mut rows = run.results.iter();
+        rows.find(|row| {
+            row.subject == subject && row.page_step().and_then(|step| step.huge_pages) == Some(huge)
+        })
+        .and_then(ZeroRow::page_cost)
+        .map(PageCost::ns_per_page)
+    };
+    let pages = |subject: &str| [HugePages::Off, HugePages::On].map(|huge| cost(subject, huge));
+    let [ordinary, huge] = pages("touch-forward");
+    let ordinary = ordinary?;
+    let mut sentences = vec![format!(
+        "To touch fresh memory for the first time takes {} of CPU time for each page of 4 KiB.",
+        within(ordinary)
+    )];
+    if let Some(huge) = huge {
+        sentences.push(match (huge.high < ordinary.low, ordinary.high < huge.low) {
+            (true, _) => format!(
+                "With huge pages it takes {}, {} times less in all rounds.",
+                within(huge),
+                units::ratio(ordinary.median / huge.median)
+            ),
+            (_, true) => format!("With huge pages it takes more: {}.", within(huge)),
+            _ => format!("With huge pages it takes {}: not told apart.", within(huge)),
+        });
+    }
+    let [again, _] = pages("touch-again");
+    sentences.extend(again.map(|again| {
+        format!(
+            "To write to the same memory again takes {}: keep memory and use it again.",
+            within(again)
+        )
+    }));
+    let steps = run.results.iter().filter(|row| row.page_step().is_some());
+    let steps = select::grouped(steps, |row| row.subject.as_str());
+    let told = |(subject, _): &(&str, Vec<&ZeroRow>)| {
+        let costs = pages(subject).map(|cost| cost.map_or_else(|| "-".to_owned(), within));
+        let is_known = costs.iter().any(|cost| cost != "-");
+        let [ordinary, huge] = costs;
+        is_known.then(|| vec![(*subject).to_owned(), ordinary, huge])
+    };
+    Some(Verdict {
+        heading: String::new(),
+        sentences,
+        overview: Some(Overview {
+            head: head(["step", "ordinary pages", "huge pages"]),
+            rows: steps.iter().filter_map(told).collect(),
+            caption: "CPU time for each 4 KiB [95 %, or the range of few rounds]. Huge: where the system has them."
+                .to_owned(),
+        }),
+        next: "Next: punctual zero run says how several threads zero it; --full has blocks, processes and who pays."
+            .to_owned(),
+    })
+}
+
+fn within(ns: Interval) -> String {
+    units::duration_within(ns.median, ns.low, ns.high)
+}
+
+/// What to use for each goal.
+fn of_advice(advice: &ZeroAdvice) -> Verdict {
+    let picks = advice.picks.iter();
+    let mut sentences: Vec<String> = picks
+        .map(|pick| {
+            let pool = &pick.pool;
+            let checked = match &pick.checked {
+                Some(checked) if checked.is_best => {
+                    format!("; of {} measured pools none is better", checked.measured)
+                }
+                Some(checked) => format!(
+                    "; measured, lock {}, batch {}, {} is better",
+                    checked.best.lock,
+                    checked.best.batch,
+                    threads_in_words(checked.best.threads)
+                ),
+                None => String::new(),
+            };
+            format!(
+                "{}: lock {}, batch {}, {}{checked}.",
+                match pick.goal.as_str() {
+                    "cpu" => "For the least CPU time",
+                    "wall" => "For the most per second",
+                    _ => "For both",
+                },
+                pool.lock,
+                pool.batch,
+                threads_in_words(pool.threads)
+            )
+        })
+        .collect();
+    let careless = &advice.careless.predicted;
+    sentences.push(format!(
+        "One page at a time under a spin lock, with a thread on every CPU, zeroes {} GB per CPU-s: {} % of its CPU time is \
+         wasted.",
+        units::gb(careless.gb_per_cpu_s.median),
+        units::percent(advice.wasted(careless).unwrap_or(0.0))
+    ));
+    let named = advice.picks.iter();
+    let named = named.map(|pick| (pick.goal.as_str(), &pick.pool, &pick.predicted));
+    let careless = ("careless", &advice.careless.pool, careless);
+    let rows = named.chain([careless]).map(|(goal, pool, of)| {
+        vec![
+            goal.to_owned(),
+            format!(
+                "{}, batch {}, {}",
+                pool.lock,
+                pool.batch,
+                threads_in_words(pool.threads)
+            ),
+            units::gb(of.gb_per_cpu_s.median),
+            units::gb(of.wall_gb_per_s.median),
+            units::percent(of.wait_share.median),
+        ]
+    });
+    Verdict {
+        heading: String::new(),
+        sentences,
+        overview: Some(Overview {
+            head: head(["goal", "pool", "GB per CPU-s", "GB per s", "waiting %"]),
+            rows: rows.collect(),
+            caption: format!(
+                "By the model of {}, the best of {} pools. --full has ranges, what was measured, and the rules of thumb.",
+                advice.on, advice.considered
+            ),
+        }),
+        next: match advice.picks.iter().any(|pick| pick.checked.is_some()) {
+            true => "Next: punctual zero run --predict holds the model against more pools.",
+            false => "Next: punctual zero advise --check measures whether it is the best here.",
+        }
+        .to_owned(),
+    }
+}
