@@ -157,6 +157,7 @@ fn robustness(args: &SimulateArgs) -> Result<Done> {
             seed: args.seed,
             ..Place::default()
         },
+        shown: args.shown.clone(),
         output: args.output.clone(),
         ..BenchArgs::default()
     })

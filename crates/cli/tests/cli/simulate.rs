@@ -106,7 +106,7 @@ fn a_shipped_scenario_goes_by_its_name() {
     let directory = directory();
     let text = simulate_well(directory.path(), "linux-slack-sweep --for 1s");
     assert!(text.contains("linux,slack=2ms"), "{text}");
-    let text = simulate_well(directory.path(), "robustness --json run.json");
+    let text = simulate_well(directory.path(), "robustness --full --json run.json");
     assert!(text.contains("robustness of"), "{text}");
 }
 

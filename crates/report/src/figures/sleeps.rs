@@ -12,7 +12,7 @@ use super::axis::Axis;
 use super::chart::Chart;
 use super::figure::{Figure, figure};
 use super::panels::{self, Panels};
-use super::sheet::{Canvas, Drawn, GREY, Sheet, TOP, text_width, write};
+use super::sheet::{Canvas, Drawn, GREY, Pixel, Sheet, TOP, text_width, write};
 use super::style::Look;
 use super::svg;
 use crate::scenario;
@@ -142,13 +142,9 @@ fn of_threads(
 /// A dot for each sleep, but not two at one place.
 fn dots(canvas: &Canvas, chart: &Chart, look: Look, points: &[(f64, f64)]) -> Drawn {
     let mut drawn = BTreeSet::new();
-    for &(s, ms) in points {
-        let (x, y) = chart.pixel(s, ms);
-        if drawn.insert((x / DOT, y / DOT)) {
-            canvas.draw(&Circle::new((x, y), 2, look.colour.filled()))?;
-        }
-    }
-    Ok(())
+    let mut dots: Vec<Pixel> = points.iter().map(|&(s, ms)| chart.pixel(s, ms)).collect();
+    dots.retain(|(x, y)| drawn.insert((x / DOT, y / DOT)));
+    svg::dots(canvas, &dots, look.colour)
 }
 
 /// A dashed line where a phase ends and another begins.

@@ -11,7 +11,7 @@ use std::fmt::Write;
 use plotters::coord::Shift;
 use plotters::element::{Drawable, PathElement, PointCollection};
 use plotters::prelude::{DrawingArea, DrawingAreaErrorKind, DrawingBackend};
-use plotters::style::ShapeStyle;
+use plotters::style::{RGBColor, ShapeStyle};
 use plotters_backend::text_anchor::{HPos, VPos};
 use plotters_backend::{
     BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingErrorKind, FontStyle,
@@ -233,10 +233,12 @@ impl DrawingBackend for Svg<'_> {
     }
 }
 
-/// What is drawn between two of these belongs together.
+/// What plotters has no element for. What is drawn between a begin and an end belongs
+/// together.
 enum Group<'t> {
     Begin(&'static str, &'t str),
     End,
+    Dots(&'t [BackendCoord], RGBColor),
 }
 
 impl<'a> PointCollection<'a, BackendCoord> for &'a Group<'_> {
@@ -262,6 +264,15 @@ impl Drawable<Svg<'_>> for Group<'_> {
                 writeln!(svg.text, "<g {attribute}=\"{value}\">")
             }
             Self::End => writeln!(svg.text, "</g>"),
+            Self::Dots(dots, RGBColor(r, g, b)) => {
+                let dots = dots.iter().map(|(x, y)| format!("M{x},{y}h0"));
+                let dots: String = dots.collect();
+                writeln!(
+                    svg.text,
+                    "<path d=\"{dots}\" stroke=\"#{r:02X}{g:02X}{b:02X}\" stroke-width=\"4\" \
+                     stroke-linecap=\"round\"/>"
+                )
+            }
         };
         Ok(())
     }
@@ -299,6 +310,11 @@ pub fn curve(
         true => drawing(),
         false => grouped(canvas, "data-c", &words.join("|"), drawing),
     }
+}
+
+/// Many dots of one colour.
+pub fn dots(canvas: &Canvas, at: &[BackendCoord], colour: RGBColor) -> Drawn {
+    canvas.draw(&Group::Dots(at, colour))
 }
 
 /// A line of dashes, with what is between two of them as long as given.

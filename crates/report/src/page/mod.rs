@@ -25,7 +25,7 @@ const STYLE_HASH: &str = "u5TqwXllKFrZ1+YCLHqsTMBrEQRUk1+O4u0PNUU27nI=";
 const SCRIPT_HASH: &str = "MOQGBbuDHBBoKdS7BXmdyOXeG3fu+6vLSxavoBjeiSE=";
 
 /// The figures of a page are no larger together: those that do not fit are named.
-const MOST_FIGURES: usize = 600_000;
+const MOST_FIGURES: usize = 700_000;
 
 /// No table has more rows, no text more lines: whoever wants all has the Run.
 const MOST_ROWS: usize = 200;

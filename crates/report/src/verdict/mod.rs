@@ -8,6 +8,7 @@ mod bench;
 mod compare;
 mod doctor;
 mod scenario;
+mod sweep;
 mod waits;
 mod watch;
 
@@ -102,6 +103,7 @@ pub(crate) fn of_waits(run: &Run) -> Option<Verdict> {
         scenario::verdict,
         waits::verdict,
         watch::verdict,
+        sweep::verdict,
     ];
     rules.iter().find_map(|rule| rule(run))
 }

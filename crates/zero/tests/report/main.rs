@@ -8,6 +8,7 @@ mod made_up;
 mod pools;
 mod probe;
 mod seeds;
+mod verdict;
 
 use std::fs;
 use std::path::Path;

@@ -1,0 +1,233 @@
+//! Ways to wait over lengths, intervals or schedulers: who is lowest most often.
+//!
+//! Such runs have few waits at each point and no intervals, so that a count is all that is
+//! claimed.
+
+use punctual_record::Run;
+use punctual_record::experiment::{Decades, IntervalLength, Naps, Robustness};
+
+use super::{Overview, Verdict};
+use crate::select::{self, asked_ns};
+use crate::units;
+
+/// One number of a subject at a point.
+struct Cell<'r> {
+    subject: &'r str,
+    at: f64,
+    value: f64,
+}
+
+/// What is said of such a run.
+struct Sweep {
+    /// What is low: `least late in the median`.
+    low: &'static str,
+    /// What the points are: `lengths`.
+    points: &'static str,
+    caption: &'static str,
+    written: fn(f64) -> String,
+}
+
+pub(super) fn verdict(run: &Run) -> Option<Verdict> {
+    decades(run)
+        .or_else(|| interval(run))
+        .or_else(|| naps(run))
+        .or_else(|| robustness(run))
+}
+
+fn decades(run: &Run) -> Option<Verdict> {
+    let rows = select::of_run::<Decades>(run);
+    let cells = rows.iter().filter_map(|row| {
+        Some(Cell {
+            subject: &row.m.subject,
+            at: asked_ns(row.of),
+            value: select::typical_late_ns(row.m)?.0,
+        })
+    });
+    Sweep {
+        low: "least late in the median",
+        points: "lengths",
+        caption: "Lateness in the median, by the time asked for.",
+        written: units::duration,
+    }
+    .of(cells.collect())
+}
+
+fn interval(run: &Run) -> Option<Verdict> {
+    let rows = select::of_run::<IntervalLength>(run);
+    let cells = rows.iter().filter_map(|row| {
+        Some(Cell {
+            subject: &row.m.subject,
+            at: row.of.period_ns as f64,
+            value: row.m.cpu.fraction?,
+        })
+    });
+    Sweep {
+        low: "billed the least CPU time",
+        points: "intervals",
+        caption: "CPU time billed, in % of the time that passed, by the interval between two waits.",
+        written: units::percent,
+    }
+    .of(cells.collect())
+}
+
+fn naps(run: &Run) -> Option<Verdict> {
+    let rows = select::of_run::<Naps>(run);
+    let cells = rows.iter().filter_map(|row| {
+        Some(Cell {
+            subject: &row.m.subject,
+            at: asked_ns(row.of),
+            value: select::typical_late_ns(row.m)?.0,
+        })
+    });
+    Sweep {
+        low: "least longer than asked in the median",
+        points: "lengths",
+        caption: "How much longer than asked naps were in the median, by the time asked for.",
+        written: units::duration,
+    }
+    .of(cells.collect())
+}
+
+fn robustness(run: &Run) -> Option<Verdict> {
+    let rows = select::of_run::<Robustness>(run);
+    let subjects = select::by_subject(&rows);
+    // Of all lengths the mean, as a scheduler does not ask how long somebody wants to wait.
+    let cells = subjects.iter().flat_map(|(subject, rows)| {
+        let periods = select::by_value(rows, |of| of.scheduler_period_ns as f64);
+        periods.into_iter().filter_map(|(at, rows)| {
+            let errors: Vec<f64> = rows
+                .iter()
+                .filter_map(|row| row.of.relative_error)
+                .collect();
+            let value = errors.iter().sum::<f64>() / errors.len() as f64;
+            value.is_finite().then_some(Cell { subject, at, value })
+        })
+    });
+    Sweep {
+        low: "nearest to the deadline",
+        points: "periods of the scheduler",
+        caption: "Mean distance from the deadline over the length in %, the mean of all lengths, by the scheduler's period.",
+        written: units::error_percent,
+    }
+    .of(cells.collect())
+}
+
+/// There is room for so many points.
+const COLUMNS: usize = 4;
+
+impl Sweep {
+    fn of(&self, cells: Vec<Cell>) -> Option<Verdict> {
+        let mut points: Vec<f64> = cells.iter().map(|cell| cell.at).collect();
+        points.sort_by(f64::total_cmp);
+        points.dedup();
+        let least = |at: f64| {
+            let here = cells.iter().filter(move |cell| cell.at == at);
+            here.map(|cell| cell.value).fold(f64::INFINITY, f64::min)
+        };
+        let subjects = select::grouped(cells.iter(), |cell| cell.subject);
+        let mut counted: Vec<(usize, &str)> = subjects
+            .iter()
+            .map(|(subject, cells)| {
+                let lowest = cells.iter().filter(|cell| cell.value <= least(cell.at));
+                (lowest.count(), *subject)
+            })
+            .collect();
+        counted.sort_by_key(|(times, _)| std::cmp::Reverse(*times));
+        let (times, first) = *counted.first()?;
+        let shown = evenly(&points);
+        let row = |(_, subject): &(usize, &str)| {
+            let at = |at: &f64| {
+                let cell = cells
+                    .iter()
+                    .find(|it| it.subject == *subject && it.at == *at);
+                let Some(cell) = cell else {
+                    return "-".to_owned();
+                };
+                let sign = if cell.value <= least(*at) { "* " } else { "" };
+                format!("{sign}{}", (self.written)(cell.value))
+            };
+            let first = std::iter::once((*subject).to_owned());
+            first.chain(shown.iter().map(at)).collect()
+        };
+        let head = shown.iter().map(|at| units::nominal(*at));
+        Some(Verdict {
+            heading: String::new(),
+            sentences: vec![format!(
+                "Of {} {}, {first} was {} at {times}{}.",
+                points.len(),
+                self.points,
+                self.low,
+                match counted.get(1) {
+                    Some((second, name)) if *second > 0 => format!(", {name} at {second}"),
+                    _ => String::new(),
+                }
+            )],
+            overview: Some(Overview {
+                head: std::iter::once("way to wait".to_owned()).chain(head).collect(),
+                rows: counted.iter().map(row).collect(),
+                caption: format!("{} *: the least there; without intervals, so that near ones may be the same.", self.caption),
+            }),
+            next: "Next: punctual bench says which costs least, with intervals; --full has all points.".to_owned(),
+        })
+    }
+}
+
+/// The first and the last, and some between.
+fn evenly(points: &[f64]) -> Vec<f64> {
+    let last = points.len().saturating_sub(1);
+    let shown = COLUMNS.min(points.len());
+    let at = |i: usize| points[i * last / (shown - 1).max(1)];
+    (0..shown).map(at).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use punctual_record::{Experiment, Late, Measurement};
+
+    use super::*;
+
+    fn run(late_ns: &[(&str, u64, i64)]) -> Run {
+        let rows = late_ns
+            .iter()
+            .map(|&(subject, asked_ns, late)| Measurement {
+                late_ns: Late::of(&[late; 20]),
+                ..Measurement::of(Experiment::Decades(Decades { asked_ns }), subject)
+            });
+        Run {
+            results: rows.collect(),
+            ..Run::default()
+        }
+    }
+
+    #[test]
+    fn who_is_lowest_most_often_is_counted() {
+        let told = verdict(&run(&[
+            ("spin", 1_000, 10),
+            ("spin", 1_000_000, 10),
+            ("system", 1_000, 50_000),
+            ("system", 1_000_000, 5),
+            ("timer", 1_000_000, 9),
+            ("spin", 5_000, 1),
+        ]))
+        .unwrap();
+        assert_eq!(
+            told.sentences,
+            ["Of 3 lengths, spin was least late in the median at 2, system at 1."]
+        );
+        let table = told.overview.unwrap();
+        assert_eq!(table.head, ["way to wait", "1 us", "5 us", "1 ms"]);
+        assert_eq!(table.rows[0], ["spin", "* 10 ns", "* 1 ns", "10 ns"]);
+        assert_eq!(table.rows[2], ["timer", "-", "-", "9 ns"]);
+    }
+
+    #[test]
+    fn of_nothing_nothing_is_said_and_of_one_point_that() {
+        assert_eq!(verdict(&Run::default()), None);
+        let told = verdict(&run(&[("spin", 1_000, 10)])).unwrap();
+        assert_eq!(told.overview.unwrap().head, ["way to wait", "1 us"]);
+        assert_eq!(
+            evenly(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]),
+            [1.0, 3.0, 5.0, 7.0]
+        );
+    }
+}
