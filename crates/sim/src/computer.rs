@@ -36,7 +36,7 @@ pub(crate) struct Cpu {
 #[derive(Clone, Copy, Debug)]
 struct Rest {
     since: Time,
-    /// The next interrupt that it expected when it came to rest.
+    /// When it expected to be woken as it came to rest.
     expected: Option<Time>,
     /// The idle state, by number, that an interrupt at `since` ended, if it
     /// was resting before.
@@ -132,7 +132,7 @@ impl Computer {
         self.count_ticks(cpu, now, rule);
         self.woke(cpu, now);
         self.switches += u64::from(self.cpus[cpu].last.take().is_some());
-        let expected = rule.next_interrupt_on(cpu);
+        let expected = rule.next_wake_on(cpu);
         self.cpus[cpu].rest = Some(Rest::since(now, expected));
     }
 

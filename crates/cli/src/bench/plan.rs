@@ -175,9 +175,10 @@ impl BenchArgs {
 }
 
 fn subjects(args: &BenchArgs) -> Result<Vec<Subject>> {
-    let defaults = match args.runs_here() {
-        true if cfg!(windows) => Defaults::WINDOWS,
-        _ => Defaults::ELSEWHERE,
+    let defaults = match &args.place.on {
+        Some(model) => model.strategy_defaults(),
+        None if args.runs_here() && cfg!(windows) => Defaults::WINDOWS,
+        None => Defaults::ELSEWHERE,
     };
     let Some(list) = &args.strategy else {
         let peers = peers::names().filter(|_| args.runs_here());

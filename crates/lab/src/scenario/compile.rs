@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use punctual_core::strategies::Defaults;
 use punctual_core::{Event, Nanos};
 use punctual_program::Setting;
 use punctual_program::program::{Due, Op, Program, SpawnKind, Subject};
@@ -25,8 +26,9 @@ pub(super) struct Compiled {
 
 /// Puts a file together so that it lasts for `length`: its phases, and the
 /// instants of its steps with them, are stretched or shortened alike.
-pub(super) fn compile(file: &File, length: Nanos) -> Result<Compiled, Flaw> {
-    let mut compiler = Compiler::new(file, total(&file.phases), length);
+/// Strategies have these defaults.
+pub(super) fn compile(file: &File, length: Nanos, defaults: Defaults) -> Result<Compiled, Flaw> {
+    let mut compiler = Compiler::new(file, [total(&file.phases), length], defaults);
     let mut phases = Vec::new();
     let mut begin = Nanos::ZERO;
     for phase in &file.phases {
@@ -73,7 +75,7 @@ pub(super) fn compile(file: &File, length: Nanos) -> Result<Compiled, Flaw> {
 /// they are written.
 pub(crate) fn alone(steps: &[Step]) -> Result<Program, Flaw> {
     let file = File::default();
-    let mut compiler = Compiler::new(&file, limits::LENGTH, limits::LENGTH);
+    let mut compiler = Compiler::new(&file, [limits::LENGTH; 2], Defaults::ELSEWHERE);
     let mut thread = Thread::default();
     let ops = compiler.ops(steps, &mut thread)?;
     Ok(Program {
@@ -93,6 +95,7 @@ struct Compiler<'f> {
     file: &'f File,
     written: Nanos,
     length: Nanos,
+    defaults: Defaults,
     begins: BTreeMap<&'f str, Nanos>,
     events: BTreeMap<&'f str, Event>,
     known: BTreeSet<&'f str>,
@@ -107,11 +110,12 @@ struct Thread {
 }
 
 impl<'f> Compiler<'f> {
-    fn new(file: &'f File, written: Nanos, length: Nanos) -> Self {
+    fn new(file: &'f File, [written, length]: [Nanos; 2], defaults: Defaults) -> Self {
         Self {
             file,
             written,
             length,
+            defaults,
             begins: BTreeMap::new(),
             events: BTreeMap::new(),
             known: BTreeSet::new(),
@@ -190,7 +194,7 @@ impl<'f> Compiler<'f> {
                     ));
                 }
                 Op::Wait {
-                    with: thread.subject(Subject::Strategy(*with)),
+                    with: thread.subject(Subject::Strategy(with.by(self.defaults))),
                     due: *due,
                     or: or.as_ref().map(|event| self.event(&event.value)),
                 }

@@ -168,9 +168,29 @@ impl fmt::Display for Figure {
     }
 }
 
+/// How finely a value is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Digits {
+    /// To a thousandth of its unit.
+    Few,
+    /// Whatever it takes.
+    All,
+}
+
 impl Unit {
     /// A value for people: `15.625 ms`, `64`, `0.9`.
     pub fn show(self, value: f64) -> String {
+        self.written(value, Digits::Few)
+    }
+
+    /// The same, as finely as that.
+    pub fn written(self, value: f64, digits: Digits) -> String {
+        if digits == Digits::All {
+            return match self {
+                Self::Length => format!("{value} ns"),
+                Self::PerSecond | Self::Share => value.to_string(),
+            };
+        }
         match self {
             // Figures of lateness can be below zero.
             Self::Length if value < 0.0 => format!("-{}", Nanos::new(-value as u64)),
@@ -219,7 +239,25 @@ impl Target {
 
     /// In words: `500 +- 5`, `1.494 ms to 1.496 ms`, `at least 1 ms`.
     pub fn show(self, unit: Unit) -> String {
-        let show = |value| unit.show(value);
+        self.written(unit, Digits::Few)
+    }
+
+    /// As finely as it takes to tell `got` from it, which is not as it should be.
+    pub fn digits_beside(self, got: f64, unit: Unit) -> Digits {
+        let ends = match self {
+            Self::Near { value, within } => [value - within, value + within],
+            Self::Between { from, to } => [from, to],
+            Self::AtLeast(end) | Self::AtMost(end) => [end, end],
+        };
+        match !self.holds(got) && ends.map(|end| unit.show(end)).contains(&unit.show(got)) {
+            true => Digits::All,
+            false => Digits::Few,
+        }
+    }
+
+    /// The same as [`show`](Self::show), as finely as that.
+    pub fn written(self, unit: Unit, digits: Digits) -> String {
+        let show = |value| unit.written(value, digits);
         match self {
             Self::Near { value, within } => format!("{} +- {}", show(value), show(within)),
             Self::Between { from, to } => format!("{} to {}", show(from), show(to)),
@@ -266,6 +304,21 @@ mod tests {
         assert_eq!(between.show(Unit::PerSecond), "62.5 to 64");
         assert_eq!(Target::AtLeast(0.9).show(Unit::Share), "at least 0.9");
         assert_eq!(Unit::Length.show(-1_500.0), "-1.5 us");
+    }
+
+    #[test]
+    fn what_differs_looks_different() {
+        let exact = Target::Near {
+            value: 1_058_400.0,
+            within: 0.0,
+        };
+        let digits = exact.digits_beside(1_058_387.0, Unit::Length);
+        assert_eq!(exact.written(Unit::Length, digits), "1058400 ns +- 0 ns");
+        assert_eq!(Unit::Length.written(1_058_387.0, digits), "1058387 ns");
+        assert_eq!(exact.digits_beside(1_058_400.0, Unit::Length), Digits::Few);
+        assert_eq!(exact.digits_beside(2e6, Unit::Length), Digits::Few);
+        let most = Target::AtMost(0.5);
+        assert_eq!(most.digits_beside(0.500_01, Unit::Share), Digits::All);
     }
 
     #[test]

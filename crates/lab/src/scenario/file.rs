@@ -2,6 +2,7 @@
 //!
 //! Everything that can still turn out to be wrong carries its place.
 
+use punctual_core::strategies::Defaults;
 use punctual_core::{Nanos, StrategySpec};
 use punctual_program::program::{Due, Op, SpawnKind};
 use punctual_program::setting::Requester;
@@ -45,13 +46,29 @@ pub(crate) struct Step {
     pub(super) verb: Verb,
 }
 
+/// A strategy, whose defaults are those of the system it runs on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct With {
+    pub(super) on_windows: StrategySpec,
+    pub(super) elsewhere: StrategySpec,
+}
+
+impl With {
+    pub(super) fn by(self, defaults: Defaults) -> StrategySpec {
+        match defaults == Defaults::WINDOWS {
+            true => self.on_windows,
+            false => self.elsewhere,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(super) enum Verb {
     /// An operation that says everything by itself.
     Plain(Op),
     Wait {
         due: Due,
-        with: StrategySpec,
+        with: With,
         or: Option<Placed<String>>,
     },
     Until(When),

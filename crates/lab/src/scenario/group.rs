@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use punctual_core::Nanos;
 use punctual_program::Probe;
 use punctual_program::machine::{Sample, Section};
-use punctual_record::nearest_rank;
+use punctual_record::{nearest_rank, percentile};
 
 use super::expect::Figure;
 
@@ -153,11 +153,11 @@ impl Group {
                 (!late.is_empty()).then(|| sum as f64 / late.len() as f64)
             }
             Figure::LateP50 => nearest_rank(&late(), 500).map(|ns| ns as f64),
-            Figure::LateP99 => nearest_rank(&late(), 990).map(|ns| ns as f64),
+            Figure::LateP99 => percentile(&late(), 990).map(|ns| ns as f64),
             Figure::LateMax => late().last().map(|ns| *ns as f64),
             Figure::Reading(probe) => mean(self.readings.get(&probe)?),
             Figure::SignalP50 => float(nearest_rank(&self.since_signal, 500)),
-            Figure::SignalP99 => float(nearest_rank(&self.since_signal, 990)),
+            Figure::SignalP99 => float(percentile(&self.since_signal, 990)),
             Figure::FrameP50 => float(nearest_rank(&self.frames, 500)),
             Figure::FrameMax => float(self.frames.last().copied()),
             Figure::Cpu => self.cpu_share(),
@@ -285,7 +285,12 @@ mod tests {
         let group = group.finish();
         assert_eq!(group.figure(Figure::LateMax), None);
         assert_eq!(group.figure(Figure::SleptMax), Some(5e6));
-        assert_eq!(group.figure(Figure::SignalP99), Some(3e3));
+        assert_eq!(group.figure(Figure::SignalP50), Some(3e3));
+        assert_eq!(
+            group.figure(Figure::SignalP99),
+            None,
+            "one sample has no p99"
+        );
     }
 
     #[test]

@@ -54,6 +54,7 @@ pub use run::{LIMITS, Ran, check, run, run_on, simulate};
 pub use seen::COMPUTER;
 
 use punctual_core::Nanos;
+use punctual_core::strategies::Defaults;
 use punctual_program::Program;
 use punctual_sim::Model;
 
@@ -104,7 +105,8 @@ impl Scenario {
             let root = table::parse(text)?;
             let file = read::file(&root, models)?;
             checks::check(&file)?;
-            let compiled = compile::compile(&file, compile::total(&file.phases))?;
+            let compiled =
+                compile::compile(&file, compile::total(&file.phases), Defaults::ELSEWHERE)?;
             Ok(Self {
                 name: name.to_owned(),
                 title: file.title.clone(),
@@ -126,6 +128,14 @@ impl Scenario {
         compile::total(&self.phases)
     }
 
+    /// The experiment where strategies have these defaults; [`program`](Self::program) has those
+    /// of Linux and macOS.
+    pub fn program_by(&self, defaults: Defaults) -> Program {
+        let compiled = compile::compile(&self.file, self.length(), defaults);
+        // It has been put together before, and nothing in it depends on these.
+        compiled.map_or_else(|_| self.program.clone(), |compiled| compiled.program)
+    }
+
     /// The same scenario lasting for `length`. All phases are stretched or
     /// shortened alike, and the instants that steps wait for with them; how
     /// long a sleep is or how often a loop is repeated stays as it is. What is
@@ -142,7 +152,7 @@ impl Scenario {
                 limits::LENGTH
             ));
         }
-        let compiled = compile::compile(&self.file, length)
+        let compiled = compile::compile(&self.file, length, Defaults::ELSEWHERE)
             .map_err(|flaw| Error::new(&self.name, "", flaw).to_string())?;
         if let Some(phase) = compiled.phases.iter().find(|phase| phase.length.is_zero()) {
             return Err(format!(

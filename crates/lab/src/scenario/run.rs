@@ -1,10 +1,10 @@
 //! Runs a scenario, and compares what came out with what is expected.
 
 use punctual_program::Machine;
-use punctual_record::{Expectation, Measurement, Run};
+use punctual_record::{Expectation, Measurement, Run, Warning};
 use punctual_sim::{Limits, Model, SimMachine, Trace};
 
-use super::expect::{Expect, Figure, Target, Unit};
+use super::expect::{Digits, Expect, Figure, Target, Unit};
 use super::seen::{COMPUTER, Seen};
 use super::{Scenario, computer, describe, limits, machine_facts};
 
@@ -39,7 +39,7 @@ pub struct Ran {
 pub fn check(scenario: &Scenario, model: &Model) -> Result<(), String> {
     let machine = SimMachine::new(model.clone(), 0);
     machine
-        .check(&scenario.program)
+        .check(&scenario.program_by(model.strategy_defaults()))
         .map_err(|why| format!("{}: {why}", scenario.name))
 }
 
@@ -50,12 +50,13 @@ pub fn check(scenario: &Scenario, model: &Model) -> Result<(), String> {
 pub fn run(scenario: &Scenario, model: &Model, seed: u64, traced: bool) -> Result<Ran, String> {
     check(scenario, model)?;
     let mut machine = machine(model, seed);
+    let program = scenario.program_by(model.strategy_defaults());
     let ran = if traced {
-        let ran = machine.run_traced(&scenario.program);
+        let ran = machine.run_traced(&program);
         ran.map(|(observations, trace)| (observations, Some(trace)))
     } else {
         machine
-            .run(&scenario.program)
+            .run(&program)
             .map(|observations| (observations, None))
     };
     let (observations, trace) = ran.map_err(|why| on_model(scenario, model, &why))?;
@@ -92,7 +93,30 @@ pub fn simulate(
         whole.beside.expectations.extend(ran.expectations);
         trace = ran.trace;
     }
+    whole.warnings.extend(of_other_models(scenario, models));
     Ok((whole, trace))
+}
+
+/// That something is expected of none of these models, if so: it would pass unseen.
+fn of_other_models(scenario: &Scenario, models: &[Model]) -> Option<Warning> {
+    let is_run = |on: &str| models.iter().any(|model| model.name() == on);
+    let on = scenario
+        .expects
+        .iter()
+        .filter_map(|expect| expect.on.as_deref());
+    let mut others: Vec<&str> = on.filter(|on| !is_run(on)).collect();
+    let n = others.len();
+    others.sort_unstable();
+    others.dedup();
+    (n > 0).then(|| Warning {
+        what: format!(
+            "Not checked are {n} of {} expectations. They are of {}.",
+            scenario.expects.len(),
+            others.join(", ")
+        ),
+        remedy: "Run it on these, or write `on` of [[expect]] as the model is called here, parameters included."
+            .to_owned(),
+    })
 }
 
 /// Runs `scenario` on a machine that is called `name`. What its sources expect
@@ -161,15 +185,16 @@ fn got(expect: &Expect, phase: usize, seen: &Seen) -> Option<f64> {
 fn judge(scenario: &Scenario, expect: &Expect, on: &str, phase: usize, seen: &Seen) -> Expectation {
     let unit = expect.what.unit();
     let got = got(expect, phase, seen);
+    let digits = got.map_or(Digits::Few, |got| expect.target.digits_beside(got, unit));
     Expectation {
         on: on.to_owned(),
         phase: scenario.phases[phase].name.clone(),
         subject: expect.of.clone().unwrap_or_else(|| COMPUTER.to_owned()),
         figure: expect.what.name().to_owned(),
-        expected: target_in_words(expect.target, unit),
+        expected: target_in_words(expect.target, unit, digits),
         got: got.map_or_else(
             || nothing(expect.what).to_owned(),
-            |value| shown(value, unit),
+            |value| shown(value, unit, digits),
         ),
         holds: got.is_some_and(|value| expect.target.holds(value)),
         source: expect.source.clone(),
@@ -179,25 +204,26 @@ fn judge(scenario: &Scenario, expect: &Expect, on: &str, phase: usize, seen: &Se
 fn nothing(figure: Figure) -> &'static str {
     match figure {
         Figure::Reading(_) => "nothing was read",
-        Figure::SignalP50 | Figure::SignalP99 => "no event ended a wait",
+        Figure::LateP99 | Figure::SignalP99 => "fewer than ten samples lie above a p99",
+        Figure::SignalP50 => "no event ended a wait",
         _ if figure.is_of_computer() => "this model has no CPUs to count",
         _ => "nothing was seen",
     }
 }
 
-fn shown(value: f64, unit: Unit) -> String {
+fn shown(value: f64, unit: Unit, digits: Digits) -> String {
     match unit {
-        Unit::Length => unit.show(value),
-        Unit::PerSecond => format!("{} /s", unit.show(value)),
-        Unit::Share => format!("{} %", unit.show(value * 100.0)),
+        Unit::Length => unit.written(value, digits),
+        Unit::PerSecond => format!("{} /s", unit.written(value, digits)),
+        Unit::Share => format!("{} %", unit.written(value * 100.0, digits)),
     }
 }
 
-fn target_in_words(target: Target, unit: Unit) -> String {
+fn target_in_words(target: Target, unit: Unit, digits: Digits) -> String {
     match unit {
-        Unit::Length => target.show(unit),
-        Unit::PerSecond => format!("{} /s", target.show(unit)),
-        Unit::Share => format!("{} %", per_cent(target).show(unit)),
+        Unit::Length => target.written(unit, digits),
+        Unit::PerSecond => format!("{} /s", target.written(unit, digits)),
+        Unit::Share => format!("{} %", per_cent(target).written(unit, digits)),
     }
 }
 

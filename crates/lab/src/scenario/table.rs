@@ -11,6 +11,7 @@ use toml_parser::parser::{Event, EventKind, RecursionGuard, parse_document};
 
 use super::error::{Flaw, list, short};
 use super::limits;
+use super::seen::COMPUTER;
 
 /// Something in the file, and the byte it begins at.
 #[derive(Clone, Debug)]
@@ -155,7 +156,13 @@ impl<'t> Field<'t> {
 
     /// A name.
     pub(super) fn name(&self) -> Result<Placed<String>, Flaw> {
-        Ok(self.placed(self.word()?.to_owned()))
+        let name = self.word()?;
+        if name == COMPUTER {
+            return Err(self.flaw(format!(
+                "`{name}` is what stands for the whole computer; choose another name"
+            )));
+        }
+        Ok(self.placed(name.to_owned()))
     }
 
     /// A length of time, possibly zero.

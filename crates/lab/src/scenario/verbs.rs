@@ -8,7 +8,7 @@ use punctual_program::program::{Due, Op, SpawnKind};
 use punctual_program::setting::{Power, Priority, Requester, Throttling};
 
 use super::error::{Flaw, list, short};
-use super::file::{Step, Verb, When};
+use super::file::{Step, Verb, When, With};
 use super::limits;
 use super::table::{Field, Table};
 
@@ -222,12 +222,17 @@ fn wait(table: &Table<'_>, field: Field<'_>) -> Result<Verb, Flaw> {
         true => Due::NextCycle,
         false => Due::After(field.length()?),
     };
-    let with = match table.find("with") {
-        Some(with) => StrategySpec::parse(with.word()?, Defaults::ELSEWHERE)
-            .map_err(|why: String| with.flaw(why))?,
-        None => StrategySpec::System {
+    let with = |defaults| match table.find("with") {
+        Some(with) => {
+            StrategySpec::parse(with.word()?, defaults).map_err(|why: String| with.flaw(why))
+        }
+        None => Ok(StrategySpec::System {
             method: Method::Sleep,
-        },
+        }),
+    };
+    let with = With {
+        on_windows: with(Defaults::WINDOWS)?,
+        elsewhere: with(Defaults::ELSEWHERE)?,
     };
     let or = table.find("or").map(|or| or.name()).transpose()?;
     Ok(Verb::Wait { due, with, or })

@@ -246,3 +246,81 @@ fn every_shipped_scenario_comes_out_as_its_sources_say() {
         }
     }
 }
+
+/// A process that does this for two seconds.
+fn alone(steps: &str, expects: &str) -> Scenario {
+    let text = format!(
+        "title = \"t\"\nsource = \"made up\"\non = [\"linux\"]\nphase = [{{ name = \"all\", for = \"2s\" }}]\n\
+         process = [{{ name = \"A\", do = [{steps}] }}]\n{expects}"
+    );
+    Scenario::read("alone", &text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn median_late_ns(scenario: &Scenario, on: &str) -> i64 {
+    let ran = scenario::run(scenario, &Model::parse(on).unwrap(), 1, false).unwrap();
+    find(&ran, "A", "all").unwrap().late_ns.p50.unwrap()
+}
+
+/// The interrupt is the clock owner's, but the sleeper's CPU knows that it will be woken, and
+/// does not go into a state that takes longer to leave than the sleep is.
+#[test]
+fn a_sleeper_is_woken_as_soon_on_any_number_of_cpus() {
+    let scenario = alone(
+        r#"{ request = "0.5ms" }, { loop = [{ sleep = "1ms" }] }"#,
+        "",
+    );
+    for windows in ["windows-8", "windows-10-2004", "windows-11"] {
+        let late =
+            |cpus: u8| median_late_ns(&scenario, &format!("{windows},idle=broadwell,cpus={cpus}"));
+        assert_eq!([late(2), late(4)], [late(1); 2], "{windows}");
+    }
+}
+
+#[test]
+fn strategies_have_the_defaults_of_the_simulated_system() {
+    let usual = alone(
+        r#"{ loop = [{ wait = "5ms", with = "fixed-margin" }] }"#,
+        "",
+    );
+    // What somebody says counts everywhere.
+    let said = "fixed-margin:method=sleep:margin=125us";
+    let said = alone(
+        &format!(r#"{{ loop = [{{ wait = "5ms", with = "{said}" }}] }}"#),
+        "",
+    );
+    let late = |scenario| median_late_ns(scenario, "windows-11");
+    assert!(late(&usual) < 1_000, "{}", late(&usual));
+    assert!(late(&said) > 1_000_000, "{}", late(&said));
+    let on_linux = |scenario| median_late_ns(scenario, "linux");
+    assert_eq!(on_linux(&usual), on_linux(&said));
+}
+
+#[test]
+fn what_is_expected_of_other_models_is_said_to_be_unchecked() {
+    let expects =
+        "[[expect]]\nof = \"A\"\nwhat = \"wakes_per_s\"\non = \"linux\"\nis = 1\nwithin = \"1%\"\n";
+    let scenario = alone(r#"{ loop = [{ sleep = "1ms" }] }"#, expects);
+    let warned = |on: &[&str]| {
+        let models: Vec<Model> = on.iter().map(|on| Model::parse(on).unwrap()).collect();
+        let ran = scenario::simulate((&scenario, &models, 1), false, String::new(), |_| {});
+        let warnings = ran.unwrap().0.warnings.into_iter();
+        warnings.map(|warning| warning.what).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        warned(&["linux,cpus=4"]),
+        ["Not checked are 1 of 1 expectations. They are of linux."]
+    );
+    assert!(warned(&["linux,cpus=4", "linux"]).is_empty());
+}
+
+#[test]
+fn a_high_percentile_of_few_samples_is_not_judged() {
+    let expects = "[[expect]]\nof = \"A\"\nwhat = \"late_p99\"\nat_most = \"1s\"\n";
+    let scenario = alone(r#"{ loop = [{ sleep = "400ms" }] }"#, expects);
+    let ran = scenario::run(&scenario, &Model::parse("linux").unwrap(), 1, false).unwrap();
+    let [expectation] = &ran.expectations[..] else {
+        panic!("{:?}", ran.expectations);
+    };
+    assert!(!expectation.holds);
+    assert_eq!(expectation.got, "fewer than ten samples lie above a p99");
+}

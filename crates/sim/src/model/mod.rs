@@ -9,6 +9,7 @@ pub use known::Known;
 pub(crate) use parameters::Override;
 pub use parameters::{Confidence, Domain, Parameter, Parameters, Value};
 
+use punctual_core::strategies::Defaults;
 use punctual_core::{Lateness, Method, Nanos};
 
 use crate::clock::Time;
@@ -194,10 +195,7 @@ impl Model {
     /// # Errors
     /// The recording is empty.
     pub fn recorded(name: &str, overshoots: Vec<Lateness>) -> Result<Self, String> {
-        let what = format!(
-            "{} overshoots recorded on a real computer",
-            overshoots.len()
-        );
+        let what = format!("{} overshoots as recorded", overshoots.len());
         let rule = AnyRule::Recorded(Naps::new(Recorded::new(overshoots)?));
         let model = Self::plain(name.to_owned(), rule, Parameters::default());
         Ok(Self { what, ..model })
@@ -221,7 +219,7 @@ impl Model {
         let rule = Recorded::naps(banks, sleep, timer, READ)?;
         let of: Vec<_> = rule.methods().iter().map(|method| method.name()).collect();
         let what = format!(
-            "{naps} naps recorded on a real computer, by call and length: {}",
+            "{naps} naps as recorded, by call and length: {}",
             of.join(", ")
         );
         let rule = AnyRule::Recorded(Naps::new(rule));
@@ -263,6 +261,15 @@ impl Model {
     /// The name, with the parameters that were given.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What strategies use there if nobody says otherwise. A program under Wine was built for
+    /// Windows.
+    pub fn strategy_defaults(&self) -> Defaults {
+        match self.rule {
+            AnyRule::Windows(_) | AnyRule::Wine(_) => Defaults::WINDOWS,
+            _ => Defaults::ELSEWHERE,
+        }
     }
 
     /// The timer rule in words, with its own parameters.
@@ -489,7 +496,7 @@ mod tests {
         let model = Model::recorded("laptop", vec![Lateness::new(-5), Lateness::new(7)]).unwrap();
         assert_eq!(model.name(), "laptop");
         let words = model.rule_in_words();
-        assert_eq!(words, "2 overshoots recorded on a real computer");
+        assert_eq!(words, "2 overshoots as recorded");
         assert_eq!(model.cpus(), None);
         assert_eq!(model.costs().wake, Nanos::ZERO);
         assert_eq!(model.resolve(Method::Timer), Some(Method::Timer));

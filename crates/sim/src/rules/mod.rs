@@ -129,6 +129,12 @@ pub trait Rule: std::fmt::Debug + Send {
     /// The same for one CPU.
     fn next_interrupt_on(&self, cpu: usize) -> Option<Time>;
 
+    /// When a CPU without anybody to run is next woken, as things stand: by an interrupt of
+    /// its own, or since one elsewhere ends the sleep of a thread that is at home there.
+    fn next_wake_on(&self, cpu: usize) -> Option<Time> {
+        self.next_interrupt_on(cpu)
+    }
+
     /// The timer interrupt of a CPU at `now`: adds the timers that it expires
     /// to `expired`, in the order in which the OS takes them.
     fn interrupt(&mut self, cpu: usize, now: Time, random: &mut Random, expired: &mut Vec<Expired>);

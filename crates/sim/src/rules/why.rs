@@ -136,7 +136,10 @@ pub(crate) fn explain(f: &mut fmt::Formatter<'_>, why: Why, at: Time, origin: Ti
             slipped,
         } => {
             write!(f, "due {}", ms(due))?;
-            if base < called {
+            if base == Time::ZERO {
+                // Nothing is known of ticks before it, and this one is the last of them.
+                write!(f, " (counted from the last tick before the experiment)")?;
+            } else if base < called {
                 write!(
                     f,
                     " (counted from the tick at {}, before the call at {})",
@@ -219,6 +222,20 @@ mod tests {
              ticks come every 2.0000 ms; this process has asked for no interval that counts (class D), \
              and its timers are looked at every 8 ticks; it may be up to 17.0000 ms late, and timers that \
              may be late meet at this tick"
+        );
+        let first = Why::Tick {
+            due: ms(1),
+            called: ms(2),
+            base: ms(0),
+            until: ms(1),
+            interval: ms(2),
+            every: 1,
+            slipped: false,
+        };
+        assert_eq!(
+            explained(first, 4_000),
+            "due 1.0000 (counted from the last tick before the experiment), at tick 4.0000: ticks come every \
+             2.0000 ms, and each looks at this timer"
         );
         assert_eq!(
             explained(Why::AtOnce { called: ms(5) }, 5_000),

@@ -413,6 +413,13 @@ on = ["lunix"]"#,
     ),
     (
         r#"title = "t"
+on = ["linux"]
+phase = [{ name = "p", for = "1s" }]
+process = [{ name = "(computer)", do = ["yield"] }]"#,
+        "line 4, column 21: `(computer)` is what stands for the whole computer; choose another name",
+    ),
+    (
+        r#"title = "t"
 on = []"#,
         "line 2, column 6: `on` has 0 entries; it can have from 1 to 100",
     ),

@@ -16,7 +16,7 @@ use crate::clock::Time;
 use crate::grid::Grid;
 use crate::model::{Parameters, Scheduling};
 use crate::random::Random;
-use crate::rules::{Answer, Expired, ProcessId, Request, Rule, ThreadId, Why, units};
+use crate::rules::{Answer, Expired, ProcessId, Request, Rule, ThreadId, Why, earlier, units};
 use crate::timers::Timers;
 
 /// The interval of the interrupts that high-resolution timers have of their
@@ -48,6 +48,9 @@ pub struct Windows {
     /// The timer of each thread.
     armed: Vec<Option<Armed>>,
     cpus: Vec<Cpu>,
+    /// For each CPU, the timers that were armed on it and go off on another, by the instant
+    /// at which they are due.
+    elsewhere: Vec<Timers<Time>>,
     /// When each CPU has its next interrupt.
     next: Vec<Option<Time>>,
     /// Those CPUs that have one, the next first.
@@ -72,6 +75,8 @@ struct How {
 
 #[derive(Clone, Copy, Debug)]
 struct Armed {
+    /// Where it was armed, and where it goes off.
+    from: usize,
     cpu: usize,
     queue: Queue,
     class: Class,
@@ -98,6 +103,7 @@ impl Windows {
             threads_of: vec![],
             armed: vec![],
             cpus: vec![],
+            elsewhere: vec![],
             next: vec![],
             order: Timers::default(),
             scratch: vec![],
@@ -213,6 +219,7 @@ impl Windows {
         } = *request;
         let length = lengths::taken(method, request.due - now);
         let own = Armed {
+            from: cpu,
             cpu,
             queue: Queue::Own,
             class: Class::EveryTick,
@@ -266,6 +273,15 @@ impl Windows {
         } else {
             (armed, due)
         }
+    }
+
+    /// The timer of a thread, which is not armed any more.
+    fn taken(&mut self, thread: ThreadId) -> Option<Armed> {
+        let armed = self.armed[thread].take()?;
+        if let Some(elsewhere) = self.elsewhere.get_mut(armed.from) {
+            elsewhere.remove(thread);
+        }
+        Some(armed)
     }
 
     /// Why a timer goes off, in an interrupt whose default scan came a tick
@@ -357,12 +373,18 @@ impl Rule for Windows {
             self.next.resize(armed.cpu + 1, None);
         }
         self.cpus[armed.cpu].insert(request.thread, armed.queue, key);
+        if armed.from != armed.cpu {
+            if self.elsewhere.len() <= armed.from {
+                self.elsewhere.resize_with(armed.from + 1, Timers::default);
+            }
+            self.elsewhere[armed.from].insert(request.thread, armed.due);
+        }
         self.armed[request.thread] = Some(armed);
         self.refresh(armed.cpu);
     }
 
     fn disarm(&mut self, thread: ThreadId) {
-        if let Some(armed) = self.armed[thread].take() {
+        if let Some(armed) = self.taken(thread) {
             self.cpus[armed.cpu].remove(thread, armed.queue);
             self.refresh(armed.cpu);
         }
@@ -374,6 +396,18 @@ impl Rule for Windows {
 
     fn next_interrupt_on(&self, cpu: usize) -> Option<Time> {
         self.next.get(cpu).copied().flatten()
+    }
+
+    /// With the dynamic tick the owner of the clock has the interrupts, and the system knows
+    /// whom it will wake by them.
+    fn next_wake_on(&self, cpu: usize) -> Option<Time> {
+        let first = self.elsewhere.get(cpu).and_then(Timers::first);
+        let armed = first.and_then(|(_, thread)| self.armed[thread]);
+        let elsewhere = armed.map(|armed| match armed.queue {
+            Queue::Tolerant => armed.meeting(&self.ticks),
+            _ => self.ticks.look_at(armed.class, armed.due),
+        });
+        earlier(self.next_interrupt_on(cpu), elsewhere)
     }
 
     /// With `slip`, an interrupt can find that the default scan for which it
@@ -392,7 +426,7 @@ impl Rule for Windows {
         let is_late = queues.interrupt(now, &self.ticks, self.how.slip, random, &mut threads);
         threads.sort_unstable_by_key(|&thread| (self.armed[thread].map(|armed| armed.due), thread));
         for thread in threads.drain(..) {
-            if let Some(armed) = self.armed[thread].take() {
+            if let Some(armed) = self.taken(thread) {
                 expired.push(Expired {
                     thread,
                     reason: Reason::Timer,
