@@ -22,7 +22,7 @@ await run(browser, 'report', {
     assert.ok((await figures.count()) > 10);
     for (const svg of await figures.all()) {
       const drawn = await svg.evaluate((one) => one.querySelectorAll('[data-s] *, [data-v] *').length);
-      assert.ok(drawn > 1, await svg.getAttribute('aria-label'));
+      assert.ok(drawn > 0, await svg.getAttribute('aria-label'));
     }
     for (const link of await tab.locator('.answer a').all()) {
       assert.equal(await tab.locator(await link.getAttribute('href')).count(), 1);

@@ -324,3 +324,42 @@ fn a_high_percentile_of_few_samples_is_not_judged() {
     assert!(!expectation.holds);
     assert_eq!(expectation.got, "fewer than ten samples lie above a p99");
 }
+
+/// The share of a CPU that each process had, of which each computes all the time.
+fn shares(on: &str, processes: &str) -> Vec<f64> {
+    let text = format!(
+        "title = \"t\"\nsource = \"made up\"\non = [\"linux\"]\nphase = [{{ name = \"all\", for = \"20s\" }}]\n{processes}"
+    );
+    let scenario = Scenario::read("hogs", &text).unwrap_or_else(|error| panic!("{error}"));
+    let ran = scenario::run(&scenario, &Model::parse(on).unwrap(), 1, false).unwrap();
+    let threads = ran
+        .measurements
+        .iter()
+        .filter(|m| ScenarioThreads::of(m).is_some());
+    threads.map(|m| m.cpu.fraction.unwrap()).collect()
+}
+
+#[test]
+fn three_hogs_have_two_thirds_of_two_linux_cpus_each() {
+    let hog = |name: &str| {
+        format!("[[process]]\nname = \"{name}\"\ndo = [{{ loop = [{{ work = \"10ms\" }}] }}]\n")
+    };
+    let hogs = hog("a") + &hog("b") + &hog("c");
+    for share in shares("linux,cpus=2", &hogs) {
+        assert!((share - 2.0 / 3.0).abs() < 0.03, "{share}");
+    }
+    assert_eq!(shares("linux,cpus=3", &hogs), [1.0; 3]);
+}
+
+/// It is raised for three quanta when it has waited for 4 s.
+#[test]
+fn who_matters_least_does_not_starve_on_windows() {
+    let hog = "[[process]]\nname = \"hog\"\ndo = [{ loop = [{ work = \"10ms\" }] }]\n";
+    let low = "[[process]]\nname = \"low\"\ndo = [{ priority = \"background\" }, { loop = [{ work = \"10ms\" }] }]\n";
+    let shares = shares("windows-11,cpus=1", &format!("{hog}{low}"));
+    let [high, low] = shares[..] else {
+        panic!("{shares:?}");
+    };
+    assert!((0.015..0.03).contains(&low), "{low}");
+    assert!((high + low - 1.0).abs() < 0.001, "{high} {low}");
+}

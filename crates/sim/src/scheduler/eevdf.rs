@@ -56,7 +56,15 @@ struct Queue {
     weighted_runtime: i128,
     /// The mean when there was last somebody.
     mean: i64,
+    /// How long its CPU has been crowded since it last gave a thread away.
+    crowded: Time,
 }
+
+/// How long a CPU keeps one thread more than another, so that three hogs have two thirds of
+/// two CPUs each: a busy CPU looks every 32 ms (16 times as many ms as there are CPUs in a
+/// pair), and moves a thread whose load is twice the imbalance at the second look
+/// (`load_balance`, `detach_tasks`; confidence C).
+const UNEVEN: Time = Time::from_ns(64_000_000);
 
 /// The weight of nice 0 (`sched_prio_to_weight`, kernel/sched/core.c).
 const NICE_0: i64 = 1_024;
@@ -136,8 +144,8 @@ impl Eevdf {
         !is_real_time && !self.queues[cpu].real_time.is_empty()
     }
 
-    /// A CPU with two threads more than another gives it one: the simplest form
-    /// of what `load_balance` does every few ticks (confidence C).
+    /// A CPU with two threads more than another gives it one, and one with a single thread
+    /// more after a while: the simplest form of what `load_balance` does (confidence C).
     pub(super) fn balance(&mut self, cpu: usize) -> Option<(ThreadId, usize)> {
         let ready = |queue: &Queue| {
             queue.real_time.len() + queue.fair.len() + usize::from(queue.running.is_some())
@@ -146,13 +154,19 @@ impl Eevdf {
         let (idlest, fewest) = queues
             .map(|(cpu, queue)| (cpu, ready(queue)))
             .min_by_key(|(cpu, ready)| (*ready, *cpu))?;
-        if ready(&self.queues[cpu]) < fewest + 2 {
+        let is_uneven = match ready(&self.queues[cpu]).saturating_sub(fewest) {
+            0 => false,
+            1 => self.queues[cpu].crowded >= UNEVEN,
+            _ => true,
+        };
+        if !is_uneven {
             return None;
         }
         let fair = self.queues[cpu].fair.iter().rev();
         let id = fair
             .map(|(_, id)| *id)
             .find(|id| self.entities[*id].pinned.is_none())?;
+        self.queues[cpu].crowded = Time::ZERO;
         self.move_to(id, cpu, idlest);
         Some((id, idlest))
     }
@@ -160,6 +174,11 @@ impl Eevdf {
     pub(super) fn ran(&mut self, cpu: usize, length: Time) {
         let Some(id) = self.queues[cpu].running else {
             return;
+        };
+        let queue = &mut self.queues[cpu];
+        queue.crowded = match queue.fair.is_empty() {
+            true => Time::ZERO,
+            false => queue.crowded + length,
         };
         let entity = &mut self.entities[id];
         if entity.is_real_time {

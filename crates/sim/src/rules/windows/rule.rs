@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use punctual_core::wait::Reason;
 use punctual_core::{Method, Nanos};
 use punctual_program::Setting;
@@ -50,7 +52,7 @@ pub struct Windows {
     cpus: Vec<Cpu>,
     /// For each CPU, the timers that were armed on it and go off on another, by the instant
     /// at which they are due.
-    elsewhere: Vec<Timers<Time>>,
+    elsewhere: Vec<BTreeSet<(Time, ThreadId)>>,
     /// When each CPU has its next interrupt.
     next: Vec<Option<Time>>,
     /// Those CPUs that have one, the next first.
@@ -279,7 +281,7 @@ impl Windows {
     fn taken(&mut self, thread: ThreadId) -> Option<Armed> {
         let armed = self.armed[thread].take()?;
         if let Some(elsewhere) = self.elsewhere.get_mut(armed.from) {
-            elsewhere.remove(thread);
+            elsewhere.remove(&(armed.due, thread));
         }
         Some(armed)
     }
@@ -375,9 +377,9 @@ impl Rule for Windows {
         self.cpus[armed.cpu].insert(request.thread, armed.queue, key);
         if armed.from != armed.cpu {
             if self.elsewhere.len() <= armed.from {
-                self.elsewhere.resize_with(armed.from + 1, Timers::default);
+                self.elsewhere.resize_with(armed.from + 1, BTreeSet::new);
             }
-            self.elsewhere[armed.from].insert(request.thread, armed.due);
+            self.elsewhere[armed.from].insert((armed.due, request.thread));
         }
         self.armed[request.thread] = Some(armed);
         self.refresh(armed.cpu);
@@ -401,8 +403,8 @@ impl Rule for Windows {
     /// With the dynamic tick the owner of the clock has the interrupts, and the system knows
     /// whom it will wake by them.
     fn next_wake_on(&self, cpu: usize) -> Option<Time> {
-        let first = self.elsewhere.get(cpu).and_then(Timers::first);
-        let armed = first.and_then(|(_, thread)| self.armed[thread]);
+        let first = self.elsewhere.get(cpu).and_then(BTreeSet::first);
+        let armed = first.and_then(|(_, thread)| self.armed[*thread]);
         let elsewhere = armed.map(|armed| match armed.queue {
             Queue::Tolerant => armed.meeting(&self.ticks),
             _ => self.ticks.look_at(armed.class, armed.due),
