@@ -41,7 +41,7 @@ impl Candidate {
 pub(crate) enum Scheduler {
     /// Each thread has a CPU of its own, and nobody is ever ready in vain.
     Unlimited,
-    Quantum(Quantum),
+    Quantum(Box<Quantum>),
     Eevdf(Eevdf),
 }
 
@@ -50,7 +50,7 @@ impl Scheduler {
         match scheduling {
             Scheduling::Unlimited => Self::Unlimited,
             Scheduling::Quantum { length, at_ticks } => {
-                Self::Quantum(Quantum::new(length, at_ticks, cpus))
+                Self::Quantum(Box::new(Quantum::new(length, at_ticks, cpus)))
             }
             Scheduling::Eevdf { slice, tick } => Self::Eevdf(Eevdf::new(slice, tick, cpus)),
         }
