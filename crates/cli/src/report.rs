@@ -151,8 +151,11 @@ fn measured() -> Result<(Page, Done)> {
             .with_context(|| format!("cannot start {}", this.display()))?;
         match std::fs::read_to_string(&run) {
             Ok(text) => {
-                add(&mut page, &text).map_err(|why| anyhow!("punctual {line}: {why}"))?;
-                any = true;
+                match add(&mut page, &text) {
+                    Ok(_) => any = true,
+                    // What others have measured is not lost for it.
+                    Err(why) => page.note(&format!("punctual {line}: {why}.")),
+                }
                 std::fs::remove_file(&run)
                     .with_context(|| format!("cannot remove {}", run.display()))?;
             }

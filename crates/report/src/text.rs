@@ -8,7 +8,7 @@ use crate::figures::{Figure, of_waits};
 use crate::select::{self, rows};
 use crate::tables::Passage;
 use crate::verdict::{self, Verdict};
-use crate::{doctor, prose, scenario, tables};
+use crate::{doctor, hiccup, prose, scenario, tables};
 
 /// Rows of which there are tables and figures.
 pub trait Report: RunRow {
@@ -20,6 +20,11 @@ pub trait Report: RunRow {
 
     /// What the run says, in one screen; `None` where no rule knows what it was for.
     fn verdict(run: &Run<Self>) -> Option<Verdict>;
+
+    /// This row without the names of what else ran, if it has any.
+    fn nameless(self) -> Self {
+        self
+    }
 
     /// What the run has data for.
     #[cfg(not(target_family = "wasm"))]
@@ -135,6 +140,18 @@ impl Report for Measurement {
 
     fn verdict(run: &Run) -> Option<Verdict> {
         verdict::of_waits(run)
+    }
+
+    fn nameless(mut self) -> Self {
+        if let Experiment::Watch(watch) = &mut self.experiment {
+            for late in &mut watch.hiccups {
+                for other in &mut late.others {
+                    (other.name, other.pid) = ("another".to_owned(), 0);
+                }
+                late.in_words = hiccup(late);
+            }
+        }
+        self
     }
 
     #[cfg(not(target_family = "wasm"))]

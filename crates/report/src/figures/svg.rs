@@ -2,8 +2,8 @@
 //!
 //! Unlike the back end of plotters, it keeps together what belongs together: a `g` with
 //! `data-s` has what is drawn of one thing that the legend names, `data-l` the legend's entry,
-//! `data-v`
-//! a mark with its value in words, and `data-c` a line with those of its points. A page can show and hide by these.
+//! `data-v` a mark with its value in words, and `data-c` a line with those of its points. A
+//! page shows and hides by these.
 
 use std::convert::Infallible;
 use std::fmt::Write;

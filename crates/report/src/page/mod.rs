@@ -184,7 +184,7 @@ impl Page {
 }
 
 /// The run without the names of others and of folders.
-fn harmless<R: RunRow>(run: &Run<R>) -> Run<R> {
+fn harmless<R: Report>(run: &Run<R>) -> Run<R> {
     let words = run.command.split(' ').map(|word| {
         let last = word.rsplit(['/', '\\']).next();
         last.unwrap_or(word).trim_end_matches('\'')
@@ -195,6 +195,7 @@ fn harmless<R: RunRow>(run: &Run<R>) -> Run<R> {
         command,
         disturbance,
         warnings,
+        results: run.results.iter().cloned().map(R::nameless).collect(),
         ..run.clone()
     }
 }

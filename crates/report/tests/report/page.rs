@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use punctual_record::compare::Comparison;
-use punctual_record::experiment::Sleep;
+use punctual_record::experiment::{Cause, Hiccup, RanMeanwhile, Sleep, Watch};
 use punctual_record::{Disturbance, Experiment, Late, Measurement, OtherProcess, Run, Warning};
 use punctual_report::{Page, disturbed};
 use sha2::{Digest, Sha256};
@@ -125,7 +125,34 @@ fn names_of_others_and_folders_are_left_out() {
         disturbance: Some(disturbance),
         ..made_up::run()
     };
-    let html = page(&[run]);
+    let hiccup = Hiccup {
+        late_ns: 2_000_000,
+        queued_ns: Some(1_900_000),
+        cause: Cause::Queued,
+        others: vec![RanMeanwhile {
+            name: "zoltan-secret".to_owned(),
+            pid: 4711,
+            ran_ns: 1_900_000,
+        }],
+        in_words: "zoltan-secret (pid 4711) had it".to_owned(),
+        ..Hiccup::default()
+    };
+    let watch = Watch {
+        threshold_ns: 1_000_000,
+        hiccups: vec![hiccup],
+        hiccups_in_all: 1,
+        hiccups_by_cause: [(Cause::Queued.name().to_owned(), 1)].into(),
+        ..Watch::default()
+    };
+    let watched = Run {
+        results: vec![Measurement {
+            late_ns: Late::of(&[60_000; 100]),
+            ..Measurement::of(Experiment::Watch(Box::new(watch)), "sleep")
+        }],
+        ..Run::default()
+    };
+    let html = page(&[run, watched]);
+    assert!(html.contains("waited for a CPU (another 1)"));
     assert!(!html.contains("zoltan") && !html.contains("4711"));
     assert!(html.contains("punctual bench --json x.json --plots figures"));
 }
