@@ -3,8 +3,8 @@
 //! Such runs have few waits at each point and no intervals, so that a count is all that is
 //! claimed.
 
-use punctual_record::Run;
 use punctual_record::experiment::{Decades, IntervalLength, Naps, Robustness};
+use punctual_record::{OfLength, Run};
 
 use super::{Overview, Verdict};
 use crate::select::{self, asked_ns};
@@ -28,14 +28,15 @@ struct Sweep {
 }
 
 pub(super) fn verdict(run: &Run) -> Option<Verdict> {
-    decades(run)
+    by_length::<Decades>(run, &DECADES)
         .or_else(|| interval(run))
-        .or_else(|| naps(run))
+        .or_else(|| by_length::<Naps>(run, &NAPS))
         .or_else(|| robustness(run))
 }
 
-fn decades(run: &Run) -> Option<Verdict> {
-    let rows = select::of_run::<Decades>(run);
+/// How late waits of each length were.
+fn by_length<E: OfLength>(run: &Run, sweep: &Sweep) -> Option<Verdict> {
+    let rows = select::of_run::<E>(run);
     let cells = rows.iter().filter_map(|row| {
         Some(Cell {
             subject: &row.m.subject,
@@ -43,14 +44,22 @@ fn decades(run: &Run) -> Option<Verdict> {
             value: select::typical_late_ns(row.m)?.0,
         })
     });
-    Sweep {
-        low: "least late in the median",
-        points: "lengths",
-        caption: "Lateness in the median, by the time asked for.",
-        written: units::duration,
-    }
-    .of(cells.collect())
+    sweep.of(cells.collect())
 }
+
+const DECADES: Sweep = Sweep {
+    low: "least late in the median",
+    points: "lengths",
+    caption: "Lateness in the median, by the time asked for.",
+    written: units::duration,
+};
+
+const NAPS: Sweep = Sweep {
+    low: "least longer than asked in the median",
+    points: "lengths",
+    caption: "How much longer than asked naps were in the median, by the time asked for.",
+    written: units::duration,
+};
 
 fn interval(run: &Run) -> Option<Verdict> {
     let rows = select::of_run::<IntervalLength>(run);
@@ -66,24 +75,6 @@ fn interval(run: &Run) -> Option<Verdict> {
         points: "intervals",
         caption: "CPU time billed, in % of the time that passed, by the interval between two waits.",
         written: units::percent,
-    }
-    .of(cells.collect())
-}
-
-fn naps(run: &Run) -> Option<Verdict> {
-    let rows = select::of_run::<Naps>(run);
-    let cells = rows.iter().filter_map(|row| {
-        Some(Cell {
-            subject: &row.m.subject,
-            at: asked_ns(row.of),
-            value: select::typical_late_ns(row.m)?.0,
-        })
-    });
-    Sweep {
-        low: "least longer than asked in the median",
-        points: "lengths",
-        caption: "How much longer than asked naps were in the median, by the time asked for.",
-        written: units::duration,
     }
     .of(cells.collect())
 }
