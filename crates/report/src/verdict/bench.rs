@@ -59,7 +59,13 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     );
     let is_decided = |one: &Loop| (0..WEIGHTS.len()).all(|weight| one.is_decided(weight));
     let next = match loops.iter().all(is_decided) {
-        true => "Next: punctual bench --rate 144 for your own loop; --full has all tables.",
+        true if !run.command.contains("--rate") => {
+            "Next: punctual bench --rate 144 for your own loop; --full has all tables."
+        }
+        true if !run.command.contains("--load") => {
+            "Next: the same with --load 1 says how they do beside a busy program; --full has all tables."
+        }
+        true => "Next: punctual doctor says why sleeps are late here; --full has all tables.",
         false => {
             let most = loops.iter().flat_map(Loop::rounds).max().unwrap_or(0);
             let more = (4 * most).max(24);
