@@ -20,6 +20,7 @@ fn every_first_screen_fits() {
         "bench --on macos --rounds 2",
         "bench --on fake-5ms --rate 60",
         "measure --quick --on linux",
+        "measure timers --on windows-10-2004",
         "measure sleep --quick --on windows-10-2004",
         "measure sleep --quick --on macos",
         "bench decades --on linux",

@@ -9,6 +9,7 @@ mod compare;
 mod doctor;
 mod scenario;
 mod sweep;
+mod timers;
 mod waits;
 mod watch;
 
@@ -102,6 +103,7 @@ pub(crate) fn of_waits(run: &Run) -> Option<Verdict> {
         bench::verdict,
         scenario::verdict,
         waits::verdict,
+        timers::verdict,
         watch::verdict,
         sweep::verdict,
     ];
