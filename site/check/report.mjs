@@ -1,7 +1,9 @@
 // Opens what `punctual report` writes in a browser as a user does, and looks whether it keeps
 // what it promises.
 //
-//   node report.mjs PAGE CHROMIUM [SCREENSHOTS]
+//   node report.mjs PAGE KEPT CHROMIUM [SCREENSHOTS]
+//
+// PAGE is of what was measured just now, KEPT of what is known: what single marks say.
 
 import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
@@ -9,8 +11,9 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { fitsAndIsAccessible, launch, looks, open, run } from './browser.mjs';
 
-const [page, executablePath, screenshots] = process.argv.slice(2);
+const [page, kept, executablePath, screenshots] = process.argv.slice(2);
 const url = pathToFileURL(page).href;
+const known = pathToFileURL(kept).href;
 const browser = await launch(executablePath);
 
 await run(browser, 'report', {
@@ -31,7 +34,7 @@ await run(browser, 'report', {
   },
 
   async 'under the pointer is what a mark and a line stand for'() {
-    const tab = await open(browser, url);
+    const tab = await open(browser, known);
     const said = async (place) => {
       await place.scrollIntoViewIfNeeded();
       const { x, y, width, height } = await place.boundingBox();
@@ -58,7 +61,7 @@ await run(browser, 'report', {
   },
 
   async 'the legend hides and shows, with the mouse and with the keyboard'() {
-    const tab = await open(browser, url);
+    const tab = await open(browser, known);
     const tail = tab.locator('svg', { hasText: 'Waits that were later than so much at 1000 Hz' });
     const entry = tail.locator('[data-l="system"][tabindex]');
     const drawn = tail.locator('[data-s="system"]');

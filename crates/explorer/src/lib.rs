@@ -7,6 +7,8 @@ mod export;
 mod pools;
 mod scenarios;
 
+use punctual_record::Run;
+use punctual_report::Report;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -36,8 +38,23 @@ struct Simulated {
     run: String,
     /// The answer, in sentences.
     answer: Vec<String>,
-    /// What it prints.
+    /// What it prints where there is no terminal.
     text: String,
+}
+
+impl Simulated {
+    fn of<R: Report>(command: String, run: &Run<R>) -> Self {
+        let verdict = punctual_report::verdict(run);
+        Self {
+            command,
+            run: run.to_json(),
+            text: match &verdict {
+                Some(verdict) => verdict.text(usize::MAX),
+                None => punctual_report::text(run),
+            },
+            answer: verdict.map_or_else(Vec::new, |verdict| verdict.sentences),
+        }
+    }
 }
 
 /// The answer to a question: an object with `ok`, or with `error`, one sentence for people.

@@ -66,12 +66,7 @@ impl Pools {
         let results = results.collect::<Result<Vec<_>, _>>()?;
         let command = self.command() + " --json run.json";
         let run = simulation::run(&machine, results, command.clone());
-        Ok(Simulated {
-            command,
-            run: run.to_json(),
-            answer: vec![],
-            text: punctual_report::text(&run),
-        })
+        Ok(Simulated::of(command, &run))
     }
 }
 

@@ -77,16 +77,7 @@ impl Simulation {
         let command = self.command() + " --json run.json";
         let what = (&scenario, &models[..], self.seed);
         let (run, _) = scenario::simulate(what, false, command.clone(), |_| {})?;
-        let verdict = punctual_report::verdict(&run);
-        Ok(Simulated {
-            command,
-            run: run.to_json(),
-            text: match &verdict {
-                Some(verdict) => verdict.text(80),
-                None => punctual_report::text(&run),
-            },
-            answer: verdict.map_or_else(Vec::new, |verdict| verdict.sentences),
-        })
+        Ok(Simulated::of(command, &run))
     }
 }
 

@@ -1,10 +1,31 @@
 //! The first screen: an answer that fits, and ways to more.
 
+use std::fs;
 use std::process::Output;
 
 use punctual_lab::scenario::shipped;
+use serde_json::{Value, json};
 
 use crate::common::{self, stderr, stdout};
+
+/// The page in a browser, which a check in one (`.ci/site`) asks the same of more.
+#[test]
+fn the_explorer_answers_what_the_command_prints_and_writes() {
+    for question in [
+        json!({ "ask": "simulate", "scenario": "lowest-request-wins", "on": ["windows-7"], "length": "100ms", "seed": 1 }),
+        json!({ "ask": "pools", "on": "cascade-lake-96", "threads": [1, 4], "locks": ["tas", "mcs"], "batches": ["1"], "mib": 16, "seed": 1 }),
+    ] {
+        let answer = punctual_explorer::answer(&question.to_string());
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        let answer = |what: &str| answer["ok"][what].as_str().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let command = answer("command").strip_prefix("punctual ").unwrap();
+        let output = common::run(directory.path(), command);
+        assert_eq!(answer("text"), stdout(&output), "{command}");
+        let written = fs::read_to_string(directory.path().join("run.json")).unwrap();
+        assert!(answer("run") == written, "{command}: another Run file");
+    }
+}
 
 fn run(arguments: &str) -> Output {
     let directory = tempfile::tempdir().unwrap();

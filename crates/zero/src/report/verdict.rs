@@ -59,16 +59,18 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
             units::percent(cell.zeroing.cpu.waiting),
         ]
     };
-    let rounds = select::counts(ranked.iter().map(|cell| cell.zeroing.rounds.len() as u64));
+    let counts = ranked.iter().map(|cell| cell.zeroing.rounds.len() as u64);
+    let counts = match first.model() {
+        Some(_) => "one simulated pass each".to_owned(),
+        None => format!("n = {} rounds", select::counts(counts)),
+    };
     Some(Verdict {
         heading: String::new(),
         sentences,
         overview: Some(Overview {
             head: head(["pool", "GB per CPU-s", "GB per s", "waiting %"]),
             rows: ranked.iter().map(told).collect(),
-            caption: format!(
-                "{of}n = {rounds} rounds. *: the most; ?: not told apart. GB: 1e9 bytes zeroed."
-            ),
+            caption: format!("{of}{counts}. *: the most; ?: not told apart. GB: 1e9 bytes zeroed."),
         }),
         next: match first.model() {
             Some(_) => "Next: punctual zero run measures it here; --full has all tables.",
