@@ -23,10 +23,18 @@ export async function open(browser, url, options = {}) {
   return tab;
 }
 
-/** Whether it fits, and whether axe finds a serious fault of accessibility. */
-export async function fitsAndIsAccessible(tab, what) {
+/** Opens what is folded. */
+export function openAll(tab) {
+  return tab.evaluate(() => document.querySelectorAll('details').forEach((one) => { one.open = true; }));
+}
+
+export async function fits(tab, what) {
   const over = await tab.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   assert.ok(over <= 0, `${what}: ${over} pixels too wide`);
+}
+
+/** Whether axe finds no serious fault of accessibility. */
+export async function isAccessible(tab, what) {
   await tab.evaluate(axe);
   const { violations } = await tab.evaluate(() => axe.run());
   const serious = violations.filter(({ impact }) => ['serious', 'critical'].includes(impact));

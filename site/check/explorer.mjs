@@ -10,7 +10,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { fitsAndIsAccessible, launch, looks, open as opened, run } from './browser.mjs';
+import { fits, isAccessible, launch, looks, open as opened, openAll, run } from './browser.mjs';
 
 const [page, punctual, executablePath, screenshots] = process.argv.slice(2);
 const url = pathToFileURL(page).href;
@@ -45,7 +45,7 @@ async function answered(tab) {
 }
 
 async function saved(tab, button) {
-  await tab.evaluate(() => document.querySelectorAll('details').forEach((one) => { one.open = true; }));
+  await openAll(tab);
   const [download] = await Promise.all([tab.waitForEvent('download'), tab.click(button)]);
   return readFileSync(await download.path(), 'utf8');
 }
@@ -144,7 +144,8 @@ const checks = {
       for (const [width, colorScheme] of looks) {
         const tab = await open(hash, { viewport: { width, height: 900 }, colorScheme });
         if (screenshots) await tab.screenshot({ path: join(screenshots, `${hash.replace(/\W/g, '-')}-${width}-${colorScheme}.png`), fullPage: true });
-        await fitsAndIsAccessible(tab, `${hash} at ${width}, ${colorScheme}`);
+        await fits(tab, `${hash} at ${width}, ${colorScheme}`);
+        await isAccessible(tab, `${hash} at ${width}, ${colorScheme}`);
         await tab.context().close();
       }
     }
