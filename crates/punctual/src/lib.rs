@@ -64,6 +64,7 @@ mod delay;
 mod frame;
 pub mod guard;
 mod learned;
+pub mod ns;
 mod outcome;
 mod pacer;
 mod period;
