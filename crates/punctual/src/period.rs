@@ -84,6 +84,11 @@ impl Period {
         self.0.times(n).into()
     }
 
+    /// The rate as [`hz_ratio`](Self::hz_ratio) takes it, in lowest terms.
+    pub fn cycles_in_seconds(self) -> (u64, u64) {
+        self.0.cycles_in_seconds()
+    }
+
     /// Periods in a second, as near as a float comes.
     pub fn as_hz(self) -> f64 {
         self.0.as_hz()

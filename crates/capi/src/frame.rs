@@ -1,0 +1,271 @@
+//! Frames that are drawn as late as is safe, or end at their slot.
+
+use std::mem::size_of;
+use std::time::Duration;
+
+use punctual::{Frame, FrameEnd, FramePacer, ns};
+
+use crate::pointer::{self, Growing, Held, Out, OutSized, shared};
+use crate::result::{called, punctual_result};
+use crate::ticker::{punctual_books, punctual_period};
+use crate::waiter::{as_ns, punctual_cancel, punctual_statistics, punctual_waiter_options, waiter};
+
+/// A frame that has begun.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct punctual_frame {
+    /// `sizeof(punctual_frame)`, set by the caller.
+    pub size: usize,
+    /// Which slot it is for: 1 is the first, and missed ones count.
+    pub number: u64,
+    /// The slot by which it is to be done, or at which it ends: what to draw moving things for.
+    pub target_ns: u64,
+    /// When its work began.
+    pub begun_ns: u64,
+    /// How many slots before it have no frame.
+    pub missed: u64,
+}
+
+// SAFETY: numbers only.
+unsafe impl Growing for punctual_frame {
+    const FIRST: usize = size_of::<Self>();
+}
+
+impl From<Frame> for punctual_frame {
+    fn from(frame: Frame) -> Self {
+        Self {
+            size: size_of::<Self>(),
+            number: frame.number(),
+            target_ns: ns::of(frame.target()),
+            begun_ns: ns::of(frame.begun()),
+            missed: frame.missed(),
+        }
+    }
+}
+
+/// What became of a frame.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct punctual_frame_end {
+    /// `sizeof(punctual_frame_end)`, set by the caller.
+    pub size: usize,
+    /// How long its work took.
+    pub work_ns: u64,
+    /// The time since the end of the frame before; 0 for the first.
+    pub frame_time_ns: u64,
+    /// How much later than its slot it ended.
+    pub lateness_ns: u64,
+    /// By how much its waits ended later than they were to.
+    pub oversleep_ns: u64,
+    /// How many slots before it have no frame.
+    pub missed: u64,
+}
+
+// SAFETY: numbers only.
+unsafe impl Growing for punctual_frame_end {
+    const FIRST: usize = size_of::<Self>();
+}
+
+impl From<FrameEnd> for punctual_frame_end {
+    fn from(end: FrameEnd) -> Self {
+        Self {
+            size: size_of::<Self>(),
+            work_ns: as_ns(end.work()),
+            frame_time_ns: end.frame_time().map_or(0, as_ns),
+            lateness_ns: as_ns(end.lateness()),
+            oversleep_ns: as_ns(end.oversleep()),
+            missed: end.missed(),
+        }
+    }
+}
+
+/// Paces frames.
+pub struct punctual_frames(Held<FramePacer>);
+
+/// Paces frames that begin at once and end at their slot. `options` may be null.
+///
+/// `PUNCTUAL_RESULT_RANGE` for a period or an option that is none. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_frames_new_at_end(
+    period: punctual_period,
+    options: *const punctual_waiter_options,
+    frames_out: *mut *mut punctual_frames,
+) -> punctual_result {
+    // SAFETY: as this header says.
+    unsafe { new(period, options, frames_out, FramePacer::at_end) }
+}
+
+/// Paces frames that begin as late as is safe to be done by their slot: what is shown is as new as
+/// can be. `safety_ns` before what the work is predicted to take; 0 for 1.65 ms. `options` may be
+/// null.
+///
+/// `PUNCTUAL_RESULT_RANGE` for a period or an option that is none. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_frames_new_late(
+    period: punctual_period,
+    safety_ns: u64,
+    options: *const punctual_waiter_options,
+    frames_out: *mut *mut punctual_frames,
+) -> punctual_result {
+    let late = |period| match safety_ns {
+        0 => FramePacer::late(period),
+        ns => FramePacer::late(period).safety(Duration::from_nanos(ns)),
+    };
+    // SAFETY: as this header says.
+    unsafe { new(period, options, frames_out, late) }
+}
+
+/// # Safety
+/// As the header says of the pointers.
+unsafe fn new(
+    period: punctual_period,
+    options: *const punctual_waiter_options,
+    frames_out: *mut *mut punctual_frames,
+    make: impl FnOnce(punctual::Period) -> FramePacer,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: the caller's promise.
+        let out = unsafe { Out::of(frames_out) }?;
+        // SAFETY: the caller's promise.
+        let waiter = unsafe { waiter(options) }?;
+        out.give(punctual_frames(Held::new(
+            make(period.period()?).waiter(waiter),
+        )));
+        Ok(())
+    })
+}
+
+/// Frees it; null is let be. Nobody uses it then.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_frames_free(frames: *mut punctual_frames) {
+    // SAFETY: as this header says.
+    unsafe { pointer::free(frames) }
+}
+
+/// Begins a frame: at once, or as late as is safe. `cancel` may be null, and `frame`.
+///
+/// Cancelled, no frame has begun. One thread at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_frames_begin(
+    frames: *mut punctual_frames,
+    cancel: *const punctual_cancel,
+    frame: *mut punctual_frame,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        let (frames, out) = unsafe { (shared(frames)?, OutSized::wanted(frame)?) };
+        // SAFETY: as this header says.
+        let cancel = unsafe { cancel.as_ref() };
+        let mut pacer = frames.0.hold()?;
+        let begun = match cancel {
+            Some(cancel) => pacer.begin_or(&cancel.0)?,
+            None => pacer.begin(),
+        };
+        out.into_iter().for_each(|out| out.set(begun.into()));
+        Ok(())
+    })
+}
+
+/// Ends the frame: at once, or at its slot. `cancel` may be null, and `end`.
+///
+/// Cancelled, its work has ended, and it has not. One thread at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_frames_end(
+    frames: *mut punctual_frames,
+    cancel: *const punctual_cancel,
+    end: *mut punctual_frame_end,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        let (frames, out) = unsafe { (shared(frames)?, OutSized::wanted(end)?) };
+        // SAFETY: as this header says.
+        let cancel = unsafe { cancel.as_ref() };
+        let mut pacer = frames.0.hold()?;
+        let ended = match cancel {
+            Some(cancel) => pacer.end_or(&cancel.0)?,
+            None => pacer.end(),
+        };
+        out.into_iter().for_each(|out| out.set(ended.into()));
+        Ok(())
+    })
+}
+
+/// Changes the rate, as `punctual_ticker_set_period`.
+///
+/// One thread at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_frames_set_period(
+    frames: *mut punctual_frames,
+    period: punctual_period,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        let frames = unsafe { shared(frames) }?;
+        let period = period.period()?;
+        frames.0.hold()?.set_period(period);
+        Ok(())
+    })
+}
+
+/// Moves all slots to come, as `punctual_ticker_nudge_ns`: to follow the refreshes of a display.
+///
+/// One thread at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_frames_nudge_ns(
+    frames: *mut punctual_frames,
+    by_ns: i64,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        unsafe { shared(frames) }?.0.hold()?.nudge(by_ns);
+        Ok(())
+    })
+}
+
+/// Begins anew: the next slot is at `at_ns`, for a frame that has time enough before it.
+///
+/// One thread at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_frames_reset_at_ns(
+    frames: *mut punctual_frames,
+    at_ns: u64,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        let frames = unsafe { shared(frames) }?;
+        frames.0.hold()?.reset_at(ns::instant(at_ns));
+        Ok(())
+    })
+}
+
+/// What became of all slots; a tick is a frame that has begun, and one more at the beginning.
+///
+/// One thread at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_frames_books(
+    frames: *const punctual_frames,
+    books: *mut punctual_books,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        let (frames, out) = unsafe { (shared(frames)?, OutSized::of(books)?) };
+        out.set(frames.0.hold()?.books().into());
+        Ok(())
+    })
+}
+
+/// What was seen of its waits; zeroes unless its options keep statistics.
+///
+/// One thread at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_frames_statistics(
+    frames: *const punctual_frames,
+    statistics: *mut punctual_statistics,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        let (frames, out) = unsafe { (shared(frames)?, OutSized::of(statistics)?) };
+        out.set(frames.0.hold()?.statistics().into());
+        Ok(())
+    })
+}

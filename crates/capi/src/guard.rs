@@ -1,0 +1,198 @@
+//! Scoped changes to how the system treats waiting.
+
+use std::mem::forget;
+use std::time::Duration;
+
+use punctual::Error;
+use punctual::guard::{
+    HonouredRequests, Priority, ThreadPriority, TimerResolution, TimerSlack, WakeupLatency,
+};
+
+use crate::pointer::{Out, shared};
+use crate::result::{called, punctual_result};
+use crate::waiter::as_ns;
+
+/// A change of how the system treats waiting, until it is freed. A wait of this library needs none.
+pub struct punctual_guard {
+    kind: Kind,
+    /// In which it was made.
+    thread: usize,
+}
+
+/// Which thread this is, without what the standard library keeps of one.
+fn this_thread() -> usize {
+    thread_local!(static HERE: u8 = const { 0 });
+    HERE.with(|here| std::ptr::from_ref(here).addr())
+}
+
+enum Kind {
+    Resolution(TimerResolution),
+    Honoured(HonouredRequests),
+    Slack(TimerSlack),
+    Latency(#[expect(dead_code, reason = "held until it is dropped")] WakeupLatency),
+    Priority(#[expect(dead_code, reason = "held until it is dropped")] ThreadPriority),
+}
+
+impl Kind {
+    fn is_of_thread(&self) -> bool {
+        matches!(self, Self::Slack(_) | Self::Priority(_))
+    }
+}
+
+/// Asks Windows for this interval between its clock interrupts, or `on_battery_ns` while it runs
+/// on its battery; 0 for the same.
+///
+/// `PUNCTUAL_RESULT_UNSUPPORTED` but on Windows, `PUNCTUAL_RESULT_RANGE` for an interval that this
+/// computer has not. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_guard_hold_timer_resolution(
+    interval_ns: u64,
+    on_battery_ns: u64,
+    guard_out: *mut *mut punctual_guard,
+) -> punctual_result {
+    let [interval, on_battery] = [interval_ns, on_battery_ns].map(Duration::from_nanos);
+    // SAFETY: as this header says.
+    unsafe {
+        hold(guard_out, || {
+            let held = match on_battery_ns {
+                0 => TimerResolution::hold(interval),
+                _ => TimerResolution::hold_or_on_battery(interval, on_battery),
+            };
+            held.map(Kind::Resolution)
+        })
+    }
+}
+
+/// Has Windows 11 honour the timer resolution also while nobody sees or hears this process.
+///
+/// `PUNCTUAL_RESULT_UNSUPPORTED` before Windows 11 and elsewhere. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_guard_hold_honoured_requests(
+    guard_out: *mut *mut punctual_guard,
+) -> punctual_result {
+    // SAFETY: as this header says.
+    unsafe { hold(guard_out, || HonouredRequests::hold().map(Kind::Honoured)) }
+}
+
+/// Sets how much later than asked Linux may end sleeps of this thread, and of those that it starts
+/// meanwhile. Free it in the same thread; another leaves the slack as it is.
+///
+/// `PUNCTUAL_RESULT_UNSUPPORTED` but on Linux, `PUNCTUAL_RESULT_RANGE` for 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_guard_hold_timer_slack(
+    slack_ns: u64,
+    guard_out: *mut *mut punctual_guard,
+) -> punctual_result {
+    let slack = Duration::from_nanos(slack_ns);
+    // SAFETY: as this header says.
+    unsafe { hold(guard_out, || TimerSlack::hold(slack).map(Kind::Slack)) }
+}
+
+/// Keeps the CPUs of this Linux computer out of idle states that take longer than that to leave.
+///
+/// `PUNCTUAL_RESULT_UNSUPPORTED` but on Linux, `PUNCTUAL_RESULT_PERMISSION` usually but for root,
+/// `PUNCTUAL_RESULT_RANGE` above half an hour. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_guard_hold_wakeup_latency(
+    limit_ns: u64,
+    guard_out: *mut *mut punctual_guard,
+) -> punctual_result {
+    let limit = Duration::from_nanos(limit_ns);
+    // SAFETY: as this header says.
+    unsafe { hold(guard_out, || WakeupLatency::hold(limit).map(Kind::Latency)) }
+}
+
+/// A priority of a thread, from least to most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub enum punctual_priority {
+    /// Only when nothing else wants to run.
+    Background = 0,
+    /// Less than ordinary.
+    Utility = 1,
+    /// As a thread has that nobody changed.
+    Normal = 2,
+    /// The user waits for it.
+    Interactive = 3,
+    /// Before all others: such a thread must not spin.
+    RealTime = 4,
+}
+
+/// Sets a `punctual_priority` for this thread. Free it in the same thread; another leaves it as it
+/// is.
+///
+/// `PUNCTUAL_RESULT_PERMISSION` on Linux without a limit that allows it,
+/// `PUNCTUAL_RESULT_UNSUPPORTED` where the system has no such thing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_guard_hold_thread_priority(
+    priority: u32,
+    guard_out: *mut *mut punctual_guard,
+) -> punctual_result {
+    let all = [
+        Priority::Background,
+        Priority::Utility,
+        Priority::Normal,
+        Priority::Interactive,
+        Priority::RealTime,
+    ];
+    // SAFETY: as this header says.
+    unsafe {
+        hold(guard_out, || {
+            let priority = all.get(priority as usize);
+            let priority = priority.ok_or_else(|| Error::range("no priority"))?;
+            ThreadPriority::hold(*priority).map(Kind::Priority)
+        })
+    }
+}
+
+/// # Safety
+/// Null, or room for a pointer.
+unsafe fn hold(
+    guard_out: *mut *mut punctual_guard,
+    hold: impl FnOnce() -> Result<Kind, Error>,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: the caller's promise.
+        let out = unsafe { Out::of(guard_out) }?;
+        out.give(punctual_guard {
+            kind: hold()?,
+            thread: this_thread(),
+        });
+        Ok(())
+    })
+}
+
+/// What the system has granted: of a timer resolution the interval in force now, of a timer slack
+/// that slack.
+///
+/// `PUNCTUAL_RESULT_UNSUPPORTED` for the others, which are not told.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_guard_granted_ns(
+    guard: *const punctual_guard,
+    granted_ns: *mut u64,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        let (guard, out) = unsafe { (shared(guard)?, Out::of(granted_ns)?) };
+        out.set(as_ns(match &guard.kind {
+            Kind::Resolution(resolution) => resolution.granted()?,
+            Kind::Slack(slack) => slack.granted(),
+            _ => return Err(punctual_result::Unsupported),
+        }));
+        Ok(())
+    })
+}
+
+/// Ends it; null is let be.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_guard_free(guard: *mut punctual_guard) {
+    if guard.is_null() {
+        return;
+    }
+    // SAFETY: as this header says.
+    let held = *unsafe { Box::from_raw(guard) };
+    if held.kind.is_of_thread() && held.thread != this_thread() {
+        // What it would restore is another thread's.
+        forget(held);
+    }
+}

@@ -1,0 +1,65 @@
+//! punctual for C: waits that end when you asked, and say what they cost.
+//!
+//! `include/punctual.h` is made of what is here, and `include/punctual.hpp` is written for
+//! C++ on top of it. What holds for all of it:
+//!
+//! - **Never early.** No wait ends before its deadline, a number of nanoseconds of the clock
+//!   that [`punctual_now_ns`] reads. A deadline that has passed costs one reading of it.
+//! - Each function returns a [`punctual_result`]; what else it returns, it writes through its
+//!   last pointers, and only where that is [`Ok`](punctual_result::Ok). A pointer may be null only
+//!   where that is said.
+//! - What has a `_new` or a `_hold` has a `_free`, which takes null too. A handle may go from
+//!   thread to thread. Two threads at once get [`Busy`](punctual_result::Busy) from it, but for
+//!   a [`punctual_cancel`], which is for any of them.
+//! - Nothing unwinds into the caller, and there is nothing to begin or to end. After `fork` the
+//!   child goes on with all handles.
+//! - What begins with a `size` is set by the caller to the `sizeof` that it was compiled with
+//!   (`PUNCTUAL_INIT`), so that it can grow without a new ABI.
+
+#![allow(non_camel_case_types)]
+
+mod frame;
+mod guard;
+mod pointer;
+mod queue;
+mod result;
+mod ticker;
+mod waiter;
+
+use std::ffi::c_char;
+
+pub use frame::*;
+pub use guard::*;
+pub use queue::*;
+pub use result::*;
+pub use ticker::*;
+pub use waiter::*;
+
+/// Raised by each release after which programs must be compiled again.
+pub const PUNCTUAL_ABI_VERSION: u32 = 1;
+
+/// The `PUNCTUAL_ABI_VERSION` of the library in use, to compare with that of the header.
+///
+/// Any thread, any time.
+#[unsafe(no_mangle)]
+pub extern "C" fn punctual_abi_version() -> u32 {
+    PUNCTUAL_ABI_VERSION
+}
+
+/// The version of the library in use, as `"0.1.0"`; never freed.
+///
+/// Any thread, any time.
+#[unsafe(no_mangle)]
+pub extern "C" fn punctual_version() -> *const c_char {
+    const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
+    VERSION.as_ptr().cast()
+}
+
+/// What the clock shows, in nanoseconds: `CLOCK_MONOTONIC` on Linux and other Unix systems,
+/// `mach_absolute_time` on macOS, `QueryPerformanceCounter` on Windows.
+///
+/// Any thread, any time, signal handlers too.
+#[unsafe(no_mangle)]
+pub extern "C" fn punctual_now_ns() -> u64 {
+    punctual::ns::now()
+}

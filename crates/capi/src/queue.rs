@@ -1,0 +1,199 @@
+//! Many timers without a thread: whoever has a loop asks when to wake and serves what is due.
+
+use std::ffi::c_void;
+use std::mem::size_of;
+use std::time::Duration;
+
+use punctual_timers::{Counts, Key, Time, TimerQueue, Window};
+
+use crate::pointer::{self, Growing, Held, Out, OutSized, shared};
+use crate::result::{called, punctual_result};
+
+/// What is called when a timer is due: with what it was inserted with, its key, and when it was
+/// to be served at the earliest. It may insert and cancel timers of the same queue. Nothing may
+/// be thrown through it.
+pub type punctual_callback =
+    Option<unsafe extern "C" fn(user: *mut c_void, key: u64, earliest_ns: u64)>;
+
+struct Call {
+    function: unsafe extern "C" fn(*mut c_void, u64, u64),
+    user: *mut c_void,
+}
+
+// SAFETY: a queue may go to another thread, and is called there: the header says so.
+unsafe impl Send for Call {}
+
+/// Timers of one loop.
+pub struct punctual_queue(Held<TimerQueue<Call>>);
+
+/// Makes a queue without timers.
+///
+/// Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_queue_new(
+    queue_out: *mut *mut punctual_queue,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        let out = unsafe { Out::of(queue_out) }?;
+        out.give(punctual_queue(Held::new(TimerQueue::new())));
+        Ok(())
+    })
+}
+
+/// Frees a queue, whose timers are never called; null is let be. Nobody uses it then, and it is
+/// not being advanced.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_queue_free(queue: *mut punctual_queue) {
+    // SAFETY: as this header says.
+    unsafe { pointer::free(queue) }
+}
+
+/// Adds a timer that may be served from `earliest_ns` on, and wants to be `tolerance_ns` later at
+/// the latest: those whose windows overlap share a wake-up. What the numbers count from is the
+/// caller's choice. `key` names the timer to cancel it; it may be null, and so may `user`.
+///
+/// One thread at a time; callbacks of the queue too.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_queue_insert(
+    queue: *mut punctual_queue,
+    earliest_ns: u64,
+    tolerance_ns: u64,
+    callback: punctual_callback,
+    user: *mut c_void,
+    key: *mut u64,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        let queue = unsafe { shared(queue) }?;
+        let function = callback.ok_or(punctual_result::Null)?;
+        let window = Window::after(
+            Time::from_ns(earliest_ns),
+            Duration::from_nanos(tolerance_ns),
+        );
+        let inserted = queue.0.hold()?.insert(window, Call { function, user });
+        if !key.is_null() {
+            // SAFETY: as this header says.
+            unsafe { key.write(inserted.to_bits()) };
+        }
+        Ok(())
+    })
+}
+
+/// Takes a timer out before its time. `was_waiting` is 1 if it is not called any more, and 0 where it was
+/// called or cancelled before.
+///
+/// One thread at a time; callbacks of the queue too.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_queue_cancel(
+    queue: *mut punctual_queue,
+    key: u64,
+    was_waiting: *mut u32,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        let (queue, out) = unsafe { (shared(queue)?, Out::of(was_waiting)?) };
+        let cancelled = queue.0.hold()?.cancel(Key::from_bits(key));
+        out.set(cancelled.is_some().into());
+        Ok(())
+    })
+}
+
+/// When the queue wants to be woken, possibly in the past; `UINT64_MAX` without timers.
+///
+/// One thread at a time; callbacks of the queue too.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_queue_next_wake(
+    queue: *const punctual_queue,
+    wake_ns: *mut u64,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        let (queue, out) = unsafe { (shared(queue)?, Out::of(wake_ns)?) };
+        out.set(queue.0.hold()?.next_wake().map_or(u64::MAX, Time::as_ns));
+        Ok(())
+    })
+}
+
+/// Calls all timers whose window has opened by `now_ns`, in the order in which they opened; `served`
+/// says how many, and may be null. A callback that inserts a timer for the past has that called
+/// too, before this returns.
+///
+/// One thread at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_queue_advance(
+    queue: *mut punctual_queue,
+    now_ns: u64,
+    served: *mut u64,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        let queue = unsafe { shared(queue) }?;
+        let mut count = 0;
+        loop {
+            // Given back before the call, which may want the queue.
+            let fired = queue.0.hold()?.pop(Time::from_ns(now_ns));
+            let Some(fired) = fired else { break };
+            let Call { function, user } = fired.value;
+            let earliest = fired.window.earliest().as_ns();
+            // SAFETY: the function, and what it is called with, are what the caller gave.
+            unsafe { function(user, fired.key.to_bits(), earliest) };
+            count += 1;
+        }
+        if !served.is_null() {
+            // SAFETY: as this header says.
+            unsafe { served.write(count) };
+        }
+        Ok(())
+    })
+}
+
+/// How often a queue was woken.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct punctual_counts {
+    /// `sizeof(punctual_counts)`, set by the caller.
+    pub size: usize,
+    /// Timers that wait.
+    pub waiting: u64,
+    /// Timers that were served.
+    pub served: u64,
+    /// Wake-ups for the sake of this queue.
+    pub wakes: u64,
+    /// The fewest that could have served the same timers, each in its window.
+    pub fewest: u64,
+}
+
+// SAFETY: numbers only.
+unsafe impl Growing for punctual_counts {
+    const FIRST: usize = size_of::<Self>();
+}
+
+/// How often the queue was woken so far, and how often it had to be.
+///
+/// One thread at a time; callbacks of the queue too.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_queue_counts(
+    queue: *const punctual_queue,
+    counts: *mut punctual_counts,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        let (queue, out) = unsafe { (shared(queue)?, OutSized::of(counts)?) };
+        let queue = queue.0.hold()?;
+        let Counts {
+            wakes,
+            fewest,
+            served,
+            ..
+        } = queue.counts();
+        out.set(punctual_counts {
+            size: size_of::<punctual_counts>(),
+            waiting: queue.len() as u64,
+            served,
+            wakes,
+            fewest,
+        });
+        Ok(())
+    })
+}

@@ -1,0 +1,438 @@
+//! Slots at an exact rate: ticks, paced calls, batches of them.
+
+use std::mem::size_of;
+use std::time::Duration;
+
+use punctual::{MissedTickBehavior, Pacer, Period, Tick, ns};
+
+use crate::pointer::{self, Growing, Held, Out, OutSized, read_sized, shared};
+use crate::result::{called, punctual_result};
+use crate::waiter::{as_ns, punctual_cancel, punctual_statistics, punctual_waiter_options, waiter};
+
+/// The time from one slot to the next, exactly: `cycles` of them in so many `seconds`.
+///
+/// `{ 60, 1 }` is 60 Hz, `{ 60000, 1001 }` is 59.94 Hz as video has it, and
+/// `{ 1000000000, n }` is every n nanoseconds. From 1 ns to 100 years.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct punctual_period {
+    /// So many slots.
+    pub cycles: u64,
+    /// In so many seconds.
+    pub seconds: u64,
+}
+
+impl punctual_period {
+    pub(crate) fn period(self) -> Result<Period, punctual_result> {
+        Ok(Period::hz_ratio(self.cycles, self.seconds)?)
+    }
+}
+
+/// The period of a rate, to the millionth of a hertz.
+///
+/// `PUNCTUAL_RESULT_RANGE` for what is no number, below a millionth of a hertz, and above 1 GHz. Any
+/// thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_period_hz(
+    hz: f64,
+    period: *mut punctual_period,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        let out = unsafe { Out::of(period) }?;
+        let (cycles, seconds) = Period::hz_f64(hz)?.cycles_in_seconds();
+        out.set(punctual_period { cycles, seconds });
+        Ok(())
+    })
+}
+
+/// What becomes of slots that are due when a tick comes too late for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub enum punctual_missed {
+    /// They are missed: the next tick is for the first slot to come, in phase with those
+    /// before.
+    Skip = 0,
+    /// They are owed: the next ticks come at once.
+    Burst = 1,
+    /// As `Burst`, but at most `burst` are owed; older ones are missed.
+    BurstOf = 2,
+    /// A tick that is a period or more late starts anew: the next comes a period after it.
+    Delay = 3,
+}
+
+/// How a ticker ticks. Zeroes but for `size` are the default.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct punctual_ticker_options {
+    /// `sizeof(punctual_ticker_options)`, set by the caller.
+    pub size: usize,
+    /// How it waits; null for the default.
+    pub waiter: *const punctual_waiter_options,
+    /// When its first slot is due, on the clock of `punctual_now_ns`; 0 for now.
+    pub start_ns: u64,
+    /// How many are owed at most with `PUNCTUAL_MISSED_BURST_OF`.
+    pub burst: u64,
+    /// If not 0: the gaps are random, on average a period, as the requests of many users
+    /// (Poisson). The same seed has the same gaps.
+    pub poisson_seed: u64,
+    /// A `punctual_missed`.
+    pub missed: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+// SAFETY: numbers and a pointer.
+unsafe impl Growing for punctual_ticker_options {
+    const FIRST: usize = size_of::<Self>();
+}
+
+impl punctual_ticker_options {
+    fn behavior(&self) -> Result<MissedTickBehavior, punctual_result> {
+        const SKIP: u32 = punctual_missed::Skip as u32;
+        const BURST: u32 = punctual_missed::Burst as u32;
+        const BURST_OF: u32 = punctual_missed::BurstOf as u32;
+        const DELAY: u32 = punctual_missed::Delay as u32;
+        Ok(match self.missed {
+            SKIP => MissedTickBehavior::Skip,
+            BURST => MissedTickBehavior::Burst,
+            BURST_OF => MissedTickBehavior::BurstOf(self.burst),
+            DELAY => MissedTickBehavior::Delay,
+            _ => return Err(punctual_result::Range),
+        })
+    }
+}
+
+/// A tick: one slot that was waited for.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct punctual_tick {
+    /// `sizeof(punctual_tick)`, set by the caller.
+    pub size: usize,
+    /// Which slot it is: missed ones count too.
+    pub number: u64,
+    /// When it was due.
+    pub scheduled_ns: u64,
+    /// When it came: never before.
+    pub actual_ns: u64,
+    /// How many slots were missed since the tick before, and because of this one.
+    pub missed: u64,
+    /// The time in calls that sleep.
+    pub slept_ns: u64,
+    /// The time spent spinning.
+    pub spun_ns: u64,
+    /// How often the thread slept.
+    pub naps: u32,
+    /// 1 if it would have spun more, had its budget let it.
+    pub hit_budget: u32,
+}
+
+// SAFETY: numbers only.
+unsafe impl Growing for punctual_tick {
+    const FIRST: usize = size_of::<Self>();
+}
+
+impl From<Tick> for punctual_tick {
+    fn from(tick: Tick) -> Self {
+        let outcome = tick.outcome();
+        Self {
+            size: size_of::<Self>(),
+            number: tick.number(),
+            scheduled_ns: ns::of(tick.scheduled()),
+            actual_ns: ns::of(tick.actual()),
+            missed: tick.missed(),
+            slept_ns: as_ns(outcome.slept()),
+            spun_ns: as_ns(outcome.spun()),
+            naps: outcome.naps(),
+            hit_budget: outcome.hit_budget().into(),
+        }
+    }
+}
+
+/// Ticks at an exact rate, in phase for ever; paces calls, one by one or in batches.
+///
+/// A tick whose slot has passed comes at once, and does not move those after it.
+pub struct punctual_ticker(Held<Pacer>);
+
+/// Makes a ticker. `options` may be null.
+///
+/// `PUNCTUAL_RESULT_RANGE` for a period or an option that is none. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_ticker_new(
+    period: punctual_period,
+    options: *const punctual_ticker_options,
+    ticker_out: *mut *mut punctual_ticker,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        let out = unsafe { Out::of(ticker_out) }?;
+        let usual = punctual_ticker_options {
+            size: size_of::<punctual_ticker_options>(),
+            waiter: std::ptr::null(),
+            start_ns: 0,
+            burst: 0,
+            poisson_seed: 0,
+            missed: punctual_missed::Skip as u32,
+            reserved: 0,
+        };
+        // SAFETY: as this header says.
+        let options = unsafe { read_sized(options, usual) }?;
+        if options.reserved != 0 {
+            return Err(punctual_result::Range);
+        }
+        let period = period.period()?;
+        let pacer = match options.start_ns {
+            0 => Pacer::new(period),
+            start => Pacer::starting_at(ns::instant(start), period),
+        };
+        let mut pacer = pacer.missed_tick_behavior(options.behavior()?);
+        if !options.waiter.is_null() {
+            // SAFETY: as this header says.
+            pacer = pacer.waiter(unsafe { waiter(options.waiter) }?);
+        }
+        if options.poisson_seed != 0 {
+            pacer = pacer.poisson(options.poisson_seed);
+        }
+        out.give(punctual_ticker(Held::new(pacer)));
+        Ok(())
+    })
+}
+
+/// Frees a ticker; null is let be. Nobody uses it then.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_ticker_free(ticker: *mut punctual_ticker) {
+    // SAFETY: as this header says.
+    unsafe { pointer::free(ticker) }
+}
+
+/// Waits for the next slot; returns at once if it has passed. `cancel` may be null, and `tick`.
+///
+/// `PUNCTUAL_RESULT_CANCELLED` also if it was cancelled before; the slot is still to be ticked then.
+/// One thread at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_ticker_tick(
+    ticker: *mut punctual_ticker,
+    cancel: *const punctual_cancel,
+    tick: *mut punctual_tick,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        let (ticker, out) = unsafe { (shared(ticker)?, OutSized::wanted(tick)?) };
+        // SAFETY: as this header says.
+        let cancel = unsafe { cancel.as_ref() };
+        let mut pacer = ticker.0.hold()?;
+        let ticked = match cancel {
+            Some(cancel) => pacer.next_slot_or(&cancel.0)?,
+            None => pacer.next_slot(),
+        };
+        out.into_iter().for_each(|out| out.set(ticked.into()));
+        Ok(())
+    })
+}
+
+/// The next slot if it has passed, without waiting: `is_due` is 1 then, else 0. `tick` may be null,
+/// and is written only if it is due.
+///
+/// One thread at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_ticker_try_tick(
+    ticker: *mut punctual_ticker,
+    is_due: *mut u32,
+    tick: *mut punctual_tick,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        let (ticker, due) = unsafe { (shared(ticker)?, Out::of(is_due)?) };
+        // SAFETY: as this header says.
+        let out = unsafe { OutSized::wanted(tick) }?;
+        let ticked = ticker.0.hold()?.try_next_slot();
+        due.set(ticked.is_some().into());
+        if let (Some(out), Some(ticked)) = (out, ticked) {
+            out.set(ticked.into());
+        }
+        Ok(())
+    })
+}
+
+/// Waits until `linger_ns` after the next slot is due, and takes all that are due then, from one
+/// to `most`: fewer waits where several calls can be made at once. `scheduled_ns` has room for `most`
+/// of them, and gets when each was due; `taken` how many there are. `cancel` may be null.
+///
+/// `PUNCTUAL_RESULT_RANGE` for a `most` of 0. Cancelled, no slot is taken. One thread at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_ticker_next_batch(
+    ticker: *mut punctual_ticker,
+    most: u32,
+    linger_ns: u64,
+    cancel: *const punctual_cancel,
+    scheduled_ns: *mut u64,
+    taken: *mut u32,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        let (ticker, out) = unsafe { (shared(ticker)?, Out::of(taken)?) };
+        if scheduled_ns.is_null() {
+            return Err(punctual_result::Null);
+        }
+        if most == 0 {
+            return Err(punctual_result::Range);
+        }
+        // SAFETY: as this header says.
+        let cancel = unsafe { cancel.as_ref() };
+        let linger = Duration::from_nanos(linger_ns);
+        let mut pacer = ticker.0.hold()?;
+        let batch = match cancel {
+            Some(cancel) => pacer.next_batch_or(most, linger, &cancel.0)?,
+            None => pacer.next_batch(most, linger),
+        };
+        let mut count = 0;
+        for (at, tick) in (0..most).zip(batch) {
+            // SAFETY: as this header says, there is room for `most`.
+            unsafe {
+                scheduled_ns
+                    .add(at as usize)
+                    .write(ns::of(tick.scheduled()))
+            };
+            count = at + 1;
+        }
+        out.set(count);
+        Ok(())
+    })
+}
+
+/// When the next slot is due, to wait for it with something else.
+///
+/// One thread at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_ticker_next_ns(
+    ticker: *const punctual_ticker,
+    next_ns: *mut u64,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        let (ticker, out) = unsafe { (shared(ticker)?, Out::of(next_ns)?) };
+        out.set(ns::of(ticker.0.hold()?.next_at()));
+        Ok(())
+    })
+}
+
+/// Changes the period, in phase with the last slot that was due; slots that are owed but the last
+/// are missed.
+///
+/// `PUNCTUAL_RESULT_RANGE` for a period that is none. One thread at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_ticker_set_period(
+    ticker: *mut punctual_ticker,
+    period: punctual_period,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        let ticker = unsafe { shared(ticker) }?;
+        let period = period.period()?;
+        ticker.0.hold()?.set_period(period);
+        Ok(())
+    })
+}
+
+/// Moves all slots to come, later if it is positive: to follow an outer clock, as of a display or
+/// a sound card.
+///
+/// One thread at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_ticker_nudge_ns(
+    ticker: *mut punctual_ticker,
+    by_ns: i64,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        unsafe { shared(ticker) }?.0.hold()?.nudge(by_ns);
+        Ok(())
+    })
+}
+
+/// Begins anew: the next slot is at `at_ns`.
+///
+/// One thread at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_ticker_reset_at_ns(
+    ticker: *mut punctual_ticker,
+    at_ns: u64,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        let ticker = unsafe { shared(ticker) }?;
+        ticker.0.hold()?.reset_at(ns::instant(at_ns));
+        Ok(())
+    })
+}
+
+/// What became of all slots: `due` is `ticks` and `missed` and `owed` together.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct punctual_books {
+    /// `sizeof(punctual_books)`, set by the caller.
+    pub size: usize,
+    /// Slots that were due when the ticker was last looked at.
+    pub due: u64,
+    /// Those that were ticked.
+    pub ticks: u64,
+    /// Those that were given up.
+    pub missed: u64,
+    /// Those that are still to be ticked.
+    pub owed: u64,
+    /// How often it began anew or was moved.
+    pub shifts: u64,
+    /// By how much that moved the next slot, in all; negative is earlier.
+    pub shift_ns: i64,
+}
+
+// SAFETY: numbers only.
+unsafe impl Growing for punctual_books {
+    const FIRST: usize = size_of::<Self>();
+}
+
+impl From<punctual::Books> for punctual_books {
+    fn from(books: punctual::Books) -> Self {
+        Self {
+            size: size_of::<Self>(),
+            due: books.due,
+            ticks: books.ticks,
+            missed: books.missed,
+            owed: books.owed,
+            shifts: books.shifts,
+            shift_ns: books.shift_ns,
+        }
+    }
+}
+
+/// What became of all slots so far.
+///
+/// One thread at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_ticker_books(
+    ticker: *const punctual_ticker,
+    books: *mut punctual_books,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        let (ticker, out) = unsafe { (shared(ticker)?, OutSized::of(books)?) };
+        out.set(ticker.0.hold()?.books().into());
+        Ok(())
+    })
+}
+
+/// What was seen of its waits; zeroes unless the options of its waiter keep statistics.
+///
+/// One thread at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_ticker_statistics(
+    ticker: *const punctual_ticker,
+    statistics: *mut punctual_statistics,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        let (ticker, out) = unsafe { (shared(ticker)?, OutSized::of(statistics)?) };
+        out.set(ticker.0.hold()?.statistics().into());
+        Ok(())
+    })
+}

@@ -1,0 +1,474 @@
+//! Waits, what they wait with, and what ends them.
+
+use std::ffi::c_char;
+use std::mem::size_of;
+use std::time::{Duration, Instant};
+
+use punctual::{Cancel, Cancelled, Outcome, Statistics, Waiter, ns};
+
+use crate::pointer::{self, Growing, Held, Out, OutSized, shared};
+use crate::result::{called, punctual_result};
+
+/// What happened in one wait.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct punctual_outcome {
+    /// `sizeof(punctual_outcome)`, set by the caller.
+    pub size: usize,
+    /// How long after its deadline it ended.
+    pub lateness_ns: u64,
+    /// The time in calls that sleep.
+    pub slept_ns: u64,
+    /// The time spent spinning, which is CPU time.
+    pub spun_ns: u64,
+    /// How often the thread slept.
+    pub naps: u32,
+    /// 1 if it would have spun more, had its budget let it.
+    pub hit_budget: u32,
+}
+
+// SAFETY: numbers only.
+unsafe impl Growing for punctual_outcome {
+    const FIRST: usize = size_of::<Self>();
+}
+
+impl From<Outcome> for punctual_outcome {
+    fn from(outcome: Outcome) -> Self {
+        Self {
+            size: size_of::<Self>(),
+            lateness_ns: as_ns(outcome.lateness()),
+            slept_ns: as_ns(outcome.slept()),
+            spun_ns: as_ns(outcome.spun()),
+            naps: outcome.naps(),
+            hit_budget: outcome.hit_budget().into(),
+        }
+    }
+}
+
+pub(crate) fn as_ns(length: Duration) -> u64 {
+    u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// When it is over that begins now; the end of time where it does not end.
+fn after(length_ns: u64) -> Instant {
+    ns::instant(ns::now().saturating_add(length_ns))
+}
+
+/// Waits for so long with what this thread has learned of its waits. `outcome` may be null.
+///
+/// Any thread; on Linux also in a signal handler.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_sleep_ns(
+    length_ns: u64,
+    outcome: *mut punctual_outcome,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        let out = unsafe { OutSized::wanted(outcome) }?;
+        let ended = punctual::sleep_until(after(length_ns));
+        out.into_iter().for_each(|out| out.set(ended.into()));
+        Ok(())
+    })
+}
+
+/// As `punctual_sleep_ns`, until a deadline on the clock of `punctual_now_ns`.
+///
+/// Any thread; on Linux also in a signal handler.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_sleep_until_ns(
+    deadline_ns: u64,
+    outcome: *mut punctual_outcome,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        let out = unsafe { OutSized::wanted(outcome) }?;
+        let ended = punctual::sleep_until(ns::instant(deadline_ns));
+        out.into_iter().for_each(|out| out.set(ended.into()));
+        Ok(())
+    })
+}
+
+/// How a waiter waits. Zeroes but for `size` are the default.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct punctual_waiter_options {
+    /// `sizeof(punctual_waiter_options)`, set by the caller.
+    pub size: usize,
+    /// A strategy as text, as `"adaptive:weight=100"`, `"adaptive-frugal:budget=5%"` or
+    /// `"fixed-margin:margin=200us"`; null for `adaptive-balanced`.
+    pub strategy: *const c_char,
+    /// 1 keeps statistics.
+    pub statistics: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+// SAFETY: numbers and a pointer.
+unsafe impl Growing for punctual_waiter_options {
+    const FIRST: usize = size_of::<Self>();
+}
+
+/// Why there is no such waiter, as a result and in words.
+struct Refused(punctual_result, String);
+
+impl From<punctual::Error> for Refused {
+    fn from(error: punctual::Error) -> Self {
+        Self((&error).into(), error.to_string())
+    }
+}
+
+impl From<punctual_result> for Refused {
+    fn from(result: punctual_result) -> Self {
+        Self(
+            result,
+            "its size, its text or what is reserved is wrong".to_owned(),
+        )
+    }
+}
+
+/// # Safety
+/// Null, or a structure as the header says, of which the text is one.
+unsafe fn try_waiter(options: *const punctual_waiter_options) -> Result<Waiter, Refused> {
+    let usual = punctual_waiter_options {
+        size: size_of::<punctual_waiter_options>(),
+        strategy: std::ptr::null(),
+        statistics: 0,
+        reserved: 0,
+    };
+    // SAFETY: the caller's promise.
+    let options = unsafe { pointer::read_sized(options, usual) }?;
+    if options.reserved != 0 {
+        return Err(punctual_result::Range.into());
+    }
+    // SAFETY: the caller's promise.
+    let strategy = unsafe { pointer::text(options.strategy) }?;
+    let mut builder = Waiter::builder();
+    if let Some(strategy) = strategy {
+        builder = builder.strategy(strategy.parse()?);
+    }
+    if options.statistics != 0 {
+        builder = builder.statistics();
+    }
+    Ok(builder.build()?)
+}
+
+/// # Safety
+/// As [`try_waiter`].
+pub(crate) unsafe fn waiter(
+    options: *const punctual_waiter_options,
+) -> Result<Waiter, punctual_result> {
+    // SAFETY: the caller's promise.
+    unsafe { try_waiter(options) }.map_err(|Refused(result, _)| result)
+}
+
+/// Waits with one strategy and what that has learned: one for each thread that waits.
+pub struct punctual_waiter(Held<Waiter>);
+
+/// Makes a waiter. `options` may be null.
+///
+/// `PUNCTUAL_RESULT_RANGE` for a strategy that is none, or a parameter of it,
+/// `PUNCTUAL_RESULT_UNSUPPORTED` for a strategy with a call of the system of its own.
+/// Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_waiter_new(
+    options: *const punctual_waiter_options,
+    waiter_out: *mut *mut punctual_waiter,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        let out = unsafe { Out::of(waiter_out) }?;
+        // SAFETY: as this header says.
+        let waiter = unsafe { waiter(options) }?;
+        out.give(punctual_waiter(Held::new(waiter)));
+        Ok(())
+    })
+}
+
+/// What `punctual_waiter_new` returns for these options, and in `message` why, in one line that
+/// ends with a zero, cut to `capacity` bytes: empty where all is well.
+///
+/// Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_waiter_check(
+    options: *const punctual_waiter_options,
+    capacity: usize,
+    message: *mut c_char,
+) -> punctual_result {
+    called(|| {
+        if message.is_null() {
+            return Err(punctual_result::Null);
+        }
+        // SAFETY: as this header says.
+        let checked = unsafe { try_waiter(options) };
+        let words = match &checked {
+            Ok(_) => "",
+            Err(Refused(_, why)) => why,
+        };
+        let Some(room) = capacity.checked_sub(1) else {
+            return Err(punctual_result::Range);
+        };
+        let words = cut(words, room);
+        // SAFETY: as this header says, so many bytes are there.
+        unsafe {
+            message.copy_from_nonoverlapping(words.as_ptr().cast(), words.len());
+            message.add(words.len()).write(0);
+        }
+        checked.map(drop).map_err(|Refused(result, _)| result)
+    })
+}
+
+/// The beginning of a text, of at most so many bytes.
+fn cut(text: &str, most: usize) -> &str {
+    let ends = (0..=most.min(text.len())).rev();
+    let end = ends.into_iter().find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or(0)]
+}
+
+/// Frees a waiter; null is let be. Nobody uses it then.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_waiter_free(waiter: *mut punctual_waiter) {
+    // SAFETY: as this header says.
+    unsafe { pointer::free(waiter) }
+}
+
+/// Waits for so long from now. `outcome` may be null.
+///
+/// One thread at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_waiter_sleep_ns(
+    waiter: *mut punctual_waiter,
+    length_ns: u64,
+    outcome: *mut punctual_outcome,
+) -> punctual_result {
+    // SAFETY: as this header says.
+    unsafe {
+        wait(waiter, outcome, |waiter| {
+            Ok(waiter.sleep_until(after(length_ns)))
+        })
+    }
+}
+
+/// Waits until a deadline. `outcome` may be null, and `cancel`, with which another thread ends
+/// the wait.
+///
+/// `PUNCTUAL_RESULT_CANCELLED` also if it was cancelled before, even where the deadline has
+/// passed: so a loop that is always late can be stopped. One thread at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_waiter_sleep_until_ns(
+    waiter: *mut punctual_waiter,
+    deadline_ns: u64,
+    cancel: *const punctual_cancel,
+    outcome: *mut punctual_outcome,
+) -> punctual_result {
+    // SAFETY: as this header says.
+    let cancel = unsafe { cancel.as_ref() };
+    let deadline = ns::instant(deadline_ns);
+    let until = |waiter: &mut Waiter| match cancel {
+        Some(cancel) => Ok(waiter.wait_until(deadline, &cancel.0)?),
+        None => Ok(waiter.sleep_until(deadline)),
+    };
+    // SAFETY: as this header says.
+    unsafe { wait(waiter, outcome, until) }
+}
+
+/// Waits until a deadline, or until a signal was handled while the thread slept:
+/// `PUNCTUAL_RESULT_INTERRUPTED`, possibly without any. Call it again to go on.
+///
+/// A signal that comes while the thread spins does not end the wait. Windows has no signals; there
+/// it is interrupted once a second. `outcome` may be null. One thread at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_waiter_sleep_until_interruptible_ns(
+    waiter: *mut punctual_waiter,
+    deadline_ns: u64,
+    outcome: *mut punctual_outcome,
+) -> punctual_result {
+    let deadline = ns::instant(deadline_ns);
+    let until = |waiter: &mut Waiter| {
+        let ended = waiter.sleep_until_interruptible(deadline);
+        ended.map_err(|_| punctual_result::Interrupted)
+    };
+    // SAFETY: as this header says.
+    unsafe { wait(waiter, outcome, until) }
+}
+
+/// # Safety
+/// As the header says of both pointers.
+unsafe fn wait(
+    waiter: *mut punctual_waiter,
+    outcome: *mut punctual_outcome,
+    wait: impl FnOnce(&mut Waiter) -> Result<Outcome, punctual_result>,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: the caller's promise.
+        let (waiter, out) = unsafe { (shared(waiter)?, OutSized::wanted(outcome)?) };
+        let ended = wait(&mut *waiter.0.hold()?)?;
+        out.into_iter().for_each(|out| out.set(ended.into()));
+        Ok(())
+    })
+}
+
+/// Sleeps until shortly before a deadline and never spins: `left_ns` is what is the caller's to
+/// spin or to work through, 0 where the deadline has passed.
+///
+/// One thread at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_waiter_coarse_until_ns(
+    waiter: *mut punctual_waiter,
+    deadline_ns: u64,
+    left_ns: *mut u64,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        let (waiter, out) = unsafe { (shared(waiter)?, Out::of(left_ns)?) };
+        let left = waiter.0.hold()?.coarse_until(ns::instant(deadline_ns));
+        out.set(as_ns(left));
+        Ok(())
+    })
+}
+
+/// What was seen of many waits.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct punctual_statistics {
+    /// `sizeof(punctual_statistics)`, set by the caller.
+    pub size: usize,
+    /// Waits that came to their end.
+    pub waits: u64,
+    /// Those whose deadline had passed when they began.
+    pub past: u64,
+    /// Slots that nobody waited for.
+    pub missed: u64,
+    /// How often the thread slept.
+    pub naps: u64,
+    /// The time in calls that sleep.
+    pub slept_ns: u64,
+    /// The time spent spinning.
+    pub spun_ns: u64,
+    /// Waits that would have spun more, had their budget let them.
+    pub budget_hits: u64,
+    /// The lateness, in the mean.
+    pub mean_ns: u64,
+    /// Half of them were no later; up to an eighth too high, as the next three. 0 without waits.
+    pub p50_ns: u64,
+    /// 90 % were no later.
+    pub p90_ns: u64,
+    /// 99 % were no later.
+    pub p99_ns: u64,
+    /// 99.9 % were no later.
+    pub p999_ns: u64,
+    /// The latest.
+    pub max_ns: u64,
+}
+
+// SAFETY: numbers only.
+unsafe impl Growing for punctual_statistics {
+    const FIRST: usize = size_of::<Self>();
+}
+
+impl From<Statistics> for punctual_statistics {
+    fn from(seen: Statistics) -> Self {
+        let quantile = |q| seen.lateness_quantile(q).map_or(0, as_ns);
+        Self {
+            size: size_of::<Self>(),
+            waits: seen.waits(),
+            past: seen.past(),
+            missed: seen.missed(),
+            naps: seen.naps(),
+            slept_ns: as_ns(seen.slept()),
+            spun_ns: as_ns(seen.spun()),
+            budget_hits: seen.budget_hits(),
+            mean_ns: as_ns(seen.mean_lateness()),
+            p50_ns: quantile(0.5),
+            p90_ns: quantile(0.9),
+            p99_ns: quantile(0.99),
+            p999_ns: quantile(0.999),
+            max_ns: as_ns(seen.max_lateness()),
+        }
+    }
+}
+
+/// What was seen of its waits; zeroes unless its options keep statistics.
+///
+/// One thread at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_waiter_statistics(
+    waiter: *const punctual_waiter,
+    statistics: *mut punctual_statistics,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        let (waiter, out) = unsafe { (shared(waiter)?, OutSized::of(statistics)?) };
+        out.set(waiter.0.hold()?.statistics().into());
+        Ok(())
+    })
+}
+
+/// Ends waits before their time: of any thread, from any thread, as often as it is reset.
+pub struct punctual_cancel(pub(crate) Cancel);
+
+impl From<Cancelled> for punctual_result {
+    fn from(_: Cancelled) -> Self {
+        Self::Cancelled
+    }
+}
+
+/// Makes a handle that is not cancelled.
+///
+/// Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_cancel_new(
+    cancel_out: *mut *mut punctual_cancel,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        unsafe { Out::of(cancel_out) }?.give(punctual_cancel(Cancel::new()));
+        Ok(())
+    })
+}
+
+/// Frees it; null is let be. No wait uses it then.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_cancel_free(cancel: *mut punctual_cancel) {
+    // SAFETY: as this header says.
+    unsafe { pointer::free(cancel) }
+}
+
+/// Ends all waits that it is given to, and those that are begun with it until it is reset.
+///
+/// Any thread, also several; on Linux and Windows also in a signal handler.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_cancel_now(cancel: *const punctual_cancel) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        unsafe { shared(cancel) }?.0.cancel();
+        Ok(())
+    })
+}
+
+/// Makes it as new.
+///
+/// Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_cancel_reset(cancel: *const punctual_cancel) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        unsafe { shared(cancel) }?.0.reset();
+        Ok(())
+    })
+}
+
+/// Whether it is cancelled: 1 or 0.
+///
+/// Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn punctual_cancel_is_cancelled(
+    cancel: *const punctual_cancel,
+    is_cancelled: *mut u32,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: as this header says.
+        let (cancel, out) = unsafe { (shared(cancel)?, Out::of(is_cancelled)?) };
+        out.set(cancel.0.is_cancelled().into());
+        Ok(())
+    })
+}

@@ -1,0 +1,55 @@
+//! The header that is kept is the one that the sources make.
+
+use std::path::Path;
+use std::{env, fs};
+
+/// `PUNCTUAL_WRITE_HEADER=1 cargo test -p punctual-capi` writes it anew.
+#[test]
+fn the_header_is_that_of_the_sources() {
+    let this = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut config = cbindgen::Config::from_file(this.join("cbindgen.toml")).unwrap();
+
+    config.after_includes = Some(version());
+    let made = cbindgen::Builder::new()
+        .with_crate(this)
+        .with_config(config)
+        .generate()
+        .unwrap();
+    let mut text = Vec::new();
+    made.write(&mut text);
+    let text = about() + &String::from_utf8(text).unwrap();
+    let kept = this.join("include/punctual.h");
+    if env::var_os("PUNCTUAL_WRITE_HEADER").is_some() {
+        fs::write(&kept, &text).unwrap();
+    }
+    assert!(
+        fs::read_to_string(&kept).unwrap() == text,
+        "include/punctual.h is another: PUNCTUAL_WRITE_HEADER=1 cargo test -p punctual-capi"
+    );
+}
+
+/// What is said of the whole library, as a comment.
+fn about() -> String {
+    let source = include_str!("../src/lib.rs");
+    let lines = source.lines().map_while(|line| line.strip_prefix("//!"));
+    let said: String = lines.map(|line| format!(" *{line}\n")).collect();
+    // Links of Rust are none here.
+    let said = said.replace("[`", "`").replace("`]", "`");
+    let mut plain = said;
+    for (rust, c) in [
+        ("`Ok`(punctual_result::Ok)", "`PUNCTUAL_RESULT_OK`"),
+        ("`Busy`(punctual_result::Busy)", "`PUNCTUAL_RESULT_BUSY`"),
+    ] {
+        plain = plain.replace(rust, c);
+    }
+    format!("/*\n{plain} */\n\n")
+}
+
+fn version() -> String {
+    let parts = ["MAJOR", "MINOR", "PATCH"].into_iter();
+    let parts = parts.zip(env!("CARGO_PKG_VERSION").split('.'));
+    let lines = parts.map(|(name, number)| format!("#define PUNCTUAL_VERSION_{name} {number}\n"));
+    let sized = "/* A structure that knows its size, else of zeroes; C, and C++20. */\n\
+                 #define PUNCTUAL_INIT(structure) { .size = sizeof(structure) }\n";
+    format!("\n{}\n{sized}", lines.collect::<String>())
+}
