@@ -232,12 +232,12 @@ fn the_figures_in_the_documentation_are_what_the_commands_draw() {
         (
             "simulate change-interval",
             "sleeps-measure.svg",
-            "scenarios/figures/change-interval.svg",
+            "crates/lab/scenarios/figures/change-interval.svg",
         ),
         (
             "simulate minimised-game",
             "sleeps-frames.svg",
-            "scenarios/figures/minimised-game.svg",
+            "crates/lab/scenarios/figures/minimised-game.svg",
         ),
         (
             "zero simulate article",

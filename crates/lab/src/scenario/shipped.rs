@@ -15,7 +15,7 @@ macro_rules! shipped {
     ($($name:literal),* $(,)?) => {
         &[$(Shipped {
             name: $name,
-            text: include_str!(concat!("../../../../scenarios/", $name, ".toml")),
+            text: include_str!(concat!("../../scenarios/", $name, ".toml")),
         }),*]
     };
 }
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn every_file_of_the_folder_is_shipped() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
         let files: BTreeSet<String> = std::fs::read_dir(folder)
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())

@@ -20,7 +20,7 @@ macro_rules! files {
     ($($name:literal),* $(,)?) => {
         [$((
             concat!("validation/", $name),
-            include_str!(concat!("../../../../scenarios/validation/", $name, ".toml")),
+            include_str!(concat!("../../scenarios/validation/", $name, ".toml")),
         )),*]
     };
 }

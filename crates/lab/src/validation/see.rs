@@ -515,7 +515,7 @@ fn range(sorted: &[i64]) -> String {
 mod tests {
     use super::*;
 
-    const README: &str = include_str!("../../../../scenarios/validation/README.md");
+    const README: &str = include_str!("../../scenarios/validation/README.md");
 
     #[test]
     fn every_key_and_figure_is_explained() {

@@ -4,10 +4,7 @@ use super::{read, shipped_files};
 use crate::scenario::Figure;
 use crate::scenario::verbs::{BARE, VERBS};
 
-const README: &str = include_str!(concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../scenarios/README.md"
-));
+const README: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/README.md"));
 
 #[test]
 fn the_example_can_be_read() {

@@ -25,7 +25,7 @@ fn read(name: &str, text: &str) -> Result<Scenario, Error> {
 
 /// The names and texts of the scenarios that come with punctual.
 fn shipped_files() -> Vec<(String, String)> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios");
     let mut files: Vec<_> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
