@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use punctual_core::Nanos;
 
@@ -33,6 +33,17 @@ impl Outcome {
         Self {
             late: late.into(),
             ..Self::default()
+        }
+    }
+
+    /// The same wait as somebody sees it who got to know of its end only `now`, after having
+    /// spun for so much more: an interpreter.
+    #[must_use]
+    pub fn seen_at(self, deadline: Instant, now: Instant, spun: Duration) -> Self {
+        Self {
+            late: now.saturating_duration_since(deadline).into(),
+            spun: self.spun + spun.into(),
+            ..self
         }
     }
 

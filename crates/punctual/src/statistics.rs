@@ -94,7 +94,8 @@ impl Statistics {
         self.trapped += u64::from(!outcome.spun.is_zero() && outcome.late > TRAPPED);
     }
 
-    pub(crate) fn miss(&mut self, slots: u64) {
+    /// Adds slots that nobody waited for.
+    pub fn miss(&mut self, slots: u64) {
         self.missed = self.missed.saturating_add(slots);
     }
 

@@ -1,0 +1,110 @@
+"""Deadlines for asyncio: a thread wakes the loop, which goes on meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import threading
+from typing import Any, AsyncIterator, Optional
+
+from . import _native
+
+_lock = threading.Lock()
+_thread: Optional[_native.TimerThread] = None
+
+
+def _timers() -> _native.TimerThread:
+    global _thread
+    with _lock:
+        if _thread is None:
+            _thread = _native.TimerThread()
+        return _thread
+
+
+def _end() -> None:
+    global _thread
+    with _lock:
+        thread, _thread = _thread, None
+    if thread is not None:
+        thread.shutdown()
+
+
+def _in_child() -> None:
+    # Its thread has stayed with the parent, and so what it holds.
+    global _thread, _lock
+    _lock = threading.Lock()
+    if _thread is not None:
+        _forgotten.append(_thread)
+    _thread = None
+
+
+_forgotten: list[_native.TimerThread] = []
+atexit.register(_end)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
+
+
+def _finish(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+async def sleep_until_ns(t: int) -> None:
+    """As `punctual_time.sleep_until_ns`, for a task; the loop goes on."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[None] = loop.create_future()
+
+    def wake() -> None:
+        try:
+            loop.call_soon_threadsafe(_finish, future)
+        except RuntimeError:
+            pass  # The loop has been closed: nobody waits.
+
+    timers = _timers()
+    key = timers.call_at_ns(min(max(t, 0), 2**64 - 1), wake)
+    try:
+        await future
+    finally:
+        if not future.done() or future.cancelled():
+            timers.cancel(key)
+
+
+async def sleep_until(t: float) -> None:
+    """As `punctual_time.sleep_until`, for a task; the loop goes on."""
+    from . import _instant
+
+    await sleep_until_ns(_instant(t))
+
+
+class AsyncRate:
+    """`Rate` for a task: `await rate.sleep()`, or `async for tick in rate`."""
+
+    def __init__(self, hz: float, missed: str = "skip", **options: Any) -> None:
+        self._rate = _native.Rate(hz, missed, **options)
+
+    async def sleep(self) -> _native.Tick:
+        """Waits for the next slot."""
+        while True:
+            tick = self._rate.try_tick()
+            if tick is not None:
+                return tick
+            await sleep_until_ns(self._rate.next_ns)
+
+    def remaining(self) -> float:
+        """Seconds to the next slot."""
+        return self._rate.remaining()
+
+    def statistics(self) -> _native.Statistics:
+        """How late its ticks were when the task saw them."""
+        return self._rate.statistics()
+
+    def books(self) -> _native.Books:
+        """What became of all slots."""
+        return self._rate.books()
+
+    def __aiter__(self) -> AsyncIterator[_native.Tick]:
+        return self
+
+    async def __anext__(self) -> _native.Tick:
+        return await self.sleep()

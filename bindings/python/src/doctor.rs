@@ -1,0 +1,40 @@
+use punctual_lab::doctor::{Examined, Pace, ROUNDS, diagnose, examine};
+use punctual_lab::host::{HostMachine, Stop};
+use punctual_record::Run;
+use punctual_report::Verdict;
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+
+/// A Run as JSON, and its answer in words.
+#[pyfunction]
+pub(crate) fn doctor(py: Python<'_>, quick: bool) -> PyResult<(String, String)> {
+    py.detach(|| {
+        let mut machine = HostMachine::new(Stop::default());
+        let examined = Examined::here(None);
+        let pace = if quick { Pace::Quick } else { Pace::Usual };
+        let cases = examined.cases(&machine, pace);
+        let results = examine(&examined, &mut machine, &cases, ROUNDS, &mut |_| ());
+        let results = results.map_err(|why| PyOSError::new_err(why.to_string()))?;
+        if let Some(refusal) = &results.end.failed {
+            return Err(PyOSError::new_err(refusal.to_string()));
+        }
+        let disturbance = machine.witness().disturbance();
+        let mut run = Run {
+            command: "punctual_time.doctor()".to_owned(),
+            results: results.measurements,
+            ..Run::default()
+        };
+        let findings = diagnose(&examined, &mut run.results, disturbance.as_ref());
+        let said = punctual_report::doctor::in_words(&findings, &mut run.results);
+        run.beside.doctor = Some(said);
+        run.disturbance = disturbance;
+        let verdict = punctual_report::verdict(&run).map(|verdict| Verdict {
+            next: "Next: punctual_time.sleep(0.001) waits so; --full is all of it.".to_owned(),
+            ..verdict
+        });
+        let words = verdict.map_or_else(|| punctual_report::text(&run), |it| it.text(80));
+        // What the command has behind that.
+        let words = words.replace("--full", ".data");
+        Ok((run.to_json(), words))
+    })
+}

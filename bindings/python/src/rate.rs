@@ -1,0 +1,173 @@
+use std::time::Instant;
+
+use punctual::{MissedTickBehavior, Pacer, Period, ns};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::wait::{Cancel, Outcome, Seen, Statistics};
+use crate::{Held, raised};
+
+#[pyclass(frozen, get_all, module = "punctual_time")]
+pub(crate) struct Tick {
+    number: u64,
+    scheduled_ns: u64,
+    actual_ns: u64,
+    missed: u64,
+    outcome: Py<Outcome>,
+}
+
+#[pymethods]
+impl Tick {
+    #[getter]
+    fn lateness_ns(&self) -> u64 {
+        self.actual_ns.saturating_sub(self.scheduled_ns)
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "Tick(number={}, lateness_ns={}, missed={})",
+            self.number,
+            self.lateness_ns(),
+            self.missed
+        )
+    }
+}
+
+#[pyclass(frozen, get_all, module = "punctual_time")]
+pub(crate) struct Books {
+    due: u64,
+    ticks: u64,
+    missed: u64,
+    owed: u64,
+    shifts: u64,
+    shift_ns: i64,
+}
+
+#[pymethods]
+impl Books {
+    fn __repr__(&self) -> String {
+        format!(
+            "Books(due={}, ticks={}, missed={}, owed={})",
+            self.due, self.ticks, self.missed, self.owed
+        )
+    }
+}
+
+/// The schedule, which waits for nothing, and what waits for it.
+struct Paced {
+    pacer: Pacer,
+    seen: Seen,
+}
+
+#[pyclass(frozen, module = "punctual_time")]
+pub(crate) struct Rate(Held<Paced>);
+
+#[pymethods]
+impl Rate {
+    #[new]
+    #[pyo3(signature = (hz, missed="skip", *, strategy=None, late_weight=None, start_ns=None, poisson_seed=None))]
+    fn new(
+        hz: f64,
+        missed: &str,
+        strategy: Option<&str>,
+        late_weight: Option<f64>,
+        start_ns: Option<u64>,
+        poisson_seed: Option<u64>,
+    ) -> PyResult<Self> {
+        let period = Period::hz_f64(hz).map_err(raised)?;
+        let pacer = match start_ns {
+            None => Pacer::new(period),
+            Some(start) => Pacer::starting_at(ns::instant(start), period),
+        };
+        let mut pacer = pacer.missed_tick_behavior(behavior(missed)?);
+        if let Some(seed) = poisson_seed {
+            pacer = pacer.poisson(seed);
+        }
+        let seen = Seen::new(strategy, late_weight)?;
+        Ok(Self(Held::new(Paced { pacer, seen })))
+    }
+
+    #[pyo3(signature = (cancel=None))]
+    fn begin(&self, py: Python<'_>, cancel: Option<&Cancel>) -> PyResult<()> {
+        let mut paced = self.0.hold()?;
+        let scheduled = paced.pacer.next_at();
+        paced.seen.begin(py, scheduled, cancel)
+    }
+
+    /// The slot that is next, if it has passed.
+    fn try_tick(&self, py: Python<'_>) -> PyResult<Option<Tick>> {
+        let mut paced = self.0.hold()?;
+        let scheduled = paced.pacer.next_at();
+        let (outcome, is_over) = paced.seen.end(scheduled);
+        let told = Py::new(py, Outcome::from(outcome))?;
+        if !is_over {
+            return Ok(None);
+        }
+        let tick = paced.pacer.next_slot();
+        paced.seen.statistics.miss(tick.missed());
+        Ok(Some(Tick {
+            number: tick.number(),
+            scheduled_ns: ns::of(scheduled),
+            actual_ns: ns::of(scheduled + outcome.lateness()),
+            missed: tick.missed(),
+            outcome: told,
+        }))
+    }
+
+    #[getter]
+    fn next_ns(&self) -> PyResult<u64> {
+        Ok(ns::of(self.0.hold()?.pacer.next_at()))
+    }
+
+    fn remaining(&self) -> PyResult<f64> {
+        let next = self.0.hold()?.pacer.next_at();
+        let left = next.saturating_duration_since(Instant::now());
+        Ok(left.as_secs_f64())
+    }
+
+    fn reset(&self) -> PyResult<()> {
+        self.0.hold()?.pacer.reset_at(Instant::now());
+        Ok(())
+    }
+
+    fn set_hz(&self, hz: f64) -> PyResult<()> {
+        let period = Period::hz_f64(hz).map_err(raised)?;
+        self.0.hold()?.pacer.set_period(period);
+        Ok(())
+    }
+
+    fn statistics(&self) -> PyResult<Statistics> {
+        Ok((&self.0.hold()?.seen.statistics).into())
+    }
+
+    fn books(&self) -> PyResult<Books> {
+        let books = self.0.hold()?.pacer.books();
+        Ok(Books {
+            due: books.due,
+            ticks: books.ticks,
+            missed: books.missed,
+            owed: books.owed,
+            shifts: books.shifts,
+            shift_ns: books.shift_ns,
+        })
+    }
+}
+
+fn behavior(text: &str) -> PyResult<MissedTickBehavior> {
+    let of = |most: &str| most.parse().ok().map(MissedTickBehavior::BurstOf);
+    let known = match text.split_once(':') {
+        Some(("burst-of", most)) => of(most),
+        Some(_) => None,
+        None => match text {
+            "skip" => Some(MissedTickBehavior::Skip),
+            "burst" => Some(MissedTickBehavior::Burst),
+            "delay" => Some(MissedTickBehavior::Delay),
+            _ => None,
+        },
+    };
+    known.ok_or_else(|| {
+        PyValueError::new_err(format!(
+            "missed={text:?}: it is skip, burst, burst-of:N or delay"
+        ))
+    })
+}

@@ -1,0 +1,266 @@
+"""What an interpreter does around a wait: signals, threads, its end, its children, other loops."""
+
+import asyncio
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import pytest
+
+import punctual_time as pt
+
+unix = pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
+
+
+def python(program: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60
+    )
+
+
+@unix
+def test_ctrl_c_ends_every_wait() -> None:
+    for wait in (
+        lambda: pt.sleep(3600),
+        lambda: pt.sleep_until_ns(2**64 - 1),
+        lambda: pt.Waiter("system").sleep(3600),
+        lambda: pt.Rate(1e-3, start_ns=pt.now_ns() + 10**13).sleep(),
+    ):
+        # Again and again: one that comes before the thread sleeps does not end the wait.
+        stop = threading.Event()
+
+        def press() -> None:
+            while not stop.wait(0.01):
+                os.kill(os.getpid(), signal.SIGINT)
+
+        presses = threading.Thread(target=press)
+        with pytest.raises(KeyboardInterrupt):
+            presses.start()
+            try:
+                wait()
+            finally:
+                stop.set()
+        presses.join()
+
+
+@unix
+def test_a_storm_of_signals_ends_no_wait_early() -> None:
+    handled = []
+    before = signal.signal(signal.SIGALRM, lambda *_: handled.append(1))
+    signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
+    try:
+        for _ in range(50):
+            deadline = time.monotonic_ns() + 3_000_000
+            outcome = pt.sleep_until_ns(deadline)
+            assert time.monotonic_ns() >= deadline
+            assert outcome.lateness_ns >= 0
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert handled
+
+
+@unix
+def test_a_handler_that_waits_too() -> None:
+    waited = []
+    before = signal.signal(signal.SIGALRM, lambda *_: waited.append(pt.sleep(0.001)))
+    signal.setitimer(signal.ITIMER_REAL, 0.002)
+    try:
+        deadline = time.monotonic_ns() + 20_000_000
+        pt.sleep_until_ns(deadline)
+        assert time.monotonic_ns() >= deadline and len(waited) == 1
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_a_thousand_threads() -> None:
+    early = []
+
+    def wait() -> None:
+        deadline = time.monotonic_ns() + 20_000_000
+        pt.sleep_until_ns(deadline)
+        if time.monotonic_ns() < deadline:
+            early.append(1)
+
+    threads = [threading.Thread(target=wait) for _ in range(1000)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not early
+
+
+def test_others_run_during_a_wait_and_one_handle_is_of_one() -> None:
+    waiter, cancel, counted = pt.Waiter(), pt.Cancel(), []
+
+    def wait() -> None:
+        with pytest.raises(pt.Cancelled):
+            waiter.sleep(3600, cancel)
+        counted.append(1)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    with pytest.raises(RuntimeError, match="give each its own"):
+        while True:
+            waiter.sleep(0)
+    assert not counted
+    cancel.cancel()
+    thread.join()
+    assert counted
+
+
+def test_the_end_of_the_interpreter_during_waits() -> None:
+    ended = python(
+        """
+        import asyncio, threading, punctual_time as pt
+        for seconds in (0.001, 0.01, 0.05, 3600):
+            threading.Thread(target=pt.sleep, args=(seconds,), daemon=True).start()
+        async def task():
+            asyncio.ensure_future(pt.async_sleep_until_ns(pt.now_ns() + 10**12))
+            await pt.async_sleep_until_ns(pt.now_ns() + 10**6)
+        asyncio.run(task())
+        """
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@unix
+def test_a_child_of_fork_has_its_own_thread_for_loops() -> None:
+    ended = python(
+        """
+        import asyncio, os, sys, punctual_time as pt
+        soon = lambda: pt.async_sleep_until_ns(pt.now_ns() + 10**6)
+        asyncio.run(soon())
+        child = os.fork()
+        asyncio.run(soon())
+        if child:
+            sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        """
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="no way to make one that is like this")
+def test_a_subinterpreter_is_refused_or_works() -> None:
+    ended = python(
+        """
+        try:
+            import _interpreters as interpreters
+        except ImportError:
+            import _xxsubinterpreters as interpreters
+        one = interpreters.create()
+        interpreters.run_string(one, "try:\\n import punctual_time as pt; pt.sleep(0.001)\\nexcept ImportError: pass")
+        """
+    )
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_the_loop_goes_on() -> None:
+    async def both() -> "tuple[int, int]":
+        ran = 0
+        deadline = pt.now_ns() + 30_000_000
+
+        async def other() -> None:
+            nonlocal ran
+            while True:
+                ran += 1
+                await asyncio.sleep(0)
+
+        task = asyncio.ensure_future(other())
+        await pt.async_sleep_until_ns(deadline)
+        task.cancel()
+        return ran, pt.now_ns() - deadline
+
+    ran, late = asyncio.run(both())
+    assert ran > 1 and late >= 0
+
+
+def test_a_task_that_is_cancelled_and_a_rate() -> None:
+    async def main() -> None:
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(pt.async_sleep_until(time.monotonic() + 3600), 0.01)
+        rate = pt.AsyncRate(500)
+        ticks = []
+        async for tick in rate:
+            assert pt.now_ns() >= tick.scheduled_ns
+            ticks.append(tick)
+            if len(ticks) == 5:
+                break
+        books = rate.books()
+        assert books.due == books.ticks + books.missed + books.owed
+        assert rate.statistics().waits == 5 and rate.remaining() >= 0
+
+    asyncio.run(main())
+
+
+def test_guards_hold_or_say_why_not() -> None:
+    for guard in (
+        pt.timer_resolution(0.001),
+        pt.honoured_requests(),
+        pt.timer_slack(1e-6),
+        pt.wakeup_latency(0.0001),
+        pt.thread_priority("background"),
+    ):
+        try:
+            with guard as held:
+                assert held.granted_ns is None or held.granted_ns > 0
+                with pytest.raises(RuntimeError):
+                    guard.__enter__()
+        except (NotImplementedError, PermissionError) as why:
+            assert str(why)
+    with pytest.raises(ValueError, match="interactive"):
+        pt.thread_priority("highest")
+
+
+def test_runs_and_what_is_shown_of_them(tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "run.json"
+    file.write_text('{"command": "<b>", "results": [{"subject": "<i>", "n": 1, "late": [1]}]}')
+    run = pt.read_run(file)
+    assert run.rows == [{"subject": "<i>", "n": 1}]
+    assert "<i>" not in run._repr_html_() and "&lt;i&gt;" in run._repr_html_()
+    file.write_text("[]")
+    with pytest.raises(ValueError, match="no Run"):
+        pt.read_run(file)
+    file.write_text("{")
+    with pytest.raises(ValueError, match="run.json"):
+        pt.read_run(file)
+    waiter = pt.Waiter()
+    waiter.sleep(0)
+    assert "<td>1</td>" in waiter.statistics()._repr_html_()
+
+
+def test_doctor_and_bench() -> None:
+    found = pt.doctor(quick=True)
+    assert "1 ms" in repr(found) and found.data["doctor"]
+    assert found.rows and "<pre>" in found._repr_html_()
+    rows = pt.bench([1000], rounds=1, seconds=0.02)["rows"]
+    assert {row["way"] for row in rows} >= {"time.sleep", "punctual_time", "asyncio.sleep"}
+    # What others write by hand may be early by a rounding; this library is not.
+    assert all(row["early"] == 0 for row in rows if "punctual" in row["way"])
+
+
+def program(readme: pathlib.Path) -> str:
+    block = re.search(r"```python\n(.*?)```", readme.read_text(encoding="utf-8"), re.DOTALL)
+    assert block
+    return block[1]
+
+
+def test_the_programs_of_the_readmes() -> None:
+    here = pathlib.Path(__file__).parents[1]
+    exec(program(here / "README.md"), {})
+    steps = []
+
+    def step(missed: int) -> None:
+        steps.append(missed)
+        if len(steps) == 20:
+            raise StopIteration
+
+    with pytest.raises(StopIteration):
+        exec(program(here.parents[1] / "README.md"), {"step": step})
+    assert len(steps) == 20
