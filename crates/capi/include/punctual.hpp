@@ -429,19 +429,25 @@ class Frames {
     return Frames(made);
   }
 
-  punctual_frame begin() {
-    auto frame = detail::sized<punctual_frame>();
-    detail::check(punctual_frames_begin(handle_.get(), nullptr, &frame));
-    return frame;
-  }
-  punctual_frame_end end() {
-    auto end = detail::sized<punctual_frame_end>();
-    detail::check(punctual_frames_end(handle_.get(), nullptr, &end));
-    return end;
-  }
+  /// Begins a frame: at once, or as late as is safe.
+  punctual_frame begin() { return *begin_with(nullptr); }
+  /// Empty if it was cancelled; no frame has begun then.
+  std::optional<punctual_frame> begin(const Cancel& cancel) { return begin_with(cancel.get()); }
+  /// Ends the frame: at once, or at its slot.
+  punctual_frame_end end() { return *end_with(nullptr); }
+  /// Empty if it was cancelled; its work has ended then, and it has not.
+  std::optional<punctual_frame_end> end(const Cancel& cancel) { return end_with(cancel.get()); }
   void set_rate(Rate rate) { detail::check(punctual_frames_set_period(handle_.get(), rate.get())); }
   void nudge(Duration by) {
     detail::check(punctual_frames_nudge_ns(handle_.get(), by.count()));
+  }
+  void reset_at(TimePoint at) {
+    detail::check(punctual_frames_reset_at_ns(handle_.get(), detail::as_ns(at)));
+  }
+  punctual_books books() const {
+    auto books = detail::sized<punctual_books>();
+    detail::check(punctual_frames_books(handle_.get(), &books));
+    return books;
   }
   Statistics statistics() const {
     auto seen = detail::sized<Statistics>();
@@ -451,6 +457,18 @@ class Frames {
 
  private:
   explicit Frames(punctual_frames* made) noexcept : handle_(made) {}
+
+  std::optional<punctual_frame> begin_with(const punctual_cancel* cancel) {
+    auto frame = detail::sized<punctual_frame>();
+    const auto result = punctual_frames_begin(handle_.get(), cancel, &frame);
+    if (!detail::is_done(result)) return std::nullopt;
+    return frame;
+  }
+  std::optional<punctual_frame_end> end_with(const punctual_cancel* cancel) {
+    auto end = detail::sized<punctual_frame_end>();
+    if (!detail::is_done(punctual_frames_end(handle_.get(), cancel, &end))) return std::nullopt;
+    return end;
+  }
 
   detail::Handle<punctual_frames, punctual_frames_free> handle_;
 };

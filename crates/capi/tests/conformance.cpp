@@ -133,6 +133,32 @@ static std::string queued(const Words& times, bool cancels, bool wakes) {
   return order;
 }
 
+/// Frames end at their slots, and none is without one.
+static void frames_keep_their_books() {
+  auto frames = punctual::Frames::at_end(punctual::Rate(500, 1), {"adaptive-exact", true});
+  for (int at = 0; at < 3; ++at) {
+    const auto frame = frames.begin();
+    const auto end = frames.end(punctual::Cancel());
+    check(end && punctual_now_ns() >= frame.target_ns, "a frame ends at its slot, never early");
+  }
+  const auto books = frames.books();
+  check(books.due == books.ticks + books.missed + books.owed, "books of frames");
+  check(frames.statistics().waits > 0, "statistics of frames");
+  punctual::Cancel cancel;
+  cancel.cancel();
+  check(!frames.begin(cancel), "no frame has begun");
+}
+
+/// A handle that may be granted or refused, and says which.
+static void guards_hold_or_say_why_not() {
+  try {
+    const auto guard = punctual::Guard::timer_slack(7us);
+    check(guard.granted() == 7us, "the slack that was asked for");
+  } catch (const punctual::Error& why) {
+    check(why.result() == PUNCTUAL_RESULT_UNSUPPORTED, "where there is none");
+  }
+}
+
 /// What a callback throws, the caller of advance gets; and it may use the queue.
 static void callbacks_may_throw_and_insert() {
   punctual::Queue queue;
@@ -225,6 +251,8 @@ int main(int count, char** arguments) {
     if (!holds) std::cout << line << "\n  but it is: " << got << '\n';
   }
   callbacks_may_throw_and_insert();
+  frames_keep_their_books();
+  guards_hold_or_say_why_not();
   // Both clocks are one: neither reading goes back.
   for (int at = 0; at < 1000; ++at) {
     const auto before = Clock::now();

@@ -96,13 +96,21 @@ impl<'r> Loop<'r> {
         self.rows.iter().map(|row| row.m.rounds.len() as u64)
     }
 
+    /// The one that the others cost more than, round by round; of several such the one that costs
+    /// least in the median.
     fn best(&self, weight: usize) -> Row<'r, Pace> {
-        let costs = |row: &&Row<'r, Pace>| cost(row.m, weight).unwrap_or(f64::MAX);
-        let least = self
-            .rows
-            .iter()
-            .min_by(|a, b| costs(a).total_cmp(&costs(b)));
-        *least.expect("a loop has two at least")
+        let costs = |row: &Row<'r, Pace>| cost(row.m, weight).unwrap_or(f64::MAX);
+        let least_beside = |row: &Row<'r, Pace>| {
+            let others = self.rows.iter().filter_map(|other| {
+                CAPPED.ratio_at(WEIGHTS[weight], &other.m.rounds, &row.m.rounds)
+            });
+            others.map(|ratio| ratio.median).fold(1.0, f64::min)
+        };
+        let best = self.rows.iter().max_by(|a, b| {
+            let by_rounds = least_beside(a).total_cmp(&least_beside(b));
+            by_rounds.then(costs(b).total_cmp(&costs(a)))
+        });
+        *best.expect("a loop has two at least")
     }
 
     /// Those of another family than the best that are not told apart from it.
