@@ -29,13 +29,13 @@ enum Kind {
     Resolution(TimerResolution),
     Honoured(HonouredRequests),
     Slack(TimerSlack),
-    Latency(#[expect(dead_code, reason = "held until it is dropped")] WakeupLatency),
-    Priority(#[expect(dead_code, reason = "held until it is dropped")] ThreadPriority),
+    Latency { _held: WakeupLatency },
+    Priority { _held: ThreadPriority },
 }
 
 impl Kind {
     fn is_of_thread(&self) -> bool {
-        matches!(self, Self::Slack(_) | Self::Priority(_))
+        matches!(self, Self::Slack(_) | Self::Priority { .. })
     }
 }
 
@@ -99,7 +99,11 @@ pub unsafe extern "C" fn punctual_guard_hold_wakeup_latency(
 ) -> punctual_result {
     let limit = Duration::from_nanos(limit_ns);
     // SAFETY: as this header says.
-    unsafe { hold(guard_out, || WakeupLatency::hold(limit).map(Kind::Latency)) }
+    unsafe {
+        hold(guard_out, || {
+            WakeupLatency::hold(limit).map(|held| Kind::Latency { _held: held })
+        })
+    }
 }
 
 /// A priority of a thread, from least to most.
@@ -140,7 +144,7 @@ pub unsafe extern "C" fn punctual_guard_hold_thread_priority(
         hold(guard_out, || {
             let priority = all.get(priority as usize);
             let priority = priority.ok_or_else(|| Error::range("no priority"))?;
-            ThreadPriority::hold(*priority).map(Kind::Priority)
+            ThreadPriority::hold(*priority).map(|held| Kind::Priority { _held: held })
         })
     }
 }

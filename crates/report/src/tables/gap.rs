@@ -18,15 +18,15 @@ pub(crate) fn gap(measurements: &[Row<'_, Gap>]) -> Vec<Passage> {
             .column("asleep", |m| units::nominal(asked_ns(m.of)))
             .told([N, P50, P90, MAX])
             .caption("Latency: how much longer than asked. n: waits.")
-            .captions(growth(&group))
+            .captions(growth(&group).map(|growth| format!("With {call}, {growth}")))
             .section()
     };
     calls.iter().map(table).collect()
 }
 
 /// How the latency after the longest time asleep compares with that after the
-/// shortest.
-fn growth(group: &[Row<'_, Gap>]) -> Option<String> {
+/// shortest, as the end of a sentence.
+pub(crate) fn growth(group: &[Row<'_, Gap>]) -> Option<String> {
     let known = group.iter().filter_map(|m| {
         let (late, is_median) = select::typical_late_ns(m)?;
         Some((asked_ns(m.of), late, is_median))
@@ -53,6 +53,6 @@ fn growth(group: &[Row<'_, Gap>]) -> Option<String> {
         " (the mean where fewer than 20 samples allow no median)"
     };
     Some(format!(
-        "From {short} to {long} asleep the {what} latency goes from {first} to {last}{times}{mean}."
+        "from {short} to {long} asleep the {what} latency goes from {first} to {last}{times}{mean}."
     ))
 }

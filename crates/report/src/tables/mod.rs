@@ -44,7 +44,7 @@ pub(crate) use decades::decades;
 pub(crate) use doctor::doctor;
 pub(crate) use expectations::expectations;
 pub(crate) use frames::frames;
-pub(crate) use gap::gap;
+pub(crate) use gap::{gap, growth};
 pub use grid::{Cells, Passage};
 pub(crate) use interval::interval;
 pub(crate) use learned::learned;

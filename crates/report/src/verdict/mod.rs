@@ -7,6 +7,8 @@
 mod bench;
 mod compare;
 mod doctor;
+mod measure;
+mod regimes;
 mod scenario;
 mod sweep;
 mod timers;
@@ -101,11 +103,11 @@ pub(crate) fn of_waits(run: &Run) -> Option<Verdict> {
     let rules = [
         doctor::verdict,
         bench::verdict,
+        regimes::verdict,
         scenario::verdict,
-        waits::verdict,
-        timers::verdict,
         watch::verdict,
         sweep::verdict,
+        measure::verdict,
     ];
     rules.iter().find_map(|rule| rule(run))
 }

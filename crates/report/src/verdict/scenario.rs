@@ -1,29 +1,34 @@
 //! What a scenario came to, and whether that is what its sources say.
 
 use punctual_record::experiment::ScenarioThreads;
-use punctual_record::{Expectation, Run, Value};
+use punctual_record::{Expectation, Measurement, Run};
 
 use super::{Overview, Verdict};
 use crate::select::{self, Row};
 use crate::{scenario, units};
 
 pub(super) fn verdict(run: &Run) -> Option<Verdict> {
-    if !scenario::is_alone(run) {
+    let is_of_scenario = |m: &Measurement| m.experiment.phase().is_some();
+    let rows: Vec<Row<ScenarioThreads>> = select::of_run(run);
+    let names = select::grouped(rows.iter(), |row| row.of.at.scenario.as_str());
+    if names.is_empty() || !run.results.iter().all(is_of_scenario) {
         return None;
     }
-    let rows: Vec<Row<ScenarioThreads>> = select::of_run(run);
-    let described = scenario::described(run, rows.first().map_or("", |row| &row.of.at.scenario))?;
-    let word = |key| described.get(key).and_then(Value::as_str);
-    let mut sentences = vec![format!("{}.", word("title")?.trim_end_matches('.'))];
+    let title = |(name, _): &(&str, _)| {
+        let title = scenario::described(run, name)?.get("title")?.as_str()?;
+        Some(format!("{}.", title.trim_end_matches('.')))
+    };
+    let mut sentences: Vec<String> = names.iter().take(TITLES).filter_map(title).collect();
     sentences.extend(expected(&run.beside.expectations));
-    let sleeping: Vec<_> = rows
+    let waiting: Vec<_> = rows
         .iter()
         .copied()
-        .filter(|row| row.of.slept_ns.is_some())
+        .filter(|row| row.of.slept_ns.is_some() || row.of.since_signal_ns.is_some())
         .collect();
     let models = select::grouped(rows.iter(), |row| &row.of.at.on);
-    let overview = (!sleeping.is_empty()).then(|| overview(&sleeping));
-    let example = sleeping.first().map_or_else(String::new, |row| {
+    let overview = (!waiting.is_empty()).then(|| overview(&waiting));
+    let example = waiting.first().filter(|_| scenario::is_virtual(run));
+    let example = example.map_or_else(String::new, |row| {
         let of_one = match models.len() {
             1 => String::new(),
             _ => format!(" --on {}", row.of.at.on),
@@ -46,9 +51,13 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     })
 }
 
+/// Of so many scenarios the titles are said.
+const TITLES: usize = 3;
+
 fn overview(rows: &[Row<ScenarioThreads>]) -> Overview {
     type Label = for<'r> fn(&Row<'r, ScenarioThreads>) -> &'r str;
-    let labels: [(&str, Label); 3] = [
+    let labels: [(&str, Label); 4] = [
+        ("scenario", |row| &row.of.at.scenario),
         ("on", |row| &row.of.at.on),
         ("thread", |row| &row.m.subject),
         ("phase", |row| &row.of.at.phase),
@@ -61,6 +70,8 @@ fn overview(rows: &[Row<ScenarioThreads>]) -> Overview {
         .partition(|(head, of)| differs(of) || !any && *head == "thread");
     let heads: Vec<&str> = named.iter().map(|(head, _)| *head).collect();
     let heads = heads.join(", ");
+    // Who waits for others is late from their signal on.
+    let is_signalled = rows.iter().any(|row| row.of.since_signal_ns.is_some());
     let alike: Vec<String> = alike
         .iter()
         .map(|(head, of)| format!("{head} {}", of(&rows[0])))
@@ -70,7 +81,11 @@ fn overview(rows: &[Row<ScenarioThreads>]) -> Overview {
         "wakes/s",
         "asked",
         "slept p50",
-        "late p50",
+        if is_signalled {
+            "signal p50"
+        } else {
+            "late p50"
+        },
         "CPU %",
     ];
     let told = |row: &Row<ScenarioThreads>| {
@@ -85,7 +100,16 @@ fn overview(rows: &[Row<ScenarioThreads>]) -> Overview {
             });
         let slept = row.of.slept_ns.as_ref().and_then(|slept| slept.p50);
         let slept = slept.map(|ns| units::fine(ns as f64));
-        let late = row.m.late_ns.p50.map(|late| units::duration(late as f64));
+        let late = match is_signalled {
+            true => row
+                .of
+                .since_signal_ns
+                .as_ref()
+                .and_then(|signal| signal.p50)
+                .map(|ns| ns as f64),
+            false => row.m.late_ns.p50.map(|late| late as f64),
+        };
+        let late = late.map(units::duration);
         let or_blank = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
         vec![
             names.join(", "),
@@ -96,7 +120,12 @@ fn overview(rows: &[Row<ScenarioThreads>]) -> Overview {
             or_blank(row.m.cpu.fraction.map(units::percent)),
         ]
     };
-    let note = "slept: from the call to its return, the median.".to_owned();
+    let signal = if is_signalled {
+        " signal: from that to the end of the wait for it."
+    } else {
+        ""
+    };
+    let note = format!("slept: from the call to its return, the median.{signal}");
     Overview {
         head: head.map(str::to_owned).to_vec(),
         rows: rows.iter().map(told).collect(),

@@ -1,0 +1,464 @@
+//! What `measure` found: an answer for each of its experiments, in the order in which people ask.
+
+use punctual_record::experiment::{Clocks, Cores, Gap, Load, Yield};
+use punctual_record::{OfExperiment, Run};
+
+use super::{Overview, Verdict, timers, waits};
+use crate::select::{self, Row, asked_ns};
+use crate::tables::growth;
+use crate::units;
+
+/// So many sentences leave room for the table.
+const SENTENCES: usize = 4;
+
+/// By the first of its experiments, with what the others say in a sentence each.
+pub(super) fn verdict(run: &Run) -> Option<Verdict> {
+    let rules = [
+        waits::verdict,
+        timers::verdict,
+        load,
+        cores,
+        gap,
+        yields,
+        clocks,
+    ];
+    let mut told = rules.iter().filter_map(|rule| rule(run));
+    let mut first = told.next()?;
+    for other in told {
+        if first.sentences.len() < SENTENCES {
+            first.sentences.extend(other.sentences.into_iter().next());
+        }
+    }
+    Some(first)
+}
+
+const TABLES: &str = "--full has all tables.";
+
+/// The rows of an experiment that have waits; `None` without any.
+fn measured<E: OfExperiment>(run: &Run) -> Option<Vec<Row<'_, E>>> {
+    let mut rows = select::of_run::<E>(run);
+    rows.retain(|row| row.m.late_ns.n > 0);
+    (!rows.is_empty()).then_some(rows)
+}
+
+fn heads(first: &str, others: &[&str]) -> Vec<String> {
+    let all = std::iter::once(first).chain(others.iter().copied());
+    all.map(str::to_owned).collect()
+}
+
+fn or_blank(ns: Option<i64>) -> String {
+    ns.map_or_else(|| "-".to_owned(), |ns| units::duration(ns as f64))
+}
+
+/// Who waits, by call and priority.
+type Waiter<'r> = (&'r str, &'r str);
+
+/// What threads that compute do to a wait, and whether a priority helps.
+fn load(run: &Run) -> Option<Verdict> {
+    let rows = measured::<Load>(run)?;
+    let loads = select::values(&rows, |of| of.load_per_cpu);
+    let most = *loads.last()?;
+    let waiters = select::grouped(rows.iter().copied(), |row| -> Waiter {
+        (row.m.subject.as_str(), row.of.priority.as_str())
+    });
+    let at = |group: &[Row<'_, Load>], load: f64| -> Option<(f64, i64)> {
+        let row = select::at(group, |of| of.load_per_cpu, load)?;
+        Some((row.m.late_ns.mean, row.m.late_ns.max))
+    };
+    let told = |(mean, max): (f64, i64)| {
+        format!(
+            "{} late on average and {} at most",
+            units::duration(mean),
+            units::duration(max as f64)
+        )
+    };
+    let ((call, _), usual) = waiters.first()?;
+    let asked = units::nominal(asked_ns(usual[0].of));
+    let loaded = at(usual, most)?;
+    let idle = at(usual, 0.0).filter(|_| most > 0.0);
+    let mut sentences = vec![format!(
+        "Beside threads that compute, {} for each CPU, {call} of {asked} ends {}{}.",
+        units::plain(most),
+        told(loaded),
+        idle.map_or_else(String::new, |idle| format!(", without them {}", told(idle)))
+    )];
+    let best = waiters
+        .iter()
+        .filter_map(|(who, group)| Some((at(group, most)?, *who)));
+    let best = best.min_by(|a, b| a.0.0.total_cmp(&b.0.0));
+    if let Some((least, (call, priority))) = best {
+        sentences.push(match least.0 < loaded.0 / 2.0 {
+            true => format!(
+                "Least so was {call} at {priority} priority: {}.",
+                told(least)
+            ),
+            false => "No call or priority that was tried is on average less than half as late."
+                .to_owned(),
+        });
+    }
+    let counted = select::at(usual, |of| of.load_per_cpu, most);
+    if let Some(ns) = counted.and_then(|row| row.m.queued_per_wait_ns) {
+        sentences.push(format!(
+            "For {} of that it could run and had no CPU.",
+            units::duration(ns)
+        ));
+    }
+    let least = |load: f64| {
+        let all = waiters.iter().filter_map(|(_, group)| at(group, load));
+        all.map(|(mean, _)| mean).fold(f64::INFINITY, f64::min)
+    };
+    let row = |((call, priority), group): &(Waiter, Vec<Row<'_, Load>>)| {
+        let cells = loads.iter().map(|load| match at(group, *load) {
+            Some((mean, _)) => format!(
+                "{}{}",
+                if mean <= least(*load) { "* " } else { "" },
+                units::duration(mean)
+            ),
+            None => "-".to_owned(),
+        });
+        std::iter::once(format!("{call}, {priority}"))
+            .chain(cells)
+            .collect()
+    };
+    let head = loads
+        .iter()
+        .map(|load| format!("load {}", units::plain(*load)));
+    Some(Verdict {
+        heading: String::new(),
+        sentences,
+        overview: Some(Overview {
+            head: std::iter::once("call, priority".to_owned())
+                .chain(head)
+                .collect(),
+            rows: waiters.iter().map(row).collect(),
+            caption: format!(
+                "Mean lateness of waits of {asked}, by threads that compute for each CPU. *: the least; without intervals, \
+                 so that near ones may be the same."
+            ),
+        }),
+        next: format!(
+            "Next: punctual bench --load 1 says which way to wait costs least then; {TABLES}"
+        ),
+    })
+}
+
+/// Whether one CPU wakes later than another.
+fn cores(run: &Run) -> Option<Verdict> {
+    let rows = measured::<Cores>(run)?;
+    let known = rows
+        .iter()
+        .filter_map(|row| Some((row.m.late_ns.p50?, row.m.subject.as_str())));
+    let known: Vec<(i64, &str)> = known.collect();
+    let (least, most) = (known.iter().min()?, known.iter().max()?);
+    let ratio = most.0 as f64 / least.0.max(1) as f64;
+    let [quick, slow] = [least.0, most.0].map(|ns| units::duration(ns as f64));
+    let asked = units::nominal(asked_ns(rows[0].of));
+    let begin = format!("A wait of {asked} ends {quick} late in the median");
+    let sentence = match ratio < ALIKE {
+        true => format!("{begin}, and on no CPU a tenth later."),
+        false => format!(
+            "{begin} on {}, and {slow} on {}, {} times as late.",
+            least.1,
+            most.1,
+            units::ratio(ratio)
+        ),
+    };
+    let told = |row: &Row<'_, Cores>| {
+        let late = &row.m.late_ns;
+        let core = row.of.core_type.clone().unwrap_or_else(|| "-".to_owned());
+        let figures = [late.p50, late.p99, Some(late.max)].map(or_blank);
+        [row.m.subject.clone(), core]
+            .into_iter()
+            .chain(figures)
+            .collect()
+    };
+    Some(Verdict {
+        heading: String::new(),
+        sentences: vec![sentence],
+        overview: Some(Overview {
+            head: heads("CPU", &["type", "late p50", "p99", "max"]),
+            rows: rows.iter().map(told).collect(),
+            caption: format!(
+                "n = {} waits of a thread that is pinned to the CPU.",
+                counts(&rows)
+            ),
+        }),
+        next: format!("Next: punctual bench --cpu N measures on one of them; {TABLES}"),
+    })
+}
+
+/// Medians nearer than this are called alike.
+const ALIKE: f64 = 1.1;
+
+fn counts<E>(rows: &[Row<'_, E>]) -> String {
+    select::counts(rows.iter().map(|row| row.m.late_ns.n))
+}
+
+/// Whether waking up takes longer after a longer rest.
+fn gap(run: &Run) -> Option<Verdict> {
+    let rows = measured::<Gap>(run)?;
+    let calls = select::by_subject(&rows);
+    let grows = |(call, group): &(&str, Vec<Row<'_, Gap>>)| {
+        let growth = growth(&select::ascending(group, asked_ns))?;
+        Some(format!("With {call}, {growth}"))
+    };
+    let sentences: Vec<String> = calls.iter().filter_map(grows).collect();
+    let told = |asleep: &f64| {
+        let of = |(_, group): &(&str, Vec<Row<'_, Gap>>)| {
+            let row = select::at(group, asked_ns, *asleep)?;
+            select::typical_late_ns(row.m).map(|(ns, _)| units::duration(ns))
+        };
+        let cells = calls
+            .iter()
+            .map(|call| of(call).unwrap_or_else(|| "-".to_owned()));
+        std::iter::once(units::nominal(*asleep))
+            .chain(cells)
+            .collect()
+    };
+    let names: Vec<&str> = calls.iter().map(|(call, _)| *call).collect();
+    (!sentences.is_empty()).then(|| Verdict {
+        heading: String::new(),
+        sentences,
+        overview: Some(Overview {
+            head: heads("asleep", &names),
+            rows: select::values(&rows, asked_ns).iter().map(told).collect(),
+            caption: "How much longer than asked, the median, of fewer than 20 the mean."
+                .to_owned(),
+        }),
+        next: format!(
+            "Next: punctual doctor says whether idle states of the CPU cost that; {TABLES}"
+        ),
+    })
+}
+
+/// When a thread that yields is back.
+fn yields(run: &Run) -> Option<Verdict> {
+    let rows = measured::<Yield>(run)?;
+    let told = |row: &Row<'_, Yield>| {
+        let late = &row.m.late_ns;
+        let beside = match row.of.competitors {
+            0 => "alone",
+            1 => "beside a thread that computes on its CPU",
+            _ => "beside several that compute on its CPU",
+        };
+        let typical = match late.p50 {
+            Some(p50) => format!("{} in the median", units::duration(p50 as f64)),
+            None => format!("{} on average", units::duration(late.mean)),
+        };
+        format!(
+            "{beside} {typical} and {} at most",
+            units::duration(late.max as f64)
+        )
+    };
+    let told: Vec<String> = rows.iter().map(told).collect();
+    let row = |row: &Row<'_, Yield>| {
+        let late = &row.m.late_ns;
+        let figures = [late.p50, late.p90, late.p99, Some(late.max)].map(or_blank);
+        std::iter::once(select::company(row.of))
+            .chain(figures)
+            .collect()
+    };
+    Some(Verdict {
+        heading: String::new(),
+        sentences: vec![format!("A yield takes {}.", told.join(", "))],
+        overview: Some(Overview {
+            head: heads("on its CPU", &["p50", "p90", "p99", "max"]),
+            rows: rows.iter().map(row).collect(),
+            caption: format!("From the call to its return, n = {} yields.", counts(&rows)),
+        }),
+        next: format!(
+            "Next: punctual measure jobs says what that does to work that is waited for; {TABLES}"
+        ),
+    })
+}
+
+/// What reading a clock costs, and how finely it shows the time.
+fn clocks(run: &Run) -> Option<Verdict> {
+    let rows = select::of_run::<Clocks>(run);
+    let cost = |row: &Row<'_, Clocks>| row.of.read_cost_ns.and_then(|cost| cost.p50);
+    let step = |row: &Row<'_, Clocks>| row.of.step_ns.and_then(|step| step.p50);
+    let read = rows.iter().find_map(|row| {
+        let cost = units::duration(cost(row)? as f64);
+        Some(format!("Reading {} takes {cost}.", row.m.subject))
+    });
+    let coarse = rows.iter().filter(|row| row.of.tick_written == Some(true));
+    let coarse = coarse.filter_map(|row| Some((step(row)?, row.m.subject.as_str())));
+    let coarsest = coarse.max().map(|(step, clock)| {
+        format!(
+            "The coarsest clock, {clock}, is written by the tick and moves on by {} at a time.",
+            units::fine(step as f64)
+        )
+    });
+    let sentences: Vec<String> = [read, coarsest].into_iter().flatten().collect();
+    let told = |row: &Row<'_, Clocks>| {
+        let ns = |ns: Option<u64>, written: fn(f64) -> String| {
+            ns.map_or_else(|| "-".to_owned(), |ns| written(ns as f64))
+        };
+        let by = row
+            .of
+            .tick_written
+            .map_or("-", |it| if it { "the tick" } else { "counter" });
+        vec![
+            row.m.subject.clone(),
+            ns(row.of.stated_ns, units::nominal),
+            ns(step(row), units::fine),
+            ns(cost(row), units::duration),
+            by.to_owned(),
+        ]
+    };
+    (!sentences.is_empty()).then(|| Verdict {
+        heading: String::new(),
+        sentences,
+        overview: Some(Overview {
+            head: heads("clock", &["stated", "step p50", "a reading", "written by"]),
+            rows: rows.iter().map(told).collect(),
+            caption: "stated: the resolution that the OS claims. step: by how much it moves on at once. `-`: not stated, or \
+                      not measured."
+                .to_owned(),
+        }),
+        next: format!("Next: punctual measure timers says what ticks make of short sleeps; {TABLES}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use punctual_record::experiment::Lengths;
+    use punctual_record::{Experiment, Late, Measurement};
+
+    use super::*;
+
+    fn run(results: impl IntoIterator<Item = (Experiment, &'static str, i64)>) -> Run {
+        let measured = |(of, subject, late)| Measurement {
+            late_ns: Late::of(&[late; 20]),
+            ..Measurement::of(of, subject)
+        };
+        Run {
+            results: results.into_iter().map(measured).collect(),
+            ..Run::default()
+        }
+    }
+
+    fn sentences(run: &Run) -> Vec<String> {
+        verdict(run).unwrap().sentences
+    }
+
+    fn loaded(priority: &str, load_per_cpu: f64, late: i64) -> (Experiment, &'static str, i64) {
+        let of = Load {
+            asked_ns: 1_000_000,
+            load_per_cpu,
+            priority: priority.to_owned(),
+        };
+        (Experiment::Load(of), "sleep", late)
+    }
+
+    #[test]
+    fn a_load_says_what_it_does_and_whether_a_priority_helps() {
+        let normal = [
+            loaded("normal", 0.0, 50_000),
+            loaded("normal", 2.0, 2_000_000),
+        ];
+        let helped = run(normal.into_iter().chain([loaded("real-time", 2.0, 8_000)]));
+        assert_eq!(
+            sentences(&helped),
+            [
+                "Beside threads that compute, 2 for each CPU, sleep of 1 ms ends 2.00 ms late on average and 2.00 ms at most, \
+                 without them 50.0 us late on average and 50.0 us at most.",
+                "Least so was sleep at real-time priority: 8.00 us late on average and 8.00 us at most.",
+            ]
+        );
+        let table = verdict(&helped).unwrap().overview.unwrap();
+        assert_eq!(table.rows[1], ["sleep, real-time", "-", "* 8.00 us"]);
+        let all_alike = sentences(&run([
+            loaded("normal", 1.0, 900_000),
+            loaded("real-time", 1.0, 800_000),
+        ]));
+        assert!(
+            all_alike[1].starts_with("No call or priority"),
+            "{all_alike:?}"
+        );
+    }
+
+    #[test]
+    fn a_slow_cpu_is_named_and_alike_ones_are_not() {
+        let on = |on_cpu, name, late| {
+            let of = Cores {
+                on_cpu,
+                asked_ns: 1_000_000,
+                core_type: None,
+            };
+            (Experiment::Cores(of), name, late)
+        };
+        assert_eq!(
+            sentences(&run([on(0, "CPU 0", 50_000), on(1, "CPU 1", 150_000)])),
+            [
+                "A wait of 1 ms ends 50.0 us late in the median on CPU 0, and 150 us on CPU 1, 3.00 times as late."
+            ]
+        );
+        assert_eq!(
+            sentences(&run([on(0, "CPU 0", 50_000), on(1, "CPU 1", 51_000)])),
+            ["A wait of 1 ms ends 50.0 us late in the median, and on no CPU a tenth later."]
+        );
+    }
+
+    #[test]
+    fn rests_and_yields_are_told_in_a_sentence_each() {
+        let asleep = |asked_ns, late| {
+            let of = Gap {
+                method: "sleep".to_owned(),
+                asked_ns,
+            };
+            (Experiment::Gap(of), "sleep", late)
+        };
+        let yields = |competitors, took| (Experiment::Yield(Yield { competitors }), "yield", took);
+        let all = run([
+            asleep(1_000_000, 8_000),
+            asleep(1_000_000_000, 80_000),
+            yields(0, 200),
+            yields(1, 4_000_000),
+        ]);
+        assert_eq!(
+            sentences(&all),
+            [
+                "With sleep, from 1 ms to 1 s asleep the median latency goes from 8.00 us to 80.0 us, 10.0 times as much.",
+                "A yield takes alone 200 ns in the median and 200 ns at most, beside a thread that computes on its CPU \
+                 4.00 ms in the median and 4.00 ms at most.",
+            ]
+        );
+        assert_eq!(verdict(&run([asleep(1_000_000, 8_000)])), None);
+    }
+
+    #[test]
+    fn of_clocks_the_cost_and_the_coarsest_are_told() {
+        let lengths = |ns| {
+            Some(Lengths {
+                n: 20,
+                p50: Some(ns),
+                ..Lengths::default()
+            })
+        };
+        let counter = Clocks {
+            read_cost_ns: lengths(25),
+            ..Clocks::default()
+        };
+        let coarse = Clocks {
+            step_ns: lengths(4_000_000),
+            tick_written: Some(true),
+            ..Clocks::default()
+        };
+        let both = run([
+            (Experiment::Clocks(counter), "fine", 0),
+            (Experiment::Clocks(coarse), "coarse", 0),
+        ]);
+        assert_eq!(
+            sentences(&both),
+            [
+                "Reading fine takes 25 ns.",
+                "The coarsest clock, coarse, is written by the tick and moves on by 4.000 ms at a time.",
+            ]
+        );
+        assert_eq!(
+            verdict(&run([(Experiment::Clocks(Clocks::default()), "unread", 0)])),
+            None
+        );
+    }
+}
