@@ -57,7 +57,7 @@ pub(super) fn run(bench: &BenchArgs, args: &RegimesArgs) -> Result<Done> {
     run.warnings = unavailable;
     (run.warnings).extend(warnings(&run.machine, &run.results, setting));
     let run = session::disturbed(run, witness.disturbance());
-    print(&punctual_report::text(&run))?;
+    print(&bench.shown.of(&run))?;
     if let Some(file) = file {
         Target::new(file)?.write(&run.to_json())?;
     }

@@ -33,13 +33,11 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
             worst.best.subject
         )
     }));
+    let most = cells.iter().map(|cell| cell.rounds).max().unwrap_or(0);
     let overall = regimes::overall(&run.results);
-    sentences.extend(
-        overall
-            .iter()
-            .find(|other| other.weight == USUAL)
-            .map(nearest),
-    );
+    // Of fewer rounds no interval holds.
+    let usual = overall.iter().find(|other| other.weight == USUAL);
+    sentences.extend(usual.filter(|_| most >= regimes::ROUNDS_MIN).map(nearest));
     let row = |cell: &Cell<'_>| {
         vec![
             place(cell),
@@ -48,7 +46,6 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
             cell.verdict.name().to_owned(),
         ]
     };
-    let most = cells.iter().map(|cell| cell.rounds).max().unwrap_or(0);
     let is_decided = of(regimes::Verdict::Undecided).next().is_none();
     let next = match is_decided {
         true => "Next: --full has each subject and the traps.".to_owned(),
@@ -157,6 +154,8 @@ mod tests {
             told[1].starts_with("std cannot be told apart from it"),
             "{told:?}"
         );
+        let few = self::told(100, &[200; 2]);
+        assert_eq!(few.len(), 1, "{few:?}");
         assert_eq!(verdict(&Run::default()), None);
     }
 }
