@@ -54,7 +54,7 @@ fn it_goes_on_with_a_file_and_measures_no_round_twice() {
         // Two rounds decide nothing, and so nothing is lost.
         assert_eq!(output.status.code(), Some(0), "{output:?}");
         let text = String::from_utf8(output.stdout).unwrap();
-        assert!(text.contains("1 undecided"), "{text}");
+        assert!(text.contains("1 are undecided"), "{text}");
         let run = read();
         assert!(!run.interrupted);
         assert_eq!(run.results.len(), 2);
