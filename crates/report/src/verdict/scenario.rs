@@ -72,8 +72,10 @@ fn overview(rows: &[Row<ScenarioThreads>]) -> Overview {
     let heads = heads.join(", ");
     // Who waits for others is late from their signal on.
     let is_signalled = rows.iter().any(|row| row.of.since_signal_ns.is_some());
+    // The heading names the one scenario.
     let alike: Vec<String> = alike
         .iter()
+        .filter(|(head, _)| *head != "scenario")
         .map(|(head, of)| format!("{head} {}", of(&rows[0])))
         .collect();
     let head = [
