@@ -118,10 +118,10 @@ pub(crate) fn who_had_it(m: Row<'_, Watch>) -> String {
     let names: Vec<String> = names
         .iter()
         .take(MOST)
-        .map(|(name, times)| format!("{name} {times}"))
+        .map(|(name, times)| format!("{name} {times}x"))
         .collect();
     match names.is_empty() {
         true => String::new(),
-        false => format!(" ({})", names.join(", ")),
+        false => format!(" (who had it: {})", names.join(", ")),
     }
 }

@@ -152,7 +152,7 @@ fn names_of_others_and_folders_are_left_out() {
         ..Run::default()
     };
     let html = page(&[run, watched]);
-    assert!(html.contains("waited for a CPU (another 1)"));
+    assert!(html.contains("waited for a CPU (who had it: another 1x)"));
     assert!(!html.contains("zoltan") && !html.contains("4711"));
     assert!(html.contains("punctual bench --json x.json --plots figures"));
 }
