@@ -15,6 +15,9 @@ use crate::files;
 /// The name under which what was recorded on a real host is replayed.
 const RECORDED: &str = "recorded";
 
+/// What a Run has as the OS of a simulated computer.
+const SIMULATED: &str = "simulated";
+
 /// How such a model is written.
 pub(crate) const SYNTAX: &str = "recorded,file=naps.json";
 
@@ -57,7 +60,12 @@ fn recorded(name: &str, parameters: &str) -> Result<Model> {
     } else {
         lateness(name, &run, subject.unwrap_or("system"))
     };
-    model.with_context(|| format!("cannot replay {file}"))
+    let model = model.with_context(|| format!("cannot replay {file}"))?;
+    Ok(if run.machine.os == SIMULATED {
+        model.said_to_be_of(&format!("the simulated computer {}", run.machine.name))
+    } else {
+        model
+    })
 }
 
 fn is_of_naps(measurement: &Measurement) -> bool {

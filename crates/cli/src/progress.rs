@@ -42,6 +42,7 @@ impl Progress {
                 all,
                 done: Nanos::ZERO,
                 next: Nanos::ZERO,
+                within: Nanos::ZERO,
             },
             began: Instant::now(),
             said: Duration::ZERO,
@@ -76,6 +77,16 @@ impl Progress {
     pub(crate) fn next(&mut self, what: &str, length: Nanos) {
         stop::if_nobody_reads();
         self.course.next(length);
+        self.show(what);
+    }
+
+    /// The batch that has begun has come so far.
+    pub(crate) fn within(&mut self, what: &str, length: Nanos) {
+        self.course.within = length;
+        self.show(what);
+    }
+
+    fn show(&mut self, what: &str) {
         let elapsed = self.began.elapsed();
         let left = self.course.left(elapsed);
         if let Some(bar) = &self.bar {
@@ -105,20 +116,24 @@ struct Course {
     done: Nanos,
     /// Of the batch that has begun.
     next: Nanos,
+    /// Of that, what is done.
+    within: Nanos,
 }
 
 impl Course {
     fn next(&mut self, length: Nanos) {
         self.done += std::mem::replace(&mut self.next, length);
+        self.within = Nanos::ZERO;
         self.begun += 1;
     }
 
     /// What is left, in words, at the pace so far; nothing before there is one.
     fn left(&self, elapsed: Duration) -> String {
-        if self.done.is_zero() {
+        let done = self.done + self.within;
+        if done.is_zero() {
             return String::new();
         }
-        let left = (self.all - self.done).as_ns() as f64 / self.done.as_ns() as f64;
+        let left = (self.all - done).as_ns() as f64 / done.as_ns() as f64;
         format!(
             ", about {:.0} s left",
             (elapsed.as_secs_f64() * left).ceil()
@@ -151,9 +166,12 @@ mod tests {
             all: Nanos::from_secs(10),
             done: Nanos::ZERO,
             next: Nanos::ZERO,
+            within: Nanos::ZERO,
         };
         course.next(Nanos::from_secs(2));
         assert_eq!(course.left(Duration::ZERO), "");
+        course.within = Nanos::from_secs(1);
+        assert_eq!(course.left(Duration::from_secs(1)), ", about 9 s left");
         course.next(Nanos::from_secs(6));
         assert_eq!(course.left(Duration::from_secs(3)), ", about 12 s left");
         course.next(Nanos::from_secs(2));

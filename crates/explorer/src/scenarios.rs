@@ -76,7 +76,7 @@ impl Simulation {
         let models = self.models(&scenario)?;
         let command = self.command() + " --json run.json";
         let what = (&scenario, &models[..], self.seed);
-        let (run, _) = scenario::simulate(what, false, command.clone(), |_| {})?;
+        let (run, _) = scenario::simulate(what, false, command.clone(), |_, _| {})?;
         Ok(Simulated::of(command, &run))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use punctual_core::Nanos;
 use punctual_program::Probe;
 use punctual_program::program::{Op, Subject};
 use punctual_program::{Machine, Observations, Program, Refusal};
@@ -52,6 +53,27 @@ impl SimMachine {
     pub fn run_traced(&mut self, program: &Program) -> Result<(Observations, Trace), Refusal> {
         self.check(program)?;
         self.run_in_world(program, World::trace)
+    }
+
+    /// As [`run`](Machine::run), notes what happened if that is asked for, and tells
+    /// `watch` now and then how much virtual time has gone by.
+    ///
+    /// # Errors
+    /// As [`run`](Machine::run).
+    pub fn run_watched<'p>(
+        &mut self,
+        program: &'p Program,
+        is_traced: bool,
+        watch: &'p mut (dyn FnMut(Nanos) + Send),
+    ) -> Result<(Observations, Option<Trace>), Refusal> {
+        self.check(program)?;
+        let ran = self.run_in_world(program, |world| {
+            world.watch = Some(watch);
+            if is_traced {
+                world.trace();
+            }
+        });
+        ran.map(|(observations, trace)| (observations, is_traced.then_some(trace)))
     }
 
     fn run_in_world<'p>(

@@ -35,7 +35,7 @@ system:method=timerfd, adaptive:weight=30, quantile:weight=10. Peers, real code 
 
 Models, with parameters after commas, linux,slack=1ns:
 {}
-  {}: what `bench naps --json FILE` saw of a real computer, or the \
+  {}: what `bench naps --json FILE` saw of a computer, or the \
 lateness in another Run
 
 Exit codes: 0 done, 2 could not run, 3 ended by Ctrl-C (what was measured is kept).

@@ -7,7 +7,7 @@ use punctual_lab::scenario::{Scenario, shipped};
 use punctual_sim::Model;
 use punctual_sim::model::{Parameter, Parameters};
 
-use crate::files;
+use crate::{files, models};
 
 /// The scenarios, and the models with their parameters.
 pub(super) fn text() -> String {
@@ -57,7 +57,7 @@ pub(super) fn text() -> String {
         "\
 Model fake-Nms: fake OS sleep of the accurate-sleep article, with a scheduler period of N ms; it has
 no parameters.
-Model recorded,file=F: the naps of a real computer, by OS call and length, with what each cost, from
+Model recorded,file=F: the naps of a computer, by OS call and length, with what each cost, from
 F, which `punctual bench naps --json F` wrote there; a nap is late by the next overshoot that was
 recorded of its call for the nearest length. Of the Run of another `bench` it replays the lateness of
 `system`, or of another subject: recorded,file=F,subject=NAME.
@@ -112,7 +112,9 @@ pub(super) fn find(named: &str) -> Result<Found> {
         bail!("`{named}` is a directory; name a scenario file");
     } else if named == files::STANDARD || Path::new(named).exists() || named.ends_with(".toml") {
         let path = Path::new(named);
-        Scenario::read(&files::name(path), &files::text(path, BYTES_MAX)?)?
+        let text = files::text(path, BYTES_MAX)?;
+        let model = |text: &str| Ok(models::parse(text)?.name().to_owned());
+        Scenario::read_for(&files::name(path), &text, &model)?
     } else {
         let names: Vec<&str> = shipped::ALL.iter().map(|shipped| shipped.name).collect();
         bail!(

@@ -5,6 +5,7 @@ mod list;
 mod validate;
 
 use anyhow::{Result, anyhow, bail};
+use punctual_core::Nanos;
 use punctual_lab::chrome_trace;
 use punctual_lab::scenario::{self, Question, Scenario};
 use punctual_record::Warning;
@@ -54,7 +55,7 @@ impl SimulateArgs {
 /// The models to run on, each of which can run the scenario.
 fn models(args: &SimulateArgs, scenario: &Scenario) -> Result<Vec<Model>> {
     let models = if args.on.is_empty() {
-        let models = scenario.on.iter().map(|name| Model::parse(name));
+        let models = scenario.on.iter().map(|name| crate::models::parse(name));
         models
             .collect::<Result<Vec<_>, _>>()
             .map_err(|why| anyhow!(why))?
@@ -85,13 +86,17 @@ fn trace_target(args: &SimulateArgs, models: &[Model]) -> Result<Option<Target>>
 fn simulate(args: &SimulateArgs, scenario: &Scenario, models: &[Model]) -> Result<Done> {
     let trace_to = trace_target(args, models)?;
     let outputs = Outputs::new(&args.output)?;
-    let mut progress = Progress::alike(models.len());
+    let all = scenario.length().times(models.len() as u64);
+    let mut progress = Progress::new(models.len(), all);
     models.iter().for_each(|model| announce(scenario, model));
     let (mut run, trace) = scenario::simulate(
         (scenario, models, args.seed()),
         trace_to.is_some(),
         session::command_line(),
-        |model| progress.step(model.name()),
+        |model, gone_by| match gone_by {
+            Nanos::ZERO => progress.next(model.name(), scenario.length()),
+            gone_by => progress.within(model.name(), gone_by),
+        },
     )
     .map_err(|why| anyhow!(why))?;
     drop(progress);

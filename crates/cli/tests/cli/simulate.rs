@@ -30,7 +30,7 @@ do = [{ loop = [{ sleep = "1ms" }] }]
 "#;
 
 /// A directory with a scenario whose expectation holds, one whose does not, and
-/// two files that are no scenarios.
+/// three files that are no scenarios.
 fn directory() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("good.toml"), SCENARIO).unwrap();
@@ -38,6 +38,7 @@ fn directory() -> tempfile::TempDir {
     fs::write(directory.path().join("bad.toml"), bad).unwrap();
     fs::write(directory.path().join("broken.toml"), "title = 3").unwrap();
     fs::write(directory.path().join("binary.toml"), [0xff, 0xfe]).unwrap();
+    fs::write(directory.path().join("long.toml"), [b'#'; 2 << 20]).unwrap();
     directory
 }
 
@@ -190,6 +191,7 @@ fn what_makes_no_sense_is_refused_in_one_line() {
         ("good.toml --on lunix", "no model `lunix`"),
         ("good.toml --on linux --on linux", "twice"),
         ("binary.toml", "not UTF-8"),
+        ("long.toml", "long.toml: it is longer than 1 MiB"),
         ("good.toml --for 2h", "length of time"),
         ("good.toml --for 7200s", "too long"),
         ("good.toml --for 0s", "too short"),
@@ -216,7 +218,7 @@ fn what_makes_no_sense_is_refused_in_one_line() {
         assert!(output.stdout.is_empty(), "{arguments}: {output:?}");
         assert_eq!(
             fs::read_dir(directory.path()).unwrap().count(),
-            4,
+            5,
             "{arguments}"
         );
     }
@@ -255,6 +257,37 @@ fn the_figures_in_the_documentation_are_what_the_commands_draw() {
 }
 
 #[test]
+fn a_scenario_can_come_through_a_pipe() {
+    use std::io::Write;
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = punctual(directory.path());
+    command.args(["simulate", "-", "--on", "linux"]);
+    command.stdin(std::process::Stdio::piped());
+    command.stdout(std::process::Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    pipe.write_all(SCENARIO.as_bytes()).unwrap();
+    drop(pipe);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(stdout(&output).contains("A sleeper"), "{output:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_scenario_can_be_a_named_pipe() {
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = directory.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    // Opening it waits for its reader.
+    let writer = std::thread::spawn(move || fs::write(pipe, SCENARIO).unwrap());
+    let text = simulate_well(directory.path(), "pipe --on linux");
+    writer.join().unwrap();
+    assert!(text.contains("A sleeper"), "{text}");
+}
+
+#[test]
 fn what_was_recorded_on_a_real_computer_is_replayed() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("good.toml"), SCENARIO).unwrap();
@@ -275,6 +308,21 @@ fn what_was_recorded_on_a_real_computer_is_replayed() {
             .late_ns
             .p50
     };
+    // It was none, and that is said.
+    let text = fs::read_to_string(directory.path().join("again.json")).unwrap();
+    let again = Run::<Measurement>::from_json(&text).unwrap();
+    assert!(
+        again.machine.timer_rule.ends_with(
+            "overshoots as recorded, of the simulated computer linux,wake=30us,jitter=0ns"
+        ),
+        "{}",
+        again.machine.timer_rule
+    );
+    // A scenario can be meant for it.
+    let scenario = SCENARIO.replace("\"fake-5ms\"", "\"recorded,file=run.json\"");
+    fs::write(directory.path().join("replays.toml"), scenario).unwrap();
+    let text = simulate_well(directory.path(), "replays.toml --full");
+    assert!(text.contains("recorded,file=run.json"), "{text}");
     // The reading that ends the recorded wait is part of what is replayed, and
     // another ends the replay.
     assert_eq!(late("run.json").map(|ns| ns + 31), late("again.json"));

@@ -15,7 +15,7 @@ use super::expect::Figure;
 pub(super) struct Group {
     /// How many threads there were.
     pub(super) threads: u64,
-    /// The time that each was there, added up.
+    /// The length of the phase, for each of them.
     pub(super) elapsed: Nanos,
     pub(super) cpu: Nanos,
     /// The least and the greatest share of a CPU that one of them takes.
@@ -51,14 +51,15 @@ pub(super) struct Sleep {
 }
 
 impl Group {
-    /// Adds what one thread did, in a section that began at `began`.
-    pub(super) fn add(&mut self, began: Nanos, section: &Section) {
+    /// Adds what one thread did in a phase of this `length`, in a section that began at
+    /// `began`. Rates are of the phase, also where the thread was there for a part of it.
+    pub(super) fn add(&mut self, began: Nanos, length: Nanos, section: &Section) {
         self.threads += 1;
-        self.elapsed += section.cpu.elapsed;
+        self.elapsed += length;
         self.cpu += section.cpu.thread.unwrap_or_default();
-        if !section.cpu.elapsed.is_zero() {
+        if !length.is_zero() {
             let used = section.cpu.thread.unwrap_or_default();
-            let share = used.as_ns() as f64 / section.cpu.elapsed.as_ns() as f64;
+            let share = used.as_ns() as f64 / length.as_ns() as f64;
             let (least, most) = self.cpu_shares.unwrap_or((share, share));
             self.cpu_shares = Some((least.min(share), most.max(share)));
         }
@@ -216,6 +217,8 @@ mod tests {
     use punctual_program::machine::CpuUse;
     use punctual_program::machine::Reading;
 
+    const LENGTH: Nanos = Nanos::from_ms(100);
+
     fn sample(asked: u64, woke: u64, late: i64) -> Sample {
         Sample {
             asked: Nanos::from_ms(asked),
@@ -246,9 +249,10 @@ mod tests {
         let mut group = Group::default();
         group.add(
             Nanos::from_ms(50),
+            LENGTH,
             &section(&[sample(5, 10, 1), sample(5, 20, 3)]),
         );
-        group.add(Nanos::ZERO, &section(&[sample(5, 30, 5)]));
+        group.add(Nanos::ZERO, LENGTH, &section(&[sample(5, 30, 5)]));
         let group = group.finish();
         assert_eq!(group.threads, 2);
         assert_eq!(group.figure(Figure::WakesPerS), Some(15.0));
@@ -262,16 +266,29 @@ mod tests {
     }
 
     #[test]
+    fn rates_are_of_the_phase_however_short_a_thread_lives() {
+        let mut group = Group::default();
+        group.add(
+            Nanos::ZERO,
+            Nanos::from_ms(1_000),
+            &section(&[sample(5, 10, 1)]),
+        );
+        assert_eq!(group.figure(Figure::WakesPerS), Some(1.0));
+        assert_eq!(group.figure(Figure::Cpu), Some(0.01));
+        assert_eq!(group.cpu_shares, Some((0.01, 0.01)));
+    }
+
+    #[test]
     fn what_began_in_the_phase_before_counts_as_a_wake_only() {
         let before = sample(15, 2, 0);
         let mut group = Group::default();
-        group.add(Nanos::ZERO, &section(&[before, sample(1, 4, 1)]));
+        group.add(Nanos::ZERO, LENGTH, &section(&[before, sample(1, 4, 1)]));
         let group = group.finish();
         assert_eq!((group.wakes, group.sleeps().len()), (2, 1));
         assert_eq!(group.figure(Figure::SleptMax), Some(2e6));
 
         let mut alone = Group::default();
-        alone.add(Nanos::ZERO, &section(&[before]));
+        alone.add(Nanos::ZERO, LENGTH, &section(&[before]));
         assert_eq!(alone.finish().figure(Figure::SleptMax), Some(15e6));
     }
 
@@ -281,7 +298,7 @@ mod tests {
         by_event.outcome.by_event = true;
         by_event.since_signal = Some(Nanos::from_us(3));
         let mut group = Group::default();
-        group.add(Nanos::ZERO, &section(&[by_event]));
+        group.add(Nanos::ZERO, LENGTH, &section(&[by_event]));
         let group = group.finish();
         assert_eq!(group.figure(Figure::LateMax), None);
         assert_eq!(group.figure(Figure::SleptMax), Some(5e6));
@@ -302,6 +319,7 @@ mod tests {
         let mut group = Group::default();
         group.add(
             Nanos::ZERO,
+            LENGTH,
             &Section {
                 readings: vec![reading(1), reading(2)],
                 ..section(&[])

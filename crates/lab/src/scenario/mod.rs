@@ -100,7 +100,16 @@ impl Scenario {
         })
     }
 
-    fn read_for(name: &str, text: &str, models: read::Models<'_>) -> Result<Self, Error> {
+    /// The same where there are other models than the simulator's own: `models` says of
+    /// each that the file names what it calls itself, or why there is no such model.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_for(
+        name: &str,
+        text: &str,
+        models: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Result<Self, Error> {
         let build = || -> Result<Self, Flaw> {
             let root = table::parse(text)?;
             let file = read::file(&root, models)?;

@@ -1,5 +1,6 @@
 //! Runs a scenario, and compares what came out with what is expected.
 
+use punctual_core::Nanos;
 use punctual_program::Machine;
 use punctual_record::{Expectation, Measurement, Run, Warning};
 use punctual_sim::{Limits, Model, SimMachine, Trace};
@@ -48,17 +49,19 @@ pub fn check(scenario: &Scenario, model: &Model) -> Result<(), String> {
 /// # Errors
 /// Says in one line what the model cannot do, or which limit was met.
 pub fn run(scenario: &Scenario, model: &Model, seed: u64, traced: bool) -> Result<Ran, String> {
+    run_watched((scenario, model, seed), traced, &mut |_| {})
+}
+
+/// The same, with somebody told now and then how much virtual time has gone by.
+fn run_watched(
+    (scenario, model, seed): (&Scenario, &Model, u64),
+    traced: bool,
+    watch: &mut (dyn FnMut(Nanos) + Send),
+) -> Result<Ran, String> {
     check(scenario, model)?;
     let mut machine = machine(model, seed);
     let program = scenario.program_by(model.strategy_defaults());
-    let ran = if traced {
-        let ran = machine.run_traced(&program);
-        ran.map(|(observations, trace)| (observations, Some(trace)))
-    } else {
-        machine
-            .run(&program)
-            .map(|observations| (observations, None))
-    };
+    let ran = machine.run_watched(&program, traced, watch);
     let (observations, trace) = ran.map_err(|why| on_model(scenario, model, &why))?;
     let seen = Seen::of(scenario, &observations);
     Ok(Ran {
@@ -70,7 +73,8 @@ pub fn run(scenario: &Scenario, model: &Model, seed: u64, traced: bool) -> Resul
 }
 
 /// The Run of a `command` that runs `scenario` on each of `models`, which `begun` is told of as
-/// it begins with them; and what happened on the last, if that was asked for.
+/// it begins with them and then now and then, with how much virtual time has gone by; and
+/// what happened on the last, if that was asked for.
 ///
 /// # Errors
 /// As [`run`].
@@ -78,7 +82,7 @@ pub fn simulate(
     (scenario, models, seed): (&Scenario, &[Model], u64),
     traced: bool,
     command: String,
-    mut begun: impl FnMut(&Model),
+    mut watch: impl FnMut(&Model, Nanos) + Send,
 ) -> Result<(Run, Option<Trace>), String> {
     let mut whole = Run {
         machine: machine_facts(models),
@@ -87,8 +91,9 @@ pub fn simulate(
     };
     let mut trace = None;
     for model in models {
-        begun(model);
-        let ran = run(scenario, model, seed, traced)?;
+        watch(model, Nanos::ZERO);
+        let mut watch = |gone_by| watch(model, gone_by);
+        let ran = run_watched((scenario, model, seed), traced, &mut watch)?;
         whole.results.extend(ran.measurements);
         whole.beside.expectations.extend(ran.expectations);
         trace = ran.trace;

@@ -34,14 +34,21 @@ impl Seen {
         for thread in &observations.threads {
             for (k, section) in thread.sections.iter().enumerate() {
                 let phase = thread.first_phase + k;
-                let length = scenario.phases.get(phase).map(|phase| phase.length);
+                let Some(length) = scenario.phases.get(phase).map(|phase| phase.length) else {
+                    continue;
+                };
                 let is_last = k + 1 == thread.sections.len();
-                if length.is_none_or(|length| is_last && is_only_the_end(section, length)) {
+                if is_last && is_only_the_end(section, length) {
                     continue;
                 }
+                // The last is shorter where the user ended it.
+                let length = match observations.computer.get(phase) {
+                    Some(used) if observations.interrupted => used.elapsed,
+                    _ => length,
+                };
                 let began = if k == 0 { thread.began } else { begins[phase] };
                 let group = phases[phase].entry(&thread.name).or_default();
-                group.add(began, section);
+                group.add(began, length, section);
             }
         }
         let in_order = |mut phase: BTreeMap<&str, Group>| {

@@ -76,7 +76,7 @@ fn run(model: &str, hogs: usize, promise: &str, hz: u64) -> Seen {
 
 const MODELS: [&str; 6] = [
     "linux",
-    "linux,jitter=20us",
+    "linux,jitter=8us",
     "windows-7",
     "windows-10-2004",
     "windows-11",

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use punctual_core::Nanos;
 use punctual_lab::chrome_trace;
 use punctual_lab::scenario::{self, Question, Ran, Scenario, shipped};
 use punctual_record::experiment::{ScenarioComputer, ScenarioThreads};
@@ -302,7 +303,7 @@ fn what_is_expected_of_other_models_is_said_to_be_unchecked() {
     let scenario = alone(r#"{ loop = [{ sleep = "1ms" }] }"#, expects);
     let warned = |on: &[&str]| {
         let models: Vec<Model> = on.iter().map(|on| Model::parse(on).unwrap()).collect();
-        let ran = scenario::simulate((&scenario, &models, 1), false, String::new(), |_| {});
+        let ran = scenario::simulate((&scenario, &models, 1), false, String::new(), |_, _| {});
         let warnings = ran.unwrap().0.warnings.into_iter();
         warnings.map(|warning| warning.what).collect::<Vec<_>>()
     };
@@ -323,6 +324,18 @@ fn a_high_percentile_of_few_samples_is_not_judged() {
     };
     assert!(!expectation.holds);
     assert_eq!(expectation.got, "fewer than ten samples lie above a p99");
+}
+
+#[test]
+fn who_watches_a_long_run_is_told_how_far_it_is() {
+    let scenario = alone(r#"{ loop = [{ sleep = "10us" }] }"#, "");
+    let model = Model::parse("linux,slack=1ns").unwrap();
+    let mut told = Vec::new();
+    let watch = |of: &Model, gone_by| told.push((of.name().to_owned(), gone_by));
+    scenario::simulate((&scenario, &[model], 1), false, String::new(), watch).unwrap();
+    assert!(told.len() > 3, "{told:?}");
+    assert_eq!(told[0].1, Nanos::ZERO);
+    assert!(told.is_sorted() && told[told.len() - 1].1 < scenario.length());
 }
 
 /// The share of a CPU that each process had, of which each computes all the time.

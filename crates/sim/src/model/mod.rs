@@ -144,6 +144,16 @@ impl Model {
             full_name.push_str(&format!(",{key}={value}"));
         }
         let wake = parameters.length("wake");
+        for key in ["nap", "jitter"] {
+            let is_given = given.iter().any(|(given, _)| *given == key);
+            if is_given && parameters.length(key) > wake {
+                return Err(format!(
+                    "the model `{name}`: `{key}={}` is more than `wake`, {}, whose part it is; make `wake` longer too",
+                    parameters.length(key).exact(),
+                    wake.exact()
+                ));
+            }
+        }
         Ok(Self {
             what: known.what.to_owned(),
             own: known.own.len(),
@@ -151,7 +161,7 @@ impl Model {
                 read: parameters.length("read"),
                 yielding: parameters.length("yield"),
                 // The call is the end of the wake-up, and no wake-up takes less
-                // than nothing.
+                // than nothing: the defaults are at most that.
                 nap: parameters.length("nap").min(wake),
                 wake,
                 jitter: parameters.length("jitter").min(wake),
@@ -225,6 +235,13 @@ impl Model {
         let rule = AnyRule::Recorded(Naps::new(rule));
         let model = Self::plain(name.to_owned(), rule, Parameters::default());
         Ok(Self { what, ..model })
+    }
+
+    /// This model, which is `of` something that its rule in words is to say.
+    #[must_use]
+    pub fn said_to_be_of(mut self, of: &str) -> Self {
+        self.what = format!("{}, of {of}", self.what);
+        self
     }
 
     /// The recording that this machine replays, if it does.
@@ -448,6 +465,19 @@ mod tests {
             Model::parse("linux,slack=1us,hz=100, slack=1us").unwrap_err(),
             "the model `linux`: `slack` is given twice"
         );
+    }
+
+    #[test]
+    fn a_part_of_the_wake_up_is_no_longer_than_that() {
+        assert_eq!(
+            Model::parse("linux,jitter=9us").unwrap_err(),
+            "the model `linux`: `jitter=9us` is more than `wake`, 8us, whose part it is; make `wake` longer too"
+        );
+        assert!(Model::parse("windows-11,nap=1ms").is_err());
+        assert!(Model::parse("linux,nap=9us,wake=9us").is_ok());
+        // Nobody has asked for its 3 us.
+        let short = Model::parse("linux,wake=1us").unwrap();
+        assert_eq!(short.costs().nap, Nanos::from_us(1));
     }
 
     #[test]

@@ -54,6 +54,9 @@ impl Default for Limits {
     }
 }
 
+/// Steps between two looks of whoever watches: some hundredths of a second.
+const WATCHED: u64 = 1 << 16;
+
 /// An experiment under way.
 pub(crate) struct World<'p> {
     model: Arc<Model>,
@@ -86,6 +89,8 @@ pub(crate) struct World<'p> {
     refused: Option<Refusal>,
     /// The thread on its CPU that asks what comes next.
     asking: Option<ThreadId>,
+    /// Is told now and then how much virtual time has gone by.
+    pub(crate) watch: Option<&'p mut (dyn FnMut(Nanos) + Send)>,
 }
 
 impl<'p> World<'p> {
@@ -121,6 +126,7 @@ impl<'p> World<'p> {
             kept: 0,
             refused: None,
             asking: None,
+            watch: None,
             model,
         }
     }
@@ -282,6 +288,11 @@ impl<'p> World<'p> {
     /// Counts a step, and gives up after too many.
     fn step(&mut self) {
         self.steps += 1;
+        if self.steps.is_multiple_of(WATCHED)
+            && let Some(watch) = &mut self.watch
+        {
+            watch(Nanos::new((self.now - self.began).floor_ns()));
+        }
         if self.steps > self.limits.steps {
             self.refuse(format!(
                 "the simulation came to more than {} steps; make it shorter",
