@@ -1,7 +1,7 @@
 //! What strategies had learned by the end of their rounds, as the Run tells it.
 
-use punctual_core::strategies::{self, Adaptive, AnyStrategy, PlannedStep, Until};
-use punctual_core::{Method, Nanos};
+use punctual_core::Nanos;
+use punctual_core::strategies::{self, Adaptive, AnyStrategy};
 use punctual_record::{self as record, Experiment, Learned, LearnedCall, LearnedClass};
 
 use crate::rounds::FinalState;
@@ -15,7 +15,7 @@ pub fn learned(final_states: &[FinalState]) -> Vec<Learned> {
 fn one(final_state: &FinalState) -> Option<Learned> {
     let period_ns = shared_period_ns(&final_state.cells);
     let learned = match &final_state.strategy {
-        AnyStrategy::Adaptive(adaptive) => weighed(adaptive, period_ns.map(Nanos::new)),
+        AnyStrategy::Adaptive(adaptive) => weighed(adaptive),
         AnyStrategy::Precise(precise) => Learned {
             nap: Some(estimate(precise.learned())),
             ..Learned::default()
@@ -48,10 +48,8 @@ fn shared_period_ns(cells: &[Experiment]) -> Option<u64> {
     period_ns.filter(|_| is_shared)
 }
 
-fn weighed(adaptive: &Adaptive, period: Option<Nanos>) -> Learned {
+fn weighed(adaptive: &Adaptive) -> Learned {
     let learned = adaptive.learned();
-    let plan = period.map_or_else(Vec::new, |period| adaptive.plan(period));
-    let step = |planned| step(planned, learned.method);
     Learned {
         late_weight: Some(adaptive.late_weight()),
         calls: vec![LearnedCall {
@@ -61,7 +59,6 @@ fn weighed(adaptive: &Adaptive, period: Option<Nanos>) -> Learned {
             classes: learned.classes.iter().map(class).collect(),
             ..LearnedCall::default()
         }],
-        plan: plan.into_iter().map(step).collect(),
         ..Learned::default()
     }
 }
@@ -79,36 +76,6 @@ fn class(learned: &strategies::LearnedClass) -> LearnedClass {
         margin_ns: learned.margin.as_ns(),
         cost_ns: learned.cost.as_ns(),
         ..LearnedClass::default()
-    }
-}
-
-fn step(planned: PlannedStep, method: Method) -> record::PlannedStep {
-    match planned {
-        PlannedStep::Nap {
-            left,
-            until,
-            usually_ends,
-            cost,
-        } => {
-            let (margin, grid) = match until {
-                Until::Before(margin) => (Some(margin), None),
-                Until::Tick(period) => (None, Some(period)),
-            };
-            record::PlannedStep {
-                left_ns: left.as_ns(),
-                method: Some(method.to_string()),
-                margin_ns: margin.map(Nanos::as_ns),
-                grid_ns: grid.map(Nanos::as_ns),
-                usually_ends_ns: usually_ends.map(|late| late.as_ns()),
-                cost_ns: cost.as_ns(),
-                ..record::PlannedStep::default()
-            }
-        }
-        PlannedStep::Spin { left } => record::PlannedStep {
-            left_ns: left.as_ns(),
-            cost_ns: left.as_ns(),
-            ..record::PlannedStep::default()
-        },
     }
 }
 
@@ -155,25 +122,27 @@ mod tests {
         assert_eq!(names, ["precise", "timer", "adaptive-exact"]);
         assert!(told.iter().all(|l| l.period_ns == Some(1_000_000)));
         assert!(told[0].nap.is_some() && told[0].calls.is_empty());
-        assert!(told[1].over.is_some() && told[1].plan.is_empty());
+        assert!(told[1].over.is_some() && told[1].calls.is_empty());
 
         let adaptive = &told[2];
         assert_eq!(adaptive.late_weight, Some(100.0));
         assert!(adaptive.calls.iter().any(|call| call.naps > 900));
-        assert_eq!(adaptive.plan[0].left_ns, 1_000_000);
         // It had learned to sleep, and to spin at the end.
-        assert!(adaptive.plan[0].method.is_some(), "{:?}", adaptive.plan);
-        assert!(adaptive.plan.last().unwrap().method.is_none());
+        let class = adaptive.calls[0].classes.last().unwrap();
+        assert!(
+            class.margin_ns > 0 && class.cost_ns < class.left_from_ns,
+            "{class:?}"
+        );
     }
 
     #[test]
-    fn a_plan_is_for_one_period_and_there_are_many() {
+    fn of_many_periods_none_is_told() {
         let all = subjects(&["adaptive-exact"]);
         let cases = interval::cases(&all, Waits::Exactly(10), Conditions::default());
         let [told] = &interleaved(&cases)[..] else {
             panic!("one subject runs through all intervals");
         };
         assert_eq!(told.period_ns, None);
-        assert!(told.plan.is_empty() && !told.calls.is_empty());
+        assert!(!told.calls.is_empty());
     }
 }

@@ -24,9 +24,6 @@ pub struct Learned {
     /// Each OS call it may sleep with, if it chooses and learns by call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<LearnedCall>,
-    /// What it would do with a whole period left, one step after the other.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub plan: Vec<PlannedStep>,
     /// How long a nap takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nap: Option<Estimate>,
@@ -84,36 +81,6 @@ pub struct LearnedClass {
     pub margin_ns: u64,
     /// What a wait is then expected to cost from here on: CPU time +
     /// `late_weight` x lateness.
-    pub cost_ns: u64,
-    /// What this version does not know.
-    #[serde(flatten)]
-    pub other: BTreeMap<String, Value>,
-}
-
-/// One thing that a strategy would do: a nap, or without a `method` a spin
-/// until the deadline.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct PlannedStep {
-    /// The time left when it begins.
-    pub left_ns: u64,
-    /// The call a nap is taken with.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub method: Option<String>,
-    /// How long before the deadline a nap is asked to end, unless it is aimed at
-    /// a tick.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub margin_ns: Option<u64>,
-    /// The distance of the ticks that a nap is aimed at. What is left after it,
-    /// to spin, depends on when the wait begins; so does `cost_ns`, which is
-    /// then an average.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub grid_ns: Option<u64>,
-    /// How late a nap usually ends, the median, seen from the deadline:
-    /// negative before it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub usually_ends_ns: Option<i64>,
-    /// What the wait is expected to cost from here on.
     pub cost_ns: u64,
     /// What this version does not know.
     #[serde(flatten)]

@@ -41,7 +41,7 @@ pub use findings::{
 pub use histogram::{Bin, Histogram};
 pub use interval::Interval;
 pub use late::{CAP_NS, Late, Mode, modes, nearest_rank, percentile};
-pub use learned::{Estimate, Learned, LearnedCall, LearnedClass, PlannedStep};
+pub use learned::{Estimate, Learned, LearnedCall, LearnedClass};
 pub use of_experiment::{OfExperiment, OfLength};
 pub use row::RunRow;
 #[cfg(feature = "schema")]

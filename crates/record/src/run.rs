@@ -526,7 +526,7 @@ mod tests {
 
     #[test]
     fn what_was_learned_reads_back_and_older_files_have_none() {
-        use crate::learned::{Estimate, LearnedCall, LearnedClass, PlannedStep};
+        use crate::learned::{Estimate, LearnedCall, LearnedClass};
         let learned = Learned {
             subject: "adaptive-exact".to_owned(),
             late_weight: Some(0.3),
@@ -540,11 +540,6 @@ mod tests {
                     ..LearnedClass::default()
                 }],
                 ..LearnedCall::default()
-            }],
-            plan: vec![PlannedStep {
-                left_ns: 1_000_000,
-                usually_ends_ns: Some(-512),
-                ..PlannedStep::default()
             }],
             nap: Some(Estimate {
                 mean_ns: 1_058_000,

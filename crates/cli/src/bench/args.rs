@@ -65,7 +65,7 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "LIST", allow_hyphen_values = true, value_parser = list::<Rate>)]
     pub(crate) rate: Option<List<Rate>>,
 
-    /// Say at the end what the strategies that learn had learned, and what they would do with it
+    /// Say at the end what the strategies that learn had learned
     #[arg(long)]
     pub(crate) explain: bool,
 

@@ -22,9 +22,7 @@ mod system;
 mod timer;
 mod yield_spin;
 
-pub use adaptive::{
-    Adaptive, Binding, Budget, Learned, LearnedClass, PlannedStep, Promise, Promised, Tried, Until,
-};
+pub use adaptive::{Adaptive, Binding, Budget, Learned, LearnedClass, Promise, Promised, Tried};
 pub use fixed_margin::FixedMargin;
 pub use max_nap::MaxNap;
 pub use precise::{Estimate, Precise};

@@ -1,6 +1,6 @@
-//! What strategies had learned, and what they would do with it.
+//! What strategies had learned.
 
-use punctual_record::{Estimate, Learned, LearnedCall, LearnedClass, PlannedStep};
+use punctual_record::{Estimate, Learned, LearnedCall, LearnedClass};
 
 use super::blank::Why;
 use super::grid::Passage;
@@ -33,7 +33,7 @@ fn opening(all: &[Learned]) -> String {
          much longer than asked they take. CPU: what one takes of the CPU. ends before: how long \
          before the deadline it is asked to end. cost: what the wait is then expected to cost from \
          there on, CPU + late weight x lateness; if that is more than the time left, the strategy spins \
-         instead. The plan takes each nap to be as late as its p50 says. Strategies that are not listed \
+         instead. Strategies that are not listed \
          keep nothing from one wait to the next."
     };
     TITLE.to_owned() + &prose::paragraph(prose)
@@ -87,26 +87,8 @@ fn weighed(learned: &Learned) -> Passage {
             "of its length: p50, p90 and p99 are those of the shortest naps of a line; a longer nap takes \
              longer by this part of the difference.",
         ))
-        .captions(use_of_calls(&learned.calls))
         .captions(ticks(&learned.calls))
-        .captions(plan(&learned.plan))
         .section()
-}
-
-/// How often each call was taken, if there is a choice.
-fn use_of_calls(calls: &[LearnedCall]) -> Option<String> {
-    let all: u64 = calls.iter().map(|call| call.naps).sum();
-    if calls.len() < 2 || all == 0 {
-        return None;
-    }
-    let shares: Vec<String> = calls
-        .iter()
-        .map(|call| {
-            let share = units::percent(call.naps as f64 / all as f64);
-            format!("{share} % with {}", call.method)
-        })
-        .collect();
-    Some(format!("Of its naps, {}.", shares.join(", ")))
 }
 
 fn ticks(calls: &[LearnedCall]) -> Option<String> {
@@ -121,67 +103,6 @@ fn ticks(calls: &[LearnedCall]) -> Option<String> {
         })
         .collect();
     (!on_ticks.is_empty()).then(|| on_ticks.join(" "))
-}
-
-/// What is shorter is not told apart: lengths are learned to about 6 %.
-const NEXT_TO_NOTHING_NS: u64 = 1_000;
-
-/// The plan as a sentence.
-fn plan(steps: &[PlannedStep]) -> Option<String> {
-    let (first, rest) = steps.split_first()?;
-    let mut text = format!(
-        "Plan: with {} left, {}",
-        units::nominal(first.left_ns as f64),
-        step(first)
-    );
-    let mut before = first;
-    for next in rest {
-        text += &if next.method.is_none() && next.left_ns < NEXT_TO_NOTHING_NS {
-            "; then spin the rest".to_owned()
-        } else {
-            let left = units::duration(next.left_ns as f64);
-            format!("; then, with {left} left, {}", step(next))
-        };
-        before = next;
-    }
-    if before.grid_ns.is_some() {
-        text += "; then spin the rest";
-    }
-    if let Some(late_ns) = before.usually_ends_ns.filter(|late_ns| *late_ns >= 0) {
-        text += &match late_ns.unsigned_abs() {
-            0..NEXT_TO_NOTHING_NS => ", and wake about on time".to_owned(),
-            _ => format!(", and wake about {} late", units::duration(late_ns as f64)),
-        };
-    }
-    if first.method.is_none() {
-        text += ", as a nap would cost more";
-    }
-    let on_average = before
-        .grid_ns
-        .map_or("", |_| ", on average over where ticks lie");
-    let cost = units::duration(first.cost_ns as f64);
-    text += &format!(". Expected cost: {cost}{on_average}.");
-    Some(text)
-}
-
-fn step(step: &PlannedStep) -> String {
-    let Some(method) = &step.method else {
-        return "spin".to_owned();
-    };
-    let until = match (step.margin_ns, step.grid_ns) {
-        (Some(margin), _) => format!(
-            " until {} before the deadline",
-            units::duration(margin as f64)
-        ),
-        (None, Some(grid_ns)) if grid_ns <= step.left_ns => {
-            " until the tick that costs least".to_owned()
-        }
-        (None, Some(_)) => {
-            " until the tick that costs least, if that is less than a spin".to_owned()
-        }
-        (None, None) => String::new(),
-    };
-    format!("sleep with {method}{until}")
 }
 
 /// A strategy that learns one mean and its deviation.

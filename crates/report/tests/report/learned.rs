@@ -1,6 +1,6 @@
 //! What strategies had learned, in words. The numbers are invented.
 
-use punctual_record::{Estimate, Findings, Learned, LearnedCall, LearnedClass, PlannedStep, Run};
+use punctual_record::{Estimate, Findings, Learned, LearnedCall, LearnedClass, Run};
 use punctual_report::{explained, text};
 
 use crate::made_up;
@@ -38,43 +38,15 @@ fn call(method: &str, naps: u64, classes: Vec<LearnedClass>) -> LearnedCall {
     }
 }
 
-fn nap(left_ns: u64, method: &str, margin_ns: u64, usually_ends_ns: i64) -> PlannedStep {
-    PlannedStep {
-        left_ns,
-        method: Some(method.to_owned()),
-        margin_ns: Some(margin_ns),
-        usually_ends_ns: Some(usually_ends_ns),
-        cost_ns: 41_200,
-        ..PlannedStep::default()
-    }
-}
-
-fn spin(left_ns: u64) -> PlannedStep {
-    PlannedStep {
-        left_ns,
-        cost_ns: left_ns,
-        ..PlannedStep::default()
-    }
-}
-
-/// Two calls to choose from, and a chain of naps.
-fn of_two_calls() -> Learned {
-    let slackless = "clock_nanosleep+slack=1ns";
+/// Of naps of two lengths.
+fn of_two_lengths() -> Learned {
     let classes = vec![
         class(0, 2, 31_000, 61_000),
         class(524_288, 11_234, 28_700, 41_200),
     ];
     Learned {
         late_weight: Some(100.0),
-        calls: vec![
-            call(slackless, 11_236, classes),
-            call("timerfd", 84, vec![class(524_288, 84, 30_700, 44_000)]),
-        ],
-        plan: vec![
-            nap(1_000_000, slackless, 157_000, -128_000),
-            nap(128_000, "timerfd", 57_400, -35_100),
-            spin(35_100),
-        ],
+        calls: vec![call("slackless-futex", 11_236, classes)],
         ..learned("adaptive-exact", 1_000.0)
     }
 }
@@ -87,27 +59,21 @@ fn by_length() -> Learned {
     Learned {
         late_weight: Some(1.0),
         calls: vec![call("mach_wait_until", 517, classes)],
-        plan: vec![nap(16_666_666, "mach_wait_until", 3_410_000, 12_300)],
         ..learned("adaptive-frugal", 59.94)
     }
 }
 
 /// Ticks further apart than the waits are long, or not.
 fn on_ticks(rate_hz: f64) -> Learned {
-    let period_ns = (1e9 / rate_hz) as u64;
     let mut on_ticks = call(
         "waitable-timer",
         564,
         vec![class(524_288, 564, 1_500_000, 0)],
     );
     on_ticks.grid_ns = Some(15_625_000);
-    let mut nap = nap(period_ns, "waitable-timer", 0, 0);
-    (nap.margin_ns, nap.usually_ends_ns) = (None, None);
-    nap.grid_ns = on_ticks.grid_ns;
     Learned {
         late_weight: Some(0.3),
         calls: vec![on_ticks],
-        plan: vec![nap],
         ..learned("adaptive:weight=0.3", rate_hz)
     }
 }
@@ -121,7 +87,6 @@ fn only_spins() -> Learned {
             30,
             vec![class(131_072, 30, 3_000_000, 9_000_000)],
         )],
-        plan: vec![spin(200_000)],
         ..learned("adaptive-balanced", 5_000.0)
     }
 }
@@ -139,7 +104,7 @@ fn run() -> Run {
     Run {
         beside: Findings {
             learned: vec![
-                of_two_calls(),
+                of_two_lengths(),
                 by_length(),
                 on_ticks(60.0),
                 on_ticks(1_000.0),

@@ -4,11 +4,11 @@
 use crate::estimators::margins::Margins;
 use crate::estimators::share::Share;
 use crate::method::Method;
-use crate::time::{Lateness, Nanos};
+use crate::time::Nanos;
 
+use super::Adaptive;
 use super::class::{self, CLASSES};
 use super::regular::Regular;
-use super::{Adaptive, Plan};
 
 /// What an [`Adaptive`] has learned.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,43 +58,6 @@ pub struct LearnedClass {
     /// What a wait is expected to cost with it.
     pub cost: Nanos,
 }
-
-/// What a waiter would do, one step after the other.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PlannedStep {
-    /// Take a nap.
-    Nap {
-        /// The time left when it begins.
-        left: Nanos,
-        /// When it is asked to end.
-        until: Until,
-        /// How late it usually ends, the median, seen from the deadline:
-        /// negative before it. `None` where that depends on the ticks.
-        usually_ends: Option<Lateness>,
-        /// What the wait is expected to cost from here on.
-        cost: Nanos,
-    },
-    /// Spin until the deadline.
-    Spin {
-        /// The time left when it begins, which is what it costs.
-        left: Nanos,
-    },
-}
-
-/// When a nap is asked to end.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Until {
-    /// So long before the deadline.
-    Before(Nanos),
-    /// On the tick that costs least, of ticks with this distance; it spins for
-    /// what is left then, and where no tick is better, for all of it.
-    Tick(Nanos),
-}
-
-/// In so many places between two ticks a wait is imagined to begin.
-const PHASES: u32 = 64;
-/// When it does if there are none, in nanoseconds of the waiter's clock.
-const SOME_INSTANT: u64 = 1 << 40;
 
 fn nanos(ns: f32) -> Nanos {
     Nanos::new(ns as u64)
@@ -170,72 +133,6 @@ impl Adaptive {
     fn share(&self, class: usize) -> f64 {
         f64::from(self.regular.as_ref().map_or(0.0, |r| r.share(class)))
     }
-
-    /// What it would do with so much time `left` if the nap took what half of
-    /// them take no longer than. What it does only once in a while, to learn, is not
-    /// part of it.
-    ///
-    /// Where naps end on the ticks of a clock, it depends on when the wait
-    /// begins: the cost is then what it is on average over waits that begin
-    /// anywhere between two ticks, and the plan ends with such a nap.
-    pub fn plan(&self, left: Nanos) -> Vec<PlannedStep> {
-        if left.is_zero() {
-            return vec![];
-        }
-        let mut waiter = self.clone();
-        let class = class::of_ns(left.as_ns());
-        if waiter.classes[class].naps == 0 {
-            waiter.know(class);
-        }
-        let Some((length, cost)) = waiter.foresee(left) else {
-            return vec![PlannedStep::Spin { left }];
-        };
-        let ends = length.map(|length| waiter.usually_ends(left, length));
-        let until = match self.ticks() {
-            Some(period) if length.is_none() => Until::Tick(period),
-            _ => Until::Before(left - length.unwrap_or(Nanos::ZERO)),
-        };
-        let mut steps = vec![PlannedStep::Nap {
-            left,
-            until,
-            usually_ends: ends,
-            cost,
-        }];
-        if let Some(ends) = ends.filter(|ends| ends.is_early()) {
-            let left = Nanos::new(ends.as_ns().unsigned_abs());
-            steps.push(PlannedStep::Spin { left });
-        }
-        steps
-    }
-
-    /// How long it would sleep with so much left, if that does not depend on
-    /// when, and what that costs; `None` if it would always spin.
-    fn foresee(&self, left: Nanos) -> Option<(Option<Nanos>, Nanos)> {
-        let class = class::of_ns(left.as_ns());
-        let spin_ns = left.as_ns() as f32;
-        let period_ns = self.ticks().map_or(0, Nanos::as_ns);
-        let at = |phase: u32| {
-            let since = u64::from(phase) * period_ns / u64::from(PHASES);
-            (self.plan_nap(SOME_INSTANT + since, left, class)).filter(|plan| plan.cost_ns < spin_ns)
-        };
-        let plans: Vec<Option<Plan>> = (0..PHASES).map(at).collect();
-        let length = plans.iter().flatten().next()?.length;
-        let is_same = |plan: &Option<Plan>| plan.is_some_and(|plan| plan.length == length);
-        let costs = plans.iter().map(|plan| plan.map_or(spin_ns, |p| p.cost_ns));
-        let cost = nanos(costs.sum::<f32>() / PHASES as f32);
-        Some((plans.iter().all(is_same).then_some(length), cost))
-    }
-
-    /// How late a nap of `length` usually ends with so much time `left`.
-    fn usually_ends(&self, left: Nanos, length: Nanos) -> Lateness {
-        let class = class::of_ns(left.as_ns());
-        let usual_ns = self.classes[class].usual.ns();
-        let over = usual_ns + self.scale_ns(class) * (self.margins.quantile(0.5) - 1.0);
-        let beyond = length.as_ns() as f64 - class::from_ns(class) as f64;
-        let over = f64::from(over) + self.share(class) * beyond;
-        let margin = i64::try_from((left - length).as_ns()).unwrap_or(i64::MAX);
-        Lateness::new((over as i64).saturating_sub(margin))
-    }
 }
 
 #[cfg(test)]
@@ -290,70 +187,50 @@ mod tests {
         strategy
     }
 
-    fn spun(plan: &[PlannedStep]) -> Nanos {
-        match plan.last() {
-            Some(PlannedStep::Spin { left }) => *left,
-            _ => Nanos::ZERO,
-        }
-    }
-
     const FUTEX: Method = Method::SlacklessFutex;
     const WINDOWS: Method = Method::HighResolutionTimer;
 
+    /// What is known of waits of that length.
+    fn known(strategy: &Adaptive) -> LearnedClass {
+        let known = |class: &LearnedClass| class.at_least <= LENGTH && class.below > Some(LENGTH);
+        let learned = strategy.learned();
+        *learned.classes.iter().find(|class| known(class)).unwrap()
+    }
+
     #[test]
-    fn it_does_what_it_plans() {
+    fn it_naps_and_spins_as_it_says() {
         let late: Os = |_, due| due + 60_000;
-        for (os, method, weight) in [
-            (late, FUTEX, 1.0),
-            (late, FUTEX, 10.0),
-            (late, FUTEX, 100.0),
-            (late, WINDOWS, 10.0),
-        ] {
-            let mut strategy = taught(weight, method, os);
-            let plan = strategy.plan(LENGTH);
-            assert_eq!(strategy.plan(LENGTH), plan);
-            assert_eq!(strategy.plan(Nanos::ZERO), []);
-            let PlannedStep::Nap {
-                until: Until::Before(before),
-                ..
-            } = plan[0]
-            else {
-                panic!("{plan:?}");
-            };
-            let (first, seen) = wait(&mut strategy, 30_000_000_000, os);
+        for (method, weight) in [(FUTEX, 1.0), (FUTEX, 10.0), (FUTEX, 100.0), (WINDOWS, 10.0)] {
+            let mut strategy = taught(weight, method, late);
+            let known = known(&strategy);
+            assert!(
+                known.usual <= known.margin && known.cost < LENGTH,
+                "{known:?}"
+            );
+            let (first, spun) = wait(&mut strategy, 30_000_000_000, late);
             let close = |a: Nanos, b: Nanos| a.as_ns().abs_diff(b.as_ns()) <= 30_000;
-            assert!(first.is_some_and(|first| close(first, before)), "{plan:?}");
-            assert!(close(seen, spun(&plan)), "{plan:?}, {seen} spun");
+            assert!(
+                first.is_some_and(|first| close(first, known.margin)),
+                "{known:?}"
+            );
+            assert!(
+                close(spun, known.margin - known.usual),
+                "{known:?}, {spun} spun"
+            );
         }
     }
 
-    /// With ticks P apart and a weight w, the best tick leaves P/2 w/(1 + w)
-    /// to pay on average: integrated over the places at which the deadline can
-    /// lie between two ticks.
     #[test]
-    fn on_ticks_the_average_wait_is_planned() {
+    fn on_ticks_it_says_so() {
         let on_ticks: Os = |_, due| due.div_ceil(1_000_000) * 1_000_000;
-        let plan = taught(10.0, WINDOWS, on_ticks).plan(LENGTH);
-        let [
-            PlannedStep::Nap {
-                until: Until::Tick(period),
-                usually_ends: None,
-                cost,
-                ..
-            },
-        ] = plan[..]
-        else {
-            panic!("{plan:?}");
-        };
-        let close = |seen: Nanos, us: f64| (seen.as_ns() as f64 / 1e3 / us - 1.0).abs() < 0.1;
-        assert!(close(period, 1_000.0), "{period}");
-        assert!(close(cost, 500.0 * 10.0 / 11.0 + 4.0), "{cost}");
+        let ticks = taught(10.0, WINDOWS, on_ticks).learned().grid.unwrap();
+        assert!(ticks.as_ns().abs_diff(1_000_000) < 1_000, "{ticks}");
     }
 
     #[test]
-    fn where_no_nap_is_worth_it_the_plan_is_to_spin() {
-        let plan = taught(10.0, FUTEX, |begin, _| begin + 20_000_000).plan(LENGTH);
-        assert_eq!(plan, [PlannedStep::Spin { left: LENGTH }]);
+    fn where_no_nap_is_worth_it_one_costs_more_than_to_spin() {
+        let known = known(&taught(10.0, FUTEX, |begin, _| begin + 20_000_000));
+        assert!(known.cost > LENGTH, "{known:?}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod regular;
 mod spins;
 
 pub use budget::Budget;
-pub use learned::{Learned, LearnedClass, PlannedStep, Until};
+pub use learned::{Learned, LearnedClass};
 pub use promise::{Binding, Promise, Promised, Tried};
 pub(super) use promise::{LateAtMost, percent};
 
