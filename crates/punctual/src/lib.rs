@@ -181,9 +181,11 @@ fn wait_out(now: Instant, deadline: Instant) -> Outcome {
     }
 }
 
-/// What goes from thread to thread, on every system.
+/// What goes from thread to thread, and out of a panic that was caught, on every system.
 const _: () = {
-    const fn anywhere<T: Send + Sync + 'static>() {}
+    use std::panic::{RefUnwindSafe, UnwindSafe};
+
+    const fn anywhere<T: Send + Sync + UnwindSafe + RefUnwindSafe + 'static>() {}
     anywhere::<Batch>();
     anywhere::<Builder>();
     anywhere::<Cancel>();

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -603,6 +604,12 @@ pub(crate) fn after(now: Instant, duration: Duration) -> Instant {
     const AGES: Duration = Duration::from_secs(100 * 365 * 86_400);
     now.checked_add(duration.min(AGES)).unwrap_or(now)
 }
+
+// A clock of the user's that panics leaves a wait that has not ended, and nothing broken.
+impl UnwindSafe for Waiter {}
+impl RefUnwindSafe for Waiter {}
+impl UnwindSafe for Builder {}
+impl RefUnwindSafe for Builder {}
 
 impl Default for Waiter {
     fn default() -> Self {
