@@ -155,8 +155,10 @@ impl Pacer {
         self.0.reset_at(at);
     }
 
-    /// What became of all slots until the last one that was taken.
-    pub fn books(&self) -> Books {
+    /// What became of all slots until the last one that was taken. Of random ones it counts
+    /// those that are owed, each once.
+    pub fn books(&mut self) -> Books {
+        self.0.schedule.count_owed();
         self.0.books()
     }
 

@@ -1,3 +1,4 @@
+use std::fmt;
 use std::time::Duration;
 
 use punctual_core::Nanos;
@@ -26,14 +27,7 @@ use crate::outcome::Outcome;
 ///     ticker.tick();
 /// }
 /// let seen = ticker.statistics();
-/// println!(
-///     "{} ticks, late by {:?} in the median and {:?} at most, {} missed; spun {:.1} % of the time",
-///     seen.waits(),
-///     seen.lateness_quantile(0.5).unwrap_or_default(),
-///     seen.max_lateness(),
-///     seen.missed(),
-///     100.0 * seen.spun_share(),
-/// );
+/// println!("{seen}");
 /// assert_eq!(seen.waits(), 20);
 /// # Ok::<(), punctual::Error>(())
 /// ```
@@ -249,6 +243,23 @@ impl Statistics {
     }
 }
 
+/// In one line; lateness in the median, of all but a hundredth, and at most.
+impl fmt::Display for Statistics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let late = |q| self.lateness_quantile(q).unwrap_or_default();
+        write!(
+            f,
+            "{} waits, {:?} late at p50, {:?} at p99, {:?} at most; {} missed; spun {:.2} % of the time",
+            self.waits(),
+            late(0.5),
+            late(0.99),
+            self.max_lateness(),
+            self.missed,
+            100.0 * self.spun_share(),
+        )
+    }
+}
+
 /// Nothing seen yet.
 impl Default for Statistics {
     fn default() -> Self {
@@ -445,6 +456,17 @@ mod tests {
         assert_eq!(seen.lateness_quantile(1.0), Some(seen.max_lateness()));
         seen.record(&late(1 << 40));
         assert_eq!(seen.lateness_quantile(1.0), Some(seen.max_lateness()));
+    }
+
+    #[test]
+    fn in_words_it_is_one_line() {
+        let mut seen = Statistics::new();
+        assert!(seen.to_string().starts_with("0 waits, 0ns late at p50"));
+        [7, 8, 9_000].iter().for_each(|ns| seen.record(&late(*ns)));
+        seen.miss(2);
+        let said =
+            "3 waits, 8ns late at p50, 9µs at p99, 9µs at most; 2 missed; spun 0.00 % of the time";
+        assert_eq!(seen.to_string(), said);
     }
 
     #[test]

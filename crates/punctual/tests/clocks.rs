@@ -1,5 +1,7 @@
 //! Waits on a clock of one's own, which are exact.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -89,6 +91,59 @@ fn a_wait_on_it_is_cancelled() {
         let last = waiter.wait_until(start + 9 * MS, &stop);
         assert!(last.is_err() || waiter.now() == start + 9 * MS);
         assert!(waiter.wait_until(start, &stop).is_err());
+    }
+}
+
+/// In the next sleep, if it is to.
+#[derive(Clone, Debug)]
+struct Panics(Manual, Arc<AtomicBool>);
+
+impl Clock for Panics {
+    fn now(&self) -> Instant {
+        self.0.now()
+    }
+
+    fn sleep(&self, length: Duration) {
+        assert!(!self.1.swap(false, Ordering::Relaxed), "in the middle");
+        self.0.sleep(length);
+    }
+}
+
+/// What it was for is still to come.
+#[test]
+fn a_wait_that_a_panic_ended_can_be_waited_again() {
+    let kinds: [fn(Waiter, Instant) -> Box<dyn FnMut()>; 4] = [
+        |mut waiter, at| Box::new(move || _ = waiter.sleep_until(at)),
+        |waiter, at| {
+            let mut ticker = interval_at(at, Period::hz(1_000).unwrap()).waiter(waiter);
+            Box::new(move || assert_eq!(ticker.tick().scheduled(), at))
+        },
+        |waiter, at| {
+            let pacer = Pacer::starting_at(at, Period::hz(1_000).unwrap());
+            let mut pacer = pacer.waiter(waiter);
+            Box::new(move || {
+                let mut batch = pacer.next_batch(2, Duration::ZERO);
+                assert_eq!(batch.next().unwrap().scheduled(), at);
+            })
+        },
+        |waiter, at| {
+            let mut frames = FramePacer::late(Period::hz(1_000).unwrap()).waiter(waiter);
+            frames.reset_at(at + 2 * MS);
+            Box::new(move || assert_eq!(frames.begin().target(), at + 2 * MS))
+        },
+    ];
+    for strategy in STRATEGIES {
+        for kind in kinds {
+            let clock = Panics(Manual::new(), Arc::default());
+            let strategy: Strategy = strategy.parse().unwrap();
+            let waiter = Waiter::builder().clock(clock.clone()).strategy(strategy);
+            let at = clock.now() + 5 * MS;
+            let mut wait = kind(waiter.build().unwrap(), at);
+            clock.1.store(true, Ordering::Relaxed);
+            assert!(catch_unwind(AssertUnwindSafe(&mut wait)).is_err());
+            wait();
+            assert!(clock.now() >= at, "{kind:?}");
+        }
     }
 }
 
