@@ -1,32 +1,34 @@
 //! A loop at 1 kHz that promises to be late by more than 20 us at most once in a hundred
 //! ticks, for at most 5 % of a CPU; and says whether it kept that here.
 //!
-//!     cargo run --release -p punctual --example promise
+//!     cargo run --release -p punctual --example promise [LATE_US OFTEN SPIN HZ]
 
 use std::time::Duration;
 
-use punctual::{Binding, Error, Period, Promise, Waiter, interval};
+use punctual::{Binding, Period, Promise, Waiter, interval};
 
-fn main() -> Result<(), Error> {
-    let late = Duration::from_micros(20);
-    let promise = Promise::lateness(late, 0.01).and_spinning(0.05);
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let mut argument = |usual| arguments.next().map_or(Ok(usual), |text| text.parse());
+    let late = Duration::try_from_secs_f64(argument(20.0)? / 1e6)?;
+    let (often, spin, hz) = (argument(0.01)?, argument(0.05)?, argument(1_000.0)?);
+
+    let promise = Promise::lateness(late, often).and_spinning(spin);
     let waiter = Waiter::builder().promise(promise).statistics().build()?;
-    let mut ticker = interval(Period::hz(1_000)?).waiter(waiter);
-    // It takes some thousand ticks to learn what a hundredth is.
-    ticker.by_ref().take(4_000).for_each(drop);
+    let mut ticker = interval(Period::hz_f64(hz)?).waiter(waiter);
+    // It takes so many ticks to learn how often that is.
+    let ticks = (20.0 / often) as usize;
+    ticker.by_ref().take(ticks).for_each(drop);
     ticker.take_statistics();
-    ticker.by_ref().take(4_000).for_each(drop);
+    ticker.by_ref().take(ticks).for_each(drop);
 
     let (seen, promised) = (ticker.statistics(), ticker.promised().expect("it was made"));
-    let in_time = seen
-        .lateness_bins()
-        .take_while(|(longest, _)| *longest <= late);
+    let bins = seen.lateness_bins();
+    let in_time = bins.take_while(|(longest, _)| *longest <= late);
     let in_time: u64 = in_time.map(|(_, count)| count).sum();
     println!(
-        "{:.2} % of {} ticks were later than {late:?}, p99 {:?}; {:.2} % of a CPU was spun",
+        "{:.2} % were later than {late:?}, {:.2} % of a CPU was spun: {seen}",
         100.0 * (1.0 - in_time as f64 / seen.waits() as f64),
-        seen.waits(),
-        seen.lateness_quantile(0.99).unwrap_or_default(),
         100.0 * promised.spun_share,
     );
     match promised.binding {

@@ -4,8 +4,18 @@
 use super::Slack;
 use crate::clock::{self, Tick};
 use punctual_core::{Nanos, Reason};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::PoisonError;
+
+#[cfg(all(test, loom))]
+use loom::sync::{
+    Condvar, Mutex,
+    atomic::{AtomicBool, Ordering},
+};
+#[cfg(not(all(test, loom)))]
+use std::sync::{
+    Condvar, Mutex,
+    atomic::{AtomicBool, Ordering},
+};
 
 #[derive(Debug)]
 pub(super) struct Blocker;
@@ -69,5 +79,59 @@ impl Flag {
         } else {
             Reason::Interrupted
         }
+    }
+}
+
+/// Which thread goes on when, under loom (`.ci/loom`): a wait here ends only when it is told, so
+/// that a flag which was raised unheard would never end it.
+#[cfg(all(test, loom))]
+mod tests {
+    use super::*;
+    use loom::sync::{Arc, atomic::AtomicU32};
+    use loom::thread;
+
+    fn until_raised(flag: &Flag) {
+        while flag.wait(Tick::NEVER) != Reason::Event {}
+    }
+
+    #[test]
+    fn whoever_waits_is_told_and_sees_what_was_written_before() {
+        loom::model(|| {
+            let shared = Arc::new((Flag::default(), AtomicU32::new(0)));
+            let waiters = [0, 1].map(|_| {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || {
+                    until_raised(&shared.0);
+                    assert_eq!(shared.1.load(Ordering::Relaxed), 7);
+                })
+            });
+            shared.1.store(7, Ordering::Relaxed);
+            shared.0.raise();
+            for waiter in waiters {
+                waiter.join().unwrap();
+            }
+        });
+    }
+
+    /// Of two that raise it, one before and one after it is lowered, the second counts.
+    #[test]
+    fn what_is_lowered_can_be_raised_again() {
+        loom::model(|| {
+            let flag = Arc::new(Flag::default());
+            let raiser = thread::spawn({
+                let flag = Arc::clone(&flag);
+                move || flag.raise()
+            });
+            flag.lower();
+            raiser.join().unwrap();
+            flag.lower();
+            assert!(!flag.is_raised());
+            let waiter = thread::spawn({
+                let flag = Arc::clone(&flag);
+                move || until_raised(&flag)
+            });
+            flag.raise();
+            waiter.join().unwrap();
+        });
     }
 }

@@ -36,7 +36,8 @@ mod platform;
 #[path = "condition.rs"]
 mod platform;
 
-#[cfg(target_os = "macos")]
+#[cfg(any(target_os = "macos", all(test, loom)))]
+#[cfg_attr(loom, allow(dead_code, reason = "here only for its tests"))]
 mod condition;
 
 /// What the waits of one waiter block with.
