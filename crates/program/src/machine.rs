@@ -358,9 +358,17 @@ impl<C: Clock> Recorder<C> {
     pub fn finish(mut self, cpu: CpuUse) -> ThreadObservations {
         self.end(self.samples.len(), cpu);
         let (mut samples, mut readings) = (0, 0);
-        let sections = self.ends.into_iter().map(|end| {
+        let last = self.ends.len() - 1;
+        let sections = self.ends.into_iter().enumerate().map(|(i, end)| {
             let section = Section {
-                samples: self.samples[samples..end.samples].to_vec(),
+                // The last is often the longest, and needs no memory of its own.
+                samples: match i == last {
+                    true => {
+                        self.samples.drain(..samples);
+                        std::mem::take(&mut self.samples)
+                    }
+                    false => self.samples[samples..end.samples].to_vec(),
+                },
                 readings: self.readings[readings..end.readings].to_vec(),
                 denied: end.denied,
                 cpu: end.cpu,

@@ -15,10 +15,6 @@ pub(crate) struct Cpu {
     pub(crate) running: Option<ThreadId>,
     /// Threads that have been woken and will come to it.
     pub(crate) waking: u32,
-    /// Whether somebody will look at the end of the turn that is under way.
-    pub(crate) has_turn_end: bool,
-    /// Counts turns, so that the end of one that is over is recognised.
-    pub(crate) turn: u64,
     /// While it is idle: since when.
     rest: Option<Rest>,
     /// While nobody runs on it although it is not idle: since when.
@@ -271,12 +267,12 @@ impl Computer {
         let books = &mut self.cpus[cpu];
         let (rest, counted) = (books.rest, books.counted);
         books.counted = now;
-        let Some(grid) = rule.ticks(cpu, rest.is_some()) else {
-            return;
-        };
         if now < books.next_tick {
             return;
         }
+        let Some(grid) = rule.ticks(cpu, rest.is_some()) else {
+            return;
+        };
         let ticks = grid.count(counted, now);
         books.next_tick = grid.after(now);
         if ticks == 0 {

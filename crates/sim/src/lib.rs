@@ -13,6 +13,7 @@
 mod clock;
 mod computer;
 mod grid;
+mod heap;
 mod machine;
 pub mod model;
 mod random;

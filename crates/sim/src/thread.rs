@@ -30,9 +30,6 @@ pub(crate) struct Thread<'p> {
     pub(crate) burst: Burst,
     /// The CPU time of the blocking call it is in.
     pub(crate) nap: Time,
-    /// Counts what it is waiting for, so that a call that was overtaken is
-    /// recognised.
-    pub(crate) turn: u64,
     /// Why the thread will go on.
     pub(crate) reason: Reason,
     /// When the event that ended its wait was signalled.

@@ -1,10 +1,10 @@
 //! The armed timers of a computer whose CPUs have a queue each.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::VecDeque;
 
-use super::ThreadId;
+use super::{ThreadId, earlier};
 use crate::clock::Time;
+use crate::heap::Heap;
 
 /// Timers with a CPU, a thread, an instant, and what else a rule wants to know
 /// of them.
@@ -30,9 +30,38 @@ pub(super) struct PerCpu<T> {
 
 #[derive(Clone, Debug, Default)]
 struct Queue {
-    /// By instant, and by the number of the arming; with the thread.
-    heap: BinaryHeap<Reverse<(Time, u64, u32)>>,
+    /// The [keys](Key) that came in order, as those of threads that sleep for the same
+    /// length over and over: these need no heap.
+    in_order: VecDeque<u128>,
+    others: Heap,
     armed: usize,
+}
+
+/// By instant, and by the number of the arming, of which there are fewer than 2^40 in any
+/// simulation; with the thread.
+#[derive(Clone, Copy)]
+struct Key {
+    at: Time,
+    nth: u64,
+    thread: u32,
+}
+
+const THREAD_BITS: u32 = 24;
+
+impl Key {
+    fn word(self) -> u128 {
+        let lower = self.nth << THREAD_BITS | u64::from(self.thread);
+        u128::from(self.at.as_thirds()) << 64 | u128::from(lower)
+    }
+
+    fn of(word: u128) -> Self {
+        let lower = word as u64;
+        Self {
+            at: Time::from_thirds((word >> 64) as u64),
+            nth: lower >> THREAD_BITS,
+            thread: lower as u32 & ((1 << THREAD_BITS) - 1),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +102,8 @@ impl<T: Copy> PerCpu<T> {
         });
         let queue = &mut self.cpus[cpu];
         queue.armed += 1;
-        queue.heap.push(Reverse((at, nth, thread as u32)));
+        let thread = thread as u32;
+        queue.push(Key { at, nth, thread }.word());
         if self.next.is_none_or(|next| (at, cpu) < next) {
             self.next = Some((at, cpu));
         }
@@ -87,13 +117,15 @@ impl<T: Copy> PerCpu<T> {
         let cpu = timer.cpu as usize;
         let queue = &mut self.cpus[cpu];
         queue.armed -= 1;
-        if queue.heap.len() > 2 * queue.armed + 16 {
+        if queue.len() > 2 * queue.armed + 16 {
             let armed = &self.armed;
-            queue.heap.retain(|Reverse((_, nth, thread))| {
-                armed[*thread as usize]
-                    .as_ref()
-                    .is_some_and(|a| a.nth == *nth)
-            });
+            let is_armed = |word| {
+                let Key { nth, thread, .. } = Key::of(word);
+                let timer = armed[thread as usize].as_ref();
+                timer.is_some_and(|timer| timer.nth == nth)
+            };
+            queue.in_order.retain(|word| is_armed(*word));
+            queue.others.retain(is_armed);
         }
         self.settle(cpu);
     }
@@ -105,7 +137,7 @@ impl<T: Copy> PerCpu<T> {
 
     /// The earliest instant of a CPU.
     pub(super) fn next_on(&self, cpu: usize) -> Option<Time> {
-        self.cpus.get(cpu)?.first()
+        self.cpus.get(cpu)?.at()
     }
 
     /// Takes timers from the front of the queue of a CPU and hands them to
@@ -119,7 +151,7 @@ impl<T: Copy> PerCpu<T> {
         let Some(queue) = self.cpus.get_mut(cpu) else {
             return;
         };
-        while let Some(Reverse((at, nth, thread))) = queue.heap.peek().copied() {
+        while let Some(Key { at, nth, thread }) = queue.first().map(Key::of) {
             let timer = &mut self.armed[thread as usize];
             match timer {
                 Some(armed) if armed.nth == nth => {
@@ -133,7 +165,7 @@ impl<T: Copy> PerCpu<T> {
                 // It was disarmed.
                 _ => {}
             }
-            queue.heap.pop();
+            queue.pop();
         }
         self.settle(cpu);
     }
@@ -142,25 +174,50 @@ impl<T: Copy> PerCpu<T> {
     /// earliest instant is known.
     fn settle(&mut self, cpu: usize) {
         let queue = &mut self.cpus[cpu];
-        while let Some(Reverse((_, nth, thread))) = queue.heap.peek()
-            && self.armed[*thread as usize]
+        while let Some(Key { nth, thread, .. }) = queue.first().map(Key::of)
+            && self.armed[thread as usize]
                 .as_ref()
-                .is_none_or(|armed| armed.nth != *nth)
+                .is_none_or(|armed| armed.nth != nth)
         {
-            queue.heap.pop();
+            queue.pop();
         }
         if self.next.is_some_and(|(_, next)| next == cpu) {
             let firsts = self.cpus.iter().enumerate();
             self.next = firsts
-                .filter_map(|(cpu, queue)| Some((queue.first()?, cpu)))
+                .filter_map(|(cpu, queue)| Some((queue.at()?, cpu)))
                 .min();
         }
     }
 }
 
 impl Queue {
-    fn first(&self) -> Option<Time> {
-        self.heap.peek().map(|Reverse((at, ..))| *at)
+    fn len(&self) -> usize {
+        self.in_order.len() + self.others.len()
+    }
+
+    fn push(&mut self, word: u128) {
+        if self.in_order.back().is_none_or(|last| *last <= word) {
+            self.in_order.push_back(word);
+        } else {
+            self.others.push(word, |_, _| ());
+        }
+    }
+
+    fn first(&self) -> Option<u128> {
+        earlier(self.in_order.front().copied(), self.others.first())
+    }
+
+    fn pop(&mut self) {
+        if self.in_order.front().copied() == self.first() {
+            self.in_order.pop_front();
+        } else {
+            self.others.remove(0, |_, _| ());
+        }
+    }
+
+    /// The earliest instant.
+    fn at(&self) -> Option<Time> {
+        self.first().map(|word| Key::of(word).at)
     }
 }
 
@@ -217,6 +274,6 @@ mod tests {
             timers.disarm(round);
             assert_eq!(take(&mut timers, 0, 0), "b");
         }
-        assert!(timers.cpus[0].heap.len() <= 16);
+        assert!(timers.cpus[0].len() <= 16);
     }
 }

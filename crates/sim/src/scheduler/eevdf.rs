@@ -112,6 +112,9 @@ impl Eevdf {
     }
 
     pub(super) fn next(&mut self, cpu: usize) -> Option<ThreadId> {
+        if self.waiting == 0 {
+            return None;
+        }
         let id = match self.best(cpu) {
             Some(id) => id,
             None => self.steal(cpu)?,
@@ -380,9 +383,6 @@ impl Eevdf {
 
     /// A thread for `cpu` from the longest queue of another.
     fn steal(&mut self, cpu: usize) -> Option<ThreadId> {
-        if self.waiting == 0 {
-            return None;
-        }
         let waiting = |queue: &Queue| queue.real_time.len() + queue.fair.len();
         let mut others: Vec<usize> = (0..self.queues.len())
             .filter(|other| *other != cpu && waiting(&self.queues[*other]) > 0)

@@ -247,10 +247,7 @@ impl World<'_> {
             Doing::Work(length) => Then::On(Burst::Work(length.into())),
             Doing::Block(method, limit) => self.arm(id, method, limit, Nanos::ZERO),
             Doing::Spin(until) => Then::On(Burst::Spin(until)),
-            Doing::Yield => {
-                let yielding = self.model.costs().yielding.into();
-                Then::On(Burst::Yield(yielding, Time::ZERO))
-            }
+            Doing::Yield => Then::On(Burst::Yield(self.costs.yielding, Time::ZERO)),
             Doing::Join(_) => {
                 self.sleep(id);
                 Then::Gone

@@ -5,23 +5,25 @@
 //! | `threads` | threads, processes and phases begin and end; events that threads signal to each other |
 //! | `running` | from asleep to running, and back |
 //! | `ops` | what a thread does: operations, and the steps of its waits |
+//! | `agenda` | what is to happen, besides timer interrupts |
 //! | `asking` | threads whose operations come from outside, one by one |
 
+mod agenda;
 pub(crate) mod asking;
 mod ops;
 mod running;
 mod threads;
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use punctual_core::{Event, Nanos, Tick};
+use punctual_core::{Nanos, Tick};
 use punctual_program::machine::ComputerUse;
 use punctual_program::{Observations, Program, Refusal};
 
-use crate::clock::Time;
-use crate::clock::{Face, SimClock};
+use agenda::{Agenda, Event};
+
+use crate::clock::{Face, SimClock, Time};
 use crate::computer::Computer;
 use crate::model::Model;
 use crate::random::Random;
@@ -63,21 +65,23 @@ pub(crate) struct World<'p> {
     rule: Box<dyn Rule>,
     pub(crate) random: Random,
     face: Face,
+    costs: Costs,
     now: Time,
     threads: Vec<Thread<'p>>,
     /// Events that were signalled and that nobody has waited for yet, with the
     /// time.
-    signalled: BTreeMap<Event, Time>,
-    /// When the rule's next interrupt is.
-    next_interrupt: Time,
+    signalled: BTreeMap<punctual_core::Event, Time>,
+    /// When the rule's next interrupt is, and on which CPU; [`Time::NEVER`] if there is
+    /// none.
+    next_interrupt: (Time, usize),
     began: Time,
-    queue: BinaryHeap<Reverse<Scheduled>>,
+    agenda: Agenda,
     processes: Vec<Vec<ThreadId>>,
     computer: Computer,
     scheduler: Scheduler,
     /// Whether the CPUs are taken away.
     is_stalled: bool,
-    waiters: BTreeMap<Event, BTreeSet<ThreadId>>,
+    waiters: BTreeMap<punctual_core::Event, BTreeSet<ThreadId>>,
     phases: Vec<ComputerUse>,
     phase: usize,
     trace: Option<Trace>,
@@ -93,10 +97,33 @@ pub(crate) struct World<'p> {
     pub(crate) watch: Option<&'p mut (dyn FnMut(Nanos) + Send)>,
 }
 
+/// What things cost, as [`model::Costs`](crate::Costs) says.
+struct Costs {
+    yielding: Time,
+    nap: Time,
+    /// The least that a wake takes, and how much more it may.
+    wake: Time,
+    spread: Time,
+}
+
+impl Costs {
+    fn of(model: &Model) -> Self {
+        let costs = model.costs();
+        let (wake, jitter) = (Time::from(costs.wake), Time::from(costs.jitter));
+        Self {
+            yielding: costs.yielding.into(),
+            nap: costs.nap.into(),
+            wake: wake - jitter,
+            spread: jitter.times(2),
+        }
+    }
+}
+
 impl<'p> World<'p> {
     pub(crate) fn new(model: Arc<Model>, random: Random, limits: Limits, start: Time) -> Self {
         Self {
             rule: model.build_rule(),
+            costs: Costs::of(&model),
             random,
             face: Face {
                 read: model.costs().read.into(),
@@ -110,9 +137,9 @@ impl<'p> World<'p> {
             now: start,
             threads: Vec::new(),
             signalled: BTreeMap::new(),
-            next_interrupt: Time::NEVER,
+            next_interrupt: (Time::NEVER, 0),
             began: start,
-            queue: BinaryHeap::new(),
+            agenda: Agenda::default(),
             processes: Vec::new(),
             computer: Computer::new(&model, start),
             scheduler: Scheduler::new(model.scheduling(), model.cpus().unwrap_or(0)),
@@ -147,10 +174,11 @@ impl<'p> World<'p> {
 
     fn plan_stalls(&mut self) {
         let model = Arc::clone(&self.model);
-        for &(from, to) in model.stalls() {
+        for (stall, &(from, to)) in model.stalls().iter().enumerate() {
             if to > from {
-                self.schedule(self.began + from, EventKind::StallBegins);
-                self.schedule(self.began + to, EventKind::StallEnds);
+                self.agenda
+                    .set(self.began + from, Event::StallBegins(stall));
+                self.agenda.set(self.began + to, Event::StallEnds(stall));
             }
         }
     }
@@ -159,10 +187,9 @@ impl<'p> World<'p> {
     fn happen_all(&mut self) -> Result<(), Refusal> {
         let mut expired = Vec::new();
         while self.threads[0].place != Place::Ended && self.asking.is_none() {
-            let event = self.queue.peek().map(|Reverse(next)| next.at);
-            let at = self.next_interrupt.min(event.unwrap_or(Time::NEVER));
+            let at = self.next();
             if at == Time::NEVER {
-                let is_asleep = event.is_some() || self.rule.next_interrupt().is_some();
+                let is_asleep = !self.agenda.is_empty() || self.rule.next_interrupt().is_some();
                 return Err(Refusal::new(if is_asleep {
                     "the program outlives virtual time, which ends after 195 years"
                 } else {
@@ -171,10 +198,10 @@ impl<'p> World<'p> {
             }
             self.step();
             self.now = self.now.max(at);
-            if self.next_interrupt == at {
+            if self.next_interrupt.0 == at {
                 self.interrupt(&mut expired);
-            } else if let Some(Reverse(next)) = self.queue.pop() {
-                self.happen(next.kind);
+            } else if let Some(event) = self.agenda.pop() {
+                self.happen(event);
             }
             if let Some(refused) = self.refused.take() {
                 return Err(refused);
@@ -201,45 +228,42 @@ impl<'p> World<'p> {
         (observations, self.trace.unwrap_or_default())
     }
 
-    fn happen(&mut self, kind: EventKind) {
-        match kind {
-            EventKind::StallBegins => self.stall(),
-            EventKind::StallEnds => self.unstall(),
-            EventKind::Hand { thread, turn } if self.threads[thread].turn == turn => {
-                if self.threads[thread].place == Place::Outside {
-                    self.direct(thread);
-                } else {
-                    self.threads[thread].burst = Burst::Work(self.face.read);
-                    self.ready(thread);
-                }
+    /// When something happens next that no thread does; [`Time::NEVER`] if nothing does.
+    fn next(&self) -> Time {
+        self.next_interrupt.0.min(self.agenda.next())
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::StallBegins(_) => self.stall(),
+            Event::StallEnds(_) => self.unstall(),
+            Event::Hand(id) if self.threads[id].place == Place::Outside => self.direct(id),
+            Event::Hand(id) => {
+                self.threads[id].burst = Burst::Work(self.face.read);
+                self.ready(id);
             }
-            EventKind::Ready { thread, turn } if self.threads[thread].turn == turn => {
-                let cpu = self.threads[thread].cpu;
+            Event::Ready(id) => {
+                let cpu = self.threads[id].cpu;
                 self.computer.cpus[cpu].waking -= 1;
-                self.ready(thread);
+                self.ready(id);
             }
-            EventKind::Burst { thread, turn } if self.threads[thread].turn == turn => {
-                self.account(self.threads[thread].cpu);
-                if self.end_burst(thread) {
-                    self.go(thread);
+            Event::Burst(id) => {
+                self.account(self.threads[id].cpu);
+                if self.end_burst(id) {
+                    self.go(id);
                 }
             }
-            EventKind::TurnEnd { cpu, turn } if self.computer.cpus[cpu].turn == turn => {
-                self.end_turn(cpu);
-            }
-            EventKind::Hand { .. }
-            | EventKind::Ready { .. }
-            | EventKind::Burst { .. }
-            | EventKind::TurnEnd { .. } => {}
+            Event::TurnEnd(cpu) => self.end_turn(cpu),
         }
     }
 
     fn interrupt(&mut self, expired: &mut Vec<Expired>) {
-        while let Some((_, cpu)) = self.rule.next_interrupt().filter(|(at, _)| *at <= self.now) {
+        while self.next_interrupt.0 <= self.now {
             self.step();
             if self.refused.is_some() {
                 return;
             }
+            let cpu = self.next_interrupt.1;
             self.computer.interrupted(cpu, self.now, &*self.rule);
             self.rule
                 .interrupt(cpu, self.now, &mut self.random, expired);
@@ -257,14 +281,13 @@ impl<'p> World<'p> {
                 });
                 self.wake(thread, reason);
             }
+            self.look_at_timers();
         }
-        self.look_at_timers();
     }
 
     /// Takes note of the next interrupt, after whatever may have changed it.
     fn look_at_timers(&mut self) {
-        let next = self.rule.next_interrupt();
-        self.next_interrupt = next.map_or(Time::NEVER, |(at, _)| at);
+        self.next_interrupt = self.rule.next_interrupt().unwrap_or((Time::NEVER, 0));
     }
 
     /// Takes note that a setting or an end may have changed the interval.
@@ -316,10 +339,6 @@ impl<'p> World<'p> {
         self.refused.get_or_insert_with(|| Refusal::new(why));
     }
 
-    fn schedule(&mut self, at: Time, kind: EventKind) {
-        self.queue.push(Reverse(Scheduled { at, kind }));
-    }
-
     /// Notes something, if anybody wants to know.
     fn note(&mut self, what: impl FnOnce(&Trace) -> Happened) {
         if let Some(trace) = &mut self.trace {
@@ -327,42 +346,6 @@ impl<'p> World<'p> {
             trace.note(self.now, what);
         }
     }
-}
-
-/// Something that will happen besides timer interrupts, which come first of
-/// what happens at the same time. Then in this order, and threads in the order
-/// of their numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Scheduled {
-    at: Time,
-    kind: EventKind,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum EventKind {
-    StallEnds,
-    StallBegins,
-    /// The experimenter, or a thread that waits for the hand of the
-    /// experimenter, goes on.
-    Hand {
-        thread: ThreadId,
-        turn: u64,
-    },
-    /// A thread on its CPU has done what it was at.
-    Burst {
-        thread: ThreadId,
-        turn: u64,
-    },
-    /// A thread that was woken arrives at its CPU.
-    Ready {
-        thread: ThreadId,
-        turn: u64,
-    },
-    /// The turn of a thread on its CPU may be over.
-    TurnEnd {
-        cpu: usize,
-        turn: u64,
-    },
 }
 
 #[cfg(test)]

@@ -134,10 +134,7 @@ impl<'p> World<'p> {
                 Then::Gone
             }
             Op::Work(length) => Then::On(Burst::Work((*length).into())),
-            Op::Yield => {
-                let yielding = self.model.costs().yielding.into();
-                Then::On(Burst::Yield(yielding, Time::ZERO))
-            }
+            Op::Yield => Then::On(Burst::Yield(self.costs.yielding, Time::ZERO)),
             Op::Pace(rate) => {
                 self.threads[id].pace = Some(Schedule::begun_at(now, rate.exact_period()));
                 Then::Again
@@ -219,10 +216,7 @@ impl<'p> World<'p> {
             return match step {
                 Step::Block { method, limit, .. } => self.arm(id, method, limit, Nanos::ZERO),
                 Step::Spin { until, .. } => Then::On(Burst::Spin(until)),
-                Step::Yield { .. } => {
-                    let yielding = self.model.costs().yielding.into();
-                    Then::On(Burst::Yield(yielding, self.face.read))
-                }
+                Step::Yield { .. } => Then::On(Burst::Yield(self.costs.yielding, self.face.read)),
                 Step::Done => Then::Again,
             };
         }
@@ -266,8 +260,7 @@ impl<'p> World<'p> {
         let blocks =
             method != Method::Yield && (due > self.now || !self.rule.yields_for_nothing(method));
         if !blocks {
-            let yielding = self.model.costs().yielding.into();
-            return Then::On(Burst::Yield(yielding, self.face.read));
+            return Then::On(Burst::Yield(self.costs.yielding, self.face.read));
         }
         let request = Request {
             thread: id,
@@ -294,7 +287,7 @@ impl<'p> World<'p> {
 
     /// Blocks the thread on its CPU.
     pub(super) fn sleep(&mut self, id: ThreadId) {
-        self.threads[id].nap = self.model.costs().nap.into();
+        self.threads[id].nap = self.costs.nap;
         self.threads[id].place = Place::Asleep;
         self.threads[id].switches += 1;
         self.leave(id);

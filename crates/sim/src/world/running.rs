@@ -1,10 +1,9 @@
 //! From asleep to running, and back.
 
-use std::cmp::Reverse;
-
 use punctual_core::Reason;
 
-use super::{EventKind, World};
+use super::World;
+use super::agenda::Event;
 use crate::clock::Time;
 use crate::model::Scheduling;
 use crate::rules::ThreadId;
@@ -15,9 +14,7 @@ use crate::trace::Happened;
 impl World<'_> {
     /// Something ended what a thread was blocked in.
     pub(super) fn wake(&mut self, id: ThreadId, reason: Reason) {
-        let costs = self.model.costs();
-        let (wake, jitter): (Time, Time) = (costs.wake.into(), costs.jitter.into());
-        let latency = wake - jitter + self.random.below(jitter.times(2));
+        let latency = self.costs.wake + self.random.below(self.costs.spread);
         self.stop_listening(id);
         let thread = &mut self.threads[id];
         let nap = thread.nap;
@@ -38,12 +35,11 @@ impl World<'_> {
         let cpu = self.find_cpu(id);
         let exit = self.computer.rises(cpu, self.now, &*self.rule);
         self.computer.cpus[cpu].waking += 1;
-        let turn = self.next_turn(id);
         let thread = &mut self.threads[id];
         thread.cpu = cpu;
         thread.place = Place::Waking;
         let at = self.now + exit + latency;
-        self.schedule(at, EventKind::Ready { thread: id, turn });
+        self.agenda.set(at, Event::Ready(id));
     }
 
     /// Where a thread that wakes is to run: where it ran last, if that is free,
@@ -98,10 +94,8 @@ impl World<'_> {
         self.computer.rises(cpu, self.now, &*self.rule);
         self.computer.woke(cpu, self.now);
         self.computer.turn_of(cpu, id);
-        let turn = &mut self.computer.cpus[cpu];
-        turn.running = Some(id);
-        turn.turn += 1;
-        turn.has_turn_end = false;
+        self.computer.cpus[cpu].running = Some(id);
+        self.agenda.cancel(Event::TurnEnd(cpu));
         let thread = &mut self.threads[id];
         if thread.place == Place::Queued {
             thread.queued = thread.queued + (self.now - thread.since);
@@ -121,8 +115,9 @@ impl World<'_> {
                 return;
             }
             let end = self.burst_end(id);
-            if self.is_overtaken(end) {
-                return self.schedule_burst(id);
+            // At the end of time nothing goes on by itself.
+            if end == Time::NEVER || self.next() <= end {
+                return self.agenda.set(end, Event::Burst(id));
             }
             self.step();
             self.now = end;
@@ -146,17 +141,6 @@ impl World<'_> {
             return true;
         }
         self.advance(id)
-    }
-
-    /// Whether something else happens before a thread can go on at `at`.
-    pub(super) fn is_overtaken(&self, at: Time) -> bool {
-        // At the end of time nothing goes on by itself.
-        at == Time::NEVER
-            || self.queue.peek().is_some_and(|Reverse(next)| next.at <= at)
-            || self
-                .rule
-                .next_interrupt()
-                .is_some_and(|(next, _)| next <= at)
     }
 
     /// Bills the thread of a CPU for its running until now.
@@ -195,7 +179,7 @@ impl World<'_> {
             return;
         };
         self.vacate(cpu, id);
-        self.next_turn(id);
+        self.agenda.cancel(Event::Burst(id));
         let thread = &mut self.threads[id];
         thread.place = Place::Queued;
         thread.since = self.now;
@@ -205,7 +189,7 @@ impl World<'_> {
     pub(super) fn vacate(&mut self, cpu: usize, id: ThreadId) {
         self.note_run(id);
         self.computer.cpus[cpu].running = None;
-        self.computer.cpus[cpu].turn += 1;
+        self.agenda.cancel(Event::TurnEnd(cpu));
     }
 
     pub(super) fn note_run(&mut self, id: ThreadId) {
@@ -243,8 +227,7 @@ impl World<'_> {
     /// Has a thread on its CPU go on when it has done what it is at.
     pub(super) fn schedule_burst(&mut self, id: ThreadId) {
         let end = self.burst_end(id);
-        let turn = self.next_turn(id);
-        self.schedule(end, EventKind::Burst { thread: id, turn });
+        self.agenda.set(end, Event::Burst(id));
     }
 
     pub(super) fn burst_end(&self, id: ThreadId) -> Time {
@@ -257,7 +240,7 @@ impl World<'_> {
     /// Has the end of the turn of the thread of a CPU looked at, if somebody
     /// waits for it.
     pub(super) fn plan_turn_end(&mut self, cpu: usize) {
-        if self.computer.cpus[cpu].has_turn_end || !self.scheduler.is_crowded(cpu) {
+        if self.agenda.has_turn_end(cpu) || !self.scheduler.is_crowded(cpu) {
             return;
         }
         self.account(cpu);
@@ -280,13 +263,10 @@ impl World<'_> {
                 }
             }
         };
-        self.computer.cpus[cpu].has_turn_end = true;
-        let turn = self.computer.cpus[cpu].turn;
-        self.schedule(at, EventKind::TurnEnd { cpu, turn });
+        self.agenda.set(at, Event::TurnEnd(cpu));
     }
 
     pub(super) fn end_turn(&mut self, cpu: usize) {
-        self.computer.cpus[cpu].has_turn_end = false;
         self.account(cpu);
         while let Some((id, to)) = self.scheduler.balance(cpu) {
             self.threads[id].cpu = to;
@@ -303,7 +283,7 @@ impl World<'_> {
         for cpu in 0..self.computer.cpus.len() {
             self.account(cpu);
             if let Some(id) = self.computer.cpus[cpu].running {
-                self.next_turn(id);
+                self.agenda.cancel(Event::Burst(id));
             }
         }
         self.is_stalled = true;
@@ -328,8 +308,7 @@ impl World<'_> {
             return true;
         }
         // Its turn may end sooner, or later, than was planned.
-        self.computer.cpus[candidate.cpu].turn += 1;
-        self.computer.cpus[candidate.cpu].has_turn_end = false;
+        self.agenda.cancel(Event::TurnEnd(candidate.cpu));
         self.plan_turn_end(candidate.cpu);
         false
     }

@@ -8,7 +8,8 @@ use punctual_program::machine::Recorder;
 use punctual_program::program::{Cursor, Op, SpawnKind, Subject};
 use punctual_program::setting::Priority;
 
-use super::{EventKind, World};
+use super::World;
+use super::agenda;
 use crate::clock::Time;
 use crate::rules::ThreadId;
 use crate::thread::{Burst, Doing, Mind, Place, Thread};
@@ -64,7 +65,6 @@ impl<'p> World<'p> {
             place: Place::Asleep,
             burst: Burst::Work(Time::ZERO),
             nap: Time::ZERO,
-            turn: 0,
             reason: Reason::Ran,
             signalled: None,
             priority,
@@ -116,8 +116,7 @@ impl<'p> World<'p> {
     /// Has a thread go on so long after the beginning.
     pub(super) fn await_hand(&mut self, id: ThreadId, since_began: Nanos) {
         let at = self.began + since_began.into();
-        let turn = self.next_turn(id);
-        self.schedule(at.max(self.now), EventKind::Hand { thread: id, turn });
+        self.agenda.set(at.max(self.now), agenda::Event::Hand(id));
     }
 
     pub(super) fn begin_phase(&mut self) {
@@ -171,7 +170,7 @@ impl<'p> World<'p> {
             return;
         }
         self.stop_listening(id);
-        self.next_turn(id);
+        self.agenda.cancel(agenda::Event::Burst(id));
         let cpu = self.threads[id].cpu;
         match place {
             Place::Asleep => {
@@ -200,12 +199,6 @@ impl<'p> World<'p> {
         thread.doing = Doing::Ended;
         thread.ended = Some(thread.cpu_use(now));
         self.note(|_| Happened::Ended(id));
-    }
-
-    /// Whatever was planned for a thread is off; the number of the new plan.
-    pub(super) fn next_turn(&mut self, id: ThreadId) -> u64 {
-        self.threads[id].turn += 1;
-        self.threads[id].turn
     }
 }
 
