@@ -120,12 +120,10 @@ impl Shown {
         let mut text = match self.markdown {
             true => verdict.markdown(),
             false => {
-                let columns = terminal_size::terminal_size();
-                let columns = columns.map_or(usize::MAX, |(width, _)| width.0.into());
                 if self.is_bold() {
                     console::embolden();
                 }
-                verdict.text(columns)
+                on_a_screen(&verdict)
             }
         };
         if let Some(names) = &self.tables {
@@ -148,6 +146,12 @@ impl Shown {
             }
         }
     }
+}
+
+/// An answer as wide as the terminal has room for.
+pub(crate) fn on_a_screen(verdict: &Verdict) -> String {
+    let columns = terminal_size::terminal_size();
+    verdict.text(columns.map_or(usize::MAX, |(width, _)| width.0.into()))
 }
 
 /// Where the results go besides the terminal.

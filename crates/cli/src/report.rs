@@ -54,13 +54,11 @@ pub(crate) struct ReportArgs {
 }
 
 /// What is measured where no Runs are given.
-const SET: [&str; 9] = [
+const SET: [&str; 7] = [
     "doctor --quick",
     "bench --quick",
     "measure --quick",
-    "bench decades --quick --strategy system,precise,adaptive-balanced",
-    "bench interval --quick --strategy system,precise,timer,adaptive-balanced",
-    "bench robustness --strategy precise,adaptive-balanced",
+    "bench article --quick --strategy system,precise,timer,adaptive-balanced",
     "zero run --quick",
     "zero probe --quick",
     "simulate lowest-request-wins --on windows-7 --on windows-10-1909 --on windows-10-2004 --on windows-11",

@@ -8,10 +8,12 @@ use punctual_os::resolution::Resolution;
 use punctual_os::{resolution, throttling};
 use punctual_program::setting::Throttling;
 use punctual_record::HostFacts;
+use punctual_report::{Overview, Verdict};
 
+use crate::options::on_a_screen;
 use crate::stop::End;
 use crate::values::length;
-use crate::{Done, print};
+use crate::{Done, print, session};
 
 /// Runs the command.
 pub(crate) fn run(args: &ResolutionArgs) -> Result<Done> {
@@ -25,7 +27,7 @@ pub(crate) fn run(args: &ResolutionArgs) -> Result<Done> {
 
 fn show(now: Resolution) -> Result<Done> {
     let throttling = throttling::state().map_err(|error| error.to_string());
-    print(&in_words(now, &throttling, &facts()))?;
+    print(&on_a_screen(&answer(now, &throttling, &facts())))?;
     Ok(Done::Whole)
 }
 
@@ -111,7 +113,7 @@ fn warning(unseen: &[Nanos], now: Resolution) -> String {
     )
 }
 
-fn in_words(now: Resolution, throttling: &Result<Throttling, String>, facts: &HostFacts) -> String {
+fn answer(now: Resolution, throttling: &Result<Throttling, String>, facts: &HostFacts) -> Verdict {
     let throttling = match throttling {
         Ok(Throttling::BySystem) => {
             "the system decides whether they count when nobody sees or hears it"
@@ -120,23 +122,43 @@ fn in_words(now: Resolution, throttling: &Result<Throttling, String>, facts: &Ho
         Ok(Throttling::IgnoreRequests) => "they never count",
         Err(why) => why,
     };
+    let why = match now.current < now.coarsest {
+        true => "because somebody asks for that",
+        false => "the most there is: nobody asks for less",
+    };
+    let wine = wine_line(facts);
+    let mut sentences = vec![
+        format!(
+            "Clock interrupts, on which waits end, are {} apart, {why}.",
+            now.current
+        ),
+        format!("Requests of this process: {throttling}."),
+    ];
+    sentences.extend((!wine.is_empty()).then(|| wine.trim_end().to_owned()));
     let global = match global_timer_requests() {
         Some(true) => "1: a request counts for every process",
         Some(false) => "0: a request counts for its own process",
         None => "not set",
     };
-    format!(
-        "timer interval\n  \
-         coarsest  {}\n  \
-         finest    {}\n  \
-         current   {}\n\
-         requests of this process: {throttling}\n\
-         GlobalTimerResolutionRequests in the registry: {global}\n{}",
-        now.coarsest,
-        now.finest,
-        now.current,
-        wine_line(facts)
-    )
+    let rows = [
+        ("coarsest", now.coarsest.to_string()),
+        ("finest", now.finest.to_string()),
+        ("current", now.current.to_string()),
+        ("GlobalTimerResolutionRequests", global.to_owned()),
+    ];
+    Verdict {
+        heading: session::command_line(),
+        sentences,
+        overview: Some(Overview {
+            head: ["timer interval", "is"].map(str::to_owned).to_vec(),
+            rows: rows.map(|(name, is)| vec![name.to_owned(), is]).to_vec(),
+            caption: "Since Windows 10 2004 the current one counts for processes that ask themselves; others wait as if nobody \
+                      had asked. The last is in the registry."
+                .to_owned(),
+        }),
+        next: "Next: punctual measure timers says how long sleeps are then; punctual resolution hold 1ms asks for less."
+            .to_owned(),
+    }
 }
 
 /// Wine answers without knowing, and that must not pass for a measurement.
@@ -272,18 +294,19 @@ mod tests {
     }
 
     #[test]
-    fn every_line_of_show_ends_well() {
+    fn show_answers_in_a_screen_and_names_wine() {
         let throttled = Ok(Throttling::BySystem);
         let mut facts = facts();
         facts.wine = Some("8.0".to_owned());
-        let text = in_words(now(Nanos::from_ms(1)), &throttled, &facts);
-        assert!(
-            text.contains("coarsest  15.625 ms") && text.contains("Wine 8.0"),
-            "{text}"
+        let asked = answer(now(Nanos::from_ms(1)), &throttled, &facts);
+        assert_eq!(
+            asked.sentences[0],
+            "Clock interrupts, on which waits end, are 1 ms apart, because somebody asks for that."
         );
-        assert!(
-            text.lines()
-                .all(|line| line == line.trim_end() && line.len() <= 120)
-        );
+        assert!(asked.sentences[2].contains("Wine 8.0"), "{asked:?}");
+        let text = asked.text(80);
+        assert!(text.lines().count() < 24 && text.contains("15.625 ms"), "{text}");
+        let unasked = answer(now(Nanos::new(15_625_000)), &throttled, &facts);
+        assert!(unasked.sentences[0].ends_with("nobody asks for less."));
     }
 }

@@ -7,10 +7,12 @@ use clap::{Args, Subcommand};
 use punctual_core::Nanos;
 use punctual_os::slack;
 use punctual_os::slack::ThreadSlack;
+use punctual_report::{Overview, Verdict};
 
+use crate::options::on_a_screen;
 use crate::stop::End;
 use crate::values::length;
-use crate::{Done, print};
+use crate::{Done, print, session};
 
 /// What `cycle` holds in turn: the least there is, the usual, and what makes
 /// sleeps of a millisecond late by more and more of it.
@@ -43,7 +45,7 @@ fn show(pid: Option<u32>) -> Result<Done> {
         Some(pid) => slack::of(pid).map_err(|error| anyhow!("{error}"))?,
         None => own(),
     };
-    print(&table(&name(pid), &slacks))?;
+    print(&on_a_screen(&answer(pid, &slacks)))?;
     Ok(Done::Whole)
 }
 
@@ -163,22 +165,54 @@ fn threads(count: usize) -> String {
     }
 }
 
-/// One line for each slack that a thread has.
-fn table(name: &str, slacks: &[ThreadSlack]) -> String {
+/// What the kernel gives a thread that nobody changed (`INIT_TASK` in init/init_task.c).
+const USUAL: Nanos = Nanos::from_us(50);
+
+/// How late that lets sleeps be, and a row for each slack that a thread has.
+fn answer(pid: Option<u32>, slacks: &[ThreadSlack]) -> Verdict {
     let mut by_slack: BTreeMap<Nanos, Vec<u32>> = BTreeMap::new();
     for &(thread, slack) in slacks {
         by_slack.entry(slack).or_default().push(thread);
     }
-    let mut text = format!("timer slack of {name}, {}\n", threads(slacks.len()));
-    for (slack, of) in by_slack {
-        let slack = slack.to_string();
-        text.push_str(&format!("  {slack:<10}  {}", threads(of.len())));
-        if let [thread] = of[..] {
-            text.push_str(&format!(", number {thread}"));
-        }
-        text.push('\n');
+    let ends = by_slack.keys().next().zip(by_slack.keys().next_back());
+    let late = ends.map(|(least, most)| match least == most {
+        true => format!("up to {most}"),
+        false => format!("up to {least} to {most}, by the thread,"),
+    });
+    let unusual = by_slack.keys().find(|slack| **slack != USUAL);
+    let mut sentences = vec![format!(
+        "Sleeps of {} may end {} later than asked: that is the timer slack of its {}.",
+        name(pid),
+        late.unwrap_or_else(|| "by what is not known".to_owned()),
+        threads(slacks.len())
+    )];
+    sentences.push(match unusual {
+        None => format!("{USUAL} is what Linux gives unless somebody changes it."),
+        Some(_) => format!("Linux gives {USUAL}: somebody changed it."),
+    });
+    let row = |(slack, of): (&Nanos, &Vec<u32>)| {
+        let which = match of[..] {
+            [thread] => format!(", number {thread}"),
+            _ => String::new(),
+        };
+        vec![slack.to_string(), threads(of.len()) + &which]
+    };
+    let next = match (pid, by_slack.keys().any(|slack| *slack > Nanos::new(1))) {
+        (Some(pid), true) => format!("punctual slack hold 1ns --pid {pid} lowers it for now"),
+        (None, true) => "punctual exec --slack 1ns -- COMMAND starts a program without".to_owned(),
+        (_, false) => "punctual measure sleep says how late sleeps are then".to_owned(),
+    };
+    Verdict {
+        heading: session::command_line(),
+        sentences,
+        overview: Some(Overview {
+            head: ["timer slack", "of"].map(str::to_owned).to_vec(),
+            rows: by_slack.iter().map(row).collect(),
+            caption: "Threads under a real-time policy have none, whatever stands here; timerfd has none either."
+                .to_owned(),
+        }),
+        next: format!("Next: {next}; punctual doctor says what else makes sleeps late."),
     }
-    text
 }
 
 fn refuse_elsewhere() -> Result<()> {
@@ -287,11 +321,20 @@ mod tests {
     fn threads_are_listed_by_their_slack() {
         let us = Nanos::from_us;
         let slacks = [(7, us(50)), (8, Nanos::new(1)), (9, us(50))];
+        let changed = answer(Some(7), &slacks);
         assert_eq!(
-            table("process 7", &slacks),
-            "timer slack of process 7, 3 threads\n  \
-             1 ns        1 thread, number 8\n  \
-             50 us       2 threads\n"
+            changed.sentences,
+            [
+                "Sleeps of process 7 may end up to 1 ns to 50 us, by the thread, later than asked: that is the timer slack of \
+                 its 3 threads.",
+                "Linux gives 50 us: somebody changed it.",
+            ]
         );
+        let rows = changed.overview.unwrap().rows;
+        assert_eq!(rows, [["1 ns", "1 thread, number 8"], ["50 us", "2 threads"]]);
+        assert!(changed.next.contains("hold 1ns --pid 7"));
+        let usual = answer(None, &slacks[..1]);
+        assert!(usual.sentences[0].contains("may end up to 50 us later than asked"));
+        assert!(usual.sentences[1].starts_with("50 us is what Linux gives"));
     }
 }

@@ -106,7 +106,7 @@ pub(crate) enum Experiment {
     /// Whether adaptive is cheaper than the best of the others in 11 regimes, quiet and loaded (about 3 minutes)
     #[command(long_about = REGIMES_ABOUT, after_long_help = REGIMES_AFTER)]
     Regimes(Box<RegimesArgs>),
-    /// The accurate-sleep article at its own sizes: 1000 frames, 100 waits per decade, CPU by interval, heat map (about 11 minutes)
+    /// The accurate-sleep article at its own sizes: 1000 frames, 100 waits per decade, CPU by interval, heat map (about 11 minutes, with --quick half of one)
     Article,
 }
 

@@ -118,15 +118,13 @@ impl BenchPlan {
 fn check(args: &BenchArgs) -> Result<()> {
     let experiment = args.experiment();
     let alone = experiment == bench::Experiment::Robustness;
-    let own_sizes = alone || experiment == bench::Experiment::Article;
-    let quick = args.effort.quick;
     for (option, given) in [
         ("--rate", args.rate.is_some()),
         // There is one plan for each rate, and nothing learned goes on.
         ("--explain", args.explain),
         ("--on", alone && !args.place.is_here()),
         ("--rounds", alone && args.effort.rounds.is_some()),
-        ("--quick", own_sizes && quick),
+        ("--quick", alone && args.effort.quick),
         (
             "--strategy",
             experiment == bench::Experiment::Naps && args.strategy.is_some(),

@@ -56,6 +56,8 @@ fn every_first_screen_fits() {
         "bench decades --on linux",
         "bench interval --quick --on windows-11",
         "bench robustness",
+        "bench naps --quick --on linux",
+        "bench article --quick --on linux",
         "doctor --on linux",
         "doctor --on macos",
         "doctor --on windows-10-2004",
@@ -68,6 +70,8 @@ fn every_first_screen_fits() {
         "job-system" => format!("simulate {} --for 500ms", it.name),
         name => format!("simulate {name}"),
     }));
+    #[cfg(target_os = "linux")]
+    commands.push("slack show".to_owned());
     for arguments in commands {
         let text = stdout(&run(&arguments));
         let lines = text.lines().count();

@@ -119,7 +119,6 @@ fn what_makes_no_sense_is_refused_in_one_line_before_anything_is_measured() {
         "robustness --on linux",
         "robustness --rounds 2",
         "robustness --quick",
-        "article --quick",
         "robustness --strategy std",
         "robustness --cpu 0",
         "decades --seed 1",

@@ -166,12 +166,10 @@ mod linux {
             let output = run(&format!("slack show --pid {}", idler.0.id()));
             let text = String::from_utf8(output.stdout).unwrap();
             let slack = punctual_core::Nanos::new(ns);
-            let line = format!(
-                "  {:<10}  1 thread, number {}",
-                slack.to_string(),
-                idler.0.id()
-            );
-            assert_eq!(text.lines().nth(1), Some(line.as_str()), "{text}");
+            let said = format!("may end up to {slack} later than asked");
+            let thread = format!("1 thread, number {}", idler.0.id());
+            let text = text.replace('\n', " ");
+            assert!(text.contains(&said) && text.contains(&thread), "{text}");
         }
     }
 
@@ -339,7 +337,7 @@ mod windows {
         let output = run("resolution show");
         assert!(output.status.success(), "{output:?}");
         let text = String::from_utf8(output.stdout).unwrap();
-        assert!(text.contains("coarsest  15.625 ms"), "{text}");
+        assert!(text.contains("coarsest") && text.contains("15.625 ms"), "{text}");
         assert_eq!(
             text.contains("This is Wine ") && text.contains("answer is constant"),
             under_wine(),

@@ -115,26 +115,30 @@ impl Bench {
         } = self;
         let few = |quick, whole| if self.is_quick { quick } else { whole };
         let interval = |waits| interval::cases(subjects, waits, *conditions);
+        let lasting = || {
+            let each = Nanos::new(self.budget().as_ns() / (25 * subjects.len() as u64));
+            Waits::Lasting(each.min(Nanos::from_ms(500)))
+        };
         let decades = |repeats| decades::cases(subjects, repeats, *conditions);
         let interleaved = match self.experiment {
             Experiment::Pace => vec![(self.pace(), ROUNDS)],
             Experiment::Decades => vec![(decades(Repeats::Short), few(1, 3))],
-            Experiment::Interval => {
-                let each = Nanos::new(self.budget().as_ns() / (25 * subjects.len() as u64));
-                let each = Waits::Lasting(each.min(Nanos::from_ms(500)));
-                vec![(interval(each), 1)]
-            }
+            Experiment::Interval => vec![(interval(lasting()), 1)],
             Experiment::Naps => {
                 let calls = naps::methods(machine, facts);
                 vec![(naps::cases(&calls, *conditions), few(2, naps::ROUNDS))]
             }
             Experiment::Article => {
                 let sixty = Rate::from_hz(60).into_iter().collect::<Vec<_>>();
-                let frames = pace::cases(subjects, &sixty, Batch::Frames(1_000), *conditions);
+                let (frames, waits, repeats) = match self.is_quick {
+                    true => (100, lasting(), Repeats::Short),
+                    false => (1_000, Waits::Exactly(100), Repeats::Article),
+                };
+                let frames = pace::cases(subjects, &sixty, Batch::Frames(frames), *conditions);
                 vec![
                     (frames, 1),
-                    (interval(Waits::Exactly(100)), 1),
-                    (decades(Repeats::Article), 1),
+                    (interval(waits), 1),
+                    (decades(repeats), 1),
                 ]
             }
             Experiment::Robustness | Experiment::Regimes => vec![],

@@ -127,12 +127,12 @@ impl Axis {
         if high < NEAR * low {
             Self::linear(name, 0.0, high * 1.05, 4)
         } else {
-            Self::log_fine(name, values)
+            Self::log_fine(name, values, units::gb_nominal)
         }
     }
 
     /// A logarithmic scale that ends at 1, 2 or 5 times a power of ten.
-    pub fn log_fine(name: &str, values: &[f64]) -> Self {
+    pub fn log_fine(name: &str, values: &[f64], written: fn(f64) -> String) -> Self {
         let (low, high) = ends(values.iter().copied().filter(|v| *v > 0.0));
         let from = round_step(low);
         let mut ticks = vec![from];
@@ -150,9 +150,7 @@ impl Axis {
             name: name.to_owned(),
             from,
             to,
-            scale: Scale::Log {
-                written: units::gb_nominal,
-            },
+            scale: Scale::Log { written },
             ticks,
         }
     }
@@ -333,13 +331,13 @@ mod tests {
 
     #[test]
     fn a_fine_log_axis_ends_at_the_next_round_number() {
-        let axis = Axis::log_fine("GB", &[0.3, 12.4]);
+        let axis = Axis::log_fine("GB", &[0.3, 12.4], units::gb_nominal);
         assert_eq!(labels(&axis), ["0.2", "0.5", "1", "2", "5", "10", "20"]);
-        let axis = Axis::log_fine("GB", &[0.0009, 12.4]);
+        let axis = Axis::log_fine("GB", &[0.0009, 12.4], units::gb_nominal);
         assert_eq!(labels(&axis), ["0.001", "0.01", "0.1", "1", "10"]);
         assert_eq!((axis.from, axis.to), (0.000_5, 20.0));
         for values in [&[][..], &[5.0], &[1e-300, 1e300]] {
-            let axis = Axis::log_fine("GB", values);
+            let axis = Axis::log_fine("GB", values, units::gb_nominal);
             assert!(axis.from < axis.to && !axis.ticks.is_empty());
         }
     }

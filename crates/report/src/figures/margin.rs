@@ -36,13 +36,14 @@ pub(super) fn margin(run: &Run) -> Option<Figure> {
 
     let asked = units::nominal(asked_ns(naps.of));
     let points = || curves.iter().flat_map(|curve| &curve.points);
-    let (x, y) = (points().map(|p| p.0), points().map(|p| p.1));
+    // Whole decades would leave much of the chart empty.
+    let axis = |name: &str, values: Vec<f64>| Axis::log_fine(name, &values, units::nominal);
     let series = WEIGHTS.iter().zip(&curves).enumerate();
     let plot = Plot {
         title: format!("Expected cost by margin: naps of {asked} with {call}"),
         caption: caption(&overshoots),
-        x: Axis::log_ns("margin", x),
-        y: Axis::log_ns("expected cost of a wait", y),
+        x: axis("margin", points().map(|p| p.0).collect()),
+        y: axis("expected cost of a wait", points().map(|p| p.1).collect()),
         series: series
             .map(|(i, (weight, curve))| curve.series(format!("w = {weight}"), Look::nth(i)))
             .collect(),
@@ -67,9 +68,17 @@ fn caption(overshoots: &Overshoots) -> String {
         "A nap that is asked to end so long before the deadline (the margin), then a spin: {cpu} + \
          the time spun + w x lateness, on average over n = {} overshoots of naps as recorded. The \
          marker is the least of each curve. The line is at the margin that the part w / (1 + w) of \
-         the overshoots does not exceed, whatever they cost.",
-        overshoots.sorted_ns.len()
+         the overshoots, {}, does not exceed, whatever they cost.",
+        overshoots.sorted_ns.len(),
+        WEIGHTS
+            .map(|w| format!("{:.0} %", part_of(w) * 100.0))
+            .join(", ")
     )
+}
+
+/// The part of the overshoots that should be no longer than the margin.
+fn part_of(weight: f64) -> f64 {
+    weight / (1.0 + weight)
 }
 
 /// How much longer than asked naps were, and what they cost.
@@ -111,9 +120,7 @@ struct Curve {
     points: Vec<Point>,
     /// The point that costs least.
     least: Point,
-    /// The part of the overshoots that should be no longer than the margin, and
-    /// the margin of which that is so.
-    part: f64,
+    /// The margin that the part of the overshoots is no longer than.
     quantile_ns: f64,
 }
 
@@ -129,18 +136,15 @@ impl Curve {
         // one of them.
         let corners = all.iter().filter(|ns| **ns >= LEAST_NS).copied();
         let corners = corners.map(cost).min_by(|a, b| a.1.total_cmp(&b.1));
-        let part = weight / (1.0 + weight);
         Self {
             points: points.collect(),
             least: corners.unwrap_or(cost(LEAST_NS)),
-            part,
-            quantile_ns: overshoots.quantile_ns(part).max(LEAST_NS),
+            quantile_ns: overshoots.quantile_ns(part_of(weight)).max(LEAST_NS),
         }
     }
 
     fn series(&self, name: String, look: Look) -> Series {
-        let part = format!("{:.0} %", self.part * 100.0);
-        let words = format!("{part}: {}", units::duration(self.quantile_ns));
+        let words = format!("{name}: {}", units::duration(self.quantile_ns));
         Series {
             marks: vec![self.least],
             upright: Some((self.quantile_ns, words)),

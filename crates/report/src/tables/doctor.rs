@@ -10,6 +10,10 @@ use super::table::Table;
 use crate::select::{self, Row};
 use crate::{prose, units};
 
+/// Instead of a verdict, of waits that no program is held to: what waking up costs, and what
+/// there is besides.
+pub(crate) const REFERENCE: &str = "reference";
+
 /// The table, and a sentence for each verdict.
 pub(crate) fn doctor(run: &Run, diagnosis: &Diagnosis) -> Vec<Passage> {
     let measurements = select::of_run::<Doctor>(run);
@@ -24,7 +28,7 @@ pub(crate) fn doctor(run: &Run, diagnosis: &Diagnosis) -> Vec<Passage> {
         .told([QUEUED, STOLEN])
         .column("verdict", |m| {
             let verdict = m.of.verdict;
-            verdict.map_or("not judged", Verdict::name).to_owned()
+            verdict.map_or(REFERENCE, Verdict::name).to_owned()
         })
         .captions(captions(diagnosis, &measurements))
         .within(WIDTH);
@@ -50,6 +54,11 @@ fn captions(diagnosis: &Diagnosis, measurements: &[Row<'_, Doctor>]) -> Vec<Stri
              measured in the same rounds."
                 .to_owned(),
         );
+    }
+    if measurements.iter().any(|m| m.of.verdict.is_none()) {
+        caption.push(format!(
+            "`{REFERENCE}`: measured only to compare the others with."
+        ));
     }
     caption.push("`queued` and `stolen`: per wait, on average, waiting for a CPU and taken by the hypervisor.".to_owned());
     if let Some(cpu) = diagnosis.cpu {

@@ -41,7 +41,7 @@ pub(crate) use cores::cores;
 pub use cost::interval_in_words;
 pub(crate) use cost::ratio_within;
 pub(crate) use decades::decades;
-pub(crate) use doctor::doctor;
+pub(crate) use doctor::{REFERENCE, doctor};
 pub(crate) use expectations::expectations;
 pub(crate) use frames::frames;
 pub(crate) use gap::{gap, growth};
@@ -56,7 +56,7 @@ pub(crate) use robustness::robustness;
 pub(crate) use scenario::scenario;
 pub(crate) use sleep::sleep;
 pub(crate) use timers::timers;
-pub(crate) use watch::{CAUSES, watch, who_had_it};
+pub(crate) use watch::{CAUSES, HOW_NAMED, watch, who_had_it};
 pub(crate) use yields::yields;
 
 /// What a terminal and a page hold.

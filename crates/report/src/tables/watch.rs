@@ -72,8 +72,7 @@ fn hiccups(m: Row<'_, Watch>) -> String {
         })
         .collect();
     text += &prose::paragraph(&format!(
-        "{all} of {} waits: {}. A cause is named where its counter covers at least half of the lateness; stolen time \
-         from half a step on.",
+        "{all} of {} waits: {}. {HOW_NAMED}",
         m.late_ns.n,
         causes.join(", "),
     ));
@@ -87,6 +86,10 @@ fn hiccups(m: Row<'_, Watch>) -> String {
     }
     text
 }
+
+/// When a cause is named.
+pub(crate) const HOW_NAMED: &str = "A cause is named where what was counted of it makes up at least half of the lateness. \
+                                    Stolen time is counted in steps of 10 ms, so it is named from 5 ms on.";
 
 /// Causes in words.
 pub(crate) const CAUSES: [(Cause, &str); 5] = [

@@ -158,8 +158,10 @@ impl<'r> Loop<'r> {
     fn in_words(&self) -> String {
         let best = self.best(USUAL).m;
         let begin = format!(
-            "For a {} loop where being late costs 10 times CPU time: {}",
-            self.rate, best.subject
+            "For a {} loop where being late costs 10 times CPU time: {}{}",
+            self.rate,
+            best.subject,
+            introduced(&best.subject)
         );
         let Some(other) = self.alternative(USUAL) else {
             return format!("{begin}, {}.", in_figures(best));
@@ -271,6 +273,15 @@ fn beside(m: &Measurement, best: &Measurement, weight: usize) -> Beside {
 fn are_kin(a: &Measurement, b: &Measurement) -> bool {
     let is_adaptive = |m: &Measurement| m.subject == LIBRARY || m.subject.starts_with("adaptive");
     a.subject == b.subject || is_adaptive(a) && is_adaptive(b)
+}
+
+/// Whose it is, which its name does not say.
+fn introduced(subject: &str) -> &'static str {
+    match subject {
+        "adaptive-balanced" => " (this library's default)",
+        _ if subject.starts_with("adaptive") => " (of this library)",
+        _ => "",
+    }
 }
 
 /// Names in words, of several the first.

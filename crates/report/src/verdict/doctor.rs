@@ -5,7 +5,7 @@ use punctual_record::{Advice, Run, Verdict as Judged};
 
 use super::{Overview, Verdict};
 use crate::select::{self, Row};
-use crate::units;
+use crate::{tables, units};
 
 /// The length that people ask about.
 const USUAL_NS: u64 = 1_000_000;
@@ -20,8 +20,11 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
         sentences.push(format!("Nothing is predicted: {why}."));
     }
     let advice = &diagnosis.advice;
+    let is_busy = rows
+        .iter()
+        .any(|row| row.of.verdict == Some(Judged::TooBusy));
     sentences.push(match advice.first() {
-        Some(advice) => helps(advice),
+        Some(advice) => helps(advice, is_busy),
         None => "Nothing that was checked would make these waits better.".to_owned(),
     });
     let next = match advice.first() {
@@ -41,7 +44,9 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
                 .to_vec(),
             rows: rows.iter().map(|row| told(row, &rows)).collect(),
             caption: format!(
-                "late: the median; *: the least. predicted: if waking up cost nothing. --full has the facts{more}."
+                "late: the median; *: the least. predicted: if waking up cost nothing. {}: only to compare with. --full has \
+                 the facts{more}.",
+                tables::REFERENCE
             ),
         }),
         next,
@@ -71,6 +76,12 @@ fn in_words(row: &Row<'_, Doctor>) -> String {
         return format!("{begin}.");
     };
     let predicted = units::duration(predicted as f64);
+    if row.of.verdict == Some(Judged::TooBusy) {
+        return format!(
+            "{begin}. The timer rule in force predicts {predicted} of that; the rest is due to others or to waking up: \
+             this computer was too busy to tell."
+        );
+    }
     let verdict = match row.of.verdict {
         Some(Judged::Agrees) if row.of.wake_cost_ns.is_some() => {
             "and with what waking up costs that agrees"
@@ -78,7 +89,6 @@ fn in_words(row: &Row<'_, Doctor>) -> String {
         Some(Judged::Agrees) => "and that agrees",
         Some(Judged::Disagrees) => "and that differs: something else makes it late",
         Some(Judged::Sooner) => "and others' interrupts ended it sooner",
-        Some(Judged::TooBusy) => "but this computer was too busy to tell",
         _ => "but whether that agrees cannot be told",
     };
     format!("{begin}; the timer rule in force predicts {predicted}, {verdict}.")
@@ -96,12 +106,14 @@ fn sentences_of(text: &str, most: usize) -> Option<String> {
 }
 
 /// What to do, without its reasons, and what it brings.
-fn helps(advice: &Advice) -> String {
+fn helps(advice: &Advice, is_busy: bool) -> String {
     let ends = [": ", ". ", "; "];
     let end = ends.into_iter().filter_map(|end| advice.what.find(end));
     let what = &advice.what[..end.min().unwrap_or(advice.what.len())];
     let [what, expected] = [what, &advice.expected].map(|words| words.trim_end_matches('.'));
-    format!("What helps most: {what} ({expected}).")
+    // What the rule does cannot be seen before.
+    let begin = if is_busy { "First" } else { "What helps most" };
+    format!("{begin}: {what} ({expected}).")
 }
 
 fn told(row: &Row<'_, Doctor>, all: &[Row<'_, Doctor>]) -> Vec<String> {
@@ -124,7 +136,10 @@ fn told(row: &Row<'_, Doctor>, all: &[Row<'_, Doctor>]) -> Vec<String> {
         or_blank(row.m.predicted_late_ns.map(|ns| ns as f64)),
         format!("{sign}{}", or_blank(typical(row))),
         or_blank(row.m.late_ns.p90.map(|ns| ns as f64)),
-        row.of.verdict.map_or("not judged", Judged::name).to_owned(),
+        row.of
+            .verdict
+            .map_or(tables::REFERENCE, Judged::name)
+            .to_owned(),
     ]
 }
 
@@ -176,6 +191,26 @@ mod tests {
             ]
         );
         assert_eq!(verdict.next, "Next: timeBeginPeriod(1);");
+    }
+
+    #[test]
+    fn on_a_busy_computer_others_are_to_be_closed_before_the_rule_is_blamed() {
+        let advice = Advice {
+            what: "Close what else runs on this CPU.".to_owned(),
+            expected: "others had 93 % of it meanwhile".to_owned(),
+            ..Advice::default()
+        };
+        let busy = verdict(&run(Some(Judged::TooBusy), vec![advice])).unwrap();
+        assert!(
+            busy.sentences[0].ends_with(
+                "predicts 14.6 ms of that; the rest is due to others or to waking up: this computer was too busy to tell."
+            ),
+            "{busy:?}"
+        );
+        assert_eq!(
+            busy.sentences[2],
+            "First: Close what else runs on this CPU (others had 93 % of it meanwhile)."
+        );
     }
 
     #[test]

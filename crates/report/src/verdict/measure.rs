@@ -8,28 +8,20 @@ use crate::select::{self, Row, asked_ns};
 use crate::tables::growth;
 use crate::units;
 
-/// So many sentences leave room for the table.
-const SENTENCES: usize = 4;
-
 /// By the first of its experiments, with what the others say in a sentence each.
 pub(super) fn verdict(run: &Run) -> Option<Verdict> {
-    let rules = [
-        waits::verdict,
-        timers::verdict,
-        load,
-        cores,
-        gap,
-        yields,
-        clocks,
-    ];
-    let mut told = rules.iter().filter_map(|rule| rule(run));
-    let mut first = told.next()?;
-    for other in told {
-        if first.sentences.len() < SENTENCES {
-            first.sentences.extend(other.sentences.into_iter().next());
-        }
-    }
-    Some(first)
+    super::first_of(
+        run,
+        &[
+            waits::verdict,
+            timers::verdict,
+            load,
+            cores,
+            gap,
+            yields,
+            clocks,
+        ],
+    )
 }
 
 const TABLES: &str = "--full has all tables.";

@@ -100,7 +100,7 @@ fn asked(command: &str) -> String {
 
 /// By the first rule that knows what a run of waits was for.
 pub(crate) fn of_waits(run: &Run) -> Option<Verdict> {
-    let rules = [
+    let rules: [Rule; 7] = [
         doctor::verdict,
         bench::verdict,
         regimes::verdict,
@@ -110,6 +110,23 @@ pub(crate) fn of_waits(run: &Run) -> Option<Verdict> {
         measure::verdict,
     ];
     rules.iter().find_map(|rule| rule(run))
+}
+
+/// What one of these says.
+type Rule = fn(&Run) -> Option<Verdict>;
+
+/// What the first says that knows of anything, and of what the others say a sentence each, as
+/// far as there is room above the table.
+fn first_of(run: &Run, rules: &[Rule]) -> Option<Verdict> {
+    const SENTENCES: usize = 4;
+    let mut told = rules.iter().filter_map(|rule| rule(run));
+    let mut first = told.next()?;
+    for other in told {
+        if first.sentences.len() < SENTENCES {
+            first.sentences.extend(other.sentences.into_iter().next());
+        }
+    }
+    Some(first)
 }
 
 /// The lines of a screen that are the verdict's; the last has the prompt.

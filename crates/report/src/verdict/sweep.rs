@@ -3,7 +3,7 @@
 //! Such runs have few waits at each point and no intervals, so that a count is all that is
 //! claimed.
 
-use punctual_record::experiment::{Decades, IntervalLength, Naps, Robustness};
+use punctual_record::experiment::{Deadlines, Decades, IntervalLength, Naps, Robustness};
 use punctual_record::{OfLength, Run};
 
 use super::{Overview, Verdict};
@@ -27,11 +27,37 @@ struct Sweep {
     written: fn(f64) -> String,
 }
 
+/// By the first of them, with what the others say in a sentence each.
 pub(super) fn verdict(run: &Run) -> Option<Verdict> {
-    by_length::<Decades>(run, &DECADES)
-        .or_else(|| interval(run))
-        .or_else(|| by_length::<Naps>(run, &NAPS))
-        .or_else(|| robustness(run))
+    super::first_of(
+        run,
+        &[
+            |run| by_length::<Decades>(run, &DECADES),
+            frames,
+            interval,
+            |run| by_length::<Naps>(run, &NAPS),
+            robustness,
+        ],
+    )
+}
+
+/// How late frames ended that each begin when the one before has ended.
+fn frames(run: &Run) -> Option<Verdict> {
+    let rows = select::paced(run, Deadlines::Relative);
+    let cells = rows.iter().filter_map(|row| {
+        Some(Cell {
+            subject: &row.m.subject,
+            at: row.of.period_ns as f64,
+            value: select::typical_late_ns(row.m)?.0,
+        })
+    });
+    Sweep {
+        low: "least late in the median",
+        points: "frame lengths",
+        caption: "Lateness in the median, by the length of a frame.",
+        written: units::duration,
+    }
+    .of(cells.collect())
 }
 
 /// How late waits of each length were.
@@ -143,16 +169,22 @@ impl Sweep {
         let head = shown.iter().map(|at| units::nominal(*at));
         Some(Verdict {
             heading: String::new(),
-            sentences: vec![format!(
-                "Of {} {}, {first} was {} at {times}{}.",
-                points.len(),
-                self.points,
-                self.low,
-                match counted.get(1) {
-                    Some((second, name)) if *second > 0 => format!(", {name} at {second}"),
-                    _ => String::new(),
-                }
-            )],
+            sentences: vec![match (&points[..], counted.get(1).filter(|(times, _)| *times > 0)) {
+                ([only], second) => format!(
+                    "Of the {} only {} was measured: {first} was {}{}.",
+                    self.points,
+                    units::nominal(*only),
+                    self.low,
+                    second.map_or_else(String::new, |(_, name)| format!(", and so was {name}"))
+                ),
+                (points, second) => format!(
+                    "Of {} {}, {first} was {} at {times}{}.",
+                    points.len(),
+                    self.points,
+                    self.low,
+                    second.map_or_else(String::new, |(times, name)| format!(", {name} at {times}"))
+                ),
+            }],
             overview: Some(Overview {
                 head: std::iter::once("way to wait".to_owned()).chain(head).collect(),
                 rows: counted.iter().map(row).collect(),
@@ -214,7 +246,11 @@ mod tests {
     #[test]
     fn of_nothing_nothing_is_said_and_of_one_point_that() {
         assert_eq!(verdict(&Run::default()), None);
-        let told = verdict(&run(&[("spin", 1_000, 10)])).unwrap();
+        let told = verdict(&run(&[("spin", 1_000, 10), ("timer", 1_000, 10)])).unwrap();
+        assert_eq!(
+            told.sentences,
+            ["Of the lengths only 1 us was measured: spin was least late in the median, and so was timer."]
+        );
         assert_eq!(told.overview.unwrap().head, ["way to wait", "1 us"]);
         assert_eq!(
             evenly(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]),

@@ -5,7 +5,7 @@ use punctual_record::experiment::{Cause, Watch};
 
 use super::{Overview, Verdict};
 use crate::select::{self, Row};
-use crate::tables::{CAUSES, who_had_it};
+use crate::tables::{CAUSES, HOW_NAMED, who_had_it};
 use crate::units;
 
 pub(super) fn verdict(run: &Run) -> Option<Verdict> {
@@ -55,9 +55,7 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
         overview: (!causes.is_empty()).then(|| Overview {
             head: ["cause", "waits", "worst"].map(str::to_owned).to_vec(),
             rows: causes.into_iter().map(|(_, told)| told).collect(),
-            caption: "A cause is named where its counter covers at least half of the lateness; stolen time from half a \
-                      step on."
-                .to_owned(),
+            caption: HOW_NAMED.to_owned(),
         }),
         next: next(most, of).to_owned(),
     })

@@ -78,7 +78,7 @@ pub(super) fn predicted(run: &Run<ZeroRow>) -> Option<Figure> {
             .flat_map(|i| [i.low, i.median, i.high])
     });
     let ends: Vec<f64> = ends.collect();
-    let axis = |name: &str| Axis::log_fine(name, &ends);
+    let axis = |name: &str| Axis::log_fine(name, &ends, units::gb_nominal);
     let x = axis("measured, GB per CPU-s");
     let y = axis("predicted, GB per CPU-s");
     let svg = sheet.draw(run, |canvas| {
