@@ -8,7 +8,7 @@ use punctual_os::resolution::Resolution;
 use punctual_os::{resolution, throttling};
 use punctual_program::setting::Throttling;
 use punctual_record::HostFacts;
-use punctual_report::{Overview, Verdict};
+use punctual_report::Verdict;
 
 use crate::options::on_a_screen;
 use crate::stop::End;
@@ -146,19 +146,17 @@ fn answer(now: Resolution, throttling: &Result<Throttling, String>, facts: &Host
         ("current", now.current.to_string()),
         ("GlobalTimerResolutionRequests", global.to_owned()),
     ];
+    let next = "Next: punctual measure timers says how long sleeps are then; punctual resolution hold 1ms asks for less.";
     Verdict {
         heading: session::command_line(),
-        sentences,
-        overview: Some(Overview {
-            head: ["timer interval", "is"].map(str::to_owned).to_vec(),
-            rows: rows.map(|(name, is)| vec![name.to_owned(), is]).to_vec(),
-            caption: "Since Windows 10 2004 the current one counts for processes that ask themselves; others wait as if nobody \
-                      had asked. The last is in the registry."
-                .to_owned(),
-        }),
-        next: "Next: punctual measure timers says how long sleeps are then; punctual resolution hold 1ms asks for less."
-            .to_owned(),
+        ..Verdict::new(sentences, next)
     }
+    .table(
+        ["timer interval", "is"],
+        rows.map(|(name, is)| vec![name.to_owned(), is]),
+        "Since Windows 10 2004 the current one counts for processes that ask themselves; others wait as if nobody had asked. \
+         The last is in the registry.",
+    )
 }
 
 /// Wine answers without knowing, and that must not pass for a measurement.
@@ -305,7 +303,10 @@ mod tests {
         );
         assert!(asked.sentences[2].contains("Wine 8.0"), "{asked:?}");
         let text = asked.text(80);
-        assert!(text.lines().count() < 24 && text.contains("15.625 ms"), "{text}");
+        assert!(
+            text.lines().count() < 24 && text.contains("15.625 ms"),
+            "{text}"
+        );
         let unasked = answer(now(Nanos::new(15_625_000)), &throttled, &facts);
         assert!(unasked.sentences[0].ends_with("nobody asks for less."));
     }

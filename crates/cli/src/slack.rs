@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use punctual_core::Nanos;
 use punctual_os::slack;
 use punctual_os::slack::ThreadSlack;
-use punctual_report::{Overview, Verdict};
+use punctual_report::Verdict;
 
 use crate::options::on_a_screen;
 use crate::stop::End;
@@ -202,17 +202,16 @@ fn answer(pid: Option<u32>, slacks: &[ThreadSlack]) -> Verdict {
         (None, true) => "punctual exec --slack 1ns -- COMMAND starts a program without".to_owned(),
         (_, false) => "punctual measure sleep says how late sleeps are then".to_owned(),
     };
+    let next = format!("Next: {next}; punctual doctor says what else makes sleeps late.");
     Verdict {
         heading: session::command_line(),
-        sentences,
-        overview: Some(Overview {
-            head: ["timer slack", "of"].map(str::to_owned).to_vec(),
-            rows: by_slack.iter().map(row).collect(),
-            caption: "Threads under a real-time policy have none, whatever stands here; timerfd has none either."
-                .to_owned(),
-        }),
-        next: format!("Next: {next}; punctual doctor says what else makes sleeps late."),
+        ..Verdict::new(sentences, next)
     }
+    .table(
+        ["timer slack", "of"],
+        by_slack.iter().map(row),
+        "Threads under a real-time policy have none, whatever stands here; timerfd has none either.",
+    )
 }
 
 fn refuse_elsewhere() -> Result<()> {
@@ -331,7 +330,10 @@ mod tests {
             ]
         );
         let rows = changed.overview.unwrap().rows;
-        assert_eq!(rows, [["1 ns", "1 thread, number 8"], ["50 us", "2 threads"]]);
+        assert_eq!(
+            rows,
+            [["1 ns", "1 thread, number 8"], ["50 us", "2 threads"]]
+        );
         assert!(changed.next.contains("hold 1ns --pid 7"));
         let usual = answer(None, &slacks[..1]);
         assert!(usual.sentences[0].contains("may end up to 50 us later than asked"));

@@ -337,7 +337,10 @@ mod windows {
         let output = run("resolution show");
         assert!(output.status.success(), "{output:?}");
         let text = String::from_utf8(output.stdout).unwrap();
-        assert!(text.contains("coarsest") && text.contains("15.625 ms"), "{text}");
+        assert!(
+            text.contains("coarsest") && text.contains("15.625 ms"),
+            "{text}"
+        );
         assert_eq!(
             text.contains("This is Wine ") && text.contains("answer is constant"),
             under_wine(),

@@ -135,11 +135,7 @@ impl Bench {
                     false => (1_000, Waits::Exactly(100), Repeats::Article),
                 };
                 let frames = pace::cases(subjects, &sixty, Batch::Frames(frames), *conditions);
-                vec![
-                    (frames, 1),
-                    (interval(waits), 1),
-                    (decades(repeats), 1),
-                ]
+                vec![(frames, 1), (interval(waits), 1), (decades(repeats), 1)]
             }
             Experiment::Robustness | Experiment::Regimes => vec![],
         };

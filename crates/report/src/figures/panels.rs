@@ -1,18 +1,43 @@
-//! Panels below each other on one x axis, which is named below the last.
+//! Charts below each other on one x axis, as a description, and their drawing.
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
-use super::chart::Place;
-use super::sheet::{Canvas, Drawn, GREY, TOP, WIDTH, text_width, write};
+use punctual_record::Run;
+
+use super::axis::Axis;
+use super::chart::{Chart, Place};
+use super::sheet::{Canvas, Drawn, GREY, Sheet, TOP, WIDTH, text_width, write};
 
 /// The room for the labels of the x axis.
 const X_LABELS: i32 = 46;
 
-/// Where the panels of a figure are.
-pub(super) struct Panels {
-    /// How many there are.
-    pub(super) count: usize,
+/// What a figure of this kind shows.
+pub(super) struct Panels<'a> {
+    pub(super) title: String,
+    pub(super) caption: String,
+    pub(super) layout: Layout,
+    /// The axis of all of them. Its name is below the last.
+    pub(super) x: Axis,
+    /// What all their y axes are of, where those have no names.
+    pub(super) y: &'static str,
+    /// What stands above the first: where on the x axis, and the words.
+    pub(super) above: Vec<(f64, String)>,
+    pub(super) panels: Vec<Panel<'a>>,
+}
+
+/// One of the charts.
+pub(super) struct Panel<'a> {
+    /// Whose it is, to the right of it, and lines below that.
+    pub(super) name: &'a str,
+    pub(super) lines: Vec<String>,
+    pub(super) y: Axis,
+    /// What is drawn in it.
+    pub(super) draw: Box<dyn Fn(&Canvas, &Chart) -> Drawn + 'a>,
+}
+
+/// How large they are.
+pub(super) struct Layout {
     /// How much of the sheet each has.
     pub(super) high: i32,
     /// What is kept free above each, and below.
@@ -21,54 +46,72 @@ pub(super) struct Panels {
     pub(super) above: i32,
     /// Their left edge.
     pub(super) left: i32,
-    /// What is kept free to the right of what stands beside them.
+    /// What is kept free to the right of the names.
     pub(super) right: i32,
-    /// How wide that is.
-    pub(super) beside: i32,
+    /// How far below the top of a panel its name is, and how far from each other lines are.
+    pub(super) lines: (i32, i32),
 }
 
-/// How wide names beside panels are.
-pub(super) fn widest<'s>(names: impl Iterator<Item = &'s str>) -> i32 {
-    names.map(text_width).max().unwrap_or(0).clamp(90, 280)
+impl Layout {
+    /// The left and the right edge of charts with such names beside them.
+    pub(super) fn edges<'s>(&self, names: impl Iterator<Item = &'s str>) -> (i32, i32) {
+        let widest = names.map(text_width).max().unwrap_or(0).clamp(90, 280);
+        (self.left, WIDTH - self.right - widest)
+    }
 }
 
-impl Panels {
-    /// How high all of them are, with the labels of the axis.
-    pub(super) fn height(&self) -> i32 {
-        self.above + self.high * self.count as i32 + X_LABELS
+impl Panels<'_> {
+    /// Draws them.
+    pub(super) fn draw(&self, run: &Run) -> String {
+        let Layout { high, above, .. } = self.layout;
+        let count = self.panels.len() as i32;
+        let sheet = Sheet {
+            title: self.title.clone(),
+            caption: self.caption.clone(),
+            height: above + high * count + X_LABELS,
+        };
+        sheet.draw(run, |canvas| {
+            for (i, panel) in self.panels.iter().enumerate() {
+                self.panel(canvas, i, panel)?;
+            }
+            if self.y.is_empty() {
+                return Ok(());
+            }
+            let style = ("sans-serif", 16)
+                .into_font()
+                .transform(FontTransform::Rotate270);
+            let middle = TOP + high * count / 2 + text_width(self.y) / 2;
+            canvas.draw(&Text::new(self.y, (20, middle), style))
+        })
     }
 
-    /// Whether a panel is the last.
-    pub(super) fn is_last(&self, i: usize) -> bool {
-        i + 1 == self.count
-    }
-
-    /// Where a panel is.
-    pub(super) fn place(&self, i: usize) -> Place {
-        let top = TOP + self.above + self.high * i as i32;
-        let labels = if self.is_last(i) { X_LABELS } else { 0 };
-        Place {
-            left: self.left,
-            right: WIDTH - self.right - self.beside,
-            top: top + self.air.0,
-            bottom: top + self.high - self.air.1 + labels,
+    fn panel(&self, canvas: &Canvas, i: usize, panel: &Panel) -> Drawn {
+        let layout = &self.layout;
+        let is_last = i + 1 == self.panels.len();
+        let (left, right) = layout.edges(self.panels.iter().map(|panel| panel.name));
+        let top = TOP + layout.above + layout.high * i as i32;
+        let place = Place {
+            left,
+            right,
+            top: top + layout.air.0,
+            bottom: top + layout.high - layout.air.1 + if is_last { X_LABELS } else { 0 },
+        };
+        let mut x = self.x.clone();
+        if !is_last {
+            x.name.clear();
         }
+        let chart = Chart::new(canvas, place, &x, &panel.y)?;
+        (panel.draw)(canvas, &chart)?;
+        let (below, apart) = layout.lines;
+        let (x, y) = (place.right - 10, place.top + below);
+        write(canvas, panel.name, (x, y), HPos::Left, &BLACK)?;
+        for (y, line) in (y + apart..).step_by(apart as usize).zip(&panel.lines) {
+            write(canvas, line, (x, y), HPos::Left, &GREY)?;
+        }
+        let above = self.above.iter().filter(|_| i == 0);
+        above.into_iter().try_for_each(|(at, words)| {
+            let at = (chart.pixel(*at, 0.0).0, TOP + layout.above / 2);
+            write(canvas, words, at, HPos::Center, &GREY)
+        })
     }
-}
-
-/// Writes to the right of a panel, so far below its top: its name, and lines below
-/// that so far from each other.
-pub(super) fn beside(
-    canvas: &Canvas,
-    place: Place,
-    (below, apart): (i32, i32),
-    name: &str,
-    lines: &[String],
-) -> Drawn {
-    let (x, y) = (place.right - 10, place.top + below);
-    write(canvas, name, (x, y), HPos::Left, &BLACK)?;
-    (y + apart..)
-        .step_by(apart as usize)
-        .zip(lines)
-        .try_for_each(|(y, line)| write(canvas, line, (x, y), HPos::Left, &GREY))
 }

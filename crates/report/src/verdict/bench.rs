@@ -3,7 +3,7 @@
 use punctual_record::experiment::{Deadlines, Pace};
 use punctual_record::{Cost, Interval, LIBRARY, Measurement, Run, WEIGHTS};
 
-use super::{Overview, Verdict};
+use super::Verdict;
 use crate::select::{self, Row};
 use crate::tables::ratio_within;
 use crate::units;
@@ -74,21 +74,15 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
             )
         }
     };
-    Some(Verdict {
-        heading: String::new(),
-        sentences,
-        overview: Some(Overview {
-            head: std::iter::once("cost of a wait, w = 10".to_owned())
-                .chain(loops.iter().take(3).map(|one| one.rate.clone()))
-                .collect(),
-            rows: rows_of(&loops),
-            caption: format!(
-                "Times the lowest [95 % interval], {rounds} rounds, {waits} waits each. *: cheapest; ?: not told \
-                 apart. Cost: CPU time + w x lateness, counted up to 1 ms."
-            ),
-        }),
-        next: next.to_owned(),
-    })
+    let rates = loops.iter().take(3).map(|one| one.rate.as_str());
+    Some(Verdict::new(sentences, next).table(
+        std::iter::once("cost of a wait, w = 10").chain(rates),
+        rows_of(&loops),
+        format!(
+            "Times the lowest [95 % interval], {rounds} rounds, {waits} waits each. *: cheapest; ?: not told \
+             apart. Cost: CPU time + w x lateness, counted up to 1 ms."
+        ),
+    ))
 }
 
 impl<'r> Loop<'r> {

@@ -8,7 +8,7 @@ use punctual_record::compare::{
 
 use punctual_record::published::{Late, Published};
 
-use super::{Overview, Verdict};
+use super::Verdict;
 use crate::tables::{self, Compared, common, label_of, ratios};
 use crate::units;
 
@@ -64,23 +64,23 @@ pub fn comparison_verdict(compared: &Comparison, more: &[Compared]) -> Verdict {
         }
         _ => "Next: --full has all tables; --fail-if 'late_p50 > 1.2x' makes it a check for CI.",
     };
-    Verdict {
+    let verdict = Verdict {
         heading: compared.command.clone(),
-        sentences,
-        overview: match changed.is_empty() {
-            true => (!published.is_empty()).then(|| of_published(&published)),
-            false => Some(Overview {
-            head: ["what has changed", "A", "now", "times A's"]
-                .map(str::to_owned)
-                .to_vec(),
-            rows: changed
+        ..Verdict::new(sentences, next)
+    };
+    match changed.is_empty() {
+        true => verdict.table(
+            ["late, median", "A", "published", "OS"],
+            published.iter().map(Beside::told),
+            "Others measured on other computers. --full has the sources, and how sure they are.",
+        ),
+        false => verdict.table(
+            ["what has changed", "A", "now", "times A's"],
+            changed
                 .iter()
-                .map(|pair| pair.told(compared.columns.len() > 2))
-                .collect(),
-            caption: "Those whose interval lies beyond the other's by more than 10 %, the most first. !: worse.".to_owned(),
-        }),
-        },
-        next: next.to_owned(),
+                .map(|pair| pair.told(compared.columns.len() > 2)),
+            "Those whose interval lies beyond the other's by more than 10 %, the most first. !: worse.",
+        ),
     }
 }
 
@@ -228,6 +228,20 @@ impl Beside<'_> {
             _ => Ordering::Equal,
         }
     }
+
+    fn told(&self) -> Vec<String> {
+        let [low, high] = [self.theirs.low_ns, self.theirs.high_ns];
+        let [low, high] = [low, high].map(|ns| units::duration(ns as f64));
+        vec![
+            self.of.clone(),
+            units::duration(self.late_ns),
+            match low == high {
+                true => low,
+                false => format!("{low} to {high}"),
+            },
+            self.by.family().to_owned(),
+        ]
+    }
 }
 
 fn beside_published(all: &[Beside]) -> Option<String> {
@@ -241,31 +255,6 @@ fn beside_published(all: &[Beside]) -> Option<String> {
             count(Ordering::Equal)
         )
     })
-}
-
-fn of_published(all: &[Beside]) -> Overview {
-    let told = |beside: &Beside| {
-        let [low, high] = [beside.theirs.low_ns, beside.theirs.high_ns];
-        let [low, high] = [low, high].map(|ns| units::duration(ns as f64));
-        vec![
-            beside.of.clone(),
-            units::duration(beside.late_ns),
-            match low == high {
-                true => low,
-                false => format!("{low} to {high}"),
-            },
-            beside.by.family().to_owned(),
-        ]
-    };
-    Overview {
-        head: ["late, median", "A", "published", "OS"]
-            .map(str::to_owned)
-            .to_vec(),
-        rows: all.iter().map(told).collect(),
-        caption:
-            "Others measured on other computers. --full has the sources, and how sure they are."
-                .to_owned(),
-    }
 }
 
 fn rules(compared: &Comparison) -> Option<String> {

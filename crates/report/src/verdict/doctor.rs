@@ -3,7 +3,7 @@
 use punctual_record::experiment::Doctor;
 use punctual_record::{Advice, Run, Verdict as Judged};
 
-use super::{Overview, Verdict};
+use super::{Verdict, or_blank, typical_in_words};
 use crate::select::{self, Row};
 use crate::{tables, units};
 
@@ -35,22 +35,15 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
         0 | 1 => String::new(),
         n => format!(" and {n} pieces of advice"),
     };
-    Some(Verdict {
-        heading: String::new(),
-        sentences,
-        overview: (!rows.is_empty()).then(|| Overview {
-            head: ["wait", "predicted", "late", "p90", "verdict"]
-                .map(str::to_owned)
-                .to_vec(),
-            rows: rows.iter().map(|row| told(row, &rows)).collect(),
-            caption: format!(
-                "late: the median; *: the least. predicted: if waking up cost nothing. {}: only to compare with. --full has \
-                 the facts{more}.",
-                tables::REFERENCE
-            ),
-        }),
-        next,
-    })
+    Some(Verdict::new(sentences, next).table(
+        ["wait", "predicted", "late", "p90", "verdict"],
+        rows.iter().map(|row| told(row, &rows)),
+        format!(
+            "late: the median; *: the least. predicted: if waking up cost nothing. {}: only to compare with. --full has \
+             the facts{more}.",
+            tables::REFERENCE
+        ),
+    ))
 }
 
 /// The wait of the usual length with the call of the OS that everybody makes.
@@ -65,11 +58,7 @@ fn plain<'a, 'r>(run: &Run, rows: &'a [Row<'r, Doctor>]) -> Option<&'a Row<'r, D
 }
 
 fn in_words(row: &Row<'_, Doctor>) -> String {
-    let late = match select::typical_late_ns(row.m) {
-        Some((ns, true)) => format!("{} late in the median", units::duration(ns)),
-        Some((ns, false)) => format!("{} late on average", units::duration(ns)),
-        None => "at a time that is not known".to_owned(),
-    };
+    let late = typical_in_words(row.m).unwrap_or_else(|| "at a time that is not known".to_owned());
     let asked = units::nominal(row.of.asked_ns as f64);
     let begin = format!("A wait of {asked} with {} ends {late}", row.m.subject);
     let Some(predicted) = row.m.predicted_late_ns else {
@@ -122,7 +111,6 @@ fn told(row: &Row<'_, Doctor>, all: &[Row<'_, Doctor>]) -> Vec<String> {
         .iter()
         .filter(|other| other.of.asked_ns == row.of.asked_ns);
     let least = alike.filter_map(typical).fold(f64::INFINITY, f64::min);
-    let or_blank = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), units::duration);
     let sign = match typical(row) {
         Some(ns) if ns <= least => "* ",
         _ => "",

@@ -3,7 +3,7 @@
 use punctual_record::experiment::{Clocks, Cores, Gap, Load, Yield};
 use punctual_record::{OfExperiment, Run};
 
-use super::{Overview, Verdict, timers, waits};
+use super::{Verdict, timers, waits};
 use crate::select::{self, Row, asked_ns};
 use crate::tables::growth;
 use crate::units;
@@ -33,13 +33,8 @@ fn measured<E: OfExperiment>(run: &Run) -> Option<Vec<Row<'_, E>>> {
     (!rows.is_empty()).then_some(rows)
 }
 
-fn heads(first: &str, others: &[&str]) -> Vec<String> {
-    let all = std::iter::once(first).chain(others.iter().copied());
-    all.map(str::to_owned).collect()
-}
-
 fn or_blank(ns: Option<i64>) -> String {
-    ns.map_or_else(|| "-".to_owned(), |ns| units::duration(ns as f64))
+    super::or_blank(ns.map(|ns| ns as f64))
 }
 
 /// Who waits, by call and priority.
@@ -115,23 +110,16 @@ fn load(run: &Run) -> Option<Verdict> {
     let head = loads
         .iter()
         .map(|load| format!("load {}", units::plain(*load)));
-    Some(Verdict {
-        heading: String::new(),
-        sentences,
-        overview: Some(Overview {
-            head: std::iter::once("call, priority".to_owned())
-                .chain(head)
-                .collect(),
-            rows: waiters.iter().map(row).collect(),
-            caption: format!(
-                "Mean lateness of waits of {asked}, by threads that compute for each CPU. *: the least; without intervals, \
-                 so that near ones may be the same."
-            ),
-        }),
-        next: format!(
-            "Next: punctual bench --load 1 says which way to wait costs least then; {TABLES}"
+    let next =
+        format!("Next: punctual bench --load 1 says which way to wait costs least then; {TABLES}");
+    Some(Verdict::new(sentences, next).table(
+        std::iter::once("call, priority".to_owned()).chain(head),
+        waiters.iter().map(row),
+        format!(
+            "Mean lateness of waits of {asked}, by threads that compute for each CPU. *: the least; without intervals, \
+             so that near ones may be the same."
         ),
-    })
+    ))
 }
 
 /// Whether one CPU wakes later than another.
@@ -164,19 +152,15 @@ fn cores(run: &Run) -> Option<Verdict> {
             .chain(figures)
             .collect()
     };
-    Some(Verdict {
-        heading: String::new(),
-        sentences: vec![sentence],
-        overview: Some(Overview {
-            head: heads("CPU", &["type", "late p50", "p99", "max"]),
-            rows: rows.iter().map(told).collect(),
-            caption: format!(
-                "n = {} waits of a thread that is pinned to the CPU.",
-                counts(&rows)
-            ),
-        }),
-        next: format!("Next: punctual bench --cpu N measures on one of them; {TABLES}"),
-    })
+    let next = format!("Next: punctual bench --cpu N measures on one of them; {TABLES}");
+    Some(Verdict::new(vec![sentence], next).table(
+        ["CPU", "type", "late p50", "p99", "max"],
+        rows.iter().map(told),
+        format!(
+            "n = {} waits of a thread that is pinned to the CPU.",
+            counts(&rows)
+        ),
+    ))
 }
 
 /// Medians nearer than this are called alike.
@@ -198,28 +182,22 @@ fn gap(run: &Run) -> Option<Verdict> {
     let told = |asleep: &f64| {
         let of = |(_, group): &(&str, Vec<Row<'_, Gap>>)| {
             let row = select::at(group, asked_ns, *asleep)?;
-            select::typical_late_ns(row.m).map(|(ns, _)| units::duration(ns))
+            select::typical_late_ns(row.m).map(|(ns, _)| ns)
         };
-        let cells = calls
-            .iter()
-            .map(|call| of(call).unwrap_or_else(|| "-".to_owned()));
+        let cells = calls.iter().map(|call| super::or_blank(of(call)));
         std::iter::once(units::nominal(*asleep))
             .chain(cells)
             .collect()
     };
-    let names: Vec<&str> = calls.iter().map(|(call, _)| *call).collect();
-    (!sentences.is_empty()).then(|| Verdict {
-        heading: String::new(),
-        sentences,
-        overview: Some(Overview {
-            head: heads("asleep", &names),
-            rows: select::values(&rows, asked_ns).iter().map(told).collect(),
-            caption: "How much longer than asked, the median, of fewer than 20 the mean."
-                .to_owned(),
-        }),
-        next: format!(
-            "Next: punctual doctor says whether idle states of the CPU cost that; {TABLES}"
-        ),
+    let names = calls.iter().map(|(call, _)| *call);
+    let next =
+        format!("Next: punctual doctor says whether idle states of the CPU cost that; {TABLES}");
+    (!sentences.is_empty()).then(|| {
+        Verdict::new(sentences, next).table(
+            std::iter::once("asleep").chain(names),
+            select::values(&rows, asked_ns).iter().map(told),
+            "How much longer than asked, the median, of fewer than 20 the mean.",
+        )
     })
 }
 
@@ -250,18 +228,15 @@ fn yields(run: &Run) -> Option<Verdict> {
             .chain(figures)
             .collect()
     };
-    Some(Verdict {
-        heading: String::new(),
-        sentences: vec![format!("A yield takes {}.", told.join(", "))],
-        overview: Some(Overview {
-            head: heads("on its CPU", &["p50", "p90", "p99", "max"]),
-            rows: rows.iter().map(row).collect(),
-            caption: format!("From the call to its return, n = {} yields.", counts(&rows)),
-        }),
-        next: format!(
-            "Next: punctual measure jobs says what that does to work that is waited for; {TABLES}"
-        ),
-    })
+    let sentence = format!("A yield takes {}.", told.join(", "));
+    let next = format!(
+        "Next: punctual measure jobs says what that does to work that is waited for; {TABLES}"
+    );
+    Some(Verdict::new(vec![sentence], next).table(
+        ["on its CPU", "p50", "p90", "p99", "max"],
+        rows.iter().map(row),
+        format!("From the call to its return, n = {} yields.", counts(&rows)),
+    ))
 }
 
 /// What reading a clock costs, and how finely it shows the time.
@@ -298,17 +273,15 @@ fn clocks(run: &Run) -> Option<Verdict> {
             by.to_owned(),
         ]
     };
-    (!sentences.is_empty()).then(|| Verdict {
-        heading: String::new(),
-        sentences,
-        overview: Some(Overview {
-            head: heads("clock", &["stated", "step p50", "a reading", "written by"]),
-            rows: rows.iter().map(told).collect(),
-            caption: "stated: the resolution that the OS claims. step: by how much it moves on at once. `-`: not stated, or \
-                      not measured."
-                .to_owned(),
-        }),
-        next: format!("Next: punctual measure timers says what ticks make of short sleeps; {TABLES}"),
+    let next =
+        format!("Next: punctual measure timers says what ticks make of short sleeps; {TABLES}");
+    (!sentences.is_empty()).then(|| {
+        Verdict::new(sentences, next).table(
+            ["clock", "stated", "step p50", "a reading", "written by"],
+            rows.iter().map(told),
+            "stated: the resolution that the OS claims. step: by how much it moves on at once. `-`: not stated, or not \
+             measured.",
+        )
     })
 }
 

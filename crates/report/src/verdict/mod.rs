@@ -19,10 +19,10 @@ pub use compare::comparison_verdict;
 
 use std::borrow::Cow;
 
-use punctual_record::{Run, visible};
+use punctual_record::{Measurement, Run, visible};
 
 use crate::tables::grid::Grid;
-use crate::{Report, prose};
+use crate::{Report, prose, select, units};
 
 /// What a run says, in one screen.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -129,6 +129,22 @@ fn first_of(run: &Run, rules: &[Rule]) -> Option<Verdict> {
     Some(first)
 }
 
+/// A length of time, or the sign that there is none.
+fn or_blank(ns: Option<f64>) -> String {
+    ns.map_or_else(|| "-".to_owned(), units::duration)
+}
+
+/// How late waits usually were: `58.0 us late in the median`.
+fn typical_in_words(m: &Measurement) -> Option<String> {
+    let (ns, is_median) = select::typical_late_ns(m)?;
+    let of = if is_median {
+        "in the median"
+    } else {
+        "on average"
+    };
+    Some(format!("{} late {of}", units::duration(ns)))
+}
+
 /// The lines of a screen that are the verdict's; the last has the prompt.
 const LINES: usize = 23;
 /// A verdict is no wider, whatever the terminal.
@@ -137,6 +153,31 @@ const WIDTH: usize = 80;
 const NARROWEST: usize = 32;
 
 impl Verdict {
+    /// What is said, and what to do next.
+    pub fn new(sentences: Vec<String>, next: impl Into<String>) -> Self {
+        Self {
+            sentences,
+            next: next.into(),
+            ..Self::default()
+        }
+    }
+
+    /// With a table, if there are rows for it.
+    pub fn table<H: Into<String>>(
+        mut self,
+        head: impl IntoIterator<Item = H>,
+        rows: impl IntoIterator<Item = Vec<String>>,
+        caption: impl Into<String>,
+    ) -> Self {
+        let overview = Overview {
+            head: head.into_iter().map(Into::into).collect(),
+            rows: rows.into_iter().collect(),
+            caption: caption.into(),
+        };
+        self.overview = (!overview.rows.is_empty()).then_some(overview);
+        self
+    }
+
     /// As text in at most so many columns, and 80; 23 lines of them at 80.
     pub fn text(&self, columns: usize) -> String {
         let width = columns.clamp(NARROWEST, WIDTH);
@@ -253,18 +294,13 @@ mod tests {
     use super::*;
 
     fn many(rows: usize) -> Verdict {
+        let row = |n| vec![format!("subject {n}"), format!("* {n}.00 [0.90..1.10]")];
+        let sentence = "A sentence of some words that answers. ".repeat(4);
         Verdict {
             heading: "punctual bench: a computer".to_owned(),
-            sentences: vec!["A sentence of some words that answers. ".repeat(4); 3],
-            overview: Some(Overview {
-                head: vec!["subject".to_owned(), "60 Hz".to_owned()],
-                rows: (0..rows)
-                    .map(|n| vec![format!("subject {n}"), format!("* {n}.00 [0.90..1.10]")])
-                    .collect(),
-                caption: "What it means.".to_owned(),
-            }),
-            next: "Next: punctual bench --full".to_owned(),
+            ..Verdict::new(vec![sentence; 3], "Next: punctual bench --full")
         }
+        .table(["subject", "60 Hz"], (0..rows).map(row), "What it means.")
     }
 
     #[test]
@@ -304,14 +340,9 @@ mod tests {
         let bad = "</script><img onerror=x>|`a`[b](c)*_\x1b[31m";
         let verdict = Verdict {
             heading: bad.to_owned(),
-            sentences: vec![bad.to_owned()],
-            overview: Some(Overview {
-                head: vec!["of".to_owned()],
-                rows: vec![vec![bad.to_owned()]],
-                caption: String::new(),
-            }),
-            next: String::new(),
-        };
+            ..Verdict::new(vec![bad.to_owned()], "")
+        }
+        .table(["of"], [vec![bad.to_owned()]], "");
         let text = verdict.markdown();
         assert!(!text.contains('<') && !text.contains('\x1b'), "{text}");
         let row = text

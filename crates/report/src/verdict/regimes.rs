@@ -3,7 +3,7 @@
 use punctual_record::Run;
 use punctual_record::regimes::{self, Cell, Overall};
 
-use super::{Overview, Verdict};
+use super::Verdict;
 use crate::select;
 use crate::tables::ratio_within;
 
@@ -54,22 +54,15 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
             (4 * most).max(24)
         ),
     };
-    Some(Verdict {
-        heading: String::new(),
-        sentences,
-        overview: Some(Overview {
-            head: ["regime, condition, w", "ratio", "best other", "verdict"]
-                .map(str::to_owned)
-                .to_vec(),
-            rows: cells.iter().map(row).collect(),
-            caption: format!(
-                "ratio: adaptive's cost over the other's [95 % interval], {} rounds. Cost: CPU time + w x lateness, up to 1 ms. \
-                 dearer: all of the interval above 1.03, or 1.05 if not quiet.",
-                select::counts(cells.iter().map(|cell| cell.rounds as u64))
-            ),
-        }),
-        next,
-    })
+    Some(Verdict::new(sentences, next).table(
+        ["regime, condition, w", "ratio", "best other", "verdict"],
+        cells.iter().map(row),
+        format!(
+            "ratio: adaptive's cost over the other's [95 % interval], {} rounds. Cost: CPU time + w x lateness, up to 1 ms. \
+             dearer: all of the interval above 1.03, or 1.05 if not quiet.",
+            select::counts(cells.iter().map(|cell| cell.rounds as u64))
+        ),
+    ))
 }
 
 fn place(cell: &Cell<'_>) -> String {

@@ -3,7 +3,7 @@
 use punctual_record::experiment::ScenarioThreads;
 use punctual_record::{Expectation, Measurement, Run};
 
-use super::{Overview, Verdict};
+use super::{Verdict, or_blank};
 use crate::select::{self, Row};
 use crate::{scenario, units};
 
@@ -26,7 +26,6 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
         .filter(|row| row.of.slept_ns.is_some() || row.of.since_signal_ns.is_some())
         .collect();
     let models = select::grouped(rows.iter(), |row| &row.of.at.on);
-    let overview = (!waiting.is_empty()).then(|| overview(&waiting));
     let example = waiting.first().filter(|_| scenario::is_virtual(run));
     let example = example.map_or_else(String::new, |row| {
         let of_one = match models.len() {
@@ -43,18 +42,14 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
         true => "Next: --full has all tables.".to_owned(),
         false => format!("Next: punctual simulate {example}--full has all tables."),
     };
-    Some(Verdict {
-        heading: String::new(),
-        sentences,
-        overview,
-        next,
-    })
+    Some(overview(Verdict::new(sentences, next), &waiting))
 }
 
 /// Of so many scenarios the titles are said.
 const TITLES: usize = 3;
 
-fn overview(rows: &[Row<ScenarioThreads>]) -> Overview {
+/// The verdict with a table of who waits.
+fn overview(verdict: Verdict, rows: &[Row<ScenarioThreads>]) -> Verdict {
     type Label = for<'r> fn(&Row<'r, ScenarioThreads>) -> &'r str;
     let labels: [(&str, Label); 4] = [
         ("scenario", |row| &row.of.at.scenario),
@@ -111,15 +106,14 @@ fn overview(rows: &[Row<ScenarioThreads>]) -> Overview {
                 .map(|ns| ns as f64),
             false => row.m.late_ns.p50.map(|late| late as f64),
         };
-        let late = late.map(units::duration);
-        let or_blank = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+        let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
         vec![
             names.join(", "),
-            or_blank(row.of.wakes_per_s.map(units::per_second)),
-            or_blank(asked),
-            or_blank(slept),
+            or_dash(row.of.wakes_per_s.map(units::per_second)),
+            or_dash(asked),
+            or_dash(slept),
             or_blank(late),
-            or_blank(row.m.cpu.fraction.map(units::percent)),
+            or_dash(row.m.cpu.fraction.map(units::percent)),
         ]
     };
     let signal = if is_signalled {
@@ -128,14 +122,11 @@ fn overview(rows: &[Row<ScenarioThreads>]) -> Overview {
         ""
     };
     let note = format!("slept: from the call to its return, the median.{signal}");
-    Overview {
-        head: head.map(str::to_owned).to_vec(),
-        rows: rows.iter().map(told).collect(),
-        caption: match alike.is_empty() {
-            true => note,
-            false => format!("All: {}. {note}", alike.join(", ")),
-        },
-    }
+    let caption = match alike.is_empty() {
+        true => note,
+        false => format!("All: {}. {note}", alike.join(", ")),
+    };
+    verdict.table(head, rows.iter().map(told), caption)
 }
 
 /// Whether it is as its sources say, and where it is not.

@@ -6,7 +6,7 @@
 use punctual_record::experiment::{Deadlines, Decades, IntervalLength, Naps, Robustness};
 use punctual_record::{OfLength, Run};
 
-use super::{Overview, Verdict};
+use super::Verdict;
 use crate::select::{self, asked_ns};
 use crate::units;
 
@@ -167,31 +167,32 @@ impl Sweep {
             first.chain(shown.iter().map(at)).collect()
         };
         let head = shown.iter().map(|at| units::nominal(*at));
-        Some(Verdict {
-            heading: String::new(),
-            sentences: vec![match (&points[..], counted.get(1).filter(|(times, _)| *times > 0)) {
-                ([only], second) => format!(
-                    "Of the {} only {} was measured: {first} was {}{}.",
-                    self.points,
-                    units::nominal(*only),
-                    self.low,
-                    second.map_or_else(String::new, |(_, name)| format!(", and so was {name}"))
-                ),
-                (points, second) => format!(
-                    "Of {} {}, {first} was {} at {times}{}.",
-                    points.len(),
-                    self.points,
-                    self.low,
-                    second.map_or_else(String::new, |(times, name)| format!(", {name} at {times}"))
-                ),
-            }],
-            overview: Some(Overview {
-                head: std::iter::once("way to wait".to_owned()).chain(head).collect(),
-                rows: counted.iter().map(row).collect(),
-                caption: format!("{} *: the least there; without intervals, so that near ones may be the same.", self.caption),
-            }),
-            next: "Next: punctual bench says which costs least, with intervals; --full has all points.".to_owned(),
-        })
+        let sentence = match (&points[..], counted.get(1).filter(|(times, _)| *times > 0)) {
+            ([only], second) => format!(
+                "Of the {} only {} was measured: {first} was {}{}.",
+                self.points,
+                units::nominal(*only),
+                self.low,
+                second.map_or_else(String::new, |(_, name)| format!(", and so was {name}"))
+            ),
+            (points, second) => format!(
+                "Of {} {}, {first} was {} at {times}{}.",
+                points.len(),
+                self.points,
+                self.low,
+                second.map_or_else(String::new, |(times, name)| format!(", {name} at {times}"))
+            ),
+        };
+        let next =
+            "Next: punctual bench says which costs least, with intervals; --full has all points.";
+        Some(Verdict::new(vec![sentence], next).table(
+            std::iter::once("way to wait".to_owned()).chain(head),
+            counted.iter().map(row),
+            format!(
+                "{} *: the least there; without intervals, so that near ones may be the same.",
+                self.caption
+            ),
+        ))
     }
 }
 
@@ -249,7 +250,9 @@ mod tests {
         let told = verdict(&run(&[("spin", 1_000, 10), ("timer", 1_000, 10)])).unwrap();
         assert_eq!(
             told.sentences,
-            ["Of the lengths only 1 us was measured: spin was least late in the median, and so was timer."]
+            [
+                "Of the lengths only 1 us was measured: spin was least late in the median, and so was timer."
+            ]
         );
         assert_eq!(told.overview.unwrap().head, ["way to wait", "1 us"]);
         assert_eq!(

@@ -3,7 +3,7 @@
 use punctual_record::Run;
 use punctual_record::experiment::Timers;
 
-use super::{Overview, Verdict};
+use super::Verdict;
 use crate::select::{self, Row, asked_ns};
 use crate::units;
 
@@ -37,21 +37,13 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
             units::fine(random.ends_ns.1)
         )
     }));
-    Some(Verdict {
-        heading: String::new(),
-        sentences,
-        overview: Some(Overview {
-            head: ["call, begun", "asked", "p50", "min", "max", "predicted"]
-                .map(str::to_owned)
-                .to_vec(),
-            rows: told.iter().map(Told::row).collect(),
-            caption: "after-wake: each begins as soon as the one before it has ended; random-phase: after work of a random \
-                      length. predicted: by the timer rule in force, if waking up cost nothing."
-                .to_owned(),
-        }),
-        next: "Next: punctual doctor says why it is as long as that, and what helps; --full has all rounds."
-            .to_owned(),
-    })
+    let next = "Next: punctual doctor says why it is as long as that, and what helps; --full has all rounds.";
+    Some(Verdict::new(sentences, next).table(
+        ["call, begun", "asked", "p50", "min", "max", "predicted"],
+        told.iter().map(Told::row),
+        "after-wake: each begins as soon as the one before it has ended; random-phase: after work of a random length. \
+         predicted: by the timer rule in force, if waking up cost nothing.",
+    ))
 }
 
 /// The sleeps of one kind, of all rounds.

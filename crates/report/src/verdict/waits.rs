@@ -3,7 +3,7 @@
 use punctual_record::Run;
 use punctual_record::experiment::Sleep;
 
-use super::{Overview, Verdict};
+use super::{Verdict, or_blank, typical_in_words};
 use crate::select::{self, Row};
 use crate::units;
 
@@ -36,24 +36,15 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
         sentences.push(format!("Some waits ended early: {}.", early.join(", ")));
     }
     let waits = select::counts(rows.iter().map(|row| row.m.late_ns.n));
-    Some(Verdict {
-        heading: String::new(),
-        sentences,
-        overview: Some(Overview {
-            head: ["call, 1 ms", "late", "p99", "max", "CPU per wait"]
-                .map(str::to_owned)
-                .to_vec(),
-            rows: rows.iter().enumerate().map(told).collect(),
-            caption: format!(
-                "Each asked for 1 ms, n = {waits}. *: the least. late: the median, of fewer than 20 the mean. `-`: too few for \
-                 ten above it, or not counted."
-            ),
-        }),
-        next:
-            "Next: punctual doctor says why it is as late as that, and what helps; --full has all \
-               tables and lengths."
-                .to_owned(),
-    })
+    let next = "Next: punctual doctor says why it is as late as that, and what helps; --full has all tables and lengths.";
+    Some(Verdict::new(sentences, next).table(
+        ["call, 1 ms", "late", "p99", "max", "CPU per wait"],
+        rows.iter().enumerate().map(told),
+        format!(
+            "Each asked for 1 ms, n = {waits}. *: the least. late: the median, of fewer than 20 the mean. `-`: too few for \
+             ten above it, or not counted."
+        ),
+    ))
 }
 
 fn in_words(row: &Row<'_, Sleep>) -> String {
@@ -79,10 +70,7 @@ fn typical_ns(row: &Row<'_, Sleep>) -> f64 {
 fn late(row: &Row<'_, Sleep>) -> String {
     let late = &row.m.late_ns;
     let ns = |ns: i64| units::duration(ns as f64);
-    let typical = match select::typical_late_ns(row.m) {
-        Some((median, true)) => format!("{} late in the median", units::duration(median)),
-        _ => format!("{} late on average", units::duration(typical_ns(row))),
-    };
+    let typical = typical_in_words(row.m).unwrap_or_default();
     match late.p99 {
         Some(p99) => format!("{typical}, {} at p99", ns(p99)),
         None => format!("{typical}, {} at most", ns(late.max)),
@@ -92,7 +80,6 @@ fn late(row: &Row<'_, Sleep>) -> String {
 /// The first is the least late.
 fn told((place, row): (usize, &Row<'_, Sleep>)) -> Vec<String> {
     let late = &row.m.late_ns;
-    let or_blank = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), units::duration);
     vec![
         row.of.method.clone(),
         format!(

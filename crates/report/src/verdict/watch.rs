@@ -3,7 +3,7 @@
 use punctual_record::Run;
 use punctual_record::experiment::{Cause, Watch};
 
-use super::{Overview, Verdict};
+use super::{Verdict, or_blank};
 use crate::select::{self, Row};
 use crate::tables::{CAUSES, HOW_NAMED, who_had_it};
 use crate::units;
@@ -49,16 +49,11 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     }
     let causes = causes(row);
     let most = causes.first().map(|(cause, _)| *cause);
-    Some(Verdict {
-        heading: String::new(),
-        sentences,
-        overview: (!causes.is_empty()).then(|| Overview {
-            head: ["cause", "waits", "worst"].map(str::to_owned).to_vec(),
-            rows: causes.into_iter().map(|(_, told)| told).collect(),
-            caption: HOW_NAMED.to_owned(),
-        }),
-        next: next(most, of).to_owned(),
-    })
+    Some(Verdict::new(sentences, next(most, of)).table(
+        ["cause", "waits", "worst"],
+        causes.into_iter().map(|(_, told)| told),
+        HOW_NAMED,
+    ))
 }
 
 /// The causes that there were, the most frequent first.
@@ -70,7 +65,6 @@ fn causes(row: Row<'_, Watch>) -> Vec<(Cause, Vec<String>)> {
             let n = *count(cause).filter(|n| **n > 0)?;
             let of_cause = row.of.hiccups.iter().filter(|it| it.cause == cause);
             let worst = of_cause.map(|hiccup| hiccup.late_ns).max();
-            let worst = worst.map_or_else(|| "-".to_owned(), |ns| units::duration(ns as f64));
             let who = match cause {
                 Cause::Queued => who_had_it(row),
                 _ => String::new(),
@@ -78,7 +72,11 @@ fn causes(row: Row<'_, Watch>) -> Vec<(Cause, Vec<String>)> {
             Some((
                 n,
                 cause,
-                vec![format!("{words}{who}"), n.to_string(), worst],
+                vec![
+                    format!("{words}{who}"),
+                    n.to_string(),
+                    or_blank(worst.map(|ns| ns as f64)),
+                ],
             ))
         })
         .collect();
