@@ -5,28 +5,19 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use crate::common::punctual;
+use crate::common::{assert_refused, assert_refused_in, printed, punctual, run};
 use crate::schema;
 use punctual_core::StrategySpec;
 use punctual_record::{Measurement, Run, SCHEMA};
 use serde_json::Value;
 
-/// Runs `punctual bench` with arguments that hold no spaces but between them;
-/// `''` stands for an empty one.
 fn bench(directory: &Path, arguments: &str) -> Output {
-    let arguments = arguments.split_whitespace();
-    punctual(directory)
-        .arg("bench")
-        .args(arguments.map(|argument| argument.trim_matches('\'')))
-        .output()
-        .unwrap()
+    run(directory, &format!("bench {arguments}"))
 }
 
 /// Runs it, and returns its standard output.
 fn bench_well(directory: &Path, arguments: &str) -> String {
-    let output = bench(directory, arguments);
-    assert!(output.status.success(), "{arguments}: {output:?}");
-    String::from_utf8(output.stdout).unwrap()
+    printed(&bench(directory, arguments))
 }
 
 /// The names of everything in a directory.
@@ -37,27 +28,6 @@ fn names(directory: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names
-}
-
-/// It exits with 2, says why in one line, prints nothing else, and leaves all
-/// files as they were.
-fn assert_refused(run: impl Fn(&Path) -> Output, arguments: &str) {
-    let directory = tempfile::tempdir().unwrap();
-    let directory = directory.path();
-    fs::write(directory.join("file"), "kept").unwrap();
-    fs::create_dir(directory.join("folder")).unwrap();
-
-    let output = run(directory);
-    let stderr = String::from_utf8(output.stderr.clone()).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{arguments}: {output:?}");
-    assert_eq!(stderr.lines().count(), 1, "{arguments}: {stderr}");
-    assert!(stderr.trim_end().len() > 10, "{arguments}: {stderr}");
-    assert!(stderr.starts_with("error: "), "{arguments}: {stderr}");
-    assert!(output.stdout.is_empty(), "{arguments}: {output:?}");
-
-    assert_eq!(names(directory), ["file", "folder"], "{arguments}");
-    assert_eq!(fs::read_to_string(directory.join("file")).unwrap(), "kept");
-    assert!(names(&directory.join("folder")).is_empty(), "{arguments}");
 }
 
 #[test]
@@ -129,10 +99,9 @@ fn what_makes_no_sense_is_refused_in_one_line_before_anything_is_measured() {
         "--rate",
         "60",
     ] {
-        assert_refused(|directory| bench(directory, arguments), arguments);
+        assert_refused(&format!("bench {arguments}"), "");
     }
-    let unknown = |directory: &Path| punctual(directory).arg("bnech").output().unwrap();
-    assert_refused(unknown, "bnech");
+    assert_refused("bnech", "");
 }
 
 #[test]
@@ -172,8 +141,7 @@ fn a_game_reads_its_99th_percentile_and_how_many_frames_were_late() {
 #[test]
 fn a_refused_run_leaves_an_earlier_one_and_no_figures() {
     for refused in ["--cpu 999", "--strategy nobody", "--on linux --cpu 4"] {
-        let arguments = format!("{refused} --json file --plots figures");
-        assert_refused(|directory| bench(directory, &arguments), &arguments);
+        assert_refused(&format!("bench {refused} --json file --plots figures"), "");
     }
 }
 
@@ -479,11 +447,7 @@ fn a_recording_that_lacks_something_is_refused_in_one_line() {
     ] {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join("naps.json"), file).unwrap();
-        let refused = bench(directory.path(), "--on recorded,file=naps.json");
-        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
-        let stderr = String::from_utf8(refused.stderr).unwrap();
-        assert_eq!(stderr.lines().count(), 1, "{stderr}");
-        assert!(stderr.contains(says), "{stderr}");
+        assert_refused_in(directory.path(), "bench --on recorded,file=naps.json", says);
     }
 }
 

@@ -1,6 +1,8 @@
 //! The executable, as these tests start it.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// The `punctual` command, to run in `directory`.
@@ -16,10 +18,16 @@ pub(crate) fn punctual(directory: &Path) -> Command {
     command
 }
 
-/// Runs `punctual` with arguments that hold no spaces.
+/// Runs `punctual` with arguments of which those in single quotes may hold spaces, or nothing.
 pub(crate) fn run(directory: &Path, arguments: &str) -> Output {
     let mut command = punctual(directory);
-    command.args(arguments.split_whitespace()).output().unwrap()
+    for (i, part) in arguments.split('\'').enumerate() {
+        match i % 2 {
+            0 => command.args(part.split_whitespace()),
+            _ => command.arg(part),
+        };
+    }
+    command.output().unwrap()
 }
 
 /// What it printed.
@@ -38,17 +46,36 @@ pub(crate) fn printed(output: &Output) -> String {
     stdout(output)
 }
 
-/// It exits with 2, says why in one line with these words in it, and leaves
-/// nothing behind.
+/// In a directory with a `file` and an empty `folder`, see [`assert_refused_in`].
 pub(crate) fn assert_refused(arguments: &str, words: &str) {
     let directory = tempfile::tempdir().unwrap();
-    let output = run(directory.path(), arguments);
+    fs::write(directory.path().join("file"), "kept").unwrap();
+    fs::create_dir(directory.path().join("folder")).unwrap();
+    assert_refused_in(directory.path(), arguments, words);
+}
+
+/// It exits with 2, says why in one line with these words in it, prints nothing else, and leaves
+/// all files as they were.
+pub(crate) fn assert_refused_in(directory: &Path, arguments: &str, words: &str) {
+    let before = contents(directory);
+    let output = run(directory, arguments);
     let stderr = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{arguments}: {output:?}");
     assert_eq!(stderr.lines().count(), 1, "{arguments}: {stderr}");
     assert!(stderr.starts_with("error: "), "{arguments}: {stderr}");
+    assert!(stderr.trim_end().len() > 10, "{arguments}: {stderr}");
     assert!(stderr.contains(words), "{arguments}: {stderr}");
     assert!(output.stdout.is_empty(), "{arguments}: {output:?}");
-    let left = std::fs::read_dir(directory.path()).unwrap().count();
-    assert_eq!(left, 0, "{arguments}");
+    assert!(before == contents(directory), "{arguments}");
+}
+
+/// What is in each file, and how much in each folder.
+fn contents(directory: &Path) -> BTreeMap<PathBuf, (Option<Vec<u8>>, Option<usize>)> {
+    let entries = fs::read_dir(directory).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let of = |path: &PathBuf| {
+        let folder = fs::read_dir(path).ok();
+        (fs::read(path).ok(), folder.map(Iterator::count))
+    };
+    paths.map(|path| (path.clone(), of(&path))).collect()
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use crate::common::{punctual, stderr, stdout};
+use crate::common::{assert_refused_in, punctual, stderr, stdout};
 use punctual_record::{Run, SCHEMA};
 use punctual_zero::rows::{ZeroRow, ZeroedPages, ZeroingRound};
 use serde_json::Value;
@@ -144,43 +144,24 @@ fn what_cannot_be_compared_is_refused_in_one_line() {
     )
     .unwrap();
     for (arguments, says) in [
-        (&[][..], "--json FILE"),
-        (&["missing.json"], "missing.json"),
-        (&["slack.json", "text.json"], "text.json"),
-        (&["other.json"], "other/1"),
+        ("", "--json FILE"),
+        ("missing.json", "missing.json"),
+        ("slack.json text.json", "text.json"),
+        ("other.json", "other/1"),
+        ("slack.json --fail-if 'late_p50 > 1.2x'", "second file"),
+        ("slack.json --fail-if 'late_p50 < 5us'", "give `>` or `>=`"),
+        ("slack.json --fail-if 'late_p50 > 5'", "500us"),
+        ("slack.json --fail-if 'late_max > 2x'", "no interval"),
+        ("slack.json --fail-if 'speed > 2us'", "late_p50"),
         (
-            &["slack.json", "--fail-if", "late_p50 > 1.2x"],
-            "second file",
-        ),
-        (
-            &["slack.json", "--fail-if", "late_p50 < 5us"],
-            "give `>` or `>=`",
-        ),
-        (&["slack.json", "--fail-if", "late_p50 > 5"], "500us"),
-        (&["slack.json", "--fail-if", "late_max > 2x"], "no interval"),
-        (&["slack.json", "--fail-if", "speed > 2us"], "late_p50"),
-        (
-            &["slack.json", "--fail-if", "nap: late_p50 > 1us"],
+            "slack.json --fail-if 'nap: late_p50 > 1us'",
             "pace/{system, precise}",
         ),
-        (&["slack.json", "--fail-if", "step > 1us"], "no step"),
-        (
-            &["slack.json", "--json", "missing/x.json"],
-            "missing/x.json",
-        ),
-        (&["slack.json", "--plots", "slack.json"], "slack.json"),
+        ("slack.json --fail-if 'step > 1us'", "no step"),
+        ("slack.json --json missing/x.json", "missing/x.json"),
+        ("slack.json --plots slack.json", "slack.json"),
     ] {
-        let before = fs::read_dir(directory.path()).unwrap().count();
-        let output = compare(directory.path(), arguments);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {output:?}");
-        let why = stderr(&output);
-        assert!(
-            why.starts_with("error: ") && why.contains(says),
-            "{arguments:?}: {why}"
-        );
-        assert_eq!(why.lines().count(), 1, "{why}");
-        assert!(output.stdout.is_empty(), "{arguments:?}");
-        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), before);
+        assert_refused_in(directory.path(), &format!("compare {arguments}"), says);
     }
 }
 
@@ -296,10 +277,6 @@ fn of_what_is_zeroed_more_is_better() {
         let (ended, text) = ends(worse, rule);
         assert_eq!(ended, Some(code), "{rule}: {text}");
     }
-    let output = compare(
-        directory.path(),
-        &["spin.json", "--fail-if", "gb_per_cpu_s > 1GB/s"],
-    );
-    assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("give `<` or `<=`"), "{output:?}");
+    let more = "compare spin.json --fail-if 'gb_per_cpu_s > 1GB/s'";
+    assert_refused_in(directory.path(), more, "give `<` or `<=`");
 }

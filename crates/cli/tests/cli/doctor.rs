@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use crate::common::run;
+use crate::common::{assert_refused, run};
 use crate::schema;
 use punctual_record::experiment::Doctor;
 use punctual_record::{Diagnosis, Disturbance, Measurement, OfExperiment, Run};
@@ -86,16 +86,7 @@ fn what_makes_no_sense_is_refused_in_one_line_before_anything_is_measured() {
         "--on recorded,file=missing.json",
         "now",
     ] {
-        let directory = tempfile::tempdir().unwrap();
-        fs::create_dir(directory.path().join("folder")).unwrap();
-        let output = doctor(directory.path(), arguments);
-        let stderr = String::from_utf8(output.stderr.clone()).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{arguments}: {output:?}");
-        assert_eq!(stderr.lines().count(), 1, "{arguments}: {stderr}");
-        assert!(stderr.starts_with("error: "), "{arguments}: {stderr}");
-        assert!(output.stdout.is_empty(), "{arguments}: {output:?}");
-        let left = fs::read_dir(directory.path()).unwrap().count();
-        assert_eq!(left, 1, "{arguments}");
+        assert_refused(&format!("doctor {arguments}"), "");
     }
 }
 
@@ -113,12 +104,7 @@ fn it_examines_the_cpu_that_is_named() {
 #[cfg(unix)]
 #[test]
 fn where_there_is_no_timer_interval_it_says_what_there_is() {
-    let directory = tempfile::tempdir().unwrap();
-    let output = doctor(directory.path(), "--hold 1ms");
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{stderr}");
-    assert_eq!(stderr.lines().count(), 1, "{stderr}");
-    assert!(stderr.contains("timer interval"), "{stderr}");
+    assert_refused("doctor --hold 1ms", "timer interval");
 }
 
 fn read(path: &Path) -> (Run, Diagnosis) {

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Output, Stdio};
 
-use crate::common::{punctual, stderr};
+use crate::common::{assert_refused, punctual, stderr};
 use punctual_record::{Measurement, Run};
 use punctual_zero::rows::ZeroRow;
 
@@ -31,16 +31,6 @@ fn with_input(directory: &Path, arguments: &str, input: &str) -> Output {
 fn is_run(text: &[u8]) -> bool {
     let text = std::str::from_utf8(text).unwrap();
     Run::<Measurement>::from_json(text).is_ok() || Run::<ZeroRow>::from_json(text).is_ok()
-}
-
-fn assert_refused(arguments: &str, says: &str) {
-    let directory = tempfile::tempdir().unwrap();
-    let output = run(directory.path(), arguments);
-    let stderr = stderr(&output);
-    assert_eq!(output.status.code(), Some(2), "{arguments}: {stderr}");
-    assert!(stderr.contains(says), "{arguments}: {stderr}");
-    assert!(output.stdout.is_empty(), "{arguments}");
-    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 
 #[test]

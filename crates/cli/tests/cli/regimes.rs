@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use crate::common::run;
+use crate::common::{assert_refused, assert_refused_in, run};
 use punctual_record::{Measurement, Run};
 use punctual_record::{regimes::QUIET, regimes::place};
 
@@ -14,7 +14,6 @@ fn regimes(directory: &Path, arguments: &str) -> Output {
 
 #[test]
 fn what_means_nothing_is_refused_before_anything_runs() {
-    let directory = tempfile::tempdir().unwrap();
     for (arguments, why) in [
         ("--regime 61Hz", "the regimes are cold, 1000Hz"),
         ("--condition loud", "the conditions are quiet, load1"),
@@ -29,11 +28,7 @@ fn what_means_nothing_is_refused_before_anything_runs() {
         ("--strategy presice", "there is no strategy `presice`"),
         ("--json no/such/run.json", "no/such"),
     ] {
-        let output = regimes(directory.path(), arguments);
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{arguments}: {stderr}");
-        assert!(stderr.contains(why), "{arguments}: {stderr}");
-        assert!(output.stdout.is_empty(), "{arguments}");
+        assert_refused(&format!("bench regimes {arguments}"), why);
     }
 }
 
@@ -67,8 +62,6 @@ fn it_goes_on_with_a_file_and_measures_no_round_twice() {
     }
     assert_eq!(counted, [1, 2, 2]);
 
-    let other = regimes(directory, &format!("{what} --deciding"));
-    let stderr = String::from_utf8(other.stderr).unwrap();
-    assert_eq!(other.status.code(), Some(2));
-    assert!(stderr.contains("batches of other lengths"), "{stderr}");
+    let other = format!("bench regimes {what} --deciding");
+    assert_refused_in(directory, &other, "batches of other lengths");
 }

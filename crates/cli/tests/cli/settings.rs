@@ -3,26 +3,10 @@
 
 use std::process::Output;
 
-use crate::common::punctual;
+use crate::common::{self, assert_refused, punctual};
 
-/// Runs `punctual` with arguments that hold no spaces but between them.
 fn run(arguments: &str) -> Output {
-    let directory = tempfile::tempdir().unwrap();
-    punctual(directory.path())
-        .args(arguments.split_whitespace())
-        .output()
-        .unwrap()
-}
-
-/// It exits with 2 and says why in one line.
-fn refusal(arguments: &str) -> String {
-    let output = run(arguments);
-    assert_eq!(output.status.code(), Some(2), "{arguments}: {output:?}");
-    assert!(output.stdout.is_empty(), "{arguments}: {output:?}");
-    let why = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(why.lines().count(), 1, "{arguments}: {why}");
-    assert!(why.starts_with("error: "), "{arguments}: {why}");
-    why
+    common::run(tempfile::tempdir().unwrap().path(), arguments)
 }
 
 #[test]
@@ -58,13 +42,9 @@ fn what_makes_no_sense_is_refused_in_one_line() {
         "exec --priority urgent -- true",
         "exec --slack 0ns -- true",
     ] {
-        refusal(arguments);
+        assert_refused(arguments, "");
     }
-    let nothing = refusal("exec -- true");
-    assert!(
-        nothing.contains("add --slack LENGTH, --priority P, or both"),
-        "{nothing}"
-    );
+    assert_refused("exec -- true", "add --slack LENGTH, --priority P, or both");
 }
 
 /// The names of the calls differ, so what one system lacks is told by what it
@@ -82,8 +62,7 @@ fn where_there_is_nothing_to_set_it_says_what_there_is() {
         ),
     ] {
         if !there {
-            let why = refusal(command);
-            assert!(why.contains(instead), "{command}: {why}");
+            assert_refused(command, instead);
         }
     }
 }
@@ -145,8 +124,8 @@ mod linux {
         if idler.slack_ns().is_some() {
             return true;
         }
-        let why = refusal(&format!("slack hold 1ns --pid {}", idler.0.id()));
-        assert!(why.contains("run as root"), "{why}");
+        let hold = format!("slack hold 1ns --pid {}", idler.0.id());
+        assert_refused(&hold, "run as root");
         false
     }
 
@@ -313,14 +292,13 @@ mod linux {
 
     #[test]
     fn what_cannot_be_started_is_named() {
-        let why = refusal("exec --slack 1ns -- punctual-is-no-program");
-        assert!(why.contains("`punctual-is-no-program`"), "{why}");
+        let missing = "exec --slack 1ns -- punctual-is-no-program";
+        assert_refused(missing, "`punctual-is-no-program`");
     }
 
     #[test]
     fn a_process_that_is_not_there_is_named() {
-        let why = refusal("slack show --pid 4294967295");
-        assert!(why.contains("no process 4294967295"), "{why}");
+        assert_refused("slack show --pid 4294967295", "no process 4294967295");
     }
 }
 
@@ -354,8 +332,7 @@ mod windows {
         assert!(output.status.success(), "{output:?}");
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(text.starts_with("asked 5 ms, granted "), "{text}");
-        let why = refusal("resolution hold 40ms --for 1ms");
-        assert!(why.contains("15.625 ms"), "{why}");
+        assert_refused("resolution hold 40ms --for 1ms", "15.625 ms");
     }
 
     /// Wine says that 1 ms is in force, so nothing above it can be seen.

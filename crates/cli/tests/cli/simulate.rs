@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use crate::common::{printed, punctual, run, stdout};
+use crate::common::{assert_refused_in, printed, run, stdout};
 use crate::schema;
 use punctual_record::{Measurement, Run};
 use serde_json::Value;
@@ -208,19 +208,8 @@ fn what_makes_no_sense_is_refused_in_one_line() {
         ("robustness --on linux", "no meaning"),
         ("--list --seed 1", "cannot be used with"),
     ] {
-        let directory = directory();
-        let output = simulate(directory.path(), arguments);
-        let stderr = String::from_utf8(output.stderr.clone()).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{arguments}: {output:?}");
-        let error = stderr.lines().last().unwrap_or_default();
-        assert!(error.starts_with("error: "), "{arguments}: {stderr}");
-        assert!(error.contains(says), "{arguments}: {stderr}");
-        assert!(output.stdout.is_empty(), "{arguments}: {output:?}");
-        assert_eq!(
-            fs::read_dir(directory.path()).unwrap().count(),
-            5,
-            "{arguments}"
-        );
+        let arguments = format!("simulate {arguments}");
+        assert_refused_in(directory().path(), &arguments, says);
     }
 }
 
@@ -291,17 +280,13 @@ fn a_scenario_can_be_a_named_pipe() {
 fn what_was_recorded_on_a_real_computer_is_replayed() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("good.toml"), SCENARIO).unwrap();
-    let bench = |arguments: &str| {
-        let mut command = punctual(directory.path());
-        command.arg("bench").args(arguments.split(' '));
-        command.output().unwrap()
-    };
-    let recorded =
-        bench("--on linux,wake=30us,jitter=0ns --rate 100 --strategy system --json run.json");
-    assert!(recorded.status.success(), "{recorded:?}");
-    let replayed =
-        bench("--on recorded,file=run.json --rate 100 --strategy system --json again.json");
-    assert!(replayed.status.success(), "{replayed:?}");
+    for what in [
+        "--on linux,wake=30us,jitter=0ns --json run.json",
+        "--on recorded,file=run.json --json again.json",
+    ] {
+        let bench = format!("bench --rate 100 --strategy system {what}");
+        printed(&run(directory.path(), &bench));
+    }
     let late = |file: &str| {
         let text = fs::read_to_string(directory.path().join(file)).unwrap();
         Run::<Measurement>::from_json(&text).unwrap().results[0]
@@ -339,12 +324,6 @@ fn what_was_recorded_on_a_real_computer_is_replayed() {
             "the parameters of `recorded` are file and subject",
         ),
     ] {
-        let refused = bench(&format!("--on {on}"));
-        assert_eq!(refused.status.code(), Some(2), "{on}");
-        let error = String::from_utf8(refused.stderr).unwrap();
-        assert!(
-            error.contains(says) && error.lines().count() == 1,
-            "{on}: {error}"
-        );
+        assert_refused_in(directory.path(), &format!("bench --on {on}"), says);
     }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Output, Stdio};
 
-use crate::common::{punctual, run};
+use crate::common::{assert_refused, punctual, run};
 use crate::schema;
 use punctual_record::experiment::{Cause, Watch};
 use punctual_record::{Measurement, OfExperiment, Run};
@@ -221,29 +221,15 @@ fn what_makes_no_sense_is_refused_in_one_line_and_nothing_is_written() {
         "10s",
         &taken,
     ] {
-        let directory = tempfile::tempdir().unwrap();
-        let directory = directory.path();
-        fs::write(directory.join("file"), "kept").unwrap();
-        fs::create_dir(directory.join("folder")).unwrap();
-        let output = watch(directory, arguments);
-        assert_eq!(output.status.code(), Some(2), "{arguments}: {output:?}");
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(stderr.lines().count(), 1, "{arguments}: {stderr}");
-        assert!(stderr.starts_with("error: "), "{arguments}: {stderr}");
-        assert!(output.stdout.is_empty(), "{arguments}");
-        assert_eq!(fs::read_dir(directory).unwrap().count(), 2, "{arguments}");
-        assert_eq!(fs::read_to_string(directory.join("file")).unwrap(), "kept");
+        assert_refused(&format!("watch {arguments}"), "");
     }
 }
 
 #[test]
 fn a_method_of_another_system_is_refused_by_name() {
     let foreign = if cfg!(windows) { "timerfd" } else { "Sleep" };
-    let directory = tempfile::tempdir().unwrap();
-    let output = watch(directory.path(), &format!("--for 1s --method {foreign}"));
-    assert_eq!(output.status.code(), Some(2));
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert!(stderr.contains(&format!("`{foreign}`")), "{stderr}");
+    let arguments = format!("watch --for 1s --method {foreign}");
+    assert_refused(&arguments, &format!("`{foreign}`"));
 }
 
 /// Signals are Unix's, and so is its `kill`.

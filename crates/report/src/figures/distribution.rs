@@ -7,11 +7,9 @@ use punctual_record::Run;
 use punctual_record::experiment::{Deadlines, Pace};
 
 use super::axis::{Axis, LEAST_NS};
-use super::chart::Chart;
 use super::figure::{Figure, figure};
-use super::panels::{self, Panels};
+use super::panels::{Layout, Panel, Panels};
 use super::plot::{Plot, Point, Series, low_in_words};
-use super::sheet::Sheet;
 use super::style::Look;
 use super::svg;
 use crate::select::{self, Row};
@@ -21,11 +19,19 @@ use crate::units;
 /// apart as a twentieth of what is left, so that the tail is as fine as the rest.
 const FEW: usize = 20;
 
-/// How many bins the axis of the histogram has, how high a strip of it is, and where its
-/// logarithmic axis begins, below a single wait.
+/// How many bins the axis of the histogram has, and where its logarithmic axis begins, below
+/// a single wait.
 const BINS: usize = 60;
-const STRIP: i32 = 72;
 const HALF: f64 = 0.5;
+
+const LAYOUT: Layout = Layout {
+    high: 72,
+    air: (0, 8),
+    above: 0,
+    left: 16,
+    right: 60,
+    lines: (16, 18),
+};
 
 /// For each rate the share of waits that were later than so much, and how many were how
 /// late.
@@ -111,51 +117,42 @@ fn histogram(run: &Run, rate: &str, group: &[Row<'_, Pace>]) -> Figure {
     let highest = strips.iter().flat_map(|(_, bins)| bins.values());
     let highest = highest.map(|n| *n as f64).chain([HALF]);
     let y = Axis::log("", HALF, highest, units::plain).with_few_ticks(4);
-    let panels = Panels {
-        count: strips.len(),
-        high: STRIP,
-        air: (0, 8),
-        above: 0,
-        left: 16,
-        right: 60,
-        beside: panels::widest(strips.iter().map(|(subject, _)| *subject)),
-    };
     let last = match beyond {
         0 => String::new(),
         n => format!(" The last bin has all that were later, {n} waits."),
     };
-    let sheet = Sheet {
-        title: format!("How many waits were how late at {rate}"),
-        caption: format!(
-            "Waits in bins of {}, the counts on a logarithmic axis; n = {} waits each.{last}",
-            units::duration(width),
-            n_in_words(group)
-        ),
-        height: panels.height(),
-    };
-    let svg = sheet.draw(run, |canvas| {
-        for (i, (subject, bins)) in strips.iter().enumerate() {
-            let name = if panels.is_last(i) { "late (us)" } else { "" };
-            let x = Axis::linear(name, 0.0, to / 1e3, 8);
-            let place = panels.place(i);
-            let chart = Chart::new(canvas, place, &x, &y)?;
+    let panels = strips.iter().map(|(subject, bins)| Panel {
+        name: subject,
+        lines: vec![format!("n = {}", bins.values().sum::<u64>())],
+        y: y.clone(),
+        draw: Box::new(move |canvas, chart, _| {
             let fill = Look::of(run, subject).colour.filled();
-            for (&bin, &n) in bins {
+            bins.iter().try_for_each(|(&bin, &n)| {
                 let from = bin as f64 * width / 1e3;
                 let (left, top) = chart.pixel(from, n as f64);
                 let (right, bottom) = chart.pixel(from + width / 1e3, HALF);
                 let words = format!("{n} from {}", units::duration(bin as f64 * width));
                 svg::valued(canvas, &words, || {
                     canvas.draw(&Rectangle::new([(left, top), (right, bottom)], fill))
-                })?;
-            }
-            let n = bins.values().sum::<u64>();
-            panels::beside(canvas, place, (16, 18), subject, &[format!("n = {n}")])?;
-        }
-        Ok(())
+                })
+            })
+        }),
     });
+    let panels = Panels {
+        title: format!("How many waits were how late at {rate}"),
+        caption: format!(
+            "Waits in bins of {}, the counts on a logarithmic axis; n = {} waits each.{last}",
+            units::duration(width),
+            n_in_words(group)
+        ),
+        layout: LAYOUT,
+        x: Axis::linear("late (us)", 0.0, to / 1e3, 8),
+        y: "",
+        above: vec![],
+        panels: panels.collect(),
+    };
     let rate = rate.replace(' ', "");
-    figure(&format!("histogram-{rate}"), svg)
+    figure(&format!("histogram-{rate}"), panels.draw(run))
 }
 
 /// How many are in each bin that has any, the last with all that are later.

@@ -6,17 +6,24 @@ use punctual_record::experiment::{Deadlines, Pace};
 use punctual_record::{Measurement, Run};
 
 use super::axis::Axis;
-use super::chart::{Chart, Place};
+use super::chart::Chart;
 use super::figure::{Figure, figure};
-use super::panels::{self, Panels};
+use super::panels::{Layout, Panel, Panels};
 use super::plot::low_in_words;
-use super::sheet::{Canvas, Drawn, Pixel, Sheet, TOP, text_width};
+use super::sheet::{Canvas, Drawn, Pixel};
 use super::style::Look;
 use super::svg;
 use crate::select::{self, Row};
 use crate::units;
 
-const STRIP: i32 = 92;
+const LAYOUT: Layout = Layout {
+    high: 92,
+    air: (0, 8),
+    above: 0,
+    left: 36,
+    right: 60,
+    lines: (16, 18),
+};
 
 /// More waits than this are drawn as the span of several at a time: a line
 /// through every one of a hundred thousand would be a file of megabytes and a
@@ -141,41 +148,33 @@ fn at_rate(run: &Run, rate: &str, series: Series, group: &[Row<'_, Pace>]) -> Fi
     let strips: Vec<(&Measurement, Vec<f64>)> = group.iter().map(|&m| (m, values(m))).collect();
     let (y, span) = series.axis(&strips, period_ns);
     let longest = strips.iter().map(|(_, times)| times.len()).max();
+    let panels = strips.iter().map(|(m, values)| Panel {
+        name: &m.subject,
+        lines: beside(values, span.as_ref()),
+        y: y.clone(),
+        draw: Box::new(|canvas, chart, _| {
+            svg::series(canvas, &m.subject, || {
+                strip(canvas, chart, Look::of(run, &m.subject), values)
+            })?;
+            if span.is_none() {
+                return Ok(());
+            }
+            let ends = [0.0, values.len() as f64];
+            let wanted = ends.map(|i| chart.pixel(i, period_ns / 1e6));
+            svg::dashed(canvas, [4, 4], wanted, BLACK.mix(0.5).stroke_width(1))
+        }),
+    });
     let panels = Panels {
-        count: strips.len(),
-        high: STRIP,
-        air: (0, 8),
-        above: 0,
-        left: 36,
-        right: 60,
-        beside: panels::widest(strips.iter().map(|(m, _)| m.subject.as_str())),
-    };
-    let sheet = Sheet {
         title: format!("{title} at {rate}"),
         caption: caption(&strips, span.as_ref(), series, period_ns),
-        height: panels.height(),
+        layout: LAYOUT,
+        x: Axis::linear("wait", 0.0, longest.unwrap_or(1) as f64, 5),
+        y: y_axis,
+        above: vec![],
+        panels: panels.collect(),
     };
-    let svg = sheet.draw(run, |canvas| {
-        for (i, (m, values)) in strips.iter().enumerate() {
-            let name = if panels.is_last(i) { "wait" } else { "" };
-            let x = Axis::linear(name, 0.0, longest.unwrap_or(1) as f64, 5);
-            let place = panels.place(i);
-            let chart = Chart::new(canvas, place, &x, &y)?;
-            svg::series(canvas, &m.subject, || {
-                strip(canvas, &chart, Look::of(run, &m.subject), values)
-            })?;
-            if span.is_some() {
-                let ends = [0.0, values.len() as f64];
-                let wanted = ends.map(|i| chart.pixel(i, period_ns / 1e6));
-                svg::dashed(canvas, [4, 4], wanted, BLACK.mix(0.5).stroke_width(1))?;
-            }
-            beside(canvas, place, &m.subject, values, span.as_ref())?;
-        }
-        let middle = TOP + STRIP * strips.len() as i32 / 2;
-        y_name(canvas, y_axis, middle)
-    });
     let rate = rate.replace(' ', "");
-    figure(&format!("{file}-{rate}"), svg)
+    figure(&format!("{file}-{rate}"), panels.draw(run))
 }
 
 fn strip(canvas: &Canvas, chart: &Chart, look: Look, values: &[f64]) -> Drawn {
@@ -222,14 +221,8 @@ fn together(times: usize) -> usize {
     }
 }
 
-/// To the right of a strip: whose it is, n, and what it does not show.
-fn beside(
-    canvas: &Canvas,
-    place: Place,
-    subject: &str,
-    values: &[f64],
-    span: Option<&Span>,
-) -> Drawn {
+/// To the right of a strip: n, and what it does not show.
+fn beside(values: &[f64], span: Option<&Span>) -> Vec<String> {
     let mut lines = vec![format!("n = {}", values.len())];
     let beyond = span.map_or([0, 0], |span| [span.above(values), span.below(values)]);
     for (count, side) in beyond.into_iter().zip(["above", "below"]) {
@@ -237,16 +230,7 @@ fn beside(
             lines.push(format!("{count} {side}"));
         }
     }
-    panels::beside(canvas, place, (16, 18), subject, &lines)
-}
-
-/// The name that the y axes of all strips share.
-fn y_name(canvas: &Canvas, name: &str, middle: i32) -> Drawn {
-    let style = ("sans-serif", 16)
-        .into_font()
-        .transform(FontTransform::Rotate270);
-    let at = (20, middle + text_width(name) / 2);
-    canvas.draw(&Text::new(name, at, style))
+    lines
 }
 
 fn caption(

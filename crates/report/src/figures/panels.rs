@@ -32,9 +32,11 @@ pub(super) struct Panel<'a> {
     pub(super) name: &'a str,
     pub(super) lines: Vec<String>,
     pub(super) y: Axis,
-    /// What is drawn in it.
-    pub(super) draw: Box<dyn Fn(&Canvas, &Chart) -> Drawn + 'a>,
+    pub(super) draw: Drawing<'a>,
 }
+
+/// What is drawn in a chart at this place.
+pub(super) type Drawing<'a> = Box<dyn Fn(&Canvas, &Chart, Place) -> Drawn + 'a>;
 
 /// How large they are.
 pub(super) struct Layout {
@@ -101,7 +103,7 @@ impl Panels<'_> {
             x.name.clear();
         }
         let chart = Chart::new(canvas, place, &x, &panel.y)?;
-        (panel.draw)(canvas, &chart)?;
+        (panel.draw)(canvas, &chart, place)?;
         let (below, apart) = layout.lines;
         let (x, y) = (place.right - 10, place.top + below);
         write(canvas, panel.name, (x, y), HPos::Left, &BLACK)?;

@@ -4,23 +4,28 @@ use punctual_record::experiment::ScenarioThreads;
 use std::collections::BTreeSet;
 
 use plotters::prelude::*;
-use plotters::style::text_anchor::HPos;
 
 use punctual_record::{Run, Value};
 
 use super::axis::Axis;
 use super::chart::Chart;
 use super::figure::{Figure, figure};
-use super::panels::{self, Panels};
-use super::sheet::{Canvas, Drawn, GREY, Pixel, Sheet, TOP, text_width, write};
+use super::panels::{Layout, Panel, Panels};
+use super::sheet::{Canvas, Drawn, Pixel, text_width};
 use super::style::Look;
 use super::svg;
 use crate::scenario;
 use crate::select::{self, Row};
 
-const PANEL: i32 = 190;
-/// For the names of the phases above the first panel.
-const PHASES: i32 = 22;
+/// The names of the phases are above the first panel.
+const LAYOUT: Layout = Layout {
+    high: 190,
+    air: (0, 12),
+    above: 22,
+    left: 36,
+    right: 24,
+    lines: (20, 20),
+};
 
 /// Points closer than this are drawn as one: what lies below is a smear, and a
 /// file of megabytes.
@@ -90,53 +95,38 @@ fn of_threads(
     let phases = phases(run, scenario);
     let last = all().map(|(s, _)| *s).fold(0.0, f64::max);
     let end = phases.last().map_or(last, |phase| phase.to);
-    let layout = Panels {
-        count: panels.len(),
-        high: PANEL,
-        air: (0, 12),
-        above: PHASES,
-        left: 36,
-        right: 24,
-        beside: panels::widest(panels.iter().map(|(model, _)| *model)),
-    };
-    let place = layout.place(0);
-    let room = (place.right - place.left - 94) as f64 / end.max(f64::MIN_POSITIVE);
+    let (left, right) = LAYOUT.edges(panels.iter().map(|(model, _)| *model));
+    let room = (right - left - 94) as f64 / end.max(f64::MIN_POSITIVE);
     let numbered = phases
         .iter()
         .any(|phase| f64::from(text_width(phase.name)) > (phase.to - phase.from) * room);
-    let sheet = Sheet {
-        title: format!(
-            "Sleeps of thread `{subject}`{}",
-            scenario::of_several(run, scenario)
-        ),
-        caption: caption(&panels, &phases, numbered),
-        height: layout.height(),
+    let time = match scenario::is_virtual(run) {
+        true => "virtual time (s)",
+        false => "time (s)",
     };
     let y = Axis::linear("slept (ms)", 0.0, longest * 1.05, 4);
-    let svg = sheet.draw(run, |canvas| {
-        for (i, (model, points)) in panels.iter().enumerate() {
-            let time = if scenario::is_virtual(run) {
-                "virtual time (s)"
-            } else {
-                "time (s)"
-            };
-            let name = if layout.is_last(i) { time } else { "" };
-            let x = Axis::linear(name, 0.0, end, 8);
-            let chart = Chart::new(canvas, layout.place(i), &x, &y)?;
+    let charts = panels.iter().map(|(model, points)| Panel {
+        name: model,
+        lines: vec![format!("n = {}", points.len())],
+        y: y.clone(),
+        draw: Box::new(|canvas, chart, _| {
             svg::series(canvas, model, || {
-                dots(canvas, &chart, Look::of(run, subject), points)
+                dots(canvas, chart, Look::of(run, subject), points)
             })?;
-            bounds(canvas, &chart, &phases, longest * 1.05)?;
-            let n = format!("n = {}", points.len());
-            panels::beside(canvas, layout.place(i), (20, 20), model, &[n])?;
-            if i == 0 {
-                names(canvas, &chart, &phases, numbered)?;
-            }
-        }
-        Ok(())
+            bounds(canvas, chart, &phases, longest * 1.05)
+        }),
     });
     let of = scenario::of_several(run, scenario);
-    figure(&format!("sleeps-{subject}{of}"), svg)
+    let charts = Panels {
+        title: format!("Sleeps of thread `{subject}`{of}"),
+        caption: caption(&panels, &phases, numbered),
+        layout: LAYOUT,
+        x: Axis::linear(time, 0.0, end, 8),
+        y: "",
+        above: names(&phases, numbered),
+        panels: charts.collect(),
+    };
+    figure(&format!("sleeps-{subject}{of}"), charts.draw(run))
 }
 
 /// A dot for each sleep, but not two at one place.
@@ -159,18 +149,16 @@ fn bounds(canvas: &Canvas, chart: &Chart, phases: &[Phase], top_ms: f64) -> Draw
     })
 }
 
-/// The phases above the panel, by number where their names are too long.
-fn names(canvas: &Canvas, chart: &Chart, phases: &[Phase], numbered: bool) -> Drawn {
-    for (i, phase) in phases.iter().enumerate() {
-        let (x, _) = chart.pixel(f64::midpoint(phase.from, phase.to), 0.0);
-        let name = if numbered {
-            (i + 1).to_string()
-        } else {
-            phase.name.to_owned()
+/// The phases in their middles, by number where their names are too long.
+fn names(phases: &[Phase], numbered: bool) -> Vec<(f64, String)> {
+    let name = |(i, phase): (usize, &Phase)| {
+        let name = match numbered {
+            true => (i + 1).to_string(),
+            false => phase.name.to_owned(),
         };
-        write(canvas, &name, (x, TOP + PHASES / 2), HPos::Center, &GREY)?;
-    }
-    Ok(())
+        (f64::midpoint(phase.from, phase.to), name)
+    };
+    phases.iter().enumerate().map(name).collect()
 }
 
 fn caption(panels: &[(&str, Vec<(f64, f64)>)], phases: &[Phase], numbered: bool) -> String {

@@ -11,20 +11,26 @@ use punctual_record::{Mode, Run};
 use super::axis::Axis;
 use super::chart::{Chart, Place};
 use super::figure::{Figure, figure};
-use super::panels::{self, Panels};
-use super::sheet::{Canvas, Drawn, GREY, Sheet, text_width, write};
+use super::panels::{Layout, Panel, Panels};
+use super::sheet::{Canvas, Drawn, GREY, text_width, write};
 use super::style::Look;
 use super::svg;
 use crate::histogram::{name, named, usual};
 use crate::select::{self, Row, asked_ns};
 use crate::units;
 
-/// The height of a panel without what is written above it.
-const PANEL: i32 = 170;
-
 /// The names of modes above a panel: so many lines, so high.
 const LEVELS: usize = 2;
 const LEVEL: i32 = 18;
+
+const LAYOUT: Layout = Layout {
+    high: 170 + LEVEL * LEVELS as i32,
+    air: (LEVEL * LEVELS as i32, 12),
+    above: 0,
+    left: 16,
+    right: 30,
+    lines: (20, 20),
+};
 
 const ASKED: &str = "asked";
 
@@ -41,7 +47,7 @@ pub(super) fn timers(run: &Run) -> Vec<Figure> {
     .collect()
 }
 
-struct Panel<'r> {
+struct Sleeps<'r> {
     arming: &'r str,
     asked_ns: f64,
     /// How long the timer rule in force makes a sleep, if waking up cost nothing.
@@ -51,14 +57,14 @@ struct Panel<'r> {
 }
 
 /// The sleeps of each way to begin them.
-fn panels<'r>(group: &[Row<'r, Timers>]) -> Vec<Panel<'r>> {
+fn panels<'r>(group: &[Row<'r, Timers>]) -> Vec<Sleeps<'r>> {
     select::grouped(group.iter().copied(), |m| m.of.arming.as_str())
         .into_iter()
         .map(|(arming, rounds)| {
             let (slept_ns, modes) = select::lengths(&rounds);
             let late_ns = rounds.iter().find_map(|m| m.predicted_late_ns);
             let asked_ns = rounds.first().map_or(0.0, |m| asked_ns(m.of));
-            Panel {
+            Sleeps {
                 arming,
                 asked_ns,
                 predicted_ns: late_ns.map(|late_ns| asked_ns + late_ns as f64),
@@ -84,34 +90,29 @@ fn of_call(run: &Run, call: &str, asked_ns: f64, group: &[Row<'_, Timers>]) -> O
     let low = lines.iter().copied().fold(low, i64::min);
     let high = lines.iter().copied().fold(high, i64::max);
     let beyond = all.iter().filter(|ns| **ns < low || **ns > high).count();
-    let widest = panels.iter().map(|panel| text_width(panel.arming)).max();
-    let names = LEVEL * LEVELS as i32;
-    let layout = Panels {
-        count: panels.len(),
-        high: PANEL + names,
-        air: (names, 12),
-        above: 0,
-        left: 16,
-        right: 30,
-        beside: widest.unwrap_or(0).max(90),
-    };
-    let sheet = Sheet {
+    let (from, to) = scale(low, high);
+    let charts = panels.iter().map(|panel| {
+        let shares = panel.shares((from, to));
+        let highest = shares.values().copied().fold(0.0, f64::max);
+        Panel {
+            name: panel.arming,
+            lines: vec![format!("n = {}", panel.slept_ns.len())],
+            y: Axis::linear("sleeps (%)", 0.0, highest * 1.05, 3),
+            draw: Box::new(move |canvas, chart, place| {
+                panel.draw(canvas, chart, place, &shares, (from, to))
+            }),
+        }
+    });
+    let charts = Panels {
         title: format!("Lengths of {call} asked for {}", units::nominal(asked_ns)),
         caption: caption(&panels, beyond),
-        height: layout.height(),
+        layout: LAYOUT,
+        x: Axis::linear("slept (ms)", from, to, 8),
+        y: "",
+        above: vec![],
+        panels: charts.collect(),
     };
-    let scale = scale(low, high);
-    let svg = sheet.draw(run, |canvas| {
-        for (i, panel) in panels.iter().enumerate() {
-            let place = layout.place(i);
-            let name = if layout.is_last(i) { "slept (ms)" } else { "" };
-            panel.draw(canvas, place, name, scale)?;
-            let n = format!("n = {}", panel.slept_ns.len());
-            panels::beside(canvas, place, (20, 20), panel.arming, &[n])?;
-        }
-        Ok(())
-    });
-    Some(figure(&format!("timers-{call}"), svg))
+    Some(figure(&format!("timers-{call}"), charts.draw(run)))
 }
 
 /// The ends of the axis in milliseconds: a little more than the sleeps need.
@@ -121,16 +122,18 @@ fn scale(low_ns: i64, high_ns: i64) -> (f64, f64) {
     (low - edge, high + edge)
 }
 
-impl Panel<'_> {
-    fn draw(&self, canvas: &Canvas, place: Place, name: &str, (from, to): (f64, f64)) -> Drawn {
-        let shares = self.shares((from, to));
-        let highest = shares.values().copied().fold(0.0, f64::max);
-        let x = Axis::linear(name, from, to, 8);
-        let y = Axis::linear("sleeps (%)", 0.0, highest * 1.05, 3);
-        let chart = Chart::new(canvas, place, &x, &y)?;
+impl Sleeps<'_> {
+    fn draw(
+        &self,
+        canvas: &Canvas,
+        chart: &Chart,
+        place: Place,
+        shares: &BTreeMap<usize, f64>,
+        (from, to): (f64, f64),
+    ) -> Drawn {
         let style = Look::nth(0).colour.filled();
         let width = (to - from) / BARS;
-        for (&bar, &share) in &shares {
+        for (&bar, &share) in shares {
             let (left, top) = chart.pixel(from + bar as f64 * width, share);
             let (right, bottom) = chart.pixel(from + (bar + 1) as f64 * width, 0.0);
             let corners = [(left, top.min(bottom - 1)), (right.max(left + 1), bottom)];
@@ -145,7 +148,7 @@ impl Panel<'_> {
                 svg::dashed(canvas, dashes, [(x, top), (x, bottom)], style)
             })?;
         }
-        self.names(canvas, &chart, place, bottom)
+        self.names(canvas, chart, place, bottom)
     }
 
     /// The lines upright in it.
@@ -192,7 +195,7 @@ impl Panel<'_> {
     }
 }
 
-fn caption(panels: &[Panel], beyond: usize) -> String {
+fn caption(panels: &[Sleeps], beyond: usize) -> String {
     let n = select::counts(panels.iter().map(|panel| panel.slept_ns.len() as u64));
     let mut caption = format!(
         "How long sleeps were by the precise clock, all rounds, n = {n} in each panel. after-wake: each begins \
