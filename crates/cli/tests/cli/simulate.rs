@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use crate::common::{assert_refused_in, printed, run, stdout};
+use crate::common::{assert_refused_in, printed, punctual, run, stdout};
 use crate::schema;
 use punctual_record::{Measurement, Run};
 use serde_json::Value;
