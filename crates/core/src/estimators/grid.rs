@@ -1,82 +1,77 @@
 //! Whether naps end on the ticks of a clock, and when those come.
 
-/// Ticks closer together than this are no grid that a waiter could use.
+/// Ticks closer together than this are of no use to a waiter.
 const PERIOD_MIN_NS: f64 = 300_000.0;
-/// Ticks further apart would not be told from chance: the coarsest known grid
-/// has 64 ticks a second.
+/// No known clock ticks more slowly than 64 times a second.
 const PERIOD_MAX_NS: f64 = 17_000_000.0;
-/// The same of steps: naps of one length all take whole steps of that length.
+/// The same of steps. Naps that all have one length take whole steps of it, which
+/// says nothing.
 const STEP_MAX_NS: f64 = 2_500_000.0;
-/// A grid that showed itself to nobody for so many periods may be gone.
+/// After this many periods without a nap on them, ticks may be gone.
 const FRESH: f64 = 8.0;
-/// A nap that ends this part of a period off the grid, or so much more than
-/// usual, was disturbed, and so many in a row were not on a grid.
+/// A nap that ends off a tick by this part of a period, or by this much more than
+/// usual, was disturbed; this many in a row end the belief in ticks.
 const OFF: f64 = 1.0 / 16.0;
 const OFF_NS: f64 = 20_000.0;
 const DOUBTED: u8 = 2;
-/// Ticks are believed in if wakes are no further off them than this part of a
-/// period, where by chance it would be a quarter, and than this: so near to a tick
-/// that is no more a nap may end whatever it ends on.
+/// Ticks are used while wakes are off them by less than this part of a period, where
+/// chance would make it a quarter, and by less than this.
 const BELIEVED: f64 = 1.0 / 32.0;
 const BELIEVED_NS: f64 = 50_000.0;
-/// When two naps are due so far from whole periods apart, that they end whole
-/// periods apart is no chance, and not the pace of who waits.
+/// Two naps that end whole periods apart are evidence if they were due this far from
+/// whole periods apart: otherwise it may be the rhythm of the waits themselves.
 const TELLS_NS: f64 = 100_000.0;
-/// What is no further apart is no period apart.
+/// Wakes closer together than this are not a period apart.
 const SAME_NS: f64 = 30_000.0;
-/// How far apart two wakes may be for their distance to say something.
+/// Wakes further apart than this say nothing about the period.
 const DISTANCE_MAX_NS: f64 = 200_000_000.0;
 /// The variance of a wake about its tick: 4 us.
 const NOISE: f64 = 16e6;
-/// The same of a nap that takes whole steps: there is what waking takes, some 20 us,
-/// in it.
+/// The same for steps, which include the 20 us or so of a wake-up.
 const NOISE_OF_STEPS: f64 = 100e6;
-/// What the variance of the period grows by from wake to wake: clocks drift.
+/// By this the variance of the period grows with each wake, as clocks drift.
 const DRIFT: f64 = 4.0;
-/// So many distances in a row must be multiples of a period to believe in it.
+/// A period is known after this many distances in a row that are multiples of it.
 const AGREE: u32 = 6;
-/// How exactly ticks are known, and the least time from now to one.
+/// How exactly a tick is known, and the least time from now to one that is aimed at.
 const JUST_NS: f64 = 10_000.0;
-/// How fast beliefs move.
+/// The step of running means.
 const STEP: f32 = 1.0 / 16.0;
 
 /// The ticks on which naps end.
 ///
-/// The period is what the distances between wakes are multiples of. A first
-/// guess is one of them, and each that is no multiple leaves a smaller guess,
-/// as in Euclid's algorithm; each that is one makes the guess sharper, as in a
-/// Kalman filter, and is believed only as far as its number of periods is
-/// certain. What is left of the distances of naps that end at any time becomes
-/// shorter than any grid soon.
+/// The distances between wakes are multiples of the period. The first distance is the
+/// first guess. One that is no multiple of the guess leaves a remainder, which is the
+/// next guess, as in Euclid's algorithm; one that is sharpens it, as in a Kalman
+/// filter, if the number of periods is certain. Where naps end at any time, the guess
+/// soon becomes shorter than any tick.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Grid {
     kind: Kind,
     period: f64,
     variance: f64,
     agree: u32,
-    /// A tick, in nanoseconds of the waiter's clock; of steps, how long after a
-    /// whole number of them naps end.
+    /// A tick, in nanoseconds of the waiter's clock; of steps, how long after a whole
+    /// number of them a nap ends.
     tick: f64,
     last_wake: Option<u64>,
-    /// When the last nap was due, or for steps how long it was to be; and how
-    /// long it was.
+    /// When the last nap was due, or of steps its asked length; and how long it took.
     last_place: f64,
     last_slept: f64,
-    /// How many naps in a row did not end on it.
+    /// Naps in a row that did not end on a tick.
     off_it: u8,
-    /// How far wakes are from ticks.
+    /// The mean distance of wakes from ticks.
     off_ns: f32,
-    /// The part of naps that ends a tick later than they should.
+    /// The share of naps that end one tick too late.
     next: f32,
 }
 
 /// What the ticks are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Those of a clock that goes on by itself.
+    /// Of a clock that runs by itself.
     Clock,
-    /// Those of a clock that starts with each nap: the nap takes a whole number
-    /// of steps.
+    /// Of a clock that starts with each nap, which so takes a whole number of steps.
     Steps,
 }
 
@@ -85,12 +80,12 @@ pub(crate) enum Kind {
 pub(crate) struct Aim {
     /// When to ask to be woken, in nanoseconds of the waiter's clock.
     pub(crate) due: u64,
-    /// What it is expected to cost from the end of the nap on.
+    /// The expected cost after the nap.
     pub(crate) cost_ns: f32,
 }
 
 impl Grid {
-    /// No grid yet.
+    /// No period known.
     pub(crate) fn new(kind: Kind) -> Self {
         Self {
             kind,
@@ -107,20 +102,20 @@ impl Grid {
         }
     }
 
-    /// The period, if naps end on a grid.
+    /// The period, if naps end on ticks.
     pub(crate) fn period_ns(&self) -> Option<f64> {
         let is_near = f64::from(self.off_ns) < BELIEVED_NS.min(self.period * BELIEVED);
         (self.is_known() && is_near).then_some(self.period)
     }
 
-    /// Whether a nap has ended on it a short while before `now`.
+    /// Whether a nap ended on a tick shortly before `now`.
     pub(crate) fn is_fresh(&self, now: u64) -> bool {
         let since = |last| now.saturating_sub(last) as f64;
         let is_fresh = |last| since(last) < FRESH * self.period;
         self.off_it == 0 && self.last_wake.is_some_and(is_fresh)
     }
 
-    /// How far wakes are from ticks.
+    /// The mean distance of wakes from ticks.
     pub(crate) fn off_ns(&self) -> f32 {
         self.off_ns
     }
@@ -184,8 +179,8 @@ impl Grid {
         }
     }
 
-    /// Whether a nap until `due` can tell a grid from chance: one that is as far
-    /// from the last one as from tick to tick ends on a tick with it, or not.
+    /// Whether a nap until `due` is evidence for or against ticks: one that was due whole
+    /// periods after the last ends whole periods after it in any case.
     fn tells(&mut self, begin: f64, due: f64) -> bool {
         let place = match self.kind {
             Kind::Clock => due,
@@ -199,7 +194,7 @@ impl Grid {
         off.abs() > TELLS_NS.min(OFF * self.period)
     }
 
-    /// One of the ticks that a nap from `begin` on meets.
+    /// A tick of the clock that a nap from `begin` on sees.
     fn first_tick(&self, begin: f64) -> f64 {
         match self.kind {
             Kind::Clock => self.tick,
@@ -216,19 +211,19 @@ impl Grid {
         };
         let variance = n * n * self.variance + noise;
         let uncertain = 3.0 * variance.sqrt();
-        // If the next tick could not be told, the guess is of no use.
+        // A guess that cannot tell the next tick is of no use.
         let one = 3.0 * (self.variance + noise).sqrt();
         if self.period == 0.0 || !self.is_known() && one > self.period / 4.0 {
             self.guess(distance, noise);
         } else if uncertain > self.period / 4.0 {
-            // Too many periods to be counted.
+            // Too many periods to count.
         } else if n >= 1.0 && off.abs() <= uncertain {
             let gain = n * self.variance / variance;
             self.period += gain * off;
             self.variance = (1.0 - gain * n) * self.variance + DRIFT;
             self.agree = self.agree.saturating_add(1);
         } else if self.is_known() {
-            // One wake off the grid is somebody else's doing, some are news.
+            // One wake off the ticks is a disturbance, several are news.
             self.agree = self.agree.min(4 * AGREE) - 2;
         } else {
             let left = if n == 0.0 { distance } else { off.abs() };
@@ -236,7 +231,7 @@ impl Grid {
         }
     }
 
-    /// Takes a length for the period, or waits for another if it cannot be.
+    /// Guesses that the period is `length`, if it can be one.
     fn guess(&mut self, length: f64, variance: f64) {
         let plausible = (PERIOD_MIN_NS..DISTANCE_MAX_NS).contains(&length);
         self.period = if plausible { length } else { 0.0 };
@@ -244,8 +239,8 @@ impl Grid {
         (self.agree, self.off_it, self.off_ns, self.next) = (0, 0, 0.0, 0.0);
     }
 
-    /// The nap from `now` on that ends on the best tick for `deadline`, when a
-    /// nanosecond before it costs 1 and one after it `late_weight`.
+    /// The nap from `now` on that ends on the tick that costs least, where a nanosecond
+    /// before `deadline` costs 1 and one after it `late_weight`.
     pub(crate) fn aim(&self, now: u64, deadline: u64, late_weight: f32) -> Option<Aim> {
         let (now, deadline) = (now as f64, deadline as f64);
         let from = self.first_tick(now);
@@ -258,7 +253,7 @@ impl Grid {
             let tick = last + f64::from(ahead) * self.period;
             let next = cost(tick + self.period);
             Aim {
-                // In the middle between it and the tick before, if that is no too late.
+                // Half a period before the tick, so that small errors do not matter.
                 due: (tick - self.period / 2.0).min(deadline).max(now + 1_000.0) as u64,
                 cost_ns: cost(tick) + self.next * (next - cost(tick)),
             }

@@ -1,53 +1,49 @@
-//! How long before its deadline a nap should end, in units of how late naps
-//! usually are: a few candidates, judged by what each would have brought.
+//! The margin that costs least, as a multiple of the usual overshoot: two dozen
+//! candidates, judged by what each would have cost.
 
-/// The candidates: multiples of the usual overshoot. Closer together about it,
-/// where most overshoots are, and closest for those that are nearly constant. Half
-/// as many would do for recorded naps, but not where ticks are not told from
-/// lengths: the golden cells of Windows are up to three times dearer then.
+/// The candidates. Dense near 1, where most overshoots are and nearly constant ones
+/// need it. Half as many do for recorded naps, but make simulated Windows up to three
+/// times dearer before its ticks are known.
 const CANDIDATES: [f32; N] = [
     0.6, 0.75, 0.85, 0.92, 0.97, 1.0, 1.004, 1.012, 1.04, 1.08, 1.12, 1.17, 1.22, 1.28, 1.35, 1.44,
     1.55, 1.7, 1.9, 2.2, 2.7, 3.6, 5.0, 8.0,
 ];
 const N: usize = 24;
 
-/// What is believed of overshoots before one was seen, as multiples of the
-/// usual one, and how many naps that is worth.
+/// The overshoots that are believed before any was seen, as multiples of the usual one.
 const BELIEVED: [f32; 8] = [0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5];
 
-/// About how many naps are remembered: of a hundred, what happens once in a
-/// hundred could not be told, and after a thousand the machine is another one.
-/// Between 64 and 256 the cost of recorded naps differs by 1 %.
+/// About how many naps are remembered. Between 64 and 256 the cost of recorded naps
+/// differs by 1 %.
 const MEMORY: f32 = 128.0;
 
-/// The best candidate is looked for after the first nap, two more, three more, and
-/// in the end after so many: to do so after each makes recorded naps cheaper by less
-/// than 1 %, and takes longer than all else.
+/// The best candidate is chosen after the first nap, after two more, three more, and
+/// at last after this many: choosing after each gains less than 1 % and would take
+/// more instructions than the rest of the wait.
 const EVERY: u8 = 32;
 
-/// What is known of overshoots as multiples of the usual one: how many lie between
-/// two candidates, and their sum. A nap is counted in one place; what each candidate
-/// would have brought is reckoned when the best is asked for.
+/// A histogram of overshoots as multiples of the usual one, with a count and a sum
+/// between any two candidates.
 ///
-/// A nap that overshoots by less than its margin leaves the rest to be spun;
-/// one that overshoots by more makes its wait late. What a wait with a margin costs
-/// follows from these sums whatever late is worth, so the price may change.
+/// An overshoot below the margin leaves the difference to spin, one above it makes the
+/// wait late by the difference. Both follow from counts and sums alone, for every
+/// candidate and any weight of lateness.
 ///
-/// Aligned so that no count and its sum lie in two cache lines.
+/// Aligned so that a count and its sum share a cache line.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(align(8))]
 pub(crate) struct Margins {
-    /// Those up to the first candidate, up to the second, and so on; at last those
-    /// beyond all of them. How many, and their sum.
+    /// Count and sum up to the first candidate, up to the second, and so on; at last
+    /// beyond all of them.
     between: [(f32, f32); N + 1],
-    /// Naps since the best was last looked for, and how many there are to be.
+    /// Naps since the best was last chosen, and after how many it is chosen again.
     naps: u8,
     every: u8,
 }
 
-/// A margin, and what it is expected to cost from the end of the nap on: both
-/// as multiples of the usual overshoot.
+/// A margin and its expected cost after the nap, both as multiples of the usual
+/// overshoot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Margin {
     pub(crate) margin: f32,
@@ -74,8 +70,8 @@ impl Margins {
         }
     }
 
-    /// Learns that a nap overshot by `over` times the usual. Whether another
-    /// candidate may be the best now.
+    /// Learns that a nap overshot by `over` times the usual. Whether it is time to
+    /// choose the best again.
     #[inline]
     pub(crate) fn learn(&mut self, over: f32) -> bool {
         let shorter = CANDIDATES.partition_point(|candidate| *candidate < over);
@@ -90,7 +86,7 @@ impl Margins {
         is_due
     }
 
-    /// Forgets as much of what was as is due for the naps since it last did.
+    /// Forgets as is due for the naps since it last did.
     #[cold]
     fn fade(&mut self) {
         let kept = 1.0 - f32::from(self.naps) / MEMORY;
@@ -102,9 +98,9 @@ impl Margins {
         self.naps = 0;
     }
 
-    /// The candidate no longer than `longest` with which a wait costs least, when
-    /// late is `late_weight` times as bad as early; the shortest if none is. Those
-    /// beyond all candidates are late by `late_most` at most.
+    /// The candidate of at most `longest` that costs least where lateness costs
+    /// `late_weight` times as much as spinning; the shortest if none is that short.
+    /// Overshoots beyond all candidates are late by `late_most` at most.
     pub(crate) const fn best(&self, late_weight: f32, late_most: f32, longest: f32) -> Margin {
         let (mut late, mut late_sum) = (0.0, 0.0);
         let mut i = 0;
@@ -136,8 +132,7 @@ impl Margins {
         best
     }
 
-    /// The multiple that a part `q` of the overshoots does not exceed, to the next
-    /// candidate.
+    /// The quantile `q` of the overshoots, up to the next candidate.
     pub(crate) fn quantile(&self, q: f32) -> f32 {
         let mut more = q * self.between.iter().map(|(count, _)| count).sum::<f32>();
         let mut exceeds = |(count, _): &(f32, f32)| {

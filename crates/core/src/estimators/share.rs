@@ -1,23 +1,21 @@
 //! The part of an overshoot that grows with the length of the nap.
 
-/// How many naps it looks back on.
+/// About how many naps are remembered.
 const MEMORY: f32 = 32.0;
-/// The least share that is told from none, and the least change of it that
-/// counts.
+/// The least share that is told from zero, and the least change that is adopted.
 const LEAST: f32 = 1.0 / 32.0;
-/// The lengths must differ by about this part before a share shows in them.
+/// The standard deviation of the lengths, relative, from which a share shows in them.
 const SPREAD: f32 = 0.05;
-/// What grows faster than this is no share but chance, or a grid.
+/// A larger share is chance, or ticks.
 const MOST: f32 = 0.5;
-/// The part of the differences between overshoots that a line must explain.
+/// The part of the variance of overshoots that the line must explain.
 const CLEAR: f32 = 0.5;
 
-/// Which share of its length a nap takes longer than asked: a line through
+/// The share of its length by which a nap overshoots: the slope of a line through
 /// lengths and overshoots, by least squares with forgetting.
 ///
-/// macOS wakes threads late by an eighth of the length of their sleep (xnu's
-/// timer coalescing, by class of thread); where lateness does not depend on
-/// the length this stays zero.
+/// On macOS it is an eighth (xnu's timer coalescing, by class of thread). Where the
+/// overshoot does not depend on the length it stays zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Share {
     n: f32,
@@ -30,7 +28,7 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// One that nothing was seen of, but this believed.
+    /// No nap seen, and this share believed.
     pub(crate) fn believed(share: f32) -> Self {
         Self {
             share,
@@ -43,7 +41,7 @@ impl Share {
         self.share
     }
 
-    /// Learns one nap. Whether the share is another one now.
+    /// Learns one nap. Whether another share was adopted.
     pub(crate) fn learn(&mut self, asked_ns: f32, over_ns: f32) -> bool {
         self.n = (self.n + 1.0).min(MEMORY);
         let step = 1.0 / self.n;

@@ -1,52 +1,50 @@
-//! The usual overshoot of naps, followed in eight bytes.
+//! The usual overshoot of naps, tracked in eight bytes.
 
-/// The shortest overshoot that is told from none.
+/// Shorter overshoots count as this.
 const LEAST_NS: f32 = 256.0;
-/// The usual overshoot is about the one that three of five do not exceed: higher
-/// than the median, of which there may be two where naps end early or late.
+/// The quantile that is tracked. Above the median, which is unstable where overshoots
+/// come in two groups of the same size.
 const USUAL: f32 = 0.6;
-/// What was believed before naps were seen is given up in so many of them, each
-/// time for half of what it is off, in the logarithm.
+/// Each of the first three naps halves the distance to it, in the logarithm.
 const FIRST: u16 = 3;
-/// What is so many times shorter than believed ended early, or is chance.
+/// The first overshoots count as at least this part of what was believed: a shorter
+/// one is chance.
 const SUDDEN: f32 = 16.0;
-/// How far it moves at most with one nap. As exact as the quantile of the last 64;
+/// The largest step of one nap, relative. As exact as the quantile of the last 64;
 /// between 1/20 and 1/100 the cost of recorded naps differs by less than 1 %.
 const STEP: f32 = 1.0 / 64.0;
-/// It moves in proportion where an overshoot is off by less than about half of
-/// this, and by the full step beyond: stalls count no more than other long ones.
+/// The step is proportional to the error near the estimate, and limited further away,
+/// so that a stall counts no more than any long overshoot.
 const GAIN: f32 = 2.0;
-/// An overshoot so many times the usual, or its inverse, is of another time if
-/// most of those beside it are too.
+/// An overshoot this many times longer or shorter than usual is far.
 const FAR: f32 = 1.4;
-/// What a far one counts, what one that is not takes off, and how much makes
-/// another time: 16 in a row, or three of four for a while. Stalls come in bunches:
-/// half as many make recorded naps dearer.
-const APART: i8 = 2;
-const TOGETHER: i8 = 3;
-const ANOTHER: i8 = 32;
+/// Far overshoots on one side add 2 each, near ones take off 3, and 32 mean that the
+/// machine has changed: 16 in a row, or three of four for a while. Stalls come in
+/// bunches: half of that makes recorded waits dearer.
+const FAR_STEP: i8 = 2;
+const NEAR_STEP: i8 = 3;
+const CHANGED: i8 = 32;
 
-/// How much longer than asked naps usually take.
+/// The usual overshoot.
 ///
-/// A stochastic approximation of the quantile (Robbins and Monro 1951): each nap
-/// moves it a little to its side, further up than down. If naps stay far away on
-/// one side it starts there again.
+/// A stochastic approximation of a quantile (Robbins and Monro 1951): each nap moves
+/// it a little, further up than down. If overshoots stay far away on one side it
+/// starts anew there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Usual {
     ns: f32,
     naps: u16,
-    /// How far from each other what was and what is are: positive if naps are
-    /// longer now.
-    apart: i8,
+    /// The score of far overshoots; positive for longer ones.
+    far: i8,
 }
 
 impl Usual {
-    /// None seen, and `ns` believed.
+    /// No nap seen, and `ns` believed.
     pub(crate) const fn new(ns: f32) -> Self {
         Self {
             ns,
             naps: 0,
-            apart: 0,
+            far: 0,
         }
     }
 
@@ -54,24 +52,24 @@ impl Usual {
         self.ns
     }
 
-    /// Whether so many were seen that others can be measured by it.
+    /// Whether enough naps were seen to relate others to it.
     pub(crate) fn is_known(&self) -> bool {
         self.naps >= FIRST
     }
 
-    /// Believes something else, if nothing was seen.
+    /// Believes `ns` instead, if no nap was seen.
     pub(crate) fn believe(&mut self, ns: f32) {
         if self.naps == 0 {
             self.ns = ns;
         }
     }
 
-    /// Forgets what was seen, but not what follows from it.
+    /// Keeps the estimate, but moves as fast as at the beginning.
     pub(crate) fn forget(&mut self) {
         self.naps = 0;
     }
 
-    /// Naps overshoot by so much now: what was before is of another time.
+    /// Starts anew at `over_ns`.
     pub(crate) fn restart(&mut self, over_ns: f32) {
         *self = Self {
             naps: 1,
@@ -79,7 +77,7 @@ impl Usual {
         };
     }
 
-    /// Learns one; a negative one counts as none. Whether it started again with it.
+    /// Learns one overshoot; a negative one counts as zero. Whether it started anew.
     #[inline]
     pub(crate) fn learn(&mut self, over_ns: f32) -> bool {
         let over_ns = over_ns.max(LEAST_NS);
@@ -89,14 +87,14 @@ impl Usual {
             return false;
         }
         let ratio = over_ns / self.ns;
-        self.apart = if ratio > FAR {
-            self.apart.max(0) + APART
+        self.far = if ratio > FAR {
+            self.far.max(0) + FAR_STEP
         } else if ratio < 1.0 / FAR {
-            self.apart.min(0) - APART
+            self.far.min(0) - FAR_STEP
         } else {
-            self.apart - self.apart.clamp(-TOGETHER, TOGETHER)
+            self.far - self.far.clamp(-NEAR_STEP, NEAR_STEP)
         };
-        if self.apart.abs() >= ANOTHER {
+        if self.far.abs() >= CHANGED {
             self.restart(over_ns);
             return true;
         }

@@ -1,29 +1,28 @@
-//! What a waiter may spin at most, whatever lateness weighs.
+//! A hard limit on spinning, beside the weight of lateness.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::time::Nanos;
 
-/// The most a wait spins whatever its budget: more than the coarsest known
-/// ticks, which are 15.6 ms apart, and little enough to be no trap.
+/// The most a wait spins without a budget: two of the coarsest known ticks, which
+/// are 15.6 ms apart, and little enough to be no trap.
 pub(super) const SPIN_MAX: Nanos = Nanos::from_ms(40);
 
-/// A hard limit on spinning. What is not spun is slept, so a wait ends as late
-/// as the OS makes it.
+/// A hard limit on spinning. The rest of a wait is slept, however late the OS ends
+/// that.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Budget {
-    /// None but 40 ms a wait.
+    /// Only the limit of 40 ms a wait.
     #[default]
     Unlimited,
     /// No spinning at all.
     NeverSpin,
-    /// At most so much in one wait.
+    /// At most this much in one wait.
     PerWait(Nanos),
-    /// At most this part of the time that passes, from 0 to 1, over the last
-    /// second.
+    /// At most this share of the time, from 0 to 1, over the last second.
     Share(f32),
 }
 
@@ -77,48 +76,45 @@ impl FromStr for Budget {
     }
 }
 
-/// What of a budget is left.
+/// What is left of a budget; of a share, a token bucket.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Purse {
+pub(super) struct Allowance {
     budget: Budget,
-    /// What may be spun now, of a share.
-    ns: f32,
-    /// When that was reckoned, in nanoseconds of the waiter's clock.
-    at: u64,
+    tokens_ns: f32,
+    /// When the bucket was last filled, in nanoseconds of the waiter's clock.
+    filled_at: u64,
 }
 
-/// A share is of the last second.
-const OVER_NS: f32 = 1e9;
+/// The bucket holds the share of one second, and is full at the start.
+const BUCKET_NS: f32 = 1e9;
 
-impl Purse {
+impl Allowance {
     pub(super) const fn new(budget: Budget) -> Self {
         Self {
             budget,
-            ns: 0.0,
-            at: 0,
+            tokens_ns: 0.0,
+            filled_at: 0,
         }
     }
 
-    /// What a wait that begins now may spin.
+    /// What a wait that begins `now` may spin.
     #[inline]
-    pub(super) fn open(&mut self, now: u64) -> Nanos {
+    pub(super) fn at(&mut self, now: u64) -> Nanos {
         match self.budget {
             Budget::Share(share) => {
-                // A second's worth of it at most is saved, and at the start.
-                let passed = now.saturating_sub(self.at) as f32;
-                self.at = now;
-                self.ns = (self.ns + passed * share).min(OVER_NS * share);
-                Nanos::new(self.ns.max(0.0) as u64).min(SPIN_MAX)
+                let passed = now.saturating_sub(self.filled_at) as f32;
+                self.filled_at = now;
+                self.tokens_ns = (self.tokens_ns + passed * share).min(BUCKET_NS * share);
+                Nanos::new(self.tokens_ns.max(0.0) as u64).min(SPIN_MAX)
             }
             budget => budget.per_wait(),
         }
     }
 
-    /// So much was spun.
     #[inline]
-    pub(super) fn pay(&mut self, spun_ns: f32) {
+    pub(super) fn spend(&mut self, spun_ns: f32) {
         if let Budget::Share(_) = self.budget {
-            self.ns -= spun_ns;
+            self.tokens_ns -= spun_ns;
         }
     }
 }
@@ -129,28 +125,28 @@ mod tests {
 
     #[test]
     fn a_share_is_of_the_last_second() {
-        let mut purse = Purse::new(Budget::Share(0.01));
+        let mut allowance = Allowance::new(Budget::Share(0.01));
         let second = 1_000_000_000;
-        // After any rest, 10 ms and no more.
-        assert_eq!(purse.open(3_600 * second), Nanos::from_ms(10));
-        purse.pay(12e6);
-        assert_eq!(purse.open(3_600 * second), Nanos::ZERO);
-        let later = purse.open(3_600 * second + second / 2).as_ns();
+        // However long the rest before it.
+        assert_eq!(allowance.at(3_600 * second), Nanos::from_ms(10));
+        allowance.spend(12e6);
+        assert_eq!(allowance.at(3_600 * second), Nanos::ZERO);
+        let later = allowance.at(3_600 * second + second / 2).as_ns();
         assert!(later.abs_diff(3_000_000) < 2_000, "{later}");
     }
 
     #[test]
-    fn the_others_do_not_change() {
+    fn the_other_budgets_are_the_same_for_each_wait() {
         for (budget, most) in [
             (Budget::Unlimited, SPIN_MAX),
             (Budget::NeverSpin, Nanos::ZERO),
             (Budget::PerWait(Nanos::from_us(5)), Nanos::from_us(5)),
             (Budget::PerWait(Nanos::MAX), SPIN_MAX),
         ] {
-            let mut purse = Purse::new(budget);
+            let mut allowance = Allowance::new(budget);
             for now in 0..3 {
-                assert_eq!(purse.open(now), most);
-                purse.pay(1e6);
+                assert_eq!(allowance.at(now), most);
+                allowance.spend(1e6);
             }
         }
     }

@@ -1,60 +1,59 @@
-//! Naps of about the same length.
+//! What is learned of naps by their length.
 
 use crate::estimators::usual::Usual;
 
 const SHORTEST: u32 = 15;
 const LONGEST: u32 = 24;
 
-/// The number of classes: one for each power of two nanoseconds that is left
-/// when a nap begins. The first is below 66 us, the last from 17 ms on.
+/// The number of classes: one for each power of two nanoseconds left when a nap
+/// begins, from below 66 us to above 17 ms.
 pub(super) const CLASSES: usize = (LONGEST - SHORTEST + 1) as usize;
 
-/// The class of a nap that begins with so much left.
+/// The class of a nap that begins with this much left.
 #[inline]
 pub(super) fn of_ns(left_ns: u64) -> usize {
     let octave = left_ns.checked_ilog2().unwrap_or(0);
     (octave.clamp(SHORTEST, LONGEST) - SHORTEST) as usize
 }
 
-/// The shortest time of a class; of the first, what stands for it where
-/// lateness depends on the length.
+/// The shortest time of a class; of the first, the length that stands for it where
+/// overshoot depends on the length.
 pub(super) fn from_ns(class: usize) -> u64 {
     1 << (class as u32 + SHORTEST)
 }
 
-/// The CPU time of a nap before one was metered: system calls, two context
-/// switches and the way out of an idle CPU on bare metal.
+/// The CPU time of a nap until one is metered: system calls, two context switches,
+/// leaving the idle state on bare metal.
 const CPU_NS: f32 = 5e3;
-/// A nap is not believed to take more: what is above was somebody else's work.
+/// A nap cannot take more CPU time; the rest was another's.
 const CPU_MAX_NS: f32 = 400e3;
-/// Metering takes two system calls: after so many metered naps of a class every
-/// sixteenth will do, and each moves the mean by this.
+/// Metering takes two system calls, so only the first four naps of a class and every
+/// sixteenth are metered; each moves the mean by an eighth.
 const METERED_FIRST: u32 = 4;
 const METERED_EVERY: u32 = 16;
 const METERED_STEP: f32 = 1.0 / 8.0;
 
-/// What is known of the naps of one class, in half a cache line.
+/// What is known of one class, in half a cache line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(align(32))]
 pub(super) struct Class {
     pub(super) usual: Usual,
     pub(super) cpu_ns: f32,
-    /// How many there were.
     pub(super) naps: u32,
-    /// How many waits were spun since the last of them, and how many may be.
+    /// Waits spun since the last nap, and after how many of them a nap is tried.
     pub(super) spun: u16,
-    pub(super) patience: u16,
+    pub(super) try_every: u16,
 }
 
 impl Class {
-    /// Nothing known, but that a nap overshoots by about so much.
+    /// No nap seen, and an overshoot of `believed_ns` expected.
     pub(super) const fn new(believed_ns: f32) -> Self {
         Self {
             usual: Usual::new(believed_ns),
             cpu_ns: CPU_NS,
             naps: 0,
             spun: 0,
-            patience: 1,
+            try_every: 1,
         }
     }
 
@@ -62,7 +61,7 @@ impl Class {
         self.naps < METERED_FIRST || self.naps % METERED_EVERY == 0
     }
 
-    /// Learns what the last nap took of the CPU.
+    /// Learns the CPU time of the last nap.
     pub(super) fn meter(&mut self, cpu_ns: f32) {
         let step = (1.0 / self.naps as f32).max(METERED_STEP);
         self.cpu_ns += (cpu_ns.min(CPU_MAX_NS) - self.cpu_ns) * step;

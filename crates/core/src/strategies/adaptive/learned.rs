@@ -1,5 +1,4 @@
-//! What a waiter has learned: to be shown, to be kept, and to begin another
-//! waiter with.
+//! What a waiter has learned, to show and to begin another waiter with.
 
 use crate::estimators::margins::Margins;
 use crate::estimators::share::Share;
@@ -14,48 +13,46 @@ use super::regular::Regular;
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Learned {
-    /// The OS call that this is of.
+    /// The OS call it was learned of.
     pub method: Method,
-    /// How often it was used.
+    /// How many naps it was learned from.
     pub naps: u32,
-    /// The distance of the ticks by which its naps are predicted, if that is
-    /// how they are.
+    /// The period of the ticks on which naps end, if they do.
     pub grid: Option<Nanos>,
-    /// Naps by the time that was left when they began, the shortest first;
-    /// those that were taken.
+    /// Naps by the time left when they began, the shortest first; classes that saw
+    /// none are left out.
     pub classes: Vec<LearnedClass>,
     margins: Margins,
 }
 
-/// What was learned of naps with about so much time left.
+/// What was learned of naps that began with about the same time left.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LearnedClass {
-    /// At least this much was left.
+    /// The least time left in this class.
     pub at_least: Nanos,
-    /// And less than this, if it is not the last class.
+    /// The first time beyond it; the last class has none.
     pub below: Option<Nanos>,
-    /// How many there were.
+    /// How many naps.
     pub naps: u32,
-    /// How much longer than asked they usually take: about three of five no longer
-    /// than this. At the shortest length of the class, where that depends on the
-    /// length.
+    /// The usual overshoot, which about 60 % do not exceed. Where it depends on the
+    /// length: that of the shortest nap of the class.
     pub usual: Nanos,
-    /// The same of half of them, nine in ten, and 99 in a hundred, if they spread
-    /// about the usual one as those of all classes together do: to a tenth or so,
-    /// and up to five times that.
+    /// The median overshoot, if this class spreads as all classes together do; exact
+    /// to about a tenth, and at most eight times the usual one. So are `over_p90` and
+    /// `over_p99`.
     pub over_p50: Nanos,
     /// See `over_p50`.
     pub over_p90: Nanos,
     /// See `over_p50`.
     pub over_p99: Nanos,
-    /// By which part of its length a nap is longer than that.
+    /// The share of the length beyond `at_least` that is added to the overshoot.
     pub share: f64,
-    /// What one takes of the CPU.
+    /// The CPU time of a nap.
     pub cpu: Nanos,
-    /// How long before its goal one should end.
+    /// How long before the deadline a nap is asked to end.
     pub margin: Nanos,
-    /// What a wait is expected to cost with it.
+    /// The expected cost of a wait with such a nap.
     pub cost: Nanos,
 }
 
@@ -66,7 +63,7 @@ fn nanos(ns: f32) -> Nanos {
 impl Adaptive {
     /// What a nanosecond of lateness costs, in nanoseconds of CPU time.
     pub fn late_weight(&self) -> f64 {
-        // As it was given: 0.3, not 0.30000001192092896.
+        // 0.3 as it was given, not 0.30000001192092896.
         let shortest = self.late_weight.to_string().parse();
         shortest.unwrap_or_else(|_| f64::from(self.late_weight))
     }
@@ -104,8 +101,8 @@ impl Adaptive {
         }
     }
 
-    /// Begins with what another waiter has learned of the same OS call; of
-    /// another call it is of no use and left out.
+    /// Begins with what another waiter has learned of the same OS call. What was
+    /// learned of another call is ignored.
     pub fn begin_with(&mut self, learned: &Learned) {
         if learned.method != self.method {
             return;
@@ -117,7 +114,7 @@ impl Adaptive {
             let known = &mut self.classes[class];
             known.usual.believe(of.usual.as_ns() as f32);
             known.cpu_ns = of.cpu.as_ns() as f32;
-            // So that it is asked when another class knows nothing.
+            // So that other classes begin with what this one knows.
             known.naps = of.naps;
             if let Some(Regular::Share(shares)) = self.make_regular() {
                 shares[class] = Share::believed(of.share as f32);

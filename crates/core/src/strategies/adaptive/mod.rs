@@ -1,12 +1,12 @@
-//! `adaptive`: sleeps as long as it may and spins as long as it must, so that
-//! CPU time and lateness together cost least.
+//! `adaptive`: one nap, then a spin, with the margin between the two learned so
+//! that CPU time and weighted lateness together cost least.
 
 mod budget;
 mod class;
+mod contention;
 mod learned;
 mod promise;
 mod regular;
-mod spins;
 
 pub use budget::Budget;
 pub use learned::{Learned, LearnedClass};
@@ -19,75 +19,74 @@ use crate::method::Method;
 use crate::time::{Clock, Nanos};
 use crate::wait::{Goal, Limit, Reason, Step, Strategy, Turn, Wake};
 
-use budget::{Purse, SPIN_MAX};
+use budget::{Allowance, SPIN_MAX};
 use class::{CLASSES, Class};
+use contention::Contention;
 use promise::Keeper;
 use regular::{Nap, Regular};
-use spins::Spins;
 
-/// How much too early a nap may end, and on ticks this part of its length. One that
-/// ends earlier, as on a clock that stands still, says nothing about lateness.
+/// A nap that ends earlier than asked by more than this, or by more than `EARLY` of
+/// its length, says nothing about overshoot: the clock may be standing still.
 const EARLY_NS: f32 = 20e3;
 const EARLY: f32 = 1.0 / 8.0;
-/// Lateness counts up to this: what is beyond is no matter of margins.
+/// Lateness counts up to this: no margin covers a longer stall.
 const LATE_MAX_NS: f32 = 1e6;
-/// The shortest nap that is asked for.
+/// The shortest nap worth asking for.
 const SHORTEST_NS: f32 = 5e3;
-/// A wait as short as this is not worth trying.
+/// With less left than this no nap is tried.
 const TRY_FROM_NS: f32 = 12e3;
-/// Of so many waits that are spun though they could be slept through, one is
-/// slept through all the same.
-const PATIENCE: u16 = 64;
-/// The same on ticks, where it is known when sleeping is of no use.
-const PATIENCE_ON_TICKS: u16 = 4_096;
-/// Where nearly all of an overshoot follows from the length, what does not is
-/// taken for this part of it: the share is not known that well.
+/// At the latest after this many waits that were spun through, one tries a nap, so
+/// that no history locks napping out.
+const TRY_EVERY_MAX: u16 = 64;
+/// The same on known ticks, where it is certain that no nap fits.
+const TRY_EVERY_MAX_ON_TICKS: u16 = 4_096;
+/// Where an overshoot grows with the length, the rest of it counts as at least one
+/// part in this many of the whole: the share is not known more exactly.
 const SCALE_MIN: f32 = 16.0;
-/// A wait naps a second time only if that costs so many times less than to spin:
-/// each nap is another chance of a stall.
+/// A wait naps a second time only if spinning would cost this many times more: each
+/// nap is another chance of a stall. Planning two naps from the start costs recorded
+/// waits 5 to 21 % more.
 const AGAIN: f32 = 2.0;
-/// So many naps of a wait may take less than they were to: beyond that the clock
-/// stands still, and naps until an instant end at once.
+/// After this many naps of one wait that ended early, the clock is taken to stand
+/// still, and the wait spins.
 const TOO_SHORT_MAX: u8 = 8;
-/// A nap that was only tried, and overshot by so many times less than was usual,
-/// shows that it is another time. Of half as many, those that vary by a factor of
-/// four, as of 40 to 190 us, show it too often: each time margins begin too short.
+/// A try that overshoots by this many times less than usual starts the estimates
+/// anew. With 2 instead, overshoots that vary by a factor of four (40 to 190 us) do
+/// so by chance, and each time the margin begins too short.
 const BETTER: f32 = 4.0;
-/// While others want the CPU, what overshoots by more than this many times the
-/// usual, and a slice or so, was queueing: no margin covers that.
+/// On a contended CPU an overshoot of more than `QUEUED` times the usual and
+/// `QUEUED_NS` was time in the run queue, which no margin covers.
 const QUEUED: f32 = 4.0;
 const QUEUED_NS: f32 = 100e3;
 
-/// Naps once, so much before the deadline that what is left to spin and what is
-/// late are expected to cost least, where a nanosecond of CPU time costs 1 and a
-/// nanosecond of lateness `late_weight`. Spins for what is too short for that.
+/// Naps once and spins the rest, with the margin that is expected to cost least:
+/// a nanosecond of CPU time costs 1, a nanosecond of lateness `late_weight`. Waits
+/// too short for a nap are spun.
 ///
-/// The usual overshoot of naps is learned for each power of two of their
-/// length; the margin is a multiple of it, chosen by what each of some two dozen
-/// would have brought. Where others want the CPU it spins little, as spins do not end
-/// on time there. It never stops trying to sleep, and keeps a [`Budget`].
+/// The usual overshoot is learned for each power of two of the length; the margin is
+/// a multiple of it, chosen among two dozen by what each would have cost. On a
+/// contended CPU it spins little, because spins do not end on time there. It never
+/// stops trying to sleep, and keeps within its [`Budget`].
 ///
-/// The method is explained in `docs/adaptive.md`. It begins a cache line, as
-/// what a usual wait touches of it is cold by then: `.ci/instructions` counts six.
+/// `docs/adaptive.md` explains the method. Aligned to a cache line, because after a
+/// nap its state is in no cache: `.ci/instructions` counts the lines a wait touches.
 #[derive(Clone, Debug, PartialEq)]
 #[repr(align(64))]
 pub struct Adaptive {
     late_weight: f32,
     method: Method,
-    purse: Purse,
-    spins: Spins,
-    /// What this wait may spin, and whether it would have spun more if only its
-    /// budget had let it.
-    most: Nanos,
+    allowance: Allowance,
+    contention: Contention,
+    /// The most this wait may spin, and whether it would have spun more.
+    spin_limit: Nanos,
     is_bound: bool,
-    /// Naps of this wait that took less than they were to.
+    /// Naps of this wait that ended early.
     too_short: u8,
-    /// With less left than this no wait naps again.
-    little_ns: f32,
-    /// Waits since the last nap.
-    awake: u16,
-    /// What is known of the last wait, and not learned yet: that is done at the
-    /// begin of the next, so that this one ends on time.
+    /// With less left than this, no second nap is considered.
+    nap_again_ns: f32,
+    /// Waits since the last nap, whatever their length.
+    waits_spun: u16,
+    /// The last wait, learned from when the next begins, so that it ends on time.
     nap: Option<Attempt>,
     spun_ns: f32,
     late_ns: f32,
@@ -98,26 +97,25 @@ pub struct Adaptive {
     keeper: Option<Box<Keeper>>,
 }
 
-/// A nap that was chosen, and what became of it.
+/// A nap of the last wait, and how it ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Attempt {
     class: usize,
-    /// The time that was left, which spinning would have cost.
+    /// The time left when it began: what spinning would have cost.
     left_ns: f32,
-    /// Whether it was taken though spinning seemed to cost less.
+    /// Whether it was taken only to learn: spinning seemed cheaper.
     is_try: bool,
     ended: Option<Nap>,
     cpu_ns: Option<f32>,
 }
 
-/// How to sleep.
+/// A nap that could be taken now.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
-    /// How long.
     length: Nanos,
-    /// What it would leave to spin at most, if there were no limit to that.
+    /// The margin it would have without a limit on spinning.
     margin_ns: f32,
-    /// What the wait is expected to cost from here on with it.
+    /// The expected cost of the rest of the wait.
     cost_ns: f32,
 }
 
@@ -129,13 +127,13 @@ impl Adaptive {
         Self {
             late_weight,
             method,
-            purse: Purse::new(budget),
-            spins: Spins::NONE,
-            most: SPIN_MAX,
+            allowance: Allowance::new(budget),
+            contention: Contention::NONE,
+            spin_limit: SPIN_MAX,
             is_bound: false,
             too_short: 0,
-            little_ns: 0.0,
-            awake: 0,
+            nap_again_ns: 0.0,
+            waits_spun: 0,
             nap: None,
             spun_ns: 0.0,
             late_ns: 0.0,
@@ -147,16 +145,16 @@ impl Adaptive {
         }
     }
 
-    /// Keeps a promise from now on, which sets the weight and, of a promise to spin no more
-    /// than so much, the budget.
+    /// Keeps a promise from now on: it sets the weight, and the budget if it limits
+    /// spinning.
     pub fn keep(&mut self, promise: Promise) {
         if let Some(share) = promise.spin {
-            self.purse = Purse::new(Budget::Share(share));
+            self.allowance = Allowance::new(Budget::Share(share));
         }
         self.keeper = Some(Box::new(Keeper::new(promise, self.late_weight)));
     }
 
-    /// What has come true of the promise that it keeps.
+    /// How well the promise is kept, if there is one.
     pub fn promised(&self) -> Option<Promised> {
         self.keeper.as_ref().map(|keeper| keeper.promised())
     }
@@ -166,7 +164,7 @@ impl Adaptive {
         self.is_bound
     }
 
-    /// Makes room for what is regular about naps, if that is anything.
+    /// Allocates what is learned of ticks or shares, where the call may have them.
     #[cold]
     fn make_regular(&mut self) -> Option<&mut Regular> {
         if self.regular.is_none() {
@@ -180,18 +178,18 @@ impl Adaptive {
         self.regular.as_ref()?.grid()
     }
 
-    /// Learns from the wait before.
+    /// Learns from the last wait.
     #[inline]
     fn settle(&mut self) {
         if self.spun_ns > 0.0 {
-            self.spins.learn(self.spun_ns, self.late_ns);
-            self.purse.pay(self.spun_ns);
+            self.contention.learn(self.spun_ns, self.late_ns);
+            self.allowance.spend(self.spun_ns);
             self.spun_ns = 0.0;
         }
         self.settle_nap();
     }
 
-    /// Learns from the last nap, if that was not done.
+    /// Learns from the last nap, once.
     #[inline]
     fn settle_nap(&mut self) {
         let Some(attempt) = self.nap.take() else {
@@ -217,7 +215,7 @@ impl Adaptive {
         let usual_ns = known.usual.ns();
         if let Some(regular) = &mut self.regular {
             if regular.learn(attempt.class, nap, usual_ns) {
-                // All that was learned was learned on another line.
+                // The usual overshoot was relative to another share.
                 known.usual.forget();
             }
             let beyond_ns = asked_ns - class::from_ns(attempt.class) as f32;
@@ -227,14 +225,14 @@ impl Adaptive {
         if nap.over_ns() < 0.0 && !on_ticks {
             return;
         }
-        if self.spins.is_contended() && over_ns > QUEUED * usual_ns + QUEUED_NS {
+        if self.contention.is_present() && over_ns > QUEUED * usual_ns + QUEUED_NS {
             return;
         }
         let late_ns = self.late_ns.min(LATE_MAX_NS);
         if nap.over_ns().max(self.late_weight * late_ns) > attempt.left_ns {
-            known.patience = (known.patience * 4).min(PATIENCE);
+            known.try_every = (known.try_every * 4).min(TRY_EVERY_MAX);
         } else if attempt.is_try {
-            known.patience = (known.patience / 4).max(1);
+            known.try_every = (known.try_every / 4).max(1);
         }
         let is_another = attempt.is_try && over_ns > 0.0 && over_ns < usual_ns / BETTER;
         let mut is_news = false;
@@ -254,16 +252,16 @@ impl Adaptive {
         }
     }
 
-    /// The margin of at most so many times the usual overshoot that costs least.
+    /// The margin that costs least, of at most `longest` times the usual overshoot.
     #[cold]
     fn best_of(&self, class: usize, longest: f32) -> Margin {
         let late_most = LATE_MAX_NS / self.scale_ns(class);
         self.margins.best(self.late_weight, late_most, longest)
     }
 
-    /// A step ended.
+    /// Notes how a step ended.
     #[inline]
-    fn woke<C: Clock>(&mut self, wake: &Wake<C>) {
+    fn note_step<C: Clock>(&mut self, wake: &Wake<C>) {
         match (wake.reason, &mut self.nap) {
             (Reason::Ran, _) => self.spun_ns += wake.slept.as_ns() as f32,
             (Reason::Timer, Some(nap)) => {
@@ -277,12 +275,12 @@ impl Adaptive {
                 });
                 nap.cpu_ns = wake.cpu.map(|cpu| cpu.as_ns() as f32);
             }
-            // Nothing can be learned from its length.
+            // A nap that was cut short says nothing about overshoot.
             _ => self.nap = None,
         }
     }
 
-    /// The wait came to its deadline, and was so late.
+    /// Notes how late the wait ended.
     #[inline]
     fn note_end(&mut self, late: Nanos) {
         if let Some(keeper) = &mut self.keeper {
@@ -290,9 +288,9 @@ impl Adaptive {
         }
     }
 
-    /// Takes from the nearest class what is not known of this one.
+    /// Lets a class that saw no nap begin with what its nearest neighbour knows.
     #[cold]
-    fn know(&mut self, class: usize) {
+    fn begin_class(&mut self, class: usize) {
         let near = (0..CLASSES)
             .filter(|&near| self.classes[near].naps > 0)
             .min_by_key(|&near| near.abs_diff(class));
@@ -305,8 +303,8 @@ impl Adaptive {
         }
     }
 
-    /// What margins of a class are multiples of: its usual overshoot, without what of
-    /// that follows from the length.
+    /// What the margins of a class are multiples of: its usual overshoot, less the
+    /// part that grows with the length.
     #[inline]
     fn scale_ns(&self, class: usize) -> f32 {
         let usual_ns = self.classes[class].usual.ns();
@@ -319,7 +317,7 @@ impl Adaptive {
         }
     }
 
-    /// The nap for a goal that is `left` away from `now`, if one fits in.
+    /// The cheapest nap for a deadline `left` away from `now`, if one fits.
     #[inline]
     fn plan_nap(&self, now: u64, left: Nanos, class: usize) -> Option<Plan> {
         let known = &self.classes[class];
@@ -332,7 +330,7 @@ impl Adaptive {
             best = self.best_of(class, 1.0 + (most_ns - usual_ns) / scale_ns);
         }
         let margin_ns = margin_ns(best);
-        let before_ns = margin_ns.min(self.most.as_ns() as f32);
+        let before_ns = margin_ns.min(self.spin_limit.as_ns() as f32);
         let cost_ns = known.cpu_ns + scale_ns * best.cost;
         let Some(regular) = self.regular.as_deref() else {
             return (before_ns < most_ns).then(|| Plan {
@@ -347,8 +345,8 @@ impl Adaptive {
             let length = Nanos::new(aim.due.saturating_sub(now));
             (length, aim.cost_ns + known.cpu_ns)
         } else {
-            // The share grows with the length, and the length is what is sought. In
-            // f64, as an hour in f32 is known to a quarter of a millisecond only.
+            // Solved for the length, on which the overshoot depends. In f64: an hour in
+            // f32 is exact to a quarter of a millisecond only.
             let share = regular.share(class);
             let before_ns = f64::from(before_ns - share * class::from_ns(class) as f32);
             let length_ns = (left.as_ns() as f64 - before_ns) / f64::from(1.0 + share);
@@ -366,7 +364,7 @@ impl Adaptive {
         })
     }
 
-    /// How long to nap now, and whether only to see what comes of it, if at all.
+    /// How long to nap now, if at all, and whether only to learn.
     #[inline]
     fn choose(
         &mut self,
@@ -376,10 +374,10 @@ impl Adaptive {
         again: bool,
     ) -> Option<(Nanos, bool)> {
         let plan = self.plan_nap(now, left, class);
-        let must = left > self.most;
+        let must = left > self.spin_limit;
         let left_ns = left.as_ns() as f32;
-        let spin_ns =
-            left_ns * self.spins.price(self.late_weight) / if again { AGAIN } else { 1.0 };
+        let spin_ns = left_ns * self.contention.spin_price(self.late_weight)
+            / if again { AGAIN } else { 1.0 };
         let pays = |plan: &Plan| plan.cost_ns < spin_ns;
         if let Some(plan) = plan.filter(|plan| must || pays(plan)) {
             self.is_bound |= must && self.is_tight(plan.margin_ns, pays(&plan));
@@ -387,7 +385,7 @@ impl Adaptive {
         }
         if must {
             self.is_bound |= self.is_tight(0.0, false);
-            return Some((left - self.most, false));
+            return Some((left - self.spin_limit, false));
         }
         if again || left_ns < TRY_FROM_NS {
             return None;
@@ -395,16 +393,16 @@ impl Adaptive {
         let on_ticks = self.grid().is_some_and(|grid| grid.is_fresh(now));
         let known = &mut self.classes[class];
         known.spun = known.spun.saturating_add(1);
-        self.awake = self.awake.saturating_add(1);
-        let (patience, most) = if on_ticks {
-            (PATIENCE_ON_TICKS, PATIENCE_ON_TICKS)
+        self.waits_spun = self.waits_spun.saturating_add(1);
+        let (try_every, most) = if on_ticks {
+            (TRY_EVERY_MAX_ON_TICKS, TRY_EVERY_MAX_ON_TICKS)
         } else {
-            (known.patience, PATIENCE)
+            (known.try_every, TRY_EVERY_MAX)
         };
-        if known.spun < patience && self.awake < most {
+        if known.spun < try_every && self.waits_spun < most {
             return None;
         }
-        // Ticks that are gone are found out between them.
+        // On ticks the plan would end on one, and could not tell that they are gone.
         if let Some(plan) = plan.filter(|_| self.grid().is_none()) {
             return Some((plan.length, true));
         }
@@ -414,10 +412,10 @@ impl Adaptive {
         Some((length, true))
     }
 
-    /// Whether a wait that has to nap would have spun more if its budget had let it.
+    /// Whether a wait that must nap would have spun more with a larger budget.
     fn is_tight(&self, margin_ns: f32, pays: bool) -> bool {
-        let would_spin = !pays || margin_ns > self.most.as_ns() as f32;
-        would_spin && !self.spins.is_contended()
+        let would_spin = !pays || margin_ns > self.spin_limit.as_ns() as f32;
+        would_spin && !self.contention.is_present()
     }
 
     /// A wait begins.
@@ -434,9 +432,9 @@ impl Adaptive {
         }
         self.is_bound = false;
         self.too_short = 0;
-        self.most = self.purse.open(now);
-        if self.spins.is_contended() {
-            self.most = self.most.min(Spins::most(left));
+        self.spin_limit = self.allowance.at(now);
+        if self.contention.is_present() {
+            self.spin_limit = self.spin_limit.min(Contention::spin_limit(left));
         }
     }
 }
@@ -447,18 +445,18 @@ impl<C: Clock> Strategy<C> for Adaptive {
         let left = goal.left(now);
         let again = matches!(turn, Turn::Woke(_));
         if let Turn::Woke(wake) = turn {
-            self.woke(wake);
+            self.note_step(wake);
             self.late_ns = now.since(goal.deadline).as_ns() as f32;
             if left.is_zero() {
                 self.note_end(now.since(goal.deadline));
             }
             let stands_still = self.too_short > TOO_SHORT_MAX;
             if stands_still {
-                self.most = self.purse.open(now.as_ns());
+                self.spin_limit = self.allowance.at(now.as_ns());
             }
-            // What is left after most naps: so little that it is not worth thinking.
-            let is_little = (left.as_ns() as f32) < self.little_ns;
-            if left <= self.most && (stands_still || is_little) {
+            // As after most naps: the usual wait ends here without planning again.
+            let is_little = (left.as_ns() as f32) < self.nap_again_ns;
+            if left <= self.spin_limit && (stands_still || is_little) {
                 return goal.spin();
             }
         } else {
@@ -466,17 +464,17 @@ impl<C: Clock> Strategy<C> for Adaptive {
         }
         let class = class::of_ns(left.as_ns());
         if self.classes[class].naps == 0 {
-            self.know(class);
+            self.begin_class(class);
         }
         let Some((length, is_try)) = self.choose(now.as_ns(), left, class, again) else {
             return goal.spin();
         };
         self.settle_nap();
-        self.awake = 0;
+        self.waits_spun = 0;
         let scale_ns = self.scale_ns(class);
         let known = &mut self.classes[class];
-        // Shorter naps overshoot by less, but hardly by less than half.
-        self.little_ns = AGAIN * (known.cpu_ns + scale_ns / 2.0 * self.best.cost);
+        // A shorter nap hardly overshoots by less than half as much.
+        self.nap_again_ns = AGAIN * (known.cpu_ns + scale_ns / 2.0 * self.best.cost);
         known.spun = 0;
         let metered = known.wants_metering();
         self.nap = Some(Attempt {
@@ -488,7 +486,7 @@ impl<C: Clock> Strategy<C> for Adaptive {
         });
         Step::Block {
             method: self.method,
-            // Ticks and shares are of lengths.
+            // Ticks and shares relate to lengths.
             limit: match self.regular {
                 Some(_) => Limit::For(length),
                 None => Limit::Until(now + length),

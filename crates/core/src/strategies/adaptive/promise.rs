@@ -1,22 +1,22 @@
-//! A waiter that keeps a promise: how often it may be late, and what it may spin.
+//! A promise about lateness or CPU time, kept by setting the weight.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::time::Nanos;
 
-/// What a waiter is to keep, in place of a weight that somebody chose.
+/// What a waiter promises, instead of a weight that somebody has to choose.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Promise {
-    /// Late by more than this at most this part of the time.
+    /// Late by more than this length in at most this share of waits.
     pub late: Option<(Nanos, f32)>,
-    /// Spin at most this part of a CPU.
+    /// At most this share of a CPU spent spinning.
     pub spin: Option<f32>,
 }
 
 impl Promise {
-    /// How often a waiter may promise to be late at most: what happens more rarely
-    /// takes too long to be learned, and half the time needs no promise.
+    /// The share of late waits that can be promised: what is rarer takes too long to
+    /// learn, and half of all waits needs no promise.
     pub const OFTEN: std::ops::RangeInclusive<f32> = 0.0005..=0.5;
     /// The least share of a CPU to spin that may be promised.
     pub const SPIN_MIN: f32 = 0.0001;
@@ -43,7 +43,7 @@ impl Promise {
     }
 }
 
-/// A part of the time by which one is late: `50us/1%`.
+/// Late by more than a length in at most a share of waits: `50us/1%`.
 pub(crate) struct LateAtMost(pub(crate) (Nanos, f32));
 
 impl fmt::Display for LateAtMost {
@@ -64,94 +64,93 @@ impl FromStr for LateAtMost {
     }
 }
 
-/// `5%` as a part.
+/// `5%` as 0.05.
 pub(crate) fn percent(text: &str) -> Option<f32> {
     let percent: f32 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
     Some(percent / 100.0)
 }
 
-/// What of a promise has come true.
+/// How well a promise is kept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Promised {
     /// The weight of lateness that is in force.
     pub late_weight: f32,
-    /// The part of the last waits that were late by more than was promised.
+    /// The share of recent waits that were late by more than was promised.
     pub late_share: f32,
-    /// The part of the time that was spun.
+    /// The share of the time spent spinning.
     pub spun_share: f32,
-    /// What decides the weight.
+    /// Which bound decides the weight.
     pub binding: Binding,
-    /// What each weight that was tried brought, from the least: what can be had here.
+    /// What each weight that was tried has brought, the lightest first: what can be had
+    /// on this machine.
     pub frontier: Vec<Tried>,
 }
 
-/// What decides how much a waiter spins.
+/// Which bound decides how much a waiter spins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Binding {
     /// Too few waits to tell.
     Learning,
-    /// Neither: both are kept with the least that there is.
+    /// Neither: both are kept with the lightest weight.
     Neither,
-    /// The lateness that was promised: it spins as much as that takes.
+    /// The lateness: it spins as much as that takes.
     Lateness,
-    /// The CPU time that was promised: it spins no more, and is as good as that lets it.
+    /// The CPU time: it spins no more, and is as late as that makes it.
     Spinning,
-    /// Lateness cannot be kept here, or not with so little spinning.
+    /// The lateness cannot be kept here, or not with so little spinning.
     Broken,
 }
 
-/// What waits with a weight of about the same size were like.
+/// Waits with weights of one order of magnitude.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tried {
     /// The weight.
     pub late_weight: f32,
-    /// How many waits; those of long ago count half.
+    /// How many waits; long past ones count half.
     pub waits: f32,
-    /// The part of them that were late by more than was promised.
+    /// The share of them that were late by more than was promised.
     pub late_share: f32,
-    /// The part of the time that was spun.
+    /// The share of the time spent spinning.
     pub spun_share: f32,
 }
 
-/// The weights that are chosen among: what is below spins hardly less, and what is above hardly
-/// more.
+/// The range of weights: below it a waiter spins hardly less, above it hardly more.
 const LIGHTEST: f32 = 0.01;
 const HEAVIEST: f32 = 10_000.0;
-/// How much the logarithm of the weight falls at most with each wait that was in time: margins
-/// are chosen anew every 32 naps, and until then nothing is seen of it.
+/// By this the logarithm of the weight falls at most with each wait that was in time. Margins
+/// are chosen every 32 naps, so a faster fall would not be seen in time.
 const FALL: f32 = 0.02;
-/// It rises at most this much with one that was not: twofold. More makes it swing, and a
-/// weight that swings spins for more than one that does not.
+/// The weight at most doubles with a wait that was not in time. More makes it swing, which
+/// spins more on average.
 const RISE_MAX: f32 = std::f32::consts::LN_2;
-/// It aims at so much of what was promised, as the share that comes true scatters about
-/// what is aimed at.
+/// It aims at this part of the promised share, as the actual one scatters about the aim.
 const AIM: f32 = 0.6;
-/// And at so much of what may be spun; the budget sees to the rest.
+/// And at this part of the promised spinning; the budget enforces the rest.
 const SPIN_AIM: f32 = 0.8;
-/// The weights that are told apart: powers of ten.
+/// The frontier has a row for each power of ten.
 const POWERS: usize = 7;
-/// So many waits of a power are remembered in full.
+/// A row of the frontier is halved at this many waits.
 const MEMORY: f32 = 4_096.0;
-/// A weight that differs by so much less is not put in force.
+/// The logarithm of the weight must change by this much to take effect.
 const STEP: f32 = 0.1;
 
 /// Sets the weight so that a promise comes true.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Keeper {
     promise: Promise,
-    /// The logarithm of the weight that is sought.
+    /// The logarithm of the weight aimed for.
     weight: f32,
     in_force: f32,
     waits: u32,
     late_share: f32,
-    /// The time spun in a wait, and all time until the next, on the average.
+    /// The mean time spun in a wait, and from wait to wait.
     spun_ns: f32,
     all_ns: f32,
-    /// When the wait before began, and how late it was.
+    /// When the last wait began, and how late it ended.
     began: Option<u64>,
     pub(super) late: Option<Nanos>,
-    /// Of each power: waits, those late, the time spun, all time.
+    /// Of each power of ten: waits, late waits, time spun, time passed.
     tried: [[f32; 4]; POWERS],
 }
 
@@ -171,14 +170,15 @@ impl Keeper {
         }
     }
 
-    /// How many waits a share is of: so many that the rarest that was promised happens a
-    /// dozen times.
+    /// Over how many waits shares are taken: a promised share of late waits happens a dozen
+    /// times in it.
     fn window(&self) -> f32 {
         let often = self.promise.late.map_or(0.05, |(_, often)| often);
         (12.0 / often).max(64.0)
     }
 
-    /// A wait begins `now`; the one before spun for so long. The weight, if it is another.
+    /// Learns from the last wait, which spun for `spun_ns`, as the next begins `now`. The
+    /// weight, if it changes.
     pub(super) fn settle(&mut self, now: u64, spun_ns: f32) -> Option<f32> {
         let began = self.began.replace(now);
         let (late, began) = (self.late.take()?, began?);
@@ -213,18 +213,18 @@ impl Keeper {
         self.spun_ns / self.all_ns.max(1.0)
     }
 
-    /// How much the logarithm of the weight is to change.
+    /// The change of the logarithm of the weight.
     fn step(&self, is_late: bool) -> f32 {
         let over_spin = |share: f32| self.spun_share() / (SPIN_AIM * share) - 1.0;
         let too_much = self.promise.spin.map(over_spin);
         let Some((_, often)) = self.promise.late else {
-            // As good as that much spinning makes it.
+            // As exact as the promised spinning makes it.
             return -FALL * too_much.unwrap_or_default().clamp(-1.0, 2.0);
         };
         if let Some(too_much) = too_much.filter(|too_much| *too_much > 0.0) {
             return -FALL * too_much.min(2.0);
         }
-        // In balance where a wait is late as often as is aimed at.
+        // Rises and falls cancel out where waits are late as often as aimed for.
         let odds = AIM * often / (1.0 - AIM * often);
         let fall = FALL.min(RISE_MAX * odds);
         if is_late { fall / odds } else { -fall }
@@ -256,7 +256,7 @@ impl Keeper {
         let is_spent = (self.promise.spin).is_some_and(|share| self.spun_share() > 0.5 * share);
         let is_lightest = self.in_force < LIGHTEST * 2.0;
         match self.promise.late {
-            // So much less is aimed at that this is no chance.
+            // Far above the aim, so not by chance.
             Some((_, often)) if self.late_share > often => Binding::Broken,
             _ if is_spent => Binding::Spinning,
             Some(_) if !is_lightest => Binding::Lateness,
@@ -265,7 +265,7 @@ impl Keeper {
     }
 }
 
-/// The power of ten that a weight is nearest to, from the least.
+/// The index of the power of ten that a weight is nearest to.
 fn power(weight: f32) -> usize {
     (weight / LIGHTEST)
         .log10()

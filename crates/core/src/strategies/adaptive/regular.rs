@@ -1,5 +1,5 @@
-//! What is regular about when naps end: ticks on Windows, a share of the length
-//! on macOS. Elsewhere there is nothing of the kind, and this costs nothing.
+//! How naps end where that is regular: on ticks on Windows, late by a share of
+//! their length on macOS. Elsewhere this costs nothing.
 
 use crate::estimators::grid::{Grid, Kind};
 use crate::estimators::share::Share;
@@ -8,17 +8,15 @@ use crate::time::Nanos;
 
 use super::class::{self, CLASSES};
 
-/// What is longer than usual by this, and four times that, says nothing about
-/// a share.
+/// A nap that overshoots by four times the usual and this says nothing about a share.
 const USUAL_NS: f32 = 200e3;
-/// xnu lets timers of threads of the default class be late by an eighth of
-/// their length, but by no more than a millisecond (facts of xnu's
-/// `timer_coalescing` tunables: shift 3, cap 1 ms).
+/// xnu lets timers of threads of the default class be late by an eighth of their
+/// length, and by 1 ms at most (its `timer_coalescing` tunables: shift 3, cap 1 ms).
 const MACOS_SHARE: f32 = 1.0 / 8.0;
 const MACOS_MOST_NS: f32 = 1e6;
 
-/// The first naps of a class on ticks, and by what they are shorter than the longest
-/// of them: five places of the finest step known, 0.5 ms.
+/// Until a class has seen ten naps, they are shortened by one to four times 0.1 ms:
+/// naps of one length say nothing about ticks. The finest known step is 0.5 ms.
 const VARIED: u32 = 10;
 const VARIES: u32 = 5;
 const VARY: Nanos = Nanos::from_us(100);
@@ -26,8 +24,7 @@ const VARY: Nanos = Nanos::from_us(100);
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Regular {
     Ticks {
-        /// The step in which the call counts lengths: asking for less than a
-        /// whole one more would make it a whole one.
+        /// The unit in which the call counts lengths, which it rounds up.
         unit: Nanos,
         clock: Grid,
         steps: Grid,
@@ -35,16 +32,17 @@ pub(super) enum Regular {
     Share([Share; CLASSES]),
 }
 
-/// When naps by a call end.
+/// When naps with a call may end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ends {
-    /// At any time.
     AtAnyTime,
     /// On ticks about 0.5 ms apart.
     OnFineTicks,
-    /// On ticks that may be 15.6 ms apart; lengths count in whole milliseconds, or
-    /// in nanoseconds.
-    OnTicks { in_ms: bool },
+    /// On ticks up to 15.6 ms apart, for lengths in whole milliseconds or in
+    /// nanoseconds.
+    OnTicks {
+        in_ms: bool,
+    },
     /// Late by a share of their length.
     LateByAShare,
 }
@@ -64,13 +62,11 @@ impl Ends {
         }
     }
 
-    /// How late a call is believed to wake a thread before it was made, beyond its
-    /// share of the length. Rather too much than too little: the first waits spin
-    /// longer, and are on time.
+    /// The overshoot that is believed before the first nap, beyond a share of the
+    /// length. High on purpose: the first waits then spin longer, and end on time.
     pub(super) const fn believed_ns(self) -> f32 {
         match self {
-            // What waking takes on a virtual machine, with the usual slack of 50 us
-            // or without it.
+            // A wake-up on a virtual machine, with or without a slack of 50 us.
             Self::AtAnyTime => 110e3,
             Self::OnFineTicks => 600e3,
             Self::OnTicks { .. } => 16e6,
@@ -101,7 +97,7 @@ impl Regular {
         })
     }
 
-    /// The ticks on which naps end, if that is how they are best predicted.
+    /// The ticks that predict best when naps end, if any do.
     pub(super) fn grid(&self) -> Option<&Grid> {
         let Self::Ticks { clock, steps, .. } = self else {
             return None;
@@ -112,7 +108,7 @@ impl Regular {
             .min_by(|a, b| a.off_ns().total_cmp(&b.off_ns()))
     }
 
-    /// The part of its length by which a nap of `class` is late.
+    /// The share of its length by which a nap of `class` overshoots.
     pub(super) fn share(&self, class: usize) -> f32 {
         match self {
             Self::Ticks { .. } => 0.0,
@@ -120,8 +116,7 @@ impl Regular {
         }
     }
 
-    /// By how much to shorten a nap of a class that had so many, to see in which
-    /// steps they end: naps of one length are all alike.
+    /// By how much to shorten a nap of a class that has seen this many.
     pub(super) fn varied_by(&self, naps: u32) -> Nanos {
         match self {
             Self::Ticks { .. } if naps < VARIED => VARY.times((naps % VARIES).into()),
@@ -129,7 +124,7 @@ impl Regular {
         }
     }
 
-    /// As much of a length as the call can count, if that is any.
+    /// A length rounded down to what the call can count; `None` if that is nothing.
     pub(super) fn whole(&self, length: Nanos) -> Option<Nanos> {
         match self {
             Self::Ticks { unit, .. } => {
@@ -140,9 +135,8 @@ impl Regular {
         }
     }
 
-    /// Learns a nap of `class` that ended at `woke`, where it was believed to
-    /// overshoot by `usual_ns` at the reference length of its class. Whether that
-    /// depends on its length otherwise than was believed.
+    /// Learns a nap of `class`, which was expected to overshoot by `usual_ns` at the
+    /// reference length of its class. Whether another share of the length holds now.
     pub(super) fn learn(&mut self, class: usize, nap: Nap, usual_ns: f32) -> bool {
         match self {
             Self::Ticks { clock, steps, .. } => {
@@ -165,14 +159,14 @@ impl Regular {
 pub(super) struct Nap {
     pub(super) asked: Nanos,
     pub(super) slept: Nanos,
-    /// When it ended, in nanoseconds of the waiter's clock.
+    /// In nanoseconds of the waiter's clock.
     pub(super) woke: u64,
 }
 
 impl Nap {
-    /// How much longer it took than asked.
+    /// Its overshoot.
     pub(super) fn over_ns(&self) -> f32 {
-        // Both are far below 2^63: no nap that is learned from lasted centuries.
+        // Both are far below 2^63 ns, which is 292 years.
         (self.slept.as_ns() as i64 - self.asked.as_ns() as i64) as f32
     }
 }

@@ -1,0 +1,101 @@
+//! Whether others want the CPU, told by how spins end.
+
+use super::LATE_MAX_NS;
+use crate::time::Nanos;
+
+/// A spin that ends this late was preempted; nobody asks for that.
+const PREEMPTED_NS: f32 = 50e3;
+/// A preempted spin adds 12, any other takes one off, and above 24 the CPU counts as
+/// contended: after three preempted spins in a dozen waits, where one stall of the
+/// host does not count, and until two dozen waits went undisturbed.
+const PREEMPTED: u8 = 12;
+const CONTENDED: u8 = 24;
+const SCORE_MAX: u8 = 48;
+/// On a contended CPU a wait spins at most one part in this many of its length: a
+/// fair scheduler runs a thread that uses a sixteenth of the CPU at once.
+const PART: u64 = 16;
+/// The price of spinning remembers about this many waits, and begins with the belief
+/// that this much spinning ended on time.
+const MEMORY: f32 = 256.0;
+const BELIEVED_NS: f32 = 20e6;
+
+/// How late spins ended.
+///
+/// Spinning uses up the CPU time that a fair scheduler grants the thread. On a
+/// contended CPU spins therefore end late, by the slices of other threads, and so do
+/// the naps after them. A margin that covered this would spin more still: the spin
+/// trap.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Contention {
+    spun_ns: f32,
+    late_ns: f32,
+    score: u8,
+}
+
+impl Contention {
+    pub(super) const NONE: Self = Self {
+        spun_ns: 0.0,
+        late_ns: 0.0,
+        score: 0,
+    };
+
+    pub(super) fn is_present(&self) -> bool {
+        self.score > CONTENDED
+    }
+
+    /// Learns from a wait that ended with a spin of `spun_ns`, `late_ns` late.
+    #[inline]
+    pub(super) fn learn(&mut self, spun_ns: f32, late_ns: f32) {
+        self.spun_ns += spun_ns - self.spun_ns / MEMORY;
+        self.late_ns += late_ns.min(LATE_MAX_NS) - self.late_ns / MEMORY;
+        self.score = if late_ns > PREEMPTED_NS {
+            (self.score + PREEMPTED).min(SCORE_MAX)
+        } else {
+            self.score.saturating_sub(1)
+        };
+    }
+
+    /// What a nanosecond of spinning costs: itself, and the lateness it brings.
+    pub(super) fn spin_price(&self, late_weight: f32) -> f32 {
+        1.0 + late_weight * self.late_ns / (self.spun_ns + BELIEVED_NS)
+    }
+
+    /// What a wait with this much left may spin on a contended CPU.
+    pub(super) fn spin_limit(left: Nanos) -> Nanos {
+        Nanos::new(left.as_ns() / PART)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_preempted_spins_in_a_dozen_waits_are_contention_until_two_dozen_were_not() {
+        let mut contention = Contention::NONE;
+        for _ in 0..100 {
+            // A stall now and then is none.
+            contention.learn(30e3, 5e6);
+            (0..12).for_each(|_| contention.learn(30e3, 0.0));
+            assert!(!contention.is_present());
+        }
+        (0..3).for_each(|_| contention.learn(30e3, 1e6));
+        assert!(contention.is_present());
+        (0..100).for_each(|_| contention.learn(30e3, 1e6));
+        (0..24).for_each(|_| contention.learn(30e3, 0.0));
+        assert!(!contention.is_present());
+    }
+
+    #[test]
+    fn the_price_of_spinning_includes_the_lateness_it_brings() {
+        let mut contention = Contention::NONE;
+        assert_eq!(contention.spin_price(100.0), 1.0);
+        // One in ten is late by ten times what it spun.
+        for i in 0..10_000 {
+            contention.learn(100e3, if i % 10 == 0 { 1e6 } else { 0.0 });
+        }
+        let believed = BELIEVED_NS / (MEMORY * 100e3);
+        let expected = 1.0 + 10.0 / (1.0 + believed);
+        assert!((contention.spin_price(10.0) / expected - 1.0).abs() < 0.1);
+    }
+}
