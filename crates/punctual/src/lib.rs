@@ -14,25 +14,23 @@
 //! }
 //! ```
 //!
-//! The OS wakes a sleeping thread late: 50 us and more on Linux, a millisecond
-//! on macOS, up to 15.6 ms on Windows. So a punctual wait sleeps for most of
-//! the time and spins for the rest, and how it divides the two is its
-//! [`Strategy`]. The default learns how late this OS wakes this thread, and what
-//! a nap costs, and makes CPU time and lateness together cost least. A
-//! [`Waiter`] keeps one strategy with what it learned.
+//! The OS wakes a sleeping thread late: by 50 us and more on Linux, a millisecond on macOS,
+//! up to 15.6 ms on Windows. So a punctual wait sleeps most of the time and spins the rest;
+//! its [`Strategy`] decides where one ends and the other begins. The default learns how late
+//! this OS wakes this thread and what a nap costs, and minimises CPU time and lateness
+//! together. A [`Waiter`] is one strategy with what it has learned.
 //!
-//! A [`Cancel`] ends a wait before its time, and a [`Budget`] limits what may be
-//! spun whatever lateness weighs.
+//! A [`Cancel`] ends a wait early, and a [`Budget`] is a hard limit on spinning.
 //!
-//! What other code of the program waits with can be made more accurate too, by
-//! a [`guard`] on the timer interval, the timer slack or the priority.
+//! A [`guard`] on the timer interval, the timer slack or the priority makes the waits of
+//! other code in the program more accurate, too.
 //!
 //! # Guarantees
 //!
 //! - **Never early.** No wait ends before its deadline on the caller's clock,
 //!   `std::time::Instant`, whatever the OS's timers do.
-//! - A wait for an instant that has passed returns at once; an enormous one
-//!   waits that long. A signal does not cut a wait short.
+//! - A wait for an instant that has passed returns at once; one for centuries waits that
+//!   long. A signal does not cut a wait short.
 //! - Waiting does not fail and does not panic. On Linux [`sleep`] and
 //!   [`sleep_until`] may be called in a signal handler, in a destructor of a
 //!   thread, and after `fork`.
@@ -43,17 +41,16 @@
 //!
 //! | feature | what it adds |
 //! |---|---|
-//! | `serde` | what a waiter has [`Learned`], and [`Statistics`], can be kept in a file |
-//! | `hdrhistogram`, `prometheus` | [`Statistics`] for others to read; the first needs Rust 1.88 |
+//! | `serde` | [`Learned`] and [`Statistics`] can be kept in a file |
+//! | `hdrhistogram`, `prometheus` | export of [`Statistics`]; the first needs Rust 1.88 |
 //! | `embedded-hal` | a [`Waiter`] is a `DelayNs` of embedded-hal 1 |
 //! | `spin_sleep` | the names of the crate spin_sleep 1, in a module of that name |
 //! | `quanta` | deadlines on the clock of quanta 0.12 |
 //!
 //! # Suspend
 //!
-//! Deadlines follow [`Instant`]. While the machine is
-//! suspended its clock stands still on Linux and macOS, and goes on on
-//! Windows.
+//! Deadlines follow [`Instant`], whose clock stops on Linux and macOS while the machine is
+//! suspended, and runs on Windows.
 
 mod anchor;
 pub mod article;
@@ -98,8 +95,8 @@ pub use waiter::{Builder, Cancelled, Interrupted, Waiter};
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-/// Dropped with its thread only where it holds something: to register a
-/// destructor is no thing for a signal handler.
+/// Dropped with its thread only where it holds something, because a signal handler may not
+/// register a destructor.
 #[cfg(any(windows, target_vendor = "apple"))]
 type Own = Waiter;
 #[cfg(not(any(windows, target_vendor = "apple")))]
@@ -121,12 +118,11 @@ thread_local! {
 ///
 /// # Accuracy
 ///
-/// As good as the [default strategy](Strategy::default), which learns how late
-/// the OS wakes this thread: the first eight waits spin more than the others.
-/// Afterwards most waits end within a microsecond on an idle machine, and the
-/// rest later by what it would cost more CPU time to avoid. A stall of the
-/// machine, or CPUs that are all busy, can make any wait late by
-/// milliseconds.
+/// That of the [default strategy](Strategy::default), which learns how late the OS wakes
+/// this thread; its first eight waits spin more than later ones. Then most waits end within
+/// a microsecond on an idle machine; the others are late because being on time would have
+/// cost more CPU time than the lateness is worth. A stall of the machine, or other threads
+/// on all CPUs, can make any wait late by milliseconds.
 ///
 /// # Examples
 ///

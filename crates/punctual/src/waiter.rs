@@ -19,12 +19,12 @@ use crate::promise::Promise;
 use crate::statistics::Statistics;
 use crate::strategy::Strategy;
 
-/// Waits, one wait at a time, with one strategy and what that has learned.
+/// Waits with one strategy, and keeps what that has learned.
 ///
-/// A waiter may move between threads but serves one at a time; give each
-/// thread its own. It is less than 2 KB in place, holds no descriptor, and
-/// takes nothing from the system until it waits, so that it can be a field, or
-/// a static. On Windows its first nap makes a timer.
+/// A waiter may move between threads but serves one at a time; give each thread its own.
+/// It is a value of less than 2 KB, holds no descriptor, and its constructor is `const`
+/// and makes no system call, so it can be a field or a static. On Windows its first nap
+/// creates a timer.
 ///
 /// # Examples
 ///
@@ -44,16 +44,16 @@ pub struct Waiter {
     strategy: AnyStrategy,
     nap: Nap,
     slack: Slack,
-    /// Instead of the system's.
+    /// Replaces the system's clock.
     clock: Option<Arc<dyn Clock>>,
     anchor: Option<Anchor<Host>>,
-    /// How the last wait ended. The strategy is told at the begin of the next:
-    /// after a nap its books are out of the caches, and who waited is due.
+    /// How the last wait ended. The strategy is told when the next begins: after a nap its
+    /// state is in no cache, and the caller is due.
     ended: Option<Ended>,
     kept: Option<Box<Kept>>,
 }
 
-/// What was seen of waits, but for the last one: that is counted when there is time.
+/// Statistics of all waits but the last, which is counted when the next begins.
 #[derive(Debug, Default)]
 struct Kept {
     statistics: Statistics,
@@ -84,8 +84,8 @@ struct Ended {
     wake: Wake<Host>,
 }
 
-/// Readings of the two clocks that are further apart are taken again, twice at
-/// most: what lies between them is an error of each deadline.
+/// Readings of the two clocks further apart than this are repeated, twice at most: the
+/// time between them is an error of each deadline.
 const APART: Duration = Duration::from_nanos(500);
 
 impl Anchor<Host> {
@@ -107,8 +107,7 @@ impl Anchor<Host> {
     }
 }
 
-/// What [`Nap::until`] blocks with, by the name under which strategies know what
-/// to expect of it.
+/// The name under which strategies know the call that [`Nap::until`] blocks with.
 const TIMER: Method = if cfg!(windows) {
     Method::HighResolutionTimer
 } else if cfg!(target_os = "macos") {
@@ -117,12 +116,12 @@ const TIMER: Method = if cfg!(windows) {
     Method::SlacklessFutex
 };
 
-/// So much before the deadline at the latest the spin goes on on the caller's
-/// clock, and with the pause hint.
+/// The spin ends on the caller's clock, with the pause hint, from this long before the
+/// deadline on.
 const LAST: Nanos = Nanos::from_us(2);
-/// How often the end of a wait is rehearsed.
+/// How often the end of a wait is rehearsed, see [`Waiter::spin`].
 const REHEARSALS: u32 = 2;
-/// How often a spin that may be cancelled is looked at.
+/// How often a spin looks whether it was cancelled.
 const LOOK: Nanos = Nanos::from_us(20);
 
 impl Waiter {
@@ -143,7 +142,7 @@ impl Waiter {
         }
     }
 
-    /// Chooses the strategy of a new waiter, and what it may do.
+    /// A waiter with a strategy, a budget and other settings of your choice.
     pub fn builder() -> Builder {
         Builder {
             strategy: Strategy::default(),
@@ -156,7 +155,7 @@ impl Waiter {
         }
     }
 
-    /// What time it is on the clock of its waits: `Instant::now`, or that of
+    /// The time on the clock of its waits: `Instant::now`, or that of
     /// [`Builder::clock`].
     #[inline]
     pub fn now(&self) -> Instant {
@@ -169,15 +168,15 @@ impl Waiter {
     /// Waits for `duration` from now. Never early.
     ///
     /// # Accuracy
-    /// That of the [strategy](Strategy). All OS calls can be late by a
-    /// scheduler quantum when every CPU is busy.
+    /// That of the [strategy](Strategy). When all CPUs are busy, any OS call can end late
+    /// by a time slice of the scheduler.
     pub fn sleep(&mut self, duration: Duration) -> Outcome {
         let now = self.now();
         self.wait_out(now, after(now, duration))
     }
 
-    /// Waits until `deadline`. Never early; a deadline that has passed costs
-    /// one reading of the clock.
+    /// Waits until `deadline`. Never early. If it has passed, this costs one reading of the
+    /// clock.
     ///
     /// # Accuracy
     /// As [`sleep`](Self::sleep).
@@ -190,21 +189,22 @@ impl Waiter {
         self.wait_out(now, deadline)
     }
 
-    /// Waits until `deadline`, or until `cancel` is cancelled by another thread or, on
-    /// Linux and Windows, a signal handler. Costs what [`sleep_until`](Self::sleep_until) costs, and a load.
+    /// Waits until `deadline`, or until `cancel` is cancelled: by another thread or, on Linux
+    /// and Windows, by a signal handler. Costs as much as [`sleep_until`](Self::sleep_until)
+    /// and one atomic load.
     ///
     /// # Errors
-    /// [`Cancelled`], also when it was cancelled before, even if the deadline has
-    /// passed: so a loop that is always late can be stopped.
+    /// [`Cancelled`], also if it was cancelled before the call and the deadline has passed,
+    /// so that a loop that is always late can be stopped.
     ///
     /// # Accuracy
-    /// A cancelled wait ends as soon as the system wakes the thread: within
-    /// tens of microseconds on an idle machine.
+    /// A cancelled wait ends as soon as the system wakes the thread: within tens of
+    /// microseconds on an idle machine.
     ///
     /// # Platform notes
-    /// On macOS a wait that can be cancelled blocks on a condition variable, which
-    /// is less exact than what it sleeps with otherwise. Systems other than Linux,
-    /// Windows and macOS have nothing else for any wait.
+    /// On macOS such a wait blocks on a condition variable, which is less exact than the
+    /// call of other waits. Systems other than Linux, Windows and macOS use one for all
+    /// waits.
     ///
     /// # Examples
     ///
@@ -243,22 +243,20 @@ impl Waiter {
         }
     }
 
-    /// Waits until `deadline`, or until a signal was handled while the thread
-    /// slept: to react to it during a wait, as an interpreter does. Call it again to go on. Costs what [`sleep_until`](Self::sleep_until)
-    /// costs.
+    /// Waits until `deadline`, or until a signal was handled while the thread slept, so that
+    /// the caller can react, as an interpreter does. Call it again to go on. Costs as much as
+    /// [`sleep_until`](Self::sleep_until).
     ///
     /// # Errors
-    /// [`Interrupted`]. Not every one of them is a signal: a wait may end so
-    /// without any.
+    /// [`Interrupted`], occasionally without a signal.
     ///
     /// # Accuracy
-    /// A signal that comes just before the thread goes to sleep, or while it spins,
-    /// does not end the wait. Where that matters, a [`Cancel`] that the handler cancels
-    /// does, on Linux.
+    /// A signal that arrives just before the thread goes to sleep, or while it spins, does
+    /// not end the wait. Where that matters, on Linux let the handler cancel a [`Cancel`].
     ///
     /// # Platform notes
-    /// Windows has no signals, and handles Ctrl-C on a thread of its own; there such a
-    /// wait is interrupted once in a second.
+    /// Windows has no signals and handles Ctrl-C on a thread of its own; there the wait is
+    /// interrupted once a second.
     ///
     /// # Examples
     ///
@@ -268,7 +266,7 @@ impl Waiter {
     ///
     /// let (mut waiter, deadline) = (Waiter::new(), Instant::now() + Duration::from_millis(2));
     /// while waiter.sleep_until_interruptible(deadline).is_err() {
-    ///     // Whatever a signal handler has asked for.
+    ///     // Do what the signal handler asked for.
     /// }
     /// ```
     pub fn sleep_until_interruptible(&mut self, deadline: Instant) -> Result<Outcome, Interrupted> {
@@ -287,17 +285,16 @@ impl Waiter {
         }
     }
 
-    /// Sleeps until shortly before `deadline` and never spins: returns the time
-    /// that is left, which is the caller's to spin or to work through; nothing where
-    /// the deadline has passed.
+    /// Sleeps until shortly before `deadline` without spinning, and returns the time left,
+    /// for the caller to spin or to work in; zero if the deadline has passed.
     ///
-    /// It returns when the strategy would begin to spin. So a wait that is too short
-    /// to sleep returns at once, and one with a strategy that never spins, as
-    /// [`Strategy::system`] or a [`Budget::NeverSpin`], is late.
+    /// It returns when the strategy would begin to spin: at once if the wait is too short to
+    /// sleep, and late with a strategy that never spins, such as [`Strategy::system`] or
+    /// [`Budget::NeverSpin`].
     ///
     /// # Accuracy
-    /// What is left is what naps are usually late by, weighed as the strategy does:
-    /// tens of microseconds on Linux.
+    /// The time left is the margin of the strategy less the overshoot of the nap: tens of
+    /// microseconds on Linux.
     ///
     /// # Examples
     ///
@@ -322,8 +319,7 @@ impl Waiter {
         deadline.saturating_duration_since(self.now())
     }
 
-    /// What has come true of the [promise](Builder::promise) that it keeps; `None` if it
-    /// keeps none.
+    /// How well it keeps its [promise](Builder::promise); `None` without one.
     pub fn promised(&self) -> Option<Promised> {
         match &self.strategy {
             AnyStrategy::Adaptive(adaptive) => adaptive.promised(),
@@ -331,14 +327,13 @@ impl Waiter {
         }
     }
 
-    /// Keeps [`Statistics`] of all waits from now on; of those before, nothing is
-    /// known. Takes 2.2 KB, once.
+    /// Keeps [`Statistics`] of all waits from now on. Allocates 2.2 KB, once.
     pub fn keep_statistics(&mut self) {
         self.kept.get_or_insert_default();
     }
 
-    /// What was seen of the waits since [`keep_statistics`](Self::keep_statistics) or
-    /// [`take_statistics`](Self::take_statistics); nothing where they are not kept.
+    /// Statistics of the waits since [`keep_statistics`](Self::keep_statistics) or
+    /// [`take_statistics`](Self::take_statistics); empty if they are not kept.
     pub fn statistics(&self) -> Statistics {
         let Some(kept) = &self.kept else {
             return Statistics::new();
@@ -348,7 +343,7 @@ impl Waiter {
         seen
     }
 
-    /// As [`statistics`](Self::statistics), and begins anew.
+    /// Returns the [`statistics`](Self::statistics) and starts new ones.
     pub fn take_statistics(&mut self) -> Statistics {
         let seen = self.statistics();
         if let Some(kept) = &mut self.kept {
@@ -357,7 +352,7 @@ impl Waiter {
         seen
     }
 
-    /// What is to be counted of slots that nobody waited for.
+    /// Counts slots that were missed.
     #[inline]
     pub(crate) fn missed(&mut self, slots: u64) {
         if let Some(kept) = &mut self.kept {
@@ -374,8 +369,8 @@ impl Waiter {
         outcome
     }
 
-    /// What the strategy has learned, to begin another waiter with; `None` if it
-    /// learns nothing that could be given away, as all but `adaptive`.
+    /// What the strategy has learned, to begin another waiter with; `None` for strategies
+    /// other than `adaptive`.
     pub fn learned(&self) -> Option<Learned> {
         match &self.strategy {
             AnyStrategy::Adaptive(adaptive) => Some(Learned(adaptive.learned())),
@@ -401,7 +396,7 @@ impl Waiter {
         outcome
     }
 
-    /// Stopped, it ends before the deadline, and says so.
+    /// The outcome says if it was stopped before the deadline.
     fn wait_with(&mut self, begin: Instant, deadline: Instant, stops: Stops<'_>) -> Outcome {
         let cancel = stops.cancel;
         let anchor = match self.anchor {
@@ -442,7 +437,7 @@ impl Waiter {
                     }
                     (Nanos::ZERO, Reason::Ran)
                 }
-                // No strategy of the library wakes early.
+                // No strategy of the library ends early, so `Done` does not occur.
                 Step::Spin { .. } | Step::Done => {
                     outcome.hit_budget = self.was_bound();
                     return self.spin(goal, deadline, now, cancel, outcome);
@@ -505,12 +500,11 @@ impl Waiter {
         }
     }
 
-    /// Spins until the caller's clock shows the deadline, or until it is
-    /// cancelled.
+    /// Spins until the caller's clock shows the deadline, or until it is cancelled.
     ///
-    /// After a nap all that is done for the first time takes long, as it is in no
-    /// cache. So the end of the wait is rehearsed shortly before: the second time
-    /// round everything is at hand, and the call returns at once.
+    /// After a nap the caches are cold, so whatever is done for the first time is slow.
+    /// The end of the wait is therefore rehearsed shortly before: when it counts, its code
+    /// and data are in the cache, and the call returns at once.
     fn spin(
         &mut self,
         goal: Goal<Host>,
@@ -540,7 +534,7 @@ impl Waiter {
                 }
                 rehearsals -= 1;
             }
-            // Both clocks run alike, so the one tells the other.
+            // Both clocks run at the same rate, so one reading tells both.
             let late = Nanos::from(woke.saturating_duration_since(deadline));
             let now = goal.deadline + late;
             let slept = now.since(from);
@@ -571,7 +565,7 @@ impl Waiter {
     fn new_anchor(&self, begin: Instant) -> Anchor<Host> {
         match &self.clock {
             None => Anchor::now(),
-            // The same in each run.
+            // The same in each run, for reproducible tests.
             Some(_) => Anchor {
                 instant: begin,
                 tick: Tick::from_ns(1 << 62),
@@ -591,15 +585,14 @@ impl Waiter {
     }
 }
 
-/// What another clock than the system's shows: apart, so that waits on the system's are
-/// no longer for it.
+/// The time on a clock of the user's. Out of line, so that other waits do not pay for it.
 #[cold]
 #[inline(never)]
 fn shown(clock: &Arc<dyn Clock>) -> Instant {
     clock.now()
 }
 
-/// `duration` after `now`, or what is as good as never.
+/// `duration` after `now`, at most a hundred years.
 pub(crate) fn after(now: Instant, duration: Duration) -> Instant {
     const AGES: Duration = Duration::from_secs(100 * 365 * 86_400);
     now.checked_add(duration.min(AGES)).unwrap_or(now)
@@ -666,52 +659,49 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// The strategy; [`Strategy::default`] if none is chosen.
+    /// The strategy; by default [`Strategy::default`].
     pub fn strategy(mut self, strategy: Strategy) -> Self {
         self.strategy = strategy;
         self
     }
 
-    /// What `adaptive` may spin at most, whatever lateness weighs; nothing is
-    /// spun beyond it, also under load. [`Outcome::hit_budget`] says when it was
-    /// too little.
+    /// A hard limit on what `adaptive` spins, whatever the weight of lateness, also under
+    /// load. [`Outcome::hit_budget`] says when it was too small.
     pub fn budget(mut self, budget: Budget) -> Self {
         self.budget = Some(budget);
         self
     }
 
-    /// What `adaptive` is to keep: it sets its weight by what it sees, and that of the
-    /// strategy is where it begins. A promise to spin no more than so much takes the place of a
+    /// What `adaptive` promises: it adjusts its weight to keep that, starting from the
+    /// weight of the strategy. A promise that limits spinning replaces the
     /// [`budget`](Self::budget).
     pub fn promise(mut self, promise: Promise) -> Self {
         self.promise = Some(promise);
         self
     }
 
-    /// What naps do about the timer slack of their thread, on Linux;
-    /// [`Slack::PerNap`] if nothing is chosen.
+    /// What naps do about the timer slack of their thread, on Linux; by default
+    /// [`Slack::PerNap`].
     pub fn slack(mut self, slack: Slack) -> Self {
         self.slack = slack;
         self
     }
 
-    /// Begins with what another waiter has [learned](Waiter::learned), so that the
-    /// first waits are as good as its last. Other strategies than `adaptive` have
-    /// no use for it.
+    /// Begins with what another waiter has [learned](Waiter::learned), so that the first
+    /// waits are as good as its last. Strategies other than `adaptive` ignore it.
     pub fn learned(mut self, learned: &Learned) -> Self {
         self.learned = Some(learned.clone());
         self
     }
 
-    /// Keeps [`Statistics`] from the first wait on, as
-    /// [`Waiter::keep_statistics`].
+    /// Keeps [`Statistics`] from the first wait on.
     pub fn statistics(mut self) -> Self {
         self.statistics = true;
         self
     }
 
-    /// Waits on this clock instead of the system's, and tells its time by
-    /// [`Waiter::now`]. A [`Slack`] has no meaning then, and no signal is seen.
+    /// Waits on this clock instead of the system's; [`Waiter::now`] reads it. [`Slack`] and
+    /// signals then have no effect.
     pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
         self.clock = Some(Arc::new(clock));
         self
@@ -720,10 +710,10 @@ impl Builder {
     /// Builds the waiter.
     ///
     /// # Errors
-    /// [`is_range`](Error::is_range) when a parameter of the strategy, the budget or the
-    /// promise is out of range, or the strategy keeps none.
-    /// [`is_unsupported`](Error::is_unsupported) when the strategy names an OS
-    /// call: the library sleeps with the best there is.
+    /// [`is_range`](Error::is_range) if a parameter of the strategy, the budget or the promise
+    /// is out of range, or the strategy has no budget or promise.
+    /// [`is_unsupported`](Error::is_unsupported) if the strategy names an OS call: the library
+    /// uses the best one itself.
     pub fn build(self) -> Result<Waiter, Error> {
         let mut spec = self.strategy.spec(self.budget, self.promise)?;
         let timer = self.clock.as_ref().map_or(TIMER, |clock| clock.timer());

@@ -1,5 +1,5 @@
-//! A futex that nobody wakes but who cancels, until an instant of the monotonic
-//! clock; and what is left where a sandbox refuses that.
+//! A futex wait until an instant of the monotonic clock, which only a cancellation ends
+//! early; and what is left where a sandbox refuses the call.
 
 use super::Slack;
 use crate::clock::{self, Tick};
@@ -45,7 +45,7 @@ impl Blocker {
     }
 }
 
-/// A word of this process: 1 once it was cancelled.
+/// The futex word: 1 once it was cancelled.
 #[derive(Debug, Default)]
 pub(super) struct Flag(AtomicU32);
 
@@ -53,8 +53,8 @@ impl Flag {
     pub(super) fn raise(&self) {
         self.0.store(1, Ordering::Release);
         let everybody = c_int::MAX;
-        // SAFETY: the word lives as long as `self`, and the call only compares
-        // its address with those that threads wait for.
+        // SAFETY: the word lives as long as `self`, and the call only uses its address, to
+        // find the threads that wait on it.
         unsafe {
             libc::syscall(
                 SYS_futex,
@@ -75,12 +75,12 @@ impl Flag {
     }
 }
 
-/// Blocks until `end` with the first call that is not refused, at the slack the
-/// thread has.
+/// Blocks until `end` with the first call that is not refused, at the thread's current
+/// slack.
 #[inline]
 fn block(end: Tick, flag: Option<&Flag>) -> Reason {
     if RUNG.load(Ordering::Relaxed) == FUTEX {
-        // Without a flag a word on this thread's stack, of which nobody knows.
+        // Without a flag: a word on this thread's stack, which nobody else can wake.
         let alone = AtomicU32::new(0);
         if let Some(reason) = futex(flag.map_or(&alone, |flag| &flag.0), end) {
             return reason;
@@ -90,8 +90,8 @@ fn block(end: Tick, flag: Option<&Flag>) -> Reason {
     below_futex(end, flag)
 }
 
-/// The calls that a wait tries in turn. A process that was refused one does not
-/// try it again, so that a nap costs one call.
+/// The calls in the order in which they are tried. A process that was refused one does not
+/// try it again, so that each nap costs one call.
 const FUTEX: u8 = 0;
 const CLOCK_NANOSLEEP: u8 = 1;
 const PPOLL: u8 = 2;
@@ -103,8 +103,7 @@ fn refused(rung: u8) {
     RUNG.fetch_max(rung + 1, Ordering::Relaxed);
 }
 
-/// Nobody can wake the other calls, so with a flag they are asked for this much
-/// at a time.
+/// The other calls cannot be woken, so with a flag they block for this long at a time.
 const LOOK: Nanos = Nanos::from_ms(5);
 
 #[cold]

@@ -1,5 +1,5 @@
-//! The one way in which waits block: until an instant, as exactly as the system
-//! can, and until somebody cancels them.
+//! The one way in which waits block: until an instant, as exactly as the system can, or
+//! until they are cancelled.
 //!
 //! | system | [`Nap::until`] | with a [`Cancel`] | where that is refused |
 //! |---|---|---|---|
@@ -8,9 +8,9 @@
 //! | macOS | `mach_wait_until` | condition variable | condition variable |
 //! | anything else | condition variable | the same | |
 //!
-//! Linux wakes a futex as exactly as a timerfd: 1,500 interleaved naps by either
-//! agree within 3 us. Unlike a timerfd it is nothing that a child process shares,
-//! that counts against a limit, or that somebody may close.
+//! Linux ends a futex wait as exactly as a timerfd: 1,500 interleaved naps with either
+//! agree within 3 us. Unlike a timerfd, a futex is not shared with child processes, does
+//! not count against a limit of descriptors, and cannot be closed by other code.
 
 use crate::clock::{self, Tick};
 use crate::spin;
@@ -40,13 +40,13 @@ mod platform;
 #[cfg_attr(loom, allow(dead_code, reason = "here only for its tests"))]
 mod condition;
 
-/// What the waits of one waiter block with.
+/// What a waiter blocks with.
 ///
-/// It holds nothing but a number on Unix. On Windows it holds a timer, which the
-/// first nap makes.
+/// On Unix it holds no resource of the system. On Windows it holds a timer, which the
+/// first nap creates.
 ///
-/// On Linux a nap may be taken in a signal handler, between `fork` and `exec`,
-/// and in a destructor of a thread: it takes no lock and allocates nothing.
+/// On Linux a nap takes no lock and allocates nothing, so it may be taken in a signal
+/// handler, between `fork` and `exec`, and in a thread's destructors.
 ///
 /// # Examples
 ///
@@ -64,49 +64,47 @@ mod condition;
 #[derive(Debug)]
 pub struct Nap(platform::Blocker);
 
-/// What a nap does about the timer slack of its thread, by which Linux wakes it
-/// later than asked. Elsewhere there is none, and these are the same.
+/// What a nap does about the timer slack of its thread, by which Linux may end it later
+/// than asked. Other systems have no slack, and there all three are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Slack {
     /// Lowers it to 1 ns for each nap: four short system calls.
     ///
-    /// What the thread had comes back at the end of the nap, and for a `fork` in a
-    /// signal handler; what a signal handler sets meanwhile stays.
+    /// The thread's own slack is restored when the nap ends, and in a child that a signal
+    /// handler forks. Slack that a signal handler sets during the nap stays.
     #[default]
     PerNap,
-    /// Lowers it to 1 ns at the first nap and keeps it there as long as the
-    /// [`Nap`] lives, also for whatever else the thread does, and for the threads
-    /// that it starts.
+    /// Lowers it to 1 ns at the first nap and keeps it there while the [`Nap`] lives, for
+    /// all other timers of the thread too, and for threads that it starts.
     ///
-    /// On another thread it is lowered there too. Dropping the [`Nap`] brings back
-    /// what the thread had that it napped on last, if it is dropped on that
-    /// thread; any other keeps 1 ns.
+    /// A [`Nap`] that moves to another thread lowers it there as well. Dropping it restores
+    /// the slack of the thread it napped on last, if it is dropped on that thread; other
+    /// threads keep 1 ns.
     KeepThread,
     /// Leaves it as it is.
     Leave,
 }
 
 impl Nap {
-    /// Takes nothing from the system.
+    /// Needs nothing of the system until the first nap.
     pub const fn new() -> Self {
         Self(platform::Blocker::new())
     }
 
     /// Blocks until about `instant`, or until `cancel` is cancelled.
     ///
-    /// [`Reason::Event`] says that it was cancelled, now or before,
-    /// [`Reason::Timer`] that the system holds the time to be over, and
-    /// [`Reason::Interrupted`] that a signal or a spurious wake ended it, or that
-    /// it was cut: to a day, on Windows to a second. Whoever needs the deadline
-    /// reads the clock and asks again.
+    /// Returns [`Reason::Event`] if it was cancelled, now or before, [`Reason::Timer`] if
+    /// the system says that the time is over, and [`Reason::Interrupted`] after a signal, a
+    /// spurious wake-up, or the longest time that one call blocks for: a day, on Windows a
+    /// second. The caller reads the clock and calls again until its deadline has passed.
     ///
     /// # Accuracy
-    /// Late by the slack, grid or coalescing of the system, and by what it takes
-    /// to wake up. On Windows possibly early on [`clock`].
+    /// Late by the slack, tick or coalescing of the system and by the wake-up itself. On
+    /// Windows it may end early on [`clock`].
     ///
     /// # Platform notes
-    /// A call that Linux refuses once is not tried again by this process. Without
-    /// the futex it takes up to 5 ms until a nap sees that it was cancelled.
+    /// A call that Linux refuses (as a sandbox may) is not tried again by this process.
+    /// Without the futex, a nap notices within 5 ms that it was cancelled.
     #[inline]
     pub fn until(&mut self, instant: Tick, slack: Slack, cancel: Option<&Cancel>) -> Reason {
         let flag = cancel.map(Cancel::flag);
@@ -117,19 +115,16 @@ impl Nap {
         if instant <= now {
             return Reason::Timer;
         }
-        // Asked here, where there is time for it, and not when it is to spin.
+        // Detected here, where there is time for it, rather than when the spin begins.
         spin::kind();
         let last = now + LONGEST;
         let reason = self.0.until(instant.min(last), slack, flag);
         ended(reason, instant > last, flag)
     }
 
-    /// Blocks for `length` with the ordinary sleep of the system, at the slack the
-    /// thread has: `clock_nanosleep` on Linux, `Sleep` on Windows,
-    /// `mach_wait_until` on macOS; or until `cancel` is cancelled, then with the
-    /// call that can be cancelled.
-    ///
-    /// Ends as [`until`](Self::until).
+    /// Blocks for `length` with the system's ordinary sleep and the thread's own slack:
+    /// `clock_nanosleep` on Linux, `Sleep` on Windows, `mach_wait_until` on macOS. With a
+    /// `cancel` it blocks as [`until`](Self::until) does, and ends as that does.
     pub fn ordinary(&mut self, length: Nanos, cancel: Option<&Cancel>) -> Reason {
         let flag = cancel.map(Cancel::flag);
         if flag.is_some_and(platform::Flag::is_raised) {
@@ -146,7 +141,7 @@ impl Default for Nap {
     }
 }
 
-/// What a block was that ended for this reason.
+/// Why a call ended, seen by whoever asked for it.
 #[inline]
 fn ended(reason: Reason, cut: bool, flag: Option<&platform::Flag>) -> Reason {
     match reason {
@@ -156,20 +151,19 @@ fn ended(reason: Reason, cut: bool, flag: Option<&platform::Flag>) -> Reason {
     }
 }
 
-/// The most that one call asks the system for. It is far below every limit of
-/// the calls: 49 days of milliseconds for `Sleep`, a 32-bit `time_t` of seconds,
-/// and what `thread::sleep` can hold.
+/// The longest time that one call blocks for: far below the limits of all calls (49 days
+/// of milliseconds for `Sleep`, a 32-bit `time_t` of seconds).
 ///
-/// On Windows it also bounds how long a wait whose deadline passed during a
-/// suspend goes on after the resume, see [`clock`].
+/// On Windows it also bounds how long a wait goes on after a resume if its deadline passed
+/// during the suspend, see [`clock`].
 pub const LONGEST: Nanos = if cfg!(windows) {
     Nanos::from_secs(1)
 } else {
     Nanos::from_secs(86_400)
 };
 
-/// Ends the naps that it is given to, and those that it will be given to, from
-/// any thread. A clone ends the same naps.
+/// Ends waits early, from any thread: those under way that were given it, and all that
+/// are given it later. A clone ends the same waits.
 ///
 /// # Examples
 ///
@@ -191,17 +185,17 @@ pub const LONGEST: Nanos = if cfg!(windows) {
 pub struct Cancel(Arc<platform::Flag>);
 
 impl Cancel {
-    /// One that is not cancelled.
+    /// Not cancelled yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Ends them. What this thread wrote before is seen by who reads
-    /// [`is_cancelled`](Self::is_cancelled) afterwards.
+    /// Ends the waits. A thread that then reads [`is_cancelled`](Self::is_cancelled) as true
+    /// also sees what this thread wrote before.
     ///
     /// # Platform notes
-    /// May be called in a signal handler on Linux, and on Windows; on macOS and elsewhere
-    /// not, as it takes a lock there.
+    /// May be called in a signal handler on Linux and Windows. On macOS and other systems it
+    /// takes a lock, so it may not.
     pub fn cancel(&self) {
         self.0.raise();
     }
@@ -211,7 +205,7 @@ impl Cancel {
         self.0.is_raised()
     }
 
-    /// Makes it as new. A nap that has not seen yet that it was cancelled may go
+    /// Makes it not cancelled again. A wait that has not noticed the cancellation yet may go
     /// on.
     pub fn reset(&self) {
         self.0.lower();
