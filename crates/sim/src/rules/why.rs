@@ -118,14 +118,21 @@ pub(crate) fn explain(f: &mut fmt::Formatter<'_>, why: Why, at: Time, origin: Ti
             "due {}, at {shown}: a length of zero is over at once",
             ms(called)
         ),
-        Why::OwnInterrupt { due, called, late } => write!(
-            f,
-            "due {}, at {shown}: the system raises the clock for this timer alone; it adds {} ms to the \
-                 length, and the first interrupt after that comes {} ms after the call",
-            ms(due),
-            Ms(late),
-            Ms(at - called)
-        ),
+        Why::OwnInterrupt { due, called, late } => {
+            write!(
+                f,
+                "due {}, at {shown}: the system raises the clock for this timer alone",
+                ms(due)
+            )?;
+            if late > Time::ZERO {
+                write!(f, "; it adds {} ms to the length", Ms(late))?;
+            }
+            write!(
+                f,
+                ", and the first interrupt after that comes {} ms after the call",
+                Ms(at - called)
+            )
+        }
         Why::Tick {
             due,
             called,
@@ -275,6 +282,16 @@ mod tests {
             explained(own, 2_500),
             "due 2.0000, at 2.5000: the system raises the clock for this timer alone; it adds 0.0050 ms \
              to the length, and the first interrupt after that comes 1.5000 ms after the call"
+        );
+        let at_once = Why::OwnInterrupt {
+            due: us(1_500),
+            called: us(1_000),
+            late: Time::ZERO,
+        };
+        assert_eq!(
+            explained(at_once, 1_500),
+            "due 1.5000, at 1.5000: the system raises the clock for this timer alone, and the first \
+             interrupt after that comes 0.5000 ms after the call"
         );
     }
 }

@@ -80,8 +80,10 @@ fn named() -> impl Strategy<Value = Model> {
     let linux = linux.prop_map(|(slack, wake, jitter, nap)| {
         let [slack, wake, jitter, nap] = [slack, wake, jitter, nap].map(Nanos::as_ns);
         format!(
-            "linux,slack={}ns,wake={wake}ns,jitter={jitter}ns,nap={nap}ns",
-            slack.max(1)
+            "linux,slack={}ns,wake={wake}ns,jitter={}ns,nap={}ns",
+            slack.max(1),
+            jitter.min(wake),
+            nap.min(wake)
         )
     });
     let fake = (1_000_u64..20_000_000).prop_map(|ns| format!("fake-{ns}ns"));

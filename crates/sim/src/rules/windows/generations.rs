@@ -36,7 +36,7 @@ pub(crate) struct Generation {
 /// in 1024ths of a second (golang/go issue 17696: 976.5 us).
 pub(crate) const WINDOWS_XP: Generation = Generation {
     parameters: parameters::PLAIN,
-    overrides: &[RTC, YIELD, WAKE],
+    overrides: &[RTC, YIELD, WAKE, JITTER],
     methods: &[
         Method::WindowsSleep,
         Method::WindowsSleepEx,
@@ -57,7 +57,7 @@ pub(crate) const WINDOWS_XP: Generation = Generation {
 /// article), so the granted interval is no less than a millisecond. Condition
 /// variables came with Vista (Microsoft, `SleepConditionVariableSRW`).
 pub(crate) const WINDOWS_7: Generation = Generation {
-    overrides: &[EXACT_7, YIELD, WAKE],
+    overrides: &[EXACT_7, YIELD, WAKE, JITTER],
     methods: &[
         Method::WindowsSleep,
         Method::WindowsSleepEx,
@@ -82,7 +82,7 @@ pub(crate) const WINDOWS_8: Generation = Generation {
 /// have been there since 1803 (Microsoft, "High-Resolution Timers").
 pub(crate) const WINDOWS_10_1909: Generation = Generation {
     parameters: parameters::WITH_HIGH_RESOLUTION,
-    overrides: &[AMD, YIELD, WAKE],
+    overrides: &[AMD, YIELD, WAKE, JITTER],
     methods: &[
         Method::WindowsSleep,
         Method::WindowsSleepEx,
@@ -109,7 +109,7 @@ pub(crate) const WINDOWS_10_2004: Generation = Generation {
 /// `Sleep(1)` takes 1.495 ms at an interval of exactly 0.5 ms (PC-Tuning,
 /// research.md), as it does if lengths count from the call.
 pub(crate) const WINDOWS_11: Generation = Generation {
-    overrides: &[EXACT_11, FROM_CALL, YIELD, WAKE],
+    overrides: &[EXACT_11, FROM_CALL, YIELD, WAKE, JITTER],
     throttles: true,
     honours_global_key: true,
     ..WINDOWS_10_2004
@@ -117,7 +117,7 @@ pub(crate) const WINDOWS_11: Generation = Generation {
 
 /// The kernel of Windows 11 with the global key on (PC-Tuning, research.md).
 pub(crate) const SERVER_2022: Generation = Generation {
-    overrides: &[EXACT_11, FROM_CALL, GLOBAL, YIELD, WAKE],
+    overrides: &[EXACT_11, FROM_CALL, GLOBAL, YIELD, WAKE, JITTER],
     ..WINDOWS_11
 };
 
@@ -133,6 +133,13 @@ const WAKE: Override = Override {
     value: "20us",
     confidence: Confidence::C,
     source: "Sleep(1) took 1.021 to 1.023 ms at an interval of 0.5 ms, 20 us more than two ticks (thread-scheduling article)",
+};
+
+const JITTER: Override = Override {
+    key: "jitter",
+    value: "500ns",
+    confidence: Confidence::C,
+    source: "sleeps of as many ticks differed by up to 2 us on quiet computers (PC-Tuning, research.md); on busy ones far more: try wake=13us,jitter=13us",
 };
 
 /// The hardware of a generation, as far as the intervals that were measured on

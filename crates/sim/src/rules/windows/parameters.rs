@@ -32,7 +32,7 @@ const BASE: Parameter = Parameter {
     kind: Domain::Choice(&["tick", "now"]),
     default: "tick",
     confidence: Confidence::C,
-    source: "tick: Microsoft, \"Timer Accuracy\"; now: timer-rule article, and Windows 11 at an interval of exactly 0.5 ms",
+    source: "tick: Microsoft, \"Timer Accuracy\" and `Sleep`, and 1.0 ms at intervals of exactly 1 and 0.5 ms; now: the text of the timer-rule article (1.0 to 16.6 ms), and Windows 11 at an interval of exactly 0.5 ms",
 };
 
 const HARDWARE: Parameter = Parameter {
@@ -55,7 +55,7 @@ const EXPIRY: Parameter = Parameter {
 
 const HIRES_LATE: Parameter = Parameter {
     key: "hires_late",
-    what: "what the system adds to the length of a high-resolution timer before it looks for a tick",
+    what: "what the system adds to the length of a high-resolution timer of more than 0.5 ms before it looks for a tick",
     kind: Domain::Length(Nanos::ZERO, Nanos::from_ms(1)),
     default: "5us",
     confidence: Confidence::C,

@@ -122,17 +122,23 @@ fn high_resolution_timers_have_interrupts_of_their_own() {
         if fine {
             os.request(0, Nanos::from_ms(1), ms(500));
         }
-        for (length, quanta) in [(ms(1), 3), (ms(10), 21), (ms(100), 201), (us(1), 1)] {
+        for (length, lasts, late) in [
+            (us(1), quantum, Time::ZERO),
+            (us(250), quantum, Time::ZERO),
+            // Programmed for who asks for it, though the clock has a shorter interval.
+            (us(500), us(500), Time::ZERO),
+            (us(501), quantum.times(2), us(5)),
+            (ms(1), quantum.times(3), us(5)),
+            (ms(10), quantum.times(21), us(5)),
+            (ms(100), quantum.times(201), us(5)),
+        ] {
             let now = ms(1_000) + us(777);
             os.arm(1, Method::HighResolutionTimer, now, length, ms(1_000));
             let (at, cpu, expired) = os.interrupt();
-            assert_eq!((at - now, cpu), (quantum.times(quanta), 1));
-            let why = Why::OwnInterrupt {
-                due: now + length,
-                called: now,
-                late: us(5),
-            };
-            assert_eq!(expired[0].why, why);
+            assert_eq!((at - now, cpu), (lasts, 1));
+            let due = now + length;
+            let called = now;
+            assert_eq!(expired[0].why, Why::OwnInterrupt { due, called, late });
         }
     }
 }
