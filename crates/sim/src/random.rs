@@ -24,6 +24,31 @@ impl Random {
         Time::from_thirds((product >> 64) as u64)
     }
 
+    /// A time of exponential distribution, as from one to the next of things that come
+    /// independently of each other, `mean` apart on average.
+    ///
+    /// By comparisons alone (J. von Neumann, "Various techniques used in connection with random
+    /// digits", 1951), so that it is the same everywhere.
+    pub fn exponential(&mut self, mean: Time) -> Time {
+        let mut whole = 0;
+        loop {
+            let first = self.0.next_u64();
+            let (mut last, mut falls_for) = (first, 1);
+            loop {
+                let next = self.0.next_u64();
+                if next >= last {
+                    break;
+                }
+                (last, falls_for) = (next, falls_for + 1);
+            }
+            if falls_for % 2 == 1 {
+                let part = (u128::from(first) * u128::from(mean.as_thirds())) >> 64;
+                return mean.times(whole) + Time::from_thirds(part as u64);
+            }
+            whole += 1;
+        }
+    }
+
     /// True with a probability of `percent` in a hundred.
     pub fn percent(&mut self, percent: u64) -> bool {
         (u128::from(self.0.next_u64()) * 100) >> 64 < u128::from(percent)
@@ -40,6 +65,26 @@ impl Random {
         for left in (2..=items.len()).rev() {
             let product = u128::from(self.0.next_u64()) * left as u128;
             items.swap(left - 1, (product >> 64) as usize);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exponential_times_have_their_mean_and_their_tail() {
+        let mut random = Random::new(7);
+        let mean = Time::from_ns(4_000_000);
+        let drawn: Vec<Time> = (0..100_000).map(|_| random.exponential(mean)).collect();
+        let sum: u64 = drawn.iter().map(|time| time.floor_ns()).sum();
+        assert!(sum.abs_diff(400_000_000_000) < 4_000_000_000, "{sum}");
+        // e^-1 and e^-3 of them are longer than one and three means.
+        for (means, share) in [(1, 36_788), (3, 4_979)] {
+            let longer = drawn.iter().filter(|time| **time > mean.times(means));
+            let longer = longer.count();
+            assert!(longer.abs_diff(share) < 600, "{means}: {longer}");
         }
     }
 }

@@ -38,7 +38,7 @@ pub fn of(late: &Late) -> Option<FoundTier> {
 
 /// How late a wait of this length is in a tier, by the model.
 pub fn predicted_late(tier: &str, length: Nanos) -> Option<Nanos> {
-    let model = Model::parse(&format!("macos,tier={tier},wake=0ns,nap=0ns")).ok()?;
+    let model = Model::parse(&format!("macos,tier={tier},interrupts=0,wake=0ns,nap=0ns")).ok()?;
     let program = Program {
         subjects: vec![],
         ops: vec![Op::Block {

@@ -61,8 +61,8 @@ pub enum Scheduling {
     Quantum {
         /// How long a turn is.
         length: Time,
-        /// Whether turns end at the ticks of the rule only.
-        at_ticks: bool,
+        /// What becomes of turns and of those that matter less.
+        turns: Turns,
     },
     /// Linux's EEVDF: a queue for each CPU; every thread gets its share, and
     /// the one with the earliest virtual deadline of those that have not had
@@ -73,6 +73,15 @@ pub enum Scheduling {
         /// Slices end at multiples of this.
         tick: Time,
     },
+}
+
+/// How turns of a quantum end, and how those that matter less come to a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turns {
+    /// At the ticks of the rule only; who has starved is raised. Windows.
+    AtTicks,
+    /// Anywhere; each priority has a deadline by which it has a turn. macOS.
+    Buckets,
 }
 
 #[derive(Clone, Debug)]

@@ -109,11 +109,9 @@ impl<T: Copy> PerCpu<T> {
         }
     }
 
-    /// Disarms the timer of a thread, if it has one here.
-    pub(super) fn disarm(&mut self, thread: ThreadId) {
-        let Some(timer) = self.armed.get_mut(thread).and_then(Option::take) else {
-            return;
-        };
+    /// Disarms the timer of a thread, if it has one here: on which CPU.
+    pub(super) fn disarm(&mut self, thread: ThreadId) -> Option<usize> {
+        let timer = self.armed.get_mut(thread).and_then(Option::take)?;
         let cpu = timer.cpu as usize;
         let queue = &mut self.cpus[cpu];
         queue.armed -= 1;
@@ -128,6 +126,7 @@ impl<T: Copy> PerCpu<T> {
             queue.others.retain(is_armed);
         }
         self.settle(cpu);
+        Some(cpu)
     }
 
     /// The earliest instant of all, and its CPU, of several the first.
@@ -138,6 +137,13 @@ impl<T: Copy> PerCpu<T> {
     /// The earliest instant of a CPU.
     pub(super) fn next_on(&self, cpu: usize) -> Option<Time> {
         self.cpus.get(cpu)?.at()
+    }
+
+    /// The timer with the earliest instant of a CPU: that, and the rest.
+    pub(super) fn front(&self, cpu: usize) -> Option<(Time, T)> {
+        let Key { at, thread, .. } = Key::of(self.cpus.get(cpu)?.first()?);
+        let armed = self.armed[thread as usize].as_ref()?;
+        Some((at, armed.what))
     }
 
     /// Takes timers from the front of the queue of a CPU and hands them to

@@ -27,9 +27,9 @@ impl SoftHard {
         self.timers.arm(cpu, thread, hard, soft);
     }
 
-    /// Disarms the timer of a thread, if it has one here.
-    pub(super) fn disarm(&mut self, thread: ThreadId) {
-        self.timers.disarm(thread);
+    /// Disarms the timer of a thread, if it has one here: on which CPU.
+    pub(super) fn disarm(&mut self, thread: ThreadId) -> Option<usize> {
+        self.timers.disarm(thread)
     }
 
     /// The earliest hard expiry, and its CPU.
@@ -40,6 +40,11 @@ impl SoftHard {
     /// The earliest hard expiry of a CPU.
     pub(super) fn next_on(&self, cpu: usize) -> Option<Time> {
         self.timers.next_on(cpu)
+    }
+
+    /// The soft and the hard expiry of the timer with the earliest hard one of a CPU.
+    pub(super) fn front(&self, cpu: usize) -> Option<(Time, Time)> {
+        self.timers.front(cpu).map(|(hard, soft)| (soft, hard))
     }
 
     /// An interrupt of a CPU.

@@ -49,8 +49,8 @@ impl Scheduler {
     pub(crate) fn new(scheduling: Scheduling, cpus: usize) -> Self {
         match scheduling {
             Scheduling::Unlimited => Self::Unlimited,
-            Scheduling::Quantum { length, at_ticks } => {
-                Self::Quantum(Box::new(Quantum::new(length, at_ticks, cpus)))
+            Scheduling::Quantum { length, turns } => {
+                Self::Quantum(Box::new(Quantum::new(length, turns, cpus)))
             }
             Scheduling::Eevdf { slice, tick } => Self::Eevdf(Eevdf::new(slice, tick, cpus)),
         }

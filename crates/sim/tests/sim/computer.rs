@@ -58,8 +58,13 @@ fn late_max(model: &Model, asked: Nanos) -> Nanos {
         return window + wine;
     }
     // macOS: the background waits up to 32 times the length, no longer than
-    // 100 ms, and a real-time thread not at all; the tiers lie between.
-    let slop = asked.times(32).min(Nanos::from_ms(100));
+    // 100 ms, and a real-time thread not at all; the tiers lie between. Who naps
+    // waits for another interrupt.
+    let (times, cap) = match value_of(model, "app_nap") {
+        Some(Value::Choice("deep")) => (1 << 15, Nanos::from_secs(10)),
+        _ => (32, Nanos::from_ms(100)),
+    };
+    let slop = asked.times(times).min(cap);
     let idle_level = count("idle_level").unwrap_or_default();
     slop + Nanos::new(slop.as_ns() * idle_level / 128)
 }
@@ -198,7 +203,9 @@ fn model() -> impl Strategy<Value = Model> {
         assert!(parameters.iter().count() <= draws.len());
         let given = parameters.iter().zip(draws).filter_map(|((p, _), draw)| {
             let value = value(p.key, p.kind, draw?);
-            Some(format!(",{}={value}", p.key))
+            // They are parts of `wake`, which may be short.
+            let is_part = ["nap", "jitter"].contains(&p.key);
+            (!is_part).then(|| format!(",{}={value}", p.key))
         });
         let text: String = [known.name.to_owned()].into_iter().chain(given).collect();
         Model::parse(&text).unwrap()

@@ -16,7 +16,7 @@ use super::ticks::{Class, Ticks};
 use super::tolerance;
 use crate::clock::Time;
 use crate::grid::Grid;
-use crate::model::{Parameters, Scheduling};
+use crate::model::{Parameters, Scheduling, Turns};
 use crate::random::Random;
 use crate::rules::{Answer, Expired, ProcessId, Request, Rule, ThreadId, Why, earlier, units};
 use crate::timers::Timers;
@@ -116,7 +116,7 @@ impl Windows {
         let interval = Time::from(parameters.length("interval"));
         Scheduling::Quantum {
             length: interval.times(parameters.count("quantum")),
-            at_ticks: true,
+            turns: Turns::AtTicks,
         }
     }
 
