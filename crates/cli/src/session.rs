@@ -7,6 +7,7 @@ use anyhow::{Result, anyhow};
 use punctual_core::Nanos;
 use punctual_lab::host::Witness;
 use punctual_lab::model_facts;
+use punctual_lab::rounds::Results;
 use punctual_program::{Machine, Refusal};
 use punctual_record::{Disturbance, MachineFacts, Run, RunRow, visible};
 use punctual_report::doctor::timer_rule;
@@ -82,6 +83,17 @@ pub(crate) fn disturbed<R: RunRow>(mut run: Run<R>, disturbance: Option<Disturba
 /// A Run of this command without any results.
 pub(crate) fn run<R: RunRow>() -> Run<R> {
     Run::new(command_line())
+}
+
+/// A Run of what was measured, and of how that ended.
+pub(crate) fn run_of(results: Results, started_at: Option<String>) -> Run {
+    Run {
+        started_at,
+        interrupted: results.end.is_early(),
+        failed: results.end.failed.as_ref().map(ToString::to_string),
+        results: results.measurements,
+        ..run()
+    }
 }
 
 /// The command as the user typed it, but for the path of the program.

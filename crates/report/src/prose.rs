@@ -57,6 +57,15 @@ fn fill<'w>(words: impl Iterator<Item = &'w str>, width: usize) -> Vec<String> {
     lines
 }
 
+/// A text of at most so many characters, and three dots where it is cut.
+pub fn cut(mut text: String, most: usize) -> String {
+    if let Some((end, _)) = text.char_indices().nth(most) {
+        text.truncate(end);
+        text += "...";
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -103,16 +103,12 @@ fn as_run(
     results: Results,
 ) -> Run {
     let run = Run {
-        started_at,
-        interrupted: results.end.is_early(),
-        failed: results.end.failed.as_ref().map(ToString::to_string),
-        results: results.measurements,
         beside: Findings {
             learned: learned(&results.final_states),
             ..Findings::default()
         },
         other: plan.describe(args),
-        ..session::run()
+        ..session::run_of(results, started_at)
     };
     on.warned(
         run,

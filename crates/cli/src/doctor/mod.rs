@@ -87,13 +87,7 @@ fn as_run(
     started_at: Option<String>,
     results: Results,
 ) -> Run {
-    let run = Run {
-        started_at,
-        interrupted: results.end.is_early(),
-        failed: results.end.failed.as_ref().map(ToString::to_string),
-        results: results.measurements,
-        ..session::run()
-    };
+    let run = session::run_of(results, started_at);
     let mut run = on.warned(run, args.effort.rounds.unwrap_or(ROUNDS));
     let findings = diagnose(examined, &mut run.results, run.disturbance.as_ref());
     run.beside.doctor = Some(in_words(&findings, &mut run.results));

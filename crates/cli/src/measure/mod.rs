@@ -14,7 +14,7 @@ use punctual_record::{MachineFacts, Run};
 
 use crate::Done;
 use crate::progress::Progress;
-use crate::session::{self, Measured, Outputs};
+use crate::session::{self, Outputs};
 use args::MeasureArgs;
 use plan::MeasurePlan;
 
@@ -44,9 +44,12 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<Done> {
     drop(progress);
     let failed = results.end.failed.clone();
     let run = Run {
-        started_at,
-        ..as_run(args, &plan, on, results)
+        warnings: plan.left_out.clone(),
+        other: plan.describe(args),
+        ..session::run_of(results, started_at)
     };
+    let rounds = plan.parts.iter().filter_map(PlannedExperiment::rounds);
+    let run = on.warned(run, rounds.min().unwrap_or(0));
     outputs.deliver_until(failed, &run, &args.shown.of(&run))
 }
 
@@ -89,23 +92,4 @@ fn compete(
         _ => {}
     }
     Ok(raced)
-}
-
-fn as_run(args: &MeasureArgs, plan: &MeasurePlan, on: Measured, results: Results) -> Run {
-    let run = Run {
-        interrupted: results.end.is_early(),
-        failed: results.end.failed.as_ref().map(ToString::to_string),
-        warnings: plan.left_out.clone(),
-        results: results.measurements,
-        other: plan.describe(args),
-        ..session::run()
-    };
-    on.warned(
-        run,
-        plan.parts
-            .iter()
-            .filter_map(PlannedExperiment::rounds)
-            .min()
-            .unwrap_or(0),
-    )
 }

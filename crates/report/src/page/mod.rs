@@ -202,12 +202,7 @@ fn harmless<R: Report>(run: &Run<R>) -> Run<R> {
 
 /// Text in HTML, on one line and not endless.
 fn text(text: &str) -> String {
-    let mut text = visible(text).into_owned();
-    if let Some((end, _)) = text.char_indices().nth(MOST_CHARACTERS) {
-        text.truncate(end);
-        text += "...";
-    }
-    escaped(&text)
+    escaped(&prose::cut(visible(text).into_owned(), MOST_CHARACTERS))
 }
 
 /// Text of several lines in HTML.

@@ -274,6 +274,7 @@ fn rules(compared: &Comparison) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use punctual_record::experiment::Sleep;
     use punctual_record::{Experiment, Measurement, Round, Run};
 
@@ -328,6 +329,32 @@ mod tests {
         let verdict = verdict(&run(&[100_000; 6]), &run(&rounds));
         assert!(verdict.sentences[0].contains("0 are worse and 0 better"));
         assert_eq!(verdict.overview, None);
+    }
+
+    proptest! {
+        /// Whatever was measured: what no interval carries is not claimed, and what lies apart in
+        /// every round is.
+        #[test]
+        fn nothing_is_called_worse_that_the_rounds_do_not_carry(
+            both in proptest::collection::vec((100_000..200_000i64, 100_000..200_000i64), 1..12),
+        ) {
+            let (mut a, mut b): (Vec<i64>, Vec<i64>) = both.into_iter().unzip();
+            let sentence = &verdict(&run(&a), &run(&b)).sentences[0];
+            let says = |words: &str| sentence.contains(words);
+            let [worse, better] = [says(" 1 are worse"), says(" and 1 better")];
+            a.sort_unstable();
+            b.sort_unstable();
+            let enough = a.len() >= 6;
+            prop_assert_eq!(says("1 have too few rounds to tell"), !enough, "{}", sentence);
+            let beyond = |more: i64, less: i64| more as f64 > 1.1 * less as f64;
+            let (last, middle) = (a.len() - 1, a.len() / 2);
+            if worse || better {
+                let (more, less) = if worse { (&b, &a) } else { (&a, &b) };
+                prop_assert!(enough && more[middle] > less[middle], "{}", sentence);
+            }
+            prop_assert!(worse || !enough || !beyond(b[0], a[last]), "{}", sentence);
+            prop_assert!(better || !enough || !beyond(a[0], b[last]), "{}", sentence);
+        }
     }
 
     #[test]

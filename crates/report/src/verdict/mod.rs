@@ -77,8 +77,13 @@ pub fn verdict<R: Report>(run: &Run<R>) -> Option<Verdict> {
         let what = first.what[..end].trim_end_matches('.');
         verdict.sentences.push(format!("Warning: {what}.{more}"));
     }
-    Some(verdict)
+    Some(verdict.cut())
 }
+
+/// No sentence that is made here is longer, in characters, and no name in a table: a file may
+/// have some.
+const LONGEST_SENTENCE: usize = 600;
+const LONGEST_CELL: usize = 80;
 
 /// The command without where its results go, which is nobody's question.
 fn asked(command: &str) -> String {
@@ -175,6 +180,20 @@ impl Verdict {
             caption: caption.into(),
         };
         self.overview = (!overview.rows.is_empty()).then_some(overview);
+        self
+    }
+
+    fn cut(mut self) -> Self {
+        let cut = |texts: &mut [String], most| {
+            for text in texts {
+                *text = prose::cut(std::mem::take(text), most);
+            }
+        };
+        cut(std::slice::from_mut(&mut self.heading), LONGEST_SENTENCE);
+        cut(&mut self.sentences, LONGEST_SENTENCE);
+        for row in self.overview.iter_mut().flat_map(|it| &mut it.rows) {
+            cut(row, LONGEST_CELL);
+        }
         self
     }
 

@@ -89,6 +89,7 @@ fn nearest(other: &Overall<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use punctual_record::experiment::Regimes;
     use punctual_record::{Experiment, Measurement, Round};
 
@@ -137,6 +138,26 @@ mod tests {
             "{dearer:?}"
         );
         assert!(dearer[2].starts_with("std costs less, 0.50"), "{dearer:?}");
+    }
+
+    proptest! {
+        /// Dearer or cheaper is said only where the rounds lie to that side of 1, and of those
+        /// that all do it is.
+        #[test]
+        fn no_side_is_taken_that_the_rounds_do_not_carry(
+            other in proptest::collection::vec(50..200u64, 6..12),
+        ) {
+            let sentences = told(100, &other);
+            let says = |words: &str| sentences.iter().any(|it| it.contains(words));
+            let sides = [says("comes nearest"), says("std costs less"), says("cannot be told apart")];
+            prop_assert_eq!(sides.iter().filter(|it| **it).count(), 1, "{:?}", sentences);
+            let above = other.iter().filter(|cpu| **cpu > 100).count();
+            let below = other.iter().filter(|cpu| **cpu < 100).count();
+            prop_assert!(!sides[0] || above > below, "{:?}", sentences);
+            prop_assert!(!sides[1] || below > above, "{:?}", sentences);
+            prop_assert!(sides[0] || above < other.len(), "{:?}", sentences);
+            prop_assert!(sides[1] || below < other.len(), "{:?}", sentences);
+        }
     }
 
     #[test]

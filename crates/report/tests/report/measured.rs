@@ -23,39 +23,13 @@ fn sections(experiment: &str) -> String {
     text[text.find("\n\n").unwrap() + 2..].to_owned()
 }
 
+/// Among them: which clocks the tick writes, two named peaks of timers, load by priority, cores
+/// by type.
 #[test]
-fn clocks_and_which_of_them_the_tick_writes() {
-    insta::assert_snapshot!("clocks", sections("clocks"));
-}
-
-#[test]
-fn timers_of_two_and_three_ticks_have_two_named_peaks() {
-    insta::assert_snapshot!("timers", sections("timers"));
-}
-
-#[test]
-fn every_wait_call_by_length() {
-    insta::assert_snapshot!("sleep", sections("sleep"));
-}
-
-#[test]
-fn yields_alone_and_with_a_competitor() {
-    insta::assert_snapshot!("yield", sections("yield"));
-}
-
-#[test]
-fn load_by_priority_with_what_was_counted() {
-    insta::assert_snapshot!("load", sections("load"));
-}
-
-#[test]
-fn cores_by_type() {
-    insta::assert_snapshot!("cores", sections("cores"));
-}
-
-#[test]
-fn latency_by_the_time_asleep() {
-    insta::assert_snapshot!("gap", sections("gap"));
+fn every_experiment_has_its_tables() {
+    for experiment in ["clocks", "timers", "sleep", "yield", "load", "cores", "gap"] {
+        insta::assert_snapshot!(experiment, sections(experiment));
+    }
 }
 
 /// A scenario of one phase, on the machine of the run.

@@ -3,8 +3,10 @@
 use base64::Engine;
 use punctual_record::compare::Comparison;
 use punctual_record::experiment::{Cause, Hiccup, RanMeanwhile, Sleep, Watch};
-use punctual_record::{Disturbance, Experiment, Late, Measurement, OtherProcess, Run, Warning};
-use punctual_report::{Page, disturbed};
+use punctual_record::{
+    Disturbance, Experiment, Late, Measurement, OtherProcess, Run, Warning, is_visible,
+};
+use punctual_report::{Page, disturbed, text, verdict};
 use sha2::{Digest, Sha256};
 
 use crate::{made_up, made_up_measure};
@@ -95,6 +97,27 @@ fn text_of_others_stays_text() {
     assert_eq!(html.matches("</textarea").count(), 1);
     assert!(!html.contains("<img") && !html.contains('\x1b'));
     assert!(html.contains("&lt;img src=x onerror=alert(1)&gt;&quot;'&amp;\\u{1b}[31m"));
+}
+
+/// As commands print it, of a file.
+#[test]
+fn text_of_others_is_text_on_a_terminal_and_in_markdown_too() {
+    let bad = "</script><img src=x onerror=alert(1)>|`a`[b](c)*_\x1b[31m\u{202e}\r";
+    let run: Run = Run::from_json(&of_text(bad).to_json()).unwrap();
+    let verdict = verdict(&run).unwrap();
+    let markdown = verdict.markdown();
+    for text in [&text(&run), &verdict.text(80), &markdown] {
+        assert!(text.contains("onerror"), "{text}");
+        let hidden = text.chars().find(|c| *c != '\n' && !is_visible(*c));
+        assert_eq!(hidden, None, "{text}");
+    }
+    assert!(
+        !markdown.contains('<') && markdown.contains("\\|\\`a\\`\\[b](c)\\*\\_"),
+        "{markdown}"
+    );
+    let long: Run = Run::from_json(&of_text(&"x".repeat(60_000)).to_json()).unwrap();
+    let answer = punctual_report::verdict(&long).unwrap();
+    assert!(answer.text(80).len() < 5_000 && answer.markdown().len() < 5_000);
 }
 
 #[test]
