@@ -1,7 +1,7 @@
 //! Why waits are late, and what helps.
 
 use punctual_record::experiment::Doctor;
-use punctual_record::{Advice, Run, Verdict as Judged};
+use punctual_record::{Advice, Disturbance, Run, Verdict as Judged};
 
 use super::{Verdict, or_blank, typical_in_words};
 use crate::select::{self, Row};
@@ -20,9 +20,10 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
         sentences.push(format!("Nothing is predicted: {why}."));
     }
     let advice = &diagnosis.advice;
-    let is_busy = rows
-        .iter()
-        .any(|row| row.of.verdict == Some(Judged::TooBusy));
+    let is_busy = run
+        .disturbance
+        .as_ref()
+        .is_some_and(Disturbance::is_too_busy);
     sentences.push(match advice.first() {
         Some(advice) => helps(advice, is_busy),
         None => "Nothing that was checked would make these waits better.".to_owned(),
@@ -100,8 +101,10 @@ fn helps(advice: &Advice, is_busy: bool) -> String {
     let end = ends.into_iter().filter_map(|end| advice.what.find(end));
     let what = &advice.what[..end.min().unwrap_or(advice.what.len())];
     let [what, expected] = [what, &advice.expected].map(|words| words.trim_end_matches('.'));
-    // What the rule does cannot be seen before.
-    let begin = if is_busy { "First" } else { "What helps most" };
+    let begin = match is_busy {
+        true => "First, as that makes waits late whatever the rule",
+        false => "What helps most",
+    };
     format!("{begin}: {what} ({expected}).")
 }
 
@@ -188,7 +191,13 @@ mod tests {
             expected: "others had 93 % of it meanwhile".to_owned(),
             ..Advice::default()
         };
-        let busy = verdict(&run(Some(Judged::TooBusy), vec![advice])).unwrap();
+        let mut run = run(Some(Judged::TooBusy), vec![advice]);
+        run.disturbance = Some(Disturbance {
+            cpus: vec![0],
+            others_fraction: Some(0.93),
+            ..Disturbance::default()
+        });
+        let busy = verdict(&run).unwrap();
         assert!(
             busy.sentences[0].ends_with(
                 "predicts 14.6 ms of that; the rest is due to others or to waking up: this computer was too busy to tell."
@@ -197,7 +206,8 @@ mod tests {
         );
         assert_eq!(
             busy.sentences[2],
-            "First: Close what else runs on this CPU (others had 93 % of it meanwhile)."
+            "First, as that makes waits late whatever the rule: Close what else runs on this CPU (others had 93 % of it \
+             meanwhile)."
         );
     }
 
