@@ -7,7 +7,7 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 # What each stage needs of Debian.
-packages_windows=(gcc-mingw-w64-x86-64-posix wine64 wine rustc-web rust-web-src libstd-rust-web-dev)
+packages_windows=(gcc-mingw-w64-x86-64-posix g++-mingw-w64-x86-64-posix wine64 wine rustc-web rust-web-src libstd-rust-web-dev)
 packages_targets=(rustc-web rust-web-src libstd-rust-web-dev)
 packages_instructions=(valgrind)
 packages_capi=(gcc g++ cmake pkg-config valgrind)
