@@ -18,12 +18,17 @@ mod native {
     use super::doctor::doctor;
     #[pymodule_export]
     use super::guard::Guard;
+    #[cfg(unix)]
+    #[pymodule_export]
+    use super::queue::Mailbox;
     #[pymodule_export]
     use super::queue::{TimerQueue, TimerThread};
     #[pymodule_export]
     use super::rate::{Books, Rate, Tick};
     #[pymodule_export]
-    use super::wait::{Cancel, Cancelled, Outcome, Statistics, Waiter, begin_ns, end_ns, now_ns};
+    use super::wait::{
+        Cancel, Cancelled, Outcome, Statistics, Waiter, begin_ns, end_ns, loop_ns, now_ns,
+    };
 }
 
 /// An error of the library as Python has it.

@@ -1,4 +1,10 @@
+#[cfg(unix)]
+use std::io::{Read, Write};
+#[cfg(unix)]
+use std::os::{fd::AsRawFd, unix::net::UnixStream};
 use std::sync::Mutex;
+#[cfg(unix)]
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use punctual::ns;
@@ -90,6 +96,15 @@ impl TimerThread {
             .to_bits())
     }
 
+    /// Has the loop of this mailbox take `value` then. Unlike a call it needs no lock of the
+    /// interpreter, which another thread may have for 5 ms; the loop needs it anyway.
+    #[cfg(unix)]
+    fn post_at_ns(&self, deadline: u64, mailbox: &Mailbox, value: Py<PyAny>) -> PyResult<u64> {
+        let post = Arc::clone(&mailbox.post);
+        let put = move |_late: Duration| post.put(value);
+        Ok(self.timers()?.call_at(ns::instant(deadline), put).to_bits())
+    }
+
     fn cancel(&self, key: u64) -> PyResult<bool> {
         Ok(self.timers()?.cancel(Key::from_bits(key)))
     }
@@ -99,5 +114,64 @@ impl TimerThread {
         let timers = self.0.lock().unwrap_or_else(|why| why.into_inner()).take();
         // It may be about to call.
         py.detach(|| timers.map(Timers::shutdown));
+    }
+}
+
+/// What the thread of the timers has for an event loop, which waits for a descriptor and takes
+/// it then.
+#[cfg(unix)]
+#[pyclass(frozen, module = "punctual_time")]
+pub(crate) struct Mailbox {
+    bell: UnixStream,
+    post: Arc<Post>,
+}
+
+#[cfg(unix)]
+struct Post {
+    bell: UnixStream,
+    values: Mutex<Vec<Py<PyAny>>>,
+}
+
+#[cfg(unix)]
+impl Post {
+    fn put(&self, value: Py<PyAny>) {
+        let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        values.push(value);
+        if values.len() == 1 {
+            // Where it is full, or nobody is left to hear it, the loop need not be told.
+            let _ = (&self.bell).write(&[0]);
+        }
+    }
+}
+
+#[cfg(unix)]
+#[pymethods]
+impl Mailbox {
+    #[new]
+    fn new() -> PyResult<Self> {
+        let (bell, theirs) = UnixStream::pair()?;
+        bell.set_nonblocking(true)?;
+        theirs.set_nonblocking(true)?;
+        let values = Mutex::default();
+        let post = Arc::new(Post {
+            bell: theirs,
+            values,
+        });
+        Ok(Self { bell, post })
+    }
+
+    fn fileno(&self) -> i32 {
+        self.bell.as_raw_fd()
+    }
+
+    fn take(&self) -> Vec<Py<PyAny>> {
+        // Before, as what comes afterwards rings again.
+        let _ = (&self.bell).read(&mut [0; 8]);
+        let mut values = self
+            .post
+            .values
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *values)
     }
 }

@@ -88,7 +88,7 @@ impl Rate {
     }
 
     #[pyo3(signature = (cancel=None))]
-    fn begin(&self, py: Python<'_>, cancel: Option<&Cancel>) -> PyResult<()> {
+    fn begin(&self, py: Python<'_>, cancel: Option<&Cancel>) -> PyResult<bool> {
         let mut paced = self.0.hold()?;
         let scheduled = paced.pacer.next_at();
         paced.seen.begin(py, scheduled, cancel)

@@ -21,6 +21,24 @@ pub(crate) fn now_ns() -> u64 {
     ns::now()
 }
 
+/// A loop of waits as a program in Rust has it, to compare with: how late each was.
+#[pyfunction]
+pub(crate) fn loop_ns(py: Python<'_>, period: u64, waits: usize) -> Vec<u64> {
+    py.detach(|| {
+        let mut deadline = ns::now();
+        let mut late = Vec::with_capacity(waits);
+        for _ in 0..waits {
+            deadline += period;
+            punctual::sleep_until(ns::instant(deadline));
+            let now = ns::now();
+            late.push(now - deadline);
+            // What was lost by a stall is not caught up with.
+            deadline = deadline.max(now.saturating_sub(period));
+        }
+        late
+    })
+}
+
 #[pyclass(frozen, get_all, module = "punctual_time")]
 pub(crate) struct Outcome {
     lateness_ns: u64,
@@ -155,40 +173,54 @@ impl Cancel {
 
 /// A waiter, and what a Python program has seen of its waits.
 ///
-/// When the thread wakes, the interpreter's lock is still to be had, and the interpreter is in no
-/// cache: tens of microseconds. So a wait ends earlier by what that usually takes, and what
-/// is left is spun in Python's own code, which is warm when the deadline comes.
+/// When the thread wakes, the interpreter's lock is still to be had, and neither the interpreter
+/// nor the program is in any cache: tens of microseconds. So a wait ends earlier by what it
+/// usually takes until all that is done after a wait has been rehearsed in Python, and what is
+/// left is spun there.
 pub(crate) struct Seen {
     waiter: punctual::Waiter,
     pub(crate) statistics: punctual::Statistics,
     lead: Option<Lead>,
-    /// The wait that has begun: what became of it, and when that was.
-    begun: Option<(punctual::Outcome, Instant)>,
+    begun: Option<Begun>,
 }
 
-/// How much earlier a wait ends, as learned: nine in ten have this much time.
-struct Lead(Duration);
+/// A wait that has begun, and what became of it so far.
+#[derive(Clone, Copy)]
+struct Begun {
+    deadline: Instant,
+    outcome: punctual::Outcome,
+    woke: Instant,
+    /// So often its end was tried before it is rehearsed, and the lead learns of it.
+    unrehearsed: u32,
+}
+
+/// How much earlier a wait ends, as learned: so that of `weight` + 1 all but one are rehearsed by
+/// the deadline, which is where CPU time and `weight` times lateness cost least together.
+struct Lead {
+    length: Duration,
+    weight: f64,
+}
 
 impl Lead {
-    const FIRST: Self = Self(Duration::from_micros(50));
-    /// What the interpreter is warm after.
-    const WARM: Duration = Duration::from_micros(30);
-    /// Longer than that others have the lock, for 5 ms at a time: that is not waited out.
-    const MOST: Duration = Duration::from_micros(200);
+    const FIRST: Duration = Duration::from_micros(100);
+    /// Longer than that others have the CPU, or the lock for 5 ms at a time: that is not waited
+    /// out.
+    const MOST: Duration = Duration::from_micros(300);
 
-    /// The lock came back so long after the wait.
-    fn learn(&mut self, after: Duration) {
-        let step = self.0 / 160 + Duration::from_nanos(100);
-        self.0 = match after + Self::WARM > self.0 {
-            true => (self.0 + 9 * step).min(Self::MOST),
-            false => self.0.saturating_sub(step),
+    fn learn(&mut self, was_enough: bool) {
+        let step = self.length / 32 + Duration::from_micros(1);
+        self.length = match was_enough {
+            true => self.length.saturating_sub(step.div_f64(self.weight)),
+            false => (self.length + step).min(Self::MOST),
         };
     }
 }
 
+/// As `_rehearse` of the package does.
+const REHEARSALS: u32 = 2;
+
 impl Seen {
     pub(crate) fn new(strategy: Option<&str>, late_weight: Option<f64>) -> PyResult<Self> {
-        let spins = !strategy.is_some_and(|text| text == "system" || text.contains("budget=never"));
         let strategy = match (strategy, late_weight) {
             (None, None) => Strategy::default(),
             (Some(text), None) => text.parse().map_err(raised)?,
@@ -198,24 +230,43 @@ impl Seen {
                 return Err(PyValueError::new_err(why));
             }
         };
-        let waiter = punctual::Waiter::builder().strategy(strategy).build();
+        let build = |strategy| punctual::Waiter::builder().strategy(strategy).build();
+        let mut waiter = build(strategy.clone()).map_err(raised)?;
+        let weights = [1.0, 10.0, 100.0].into_iter().chain(late_weight);
+        let weight = weights
+            .into_iter()
+            .find(|weight| strategy == Strategy::adaptive(*weight));
+        if weight.is_some() {
+            // What is spun is spun in Python, where the interpreter gets warm meanwhile.
+            waiter = build(Strategy::adaptive(0.01)).map_err(raised)?;
+        }
+        let never_spins =
+            strategy == Strategy::system() || strategy.to_string().contains("budget=never");
+        let lead = (!never_spins).then_some(Lead {
+            length: Lead::FIRST,
+            weight: weight.unwrap_or(10.0),
+        });
         Ok(Self {
-            waiter: waiter.map_err(raised)?,
+            waiter,
             statistics: punctual::Statistics::new(),
-            lead: spins.then_some(Lead::FIRST),
+            lead,
             begun: None,
         })
     }
 
     /// Waits without the interpreter's lock until shortly before the deadline, or a little after
-    /// it; a signal handler of Python runs at once, and what it raises ends the wait.
+    /// it; a signal handler of Python runs at once, and what it raises ends the wait. Whether
+    /// there is something to rehearse, and time for it.
     pub(crate) fn begin(
         &mut self,
         py: Python<'_>,
         deadline: Instant,
         cancel: Option<&Cancel>,
-    ) -> PyResult<()> {
-        let lead = self.lead.as_ref().map_or(Duration::ZERO, |lead| lead.0);
+    ) -> PyResult<bool> {
+        let lead = self
+            .lead
+            .as_ref()
+            .map_or(Duration::ZERO, |lead| lead.length);
         let early = deadline.checked_sub(lead).unwrap_or(deadline);
         let waiter = &mut self.waiter;
         let outcome = match cancel {
@@ -229,28 +280,50 @@ impl Seen {
                 }
             },
         };
-        let now = Instant::now();
+        let woke = Instant::now();
+        let left = deadline.saturating_duration_since(woke);
+        let mut unrehearsed = 0;
         if let (Some(lead), 1..) = (&mut self.lead, outcome.naps()) {
-            lead.learn(now.saturating_duration_since(early));
+            match left > lead.length / 3 {
+                true => unrehearsed = REHEARSALS,
+                false => lead.learn(false),
+            }
         }
-        self.begun = Some((outcome, now));
-        Ok(())
+        self.begun = Some(Begun {
+            deadline,
+            outcome,
+            woke,
+            unrehearsed,
+        });
+        Ok(unrehearsed > 0)
     }
 
     /// The end of a wait that has begun, and whether its deadline has come; until then it is
     /// rehearsed, so that it takes no time when it counts.
     pub(crate) fn end(&mut self, deadline: Instant) -> (punctual::Outcome, bool) {
         let now = Instant::now();
-        let (outcome, woke) = self.begun.unwrap_or((punctual::Outcome::default(), now));
+        let is_over = now >= deadline;
+        let (mut outcome, mut woke) = (punctual::Outcome::default(), now);
+        // A handler may have waited meanwhile.
+        let begun = self.begun.as_mut();
+        if let Some(begun) = begun.filter(|begun| begun.deadline == deadline) {
+            (outcome, woke) = (begun.outcome, begun.woke);
+            if begun.unrehearsed > 0 {
+                begun.unrehearsed -= 1;
+                if let (Some(lead), true) = (&mut self.lead, begun.unrehearsed == 0 || is_over) {
+                    lead.learn(!is_over);
+                }
+            }
+        }
         let spun = deadline.saturating_duration_since(woke);
         let seen = outcome.seen_at(deadline, now, spun);
-        if now < deadline {
+        if is_over {
+            self.begun = None;
+            self.statistics.record(&seen);
+        } else {
             black_box(self.statistics.clone()).record(&seen);
-            return (seen, false);
         }
-        self.begun = None;
-        self.statistics.record(&seen);
-        (seen, true)
+        (seen, is_over)
     }
 }
 
@@ -269,7 +342,7 @@ fn with_own<T>(use_it: impl FnOnce(&mut Seen) -> PyResult<T>) -> PyResult<T> {
 }
 
 #[pyfunction]
-pub(crate) fn begin_ns(py: Python<'_>, deadline: u64) -> PyResult<()> {
+pub(crate) fn begin_ns(py: Python<'_>, deadline: u64) -> PyResult<bool> {
     with_own(|own| own.begin(py, ns::instant(deadline), None))
 }
 
@@ -299,7 +372,7 @@ impl Waiter {
     }
 
     #[pyo3(signature = (deadline, cancel=None))]
-    fn begin_ns(&self, py: Python<'_>, deadline: u64, cancel: Option<&Cancel>) -> PyResult<()> {
+    fn begin_ns(&self, py: Python<'_>, deadline: u64, cancel: Option<&Cancel>) -> PyResult<bool> {
         self.0.hold()?.begin(py, ns::instant(deadline), cancel)
     }
 

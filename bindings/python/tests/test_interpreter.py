@@ -68,15 +68,28 @@ def test_a_storm_of_signals_ends_no_wait_early() -> None:
 
 @unix
 def test_a_handler_that_waits_too() -> None:
-    waited = []
-    before = signal.signal(signal.SIGALRM, lambda *_: waited.append(pt.sleep(0.001)))
-    signal.setitimer(signal.ITIMER_REAL, 0.002)
-    try:
-        deadline = time.monotonic_ns() + 20_000_000
-        pt.sleep_until_ns(deadline)
-        assert time.monotonic_ns() >= deadline and len(waited) == 1
-    finally:
-        signal.signal(signal.SIGALRM, before)
+    waiter = pt.Waiter()
+    for wait in (pt.sleep_until_ns, waiter.sleep_until_ns):
+        waited = []
+
+        def handle(*_: object) -> None:
+            try:
+                waited.append(wait(time.monotonic_ns() + 10_000))
+            except RuntimeError:
+                pass  # In the middle of the nap the waiter is somebody's.
+
+        before = signal.signal(signal.SIGALRM, handle)
+        signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0001)
+        try:
+            # Those of 50 us pass in Python, in whose middle a handler may run.
+            for length in [5_000_000] * 2 + [50_000] * 200:
+                deadline = time.monotonic_ns() + length
+                wait(deadline)
+                assert time.monotonic_ns() >= deadline
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        assert waited
 
 
 def test_a_thousand_threads() -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import atexit
 import os
+import sys
 import threading
 from typing import Any, AsyncIterator, Optional
+from weakref import WeakKeyDictionary
 
 from . import _native
 
@@ -37,6 +39,8 @@ def _in_child() -> None:
     if _thread is not None:
         _forgotten.append(_thread)
     _thread = None
+    if sys.platform != "win32":
+        _mailboxes.clear()
 
 
 _forgotten: list[_native.TimerThread] = []
@@ -50,19 +54,40 @@ def _finish(future: asyncio.Future[None]) -> None:
         future.set_result(None)
 
 
+if sys.platform == "win32":
+    # Its loops wait for no descriptors: so the thread calls, with the interpreter's lock.
+    def _at(timers: _native.TimerThread, t: int, future: asyncio.Future[None]) -> int:
+        loop = future.get_loop()
+
+        def wake() -> None:
+            try:
+                loop.call_soon_threadsafe(_finish, future)
+            except RuntimeError:
+                pass  # The loop has been closed: nobody waits.
+
+        return timers.call_at_ns(t, wake)
+else:
+
+    def _at(timers: _native.TimerThread, t: int, future: asyncio.Future[None]) -> int:
+        loop = future.get_loop()
+        mailbox = _mailboxes.get(loop)
+        if mailbox is None:
+            mailbox = _mailboxes[loop] = _native.Mailbox()
+            loop.add_reader(mailbox.fileno(), _deliver, mailbox)
+        return timers.post_at_ns(t, mailbox, future)
+
+    def _deliver(mailbox: _native.Mailbox) -> None:
+        for future in mailbox.take():
+            _finish(future)
+
+    _mailboxes: WeakKeyDictionary[asyncio.AbstractEventLoop, _native.Mailbox] = WeakKeyDictionary()
+
+
 async def sleep_until_ns(t: int) -> None:
     """As `punctual_time.sleep_until_ns`, for a task; the loop goes on."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[None] = loop.create_future()
-
-    def wake() -> None:
-        try:
-            loop.call_soon_threadsafe(_finish, future)
-        except RuntimeError:
-            pass  # The loop has been closed: nobody waits.
-
+    future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     timers = _timers()
-    key = timers.call_at_ns(min(max(t, 0), 2**64 - 1), wake)
+    key = _at(timers, min(max(t, 0), 2**64 - 1), future)
     try:
         await future
     finally:

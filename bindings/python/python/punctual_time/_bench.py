@@ -6,6 +6,8 @@ import asyncio
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
+from ._native import loop_ns
+
 Wait = Callable[[int], None]
 
 
@@ -97,6 +99,7 @@ def bench(
     add("spin", _spin)
     add("punctual_time", _punctual(None))
     add("punctual_time, frugal", _punctual("adaptive-frugal"))
+    waits["punctual in Rust"] = loop_ns
     for name, wait in (others or {}).items():
         add(name, wait)
     for kind in ("asyncio", "punctual_time"):
