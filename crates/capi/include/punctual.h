@@ -547,7 +547,7 @@ enum punctual_result punctual_frames_new_late(struct punctual_period period,
                                               struct punctual_frames **frames_out);
 
 /**
- * Frees it; null is let be. Nobody uses it then.
+ * Frees it; null is let be. Any thread, once nobody uses it.
  */
 void punctual_frames_free(struct punctual_frames *frames);
 
@@ -657,13 +657,13 @@ enum punctual_result punctual_guard_hold_thread_priority(uint32_t priority,
  * What the system has granted: of a timer resolution the interval in force now, of a timer slack
  * that slack.
  *
- * `PUNCTUAL_RESULT_UNSUPPORTED` for the others, which are not told.
+ * `PUNCTUAL_RESULT_UNSUPPORTED` for the others, which are not told. Any thread.
  */
 enum punctual_result punctual_guard_granted_ns(const struct punctual_guard *guard,
                                                uint64_t *granted_ns);
 
 /**
- * Ends it; null is let be.
+ * Ends it; null is let be. In the thread that it is of, or else any.
  */
 void punctual_guard_free(struct punctual_guard *guard);
 
@@ -675,8 +675,8 @@ void punctual_guard_free(struct punctual_guard *guard);
 enum punctual_result punctual_queue_new(struct punctual_queue **queue_out);
 
 /**
- * Frees a queue, whose timers are never called; null is let be. Nobody uses it then, and it is
- * not being advanced.
+ * Frees a queue, whose timers are never called; null is let be. Any thread, once nobody uses or
+ * advances it.
  */
 void punctual_queue_free(struct punctual_queue *queue);
 
@@ -756,7 +756,7 @@ enum punctual_result punctual_ticker_new(struct punctual_period period,
                                          struct punctual_ticker **ticker_out);
 
 /**
- * Frees a ticker; null is let be. Nobody uses it then.
+ * Frees a ticker; null is let be. Any thread, once nobody uses it.
  */
 void punctual_ticker_free(struct punctual_ticker *ticker);
 
@@ -878,7 +878,7 @@ enum punctual_result punctual_waiter_check(const struct punctual_waiter_options 
                                            char *message);
 
 /**
- * Frees a waiter; null is let be. Nobody uses it then.
+ * Frees a waiter; null is let be. Any thread, once nobody uses it.
  */
 void punctual_waiter_free(struct punctual_waiter *waiter);
 
@@ -940,7 +940,7 @@ enum punctual_result punctual_waiter_statistics(const struct punctual_waiter *wa
 enum punctual_result punctual_cancel_new(struct punctual_cancel **cancel_out);
 
 /**
- * Frees it; null is let be. No wait uses it then.
+ * Frees it; null is let be. Any thread, once no wait uses it.
  */
 void punctual_cancel_free(struct punctual_cancel *cancel);
 

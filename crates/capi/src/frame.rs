@@ -135,7 +135,7 @@ unsafe fn new(
     })
 }
 
-/// Frees it; null is let be. Nobody uses it then.
+/// Frees it; null is let be. Any thread, once nobody uses it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_frames_free(frames: *mut punctual_frames) {
     // SAFETY: as this header says.

@@ -169,7 +169,7 @@ unsafe fn hold(
 /// What the system has granted: of a timer resolution the interval in force now, of a timer slack
 /// that slack.
 ///
-/// `PUNCTUAL_RESULT_UNSUPPORTED` for the others, which are not told.
+/// `PUNCTUAL_RESULT_UNSUPPORTED` for the others, which are not told. Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_guard_granted_ns(
     guard: *const punctual_guard,
@@ -187,7 +187,7 @@ pub unsafe extern "C" fn punctual_guard_granted_ns(
     })
 }
 
-/// Ends it; null is let be.
+/// Ends it; null is let be. In the thread that it is of, or else any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_guard_free(guard: *mut punctual_guard) {
     if guard.is_null() {

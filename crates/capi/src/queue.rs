@@ -41,8 +41,8 @@ pub unsafe extern "C" fn punctual_queue_new(
     })
 }
 
-/// Frees a queue, whose timers are never called; null is let be. Nobody uses it then, and it is
-/// not being advanced.
+/// Frees a queue, whose timers are never called; null is let be. Any thread, once nobody uses or
+/// advances it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_queue_free(queue: *mut punctual_queue) {
     // SAFETY: as this header says.

@@ -198,7 +198,7 @@ pub unsafe extern "C" fn punctual_ticker_new(
     })
 }
 
-/// Frees a ticker; null is let be. Nobody uses it then.
+/// Frees a ticker; null is let be. Any thread, once nobody uses it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_ticker_free(ticker: *mut punctual_ticker) {
     // SAFETY: as this header says.

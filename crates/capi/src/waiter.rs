@@ -224,7 +224,7 @@ fn cut(text: &str, most: usize) -> &str {
     &text[..end.unwrap_or(0)]
 }
 
-/// Frees a waiter; null is let be. Nobody uses it then.
+/// Frees a waiter; null is let be. Any thread, once nobody uses it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_waiter_free(waiter: *mut punctual_waiter) {
     // SAFETY: as this header says.
@@ -426,7 +426,7 @@ pub unsafe extern "C" fn punctual_cancel_new(
     })
 }
 
-/// Frees it; null is let be. No wait uses it then.
+/// Frees it; null is let be. Any thread, once no wait uses it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_cancel_free(cancel: *mut punctual_cancel) {
     // SAFETY: as this header says.

@@ -28,6 +28,22 @@ fn the_header_is_that_of_the_sources() {
     );
 }
 
+/// From which threads it may be called.
+#[test]
+fn each_function_says_of_threads() {
+    let header = include_str!("../include/punctual.h");
+    let mut functions = 0;
+    for declared in header.split("\n\n").filter(|block| block.ends_with(");")) {
+        let (said, function) = declared.split_once(" */\n").unwrap();
+        if function.starts_with("typedef") {
+            continue;
+        }
+        assert!(said.contains("thread"), "{function}");
+        functions += 1;
+    }
+    assert!(functions > 50, "{functions}");
+}
+
 /// What is said of the whole library, as a comment.
 fn about() -> String {
     let source = include_str!("../src/lib.rs");
