@@ -17,6 +17,7 @@ use crate::resolution::{self, ResolutionArgs};
 use crate::say;
 use crate::simulate::args::{self as simulate, SimulateArgs};
 use crate::slack::{self, SlackArgs};
+use crate::sweep::args::{self as sweep, SweepArgs};
 use crate::watch::args::{self as watch, WatchArgs};
 use crate::zero::{self, ZeroArgs};
 
@@ -46,6 +47,7 @@ Start with doctor. A command for each question:
                             How would my waits do on another OS?
   punctual simulate lowest-request-wins
                             Why does Sleep(1) take 15 ms on Windows?
+  punctual sweep plan.toml  Where does a way of waiting win, and where lose?
   punctual zero advise      With which threads and lock should memory be zeroed?
 
 `punctual help COMMAND` tells all about one of them.";
@@ -79,6 +81,10 @@ pub(crate) enum Command {
     /// Run a scenario, a whole computer with its programs, under the timer rules of each OS, in virtual time
     #[command(long_about = simulate::ABOUT, after_long_help = simulate::after())]
     Simulate(Box<SimulateArgs>),
+
+    /// Run a plan of simulations over lists and ranges of parameters on all CPUs, in shards, and go on where it was interrupted
+    #[command(long_about = sweep::ABOUT, after_long_help = sweep::AFTER)]
+    Sweep(SweepArgs),
 
     /// Measure and simulate what zeroing pages costs, and say how to make it cheaper
     #[command(long_about = zero::ABOUT)]

@@ -27,6 +27,7 @@ mod session;
 mod simulate;
 mod slack;
 mod stop;
+mod sweep;
 mod values;
 mod watch;
 mod zero;
@@ -60,6 +61,7 @@ fn command() -> ExitCode {
         Command::Completions(args) => generate::completions(&args, args::definition()),
         Command::Man(args) => generate::man(&args, args::definition()),
         Command::Exec(args) => exec::run(&args).map(|never| match never {}),
+        Command::Sweep(args) => sweep::run(&args),
         Command::Watch(args) => watch::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Zero(args) => zero::run(&args),

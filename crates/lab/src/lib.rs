@@ -24,6 +24,7 @@ pub mod regimes;
 pub mod replay;
 pub mod rounds;
 pub mod scenario;
+pub mod sweep;
 pub mod timer_rule;
 mod trace;
 pub mod validation;

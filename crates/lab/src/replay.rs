@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use punctual_core::strategies::Defaults;
 use punctual_core::{Lateness, Method, Nanos, Rate, StrategySpec};
+use punctual_program::machine::Section;
 use punctual_program::program::{Due, Op, Subject};
 use punctual_program::{Machine, Program, Refusal};
 use punctual_record::experiment::Naps;
@@ -129,16 +130,61 @@ fn recorded(name: &str, run: &Run, banks: Vec<Bank>) -> Result<Model, String> {
     Model::recorded_naps(name, banks, named(sleep)?, named(timer)?)
 }
 
-/// A regime of [`bench regimes`](crate::regimes) as a program.
+/// Waits of a regime of [`bench regimes`](crate::regimes) as a program.
 #[derive(Clone, Debug)]
-struct Replayed {
-    regime: Regime,
+pub(crate) struct Course {
     /// Waits before those that count.
     warm_up: Vec<Op>,
     /// Those that count.
     counted: Vec<Op>,
     /// The lengths of these.
     lengths: Vec<Nanos>,
+}
+
+impl Course {
+    /// So many waits that do not count, and so many that do; `seed` is that of their
+    /// lengths.
+    pub(crate) fn new(regime: Regime, seed: u64, warm_up: usize, counted: usize) -> Self {
+        let mut script = Script::new(regime, seed);
+        let mut dues = |count| -> Vec<_> { (0..count).map(|_| script.next().due).collect() };
+        let (warm_up, counted) = (dues(warm_up), dues(counted));
+        let length = |due: &script::Due| match due {
+            script::Due::Cycle(length) | script::Due::After(length) => Nanos::from(*length),
+        };
+        Self {
+            warm_up: ops(&warm_up),
+            lengths: counted.iter().map(length).collect(),
+            counted: ops(&counted),
+        }
+    }
+
+    /// The program of who waits so, and has `before` it what that is.
+    pub(crate) fn program(&self, spec: StrategySpec, before: &[Op]) -> Program {
+        let mut ops = before.to_vec();
+        ops.extend_from_slice(&self.warm_up);
+        ops.push(Op::Record);
+        ops.extend_from_slice(&self.counted);
+        Program {
+            subjects: vec![Subject::Strategy(spec)],
+            ops,
+        }
+    }
+
+    /// What is seen of the waits that count.
+    pub(crate) fn run(model: &Model, seed: u64, program: &Program) -> Result<Section, Refusal> {
+        let mut seen = SimMachine::new(model.clone(), seed).run(program)?;
+        let section = seen.threads[0].sections.pop();
+        Ok(section.unwrap_or_else(|| unreachable!()))
+    }
+}
+
+/// A regime, as often as it takes.
+#[derive(Clone, Debug)]
+struct Replayed {
+    regime: Regime,
+    course: Course,
+    /// Whether nothing was learned before.
+    is_cold: bool,
     /// How often it is run.
     runs: u64,
 }
@@ -158,17 +204,10 @@ impl Replayed {
             Regime::Cold => (0, 40, 40),
             _ => (300, 1_200, 4),
         };
-        let mut script = Script::new(regime, 1);
-        let mut dues = |count| -> Vec<_> { (0..count).map(|_| script.next().due).collect() };
-        let (warm_up, counted) = (dues(warm_up), dues(counted));
-        let length = |due: &script::Due| match due {
-            script::Due::Cycle(length) | script::Due::After(length) => Nanos::from(*length),
-        };
         Self {
             regime,
-            warm_up: ops(&warm_up),
-            lengths: counted.iter().map(length).collect(),
-            counted: ops(&counted),
+            course: Course::new(regime, 1, warm_up, counted),
+            is_cold: warm_up == 0,
             runs,
         }
     }
@@ -177,25 +216,16 @@ impl Replayed {
     fn mean(&self, cost: impl Fn(Nanos) -> f64) -> f64 {
         let mut known = BTreeMap::new();
         let each = |length: &Nanos| *known.entry(*length).or_insert_with(|| cost(*length));
-        self.lengths.iter().map(each).sum::<f64>() / self.lengths.len() as f64
+        let lengths = &self.course.lengths;
+        lengths.iter().map(each).sum::<f64>() / lengths.len() as f64
     }
 
     /// What the strategy takes of a wait on the average.
     fn run(&self, model: &Model, spec: StrategySpec) -> Result<Taken, Refusal> {
-        let mut ops = self.warm_up.clone();
-        ops.push(Op::Record);
-        ops.extend_from_slice(&self.counted);
-        let program = Program {
-            subjects: vec![Subject::Strategy(spec)],
-            ops,
-        };
+        let program = self.course.program(spec, &[]);
         let mut taken = Taken::default();
         for seed in 0..self.runs {
-            let seen = SimMachine::new(model.clone(), seed).run(&program)?;
-            let section = seen.threads[0]
-                .sections
-                .last()
-                .unwrap_or_else(|| unreachable!());
+            let section = Course::run(model, seed, &program)?;
             let waits = (section.samples.len().max(1) as u64 * self.runs) as f64;
             let late = |late: Lateness| late.as_ns().clamp(0, CAP_NS) as f64;
             let lates = section.samples.iter().map(|s| late(s.outcome.late));
@@ -264,7 +294,7 @@ pub fn cells(model: &Model, strategies: &[String]) -> Result<Vec<Cell>, String> 
         for regime in &regimes {
             cells.push(Cell {
                 regime: regime.regime,
-                is_cold: regime.warm_up.is_empty(),
+                is_cold: regime.is_cold,
                 weight,
                 least_ns: regime.mean(|length| informed.cost(length)),
                 least_of_one_nap_ns: regime.mean(|length| informed.cost_of_one_nap(length)),

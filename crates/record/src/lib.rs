@@ -8,7 +8,7 @@
 //! finds the few lengths that sleeps on a tick have; [`DoctorFindings`] is what
 //! `punctual doctor` found out in a [`Situation`], and [`Diagnosis`] the same in words; [`Disturbance`] is what else ran while something was measured.
 //! [`compare`] sets several Runs side by side, and [`published`]
-//! has what others have measured of the same. [`visible()`] makes text from elsewhere harmless.
+//! has what others have measured of the same; [`sweep`] has the rows of sweeps and what they say. [`visible()`] makes text from elsewhere harmless.
 
 #![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -28,6 +28,7 @@ pub mod regimes;
 mod row;
 mod run;
 mod situation;
+pub mod sweep;
 mod visible;
 
 pub use cost::{Cost, NAP_PENALTIES_NS, Round, WEIGHTS, Weights};

@@ -38,7 +38,9 @@ impl Verdict {
         }
     }
 
-    fn of(ratio: Interval, limit: f64, rounds: usize) -> Self {
+    /// What the interval of a ratio over so many rounds says, where up to `limit` is the
+    /// same.
+    pub fn of(ratio: Interval, limit: f64, rounds: usize) -> Self {
         if rounds < ROUNDS_MIN {
             Self::Undecided
         } else if ratio.high < 1.0 {

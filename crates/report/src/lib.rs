@@ -19,6 +19,7 @@
 //!   units, a legend and a caption.
 //! - [`comparison`] is several runs side by side as text, and
 //!   [`comparison_figures`] the same as figures.
+//! - [`sweep_verdict`] and [`sweep_figures`] are the same of a sweep, which is no Run.
 //!
 //! The lab finds numbers; their sentences are made here: [`warnings()`] and [`disturbed()`]
 //! say what a reader has to know before, [`doctor::in_words`] what a doctor found, and
@@ -51,6 +52,7 @@ mod page;
 pub mod prose;
 mod scenario;
 pub mod select;
+mod sweep;
 pub mod tables;
 pub mod text;
 pub mod units;
@@ -60,11 +62,12 @@ mod warnings;
 pub use compare::{comparison, comparison_sections};
 pub use disturbed::disturbed;
 #[cfg(not(target_family = "wasm"))]
-pub use figures::{Figure, comparison_figures};
+pub use figures::{Figure, comparison_figures, sweep_figures};
 pub use hiccup::hiccup;
 pub use histogram::{histogram, histogram_of};
 #[cfg(not(target_family = "wasm"))]
 pub use page::Page;
+pub use sweep::sweep_verdict;
 pub use tables::table;
 #[cfg(not(target_family = "wasm"))]
 pub use text::figures;

@@ -96,14 +96,14 @@ pub(super) const ROBUSTNESS: &str = "robustness";
 const BYTES_MAX: u64 = 1 << 20;
 
 /// What a name or path stands for.
-pub(super) enum Found {
+pub(crate) enum Found {
     /// What `bench robustness` does.
     Robustness,
     Scenario(Box<Scenario>),
 }
 
 /// Finds a scenario by name, or else reads it from a file.
-pub(super) fn find(named: &str) -> Result<Found> {
+pub(crate) fn find(named: &str) -> Result<Found> {
     let scenario = if named == ROBUSTNESS {
         return Ok(Found::Robustness);
     } else if let Some(shipped) = shipped::find(named) {

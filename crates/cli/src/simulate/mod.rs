@@ -1,7 +1,7 @@
 //! `punctual simulate`.
 
 pub(crate) mod args;
-mod list;
+pub(crate) mod list;
 mod validate;
 
 use anyhow::{Result, anyhow, bail};

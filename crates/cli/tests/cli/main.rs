@@ -19,6 +19,7 @@ mod report;
 mod schema;
 mod settings;
 mod simulate;
+mod sweep;
 mod watch;
 mod zero_advise;
 mod zero_probe;

@@ -32,11 +32,11 @@ const VIRIDIS: [(u8, u8, u8); 9] = [
 ];
 
 /// What a figure of this kind shows.
-pub(super) struct HeatMap {
+pub(super) struct HeatMap<'a> {
     pub(super) title: String,
     pub(super) caption: String,
     /// The names of the axes.
-    pub(super) axes: [&'static str; 2],
+    pub(super) axes: [&'a str; 2],
     /// The columns from the left.
     pub(super) columns: Vec<String>,
     /// The rows from below: their names, and the value of each column.
@@ -53,27 +53,39 @@ pub(super) struct Scale {
     pub(super) name: &'static str,
     /// Its ends, as powers of ten.
     pub(super) ends: (f64, f64),
+    /// In how many equal parts it is marked.
+    pub(super) parts: i32,
     /// One of its values in writing.
     pub(super) written: fn(f64) -> String,
 }
 
-impl HeatMap {
-    /// Draws it.
+impl HeatMap<'_> {
+    /// Draws it, with the machine of `run` below.
     pub(super) fn draw(&self, run: &Run) -> String {
-        let sheet = Sheet {
+        self.sheet().draw(run, |canvas| self.draw_on(canvas))
+    }
+
+    /// Draws it, where the caption tells of the machines.
+    pub(super) fn draw_of_several(&self) -> String {
+        self.sheet().draw_of_several(|canvas| self.draw_on(canvas))
+    }
+
+    fn sheet(&self) -> Sheet {
+        Sheet {
             title: self.title.clone(),
             caption: self.caption.clone(),
             height: self.bottom() - TOP + AXIS,
-        };
-        sheet.draw(run, |canvas| {
-            for (r, (_, values)) in self.rows.iter().enumerate() {
-                for (c, value) in values.iter().enumerate() {
-                    self.cell(canvas, (r, c), *value)?;
-                }
+        }
+    }
+
+    fn draw_on(&self, canvas: &Canvas) -> Drawn {
+        for (r, (_, values)) in self.rows.iter().enumerate() {
+            for (c, value) in values.iter().enumerate() {
+                self.cell(canvas, (r, c), *value)?;
             }
-            self.axes(canvas)?;
-            self.scale.draw(canvas, self.right() + 50)
-        })
+        }
+        self.axes(canvas)?;
+        self.scale.draw(canvas, self.right() + 50)
     }
 
     fn column(&self) -> i32 {
@@ -152,10 +164,10 @@ impl Scale {
             canvas.draw(&Rectangle::new(corners, fill.filled()))?;
         }
         let (from, to) = self.ends;
-        let decades = (to - from) as i32;
-        for decade in 0..=decades {
-            let text = (self.written)(libm::exp10(from + f64::from(decade)));
-            let y = bottom - (bottom - top) * decade / decades;
+        for part in 0..=self.parts {
+            let share = f64::from(part) / f64::from(self.parts);
+            let text = (self.written)(libm::exp10(from + (to - from) * share));
+            let y = bottom - (bottom - top) * part / self.parts;
             write(canvas, &text, (left + 30, y), HPos::Left, &BLACK)?;
         }
         Ok(())
@@ -187,6 +199,7 @@ mod tests {
         let scale = Scale {
             name: "error",
             ends: (-4.0, 1.0),
+            parts: 5,
             written: |error| error.to_string(),
         };
         assert_eq!(scale.share(0.0), 0.0);

@@ -14,6 +14,7 @@ use crate::units;
 const SCALE: Scale = Scale {
     name: "relative error",
     ends: (-4.0, 1.0),
+    parts: 5,
     written: |error| format!("{} %", units::plain(error * 100.0)),
 };
 

@@ -1,0 +1,137 @@
+//! `punctual sweep`.
+
+pub(crate) mod args;
+mod folder;
+
+use std::path::Path;
+use std::sync::mpsc::channel;
+use std::time::Instant;
+
+use anyhow::{Context, Result, anyhow};
+use punctual_lab::scenario::Scenario;
+use punctual_lab::sweep::{Kept, Plan, Shard};
+use punctual_report::{sweep_figures, sweep_verdict};
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+
+use crate::progress::Progress;
+use crate::simulate::list::{Found, find};
+use crate::{Done, files, print, say, session, stop};
+use args::SweepArgs;
+use folder::{Folder, Journal};
+
+/// Plans are far smaller.
+const BYTES_MAX: u64 = 256 * 1024;
+
+/// Runs the command.
+pub(crate) fn run(args: &SweepArgs) -> Result<Done> {
+    let name = files::name(&args.plan);
+    let text = files::text(&args.plan, BYTES_MAX)?;
+    let plan = Plan::read(&name, &text, &|scenario| {
+        self::scenario(&args.plan, scenario)
+    });
+    let plan = plan.map_err(|why| anyhow!(why))?;
+    let shard = args.shard.unwrap_or(Shard::WHOLE);
+    let out = args
+        .out
+        .clone()
+        .unwrap_or_else(|| args.plan.with_extension("sweep"));
+    let folder = Folder::new(&out, args.shard)?;
+
+    let mut kept = Kept::new(&plan);
+    folder.read(&mut kept, args.resume)?;
+    let missing = kept.missing(shard);
+    let count = kept.count(shard);
+    let journal = folder.journal(&kept.rows(shard))?;
+    let began = Instant::now();
+    let ended = simulate((&plan, &mut kept), &missing, journal, args.jobs)?;
+    if ended {
+        let done = count - kept.missing(shard).len();
+        say!(
+            "{done} of {count} places are kept in {}; --resume runs the rest",
+            folder.name()
+        );
+        return Ok(Done::Interrupted);
+    }
+    say!(
+        "{} of {count} places in {:.1} s, all others were there",
+        missing.len(),
+        began.elapsed().as_secs_f64()
+    );
+    match args.shard {
+        Some(shard) => {
+            folder.keep_part(&kept.rows(shard))?;
+            say!(
+                "shard {shard} is in {}; when all are: --resume without a shard",
+                folder.name()
+            );
+        }
+        None => deliver(&folder, &kept)?,
+    }
+    Ok(Done::Whole)
+}
+
+/// A scenario by its name, or its path from where the plan is.
+fn scenario(plan: &Path, name: &str) -> Result<Scenario, String> {
+    let beside = plan.with_file_name(name);
+    let path = match beside.exists() {
+        true => beside.to_string_lossy().into_owned(),
+        false => name.to_owned(),
+    };
+    match find(&path).map_err(|why| format!("{why:#}"))? {
+        Found::Scenario(scenario) => Ok(*scenario),
+        Found::Robustness => Err(format!("`{name}` is no scenario of a file")),
+    }
+}
+
+/// Runs what is missing, each unit on one of the CPUs, and keeps it as it comes. Whether
+/// the user ended it.
+fn simulate(
+    (plan, kept): (&Plan, &mut Kept<'_>),
+    missing: &[usize],
+    mut journal: Journal,
+    jobs: Option<u16>,
+) -> Result<bool> {
+    let stop = stop::on_ctrl_c()?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.map_or(0, usize::from));
+    let pool = pool.build().context("cannot start threads")?;
+    let mut progress = Progress::alike(missing.len());
+    let (tell, told) = channel();
+    std::thread::scope(|scope| {
+        let unit = |unit: &usize| {
+            if stop.is_requested() {
+                return Err(());
+            }
+            // Nobody listens any more when something could not be kept.
+            tell.send((*unit, plan.run(&plan.units()[*unit])))
+                .map_err(|_| ())
+        };
+        scope.spawn(move || {
+            let _ = pool.install(|| missing.par_iter().try_for_each(unit));
+            // `unit` has the sender, without which nothing is told any more.
+        });
+        for (done, (unit, rows)) in told.into_iter().enumerate() {
+            let rows = rows.map_err(|why| anyhow!(why))?;
+            progress.at(done, &plan.units()[unit].in_words());
+            journal.add(&rows)?;
+            kept.add(unit, rows);
+        }
+        Ok(stop.is_requested())
+    })
+}
+
+/// Writes all rows in the order of the plan, and what they say.
+fn deliver(folder: &Folder, kept: &Kept<'_>) -> Result<()> {
+    let sweep = kept.sweep().map_err(|why| anyhow!(why))?;
+    for (model, rows) in kept.partitions() {
+        folder.write_rows(model, &rows)?;
+    }
+    files::write_figures(folder.path(), &sweep_figures(&sweep))?;
+    let verdict = sweep_verdict(&sweep, &session::command_line());
+    // Wherever the plan was, and in however many turns it was run.
+    let text = sweep_verdict(&sweep, "punctual sweep").text(usize::MAX);
+    files::Target::new(&folder.path().join("summary.txt"))?.write(&text)?;
+    folder.forget_parts();
+    let columns = terminal_size::terminal_size().map_or(usize::MAX, |(width, _)| width.0.into());
+    print(&verdict.text(columns))?;
+    Ok(())
+}

@@ -1,0 +1,123 @@
+//! Lists and ranges of values.
+
+use punctual_core::Nanos;
+use punctual_record::Value;
+
+use crate::scenario::error::Flaw;
+use crate::scenario::table::{Field, Table};
+
+/// An axis has so many values at most.
+const MOST: usize = 256;
+
+/// The values of a key: one, a list of them, or `{ from, to, step }` or `{ from, to, times }`.
+pub(super) fn values(field: &Field<'_>) -> Result<Vec<Value>, Flaw> {
+    let values = match field.table() {
+        Ok(range) => of_range(field, &range)?,
+        Err(_) => {
+            let one = |item: &Field<'_>| Ok(value(item.number_or_word()?));
+            field
+                .list_or_one()
+                .iter()
+                .map(one)
+                .collect::<Result<_, Flaw>>()?
+        }
+    };
+    if values.is_empty() || values.len() > MOST {
+        return Err(field.flaw(format!(
+            "`{}` has {} values; it can have from 1 to {MOST}",
+            field.key,
+            values.len()
+        )));
+    }
+    for (i, value) in values.iter().enumerate() {
+        if values[..i].contains(value) {
+            return Err(field.flaw(format!("`{}` has {value} twice", field.key)));
+        }
+    }
+    Ok(values)
+}
+
+/// A number where it is one.
+fn value(text: &str) -> Value {
+    match (text.parse::<u64>(), text.parse::<f64>()) {
+        (Ok(whole), _) => whole.into(),
+        (_, Ok(number)) if number.is_finite() => number.into(),
+        _ => text.into(),
+    }
+}
+
+/// The numbers of values.
+pub(super) fn numbers(
+    field: &Field<'_>,
+    what: &str,
+    is_right: impl Fn(f64) -> bool,
+) -> Result<Vec<Value>, Flaw> {
+    let values = values(field)?;
+    match values.iter().find(|it| !it.as_f64().is_some_and(&is_right)) {
+        Some(wrong) => Err(field.flaw(format!("`{}`: {wrong} is not {what}", field.key))),
+        None => Ok(values),
+    }
+}
+
+/// From one to the other, both included where the steps meet it.
+fn of_range(field: &Field<'_>, range: &Table<'_>) -> Result<Vec<Value>, Flaw> {
+    range.only("a range", &["from", "to", "step", "times"])?;
+    let [from, to] = ["from", "to"].map(|key| range.need("a range", key));
+    let (from, to) = (from?, to?);
+    let is_length = from.is_word();
+    let read = |field: &Field<'_>| {
+        if is_length {
+            return field.length().map(|length| length.as_ns() as f64);
+        }
+        number(field)
+    };
+    let next: Box<dyn Fn(f64) -> f64> = match (range.find("step"), range.find("times")) {
+        (Some(step), None) => {
+            let step = read(&step)?;
+            Box::new(move |value| value + step)
+        }
+        (None, Some(times)) => {
+            let times = number(&times)?;
+            Box::new(move |value| value * times)
+        }
+        _ => {
+            return Err(field.flaw("a range has either `step`, to add, or `times`, to multiply by"));
+        }
+    };
+    let (mut at, to) = (read(&from)?, read(&to)?);
+    let mut values = Vec::new();
+    while at <= to && values.len() <= MOST {
+        values.push(match is_length {
+            true => Value::from(Nanos::new(at as u64).exact()),
+            false => value(&at.to_string()),
+        });
+        let after = next(at);
+        if after <= at {
+            return Err(field.flaw(format!("`{}`: its steps lead nowhere", field.key)));
+        }
+        at = after;
+    }
+    Ok(values)
+}
+
+fn number(field: &Field<'_>) -> Result<f64, Flaw> {
+    let number = field.number_or_word()?.parse().ok();
+    number
+        .filter(|number: &f64| number.is_finite())
+        .ok_or_else(|| field.flaw(format!("`{}` must be a number here", field.key)))
+}
+
+/// What a parameter is written as for a model.
+pub(super) fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// `50% of wake`: the share, and of what.
+pub(super) fn share(value: &Value) -> Option<(f64, &str)> {
+    let (share, of) = value.as_str()?.split_once("% of ")?;
+    let share: f64 = share.parse().ok()?;
+    (0.0..=1e6).contains(&share).then_some((share / 100.0, of))
+}

@@ -1,0 +1,304 @@
+//! What a sweep says, in one screen.
+
+use punctual_record::regimes::Verdict as Judged;
+use punctual_record::sweep::{By, Cell, LIMIT, Sweep};
+
+use crate::tables::ratio_within;
+use crate::verdict::{Overview, Verdict};
+use crate::{select, units};
+
+/// What `sweep` says, with the `command` above it.
+pub fn sweep_verdict(sweep: &Sweep, command: &str) -> Verdict {
+    let verdict = match &sweep.by {
+        By::Cost(judged) => of_costs(sweep, judged),
+        By::Figure { .. } => of_figure(sweep),
+    };
+    Verdict {
+        heading: format!("{command}: {}", sweep.title),
+        next: "Next: DuckDB reads the rows; docs/sweeping.md has queries.".to_owned(),
+        ..verdict
+    }
+}
+
+/// The geometric mean of ratios, or the mean of figures.
+pub(crate) fn mean_of<'c>(by: &By, cells: impl Iterator<Item = &'c Cell>) -> Option<f64> {
+    let is_ratio = matches!(by, By::Cost(_));
+    let (mut sum, mut n) = (0.0, 0.0);
+    for cell in cells {
+        sum += match is_ratio {
+            true => libm::log(cell.value.median),
+            false => cell.value.median,
+        };
+        n += 1.0;
+    }
+    let mean = sum / n;
+    (n > 0.0).then(|| if is_ratio { libm::exp(mean) } else { mean })
+}
+
+/// `late_ns_p99 of game in play`.
+pub(crate) fn figure_in_words(by: &By) -> String {
+    match by {
+        By::Cost(subject) => format!("cost of {subject}"),
+        By::Figure { figure, of, phase } => format!("{figure} of {of} in {phase}"),
+    }
+}
+
+fn of_costs(sweep: &Sweep, judged: &str) -> Verdict {
+    let cells = &sweep.cells;
+    let count = |verdict| {
+        cells
+            .iter()
+            .filter(|cell| cell.verdict() == verdict)
+            .count()
+    };
+    let [dearer, cheaper, same, undecided] = [
+        Judged::Dearer,
+        Judged::Cheaper,
+        Judged::Same,
+        Judged::Undecided,
+    ]
+    .map(count);
+    let part = |n: usize| {
+        format!(
+            "{n} ({} %)",
+            units::percent(n as f64 / cells.len().max(1) as f64)
+        )
+    };
+    let seeds = select::counts(cells.iter().map(|cell| cell.seeds));
+    let mut sentences = vec![format!(
+        "Beside the best of the others {judged} is dearer in {} of {} cells, cheaper in {}, the same in {}; {} are \
+         undecided.",
+        part(dearer),
+        cells.len(),
+        part(cheaper),
+        part(same),
+        part(undecided),
+    )];
+    if let Some(mean) = mean_of(&sweep.by, cells.iter()) {
+        sentences.push(format!(
+            "In the geometric mean it costs {} times what the best other does.",
+            units::ratio(mean)
+        ));
+    }
+    sentences.extend(by_axis(sweep));
+    Verdict {
+        sentences,
+        overview: Some(Overview {
+            head: ["best other", "dearer in", "worst ratio", "where"]
+                .map(str::to_owned)
+                .to_vec(),
+            rows: worst(sweep),
+            caption: format!(
+                "Cells in which {judged} is dearer than the best other, by who that is, and the worst of them. where: {}. \
+                 ratio: its cost over the other's [95 % interval], {seeds} seeds; dearer: all of the interval above {LIMIT}. \
+                 Cost: CPU time + weight x lateness, up to 1 ms.",
+                names(sweep)
+            ),
+        }),
+        ..Verdict::default()
+    }
+}
+
+/// On which axes it depends where it is dearer, the one with the greatest difference first.
+fn by_axis(sweep: &Sweep) -> Option<String> {
+    let share = |axis: usize, value: usize| {
+        let here = || {
+            sweep
+                .cells
+                .iter()
+                .filter(move |cell| cell.at[axis] == value)
+        };
+        let dearer = here().filter(|cell| cell.verdict() == Judged::Dearer);
+        dearer.count() as f64 / here().count().max(1) as f64
+    };
+    let mut spans: Vec<_> = (sweep.axes.iter().enumerate())
+        .map(|(i, axis)| {
+            let shares = (0..axis.values.len()).map(|value| (share(i, value), axis.label(value)));
+            let mut shares: Vec<_> = shares.collect();
+            shares.sort_by(|one, other| one.0.total_cmp(&other.0));
+            let (least, most) = (shares[0].clone(), shares[shares.len() - 1].clone());
+            (most.0 - least.0, &axis.name, least, most)
+        })
+        .collect();
+    spans.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let told = spans.iter().filter(|span| span.0 > 0.0);
+    let told: Vec<_> = told
+        .map(|(_, name, (least, there), (most, elsewhere))| {
+            let [least, most] = [least, most].map(|share| units::percent(*share));
+            format!("{name} ({least} % at {there}, {most} % at {elsewhere})")
+        })
+        .collect();
+    (!told.is_empty()).then(|| format!("How often it is dearer depends on {}.", told.join(", ")))
+}
+
+/// For each other that is cheaper somewhere: in how many cells, and the worst of these.
+fn worst(sweep: &Sweep) -> Vec<Vec<String>> {
+    let dearer = sweep
+        .cells
+        .iter()
+        .filter(|cell| cell.verdict() == Judged::Dearer);
+    let others = select::grouped(dearer, |cell| cell.best.as_deref().unwrap_or_default());
+    let mut others: Vec<_> = others;
+    others.sort_by_key(|(_, cells)| std::cmp::Reverse(cells.len()));
+    let row = |(other, cells): &(&str, Vec<&Cell>)| {
+        let worst = cells
+            .iter()
+            .max_by(|a, b| a.value.median.total_cmp(&b.value.median));
+        let [ratio, place] = match worst {
+            Some(worst) => [ratio_within(&worst.value), place(sweep, worst)],
+            None => Default::default(),
+        };
+        vec![(*other).to_owned(), cells.len().to_string(), ratio, place]
+    };
+    others.iter().map(row).collect()
+}
+
+fn of_figure(sweep: &Sweep) -> Verdict {
+    const SHOWN: usize = 4;
+    let what = figure_in_words(&sweep.by);
+    let written = |value: f64| match what.contains("_ns") {
+        true => units::duration(value),
+        false => units::plain(value),
+    };
+    let mut cells: Vec<&Cell> = sweep.cells.iter().collect();
+    cells.sort_by(|one, other| one.value.median.total_cmp(&other.value.median));
+    let row = |cell: &&Cell| {
+        let [low, high] = [cell.value.low, cell.value.high].map(written);
+        vec![
+            place(sweep, cell),
+            written(cell.value.median),
+            format!("{low} to {high}"),
+        ]
+    };
+    let least = cells.len().min(SHOWN);
+    let most = (cells.len() - SHOWN.min(cells.len())).max(least);
+    let shown = cells[..least].iter().chain(&cells[most..]);
+    let seeds = select::counts(cells.iter().map(|cell| cell.seeds));
+    let sentence = match (cells.first(), cells.last()) {
+        (Some(first), Some(last)) => format!(
+            "{what} is from {} to {} over {} cells.",
+            written(first.value.median),
+            written(last.value.median),
+            cells.len()
+        ),
+        _ => "There are no cells.".to_owned(),
+    };
+    Verdict {
+        sentences: vec![sentence],
+        overview: Some(Overview {
+            head: ["where", "median", "95 % interval"]
+                .map(str::to_owned)
+                .to_vec(),
+            rows: shown.map(row).collect(),
+            caption: format!(
+                "The least and the greatest; {seeds} seeds. where: {}.",
+                names(sweep)
+            ),
+        }),
+        ..Verdict::default()
+    }
+}
+
+fn names(sweep: &Sweep) -> String {
+    let names: Vec<&str> = sweep.axes.iter().map(|axis| axis.name.as_str()).collect();
+    names.join(", ")
+}
+
+/// Its value on each axis, without of what it is a share.
+fn place(sweep: &Sweep, cell: &Cell) -> String {
+    let labels = sweep
+        .axes
+        .iter()
+        .zip(&cell.at)
+        .map(|(axis, at)| axis.label(*at));
+    let short = |label: String| match label.split_once(" of ") {
+        Some((share, _)) => share.to_owned(),
+        None => label,
+    };
+    labels.map(short).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use punctual_record::Interval;
+    use punctual_record::sweep::Axis;
+
+    use super::*;
+
+    fn axis(name: &str, values: &[&str]) -> Axis {
+        Axis {
+            name: name.to_owned(),
+            values: values.iter().map(|it| (*it).into()).collect(),
+        }
+    }
+
+    fn cell(at: [usize; 2], ratio: f64, best: Option<&str>) -> Cell {
+        Cell {
+            at: at.to_vec(),
+            value: Interval {
+                median: ratio,
+                low: ratio * 0.99,
+                high: ratio * 1.01,
+            },
+            seeds: 6,
+            best: best.map(str::to_owned),
+        }
+    }
+
+    fn sweep(by: By) -> Sweep {
+        let cells = [0.5, 0.8, 1.0, 1.5, 2.0, 4.0];
+        let other = matches!(by, By::Cost(_)).then_some("spin");
+        Sweep {
+            title: "made up".to_owned(),
+            by,
+            axes: vec![
+                axis("slack", &["1ns", "50us"]),
+                axis("jitter", &["0% of wake", "50% of wake", "100% of wake"]),
+            ],
+            maps: vec![[0, 1]],
+            cells: cells
+                .iter()
+                .enumerate()
+                .map(|(i, it)| cell([i / 3, i % 3], *it, other))
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn a_sweep_of_costs_is_told_on_one_screen() {
+        let sweep = sweep(By::Cost("adaptive".to_owned()));
+        let text = sweep_verdict(&sweep, "punctual sweep plan.toml").text(80);
+        insta::assert_snapshot!(text);
+        assert!(text.lines().count() <= 24);
+        let figures = crate::sweep_figures(&sweep);
+        assert_eq!(figures[0].name, "map-slack-jitter");
+        let svg = roxmltree::Document::parse(&figures[0].svg).unwrap();
+        let texts: Vec<_> = svg
+            .descendants()
+            .filter_map(|node| node.text())
+            .map(str::trim)
+            .collect();
+        for want in ["4.00", "1.41", "slack", "50% of wake"] {
+            assert!(texts.contains(&want), "{want}: {texts:?}");
+        }
+    }
+
+    #[test]
+    fn a_sweep_of_a_figure_has_its_least_and_greatest() {
+        let by = By::Figure {
+            figure: "wakes_per_s".to_owned(),
+            of: "game".to_owned(),
+            phase: "play".to_owned(),
+        };
+        let text = sweep_verdict(&sweep(by), "punctual sweep plan.toml").text(80);
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn means_of_ratios_are_geometric() {
+        let two = [cell([0, 0], 0.5, None), cell([0, 0], 2.0, None)];
+        let mean = mean_of(&By::Cost(String::new()), two.iter()).unwrap();
+        assert!((mean - 1.0).abs() < 1e-12);
+        assert_eq!(mean_of(&By::Cost(String::new()), [].iter()), None);
+    }
+}
