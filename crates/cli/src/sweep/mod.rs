@@ -97,8 +97,10 @@ fn simulate(
     let mut progress = Progress::alike(missing.len());
     let (tell, told) = channel();
     std::thread::scope(|scope| {
-        let unit = |unit: &usize| {
-            if stop.is_requested() {
+        let to_stop = stop.clone();
+        // It has the sender: nothing more is told when all of it is over.
+        let unit = move |unit: &usize| {
+            if to_stop.is_requested() {
                 return Err(());
             }
             // Nobody listens any more when something could not be kept.
@@ -107,7 +109,6 @@ fn simulate(
         };
         scope.spawn(move || {
             let _ = pool.install(|| missing.par_iter().try_for_each(unit));
-            // `unit` has the sender, without which nothing is told any more.
         });
         for (done, (unit, rows)) in told.into_iter().enumerate() {
             let rows = rows.map_err(|why| anyhow!(why))?;
