@@ -4,8 +4,10 @@ use punctual_record::regimes::Verdict as Judged;
 use punctual_record::sweep::{By, Cell, LIMIT, Sweep};
 
 use crate::tables::ratio_within;
-use crate::verdict::{Overview, Verdict};
+use crate::verdict::Verdict;
 use crate::{select, units};
+
+const NEXT: &str = "Next: DuckDB reads the rows; docs/sweeping.md has queries.";
 
 /// What `sweep` says, with the `command` above it.
 pub fn sweep_verdict(sweep: &Sweep, command: &str) -> Verdict {
@@ -15,7 +17,6 @@ pub fn sweep_verdict(sweep: &Sweep, command: &str) -> Verdict {
     };
     Verdict {
         heading: format!("{command}: {}", sweep.title),
-        next: "Next: DuckDB reads the rows; docs/sweeping.md has queries.".to_owned(),
         ..verdict
     }
 }
@@ -81,22 +82,16 @@ fn of_costs(sweep: &Sweep, judged: &str) -> Verdict {
         ));
     }
     sentences.extend(by_axis(sweep));
-    Verdict {
-        sentences,
-        overview: Some(Overview {
-            head: ["best other", "dearer in", "worst ratio", "where"]
-                .map(str::to_owned)
-                .to_vec(),
-            rows: worst(sweep),
-            caption: format!(
-                "Cells in which {judged} is dearer than the best other, by who that is, and the worst of them. where: {}. \
-                 ratio: its cost over the other's [95 % interval], {seeds} seeds; dearer: all of the interval above {LIMIT}. \
-                 Cost: CPU time + weight x lateness, up to 1 ms.",
-                names(sweep)
-            ),
-        }),
-        ..Verdict::default()
-    }
+    Verdict::new(sentences, NEXT).table(
+        ["best other", "dearer in", "worst ratio", "where"],
+        worst(sweep),
+        format!(
+            "Cells in which {judged} is dearer than the best other, by who that is, and the worst of them. where: {}. \
+             ratio: its cost over the other's [95 % interval], {seeds} seeds; dearer: all of the interval above {LIMIT}. \
+             Cost: CPU time + weight x lateness, up to 1 ms.",
+            names(sweep)
+        ),
+    )
 }
 
 /// On which axes it depends where it is dearer, the one with the greatest difference first.
@@ -137,8 +132,7 @@ fn worst(sweep: &Sweep) -> Vec<Vec<String>> {
         .cells
         .iter()
         .filter(|cell| cell.verdict() == Judged::Dearer);
-    let others = select::grouped(dearer, |cell| cell.best.as_deref().unwrap_or_default());
-    let mut others: Vec<_> = others;
+    let mut others = select::grouped(dearer, |cell| cell.best.as_deref().unwrap_or_default());
     others.sort_by_key(|(_, cells)| std::cmp::Reverse(cells.len()));
     let row = |(other, cells): &(&str, Vec<&Cell>)| {
         let worst = cells
@@ -183,20 +177,14 @@ fn of_figure(sweep: &Sweep) -> Verdict {
         ),
         _ => "There are no cells.".to_owned(),
     };
-    Verdict {
-        sentences: vec![sentence],
-        overview: Some(Overview {
-            head: ["where", "median", "95 % interval"]
-                .map(str::to_owned)
-                .to_vec(),
-            rows: shown.map(row).collect(),
-            caption: format!(
-                "The least and the greatest; {seeds} seeds. where: {}.",
-                names(sweep)
-            ),
-        }),
-        ..Verdict::default()
-    }
+    Verdict::new(vec![sentence], NEXT).table(
+        ["where", "median", "95 % interval"],
+        shown.map(row),
+        format!(
+            "The least and the greatest; {seeds} seeds. where: {}.",
+            names(sweep)
+        ),
+    )
 }
 
 fn names(sweep: &Sweep) -> String {
