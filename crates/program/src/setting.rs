@@ -13,6 +13,20 @@ pub enum Setting {
     Slack(Nanos),
     /// The priority of this thread.
     Priority(Priority),
+    /// The nice value of this thread, from -20 to 19; it counts while the thread is at no
+    /// real-time priority. Linux: `setpriority`.
+    Nice(i8),
+    /// The slice of this thread; zero goes back to that of the system. Linux since 6.12:
+    /// `sched_setattr` with a `sched_runtime` at the ordinary policy.
+    Slice(Nanos),
+    /// The CPU time that this process, and whatever it starts from now on, may use in each
+    /// period, all CPUs together; no time stands for no quota. Linux: `cpu.max` of a control group.
+    Quota {
+        /// How much.
+        time: Nanos,
+        /// How often there is so much of it.
+        period: Nanos,
+    },
     /// Asks for a timer interval, until as many [`Setting::Release`] of the
     /// same interval or until the process ends. Windows: `timeBeginPeriod`,
     /// `NtSetTimerResolution`; by a driver, `ExSetTimerResolution`.
@@ -73,6 +87,9 @@ impl Setting {
         match self {
             Self::Slack(_) => "slack",
             Self::Priority(_) => "priority",
+            Self::Nice(_) => "nice",
+            Self::Slice(_) => "slice",
+            Self::Quota { .. } => "quota",
             Self::Request { .. } => "request",
             Self::Release { .. } => "release",
             Self::Window { .. } => "window",

@@ -122,7 +122,7 @@ impl Computer {
 
     /// Nobody runs on a CPU any more.
     pub(crate) fn rests(&mut self, cpu: usize, now: Time, rule: &dyn Rule) {
-        if !self.is_counted {
+        if !self.is_counted || self.cpus[cpu].rest.is_some() {
             return;
         }
         self.count_ticks(cpu, now, rule);

@@ -10,7 +10,7 @@ use punctual_program::setting::Priority;
 use crate::clock::SimClock;
 use crate::clock::Time;
 use crate::rules::ProcessId;
-use crate::scheduler::Candidate;
+use crate::scheduler::{Candidate, Share};
 
 /// What a thread has and is at.
 pub(crate) struct Thread<'p> {
@@ -35,6 +35,9 @@ pub(crate) struct Thread<'p> {
     /// When the event that ended its wait was signalled.
     pub(crate) signalled: Option<Time>,
     pub(crate) priority: Priority,
+    pub(crate) share: Share,
+    /// The CPU that carried out its wake-up; `None` if none did.
+    pub(crate) woken_by: Option<usize>,
     pub(crate) pinned: Option<usize>,
     /// Where it runs, or ran last.
     pub(crate) cpu: usize,
@@ -121,6 +124,8 @@ impl Thread<'_> {
         Candidate {
             thread,
             priority: self.priority,
+            share: self.share,
+            is_woken_here: self.woken_by.is_none_or(|cpu| cpu == self.cpu),
             cpu: self.cpu,
             pinned: self.pinned,
         }

@@ -224,6 +224,12 @@ mod tests {
             },
             Setting::Throttling(Throttling::HonourRequests),
             Setting::Power(Power::Battery),
+            Setting::Nice(-20),
+            Setting::Slice(Nanos::from_ms(3)),
+            Setting::Quota {
+                time: Nanos::from_ms(20),
+                period: Nanos::from_ms(100),
+            },
         ];
         ops.extend(settings.map(Op::Set));
         ops.extend([

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use punctual_core::Nanos;
-use punctual_os::{Error, priority, resolution, slack, throttling};
+use punctual_os::{Error, priority, resolution, slack, thread, throttling};
 use punctual_program::Setting;
 use punctual_program::setting::{Requester, Throttling};
 
@@ -30,6 +30,8 @@ impl Held {
             Setting::Slack(length) if length.is_zero() => slack::reset().map(drop),
             Setting::Slack(length) => slack::set(length).map(drop),
             Setting::Priority(wanted) => priority::set(wanted),
+            Setting::Nice(nice) => thread::set_nice(nice),
+            Setting::Slice(slice) => thread::set_slice(slice),
             Setting::Request {
                 interval,
                 on_battery,
@@ -41,7 +43,7 @@ impl Held {
                 throttling::set(wanted)
             }
             // The machine has refused these.
-            Setting::Window { .. } | Setting::Power(_) => Ok(()),
+            Setting::Window { .. } | Setting::Power(_) | Setting::Quota { .. } => Ok(()),
         };
         match answer {
             Err(error) if error.is_permission() || error.is_range() => Ok(false),
@@ -85,6 +87,13 @@ pub(super) fn refusal(setting: &Setting) -> Option<String> {
         Setting::Slack(_) => slack::current()
             .is_none()
             .then(|| "this system has no timer slack to set; only Linux has".to_owned()),
+        Setting::Nice(_) if !cfg!(any(target_os = "linux", target_os = "android")) => {
+            Some("threads have nice values of their own on Linux only".to_owned())
+        }
+        Setting::Nice(_) => None,
+        Setting::Slice(_) => thread::slice()
+            .is_none()
+            .then(|| "slices of threads take Linux 6.12 and an ordinary policy".to_owned()),
         Setting::Priority(_) => priority::current()
             .is_none()
             .then(|| "this system has no priority of threads to set".to_owned()),
@@ -99,7 +108,7 @@ pub(super) fn refusal(setting: &Setting) -> Option<String> {
             Some(format!("`{}` has no meaning here: {why}", setting.name()))
         }
         Setting::Throttling(_) => throttling::state().err().map(in_words),
-        Setting::Window { .. } | Setting::Power(_) => {
+        Setting::Window { .. } | Setting::Power(_) | Setting::Quota { .. } => {
             let name = setting.name();
             Some(format!(
                 "programs on this host cannot set `{name}`; run this one on a model"

@@ -13,7 +13,7 @@ use super::limits;
 use super::table::{Field, Table};
 
 /// Each verb with the keys that can stand beside it.
-pub(super) const VERBS: [(&str, &[&str]); 19] = [
+pub(super) const VERBS: [(&str, &[&str]); 22] = [
     ("sleep", &["method", "tolerance"]),
     ("wait", &["with", "or"]),
     ("work", &[]),
@@ -24,6 +24,9 @@ pub(super) const VERBS: [(&str, &[&str]); 19] = [
     ("hold", &["until", "by", "on_battery"]),
     ("slack", &[]),
     ("priority", &[]),
+    ("nice", &[]),
+    ("slice", &[]),
+    ("quota", &["period"]),
     ("window", &["audible"]),
     ("throttling", &[]),
     ("power", &[]),
@@ -262,6 +265,15 @@ fn setting(table: &Table<'_>, field: Field<'_>) -> Result<Setting, Flaw> {
         "priority" => Setting::Priority(
             field.choice(&Priority::ALL.map(|priority| (priority.name(), priority)))?,
         ),
+        "nice" => Setting::Nice(field.nice()?),
+        "slice" => Setting::Slice(field.length()?),
+        "quota" => Setting::Quota {
+            time: field.length()?,
+            period: match table.find("period") {
+                Some(period) => period.some_length()?,
+                None => Nanos::from_ms(100),
+            },
+        },
         "window" => Setting::Window {
             visible: field.choice(&[("visible", true), ("hidden", false)])?,
             audible: match table.find("audible") {

@@ -61,6 +61,65 @@ pub(super) fn queued() -> Option<Nanos> {
     Some(Nanos::new(ns))
 }
 
+/// What `sched_getattr` tells of a slice is its `sched_runtime`; before Linux 6.12 that is zero for an ordinary
+/// thread.
+pub(super) fn slice() -> Option<Nanos> {
+    let attributes = attributes()?;
+    let is_ordinary = attributes.policy == SCHED_OTHER && attributes.runtime > 0;
+    is_ordinary.then(|| Nanos::new(attributes.runtime))
+}
+
+pub(super) fn set_slice(slice: Nanos) -> Result<(), Error> {
+    const BOUNDS: std::ops::RangeInclusive<Nanos> = Nanos::from_us(100)..=Nanos::from_ms(100);
+    if !slice.is_zero() && !BOUNDS.contains(&slice) {
+        return Err(Error::range("a slice can be from 100us to 100ms"));
+    }
+    let unsupported =
+        || Error::unsupported("slices of threads take Linux 6.12 and an ordinary policy");
+    self::slice().ok_or_else(unsupported)?;
+    let mut attributes = attributes().ok_or_else(unsupported)?;
+    attributes.runtime = slice.as_ns();
+    // SAFETY: the kernel reads as many bytes as `size` says; 0 names the calling thread.
+    let answer = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &attributes, 0) };
+    match answer {
+        0 => Ok(()),
+        _ => Err(Error::last_os("setting the slice of this thread")),
+    }
+}
+
+pub(super) fn set_nice(nice: i8) -> Result<(), Error> {
+    // SAFETY: takes numbers; 0 names the calling thread.
+    match unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice.into()) } {
+        0 => Ok(()),
+        _ => Err(Error::last_os("setting the nice value of this thread")),
+    }
+}
+
+/// `linux/sched.h`; libc does not name it for Android.
+const SCHED_OTHER: u32 = 0;
+
+/// The first version of `struct sched_attr` (sched_setattr(2)); libc does not name it for Android.
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    size: u32,
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    runtime: u64,
+    deadline: u64,
+    period: u64,
+}
+
+fn attributes() -> Option<Attributes> {
+    let mut attributes = Attributes::default();
+    let size = size_of::<Attributes>();
+    // SAFETY: the kernel writes `size` bytes at most; 0 names the calling thread.
+    let answer = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &mut attributes, size, 0) };
+    (answer == 0).then_some(attributes)
+}
+
 /// The bits in a word of a mask.
 const WORD: usize = c_ulong::BITS as usize;
 
@@ -84,6 +143,24 @@ mod tests {
                     }
                 }
             }
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn a_slice_is_set_and_passed_on_where_there_is_one() {
+        std::thread::spawn(|| {
+            let Some(usual) = slice() else {
+                assert!(set_slice(Nanos::from_ms(3)).unwrap_err().is_unsupported());
+                return;
+            };
+            assert!(set_slice(Nanos::from_us(99)).unwrap_err().is_range());
+            set_slice(Nanos::from_ms(3)).unwrap();
+            let of_child = std::thread::spawn(slice).join().unwrap();
+            assert_eq!([slice(), of_child], [Some(Nanos::from_ms(3)); 2]);
+            set_slice(Nanos::ZERO).unwrap();
+            assert_eq!(slice(), Some(usual));
         })
         .join()
         .unwrap();

@@ -103,6 +103,52 @@ pub fn queued() -> Option<Nanos> {
     platform::queued()
 }
 
+/// The slice of the calling thread, whether it is its own or the system's; `None` where the system
+/// does not tell. Linux since 6.12: `sched_getattr`.
+pub fn slice() -> Option<Nanos> {
+    platform::slice()
+}
+
+/// Gives the calling thread a slice of its own, of 0.1 to 100 ms, which the threads and processes that it
+/// starts have too; zero goes back to that of the system. Linux since 6.12: `sched_setattr`.
+///
+/// # Errors
+/// Unsupported elsewhere, and for a real-time thread. Range for another length.
+pub fn set_slice(slice: Nanos) -> Result<(), Error> {
+    platform::set_slice(slice)
+}
+
+/// Sets the nice value of the calling thread. Linux: `setpriority`.
+///
+/// # Errors
+/// Unsupported elsewhere. Permission for a lower one without `ulimit -e`.
+pub fn set_nice(nice: i8) -> Result<(), Error> {
+    platform::set_nice(nice)
+}
+
+/// Systems without shares of a CPU for each thread.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+mod no_shares {
+    use crate::Error;
+    use punctual_core::Nanos;
+
+    pub(super) fn slice() -> Option<Nanos> {
+        None
+    }
+
+    pub(super) fn set_slice(_: Nanos) -> Result<(), Error> {
+        Err(Error::unsupported(
+            "threads have slices of their own on Linux only",
+        ))
+    }
+
+    pub(super) fn set_nice(_: i8) -> Result<(), Error> {
+        Err(Error::unsupported(
+            "threads have nice values of their own on Linux only",
+        ))
+    }
+}
+
 /// The CPUs that the standard library counts, where the system has no list.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn counted_cpus() -> Vec<usize> {

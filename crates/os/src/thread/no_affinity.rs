@@ -3,6 +3,7 @@
 
 use super::Switches;
 pub(super) use super::exact::{cpu_time, cpu_time_source};
+pub(super) use super::no_shares::{set_nice, set_slice, slice};
 use crate::Error;
 use punctual_core::Nanos;
 

@@ -1,5 +1,6 @@
 //! CPU time from cycles, and processor groups.
 
+pub(super) use super::no_shares::{set_nice, set_slice, slice};
 use super::{CpuTime, Switches};
 use crate::scale::Scale;
 use crate::{Error, clock, spin, usage};

@@ -3,10 +3,10 @@
 use punctual_core::Nanos;
 
 use super::parameters::{Confidence, Domain, Override, Parameter, Parameters};
-use super::{AnyRule, Scheduling};
+use super::{AnyRule, Scheduling, Steal};
 use crate::clock::Time;
 use crate::rules::windows::Generation;
-use crate::rules::{Linux, MacOs, Windows, Wine, windows};
+use crate::rules::{Linux, MacOs, Windows, Wine, linux, windows};
 
 /// A model by name.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +17,8 @@ pub struct Known {
     pub what: &'static str,
     /// The parameters of its rule.
     pub(super) own: &'static [Parameter],
+    /// Those of its scheduler.
+    pub(super) scheduler: &'static [Parameter],
     /// Where its parameters differ from the usual.
     pub(super) overrides: &'static [Override],
     pub(super) build: fn(&Parameters) -> AnyRule,
@@ -24,9 +26,22 @@ pub struct Known {
 }
 
 impl Known {
-    /// Its parameters at their defaults: the rule's own, then the computer's.
+    /// Its parameters at their defaults: the rule's own, its scheduler's, then the computer's.
     pub fn parameters(&self) -> Parameters {
-        Parameters::new(self.own.iter().chain(COMPUTER), self.overrides)
+        let of_os = self.own.iter().chain(self.scheduler);
+        Parameters::new(of_os.chain(COMPUTER), self.overrides)
+    }
+
+    /// How a hypervisor takes the CPUs away, if one does.
+    pub(super) fn steal(&self, parameters: &Parameters) -> Option<Steal> {
+        let is_known = self.scheduler.iter().any(|known| known.key == "steal");
+        let steal = || Steal {
+            length: parameters.length("steal").into(),
+            every: parameters.length("steal_every").into(),
+        };
+        is_known
+            .then(steal)
+            .filter(|steal| steal.length > Time::ZERO)
     }
 }
 
@@ -36,7 +51,53 @@ pub(crate) const KNOWN: &[Known] = &[
         name: "linux",
         what: "Linux: high-resolution timers with slack",
         own: Linux::PARAMETERS,
+        scheduler: Linux::SCHEDULER,
         overrides: &[],
+        build: |parameters| AnyRule::Linux(Linux::new(parameters)),
+        scheduling: Linux::scheduling,
+    },
+    Known {
+        name: "linux-6.1",
+        what: "Linux before 6.6: as linux, with CFS",
+        own: Linux::PARAMETERS,
+        scheduler: Linux::SCHEDULER,
+        overrides: linux::V6_1,
+        build: |parameters| AnyRule::Linux(Linux::new(parameters)),
+        scheduling: Linux::scheduling,
+    },
+    Known {
+        name: "linux-6.6",
+        what: "Linux 6.6: as linux, EEVDF without slices of threads",
+        own: Linux::PARAMETERS,
+        scheduler: Linux::SCHEDULER,
+        overrides: linux::V6_6,
+        build: |parameters| AnyRule::Linux(Linux::new(parameters)),
+        scheduling: Linux::scheduling,
+    },
+    Known {
+        name: "linux-6.12",
+        what: "Linux 6.12: as 6.6, with slices of threads, delayed dequeueing and the fair server",
+        own: Linux::PARAMETERS,
+        scheduler: Linux::SCHEDULER,
+        overrides: linux::V6_12,
+        build: |parameters| AnyRule::Linux(Linux::new(parameters)),
+        scheduling: Linux::scheduling,
+    },
+    Known {
+        name: "linux-6.18",
+        what: "Linux 6.18: as 6.12, protected for the shortest slice only",
+        own: Linux::PARAMETERS,
+        scheduler: Linux::SCHEDULER,
+        overrides: linux::V6_18,
+        build: |parameters| AnyRule::Linux(Linux::new(parameters)),
+        scheduling: Linux::scheduling,
+    },
+    Known {
+        name: "linux-7.1",
+        what: "Linux 7.1: as 6.18, with lazy preemption and HRTICK",
+        own: Linux::PARAMETERS,
+        scheduler: Linux::SCHEDULER,
+        overrides: linux::V7_1,
         build: |parameters| AnyRule::Linux(Linux::new(parameters)),
         scheduling: Linux::scheduling,
     },
@@ -44,6 +105,7 @@ pub(crate) const KNOWN: &[Known] = &[
         name: "macos",
         what: "macOS: timers coalesced by the class of the thread",
         own: MacOs::PARAMETERS,
+        scheduler: &[],
         overrides: MACOS,
         build: |parameters| AnyRule::MacOs(MacOs::new(parameters)),
         scheduling: MacOs::scheduling,
@@ -52,6 +114,7 @@ pub(crate) const KNOWN: &[Known] = &[
         name: "wine",
         what: "Wine on Linux: Windows calls, the waits of the host",
         own: Wine::PARAMETERS,
+        scheduler: Linux::SCHEDULER,
         overrides: &[],
         build: |parameters| AnyRule::Wine(Wine::new(parameters)),
         scheduling: Wine::scheduling,
@@ -60,6 +123,7 @@ pub(crate) const KNOWN: &[Known] = &[
         name: "windows-xp",
         what: "Windows XP: every tick looks at every timer, and one request counts for all",
         own: windows::WINDOWS_XP.parameters,
+        scheduler: &[],
         overrides: windows::WINDOWS_XP.overrides,
         build: |parameters| windows(&windows::WINDOWS_XP, parameters),
         scheduling: Windows::scheduling,
@@ -68,6 +132,7 @@ pub(crate) const KNOWN: &[Known] = &[
         name: "windows-7",
         what: "Windows 7: as XP, with tolerances",
         own: windows::WINDOWS_7.parameters,
+        scheduler: &[],
         overrides: windows::WINDOWS_7.overrides,
         build: |parameters| windows(&windows::WINDOWS_7, parameters),
         scheduling: Windows::scheduling,
@@ -76,6 +141,7 @@ pub(crate) const KNOWN: &[Known] = &[
         name: "windows-8",
         what: "Windows 8: as 7, with tolerances in steps of 26 ms",
         own: windows::WINDOWS_8.parameters,
+        scheduler: &[],
         overrides: windows::WINDOWS_8.overrides,
         build: |parameters| windows(&windows::WINDOWS_8, parameters),
         scheduling: Windows::scheduling,
@@ -84,6 +150,7 @@ pub(crate) const KNOWN: &[Known] = &[
         name: "windows-10-1909",
         what: "Windows 10 1803 to 1909: as 8, with high-resolution timers",
         own: windows::WINDOWS_10_1909.parameters,
+        scheduler: &[],
         overrides: windows::WINDOWS_10_1909.overrides,
         build: |parameters| windows(&windows::WINDOWS_10_1909, parameters),
         scheduling: Windows::scheduling,
@@ -92,6 +159,7 @@ pub(crate) const KNOWN: &[Known] = &[
         name: "windows-10-2004",
         what: "Windows 10 2004 to 22H2: default scans for processes without a request",
         own: windows::WINDOWS_10_2004.parameters,
+        scheduler: &[],
         overrides: windows::WINDOWS_10_2004.overrides,
         build: |parameters| windows(&windows::WINDOWS_10_2004, parameters),
         scheduling: Windows::scheduling,
@@ -100,6 +168,7 @@ pub(crate) const KNOWN: &[Known] = &[
         name: "windows-11",
         what: "Windows 11: as 10 2004, and requests of unnoticed processes do not count",
         own: windows::WINDOWS_11.parameters,
+        scheduler: &[],
         overrides: windows::WINDOWS_11.overrides,
         build: |parameters| windows(&windows::WINDOWS_11, parameters),
         scheduling: Windows::scheduling,
@@ -108,6 +177,7 @@ pub(crate) const KNOWN: &[Known] = &[
         name: "windows-server-2022",
         what: "Windows Server 2022: as 11, with requests that count for all",
         own: windows::SERVER_2022.parameters,
+        scheduler: &[],
         overrides: windows::SERVER_2022.overrides,
         build: |parameters| windows(&windows::SERVER_2022, parameters),
         scheduling: Windows::scheduling,

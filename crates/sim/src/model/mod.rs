@@ -28,9 +28,12 @@ pub struct Model {
     clock_step: Nanos,
     frozen: Vec<(Time, Time)>,
     stalls: Vec<(Time, Time)>,
+    steal: Option<Steal>,
     parameters: Parameters,
     /// How many of them are the rule's own; they come first.
     own: usize,
+    /// How many after them are of its scheduler.
+    of_scheduler: usize,
 }
 
 /// What things cost a simulated thread in CPU time.
@@ -50,6 +53,15 @@ pub struct Costs {
     pub jitter: Nanos,
 }
 
+/// How a hypervisor takes the CPUs away, all of them at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Steal {
+    /// For how long.
+    pub(crate) length: Time,
+    /// The mean time between; each up to twice that is equally likely.
+    pub(crate) every: Time,
+}
+
 /// Who runs when there are more threads than CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduling {
@@ -64,15 +76,62 @@ pub enum Scheduling {
         /// What becomes of turns and of those that matter less.
         turns: Turns,
     },
-    /// Linux's EEVDF: a queue for each CPU; every thread gets its share, and
-    /// the one with the earliest virtual deadline of those that have not had
-    /// more than theirs runs.
-    Eevdf {
-        /// The slice, from which deadlines follow.
-        slice: Time,
-        /// Slices end at multiples of this.
-        tick: Time,
-    },
+    /// Linux: a queue for each CPU, in which every thread gets its share.
+    Fair(Fair),
+}
+
+/// How a Linux shares out its CPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fair {
+    /// The slice, from which deadlines follow, or the least granularity of CFS.
+    pub slice: Time,
+    /// What slices end at multiples of; `None` if they end by a timer of their own.
+    pub tick: Option<Time>,
+    /// From one tick to the next.
+    pub jiffy: Time,
+    /// CFS instead of EEVDF.
+    pub is_cfs: bool,
+    /// Up to where who runs is safe from who wakes.
+    pub parity: Parity,
+    /// Whether who sleeps takes part until what it had too much is made up for.
+    pub delays: bool,
+    /// Whether who is woken from another CPU waits for a tick.
+    pub is_lazy: bool,
+    /// What keeps real-time threads from all of a CPU.
+    pub real_time: RealTimeLimit,
+    /// What all processes may use together.
+    pub quota: Option<Quota>,
+}
+
+/// Up to where the thread that runs is safe from those that wake (`RUN_TO_PARITY`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parity {
+    /// Nowhere.
+    Off,
+    /// Its slice, while it has not had more than its share.
+    Slice,
+    /// The shortest slice in its queue, likewise.
+    Shortest,
+}
+
+/// What keeps real-time threads from all of a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RealTimeLimit {
+    /// Nothing.
+    None,
+    /// They get 950 ms of each second and no more.
+    Throttled,
+    /// Ordinary threads that waited for 950 ms get 50.
+    Server,
+}
+
+/// The CPU time that a group of processes gets in each period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quota {
+    /// How much, of all CPUs together.
+    pub time: Time,
+    /// How often.
+    pub period: Time,
 }
 
 /// How turns of a quantum end, and how those that matter less come to a CPU.
@@ -166,6 +225,7 @@ impl Model {
         Ok(Self {
             what: known.what.to_owned(),
             own: known.own.len(),
+            of_scheduler: known.scheduler.len(),
             costs: Costs {
                 read: parameters.length("read"),
                 yielding: parameters.length("yield"),
@@ -178,6 +238,7 @@ impl Model {
             scheduling: (known.scheduling)(&parameters),
             cpus: parameters.count("cpus") as usize,
             idle_states: known::table(parameters.choice("idle")),
+            steal: known.steal(&parameters),
             ..Self::plain(full_name, (known.build)(&parameters), parameters)
         })
     }
@@ -298,12 +359,19 @@ impl Model {
         }
     }
 
-    /// The timer rule in words, with its own parameters.
+    /// The timer rule in words, with its own parameters, and those of its scheduler that are not as
+    /// usual.
     pub fn rule_in_words(&self) -> String {
-        let parameters: Vec<_> = self
+        let own = self.parameters.iter().take(self.own);
+        let of_scheduler = self
             .parameters
             .iter()
-            .take(self.own)
+            .skip(self.own)
+            .take(self.of_scheduler);
+        let differs =
+            |(parameter, value): &&(Parameter, Value)| value.to_string() != parameter.default;
+        let parameters: Vec<_> = own
+            .chain(of_scheduler.filter(differs))
             .map(|(parameter, value)| match value {
                 Value::Length(length) => format!("{} {length}", parameter.key),
                 value => format!("{} {value}", parameter.key),
@@ -376,6 +444,10 @@ impl Model {
         &self.frozen
     }
 
+    pub(crate) fn steal(&self) -> Option<Steal> {
+        self.steal
+    }
+
     pub(crate) fn stalls(&self) -> &[(Time, Time)] {
         &self.stalls
     }
@@ -387,6 +459,7 @@ impl Model {
             name,
             what: String::new(),
             own: 0,
+            of_scheduler: 0,
             rule,
             costs: Costs {
                 read: READ,
@@ -401,6 +474,7 @@ impl Model {
             clock_step: Nanos::new(1),
             frozen: vec![],
             stalls: vec![],
+            steal: None,
             parameters,
         }
     }
@@ -525,7 +599,7 @@ mod tests {
         for known in Model::known() {
             let model = Model::parse(known.name).unwrap();
             let slackless = Method::SlacklessNanosleep;
-            let want = (known.name == "linux").then_some(slackless);
+            let want = known.name.starts_with("linux").then_some(slackless);
             assert_eq!(model.resolve(slackless), want, "{}", known.name);
         }
     }

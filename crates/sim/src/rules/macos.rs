@@ -324,6 +324,9 @@ impl Rule for MacOs {
             Setting::Request { .. } | Setting::Release { .. } => {
                 Some("macOS timers have no resolution to ask for; they have slop")
             }
+            Setting::Nice(_) | Setting::Slice(_) | Setting::Quota { .. } => {
+                Some("shares of a CPU are modelled for Linux only: set a priority")
+            }
             Setting::Throttling(_) => {
                 Some("macOS knows no requests for a timer resolution that it could ignore")
             }

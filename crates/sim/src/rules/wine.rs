@@ -120,6 +120,9 @@ impl Rule for Wine {
     fn refuses(&self, setting: &Setting) -> Option<&'static str> {
         match setting {
             Setting::Slack(_) => Some("a Windows program has no call for timer slack"),
+            Setting::Nice(_) | Setting::Slice(_) => {
+                Some("a Windows program has no call for it: set a priority")
+            }
             Setting::Throttling(_) => {
                 Some("Wine does nothing about requests, so that there is nothing to throttle")
             }

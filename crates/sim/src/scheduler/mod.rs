@@ -3,20 +3,21 @@
 //! | scheduler | what it is | evidence |
 //! |---|---|---|
 //! | [`Quantum`] | priorities, and turns of a quantum among equals | Windows Internals; XNU, `osfmk/kern/sched_prim.c` |
-//! | [`Eevdf`] | a fair share each, the earliest virtual deadline first | Linux, `kernel/sched/fair.c` |
+//! | [`Fair`] | a fair share each: the earliest virtual deadline first, or the least runtime | Linux, `kernel/sched/fair.c` |
 //!
 //! A scheduler keeps the threads that are ready and wait for a CPU. The world
 //! tells it who runs where and for how long, and asks it who is next.
 
-mod eevdf;
+mod fair;
 mod quantum;
 
-use eevdf::Eevdf;
+use fair::Fair;
+pub(crate) use fair::GroupId;
 use punctual_program::setting::Priority;
 use quantum::Quantum;
 
 use crate::clock::Time;
-use crate::model::Scheduling;
+use crate::model::{Quota, Scheduling};
 use crate::rules::ThreadId;
 
 /// What a scheduler must know of a thread to place it.
@@ -24,10 +25,35 @@ use crate::rules::ThreadId;
 pub(crate) struct Candidate {
     pub(crate) thread: ThreadId,
     pub(crate) priority: Priority,
+    pub(crate) share: Share,
+    /// Whether the CPU it comes to is the one that woke it.
+    pub(crate) is_woken_here: bool,
     /// The CPU it ran on last, or is to run on.
     pub(crate) cpu: usize,
     /// The only CPU it may run on.
     pub(crate) pinned: Option<usize>,
+}
+
+/// What a thread gets of a CPU, where that can be said of each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Share {
+    /// Its nice value, if that is not what its priority stands for.
+    pub(crate) nice: Option<i8>,
+    /// Its slice, if that is not the usual.
+    pub(crate) slice: Option<Time>,
+    /// The group whose quota it uses.
+    pub(crate) group: GroupId,
+}
+
+/// What becomes of a thread for which no CPU is free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Woken {
+    /// It runs on this CPU instead of the one that does; it is not queued.
+    Takes(usize),
+    /// It is queued.
+    Waits,
+    /// It is queued, and whether it takes this CPU is looked at in the next tick.
+    WaitsForTick(usize),
 }
 
 impl Candidate {
@@ -42,7 +68,7 @@ pub(crate) enum Scheduler {
     /// Each thread has a CPU of its own, and nobody is ever ready in vain.
     Unlimited,
     Quantum(Box<Quantum>),
-    Eevdf(Eevdf),
+    Fair(Box<Fair>),
 }
 
 impl Scheduler {
@@ -52,18 +78,19 @@ impl Scheduler {
             Scheduling::Quantum { length, turns } => {
                 Self::Quantum(Box::new(Quantum::new(length, turns, cpus)))
             }
-            Scheduling::Eevdf { slice, tick } => Self::Eevdf(Eevdf::new(slice, tick, cpus)),
+            Scheduling::Fair(rules) => Self::Fair(Box::new(Fair::new(rules, cpus))),
         }
     }
 
     /// A thread that was asleep, or is new, is ready, and no CPU is free for
-    /// it. Returns the CPU whose thread it is to run instead of, if any; then
-    /// it is not queued.
-    pub(crate) fn woken(&mut self, candidate: Candidate) -> Option<usize> {
+    /// it.
+    pub(crate) fn woken(&mut self, candidate: Candidate) -> Woken {
         match self {
-            Self::Unlimited => None,
-            Self::Quantum(scheduler) => scheduler.woken(candidate),
-            Self::Eevdf(scheduler) => scheduler.woken(candidate),
+            Self::Unlimited => Woken::Waits,
+            Self::Quantum(scheduler) => scheduler
+                .woken(candidate)
+                .map_or(Woken::Waits, Woken::Takes),
+            Self::Fair(scheduler) => scheduler.woken(candidate),
         }
     }
 
@@ -72,17 +99,57 @@ impl Scheduler {
         match self {
             Self::Unlimited => {}
             Self::Quantum(scheduler) => scheduler.requeue(candidate),
-            Self::Eevdf(scheduler) => scheduler.requeue(candidate),
+            Self::Fair(scheduler) => scheduler.requeue(candidate),
         }
     }
 
-    /// Takes the thread that is to run on `cpu`, which is free, out of the
+    /// Takes the thread that is to run on `cpu`, which is free at `now`, out of the
     /// queue.
-    pub(crate) fn next(&mut self, cpu: usize) -> Option<ThreadId> {
+    pub(crate) fn next(&mut self, cpu: usize, now: Time) -> Option<ThreadId> {
         match self {
             Self::Unlimited => None,
             Self::Quantum(scheduler) => scheduler.next(cpu),
-            Self::Eevdf(scheduler) => scheduler.next(cpu),
+            Self::Fair(scheduler) => scheduler.next(cpu, now),
+        }
+    }
+
+    /// A thread that is ready at `now` may run on its CPU if that is free; if it may not, as
+    /// a quota is used up, it is kept until there is time again.
+    pub(crate) fn admits(&mut self, candidate: Candidate, now: Time) -> bool {
+        match self {
+            Self::Unlimited | Self::Quantum(_) => true,
+            Self::Fair(scheduler) => scheduler.admits(candidate, now),
+        }
+    }
+
+    /// When threads that wait for time have some again, to be asked for once
+    /// [`replenish`](Self::replenish) was told of the last; `None` while none is due anew.
+    pub(crate) fn replenishes_at(&mut self, now: Time) -> Option<Time> {
+        match self {
+            Self::Unlimited | Self::Quantum(_) => None,
+            Self::Fair(scheduler) => scheduler.replenishes_at(now),
+        }
+    }
+
+    /// A period begins: who waited for time may run again.
+    pub(crate) fn replenish(&mut self, now: Time) {
+        if let Self::Fair(scheduler) = self {
+            scheduler.replenish(now);
+        }
+    }
+
+    /// A group of threads inside another that has a quota of its own.
+    pub(crate) fn limit(&mut self, around: GroupId, quota: Quota) -> GroupId {
+        match self {
+            Self::Unlimited | Self::Quantum(_) => around,
+            Self::Fair(scheduler) => scheduler.limit(around, quota),
+        }
+    }
+
+    /// A thread that is queued, asleep or running belongs to this group from now on.
+    pub(crate) fn regroup(&mut self, thread: ThreadId, group: GroupId) {
+        if let Self::Fair(scheduler) = self {
+            scheduler.regroup(thread, group);
         }
     }
 
@@ -91,7 +158,7 @@ impl Scheduler {
         match self {
             Self::Unlimited => {}
             Self::Quantum(scheduler) => scheduler.runs(candidate, cpu),
-            Self::Eevdf(scheduler) => scheduler.runs(candidate, cpu),
+            Self::Fair(scheduler) => scheduler.runs(candidate, cpu),
         }
     }
 
@@ -101,7 +168,7 @@ impl Scheduler {
         match self {
             Self::Unlimited => false,
             Self::Quantum(scheduler) => scheduler.changed(candidate),
-            Self::Eevdf(scheduler) => scheduler.changed(candidate),
+            Self::Fair(scheduler) => scheduler.changed(candidate),
         }
     }
 
@@ -110,16 +177,16 @@ impl Scheduler {
     pub(crate) fn balance(&mut self, cpu: usize) -> Option<(ThreadId, usize)> {
         match self {
             Self::Unlimited | Self::Quantum(_) => None,
-            Self::Eevdf(scheduler) => scheduler.balance(cpu),
+            Self::Fair(scheduler) => scheduler.balance(cpu),
         }
     }
 
-    /// The thread of `cpu` has run for `length`.
-    pub(crate) fn ran(&mut self, cpu: usize, length: Time) {
+    /// The thread of `cpu` has run for `length`, until `now`.
+    pub(crate) fn ran(&mut self, cpu: usize, length: Time, now: Time) {
         match self {
             Self::Unlimited => {}
             Self::Quantum(scheduler) => scheduler.ran(cpu, length),
-            Self::Eevdf(scheduler) => scheduler.ran(cpu, length),
+            Self::Fair(scheduler) => scheduler.ran(cpu, length, now),
         }
     }
 
@@ -128,7 +195,7 @@ impl Scheduler {
         match self {
             Self::Unlimited => {}
             Self::Quantum(scheduler) => scheduler.left(cpu),
-            Self::Eevdf(scheduler) => scheduler.left(cpu),
+            Self::Fair(scheduler) => scheduler.left(cpu),
         }
     }
 
@@ -137,7 +204,7 @@ impl Scheduler {
         match self {
             Self::Unlimited => {}
             Self::Quantum(scheduler) => scheduler.remove(thread),
-            Self::Eevdf(scheduler) => scheduler.remove(thread),
+            Self::Fair(scheduler) => scheduler.remove(thread),
         }
     }
 
@@ -146,7 +213,7 @@ impl Scheduler {
         match self {
             Self::Unlimited => false,
             Self::Quantum(scheduler) => scheduler.yields(cpu),
-            Self::Eevdf(scheduler) => scheduler.yields(cpu),
+            Self::Fair(scheduler) => scheduler.yields(cpu),
         }
     }
 
@@ -155,16 +222,16 @@ impl Scheduler {
         match self {
             Self::Unlimited => false,
             Self::Quantum(scheduler) => scheduler.turn_is_over(cpu),
-            Self::Eevdf(scheduler) => scheduler.turn_is_over(cpu),
+            Self::Fair(scheduler) => scheduler.turn_is_over(cpu),
         }
     }
 
-    /// Whether anybody waits for `cpu`, perhaps.
+    /// Whether anybody waits for `cpu`, perhaps, or its thread has not all the time it likes.
     pub(crate) fn is_crowded(&self, cpu: usize) -> bool {
         match self {
             Self::Unlimited => false,
             Self::Quantum(scheduler) => scheduler.is_crowded(),
-            Self::Eevdf(scheduler) => scheduler.is_crowded(cpu),
+            Self::Fair(scheduler) => scheduler.is_crowded(cpu),
         }
     }
 
@@ -175,7 +242,7 @@ impl Scheduler {
         match self {
             Self::Unlimited => None,
             Self::Quantum(scheduler) => scheduler.turn_left(cpu),
-            Self::Eevdf(scheduler) => scheduler.turn_left(cpu),
+            Self::Fair(scheduler) => scheduler.turn_left(cpu),
         }
     }
 
@@ -184,7 +251,7 @@ impl Scheduler {
         match self {
             Self::Unlimited => TurnEnds::Anywhere,
             Self::Quantum(scheduler) => scheduler.ends_at(),
-            Self::Eevdf(scheduler) => scheduler.ends_at(),
+            Self::Fair(scheduler) => scheduler.ends_at(),
         }
     }
 }

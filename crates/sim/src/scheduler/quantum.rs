@@ -414,6 +414,8 @@ mod tests {
         Candidate {
             thread,
             priority,
+            share: crate::scheduler::Share::default(),
+            is_woken_here: true,
             cpu: 0,
             pinned: None,
         }

@@ -11,6 +11,8 @@ pub(super) enum Event {
     /// One of the stalls, by number.
     StallEnds(usize),
     StallBegins(usize),
+    /// A period begins in which threads that wait for time have some.
+    Replenish,
     /// The experimenter, or a thread that waits for the hand of the
     /// experimenter, goes on.
     Hand(ThreadId),
@@ -32,7 +34,7 @@ pub(super) struct Agenda {
     /// Those of all that come after these.
     later: Heap,
     /// Where what is to come is: of each stall, thread and CPU.
-    places: [Vec<u32>; 4],
+    places: [Vec<u32>; 5],
 }
 
 /// How many are kept in order.
@@ -52,10 +54,11 @@ impl Event {
         let (kind, number) = match self {
             Self::StallEnds(stall) => (0, stall),
             Self::StallBegins(stall) => (1, stall),
-            Self::Hand(thread) => (2, thread),
-            Self::Burst(thread) => (3, thread),
-            Self::Ready(thread) => (4, thread),
-            Self::TurnEnd(cpu) => (5, cpu),
+            Self::Replenish => (2, 0),
+            Self::Hand(thread) => (3, thread),
+            Self::Burst(thread) => (4, thread),
+            Self::Ready(thread) => (5, thread),
+            Self::TurnEnd(cpu) => (6, cpu),
         };
         kind << KIND | number as u64
     }
@@ -65,9 +68,10 @@ impl Event {
         match key >> KIND {
             0 => Self::StallEnds(number),
             1 => Self::StallBegins(number),
-            2 => Self::Hand(number),
-            3 => Self::Burst(number),
-            4 => Self::Ready(number),
+            2 => Self::Replenish,
+            3 => Self::Hand(number),
+            4 => Self::Burst(number),
+            5 => Self::Ready(number),
             _ => Self::TurnEnd(number),
         }
     }
@@ -79,16 +83,16 @@ fn number(key: u64) -> usize {
 
 /// Which of the lists of places has it.
 fn list(key: u64) -> usize {
-    static LISTS: [u8; 8] = [0, 1, 2, 2, 2, 3, 3, 3];
+    static LISTS: [u8; 8] = [0, 1, 4, 2, 2, 2, 3, 3];
     LISTS[(key >> KIND) as usize & 7].into()
 }
 
 /// Takes note of where a key is.
-fn placing(places: &mut [Vec<u32>; 4]) -> impl FnMut(u128, usize) {
+fn placing(places: &mut [Vec<u32>; 5]) -> impl FnMut(u128, usize) {
     |key, at| *place(places, key as u64) = at as u32
 }
 
-fn place(places: &mut [Vec<u32>; 4], key: u64) -> &mut u32 {
+fn place(places: &mut [Vec<u32>; 5], key: u64) -> &mut u32 {
     &mut places[list(key)][number(key)]
 }
 

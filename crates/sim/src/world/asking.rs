@@ -98,6 +98,7 @@ impl Hosted {
         let start = somewhere(&mut random);
         let mut world = World::new(Arc::clone(&model), random, Limits::default(), start);
         world.plan_stalls();
+        world.plan_steal(start);
         let mut computer = Self {
             world,
             model,
@@ -169,7 +170,8 @@ impl Hosted {
             .get(&notice(id))
             .is_some_and(|waiters| !waiters.is_empty())
         {
-            self.world.signal(notice(id));
+            let by = self.world.asking.unwrap_or(id);
+            self.world.signal(notice(id), self.world.threads[by].cpu);
         }
     }
 
@@ -259,7 +261,7 @@ impl World<'_> {
                     .get(&end(id))
                     .is_some_and(|waiters| !waiters.is_empty())
                 {
-                    self.signal(end(id));
+                    self.signal(end(id), self.threads[id].cpu);
                 }
                 gone
             }

@@ -28,7 +28,7 @@ use crate::computer::Computer;
 use crate::model::Model;
 use crate::random::Random;
 use crate::rules::{Expired, Rule, ThreadId};
-use crate::scheduler::Scheduler;
+use crate::scheduler::{GroupId, Scheduler};
 use crate::thread::{Burst, Place, Thread};
 use crate::trace::{Explanation, Happened, Trace};
 
@@ -77,6 +77,8 @@ pub(crate) struct World<'p> {
     began: Time,
     agenda: Agenda,
     processes: Vec<Vec<ThreadId>>,
+    /// The group that each process was started in.
+    groups: Vec<GroupId>,
     computer: Computer,
     scheduler: Scheduler,
     /// Whether the CPUs are taken away.
@@ -141,6 +143,7 @@ impl<'p> World<'p> {
             began: start,
             agenda: Agenda::default(),
             processes: Vec::new(),
+            groups: Vec::new(),
             computer: Computer::new(&model, start),
             scheduler: Scheduler::new(model.scheduling(), model.cpus().unwrap_or(0)),
             is_stalled: false,
@@ -168,6 +171,7 @@ impl<'p> World<'p> {
     /// has ended.
     pub(crate) fn run(&mut self, program: &'p Program) -> Result<(), Refusal> {
         self.plan_stalls();
+        self.plan_steal(self.began);
         self.create("", program, None);
         self.happen_all()
     }
@@ -235,11 +239,14 @@ impl<'p> World<'p> {
 
     fn happen(&mut self, event: Event) {
         match event {
+            Event::StallBegins(nth) if nth >= self.model.stalls().len() => self.steal(),
             Event::StallBegins(_) => self.stall(),
             Event::StallEnds(_) => self.unstall(),
+            Event::Replenish => self.replenish(),
             Event::Hand(id) if self.threads[id].place == Place::Outside => self.direct(id),
             Event::Hand(id) => {
                 self.threads[id].burst = Burst::Work(self.face.read);
+                self.threads[id].woken_by = None;
                 self.ready(id);
             }
             Event::Ready(id) => {
@@ -279,7 +286,7 @@ impl<'p> World<'p> {
                     cpu,
                     why: Explanation { why, at, origin },
                 });
-                self.wake(thread, reason);
+                self.wake(thread, reason, Some(cpu));
             }
             self.look_at_timers();
         }

@@ -6,11 +6,14 @@ use punctual_program::Probe;
 use punctual_program::Setting;
 use punctual_program::probe::OsClock;
 use punctual_program::program::{Due, Op};
+use punctual_program::setting::Priority;
 
 use super::World;
+use super::agenda::Event;
 use crate::clock::SimClock;
 use crate::clock::Time;
-use crate::rules::{Answer, Request, ThreadId};
+use crate::model::Quota;
+use crate::rules::{Answer, ProcessId, Request, ThreadId};
 use crate::thread::{Burst, Doing, Place, Waiting};
 use crate::trace::Happened;
 
@@ -159,7 +162,7 @@ impl<'p> World<'p> {
                 Then::On(Burst::Work(Time::ZERO))
             }
             Op::Signal(event) => {
-                self.signal(*event);
+                self.signal(*event, self.threads[id].cpu);
                 Then::On(Burst::Work(Time::ZERO))
             }
             Op::Await(event) => {
@@ -307,14 +310,52 @@ impl<'p> World<'p> {
         }
         self.look_at_timers();
         self.note_interval(before);
-        if let Setting::Priority(priority) = setting {
-            self.threads[id].priority = priority;
-            self.threads[id].burst = Burst::Work(Time::ZERO);
-            if self.reprioritise(id) {
-                return Then::Gone;
+        let thread = &mut self.threads[id];
+        match setting {
+            Setting::Priority(priority) => {
+                thread.priority = priority;
+                if priority != Priority::RealTime {
+                    thread.share.nice = None;
+                }
             }
+            Setting::Nice(nice) => thread.share.nice = Some(nice),
+            Setting::Slice(slice) => {
+                thread.share.slice = (!slice.is_zero()).then(|| slice.into());
+            }
+            Setting::Quota { time, period } => {
+                self.limit(process, time, period);
+                return Then::Again;
+            }
+            _ => return Then::Again,
         }
-        Then::Again
+        thread.burst = Burst::Work(Time::ZERO);
+        match self.reprioritise(id) {
+            true => Then::Gone,
+            false => Then::Again,
+        }
+    }
+
+    /// Gives a process a quota inside that of whoever started it, or none of its own.
+    fn limit(&mut self, process: ProcessId, time: Nanos, period: Nanos) {
+        (0..self.computer.cpus.len()).for_each(|cpu| self.account(cpu));
+        let around = self.groups[process];
+        let quota = Quota {
+            time: time.into(),
+            period: period.max(Nanos::new(1)).into(),
+        };
+        let group = match time.is_zero() {
+            true => around,
+            false => self.scheduler.limit(around, quota),
+        };
+        for thread in self.processes[process].clone() {
+            self.threads[thread].share.group = group;
+            self.scheduler.regroup(thread, group);
+        }
+        for cpu in 0..self.computer.cpus.len() {
+            self.agenda.cancel(Event::TurnEnd(cpu));
+            self.plan_turn_end(cpu);
+        }
+        self.plan_replenishment();
     }
 
     fn read(&mut self, id: ThreadId, probe: Probe) -> Then {

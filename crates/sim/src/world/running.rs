@@ -7,18 +7,19 @@ use super::agenda::Event;
 use crate::clock::Time;
 use crate::model::Scheduling;
 use crate::rules::ThreadId;
-use crate::scheduler::TurnEnds;
+use crate::scheduler::{Candidate, TurnEnds, Woken};
 use crate::thread::{Burst, Doing, Place, Thread};
 use crate::trace::Happened;
 
 impl World<'_> {
-    /// Something ended what a thread was blocked in.
-    pub(super) fn wake(&mut self, id: ThreadId, reason: Reason) {
+    /// Something ended what a thread was blocked in; a CPU carries that out, if one does.
+    pub(super) fn wake(&mut self, id: ThreadId, reason: Reason, by: Option<usize>) {
         let latency = self.costs.wake + self.random.below(self.costs.spread);
         self.stop_listening(id);
         let thread = &mut self.threads[id];
         let nap = thread.nap;
         thread.reason = reason;
+        thread.woken_by = by;
         // One that asks says itself that it reads the clock.
         let read = match thread.doing {
             Doing::Asking(_) => Time::ZERO,
@@ -71,6 +72,17 @@ impl World<'_> {
             (0..self.computer.cpus.len()).find(|cpu| is_free(*cpu))
         };
         if let Some(cpu) = free {
+            let candidate = Candidate { cpu, ..candidate };
+            if !self.scheduler.admits(candidate, self.now) {
+                self.threads[id].cpu = cpu;
+                self.threads[id].place = Place::Queued;
+                self.threads[id].since = self.now;
+                self.plan_replenishment();
+                if self.computer.cpus[cpu].waking == 0 {
+                    self.computer.rests(cpu, self.now, &*self.rule);
+                }
+                return;
+            }
             self.scheduler.runs(candidate, cpu);
             self.run_on(cpu, id);
             return self.go(id);
@@ -79,13 +91,58 @@ impl World<'_> {
         self.threads[id].place = Place::Queued;
         self.threads[id].since = self.now;
         match self.scheduler.woken(candidate) {
-            Some(cpu) => {
+            Woken::Takes(cpu) => {
                 self.drive_away(cpu);
                 self.scheduler.runs(candidate, cpu);
                 self.run_on(cpu, id);
-                self.go(id);
+                return self.go(id);
             }
-            None => (0..self.computer.cpus.len()).for_each(|cpu| self.plan_turn_end(cpu)),
+            Woken::Waits => {}
+            // What is planned may come after the tick.
+            Woken::WaitsForTick(cpu) => self.agenda.cancel(Event::TurnEnd(cpu)),
+        }
+        (0..self.computer.cpus.len()).for_each(|cpu| self.plan_turn_end(cpu));
+        self.plan_replenishment();
+    }
+
+    /// Has threads that wait for time go on when they have some.
+    pub(super) fn plan_replenishment(&mut self) {
+        if let Some(at) = self.scheduler.replenishes_at(self.now) {
+            self.agenda.set(at, Event::Replenish);
+        }
+    }
+
+    /// Threads that waited for time may have some.
+    pub(super) fn replenish(&mut self) {
+        (0..self.computer.cpus.len()).for_each(|cpu| self.account(cpu));
+        self.scheduler.replenish(self.now);
+        for cpu in 0..self.computer.cpus.len() {
+            if self.computer.cpus[cpu].running.is_some() {
+                self.plan_turn_end(cpu);
+            } else if let Some(id) = self.scheduler.next(cpu, self.now) {
+                self.take_turn(cpu, id);
+            }
+        }
+        self.plan_replenishment();
+    }
+
+    /// A hypervisor takes the CPUs away for a while, and will again, unless nothing else is to come.
+    pub(super) fn steal(&mut self) {
+        let Some(steal) = self.model.steal().filter(|_| self.next() != Time::NEVER) else {
+            return;
+        };
+        self.stall();
+        let (ends, nth) = (self.now + steal.length, self.model.stalls().len());
+        self.agenda.set(ends, Event::StallEnds(nth));
+        self.plan_steal(ends);
+    }
+
+    /// The next time, after `from`, that the CPUs are taken away.
+    pub(super) fn plan_steal(&mut self, from: Time) {
+        if let Some(steal) = self.model.steal() {
+            let gap = self.random.below(steal.every.times(2));
+            let nth = self.model.stalls().len();
+            self.agenda.set(from + gap, Event::StallBegins(nth));
         }
     }
 
@@ -161,7 +218,7 @@ impl World<'_> {
             *left = *left - ran;
         }
         self.computer.ran(ran);
-        self.scheduler.ran(cpu, ran);
+        self.scheduler.ran(cpu, ran, self.now);
     }
 
     /// A thread gives up its CPU for good, to whoever is next.
@@ -193,6 +250,9 @@ impl World<'_> {
     }
 
     pub(super) fn note_run(&mut self, id: ThreadId) {
+        if self.is_stalled {
+            return;
+        }
         let Thread {
             cpu, on_cpu_since, ..
         } = self.threads[id];
@@ -210,7 +270,7 @@ impl World<'_> {
 
     /// Gives a CPU that nobody has to whoever is next, or to nobody.
     pub(super) fn fill(&mut self, cpu: usize) {
-        let Some(id) = self.scheduler.next(cpu) else {
+        let Some(id) = self.scheduler.next(cpu, self.now) else {
             if self.computer.cpus[cpu].waking == 0 {
                 self.computer.rests(cpu, self.now, &*self.rule);
             } else {
@@ -218,6 +278,10 @@ impl World<'_> {
             }
             return;
         };
+        self.take_turn(cpu, id);
+    }
+
+    fn take_turn(&mut self, cpu: usize, id: ThreadId) {
         self.run_on(cpu, id);
         if !self.is_stalled {
             self.schedule_burst(id);
@@ -274,6 +338,7 @@ impl World<'_> {
         }
         if self.scheduler.turn_is_over(cpu) {
             self.give_to_next(cpu);
+            self.plan_replenishment();
         } else {
             self.plan_turn_end(cpu);
         }
@@ -283,6 +348,7 @@ impl World<'_> {
         for cpu in 0..self.computer.cpus.len() {
             self.account(cpu);
             if let Some(id) = self.computer.cpus[cpu].running {
+                self.note_run(id);
                 self.agenda.cancel(Event::Burst(id));
             }
         }
@@ -294,6 +360,7 @@ impl World<'_> {
         for cpu in 0..self.computer.cpus.len() {
             if let Some(id) = self.computer.cpus[cpu].running {
                 self.threads[id].since = self.now;
+                self.threads[id].on_cpu_since = self.now;
                 self.schedule_burst(id);
             }
         }
@@ -322,6 +389,7 @@ impl World<'_> {
             self.leave(id);
             self.threads[id].burst = Burst::Work(Time::ZERO);
             self.threads[id].cpu = cpu;
+            self.threads[id].woken_by = None;
             self.set_out(id, Time::ZERO);
         }
     }

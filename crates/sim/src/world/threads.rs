@@ -12,6 +12,7 @@ use super::World;
 use super::agenda;
 use crate::clock::Time;
 use crate::rules::ThreadId;
+use crate::scheduler::Share;
 use crate::thread::{Burst, Doing, Mind, Place, Thread};
 use crate::trace::{Happened, ThreadInfo};
 
@@ -36,11 +37,15 @@ impl<'p> World<'p> {
         };
         if process == self.processes.len() {
             self.processes.push(Vec::new());
+            self.groups
+                .push(by.map_or(0, |(by, _)| self.threads[by].share.group));
         }
         self.processes[process].push(id);
         self.rule.created(id, process, by);
         let parent = by.filter(|_| self.rule.inherits_priority());
         let priority = parent.map_or(Priority::Normal, |(by, _)| self.threads[by].priority);
+        let mut share = parent.map_or(Share::default(), |(by, _)| self.threads[by].share);
+        share.group = by.map_or(0, |(by, _)| self.threads[by].share.group);
         // The machine has refused peers.
         let mut has = |method| self.model.resolve(method);
         let build = |subject: &Subject| subject.build(&mut has);
@@ -68,6 +73,10 @@ impl<'p> World<'p> {
             reason: Reason::Ran,
             signalled: None,
             priority,
+            share,
+            woken_by: by
+                .filter(|(by, _)| self.threads[*by].place != Place::Outside)
+                .map(|(by, _)| self.threads[by].cpu),
             pinned: None,
             cpu,
             since: self.now,
@@ -234,7 +243,8 @@ impl World<'_> {
         }
     }
 
-    pub(super) fn signal(&mut self, event: Event) {
+    /// A thread signals, on this CPU.
+    pub(super) fn signal(&mut self, event: Event, by: usize) {
         let waiter = self.waiters.get_mut(&event).and_then(BTreeSet::pop_first);
         let Some(id) = waiter else {
             self.signalled.entry(event).or_insert(self.now);
@@ -246,7 +256,7 @@ impl World<'_> {
                 self.note(|_| Happened::Signalled { thread: id });
                 self.rule.disarm(id);
                 self.look_at_timers();
-                self.wake(id, Reason::Event);
+                self.wake(id, Reason::Event, Some(by));
             }
             place => {
                 // It spins, and sees the event at its next reading.

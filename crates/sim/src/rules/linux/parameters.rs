@@ -1,8 +1,12 @@
 use punctual_core::Nanos;
 
 use super::rule::{Linux, NoHz};
+use super::versions::SCHEDULER;
 use super::wheel::Wheel;
-use crate::model::{Confidence, Domain, Parameter, Parameters, Scheduling};
+use crate::clock::Time;
+use crate::model::{
+    Confidence, Domain, Fair, Parameter, Parameters, Parity, Quota, RealTimeLimit, Scheduling,
+};
 
 impl Linux {
     pub(crate) const PARAMETERS: &[Parameter] = &[
@@ -48,6 +52,8 @@ impl Linux {
         },
     ];
 
+    pub(crate) const SCHEDULER: &[Parameter] = SCHEDULER;
+
     pub(crate) fn new(parameters: &Parameters) -> Self {
         let nohz = match parameters.choice("nohz") {
             "periodic" => NoHz::Periodic,
@@ -61,18 +67,41 @@ impl Linux {
             nohz,
             is_high_resolution,
         )
+        .with_slices(parameters.choice("slices") == "own")
+        .with_migration(parameters.choice("timer_migration") == "on")
     }
 
-    /// EEVDF, whose slice grows with the binary logarithm of the number of
+    /// A slice grows with the binary logarithm of the number of
     /// CPUs, of which at most eight count (`get_update_sysctl_factor`,
     /// kernel/sched/fair.c).
     pub(crate) fn scheduling(parameters: &Parameters) -> Scheduling {
         let counted = parameters.count("cpus").min(8).ilog2();
         let slice = parameters.length("slice").times(u64::from(1 + counted));
-        Scheduling::Eevdf {
+        let jiffy = wheel(parameters).jiffy();
+        let is = |key, word| parameters.choice(key) == word;
+        let quota = Quota {
+            time: parameters.length("quota").into(),
+            period: parameters.length("quota_period").into(),
+        };
+        Scheduling::Fair(Fair {
             slice: slice.into(),
-            tick: wheel(parameters).jiffy(),
-        }
+            tick: is("hrtick", "off").then_some(jiffy),
+            jiffy,
+            is_cfs: is("scheduler", "cfs"),
+            parity: match parameters.choice("parity") {
+                "slice" => Parity::Slice,
+                "shortest" => Parity::Shortest,
+                _ => Parity::Off,
+            },
+            delays: is("dequeue", "delayed"),
+            is_lazy: is("preempt", "lazy"),
+            real_time: match parameters.choice("rt_limit") {
+                "throttled" => RealTimeLimit::Throttled,
+                "server" => RealTimeLimit::Server,
+                _ => RealTimeLimit::None,
+            },
+            quota: Some(quota).filter(|quota| quota.time > Time::ZERO),
+        })
     }
 }
 
@@ -88,24 +117,25 @@ fn wheel(parameters: &Parameters) -> Wheel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Time;
     use crate::rules::testing;
+
+    fn scheduling(given: &str) -> Fair {
+        match Linux::scheduling(&testing::parameters("linux", given)) {
+            Scheduling::Fair(fair) => fair,
+            other => panic!("{other:?}"),
+        }
+    }
 
     #[test]
     fn slices_grow_with_the_logarithm_of_up_to_eight_cpus() {
         for (cpus, us) in [(1, 700), (2, 1_400), (4, 2_100), (8, 2_800), (16, 2_800)] {
-            let parameters = testing::parameters("linux", &format!("cpus={cpus}"));
-            let want = Scheduling::Eevdf {
-                slice: Time::from_ns(1_000 * us),
-                tick: Time::from_ns(4_000_000),
-            };
-            assert_eq!(Linux::scheduling(&parameters), want, "{cpus} CPUs");
+            let fair = scheduling(&format!("cpus={cpus}"));
+            assert_eq!(fair.slice, Time::from_ns(1_000 * us), "{cpus} CPUs");
+            assert_eq!(fair.tick, Some(Time::from_ns(4_000_000)));
         }
-        let parameters = testing::parameters("linux", "slice=3ms,hz=300,cpus=1");
-        let want = Scheduling::Eevdf {
-            slice: Time::from_ns(3_000_000),
-            tick: Time::from_thirds(10_000_000),
-        };
-        assert_eq!(Linux::scheduling(&parameters), want);
+        let fair = scheduling("slice=3ms,hz=300,cpus=1");
+        assert_eq!(fair.slice, Time::from_ns(3_000_000));
+        assert_eq!(fair.tick, Some(Time::from_thirds(10_000_000)));
+        assert_eq!(scheduling("hrtick=on").tick, None);
     }
 }

@@ -41,6 +41,8 @@ pub struct Linux {
     jiffies: Grid,
     nohz: NoHz,
     is_high_resolution: bool,
+    has_slices: bool,
+    migrates: bool,
     tasks: Vec<Task>,
     hrtimers: SoftHard,
     /// Timers that are looked at in ticks: those of the wheel, and all others
@@ -78,10 +80,24 @@ impl Linux {
             },
             nohz,
             is_high_resolution,
+            has_slices: true,
+            migrates: false,
             tasks: Vec::new(),
             hrtimers: SoftHard::default(),
             ticked: PerCpu::default(),
         }
+    }
+
+    /// Whether threads can have slices of their own.
+    pub(super) fn with_slices(mut self, has_slices: bool) -> Self {
+        self.has_slices = has_slices;
+        self
+    }
+
+    /// Whether timers of CPUs without ticks expire on the one that keeps time.
+    pub(super) fn with_migration(mut self, migrates: bool) -> Self {
+        self.migrates = migrates;
+        self
     }
 
     fn slack(&self, request: &Request) -> Time {
@@ -157,7 +173,12 @@ impl Rule for Linux {
     }
 
     fn arm(&mut self, request: &Request, _random: &mut Random) {
-        let request = &units::in_units(request, unit(request.method));
+        let mut request = units::in_units(request, unit(request.method));
+        if self.migrates && self.nohz == NoHz::Full {
+            // Threads do not pin the timers of their calls (`get_nohz_timer_target`).
+            request.cpu = 0;
+        }
+        let request = &request;
         if request.method == Method::SocketTimeout {
             self.arm_on_wheel(request);
         } else if self.is_high_resolution {
@@ -206,7 +227,13 @@ impl Rule for Linux {
 
     fn refuses(&self, setting: &Setting) -> Option<&'static str> {
         match setting {
-            Setting::Slack(_) | Setting::Priority(_) | Setting::Power(_) => None,
+            Setting::Slack(_)
+            | Setting::Priority(_)
+            | Setting::Power(_)
+            | Setting::Nice(_)
+            | Setting::Quota { .. } => None,
+            Setting::Slice(_) => (!self.has_slices)
+                .then_some("threads have slices of their own since Linux 6.12 only"),
             Setting::Request { .. } | Setting::Release { .. } => {
                 Some("Linux timers have no resolution to ask for; they have slack")
             }
@@ -223,6 +250,7 @@ impl Rule for Linux {
         match setting {
             Setting::Slack(slack) => self.tasks[thread].set_slack(slack),
             Setting::Priority(priority) => self.tasks[thread].set_priority(priority),
+            Setting::Nice(nice) => self.tasks[thread].set_nice(nice),
             _ => {}
         }
         Answer::Accepted

@@ -12,7 +12,8 @@ const LONGEST_POLL_SLACK: u64 = 100_000_000;
 pub(super) struct Task {
     slack: Nanos,
     default_slack: Nanos,
-    priority: Priority,
+    is_real_time: bool,
+    nice: i8,
 }
 
 impl Task {
@@ -21,7 +22,8 @@ impl Task {
         Self {
             slack,
             default_slack: slack,
-            priority: Priority::Normal,
+            is_real_time: false,
+            nice: 0,
         }
     }
 
@@ -46,15 +48,27 @@ impl Task {
     }
 
     pub(super) fn set_priority(&mut self, priority: Priority) {
-        self.priority = priority;
+        self.is_real_time = priority == Priority::RealTime;
+        self.nice = match priority {
+            Priority::Background => 19,
+            Priority::Utility => 10,
+            Priority::Normal => 0,
+            Priority::Interactive => -10,
+            // It counts again when the thread is an ordinary one.
+            Priority::RealTime => self.nice,
+        };
+    }
+
+    pub(super) fn set_nice(&mut self, nice: i8) {
+        self.nice = nice;
     }
 
     /// The slack of a sleep. It does not count for real-time threads
     /// (prctl(2)).
     pub(super) fn sleep_slack(self) -> Time {
-        match self.priority {
-            Priority::RealTime => Time::ZERO,
-            _ => self.slack.into(),
+        match self.is_real_time {
+            true => Time::ZERO,
+            false => self.slack.into(),
         }
     }
 
@@ -63,11 +77,10 @@ impl Task {
     /// as much, if that is more than the slack of a sleep
     /// (`select_estimate_accuracy`, fs/select.c).
     pub(super) fn poll_slack(self, length: Time) -> Time {
-        let part = match self.priority {
-            Priority::RealTime => return Time::ZERO,
-            Priority::Background | Priority::Utility => 200,
-            Priority::Normal | Priority::Interactive => 1_000,
-        };
+        if self.is_real_time {
+            return Time::ZERO;
+        }
+        let part = if self.nice > 0 { 200 } else { 1_000 };
         let estimate = (length.floor_ns() / part).min(LONGEST_POLL_SLACK);
         Time::from_ns(estimate).max(self.sleep_slack())
     }

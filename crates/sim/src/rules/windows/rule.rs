@@ -466,6 +466,9 @@ impl Rule for Windows {
             Setting::Throttling(_) if !self.generation.throttles => {
                 Some("before Windows 11 requests count whether anybody sees the process or not")
             }
+            Setting::Nice(_) | Setting::Slice(_) | Setting::Quota { .. } => {
+                Some("shares of a CPU are modelled for Linux only: set a priority")
+            }
             _ => None,
         }
     }
@@ -482,7 +485,11 @@ impl Rule for Windows {
             Setting::Throttling(throttling) => requests.throttling(process, throttling),
             Setting::Power(power) => requests.power(power),
             // How much a thread matters changes nothing about its timers.
-            Setting::Priority(_) | Setting::Slack(_) => Answer::Accepted,
+            Setting::Priority(_)
+            | Setting::Slack(_)
+            | Setting::Nice(_)
+            | Setting::Slice(_)
+            | Setting::Quota { .. } => Answer::Accepted,
         })
     }
 

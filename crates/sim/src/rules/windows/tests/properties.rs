@@ -56,7 +56,11 @@ impl Ledger {
             }
             Setting::Throttling(throttling) => self.throttling[process] = throttling,
             Setting::Power(power) => self.on_battery = power == Power::Battery,
-            Setting::Slack(_) | Setting::Priority(_) => {}
+            Setting::Slack(_)
+            | Setting::Priority(_)
+            | Setting::Nice(_)
+            | Setting::Slice(_)
+            | Setting::Quota { .. } => {}
         }
         Answer::Accepted
     }

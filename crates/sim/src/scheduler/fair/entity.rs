@@ -1,0 +1,69 @@
+//! A thread in virtual time.
+
+use punctual_program::setting::Priority;
+
+use super::GroupId;
+use crate::clock::Time;
+use crate::scheduler::Candidate;
+
+/// What is kept of a thread, in virtual time that is a CPU's own.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Entity {
+    pub(super) runtime: i64,
+    pub(super) deadline: i64,
+    /// Up to where it is safe from who wakes.
+    pub(super) safe_until: i64,
+    /// Where it was when its turn began.
+    pub(super) turn_began: i64,
+    /// While it is not queued: how far it was behind the mean.
+    pub(super) lag: i64,
+    /// Where it was queued before that, the mean then, and how often the queue had been empty.
+    pub(super) left: (usize, i64, u64),
+    pub(super) weight: i64,
+    pub(super) slice: Option<Time>,
+    pub(super) group: GroupId,
+    pub(super) is_real_time: bool,
+    /// Whether it is in the sums of a queue.
+    pub(super) is_counted: bool,
+    pub(super) has_run: bool,
+    pub(super) pinned: Option<usize>,
+    /// Where it is queued.
+    pub(super) queued_on: Option<usize>,
+}
+
+/// The weight of nice 0.
+pub(super) const NICE_0: i64 = 1_024;
+
+/// By nice value, from -20 to 19 (`sched_prio_to_weight`, kernel/sched/core.c): about a
+/// quarter more for each.
+const WEIGHTS: [i64; 40] = [
+    88_761, 71_755, 56_483, 46_273, 36_291, 29_154, 23_254, 18_705, 14_949, 11_916, 9_548, 7_620,
+    6_100, 4_904, 3_906, 3_121, 2_501, 1_991, 1_586, 1_277, NICE_0, 820, 655, 526, 423, 335, 272,
+    215, 172, 137, 110, 87, 70, 56, 45, 36, 29, 23, 18, 15,
+];
+
+/// The weight of a thread, by its nice value or by what its priority stands for.
+pub(super) fn weight(candidate: &Candidate) -> i64 {
+    let nice = candidate.share.nice.unwrap_or(match candidate.priority {
+        Priority::Background => 19,
+        Priority::Utility => 10,
+        Priority::Normal | Priority::RealTime => 0,
+        Priority::Interactive => -10,
+    });
+    WEIGHTS[usize::from((nice.clamp(-20, 19) + 20).unsigned_abs())]
+}
+
+/// By how much the virtual runtime of a thread of this weight grows.
+pub(super) fn virtual_time(length: Time, weight: i64) -> i64 {
+    // Virtual time ends before this does.
+    let length = length.as_thirds() as i64;
+    if weight == NICE_0 {
+        length
+    } else {
+        (weighted(length, NICE_0) / i128::from(weight)) as i64
+    }
+}
+
+pub(super) fn weighted(runtime: i64, weight: i64) -> i128 {
+    i128::from(runtime) * i128::from(weight)
+}

@@ -1,0 +1,229 @@
+//! Quotas of CPU time: `cpu.max` of control groups (`CONFIG_CFS_BANDWIDTH`).
+
+use crate::clock::Time;
+use crate::model::Quota;
+
+/// A group of threads; 0 is that of all.
+pub(crate) type GroupId = usize;
+
+/// What a CPU takes out of the pool of a group at once (`sched_cfs_bandwidth_slice_us`).
+const PORTION: i64 = Time::from_ns(5_000_000).as_thirds() as i64;
+
+/// What a CPU keeps when nobody of the group runs on it any more
+/// (`min_cfs_rq_runtime`).
+const KEPT: i64 = Time::from_ns(1_000_000).as_thirds() as i64;
+
+/// The groups, each inside another.
+///
+/// A group has a pool that is filled to its quota in each period, at multiples of the period.
+/// Each CPU takes portions of 5 ms out of it. Whether one is used up is looked at in ticks, so
+/// a group gets up to a tick more on each CPU, and pays that back out of the next period. A CPU
+/// that finds the pool empty keeps the threads of the group until the pool is filled
+/// (`assign_cfs_rq_runtime`, `throttle_cfs_rq`, `distribute_cfs_runtime`, kernel/sched/fair.c).
+///
+/// Two things are left out: a group is no competitor of its own with a weight, as its threads
+/// compete one by one; and what is given back is not handed out before the next period
+/// (`sched_cfs_slack_timer`).
+#[derive(Debug)]
+pub(super) struct Groups {
+    cpus: usize,
+    all: Vec<Group>,
+}
+
+#[derive(Debug)]
+struct Group {
+    around: Option<GroupId>,
+    quota: Option<Quota>,
+    /// What is left, in thirds of a nanosecond, in this period.
+    pool: i64,
+    period: u64,
+    /// Of each CPU: what it took and did not use.
+    local: Vec<i64>,
+    /// Of each CPU: whether it waits for the next period.
+    is_out: Vec<bool>,
+}
+
+impl Groups {
+    pub(super) fn new(quota: Option<Quota>, cpus: usize) -> Self {
+        let mut groups = Self {
+            cpus,
+            all: Vec::new(),
+        };
+        groups.push(None, quota);
+        groups
+    }
+
+    pub(super) fn add(&mut self, around: GroupId, quota: Quota) -> GroupId {
+        self.push(Some(around), Some(quota))
+    }
+
+    fn push(&mut self, around: Option<GroupId>, quota: Option<Quota>) -> GroupId {
+        self.all.push(Group {
+            around,
+            quota,
+            pool: 0,
+            // None of the periods there are, so that it is filled when it is first asked.
+            period: u64::MAX,
+            local: vec![0; self.cpus],
+            is_out: vec![false; self.cpus],
+        });
+        self.all.len() - 1
+    }
+
+    /// A group and those around it that have a quota.
+    fn limits(&self, group: GroupId) -> impl Iterator<Item = GroupId> + use<'_> {
+        let around = |group: &GroupId| self.all[*group].around;
+        std::iter::successors(Some(group), around).filter(|group| self.all[*group].quota.is_some())
+    }
+
+    pub(super) fn is_limited(&self, group: GroupId) -> bool {
+        self.limits(group).next().is_some()
+    }
+
+    /// A thread of a group has run for so long on a CPU.
+    pub(super) fn charge(&mut self, group: GroupId, cpu: usize, length: Time) {
+        for limit in self.limits(group).collect::<Vec<_>>() {
+            self.all[limit].local[cpu] -= length.as_thirds() as i64;
+        }
+    }
+
+    /// Whether a CPU has time for a group, after it took more where it can; if not, it waits
+    /// for the next period.
+    pub(super) fn has_time(&mut self, group: GroupId, cpu: usize, now: Time) -> bool {
+        let mut has_time = true;
+        for limit in self.limits(group).collect::<Vec<_>>() {
+            let limit = &mut self.all[limit];
+            if limit.local[cpu] <= 0 && !limit.is_out[cpu] {
+                limit.fill(now);
+                limit.take(cpu, PORTION);
+                limit.is_out[cpu] = limit.local[cpu] <= 0;
+            }
+            has_time &= !limit.is_out[cpu];
+        }
+        has_time
+    }
+
+    /// Whether a CPU waits for the next period of a group, or of one around it.
+    pub(super) fn is_out(&self, group: GroupId, cpu: usize) -> bool {
+        self.limits(group).any(|limit| self.all[limit].is_out[cpu])
+    }
+
+    /// Nobody of a group is left on a CPU, which gives back what it has.
+    pub(super) fn gives_back(&mut self, group: GroupId, cpu: usize, now: Time) {
+        for limit in self.limits(group).collect::<Vec<_>>() {
+            let limit = &mut self.all[limit];
+            let spare = limit.local[cpu] - KEPT;
+            if spare > 0 {
+                limit.fill(now);
+                limit.pool += spare;
+                limit.local[cpu] = KEPT;
+            }
+        }
+    }
+
+    /// When the next period begins of a group that a CPU waits for.
+    pub(super) fn next(&self, now: Time) -> Option<Time> {
+        let waits = self.all.iter().filter(|group| group.is_out.contains(&true));
+        waits
+            .filter_map(|group| {
+                let period = group.quota?.period;
+                Some(period.times(now.div(period) + 1))
+            })
+            .min()
+    }
+
+    /// Pays what CPUs owe, in their order, out of the pools of this period.
+    pub(super) fn replenish(&mut self, now: Time) {
+        for group in &mut self.all {
+            if !group.is_out.contains(&true) {
+                continue;
+            }
+            group.fill(now);
+            for cpu in 0..group.local.len() {
+                if group.is_out[cpu] {
+                    group.take(cpu, 1);
+                    group.is_out[cpu] = group.local[cpu] <= 0;
+                }
+            }
+        }
+    }
+}
+
+impl Group {
+    fn fill(&mut self, now: Time) {
+        let Some(quota) = self.quota else {
+            return;
+        };
+        let period = now.div(quota.period);
+        if self.period != period {
+            self.period = period;
+            self.pool = quota.time.as_thirds() as i64;
+        }
+    }
+
+    /// Brings what a CPU has to `wanted`, as far as the pool allows.
+    fn take(&mut self, cpu: usize, wanted: i64) {
+        let taken = (wanted - self.local[cpu]).clamp(0, self.pool.max(0));
+        self.pool -= taken;
+        self.local[cpu] += taken;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn ms(ms: u64) -> Time {
+        Time::from_ns(ms * MS)
+    }
+
+    fn quota(time: u64, period: u64) -> Quota {
+        Quota {
+            time: ms(time),
+            period: ms(period),
+        }
+    }
+
+    #[test]
+    fn what_was_too_much_is_paid_back_out_of_the_next_period() {
+        let mut groups = Groups::new(Some(quota(8, 100)), 1);
+        assert!(groups.has_time(0, 0, ms(10)));
+        groups.charge(0, 0, ms(5));
+        assert!(groups.has_time(0, 0, ms(15)));
+        // 3 ms were left in the pool; 7 more are 4 too many.
+        groups.charge(0, 0, ms(7));
+        assert!(!groups.has_time(0, 0, ms(22)));
+        assert_eq!(groups.next(ms(22)), Some(ms(100)));
+        groups.replenish(ms(100));
+        assert!(!groups.is_out(0, 0));
+        groups.charge(0, 0, ms(4));
+        assert!(!groups.has_time(0, 0, ms(104)));
+    }
+
+    #[test]
+    fn a_group_is_held_to_the_quota_of_one_around_it() {
+        let mut groups = Groups::new(Some(quota(10, 100)), 2);
+        let inner = groups.add(0, quota(50, 100));
+        assert!(groups.has_time(inner, 0, ms(0)));
+        groups.charge(inner, 0, ms(5));
+        assert!(groups.has_time(inner, 0, ms(5)));
+        groups.charge(inner, 0, ms(5));
+        assert!(!groups.has_time(inner, 0, ms(10)));
+        assert!(!groups.has_time(0, 1, ms(10)), "the pool of both is empty");
+        assert!(groups.is_out(inner, 1));
+    }
+
+    #[test]
+    fn a_cpu_that_nobody_uses_gives_back_all_but_a_millisecond() {
+        let mut groups = Groups::new(Some(quota(5, 100)), 2);
+        assert!(groups.has_time(0, 0, ms(0)));
+        groups.charge(0, 0, ms(1));
+        groups.gives_back(0, 0, ms(1));
+        assert!(groups.has_time(0, 1, ms(1)));
+        groups.charge(0, 1, ms(3));
+        assert!(!groups.has_time(0, 1, ms(4)));
+        assert!(groups.has_time(0, 0, ms(4)));
+    }
+}
