@@ -210,12 +210,9 @@ impl<'t> Field<'t> {
 
     /// A nice value.
     pub(super) fn nice(&self) -> Result<i8, Flaw> {
-        let number = match self.value {
-            DeValue::Integer(number) => i8::from_str_radix(number.as_str(), number.radix()).ok(),
-            _ => None,
-        };
-        let nice = number.filter(|nice| (-20..=19).contains(nice));
-        nice.ok_or_else(|| self.not("a nice value, a whole number from -20 to 19"))
+        let nice = self.number_or_word()?.parse().ok();
+        nice.filter(|nice| (-20..=19).contains(nice))
+            .ok_or_else(|| self.flaw("`nice` must be a whole number from -20 to 19"))
     }
 
     /// A number; `None` if it is none at all.

@@ -118,6 +118,7 @@ impl World<'_> {
         self.scheduler.replenish(self.now);
         for cpu in 0..self.computer.cpus.len() {
             if self.computer.cpus[cpu].running.is_some() {
+                self.agenda.cancel(Event::TurnEnd(cpu));
                 self.plan_turn_end(cpu);
             } else if let Some(id) = self.scheduler.next(cpu, self.now) {
                 self.take_turn(cpu, id);

@@ -253,6 +253,22 @@ fn every_verb_is_its_operation() {
             r#"{ priority = "real-time" }"#,
             Op::Set(Setting::Priority(Priority::RealTime)),
         ),
+        (r#"{ nice = -5 }"#, Op::Set(Setting::Nice(-5))),
+        (r#"{ slice = "3ms" }"#, Op::Set(Setting::Slice(ms(3)))),
+        (
+            r#"{ quota = "20ms" }"#,
+            Op::Set(Setting::Quota {
+                time: ms(20),
+                period: ms(100),
+            }),
+        ),
+        (
+            r#"{ quota = "5ms", period = "10ms" }"#,
+            Op::Set(Setting::Quota {
+                time: ms(5),
+                period: ms(10),
+            }),
+        ),
         (
             r#"{ window = "hidden", audible = true }"#,
             Op::Set(Setting::Window {

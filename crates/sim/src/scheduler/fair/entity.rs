@@ -26,6 +26,8 @@ pub(super) struct Entity {
     /// Whether it is in the sums of a queue.
     pub(super) is_counted: bool,
     pub(super) has_run: bool,
+    /// Whether it has its place in a queue that it is to join.
+    pub(super) is_placed: bool,
     pub(super) pinned: Option<usize>,
     /// Where it is queued.
     pub(super) queued_on: Option<usize>,

@@ -217,7 +217,11 @@ impl Fair {
     }
 
     pub(super) fn runs(&mut self, candidate: Candidate, cpu: usize) {
-        self.place(candidate, cpu);
+        let is_placed = |entity: &Entity| entity.is_placed;
+        // One that takes a CPU has its place there, and its lag was used for that.
+        if !self.entities.get(candidate.thread).is_some_and(is_placed) {
+            self.place(candidate, cpu);
+        }
         self.begin(candidate.thread, cpu);
     }
 
@@ -377,6 +381,7 @@ impl Fair {
     fn lag_bound(&self, entity: &Entity) -> i64 {
         let slice = self.slice(entity);
         let bound = match self.rules.parity {
+            Parity::Off if self.rules.is_cfs => slice.times(CFS_LATENCY),
             Parity::Off => slice,
             Parity::Slice | Parity::Shortest => slice.times(2).max(self.rules.jiffy),
         };
@@ -476,7 +481,8 @@ impl Fair {
                 false => self.groups.is_limited(entity.group),
             }
         };
-        !queue.fair.is_empty() || queue.running.is_some_and(is_watched)
+        let waits = !(queue.fair.is_empty() && queue.real_time.is_empty());
+        waits || queue.running.is_some_and(is_watched)
     }
 
     pub(super) fn turn_left(&self, cpu: usize) -> Option<Time> {
@@ -497,7 +503,14 @@ impl Fair {
             }
         });
         let is_looked_at = queue.is_asked || self.groups.is_limited(entity.group);
-        let server = queue.real_time_use.served_left(self.rules.real_time);
+        // Those who were kept from the CPU come first as soon as they may.
+        let server = match queue.real_time.is_empty() {
+            true => None,
+            false if self.is_real_time_out(cpu) => {
+                queue.real_time_use.served_left(self.rules.real_time)
+            }
+            false => Some(Time::ZERO),
+        };
         slice
             .into_iter()
             .chain(server)
@@ -544,7 +557,12 @@ impl Fair {
         if self.rules.is_cfs {
             return best.runtime < running.runtime;
         }
-        !self.is_eligible(&running, cpu, None) || best.deadline < running.deadline
+        // Of equals, the one that waited (`pick_eevdf`).
+        let is_before = match self.rules.parity {
+            Parity::Off => best.deadline < running.deadline,
+            Parity::Slice | Parity::Shortest => best.deadline <= running.deadline,
+        };
+        !self.is_eligible(&running, cpu, None) || is_before
     }
 
     /// The queued thread that should run.
@@ -629,8 +647,9 @@ impl Fair {
                 // `GENTLE_FAIR_SLEEPERS`; where it was is taken along to another CPU.
                 true => {
                     let latency = self.rules.slice.times(CFS_LATENCY);
-                    let credit = Time::from_thirds(latency.as_thirds() / 2).as_thirds() as i64;
-                    (mean - entity.lag).max(mean - credit)
+                    let credit = (latency.as_thirds() / 2) as i64;
+                    let (on, then, _) = entity.left;
+                    mean - (entity.lag + (self.mean(on) - then).max(0)).min(credit)
                 }
                 // `START_DEBIT`.
                 false => mean + slice,
@@ -651,6 +670,7 @@ impl Fair {
             entity.deadline = entity.runtime + slice;
         }
         entity.lag = 0;
+        entity.is_placed = true;
         self.entities[id] = entity;
     }
 
@@ -669,6 +689,7 @@ impl Fair {
     fn enqueue(&mut self, id: ThreadId, cpu: usize) {
         let entity = self.entities[id];
         self.entities[id].queued_on = Some(cpu);
+        self.entities[id].is_placed = false;
         if !entity.is_real_time && self.groups.is_out(entity.group, cpu) {
             let mean = self.mean(cpu);
             self.keep_lag(id, cpu, mean);
@@ -691,6 +712,7 @@ impl Fair {
     /// Has a thread that is in no queue run on `cpu`.
     fn begin(&mut self, id: ThreadId, cpu: usize) {
         self.queues[cpu].running = Some(id);
+        self.entities[id].is_placed = false;
         let entity = self.entities[id];
         if entity.is_real_time {
             return;

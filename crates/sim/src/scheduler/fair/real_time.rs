@@ -33,7 +33,8 @@ impl RealTime {
             RealTimeLimit::None => {}
             RealTimeLimit::Throttled => {
                 self.begin_period(now);
-                self.used = self.used + length;
+                // Of what began in the period before, the part of this one.
+                self.used = self.used + length.min(now.rem(PERIOD));
                 self.is_out = self.used >= MOST;
             }
             RealTimeLimit::Server => {
