@@ -3,7 +3,7 @@
 use punctual_zero::rows::PAGE_BYTES;
 use punctual_zero::{Grid, simulation};
 use punctual_zero_pool::{Batch, Dequeue, LockKind};
-use punctual_zero_sim::{Job, Machine, PRESETS};
+use punctual_zero_sim::{Job, Machine, presets};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -76,7 +76,7 @@ fn parsed<T: std::str::FromStr<Err = String>>(words: &[String]) -> Result<Vec<T>
 
 /// The computers there are.
 pub(crate) fn computers() -> Vec<Value> {
-    let all = PRESETS.iter().map(|preset| {
+    let all = presets().iter().map(|preset| {
         json!({
             "name": preset.name,
             "what": preset.what,
@@ -88,5 +88,5 @@ pub(crate) fn computers() -> Vec<Value> {
 
 /// The locks there are.
 pub(crate) fn locks() -> Vec<&'static str> {
-    LockKind::all().map(LockKind::name).to_vec()
+    LockKind::ALL.map(LockKind::name).to_vec()
 }

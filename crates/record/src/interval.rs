@@ -43,13 +43,27 @@ impl Interval {
         })
     }
 
+    /// A number that has no ends of its own.
+    pub const fn exactly(number: f64) -> Self {
+        Self {
+            median: number,
+            low: number,
+            high: number,
+        }
+    }
+
+    /// What `change` makes of the median and of both ends.
+    pub fn map(self, change: impl Fn(f64) -> f64) -> Self {
+        Self {
+            median: change(self.median),
+            low: change(self.low),
+            high: change(self.high),
+        }
+    }
+
     /// So many times as much.
     pub fn scaled(self, by: f64) -> Self {
-        Self {
-            median: self.median * by,
-            low: self.low * by,
-            high: self.high * by,
-        }
+        self.map(|number| number * by)
     }
 
     /// `1.00 [0.98..1.05]`, its numbers as `number` writes them.

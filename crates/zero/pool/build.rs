@@ -10,6 +10,10 @@ fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed={SUSPENDING}");
     let out = env::var("OUT_DIR").map_err(io::Error::other)?;
     let blocking = Path::new(&out).join("blocking");
+    if blocking.exists() {
+        // With files that are not there any more.
+        fs::remove_dir_all(&blocking)?;
+    }
     rewrite(Path::new(SUSPENDING), &blocking)?;
     // By its path, because text that is included may have no documentation of its own.
     let module = format!(
@@ -19,16 +23,13 @@ fn main() -> io::Result<()> {
     fs::write(Path::new(&out).join("blocking.rs"), module)
 }
 
+/// Every file of a folder that has no folders.
 fn rewrite(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
-        let to = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            rewrite(&entry.path(), &to)?;
-        } else {
-            fs::write(&to, blocking(&fs::read_to_string(entry.path())?))?;
-        }
+        let text = fs::read_to_string(entry.path())?;
+        fs::write(to.join(entry.file_name()), blocking(&text))?;
     }
     Ok(())
 }

@@ -4,10 +4,10 @@
 use punctual_program::Refusal;
 use punctual_record::MachineFacts;
 use punctual_zero_pool::{Batch, LockKind, Setting};
-use punctual_zero_sim::{Active, Between, Job, Machine, PoolResult, System, predict};
+use punctual_zero_sim::{Active, Job, Machine, PoolResult, Prediction, System, predict};
 
 use super::simulation;
-use crate::published::allocation::ZEROING_GB_PER_CPU_S;
+use crate::published::ZEROING_GB_PER_CPU_S;
 use crate::rows::{PAGE_BYTES, ZeroRow};
 
 /// The pages of the 6.13 GiB of its worst case.
@@ -46,21 +46,6 @@ pub struct Line {
     pub setting: Setting,
     /// Whether it is a proposal, so that its gain over the first line is of interest.
     pub is_proposal: bool,
-}
-
-/// What comes of a line; intervals are over what is not known of the computer.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Told {
-    /// CPU time for each page, in microseconds.
-    pub cpu_us_per_page: Between,
-    /// 2^30 bytes zeroed in a second of CPU time.
-    pub gib_per_cpu_s: Between,
-    /// 1e9 bytes zeroed in a second of CPU time.
-    pub gb_per_cpu_s: Between,
-    /// 1e9 bytes zeroed in a second.
-    pub wall_gb_per_s: Between,
-    /// The share of the CPU time that went into waiting for a lock.
-    pub waiting: Between,
 }
 
 /// The story.
@@ -121,7 +106,7 @@ impl Line {
     ///
     /// # Errors
     /// As of [`predict`]; not for lines of the story.
-    pub fn tell(&self, seed: u64) -> Result<(Told, ZeroRow), Refusal> {
+    pub fn tell(&self, seed: u64) -> Result<(Prediction, ZeroRow), Refusal> {
         let job = Job {
             seed,
             ..Job::new(self.setting, PAGES)
@@ -134,14 +119,7 @@ impl Line {
         let prediction = predict(&self.machine, &job, active)?;
         let mut zeroed = simulation::of_prediction(&self.machine, &job, &prediction);
         zeroed.simulated.line = Some(self.what.to_owned());
-        let told = Told {
-            cpu_us_per_page: prediction.of(PoolResult::cpu_us_per_page),
-            gib_per_cpu_s: prediction.of(PoolResult::gib_per_cpu_s),
-            gb_per_cpu_s: prediction.of(PoolResult::gb_per_cpu_s),
-            wall_gb_per_s: prediction.of(PoolResult::wall_gb_per_s),
-            waiting: prediction.of(|outcome| outcome.split.waiting),
-        };
-        Ok((told, ZeroRow::pool(self.setting.lock, zeroed)))
+        Ok((prediction, ZeroRow::pool(self.setting.lock, zeroed)))
     }
 }
 
@@ -163,7 +141,7 @@ pub fn machine_facts() -> MachineFacts {
 }
 
 /// The story as a table, a line each.
-pub fn text(lines: &[Line], told: &[Told]) -> String {
+pub fn text(lines: &[Line], told: &[Prediction]) -> String {
     let title = "\
 The page-zeroing article's worst case and what would have helped, simulated: 6.13 GiB in pages of 4 KiB, as Windows 10 \
 zeroed them on 96 CPUs. GB: 1e9 bytes; GiB: 2^30 bytes.";
@@ -181,41 +159,38 @@ zeroed them on 96 CPUs. GB: 1e9 bytes; GiB: 2^30 bytes.";
         "wall GB/s",
         "gain",
     ];
-    let rows = lines.iter().zip(told).map(|(line, now)| {
+    let first = told[0].central.gb_per_cpu_s();
+    let rows = lines.iter().zip(told).map(|(line, told)| {
+        let now = &told.central;
         let setting = &line.setting;
         let lock = match setting.returns {
             Some(returns) => format!("{} + {returns}", setting.lock),
             None => setting.lock.to_string(),
         };
-        let gain = now.gb_per_cpu_s.central / told[0].gb_per_cpu_s.central;
+        let per_cpu_s = told.of(PoolResult::gb_per_cpu_s);
         vec![
             line.what.to_owned(),
             line.machine.topology().cpus().to_string(),
             setting.workers.to_string(),
             setting.batch.to_string(),
             lock,
-            number(now.cpu_us_per_page.central),
-            number(now.gib_per_cpu_s.central),
-            number(now.gb_per_cpu_s.central),
-            format!(
-                "{}..{}",
-                number(now.gb_per_cpu_s.low),
-                number(now.gb_per_cpu_s.high)
-            ),
-            number(now.waiting.central * 100.0),
-            number(now.wall_gb_per_s.central),
+            number(now.cpu_us_per_page()),
+            number(now.gib_per_cpu_s()),
+            number(per_cpu_s.median),
+            format!("{}..{}", number(per_cpu_s.low), number(per_cpu_s.high)),
+            number(now.split.waiting * 100.0),
+            number(now.wall_gb_per_s()),
             match line.is_proposal {
-                true => format!("{}x", number(gain)),
+                true => format!("{}x", number(per_cpu_s.median / first)),
                 false => String::new(),
             },
         ]
     });
     let mut text = punctual_report::table(title, &head, std::iter::once(seen()).chain(rows));
-    text += &conclusions(told);
+    text += &conclusions(&told[0].central);
     text
 }
 
-/// What the article saw.
 fn seen() -> Vec<String> {
     let bytes = (PAGES * PAGE_BYTES) as f64;
     let us = published::CPU_S * 1e6 / PAGES as f64;
@@ -237,10 +212,9 @@ fn seen() -> Vec<String> {
 
 const GIB: f64 = 1_073_741_824.0;
 
-fn conclusions(told: &[Told]) -> String {
-    let first = &told[0];
-    let serial = ZEROING_GB_PER_CPU_S / first.gb_per_cpu_s.central;
-    let without = 1.0 / (1.0 - first.waiting.central);
+fn conclusions(first: &PoolResult) -> String {
+    let serial = ZEROING_GB_PER_CPU_S / first.gb_per_cpu_s();
+    let without = 1.0 / (1.0 - first.split.waiting);
     let windows_10 = System::parse("windows-10").expect("a system of the simulator");
     let besides = windows_10.bookkeeping;
     format!(
@@ -267,7 +241,6 @@ What of each computer is measured, guessed or fitted: --list.
     )
 }
 
-/// Three digits.
 fn number(value: f64) -> String {
     let decimals = match value.abs() {
         v if v >= 100.0 => 0,

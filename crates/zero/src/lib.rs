@@ -4,7 +4,6 @@
 pub mod advice;
 pub mod article;
 pub mod calibration;
-mod grid;
 pub mod host;
 pub mod model;
 pub mod probe;
@@ -15,5 +14,5 @@ pub mod run;
 pub mod simulation;
 pub mod validation;
 
-pub use grid::Grid;
 pub use report::{COMPARED, computers};
+pub use simulation::Grid;

@@ -2,17 +2,14 @@
 
 use punctual_core::Nanos;
 use punctual_program::Refusal;
-use punctual_record::{Interval, MachineFacts, Run, Value, Warning};
-use punctual_zero_pool::{LockKind, Setting};
+use punctual_record::{MachineFacts, Run, Value, Warning};
+use punctual_zero_pool::{Batch, Dequeue, LockKind, Setting};
 use punctual_zero_sim::chain::{Chain, HandOff};
 use punctual_zero_sim::{
-    Active, Between, Bursts, Job, Machine, PoolResult, Prediction, Preemption, Quantity, Unit,
-    predict,
+    Active, Bursts, Job, Machine, PoolResult, Prediction, Preemption, Quantity, Unit, predict,
 };
 
-use crate::rows::{
-    Arrivals, CpuSplit, PAGE_BYTES, PoolOf, Simulated, Spread, ZeroRow, ZeroedPages, Zeroing,
-};
+use crate::rows::{Arrivals, PAGE_BYTES, PoolOf, Simulated, Spread, ZeroRow, ZeroedPages, Zeroing};
 
 /// Simulates a job, and what would come of it if what is not known of the
 /// computer were a little different. The measurement says how much of it was
@@ -153,28 +150,14 @@ fn pool(machine: &Machine, job: &Job) -> PoolOf {
 
 fn zeroing(prediction: &Prediction) -> Zeroing {
     let outcome = &prediction.central;
-    let interval = |number: fn(&PoolResult) -> f64| {
-        let Between { low, central, high } = prediction.of(number);
-        Interval {
-            median: central,
-            low,
-            high,
-        }
-    };
-    let split = outcome.split;
     let off = (outcome.parked + outcome.lost).as_secs_f64();
     let of_all = outcome.wall.as_secs_f64() * outcome.setting.workers as f64;
     Zeroing {
         pages: outcome.pages,
-        wall_gb_per_s: interval(PoolResult::wall_gb_per_s),
-        gb_per_cpu_s: interval(PoolResult::gb_per_cpu_s),
+        wall_gb_per_s: prediction.of(PoolResult::wall_gb_per_s),
+        gb_per_cpu_s: prediction.of(PoolResult::gb_per_cpu_s),
         gib_per_cpu_s: outcome.gib_per_cpu_s(),
-        cpu: CpuSplit {
-            zeroing: split.zeroing,
-            hold: split.hold,
-            waiting: split.waiting,
-            other: split.other,
-        },
+        cpu: outcome.split,
         parked_share: off / of_all,
         wait_ns: Spread::of(outcome.waits_ns.clone()),
         hold_ns: Spread::of(outcome.holds_ns.clone()),
@@ -192,7 +175,6 @@ fn chain(machine: &Machine, setting: &Setting) -> Option<f64> {
     Some(pages_per_s * PAGE / 1e9 / setting.workers as f64)
 }
 
-/// The chain of a pool, in nanoseconds.
 pub(super) fn closed_form(machine: &Machine, setting: &Setting) -> Option<Chain> {
     let workers = setting.workers;
     let batch = setting.batch.constant(workers as u64)? as f64;
@@ -208,7 +190,7 @@ pub(super) fn closed_form(machine: &Machine, setting: &Setting) -> Option<Chain>
         LockKind::Ticket => HandOff::PerWaiter { c: queued },
         // The link to the one behind, and its release.
         LockKind::Mcs => HandOff::Constant { c: 2.0 * transfer },
-        LockKind::Ttas(_) | LockKind::Mutex | LockKind::Counter => return None,
+        LockKind::Ttas | LockKind::Mutex | LockKind::Counter => return None,
     };
     let value = |quantity| machine.value(quantity);
     let zero = value(Quantity::Zero);
@@ -231,15 +213,105 @@ pub(super) fn closed_form(machine: &Machine, setting: &Setting) -> Option<Chain>
     })
 }
 
-/// The bytes of a page, to reckon with.
 const PAGE: f64 = PAGE_BYTES as f64;
+
+/// What a grid is made of. Settings that cannot be are left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grid {
+    /// The numbers of workers.
+    pub threads: Vec<usize>,
+    /// The locks.
+    pub locks: Vec<LockKind>,
+    /// The batches.
+    pub batches: Vec<Batch>,
+    /// How pages are taken.
+    pub dequeue: Dequeue,
+    /// The lock of the list of zeroed pages, if there is such a list.
+    pub returns: Option<LockKind>,
+}
+
+impl Grid {
+    /// What is tried on a simulated computer of so many CPUs where nothing else is said.
+    /// Where there are many, less of it: what contends for a line there takes long to
+    /// simulate.
+    pub fn usual(cpus: usize) -> Self {
+        let (factor, locks, batches) = match cpus > LARGE {
+            true => (4, LOCKS_WHERE_LARGE, BATCHES_WHERE_LARGE),
+            false => (2, LOCKS, BATCHES),
+        };
+        Self {
+            threads: steps(cpus, factor),
+            locks: locks.to_vec(),
+            batches: batches.to_vec(),
+            dequeue: Dequeue::Range,
+            returns: None,
+        }
+    }
+
+    /// Its settings, batch by batch, lock by lock; and of those that cannot be,
+    /// why, each reason once.
+    pub fn settings(&self) -> (Vec<Setting>, Vec<String>) {
+        let (mut settings, mut left_out) = (Vec::new(), Vec::new());
+        for &batch in &self.batches {
+            for &lock in &self.locks {
+                for &workers in &self.threads {
+                    let setting = Setting {
+                        dequeue: self.dequeue,
+                        returns: self.returns,
+                        ..Setting::new(workers, lock, batch)
+                    };
+                    match setting.check() {
+                        Ok(()) => settings.push(setting),
+                        Err(why) if left_out.contains(&why) => {}
+                        Err(why) => left_out.push(why),
+                    }
+                }
+            }
+        }
+        (settings, left_out)
+    }
+}
+
+const LARGE: usize = 100;
+
+const LOCKS: &[LockKind] = &[
+    LockKind::Tas,
+    LockKind::Ticket,
+    LockKind::Mcs,
+    LockKind::Mutex,
+    LockKind::Counter,
+];
+const BATCHES: &[Batch] = &[
+    Batch::One,
+    Batch::Workers,
+    Batch::TwiceWorkers,
+    Batch::Half,
+    Batch::GUIDED,
+    Batch::Growing,
+];
+
+/// Without a ticket lock, which is as bad as test-and-set.
+const LOCKS_WHERE_LARGE: &[LockKind] = &[
+    LockKind::Tas,
+    LockKind::Mcs,
+    LockKind::Mutex,
+    LockKind::Counter,
+];
+const BATCHES_WHERE_LARGE: &[Batch] = &[Batch::One, Batch::Workers, Batch::Half, Batch::GUIDED];
+
+/// 1, and that many times more each, and the last one.
+fn steps(last: usize, factor: usize) -> Vec<usize> {
+    let steps = std::iter::successors(Some(1), |n| Some(factor * n));
+    // The last step but one is not next to the last.
+    let mut numbers: Vec<usize> = steps.take_while(|n| factor * n < 2 * last).collect();
+    numbers.push(last);
+    numbers
+}
 
 #[cfg(test)]
 mod tests {
-    use punctual_zero_pool::Batch;
-    use punctual_zero_sim::{Matrix, System, simulate};
-
     use super::*;
+    use punctual_zero_sim::{Matrix, System, simulate};
 
     /// By how much the closed form is above the simulation, as a part of that.
     fn above(machine: &Machine, setting: Setting) -> f64 {
@@ -281,5 +353,27 @@ mod tests {
         assert_eq!(facts["matrix_mean_ns"], 40.0);
         assert_eq!(facts["zero_ns"], 200.0);
         assert!(!facts.keys().any(|key| key.starts_with("same_")));
+    }
+
+    #[test]
+    fn what_cannot_be_is_left_out_with_a_reason() {
+        let grid = Grid {
+            threads: vec![1, 2],
+            locks: vec![LockKind::Tas, LockKind::Counter],
+            batches: vec![Batch::One, Batch::Growing],
+            dequeue: Dequeue::Range,
+            returns: None,
+        };
+        let (settings, left_out) = grid.settings();
+        assert_eq!(settings.len(), 6);
+        assert_eq!(left_out.len(), 1);
+        assert!(left_out[0].contains("growing"), "{left_out:?}");
+    }
+
+    #[test]
+    fn numbers_of_threads_end_with_all_cpus() {
+        assert_eq!(steps(96, 2), [1, 2, 4, 8, 16, 32, 64, 96]);
+        assert_eq!(steps(256, 4), [1, 4, 16, 64, 256]);
+        assert_eq!(steps(272, 4), [1, 4, 16, 64, 272]);
     }
 }

@@ -9,7 +9,6 @@ mod ours;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use punctual_zero_pool::Backoff;
 use punctual_zero_pool::blocking::locks::{Mcs, Tas, Ticket, Ttas};
 
 use others::{ParkingLot, Spin, SpinTicket, Std};
@@ -28,9 +27,7 @@ pub struct Subject {
 pub const SUBJECTS: [Subject; 8] = [
     subject("std::sync::Mutex", |_| guarded(Std::default())),
     subject("tas", |_| guarded(Ours(Tas::new(&Atomics)))),
-    subject("ttas", |_| {
-        guarded(Ours(Ttas::new(&Atomics, Backoff::default())))
-    }),
+    subject("ttas", |workers| guarded(Ours(Ttas::new(&Atomics, workers)))),
     subject("ticket", |_| guarded(Ours(Ticket::new(&Atomics)))),
     subject("mcs", |workers| guarded(Ours(Mcs::new(&Atomics, workers)))),
     subject("parking_lot::Mutex", |_| guarded(ParkingLot::default())),

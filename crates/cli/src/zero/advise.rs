@@ -22,7 +22,6 @@ use crate::session::{self, Outputs};
 use crate::values::bytes;
 use crate::{Done, say, stop};
 
-/// What its help begins with.
 pub(crate) const ABOUT: &str = "\
 Say which threads, batch and lock to zero memory with on this computer, and check it by a run.
 
@@ -31,7 +30,6 @@ predicts pools by threads, lock and batch, and for each goal the best is advised
 best the one with the fewest threads, then the simpler lock, then the smaller batch. Then the advised pools are run, and what \
 was predicted stands beside what was measured.";
 
-/// What its help ends with.
 pub(crate) const AFTER: &str = "\
 Goals:
   cpu       the most GB per second of CPU time: what an operating system wants
@@ -121,7 +119,6 @@ pub(crate) enum MemoryArg {
     Cold,
 }
 
-/// Runs it.
 pub(crate) fn run(args: &AdviseArgs) -> Result<Done> {
     match &args.on {
         Some(on) => there(args, on),
@@ -162,7 +159,7 @@ fn here(args: &AdviseArgs) -> Result<Done> {
     let area = area(args, &stop)?;
     let outputs = Outputs::new(&args.output)?;
     let started_at = session::now();
-    let mut run = Run {
+    let mut run: Run<ZeroRow> = Run {
         started_at: Some(started_at),
         machine: session::host_facts(),
         ..session::run()
@@ -174,7 +171,7 @@ fn here(args: &AdviseArgs) -> Result<Done> {
         say!("{}", left_out.what);
     }
     let model = calibrated(args, area, ground, &stop)?;
-    model.calibration().put(&mut run);
+    run.beside.zero_calibration = Some(model.calibration().clone());
     let advised = match stop.is_requested() {
         true => None,
         false => advise(&model, args, area.pages, Some(&stop))?,
@@ -265,7 +262,6 @@ fn rounds(args: &AdviseArgs) -> u32 {
 /// many mostly.
 const TIMED_EVERY: u32 = 64;
 
-/// The simplest pool.
 const ONE: Setting = Setting::new(1, LockKind::Counter, Batch::One);
 
 /// The memory that is asked for, if this computer has it and zeroes in that way.
@@ -305,7 +301,6 @@ fn announce(plan: &mut PoolPlan) -> Result<()> {
 /// As much as `punctual zero simulate` zeroes.
 const USUALLY: u64 = 1 << 30;
 
-/// Asks its model.
 fn there(args: &AdviseArgs, on: &str) -> Result<Done> {
     let machine = Machine::parse(on).map_err(|why| anyhow!(why))?;
     let outputs = Outputs::new(&args.output)?;

@@ -17,7 +17,6 @@ use probe::ProbeArgs;
 use run::RunArgs;
 use simulate::SimulateArgs;
 
-/// What its help begins with.
 pub(crate) const ABOUT: &str = "\
 Measure what zeroing pages costs, and why many workers can make it dearer.
 
@@ -50,7 +49,6 @@ pub(crate) enum Action {
     Advise(Box<AdviseArgs>),
 }
 
-/// Does what `args` ask for.
 pub(crate) fn run(args: &ZeroArgs) -> Result<Done> {
     match &args.action {
         Action::Run(args) => run::run(args),

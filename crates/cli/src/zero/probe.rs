@@ -11,7 +11,6 @@ use crate::session::{self, Outputs};
 use crate::values::{bytes, iterations};
 use crate::{Done, host, say, stop};
 
-/// What its help begins with.
 pub(crate) const ABOUT: &str = "\
 Measure what this OS takes for fresh memory: fault, zeroing and unmap, by page and MB, and who pays.
 
@@ -20,7 +19,6 @@ zeros. None of that shows in the time of the allocation itself. All four parts t
 begins, after it has touched as much memory as it will use once, and it never uses more than half of what is free unless \
 told. With --quick: less of everything, in under 10 s; the intervals are wider then.";
 
-/// What its help ends with.
 pub(crate) const AFTER: &str = "\
 MiB are 2^20 bytes and GB are 1e9. What a system does not have is left out, with one line that says so. Costs are CPU time \
 where it is counted; the system divides it into the program's own and its own by ticks, so that these parts mean less.
@@ -81,7 +79,6 @@ impl PartArg {
     }
 }
 
-/// Runs it.
 pub(crate) fn run(args: &ProbeArgs) -> Result<Done> {
     let settings = settings(args)?;
     let mut plan = ProbePlan::of(&settings, host::page_process()?, stop::on_ctrl_c()?)?;

@@ -6,6 +6,7 @@ use punctual_core::Nanos;
 use punctual_lab::host::Stop;
 use punctual_record::Run;
 use punctual_zero::model::{Agreement, Forecast, Forecasts, TARGET_MEAN, TARGET_WORST, agreement};
+use punctual_zero::rows::ZeroRow;
 use punctual_zero::run::{Bursts, Memory, PoolPlan, Ran, Settings, facts, warnings};
 use punctual_zero_memory::Kernel;
 use punctual_zero_pool::{Batch, Dequeue, LockKind};
@@ -16,7 +17,6 @@ use crate::session::{self, Outputs};
 use crate::values::{List, bytes, length, list, numbers, rounds};
 use crate::{Done, say, stop};
 
-/// What its help begins with.
 pub(crate) const ABOUT: &str = "\
 Run a pool of workers that zero memory, by threads, lock and batch.
 
@@ -29,7 +29,6 @@ Without options: every lock, batches of 1, 2n, 64 and guided, threads 1, 2, 4 an
 that, on memory that fits into a cache and memory that does not; with two CPUs one to three minutes, by the size of the caches. It says how long before \
 it begins.";
 
-/// What its help ends with.
 pub(crate) const AFTER: &str = "\
 Locks: tas, ttas, ticket, mcs, mutex (blocks), counter (an atomic one, no lock).
 
@@ -153,7 +152,6 @@ impl Kernels {
 /// page-zeroing article saw it.
 const USUALLY_EVERY: Nanos = Nanos::from_secs(2);
 
-/// Runs it.
 pub(crate) fn run(args: &RunArgs) -> Result<Done> {
     let stop = stop::on_ctrl_c()?;
     let mut plan = PoolPlan::of(&settings(args)?, stop.clone())?;
@@ -182,7 +180,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Done> {
         bar.at(progress.done, &progress.next);
     });
     drop(bar);
-    let mut run = Run {
+    let mut run: Run<ZeroRow> = Run {
         started_at: Some(started_at),
         interrupted: end.is_early(),
         failed: end.failed.as_ref().map(ToString::to_string),
@@ -195,7 +193,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Done> {
     if let Some(forecasts) = forecasts {
         let forecast = forecast(forecasts, &stop);
         forecast.put(&plan, &mut measurements);
-        forecast.calibration.put(&mut run);
+        run.beside.zero_calibration = Some(forecast.calibration);
         agreed = in_words(&agreement(&measurements, FEW));
         unpredicted = forecast.warnings;
     }
@@ -219,7 +217,6 @@ fn forecast(forecasts: Forecasts<'_>, stop: &Stop) -> Forecast {
 /// is not measured.
 const FEW: u64 = 2;
 
-/// How the predictions agree with what was measured.
 fn in_words(agreement: &Agreement) -> String {
     let Some(worst) = agreement.worst() else {
         return String::new();

@@ -18,7 +18,6 @@ use crate::session::{self, Outputs};
 use crate::values::{List, bytes, length, list, numbers, seed};
 use crate::{Done, files, print, say};
 
-/// What its help begins with.
 pub(crate) const ABOUT: &str = "\
 Run the pool that `punctual zero run` runs, the same code, on a simulated computer.
 
@@ -29,7 +28,6 @@ closed form of Boyd-Wickizer and others (2012).
 `punctual zero simulate article` tells the page-zeroing article's case: what it cost, what each of its proposals would \
 have brought, and what Windows 11 and Server 2022 made of it.";
 
-/// What its help ends with.
 pub(crate) const AFTER: &str = "\
 Exit codes: 0 done; with --validate 1 if a figure is not as published and the deviation is not explained; 2 could not run.
 
@@ -112,7 +110,6 @@ pub(crate) struct SimulateArgs {
     pub(crate) output: Output,
 }
 
-/// What can be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Story {
     /// The page-zeroing article: 39 workers, one page at a time, a spin lock, 96 CPUs; and what would have helped
@@ -137,7 +134,6 @@ fn preemption(text: &str) -> Result<Preemption, String> {
     Ok(Preemption { every, length })
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &SimulateArgs) -> Result<Done> {
     if args.list {
         print(&computers())?;
@@ -223,7 +219,6 @@ fn grid(args: &SimulateArgs, machine: &Machine) -> Grid {
     }
 }
 
-/// Tells the article's case.
 fn tell_article(args: &SimulateArgs) -> Result<Done> {
     let outputs = Outputs::new(&args.output)?;
     let lines = article::lines();

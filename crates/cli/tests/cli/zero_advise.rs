@@ -5,7 +5,6 @@ use std::process::Output;
 
 use crate::common::{printed, run};
 use crate::schema;
-use punctual_zero::rows::ZeroCalibration;
 
 fn advise(directory: &Path, arguments: &str) -> Output {
     run(directory, &format!("zero advise {arguments} --full"))
@@ -21,7 +20,7 @@ fn this_computer_is_calibrated_advised_and_run() {
     assert!(text.contains("To zero 256 KiB"), "{text}");
     let json = std::fs::read_to_string(directory.path().join("advice.json")).unwrap();
     let run = schema::read_zero(&json);
-    assert_eq!(ZeroCalibration::of(&run).unwrap().rounds, 3);
+    assert_eq!(run.beside.zero_calibration.unwrap().rounds, 3);
     let advice = run.beside.zero_advice.unwrap();
     assert!(!advice.model_only);
     assert_eq!(advice.picks.len(), 3);

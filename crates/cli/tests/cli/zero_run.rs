@@ -6,7 +6,7 @@ use std::process::Output;
 use crate::common::{self, punctual, run};
 use crate::schema;
 use punctual_record::{Run, RunRow, Value};
-use punctual_zero::rows::{ZeroCalibration, ZeroRow, Zeroing};
+use punctual_zero::rows::{ZeroRow, Zeroing};
 
 fn zero_run(directory: &Path, arguments: &str) -> Output {
     run(directory, &format!("zero run {arguments}"))
@@ -39,7 +39,7 @@ fn predictions_stand_beside_what_was_measured() {
     // all the same.
     let arguments = format!("{TINY} --threads 1 --lock tas,counter --batch half,guided --predict");
     let (_, run) = measured(&arguments);
-    let calibration = ZeroCalibration::of(&run).unwrap();
+    let calibration = run.beside.zero_calibration.as_ref().unwrap();
     assert_eq!(calibration.rounds, 1);
     assert_eq!(calibration.takes.len(), 2 * 3);
     assert_eq!(run.results.len(), 2 * 2);

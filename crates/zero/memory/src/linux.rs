@@ -38,7 +38,6 @@ pub(super) fn free_bytes() -> Option<u64> {
     Some(cgroups::free_bytes().map_or(of_system, |of_group| of_group.min(of_system)))
 }
 
-/// `MemAvailable`, which proc_meminfo(5) has in KiB.
 fn available(meminfo: &str) -> Option<u64> {
     let line = meminfo
         .lines()

@@ -1,4 +1,4 @@
-//! What a worker keeps of its work, and how it times its passages through locks.
+//! What a worker keeps of its work.
 
 use punctual_core::Nanos;
 
@@ -28,32 +28,34 @@ pub struct Accounting {
     pub hold: Nanos,
     /// Zeroing what was taken.
     pub zeroing: Nanos,
-    /// The waits of takes in nanoseconds, each by itself, as long as there is room;
-    /// without those for the list of zeroed pages.
-    pub waits: Vec<u64>,
-    /// The holds of the same takes.
-    pub holds: Vec<u64>,
-    /// How long their pages took to be zeroed; 0 where there were none.
-    pub zeroings: Vec<u64>,
-    /// How many pages they took.
-    pub sizes: Vec<u64>,
+    /// Takes that were timed, each by itself, as long as there is room.
+    pub samples: Vec<Sample>,
+}
+
+/// A take that was timed; what it spent on the list of zeroed pages is left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// How long it waited for locks.
+    pub wait: Nanos,
+    /// How long it held them.
+    pub hold: Nanos,
+    /// How long its pages took to be zeroed; zero where there were none.
+    pub zeroing: Nanos,
+    /// How many pages it took.
+    pub pages: u64,
 }
 
 impl Accounting {
-    /// Empty accounting that time one take in `every`, none if that is 0, with room for
+    /// Empty accounting that times one take in `every`, none if that is 0, with room for
     /// so many samples.
     pub fn new(every: u32, room: usize) -> Self {
         Self {
             every,
-            waits: Vec::with_capacity(room),
-            holds: Vec::with_capacity(room),
-            zeroings: Vec::with_capacity(room),
-            sizes: Vec::with_capacity(room),
+            samples: Vec::with_capacity(room),
             ..Self::default()
         }
     }
 
-    /// Whether the next take is timed.
     #[inline]
     pub(crate) fn is_due(&self) -> bool {
         self.every != 0 && self.acquisitions.is_multiple_of(u64::from(self.every))
@@ -62,14 +64,14 @@ impl Accounting {
     /// A take has been timed. Whether there was room to keep it.
     pub(crate) fn note_take(&mut self, take: Timed) -> bool {
         self.sampled += 1;
-        self.wait += take.wait;
-        self.hold += take.hold;
-        let has_room = self.waits.len() < self.waits.capacity();
+        self.note_locks(take);
+        let has_room = self.samples.len() < self.samples.capacity();
         if has_room {
-            self.waits.push(take.wait.as_ns());
-            self.holds.push(take.hold.as_ns());
-            self.zeroings.push(0);
-            self.sizes.push(0);
+            self.samples.push(Sample {
+                wait: take.wait,
+                hold: take.hold,
+                ..Sample::default()
+            });
         }
         has_room
     }
@@ -79,70 +81,22 @@ impl Accounting {
     pub(crate) fn note_zeroing(&mut self, pages: u64, length: Nanos, is_kept: bool) {
         self.pages_sampled += pages;
         self.zeroing += length;
-        let last = self.zeroings.last_mut().zip(self.sizes.last_mut());
-        if let Some((zeroing, size)) = last.filter(|_| is_kept) {
-            (*zeroing, *size) = (length.as_ns(), pages);
+        if let Some(sample) = self.samples.last_mut().filter(|_| is_kept) {
+            (sample.zeroing, sample.pages) = (length, pages);
         }
     }
 
-    /// Putting pages into the list of zeroed ones has been timed.
-    pub(crate) fn note_return(&mut self, put: Timed) {
-        self.wait += put.wait;
-        self.hold += put.hold;
+    /// What a take, or putting its pages into the list of zeroed ones, spent on locks.
+    pub(crate) fn note_locks(&mut self, timed: Timed) {
+        self.wait += timed.wait;
+        self.hold += timed.hold;
     }
 }
 
-/// What a passage took that is over.
+/// What was spent on the locks of a take.
 #[derive(Clone, Copy)]
 pub(crate) struct Timed {
-    /// From asking for a lock to having it.
     pub(crate) wait: Nanos,
-    /// From having it to having given it back.
     pub(crate) hold: Nanos,
-    /// When the last was given back.
     pub(crate) end: Nanos,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn note(accounting: &mut Accounting, ns: u64) {
-        let length = Nanos::new(ns);
-        let take = Timed {
-            wait: length,
-            hold: length,
-            end: length,
-        };
-        let is_kept = accounting.note_take(take);
-        accounting.note_zeroing(1, length, is_kept);
-    }
-
-    #[test]
-    fn a_take_has_its_zeroing_beside_it_also_where_others_were_taken_out() {
-        let mut accounting = Accounting::new(1, 2);
-        for ns in [1, 2, 3] {
-            note(&mut accounting, ns);
-        }
-        assert_eq!(accounting.zeroings, [1, 2]);
-        // Somebody finds that a sample cannot be.
-        accounting.sampled -= 1;
-        for samples in [
-            &mut accounting.waits,
-            &mut accounting.holds,
-            &mut accounting.zeroings,
-            &mut accounting.sizes,
-        ] {
-            samples.pop();
-        }
-        note(&mut accounting, 4);
-        assert_eq!(
-            [&accounting.waits, &accounting.holds, &accounting.zeroings],
-            [&[1, 4]; 3]
-        );
-        assert_eq!(
-            (accounting.sampled, accounting.zeroing),
-            (3, Nanos::new(10))
-        );
-    }
 }

@@ -1,7 +1,7 @@
 //! How many pages a worker takes at a time.
 //!
-//! Each is a pure function of what is left ([`View`]); a few remember something
-//! between two takes, in two words that the lock protects.
+//! Each is a pure function of what is left; a few remember something between two takes,
+//! in two words that the lock protects.
 
 use std::fmt;
 use std::ops::Range;
@@ -48,26 +48,8 @@ pub enum Batch {
     StealHalf,
 }
 
-/// What a policy sees.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct View {
-    /// The pages that are left, one at least.
-    pub rest: u64,
-    /// How many there were at first.
-    pub total: u64,
-    /// The number of workers, one at least.
-    pub workers: u64,
-}
-
-impl View {
-    /// A part of what is left, rounded up.
-    fn part(self, parts: u64) -> u64 {
-        self.rest.div_ceil(parts)
-    }
-}
-
 /// What a policy remembers between two takes; zeros at first.
-pub type Memory = [u64; 2];
+pub(crate) type Memory = [u64; 2];
 
 impl Batch {
     /// Guided as punctual means it where nothing else is said: an even share of
@@ -82,9 +64,6 @@ impl Batch {
     pub(crate) const OWN: u64 = 1;
 
     /// Whether there can be such a policy.
-    ///
-    /// # Errors
-    /// Its numbers are out of range.
     pub(crate) fn check(self) -> Result<(), String> {
         let is_possible = match self {
             Self::Fixed(pages) => can_be(pages),
@@ -99,28 +78,8 @@ impl Batch {
         ))
     }
 
-    /// How many pages are taken next: at least one, and no more than are left.
-    ///
-    /// # Panics
-    /// Nothing is left, there are no workers, or the policy divides by zero.
-    pub fn take(self, view: View, memory: &mut Memory) -> u64 {
-        let wanted = match self {
-            Self::One => 1,
-            Self::Fixed(pages) => pages,
-            Self::Workers => view.workers,
-            Self::TwiceWorkers => 2 * view.workers,
-            Self::Half => view.rest / 2,
-            Self::Guided { share, floor } => view.part(share * view.workers).max(floor),
-            Self::Factoring => factoring(view, memory),
-            Self::Trapezoid => trapezoid(view, memory),
-            Self::Growing => growing(view, memory),
-            Self::StealHalf => Self::OWN,
-        };
-        wanted.clamp(1, view.rest)
-    }
-
     /// Whether what it takes depends on what it took.
-    pub const fn remembers(self) -> bool {
+    pub(crate) const fn remembers(self) -> bool {
         matches!(self, Self::Factoring | Self::Trapezoid | Self::Growing)
     }
 
@@ -139,42 +98,47 @@ impl Batch {
     /// there [are](Self::takes), but for the trapezoid, whose plan knows no rounding.
     pub fn planned(self, pages: u64, workers: u64) -> u64 {
         match self {
-            Self::Trapezoid => planned_by_trapezoid(pages, workers),
+            Self::Trapezoid => Policy::new(self, pages, workers).planned_by_trapezoid(),
             _ => self.takes(pages, workers).count() as u64,
         }
     }
 
     /// Each take of a backlog of so many pages, where it is central.
     pub fn takes(self, pages: u64, workers: u64) -> impl Iterator<Item = u64> {
-        let mut rest = pages;
-        let mut memory = Memory::default();
+        let policy = Policy::new(self, pages, workers);
+        let (mut rest, mut memory) = (pages, Memory::default());
         std::iter::from_fn(move || {
-            let view = View {
-                rest,
-                total: pages,
-                workers,
-            };
-            let taken = (rest > 0).then(|| self.take(view, &mut memory))?;
+            let taken = policy.take(rest, &mut memory);
             rest -= taken;
-            Some(taken)
+            (taken > 0).then_some(taken)
         })
     }
+
+    /// Those that are one word; the others are numbers.
+    const NAMED: [(&str, Self); 9] = [
+        ("1", Self::One),
+        ("n", Self::Workers),
+        ("2n", Self::TwiceWorkers),
+        ("half", Self::Half),
+        ("guided", Self::GUIDED),
+        ("factoring", Self::Factoring),
+        ("trapezoid", Self::Trapezoid),
+        ("growing", Self::Growing),
+        ("steal-half", Self::StealHalf),
+    ];
 }
 
 impl fmt::Display for Batch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::One => f.pad("1"),
             Self::Fixed(pages) => f.pad(&pages.to_string()),
-            Self::Workers => f.pad("n"),
-            Self::TwiceWorkers => f.pad("2n"),
-            Self::Half => f.pad("half"),
-            Self::Guided { .. } if *self == Self::GUIDED => f.pad("guided"),
-            Self::Guided { share, floor } => f.pad(&format!("guided:share={share}+floor={floor}")),
-            Self::Factoring => f.pad("factoring"),
-            Self::Trapezoid => f.pad("trapezoid"),
-            Self::Growing => f.pad("growing"),
-            Self::StealHalf => f.pad("steal-half"),
+            Self::Guided { share, floor } if *self != Self::GUIDED => {
+                f.pad(&format!("guided:share={share}+floor={floor}"))
+            }
+            _ => {
+                let named = Self::NAMED.iter().find(|(_, batch)| batch == self);
+                f.pad(named.map_or("", |(name, _)| *name))
+            }
         }
     }
 }
@@ -196,72 +160,112 @@ impl FromStr for Batch {
             let number = digits.parse().ok().filter(|&number| can_be(number));
             number.ok_or_else(|| format!("`{text}` is no batch; {range}"))
         };
-        Ok(match text {
-            "n" => Self::Workers,
-            "2n" => Self::TwiceWorkers,
-            "half" => Self::Half,
-            "guided" => Self::GUIDED,
-            "factoring" => Self::Factoring,
-            "trapezoid" => Self::Trapezoid,
-            "growing" => Self::Growing,
-            "steal-half" => Self::StealHalf,
-            _ => match text.strip_prefix("guided:share=") {
-                Some(rest) => {
-                    let (share, floor) = rest.split_once("+floor=").ok_or_else(wrong)?;
-                    let range = format!("its numbers are from 1 to {MOST_PAGES}");
-                    Self::Guided {
-                        share: number(share, &range)?,
-                        floor: number(floor, &range)?,
-                    }
-                }
-                None => match number(text, &format!("a batch has 1 to {MOST_PAGES} pages"))? {
+        if let Some((_, batch)) = Self::NAMED.iter().find(|(name, _)| *name == text) {
+            return Ok(*batch);
+        }
+        let Some(numbers) = text.strip_prefix("guided:share=") else {
+            return Ok(
+                match number(text, &format!("a batch has 1 to {MOST_PAGES} pages"))? {
                     1 => Self::One,
                     pages => Self::Fixed(pages),
                 },
-            },
+            );
+        };
+        let (share, floor) = numbers.split_once("+floor=").ok_or_else(wrong)?;
+        let range = format!("its numbers are from 1 to {MOST_PAGES}");
+        Ok(Self::Guided {
+            share: number(share, &range)?,
+            floor: number(floor, &range)?,
         })
     }
 }
 
-/// It remembers the pages of each take of the round, and how many are left of the
-/// round.
-fn factoring(view: View, memory: &mut Memory) -> u64 {
-    let [pages, left] = memory;
-    if *left == 0 {
-        *pages = view.part(2 * view.workers);
-        *left = view.workers;
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Policy {
+    pub(crate) batch: Batch,
+    /// What it takes whatever is left, if it does.
+    pub(crate) constant: Option<u64>,
+    /// How many pages there were at first.
+    pub(crate) total: u64,
+    workers: u64,
+}
+
+impl Policy {
+    pub(crate) fn new(batch: Batch, total: u64, workers: u64) -> Self {
+        Self {
+            batch,
+            constant: batch.constant(workers),
+            total,
+            workers,
+        }
     }
-    *left -= 1;
-    *pages
-}
 
-/// It remembers how many takes there were.
-fn trapezoid(view: View, memory: &mut Memory) -> u64 {
-    let [done, _] = memory;
-    let first = first_of_trapezoid(view.total, view.workers);
-    let steps = planned_by_trapezoid(view.total, view.workers) - 1;
-    // Steps are fractions of pages; whatever takes are rounded up by is missing
-    // at the end.
-    let less = ((first - 1) * *done).checked_div(steps).unwrap_or(0);
-    *done += 1;
-    first.saturating_sub(less)
-}
+    /// How many of the `rest` that is left are taken: one at least, and none if there is
+    /// none. With what the policy remembers from take to take, if it does.
+    pub(crate) fn take(&self, rest: u64, memory: &mut Memory) -> u64 {
+        if let Some(count) = self.constant {
+            return count.min(rest);
+        }
+        if rest == 0 {
+            return 0;
+        }
+        let wanted = match self.batch {
+            Batch::Half => rest / 2,
+            Batch::Guided { share, floor } => rest.div_ceil(share * self.workers).max(floor),
+            Batch::Factoring => self.factoring(rest, memory),
+            Batch::Trapezoid => self.trapezoid(memory),
+            Batch::Growing => self.growing(rest, memory),
+            _ => Batch::OWN,
+        };
+        wanted.clamp(1, rest)
+    }
 
-/// How many takes the method plans; rounding spares the last few.
-fn planned_by_trapezoid(pages: u64, workers: u64) -> u64 {
-    (2 * pages).div_ceil(first_of_trapezoid(pages, workers) + 1)
-}
+    /// The most that are taken at once: no take is more than both the first and
+    /// an even share of all.
+    pub(crate) fn most(&self) -> u64 {
+        let first = self.take(self.total, &mut Memory::default());
+        match self.constant {
+            Some(_) => first,
+            None => first.max(self.total.div_ceil(self.workers)),
+        }
+    }
 
-fn first_of_trapezoid(pages: u64, workers: u64) -> u64 {
-    (pages / (2 * workers)).max(1)
-}
+    /// It remembers the pages of each take of the round, and how many are left of the
+    /// round.
+    fn factoring(&self, rest: u64, [pages, left]: &mut Memory) -> u64 {
+        if *left == 0 {
+            *pages = rest.div_ceil(2 * self.workers);
+            *left = self.workers;
+        }
+        *left -= 1;
+        *pages
+    }
 
-/// It remembers the last take. The even share at the end keeps the last worker from
-/// working alone.
-fn growing(view: View, memory: &mut Memory) -> u64 {
-    let [last, _] = memory;
-    *last = (*last + 1).min(view.part(view.workers));
-    *last
+    fn trapezoid(&self, [done, _]: &mut Memory) -> u64 {
+        let first = self.first_of_trapezoid();
+        let steps = self.planned_by_trapezoid() - 1;
+        // Steps are fractions of pages; whatever takes are rounded up by is missing
+        // at the end.
+        let less = ((first - 1) * *done).checked_div(steps).unwrap_or(0);
+        *done += 1;
+        first.saturating_sub(less)
+    }
+
+    /// How many takes the method plans; rounding spares the last few.
+    fn planned_by_trapezoid(&self) -> u64 {
+        (2 * self.total).div_ceil(self.first_of_trapezoid() + 1)
+    }
+
+    fn first_of_trapezoid(&self) -> u64 {
+        (self.total / (2 * self.workers)).max(1)
+    }
+
+    /// It remembers the last take. The even share at the end keeps the last worker from
+    /// working alone.
+    fn growing(&self, rest: u64, [last, _]: &mut Memory) -> u64 {
+        *last = (*last + 1).min(rest.div_ceil(self.workers));
+        *last
+    }
 }
 
 /// With [`Batch::StealHalf`], the backlog of a worker at first: an even share, in one
@@ -380,20 +384,21 @@ mod tests {
     }
 
     #[test]
-    fn all_is_taken_and_nothing_twice() {
-        for text in [
-            "1",
-            "7",
-            "n",
-            "half",
-            "guided",
-            "factoring",
-            "trapezoid",
-            "growing",
-        ] {
-            let batch: Batch = text.parse().unwrap();
-            for (pages, workers) in [(1, 1), (1, 39), (2, 3), (1_000, 1), (PAGES / 100, 39)] {
-                assert_eq!(batch.takes(pages, workers).sum::<u64>(), pages, "{text}");
+    fn all_is_taken_and_no_take_is_more_than_the_most() {
+        let others = ["7", "guided:share=1+floor=1"].map(|text| text.parse().unwrap());
+        for batch in Batch::NAMED
+            .map(|(_, batch)| batch)
+            .into_iter()
+            .chain(others)
+        {
+            for (pages, workers) in [(0, 2), (1, 1), (1, 39), (10, 3), (1_000, 1), (16_069, 39)] {
+                let most = Policy::new(batch, pages, workers).most();
+                let takes: Vec<u64> = batch.takes(pages, workers).collect();
+                assert_eq!(takes.iter().sum::<u64>(), pages, "{batch}");
+                let largest = takes.into_iter().max().unwrap_or(0);
+                assert!(largest <= most, "{batch}, {pages}, {workers}");
+                let is_constant = batch.constant(workers).is_some();
+                assert!(!is_constant || largest == most, "{batch}");
             }
         }
     }

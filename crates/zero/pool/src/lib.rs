@@ -7,13 +7,13 @@
 //! without `async` and `await`.
 //!
 //! A [`Setting`] says which lock ([`LockKind`]), how many pages a worker takes at
-//! a time ([`batches`]) and who hands them out; a `Pool` is one backlog under
+//! a time ([`Batch`]) and who hands them out; a `Pool` is one backlog under
 //! such a setting; each worker keeps its [`Accounting`].
 
 #![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod accounting;
-pub mod batches;
+mod batches;
 mod setting;
 pub mod suspending;
 #[cfg(test)]
@@ -21,6 +21,6 @@ mod tests;
 
 include!(concat!(env!("OUT_DIR"), "/blocking.rs"));
 
-pub use accounting::Accounting;
+pub use accounting::{Accounting, Sample};
 pub use batches::Batch;
-pub use setting::{Backoff, Dequeue, LockKind, Setting};
+pub use setting::{Dequeue, LockKind, Setting};

@@ -11,7 +11,7 @@ use punctual_core::Nanos;
 
 use crate::blocking::locks::{Mcs, Ttas};
 use crate::blocking::{Computer, Line, Lock, Pool};
-use crate::{Accounting, Backoff, Batch, Dequeue, LockKind, Setting};
+use crate::{Accounting, Batch, Dequeue, LockKind, Sample, Setting};
 
 /// What an operation on a line takes.
 const OPERATION: Nanos = Nanos::new(1);
@@ -33,6 +33,7 @@ struct State {
     zeroed: RefCell<Vec<Range<u64>>>,
     /// How long each pause was.
     pauses: RefCell<Vec<Nanos>>,
+    transfer: Cell<Nanos>,
     /// How often others are faster where somebody waits for a word to change.
     others: Cell<u32>,
     /// How often workers may ask whether to give up before they are told to.
@@ -45,6 +46,7 @@ impl Default for State {
             now: Cell::default(),
             zeroed: RefCell::default(),
             pauses: RefCell::default(),
+            transfer: Cell::default(),
             others: Cell::default(),
             patience: Cell::new(u32::MAX),
         }
@@ -145,6 +147,10 @@ impl Computer for Alone {
         Nobody
     }
 
+    fn transfer(&self) -> Nanos {
+        self.transfer.get()
+    }
+
     fn now(&self) -> Nanos {
         self.now.get()
     }
@@ -187,10 +193,12 @@ impl Alone {
     const LAST: u64 = 9;
 }
 
-/// How long a worker keeps away where others are faster so often.
-fn pauses(others: u32, backoff: Backoff) -> Vec<u64> {
+/// How long one of two workers keeps away where others are faster so often, and a line takes
+/// so long.
+fn pauses(others: u32, transfer: Nanos) -> Vec<u64> {
     let computer = Alone::default();
-    let lock = Ttas::new(&computer, backoff);
+    computer.transfer.set(transfer);
+    let lock = Ttas::new(&computer, 2);
     let again = lock.section(0, || {
         assert!(computer.pauses.borrow().is_empty());
         computer.others.set(others);
@@ -203,17 +211,10 @@ fn pauses(others: u32, backoff: Backoff) -> Vec<u64> {
 
 #[test]
 fn who_was_slower_keeps_away_for_twice_as_long_each_time() {
-    let backoff = Backoff {
-        shortest: Nanos::new(100),
-        longest: Nanos::new(400),
-    };
-    assert_eq!(pauses(0, backoff), []);
-    assert_eq!(pauses(5, backoff), [100, 200, 400, 400, 400]);
-    let upside_down = Backoff {
-        shortest: Nanos::new(400),
-        longest: Nanos::new(100),
-    };
-    assert_eq!(pauses(2, upside_down), [100, 100]);
+    assert_eq!(pauses(0, Nanos::new(40)), []);
+    assert_eq!(pauses(5, Nanos::new(40)), [40, 80, 160, 160, 160]);
+    let unknown = pauses(7, Nanos::ZERO);
+    assert_eq!(unknown, [100, 200, 400, 800, 1_600, 3_200, 3_200]);
 }
 
 #[test]
@@ -300,13 +301,13 @@ fn a_list_is_walked_page_by_page_under_the_lock() {
     assert_eq!(pages, [0, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
     let two_more_words = OPERATION + OPERATION;
     let links = LINK.times(5);
-    for (list, range) in list[0].holds.iter().zip(&ranges[0].holds).take(2) {
-        assert_eq!(*list, range + (links + two_more_words).as_ns());
+    for (list, range) in list[0].samples.iter().zip(&ranges[0].samples).take(2) {
+        assert_eq!(list.hold, range.hold + links + two_more_words);
     }
 }
 
 #[test]
-fn the_books_tell_where_the_time_went() {
+fn the_accounting_tells_where_the_time_went() {
     let mut setting = Setting::new(1, LockKind::Tas, Batch::Fixed(5));
     let (_, accounting) = work(&setting, 1);
     let accounting = &accounting[0];
@@ -320,22 +321,24 @@ fn the_books_tell_where_the_time_went() {
     );
     // One swap; then two operations and what else is done, and the release.
     let hold = OPERATION.times(3) + OVERHEAD;
-    assert_eq!(accounting.waits, [OPERATION.as_ns(); 3]);
-    assert_eq!(accounting.holds, [hold.as_ns(); 3]);
+    let sample = |pages| Sample {
+        wait: OPERATION,
+        hold,
+        zeroing: PAGE.times(pages),
+        pages,
+    };
+    assert_eq!(accounting.samples, [5, 5, 0].map(sample));
     assert_eq!(accounting.wait, OPERATION.times(3));
     assert_eq!(accounting.hold, hold.times(3));
     assert_eq!(accounting.zeroing, PAGE.times(10));
-    assert_eq!(
-        (accounting.pages_sampled, &accounting.sizes[..]),
-        (10, &[5, 5, 0][..])
-    );
+    assert_eq!(accounting.pages_sampled, 10);
 
     // Another lock and as much under it, but for the last take.
     setting.returns = Some(LockKind::Tas);
     let (_, returning) = work(&setting, 1);
     assert_eq!(returning[0].wait, OPERATION.times(5));
     assert_eq!(returning[0].hold, hold.times(5));
-    assert_eq!(returning[0].waits, accounting.waits);
+    assert_eq!(returning[0].samples, accounting.samples);
     assert_eq!(returning[0].zeroing, accounting.zeroing);
 }
 
@@ -345,11 +348,12 @@ fn whoever_steals_waits_between_two_locks() {
     // It steals in its sixth take.
     let (_, accounting) = work(&setting, 5);
     // A swap; a look of two loads and a swap; a swap.
-    assert_eq!(accounting[0].waits[1], OPERATION.times(1 + 3 + 1).as_ns());
+    let stole = accounting[0].samples[1];
+    assert_eq!(stole.wait, OPERATION.times(1 + 3 + 1));
     // Its own is empty: two loads and the release. The other's is cut: two stores
     // more. Its own is filled: two stores and the release.
     let hold = OPERATION.times(3 + 5 + 3) + OVERHEAD.times(3);
-    assert_eq!(accounting[0].holds[1], hold.as_ns());
+    assert_eq!(stole.hold, hold);
 }
 
 #[test]
@@ -359,7 +363,7 @@ fn some_takes_are_timed_and_some_kept() {
     assert_eq!((accounting[0].acquisitions, accounting[0].sampled), (11, 6));
     assert_eq!(accounting[0].zeroing, PAGE.times(5));
     assert_eq!(accounting[0].pages_sampled, 5);
-    assert_eq!(accounting[0].waits.len(), 3);
+    assert_eq!(accounting[0].samples.len(), 3);
     let (_, accounting) = work(&setting, 0);
     assert_eq!(
         (accounting[0].sampled, accounting[0].hold),

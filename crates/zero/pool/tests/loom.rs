@@ -18,7 +18,7 @@ mod computer;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use punctual_zero_pool::{Backoff, Batch, Dequeue, LockKind, Setting};
+use punctual_zero_pool::{Batch, Dequeue, LockKind, Setting};
 
 use computer::{count_under, zero_all};
 
@@ -77,8 +77,8 @@ mod locks {
 
     #[test]
     fn ttas() {
-        two_under(LockKind::Ttas(Backoff::default()));
-        three_under(LockKind::Ttas(Backoff::default()));
+        two_under(LockKind::Ttas);
+        three_under(LockKind::Ttas);
     }
 
     #[test]

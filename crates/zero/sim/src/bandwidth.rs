@@ -72,7 +72,6 @@ impl Bandwidth {
         self.at = now;
     }
 
-    /// The speed of each, of full speed.
     fn speed(&self) -> f64 {
         let active = self.jobs.len() as f64;
         if active > self.abreast {

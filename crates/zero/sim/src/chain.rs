@@ -132,59 +132,11 @@ impl Settled {
 mod tests {
     use super::*;
 
-    /// The paper's speed-up of `cores` cores whose time is spent in the lock to
-    /// `serial` when alone, at 500 cycles per request: the fit of
-    /// facts to the curves of figures 8 and 9.
-    fn speed_up(section: f64, serial: f64, cores: usize) -> f64 {
-        let away = |cores| {
-            Chain {
-                cores,
-                away: section / serial,
-                abreast: f64::INFINITY,
-                section,
-                hand_off: HandOff::Product { c: 500.0 },
-            }
-            .settle()
-            .away()
-        };
-        away(cores) / away(1)
-    }
-
-    fn peak(section: f64, serial: f64) -> (usize, f64) {
-        let curve = (1..=48).map(|cores| (cores, speed_up(section, serial, cores)));
-        curve.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap()
-    }
-
     fn is_near(got: f64, expected: f64, percent: f64) {
         assert!(
             (got / expected - 1.0).abs() <= percent / 100.0,
             "{got}, not {expected}"
         );
-    }
-
-    // Row 26.
-    #[test]
-    fn short_sections_collapse_from_27_cores_on() {
-        let (cores, height) = peak(400.0, 0.004);
-        is_near(height, 25.0, 8.0);
-        assert!((25..=29).contains(&cores), "{cores}");
-        is_near(speed_up(400.0, 0.004, 48), 4.8, 8.0);
-    }
-
-    // Row 28.
-    #[test]
-    fn a_larger_serial_share_collapses_from_7_cores_on() {
-        let (cores, height) = peak(400.0, 0.032);
-        is_near(height, 5.3, 15.0);
-        assert!((5..=9).contains(&cores), "{cores}");
-        is_near(speed_up(400.0, 0.032, 48), 0.65, 15.0);
-    }
-
-    // Row 30.
-    #[test]
-    fn long_sections_do_not_collapse() {
-        let (cores, height) = peak(25_600.0, 0.02);
-        assert!(cores >= 46 && height >= 40.0 * 0.95, "{height} at {cores}");
     }
 
     /// GB/s, GB per CPU-second and share of waiting of a pool that zeroes
@@ -241,14 +193,6 @@ mod tests {
                 assert!(waiting < 0.09, "{cores}: {waiting}");
             }
         }
-    }
-
-    // Row 37.
-    #[test]
-    fn the_worst_case_of_the_article_gives_65_ns_a_waiter() {
-        let worst = [60.0, 65.0, 70.0].map(|c| pool(39, 1.0, HandOff::PerWaiter { c })[1]);
-        assert!(worst[0] > 0.0406 && worst[2] < 0.0406, "{worst:?}");
-        is_near(worst[1], 0.0406, 2.0);
     }
 
     #[test]

@@ -1,26 +1,25 @@
-//! The simulated computer as a pool sees it.
+//! The simulated computer as a pool sees it, with the mutex of Rust's standard library on
+//! futexes.
 
 use std::cell::RefCell;
 use std::fmt;
 use std::ops::Range;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use std::task::{Context, Poll, Waker};
 
 use punctual_core::Nanos;
 use punctual_program::Refusal;
-use punctual_zero_pool::suspending::{Computer, Line};
+use punctual_zero_pool::suspending::{Computer, Line, Lock};
 
 use super::lines::Access;
-use super::mutex::SimMutex;
 use super::world::{Wanted, World};
 
 /// A simulated computer. Its workers share it.
 #[derive(Clone)]
 pub(crate) struct SimComputer(Rc<RefCell<World>>);
 
-/// A line of it.
 #[derive(Clone)]
 pub(crate) struct SimLine {
     computer: SimComputer,
@@ -36,10 +35,6 @@ impl SimComputer {
     }
 
     /// Runs each worker until it ends.
-    ///
-    /// # Errors
-    /// There were more operations than there may be.
-    ///
     /// # Panics
     /// Workers wait for ever: a lock is wrong.
     pub(crate) fn run(&self, mut tasks: Vec<Task<'_>>) -> Result<(), Refusal> {
@@ -63,7 +58,6 @@ impl SimComputer {
         Ok(())
     }
 
-    /// The computer, to look at.
     pub(crate) fn world(&self) -> std::cell::Ref<'_, World> {
         self.0.borrow()
     }
@@ -74,10 +68,6 @@ impl SimComputer {
             world: &self.0,
             wanted: Some(wanted),
         }
-    }
-
-    async fn does(&self, wanted: Wanted) {
-        self.operation(wanted).await;
     }
 }
 
@@ -123,12 +113,11 @@ impl SimLine {
             word,
             expected,
         };
-        self.computer.does(wanted).await;
+        self.computer.operation(wanted).await;
     }
 
-    /// Wakes the first who waits for this line.
     pub(crate) async fn wake(&self) {
-        self.computer.does(Wanted::Wake(self.line)).await;
+        self.computer.operation(Wanted::Wake(self.line)).await;
     }
 }
 
@@ -178,7 +167,14 @@ impl Computer for SimComputer {
     }
 
     fn mutex(&self) -> SimMutex {
-        SimMutex::new(self)
+        SimMutex {
+            state: self.line([0; 4]),
+            computer: self.clone(),
+        }
+    }
+
+    fn transfer(&self) -> Nanos {
+        self.0.borrow().transfer()
     }
 
     fn now(&self) -> Nanos {
@@ -186,24 +182,24 @@ impl Computer for SimComputer {
     }
 
     async fn relax(&self) {
-        self.does(Wanted::Relax).await;
+        self.operation(Wanted::Relax).await;
     }
 
     async fn pause(&self, length: Nanos) {
-        self.does(Wanted::Work(length.into())).await;
+        self.operation(Wanted::Work(length.into())).await;
     }
 
     async fn zero(&self, pages: Range<u64>) {
-        self.does(Wanted::Zero(pages)).await;
+        self.operation(Wanted::Zero(pages)).await;
     }
 
     async fn next_in_list(&self, page: u64) -> u64 {
-        self.does(Wanted::Miss).await;
+        self.operation(Wanted::Miss).await;
         page + 1
     }
 
     async fn overhead(&self) {
-        self.does(Wanted::Overhead).await;
+        self.operation(Wanted::Overhead).await;
     }
 }
 
@@ -216,5 +212,75 @@ impl fmt::Debug for SimComputer {
 impl fmt::Debug for SimLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SimLine({})", self.line)
+    }
+}
+
+/// `library/std/src/sys/sync/mutex/futex.rs` (Rust 1.95), step by step: a lock
+/// that anybody can snatch while those who sleep wake up.
+#[derive(Clone, Debug)]
+pub(crate) struct SimMutex {
+    state: SimLine,
+    computer: SimComputer,
+}
+
+const UNLOCKED: u64 = 0;
+const LOCKED: u64 = 1;
+/// Locked, and somebody may sleep.
+const CONTENDED: u64 = 2;
+
+/// How often a worker looks at the lock before it sleeps.
+pub(crate) const LOOKS: u32 = 100;
+
+impl SimMutex {
+    async fn lock(&self) {
+        let taken = self.state.exchange(0, UNLOCKED, LOCKED, Acquire).await;
+        if taken.is_err() {
+            self.lock_contended().await;
+        }
+    }
+
+    async fn lock_contended(&self) {
+        let mut state = self.spin().await;
+        if state == UNLOCKED {
+            match self.state.exchange(0, UNLOCKED, LOCKED, Acquire).await {
+                Ok(_) => return,
+                Err(other) => state = other,
+            }
+        }
+        loop {
+            if state != CONTENDED && self.state.swap(0, CONTENDED, Acquire).await == UNLOCKED {
+                return;
+            }
+            self.state.park(0, CONTENDED).await;
+            state = self.spin().await;
+        }
+    }
+
+    /// Looks until the lock is free, or somebody sleeps already, or long enough.
+    async fn spin(&self) -> u64 {
+        let mut left = LOOKS;
+        loop {
+            let state = self.state.load(0, Relaxed).await;
+            if state != LOCKED || left == 0 {
+                return state;
+            }
+            self.computer.relax().await;
+            left -= 1;
+        }
+    }
+
+    async fn unlock(&self) {
+        if self.state.swap(0, UNLOCKED, Release).await == CONTENDED {
+            self.state.wake().await;
+        }
+    }
+}
+
+impl Lock for SimMutex {
+    async fn section<R>(&self, _worker: usize, inside: impl AsyncFnOnce() -> R) -> R {
+        self.lock().await;
+        let result = inside().await;
+        self.unlock().await;
+        result
     }
 }

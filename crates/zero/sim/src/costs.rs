@@ -1,5 +1,8 @@
 //! What things cost on a computer, in the simulator's own unit.
 
+use std::ops::Index;
+
+use punctual_core::Nanos;
 use punctual_program::Refusal;
 use punctual_sim::Time;
 use punctual_zero_pool::LockKind;
@@ -14,46 +17,31 @@ pub(crate) struct Costs {
     /// In thirds of a nanosecond, from one worker to another, row by row: for a
     /// line that is free, and for who had to queue.
     transfer: Vec<[u64; 2]>,
-    /// The parts of a transfer that reading takes, and writing where there is a
-    /// copy, and after which the line is out of its owner's reach.
-    pub(crate) load_share: f64,
-    pub(crate) upgrade_share: f64,
-    pub(crate) notice_share: f64,
-    pub(crate) overtakes: f64,
-    /// Whether stores are posted.
+    pub(crate) mean_transfer: Nanos,
+    lengths: [Time; Quantity::ALL.len()],
+    shares: [f64; Quantity::ALL.len()],
     pub(crate) posts: bool,
-    pub(crate) look: Time,
-    pub(crate) hit: Time,
-    pub(crate) rmw: Time,
-    pub(crate) miss: Time,
-    pub(crate) relax: Time,
-    pub(crate) zero: Time,
     /// For pages in the cache of another core, where that makes a difference.
     pub(crate) zero_remote: Option<Time>,
-    /// Zeroing takes so much longer or shorter at most.
-    pub(crate) jitter: f64,
-    /// How long after zeroing its stores are on their way.
-    pub(crate) drain: Time,
     /// How many can zero at full speed.
     pub(crate) abreast: f64,
-    pub(crate) bookkeeping: Time,
-    /// What a take costs besides what the pool does, outside the lock and under it.
-    pub(crate) turn: Time,
+    /// What a take costs besides what the pool does, under the lock.
     pub(crate) overhead: Time,
-    pub(crate) park: Time,
-    pub(crate) wake: Time,
-    pub(crate) turnaround: Time,
-    pub(crate) spread: Time,
 }
 
-/// A page.
+/// A length of time.
+impl Index<Quantity> for Costs {
+    type Output = Time;
+
+    fn index(&self, quantity: Quantity) -> &Time {
+        &self.lengths[quantity as usize]
+    }
+}
+
 pub(crate) const PAGE_BYTES: f64 = 4_096.0;
 
 impl Costs {
     /// The costs of so many workers under a lock.
-    ///
-    /// # Errors
-    /// There are more workers than CPUs, or too little is known of the computer.
     pub(crate) fn new(machine: &Machine, workers: usize, lock: LockKind) -> Result<Self, Refusal> {
         machine.check()?;
         let cpus = machine.topology().placement(workers)?;
@@ -65,37 +53,33 @@ impl Costs {
             let ns = machine.transfer_ns(from, to);
             [ns, ns * share].map(|ns| time(ns).as_thirds())
         });
-        let length = |quantity| time(machine.value(quantity));
-        let zero_ns = machine.value(Quantity::Zero);
+        let shares = Quantity::ALL.map(|quantity| machine.value(quantity));
+        let lengths = shares.map(time);
+        let mean_ns = machine.mean_transfer_ns(workers)?;
+        let zero_remote = machine.figure(Quantity::ZeroRemote);
         Ok(Self {
             workers,
             transfer: transfer.collect(),
-            load_share: machine.value(Quantity::LoadShare),
-            upgrade_share: machine.value(Quantity::UpgradeShare),
-            notice_share: machine.value(Quantity::NoticeShare),
-            overtakes: machine.value(Quantity::Overtakes),
+            mean_transfer: Nanos::new(mean_ns.round() as u64),
             posts: machine.value(Quantity::Posted) >= 0.5,
-            look: length(Quantity::Look),
-            hit: length(Quantity::Hit),
-            rmw: length(Quantity::Rmw),
-            miss: length(Quantity::Miss),
-            relax: length(Quantity::Relax),
-            zero: length(Quantity::Zero),
-            zero_remote: machine
-                .figure(Quantity::ZeroRemote)
-                .map(|figure| time(figure.value)),
-            jitter: machine.value(Quantity::Jitter),
-            drain: length(Quantity::Drain),
+            zero_remote: zero_remote.map(|figure| time(figure.value)),
             // Bytes in a nanosecond are GB in a second.
-            abreast: machine.value(Quantity::Bandwidth) * zero_ns / PAGE_BYTES,
-            bookkeeping: length(Quantity::Bookkeeping),
-            turn: length(Quantity::Turn),
-            overhead: length(Quantity::Section) + length(Quantity::extra(lock)),
-            park: length(Quantity::Park),
-            wake: length(Quantity::Wake),
-            turnaround: length(Quantity::Turnaround),
-            spread: length(Quantity::Spread),
+            abreast: machine.value(Quantity::Bandwidth) * machine.value(Quantity::Zero)
+                / PAGE_BYTES,
+            overhead: time(machine.value(Quantity::Section))
+                + time(machine.value(Quantity::extra(lock))),
+            lengths,
+            shares,
         })
+    }
+
+    pub(crate) fn workers(&self) -> usize {
+        self.workers
+    }
+
+    /// A share of 1.
+    pub(crate) fn share(&self, quantity: Quantity) -> f64 {
+        self.shares[quantity as usize]
     }
 
     /// What a line takes from one worker to another, in thirds of a nanosecond.

@@ -4,13 +4,12 @@
 //! | file | what it is about |
 //! |---|---|
 //! | `topology`, `quantity`, `machine` | a [`Machine`]: its CPUs and what things cost on it, each figure with its source |
-//! | `presets`, `windows` | computers that somebody published figures of, and the pools of Windows |
+//! | `presets` | computers that somebody published figures of, and the pools of Windows |
 //! | `costs` | the same for so many workers, as fast to look up as can be |
 //! | `lines` | cache lines: who has a copy, who wants one, who comes next |
 //! | `bandwidth` | memory that many write at the same time |
-//! | `preemption` | CPUs that are taken away |
-//! | `world` | what happens, in which order |
-//! | `computer`, `mutex` | all of that as a pool sees it; locks that sleep |
+//! | `world` | what happens, in which order, also to who loses its CPU |
+//! | `computer` | all of that as a pool sees it |
 //! | `simulate` | a backlog from begin to end, or a sample of it counted up; pages that arrive all the time, workers that wake up now and then |
 //! | `predict` | what would come out if what is not known were a little different |
 //! | `contest` | workers that only want a lock: what papers on locks measure |
@@ -35,24 +34,19 @@ mod contest;
 mod costs;
 mod lines;
 mod machine;
-mod mutex;
 mod predict;
-mod preemption;
 mod presets;
 mod quantity;
 mod simulate;
 #[cfg(test)]
 mod tests;
 mod topology;
-mod windows;
 mod world;
 
 pub use contest::{Contest, ContestLock};
 pub use machine::Machine;
-pub use predict::{Active, Between, Prediction, predict};
-pub use preemption::Preemption;
-pub use presets::{PRESETS, Preset};
+pub use predict::{Active, Prediction, predict};
+pub use presets::{Preset, SYSTEMS, System, presets};
 pub use quantity::{Figure, Quantity, Unit};
-pub use simulate::{Bursts, Bursty, EVERY, Job, PoolResult, Split, simulate};
+pub use simulate::{Bursts, Bursty, CpuSplit, EVERY, Job, PoolResult, Preemption, simulate};
 pub use topology::{Distance, Matrix, Numbering, Place, Topology};
-pub use windows::{SYSTEMS, System};

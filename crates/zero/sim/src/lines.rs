@@ -12,7 +12,6 @@ use std::collections::VecDeque;
 
 use punctual_sim::Time;
 
-/// What a worker wants of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Load,
@@ -50,23 +49,19 @@ pub(crate) struct Request {
     pub(crate) access: Access,
 }
 
-/// A line of four words.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     words: [u64; 4],
     /// Who got it last, and hands it on. Nobody if it is in memory only.
     newest: Option<usize>,
-    /// Who has a copy.
     copies: Workers,
     /// Who is served, then who waits.
     queue: VecDeque<Request>,
-    /// Who spins on a copy.
     spinning: Vec<Request>,
     /// When whoever has the line to itself is told that somebody else wants it.
     notice: Time,
 }
 
-/// What a line says to an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// The worker's copy was enough: the value that was there.
@@ -80,7 +75,6 @@ pub(crate) enum Answer {
 }
 
 impl Line {
-    /// A line in memory, for so many workers.
     pub(crate) fn new(words: [u64; 4], workers: usize) -> Self {
         Self {
             words,
@@ -161,7 +155,6 @@ impl Line {
         queue.find(is_it).filter(|_| !access.writes())
     }
 
-    /// Who is served.
     pub(crate) fn served(&self) -> Option<Request> {
         self.queue.front().copied()
     }
@@ -222,7 +215,6 @@ impl Line {
     }
 }
 
-/// A set of workers.
 #[derive(Clone, Debug)]
 struct Workers {
     bits: Vec<u64>,

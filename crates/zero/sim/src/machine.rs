@@ -6,10 +6,9 @@ use std::sync::Arc;
 use punctual_program::Refusal;
 use punctual_sim::model::Confidence;
 
-use super::presets::{self, PRESETS};
+use super::presets::{self, presets};
 use super::quantity::{Figure, Quantity, Unit};
-use super::topology::Matrix;
-use super::topology::{Distance, Numbering, Topology};
+use super::topology::{Distance, Matrix, Numbering, Topology};
 
 /// A computer: its CPUs, and what things cost on it.
 #[derive(Clone, Debug)]
@@ -37,11 +36,7 @@ impl Machine {
             matrix: None,
             figures: Vec::new(),
         };
-        presets::common()
-            .iter()
-            .fold(machine, |machine, (quantity, figure)| {
-                machine.with(*quantity, figure.clone())
-            })
+        presets::with_common(machine)
     }
 
     /// Reads a computer as the user writes it: `cascade-lake-96`,
@@ -53,9 +48,12 @@ impl Machine {
     pub fn parse(text: &str) -> Result<Self, Refusal> {
         let mut parts = text.split(',').map(str::trim);
         let name = parts.next().unwrap_or_default();
-        let known = PRESETS.iter().find(|preset| preset.name == name);
+        let known = presets().iter().find(|preset| preset.name == name);
         let preset = known.ok_or_else(|| {
-            let names: Vec<_> = PRESETS.iter().map(|preset| preset.name.as_str()).collect();
+            let names: Vec<_> = presets()
+                .iter()
+                .map(|preset| preset.name.as_str())
+                .collect();
             Refusal::new(format!(
                 "there is no computer `{name}` to zero on; there are {}",
                 names.join(", ")
@@ -68,11 +66,7 @@ impl Machine {
         let Some((key, text)) = part.split_once('=') else {
             return Err(Refusal::new(format!("`{part}`: write it like zero=150ns")));
         };
-        let named = Quantity::ALL.into_iter().find(|q| q.key() == key);
-        let quantity = named.ok_or_else(|| {
-            let keys = Quantity::ALL.map(Quantity::key).join(", ");
-            Refusal::new(format!("there is no `{key}`; there are {keys}"))
-        })?;
+        let quantity = Quantity::try_from(key.to_owned()).map_err(Refusal::new)?;
         let number = match quantity.unit() {
             Unit::Ns => text.strip_suffix("ns").unwrap_or(text),
             _ => text,
@@ -164,22 +158,12 @@ impl Machine {
         self.matrix.as_deref()
     }
 
-    /// This computer without such a table.
-    pub(super) fn without_matrix(mut self) -> Self {
+    /// This computer with all CPUs equally far from each other.
+    pub(super) fn with_one_distance(mut self, ns: f64) -> Self {
         self.matrix = None;
-        self
-    }
-
-    /// This computer under another name.
-    #[must_use]
-    pub fn named(
-        mut self,
-        name: impl Into<Cow<'static, str>>,
-        what: impl Into<Cow<'static, str>>,
-    ) -> Self {
-        self.name = name.into();
-        self.what = what.into();
-        self
+        let figure = Figure::new(ns, Confidence::D, "one distance for all");
+        let distances = Quantity::ALL.into_iter().filter(|of| of.is_distance());
+        distances.fold(self, |machine, of| machine.with(of, figure.clone()))
     }
 
     /// What the user types.
@@ -211,9 +195,6 @@ impl Machine {
     }
 
     /// Whether everything is known that no simulation can do without.
-    ///
-    /// # Errors
-    /// Says what is not.
     pub(super) fn check(&self) -> Result<(), Refusal> {
         let distances = self.topology.distances().into_iter();
         let distances = distances.filter(|(_, occurs)| *occurs && self.matrix.is_none());

@@ -1,13 +1,12 @@
 //! What a simulation says if what is not known is a little different.
 
 use punctual_program::Refusal;
-use punctual_sim::model::Confidence;
+use punctual_record::Interval;
 use punctual_zero_pool::{Dequeue, LockKind, Setting};
 
 use super::machine::Machine;
 use super::quantity::{Figure, Quantity};
-use super::simulate::PoolResult;
-use super::simulate::{Job, simulate};
+use super::simulate::{Job, PoolResult, simulate};
 use super::topology::Distance;
 
 /// What comes of a job, and what would if one thing or another were different.
@@ -17,17 +16,6 @@ pub struct Prediction {
     pub central: PoolResult,
     /// With one of them at an end of its interval.
     pub others: Vec<(String, PoolResult)>,
-}
-
-/// A number with the least and the most that it may be.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Between {
-    /// The least.
-    pub low: f64,
-    /// With every figure as it is given.
-    pub central: f64,
-    /// The most.
-    pub high: f64,
 }
 
 /// Whether all workers of a pool are known to have been at work.
@@ -41,13 +29,13 @@ pub enum Active {
 
 impl Prediction {
     /// A number of the outcomes, with its interval.
-    pub fn of(&self, number: impl Fn(&PoolResult) -> f64) -> Between {
-        let central = number(&self.central);
+    pub fn of(&self, number: impl Fn(&PoolResult) -> f64) -> Interval {
+        let median = number(&self.central);
         let all = self.others.iter().map(|(_, outcome)| number(outcome));
-        let (low, high) = all.fold((central, central), |(low, high), other| {
+        let (low, high) = all.fold((median, median), |(low, high), other| {
             (low.min(other), high.max(other))
         });
-        Between { low, central, high }
+        Interval { median, low, high }
     }
 }
 
@@ -142,25 +130,9 @@ fn matters(quantity: Quantity, machine: &Machine, setting: &Setting) -> bool {
     }
 }
 
-impl Machine {
-    /// This computer with all CPUs equally far from each other.
-    pub(super) fn with_one_distance(self, ns: f64) -> Self {
-        let figure = Figure::new(ns, Confidence::D, "one distance for all");
-        let all = [
-            Quantity::SameCore,
-            Quantity::SameCache,
-            Quantity::SameSocket,
-            Quantity::Across,
-        ];
-        all.into_iter()
-            .fold(self.without_matrix(), |machine, quantity| {
-                machine.with(quantity, figure.clone())
-            })
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use punctual_sim::model::Confidence;
     use punctual_zero_pool::Batch;
 
     use super::*;
@@ -191,7 +163,7 @@ mod tests {
         }
         // Twice the cost of a transfer and half the workers, or so.
         assert!(
-            rate.low < 0.7 * rate.central && rate.high > 2.0 * rate.central,
+            rate.low < 0.7 * rate.median && rate.high > 2.0 * rate.median,
             "{rate:?}"
         );
         let all = predict(&machine, &job, Active::All).unwrap();

@@ -5,12 +5,12 @@ use punctual_core::Nanos;
 use punctual_program::Refusal;
 use punctual_sim::Time;
 use punctual_zero_pool::suspending::Pool;
-use punctual_zero_pool::{Accounting, LockKind, Setting};
+use punctual_zero_pool::{Accounting, LockKind, Sample, Setting};
+use serde::{Deserialize, Serialize};
 
 use super::computer::{SimComputer, Task};
 use super::costs::{Costs, PAGE_BYTES};
 use super::machine::Machine;
-use super::preemption::Preemption;
 use super::world::World;
 
 /// A closed backlog for a pool: all pages are there from the begin.
@@ -36,6 +36,29 @@ impl Job {
             preemption: None,
             seed: 0,
         }
+    }
+}
+
+/// How CPUs are taken away for a while: as by a hypervisor, from a guest that does not know of
+/// it, even if it holds a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Preemption {
+    /// How often each CPU is, each at its own time; not zero.
+    pub every: Nanos,
+    /// For how long; less than that.
+    pub length: Nanos,
+}
+
+impl Preemption {
+    /// Whether CPUs can be taken away like this.
+    fn check(&self) -> Result<(), Refusal> {
+        if self.length < self.every {
+            return Ok(());
+        }
+        Err(Refusal::new(format!(
+            "a CPU that is taken away every {} for {} is never there: it must be for less than how often it is",
+            self.every, self.length
+        )))
     }
 }
 
@@ -66,12 +89,6 @@ const LOSSES_OF_EACH: f64 = 20.0;
 /// There can be no such pool, or not on this computer, or it takes too long.
 pub fn simulate(machine: &Machine, job: &Job) -> Result<PoolResult, Refusal> {
     job.setting.check().map_err(Refusal::new)?;
-    // The outcome has the setting with the backoff of this computer.
-    let transfer = Nanos::new(machine.mean_transfer_ns(job.setting.workers)?.round() as u64);
-    let job = &Job {
-        setting: job.setting.for_computer(transfer),
-        ..*job
-    };
     let least_ns = match &job.preemption {
         Some(preemption) => {
             preemption.check()?;
@@ -80,15 +97,7 @@ pub fn simulate(machine: &Machine, job: &Job) -> Result<PoolResult, Refusal> {
         None => 0.0,
     };
     let part = sample(&job.setting);
-    let of = |pages| {
-        let order = Order {
-            pages,
-            preemption: job.preemption,
-            seed: job.seed,
-            most_operations: MOST_OPERATIONS,
-        };
-        drain(machine, &job.setting, &order)
-    };
+    let of = |pages| drain(machine, job, pages);
     if let Some(part) = part.filter(|part| job.pages > 2 * part) {
         let short = of(part)?;
         let mut pages = 2 * part;
@@ -132,7 +141,7 @@ pub struct PoolResult {
     /// The CPU time of all workers, as it is billed to them.
     pub cpu: Nanos,
     /// Where it went.
-    pub split: Split,
+    pub split: CpuSplit,
     /// What the workers spent off the CPU by their own will, together.
     pub parked: Nanos,
     /// What they had no CPU for, although it was billed to them.
@@ -144,13 +153,12 @@ pub struct PoolResult {
     pub waits_ns: Vec<u64>,
     /// How long the lock was held each time, likewise.
     pub holds_ns: Vec<u64>,
-    /// Operations of the simulation.
-    pub operations: u64,
 }
 
 /// Where CPU time went, as shares of it; together 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Split {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CpuSplit {
     /// Zeroing, and being stalled on the memory.
     pub zeroing: f64,
     /// From having a lock to having given it back.
@@ -162,7 +170,7 @@ pub struct Split {
 }
 
 impl PoolResult {
-    pub(super) fn new(job: &Job, simulated_pages: u64, times: Times, of: Drained) -> Self {
+    fn new(job: &Job, simulated_pages: u64, times: Times, of: Drained) -> Self {
         let share = |ns: f64| ns / times.cpu;
         let (zeroing, hold) = (share(times.zeroing), share(times.hold));
         // Only waiting parks.
@@ -173,7 +181,7 @@ impl PoolResult {
             simulated_pages,
             wall: nanos(times.wall),
             cpu: nanos(times.cpu),
-            split: Split {
+            split: CpuSplit {
                 zeroing,
                 hold,
                 waiting,
@@ -185,7 +193,6 @@ impl PoolResult {
             acquisitions: nanos(times.acquisitions).as_ns(),
             waits_ns: of.waits,
             holds_ns: of.holds,
-            operations: of.operations,
         }
     }
 
@@ -303,64 +310,37 @@ impl Bursty {
     }
 }
 
-/// What a pool is to do, besides its setting.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Order {
-    pub(crate) pages: u64,
-    pub(crate) preemption: Option<Preemption>,
-    pub(crate) seed: u64,
-    pub(crate) most_operations: u64,
-}
-
-/// What came of it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Drained {
-    pub(crate) times: Times,
-    pub(crate) operations: u64,
-    /// In nanoseconds, sorted.
-    pub(crate) waits: Vec<u64>,
-    pub(crate) holds: Vec<u64>,
+struct Drained {
+    times: Times,
+    waits: Vec<u64>,
+    holds: Vec<u64>,
 }
 
 /// The sums of a backlog. All grow with the number of pages, so that what a part
 /// of a backlog takes can be counted up to the whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Times {
-    pub(crate) wall: f64,
-    pub(crate) cpu: f64,
-    pub(crate) zeroing: f64,
-    pub(crate) hold: f64,
-    pub(crate) wait: f64,
-    pub(crate) parked: f64,
-    pub(crate) lost: f64,
-    pub(crate) acquisitions: f64,
+struct Times {
+    wall: f64,
+    cpu: f64,
+    zeroing: f64,
+    hold: f64,
+    wait: f64,
+    parked: f64,
+    lost: f64,
+    acquisitions: f64,
 }
 
 /// Each of the samples of waits and holds is kept up to here.
 const ROOM: usize = 1 << 16;
 
 /// Drains a backlog.
-///
-/// # Errors
-/// There can be no such pool, or it takes more operations than it may.
-pub(crate) fn drain(
-    machine: &Machine,
-    setting: &Setting,
-    order: &Order,
-) -> Result<Drained, Refusal> {
-    setting.check().map_err(Refusal::new)?;
-    let workers = setting.workers;
+fn drain(machine: &Machine, job: &Job, pages: u64) -> Result<Drained, Refusal> {
+    let (setting, workers) = (&job.setting, job.setting.workers);
     let costs = Costs::new(machine, workers, setting.lock)?;
-    let world = World::new(
-        costs,
-        workers,
-        order.pages,
-        order.preemption,
-        order.seed,
-        order.most_operations,
-    );
+    let world = World::new(costs, pages, job.preemption, job.seed, MOST_OPERATIONS);
     let computer = SimComputer::new(world);
-    let pool = Pool::new(&computer, setting, order.pages).map_err(Refusal::new)?;
+    let pool = Pool::new(&computer, setting, pages).map_err(Refusal::new)?;
     let mut accounting: Vec<_> = (0..workers)
         .map(|_| Accounting::new(1, ROOM / workers))
         .collect();
@@ -388,26 +368,23 @@ impl Drained {
             times.wait += accounting.wait.as_ns() as f64;
             times.acquisitions += accounting.acquisitions as f64;
         }
-        let sorted = |of: fn(&Accounting) -> &Vec<u64>| {
-            let mut all: Vec<_> = accounting
-                .iter()
-                .flat_map(|accounting| of(accounting).iter().copied())
-                .collect();
+        let samples = accounting.iter().flat_map(|accounting| &accounting.samples);
+        let sorted = |of: fn(&Sample) -> Nanos| {
+            let mut all: Vec<u64> = samples.clone().map(|sample| of(sample).as_ns()).collect();
             all.sort_unstable();
             all
         };
         Self {
             times,
-            operations: world.operations(),
-            waits: sorted(|accounting| &accounting.waits),
-            holds: sorted(|accounting| &accounting.holds),
+            waits: sorted(|sample| sample.wait),
+            holds: sorted(|sample| sample.hold),
         }
     }
 }
 
 impl Times {
     /// This and `times` as much as `other` has more than this.
-    pub(crate) fn extrapolate(&self, other: &Self, times: f64) -> Self {
+    fn extrapolate(&self, other: &Self, times: f64) -> Self {
         let far = |near: f64, far: f64| near + (far - near) * times;
         Self {
             wall: far(self.wall, other.wall),

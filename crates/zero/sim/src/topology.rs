@@ -144,7 +144,6 @@ impl Topology {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix {
     cpus: usize,
-    /// Row by row.
     ns: Vec<f64>,
 }
 

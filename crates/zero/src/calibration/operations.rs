@@ -8,9 +8,9 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use punctual_core::Nanos;
 use punctual_os::quick::QuickClock;
+use punctual_os::thread;
 
-use super::workers::{Member, Workers};
-use crate::host::{Alone, CpuClock, Links};
+use crate::host::{Alone, Barrier, CpuClock, Cpus, Links, Rescue};
 
 /// One sample of each, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,7 +44,6 @@ impl Operations {
     }
 }
 
-/// What one of a row of operations takes.
 fn row(clock: QuickClock, operation: impl Fn()) -> f64 {
     // The first few come with misses of their own.
     operation();
@@ -55,7 +54,6 @@ fn row(clock: QuickClock, operation: impl Fn()) -> f64 {
     per(clock.now() - begun, TIMES.into())
 }
 
-/// The median of some rows.
 pub(super) fn middle(mut rows: Vec<f64>) -> f64 {
     rows.sort_unstable_by(f64::total_cmp);
     rows[rows.len() / 2]
@@ -85,10 +83,8 @@ pub(super) struct Between {
 /// microseconds where each takes 50 ns, and few enough for any first cache.
 const LINES: usize = 256;
 
-/// The seed of their order.
 const SEED: u64 = 1;
 
-/// Additions of each in a row.
 const ADDITIONS: u64 = 400;
 
 /// So many rows, whose median it is: a time slice that somebody else gets spoils one.
@@ -97,7 +93,6 @@ const ROWS: usize = 15;
 /// So many rows before these count for nothing, as both CPUs were idle until then.
 const WARM_UP: usize = 30;
 
-/// So many meetings.
 const MEETINGS: usize = 16;
 
 impl Between {
@@ -243,7 +238,6 @@ pub(super) struct Parking {
     pub(super) turn: f64,
 }
 
-/// So often each in a row.
 const TURNS: u64 = 20;
 
 /// So many rows, whose median it is: a time slice that somebody else gets spoils one.
@@ -305,9 +299,86 @@ impl Parking {
     }
 }
 
+/// The CPUs to measure on: those that a team uses, in the same order.
+#[derive(Clone, Debug)]
+pub(super) struct Workers(Cpus);
+
+/// One of several threads that do something at the same time.
+#[derive(Debug)]
+pub(super) struct Member<'b> {
+    pub(super) number: usize,
+    barrier: &'b Barrier,
+}
+
+impl Member<'_> {
+    /// Waits for all others, unless one of them has left.
+    pub(super) fn meet(&self) {
+        // Whoever panics leaves too, and that ends the team.
+        let _ = self.barrier.wait();
+    }
+
+    /// Nobody waits for anybody any more.
+    pub(super) fn leave(&self) {
+        self.barrier.break_up();
+    }
+}
+
+impl Workers {
+    pub(super) fn new() -> Self {
+        Self(Cpus::of_this_process())
+    }
+
+    /// How many CPUs may be busy all the time.
+    pub(super) fn cpus(&self) -> usize {
+        self.0.at_once
+    }
+
+    /// Runs `work` on the CPU of each of these workers at the same time, and
+    /// gives what comes of it.
+    pub(super) fn together<T: Send>(
+        &self,
+        workers: &[usize],
+        work: impl Fn(&Member<'_>) -> T + Sync,
+    ) -> Vec<T> {
+        let barrier = Barrier::new(workers.len(), false);
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = workers
+                .iter()
+                .enumerate()
+                .map(|(number, &worker)| {
+                    let cpu = self.0.pinned.then(|| self.0.order[worker]);
+                    let (barrier, work) = (&barrier, &work);
+                    scope.spawn(move || {
+                        if let Some(cpu) = cpu {
+                            // It runs somewhere if it cannot run there.
+                            let _ = thread::pin(cpu);
+                        }
+                        let _rescue = Rescue(barrier);
+                        let member = Member { number, barrier };
+                        member.meet();
+                        work(&member)
+                    })
+                })
+                .collect();
+            let joined = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
+            let done = joined
+                .map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            done.collect()
+        })
+    }
+
+    /// Runs `work` on the CPU of the first worker.
+    pub(super) fn alone<T: Send>(&self, work: impl Fn() -> T + Sync) -> T {
+        let mut done = self.together(&[0], |_| work());
+        done.pop().expect("one thread is one result")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::Ordering::Relaxed;
 
     #[test]
     fn lines_travel_between_two_cpus() {
@@ -330,5 +401,20 @@ mod tests {
     #[test]
     fn apart_is_a_median_whoever_is_first() {
         assert_eq!(apart(&[10, 20, 30], &[13, 12, 31]), 3.0);
+    }
+
+    #[test]
+    fn everybody_comes_before_anybody_goes_on() {
+        let came = AtomicUsize::new(0);
+        let team = Workers::new();
+        // On one CPU, if there is only one.
+        let workers = [0, team.cpus() - 1];
+        let seen = team.together(&workers, |member| {
+            came.fetch_add(1, Relaxed);
+            member.meet();
+            (member.number, came.load(Relaxed))
+        });
+        assert_eq!(seen, [(0, 2), (1, 2)]);
+        assert_eq!(team.alone(|| 7), 7);
     }
 }

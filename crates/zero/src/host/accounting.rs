@@ -1,28 +1,14 @@
 //! What a worker keeps, and which of it counts.
 
 use punctual_core::Nanos;
-use punctual_zero_pool::Accounting;
+use punctual_zero_pool::{Accounting, Sample};
 
 /// Accounting whose room has been touched, so that no page fault is timed.
 pub(super) fn with_room(every: u32, room: usize) -> Accounting {
     let mut accounting = Accounting::new(every, room);
-    for samples in columns(&mut accounting) {
-        samples.resize(room, 0);
-        samples.clear();
-    }
+    accounting.samples.resize(room, Sample::default());
+    accounting.samples.clear();
     accounting
-}
-
-/// What is kept of each sample.
-fn columns(accounting: &mut Accounting) -> [&mut Vec<u64>; 4] {
-    let Accounting {
-        waits,
-        holds,
-        zeroings,
-        sizes,
-        ..
-    } = accounting;
-    [waits, holds, zeroings, sizes]
 }
 
 /// By how many takes to move on so that in pass number `number` the first one that
@@ -38,48 +24,40 @@ pub(super) fn skip(acquisitions: u64, number: u64, every: u32) -> u64 {
     (2 * every - first - acquisitions % every) % every
 }
 
-/// Where the accounting was, to bring them back there.
+/// Where the accounting was, to bring it back there.
 #[derive(Debug)]
 pub(super) struct Mark {
     sums: Accounting,
-    samples: usize,
+    pub(super) samples: usize,
 }
 
 impl Mark {
     pub(super) fn of(accounting: &Accounting) -> Self {
         Self {
-            samples: accounting.waits.len(),
+            samples: accounting.samples.len(),
             sums: Accounting {
-                waits: Vec::new(),
-                holds: Vec::new(),
-                zeroings: Vec::new(),
-                sizes: Vec::new(),
+                samples: Vec::new(),
                 ..*accounting
             },
         }
     }
 
-    /// How many samples there were.
-    pub(super) fn samples(&self) -> usize {
-        self.samples
-    }
-
     pub(super) fn restore(self, accounting: &mut Accounting) {
-        let [waits, holds, zeroings, sizes] = columns(accounting).map(|samples| {
-            samples.truncate(self.samples);
-            std::mem::take(samples)
-        });
+        let mut samples = std::mem::take(&mut accounting.samples);
+        samples.truncate(self.samples);
         *accounting = Accounting {
-            waits,
-            holds,
-            zeroings,
-            sizes,
+            samples,
             ..self.sums
         };
     }
 }
 
-/// What is taken out of the accounting of a pass.
+/// More than waiting for a few cache lines takes, and less than a time slice.
+const LONG: Nanos = Nanos::from_us(100);
+
+/// Takes samples out of the accounting of a pass, which begin with number `first`, and whose
+/// worker was off its CPU for so long; in its waits too, as they are meant to be, where it
+/// `can_park`.
 ///
 /// The clock goes on while a worker has lost its CPU, and its CPU time does not.
 /// Few takes are timed, and each stands for many: one in whose middle the worker
@@ -89,51 +67,26 @@ impl Mark {
 /// while somebody else is off the CPU who has the lock. It is CPU time that no
 /// sample has any more.) Their pages are taken out with them, so that zeroing
 /// stands for as many as before: a take can be a large part of all pages.
-#[derive(Debug)]
-pub(super) struct Sifted {
-    /// The first sample of the pass.
-    pub(super) first: usize,
-    /// How long its worker was off its CPU.
-    pub(super) off_cpu: Nanos,
-    /// Whether its waits may be, as they are meant to be.
-    pub(super) can_park: bool,
-}
-
-/// 100 us: more than waiting for a few cache lines takes, and less than a time
-/// slice.
-const LONG: u64 = 100_000;
-
-impl Sifted {
-    pub(super) fn sift(mut self, accounting: &mut Accounting) {
-        while let Some(i) = self.longest(accounting) {
-            self.off_cpu = self.off_cpu - Nanos::new(self.length(accounting, i));
-            accounting.sampled -= 1;
-            accounting.pages_sampled -= accounting.sizes.swap_remove(i);
-            accounting.wait = accounting.wait - Nanos::new(accounting.waits.swap_remove(i));
-            accounting.hold = accounting.hold - Nanos::new(accounting.holds.swap_remove(i));
-            accounting.zeroing =
-                accounting.zeroing - Nanos::new(accounting.zeroings.swap_remove(i));
-        }
-    }
-
-    /// The longest sample that the time off the CPU explains, if it is long at all.
-    fn longest(&self, accounting: &Accounting) -> Option<usize> {
-        let off_cpu = self.off_cpu.as_ns();
-        if off_cpu < LONG {
-            return None;
-        }
-        let lengths = (self.first..accounting.waits.len()).map(|i| (self.length(accounting, i), i));
-        let explained = lengths.filter(|(length, _)| (LONG..=2 * off_cpu).contains(length));
-        explained.max().map(|(_, i)| i)
-    }
-
-    fn length(&self, accounting: &Accounting, i: usize) -> u64 {
-        let wait = if self.can_park {
-            0
-        } else {
-            accounting.waits[i]
+pub(super) fn sift(accounting: &mut Accounting, first: usize, off_cpu: Nanos, can_park: bool) {
+    let length = |sample: &Sample| {
+        let wait = if can_park { Nanos::ZERO } else { sample.wait };
+        wait + sample.hold + sample.zeroing
+    };
+    let mut off_cpu = off_cpu;
+    while off_cpu >= LONG {
+        let samples = accounting.samples.iter().enumerate().skip(first);
+        let lengths = samples.map(|(i, sample)| (length(sample), i));
+        let explained = lengths.filter(|(length, _)| (LONG..=off_cpu.times(2)).contains(length));
+        let Some((length, i)) = explained.max() else {
+            return;
         };
-        wait + accounting.holds[i] + accounting.zeroings[i]
+        off_cpu = off_cpu - length;
+        let out = accounting.samples.swap_remove(i);
+        accounting.sampled -= 1;
+        accounting.pages_sampled -= out.pages;
+        accounting.wait = accounting.wait - out.wait;
+        accounting.hold = accounting.hold - out.hold;
+        accounting.zeroing = accounting.zeroing - out.zeroing;
     }
 }
 
@@ -141,112 +94,65 @@ impl Sifted {
 mod tests {
     use super::*;
 
-    /// Four takes, the second of a pass that began with the third.
-    fn accounting() -> Accounting {
-        let samples = [
-            [20, 30, 50],
-            [20, 30, 900_000],
-            [20, 30, 50],
-            [20, 800_000, 50],
-        ];
-        let column = |i: usize| samples.map(|sample| sample[i]).to_vec();
-        let sum = |i: usize| Nanos::new(samples.iter().map(|sample| sample[i]).sum());
+    /// Takes of so many nanoseconds and pages.
+    fn accounting(samples: &[([u64; 3], u64)]) -> Accounting {
+        let samples: Vec<Sample> = samples
+            .iter()
+            .map(|&(ns, pages)| {
+                let [wait, hold, zeroing] = ns.map(Nanos::new);
+                Sample {
+                    wait,
+                    hold,
+                    zeroing,
+                    pages,
+                }
+            })
+            .collect();
+        let sum = |of: fn(&Sample) -> Nanos| samples.iter().map(of).fold(Nanos::ZERO, |a, b| a + b);
         Accounting {
             acquisitions: 64,
-            sampled: 4,
-            wait: sum(0),
-            hold: sum(1),
-            zeroing: sum(2),
-            waits: column(0),
-            holds: column(1),
-            zeroings: column(2),
-            pages_sampled: 1 + 2 + 3 + 4,
-            sizes: vec![1, 2, 3, 4],
-            ..Accounting::new(16, 4)
-        }
-    }
-
-    #[test]
-    fn a_take_is_taken_out_if_the_time_off_the_cpu_explains_it() {
-        for (off_cpu, kept) in [(0, 4), (300_000, 4), (500_000, 3), (9_000_000, 3)] {
-            let mut accounting = accounting();
-            let sifted = Sifted {
-                first: 2,
-                off_cpu: Nanos::new(off_cpu),
-                can_park: false,
-            };
-            sifted.sift(&mut accounting);
-            assert_eq!(
-                (accounting.sampled, accounting.waits.len() as u64),
-                (kept, kept)
-            );
-            assert_eq!(accounting.zeroing, Nanos::new(900_000 + 50 * (kept - 1)));
-            // The last had 4 of the pages.
-            assert_eq!(accounting.pages_sampled, if kept == 4 { 10 } else { 6 });
-            assert_eq!(
-                accounting.sizes.iter().sum::<u64>(),
-                accounting.pages_sampled
-            );
-            let held: u64 = accounting.holds.iter().sum();
-            assert_eq!(
-                (accounting.hold, accounting.acquisitions),
-                (Nanos::new(held), 64)
-            );
-        }
-    }
-
-    /// Half of what is left is taken each time, and the first take is interrupted
-    /// for as long as it works.
-    #[test]
-    fn a_large_take_is_taken_out_with_its_pages() {
-        let mut accounting = Accounting {
-            pages: 15,
-            acquisitions: 5,
-            sampled: 5,
-            pages_sampled: 15,
-            zeroing: Nanos::from_ms(8 + 8 + 4 + 2 + 1),
-            waits: vec![0; 5],
-            holds: vec![0; 5],
-            zeroings: [16, 4, 2, 1, 0].map(|ms| ms * 1_000_000).to_vec(),
-            sizes: vec![8, 4, 2, 1, 0],
+            sampled: samples.len() as u64,
+            wait: sum(|sample| sample.wait),
+            hold: sum(|sample| sample.hold),
+            zeroing: sum(|sample| sample.zeroing),
+            pages_sampled: samples.iter().map(|sample| sample.pages).sum(),
+            samples,
             ..Accounting::default()
-        };
-        let sifted = Sifted {
-            first: 0,
-            off_cpu: Nanos::from_ms(8),
-            can_park: false,
-        };
-        sifted.sift(&mut accounting);
-        assert_eq!((accounting.sampled, accounting.pages_sampled), (4, 7));
-        assert_eq!(
-            accounting.zeroing,
-            Nanos::from_ms(1).times(accounting.pages_sampled)
-        );
+        }
+    }
+
+    /// The second half is of a pass of its own.
+    const FOUR: [([u64; 3], u64); 4] = [
+        ([20, 30, 50], 1),
+        ([20, 30, 900_000], 2),
+        ([20, 30, 50], 3),
+        ([20, 800_000, 50], 4),
+    ];
+
+    #[test]
+    fn a_take_is_taken_out_with_its_pages_if_the_time_off_the_cpu_explains_it() {
+        for (off_cpu, kept) in [(0, 4), (300_000, 4), (500_000, 3), (9_000_000, 3)] {
+            let mut left = accounting(&FOUR);
+            sift(&mut left, 2, Nanos::new(off_cpu), false);
+            assert_eq!(left, accounting(&FOUR[..kept]));
+        }
+        // Half of what is left is taken each time, and the first take is interrupted for as
+        // long as it works.
+        let ms = |ms: u64, pages| ([0, 0, ms * 1_000_000], pages);
+        let takes = [ms(16, 8), ms(4, 4), ms(2, 2), ms(1, 1), ms(0, 0)];
+        let mut left = accounting(&takes);
+        sift(&mut left, 0, Nanos::from_ms(8), false);
+        assert_eq!((left.sampled, left.pages_sampled), (4, 7));
+        assert_eq!(left.zeroing, Nanos::from_ms(7));
     }
 
     #[test]
     fn a_wait_that_was_parked_stays() {
         for (can_park, kept) in [(true, 1), (false, 0)] {
-            let wait = 500_000;
-            let mut accounting = Accounting {
-                sampled: 1,
-                wait: Nanos::new(wait),
-                waits: vec![wait],
-                holds: vec![0],
-                zeroings: vec![0],
-                sizes: vec![0],
-                ..Accounting::default()
-            };
-            let sifted = Sifted {
-                first: 0,
-                off_cpu: Nanos::new(wait),
-                can_park,
-            };
-            sifted.sift(&mut accounting);
-            assert_eq!(
-                (accounting.sampled, accounting.wait),
-                (kept, Nanos::new(wait * kept))
-            );
+            let waited = [([500_000, 0, 0], 0)];
+            let mut left = accounting(&waited);
+            sift(&mut left, 0, Nanos::new(500_000), can_park);
+            assert_eq!(left, accounting(&waited[..kept]));
         }
     }
 
@@ -267,21 +173,15 @@ mod tests {
     }
 
     #[test]
-    fn books_come_back_to_where_they_were() {
-        let mut now = accounting();
+    fn accounting_comes_back_to_where_it_was_and_has_room() {
+        let mut now = accounting(&FOUR);
         let mark = Mark::of(&now);
-        assert_eq!(mark.samples(), 4);
-        now.waits.push(1);
+        now.samples.push(Sample::default());
         now.pages += 7;
         now.acquisitions += 1;
         mark.restore(&mut now);
-        assert_eq!(now, accounting());
-    }
-
-    #[test]
-    fn room_is_there_and_empty() {
-        let accounting = with_room(16, 100);
-        assert!(accounting.waits.is_empty() && accounting.waits.capacity() >= 100);
-        assert!(accounting.zeroings.capacity() >= 100);
+        assert_eq!(now, accounting(&FOUR));
+        let empty = with_room(16, 100);
+        assert!(empty.samples.is_empty() && empty.samples.capacity() >= 100);
     }
 }

@@ -15,7 +15,6 @@ pub(crate) struct Barrier {
     /// that they wait for.
     crowded: bool,
     arrived: Alone<AtomicUsize>,
-    /// How often all have come.
     times: Alone<AtomicUsize>,
     broken: AtomicBool,
 }
@@ -41,7 +40,6 @@ impl Drop for Rescue<'_> {
 const SPINS: u32 = 1 << 15;
 
 impl Barrier {
-    /// For so many workers.
     pub(crate) fn new(of: usize, crowded: bool) -> Self {
         Self {
             of,
@@ -124,7 +122,6 @@ impl Cutoff {
         }
     }
 
-    /// Says whether it takes too long.
     pub(super) fn set_late(&self, late: bool) {
         self.late.store(late, Relaxed);
     }

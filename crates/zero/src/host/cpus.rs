@@ -1,10 +1,10 @@
 //! The CPUs that workers run on.
 
-use punctual_os::cgroups::CpuGroups;
-use punctual_os::thread;
-use punctual_record::Warning;
-
+use punctual_core::Nanos;
 use punctual_lab::host::usual_cpu;
+use punctual_os::cgroups::CpuGroups;
+use punctual_os::{Tick, clock, thread};
+use punctual_record::Warning;
 
 /// The CPUs of this process, for workers.
 #[derive(Clone, Debug)]
@@ -12,7 +12,6 @@ pub(crate) struct Cpus {
     /// In the order in which they get workers: the last first, because the first
     /// usually takes most interrupts.
     pub(crate) order: Vec<usize>,
-    /// Whether threads can be kept on one.
     pub(crate) pinned: bool,
     /// How many may be busy all the time; fewer than there are under a quota, as
     /// containers have (`cpu.max` of Linux's control groups).
@@ -22,7 +21,6 @@ pub(crate) struct Cpus {
 }
 
 impl Cpus {
-    /// Those that the calling thread may use.
     pub(crate) fn of_this_process() -> Self {
         let order: Vec<usize> = thread::allowed_cpus().into_iter().rev().collect();
         let parallelism = std::thread::available_parallelism();
@@ -64,9 +62,160 @@ impl Cpus {
     }
 }
 
+/// What counts the CPU time of the threads of this process, and how well.
+///
+/// A pass can take a few microseconds, which is about what it takes to ask the
+/// system for a CPU time. So the count is used for what only it can tell: for how
+/// long a thread was off its CPU between two readings. The rest of the time that
+/// passed is its CPU time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CpuClock {
+    counts: bool,
+    approximate: bool,
+    /// The time between two readings that stand beside each other which is not
+    /// counted between them.
+    nothing: Nanos,
+}
+
+/// Readings at the beginning of something that a thread does.
+#[derive(Clone, Copy, Debug)]
+pub struct Begun {
+    asked: Tick,
+    cpu: Nanos,
+    /// When it began.
+    pub at: Tick,
+}
+
+/// What a thread did, from its beginning to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Done {
+    /// When it ended.
+    pub at: Tick,
+    /// Its CPU time.
+    pub cpu: Nanos,
+    /// How long it was off its CPU.
+    pub off_cpu: Nanos,
+}
+
+/// A thread that leaves its CPU is not back on one for two context switches,
+/// which take more than a microsecond each. What is less is what it takes to ask.
+const LEAST_OFF_CPU: Nanos = Nanos::from_us(2);
+
+impl CpuClock {
+    /// Finds out what there is here, which takes 50 ms at most.
+    ///
+    /// A count that goes in steps of more than 100 us is of no use for passes
+    /// that take tens of microseconds, such as `GetThreadTimes` of Windows, which
+    /// goes in ticks of up to 15.6 ms.
+    pub fn of_this_host() -> Self {
+        const COARSE: Nanos = Nanos::from_us(100);
+        let counted = thread::cpu_time();
+        let counts = step().is_some_and(|step| step <= COARSE);
+        let mut clock = Self {
+            counts,
+            approximate: !counts || counted.is_some_and(|time| time.approximate),
+            nothing: Nanos::ZERO,
+        };
+        clock.nothing = clock.uncounted_of_nothing();
+        clock
+    }
+
+    /// Whether the system counts CPU time finely enough. Where it does not, the
+    /// time that passes stands for it.
+    pub fn counts(&self) -> bool {
+        self.counts
+    }
+
+    /// Whether it is no exact count.
+    pub fn is_approximate(&self) -> bool {
+        self.approximate
+    }
+
+    /// The calling thread begins something.
+    pub fn begin(&self) -> Begun {
+        let asked = clock::now();
+        let cpu = self.read();
+        Begun {
+            asked,
+            cpu,
+            at: clock::now(),
+        }
+    }
+
+    /// The same thread has slept since it began, and goes on. Where nothing tells
+    /// sleep from CPU time, what it does begins only now.
+    pub fn after_sleep(&self, begun: Begun) -> Begun {
+        if self.counts { begun } else { self.begin() }
+    }
+
+    /// The same thread has ended it.
+    pub fn end(&self, begun: &Begun) -> Done {
+        let at = clock::now();
+        let passed = at.since(begun.at);
+        let uncounted = self.uncounted(begun);
+        let off_cpu = (uncounted - self.nothing).min(passed);
+        let off_cpu = if off_cpu < LEAST_OFF_CPU {
+            Nanos::ZERO
+        } else {
+            off_cpu
+        };
+        Done {
+            at,
+            cpu: passed - off_cpu,
+            off_cpu,
+        }
+    }
+
+    /// The time since then that the calling thread's CPU time does not have.
+    fn uncounted(&self, begun: &Begun) -> Nanos {
+        if !self.counts {
+            return Nanos::ZERO;
+        }
+        let counted = self.read() - begun.cpu;
+        clock::now().since(begun.asked) - counted
+    }
+
+    fn read(&self) -> Nanos {
+        thread::cpu_time().map_or(Nanos::ZERO, |time| Nanos::new(time.ns))
+    }
+
+    fn uncounted_of_nothing(&self) -> Nanos {
+        const TIMES: usize = 101;
+        let mut seen: Vec<Nanos> = (0..TIMES)
+            .map(|_| {
+                let begun = self.begin();
+                std::hint::black_box(clock::now());
+                self.uncounted(&begun)
+            })
+            .collect();
+        seen.sort_unstable();
+        seen[TIMES / 2]
+    }
+}
+
+/// The least that the count moved by at once; `None` where it does not move.
+/// Something else may run between two readings, hence the least of several.
+fn step() -> Option<Nanos> {
+    const STEPS: usize = 10;
+    const LONGEST: Nanos = Nanos::from_ms(50);
+    let end = clock::now() + LONGEST;
+    let mut last = thread::cpu_time()?.ns;
+    let mut steps = Vec::with_capacity(STEPS + 1);
+    while steps.len() <= STEPS && clock::now() < end {
+        let now = thread::cpu_time()?.ns;
+        if now > last {
+            steps.push(Nanos::new(now - last));
+            last = now;
+        }
+    }
+    // The first step is cut off by the beginning.
+    steps.into_iter().skip(1).min()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punctual_os::spin;
 
     #[test]
     fn under_a_quota_workers_share_cpus_sooner() {
@@ -97,5 +246,31 @@ mod tests {
     fn there_is_one_at_least_and_no_more_at_once_than_there_are() {
         let cpus = Cpus::of_this_process();
         assert!((1..=cpus.order.len()).contains(&cpus.at_once), "{cpus:?}");
+    }
+
+    #[test]
+    fn the_time_of_a_thread_that_computes_is_divided() {
+        let cpu = CpuClock::of_this_host();
+        let begun = cpu.begin();
+        let end = spin::until(begun.at + Nanos::from_us(200));
+        let done = cpu.end(&begun);
+        assert!(done.at >= end);
+        assert_eq!(done.cpu + done.off_cpu, done.at.since(begun.at));
+        assert!(cpu.counts() || (cpu.is_approximate() && done.off_cpu.is_zero()));
+    }
+
+    #[test]
+    fn sleep_is_no_cpu_time_where_nothing_counts() {
+        let cpu = CpuClock {
+            counts: false,
+            approximate: true,
+            nothing: Nanos::ZERO,
+        };
+        let begun = cpu.begin();
+        // It makes no difference there whether it sleeps or computes.
+        let due = spin::until(begun.at + Nanos::from_us(200));
+        let done = cpu.end(&cpu.after_sleep(begun));
+        assert!(done.cpu <= done.at.since(due), "{done:?}");
+        assert!(done.off_cpu.is_zero());
     }
 }

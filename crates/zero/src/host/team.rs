@@ -1,10 +1,8 @@
-//! Workers that go through passes over the pages together: their job, the team, and one
-//! of them, and what they share.
+//! Workers that go through passes over the pages together: their job, the team, one of them,
+//! and what they share.
 
 use std::convert::Infallible;
 use std::ops::Range;
-use std::sync::atomic::Ordering::{Relaxed, *};
-use std::sync::atomic::{AtomicU8, AtomicU64};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
@@ -17,10 +15,10 @@ use punctual_zero_memory::Kernel;
 use punctual_zero_pool::blocking::Pool;
 use punctual_zero_pool::{Accounting, LockKind, Setting};
 
-use super::accounting::{Mark, Sifted, with_room};
-use super::barrier::{Barrier, Broken};
-use super::cpu_clock::Begun;
-use super::{CpuClock, Cpus, HostComputer, HostMemory, Links, Rescue, accounting};
+use super::accounting::{Mark, sift, skip, with_room};
+use super::barrier::{Barrier, Broken, Rescue};
+use super::computer::{HostComputer, HostMemory, Links};
+use super::cpus::{Begun, CpuClock, Cpus};
 
 /// The threads of this computer that zero a memory.
 #[derive(Debug)]
@@ -67,12 +65,12 @@ impl<'m> Team<'m> {
         let shared = Shared::new(job, self.memory, self.cpu_clock, crowded)?;
         let cutoff = self.memory.cutoff();
         cutoff.stop().watch(&shared.events);
-        let (tallies, late) = self.start(&shared)?;
+        let started = self.start(&shared);
         cutoff.set_late(false);
+        let (tallies, late) = started?;
         shared.observed(tallies, late)
     }
 
-    /// Starts the workers and waits for them.
     fn start(&self, shared: &Shared<'_>) -> Result<(Vec<Tally>, bool), Refusal> {
         let workers = shared.job.setting.workers;
         let alone = self.cpus.pinned && !self.is_oversubscribed(workers);
@@ -117,14 +115,14 @@ const REST: Nanos = Nanos::from_ms(20);
 
 /// A worker, and what it shares with the others.
 #[derive(Debug)]
-pub(super) struct Worker<'s, 'a> {
-    pub(super) number: usize,
-    pub(super) shared: &'s Shared<'a>,
+struct Worker<'s, 'a> {
+    number: usize,
+    shared: &'s Shared<'a>,
 }
 
 impl Worker<'_, '_> {
     /// Does its part of a batch, on this CPU if there is one.
-    pub(super) fn work(&self, cpu: Option<usize>) -> Tally {
+    fn work(&self, cpu: Option<usize>) -> Tally {
         if let Some(cpu) = cpu {
             // It runs somewhere if it cannot run there.
             let _ = thread::pin(cpu);
@@ -138,7 +136,7 @@ impl Worker<'_, '_> {
         let (mut number, mut skipped) = (0, 0);
         while let Ok(true) = self.pass(&mut tally, &mut sleeper) {
             number += 1;
-            let skip = accounting::skip(tally.accounting.acquisitions, number, job.every);
+            let skip = skip(tally.accounting.acquisitions, number, job.every);
             tally.accounting.acquisitions += skip;
             skipped += skip;
         }
@@ -162,31 +160,28 @@ impl Worker<'_, '_> {
         pool.work(self.number, &mut tally.accounting);
         let done = shared.cpu_clock.end(&begun);
 
-        shared.slots[self.number].set(begun.at, done.at);
         drop(pool);
+        shared.passes().include(begun.at, done.at);
         shared.barrier.wait()?;
         self.check(&share);
         // So that a page left dirty is known to the one who judges.
         shared.barrier.wait()?;
         if self.number == 0 {
-            shared.judge(due);
+            shared.judge();
         }
         shared.barrier.wait()?;
-        let verdict = shared.verdict();
-        if verdict.counts {
+        let (counts, go_on) = shared.passes().verdict;
+        if counts {
             let elapsed = done.at.since(due.unwrap_or(begun.at));
             tally.cpu += done.cpu;
             tally.elapsed += elapsed;
-            let sifted = Sifted {
-                first: mark.samples(),
-                off_cpu: elapsed - done.cpu - late,
-                can_park: can_park(&shared.job.setting),
-            };
-            sifted.sift(&mut tally.accounting);
+            let off_cpu = elapsed - done.cpu - late;
+            let can_park = can_park(&shared.job.setting);
+            sift(&mut tally.accounting, mark.samples, off_cpu, can_park);
         } else {
             mark.restore(&mut tally.accounting);
         }
-        Ok(verdict.go_on)
+        Ok(go_on)
     }
 
     /// Its part of the pages, while they are not zeroed but dirtied and checked.
@@ -208,10 +203,10 @@ impl Worker<'_, '_> {
             let passed = clock::now().since(began) + REST;
             let bursts = passed.as_ns() / every.as_ns() + 1;
             let due = began + every.times(bursts);
-            self.shared.due.store(due.as_ns(), Relaxed);
+            self.shared.passes().due = Some(due);
         }
         self.shared.barrier.wait()?;
-        Ok(Some(Tick::from_ns(self.shared.due.load(Relaxed))))
+        Ok(self.shared.passes().due)
     }
 
     /// Sleeps until a burst is due: most of it in a way that the user's stop ends
@@ -243,19 +238,22 @@ impl Worker<'_, '_> {
         self.in_parts(share, |part| {
             if let Some(page) = shared.memory.mapping().first_dirty(part) {
                 let job = &shared.job;
-                shared.fail(format!(
-                    "page {page} of {} was left dirty by {} workers with lock {}, batch {} and {}: please report this",
-                    job.pages,
-                    job.setting.workers,
-                    job.setting.lock,
-                    job.setting.batch,
-                    job.kernel
-                ));
+                let failure = || {
+                    format!(
+                        "page {page} of {} was left dirty by {} workers with lock {}, batch {} and {}: please report this",
+                        job.pages,
+                        job.setting.workers,
+                        job.setting.lock,
+                        job.setting.batch,
+                        job.kernel
+                    )
+                };
+                shared.passes().failure.get_or_insert_with(failure);
             }
         });
     }
 
-    /// Goes through its pages, unless there is cutoff: then what is done does not
+    /// Goes through its pages, unless the pass is cut off: then what is done does not
     /// count, and it may be that nobody zeroed anything.
     fn in_parts(&self, share: &Range<usize>, go: impl Fn(Range<usize>)) {
         /// 16 MiB: some milliseconds.
@@ -328,42 +326,15 @@ pub struct Observed {
     pub late: bool,
 }
 
-/// What a worker adds up.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
-    pub(super) cpu: Nanos,
-    pub(super) elapsed: Nanos,
-    pub(super) accounting: Accounting,
-}
-
-/// When a worker began and ended, for the one who adds up the passes. On a cache line
-/// of its own.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-pub(super) struct Slot {
-    began: AtomicU64,
-    ended: AtomicU64,
-}
-
-impl Slot {
-    pub(super) fn began(&self) -> Tick {
-        Tick::from_ns(self.began.load(Relaxed))
-    }
-
-    pub(super) fn ended(&self) -> Tick {
-        Tick::from_ns(self.ended.load(Relaxed))
-    }
-
-    // The barrier after it shows it to the others.
-    pub(super) fn set(&self, began: Tick, ended: Tick) {
-        self.began.store(began.as_ns(), Relaxed);
-        self.ended.store(ended.as_ns(), Relaxed);
-    }
+struct Tally {
+    cpu: Nanos,
+    elapsed: Nanos,
+    accounting: Accounting,
 }
 
 impl Job<'_> {
-    /// The most that a batch may take.
-    pub(super) fn most(&self) -> Nanos {
+    fn most(&self) -> Nanos {
         match self.arrivals {
             Arrivals::Closed { length } => length + self.longest,
             // Each burst is at the next multiple of the time, which may be one
@@ -381,52 +352,45 @@ pub(crate) fn can_park(setting: &Setting) -> bool {
     is_mutex(setting.lock) || setting.returns.is_some_and(is_mutex)
 }
 
-/// What the workers of a batch share.
 #[derive(Debug)]
-pub(super) struct Shared<'a> {
-    pub(super) job: Job<'a>,
-    pub(super) memory: &'a HostMemory,
-    pub(super) computer: HostComputer<'a>,
-    pub(super) cpu_clock: CpuClock,
-    pub(super) barrier: Barrier,
+struct Shared<'a> {
+    job: Job<'a>,
+    memory: &'a HostMemory,
+    computer: HostComputer<'a>,
+    cpu_clock: CpuClock,
+    barrier: Barrier,
     /// That of the pass under way.
-    pub(super) pool: RwLock<Pool<HostComputer<'a>>>,
-    /// When each worker began and ended in the pass under way.
-    pub(super) slots: Vec<Slot>,
-    verdict: AtomicU8,
-    /// When the burst under way is due, in nanoseconds of the clock.
-    pub(super) due: AtomicU64,
-    sum: Mutex<Sum>,
-    failure: Mutex<Option<String>>,
-    pub(super) events: Events,
-    pub(super) began: Tick,
+    pool: RwLock<Pool<HostComputer<'a>>>,
+    passes: Mutex<Passes>,
+    events: Events,
+    began: Tick,
 }
 
-/// The passes that count.
+/// The pass under way, and those that count.
 #[derive(Debug, Default)]
-struct Sum {
-    passes: u32,
+struct Passes {
+    /// When it is due, if it is a burst.
+    due: Option<Tick>,
+    /// When the first worker began, and the last one ended.
+    span: Option<(Tick, Tick)>,
+    /// Something that must not happen has happened.
+    failure: Option<String>,
+    /// Whether it counts, and whether there is another one.
+    verdict: (bool, bool),
+    count: u32,
     wall: Nanos,
 }
 
-/// What becomes of the pass that has ended.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Verdict {
-    /// Whether it counts.
-    pub(super) counts: bool,
-    /// Whether there is another one.
-    pub(super) go_on: bool,
+impl Passes {
+    fn include(&mut self, began: Tick, ended: Tick) {
+        let (first, last) = self.span.unwrap_or((began, ended));
+        self.span = Some((first.min(began), last.max(ended)));
+    }
 }
-
-const COUNTS: u8 = 1;
-const GOES_ON: u8 = 2;
 
 impl<'a> Shared<'a> {
     /// Before the first pass of a job. In a `crowded` team workers share CPUs.
-    ///
-    /// # Errors
-    /// There can be no such pool.
-    pub(super) fn new(
+    fn new(
         job: &Job<'a>,
         memory: &'a HostMemory,
         cpu_clock: CpuClock,
@@ -435,38 +399,37 @@ impl<'a> Shared<'a> {
         let computer = HostComputer::new(memory, job.kernel, job.links)
             .map_err(|why| Refusal::new(why.to_string()))?;
         let pool = Pool::new(&computer, &job.setting, job.pages).map_err(Refusal::new)?;
-        let workers = job.setting.workers;
         Ok(Self {
             job: *job,
             memory,
             computer,
             cpu_clock,
-            barrier: Barrier::new(workers, crowded),
+            barrier: Barrier::new(job.setting.workers, crowded),
             pool: RwLock::new(pool),
-            slots: (0..workers).map(|_| Slot::default()).collect(),
-            verdict: AtomicU8::new(0),
-            due: AtomicU64::new(0),
-            sum: Mutex::default(),
-            failure: Mutex::default(),
+            passes: Mutex::default(),
             events: Events::new(),
             began: clock::now(),
         })
     }
 
-    /// Of one worker for all, when all have ended: what becomes of the pass that
-    /// was `due` then, if it was a burst. Puts the pool of the next one in place.
-    pub(super) fn judge(&self, due: Option<Tick>) {
-        let cutoff = self.memory.cutoff();
-        let failed = self.lock(&self.failure).is_some();
-        let counts = !cutoff.is_on() && !failed;
-        let mut sum = self.lock(&self.sum);
-        if counts {
-            sum.passes += 1;
-            sum.wall += self.wall(due);
+    fn passes(&self) -> MutexGuard<'_, Passes> {
+        self.passes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Of one worker for all, when all have ended: what becomes of the pass. Puts the pool
+    /// of the next one in place.
+    fn judge(&self) {
+        let mut passes = self.passes();
+        let span = passes.span.take();
+        let counts = !self.memory.cutoff().is_on() && passes.failure.is_none();
+        if let Some((began, ended)) = span.filter(|_| counts) {
+            passes.count += 1;
+            let began = passes.due.unwrap_or(began);
+            passes.wall += ended.since(began);
         }
         let enough = match self.job.arrivals {
             Arrivals::Closed { length } => clock::now().since(self.began) >= length,
-            Arrivals::Burst { times, .. } => sum.passes >= times,
+            Arrivals::Burst { times, .. } => passes.count >= times,
         };
         let go_on = counts && !enough;
         if go_on {
@@ -474,66 +437,33 @@ impl<'a> Shared<'a> {
             let pool = pool.expect("it could be made before");
             *self.pool.write().unwrap_or_else(PoisonError::into_inner) = pool;
         }
-        let verdict = if counts { COUNTS } else { 0 } | if go_on { GOES_ON } else { 0 };
-        self.verdict.store(verdict, Release);
+        passes.verdict = (counts, go_on);
     }
 
-    /// What [`judge`](Self::judge) said.
-    pub(super) fn verdict(&self) -> Verdict {
-        let verdict = self.verdict.load(Acquire);
-        Verdict {
-            counts: verdict & COUNTS != 0,
-            go_on: verdict & GOES_ON != 0,
-        }
-    }
-
-    fn wall(&self, due: Option<Tick>) -> Nanos {
-        let began = || self.slots.iter().map(Slot::began).min();
-        let ended = self.slots.iter().map(Slot::ended).max();
-        let length = due.or_else(began).zip(ended);
-        length.map_or(Nanos::ZERO, |(began, ended)| ended.since(began))
-    }
-
-    /// Something that must not happen has happened.
-    pub(super) fn fail(&self, what: String) {
-        self.lock(&self.failure).get_or_insert(what);
-    }
-
-    fn lock<'l, T>(&self, mutex: &'l Mutex<T>) -> MutexGuard<'l, T> {
-        mutex.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What came of all of it.
-    pub(super) fn observed(self, tallies: Vec<Tally>, late: bool) -> Result<Observed, Refusal> {
-        let inner = |failure: Mutex<Option<String>>| failure.into_inner();
-        if let Some(what) = inner(self.failure).unwrap_or_else(PoisonError::into_inner) {
+    fn observed(self, tallies: Vec<Tally>, late: bool) -> Result<Observed, Refusal> {
+        let passes = self.passes.into_inner();
+        let passes = passes.unwrap_or_else(PoisonError::into_inner);
+        if let Some(what) = passes.failure {
             return Err(Refusal::new(what));
         }
-        let sum = self.sum.into_inner();
-        let Sum { passes, wall } = sum.unwrap_or_else(PoisonError::into_inner);
-        let total = |of: fn(&Tally) -> Nanos| {
-            tallies
-                .iter()
-                .map(of)
-                .fold(Nanos::ZERO, |sum, part| sum + part)
+        let mut observed = Observed {
+            passes: passes.count,
+            wall: passes.wall,
+            late,
+            ..Observed::default()
         };
-        let (cpu, elapsed) = (total(|t| t.cpu), total(|t| t.elapsed));
-        let accounting: Vec<Accounting> =
-            tallies.into_iter().map(|tally| tally.accounting).collect();
-        let zeroed: u64 = accounting.iter().map(|accounting| accounting.pages).sum();
-        let wanted = self.job.pages * u64::from(passes);
+        for tally in tallies {
+            observed.cpu += tally.cpu;
+            observed.elapsed += tally.elapsed;
+            observed.accounting.push(tally.accounting);
+        }
+        let zeroed: u64 = observed.accounting.iter().map(|kept| kept.pages).sum();
+        let wanted = self.job.pages * u64::from(passes.count);
         if zeroed != wanted {
             return Err(Refusal::new(format!(
                 "{zeroed} pages were zeroed instead of {wanted}: please report this"
             )));
         }
-        Ok(Observed {
-            passes,
-            wall,
-            cpu,
-            elapsed,
-            accounting,
-            late,
-        })
+        Ok(observed)
     }
 }

@@ -2,6 +2,7 @@
 
 use punctual_program::Refusal;
 use punctual_record::Interval;
+use punctual_sim::model::Confidence;
 use punctual_zero_pool::{Batch, LockKind, Setting};
 use punctual_zero_sim::{Figure, Job, Machine, Matrix, Numbering, Quantity, Topology, simulate};
 
@@ -10,9 +11,6 @@ use crate::run::Memory;
 
 /// The computer that was calibrated, as a pool under `setting` finds it that
 /// zeroes `memory` and times one take in `timed_every`, or none if that is 0.
-///
-/// # Errors
-/// The calibration lacks something that this pool needs.
 pub(super) fn machine(
     calibration: &ZeroCalibration,
     setting: &Setting,
@@ -25,7 +23,6 @@ pub(super) fn machine(
     with_zeroing(machine, setting.workers, &zeroing)
 }
 
-/// The CPUs, and what passes between them.
 fn bare(calibration: &ZeroCalibration) -> Result<Machine, Refusal> {
     let topology = Topology {
         sockets: 1,
@@ -45,7 +42,7 @@ fn bare(calibration: &ZeroCalibration) -> Result<Machine, Refusal> {
     ] {
         // What overlaps with what comes before can seem to take no time at all.
         let (least, _) = quantity.bounds();
-        machine = machine.try_with(quantity, measured(at_least(interval, least)))?;
+        machine = machine.try_with(quantity, measured(interval.map(|ns| ns.max(least))))?;
     }
     machine = machine.try_with(Quantity::Posted, exactly(1.0))?;
     if let Some(parking) = &calibration.parking {
@@ -151,20 +148,16 @@ fn with_takes(
         true => (after_page - simulated).max(0.0) + timing,
         false => 0.0,
     };
-    let drain = Interval {
-        median: drain(after_page.median),
-        low: drain(after_page.low),
-        high: drain(after_page.high),
-    };
+    let drain = after_page.map(drain);
     let stores = zeroing
         .stores(setting)
-        .map(|stores| at_least(shifted(stores, timing), 0.0));
+        .map(|stores| stores.map(|ns| (ns + timing).max(0.0)));
     let drain = stores
         .filter(|stores| stores.median > drain.median)
         .unwrap_or(drain);
     let (section, turn) = match lock {
         // There is no lock for anything to be under.
-        LockKind::Counter => (0.0, shifted(turn, policy)),
+        LockKind::Counter => (0.0, turn.map(|ns| ns + policy)),
         _ => (policy, turn),
     };
     machine
@@ -197,7 +190,6 @@ fn take(calibration: &ZeroCalibration, lock: LockKind, batch: Batch) -> Result<&
         .ok_or_else(|| lacks(&format!("a take under {lock} with batch {batch}")))
 }
 
-/// What a page of one memory costs.
 struct Zeroing<'c> {
     calibration: &'c ZeroCalibration,
     memory: Memory,
@@ -272,7 +264,6 @@ impl<'c> Zeroing<'c> {
     }
 }
 
-/// What zeroing costs so many workers.
 fn with_zeroing(
     machine: Machine,
     workers: usize,
@@ -314,40 +305,14 @@ fn mixed(one: Interval, other: Interval, share: f64) -> Interval {
     }
 }
 
-fn shifted(interval: Interval, by: f64) -> Interval {
-    Interval {
-        median: interval.median + by,
-        low: interval.low + by,
-        high: interval.high + by,
-    }
-}
-
-fn measured(interval: Interval) -> Figure {
-    Figure::measured(
-        interval.low,
-        interval.median,
-        interval.high,
-        "measured here".to_owned(),
-    )
-}
-
-fn at_least(interval: Interval, least: f64) -> Interval {
-    Interval {
-        median: interval.median.max(least),
-        low: interval.low.max(least),
-        high: interval.high.max(least),
-    }
+fn measured(Interval { median, low, high }: Interval) -> Figure {
+    Figure::between(low, median, high, Confidence::B, "measured here")
 }
 
 fn exactly(value: f64) -> Figure {
-    Figure::measured(
-        value,
-        value,
-        value,
-        "follows from what was measured here".to_owned(),
-    )
+    let source = "follows from what was measured here";
+    Figure::new(value, Confidence::B, source)
 }
-
 #[cfg(test)]
 mod tests {
     use super::super::made_up;
@@ -407,7 +372,7 @@ mod tests {
         let mut calibration = made_up::calibration();
         // 90 ns more than a page of many, which takes 180 ns on average of both workers'.
         for cost in &mut calibration.zeroing {
-            cost.settled_ns = Some(made_up::only(match cost.workers {
+            cost.settled_ns = Some(Interval::exactly(match cost.workers {
                 1 => 190.0,
                 _ => 270.0,
             }));

@@ -9,8 +9,8 @@ pub(super) fn calibration() -> ZeroCalibration {
     let take = |lock: &str, batch: &str, ns, timed_ns| TakeCost {
         lock: lock.to_owned(),
         batch: batch.to_owned(),
-        take_ns: only(ns),
-        timed_ns: only(timed_ns),
+        take_ns: Interval::exactly(ns),
+        timed_ns: Interval::exactly(timed_ns),
         ..TakeCost::default()
     };
     let zero = |memory: &str, workers, elsewhere, lock: Option<&str>, ns| ZeroCost {
@@ -18,22 +18,22 @@ pub(super) fn calibration() -> ZeroCalibration {
         workers,
         elsewhere,
         lock: lock.map(str::to_owned),
-        page_ns: only(ns),
+        page_ns: Interval::exactly(ns),
         ..ZeroCost::default()
     };
     ZeroCalibration {
         rounds: 6,
         cpus: 2,
-        hit_ns: only(1.0),
-        rmw_ns: only(5.0),
-        relax_ns: only(10.0),
+        hit_ns: Interval::exactly(1.0),
+        rmw_ns: Interval::exactly(5.0),
+        relax_ns: Interval::exactly(10.0),
         lines: vec![LineCost {
             from: 0,
             to: 1,
-            read_ns: only(45.0),
-            taken_ns: only(60.0),
-            upgraded_ns: only(30.0),
-            contended_ns: only(20.0),
+            read_ns: Interval::exactly(45.0),
+            taken_ns: Interval::exactly(60.0),
+            upgraded_ns: Interval::exactly(30.0),
+            contended_ns: Interval::exactly(20.0),
         }],
         takes: vec![
             take("tas", "1", 20.0, 60.0),
@@ -52,13 +52,5 @@ pub(super) fn calibration() -> ZeroCalibration {
             zero("cold", 2, true, None, 150.0),
         ],
         ..ZeroCalibration::default()
-    }
-}
-
-pub(super) fn only(median: f64) -> Interval {
-    Interval {
-        median,
-        low: median,
-        high: median,
     }
 }

@@ -4,8 +4,7 @@
 //! | file | what it is about |
 //! |---|---|
 //! | `machine` | which measurement is which figure of the simulated computer |
-//! | `calibrated` | what it says of pools, also beside a run |
-//! | `agreement` | how far predictions are from what was measured |
+//! | this one | what it says of pools, also beside a run, and how far that is from what was measured |
 //!
 //! Nothing in it is fitted to a pool. Of what was not measured, it is taken for
 //! granted that stores are posted, as today's CPUs do it; the rest is as for every
@@ -16,11 +15,400 @@
 //! and two workers. Two workers who take single pages in a cache, under whatever lock,
 //! are at the edge of that; `docs/zeroing.md` says by how much.
 
-mod agreement;
-mod calibrated;
 mod machine;
 #[cfg(test)]
 mod made_up;
 
-pub use agreement::{Agreement, Ratio, TARGET_MEAN, TARGET_WORST, agreement};
-pub use calibrated::{Calibrated, Forecast, Forecasts};
+use std::collections::BTreeMap;
+
+use punctual_program::Refusal;
+use punctual_record::Warning;
+use punctual_zero_pool::{Dequeue, Setting};
+use punctual_zero_sim::{Job, Machine};
+
+use crate::advice::Model;
+use crate::calibration::{Calibrator, Wanted};
+use crate::model::machine::machine;
+use crate::rows::{ZeroCalibration, ZeroRow, ZeroedPages, ZeroingPrediction};
+use crate::run::{Area, Cell, Memory, PoolPlan, Progress};
+
+/// The model of this computer for pools that zero one of the memories that it was
+/// calibrated for.
+#[derive(Clone, Debug)]
+pub struct Calibrated {
+    calibration: ZeroCalibration,
+    memory: Memory,
+    timed_every: u32,
+}
+
+/// A pass over few pages is over before chance evens out: so many pages at least
+/// are simulated, with other chances each time.
+const PAGES: u64 = 2_000;
+
+impl Calibrated {
+    /// Pools that zero `memory`, of which no take is timed.
+    pub fn new(calibration: ZeroCalibration, memory: Memory) -> Self {
+        Self {
+            calibration,
+            memory,
+            timed_every: 0,
+        }
+    }
+
+    /// The same where one take in so many is timed, which costs time too.
+    #[must_use]
+    pub fn timed(self, every: u32) -> Self {
+        Self {
+            timed_every: every,
+            ..self
+        }
+    }
+
+    /// What the parts cost.
+    pub fn calibration(&self) -> &ZeroCalibration {
+        &self.calibration
+    }
+}
+
+impl Model for Calibrated {
+    fn name(&self) -> &str {
+        "this computer"
+    }
+
+    fn cpus(&self) -> usize {
+        self.calibration.cpus
+    }
+
+    fn machine(&self, setting: &Setting) -> Result<Machine, Refusal> {
+        machine(&self.calibration, setting, self.memory, self.timed_every)
+    }
+
+    /// With several chances if it is a small one.
+    fn jobs(&self, setting: &Setting, pages: u64) -> Vec<Job> {
+        let job = Job::new(*setting, pages);
+        let seeds = 0..PAGES.div_ceil(pages.max(1));
+        seeds.map(|seed| Job { seed, ..job }).collect()
+    }
+}
+
+/// What is noted beside a run.
+#[derive(Debug)]
+pub struct Forecasts<'p> {
+    plan: &'p PoolPlan,
+    calibrator: Calibrator<'p>,
+    rounds: u32,
+    failed: Option<Refusal>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Forecast {
+    /// What the parts cost.
+    pub calibration: ZeroCalibration,
+    /// For each cell that can be predicted, by its number.
+    pub predictions: BTreeMap<usize, ZeroingPrediction>,
+    /// What could not be.
+    pub warnings: Vec<Warning>,
+}
+
+impl<'p> Forecasts<'p> {
+    /// Predictions for what `plan` is about to run.
+    ///
+    /// # Errors
+    /// Its pages are zeroed in several ways: one can be calibrated. Or there is
+    /// nothing that can be predicted.
+    ///
+    /// # Panics
+    /// Before the plan's warm-up.
+    pub fn of(plan: &'p PoolPlan) -> Result<Self, Refusal> {
+        let (memory, cpu_clock) = plan.ground();
+        let cells: Vec<&Cell> = cells(plan).map(|(_, cell)| cell).collect();
+        let Some(first) = cells.first() else {
+            return Err(Refusal::new(
+                "nothing of this can be predicted: only closed backlogs, taken as ranges, by no more threads than CPUs",
+            ));
+        };
+        if cells.iter().any(|cell| cell.kernel != first.kernel) {
+            return Err(Refusal::new(
+                "predictions are for one way of zeroing at a time; give one with --kernel",
+            ));
+        }
+        let mut areas: Vec<Area> = Vec::new();
+        for cell in &cells {
+            if !areas.contains(&cell.area) {
+                areas.push(cell.area);
+            }
+        }
+        let wanted = Wanted {
+            areas,
+            kernel: first.kernel,
+            settings: cells.iter().map(|cell| cell.setting).collect(),
+        };
+        Ok(Self {
+            plan,
+            calibrator: Calibrator::new(wanted, memory, cpu_clock)?,
+            rounds: 0,
+            failed: None,
+        })
+    }
+
+    /// How long the calibration takes, about.
+    pub fn length(&self) -> punctual_core::Nanos {
+        self.calibrator
+            .round_length()
+            .times(self.plan.rounds().into())
+    }
+
+    /// To be called before each batch: calibrates once in each round.
+    pub fn before(&mut self, progress: &Progress) {
+        if self.failed.is_none() && self.rounds <= progress.round {
+            self.rounds = progress.round + 1;
+            self.failed = self.calibrator.round().err();
+        }
+    }
+
+    /// How many predictions there are.
+    pub fn predictions(&self) -> usize {
+        cells(self.plan).count()
+    }
+
+    /// What all of that predicts. `next` is told of each prediction before it is
+    /// made, and says whether to go on.
+    pub fn finish(self, next: &mut dyn FnMut(&Cell) -> bool) -> Forecast {
+        let calibration = self.calibrator.calibration();
+        let mut predictions = BTreeMap::new();
+        let mut failed = self.failed;
+        if calibration.rounds > 0 {
+            for (number, cell) in cells(self.plan) {
+                if !next(cell) {
+                    break;
+                }
+                let model = Calibrated::new(calibration.clone(), cell.area.memory);
+                let model = model.timed(self.plan.timed_every(cell));
+                match model.within(&cell.setting, cell.area.pages) {
+                    Ok(prediction) => {
+                        predictions.insert(number, prediction);
+                    }
+                    Err(why) => failed = failed.or(Some(Refusal::new(format!("{cell}: {why}")))),
+                }
+            }
+        }
+        let warning = failed.map(|why| Warning {
+            what: format!("Not everything could be predicted: {why}."),
+            remedy: "Run it again while nothing else runs: the parts of a pool are measured in microseconds."
+                .to_owned(),
+        });
+        Forecast {
+            calibration,
+            predictions,
+            warnings: warning.into_iter().collect(),
+        }
+    }
+}
+
+impl Forecast {
+    /// Puts the predictions into the measurements of the same settings.
+    pub fn put(&self, plan: &PoolPlan, measurements: &mut [ZeroRow]) {
+        for (number, prediction) in &self.predictions {
+            let cell = &plan.cells()[*number];
+            let (pool, lock) = (cell.pool(), cell.setting.lock.name());
+            let same = measurements.iter_mut().filter(|m| m.subject == lock);
+            let mut same = same.filter_map(ZeroRow::zeroed_mut);
+            if let Some(zeroed) = same.find(|zeroed| zeroed.pool == pool) {
+                zeroed.zero.predicted = Some(*prediction);
+            }
+        }
+    }
+}
+
+/// Those of which the model knows everything that makes such a pool, with their
+/// numbers.
+fn cells(plan: &PoolPlan) -> impl Iterator<Item = (usize, &Cell)> {
+    let numbered = plan.cells().iter().enumerate();
+    numbered.filter(|(_, cell)| {
+        cell.bursts.is_none()
+            && cell.setting.dequeue == Dequeue::Range
+            && cell.setting.returns.is_none()
+            && !plan.is_oversubscribed(cell)
+    })
+}
+
+/// The geometric mean of the errors should be no more than this.
+pub const TARGET_MEAN: f64 = 0.15;
+/// And no error more than this.
+pub const TARGET_WORST: f64 = 0.25;
+
+/// Of one number of one setting.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ratio {
+    /// The setting, in words.
+    pub cell: String,
+    /// Which number.
+    pub what: &'static str,
+    /// Predicted over measured.
+    pub ratio: f64,
+}
+
+/// Of all of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Agreement {
+    /// Each number of each setting.
+    pub ratios: Vec<Ratio>,
+}
+
+impl Ratio {
+    /// By what share the larger of the two is larger; infinite where one of them is
+    /// nothing.
+    pub fn error(&self) -> f64 {
+        if self.ratio.is_finite() && self.ratio > 0.0 {
+            self.ratio.max(1.0 / self.ratio) - 1.0
+        } else {
+            f64::INFINITY
+        }
+    }
+}
+
+impl Agreement {
+    /// By what share predictions are off: the geometric mean.
+    pub fn mean_error(&self) -> f64 {
+        if self.ratios.is_empty() {
+            return 0.0;
+        }
+        let logs: f64 = self.ratios.iter().map(|ratio| ratio.error().ln_1p()).sum();
+        (logs / self.ratios.len() as f64).exp() - 1.0
+    }
+
+    /// The one that is off the most.
+    pub fn worst(&self) -> Option<&Ratio> {
+        let ratios = self.ratios.iter();
+        ratios.max_by(|a, b| a.error().total_cmp(&b.error()))
+    }
+}
+
+/// How the measurements that have predictions agree with them, in GB per second of
+/// CPU time and per second that passes, with at most `threads` workers.
+pub fn agreement(measurements: &[ZeroRow], threads: u64) -> Agreement {
+    let mut agreement = Agreement::default();
+    for measurement in measurements {
+        let zeroed = measurement.zeroed();
+        let Some(ZeroedPages { pool, zero, .. }) = zeroed.filter(|of| of.pool.threads <= threads)
+        else {
+            continue;
+        };
+        let Some(predicted) = zero.predicted else {
+            continue;
+        };
+        for (what, predicted, measured) in [
+            ("GB per CPU-s", predicted.gb_per_cpu_s, zero.gb_per_cpu_s),
+            ("GB/s", predicted.wall_gb_per_s, zero.wall_gb_per_s),
+        ] {
+            agreement.ratios.push(Ratio {
+                cell: format!(
+                    "{} x {}, batch {}, {}",
+                    pool.threads, measurement.subject, pool.batch, pool.memory
+                ),
+                what,
+                ratio: predicted.median / measured.median,
+            });
+        }
+    }
+    agreement
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_record::Interval;
+    use punctual_zero_pool::{Batch, LockKind};
+
+    use crate::rows::{PoolOf, Zeroing};
+
+    /// Nanoseconds of CPU time that a page takes.
+    fn page_ns(model: &Calibrated, setting: &Setting) -> f64 {
+        let predicted = model.central(setting, 4_000).unwrap();
+        4_096.0 / predicted.gb_per_cpu_s.median
+    }
+
+    #[test]
+    fn one_worker_takes_what_was_measured_of_one() {
+        let model = Calibrated::new(made_up::calibration(), Memory::Hot);
+        let tas = |batch| Setting::new(1, LockKind::Tas, batch);
+        for (batch, expected) in [
+            // A page of 100 ns, and a take of 30 right after it.
+            (Batch::One, 130.0),
+            (Batch::Fixed(10), 103.0),
+        ] {
+            let got = page_ns(&model, &tas(batch));
+            assert!((got / expected - 1.0).abs() < 0.005, "{batch}: {got}");
+        }
+        // One take in ten costs 40 ns more where it is timed.
+        let timed = page_ns(&model.clone().timed(10), &tas(Batch::One));
+        assert!((timed / 134.0 - 1.0).abs() < 0.005, "{timed}");
+        // What was not measured right after a page is taken as it is by itself.
+        let counter = page_ns(&model, &Setting::new(1, LockKind::Counter, Batch::One));
+        assert!((counter / 112.0 - 1.0).abs() < 0.005, "{counter}");
+    }
+
+    #[test]
+    fn two_workers_wait_for_each_other() {
+        let model = Calibrated::new(made_up::calibration(), Memory::Hot);
+        let setting = Setting::new(2, LockKind::Tas, Batch::One);
+        let predicted = model.within(&setting, 128).unwrap();
+        assert!(predicted.wait_share.median > 0.05, "{predicted:?}");
+        let central = model.central(&setting, 128).unwrap();
+        let medians = [predicted, central].map(|p| p.gb_per_cpu_s.median);
+        assert!((medians[0] / medians[1] - 1.0).abs() < 1e-9, "{medians:?}");
+        assert!(predicted.gb_per_cpu_s.low <= medians[0]);
+        assert!(model.central(&setting, 0).is_ok());
+    }
+
+    fn measurement(threads: u64, measured: f64, predicted: Option<[f64; 2]>) -> ZeroRow {
+        let zero = Zeroing {
+            gb_per_cpu_s: Interval::exactly(measured),
+            wall_gb_per_s: Interval::exactly(measured),
+            predicted: predicted.map(|[cpu, wall]| ZeroingPrediction {
+                gb_per_cpu_s: Interval::exactly(cpu),
+                wall_gb_per_s: Interval::exactly(wall),
+                ..ZeroingPrediction::default()
+            }),
+            ..Zeroing::default()
+        };
+        let pool = PoolOf {
+            threads,
+            batch: "1".to_owned(),
+            memory: "hot".to_owned(),
+            ..PoolOf::default()
+        };
+        let zeroed = ZeroedPages {
+            pool,
+            zero,
+            ..ZeroedPages::default()
+        };
+        ZeroRow::pool("tas", zeroed)
+    }
+
+    #[test]
+    fn errors_are_relative_in_both_directions() {
+        let measurements = [
+            measurement(1, 10.0, Some([12.0, 10.0])),
+            measurement(2, 10.0, Some([8.0, 10.0])),
+            measurement(4, 10.0, Some([1.0, 1.0])),
+            measurement(1, 10.0, None),
+        ];
+        let agreement = agreement(&measurements, 2);
+        assert_eq!(agreement.ratios.len(), 4);
+        let worst = agreement.worst().unwrap();
+        assert_eq!(worst.cell, "2 x tas, batch 1, hot");
+        assert!((worst.error() - 0.25).abs() < 1e-9);
+        // The fourth root of 1.2 x 1.25.
+        assert!((agreement.mean_error() - (1.5_f64.powf(0.25) - 1.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_prediction_of_nothing_is_as_far_off_as_can_be() {
+        let measurements = [measurement(1, 10.0, Some([0.0, 10.0]))];
+        let agreement = agreement(&measurements, 2);
+        assert_eq!(agreement.worst().map(Ratio::error), Some(f64::INFINITY));
+        assert!(agreement.mean_error().is_infinite());
+    }
+}

@@ -6,11 +6,10 @@ use punctual_core::Nanos;
 use punctual_program::Refusal;
 use punctual_zero_memory::{Mapping, PAGE};
 
-use super::amounts::in_words;
-use super::ledger::{Case, of_steps};
-use super::ledger::{Ledger, apart, refusal};
-use super::{ProbePart, warm_up};
-use crate::rows::{MemoryCost, ZeroProbe, ZeroRow};
+use super::ProbePart;
+use super::ledger::{Case, Ledger, Rounds, apart, pages_take, refusal};
+use crate::probe::plan::in_words;
+use crate::rows::{MemoryCost, ZeroProbe};
 
 /// What blocks are filled with. Not zeros, which some CPUs write faster over
 /// other zeros.
@@ -25,97 +24,69 @@ pub(super) const FILL: u8 = 0x5A;
 ///   a look at the calls alone would see.
 ///
 /// The system chooses its pages as it does for any program.
-#[derive(Debug)]
-pub(super) struct Blocks {
-    bytes: usize,
-    /// How many make a batch.
-    times: usize,
-    cpu: Option<usize>,
-    rounds: Vec<Ledger>,
+///
+/// Blocks of so many bytes, `batch` bytes of them in a round and way, or one if that is more.
+pub(super) fn blocks(bytes: usize, batch: usize, cpu: Option<usize>) -> Case {
+    let times = (batch / bytes).max(1);
+    let pages = bytes / PAGE;
+    let part = move |_, page_cost| {
+        let bytes = bytes as u64;
+        Some(ZeroProbe::Blocks(MemoryCost { bytes, page_cost }))
+    };
+    Case {
+        part: ProbePart::Blocks,
+        name: format!("blocks of {}", in_words(bytes as u64)),
+        length: Box::new(move |ns_per_page| {
+            // Two of the ways begin with fresh memory each time, and a block is filled
+            // before.
+            let fills = pages_take(times * pages, ns_per_page * 2.2);
+            // A small block is a call of the system for each page or few.
+            let calls = Nanos::from_us(2).times(2 * times as u64 + PAIRS as u64);
+            fills + pages_take(pages, ns_per_page) + calls
+        }),
+        rounds: Rounds::Steps {
+            go: Box::new(move || round(bytes, times, cpu)),
+            part: Box::new(part),
+            done: Vec::new(),
+        },
+    }
 }
 
 /// A pair takes some tens of nanoseconds where the allocator keeps blocks, so
 /// that fewer would not show beside what is read around them.
 const PAIRS: usize = 1_000;
 
-impl Blocks {
-    /// Blocks of so many bytes, `batch` bytes of them in a round and way, or one
-    /// if that is more.
-    pub(super) fn new(bytes: usize, batch: usize, cpu: Option<usize>) -> Self {
-        Self {
-            bytes,
-            times: (batch / bytes).max(1),
-            cpu,
-            rounds: Vec::new(),
-        }
+fn round(bytes: usize, times: usize, cpu: Option<usize>) -> Result<Ledger, Refusal> {
+    let mut ledger = Ledger::new(cpu);
+    let pages = bytes / PAGE * times;
+    {
+        let block = Mapping::new(bytes).map_err(refusal)?;
+        let fill = || {
+            block.fill(0..block.pages(), FILL);
+            Ok(())
+        };
+        // That it is given back right before the next step serves that, too:
+        // a hypervisor may have taken back what was free for long.
+        apart(cpu, fill)?;
+        ledger.step("reused", pages, || repeat(times, fill))?;
     }
-
-    fn go(&self) -> Result<Ledger, Refusal> {
-        let mut ledger = Ledger::new(self.cpu);
-        let pages = self.bytes / PAGE * self.times;
-        {
-            let block = Mapping::new(self.bytes).map_err(refusal)?;
-            let fill = || {
-                block.fill(0..block.pages(), FILL);
-                Ok(())
-            };
-            // That it is given back right before the next step serves that, too:
-            // a hypervisor may have taken back what was free for long.
-            apart(self.cpu, fill)?;
-            ledger.step("reused", pages, || repeat(self.times, fill))?;
-        }
-        ledger.step("fresh", pages, || {
-            repeat(self.times, || fill_fresh(self.bytes))
-        })?;
-        ledger.step("allocator", pages, || {
-            repeat(self.times, || {
-                let mut block = allocate(self.bytes)?;
-                block.resize(self.bytes, FILL);
-                black_box(&mut block);
-                Ok(())
-            })
-        })?;
-        let pairs = self.times.max(PAIRS);
-        ledger.step("allocator-pair", self.bytes / PAGE * pairs, || {
-            repeat(pairs, || {
-                black_box(&mut allocate(self.bytes)?);
-                Ok(())
-            })
-        })?;
-        Ok(ledger)
-    }
-}
-
-impl Case for Blocks {
-    fn part(&self) -> ProbePart {
-        ProbePart::Blocks
-    }
-
-    fn name(&self) -> String {
-        format!("blocks of {}", in_words(self.bytes as u64))
-    }
-
-    fn length(&self, ns_per_page: f64) -> Nanos {
-        // Two of the ways begin with fresh memory each time, and a block is filled
-        // before.
-        let fills = warm_up::blocks_take([self.times, self.bytes], ns_per_page * 2.2)
-            + warm_up::blocks_take([1, self.bytes], ns_per_page);
-        // A small block is a call of the system for each page or few.
-        let calls = Nanos::from_us(2).times(2 * self.times as u64 + PAIRS as u64);
-        fills + calls
-    }
-
-    fn run(&mut self) -> Result<(), Refusal> {
-        self.rounds.push(self.go()?);
-        Ok(())
-    }
-
-    fn measurements(&self) -> Vec<ZeroRow> {
-        let bytes = self.bytes as u64;
-        of_steps(&self.rounds, |_, page_cost| {
-            ZeroProbe::Blocks(MemoryCost { bytes, page_cost })
+    ledger.step("fresh", pages, || repeat(times, || fill_fresh(bytes)))?;
+    ledger.step("allocator", pages, || {
+        repeat(times, || {
+            let mut block = allocate(bytes)?;
+            block.resize(bytes, FILL);
+            black_box(&mut block);
+            Ok(())
         })
-    }
+    })?;
+    let pairs = times.max(PAIRS);
+    ledger.step("allocator-pair", bytes / PAGE * pairs, || {
+        repeat(pairs, || {
+            black_box(&mut allocate(bytes)?);
+            Ok(())
+        })
+    })?;
+    Ok(ledger)
 }
 
 /// Gets a block from the system, fills it, and gives it back.
@@ -145,10 +116,10 @@ fn repeat(times: usize, mut work: impl FnMut() -> Result<(), Refusal>) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rows::PageCost;
+    use crate::rows::{PageCost, ZeroRow};
 
     fn costs(bytes: usize, batch: usize) -> Vec<(String, PageCost)> {
-        let mut case = Blocks::new(bytes, batch, None);
+        let mut case = blocks(bytes, batch, None);
         case.run().unwrap();
         let measured = case.measurements();
         let cost = |m: &ZeroRow| (m.subject.clone(), m.page_cost().unwrap().clone());
@@ -190,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_block_that_is_not_to_be_had_is_refused() {
-        let error = Blocks::new(usize::MAX / 4 / PAGE * PAGE, 1, None).run();
+        let error = blocks(usize::MAX / 4 / PAGE * PAGE, 1, None).run();
         assert!(error.is_err());
         let why = allocate(usize::MAX / 2).unwrap_err().to_string();
         assert!(why.contains("give a smaller memory limit"), "{why}");

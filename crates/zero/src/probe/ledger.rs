@@ -9,7 +9,7 @@ use punctual_os::{Tick, clock, thread, usage};
 use punctual_program::Refusal;
 
 use super::ProbePart;
-use crate::rows::{PageCost, Spent, ZeroProbe, ZeroRow};
+use crate::rows::{Account, PageCost, Payments, Spent, ZeroProbe, ZeroRow};
 
 /// The steps of one round, in order, each with what it took of the thread that
 /// made it.
@@ -35,9 +35,6 @@ impl Ledger {
     /// It is done on a fresh thread. Systems that divide CPU time by ticks
     /// divide the sum of a thread, so that an old one would carry what it did
     /// before into this step.
-    ///
-    /// # Errors
-    /// What was to be done has failed, or there is no thread to be had.
     pub(super) fn step<R: Send>(
         &mut self,
         name: &'static str,
@@ -61,9 +58,6 @@ impl Ledger {
     ///
     /// Each time is too short to ask for its CPU time, so that is the share of
     /// the time that all of it was on a CPU.
-    ///
-    /// # Errors
-    /// There is no thread to be had.
     pub(super) fn prepared(
         &mut self,
         name: &'static str,
@@ -97,12 +91,10 @@ impl Ledger {
         Ok(())
     }
 
-    /// The names of the steps, each once.
     pub(super) fn steps(&self) -> impl Iterator<Item = &'static str> {
         self.steps.iter().map(|(name, _)| *name)
     }
 
-    /// What a step took.
     pub(super) fn of(&self, step: &str) -> Option<Spent> {
         let mut steps = self.steps.iter();
         steps
@@ -110,7 +102,6 @@ impl Ledger {
             .map(|(_, spent)| *spent)
     }
 
-    /// Whether the CPU time is only approximate.
     pub(super) fn is_approximate(&self) -> bool {
         self.approximate
     }
@@ -219,33 +210,70 @@ pub(super) fn refusal(error: punctual_os::Error) -> Refusal {
     Refusal::new(error.to_string())
 }
 
-/// One part of a round.
-pub(super) trait Case {
-    /// Which part of the probe it belongs to.
-    fn part(&self) -> ProbePart;
-
+/// What takes turns with others in rounds.
+pub(super) struct Case {
+    pub(super) part: ProbePart,
     /// What is measured, for the progress.
-    fn name(&self) -> String;
-
+    pub(super) name: String,
     /// About how long a round takes where touching a page for the first time and
     /// giving it back takes so many nanoseconds.
-    fn length(&self, ns_per_page: f64) -> Nanos;
+    pub(super) length: Box<dyn Fn(f64) -> Nanos>,
+    pub(super) rounds: Rounds,
+}
 
-    /// One round.
-    ///
-    /// # Errors
-    /// The system refuses what it has, such as memory.
-    fn run(&mut self) -> Result<(), Refusal>;
+/// The rounds of a case that are done, how another one goes, and what they come to.
+pub(super) enum Rounds {
+    Steps {
+        go: Box<dyn Fn() -> Result<Ledger, Refusal>>,
+        /// Which part of the probe a step with that cost is; `None` if it is measured
+        /// elsewhere.
+        part: Box<dyn Fn(&'static str, PageCost) -> Option<ZeroProbe>>,
+        done: Vec<Ledger>,
+    },
+    /// Somebody pays for all of it; nothing counts if the user wants an end.
+    Payments {
+        subject: &'static str,
+        go: Box<dyn Fn() -> Result<Option<Payments>, Refusal>>,
+        part: Box<dyn Fn(Account) -> ZeroProbe>,
+        done: Vec<Payments>,
+    },
+}
 
-    /// What the rounds so far come to.
-    fn measurements(&self) -> Vec<ZeroRow>;
+impl Case {
+    pub(super) fn run(&mut self) -> Result<(), Refusal> {
+        match &mut self.rounds {
+            Rounds::Steps { go, done, .. } => done.push(go()?),
+            Rounds::Payments { go, done, .. } => done.extend(go()?),
+        }
+        Ok(())
+    }
+
+    pub(super) fn measurements(&self) -> Vec<ZeroRow> {
+        match &self.rounds {
+            Rounds::Steps { part, done, .. } => of_steps(done, part),
+            Rounds::Payments {
+                subject,
+                part,
+                done,
+                ..
+            } => {
+                let row = Account::of(done).map(|account| ZeroRow::probe(subject, part(account)));
+                row.into_iter().collect()
+            }
+        }
+    }
+}
+
+/// How long so many pages take that take so long each.
+pub(super) fn pages_take(pages: usize, ns_per_page: f64) -> Nanos {
+    Nanos::new((pages as f64 * ns_per_page) as u64)
 }
 
 /// The steps of some rounds, each of which has a measurement with what all its
 /// rounds cost. `part` says which part of the probe a step with that cost is.
 pub(super) fn of_steps(
     rounds: &[Ledger],
-    part: impl Fn(&'static str, PageCost) -> ZeroProbe,
+    part: impl Fn(&'static str, PageCost) -> Option<ZeroProbe>,
 ) -> Vec<ZeroRow> {
     let Some(first) = rounds.first() else {
         return Vec::new();
@@ -253,7 +281,7 @@ pub(super) fn of_steps(
     let of_step = |step: &'static str| {
         let spent: Vec<Spent> = rounds.iter().filter_map(|round| round.of(step)).collect();
         let cost = PageCost::of(&spent, rounds.iter().any(Ledger::is_approximate))?;
-        Some(ZeroRow::probe(step, part(step, cost)))
+        Some(ZeroRow::probe(step, part(step, cost)?))
     };
     first.steps().filter_map(of_step).collect()
 }

@@ -5,36 +5,30 @@
 //!
 //! | file | what is measured |
 //! |---|---|
-//! | `pages` | one step after the other with many pages: map, touch in some order, advise, unmap |
-//! | `references` | zeroing in the process itself, in caches and beyond, to compare with |
+//! | `pages` | one step after the other with many pages: map, touch in some order, advise, unmap; zeroing in the process itself, to compare with; the warm-up |
 //! | `blocks` | blocks of 4 KiB to 2 GiB that are fresh, used again, or from the allocator |
 //! | `processes` | two processes that map, fill and unmap one page, over and over |
 //! | `payers` | the CPU time of this process and of the whole computer with fresh memory, with the same again, and at rest |
 //!
 //! What a fault costs without zeroing, and zeroing without a fault, no system
 //! tells. They follow from steps that differ in one of them; whoever shows the
-//! results says from which. `plan` says what is measured and what this system
-//! does not have, `amounts` how much memory and how often, `ledger` what a step
-//! is charged, and `warnings` what a reader has to know.
+//! results says from which. `plan` says what is measured, how much of it and how often,
+//! and what this system does not have, `ledger` what a step is charged, and `warnings` what a reader has to know.
 //!
 //! All memory was touched once before anything is measured, and again right
 //! before each case: under a hypervisor the first touch of a page is a fault in
 //! its host too, and so is the first since the host took back what was free.
 
-mod amounts;
 mod blocks;
 mod ledger;
 mod pages;
 mod payers;
 mod plan;
 mod processes;
-mod references;
-mod warm_up;
 mod warnings;
 
-pub use amounts::Settings;
-pub(crate) use amounts::in_words;
-pub use plan::{ProbePlan, Probed, Progress};
+pub(crate) use plan::in_words;
+pub use plan::{ProbePlan, Probed, Progress, Settings};
 pub use processes::serve;
 pub use warnings::{memory_facts, warnings};
 

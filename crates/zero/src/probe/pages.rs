@@ -1,14 +1,15 @@
-//! Many pages, one step after the other.
+//! Many pages, one step after the other; zeroing in the process itself, to compare with; and
+//! touching memory before it is measured.
 
-use punctual_core::Nanos;
+use std::sync::Arc;
+
 use punctual_program::Refusal;
-use punctual_zero_memory::{Advice, Mapping, PAGE, huge_page_bytes};
+use punctual_sim::Random;
+use punctual_zero_memory::{Advice, CacheKind, Kernel, Mapping, PAGE, caches, huge_page_bytes};
 
-use super::ledger::{Case, of_steps};
-use super::ledger::{Ledger, apart, refusal};
-use super::warm_up::Order;
-use super::{ProbePart, warm_up};
-use crate::rows::{HugePages, PageStep, ZeroProbe, ZeroRow};
+use super::ProbePart;
+use super::ledger::{Case, Ledger, Rounds, apart, of_steps, pages_take, refusal};
+use crate::rows::{HugePages, MemoryCost, PageStep, Spent, ZeroProbe, ZeroRow};
 
 /// A way to go through the life of pages, some of whose steps are measured.
 #[derive(Clone, Debug)]
@@ -26,7 +27,6 @@ pub(super) enum Way {
 }
 
 impl Way {
-    /// Every way, for so many pages.
     pub(super) fn all(pages: usize, seed: u64) -> Vec<Self> {
         vec![
             Self::Write(Order::Forward),
@@ -48,39 +48,74 @@ impl Way {
         }
     }
 
-    fn name(&self) -> String {
+    fn name(&self) -> &'static str {
         match self {
-            Self::Write(order) => format!("touch-{}", order.name()),
-            Self::Read => "touch-read".to_owned(),
-            Self::Populate => Advice::Populate.name().to_owned(),
-            Self::Release(advice) => advice.name().to_owned(),
+            Self::Write(order) => order.step(),
+            Self::Read => "touch-read",
+            Self::Populate => Advice::Populate.name(),
+            Self::Release(advice) => advice.name(),
         }
     }
 }
 
-/// Goes one way with a span of memory in each round.
-#[derive(Debug)]
-pub(super) struct Pages {
-    way: Way,
+/// Goes one way with a span of memory in each round, of huge pages or of ordinary ones
+/// only.
+pub(super) fn pages(way: Way, bytes: usize, huge: bool, cpu: Option<usize>) -> Case {
+    let span = Span { bytes, huge, cpu };
+    let touched = match way {
+        // What was told to be free may have to be given again.
+        Way::Release(_) => 3.0,
+        _ => 2.0,
+    };
+    // A huge page saves the faults, which are more than half.
+    let share = if huge { 0.5 } else { 1.0 };
+    let huge_pages = match huge {
+        true => HugePages::On,
+        false => HugePages::Off,
+    };
+    let (is_first, order) = match &way {
+        Way::Write(order) => (matches!(order, Order::Forward), Some(order.step())),
+        _ => (false, None),
+    };
+    let part = move |step: &'static str, page_cost| {
+        // Mapping and unmapping are measured once, with the first way.
+        let is_of_this_way = is_first || !["map", "unmap"].contains(&step);
+        let is_touch = step.starts_with("touch-");
+        let order = order.filter(|_| is_touch);
+        is_of_this_way.then(|| {
+            ZeroProbe::Pages(PageStep {
+                bytes: bytes as u64,
+                huge_pages: Some(huge_pages),
+                order: order.map(|order| order.trim_start_matches("touch-").to_owned()),
+                kernel: None,
+                at_once_bytes: None,
+                page_cost,
+            })
+        })
+    };
+    Case {
+        part: ProbePart::Pages,
+        name: format!("{}{}", way.name(), if huge { ", huge pages" } else { "" }),
+        length: Box::new(move |ns_per_page| {
+            pages_take(bytes / PAGE, ns_per_page * touched * share)
+        }),
+        rounds: Rounds::Steps {
+            go: Box::new(move || span.go(&way)),
+            part: Box::new(part),
+            done: Vec::new(),
+        },
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Span {
     bytes: usize,
-    /// Whether huge pages are asked for, or ordinary ones only.
     huge: bool,
     cpu: Option<usize>,
-    rounds: Vec<Ledger>,
 }
 
-impl Pages {
-    pub(super) fn new(way: Way, bytes: usize, huge: bool, cpu: Option<usize>) -> Self {
-        Self {
-            way,
-            bytes,
-            huge,
-            cpu,
-            rounds: Vec::new(),
-        }
-    }
-
-    fn go(&self) -> Result<Ledger, Refusal> {
+impl Span {
+    fn go(self, way: &Way) -> Result<Ledger, Refusal> {
         let mut ledger = Ledger::new(self.cpu);
         let pages = self.bytes / PAGE;
         self.warm_up()?;
@@ -91,9 +126,9 @@ impl Pages {
             Ok(())
         };
         let tell = |advice| mapping.advise(advice).map_err(refusal);
-        match &self.way {
+        match way {
             Way::Write(order) => {
-                ledger.step(touch(order), pages, || write(order))?;
+                ledger.step(order.step(), pages, || write(order))?;
                 if matches!(order, Order::Forward) {
                     ledger.step("touch-again", pages, || write(order))?;
                 }
@@ -104,9 +139,12 @@ impl Pages {
             })?,
             Way::Populate => ledger.step("populate", pages, || tell(Advice::Populate))?,
             Way::Release(advice) => {
-                let [released, after] = release(*advice);
+                let after = match advice {
+                    Advice::Free => "touch-after-free",
+                    _ => "touch-after-dont-need",
+                };
                 apart(self.cpu, || write(&Order::Forward))?;
-                ledger.step(released, pages, || tell(*advice))?;
+                ledger.step(advice.name(), pages, || tell(*advice))?;
                 ledger.step(after, pages, || write(&Order::Forward))?;
             }
         }
@@ -118,7 +156,7 @@ impl Pages {
     /// before all else would not do: Linux tells a hypervisor that wants to know
     /// it what has been free for two seconds (`mm/page_reporting.c`), which may
     /// take it back.
-    fn warm_up(&self) -> Result<(), Refusal> {
+    fn warm_up(self) -> Result<(), Refusal> {
         apart(self.cpu, || {
             let mapping = self.map()?;
             self.choose_pages(&mapping)?;
@@ -127,13 +165,13 @@ impl Pages {
         })
     }
 
-    fn map(&self) -> Result<Mapping, Refusal> {
+    fn map(self) -> Result<Mapping, Refusal> {
         let alignment = huge_page_bytes().filter(|_| self.huge).unwrap_or(PAGE);
         Mapping::aligned(self.bytes, alignment).map_err(refusal)
     }
 
     /// A system that has no such advice has ordinary pages only.
-    fn choose_pages(&self, mapping: &Mapping) -> Result<(), Refusal> {
+    fn choose_pages(self, mapping: &Mapping) -> Result<(), Refusal> {
         if self.huge {
             return mapping.advise(Advice::HugePages).map_err(refusal);
         }
@@ -141,62 +179,6 @@ impl Pages {
             Err(error) if !error.is_unsupported() => Err(refusal(error)),
             _ => Ok(()),
         }
-    }
-
-    /// Mapping and unmapping are measured once, with the first way.
-    fn is_of_this_way(&self, step: &str) -> bool {
-        let first = matches!(self.way, Way::Write(Order::Forward));
-        first || !["map", "unmap"].contains(&step)
-    }
-}
-
-impl Case for Pages {
-    fn part(&self) -> ProbePart {
-        ProbePart::Pages
-    }
-
-    fn name(&self) -> String {
-        let huge = if self.huge { ", huge pages" } else { "" };
-        format!("{}{huge}", self.way.name())
-    }
-
-    fn length(&self, ns_per_page: f64) -> Nanos {
-        let touched = match self.way {
-            // What was told to be free may have to be given again.
-            Way::Release(_) => 3.0,
-            _ => 2.0,
-        };
-        // A huge page saves the faults, which are more than half.
-        let share = if self.huge { 0.5 } else { 1.0 };
-        warm_up::pages_take(self.bytes / PAGE, ns_per_page * touched * share)
-    }
-
-    fn run(&mut self) -> Result<(), Refusal> {
-        self.rounds.push(self.go()?);
-        Ok(())
-    }
-
-    fn measurements(&self) -> Vec<ZeroRow> {
-        let huge_pages = match self.huge {
-            true => HugePages::On,
-            false => HugePages::Off,
-        };
-        let order = |step: &str| match &self.way {
-            Way::Write(order) if step.starts_with("touch-") => Some(order.name().to_owned()),
-            _ => None,
-        };
-        let mut all = of_steps(&self.rounds, |step, page_cost| {
-            ZeroProbe::Pages(PageStep {
-                bytes: self.bytes as u64,
-                huge_pages: Some(huge_pages),
-                order: order(step),
-                kernel: None,
-                at_once_bytes: None,
-                page_cost,
-            })
-        });
-        all.retain(|measurement| self.is_of_this_way(&measurement.subject));
-        all
     }
 }
 
@@ -229,27 +211,188 @@ pub(super) fn sort(measurements: &mut [ZeroRow]) {
     });
 }
 
-fn touch(order: &Order) -> &'static str {
-    match order {
-        Order::Forward => "touch-forward",
-        Order::Backward => "touch-backward",
-        Order::Random(_) => "touch-random",
+/// What a kernel that does the same could do it for, with no fault and no lock: zeroes
+/// memory in this process that is in a cache, or is not; page by page, as systems do it,
+/// or all at once, which some CPUs do without bringing it into their caches.
+///
+/// What is zeroed was filled with other words before: some CPUs are faster where
+/// zeros are written over zeros (Downs, "Hardware Store Elimination", 2020).
+pub(super) fn references(span: usize, cpu: Option<usize>) -> [Case; 3] {
+    let hot = hot_bytes().min(span);
+    [
+        reference("memset-cold", [1, span, 1], cpu),
+        reference("memset-cold-at-once", [1, span, span / PAGE], cpu),
+        // Over and over, until it is as much as a tenth of the span.
+        reference("memset-hot", [(span / 10 / hot).max(1), hot, 1], cpu),
+    ]
+}
+
+/// So many bytes, so often in a round, and so many pages in one go.
+fn reference(step: &'static str, [times, bytes, at_once]: [usize; 3], cpu: Option<usize>) -> Case {
+    let go = move || {
+        let mut ledger = Ledger::new(cpu);
+        let mapping = Mapping::new(bytes).map_err(refusal)?;
+        let pages = mapping.pages();
+        mapping.dirty(0..pages);
+        ledger.prepared(
+            step,
+            [times, pages],
+            || mapping.dirty(0..pages),
+            || {
+                for page in (0..pages).step_by(at_once) {
+                    mapping.zero(page..page + at_once, Kernel::Memset);
+                }
+            },
+        )?;
+        Ok(ledger)
+    };
+    let part = move |_, page_cost| {
+        Some(ZeroProbe::Pages(PageStep {
+            bytes: bytes as u64,
+            huge_pages: None,
+            order: None,
+            kernel: Some(Kernel::Memset.name().to_owned()),
+            at_once_bytes: Some((at_once * PAGE) as u64),
+            page_cost,
+        }))
+    };
+    Case {
+        part: ProbePart::Pages,
+        name: step.to_owned(),
+        length: Box::new(move |ns_per_page| pages_take(bytes / PAGE * times, ns_per_page)),
+        rounds: Rounds::Steps {
+            go: Box::new(go),
+            part: Box::new(part),
+            done: Vec::new(),
+        },
     }
 }
 
-/// The names of the step that tells the system, and of the one after it.
-fn release(advice: Advice) -> [&'static str; 2] {
-    match advice {
-        Advice::Free => ["free", "touch-after-free"],
-        _ => ["dont-need", "touch-after-dont-need"],
+/// Whole pages in half of the second cache, so that the rest of what a thread
+/// needs has room there too; where the system does not tell of one, of 256 KiB,
+/// which no server or desktop CPU of the last ten years has less of (WikiChip,
+/// Skylake client and Zen).
+fn hot_bytes() -> usize {
+    let caches = caches();
+    let second = caches.iter().find(|cache| {
+        cache.level == 2 && matches!(cache.kind, CacheKind::Data | CacheKind::Unified)
+    });
+    let bytes = second.and_then(|cache| usize::try_from(cache.bytes).ok());
+    let half = bytes.unwrap_or(256 << 10) / 2;
+    (half / PAGE).max(1) * PAGE
+}
+
+/// Gives memory to so many bytes once, and back: with huge pages where there are
+/// any, and with ordinary ones, because the system takes them from different
+/// places. What it costs is a first impression; under a hypervisor it is what
+/// the first touch of memory costs that its host has not given yet.
+#[derive(Debug)]
+pub(super) struct WarmUp {
+    bytes: usize,
+    round: Ledger,
+    ns_per_page: f64,
+}
+
+/// So many bytes tell how long the rest takes.
+const AGAIN: usize = 64 << 20;
+
+const ORDINARY: &str = "ordinary-pages";
+const HUGE: &str = "huge-pages";
+
+impl WarmUp {
+    pub(super) fn run(bytes: usize, cpu: Option<usize>) -> Result<Self, Refusal> {
+        let mut round = Ledger::new(cpu);
+        let pages = bytes / PAGE;
+        let touch = |bytes, alignment, advice| {
+            let mapping = Mapping::aligned(bytes, alignment).map_err(refusal)?;
+            // Where there is no such advice, there are no huge pages.
+            let _ = mapping.advise(advice);
+            Order::Forward.write_touch(&mapping);
+            mapping.unmap().map_err(refusal)
+        };
+        if let Some(huge) = huge_page_bytes().filter(|huge| *huge <= bytes) {
+            round.step(HUGE, pages, || touch(bytes, huge, Advice::HugePages))?;
+        }
+        round.step(ORDINARY, pages, || touch(bytes, PAGE, Advice::NoHugePages))?;
+
+        // Of memory that is warm now.
+        let mut again = Ledger::new(cpu);
+        let less = bytes.min(AGAIN);
+        again.step(ORDINARY, less / PAGE, || {
+            touch(less, PAGE, Advice::NoHugePages)
+        })?;
+        let Spent { wall_ns, pages, .. } = again.of(ORDINARY).unwrap_or_default();
+        Ok(Self {
+            bytes,
+            round,
+            ns_per_page: wall_ns as f64 / pages.max(1) as f64,
+        })
+    }
+
+    /// What an ordinary page takes from the touch to the end, once it is warm.
+    pub(super) fn ns_per_page(&self) -> f64 {
+        self.ns_per_page
+    }
+
+    pub(super) fn measurements(&self) -> Vec<ZeroRow> {
+        let bytes = self.bytes as u64;
+        let round = std::slice::from_ref(&self.round);
+        of_steps(round, |_, page_cost| {
+            Some(ZeroProbe::WarmUp(MemoryCost { bytes, page_cost }))
+        })
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Order {
+    Forward,
+    /// The last page first: a system that maps some pages ahead of a fault gains
+    /// nothing by that.
+    Backward,
+    /// Each page once, in no order: neither does one that looks for strides.
+    Random(Arc<[u32]>),
+}
+
+impl Order {
+    /// So many pages in a random order, which the same seed always gives.
+    ///
+    /// # Panics
+    /// When the number of a page has more than 32 bits: these would be 16 TiB.
+    pub(super) fn random(pages: usize, seed: u64) -> Self {
+        let pages = u32::try_from(pages).expect("less than 16 TiB");
+        let mut order: Vec<u32> = (0..pages).collect();
+        Random::new(seed).shuffle(&mut order);
+        Self::Random(order.into())
+    }
+
+    /// The step in which pages are touched so.
+    fn step(&self) -> &'static str {
+        match self {
+            Self::Forward => "touch-forward",
+            Self::Backward => "touch-backward",
+            Self::Random(_) => "touch-random",
+        }
+    }
+
+    /// Writes to every page of a mapping in this order.
+    ///
+    /// # Panics
+    /// When it is the random order of more pages.
+    pub(super) fn write_touch(&self, mapping: &Mapping) {
+        match self {
+            Self::Forward => mapping.write_touch(0..mapping.pages()),
+            Self::Backward => mapping.write_touch((0..mapping.pages()).rev()),
+            Self::Random(order) => mapping.write_touch(order.iter().map(|&page| page as usize)),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rows::PageCost;
     use punctual_zero_memory::page_bytes;
+
+    use crate::rows::PageCost;
 
     const BYTES: usize = 4 << 20;
     const PAGES: f64 = (BYTES / PAGE) as f64;
@@ -262,7 +405,7 @@ mod tests {
         {
             return Vec::new();
         }
-        let mut case = Pages::new(way, BYTES, huge, None);
+        let mut case = pages(way, BYTES, huge, None);
         case.run().unwrap();
         case.run().unwrap();
         let measured = case.measurements();
@@ -324,6 +467,81 @@ mod tests {
                     _ => assert!(seen >= faults, "{step}: {seen}"),
                 }
             }
+        }
+    }
+
+    #[test]
+    fn hot_and_cold_have_their_pages() {
+        const SPAN: usize = 4 << 20;
+        assert!(hot_bytes() >= PAGE && hot_bytes().is_multiple_of(PAGE));
+        for (mut case, step) in references(SPAN, None).into_iter().zip([
+            "memset-cold",
+            "memset-cold-at-once",
+            "memset-hot",
+        ]) {
+            case.run().unwrap();
+            let measured = case.measurements();
+            assert_eq!(measured.len(), 1);
+            assert_eq!(measured[0].subject, step);
+            let (bytes, cost) = measured[0].memory_cost().unwrap();
+            let (all, pages) = (SPAN / PAGE, bytes as usize / PAGE);
+            let times = if step == "memset-hot" {
+                (all / 10 / pages).max(1)
+            } else {
+                1
+            };
+            assert_eq!(cost.rounds[0].pages, (pages * times) as u64);
+            assert!(cost.wall_ns_per_page.median > 0.0);
+        }
+    }
+
+    #[test]
+    fn it_touches_every_page_and_says_what_that_took() {
+        let warm_up = WarmUp::run(4 << 20, None).unwrap();
+        assert!(warm_up.ns_per_page() > 0.0);
+        let measurements = warm_up.measurements();
+        assert_eq!(measurements.last().unwrap().subject, ORDINARY);
+        for measurement in measurements {
+            let (bytes, cost) = measurement.memory_cost().unwrap();
+            assert_eq!((bytes, cost.rounds[0].pages), (4 << 20, 1024));
+        }
+    }
+
+    #[test]
+    fn too_much_is_refused() {
+        assert!(WarmUp::run(usize::MAX / 4, None).is_err());
+    }
+
+    fn shuffled(pages: usize, seed: u64) -> Vec<u32> {
+        match Order::random(pages, seed) {
+            Order::Random(order) => order.to_vec(),
+            order => panic!("{order:?}"),
+        }
+    }
+
+    #[test]
+    fn every_page_comes_once_in_no_order() {
+        let order = shuffled(1000, 1);
+        let ascending = order.windows(2).filter(|pair| pair[0] < pair[1]).count();
+        assert!((400..600).contains(&ascending), "{ascending}");
+        let mut sorted = order;
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..1000).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_seed_gives_one_order() {
+        assert_eq!(shuffled(100, 7), shuffled(100, 7));
+        assert_ne!(shuffled(100, 7), shuffled(100, 8));
+    }
+
+    #[test]
+    fn each_order_touches_every_page() {
+        for order in [Order::Forward, Order::Backward, Order::random(100, 1)] {
+            let mapping = Mapping::new(100 * PAGE).unwrap();
+            order.write_touch(&mapping);
+            let untouched = (0..100).find(|page| mapping.first_dirty(*page..page + 1).is_none());
+            assert_eq!(untouched, None, "{}", order.step());
         }
     }
 }

@@ -8,9 +8,8 @@ use punctual_zero_memory::Mapping;
 
 use super::ProbePart;
 use super::blocks::{FILL, fill_fresh};
-use super::ledger::Case;
-use super::ledger::{apart, refusal};
-use crate::rows::{Account, Paid, PayersAccount, Payments, ZeroProbe, ZeroRow};
+use super::ledger::{Case, Rounds, apart, refusal};
+use crate::rows::{Paid, PayersAccount, Payments, ZeroProbe};
 
 /// What this process does while the whole computer is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,28 +34,44 @@ impl Doing {
     }
 }
 
-/// Does one thing for a while in each round, and looks at who used the CPUs.
-#[derive(Debug)]
-pub(super) struct Payers {
+/// Does one thing for a while in each round, with blocks of so many bytes, and looks at who
+/// used the CPUs.
+pub(super) fn payers(doing: Doing, length: Nanos, block: usize, cpu: Option<usize>) -> Case {
+    let payers = Payers {
+        doing,
+        length,
+        block,
+        cpu,
+    };
+    // Before it, and after it what is still to be zeroed.
+    let times = if doing == Doing::Fresh { 2 } else { 1 };
+    Case {
+        part: ProbePart::Payers,
+        name: format!("who pays: {}", doing.name()),
+        length: Box::new(move |_| length + settling_time().times(times)),
+        rounds: Rounds::Payments {
+            subject: doing.name(),
+            go: Box::new(move || payers.round().map(Some)),
+            part: Box::new(move |account| {
+                ZeroProbe::Payers(PayersAccount {
+                    block_bytes: block as u64,
+                    account,
+                })
+            }),
+            done: Vec::new(),
+        },
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Payers {
     doing: Doing,
     length: Nanos,
     block: usize,
     cpu: Option<usize>,
-    rounds: Vec<Payments>,
 }
 
 impl Payers {
-    /// With blocks of so many bytes.
-    pub(super) fn new(doing: Doing, length: Nanos, block: usize, cpu: Option<usize>) -> Self {
-        Self {
-            doing,
-            length,
-            block,
-            cpu,
-            rounds: Vec::new(),
-        }
-    }
-
     /// The block that is used again, filled. Otherwise as much is filled and given
     /// back: a hypervisor may have taken back what was free.
     fn prepare(&self) -> Result<Option<Mapping>, Refusal> {
@@ -101,24 +116,8 @@ impl Payers {
             }
         }
     }
-}
 
-impl Case for Payers {
-    fn part(&self) -> ProbePart {
-        ProbePart::Payers
-    }
-
-    fn name(&self) -> String {
-        format!("who pays: {}", self.doing.name())
-    }
-
-    fn length(&self, _: f64) -> Nanos {
-        // Before it, and after it what is still to be zeroed.
-        let times = if self.doing == Doing::Fresh { 2 } else { 1 };
-        self.length + settling_time().times(times)
-    }
-
-    fn run(&mut self) -> Result<(), Refusal> {
+    fn round(self) -> Result<Payments, Refusal> {
         let prepared = self.prepare()?;
         let watched = Watched::now();
         let from = clock::now();
@@ -135,26 +134,12 @@ impl Case for Payers {
             Doing::Fresh => watched.until_settled(),
             Doing::Reused | Doing::Nothing => watched.until_now(),
         };
-        self.rounds.push(Payments {
+        Ok(Payments {
             wall_ns: wall.as_ns(),
             bytes,
             own: own.or(watched.own),
             ..watched
-        });
-        Ok(())
-    }
-
-    fn measurements(&self) -> Vec<ZeroRow> {
-        let block_bytes = self.block as u64;
-        let probe = |account| {
-            ZeroProbe::Payers(PayersAccount {
-                block_bytes,
-                account,
-            })
-        };
-        let account = Account::of(&self.rounds).map(probe);
-        let row = account.map(|account| ZeroRow::probe(self.doing.name(), account));
-        row.into_iter().collect()
+        })
     }
 }
 
@@ -221,7 +206,6 @@ fn with_later(payments: Payments, later: Nanos) -> Payments {
     }
 }
 
-/// What a process paid between two readings.
 pub(super) fn paid(now: &Usage, before: &Usage) -> Paid {
     Paid {
         user_ns: (now.user - before.user).as_ns(),
@@ -243,7 +227,6 @@ fn settle() {
     std::thread::sleep(settling_time().into());
 }
 
-/// How long that takes.
 pub(super) fn settling_time() -> Nanos {
     match usage::of_system_process() {
         Some(_) => SETTLING,
@@ -254,13 +237,14 @@ pub(super) fn settling_time() -> Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rows::Account;
 
     const BLOCK: usize = 1 << 20;
 
     #[test]
     fn each_case_writes_whole_blocks_or_nothing() {
         for doing in Doing::ALL {
-            let mut case = Payers::new(doing, Nanos::from_ms(1), BLOCK, None);
+            let mut case = payers(doing, Nanos::from_ms(1), BLOCK, None);
             case.run().unwrap();
             let measured = case.measurements();
             assert_eq!(measured.len(), 1);
@@ -297,9 +281,10 @@ mod tests {
     #[test]
     fn fresh_memory_is_faulted_in() {
         let page_bytes = punctual_zero_memory::page_bytes().unwrap() as u64;
-        let mut case = Payers::new(Doing::Fresh, Nanos::from_ms(1), page_bytes as usize, None);
+        let mut case = payers(Doing::Fresh, Nanos::from_ms(1), page_bytes as usize, None);
         case.run().unwrap();
-        let round = case.rounds[0];
+        let measured = case.measurements();
+        let round = measured[0].account().unwrap().rounds[0];
         assert!(round.own.unwrap().faults.unwrap() >= round.bytes / page_bytes);
     }
 }

@@ -11,15 +11,12 @@ use punctual_record::{Disturbance, Value, Warning};
 use punctual_zero_memory::{Advice, Mapping, PAGE, free_bytes, huge_page_bytes, huge_pages};
 use serde_json::json;
 
-use super::ProbePart;
-use super::amounts::{Amounts, Settings, in_words};
-use super::blocks::Blocks;
-use super::ledger::Case;
-use super::pages::{self, Pages, Way};
-use super::payers::{Doing, Payers};
-use super::processes::Processes;
-use super::references::Reference;
-use super::warm_up::WarmUp;
+use crate::probe::ProbePart;
+use crate::probe::blocks::blocks;
+use crate::probe::ledger::Case;
+use crate::probe::pages::{WarmUp, Way, pages, references, sort};
+use crate::probe::payers::{Doing, payers};
+use crate::probe::processes::processes;
 use crate::rows::ZeroRow;
 
 /// Everything that is going to be measured.
@@ -35,7 +32,7 @@ pub struct ProbePlan {
 
 /// A case and how often it gets its turn.
 struct Turns {
-    case: Box<dyn Case>,
+    case: Case,
     rounds: u32,
 }
 
@@ -82,7 +79,7 @@ impl ProbePlan {
                 ProbePart::Pages => planner.pages(),
                 ProbePart::Blocks => planner.blocks(),
                 ProbePart::Processes => {
-                    let case = Processes::new(command.clone(), amounts.iterations, stop.clone());
+                    let case = processes(command.clone(), amounts.iterations, stop.clone());
                     planner.add(case, amounts.few_rounds);
                 }
                 ProbePart::Payers => planner.payers(),
@@ -124,7 +121,7 @@ impl ProbePlan {
         let ns_per_page = self.warm_up.as_ref().map_or(1e3, WarmUp::ns_per_page);
         let cases = self.cases.iter();
         cases.fold(Nanos::ZERO, |sum, turns| {
-            sum + turns.case.length(ns_per_page).times(turns.rounds.into())
+            sum + (turns.case.length)(ns_per_page).times(turns.rounds.into())
         })
     }
 
@@ -165,7 +162,7 @@ impl ProbePlan {
                 }
                 progress(Progress {
                     done,
-                    next: turns.case.name(),
+                    next: turns.case.name.clone(),
                 });
                 if let Err(refusal) = witness.during(&cpus, || turns.case.run()) {
                     end.failed = Some(refusal);
@@ -179,11 +176,11 @@ impl ProbePlan {
         let warm_up = self.warm_up.iter().flat_map(WarmUp::measurements);
         let mut measurements: Vec<ZeroRow> = warm_up.collect();
         for part in ProbePart::ALL {
-            let cases = self.cases.iter().filter(|turns| turns.case.part() == part);
+            let cases = self.cases.iter().filter(|turns| turns.case.part == part);
             let mut of_part: Vec<ZeroRow> =
                 cases.flat_map(|turns| turns.case.measurements()).collect();
             if part == ProbePart::Pages {
-                pages::sort(&mut of_part);
+                sort(&mut of_part);
             }
             measurements.extend(of_part);
         }
@@ -195,7 +192,6 @@ impl ProbePlan {
     }
 }
 
-/// Collects cases.
 struct Planner<'a> {
     amounts: &'a Amounts,
     cpu: Option<usize>,
@@ -204,8 +200,7 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    fn add(&mut self, case: impl Case + 'static, rounds: u32) {
-        let case = Box::new(case);
+    fn add(&mut self, case: Case, rounds: u32) {
         self.cases.push(Turns { case, rounds });
     }
 
@@ -215,24 +210,24 @@ impl Planner<'_> {
         let mut ways = Way::all(span / PAGE, SEED);
         ways.retain(|way| way.needs().is_none_or(|advice| self.has(advice)));
         for way in &ways {
-            self.add(Pages::new(way.clone(), span, false, cpu), rounds);
+            self.add(pages(way.clone(), span, false, cpu), rounds);
         }
         match huge_pages_of(span) {
             Ok(()) => {
                 for way in ways {
-                    self.add(Pages::new(way, span, true, cpu), rounds);
+                    self.add(pages(way, span, true, cpu), rounds);
                 }
             }
             Err(why) => self.leave_out("Huge pages were", &why),
         }
-        self.add(Reference::cold(span, cpu), rounds);
-        self.add(Reference::cold_at_once(span, cpu), rounds);
-        self.add(Reference::hot(span, cpu), rounds);
+        for reference in references(span, cpu) {
+            self.add(reference, rounds);
+        }
     }
 
     fn blocks(&mut self) {
         for &bytes in &self.amounts.blocks {
-            let case = Blocks::new(bytes, self.amounts.batch, self.cpu);
+            let case = blocks(bytes, self.amounts.batch, self.cpu);
             self.add(case, self.amounts.rounds_of_block(bytes));
         }
     }
@@ -241,7 +236,7 @@ impl Planner<'_> {
         let (length, rounds) = (self.amounts.phase, self.amounts.few_rounds);
         let block = self.amounts.payers_block();
         for doing in Doing::ALL {
-            self.add(Payers::new(doing, length, block, self.cpu), rounds);
+            self.add(payers(doing, length, block, self.cpu), rounds);
         }
     }
 
@@ -288,7 +283,242 @@ fn huge_pages_of(span: usize) -> Result<(), String> {
 
 impl std::fmt::Debug for ProbePlan {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let cases: Vec<String> = self.cases.iter().map(|turns| turns.case.name()).collect();
+        let cases: Vec<String> = self
+            .cases
+            .iter()
+            .map(|turns| turns.case.name.clone())
+            .collect();
         f.debug_struct("ProbePlan").field("cases", &cases).finish()
+    }
+}
+
+/// What the user asks for.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What to measure.
+    pub parts: Vec<ProbePart>,
+    /// Whether to measure less of everything.
+    pub quick: bool,
+    /// How often each case gets its turn, if the user says.
+    pub rounds: Option<u32>,
+    /// The most memory to use at a time, in bytes, if the user says.
+    pub memory_limit: Option<u64>,
+    /// What each of the two processes does, if the user says.
+    pub iterations: Option<u64>,
+}
+
+/// What that comes to on a computer with so much free memory.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Amounts {
+    pub(super) limit: u64,
+    /// The bytes that a step of `pages` is about.
+    pub(super) span: usize,
+    pub(super) blocks: Vec<usize>,
+    /// So many bytes of blocks make a batch, or one block if that is larger.
+    pub(super) batch: usize,
+    pub(super) iterations: u64,
+    pub(super) phase: Nanos,
+    /// The rounds of what takes less than a second.
+    pub(super) rounds: u32,
+    /// The rounds of large blocks and of what watches the whole computer.
+    pub(super) few_rounds: u32,
+}
+
+/// What each of the two processes allocates each time.
+pub(super) const BLOCK: usize = PAGE;
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+
+/// Less than this has no two huge pages of x86-64, and is gone in less than a
+/// millisecond.
+const LEAST_LIMIT: u64 = 4 * MIB;
+
+/// Where the system does not tell what is free.
+const UNTOLD_LIMIT: u64 = 256 * MIB;
+
+/// The page-zeroing article's program does so many.
+const ITERATIONS: u64 = 800_000;
+
+impl Amounts {
+    pub(super) fn of(settings: &Settings, free: Option<u64>) -> Result<Self, Refusal> {
+        let limit = limit(settings.memory_limit, free)?;
+        let quick = settings.quick;
+        let pick = |whole: u64, less: u64| if quick { less } else { whole };
+        // Whole huge pages of x86-64; others are looked at where they are used.
+        let span = pick(256 * MIB, 64 * MIB).min(limit) / (2 * MIB) * (2 * MIB);
+        let largest = pick(2 * GIB, 64 * MIB).min(limit);
+        let rounds = settings.rounds;
+        Ok(Self {
+            limit,
+            span: bytes(span),
+            blocks: sizes(largest).map(bytes).collect(),
+            batch: bytes(pick(32 * MIB, 4 * MIB)),
+            iterations: settings.iterations.unwrap_or(pick(ITERATIONS, 50_000)),
+            phase: Nanos::from_ms(pick(1_000, 200)),
+            rounds: rounds.unwrap_or(if quick { 3 } else { 6 }),
+            few_rounds: rounds.unwrap_or(if quick { 1 } else { 3 }),
+        })
+    }
+
+    /// How often a block of so many bytes gets its turn.
+    pub(super) fn rounds_of_block(&self, bytes: usize) -> u32 {
+        if bytes as u64 > 256 * MIB {
+            self.few_rounds
+        } else {
+            self.rounds
+        }
+    }
+
+    /// The most memory that is really used at a time for these parts.
+    pub(super) fn used_at_once(&self, parts: &[ProbePart]) -> usize {
+        let of = |part: &ProbePart| match part {
+            ProbePart::Pages => self.span,
+            ProbePart::Blocks => self.blocks.last().copied().unwrap_or(0),
+            ProbePart::Processes => 2 * BLOCK,
+            ProbePart::Payers => self.payers_block(),
+        };
+        parts.iter().map(of).max().unwrap_or(0)
+    }
+
+    pub(super) fn payers_block(&self) -> usize {
+        // So large that no allocator would keep it, and a few tens of
+        // milliseconds long.
+        self.span.min(bytes(64 * MIB))
+    }
+}
+
+fn limit(asked: Option<u64>, free: Option<u64>) -> Result<u64, Refusal> {
+    let limit = match (asked, free) {
+        (Some(asked), Some(free)) if asked > free => {
+            return Err(Refusal::new(format!(
+                "a memory limit of {} is more than the {} that are free: give less",
+                in_words(asked),
+                in_words(free)
+            )));
+        }
+        (Some(asked), _) => asked,
+        (None, Some(free)) => free / 2,
+        (None, None) => UNTOLD_LIMIT,
+    };
+    if limit >= LEAST_LIMIT {
+        return Ok(limit);
+    }
+    let least = in_words(LEAST_LIMIT);
+    Err(Refusal::new(match asked {
+        Some(asked) => format!(
+            "a memory limit of {} is too little to measure anything: give {least} or more",
+            in_words(asked)
+        ),
+        None => format!(
+            "there is not enough memory: half of what is free is {}, and it takes {least}; end \
+             other programs",
+            in_words(limit)
+        ),
+    }))
+}
+
+/// 4 KiB, 16 KiB, ... 1 GiB, and then 2 GiB, the article's largest.
+fn sizes(largest: u64) -> impl Iterator<Item = u64> {
+    let powers = (0..10).map(|i| (4 * KIB) << (2 * i));
+    powers
+        .chain([2 * GIB])
+        .filter(move |bytes| *bytes <= largest)
+}
+
+/// On a computer that cannot address so much, as much as it can.
+fn bytes(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX / 2)
+}
+
+/// A size in the largest binary unit that leaves a whole number, or two digits.
+pub(crate) fn in_words(bytes: u64) -> String {
+    let (unit, name) = match bytes {
+        GIB.. => (GIB, "GiB"),
+        MIB.. => (MIB, "MiB"),
+        KIB.. => (KIB, "KiB"),
+        _ => return format!("{bytes} bytes"),
+    };
+    if bytes.is_multiple_of(unit) {
+        format!("{} {name}", bytes / unit)
+    } else {
+        format!("{:.2} {name}", bytes as f64 / unit as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings() -> Settings {
+        Settings {
+            parts: ProbePart::ALL.to_vec(),
+            quick: false,
+            rounds: None,
+            memory_limit: None,
+            iterations: None,
+        }
+    }
+
+    #[test]
+    fn half_of_what_is_free_is_the_most() {
+        let amounts = Amounts::of(&settings(), Some(8 * GIB)).unwrap();
+        assert_eq!(amounts.limit, 4 * GIB);
+        assert_eq!(amounts.span as u64, 256 * MIB);
+        assert_eq!(amounts.blocks.first(), Some(&4096));
+        assert_eq!(amounts.blocks.last().map(|b| *b as u64), Some(2 * GIB));
+        assert_eq!(amounts.blocks.len(), 11);
+        assert_eq!((amounts.rounds, amounts.few_rounds), (6, 3));
+        let large = [256 * MIB, GIB].map(|bytes| amounts.rounds_of_block(bytes as usize));
+        assert_eq!(large, [6, 3]);
+        assert_eq!(amounts.iterations, 800_000);
+
+        let amounts = Amounts::of(&settings(), Some(101 * MIB)).unwrap();
+        assert_eq!(amounts.limit, 101 * MIB / 2);
+        assert_eq!(amounts.span as u64, 50 * MIB);
+        assert_eq!(amounts.blocks.last().map(|b| *b as u64), Some(16 * MIB));
+        assert_eq!(amounts.used_at_once(&ProbePart::ALL) as u64, 50 * MIB);
+    }
+
+    #[test]
+    fn what_the_user_says_counts() {
+        let asked = Settings {
+            quick: true,
+            rounds: Some(9),
+            memory_limit: Some(8 * MIB),
+            iterations: Some(7),
+            ..settings()
+        };
+        let amounts = Amounts::of(&asked, Some(9 * MIB)).unwrap();
+        assert_eq!(amounts.limit, 8 * MIB);
+        assert_eq!((amounts.rounds, amounts.few_rounds), (9, 9));
+        assert_eq!(amounts.iterations, 7);
+        assert_eq!(amounts.blocks.last().map(|b| *b as u64), Some(4 * MIB));
+        // The system does not tell, and is believed.
+        assert_eq!(Amounts::of(&asked, None).unwrap().limit, 8 * MIB);
+    }
+
+    #[test]
+    fn too_little_and_too_much_are_refused() {
+        let refused = |memory_limit, free| {
+            let asked = Settings {
+                memory_limit,
+                ..settings()
+            };
+            Amounts::of(&asked, free).unwrap_err().to_string()
+        };
+        assert_eq!(
+            refused(Some(64 * GIB), Some(3 * GIB / 2)),
+            "a memory limit of 64 GiB is more than the 1.50 GiB that are free: give less"
+        );
+        assert!(refused(Some(5000), Some(GIB)).contains("4.88 KiB is too little"));
+        assert!(refused(None, Some(7 * MIB)).starts_with("there is not enough memory: half"));
+    }
+
+    #[test]
+    fn sizes_read_as_people_write_them() {
+        let words = [512, 4096, 5 * MIB / 2, 2 * GIB].map(in_words);
+        assert_eq!(words, ["512 bytes", "4 KiB", "2.50 MiB", "2 GiB"]);
     }
 }

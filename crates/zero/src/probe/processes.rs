@@ -13,11 +13,11 @@ use punctual_program::Refusal;
 use serde::{Deserialize, Serialize};
 
 use super::ProbePart;
-use super::amounts::BLOCK;
 use super::blocks::fill_fresh;
-use super::ledger::Case;
+use super::ledger::{Case, Rounds};
 use super::payers::{Watched, paid, settling_time};
-use crate::rows::{Account, Paid, Payments, ProcessesAccount, ZeroProbe, ZeroRow};
+use crate::probe::plan::BLOCK;
+use crate::rows::{Paid, Payments, ProcessesAccount, ZeroProbe};
 
 /// So many at once: the article's program starts itself once more.
 const PROCESSES: usize = 2;
@@ -29,26 +29,45 @@ const CALLS: f64 = 5.0;
 /// How often it looks whether the user wants an end.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Runs the test once in each round.
+/// Runs the test once in each round. Each process is `command`, which calls [`serve`].
+pub(super) fn processes(command: ProcessCommand, iterations: u64, stop: Stop) -> Case {
+    let processes = Processes {
+        command,
+        iterations,
+        stop,
+    };
+    let part = move |account| {
+        ZeroProbe::Processes(ProcessesAccount {
+            bytes: BLOCK as u64,
+            processes: PROCESSES as u64,
+            iterations,
+            account,
+        })
+    };
+    Case {
+        part: ProbePart::Processes,
+        name: "two processes".to_owned(),
+        length: Box::new(move |ns_per_page| {
+            let ns = iterations as f64 * ns_per_page * CALLS;
+            Nanos::new(ns as u64) + settling_time().times(2)
+        }),
+        rounds: Rounds::Payments {
+            subject: "zeropage-test",
+            go: Box::new(move || processes.round()),
+            part: Box::new(part),
+            done: Vec::new(),
+        },
+    }
+}
+
 #[derive(Debug)]
-pub(super) struct Processes {
+struct Processes {
     command: ProcessCommand,
     iterations: u64,
     stop: Stop,
-    rounds: Vec<Payments>,
 }
 
 impl Processes {
-    /// Each process is `command`, which calls [`serve`](super::serve).
-    pub(super) fn new(command: ProcessCommand, iterations: u64, stop: Stop) -> Self {
-        Self {
-            command,
-            iterations,
-            stop,
-            rounds: Vec::new(),
-        }
-    }
-
     /// The reports of both. When the user wants an end they end with what they
     /// have, unless they do not listen yet.
     fn reports(&self) -> Result<Option<(Payments, Vec<Report>)>, Refusal> {
@@ -98,25 +117,10 @@ impl Processes {
         // One that was told to end by the user before it listened has none.
         Ok(reports.into_iter().collect())
     }
-}
 
-impl Case for Processes {
-    fn part(&self) -> ProbePart {
-        ProbePart::Processes
-    }
-
-    fn name(&self) -> String {
-        "two processes".to_owned()
-    }
-
-    fn length(&self, ns_per_page: f64) -> Nanos {
-        let ns = self.iterations as f64 * ns_per_page * CALLS;
-        Nanos::new(ns as u64) + settling_time().times(2)
-    }
-
-    fn run(&mut self) -> Result<(), Refusal> {
+    fn round(&self) -> Result<Option<Payments>, Refusal> {
         let Some((watched, reports)) = self.reports()? else {
-            return Ok(());
+            return Ok(None);
         };
         if let Some(why) = reports.iter().find_map(|report| report.failed.as_ref()) {
             return Err(failed(why));
@@ -125,31 +129,15 @@ impl Case for Processes {
         let ended = reports.iter().map(|report| report.ended_ns).max();
         let iterations: u64 = reports.iter().map(|report| report.iterations).sum();
         let paid = reports.iter().map(|report| report.paid);
-        self.rounds.push(Payments {
+        Ok(Some(Payments {
             wall_ns: ended.unwrap_or(0) - began.unwrap_or(0),
             bytes: iterations * BLOCK as u64,
             children: paid.reduce(|a, b| Some(sum(a?, b?))).flatten(),
             ..watched
-        });
-        Ok(())
-    }
-
-    fn measurements(&self) -> Vec<ZeroRow> {
-        let probe = |account| {
-            ZeroProbe::Processes(ProcessesAccount {
-                bytes: BLOCK as u64,
-                processes: PROCESSES as u64,
-                iterations: self.iterations,
-                account,
-            })
-        };
-        let account = Account::of(&self.rounds).map(probe);
-        let row = account.map(|account| ZeroRow::probe("zeropage-test", account));
-        row.into_iter().collect()
+        }))
     }
 }
 
-/// One of them.
 struct Process {
     child: Child,
     /// Dropping it ends the process.
@@ -214,21 +202,17 @@ fn sum(a: Paid, b: Paid) -> Paid {
     }
 }
 
-/// What a process has to know.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct Start {
-    /// How often it allocates a page.
     pub(super) iterations: u64,
 }
 
 /// What became of it.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct Report {
-    /// How often it did.
     pub(super) iterations: u64,
     /// When it began, on the clock that all processes share.
     pub(super) began_ns: u64,
-    /// When it ended.
     pub(super) ended_ns: u64,
     /// What it was charged in between; `None` where that is not counted.
     pub(super) paid: Option<Paid>,

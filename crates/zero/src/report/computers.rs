@@ -4,13 +4,13 @@
 use punctual_record::{Run, Value};
 use punctual_report::text::labelled;
 use punctual_report::units;
-use punctual_zero_sim::{Figure, Machine, PRESETS, Quantity, SYSTEMS, System};
+use punctual_zero_sim::{Figure, Machine, Quantity, SYSTEMS, System, presets};
 
 use crate::rows::ZeroRow;
 
 /// All of them, with their figures.
 pub fn computers() -> String {
-    let machines: Vec<Machine> = PRESETS.iter().map(|preset| preset.machine()).collect();
+    let machines: Vec<Machine> = presets().iter().map(|preset| preset.machine()).collect();
     // What every computer has at the same number is said once.
     let is_common = |(quantity, figure): &(Quantity, &Figure)| {
         let mut others = machines.iter().map(|machine| machine.figure(*quantity));
@@ -40,7 +40,6 @@ consistent with another source; C one measurement or an inference; D unverified.
     sections.join("\n")
 }
 
-/// The pools of Windows.
 fn systems() -> String {
     let rows = SYSTEMS.iter().map(|system: &System| {
         let besides = system.bookkeeping;

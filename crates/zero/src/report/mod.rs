@@ -56,7 +56,6 @@ impl Report for ZeroRow {
     }
 }
 
-/// What a pool did under one setting.
 pub(crate) struct Cell<'r> {
     pub(crate) lock: &'r str,
     pub(crate) batch: &'r str,
@@ -97,7 +96,6 @@ impl PartialEq for Common<'_> {
 
 /// Pools that differ only in their lock, their batch and their threads.
 pub(crate) struct Section<'r> {
-    /// What they have in common.
     common: Common<'r>,
     /// In the order of the run; one at least.
     pub(crate) cells: Vec<Cell<'r>>,
@@ -106,11 +104,9 @@ pub(crate) struct Section<'r> {
     pub(crate) ideal: Option<Ideal>,
 }
 
-/// The best of one thread.
 #[derive(Clone, PartialEq)]
 pub(crate) struct Ideal {
     pub(crate) gb_per_cpu_s: f64,
-    /// Which pool of one thread that was.
     pub(crate) of: String,
 }
 
@@ -126,7 +122,6 @@ impl<'r> Cell<'r> {
         }
     }
 
-    /// What it zeroed per second of CPU time.
     pub(crate) fn gb_per_cpu_s(&self) -> Interval {
         self.zeroing.gb_per_cpu_s
     }
@@ -139,7 +134,6 @@ impl<'r> Cell<'r> {
         self.zeroing.rounds.is_empty() && low < high
     }
 
-    /// Whether there were more workers than CPUs.
     pub(crate) fn is_oversubscribed(&self) -> bool {
         self.zeroing.oversubscribed
     }
@@ -182,13 +176,11 @@ pub(crate) fn sizes(rows: &[&ZeroRow]) -> Vec<u64> {
     sizes
 }
 
-/// The sections of a run.
 pub(crate) fn of_run(run: &Run<ZeroRow>) -> Vec<Section<'_>> {
     let rows: Vec<&ZeroRow> = run.results.iter().collect();
     sections(&rows)
 }
 
-/// The sections of the pools among `measurements`.
 pub(crate) fn sections<'r>(measurements: &[&'r ZeroRow]) -> Vec<Section<'r>> {
     let mut sections: Vec<Section<'r>> = Vec::new();
     for measurement in measurements {
@@ -256,12 +248,10 @@ impl<'r> Section<'r> {
         threads
     }
 
-    /// The locks, in the order of the run.
     pub(crate) fn locks(&self) -> Vec<&'r str> {
         distinct(self.cells.iter().map(|cell| cell.lock))
     }
 
-    /// The batches, in the order of the run.
     pub(crate) fn batches(&self) -> Vec<&str> {
         distinct(self.cells.iter().map(|cell| cell.batch))
     }
@@ -298,7 +288,6 @@ impl<'r> Section<'r> {
         self.common.0.arrivals == Arrivals::Burst
     }
 
-    /// What its pools have in common, in words.
     pub(crate) fn in_words(&self) -> String {
         let all: Vec<String> = self.words(true).into_iter().flatten().collect();
         all.join(", ")

@@ -127,7 +127,6 @@ fn best_of(section: &Section, sections: &[Section]) -> Option<String> {
     })
 }
 
-/// What the first touch of a page costs.
 fn of_probe(run: &Run<ZeroRow>) -> Option<Verdict> {
     let cost = |subject: &str, huge: HugePages| {
         let mut rows = run.results.iter();
@@ -188,7 +187,6 @@ fn within(ns: Interval) -> String {
     units::duration_within(ns.median, ns.low, ns.high)
 }
 
-/// What to use for each goal.
 fn of_advice(advice: &ZeroAdvice) -> Verdict {
     let picks = advice.picks.iter();
     let mut sentences: Vec<String> = picks

@@ -2,12 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use punctual_record::Interval;
-use punctual_record::Run;
-use punctual_record::Value;
+use punctual_record::{Interval, Value};
 use serde::{Deserialize, Serialize};
-
-use super::ZeroRow;
 
 /// What a model of this computer is made of: micro-measurements, one mechanism
 /// each, and none of a pool. Each is the median over rounds with its interval.
@@ -128,16 +124,6 @@ pub struct ZeroCost {
 }
 
 impl ZeroCalibration {
-    /// That of a Run; `None` if it has none.
-    pub fn of(run: &Run<ZeroRow>) -> Option<Self> {
-        run.beside.zero_calibration.clone()
-    }
-
-    /// Puts it into a Run.
-    pub fn put(&self, run: &mut Run<ZeroRow>) {
-        run.beside.zero_calibration = Some(self.clone());
-    }
-
     /// One use of a cache line: the median over the pairs of CPUs, and over the ends
     /// of their intervals. `None` with one CPU.
     pub fn line(&self, of: fn(&LineCost) -> Interval) -> Option<Interval> {
@@ -172,14 +158,16 @@ impl ZeroCalibration {
     /// than one of many.
     pub fn take_after_page(&self, memory: &str, lock: &str, workers: usize) -> Option<Interval> {
         let under = self.zero_cost(memory, workers, false, Some(lock))?.page_ns;
-        Some(above(under, self.mixed_page_ns(memory, workers)?))
+        let page_ns = self.mixed_page_ns(memory, workers)?;
+        Some(under.map(|ns| ns - page_ns))
     }
 
     /// How long the stores to a page are on their way when zeroing it is over and
     /// something has to wait for them, with so many workers at work.
     pub fn stores_ns(&self, memory: &str, workers: usize) -> Option<Interval> {
         let settled = self.page(memory, workers, false)?.settled_ns?;
-        Some(above(settled, self.mixed_page_ns(memory, workers)?))
+        let page_ns = self.mixed_page_ns(memory, workers)?;
+        Some(settled.map(|ns| ns - page_ns))
     }
 
     fn zero_cost(
@@ -198,38 +186,9 @@ impl ZeroCalibration {
     }
 }
 
-/// By how much something is above a number.
-fn above(interval: Interval, number: f64) -> Interval {
-    Interval {
-        median: interval.median - number,
-        low: interval.low - number,
-        high: interval.high - number,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_run_keeps_it() {
-        let calibration = ZeroCalibration {
-            rounds: 3,
-            lines: vec![LineCost {
-                to: 1,
-                ..LineCost::default()
-            }],
-            ..ZeroCalibration::default()
-        };
-        let mut run = Run {
-            schema: punctual_record::SCHEMA.to_owned(),
-            ..Run::default()
-        };
-        assert_eq!(ZeroCalibration::of(&run), None);
-        calibration.put(&mut run);
-        let read = Run::from_json(&run.to_json()).unwrap();
-        assert_eq!(ZeroCalibration::of(&read), Some(calibration));
-    }
 
     fn only(median: f64) -> Interval {
         Interval {

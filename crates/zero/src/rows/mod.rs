@@ -1,28 +1,23 @@
 //! The rows of a Run of page zeroing.
 
-mod advice;
 mod calibration;
+mod pools;
 mod probe;
-mod zeroing;
 
 use std::collections::BTreeMap;
 
-use punctual_record::Value;
+use punctual_record::compare::{Cell, Estimate, Metric, Missing, Quantity};
+use punctual_record::{Interval, RunRow, Value};
 use serde::{Deserialize, Serialize};
 
-use punctual_record::Interval;
-use punctual_record::RunRow;
-use punctual_record::compare::{Cell, Estimate, Metric, Missing, Quantity};
-
-pub use advice::{ZeroAdvice, ZeroBounds, ZeroChecked, ZeroForecast, ZeroHold, ZeroPick, ZeroPool};
 pub use calibration::{LineCost, ParkingCost, TakeCost, ZeroCalibration, ZeroCost};
-pub use probe::{Account, PAGE_BYTES, PageCost, Paid, Payments, Spent};
-pub use zeroing::{
-    Arrivals, CpuSplit, PoolOf, Simulated, Spread, ZeroedPages, Zeroing, ZeroingPrediction,
-    ZeroingRound,
+pub use pools::{
+    Arrivals, PoolOf, Simulated, Spread, ZeroAdvice, ZeroBounds, ZeroChecked, ZeroForecast,
+    ZeroHold, ZeroPick, ZeroPool, ZeroedPages, Zeroing, ZeroingPrediction, ZeroingRound,
 };
+pub use probe::{Account, PAGE_BYTES, PageCost, Paid, Payments, Spent};
+pub use punctual_zero_sim::CpuSplit;
 
-/// The experiment of a pool.
 const POOL: &str = "zero-pool";
 
 /// The experiment of fresh memory, and who pays for it.

@@ -15,7 +15,6 @@ use crate::host::{Arrivals, Job, Links};
 use crate::rows::PoolOf;
 use crate::{Grid, rows};
 
-/// Cells, and what became none.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cells {
     pub(super) cells: Vec<Cell>,
@@ -24,9 +23,6 @@ pub(super) struct Cells {
 
 impl Cells {
     /// Everything that `settings` ask for, on a computer with such `sizes`.
-    ///
-    /// # Errors
-    /// What is asked for cannot be, or nothing of it can.
     pub(super) fn of(settings: &Settings, sizes: &Sizes) -> Result<Self, Refusal> {
         let mut cells = Self::default();
         let areas = cells.areas(settings, sizes)?;
@@ -115,8 +111,6 @@ impl Cells {
     }
 }
 
-/// # Errors
-/// There can be no such team.
 fn grid(settings: &Settings, cpus: usize, dequeue: Dequeue) -> Result<Grid, Refusal> {
     let locks = || locks(settings);
     let batches = || batches(settings);
@@ -129,8 +123,6 @@ fn grid(settings: &Settings, cpus: usize, dequeue: Dequeue) -> Result<Grid, Refu
     })
 }
 
-/// # Errors
-/// This CPU does not have one of those that were named.
 fn kernels(settings: &Settings) -> Result<Vec<Kernel>, Refusal> {
     let kernels = settings.kernels.clone().unwrap_or(vec![Kernel::Memset]);
     for kernel in &kernels {
@@ -145,8 +137,6 @@ fn kernels(settings: &Settings) -> Result<Vec<Kernel>, Refusal> {
 /// this computer is far beyond what makes sense already, and each is a thread.
 const MOST_PER_CPU: usize = 64;
 
-/// # Errors
-/// There can be no such team.
 fn threads(settings: &Settings, cpus: usize) -> Result<Vec<usize>, Refusal> {
     let Some(threads) = &settings.threads else {
         return Ok(usual_threads(settings, cpus));
@@ -184,10 +174,10 @@ fn usual_threads(settings: &Settings, cpus: usize) -> Vec<usize> {
 }
 
 fn locks(settings: &Settings) -> Vec<LockKind> {
-    let all = LockKind::all().into_iter();
+    let all = LockKind::ALL.into_iter();
     // One of each family.
     let is_quick = |lock: &LockKind| {
-        let slow = matches!(lock, LockKind::Ttas(_) | LockKind::Ticket);
+        let slow = matches!(lock, LockKind::Ttas | LockKind::Ticket);
         !(settings.quick && slow)
     };
     all.filter(is_quick).collect()

@@ -15,7 +15,6 @@
 //! [`host`](crate::host).
 
 mod cells;
-mod ground;
 mod plan;
 mod sizes;
 mod tally;
@@ -27,9 +26,7 @@ use punctual_core::Nanos;
 use punctual_os::quick::QuickClock;
 use punctual_record::Value;
 use punctual_zero_memory::Kernel;
-use punctual_zero_pool::Batch;
-use punctual_zero_pool::Dequeue;
-use punctual_zero_pool::LockKind;
+use punctual_zero_pool::{Batch, Dequeue, LockKind};
 
 use crate::probe::memory_facts;
 

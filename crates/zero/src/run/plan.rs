@@ -7,19 +7,19 @@ use punctual_lab::host::{Stop, Witness};
 use punctual_lab::rounds::End;
 use punctual_program::Refusal;
 use punctual_record::{Disturbance, Value, Warning};
-use punctual_zero_memory::{caches, free_bytes};
-use punctual_zero_pool::Dequeue;
+use punctual_zero_memory::{Kernel, PAGE, caches, free_bytes};
+use punctual_zero_pool::blocking::Computer;
+use punctual_zero_pool::{Batch, Dequeue, LockKind, Setting};
 use serde_json::json;
 
-use super::cells::Cells;
-use super::ground::{Ground, Rates};
-use super::sizes::Sizes;
-use super::tally::Tally;
-use super::{Area, Bursts, Cell, Settings};
-use crate::host::{CpuClock, Cpus, HostMemory};
-use crate::host::{Job, Team};
+use crate::calibration::mean_transfer;
+use crate::host::{Arrivals, CpuClock, Cpus, HostComputer, HostMemory, Job, Links, Team};
 use crate::probe::in_words;
 use crate::rows::ZeroRow;
+use crate::run::cells::Cells;
+use crate::run::sizes::Sizes;
+use crate::run::tally::Tally;
+use crate::run::{Area, Bursts, Cell, Settings};
 
 /// Everything that is going to be measured.
 #[derive(Debug)]
@@ -203,7 +203,7 @@ impl PoolPlan {
             facts.insert("pinned".to_owned(), json!(team.is_pinned()));
             let huge_pages = ground.memory.huge_pages();
             facts.insert("asked_for_huge_pages".to_owned(), json!(huge_pages));
-            let transfer = ground.transfer.as_ns();
+            let transfer = ground.memory.transfer().as_ns();
             facts.insert("line_transfer_ns".to_owned(), json!(transfer));
         }
         facts
@@ -282,15 +282,7 @@ impl PoolPlan {
     fn job(&self, cell: &Cell) -> Job<'_> {
         let links = self.ground.as_ref().filter(|_| is_list(cell));
         let links = links.and_then(|ground| ground.links.get(&cell.area.pages));
-        let job = cell.job(self.length, links, self.batch(cell).1, self.rounds);
-        let transfer = self
-            .ground
-            .as_ref()
-            .map_or(Nanos::ZERO, |ground| ground.transfer);
-        Job {
-            setting: job.setting.for_computer(transfer),
-            ..job
-        }
+        cell.job(self.length, links, self.batch(cell).1, self.rounds)
     }
 
     /// How long a batch of a cell takes, and how many passes it has, about.
@@ -330,5 +322,130 @@ fn late(cell: &Cell, job: &Job<'_>) -> Warning {
             job.longest
         ),
         remedy: "Give fewer threads, larger batches or less memory.".to_owned(),
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Ground {
+    pub(super) memory: HostMemory,
+    pub(super) links: BTreeMap<u64, Links>,
+    pub(super) cpu_clock: CpuClock,
+    pub(super) reading_ns: f64,
+    /// By the number of pages of a pass.
+    pub(super) rates: BTreeMap<u64, Rates>,
+}
+
+/// What a page takes one worker, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rates {
+    /// To make it dirty, and to see that it is zero.
+    around: f64,
+    zeroing: f64,
+}
+
+/// Of the order of pages in lists; the same in every run, so that runs can be
+/// compared.
+const SEED: u64 = 1;
+
+impl Ground {
+    /// Takes memory for the largest of `areas`, touches it, tries how fast each is,
+    /// and links those that pages are taken from as a list.
+    pub(super) fn new(
+        areas: &[Area],
+        is_list: impl Fn(Area) -> bool,
+        cpus: usize,
+        stop: Stop,
+    ) -> Result<Self, Refusal> {
+        let pages = areas.iter().map(|area| area.pages).max().unwrap_or(1);
+        let bytes = pages * PAGE as u64;
+        let whole = usize::try_from(bytes).unwrap_or(usize::MAX);
+        let mut memory = HostMemory::new(whole, stop).map_err(|why| {
+            let bytes = in_words(bytes);
+            Refusal::new(format!(
+                "there is no memory of {bytes} to zero: {why}; ask for less"
+            ))
+        })?;
+        let cpu_clock = CpuClock::of_this_host();
+        touch(&memory, cpu_clock, cpus, pages)?;
+        memory.set_transfer(mean_transfer(memory.clock()));
+        let mut rates = BTreeMap::new();
+        for area in areas {
+            rates.insert(area.pages, Rates::of(&memory, area.pages)?);
+        }
+        Ok(Self {
+            links: areas
+                .iter()
+                .filter(|area| is_list(**area))
+                .map(|area| (area.pages, Links::new(area.pages, SEED)))
+                .collect(),
+            cpu_clock,
+            reading_ns: memory.clock().cost_ns(),
+            rates,
+            memory,
+        })
+    }
+}
+
+/// A pass by all CPUs, so that each touches its share of the memory first: that
+/// is where computers with several nodes put it.
+fn touch(memory: &HostMemory, cpu_clock: CpuClock, cpus: usize, pages: u64) -> Result<(), Refusal> {
+    /// Under a hypervisor a first touch can take tens of microseconds.
+    const PER_PAGE: Nanos = Nanos::from_ms(1);
+    let once = Job {
+        setting: Setting::new(cpus, LockKind::Counter, Batch::GUIDED),
+        kernel: Kernel::Memset,
+        pages,
+        links: None,
+        arrivals: Arrivals::Closed {
+            length: Nanos::ZERO,
+        },
+        every: 1,
+        room: 0,
+        longest: PER_PAGE.times(pages) + Nanos::from_secs(1),
+    };
+    Team::new(memory, cpu_clock).work(&once).map(drop)
+}
+
+impl Rates {
+    /// Where nothing was tried: what slow memory takes.
+    pub(super) const UNTOLD: Self = Self {
+        around: 2e3,
+        zeroing: 500.0,
+    };
+
+    /// Tries it with some of the pages, twice, as the first time they come from
+    /// elsewhere.
+    fn of(memory: &HostMemory, pages: u64) -> Result<Self, Refusal> {
+        /// 64 MiB.
+        const MOST: u64 = 1 << 14;
+        let computer = HostComputer::new(memory, Kernel::Memset, None);
+        let computer = computer.map_err(|why| Refusal::new(why.to_string()))?;
+        let pages = pages.min(MOST);
+        let some = 0..pages as usize;
+        let per_page = |work: &dyn Fn()| {
+            let begun = memory.clock().now();
+            work();
+            (memory.clock().now() - begun).as_ns() as f64 / pages as f64
+        };
+        let once = || {
+            let dirtying = per_page(&|| memory.mapping().dirty(some.clone()));
+            let zeroing = per_page(&|| computer.zero(0..pages));
+            let looking = per_page(&|| {
+                std::hint::black_box(memory.mapping().first_dirty(some.clone()));
+            });
+            Self {
+                around: dirtying + looking,
+                zeroing,
+            }
+        };
+        once();
+        Ok(once())
+    }
+
+    /// How long a pass takes where so many hands make pages dirty, and zeroing is
+    /// no faster with many.
+    pub(super) fn pass(&self, pages: u64, hands: usize) -> Nanos {
+        let per_page = self.around / hands as f64 + self.zeroing;
+        Nanos::new((pages as f64 * per_page) as u64)
     }
 }

@@ -6,12 +6,9 @@ use punctual_zero_memory::{Cache, PAGE};
 use super::{Area, Memory, Settings};
 use crate::probe::in_words;
 
-/// What sizes depend on.
 #[derive(Clone, Debug)]
 pub(super) struct Sizes {
-    /// The caches of a CPU.
     pub(super) caches: Vec<Cache>,
-    /// How many CPUs can be busy at once.
     pub(super) cpus: usize,
     /// The bytes that are free, where the system tells.
     pub(super) free: Option<u64>,
@@ -33,9 +30,6 @@ const UNTOLD_FREE: u64 = 1 << 30;
 
 impl Sizes {
     /// The most that may be used.
-    ///
-    /// # Errors
-    /// The user allows more than there is.
     pub(super) fn limit(&self, settings: &Settings) -> Result<u64, Refusal> {
         match (settings.memory_limit, self.free) {
             (Some(limit), Some(free)) if limit > free => Err(Refusal::new(format!(
@@ -49,9 +43,6 @@ impl Sizes {
     }
 
     /// As much as the user says.
-    ///
-    /// # Errors
-    /// It is nothing, or more than the limit.
     pub(super) fn given(&self, bytes: u64, settings: &Settings) -> Result<Area, Refusal> {
         let limit = self.limit(settings)?;
         if bytes == 0 {
@@ -86,9 +77,6 @@ impl Sizes {
     }
 
     /// As much as belongs to a name, in a quick run less where that will do.
-    ///
-    /// # Errors
-    /// There is not so much.
     pub(super) fn named(&self, memory: Memory, settings: &Settings) -> Result<Area, Refusal> {
         let limit = self.limit(settings)?;
         let (least, wanted) = match memory {

@@ -1,5 +1,6 @@
 //! What the rounds of a cell add up to.
 
+use punctual_core::Nanos;
 use punctual_record::Interval;
 use punctual_zero_pool::Accounting;
 
@@ -31,7 +32,6 @@ pub(super) struct Tally {
 struct Parts {
     zeroing: f64,
     hold: f64,
-    /// On the CPU.
     waiting: f64,
     /// Waits whose workers may have been off it.
     parked: f64,
@@ -57,7 +57,7 @@ impl Tally {
         }
         let passes = f64::from(observed.passes);
         let gigabytes = passes * cell.area.bytes() as f64 / 1e9;
-        let ns = |length: punctual_core::Nanos| length.as_ns() as f64;
+        let ns = |length: Nanos| length.as_ns() as f64;
         // A system whose count did not move at all leaves the time that passed.
         let elapsed = ns(observed.elapsed).max(1.0);
         let cpu = if observed.cpu.is_zero() {
@@ -92,10 +92,10 @@ impl Tally {
         }
         let sampled = accounting.sampled as f64;
         let times = accounting.acquisitions as f64 / sampled;
-        let read =
-            |length: punctual_core::Nanos| (length.as_ns() as f64 - sampled * reading_ns).max(0.0);
+        let read = |length: Nanos| (length.as_ns() as f64 - sampled * reading_ns).max(0.0);
         let waiting = read(accounting.wait) * times;
-        let long = accounting.waits.iter().filter(|ns| **ns >= PARKED_NS);
+        let waits = accounting.samples.iter().map(|sample| sample.wait.as_ns());
+        let long = waits.filter(|ns| *ns >= PARKED_NS);
         let parked = if can_park {
             (long.sum::<u64>() as f64 * times).min(waiting)
         } else {
@@ -109,18 +109,13 @@ impl Tally {
         self.parts.waiting += waiting - parked;
         self.parts.parked += parked;
         self.overhead += READINGS * sampled * reading_ns;
-        let reading = reading_ns.round() as u64;
-        let without = |samples: &[u64]| -> Vec<u64> {
-            samples
-                .iter()
-                .map(|ns| ns.saturating_sub(reading))
-                .collect()
-        };
-        self.waits.extend(without(&accounting.waits));
-        self.holds.extend(without(&accounting.holds));
+        let reading = Nanos::new(reading_ns.round() as u64);
+        for sample in &accounting.samples {
+            self.waits.push((sample.wait - reading).as_ns());
+            self.holds.push((sample.hold - reading).as_ns());
+        }
     }
 
-    /// The measurement of its cell; `None` if no pass counts.
     pub(super) fn measurement(
         self,
         cell: &Cell,
@@ -184,9 +179,8 @@ impl Parts {
 mod tests {
     use super::*;
     use crate::run::{Area, Memory};
-    use punctual_core::Nanos;
     use punctual_zero_memory::Kernel;
-    use punctual_zero_pool::{Batch, LockKind, Setting};
+    use punctual_zero_pool::{Batch, LockKind, Sample, Setting};
 
     fn cell(lock: LockKind) -> Cell {
         Cell {
@@ -202,6 +196,12 @@ mod tests {
 
     /// Two passes of 1000 pages by two workers, who both time every tenth take.
     fn observed() -> Observed {
+        let sample = Sample {
+            wait: Nanos::new(25),
+            hold: Nanos::new(15),
+            zeroing: Nanos::new(55),
+            pages: 1,
+        };
         let accounting = Accounting {
             every: 10,
             pages: 1_000,
@@ -211,10 +211,7 @@ mod tests {
             wait: Nanos::new(100 * 25),
             hold: Nanos::new(100 * 15),
             zeroing: Nanos::new(100 * 55),
-            waits: vec![25; 100],
-            holds: vec![15; 100],
-            zeroings: vec![55; 100],
-            sizes: vec![1; 100],
+            samples: vec![sample; 100],
         };
         Observed {
             passes: 2,
@@ -320,7 +317,7 @@ mod tests {
         let mut observed = observed();
         for accounting in &mut observed.accounting {
             accounting.wait += Nanos::new(1_000_000);
-            accounting.waits[0] += 1_000_000;
+            accounting.samples[0].wait += Nanos::new(1_000_000);
         }
         let spun = zeroing(LockKind::Tas, &observed).cpu;
         let parked = zeroing(LockKind::Mutex, &observed).cpu;

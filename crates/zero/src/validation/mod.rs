@@ -24,7 +24,6 @@
 //!
 //! A row that is another one in other units says of which one.
 
-mod arithmetic;
 mod locks;
 mod windows;
 
@@ -166,9 +165,9 @@ impl Row {
             "Z03" => windows::us_per_page,
             "Z04" => windows::first_trace,
             "Z05" => windows::spinning,
-            "Z06" => arithmetic::share_of_system,
+            "Z06" => windows::share_of_system,
             "Z07" => windows::unexpected_cpus,
-            "Z08" => arithmetic::share_of_faults,
+            "Z08" => windows::share_of_faults,
             "Z09" => windows::zeropage_test,
             "Z10" => windows::system_to_test,
             "Z11" => windows::against_serial,
@@ -179,12 +178,12 @@ impl Row {
             "Z16" => windows::build,
             "Z17" => windows::xeon_phi,
             "Z18" => windows::desktop,
-            "Z20" => arithmetic::memory_bandwidth,
-            "Z21" => arithmetic::page_in_cache,
-            "Z22" => arithmetic::bytes_of_the_test,
+            "Z20" => windows::memory_bandwidth,
+            "Z21" => windows::page_in_cache,
+            "Z22" => windows::bytes_of_the_test,
             "Z23" => windows::rule_of_thumb,
             "Z24" => windows::hand_off,
-            "Z25" => arithmetic::cost_of_fresh_memory,
+            "Z25" => windows::cost_of_fresh_memory,
             "Z26" => locks::chain_0_4_percent,
             "Z28" => locks::chain_3_2_percent,
             "Z30" => locks::chain_long_sections,
@@ -194,8 +193,8 @@ impl Row {
             "Z35" => locks::sleepers,
             "Z36" => locks::queued_is_flat,
             "Z37" => locks::transfer_of_the_worst_case,
-            "Z55" => arithmetic::takes,
-            "Z56" => arithmetic::half_of_the_rest,
+            "Z55" => windows::takes,
+            "Z56" => windows::half_of_the_rest,
             other => unreachable!("the tests run every row, and {other} is none of them"),
         }
     }
@@ -210,7 +209,6 @@ impl Row {
 /// The CPU time of its worst case for each of them, in microseconds.
 pub(super) const WORST_US: f64 = 100.8;
 
-/// That many pages, zeroed on a computer.
 pub(super) fn pool(
     machine: &str,
     workers: usize,

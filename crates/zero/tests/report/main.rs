@@ -1,19 +1,18 @@
-//! Tables and figures of made-up runs of page zeroing.
+//! Tables and figures of runs of page zeroing.
 
 #[path = "../../../report/tests/report/any_run.rs"]
 mod any_run;
-#[path = "../../../report/tests/report/invented.rs"]
-mod invented;
-mod made_up;
 mod pools;
 mod probe;
-mod seeds;
+mod runs;
 mod verdict;
 
 use std::fs;
 use std::path::Path;
 
-use punctual_report::Figure;
+use punctual_report::{Figure, text};
+use punctual_zero::COMPARED;
+use punctual_zero::rows::ZeroRow;
 
 /// Writes the figures to the temporary directory of the tests, for a person to look at.
 fn leave_to_look_at(figures: &[Figure], folder: &str) {
@@ -22,4 +21,16 @@ fn leave_to_look_at(figures: &[Figure], folder: &str) {
     for figure in figures {
         fs::write(folder.join(format!("{}.svg", figure.name)), &figure.svg).unwrap();
     }
+}
+
+/// What the fuzzer has found, and begins with.
+#[test]
+fn every_seed_is_refused_or_shown_without_what_terminals_obey() {
+    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/run");
+    let files = fs::read_dir(seeds).unwrap();
+    let read = files.filter(|file| {
+        let file = fs::read_to_string(file.as_ref().unwrap().path()).unwrap();
+        any_run::check::<ZeroRow>(&file, text, &[COMPARED])
+    });
+    assert!(read.count() > 2);
 }

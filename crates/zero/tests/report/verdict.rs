@@ -6,7 +6,7 @@ use punctual_report::{Verdict, verdict};
 use punctual_zero::rows::ZeroRow;
 use serde_json::json;
 
-use crate::made_up::{few, host, of, simulated};
+use crate::runs::{few, host, simulated};
 
 /// The pools of `few` with these numbers, each from so many rounds.
 fn pools(numbers: &[[f64; 3]], rounds: usize) -> Run<ZeroRow> {
@@ -71,7 +71,7 @@ proptest! {
 }
 
 #[test]
-fn every_made_up_run_has_an_answer_that_fits() {
+fn every_run_has_an_answer_that_fits() {
     for run in [host(), few(), simulated()] {
         let text = said(&run).text(80);
         assert!(text.lines().count() < 24, "{text}");
@@ -93,7 +93,10 @@ fn touched(ordinary: [f64; 3], huge: [f64; 3]) -> Verdict {
         }))
         .unwrap()
     };
-    said(&of(vec![step(ordinary, "off"), step(huge, "on")]))
+    said(&Run {
+        results: vec![step(ordinary, "off"), step(huge, "on")],
+        ..Run::default()
+    })
 }
 
 #[test]

@@ -6,8 +6,10 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
+use punctual_core::Nanos;
+
 use super::{Computer, Line, Lock};
-use crate::setting::{Backoff, LockKind};
+use crate::setting::LockKind;
 
 /// A lock of any kind. (`None` of [`AnyLock::new`] stands for no lock.)
 #[derive(Debug)]
@@ -29,7 +31,7 @@ impl<C: Computer> AnyLock<C> {
     pub fn new(kind: LockKind, computer: &C, workers: usize) -> Option<Self> {
         Some(match kind {
             LockKind::Tas => Self::Tas(Tas::new(computer)),
-            LockKind::Ttas(backoff) => Self::Ttas(Ttas::new(computer, backoff)),
+            LockKind::Ttas => Self::Ttas(Ttas::new(computer, workers)),
             LockKind::Ticket => Self::Ticket(Ticket::new(computer)),
             LockKind::Mcs => Self::Mcs(Mcs::new(computer, workers)),
             LockKind::Mutex => Self::Mutex(computer.mutex()),
@@ -85,35 +87,46 @@ impl<C: Computer> Lock for Tas<C> {
 /// seems free, and keeps away for a while where somebody else was faster
 /// (Anderson 1990). The lengths double and know no chance, as in Mellor-Crummey
 /// and Scott (1991). Not fair.
+///
+/// They are from one transfer of a cache line to two for each worker: lengths of time, and
+/// not numbers of PAUSE, which is about 10 cycles before Skylake and about 140 since.
 #[derive(Debug)]
 pub struct Ttas<C: Computer> {
     taken: C::Line,
-    backoff: Backoff,
+    shortest: Nanos,
+    longest: Nanos,
     computer: C,
 }
 
+/// Where nothing is known of transfers: about what a cache line takes from socket to
+/// socket (core-to-core-latency: 97 to 197 ns), and 32 times that.
+const UNKNOWN: [Nanos; 2] = [Nanos::new(100), Nanos::new(3_200)];
+
 impl<C: Computer> Ttas<C> {
-    /// A free lock.
-    pub fn new(computer: &C, backoff: Backoff) -> Self {
+    /// A free lock for so many workers.
+    pub fn new(computer: &C, workers: usize) -> Self {
+        let transfer = computer.transfer();
+        let [shortest, longest] = match transfer.is_zero() {
+            true => UNKNOWN,
+            false => [transfer, transfer.times(2 * workers as u64)],
+        };
         Self {
             taken: computer.line([0; 4]),
-            backoff,
+            shortest,
+            longest,
             computer: computer.clone(),
         }
     }
-}
 
-impl<C: Computer> Ttas<C> {
     async fn contend(&self) {
-        let Backoff { shortest, longest } = self.backoff;
-        let mut away = shortest.min(longest);
+        let mut away = self.shortest;
         loop {
             self.taken.wait_while(0, 1).await;
             if self.taken.swap(0, 1, Acquire).await == 0 {
                 return;
             }
             self.computer.pause(away).await;
-            away = away.times(2).min(longest);
+            away = away.times(2).min(self.longest);
         }
     }
 }
@@ -190,7 +203,6 @@ impl<C: Computer> Mcs<C> {
         Self::with_nodes(computer, Self::nodes(computer, workers))
     }
 
-    /// The nodes of so many workers.
     pub(crate) fn nodes(computer: &C, workers: usize) -> Arc<[C::Line]> {
         (0..workers).map(|_| computer.line([0; 4])).collect()
     }
@@ -204,9 +216,7 @@ impl<C: Computer> Mcs<C> {
             nodes,
         }
     }
-}
 
-impl<C: Computer> Mcs<C> {
     fn node(&self, number: u64) -> &C::Line {
         &self.nodes[number as usize - 1]
     }

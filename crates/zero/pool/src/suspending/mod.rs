@@ -9,7 +9,6 @@
 mod backlog;
 pub mod locks;
 mod pool;
-mod timing;
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -80,6 +79,12 @@ pub trait Computer: Clone + Debug {
 
     /// A lock whose waiters give up their CPU.
     fn mutex(&self) -> Self::Mutex;
+
+    /// What a cache line takes from CPU to CPU on average; zero where that is not known,
+    /// and with one CPU.
+    fn transfer(&self) -> Nanos {
+        Nanos::ZERO
+    }
 
     /// The time, on a clock that is as cheap to read as can be.
     fn now(&self) -> Nanos;

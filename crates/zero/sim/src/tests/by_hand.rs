@@ -10,9 +10,8 @@ use punctual_zero_pool::{Batch, Dequeue, LockKind, Setting};
 
 use super::super::computer::{SimComputer, Task};
 use super::super::costs::Costs;
-use super::super::preemption::Preemption;
 use super::super::world::World;
-use super::super::{Figure, Job, Machine, Numbering, Quantity, Topology, simulate};
+use super::super::{Figure, Job, Machine, Numbering, Preemption, Quantity, Topology, simulate};
 
 /// Cores of one cache. A line takes 30 ns, 20 for who had to queue; 80 from
 /// memory. A hit takes 1, a read-modify-write 5, a PAUSE 10, a page 300.
@@ -71,7 +70,7 @@ fn turns_on(
     preemption: Option<Preemption>,
 ) -> Vec<(u64, u64)> {
     let costs = Costs::new(machine, workers, kind).unwrap();
-    let computer = SimComputer::new(World::new(costs, workers, 0, preemption, 0, 1 << 20));
+    let computer = SimComputer::new(World::new(costs, 0, preemption, 0, 1 << 20));
     let lock = AnyLock::new(kind, &computer, workers).unwrap();
     let turns = RefCell::new(vec![(0, 0); workers]);
     let work = async |worker| {
@@ -198,7 +197,7 @@ fn what_a_lock_guards_is_read_while_the_lock_is_waited_for() {
     let read = |posted, paused_ns| {
         let machine = with(machine(1), Quantity::Posted, posted);
         let costs = Costs::new(&machine, 1, LockKind::Tas).unwrap();
-        let computer = SimComputer::new(World::new(costs, 1, 0, None, 0, 1 << 20));
+        let computer = SimComputer::new(World::new(costs, 0, None, 0, 1 << 20));
         let (lock, guarded) = (computer.line([0; 4]), computer.line([0; 4]));
         let read = RefCell::new(0);
         let work = async {

@@ -9,9 +9,8 @@ use punctual_core::Nanos;
 use punctual_zero_pool::suspending::{Computer, Pool};
 use punctual_zero_pool::{Accounting, Batch, Dequeue, LockKind, Setting};
 
-use super::super::computer::{SimComputer, SimLine, Task};
+use super::super::computer::{SimComputer, SimLine, SimMutex, Task};
 use super::super::costs::Costs;
-use super::super::mutex::SimMutex;
 use super::super::world::World;
 use super::super::{Preemption, Quantity};
 use super::by_hand::{machine, with};
@@ -79,7 +78,7 @@ proptest! {
     #[test]
     fn every_page_is_zeroed_once(
         workers in 1_usize..9,
-        lock in prop::sample::select(LockKind::all().to_vec()),
+        lock in prop::sample::select(LockKind::ALL.to_vec()),
         batch in batches(),
         is_list in any::<bool>(),
         returns in prop::sample::select(vec![None, Some(LockKind::Tas), Some(LockKind::Mutex)]),
@@ -113,7 +112,7 @@ proptest! {
         .into_iter()
         .fold(machine(8), |machine, (quantity, value)| with(machine, quantity, value));
         let costs = Costs::new(&machine, workers, lock).unwrap();
-        let world = World::new(costs, workers, pages, preemption, seed, 1 << 24);
+        let world = World::new(costs, pages, preemption, seed, 1 << 24);
         let computer = Counting {
             computer: SimComputer::new(world),
             zeroed: Rc::new(RefCell::new(vec![0; pages as usize])),

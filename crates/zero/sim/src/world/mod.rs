@@ -19,17 +19,15 @@ pub(crate) use worker::Wanted;
 use std::collections::VecDeque;
 
 use punctual_core::Nanos;
-use punctual_sim::Random;
-use punctual_sim::Time;
-use punctual_sim::Timers;
-use worker::{Account, Doing, Worker};
+use punctual_sim::{Random, Time, Timers};
+use worker::{Account, Doing, Losses, Worker};
 
 use super::bandwidth::Bandwidth;
 use super::costs::Costs;
 use super::lines::{Access, Line, Request};
-use super::preemption::{Losses, Preemption};
+use super::quantity::Quantity;
+use super::simulate::Preemption;
 
-/// A computer with workers on it.
 #[derive(Debug)]
 pub(crate) struct World {
     costs: Costs,
@@ -48,7 +46,6 @@ pub(crate) struct World {
     /// How many operations there were, and may be.
     operations: u64,
     most: u64,
-    /// Room for who is disturbed by a write.
     disturbed: Vec<Request>,
 }
 
@@ -57,7 +54,6 @@ impl World {
     /// how many they have dirtied, an equal part each.
     pub(crate) fn new(
         costs: Costs,
-        workers: usize,
         pages: u64,
         preemption: Option<Preemption>,
         seed: u64,
@@ -65,8 +61,8 @@ impl World {
     ) -> Self {
         let mut random = Random::new(seed);
         let mut timers = Timers::default();
-        let workers = (0..workers).map(|worker| {
-            let begun = random.below(costs.spread);
+        let workers = (0..costs.workers()).map(|worker| {
+            let begun = random.below(costs[Quantity::Spread]);
             timers.insert(worker, begun);
             Worker {
                 doing: Doing::Works,
@@ -99,10 +95,14 @@ impl World {
         }
     }
 
-    /// A new line with these words.
     pub(crate) fn line(&mut self, words: [u64; 4]) -> usize {
         self.lines.push(Line::new(words, self.workers.len()));
         self.lines.len() - 1
+    }
+
+    /// What a line takes between two workers, on average.
+    pub(crate) fn transfer(&self) -> Nanos {
+        self.costs.mean_transfer
     }
 
     /// The time in whole nanoseconds.
@@ -119,23 +119,19 @@ impl World {
         self.workers[self.running()].answer
     }
 
-    /// How many operations there were.
     pub(crate) fn operations(&self) -> u64 {
         self.operations
     }
 
-    /// Whether there were more than there may be.
     pub(crate) fn is_exhausted(&self) -> bool {
         self.operations > self.most
     }
 
-    /// The running worker has come to its end.
     pub(crate) fn end(&mut self) {
         let worker = self.running();
         self.workers[worker].account.ended = self.now;
     }
 
-    /// Where the workers' time went.
     pub(crate) fn accounts(&self) -> impl Iterator<Item = Account> {
         self.workers.iter().map(|worker| worker.account)
     }
@@ -174,8 +170,8 @@ impl World {
                 };
             }
             Wanted::Work(length) => self.work(worker, length),
-            Wanted::Relax => self.work(worker, self.costs.relax),
-            Wanted::Miss => self.work(worker, self.costs.miss),
+            Wanted::Relax => self.work(worker, self.costs[Quantity::Relax]),
+            Wanted::Miss => self.work(worker, self.costs[Quantity::Miss]),
             Wanted::Overhead => {
                 self.workers[worker].has_taken = true;
                 self.work(worker, self.costs.overhead)
@@ -188,7 +184,7 @@ impl World {
             } => self.park(worker, line, word, expected),
             Wanted::Wake(line) => {
                 self.wake(line);
-                self.work(worker, self.costs.wake)
+                self.work(worker, self.costs[Quantity::Wake])
             }
         }
         .then_some(0)

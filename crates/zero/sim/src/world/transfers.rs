@@ -13,6 +13,7 @@
 use punctual_sim::Time;
 
 use super::super::lines::{Access, Answer, Request};
+use super::super::quantity::Quantity;
 use super::World;
 use super::worker::{Doing, Posted, Wanted, part};
 
@@ -24,8 +25,8 @@ impl World {
             Answer::Hit(value) => {
                 self.workers[worker].answer = value;
                 let cost = match request.access.is_rmw() {
-                    true => self.costs.rmw,
-                    false => self.costs.hit,
+                    true => self.costs[Quantity::Rmw],
+                    false => self.costs[Quantity::Hit],
                 };
                 return self.work(worker, cost).then_some(value);
             }
@@ -49,10 +50,11 @@ impl World {
         }
     }
 
-    /// A worker's request comes to a line.
     pub(super) fn request(&mut self, line: usize, request: Request) -> Answer {
         let Self { random, costs, .. } = self;
-        self.lines[line].ask(request, self.now, || random.chance(costs.overtakes))
+        self.lines[line].ask(request, self.now, || {
+            random.chance(costs.share(Quantity::Overtakes))
+        })
     }
 
     /// A line begins to travel to the first who wants it.
@@ -62,14 +64,16 @@ impl World {
         let costs = &self.costs;
         let transfer = self.lines[line].transfer(|from, to| costs.transfer(from, to, has_queued));
         let share = match access.writes() {
-            false => costs.load_share,
-            true if self.lines[line].newest() == Some(worker) => costs.upgrade_share,
+            false => costs.share(Quantity::LoadShare),
+            true if self.lines[line].newest() == Some(worker) => {
+                costs.share(Quantity::UpgradeShare)
+            }
             true => 1.0,
         };
         let length = transfer
-            .map_or(costs.miss, |thirds| part(thirds, share))
-            .max(costs.hit);
-        let notice = part(length.as_thirds(), costs.notice_share);
+            .map_or(costs[Quantity::Miss], |thirds| part(thirds, share))
+            .max(costs[Quantity::Hit]);
+        let notice = part(length.as_thirds(), costs.share(Quantity::NoticeShare));
         self.lines[line].notify(self.now + notice);
         let timer = match access {
             Access::Own | Access::Ahead => self.workers.len() + 1 + line,
@@ -122,8 +126,8 @@ impl World {
         let worker = &mut self.workers[request.worker];
         let (mut late, lost) = worker.losses.until(self.now, false);
         worker.account.lost = worker.account.lost + lost;
-        if self.costs.look > Time::ZERO {
-            late = late + self.random.below(self.costs.look);
+        if self.costs[Quantity::Look] > Time::ZERO {
+            late = late + self.random.below(self.costs[Quantity::Look]);
         }
         if late > Time::ZERO {
             worker.doing = Doing::AsksAgain(line, request);
@@ -133,9 +137,7 @@ impl World {
         self.operations += 1;
         self.ask(line, request);
     }
-}
 
-impl World {
     /// Whether a worker's stores have to be done before what it wants.
     pub(super) fn has_to_drain(&self, worker: usize, wanted: &Wanted) -> bool {
         let stores = &self.workers[worker].stores;
@@ -168,7 +170,6 @@ impl World {
         None
     }
 
-    /// A worker stores something, and goes on.
     pub(super) fn post(&mut self, line: usize, request: Request) -> Option<u64> {
         let worker = request.worker;
         let stores = &self.workers[worker].stores;
@@ -185,7 +186,7 @@ impl World {
             let at = self.workers[worker].stores.len() - 1;
             self.bring(worker, at);
         }
-        self.work(worker, self.costs.hit).then_some(0)
+        self.work(worker, self.costs[Quantity::Hit]).then_some(0)
     }
 
     /// Asks for the line of one of a worker's stores, if it does not have it.

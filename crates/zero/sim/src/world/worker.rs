@@ -1,20 +1,19 @@
 //! What each worker does, and where its time goes; how it zeroes pages, and how it gives
-//! up its CPU and is woken.
+//! up its CPU and is woken, or loses it.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use punctual_sim::Time;
+use punctual_sim::{Random, Time};
 
 use super::super::lines::{Access, Request};
-use super::super::preemption::Losses;
+use super::super::quantity::Quantity;
+use super::super::simulate::Preemption;
 use super::World;
 
-/// One worker.
 #[derive(Debug)]
 pub(super) struct Worker {
     pub(super) doing: Doing,
-    /// What came of it.
     pub(super) answer: u64,
     pub(super) losses: Losses,
     pub(super) account: Account,
@@ -37,7 +36,6 @@ pub(super) struct Posted {
     pub(super) asked: bool,
 }
 
-/// What a worker does.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Doing {
     /// What takes as long as its timer says.
@@ -57,7 +55,6 @@ pub(super) enum Doing {
     Parks(Time),
 }
 
-/// Where the time of a worker went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Account {
     pub(crate) begun: Time,
@@ -77,7 +74,6 @@ impl Account {
     }
 }
 
-/// What a worker can ask of its computer.
 #[derive(Clone, Debug)]
 pub(crate) enum Wanted {
     Access {
@@ -104,10 +100,10 @@ impl World {
     /// A worker gives up its CPU, if a word is as expected. Whether it is done.
     pub(super) fn park(&mut self, worker: usize, line: usize, word: usize, expected: u64) -> bool {
         if self.lines[line].word(word) != expected {
-            return self.work(worker, self.costs.park);
+            return self.work(worker, self.costs[Quantity::Park]);
         }
         // Until then the call takes CPU time.
-        self.workers[worker].doing = Doing::Parks(self.now + self.costs.park);
+        self.workers[worker].doing = Doing::Parks(self.now + self.costs[Quantity::Park]);
         self.parked.push((line, worker));
         false
     }
@@ -122,25 +118,23 @@ impl World {
         let Doing::Parks(since) = worker.doing else {
             unreachable!("worker {number} is awake");
         };
-        let awake = (self.now + self.costs.turnaround).max(since);
+        let awake = (self.now + self.costs[Quantity::Turnaround]).max(since);
         worker.account.parked = worker.account.parked + (awake - since);
         // Who does not run loses nothing.
         worker.losses.until(awake, false);
         worker.doing = Doing::Works;
         self.timers.insert(number, awake);
     }
-}
 
-impl World {
     /// A worker zeroes pages. Never done at once.
     pub(super) fn zero(&mut self, worker: usize, pages: &Range<u64>) -> bool {
         let count = pages.end - pages.start;
         let work = match self.costs.zero_remote {
             Some(remote) => {
                 let own = self.own(worker, pages);
-                self.costs.zero.times(own) + remote.times(count - own)
+                self.costs[Quantity::Zero].times(own) + remote.times(count - own)
             }
-            None => self.costs.zero.times(count),
+            None => self.costs[Quantity::Zero].times(count),
         };
         let work = self.jittered(work, count);
         self.workers[worker].doing = Doing::Zeroes(count, self.now);
@@ -151,7 +145,7 @@ impl World {
 
     /// What so many pages take this time. Each of them differs, and many even out.
     fn jittered(&mut self, length: Time, pages: u64) -> Time {
-        let share = self.costs.jitter / (pages.max(1) as f64).sqrt();
+        let share = self.costs.share(Quantity::Jitter) / (pages.max(1) as f64).sqrt();
         let most = part(length.as_thirds(), share);
         if most == Time::ZERO {
             return length;
@@ -192,15 +186,15 @@ impl World {
             has_taken,
             ..
         } = &mut self.workers[worker];
-        *drained = self.now + self.costs.drain;
+        *drained = self.now + self.costs[Quantity::Drain];
         account.zeroing = account.zeroing + (*drained - since);
         *doing = Doing::Works;
         // Pages of a list are zeroed one by one, and were taken together.
         let turn = match std::mem::take(has_taken) {
-            true => self.costs.turn,
+            true => self.costs[Quantity::Turn],
             false => Time::ZERO,
         };
-        let bookkeeping = self.costs.bookkeeping.times(count) + turn;
+        let bookkeeping = self.costs[Quantity::Bookkeeping].times(count) + turn;
         self.timers.insert(worker, self.now + bookkeeping);
         None
     }
@@ -212,4 +206,89 @@ pub(super) fn part(thirds: u64, share: f64) -> Time {
         return Time::from_thirds(thirds);
     }
     Time::from_thirds((thirds as f64 * share + 0.5) as u64)
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Losses {
+    every: Time,
+    length: Time,
+    next: Time,
+}
+
+impl Losses {
+    /// From an instant of chance on.
+    pub(super) fn new(preemption: Option<Preemption>, random: &mut Random) -> Self {
+        match preemption {
+            Some(Preemption { every, length }) => Self {
+                every: every.into(),
+                length: length.into(),
+                next: random.below(every.into()),
+            },
+            None => Self {
+                every: Time::NEVER,
+                length: Time::ZERO,
+                next: Time::NEVER,
+            },
+        }
+    }
+
+    /// Whether it loses the CPU by then.
+    pub(super) fn is_due(&self, then: Time) -> bool {
+        self.next <= then
+    }
+
+    /// The worker would be done at `now`: by how much later it is, and for how
+    /// long it had no CPU meanwhile. If it needed the CPU for what it did, all of
+    /// that comes on top; else it is only late if it has none now.
+    pub(super) fn until(&mut self, now: Time, worked: bool) -> (Time, Time) {
+        let (mut late, mut lost) = (Time::ZERO, Time::ZERO);
+        while self.next <= now + late && self.next < Time::NEVER {
+            late = match worked {
+                true => late + self.length,
+                false => late.max((self.next + self.length) - now),
+            };
+            lost = lost + self.length;
+            self.next = self.next + self.every;
+        }
+        (late, lost)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ns(ns: u64) -> Time {
+        Time::from_ns(ns)
+    }
+
+    /// 10 ns of every 100, at first at 50.
+    const LOSSES: Losses = Losses {
+        every: ns(100),
+        length: ns(10),
+        next: ns(50),
+    };
+
+    #[test]
+    fn work_is_delayed_by_all_that_is_lost() {
+        let mut losses = LOSSES;
+        assert_eq!(losses.until(ns(49), true), (ns(0), ns(0)));
+        // Those at 50 and 150, and the one at 250, as it is not done by then.
+        assert_eq!(losses.until(ns(240), true), (ns(30), ns(30)));
+        assert!(losses.is_due(ns(350)) && !losses.is_due(ns(349)));
+    }
+
+    #[test]
+    fn who_waits_is_only_late_without_a_cpu() {
+        let mut losses = LOSSES;
+        assert_eq!(losses.until(ns(140), false), (ns(0), ns(10)));
+        assert_eq!(losses.until(ns(155), false), (ns(5), ns(10)));
+    }
+
+    #[test]
+    fn nothing_is_lost_without_preemption() {
+        let mut losses = Losses::new(None, &mut Random::new(1));
+        assert!(!losses.is_due(ns(u64::MAX / 4)));
+        assert_eq!(losses.until(ns(1_000), true), (ns(0), ns(0)));
+    }
 }

@@ -54,7 +54,6 @@ fn look(locks: &[&str], lock: &str) -> Look {
     Look::nth(known.position(|known| *known == lock).unwrap_or(0))
 }
 
-/// A title, and of which section it is.
 fn title(what: &str, section: &Section, sections: &[Section]) -> String {
     match section.among(sections).as_str() {
         "" => what.to_owned(),

@@ -37,7 +37,6 @@ struct Point<'r> {
 }
 
 impl Point<'_> {
-    /// How many times as much as came out.
     fn ratio(&self) -> f64 {
         self.predicted.median / self.measured.median
     }
@@ -152,7 +151,6 @@ impl Point<'_> {
         format!("{percent:+.1} %: {}{of}", self.cell.in_words())
     }
 
-    /// Draws it with both intervals.
     fn draw(&self, canvas: &Canvas, chart: &Chart, look: Look) -> Drawn {
         let (x, y) = (self.measured, self.predicted);
         let at = |x, y| chart.pixel(x, y);

@@ -98,10 +98,8 @@ fn pages(run: &Run<ZeroRow>, measurements: &[&ZeroRow]) -> Option<Figure> {
     Some(figure("zero-probe-pages", svg))
 }
 
-/// Room for the legend.
 const LEGEND: i32 = 150;
 
-/// What a step cost.
 struct Step {
     name: String,
     group: Group,

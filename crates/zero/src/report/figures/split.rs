@@ -45,13 +45,9 @@ struct Segment {
 
 #[derive(Clone, Copy)]
 enum Mark {
-    /// Nothing.
     Plain,
-    /// A line through the middle.
     Line,
-    /// A zigzag.
     Zigzag,
-    /// An outline.
     Outline,
 }
 
@@ -136,7 +132,6 @@ fn of_section(run: &Run<ZeroRow>, section: &Section, sections: &[Section]) -> Op
     Some(figure(&name, svg))
 }
 
-/// Where the bars begin.
 struct Bars {
     left: i32,
 }
@@ -153,7 +148,6 @@ impl Bars {
         }
     }
 
-    /// Where a share ends.
     fn at(&self, share: f64) -> i32 {
         self.left + (f64::from(BARS_END - self.left) * share).round() as i32
     }

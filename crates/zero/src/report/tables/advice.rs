@@ -13,7 +13,6 @@ use crate::rows::{
     PAGE_BYTES, ZeroAdvice, ZeroBounds, ZeroPick, ZeroPool, ZeroRow, Zeroing, ZeroingPrediction,
 };
 
-/// The sections of an advice.
 pub(crate) fn advice(run: &Run<ZeroRow>) -> Vec<Passage> {
     let Some(advice) = &run.beside.zero_advice else {
         return vec![];
@@ -52,7 +51,6 @@ fn in_words(advice: &ZeroAdvice) -> String {
     text
 }
 
-/// What a goal is.
 fn goal(name: &str) -> &'static str {
     match name {
         "cpu" => "the most GB per CPU-s",
@@ -246,7 +244,6 @@ fn rules(advice: &ZeroAdvice) -> String {
     text
 }
 
-/// How many threads the memory keeps up with.
 fn threads(bounds: &ZeroBounds) -> String {
     let (Some(total), Some(threads)) = (bounds.total_gb_per_s, bounds.threads) else {
         return "Threads: as many as there are CPUs. No bandwidth that all share is a limit here, as where the pages are in \
@@ -261,7 +258,6 @@ fn threads(bounds: &ZeroBounds) -> String {
     )
 }
 
-/// Whether what is advised keeps within that.
 fn longest_takes(advice: &ZeroAdvice) -> String {
     let too_long = |pick: &&ZeroPick| pick.longest_take_pages > advice.bounds.most_pages;
     let too_long: Vec<String> = advice

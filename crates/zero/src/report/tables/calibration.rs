@@ -12,15 +12,19 @@ use crate::rows::{TakeCost, ZeroCalibration, ZeroCost, ZeroRow};
 /// The sections of a calibration; none of a run without one, or of one that was
 /// ended before its first round.
 pub(crate) fn calibration(run: &Run<ZeroRow>) -> Vec<Passage> {
-    let calibration = ZeroCalibration::of(run).filter(|calibration| calibration.rounds > 0);
+    let calibration = run
+        .beside
+        .zero_calibration
+        .as_ref()
+        .filter(|calibration| calibration.rounds > 0);
     let Some(calibration) = calibration else {
         return vec![];
     };
     vec![
-        operations(&calibration),
-        pages(&calibration),
-        takes(&calibration),
-        words(&calibration).into(),
+        operations(calibration),
+        pages(calibration),
+        takes(calibration),
+        words(calibration).into(),
     ]
 }
 
@@ -53,7 +57,6 @@ fn operations(calibration: &ZeroCalibration) -> Passage {
         .section()
 }
 
-/// What each use of a cache line takes between two CPUs; nothing with one CPU.
 fn lines(calibration: &ZeroCalibration) -> Vec<(&'static str, Interval)> {
     let row = |part, of| Some((part, calibration.line(of)?));
     let rows = [
@@ -81,7 +84,6 @@ fn all_at_work(calibration: &ZeroCalibration) -> (Option<usize>, Why) {
     }
 }
 
-/// What a page costs in each memory.
 fn pages(calibration: &ZeroCalibration) -> Passage {
     let (all, why) = all_at_work(calibration);
     let at_work = |alone: &ZeroCost, elsewhere| calibration.page(&alone.memory, all?, elsewhere);
@@ -189,7 +191,6 @@ const TAKES: &str = "by itself: getting the lock, taking, giving it back, with n
 
 const MORE: &str = "The JSON has other batches too, and what it costs to time a take.";
 
-/// A median with its interval, in nanoseconds.
 fn within(ns: Interval) -> String {
     ns.written(units::ns)
 }

@@ -17,7 +17,6 @@ fn signed_percent(error: f64) -> String {
     format!("{:+.1}", error * 100.0)
 }
 
-/// Why cells of these tables are empty.
 mod why {
     use super::Why;
 

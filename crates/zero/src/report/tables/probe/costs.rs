@@ -6,7 +6,10 @@ use punctual_report::tables::table::{Cell, Table};
 use punctual_report::units;
 
 use super::{PAGES_PER_MIB, find, payers, system_share};
-use crate::published::allocation::{CostItem, HIDDEN_COSTS_DOUBT, HIDDEN_COSTS_SOURCE, HiddenCost};
+use crate::published::CostItem;
+use crate::published::HIDDEN_COSTS_DOUBT;
+use crate::published::HIDDEN_COSTS_SOURCE;
+use crate::published::HiddenCost;
 use crate::report::tables::why;
 use crate::rows::{HugePages, PAGE_BYTES, PageCost, ZeroRow};
 
@@ -41,7 +44,6 @@ pub(super) fn table(measurements: &[&ZeroRow]) -> Option<Passage> {
     Some(table.section())
 }
 
-/// The cells of this computer.
 fn ours(item: CostItem, charge: Option<&Charge>) -> [Cell; 4] {
     let empty = || Cell::from("");
     let Some(charge) = charge else {
@@ -64,7 +66,6 @@ fn ours(item: CostItem, charge: Option<&Charge>) -> [Cell; 4] {
     [per_mib, per_page, payer, system_share]
 }
 
-/// The cells of the article.
 fn published(item: CostItem) -> [String; 3] {
     let published = HiddenCost::of(item);
     let us = units::ratio(published.us);
@@ -83,7 +84,6 @@ fn published(item: CostItem) -> [String; 3] {
 const PROCESS: &str = "this process";
 const SYSTEM_PROCESS: &str = "the System process";
 
-/// What a part costs, and who is charged.
 struct Charge {
     ns: f64,
     payer: &'static str,
@@ -113,13 +113,9 @@ struct Costs {
     from: Zeroing,
 }
 
-/// Where the cost of zeroing is from.
 enum Zeroing {
-    /// First writes with huge pages.
     HugePages,
-    /// The System process of Windows.
     SystemProcess,
-    /// Zeroing in this process.
     Memset,
 }
 
@@ -157,7 +153,6 @@ impl Costs {
         }
     }
 
-    /// How each number was obtained.
     fn caption(&self) -> Vec<String> {
         let zeroing = match self.from {
             Zeroing::HugePages => {

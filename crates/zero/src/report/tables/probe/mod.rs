@@ -4,16 +4,18 @@
 //! hidden costs of allocation has, for this computer, which follows from them.
 
 mod costs;
-mod pages;
 mod payers;
 
+use punctual_record::Interval;
 use punctual_report::tables::Passage;
+use punctual_report::tables::blank::Why;
+use punctual_report::tables::table::{Cell, Table};
 use punctual_report::{prose, select, units};
 
 use crate::report;
-use crate::rows::{Account, HugePages, PageCost, ZeroProbe, ZeroRow};
+use crate::report::tables::why;
+use crate::rows::{Account, HugePages, PAGE_BYTES, PageCost, Spent, ZeroProbe, ZeroRow};
 
-/// The tables of every part that was measured.
 pub(crate) fn probe(measurements: &[&ZeroRow]) -> Vec<Passage> {
     let all = measurements.iter().copied();
     let parts = select::grouped(all, |m| m.part().map(std::mem::discriminant));
@@ -21,8 +23,8 @@ pub(crate) fn probe(measurements: &[&ZeroRow]) -> Vec<Passage> {
     for (_, of_part) in &parts {
         sections.extend(match of_part[0].part() {
             Some(ZeroProbe::WarmUp(_)) => warm_up(of_part).map(Passage::from).into_iter().collect(),
-            Some(ZeroProbe::Pages(_)) => pages::steps(of_part),
-            Some(ZeroProbe::Blocks(_)) => pages::blocks(of_part).into_iter().collect(),
+            Some(ZeroProbe::Pages(_)) => steps(of_part),
+            Some(ZeroProbe::Blocks(_)) => blocks(of_part).into_iter().collect(),
             Some(ZeroProbe::Processes(_)) => of_part
                 .iter()
                 .filter_map(|m| payers::processes(m))
@@ -70,7 +72,6 @@ fn find<'r>(
     found.next()?.page_cost()
 }
 
-/// The account of one subject of `payers`.
 fn account<'r>(measurements: &[&'r ZeroRow], subject: &str) -> Option<&'r Account> {
     let mut of_payers = measurements.iter().filter_map(|m| match m.part()? {
         ZeroProbe::Payers(payers) => Some((&m.subject, &payers.account)),
@@ -79,7 +80,6 @@ fn account<'r>(measurements: &[&'r ZeroRow], subject: &str) -> Option<&'r Accoun
     Some(of_payers.find(|(of, _)| *of == subject)?.1)
 }
 
-/// With its interval, in one unit.
 fn within(ns: punctual_record::Interval) -> String {
     units::duration_within(ns.median, ns.low, ns.high)
 }
@@ -90,4 +90,200 @@ fn system_share(cost: &PageCost) -> Option<f64> {
     let (user, system) = (cost.user_ns_per_page?, cost.system_ns_per_page?);
     let all = user + system;
     (all > 0.0).then(|| system / all)
+}
+
+/// Ordinary pages, then huge ones, then what they can be compared with.
+fn steps(measurements: &[&ZeroRow]) -> Vec<Passage> {
+    let groups = [
+        (Some(HugePages::Off), "ordinary pages"),
+        (Some(HugePages::On), "huge pages where the system has them"),
+        (None, "to compare with"),
+    ];
+    let of_group = |huge| -> Vec<&ZeroRow> {
+        let all = measurements.iter().copied();
+        all.filter(|m| m.page_step().is_some_and(|step| step.huge_pages == huge))
+            .collect()
+    };
+    let groups = groups.map(|(huge, title)| (title, of_group(huge)));
+    let groups: Vec<_> = groups
+        .into_iter()
+        .filter(|(_, of)| !of.is_empty())
+        .collect();
+    let last = groups.len().saturating_sub(1);
+    let sections = groups.iter().enumerate().map(|(i, (title, group))| {
+        let caption = if i == last { STEPS_IN_WORDS } else { &[] };
+        table(title, group, caption)
+    });
+    sections.collect()
+}
+
+const STEPS_IN_WORDS: &[&str] = &[
+    "A page is 4 KiB, whatever pages the system has; a MiB is 256 of them, a GB 1e9 bytes. CPU is the CPU time of \
+     the thread that did it, of which so much was spent in the system, as its ticks found. Nobody tells apart \
+     what a fault and its zeroing cost; these steps differ in one of them:",
+    "touch: a write to each page, forward, backward or in random order: a fault, and zeroing. With huge pages one \
+     fault brings 512 pages of x86-64, so that nearly all of it is zeroing. touch-read: a read of each page: a \
+     fault, and on Linux no zeroing, as one page of zeros is shown for all. touch-again: a write to what is \
+     there: no fault.",
+    "populate: MADV_POPULATE_WRITE. dont-need: MADV_DONTNEED of what was touched. free: MADV_FREE or MEM_RESET of \
+     the same. map: one call for all pages. memset: zeros in this process, page by page, over other words; hot: \
+     in half of the second cache; cold: in as much memory as the steps; at once: in one call for all of it.",
+];
+
+fn table(title: &str, group: &[&ZeroRow], caption: &[&str]) -> Passage {
+    let sizes = report::sizes(group);
+    let of = match sizes[..] {
+        [bytes] => format!(", {}", units::bytes(bytes as f64)),
+        _ => String::new(),
+    };
+    let steps = group.iter().filter_map(|m| {
+        let (bytes, cost) = m.memory_cost()?;
+        Some((m.subject.as_str(), bytes, cost))
+    });
+    let steps: Vec<(&str, u64, &PageCost)> = steps.collect();
+    let median = |ns: Interval| units::duration(ns.median * PAGES_PER_MIB);
+    Table::new(format!("zero probe, pages: {title}{of}"), &steps)
+        .column("step", |(step, ..)| *step)
+        .column("of", |(_, bytes, _)| units::bytes(*bytes as f64))
+        .only_if(sizes.len() > 1)
+        .column("wall\nper page", |(.., cost)| {
+            units::duration(cost.wall_ns_per_page.median)
+        })
+        .column("CPU per page\n[95 %]", |(.., cost)| {
+            Cell::of_cpu_time(cost.approximate, cost.cpu_ns_per_page.map(within))
+        })
+        .column("in the\nsystem %", |(.., cost)| {
+            let why = cost.cpu_ns_per_page.map(|_| why::FEW_TICKS);
+            let share = system_share(cost).filter(|_| why.is_some());
+            Cell::or(share.map(units::percent), why.unwrap_or(Why::NoCpuTime))
+        })
+        .column("faults\nper page", |(.., cost)| {
+            cost.faults_per_page.map(units::ratio)
+        })
+        .blank(Why::NotCounted)
+        .column("CPU\nper MiB", |(.., cost)| {
+            Cell::of_cpu_time(cost.approximate, cost.cpu_ns_per_page.map(median))
+        })
+        .column("GB per\nCPU-s", |(step, _, cost)| {
+            let rate = cost.gb_per_cpu_s.map(|rate| units::ratio(rate.median));
+            match is_zeroed(step) {
+                true => Cell::of_cpu_time(cost.approximate, rate),
+                false => Cell::or(None, why::NOTHING_ZEROED),
+            }
+        })
+        .captions(caption.iter().copied())
+        .section()
+}
+
+/// Whether somebody has to zero memory in this step. Reads of new pages need
+/// not; where they do, it shows.
+fn is_zeroed(step: &str) -> bool {
+    const NOT: [&str; 7] = [
+        "map",
+        "touch-again",
+        "unmap",
+        "touch-read",
+        "dont-need",
+        "free",
+        "touch-after-free",
+    ];
+    !NOT.contains(&step)
+}
+
+/// What a block of one size costs: fresh, used again, from the allocator, and the calls
+/// alone.
+struct Block<'r> {
+    bytes: f64,
+    fresh: Option<&'r PageCost>,
+    reused: Option<&'r PageCost>,
+    allocator: Option<&'r PageCost>,
+    pair: Option<&'r PageCost>,
+}
+
+fn blocks(measurements: &[&ZeroRow]) -> Option<Passage> {
+    let block = |bytes| {
+        let all = measurements.iter().copied();
+        let at = all.filter(|m| m.memory_cost().is_some_and(|(of, _)| of == bytes));
+        let at: Vec<&ZeroRow> = at.collect();
+        Block {
+            bytes: bytes as f64,
+            fresh: find(&at, "fresh", None),
+            reused: find(&at, "reused", None),
+            allocator: find(&at, "allocator", None),
+            pair: find(&at, "allocator-pair", None),
+        }
+    };
+    let blocks: Vec<Block> = report::sizes(measurements).into_iter().map(block).collect();
+    let table = Table::new(
+        "zero probe, blocks: CPU time of a block that is filled, by its size",
+        &blocks,
+    )
+    .column("block", |block| units::bytes(block.bytes))
+    .column("fresh\nper MiB [95 %]", |block| {
+        block.fresh.map(|cost| within(per_mib(cost)))
+    })
+    .column("used again\nper MiB", |block| {
+        block
+            .reused
+            .map(|cost| units::duration(per_mib(cost).median))
+    })
+    .column("fresh over\nused again [95 %]", |block| {
+        over(block.fresh?, block.reused?).map(ratio_within)
+    })
+    .column("allocator\nper MiB", |block| {
+        block
+            .allocator
+            .map(|cost| units::duration(per_mib(cost).median))
+    })
+    .column("its faults\nper page", |block| {
+        let faults =
+            |cost: &PageCost| Cell::or(cost.faults_per_page.map(units::ratio), Why::NotCounted);
+        block.allocator.map(faults)
+    })
+    .column("new and drop\nalone", |block| {
+        let pages = block.bytes / PAGE_BYTES as f64;
+        let ns = |cost: &PageCost| units::duration(cost.ns_per_page().median * pages);
+        block.pair.map(ns)
+    })
+    .column("% of what\nit hides", |block| {
+        block.shown().map(units::percent)
+    })
+    .blank(why::NOTHING_HIDDEN)
+    .caption(BLOCKS_IN_WORDS);
+    (!blocks.is_empty()).then(|| table.section())
+}
+
+const BLOCKS_IN_WORDS: &str = "fresh: map, fill and unmap. used again: fill what was filled before. allocator: new, fill and drop, as Rust \
+     programs do; where it has fewer faults than pages it had kept memory. new and drop alone: one pair, nothing \
+     touched: all that a look at the calls shows; and how much that is of what the allocator's memory costs \
+     beyond filling memory that is there. Costs are CPU time, or the time that \
+     passed where that is not counted. An interval over fewer than 6 rounds, as large blocks have them, is the whole \
+     range.";
+
+fn per_mib(cost: &PageCost) -> Interval {
+    cost.ns_per_page().scaled(PAGES_PER_MIB)
+}
+
+/// What one costs over the other, round by round.
+fn over(a: &PageCost, b: &PageCost) -> Option<Interval> {
+    let ns = |spent: &Spent| spent.cpu_ns.unwrap_or(spent.wall_ns) as f64 / spent.pages as f64;
+    let rounds = a.rounds.iter().zip(&b.rounds);
+    let ratios: Vec<f64> = rounds.map(|(a, b)| ns(a) / ns(b)).collect();
+    let finite = ratios.iter().all(|ratio| ratio.is_finite());
+    Interval::of(&ratios).filter(|_| finite)
+}
+
+fn ratio_within(ratio: Interval) -> String {
+    ratio.written(units::ratio)
+}
+
+impl Block<'_> {
+    /// The calls alone, as a share of what memory costs beyond filling what is
+    /// there. Nothing if that is not more than the calls.
+    fn shown(&self) -> Option<f64> {
+        let costs = [self.reused?, self.allocator?, self.pair?];
+        let [reused, allocator, pair] = costs.map(|cost| cost.ns_per_page().median);
+        let hidden = allocator - reused;
+        (hidden > pair).then(|| pair / hidden)
+    }
 }

@@ -8,7 +8,8 @@ use punctual_report::tables::table::{Cell, Table};
 use punctual_report::units;
 
 use super::account;
-use crate::published::allocation::{ZEROPAGE_TEST, ZEROPAGE_TEST_SOURCE};
+use crate::published::ZEROPAGE_TEST;
+use crate::published::ZEROPAGE_TEST_SOURCE;
 use crate::report::tables::why;
 use crate::rows::{Account, PAGE_BYTES, Payments, ProcessesAccount, ZeroProbe, ZeroRow};
 
@@ -110,7 +111,6 @@ fn seen(measurements: &[&ZeroRow]) -> Option<String> {
     ))
 }
 
-/// Who was charged for a page.
 fn charged(account: &Account) -> Option<String> {
     let wall = ns_per_page(account)?;
     let mut parts = vec![
@@ -142,7 +142,6 @@ pub(super) fn system_process_ns_per_page(measurements: &[&ZeroRow]) -> Option<f6
     Some((fresh.system_process_cpus? - rest.unwrap_or(0.0)) * ns_per_page(fresh)?)
 }
 
-/// What they did and what it took.
 pub(super) fn processes(measurement: &ZeroRow) -> Option<Passage> {
     let Some(ZeroProbe::Processes(of)) = measurement.part() else {
         return None;
@@ -169,7 +168,6 @@ pub(super) fn processes(measurement: &ZeroRow) -> Option<Passage> {
     Some(table.section())
 }
 
-/// What is told, here and in the article.
 fn rows(of: &ProcessesAccount) -> Vec<(&'static str, Cell, Option<String>)> {
     let account = &of.account;
     let test = ZEROPAGE_TEST;

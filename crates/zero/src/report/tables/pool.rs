@@ -1,0 +1,475 @@
+//! Pools of workers that zero pages: what they zero per second of CPU time, and
+//! where that time goes.
+//!
+//! A grid of locks, batches and threads has hundreds of cells. First comes all
+//! of it as one number per cell (a matrix), then more of those cells from which
+//! one can learn something: the best, the worst and those that take one page at a
+//! time . What the numbers mean is said once below all of them.
+
+use punctual_record::Interval;
+use punctual_report::tables::blank::Why;
+use punctual_report::tables::table::{Cell as TableCell, Table};
+use punctual_report::tables::{Passage, WIDTH, interval_in_words};
+use punctual_report::{prose, select, units};
+
+use crate::report;
+use crate::report::tables::{signed_percent, why};
+use crate::report::{Cell, Section, sort_by_gb};
+use crate::rows::{Spread, ZeroRow};
+
+/// So many cells are told in full; a section with more has a matrix above those
+/// that are chosen.
+const TOLD: usize = 12;
+
+/// The sections of every kind of memory, kernel, way to dequeue, arrivals and
+/// computer.
+pub(crate) fn pool(measurements: &[&ZeroRow]) -> Vec<Passage> {
+    let sections = report::sections(measurements);
+    let mut text: Vec<Passage> = sections
+        .iter()
+        .flat_map(|section| of_section(section, &sections))
+        .collect();
+    if !sections.is_empty() {
+        text.push(column_words(&sections).into());
+    }
+    text
+}
+
+fn of_section(section: &Section, sections: &[Section]) -> Vec<Passage> {
+    let named = |words: String| match words.as_str() {
+        "" => "zero-pool".to_owned(),
+        words => format!("zero-pool, {words}"),
+    };
+    // The first table tells all, the others what is needed to tell sections apart.
+    let (mut name, short) = (named(section.in_words()), named(section.among(sections)));
+    let mut text: Vec<Passage> = Vec::new();
+    let mut told: Vec<&Cell> = section.cells.iter().collect();
+    if told.len() > TOLD {
+        text.extend(matrix(&name, section));
+        told = chosen(section);
+        name.clone_from(&short);
+    }
+    sort(&mut told);
+    text.push(throughput(&name, section, &told));
+    text.push(cpu_and_lock(&short, section, &told));
+    text
+}
+
+/// The cells of a large section from which one learns most: for each number of
+/// threads the best and the worst, and of one page at a time all locks. Of many
+/// numbers of threads, such as those of a simulated computer, these are the
+/// least, the most, and the most that have a CPU each.
+fn chosen<'s, 'r>(section: &'s Section<'r>) -> Vec<&'s Cell<'r>> {
+    let mut chosen: Vec<&Cell> = Vec::new();
+    for threads in threads_told(section) {
+        let mut of_threads: Vec<&Cell> = section.cells.iter().collect();
+        of_threads.retain(|cell| cell.threads == threads);
+        sort_by_gb(&mut of_threads);
+        let ends = [of_threads.first(), of_threads.last()];
+        let ends = ends.into_iter().flatten().copied();
+        let one_page = of_threads.iter().copied().filter(|cell| cell.batch == "1");
+        for cell in ends.chain(one_page) {
+            if !chosen.iter().any(|known| std::ptr::eq(*known, cell)) {
+                chosen.push(cell);
+            }
+        }
+    }
+    chosen
+}
+
+/// So many numbers of threads are told in full.
+const THREADS: usize = 3;
+
+fn threads_told(section: &Section) -> Vec<u64> {
+    let all = section.threads();
+    if all.len() <= THREADS {
+        return all;
+    }
+    let with_a_cpu_each = section.ranked().iter().map(|cell| cell.threads).max();
+    let mut told: Vec<u64> = [all.first().copied(), with_a_cpu_each, all.last().copied()]
+        .into_iter()
+        .flatten()
+        .collect();
+    told.dedup();
+    told
+}
+
+/// By the number of threads, then from the best.
+fn sort(cells: &mut [&Cell]) {
+    sort_by_gb(cells);
+    cells.sort_by_key(|cell| cell.threads);
+}
+
+/// A table of cells, which begins with what they are.
+fn table<'a>(
+    title: String,
+    section: &'a Section,
+    cells: &'a [&Cell<'a>],
+) -> Table<'a, &'a Cell<'a>> {
+    Table::new(title, cells)
+        .column("lock", |cell| cell.lock)
+        .column("batch", |cell| cell.batch)
+        .column("threads", |cell| marked(section, cell.threads))
+        .names(2)
+}
+
+/// What they zero, against what they could, and against what was predicted.
+fn throughput(name: &str, section: &Section, cells: &[&Cell]) -> Passage {
+    let predicted = |cell: &Cell| Some(cell.zeroing.predicted?.gb_per_cpu_s);
+    let any_predicted = cells.iter().any(|cell| predicted(cell).is_some());
+    let arriving = cells.iter().any(|cell| cell.arriving.is_some());
+    table(format!("{name}: GB zeroed"), section, cells)
+        .column("GB per CPU-s\n[interval]", |cell| {
+            let best = if section.is_best(cell) { "> " } else { "" };
+            format!("{best}{}", within(cell.gb_per_cpu_s()))
+        })
+        .column("wall\nGB/s", |cell| {
+            units::gb(cell.zeroing.wall_gb_per_s.median)
+        })
+        .column("x ideal\nthread", |cell| {
+            section.over_ideal(cell).map(units::ratio)
+        })
+        .blank(why::NO_IDEAL)
+        .column("x without\nwaiting", |cell| {
+            cell.over_no_waiting().map(units::ratio)
+        })
+        .blank(why::ONLY_WAITING)
+        .column("predicted\nGB per CPU-s", |cell| {
+            predicted(cell).map(within)
+        })
+        .blank(why::NOT_MODELLED)
+        .only_if(any_predicted)
+        .column("error\n%", |cell| {
+            let error = predicted(cell)?.median / cell.gb_per_cpu_s().median - 1.0;
+            error.is_finite().then(|| signed_percent(error))
+        })
+        .blank(why::NOT_MODELLED)
+        .only_if(any_predicted)
+        .column("closed\nform", |cell| cell.closed_form.map(units::gb))
+        .blank(why::NO_CLOSED_FORM)
+        .if_known()
+        .column("CPUs\nbusy", |cell| {
+            Some(units::ratio(cell.arriving.as_ref()?.busy_cpus))
+        })
+        .only_if(arriving)
+        .column("duty\n%", |cell| {
+            Some(units::percent(cell.arriving.as_ref()?.duty))
+        })
+        .only_if(arriving)
+        .column("keeps\nup", |cell| {
+            Some(if cell.arriving.as_ref()?.keeps_up {
+                "yes"
+            } else {
+                "no"
+            })
+        })
+        .only_if(arriving)
+        .caption(rounds(section))
+        .captions(ideal(section))
+        .captions(left_out(section, cells))
+        .section()
+}
+
+/// Where the CPU time went, and what the lock has to do with it.
+fn cpu_and_lock(name: &str, section: &Section, cells: &[&Cell]) -> Passage {
+    let title = format!("{name}: where the CPU time went, and the lock");
+    table(title, section, cells)
+        .column("zeroing\n%", |cell| percent(cell.zeroing.cpu.zeroing))
+        .column("hold\n%", |cell| percent(cell.zeroing.cpu.hold))
+        .column("waiting\n%", |cell| percent(cell.zeroing.cpu.waiting))
+        .column("other\n%", |cell| percent(cell.zeroing.cpu.other))
+        .column("parked\n%", |cell| {
+            units::percent(cell.zeroing.parked_share)
+        })
+        .column("wait\np50", |cell| {
+            length(&cell.zeroing.wait_ns, |of| of.p50)
+        })
+        .column("wait\np99", |cell| {
+            length(&cell.zeroing.wait_ns, |of| of.p99)
+        })
+        .column("hold\np50", |cell| {
+            length(&cell.zeroing.hold_ns, |of| of.p50)
+        })
+        .column("hold\np99", |cell| {
+            length(&cell.zeroing.hold_ns, |of| of.p99)
+        })
+        .column("takes", |cell| format!("{:.0}", cell.zeroing.acquisitions))
+        .caption(timed(section, cells))
+        .section()
+}
+
+fn length(spread: &Spread, percentile: fn(&Spread) -> Option<u64>) -> TableCell {
+    let why = match spread.n {
+        0 => why::NOT_TIMED,
+        _ => Why::FewSamples,
+    };
+    TableCell::or(percentile(spread).map(|ns| units::duration(ns as f64)), why)
+}
+
+/// A median, with its interval where that is more than the median itself.
+fn within(interval: Interval) -> String {
+    let Interval { median, low, high } = interval;
+    let [median, low, high] = [median, low, high].map(units::gb);
+    match low == median && high == median {
+        true => median,
+        false => interval.written(units::gb),
+    }
+}
+
+/// A share, of which rounding may have left a little less than nothing.
+fn percent(share: f64) -> String {
+    let is_none = share.abs() < 0.000_05;
+    units::percent(if is_none { 0.0 } else { share })
+}
+
+/// Locks by batch, for each number of threads; in as many tables as it takes.
+fn matrix(name: &str, section: &Section) -> Vec<Passage> {
+    let batches = section.batches();
+    let panels = |each: usize| -> Vec<Panel> {
+        let chunks = batches.chunks(each);
+        chunks.map(|batches| Panel::of(section, batches)).collect()
+    };
+    let mut each = batches.len();
+    let fits = |panel: &Panel| panel.table(name, section).width() <= WIDTH;
+    while each > 1 && !panels(each).iter().all(fits) {
+        each = each.div_ceil(2);
+    }
+    let panels = panels(each);
+    let mut tables: Vec<_> = panels
+        .iter()
+        .map(|panel| panel.table(name, section))
+        .collect();
+    let last = tables
+        .pop()
+        .map(|table| table.caption(medians(section)).captions(summary(section)));
+    tables.into_iter().chain(last).map(Table::section).collect()
+}
+
+/// Some of the batches, and the pools that have them.
+struct Panel<'s> {
+    batches: &'s [&'s str],
+    rows: Vec<Row<'s>>,
+}
+
+/// The pools of a lock with so many threads, and how these are told: once for all its
+/// locks.
+struct Row<'s> {
+    threads: u64,
+    told: String,
+    lock: &'s str,
+}
+
+impl<'s> Panel<'s> {
+    fn of(section: &Section<'s>, batches: &'s [&'s str]) -> Self {
+        let mut rows = Vec::new();
+        for threads in section.threads() {
+            let mut told = marked(section, threads);
+            for lock in section.locks() {
+                let mut of_lock = batches
+                    .iter()
+                    .map(|batch| section.cell(lock, batch, threads));
+                if of_lock.any(|cell| cell.is_some()) {
+                    rows.push(Row {
+                        threads,
+                        told: std::mem::take(&mut told),
+                        lock,
+                    });
+                }
+            }
+        }
+        Self { batches, rows }
+    }
+
+    fn table<'t>(&'t self, name: &str, section: &'t Section) -> Table<'t, Row<'s>> {
+        let title = format!("{name}: GB per CPU-s by batch");
+        let heads = self.batches.iter().map(|batch| (broken(batch), *batch));
+        Table::new(title, &self.rows)
+            .column("threads", |row| row.told.clone())
+            .column("lock", |row| row.lock)
+            .names(2)
+            .each(heads, |row, batch| {
+                let cell = section.cell(row.lock, batch, row.threads)?;
+                let gb = units::gb(cell.gb_per_cpu_s().median);
+                let mark = if section.is_best(cell) { "> " } else { "" };
+                Some(format!("{mark}{gb}"))
+            })
+    }
+}
+
+/// `guided:share=1+floor=1` would make its column as wide as three.
+fn broken(batch: &str) -> String {
+    batch.replace(':', ":\n").replace('+', "\n+")
+}
+
+/// What the columns of all sections are, once for all of them.
+fn column_words(sections: &[Section]) -> String {
+    let cells = || sections.iter().flat_map(|section| &section.cells);
+    let mut words = vec![HEADLINE, BATCH, RATIOS];
+    if cells().any(|cell| cell.zeroing.predicted.is_some()) {
+        words.push(PREDICTED);
+    }
+    if cells().any(|cell| cell.closed_form.is_some()) {
+        words.push(CLOSED_FORM);
+    }
+    if cells().any(|cell| cell.arriving.is_some()) {
+        words.push(ARRIVING);
+    }
+    words.extend([CPU, LOCK, BEST]);
+    if cells().any(Cell::is_oversubscribed) {
+        words.push(OVERSUBSCRIBED);
+    }
+    let words = words.into_iter();
+    let words: String = words.map(|words| prose::indented("  ", words)).collect();
+    format!("What the columns of zero-pool are\n{words}")
+}
+
+const HEADLINE: &str = "GB per CPU-s: GB (1e9 bytes) zeroed per second of the CPU time that all workers used \
+    together. wall: per second that passed.";
+
+const BATCH: &str = "batch: the pages of 4096 bytes that a worker takes at a time; n: as many as there are workers.";
+
+const RATIOS: &str = "x ideal thread: the CPU time of a GB over that of one ideal thread, the best of one thread with \
+    the same memory, whatever the kernel. x without waiting: over that of the same pool if nobody waited, \
+    1 / (1 - waiting).";
+
+const PREDICTED: &str = "predicted: by the model of the computer, from measurements of its parts and of no pool. \
+    error: by how much that is more than what came out.";
+
+const CLOSED_FORM: &str = "closed form: GB per CPU-s after the birth-death chain of Boyd-Wickizer and others (2012), fed \
+    with the same figures.";
+
+const ARRIVING: &str = "CPUs busy: on average, of bursts and the time between them. duty: the share of time in which there \
+    is a burst. keeps up: whether all that arrives gets zeroed.";
+
+const CPU: &str = "zeroing, hold, waiting, other: shares of the CPU time. hold: holding the lock. waiting: for the \
+    lock, spinning or on the way to be parked. parked: the share of the workers' time that they were off the CPU.";
+
+const LOCK: &str = "takes: how often pages were taken, those that found none included. wait, hold: of single takes.";
+
+const BEST: &str = "`>`: the most of its section, or an interval that reaches it.";
+
+const OVERSUBSCRIBED: &str = "`*`: more threads than CPUs, which measures the scheduler: ticket and mcs hand the lock \
+    over to a worker who may not be on a CPU, and all wait for it. With a CPU for each thread that does not happen. \
+    Such pools are never the best or the worst.";
+
+/// A number of threads, with the mark of too many.
+fn marked(section: &Section, threads: u64) -> String {
+    let mut of_threads = section.cells.iter().filter(|c| c.threads == threads);
+    match of_threads.any(Cell::is_oversubscribed) {
+        true => format!("{threads}*"),
+        false => threads.to_string(),
+    }
+}
+
+fn rounds(section: &Section) -> String {
+    let rounds = || section.cells.iter().map(|cell| cell.zeroing.rounds.len());
+    if section.cells.iter().any(Cell::has_a_models_interval) {
+        return "One pass each, simulated [what would come out if one of the figures that are not known of the computer \
+            were at an end of its interval]."
+            .to_owned();
+    }
+    if rounds().all(|n| n <= 1) {
+        return "One pass each, so there are no intervals.".to_owned();
+    }
+    interval_in_words(rounds())
+}
+
+/// The same where no interval stands beside a number.
+fn medians(section: &Section) -> String {
+    let rounds = section.cells.iter().map(|cell| cell.zeroing.rounds.len());
+    match select::counts(rounds.map(|n| n as u64)).as_str() {
+        "0" | "1" => "One pass each.".to_owned(),
+        many => format!("Medians over {many} rounds."),
+    }
+}
+
+fn summary(section: &Section) -> Vec<String> {
+    let ranked = section.ranked();
+    let (Some(best), Some(worst)) = (ranked.first(), ranked.last()) else {
+        return vec![];
+    };
+    let others = ranked.iter().filter(|cell| section.is_best(cell)).count() - 1;
+    let reach = match others {
+        0 => String::new(),
+        1 => ", which the interval of another reaches".to_owned(),
+        more => format!(", which the intervals of {more} others reach"),
+    };
+    let per_cpu_s = |cell: &Cell| {
+        let zeroing = &cell.zeroing;
+        let gb = units::gb(zeroing.gb_per_cpu_s.median);
+        let gib = units::gb(zeroing.gib_per_cpu_s);
+        format!("{gb} GB ({gib} GiB) per CPU-s")
+    };
+    let wall = |cell: &Cell| cell.zeroing.wall_gb_per_s.median;
+    let fastest = ranked.iter().max_by(|a, b| wall(a).total_cmp(&wall(b)));
+    let mut words = vec![
+        format!("Best: {}: {}{reach}.", best.in_words(), per_cpu_s(best)),
+        format!("Worst: {}: {}.", worst.in_words(), per_cpu_s(worst)),
+    ];
+    words.extend(fastest.map(|fastest| {
+        format!(
+            "Most per second that passed: {}: {} GB, at {}.",
+            fastest.in_words(),
+            units::gb(wall(fastest)),
+            per_cpu_s(fastest)
+        )
+    }));
+    words
+}
+
+fn ideal(section: &Section) -> Option<String> {
+    let ideal = section.ideal.as_ref()?;
+    Some(format!(
+        "The ideal thread: {}: {} GB per CPU-s.",
+        ideal.of,
+        units::gb(ideal.gb_per_cpu_s)
+    ))
+}
+
+/// How many takes there are, and how many of them were timed.
+fn timed(section: &Section, cells: &[&Cell]) -> String {
+    let per = match section.is_in_bursts() {
+        true => "burst",
+        false => "pass over the memory",
+    };
+    let text = format!("takes: in one {per}, the median.");
+    let timed = || cells.iter().filter(|cell| cell.zeroing.wait_ns.n > 0);
+    if timed().next().is_none() {
+        return text;
+    }
+    let every = timed().map(|cell| u64::from(cell.zeroing.sampled_every));
+    let which = match select::counts(every).as_str() {
+        "1" => "Every take".to_owned(),
+        every => format!("One take in {every}"),
+    };
+    let n = select::counts(timed().map(|cell| cell.zeroing.wait_ns.n));
+    let overhead = timed().map(|cell| cell.zeroing.sampling_overhead);
+    let overhead = match overhead.fold(0.0, f64::max) {
+        // On a simulated computer that takes no time.
+        0.0 => String::new(),
+        share => format!(
+            "; reading the clock for that took at most {} % of the CPU time",
+            units::percent(share)
+        ),
+    };
+    format!("{text} {which} was timed, n = {n} in each row{overhead}.")
+}
+
+/// Where the rest of the cells is.
+fn left_out(section: &Section, cells: &[&Cell]) -> Option<String> {
+    let left_out = section.cells.len() - cells.len();
+    let mut threads: Vec<u64> = cells.iter().map(|cell| cell.threads).collect();
+    threads.dedup();
+    let which = if threads.len() < section.threads().len() {
+        let threads: Vec<String> = threads.into_iter().map(report::threads_in_words).collect();
+        threads.join(" and of ")
+    } else {
+        "each number of threads".to_owned()
+    };
+    (left_out > 0).then(|| {
+        format!(
+            "Only the best, the worst and batch 1 of {which}; the matrix above has the {left_out} other cells, and the \
+             JSON all of each."
+        )
+    })
+}
