@@ -40,6 +40,9 @@ mod platform;
 #[cfg_attr(loom, allow(dead_code, reason = "here only for its tests"))]
 mod condition;
 
+#[cfg(any(windows, all(test, loom)))]
+mod event;
+
 /// What a waiter blocks with.
 ///
 /// On Unix it holds no resource of the system. On Windows it holds a timer, which the

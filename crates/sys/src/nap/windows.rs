@@ -5,12 +5,12 @@
 //! and ends it on the clock interrupt.
 
 use super::Slack;
+use super::event::Event;
 use crate::clock::{self, Tick};
 use crate::handles::{HighResolution, Plain, WaitableTimer, event, whole_ms};
 use punctual_core::{Nanos, Reason};
 use std::os::windows::io::{AsRawHandle, OwnedHandle};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering, fence};
 use windows_sys::Win32::Foundation::WAIT_OBJECT_0;
 use windows_sys::Win32::System::Threading::{
     INFINITE, ResetEvent, SetEvent, Sleep, WaitForMultipleObjects, WaitForSingleObject,
@@ -115,68 +115,21 @@ fn in_ms(length: Nanos, event: Option<&OwnedHandle>) -> Reason {
     Reason::Timer
 }
 
-/// Raised once it was cancelled. The event is made by the first nap that waits
-/// for it, and stays set as long as the flag is raised.
-#[derive(Debug, Default)]
-pub(super) struct Flag {
-    is_raised: AtomicBool,
-    event: OnceLock<Option<OwnedHandle>>,
-}
+pub(super) type Flag = super::event::Flag<OwnedHandle>;
 
-impl Flag {
-    pub(super) fn raise(&self) {
-        self.is_raised.store(true, Ordering::Release);
-        // Either this sees the event that a nap has made, or that nap sees the flag.
-        fence(Ordering::SeqCst);
-        self.set();
-    }
-
-    pub(super) fn is_raised(&self) -> bool {
-        self.is_raised.load(Ordering::Acquire)
-    }
-
-    pub(super) fn lower(&self) {
-        self.reset();
-        self.is_raised.store(false, Ordering::Release);
-    }
-
-    /// The event has ended a wait. If the flag was lowered between the two steps of
-    /// a `raise`, the event is set without it, and would end every wait at once.
-    fn heed(&self) -> Reason {
-        if self.is_raised() {
-            return Reason::Event;
-        }
-        self.reset();
-        // Either a `raise` sets the event after this, or its flag is seen here.
-        fence(Ordering::SeqCst);
-        if !self.is_raised() {
-            return Reason::Interrupted;
-        }
-        // For other waits that have not begun to look at the event.
-        self.set();
-        Reason::Event
+impl Event for OwnedHandle {
+    fn make() -> Option<Self> {
+        event().ok()
     }
 
     fn set(&self) {
-        if let Some(Some(event)) = self.event.get() {
-            // SAFETY: the handle is open as long as `self` lives.
-            unsafe { SetEvent(event.as_raw_handle()) };
-        }
+        // SAFETY: the handle is open as long as `self` lives.
+        unsafe { SetEvent(self.as_raw_handle()) };
     }
 
     fn reset(&self) {
-        if let Some(Some(event)) = self.event.get() {
-            // SAFETY: the handle is open as long as `self` lives.
-            unsafe { ResetEvent(event.as_raw_handle()) };
-        }
-    }
-
-    /// `None` if the system refuses it: then a nap sees only at its end, in a
-    /// second at most, that it was cancelled.
-    fn event(&self) -> Option<&OwnedHandle> {
-        let event = self.event.get_or_init(|| event().ok()).as_ref();
-        fence(Ordering::SeqCst);
-        event
+        // SAFETY: as above.
+        unsafe { ResetEvent(self.as_raw_handle()) };
     }
 }
 
