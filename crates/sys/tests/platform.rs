@@ -51,7 +51,7 @@ fn calls(code: &str) -> BTreeSet<String> {
         let is_of_a_binding =
             path.ends_with("::") && (BINDINGS.contains(&before) || before.starts_with("mach_"));
         let is_imported = imported.contains(word) && !path.ends_with([':', '.']);
-        let is_declared = before == "fn" && rest.contains(';') && {
+        let is_declared = before == "fn" && path.contains("extern \"") && rest.contains(';') && {
             let end = rest.find([';', '{']).unwrap();
             rest[end..].starts_with(';')
         };
