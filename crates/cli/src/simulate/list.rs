@@ -76,12 +76,13 @@ fn table<'p>(title: &str, parameters: impl Iterator<Item = &'p Parameter>) -> St
         row([
             parameter.key,
             parameter.default,
+            &parameter.kind.to_string(),
             &parameter.confidence.to_string(),
             parameter.what,
             parameter.source,
         ])
     });
-    let head = ["parameter", "default", "sure", "what", "source"];
+    let head = ["parameter", "default", "values", "sure", "what", "source"];
     punctual_report::table(title, &head, rows)
 }
 

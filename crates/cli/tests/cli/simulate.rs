@@ -64,6 +64,8 @@ fn the_list_has_scenarios_and_models_with_their_parameters() {
         "Model linux",
         "slack",
         "50us",
+        "periodic",
+        "1 to 1024",
         "fake-Nms",
     ] {
         assert!(list.contains(says), "{says} in {list}");

@@ -82,7 +82,7 @@ pub(super) fn line(text: &str, at: usize) -> usize {
 
 /// Names for a message; of very many, the first.
 pub(super) fn list<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
-    const SHOWN: usize = 30;
+    const SHOWN: usize = 40;
     let names: Vec<_> = names.into_iter().collect();
     match names.len() {
         ..=SHOWN => names.join(", "),

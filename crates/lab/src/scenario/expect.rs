@@ -34,6 +34,14 @@ pub enum Figure {
     SleptMean,
     /// The median.
     SleptP50,
+    /// The 90th percentile.
+    SleptP90,
+    /// The 99th percentile.
+    SleptP99,
+    /// The 99.9th percentile.
+    SleptP999,
+    /// The standard deviation.
+    SleptSd,
     /// The shortest.
     SleptMin,
     /// The longest.
@@ -42,8 +50,14 @@ pub enum Figure {
     LateMean,
     /// The median.
     LateP50,
+    /// The 90th percentile.
+    LateP90,
     /// The 99th percentile.
     LateP99,
+    /// The 99.9th percentile.
+    LateP999,
+    /// The standard deviation.
+    LateSd,
     /// The longest.
     LateMax,
     /// The mean of what a thread reads of the OS.
@@ -55,8 +69,16 @@ pub enum Figure {
     SignalP99,
     /// From the end of one wait or sleep to the end of the next: the median.
     FrameP50,
+    /// The 90th percentile.
+    FrameP90,
+    /// The 99th percentile.
+    FrameP99,
+    /// The standard deviation.
+    FrameSd,
     /// The longest.
     FrameMax,
+    /// How many cycles of a pace are over each second before the thread waits for them.
+    MissedPerS,
     /// The share of one CPU that a thread takes.
     Cpu,
     /// Timer interrupts and clock ticks of the computer each second.
@@ -85,15 +107,22 @@ pub enum Unit {
 
 impl Figure {
     /// All of them, those of threads first.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 35] = [
         Self::WakesPerS,
         Self::SleptMean,
         Self::SleptP50,
+        Self::SleptP90,
+        Self::SleptP99,
+        Self::SleptP999,
+        Self::SleptSd,
         Self::SleptMin,
         Self::SleptMax,
         Self::LateMean,
         Self::LateP50,
+        Self::LateP90,
         Self::LateP99,
+        Self::LateP999,
+        Self::LateSd,
         Self::LateMax,
         Self::Reading(Probe::Resolution),
         Self::Reading(Probe::Slack),
@@ -103,7 +132,11 @@ impl Figure {
         Self::SignalP50,
         Self::SignalP99,
         Self::FrameP50,
+        Self::FrameP90,
+        Self::FrameP99,
+        Self::FrameSd,
         Self::FrameMax,
+        Self::MissedPerS,
         Self::Cpu,
         Self::InterruptsPerS,
         Self::SwitchesPerS,
@@ -129,6 +162,17 @@ impl Figure {
             Self::SignalP99 => "signal_p99",
             Self::FrameP50 => "frame_p50",
             Self::FrameMax => "frame_max",
+            Self::MissedPerS => "missed_per_s",
+            Self::SleptP90 => "slept_p90",
+            Self::SleptP99 => "slept_p99",
+            Self::SleptP999 => "slept_p99.9",
+            Self::SleptSd => "slept_sd",
+            Self::LateP90 => "late_p90",
+            Self::LateP999 => "late_p99.9",
+            Self::LateSd => "late_sd",
+            Self::FrameP90 => "frame_p90",
+            Self::FrameP99 => "frame_p99",
+            Self::FrameSd => "frame_sd",
             Self::Cpu => "cpu",
             Self::InterruptsPerS => "interrupts_per_s",
             Self::SwitchesPerS => "switches_per_s",
@@ -153,9 +197,11 @@ impl Figure {
     /// What it is measured in.
     pub const fn unit(self) -> Unit {
         match self {
-            Self::WakesPerS | Self::InterruptsPerS | Self::SwitchesPerS | Self::WakeupsPerS => {
-                Unit::PerSecond
-            }
+            Self::MissedPerS
+            | Self::WakesPerS
+            | Self::InterruptsPerS
+            | Self::SwitchesPerS
+            | Self::WakeupsPerS => Unit::PerSecond,
             Self::Cpu | Self::GoodIdle | Self::Busy => Unit::Share,
             _ => Unit::Length,
         }

@@ -146,6 +146,10 @@ impl Group {
             Figure::WakesPerS => self.per_s(self.wakes),
             Figure::SleptMean => mean(&slept()),
             Figure::SleptP50 => float(nearest_rank(&slept(), 500)),
+            Figure::SleptP90 => float(percentile(&slept(), 900)),
+            Figure::SleptP99 => float(percentile(&slept(), 990)),
+            Figure::SleptP999 => float(percentile(&slept(), 999)),
+            Figure::SleptSd => deviation(slept().into_iter().map(|ns| ns as f64)),
             Figure::SleptMin => float(slept().first().copied()),
             Figure::SleptMax => float(slept().last().copied()),
             Figure::LateMean => {
@@ -154,12 +158,19 @@ impl Group {
                 (!late.is_empty()).then(|| sum as f64 / late.len() as f64)
             }
             Figure::LateP50 => nearest_rank(&late(), 500).map(|ns| ns as f64),
+            Figure::LateP90 => percentile(&late(), 900).map(|ns| ns as f64),
+            Figure::LateP999 => percentile(&late(), 999).map(|ns| ns as f64),
+            Figure::LateSd => deviation(late().into_iter().map(|ns| ns as f64)),
             Figure::LateP99 => percentile(&late(), 990).map(|ns| ns as f64),
             Figure::LateMax => late().last().map(|ns| *ns as f64),
             Figure::Reading(probe) => mean(self.readings.get(&probe)?),
             Figure::SignalP50 => float(nearest_rank(&self.since_signal, 500)),
             Figure::SignalP99 => float(percentile(&self.since_signal, 990)),
             Figure::FrameP50 => float(nearest_rank(&self.frames, 500)),
+            Figure::FrameP90 => float(percentile(&self.frames, 900)),
+            Figure::FrameP99 => float(percentile(&self.frames, 990)),
+            Figure::FrameSd => deviation(self.frames.iter().map(|ns| *ns as f64)),
+            Figure::MissedPerS => self.per_s(self.missed),
             Figure::FrameMax => float(self.frames.last().copied()),
             Figure::Cpu => self.cpu_share(),
             Figure::InterruptsPerS
@@ -207,6 +218,18 @@ fn float(ns: Option<u64>) -> Option<f64> {
 pub(super) fn mean(values: &[u64]) -> Option<f64> {
     let sum: u128 = values.iter().copied().map(u128::from).sum();
     (!values.is_empty()).then(|| sum as f64 / values.len() as f64)
+}
+
+/// The standard deviation of a sample; `None` of fewer than two.
+fn deviation(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let values: Vec<f64> = values.collect();
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values
+        .iter()
+        .map(|value| (value - mean) * (value - mean))
+        .sum();
+    (values.len() > 1).then(|| (squares / (n - 1.0)).sqrt())
 }
 
 #[cfg(test)]
@@ -276,6 +299,31 @@ mod tests {
         assert_eq!(group.figure(Figure::WakesPerS), Some(1.0));
         assert_eq!(group.figure(Figure::Cpu), Some(0.01));
         assert_eq!(group.cpu_shares, Some((0.01, 0.01)));
+    }
+
+    #[test]
+    fn spread_and_tails_are_figures() {
+        let mut group = Group::default();
+        let mut samples: Vec<Sample> = (1..=20_u64)
+            .map(|ms| sample(1, 2 * ms, ms as i64))
+            .collect();
+        samples[19].missed = 3;
+        group.add(Nanos::ZERO, Nanos::from_ms(500), &section(&samples));
+        let group = group.finish();
+        // Of 1 to 20: the root of (20 x 20 - 1) / 12 x 20 / 19, which is 35.
+        assert_eq!(group.figure(Figure::LateSd), Some(1e6 * 35_f64.sqrt()));
+        assert_eq!(group.figure(Figure::SleptSd), Some(1e6 * 35_f64.sqrt()));
+        assert_eq!(group.figure(Figure::FrameSd), Some(0.0));
+        assert_eq!(group.figure(Figure::MissedPerS), Some(6.0));
+        for of_few in [Figure::LateP90, Figure::LateP999, Figure::SleptP999] {
+            assert_eq!(group.figure(of_few), None, "{of_few}");
+        }
+        let mut many = Group::default();
+        let samples: Vec<Sample> = (1..=200_u64)
+            .map(|ms| sample(1, 2 * ms, ms as i64))
+            .collect();
+        many.add(Nanos::ZERO, Nanos::from_ms(500), &section(&samples));
+        assert_eq!(many.finish().figure(Figure::LateP90), Some(180e6));
     }
 
     #[test]

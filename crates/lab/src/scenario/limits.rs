@@ -23,7 +23,7 @@ pub(super) const STEPS: usize = 10_000;
 pub(super) const DEPTH: usize = 16;
 
 /// How many threads an experiment starts in all, whoever counts them.
-pub const THREADS: u64 = 10_000;
+pub const THREADS: u64 = 100_000;
 
 /// How many alike processes one table stands for.
 pub(super) const COUNT: u64 = THREADS;

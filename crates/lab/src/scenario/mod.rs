@@ -20,7 +20,7 @@
 //! # Limits
 //! A file has at most 256 KiB, 10,000 steps nested at most 16 deep, 1,000
 //! phases, 100 models and 10,000 expectations; names have at most 200
-//! characters, sources 1,000. An experiment starts at most 10,000 threads and lasts at most
+//! characters, sources 1,000. An experiment starts at most 100,000 threads and lasts at most
 //! one hour. Whatever a file contains, it is read or refused in a moment, with
 //! the line of what is wrong. How many events a simulation comes to is not
 //! bounded here: an hour of sleeps of 1 us is a scenario too.

@@ -209,7 +209,16 @@ fn judge(scenario: &Scenario, expect: &Expect, on: &str, phase: usize, seen: &Se
 fn nothing(figure: Figure) -> &'static str {
     match figure {
         Figure::Reading(_) => "nothing was read",
-        Figure::LateP99 | Figure::SignalP99 => "fewer than ten samples lie above a p99",
+        Figure::LateP90 | Figure::SleptP90 | Figure::FrameP90 => {
+            "fewer than ten samples lie above a p90"
+        }
+        Figure::LateP99 | Figure::SleptP99 | Figure::FrameP99 | Figure::SignalP99 => {
+            "fewer than ten samples lie above a p99"
+        }
+        Figure::LateP999 | Figure::SleptP999 => "fewer than ten samples lie above a p99.9",
+        Figure::LateSd | Figure::SleptSd | Figure::FrameSd => {
+            "fewer than two samples have no standard deviation"
+        }
         Figure::SignalP50 => "no event ended a wait",
         _ if figure.is_of_computer() => "this model has no CPUs to count",
         _ => "nothing was seen",

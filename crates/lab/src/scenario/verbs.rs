@@ -283,8 +283,8 @@ fn setting(table: &Table<'_>, field: Field<'_>) -> Result<Setting, Flaw> {
         },
         "throttling" => Setting::Throttling(field.choice(&[
             ("by-system", Throttling::BySystem),
-            ("honour", Throttling::HonourRequests),
-            ("ignore", Throttling::IgnoreRequests),
+            ("off", Throttling::HonourRequests),
+            ("on", Throttling::IgnoreRequests),
         ])?),
         _ => Setting::Power(field.choice(&[("mains", Power::Mains), ("battery", Power::Battery)])?),
     })

@@ -45,6 +45,17 @@ pub enum Domain {
     Choice(&'static [&'static str]),
 }
 
+/// In words, all of it.
+impl fmt::Display for Domain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Length(min, max) => write!(f, "{} to {}", min.exact(), max.exact()),
+            Self::Count(min, max) => write!(f, "{min} to {max}"),
+            Self::Choice(words) => f.write_str(&words.join(", ")),
+        }
+    }
+}
+
 /// How sure a figure or a rule is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Confidence {

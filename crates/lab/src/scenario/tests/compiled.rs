@@ -277,7 +277,7 @@ fn every_verb_is_its_operation() {
             }),
         ),
         (
-            r#"{ throttling = "ignore" }"#,
+            r#"{ throttling = "on" }"#,
             Op::Set(Setting::Throttling(Throttling::IgnoreRequests)),
         ),
         (

@@ -36,7 +36,7 @@ fn assert_errors(cases: &[(&str, &str)], file: impl Fn(&str) -> String) {
         ),
         (
             "<figures>",
-            "wakes_per_s, slept_mean, slept_p50, slept_min, slept_max, late_mean, late_p50, late_p99, late_max, resolution, slack, timeGetTime, GetTickCount, CLOCK_MONOTONIC_COARSE, signal_p50, signal_p99, frame_p50, frame_max, cpu, interrupts_per_s, switches_per_s, wakeups_per_s, good_idle, busy",
+            "wakes_per_s, slept_mean, slept_p50, slept_p90, slept_p99, slept_p99.9, slept_sd, slept_min, slept_max, late_mean, late_p50, late_p90, late_p99, late_p99.9, late_sd, late_max, resolution, slack, timeGetTime, GetTickCount, CLOCK_MONOTONIC_COARSE, signal_p50, signal_p99, frame_p50, frame_p90, frame_p99, frame_sd, frame_max, missed_per_s, cpu, interrupts_per_s, switches_per_s, wakeups_per_s, good_idle, busy",
         ),
     ];
     for (text, message) in cases {
@@ -265,8 +265,8 @@ const STEPS: &[(&str, &str)] = &[
         "line 5, column 7: this loop would start threads without end; give it `times`",
     ),
     (
-        r#"{ loop = [{ spawn = "B", as = "thread", do = ["yield"] }], times = 10000 }"#,
-        "line 4, column 21: the experiment would start more than 10000 threads",
+        r#"{ loop = [{ spawn = "B", as = "thread", do = ["yield"] }], times = 100000 }"#,
+        "line 4, column 21: the experiment would start more than 100000 threads",
     ),
     (
         r#"{ signal = "" }"#,
@@ -475,15 +475,15 @@ process = [{ name = "A", do = ["exit"] }, { name = "A", do = ["exit"] }]"#,
         r#"on = ["linux"]
 title = "t"
 phase = [{ name = "a", for = "18s" }]
-process = [{ name = "A", count = 10001, do = ["exit"] }]"#,
-        "line 4, column 34: `count` must be a whole number from 1 to 10000",
+process = [{ name = "A", count = 100001, do = ["exit"] }]"#,
+        "line 4, column 34: `count` must be a whole number from 1 to 100000",
     ),
     (
         r#"on = ["linux"]
 title = "t"
 phase = [{ name = "a", for = "18s" }]
-process = [{ name = "A", count = 10000, do = ["exit"] }, { name = "B", do = ["exit"] }]"#,
-        "line 4, column 67: the experiment would start more than 10000 threads",
+process = [{ name = "A", count = 100000, do = ["exit"] }, { name = "B", do = ["exit"] }]"#,
+        "line 4, column 68: the experiment would start more than 100000 threads",
     ),
     (
         r#"on = ["linux"]
