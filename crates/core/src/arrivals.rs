@@ -58,6 +58,13 @@ impl Arrivals {
         }
     }
 
+    /// A length from `from` to `to`, each equally likely; `from` if that is the greater.
+    pub fn between(&mut self, from: Nanos, to: Nanos) -> Nanos {
+        let random = u128::from(self.random()) << 32 | u128::from(self.random());
+        let lengths = u128::from((to - from).as_ns()) + 1;
+        from + Nanos::new((random * lengths >> 64) as u64)
+    }
+
     fn random(&mut self) -> u32 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.state;

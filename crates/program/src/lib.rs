@@ -7,12 +7,14 @@
 #![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod conformance;
+pub mod lengths;
 pub mod machine;
 pub mod probe;
 pub mod program;
 mod refusal;
 pub mod setting;
 
+pub use lengths::Lengths;
 pub use machine::{Machine, Observations};
 pub use probe::Probe;
 pub use program::Program;

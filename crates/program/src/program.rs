@@ -10,6 +10,7 @@ use punctual_core::strategies::AnyStrategy;
 use punctual_core::{Event, Method, Nanos, Rate, StrategySpec};
 use serde::{Deserialize, Serialize};
 
+use crate::lengths::Lengths;
 use crate::probe::Probe;
 use crate::refusal::Refusal;
 use crate::setting::Setting;
@@ -118,8 +119,13 @@ pub enum Op {
     Work(Nanos),
     /// Offers the CPU to another thread once.
     Yield,
+    /// A wait for a length, a block or work, with a length that is drawn each time in
+    /// place of its own.
+    Drawn(Lengths, Box<Self>),
     /// Starts a series of cycles at this rate, cycle 0 now.
     Pace(Rate),
+    /// Starts a series of cycles with these gaps, cycle 0 now.
+    Cycles(Lengths),
     /// Changes how the OS treats this thread or process.
     Set(Setting),
     /// Reads something of the OS, and notes it.
@@ -178,7 +184,7 @@ impl Program {
         let mut wrong = Ok(());
         self.visit(&mut |op| {
             let flaw = match op {
-                Op::Pace(_) => {
+                Op::Pace(_) | Op::Cycles(_) => {
                     paced = true;
                     return;
                 }
@@ -210,6 +216,7 @@ impl Program {
         fn count(ops: &[Op]) -> Option<u64> {
             ops.iter().try_fold(0_u64, |sum, op| {
                 let n = match op {
+                    Op::Drawn(_, op) => count(std::slice::from_ref(op))?,
                     Op::Wait { .. } | Op::Block { .. } => 1,
                     Op::Loop { times, body } => match (*times, count(body)?) {
                         (_, 0) => 0,
@@ -239,14 +246,16 @@ impl Program {
         methods
     }
 
-    /// Shows every operation of this thread that can run, those in loops
-    /// included and those of spawned programs not.
+    /// Shows every operation of this thread that can run, those in loops and those
+    /// whose length is drawn included and those of spawned programs not.
     pub fn visit(&self, show: &mut impl FnMut(&Op)) {
         fn walk(ops: &[Op], show: &mut impl FnMut(&Op)) {
             for op in ops {
                 show(op);
-                if let Op::Loop { times: 1.., body } = op {
-                    walk(body, show);
+                match op {
+                    Op::Loop { times: 1.., body } => walk(body, show),
+                    Op::Drawn(_, op) => show(op),
+                    _ => {}
                 }
             }
         }

@@ -1,7 +1,8 @@
 //! A simulated thread: its program, and what it is at.
 
 use punctual_core::strategies::AnyStrategy;
-use punctual_core::{Event, Goal, Nanos, Reason, Schedule, Step, Strategy, Tick, Turn, Wait};
+use punctual_core::{Event, Goal, Nanos, Reason, Step, Strategy, Tick, Turn, Wait};
+use punctual_program::lengths::{Cycles, Draws};
 use punctual_program::machine::{CpuUse, Recorder, ThreadObservations};
 use punctual_program::probe::OsClock;
 use punctual_program::program::{Cursor, Op};
@@ -21,7 +22,8 @@ pub(crate) struct Thread<'p> {
     pub(crate) began: Nanos,
     pub(crate) cursor: Cursor<'p>,
     pub(crate) strategies: Vec<Mind>,
-    pub(crate) pace: Option<Schedule<SimClock>>,
+    pub(crate) cycles: Option<Cycles<SimClock>>,
+    pub(crate) draws: Draws,
     pub(crate) doing: Doing<'p>,
     /// The wait that is under way, while it is [`Doing::Waiting`].
     pub(crate) waiting: Option<Waiting>,

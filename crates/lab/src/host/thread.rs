@@ -11,6 +11,7 @@ use punctual_core::{
 use punctual_os::wait::Sleeper;
 use punctual_os::{Host, Tick, clock, probe, slack, thread};
 use punctual_program::Probe;
+use punctual_program::lengths::{Cycles, Draws};
 use punctual_program::machine::ThreadObservations;
 use punctual_program::program::{Cursor, Due, Op, SpawnKind, Subject};
 use punctual_program::{Program, Refusal, Setting};
@@ -141,7 +142,8 @@ struct This<'e> {
     experiment: &'e Experiment<'e>,
     sleeper: Sleeper,
     subjects: Vec<Waiting>,
-    pace: Option<Schedule<Host>>,
+    cycles: Option<Cycles<Host>>,
+    draws: Draws,
     /// The instant that the last operation was to last until. A phase that comes
     /// next begins then, however late the thread was woken: others go by the
     /// same instant.
@@ -177,7 +179,9 @@ impl<'e> This<'e> {
             experiment,
             sleeper,
             subjects,
-            pace: None,
+            cycles: None,
+            // Copies of a process are to differ.
+            draws: Draws::new(clock::now().as_ns(), std::process::id() as usize),
             arranged: None,
             books: Accounting::new(name, &experiment.timeline, phase, room),
         }
@@ -194,14 +198,28 @@ impl<'e> This<'e> {
                 let missed = self.wait(*with, *due, *or);
                 return Ok(Flow::On { missed });
             }
+            Op::Drawn(lengths, op) => {
+                let length = self.draws.draw(lengths);
+                match &**op {
+                    Op::Wait { with, or, .. } => {
+                        self.wait(*with, Due::After(length), *or);
+                    }
+                    Op::Block { method, .. } => self.block(*method, length),
+                    Op::Work(_) => self.work(length),
+                    // Nothing else has a length.
+                    _ => {}
+                }
+            }
             Op::Block { method, length, .. } => self.block(*method, *length),
             Op::Work(length) => self.work(*length),
             Op::Yield => {
                 self.sleeper.yield_now(None);
             }
             Op::Pace(rate) => {
-                self.pace = Some(Schedule::begun_at(clock::now(), rate.exact_period()));
+                let schedule = Schedule::begun_at(clock::now(), rate.exact_period());
+                self.cycles = Some(Cycles::Even(schedule));
             }
+            Op::Cycles(gaps) => self.cycles = Some(Cycles::begun_at(clock::now(), gaps)),
             Op::Until(since_began) => self.until(*since_began),
             Op::Set(setting) => self.set(*setting)?,
             Op::Read(probe) => self.read(*probe)?,
@@ -236,9 +254,8 @@ impl<'e> This<'e> {
         let (deadline, missed) = match due {
             Due::After(length) => (now + length, 0),
             Due::NextCycle => {
-                let pace = self.pace.as_mut().expect("checked: a pace comes first");
-                let slot = pace.next_after(now);
-                (slot.at, slot.missed)
+                let cycles = self.cycles.as_mut().expect("checked: a pace comes first");
+                cycles.next_after(now, &mut self.draws)
             }
         };
         let mut since_signal = None;

@@ -76,6 +76,7 @@ fn check_loops(steps: &[Step]) -> Result<(), Flaw> {
 fn takes_time(step: &Step) -> bool {
     match &step.verb {
         Verb::Plain(Op::Block { length, .. } | Op::Work(length)) => !length.is_zero(),
+        Verb::Plain(Op::Drawn(lengths, _)) => !lengths.mean().is_zero(),
         Verb::Plain(Op::Yield | Op::Exit | Op::Read(Probe::Step(_))) => true,
         Verb::Wait { due, .. } => *due != Due::After(Nanos::ZERO),
         Verb::Await(_) => true,

@@ -183,20 +183,29 @@ impl<'f> Compiler<'f> {
     fn op(&mut self, step: &'f Step, thread: &mut Thread) -> Result<Op, Flaw> {
         Ok(match &step.verb {
             Verb::Plain(op) => {
-                thread.is_paced |= matches!(op, Op::Pace(_));
+                thread.is_paced |= matches!(op, Op::Pace(_) | Op::Cycles(_));
                 op.clone()
             }
-            Verb::Wait { due, with, or } => {
+            Verb::Wait {
+                due,
+                drawn,
+                with,
+                or,
+            } => {
                 if *due == Due::NextCycle && !thread.is_paced {
                     return Err(Flaw::new(
                         step.at,
                         "a wait for the next cycle needs a `pace` before it in the same thread",
                     ));
                 }
-                Op::Wait {
+                let wait = Op::Wait {
                     with: thread.subject(Subject::Strategy(with.by(self.defaults))),
                     due: *due,
                     or: or.as_ref().map(|event| self.event(&event.value)),
+                };
+                match drawn {
+                    Some(lengths) => Op::Drawn(lengths.clone(), Box::new(wait)),
+                    None => wait,
                 }
             }
             Verb::Until(when) => Op::Until(self.when(when)?),

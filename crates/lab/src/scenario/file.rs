@@ -4,6 +4,7 @@
 
 use punctual_core::strategies::Defaults;
 use punctual_core::{Nanos, StrategySpec};
+use punctual_program::Lengths;
 use punctual_program::program::{Due, Op, SpawnKind};
 use punctual_program::setting::Requester;
 
@@ -68,6 +69,8 @@ pub(super) enum Verb {
     Plain(Op),
     Wait {
         due: Due,
+        /// In place of its length, if it is drawn.
+        drawn: Option<Lengths>,
         with: With,
         or: Option<Placed<String>>,
     },

@@ -31,6 +31,12 @@ pub(super) const COUNT: u64 = THREADS;
 /// How often a loop with an end is repeated.
 pub(super) const TIMES: u64 = 1_000_000_000_000;
 
+/// The shortest mean of the gaps between cycles.
+pub(super) const GAP: Nanos = Nanos::from_us(1);
+
+/// How many lengths a recorded list has.
+pub(super) const RECORDED: usize = 10_000;
+
 /// The highest number of a CPU.
 pub(super) const CPU: u64 = 1_023;
 

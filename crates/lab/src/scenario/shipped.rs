@@ -30,6 +30,7 @@ pub const ALL: &[Shipped] = shipped![
     "chrome-on-battery",
     "game-loop",
     "hybrid-sleep",
+    "browser-timer-clamp",
     "job-system",
     "inherit-slack",
     "waiting-styles",

@@ -3,6 +3,7 @@
 use punctual_core::strategies::Defaults;
 use punctual_core::{Method, Nanos, StrategySpec};
 use punctual_program::Setting;
+use punctual_program::lengths::{Law, Lengths};
 use punctual_program::probe::Probe;
 use punctual_program::program::{Due, Op, SpawnKind};
 use punctual_program::setting::{Power, Priority, Requester, Throttling};
@@ -115,7 +116,8 @@ impl Steps {
 
     fn verb(&mut self, table: &Table<'_>, field: Field<'_>, depth: usize) -> Result<Verb, Flaw> {
         Ok(match field.key {
-            "wait" => wait(table, field)?,
+            "wait" => self.wait(table, field)?,
+            "sleep" if is_cycle(&field)? => sleep_cycle(table)?,
             "until" => Verb::Until(when(&field)?),
             "hold" => Verb::Hold {
                 interval: field.some_length()?,
@@ -140,8 +142,32 @@ impl Steps {
                 ])?,
                 body: self.read(table.need("`spawn`", "do")?, depth + 1)?,
             },
-            "sleep" => Verb::Plain(sleep(table, field)?),
-            "work" => Verb::Plain(Op::Work(field.length()?)),
+            "sleep" => {
+                let (length, drawn) = self.length(&field)?;
+                Verb::Plain(with_length(drawn, sleep(table, length)?))
+            }
+            "work" => {
+                let (length, drawn) = self.length(&field)?;
+                Verb::Plain(with_length(drawn, Op::Work(length)))
+            }
+            "pace"
+                if field.table().is_ok()
+                    || field.is_word() && field.word()?.parse::<Nanos>().is_ok() =>
+            {
+                let (length, drawn) = self.length(&field)?;
+                let gaps = drawn.unwrap_or(Lengths {
+                    law: Law::Fixed(length),
+                    min: Nanos::ZERO,
+                    stream: 0,
+                });
+                if gaps.mean() < limits::GAP {
+                    return Err(field.flaw(format!(
+                        "`pace` has gaps of less than {} on average",
+                        limits::GAP.exact()
+                    )));
+                }
+                Verb::Plain(Op::Cycles(gaps))
+            }
             "pace" => {
                 let rate = field.number_or_word()?.parse();
                 Verb::Plain(Op::Pace(rate.map_err(|why: String| field.flaw(why))?))
@@ -153,6 +179,19 @@ impl Steps {
             // What is left of the verbs changes a setting.
             _ => Verb::Plain(Op::Set(setting(table, field)?)),
         })
+    }
+}
+
+/// Whether this is a step until the next cycle.
+fn is_cycle(field: &Field<'_>) -> Result<bool, Flaw> {
+    Ok(field.is_word() && field.word()? == "cycle")
+}
+
+/// The operation with a length that is drawn, if one is.
+fn with_length(drawn: Option<Lengths>, op: Op) -> Op {
+    match drawn {
+        Some(lengths) => Op::Drawn(lengths, Box::new(op)),
+        None => op,
     }
 }
 
@@ -203,16 +242,39 @@ fn no_verb(table: &Table<'_>) -> Flaw {
     }
 }
 
-fn sleep(table: &Table<'_>, field: Field<'_>) -> Result<Op, Flaw> {
-    Ok(Op::Block {
-        method: match table.find("method") {
-            Some(method) => method
-                .word()?
-                .parse()
-                .map_err(|why: String| method.flaw(why))?,
-            None => Method::Sleep,
+fn method(table: &Table<'_>) -> Result<Method, Flaw> {
+    match table.find("method") {
+        Some(method) => method
+            .word()?
+            .parse()
+            .map_err(|why: String| method.flaw(why)),
+        None => Ok(Method::Sleep),
+    }
+}
+
+/// One call until the next cycle: a periodic timer.
+fn sleep_cycle(table: &Table<'_>) -> Result<Verb, Flaw> {
+    if let Some(tolerance) = table.find("tolerance") {
+        return Err(tolerance.flaw("`tolerance` is of a length, not of a cycle; leave it out"));
+    }
+    let system = StrategySpec::System {
+        method: method(table)?,
+    };
+    Ok(Verb::Wait {
+        due: Due::NextCycle,
+        drawn: None,
+        with: With {
+            on_windows: system,
+            elsewhere: system,
         },
-        length: field.length()?,
+        or: None,
+    })
+}
+
+fn sleep(table: &Table<'_>, length: Nanos) -> Result<Op, Flaw> {
+    Ok(Op::Block {
+        method: method(table)?,
+        length,
         tolerance: match table.find("tolerance") {
             Some(tolerance) => tolerance.length()?,
             None => Nanos::ZERO,
@@ -220,25 +282,85 @@ fn sleep(table: &Table<'_>, field: Field<'_>) -> Result<Op, Flaw> {
     })
 }
 
-fn wait(table: &Table<'_>, field: Field<'_>) -> Result<Verb, Flaw> {
-    let due = match field.is_word() && field.word()? == "cycle" {
-        true => Due::NextCycle,
-        false => Due::After(field.length()?),
-    };
-    let with = |defaults| match table.find("with") {
-        Some(with) => {
-            StrategySpec::parse(with.word()?, defaults).map_err(|why: String| with.flaw(why))
-        }
-        None => Ok(StrategySpec::System {
-            method: Method::Sleep,
-        }),
-    };
-    let with = With {
-        on_windows: with(Defaults::WINDOWS)?,
-        elsewhere: with(Defaults::ELSEWHERE)?,
-    };
-    let or = table.find("or").map(|or| or.name()).transpose()?;
-    Ok(Verb::Wait { due, with, or })
+impl Steps {
+    fn wait(&self, table: &Table<'_>, field: Field<'_>) -> Result<Verb, Flaw> {
+        let (due, drawn) = if is_cycle(&field)? {
+            (Due::NextCycle, None)
+        } else {
+            let (length, drawn) = self.length(&field)?;
+            (Due::After(length), drawn)
+        };
+        let with = |defaults| match table.find("with") {
+            Some(with) => {
+                StrategySpec::parse(with.word()?, defaults).map_err(|why: String| with.flaw(why))
+            }
+            None => Ok(StrategySpec::System {
+                method: Method::Sleep,
+            }),
+        };
+        let with = With {
+            on_windows: with(Defaults::WINDOWS)?,
+            elsewhere: with(Defaults::ELSEWHERE)?,
+        };
+        let or = table.find("or").map(|or| or.name()).transpose()?;
+        Ok(Verb::Wait {
+            due,
+            drawn,
+            with,
+            or,
+        })
+    }
+
+    /// A length, and the lengths of which one is drawn in its place each time.
+    fn length(&self, field: &Field<'_>) -> Result<(Nanos, Option<Lengths>), Flaw> {
+        const LAWS: [&str; 3] = ["uniform", "exponential", "recorded"];
+        let Ok(table) = field.table() else {
+            return Ok((field.length()?, None));
+        };
+        table.only(
+            "a length that is drawn",
+            &["uniform", "exponential", "recorded", "min"],
+        )?;
+        let laws: Vec<_> = LAWS.iter().filter_map(|law| table.find(law)).collect();
+        let [law] = &laws[..] else {
+            return Err(field.flaw(format!(
+                "a length is drawn by one of {}, like {{ exponential = \"2ms\" }}",
+                list(LAWS)
+            )));
+        };
+        let lengths = || -> Result<Vec<Nanos>, Flaw> {
+            law.list()?.iter().map(|length| length.length()).collect()
+        };
+        let law = match law.key {
+            "exponential" => Law::Exponential(law.some_length()?),
+            "uniform" => match lengths()?[..] {
+                [from, to] if from <= to => Law::Uniform(from, to),
+                _ => {
+                    return Err(law.flaw(
+                        "`uniform` is a list of the shortest and the longest, like [\"1ms\", \"3ms\"]",
+                    ));
+                }
+            },
+            _ => match lengths()? {
+                list if (1..=limits::RECORDED).contains(&list.len()) => Law::Recorded(list),
+                list => {
+                    return Err(law.flaw(format!(
+                        "`recorded` has {} lengths; it can have from 1 to {}",
+                        list.len(),
+                        limits::RECORDED
+                    )));
+                }
+            },
+        };
+        let min = table.find("min").map(|min| min.some_length()).transpose()?;
+        let lengths = Lengths {
+            law,
+            min: min.unwrap_or_default(),
+            // So that what is drawn in one step says nothing of another.
+            stream: self.count,
+        };
+        Ok((lengths.mean(), Some(lengths)))
+    }
 }
 
 /// A phase by name, or else a length.

@@ -338,6 +338,44 @@ fn who_watches_a_long_run_is_told_how_far_it_is() {
     assert!(told.is_sorted() && told[told.len() - 1].1 < scenario.length());
 }
 
+#[test]
+fn lengths_are_drawn_alike_on_all_models() {
+    let asked = |on: &str| {
+        let scenario = alone(
+            r#"{ pace = { uniform = ["1ms", "3ms"] } },
+            { loop = [
+                { sleep = { exponential = "2ms", min = "1ms" } },
+                { work = { recorded = ["10us", "30us"] } },
+                { sleep = "cycle", method = "timer" },
+                { wait = { uniform = ["2ms", "5ms"] } },
+            ] }"#,
+            "",
+        );
+        let ran = scenario::run(&scenario, &Model::parse(on).unwrap(), 1, false).unwrap();
+        let sleeps = find(&ran, "A", "all").unwrap();
+        let asked = sleeps.samples_slept_ns.iter().zip(&sleeps.samples_late_ns);
+        let asked = asked.map(|(slept, late)| *slept as i64 - late);
+        asked.collect::<Vec<i64>>()
+    };
+    let linux = asked("linux");
+    let of = |every: usize| linux.iter().skip(every).step_by(3);
+    assert!(of(0).all(|ns| *ns >= 1_000_000) && of(0).any(|ns| *ns > 2_000_000));
+    assert!(of(1).all(|ns| *ns <= 3_000_000));
+    assert!(of(2).all(|ns| (2_000_000..=5_000_000).contains(ns)));
+    // The first is drawn before anything differs.
+    assert_eq!(linux[0], asked("windows-11")[0]);
+}
+
+#[test]
+fn a_hundred_thousand_threads_can_sleep() {
+    let text = "title = \"t\"\nsource = \"made up\"\non = [\"linux\"]\nphase = [{ name = \"all\", for = \"1s\" }]\n\
+        process = [{ name = \"A\", count = 100000, do = [{ sleep = { uniform = [\"10ms\", \"900ms\"] } }] }]";
+    let scenario = Scenario::read("many", text).unwrap_or_else(|error| panic!("{error}"));
+    let ran = scenario::run(&scenario, &Model::parse("linux").unwrap(), 1, false).unwrap();
+    let threads = ScenarioThreads::of(find(&ran, "A", "all").unwrap()).unwrap();
+    assert_eq!((threads.threads, threads.wakes), (100_000, 100_000));
+}
+
 /// The share of a CPU that each process had, of which each computes all the time.
 fn shares(on: &str, processes: &str) -> Vec<f64> {
     let text = format!(

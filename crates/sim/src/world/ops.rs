@@ -4,6 +4,7 @@
 use punctual_core::{Goal, Limit, Method, Nanos, Outcome, Reason, Schedule, Step, Wait};
 use punctual_program::Probe;
 use punctual_program::Setting;
+use punctual_program::lengths::Cycles;
 use punctual_program::probe::OsClock;
 use punctual_program::program::{Due, Op};
 use punctual_program::setting::Priority;
@@ -14,7 +15,7 @@ use crate::clock::SimClock;
 use crate::clock::Time;
 use crate::model::Quota;
 use crate::rules::{Answer, ProcessId, Request, ThreadId};
-use crate::thread::{Burst, Doing, Place, Waiting};
+use crate::thread::{Burst, Doing, Place, Thread, Waiting};
 use crate::trace::Happened;
 
 /// A thread that reads a tick-written clock looks again after so long at the
@@ -103,33 +104,35 @@ impl<'p> World<'p> {
                 let (deadline, missed) = match due {
                     Due::After(length) => (now + *length, 0),
                     Due::NextCycle => {
-                        let pace = self.threads[id].pace.as_mut();
-                        let slot = pace.expect("checked: a pace comes first").next_after(now);
-                        (slot.at, slot.missed)
+                        let Thread { cycles, draws, .. } = &mut self.threads[id];
+                        let cycles = cycles.as_mut().expect("checked: a pace comes first");
+                        cycles.next_after(now, draws)
                     }
                 };
-                let goal = Goal { deadline, or: *or };
-                let wait = Wait::begin(&mut self.threads[id].strategies[*with], goal, now);
-                self.threads[id].waiting = Some(Waiting {
-                    wait,
-                    with: *with,
-                    begin: now,
-                    deadline,
-                    missed,
-                    metered_from: None,
-                });
-                self.pursue(id)
+                self.begin_wait(id, *with, Goal { deadline, or: *or }, missed)
             }
             Op::Block {
                 method,
                 length,
                 tolerance,
-            } => {
-                self.threads[id].doing = Doing::Blocked {
-                    begin: now,
-                    deadline: now + *length,
-                };
-                self.arm(id, *method, Limit::For(*length), *tolerance)
+            } => self.begin_block(id, *method, *length, *tolerance),
+            Op::Drawn(lengths, op) => {
+                let length = self.threads[id].draws.draw(lengths);
+                match &**op {
+                    Op::Wait { with, or, .. } => {
+                        let goal = Goal {
+                            deadline: now + length,
+                            or: *or,
+                        };
+                        self.begin_wait(id, *with, goal, 0)
+                    }
+                    Op::Block {
+                        method, tolerance, ..
+                    } => self.begin_block(id, *method, length, *tolerance),
+                    Op::Work(_) => Then::On(Burst::Work(length.into())),
+                    // Nothing else has a length.
+                    op => self.begin(id, op),
+                }
             }
             Op::Until(since_began) => {
                 self.sleep(id);
@@ -139,7 +142,12 @@ impl<'p> World<'p> {
             Op::Work(length) => Then::On(Burst::Work((*length).into())),
             Op::Yield => Then::On(Burst::Yield(self.costs.yielding, Time::ZERO)),
             Op::Pace(rate) => {
-                self.threads[id].pace = Some(Schedule::begun_at(now, rate.exact_period()));
+                let schedule = Schedule::begun_at(now, rate.exact_period());
+                self.threads[id].cycles = Some(Cycles::Even(schedule));
+                Then::Again
+            }
+            Op::Cycles(gaps) => {
+                self.threads[id].cycles = Some(Cycles::begun_at(now, gaps));
                 Then::Again
             }
             Op::Set(setting) => self.set(id, *setting),
@@ -187,6 +195,35 @@ impl<'p> World<'p> {
             // No cursor yields it.
             Op::Loop { .. } => Then::Again,
         }
+    }
+
+    fn begin_wait(&mut self, id: ThreadId, with: usize, goal: Goal<SimClock>, missed: u64) -> Then {
+        let now = self.show();
+        let wait = Wait::begin(&mut self.threads[id].strategies[with], goal, now);
+        self.threads[id].waiting = Some(Waiting {
+            wait,
+            with,
+            begin: now,
+            deadline: goal.deadline,
+            missed,
+            metered_from: None,
+        });
+        self.pursue(id)
+    }
+
+    fn begin_block(
+        &mut self,
+        id: ThreadId,
+        method: Method,
+        length: Nanos,
+        tolerance: Nanos,
+    ) -> Then {
+        let now = self.show();
+        self.threads[id].doing = Doing::Blocked {
+            begin: now,
+            deadline: now + length,
+        };
+        self.arm(id, method, Limit::For(length), tolerance)
     }
 
     /// Carries out the steps of a wait, as far as they take no time.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use punctual_core::{Event, Nanos, Reason};
 use punctual_program::Program;
+use punctual_program::lengths::Draws;
 use punctual_program::machine::Recorder;
 use punctual_program::program::{Cursor, Op, SpawnKind, Subject};
 use punctual_program::setting::Priority;
@@ -64,7 +65,10 @@ impl<'p> World<'p> {
             began: Nanos::new((self.now - self.began).floor_ns()),
             cursor: Cursor::new(program),
             strategies: strategies.map(Mind::Strategy).collect(),
-            pace: None,
+            cycles: None,
+            // The instant is another in each run and with each seed, and the same on
+            // all models.
+            draws: Draws::new(self.began.as_thirds(), id),
             doing: Doing::Running,
             waiting: None,
             place: Place::Asleep,

@@ -28,7 +28,7 @@ fn assert_errors(cases: &[(&str, &str)], file: impl Fn(&str) -> String) {
     const LISTS: [(&str, &str); 3] = [
         (
             "<verbs>",
-            "sleep, wait, work, pace, until, request, release, hold, slack, priority, window, throttling, power, pin, read, signal, await, loop, spawn, yield, exit",
+            "sleep, wait, work, pace, until, request, release, hold, slack, priority, nice, slice, quota, window, throttling, power, pin, read, signal, await, loop, spawn, yield, exit",
         ),
         (
             "<methods>",
@@ -261,6 +261,34 @@ const STEPS: &[(&str, &str)] = &[
         "line 5, column 15: there is a thread `P` already; each needs a name of its own",
     ),
     (
+        r#"{ sleep = { exponential = "0s" } }"#,
+        "line 5, column 31: `exponential` cannot be zero",
+    ),
+    (
+        r#"{ sleep = { min = "1ms" } }"#,
+        "line 5, column 15: a length is drawn by one of uniform, exponential, recorded, like { exponential = \"2ms\" }",
+    ),
+    (
+        r#"{ work = { uniform = ["3ms", "1ms"] } }"#,
+        "line 5, column 26: `uniform` is a list of the shortest and the longest, like [\"1ms\", \"3ms\"]",
+    ),
+    (
+        r#"{ wait = { recorded = [] } }"#,
+        "line 5, column 27: `recorded` has 0 lengths; it can have from 1 to 10000",
+    ),
+    (
+        r#"{ pace = "999ns" }"#,
+        "line 5, column 14: `pace` has gaps of less than 1us on average",
+    ),
+    (
+        r#"{ sleep = "cycle" }"#,
+        "line 5, column 7: a wait for the next cycle needs a `pace` before it in the same thread",
+    ),
+    (
+        r#"{ loop = [{ work = { uniform = ["0s", "0s"] } }] }"#,
+        "line 5, column 7: nothing in this endless loop takes time; add a sleep, a wait or work, or give it `times`",
+    ),
+    (
         r#"{ loop = [{ spawn = "B", as = "thread", do = ["yield"] }] }"#,
         "line 5, column 7: this loop would start threads without end; give it `times`",
     ),
@@ -409,7 +437,7 @@ const WHOLE: &[(&str, &str)] = &[
     (
         r#"title = "t"
 on = ["lunix"]"#,
-        "line 2, column 7: there is no model `lunix`; the models are fake-Nms, linux, macos, wine, windows-xp, windows-7, windows-8, windows-10-1909, windows-10-2004, windows-11, windows-server-2022",
+        "line 2, column 7: there is no model `lunix`; the models are fake-Nms, linux, linux-6.1, linux-6.6, linux-6.12, linux-6.18, linux-7.1, macos, wine, windows-xp, windows-7, windows-8, windows-10-1909, windows-10-2004, windows-11, windows-server-2022",
     ),
     (
         r#"title = "t"
