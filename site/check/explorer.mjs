@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -54,6 +54,10 @@ const text = (tab, id) => tab.textContent(`#${id}`);
 const marks = (tab, place) => tab.locator(`#${place} svg rect, #${place} svg circle`).count();
 
 const checks = {
+  'a page that is small'() {
+    assert.ok(statSync(page).size < 2_000_000);
+  },
+
   async 'every story has figures, and the command writes the same Run and prints the same'() {
     const tab = await open('');
     const stories = await tab.$$eval('#story option', (options) => options.map(({ value }) => value));

@@ -35,7 +35,10 @@ fn run(arguments: &str) -> Output {
 #[test]
 fn every_first_screen_fits() {
     let mut commands: Vec<String> = [
-        "bench --on linux",
+        "bench --on linux --json linux.json",
+        "bench --on windows-11 --json windows.json",
+        "compare linux.json",
+        "compare linux.json windows.json",
         "bench --on windows-7 --rate 60,144,1000",
         "bench --on windows-11 --load 2 --rate 240",
         "bench --on macos --rounds 2",
@@ -72,8 +75,9 @@ fn every_first_screen_fits() {
     }));
     #[cfg(target_os = "linux")]
     commands.push("slack show".to_owned());
+    let directory = tempfile::tempdir().unwrap();
     for arguments in commands {
-        let text = stdout(&run(&arguments));
+        let text = stdout(&common::run(directory.path(), &arguments));
         let lines = text.lines().count();
         assert!(
             (5..24).contains(&lines),

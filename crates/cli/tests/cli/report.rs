@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Output;
+use std::process::{Command, Output};
 
-use crate::common::{punctual, stderr, stdout};
+use crate::common::{printed, punctual, run, stderr, stdout};
 
 fn report(directory: &Path, arguments: &[&str]) -> Output {
     punctual(directory)
@@ -82,6 +82,10 @@ fn what_is_no_run_is_refused_in_a_line_and_nothing_is_touched() {
             &whole.replace("punctual-run/2", "punctual-run/1"),
         ),
         ("other.json", "{\"a\": 1}"),
+        (
+            "huge.json",
+            &whole.replacen("adaptive", &"adaptive".repeat(1_300_000), 1),
+        ),
     ] {
         fs::write(folder.join(name), text).unwrap();
         let output = report(folder, &["linux.json", name, "--output", "page.html"]);
@@ -98,4 +102,36 @@ fn what_is_no_run_is_refused_in_a_line_and_nothing_is_touched() {
         fs::read_to_string(folder.join("page.html")).unwrap(),
         "mine"
     );
+}
+
+/// As the desktop would open it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_page_is_opened_whatever_its_name() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = tempfile::tempdir().unwrap();
+    let folder = directory.path();
+    printed(&run(folder, "doctor --on linux --json run.json"));
+    let opened = folder.join("opened");
+    let made = Command::new("mkfifo").arg(&opened).status();
+    assert!(made.unwrap().success());
+    let opens = folder.join("xdg-open");
+    fs::write(
+        &opens,
+        format!("#!/bin/sh\necho \"$1\" >'{}'\n", opened.display()),
+    )
+    .unwrap();
+    fs::set_permissions(&opens, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+    let output = punctual(folder)
+        .env("PATH", path)
+        .args(["report", "run.json", "--output=-a:b.html", "--open"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    // Until it has been asked to.
+    let opened = fs::read_to_string(opened).unwrap();
+    let page = fs::canonicalize(folder).unwrap().join("-a:b.html");
+    assert_eq!(opened.trim_end(), page.display().to_string());
+    assert!(page.is_file());
 }

@@ -237,6 +237,21 @@ fn the_figures_in_the_documentation_are_what_the_commands_draw() {
             "zero-split-on-cascade-lake-96.svg",
             "docs/figures/zero-article.svg",
         ),
+        (
+            "bench --on macos --rate 144",
+            "cost-144hz.svg",
+            "docs/figures/cost-144hz.svg",
+        ),
+        (
+            "bench article --on linux --quick",
+            "frames-60hz.svg",
+            "docs/figures/drift.svg",
+        ),
+        (
+            "bench --on linux,cpus=2 --rate 1000 --load 1 --strategy system,adaptive-balanced",
+            "tail-1000hz.svg",
+            "docs/figures/noisy.svg",
+        ),
     ] {
         printed(&run(directory.path(), &format!("{command} --plots drawn")));
         let drawn = fs::read(directory.path().join("drawn").join(drawn)).unwrap();
