@@ -4,6 +4,7 @@
 
 use crate::Error;
 use punctual_core::Nanos;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// A quota of CPU time: all threads of a group together get no more than `time`
@@ -82,24 +83,29 @@ pub struct QuotaGroup {
     version: &'static Version,
     around: PathBuf,
     inside: PathBuf,
+    /// Whether the groups inside the one around could not limit CPU time before.
+    enabled: bool,
 }
 
 impl QuotaGroup {
-    /// Of so much of one CPU, in periods of 100 ms.
+    /// Of this quota.
     ///
     /// # Errors
     /// There are no control groups, or this process may not make one, or not with
     /// threads of its own in it.
-    pub fn new(cpus: f64) -> Result<Self, Error> {
+    pub fn new(quota: CpuQuota) -> Result<Self, Error> {
         let groups = CpuGroups::of_this_process().0;
-        // The first of a version is that of this process.
-        let has_quota = |(version, around): &&(&'static Version, PathBuf)| {
-            version.file_system == "cgroup2" || around.join("cpu.cfs_quota_us").exists()
-        };
         let mut why = Error::unsupported("there are no control groups that limit CPU time");
-        for (version, around) in groups.iter().filter(has_quota) {
-            let inside = around.join(format!("punctual-{}", std::process::id()));
-            match Self::made(version, around, &inside, cpus) {
+        for version in &VERSIONS {
+            // The first of a version is that of this process.
+            let mut of_version = groups.iter().filter(|(of, _)| of == &version);
+            let Some((version, around)) = of_version.next() else {
+                continue;
+            };
+            if !version.limits_cpu(around) {
+                continue;
+            }
+            match Self::made(version, around, quota) {
                 Ok(group) => return Ok(group),
                 Err(cause) => why = Error::io("making a control group with a quota", &cause),
             }
@@ -107,27 +113,45 @@ impl QuotaGroup {
         Err(why)
     }
 
-    fn made(
-        version: &'static Version,
-        around: &Path,
-        inside: &Path,
-        cpus: f64,
-    ) -> std::io::Result<Self> {
-        std::fs::create_dir_all(inside)?;
-        let group = Self {
+    fn made(version: &'static Version, around: &Path, quota: CpuQuota) -> std::io::Result<Self> {
+        let inside = around.join(format!("{OURS}{}", std::process::id()));
+        std::fs::create_dir_all(&inside)?;
+        let mut group = Self {
             version,
             around: around.to_owned(),
-            inside: inside.to_owned(),
+            inside,
+            enabled: false,
         };
-        let us = (cpus * 100_000.0) as u64;
-        if version.file_system == "cgroup2" {
-            std::fs::write(inside.join("cgroup.type"), "threaded")?;
-            std::fs::write(inside.join("cpu.max"), format!("{us} 100000"))?;
-        } else {
-            std::fs::write(inside.join("cpu.cfs_period_us"), "100000")?;
-            std::fs::write(inside.join("cpu.cfs_quota_us"), us.to_string())?;
+        if version.is_second() {
+            std::fs::write(group.inside.join("cgroup.type"), "threaded")?;
+            if !lists(&around.join(SUBTREE), "cpu") {
+                std::fs::write(around.join(SUBTREE), "+cpu")?;
+                group.enabled = true;
+            }
         }
+        group.write(quota)?;
         Ok(group)
+    }
+
+    /// Gives it another quota.
+    ///
+    /// # Errors
+    /// It is none that the system grants.
+    pub fn set(&self, quota: CpuQuota) -> Result<(), Error> {
+        self.write(quota)
+            .map_err(|cause| Error::io("changing the quota of a control group", &cause))
+    }
+
+    fn write(&self, quota: CpuQuota) -> std::io::Result<()> {
+        let [time, period] = [quota.time, quota.period].map(|length| length.as_ns() / 1_000);
+        let file = |name| self.inside.join(name);
+        if self.version.is_second() {
+            return std::fs::write(file("cpu.max"), format!("{time} {period}"));
+        }
+        // What is between the old quota and the new one might be more than the group around has.
+        std::fs::write(file("cpu.cfs_quota_us"), "-1")?;
+        std::fs::write(file("cpu.cfs_period_us"), period.to_string())?;
+        std::fs::write(file("cpu.cfs_quota_us"), time.to_string())
     }
 
     /// Puts the calling thread into it.
@@ -135,7 +159,8 @@ impl QuotaGroup {
     /// # Errors
     /// It may not go there.
     pub fn enter(&self) -> Result<(), Error> {
-        self.put(&self.inside)
+        // 0 is the thread that writes it.
+        self.put("0", &self.inside)
     }
 
     /// Puts the calling thread back where this process is.
@@ -143,13 +168,35 @@ impl QuotaGroup {
     /// # Errors
     /// It may not go there.
     pub fn leave(&self) -> Result<(), Error> {
-        self.put(&self.around)
+        self.put("0", &self.around)
     }
 
-    fn put(&self, group: &Path) -> Result<(), Error> {
-        // 0 is the thread that writes it.
-        std::fs::write(group.join(self.version.threads), "0")
-            .map_err(|cause| Error::io("moving this thread to another control group", &cause))
+    fn put(&self, thread: &str, group: &Path) -> Result<(), Error> {
+        std::fs::write(group.join(self.version.threads), thread)
+            .map_err(|cause| Error::io("moving a thread to another control group", &cause))
+    }
+
+    /// Puts all threads of this process there; those that they start meanwhile too.
+    fn put_all(&self, group: &Path) -> Result<(), Error> {
+        let mut seen = BTreeSet::new();
+        loop {
+            let threads = std::fs::read_dir("/proc/self/task")
+                .map_err(|cause| Error::io("listing the threads of this process", &cause))?;
+            let names = threads.flatten().map(|thread| thread.file_name());
+            let new: Vec<_> = names.filter(|name| !seen.contains(name)).collect();
+            if new.is_empty() {
+                return Ok(());
+            }
+            for name in new {
+                let thread = name.to_string_lossy();
+                let moved = self.put(&thread, group);
+                // It may have ended meanwhile.
+                if Path::new("/proc/self/task").join(&name).exists() {
+                    moved?;
+                }
+                seen.insert(name);
+            }
+        }
     }
 }
 
@@ -157,6 +204,54 @@ impl Drop for QuotaGroup {
     fn drop(&mut self) {
         // A thread that is still in it keeps it; nothing runs worse for that.
         let _ = std::fs::remove_dir(&self.inside);
+        let is_used = || {
+            let mut inside = std::fs::read_dir(&self.around)
+                .into_iter()
+                .flatten()
+                .flatten();
+            inside.any(|entry| entry.file_name().to_string_lossy().starts_with(OURS))
+        };
+        if self.enabled && !is_used() {
+            let _ = std::fs::write(self.around.join(SUBTREE), "-cpu");
+        }
+    }
+}
+
+/// How the groups begin that are made here.
+const OURS: &str = "punctual-";
+
+/// Which controllers the groups inside a group have.
+const SUBTREE: &str = "cgroup.subtree_control";
+
+/// A quota of this process and of whatever it starts from then on, until this is dropped: then the
+/// process is back where it was.
+#[derive(Debug)]
+pub struct ProcessQuota(QuotaGroup);
+
+impl ProcessQuota {
+    /// From now on.
+    ///
+    /// # Errors
+    /// As [`QuotaGroup::new`].
+    pub fn new(quota: CpuQuota) -> Result<Self, Error> {
+        let process = Self(QuotaGroup::new(quota)?);
+        process.0.put_all(&process.0.inside)?;
+        Ok(process)
+    }
+
+    /// Another quota instead.
+    ///
+    /// # Errors
+    /// As [`QuotaGroup::set`].
+    pub fn set(&self, quota: CpuQuota) -> Result<(), Error> {
+        self.0.set(quota)
+    }
+}
+
+impl Drop for ProcessQuota {
+    fn drop(&mut self) {
+        // It came from there.
+        let _ = self.0.put_all(&self.0.around);
     }
 }
 
@@ -175,7 +270,7 @@ pub fn free_bytes() -> Option<u64> {
 }
 
 /// How a version of control groups names things.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 struct Version {
     /// The type of its file system.
     file_system: &'static str,
@@ -222,6 +317,18 @@ const VERSIONS: [Version; 2] = [
 ];
 
 impl Version {
+    fn is_second(&self) -> bool {
+        self.file_system == "cgroup2"
+    }
+
+    /// Whether a group inside this one can have a quota.
+    fn limits_cpu(&self, around: &Path) -> bool {
+        match self.is_second() {
+            true => lists(&around.join("cgroup.controllers"), "cpu"),
+            false => around.join("cpu.cfs_quota_us").exists(),
+        }
+    }
+
     /// What a group leaves; `None` when it has no limit (`max`).
     fn free_bytes(&self, group: &Path) -> Option<u64> {
         let number = |name: &&str| read(group.join(name))?.parse::<u64>().ok();
@@ -286,6 +393,11 @@ fn value(stat: &str, name: &str) -> Option<u64> {
         .lines()
         .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line?.trim().parse().ok()
+}
+
+/// Whether a file of words has this one.
+fn lists(path: &Path, word: &str) -> bool {
+    read(path).is_some_and(|text| text.split_ascii_whitespace().any(|listed| listed == word))
 }
 
 fn read(path: impl AsRef<Path>) -> Option<String> {
@@ -417,6 +529,18 @@ mod tests {
         assert!((outer.quota().unwrap().cpus() - 2.0).abs() < 1e-9);
         let free = groups([(v2, &open[0]), (v1, &open[1])]);
         assert_eq!((free.quota(), free.throttled()), (None, None));
+    }
+
+    /// As the files say of it: no kernel is asked.
+    #[test]
+    fn who_can_limit_cpu_time_says_so() {
+        let [v2, v1] = &VERSIONS;
+        for (controllers, can) in [("cpuset cpu io\n", true), ("cpuset io\n", false)] {
+            let group = group(&[("cgroup.controllers", controllers)]);
+            assert_eq!(v2.limits_cpu(group.path()), can, "{controllers}");
+        }
+        assert!(v1.limits_cpu(group(&[("cpu.cfs_quota_us", "-1\n")]).path()));
+        assert!(!v1.limits_cpu(group(&[]).path()));
     }
 
     #[test]

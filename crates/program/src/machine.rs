@@ -51,10 +51,23 @@ pub struct ThreadObservations {
     /// Each [`Record`](crate::program::Op::Record) begins a section; the first
     /// is what came before any, and so usually the warm-up.
     pub sections: Vec<Section>,
+    /// Settings that the OS denied, with what it answered, each once; empty where that is
+    /// not told.
+    #[serde(default)]
+    pub denials: Vec<Denial>,
     /// The subjects of the thread's program, in order, as they were at its end:
     /// each strategy with what it had learned, and `None` for a peer.
     #[serde(skip)]
     pub learned: Vec<Option<AnyStrategy>>,
+}
+
+/// A setting that could not be set.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Denial {
+    /// Its [`name`](crate::Setting::name).
+    pub setting: String,
+    /// What the OS said.
+    pub why: String,
 }
 
 /// What a machine saw between two records.

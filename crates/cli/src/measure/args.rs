@@ -30,6 +30,7 @@ Examples:
   punctual measure sleep gap --cpu 0
   punctual measure timers --rounds 20    (change the slack meanwhile)
   punctual measure all --json all.json
+  punctual measure --scenario mine.toml    (and: simulate mine.toml)
   punctual measure sleep --on windows-10-2004";
 
 #[derive(Debug, Args)]
@@ -37,6 +38,10 @@ pub(crate) struct MeasureArgs {
     /// What to measure, instead of the default set
     #[arg(value_name = "NAME", value_parser = names())]
     pub(crate) names: Vec<String>,
+
+    /// Run this scenario, one that comes with punctual or a file; what is expected of models is not looked at. Can be repeated
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) scenario: Vec<String>,
 
     #[command(flatten)]
     pub(crate) effort: Effort,
@@ -49,6 +54,13 @@ pub(crate) struct MeasureArgs {
 
     #[command(flatten)]
     pub(crate) output: Output,
+}
+
+impl MeasureArgs {
+    /// Whether nothing is named, which is the default set.
+    pub(crate) fn is_usual(&self) -> bool {
+        self.names.is_empty() && self.scenario.is_empty()
+    }
 }
 
 /// The name of everything.

@@ -10,7 +10,7 @@ use punctual_lab::plan::measure::{Measured as Planned, PlannedExperiment, Predic
 use punctual_lab::rounds::{End, Results};
 use punctual_lab::{predict, predict_timers, rule_in_force, scenario};
 use punctual_program::{Machine, Refusal};
-use punctual_record::{MachineFacts, Run};
+use punctual_record::{MachineFacts, Run, Warning};
 
 use crate::Done;
 use crate::progress::Progress;
@@ -28,10 +28,14 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<Done> {
     plan.announce(!here);
 
     let mut results = Results::default();
+    let mut warnings = plan.left_out.clone();
     let mut progress = plan.progress();
     for part in &plan.parts {
         match measure(part, &mut *on.machine, &on.facts, here, &mut progress) {
-            Ok(more) => results.extend(more),
+            Ok((more, denied)) => {
+                results.extend(more);
+                warnings.extend(denied);
+            }
             Err(why) => {
                 let failed = format!("{}: {why:#}", part.name);
                 results.end.failed = Some(Refusal::new(failed));
@@ -44,7 +48,7 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<Done> {
     drop(progress);
     let failed = results.end.failed.clone();
     let run = Run {
-        warnings: plan.left_out.clone(),
+        warnings,
         other: plan.describe(args),
         ..session::run_of(results, started_at)
     };
@@ -53,27 +57,29 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<Done> {
     outputs.deliver_until(failed, &run, &args.shown.of(&run))
 }
 
+/// Measures, and says what could not be set.
 fn measure(
     part: &PlannedExperiment,
     machine: &mut dyn Machine,
     facts: &MachineFacts,
     here: bool,
     progress: &mut Progress,
-) -> Result<Results> {
+) -> Result<(Results, Vec<Warning>)> {
     match &part.what {
-        What::Interleaved(planned) => compete(planned, machine, here, progress),
+        What::Interleaved(planned) => Ok((compete(planned, machine, here, progress)?, vec![])),
         What::Scenario(scenario) => {
-            progress.next(part.name, scenario.length());
+            progress.next(&part.name, scenario.length());
             let ran = scenario::run_on(scenario, machine, &facts.name);
             let ran = ran.map_err(|why| anyhow!(why))?;
-            Ok(Results {
+            let results = Results {
                 measurements: ran.measurements,
                 end: End {
                     interrupted: ran.interrupted,
                     failed: None,
                 },
                 ..Results::default()
-            })
+            };
+            Ok((results, ran.warnings))
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use punctual_core::Nanos;
 use punctual_lab::experiments::{Conditions, Effort};
 use punctual_lab::host::usual_cpu;
@@ -15,6 +15,7 @@ use super::args::{ALL, MeasureArgs};
 use super::live;
 use crate::options::Place;
 use crate::progress::Progress;
+use crate::simulate::list::{self as simulate, Found};
 use crate::{say, session};
 
 /// What is going to be measured.
@@ -44,7 +45,7 @@ impl MeasurePlan {
             rounds: args.effort.rounds,
             conditions: Conditions { cpu, hogs: 0 },
         };
-        let by_name = !args.names.is_empty() && args.names != [ALL];
+        let by_name = !args.is_usual() && args.names != [ALL];
         let (mut parts, mut left_out) = (Vec::new(), Vec::new());
         for known in wanted {
             match planner.part(known, machine, &mut left_out) {
@@ -56,12 +57,26 @@ impl MeasurePlan {
                 }),
             }
         }
+        for named in &args.scenario {
+            let scenario = match simulate::find(named)? {
+                Found::Scenario(scenario) => *scenario,
+                Found::Robustness => {
+                    bail!("`{named}` is no scenario here: `punctual bench {named}`")
+                }
+            };
+            if parts.iter().any(|part| part.name == scenario.name) {
+                bail!("`{}` is named twice", scenario.name);
+            }
+            let part = planner.whole(scenario, machine);
+            parts.push(part.map_err(|why| anyhow!("`measure --scenario {named}`: {why}"))?);
+        }
         if let [
             PlannedExperiment {
-                name: "timers",
+                name,
                 what: What::Interleaved(timers),
             },
         ] = &mut parts[..]
+            && name == "timers"
         {
             timers.run = live::timers;
         }
@@ -115,7 +130,7 @@ impl MeasurePlan {
 
     /// The plan, for the Run.
     pub(super) fn describe(&self, args: &MeasureArgs) -> BTreeMap<String, Value> {
-        let names: Vec<&str> = self.parts.iter().map(|part| part.name).collect();
+        let names: Vec<&str> = self.parts.iter().map(|part| part.name.as_str()).collect();
         let mut facts = BTreeMap::from([("experiments".to_owned(), names.into())]);
         facts.extend(self.cpu.map(|cpu| ("cpu".to_owned(), cpu.into())));
         let scenarios = self.parts.iter().filter_map(|part| match &part.what {
@@ -148,7 +163,7 @@ fn wanted(args: &MeasureArgs) -> Result<Vec<&'static Known>> {
         bail!("`all` is everything there is; leave out the other names, or `all`");
     }
     let named = |name: &String| EVERY.iter().find(|known| known.name == *name);
-    let wanted: Vec<&Known> = match names.is_empty() {
+    let wanted: Vec<&Known> = match args.is_usual() {
         true => EVERY.iter().filter(|known| known.is_usual).collect(),
         false if is_all => EVERY.iter().collect(),
         false => names.iter().filter_map(named).collect(),
@@ -163,7 +178,12 @@ fn wanted(args: &MeasureArgs) -> Result<Vec<&'static Known>> {
         ("--cpu", cpu.is_some(), |known| known.takes_cpu),
     ] {
         if given && !wanted.iter().any(|known| takes(known)) {
-            let names: Vec<&str> = wanted.iter().map(|known| known.name).collect();
+            let scenarios = args.scenario.iter().map(String::as_str);
+            let names: Vec<&str> = wanted
+                .iter()
+                .map(|known| known.name)
+                .chain(scenarios)
+                .collect();
             bail!(
                 "{option} has no meaning for `measure {}`; leave it out",
                 names.join(" ")
@@ -174,7 +194,7 @@ fn wanted(args: &MeasureArgs) -> Result<Vec<&'static Known>> {
 }
 
 fn effort(args: &MeasureArgs) -> Effort {
-    match (args.effort.quick, args.names.is_empty()) {
+    match (args.effort.quick, args.is_usual()) {
         (true, _) => Effort::Quick,
         (false, true) => Effort::Shared,
         (false, false) => Effort::Whole,

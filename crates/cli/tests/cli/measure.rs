@@ -145,6 +145,68 @@ fn each_experiment_says_what_it_shows_and_how_long_it_takes() {
     }
 }
 
+/// No kernel grants a quota of a microsecond, whoever asks; what this user may do of the rest
+/// depends.
+const SHARES: &str = r#"
+title = "Shares of a CPU"
+source = "none"
+on = ["linux"]
+phase = [{ name = "all", for = "300ms" }]
+process = [
+    { name = "limited", do = [{ nice = 5 }, { slice = "3ms" }, { quota = "80ms" }, { loop = [{ sleep = "1ms" }] }] },
+    { name = "refused", do = [{ quota = "1us" }, { loop = [{ sleep = "1ms" }] }] },
+]
+"#;
+
+#[test]
+fn a_scenario_of_ones_own_runs_here_and_says_what_could_not_be_set() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("shares.toml"), SHARES).unwrap();
+    let run = |on: &str| {
+        let arguments = format!("--scenario shares.toml {on} --full --json run.json");
+        let output = measure(directory.path(), &arguments);
+        if !output.status.success() {
+            return Err(common::stderr(&output));
+        }
+        let json = std::fs::read_to_string(directory.path().join("run.json")).unwrap();
+        Ok((common::stdout(&output), schema::read(&json)))
+    };
+    let (text, simulated) = run("--on linux").unwrap();
+    assert!(!text.contains("could not be set"), "{text}");
+    assert_eq!(experiments(&simulated), ["scenario"]);
+    let (text, here) = match run("") {
+        Ok(ran) => ran,
+        // An older kernel has no slices.
+        Err(why) => return assert!(why.contains("Linux"), "{why}"),
+    };
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("`quota` of `refused`"), "{text}");
+    let mut said = here.warnings.iter().map(|warning| warning.what.as_str());
+    assert!(said.any(|what| what.contains("`refused` could not be set: ")));
+    for name in ["limited", "refused"] {
+        let waits = here.results.iter().find(|m| m.subject == name).unwrap();
+        assert!(waits.late_ns.n > 0, "{name}");
+    }
+}
+
+#[test]
+fn a_scenario_is_refused_as_it_is_elsewhere() {
+    assert_refused("--scenario no-such", "there is no scenario and no file");
+    assert_refused("--scenario robustness", "punctual bench robustness");
+    assert_refused(
+        "--scenario inherit-slack --on windows-11",
+        "`measure --scenario inherit-slack`: ",
+    );
+    assert_refused(
+        "--scenario inherit-slack --scenario inherit-slack --on linux",
+        "twice",
+    );
+    assert_refused(
+        "--scenario inherit-slack --rounds 3 --on linux",
+        "`measure inherit-slack`",
+    );
+}
+
 #[test]
 fn clocks_are_measured_here() {
     let (text, run) = measured("clocks --quick");

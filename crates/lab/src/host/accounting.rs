@@ -3,9 +3,9 @@
 use std::ops::Add;
 
 use punctual_core::{Nanos, Outcome};
-use punctual_os::{Host, Tick, clock, facts, stops, thread};
-use punctual_program::Probe;
-use punctual_program::machine::{CpuUse, Recorder, ThreadObservations};
+use punctual_os::{Error, Host, Tick, clock, facts, stops, thread};
+use punctual_program::machine::{CpuUse, Denial, Recorder, ThreadObservations};
+use punctual_program::{Probe, Setting};
 
 use super::timeline::Timeline;
 
@@ -30,6 +30,7 @@ pub(super) struct Accounting<'e> {
     /// show only later.
     readings: Vec<(Tick, Probe, Nanos)>,
     pinned: Option<usize>,
+    denials: Vec<Denial>,
     counters: Counters,
     /// What belongs to this section of what was counted before.
     carried: Spent,
@@ -48,6 +49,7 @@ impl<'e> Accounting<'e> {
             phase,
             readings: Vec::new(),
             pinned: None,
+            denials: Vec::new(),
             recorder: Recorder::new(counters.at, samples),
             counters,
             carried: Spent::default(),
@@ -71,6 +73,18 @@ impl<'e> Accounting<'e> {
     pub(super) fn sample(&mut self, asked_at: Tick, deadline: Tick, missed: u64, outcome: Outcome) {
         self.look();
         self.recorder.sample(asked_at, deadline, missed, outcome);
+    }
+
+    /// Records that the OS denied a setting, and why, each time that is new.
+    pub(super) fn denied(&mut self, setting: Setting, why: &Error) {
+        self.recorder.denied();
+        let denial = Denial {
+            setting: setting.name().to_owned(),
+            why: why.to_string(),
+        };
+        if !self.denials.contains(&denial) {
+            self.denials.push(denial);
+        }
     }
 
     /// Records what was read just now.
@@ -98,6 +112,7 @@ impl<'e> Accounting<'e> {
             name: self.name.to_owned(),
             first_phase: self.first_phase,
             began: self.began,
+            denials: self.denials,
             ..self.recorder.finish(cpu)
         }
     }

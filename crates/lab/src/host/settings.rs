@@ -3,6 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use punctual_core::Nanos;
+use punctual_os::cgroups::{CpuQuota, ProcessQuota};
 use punctual_os::{Error, priority, resolution, slack, thread, throttling};
 use punctual_program::Setting;
 use punctual_program::setting::{Requester, Throttling};
@@ -17,15 +18,16 @@ pub(super) struct Held(Mutex<Inner>);
 struct Inner {
     requests: Vec<(Nanos, resolution::Guard)>,
     is_throttling_said: bool,
+    quota: Option<ProcessQuota>,
 }
 
 impl Held {
-    /// Changes a setting of the calling thread or of its process. Whether the OS
-    /// accepted it: it may deny it to this user, or have no such value.
+    /// Changes a setting of the calling thread or of its process. Where the OS denies it
+    /// to this user, or has no such value, why.
     ///
     /// # Errors
     /// The OS has no such setting, or failed otherwise.
-    pub(super) fn set(&self, setting: Setting) -> Result<bool, Error> {
+    pub(super) fn set(&self, setting: Setting) -> Result<Option<Error>, Error> {
         let answer = match setting {
             Setting::Slack(length) if length.is_zero() => slack::reset().map(drop),
             Setting::Slack(length) => slack::set(length).map(drop),
@@ -37,17 +39,21 @@ impl Held {
                 on_battery,
                 ..
             } => self.request(interval, on_battery),
-            Setting::Release { interval, .. } => return Ok(self.release(interval)),
+            Setting::Release { interval, .. } => self.release(interval),
+            Setting::Quota { time, period } => {
+                // Whatever is in its way is of this user or this system.
+                return Ok(self.limit(CpuQuota { time, period }).err());
+            }
             Setting::Throttling(wanted) => {
                 self.lock().is_throttling_said = true;
                 throttling::set(wanted)
             }
             // The machine has refused these.
-            Setting::Window { .. } | Setting::Power(_) | Setting::Quota { .. } => Ok(()),
+            Setting::Window { .. } | Setting::Power(_) => Ok(()),
         };
         match answer {
-            Err(error) if error.is_permission() || error.is_range() => Ok(false),
-            answer => answer.map(|()| true),
+            Err(error) if error.is_permission() || error.is_range() => Ok(Some(error)),
+            answer => answer.map(|()| None),
         }
     }
 
@@ -61,11 +67,28 @@ impl Held {
         Ok(())
     }
 
-    /// Withdraws the last request for this interval; whether there was one.
-    fn release(&self, interval: Nanos) -> bool {
+    /// Withdraws the last request for this interval.
+    fn release(&self, interval: Nanos) -> Result<(), Error> {
         let requests = &mut self.lock().requests;
         let found = requests.iter().rposition(|(asked, _)| *asked == interval);
-        found.map(|nth| requests.remove(nth)).is_some()
+        let found = found.ok_or_else(|| {
+            Error::range(format!(
+                "no request for {interval} is there to be withdrawn"
+            ))
+        })?;
+        drop(requests.remove(found));
+        Ok(())
+    }
+
+    /// Of this process; no time lifts it.
+    fn limit(&self, quota: CpuQuota) -> Result<(), Error> {
+        let mut inner = self.lock();
+        match &inner.quota {
+            _ if quota.time.is_zero() => inner.quota = None,
+            Some(process) => process.set(quota)?,
+            None => inner.quota = Some(ProcessQuota::new(quota)?),
+        }
+        Ok(())
     }
 }
 
@@ -79,6 +102,8 @@ impl Drop for Held {
     }
 }
 
+const IS_LINUX: bool = cfg!(any(target_os = "linux", target_os = "android"));
+
 /// Why programs on this host cannot change a setting; `None` if they can, or if
 /// only this user cannot.
 pub(super) fn refusal(setting: &Setting) -> Option<String> {
@@ -87,10 +112,9 @@ pub(super) fn refusal(setting: &Setting) -> Option<String> {
         Setting::Slack(_) => slack::current()
             .is_none()
             .then(|| "this system has no timer slack to set; only Linux has".to_owned()),
-        Setting::Nice(_) if !cfg!(any(target_os = "linux", target_os = "android")) => {
+        Setting::Nice(_) if !IS_LINUX => {
             Some("threads have nice values of their own on Linux only".to_owned())
         }
-        Setting::Nice(_) => None,
         Setting::Slice(_) => thread::slice()
             .is_none()
             .then(|| "slices of threads take Linux 6.12 and an ordinary policy".to_owned()),
@@ -108,7 +132,11 @@ pub(super) fn refusal(setting: &Setting) -> Option<String> {
             Some(format!("`{}` has no meaning here: {why}", setting.name()))
         }
         Setting::Throttling(_) => throttling::state().err().map(in_words),
-        Setting::Window { .. } | Setting::Power(_) | Setting::Quota { .. } => {
+        Setting::Quota { .. } if !IS_LINUX => {
+            Some("processes have quotas of CPU time on Linux only".to_owned())
+        }
+        Setting::Nice(_) | Setting::Quota { .. } => None,
+        Setting::Window { .. } | Setting::Power(_) => {
             let name = setting.name();
             Some(format!(
                 "programs on this host cannot set `{name}`; run this one on a model"

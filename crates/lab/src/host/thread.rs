@@ -333,8 +333,8 @@ impl<'e> This<'e> {
     }
 
     fn set(&mut self, setting: Setting) -> Result<(), Refusal> {
-        if !self.experiment.held.set(setting).map_err(refusal)? {
-            self.books.recorder.denied();
+        if let Some(why) = self.experiment.held.set(setting).map_err(refusal)? {
+            self.books.denied(setting, &why);
         }
         Ok(())
     }

@@ -161,7 +161,7 @@ const QUICK: Nanos = Nanos::from_ms(1_400);
 /// One experiment, planned.
 pub struct PlannedExperiment {
     /// Its name.
-    pub name: &'static str,
+    pub name: String,
     /// What is done.
     pub what: What,
 }
@@ -279,7 +279,21 @@ impl Planner<'_> {
             }
             Measures::Scenario(files) => What::Scenario(Box::new(self.scenario(files, machine)?)),
         };
-        let name = known.name;
+        let name = known.name.to_owned();
+        Ok(PlannedExperiment { name, what })
+    }
+
+    /// Plans a scenario.
+    ///
+    /// # Errors
+    /// Says what `machine` cannot do of it.
+    pub fn whole(
+        &self,
+        scenario: Scenario,
+        machine: &dyn Machine,
+    ) -> Result<PlannedExperiment, Why> {
+        let name = scenario.name.clone();
+        let what = What::Scenario(Box::new(self.fitted(scenario, machine)?));
         Ok(PlannedExperiment { name, what })
     }
 
@@ -302,13 +316,21 @@ impl Planner<'_> {
             let shipped =
                 shipped::find(file).ok_or_else(|| format!("no scenario `{file}` is there"))?;
             let scenario = shipped.read().map_err(|error| error.to_string())?;
-            match (machine.check(&scenario.program), self.effort) {
-                (Ok(()), Effort::Quick) => return scenario.with_length(QUICK),
-                (Ok(()), Effort::Shared | Effort::Whole) => return Ok(scenario),
-                (Err(refusal), _) => refused.push(refusal.to_string()),
+            match self.fitted(scenario, machine) {
+                Ok(fitted) => return Ok(fitted),
+                Err(why) => refused.push(why),
             }
         }
         Err(refused.join("; "))
+    }
+
+    /// A scenario that `machine` can run, as long as there is time for.
+    fn fitted(&self, scenario: Scenario, machine: &dyn Machine) -> Result<Scenario, Why> {
+        machine.check(&scenario.program).map_err(why)?;
+        match self.effort {
+            Effort::Quick => scenario.with_length(QUICK),
+            Effort::Shared | Effort::Whole => Ok(scenario),
+        }
     }
 
     /// The machine's sleep, and its timer if that is another call.

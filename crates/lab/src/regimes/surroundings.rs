@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
-use punctual_os::cgroups::QuotaGroup;
+use punctual_core::Nanos;
+use punctual_os::cgroups::{CpuQuota, QuotaGroup};
 use punctual_os::{Error, priority};
 
 /// In which surroundings a subject waits.
@@ -41,7 +42,7 @@ impl Condition {
         match self {
             Self::Quiet | Self::Load(_) => Ok(()),
             Self::Quota(percent) => {
-                let group = QuotaGroup::new(f64::from(percent) / 100.0)?;
+                let group = QuotaGroup::new(quota(percent))?;
                 on_a_thread(move || group.enter().and_then(|()| group.leave()))
             }
             Self::Nice => on_a_thread(priority::yield_to_others),
@@ -52,6 +53,13 @@ impl Condition {
 fn on_a_thread(try_it: impl FnOnce() -> Result<(), Error> + Send) -> Result<(), Error> {
     thread::scope(|scope| scope.spawn(try_it).join())
         .unwrap_or_else(|_| Err(Error::unsupported("the thread that tried it failed")))
+}
+
+fn quota(percent: u32) -> CpuQuota {
+    CpuQuota {
+        time: Nanos::from_ms(percent.into()),
+        period: Nanos::from_ms(100),
+    }
 }
 
 /// As the user types and reads it: `quiet`, `load1`.
@@ -113,7 +121,7 @@ impl Surroundings {
         Ok(Self {
             hogs: (0..per_cpu as usize * cpus).map(hog).collect(),
             quota: match condition {
-                Condition::Quota(percent) => Some(QuotaGroup::new(f64::from(percent) / 100.0)?),
+                Condition::Quota(percent) => Some(QuotaGroup::new(quota(percent))?),
                 _ => None,
             },
             nice: condition == Condition::Nice,

@@ -1,7 +1,10 @@
 //! Runs a scenario, and compares what came out with what is expected.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use punctual_core::Nanos;
-use punctual_program::Machine;
+use punctual_program::machine::Denial;
+use punctual_program::{Machine, Observations};
 use punctual_record::{Expectation, Measurement, Run, Warning};
 use punctual_sim::{Limits, Model, SimMachine, Trace};
 
@@ -26,6 +29,8 @@ pub struct Ran {
     /// What the scenario says should come out of it on this model; on another
     /// machine its sources say nothing.
     pub expectations: Vec<Expectation>,
+    /// What could not be set, and so was as before.
+    pub warnings: Vec<Warning>,
     /// Whether the user ended it before its end; what was measured until then is
     /// there.
     pub interrupted: bool,
@@ -67,6 +72,7 @@ fn run_watched(
     Ok(Ran {
         measurements: seen.measurements(scenario, model.name()),
         expectations: expectations(scenario, model.name(), &seen),
+        warnings: denied(&observations),
         interrupted: observations.interrupted,
         trace,
     })
@@ -135,9 +141,37 @@ pub fn run_on(scenario: &Scenario, machine: &mut dyn Machine, name: &str) -> Res
         .map_err(|why| format!("{} on {name}: {why}", scenario.name))?;
     Ok(Ran {
         measurements: Seen::of(scenario, &observations).measurements(scenario, name),
+        warnings: denied(&observations),
         interrupted: observations.interrupted,
         ..Ran::default()
     })
+}
+
+/// What threads could not set, each with who they are.
+fn denied(observations: &Observations) -> Vec<Warning> {
+    let mut who: BTreeMap<&Denial, BTreeSet<&str>> = BTreeMap::new();
+    for thread in &observations.threads {
+        for denial in &thread.denials {
+            who.entry(denial).or_default().insert(&thread.name);
+        }
+    }
+    let warning = |(denial, who): (&Denial, BTreeSet<&str>)| {
+        let Denial { setting, why } = denial;
+        let who: Vec<String> = who.iter().map(|name| format!("`{name}`")).collect();
+        Warning {
+            what: format!("`{setting}` of {} could not be set: {why}.", who.join(", ")),
+            remedy: match setting.as_str() {
+                "nice" => "It is as before. Run it as root, or raise what `ulimit -e` shows.",
+                "quota" => {
+                    "There is none. Run it as root, or in a group of your own: systemd-run --user --scope -p \
+                     Delegate=yes COMMAND."
+                }
+                _ => "It is as before. Run it as a user who may, or give it another value.",
+            }
+            .to_owned(),
+        }
+    };
+    who.into_iter().map(warning).collect()
 }
 
 /// The computer on which scenarios run.
