@@ -62,7 +62,7 @@ impl Arrivals {
     pub fn between(&mut self, from: Nanos, to: Nanos) -> Nanos {
         let random = u128::from(self.random()) << 32 | u128::from(self.random());
         let lengths = u128::from((to - from).as_ns()) + 1;
-        from + Nanos::new((random * lengths >> 64) as u64)
+        from + Nanos::new(((random * lengths) >> 64) as u64)
     }
 
     fn random(&mut self) -> u32 {

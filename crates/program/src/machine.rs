@@ -151,6 +151,9 @@ pub struct CpuUse {
     /// How long the hypervisor gave the pinned CPU to somebody else; `None`
     /// where the thread was not pinned or the OS does not tell.
     pub stolen: Option<Nanos>,
+    /// How often waking the thread ended the rest of an idle CPU; `None` where the machine
+    /// does not tell.
+    pub wakeups: Option<u64>,
 }
 
 /// What a whole computer did in one phase.

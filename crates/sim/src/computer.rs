@@ -37,6 +37,8 @@ struct Rest {
     /// The idle state, by number, that an interrupt at `since` ended, if it
     /// was resting before.
     left: Option<usize>,
+    /// Whether an interrupt at `since` ended it.
+    is_interrupted: bool,
 }
 
 impl Rest {
@@ -45,6 +47,7 @@ impl Rest {
             since: now,
             expected,
             left: None,
+            is_interrupted: false,
         }
     }
 }
@@ -107,6 +110,12 @@ impl Computer {
     pub(crate) fn is_free(&self, cpu: usize) -> bool {
         let cpu = &self.cpus[cpu];
         cpu.running.is_none() && cpu.waking == 0
+    }
+
+    /// Whether who sets out for a CPU now ends its rest, or an interrupt has for them.
+    pub(crate) fn is_at_rest(&self, cpu: usize, now: Time) -> bool {
+        let rest = self.cpus[cpu].rest;
+        rest.is_some_and(|rest| rest.since < now || rest.is_interrupted)
     }
 
     /// A thread has its turn on a CPU.
@@ -188,6 +197,7 @@ impl Computer {
             self.wakeups += 1;
             self.cpus[cpu].rest = Some(Rest {
                 left: state,
+                is_interrupted: true,
                 ..Rest::since(now, None)
             });
         }
@@ -290,6 +300,7 @@ impl Computer {
             self.cpus[cpu].rest = Some(Rest {
                 since: last,
                 left: if ticks > 1 { between } else { state },
+                is_interrupted: true,
                 ..rest
             });
         }

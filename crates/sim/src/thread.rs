@@ -55,6 +55,8 @@ pub(crate) struct Thread<'p> {
     /// What this section took.
     pub(crate) queued: Time,
     pub(crate) switches: u64,
+    /// How often waking it ended the rest of a CPU; `None` where CPUs are not counted.
+    pub(crate) wakeups: Option<u64>,
     /// What its last section took, once it has ended.
     pub(crate) ended: Option<CpuUse>,
 }
@@ -67,6 +69,7 @@ impl Thread<'_> {
             thread: Some(Nanos::new((self.used - self.used_before).floor_ns())),
             queued: Some(Nanos::new(self.queued.floor_ns())),
             switches: Some(self.switches),
+            wakeups: self.wakeups,
             ..CpuUse::default()
         }
     }
@@ -78,6 +81,7 @@ impl Thread<'_> {
         self.used_before = self.used;
         self.queued = Time::ZERO;
         self.switches = 0;
+        self.wakeups = self.wakeups.map(|_| 0);
     }
 
     /// What was observed of it until `now`.

@@ -189,6 +189,7 @@ impl Spent {
             switches: self.switches.as_mut().map(std::mem::take),
             queued: take(&mut self.queued),
             stolen: take(&mut self.stolen),
+            wakeups: None,
         }
     }
 }

@@ -3,7 +3,7 @@
 use punctual_core::Nanos;
 use punctual_program::machine::ComputerUse;
 
-use super::expect::Figure;
+use super::expect::{Figure, energy_impact};
 
 /// An idle stretch of this length or more saves power as it should
 /// (timer-rule article: "8 ms or more").
@@ -19,6 +19,10 @@ pub(super) fn figure(used: &ComputerUse, figure: Figure) -> Option<f64> {
         Figure::SwitchesPerS => over(used.switches? as f64, elapsed),
         Figure::WakeupsPerS => over(used.wakeups? as f64, elapsed),
         Figure::Busy => share(used.busy?, used.elapsed.times(used.cpus as u64)),
+        Figure::EnergyImpact => Some(energy_impact(
+            share(used.busy?, used.elapsed)?,
+            over(used.wakeups? as f64, elapsed)?,
+        )),
         Figure::GoodIdle => {
             let good = |at_least: Nanos| at_least >= GOOD_STRETCH;
             share(idle(used, good), idle(used, |_| true))
@@ -61,6 +65,8 @@ mod tests {
             (Figure::WakeupsPerS, 32.0),
             (Figure::Busy, 0.25),
             (Figure::GoodIdle, 0.75),
+            // One busy CPU, and 32 wake-ups of 0.02 each.
+            (Figure::EnergyImpact, 100.64),
         ] {
             assert_eq!(figure(&used, what), Some(is));
         }

@@ -86,12 +86,36 @@ pub enum Figure {
     /// How often each second a CPU of the computer goes from one thread to
     /// another, or between a thread and being idle.
     SwitchesPerS,
-    /// How often each second an idle CPU of the computer is woken.
+    /// How often each second an idle CPU of the computer is woken, or is for a thread.
     WakeupsPerS,
     /// The share of the CPUs' idle time in stretches of 8 ms or more.
     GoodIdle,
     /// The share of the time of all CPUs in which a thread runs.
     Busy,
+    /// CPU time and wake-ups of idle CPUs on one scale, of which 100 is a busy CPU.
+    EnergyImpact,
+}
+
+/// Of what a figure can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// The threads of a name.
+    Threads,
+    /// The computer.
+    Computer,
+    /// Either.
+    Both,
+}
+
+/// As much of the energy impact as this CPU time is one wake-up of an idle CPU: `kcpu_wakeups` of
+/// /usr/share/pmenergy/default.plist, by which the Activity Monitor of macOS reckons, and Chromium
+/// (`energy_impact_mac.cc`) after it. It tells no idle state from another: nobody publishes
+/// what each of the states of a table takes.
+const WAKEUP: Nanos = Nanos::from_us(200);
+
+/// The energy impact of a `cpu` share and `wakeups_per_s`.
+pub(super) fn energy_impact(cpu: f64, wakeups_per_s: f64) -> f64 {
+    100.0 * (cpu + wakeups_per_s * WAKEUP.as_secs_f64())
 }
 
 /// What a figure is measured in.
@@ -103,11 +127,13 @@ pub enum Unit {
     PerSecond,
     /// A share, from 0 to 1.
     Share,
+    /// A number without a unit.
+    Number,
 }
 
 impl Figure {
     /// All of them, those of threads first.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 36] = [
         Self::WakesPerS,
         Self::SleptMean,
         Self::SleptP50,
@@ -143,6 +169,7 @@ impl Figure {
         Self::WakeupsPerS,
         Self::GoodIdle,
         Self::Busy,
+        Self::EnergyImpact,
     ];
 
     /// The name in a scenario.
@@ -179,19 +206,19 @@ impl Figure {
             Self::WakeupsPerS => "wakeups_per_s",
             Self::GoodIdle => "good_idle",
             Self::Busy => "busy",
+            Self::EnergyImpact => "energy_impact",
         }
     }
 
-    /// Whether it is of the computer, not of a thread.
-    pub const fn is_of_computer(self) -> bool {
-        matches!(
-            self,
-            Self::InterruptsPerS
-                | Self::SwitchesPerS
-                | Self::WakeupsPerS
-                | Self::GoodIdle
-                | Self::Busy
-        )
+    /// Of what it can be.
+    pub const fn scope(self) -> Scope {
+        match self {
+            Self::WakeupsPerS | Self::EnergyImpact => Scope::Both,
+            Self::InterruptsPerS | Self::SwitchesPerS | Self::GoodIdle | Self::Busy => {
+                Scope::Computer
+            }
+            _ => Scope::Threads,
+        }
     }
 
     /// What it is measured in.
@@ -203,6 +230,7 @@ impl Figure {
             | Self::SwitchesPerS
             | Self::WakeupsPerS => Unit::PerSecond,
             Self::Cpu | Self::GoodIdle | Self::Busy => Unit::Share,
+            Self::EnergyImpact => Unit::Number,
             _ => Unit::Length,
         }
     }
@@ -234,14 +262,14 @@ impl Unit {
         if digits == Digits::All {
             return match self {
                 Self::Length => format!("{value} ns"),
-                Self::PerSecond | Self::Share => value.to_string(),
+                _ => value.to_string(),
             };
         }
         match self {
             // Figures of lateness can be below zero.
             Self::Length if value < 0.0 => format!("-{}", Nanos::new(-value as u64)),
             Self::Length => Nanos::new(value as u64).to_string(),
-            Self::PerSecond | Self::Share => {
+            Self::PerSecond | Self::Share | Self::Number => {
                 let text = format!("{value:.3}");
                 text.trim_end_matches('0').trim_end_matches('.').to_owned()
             }

@@ -7,7 +7,7 @@ use punctual_program::Probe;
 use punctual_program::machine::{Sample, Section};
 use punctual_record::{nearest_rank, percentile};
 
-use super::expect::Figure;
+use super::expect::{Figure, energy_impact};
 
 /// The threads of one name in one phase, taken together: the samples of all,
 /// and the mean of their rates.
@@ -21,6 +21,8 @@ pub(super) struct Group {
     /// The least and the greatest share of a CPU that one of them takes.
     pub(super) cpu_shares: Option<(f64, f64)>,
     pub(super) queued: Nanos,
+    /// How often waking one of them ended the rest of an idle CPU; `None` where nobody counts.
+    pub(super) wakeups: Option<u64>,
     /// How many sleeps and waits ended.
     pub(super) wakes: u64,
     pub(super) naps: u64,
@@ -64,6 +66,9 @@ impl Group {
             self.cpu_shares = Some((least.min(share), most.max(share)));
         }
         self.queued += section.cpu.queued.unwrap_or_default();
+        if let Some(wakeups) = section.cpu.wakeups {
+            *self.wakeups.get_or_insert(0) += wakeups;
+        }
         self.denied += section.denied;
         self.wakes += section.samples.len() as u64;
         for sample in &section.samples {
@@ -173,11 +178,11 @@ impl Group {
             Figure::MissedPerS => self.per_s(self.missed),
             Figure::FrameMax => float(self.frames.last().copied()),
             Figure::Cpu => self.cpu_share(),
-            Figure::InterruptsPerS
-            | Figure::SwitchesPerS
-            | Figure::WakeupsPerS
-            | Figure::GoodIdle
-            | Figure::Busy => None,
+            Figure::WakeupsPerS => self.per_s(self.wakeups?),
+            Figure::EnergyImpact => {
+                Some(energy_impact(self.cpu_share()?, self.per_s(self.wakeups?)?))
+            }
+            Figure::InterruptsPerS | Figure::SwitchesPerS | Figure::GoodIdle | Figure::Busy => None,
         }
     }
 }
@@ -261,6 +266,7 @@ mod tests {
             cpu: CpuUse {
                 elapsed: Nanos::from_ms(100),
                 thread: Some(Nanos::from_ms(10)),
+                wakeups: Some(2),
                 ..CpuUse::default()
             },
             ..Section::default()
@@ -286,6 +292,9 @@ mod tests {
         assert_eq!(group.sleeps()[0].woke, Nanos::from_ms(60));
         assert_eq!(group.figure(Figure::SignalP50), None);
         assert_eq!(group.figure(Figure::Busy), None);
+        assert_eq!(group.figure(Figure::WakeupsPerS), Some(20.0));
+        // A tenth of a CPU, and 20 wake-ups of 0.02 each.
+        assert_eq!(group.figure(Figure::EnergyImpact), Some(10.4));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use punctual_core::Nanos;
 use toml::de::DeTable;
 
 use super::error::{Flaw, list};
-use super::expect::{Figure, Target, Unit};
+use super::expect::{Figure, Scope, Target, Unit};
 use super::file::{Expected, File, Phase, Process};
 use super::limits;
 use super::table::{Field, Placed, Table};
@@ -152,10 +152,10 @@ fn expect(
     let what = what_field.choice(&Figure::ALL.map(|figure| (figure.name(), figure)))?;
     let of = table.find("of");
     match of {
-        Some(of) if what.is_of_computer() => {
+        Some(of) if what.scope() == Scope::Computer => {
             return Err(of.flaw(format!("`{what}` is of the computer: leave out `of`")));
         }
-        None if !what.is_of_computer() => {
+        None if what.scope() == Scope::Threads => {
             return Err(what_field.flaw(format!("`{what}` needs `of`: the name of its threads")));
         }
         _ => {}

@@ -8,7 +8,7 @@ use punctual_program::{Machine, Observations};
 use punctual_record::{Expectation, Measurement, Run, Warning};
 use punctual_sim::{Limits, Model, SimMachine, Trace};
 
-use super::expect::{Digits, Expect, Figure, Target, Unit};
+use super::expect::{Digits, Expect, Figure, Scope, Target, Unit};
 use super::seen::{COMPUTER, Seen};
 use super::{Scenario, computer, describe, limits, machine_facts};
 
@@ -254,14 +254,14 @@ fn nothing(figure: Figure) -> &'static str {
             "fewer than two samples have no standard deviation"
         }
         Figure::SignalP50 => "no event ended a wait",
-        _ if figure.is_of_computer() => "this model has no CPUs to count",
+        _ if figure.scope() != Scope::Threads => "this model has no CPUs to count",
         _ => "nothing was seen",
     }
 }
 
 fn shown(value: f64, unit: Unit, digits: Digits) -> String {
     match unit {
-        Unit::Length => unit.written(value, digits),
+        Unit::Length | Unit::Number => unit.written(value, digits),
         Unit::PerSecond => format!("{} /s", unit.written(value, digits)),
         Unit::Share => format!("{} %", unit.written(value * 100.0, digits)),
     }
@@ -269,7 +269,7 @@ fn shown(value: f64, unit: Unit, digits: Digits) -> String {
 
 fn target_in_words(target: Target, unit: Unit, digits: Digits) -> String {
     match unit {
-        Unit::Length => target.written(unit, digits),
+        Unit::Length | Unit::Number => target.written(unit, digits),
         Unit::PerSecond => format!("{} /s", target.written(unit, digits)),
         Unit::Share => format!("{} %", per_cent(target).written(unit, digits)),
     }

@@ -31,6 +31,7 @@ pub const ALL: &[Shipped] = shipped![
     "game-loop",
     "hybrid-sleep",
     "browser-timer-clamp",
+    "device-interrupts",
     "job-system",
     "inherit-slack",
     "waiting-styles",

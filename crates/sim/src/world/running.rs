@@ -34,9 +34,11 @@ impl World<'_> {
     /// takes to leave its idle state.
     pub(super) fn set_out(&mut self, id: ThreadId, latency: Time) {
         let cpu = self.find_cpu(id);
+        let ends_rest = self.computer.is_at_rest(cpu, self.now);
         let exit = self.computer.rises(cpu, self.now, &*self.rule);
         self.computer.cpus[cpu].waking += 1;
         let thread = &mut self.threads[id];
+        thread.wakeups = thread.wakeups.map(|n| n + u64::from(ends_rest));
         thread.cpu = cpu;
         thread.place = Place::Waking;
         let at = self.now + exit + latency;

@@ -90,6 +90,7 @@ impl<'p> World<'p> {
             used_before: Time::ZERO,
             queued: Time::ZERO,
             switches: 0,
+            wakeups: self.model.cpus().map(|_| 0),
             ended: None,
         });
         if let Some(trace) = &mut self.trace {

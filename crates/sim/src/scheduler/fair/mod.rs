@@ -416,7 +416,7 @@ impl Fair {
                 // Who yields is passed over.
                 let queue = &self.queues[cpu];
                 let is_real_time = self.entities[id].is_real_time;
-                return !is_real_time && !(queue.real_time.is_empty() && queue.fair.is_empty());
+                return !(is_real_time || queue.real_time.is_empty() && queue.fair.is_empty());
             }
             // `yield_task_fair` puts the deadline a slice further off.
             let slice = self.virtual_slice(&self.entities[id]);
