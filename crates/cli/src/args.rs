@@ -174,7 +174,7 @@ pub(crate) fn with_guess(message: String) -> String {
         let refused = begin.rsplit('`').nth(1)?.split([',', ':']).next()?;
         let listed = std::iter::once(begin).chain(rest.split(", "));
         let names = listed.filter_map(|item| item.split_ascii_whitespace().last());
-        let alike = names.map(|name| (strsim::jaro(refused, name), name));
+        let alike = names.map(|name| (strsim::normalized_damerau_levenshtein(refused, name), name));
         let (_, name) = alike
             .filter(|(how_much, _)| (ALIKE..1.0).contains(how_much))
             .max_by(|one, other| one.0.total_cmp(&other.0))?;
@@ -183,8 +183,8 @@ pub(crate) fn with_guess(message: String) -> String {
     message + &guess.unwrap_or_default()
 }
 
-/// More than names have in common that nobody mistakes for each other; as clap does.
-const ALIKE: f64 = 0.7;
+/// More of their letters than names share that nobody mistakes for each other.
+const ALIKE: f64 = 0.5;
 
 #[cfg(test)]
 mod tests {

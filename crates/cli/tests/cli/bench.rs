@@ -269,13 +269,11 @@ fn a_run_holds_what_was_learned_and_explain_prints_it() {
     ] {
         assert!(classes[0][key].is_u64(), "{key} of {adaptive}");
     }
-    assert_eq!(adaptive["plan"][0]["left_ns"], 16_666_666);
 
     let directory = tempfile::tempdir().unwrap();
     let plain = bench_well(directory.path(), &format!("{arguments} --full"));
     let explained = bench_well(directory.path(), &format!("{arguments} --explain"));
-    assert!(!plain.contains("Plan: "), "{plain}");
-    assert_eq!(explained.matches("\nPlan: with").count(), 2, "{explained}");
+    assert!(!plain.contains("It expects"), "{plain}");
     assert!(explained.contains("pace at 60 Hz: precise\nIt expects a nap to take"));
     // The rest is the same, but for the command line.
     let tables = |text: &str| text.split_once("\npace at").unwrap().1.to_owned();

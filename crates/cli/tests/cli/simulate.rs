@@ -38,7 +38,7 @@ fn directory() -> tempfile::TempDir {
     fs::write(directory.path().join("bad.toml"), bad).unwrap();
     fs::write(directory.path().join("broken.toml"), "title = 3").unwrap();
     fs::write(directory.path().join("binary.toml"), [0xff, 0xfe]).unwrap();
-    fs::write(directory.path().join("long.toml"), [b'#'; 2 << 20]).unwrap();
+    fs::write(directory.path().join("long.toml"), vec![b'#'; 2 << 20]).unwrap();
     directory
 }
 

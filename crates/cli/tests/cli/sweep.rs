@@ -60,7 +60,7 @@ fn shards_in_turn_and_all_at_once_end_in_the_same_bytes() {
     assert!(said.contains(" of 32 cells"), "{said}");
     let whole = files(&here.join("plan.sweep"));
     let names: Vec<&str> = whole.keys().map(String::as_str).collect();
-    let map = "map-on-waits.svg";
+    let map = "map-on-wake.svg";
     assert_eq!(
         names,
         [
