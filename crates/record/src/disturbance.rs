@@ -105,6 +105,13 @@ impl Disturbance {
     /// The interrupts and idle exits of waits at 1 kHz come to less than this.
     const UNSEEN: f64 = 0.15;
 
+    /// The share of the CPUs' time that a hypervisor gave to others.
+    pub fn stolen_fraction(&self) -> Option<f64> {
+        let time = self.elapsed_ns as f64 * self.cpus.len() as f64;
+        let stolen = self.stolen_ns? as f64;
+        (time > 0.0).then_some(stolen / time)
+    }
+
     /// Whether other processes had a share that a reader has to know.
     pub fn is_notable(&self) -> bool {
         self.others() >= Self::NOTABLE

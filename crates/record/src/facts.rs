@@ -25,6 +25,9 @@ pub struct HostFacts {
     /// The hardware counter behind that clock, in Linux' words (`tsc`, `hpet`, ...).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_source: Option<String>,
+    /// The counters that it could be, as `tsc hpet acpi_pm`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_sources: Option<String>,
     /// The longest wake-up latency that programs allow the CPUs now
     /// (`/dev/cpu_dma_latency`, readable for root); 2,000 s is no limit.
     #[serde(rename = "cpu_dma_latency_ns", skip_serializing_if = "Option::is_none")]
@@ -69,14 +72,21 @@ pub struct HostFacts {
     /// How a Linux kernel preempts (`PREEMPT_DYNAMIC`, `PREEMPT_RT`, ...).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preemption: Option<String>,
-    /// Which of its modes a kernel of which that can be chosen (`PREEMPT_DYNAMIC`)
-    /// preempts in: `none`, `voluntary`, `lazy` or `full`.
+    /// In which mode it preempts: `none`, `voluntary`, `lazy`, `full` or `rt`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preemption_mode: Option<String>,
+    /// The state of sched_ext, and the scheduler that it has loaded: `disabled`, or
+    /// `enabled, rusty`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sched_ext: Option<String>,
     /// The timer slack of the thread.
     #[serde(rename = "slack_ns", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<u64>"))]
     pub slack: Option<Nanos>,
+    /// The slice of the thread, where the system tells it.
+    #[serde(rename = "slice_ns", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<u64>"))]
+    pub slice: Option<Nanos>,
     /// The scheduler's tick (Linux `CONFIG_HZ`), per second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tick_hz: Option<u32>,

@@ -173,6 +173,15 @@ pub enum Remedy {
     LiftQuota,
     /// Close what else runs on the CPU, which had this share of it.
     CloseOthers(f64),
+    /// Get CPUs that the hypervisor does not give to others, as it did with this share.
+    UnsharedCpus(f64),
+    /// Have the kernel preempt at once (Linux), in mode `full`: so long each wait could run
+    /// but waited for a CPU.
+    PreemptAtOnce(i64),
+    /// Take the scheduler out that sched_ext has loaded (Linux).
+    KernelScheduler,
+    /// Have the clock read from the TSC (Linux): so long a reading takes.
+    FastClock(Nanos),
     /// Wait with the library, at this share of a CPU.
     UseLibrary {
         /// Both measured.
@@ -241,6 +250,10 @@ impl Remedy {
             | Self::NoDeepIdle { most_ns: gain, .. } => Some(gain),
             Self::LiftQuota
             | Self::CloseOthers(_)
+            | Self::UnsharedCpus(_)
+            | Self::PreemptAtOnce(_)
+            | Self::KernelScheduler
+            | Self::FastClock(_)
             | Self::OrdinaryPriority(_)
             | Self::PollBeforeHalt(_)
             | Self::PerformanceGovernor(_)

@@ -4,6 +4,7 @@ use punctual_core::setting::Throttling;
 use punctual_core::{Method, Nanos};
 use serde::{Deserialize, Serialize};
 
+use crate::disturbance::{CpuQuota, Throttled};
 use crate::facts::HostFacts;
 
 /// What bears on the waits of this process. What the system does not tell is
@@ -23,6 +24,12 @@ pub struct Situation {
     /// What the system said when a thread of this process asked for a real-time
     /// policy: nothing, or why it is refused. `None` where it was not asked.
     pub real_time: Option<Result<(), String>>,
+    /// The quota of CPU time of its control groups that leaves the least.
+    pub quota: Option<CpuQuota>,
+    /// How that has stopped them since they were made; `None` where nothing is counted.
+    pub throttled: Option<Throttled>,
+    /// The share of the CPUs' time since the start that a hypervisor gave to others.
+    pub stolen_fraction: Option<f64>,
     /// Whether the computer runs on its battery.
     pub on_battery: Option<bool>,
     /// The timer interval of Windows.

@@ -1,7 +1,7 @@
 //! What a reader has to know of what else happened while something was measured.
 
 use punctual_core::Nanos;
-use punctual_record::{Disturbance, Warning};
+use punctual_record::{CpuQuota, Disturbance, Warning};
 
 /// A warning for each thing that disturbed a measurement, the gravest first.
 pub fn disturbed(seen: &Disturbance) -> Vec<Warning> {
@@ -114,9 +114,12 @@ const STOLEN_NS: u64 = 50_000_000;
 
 /// The quota of a control group, in words: `20 ms of CPU time in 100 ms`.
 pub(crate) fn quota(seen: &Disturbance) -> Option<String> {
-    let quota = seen.quota?;
+    seen.quota.map(quota_in_words)
+}
+
+pub(crate) fn quota_in_words(quota: CpuQuota) -> String {
     let [time, period] = [quota.time_ns, quota.period_ns].map(Nanos::new);
-    Some(format!("{time} of CPU time in {period}"))
+    format!("{time} of CPU time in {period}")
 }
 
 /// Who had the CPUs, most first: `: sh (pid 4711) 50 %, cargo (pid 12) 3 %`.

@@ -64,6 +64,9 @@ pub fn advice(
         honour(situation, seen),
         quality_of_service(situation, seen),
         real_time(situation, seen),
+        preemption(situation, seen),
+        sched_ext(situation),
+        clock(situation),
         niceness(situation, seen),
         idle_states(situation, seen),
         halt_polling(situation, seen),
@@ -78,7 +81,9 @@ pub fn advice(
     helps.sort_by_key(|remedy| std::cmp::Reverse(remedy.gain_ns()));
     let quota = disturbance.and_then(quota);
     let others = disturbance.and_then(others);
-    quota.into_iter().chain(others).chain(helps).collect()
+    let stolen = disturbance.and_then(stolen);
+    let first = [quota, others, stolen].into_iter().flatten();
+    first.chain(helps).collect()
 }
 
 /// A quota, which stops the process sooner or later.
@@ -92,6 +97,14 @@ fn others(disturbance: &Disturbance) -> Option<Remedy> {
     share
         .filter(|_| disturbance.is_notable())
         .map(Remedy::CloseOthers)
+}
+
+/// A hypervisor that has others to serve too. Less than a hundredth is what its own work takes.
+fn stolen(disturbance: &Disturbance) -> Option<Remedy> {
+    let share = disturbance.stolen_fraction();
+    share
+        .filter(|share| *share >= 0.01)
+        .map(Remedy::UnsharedCpus)
 }
 
 /// Whether it changes more than wake-ups differ by. What was not measured may.
@@ -175,6 +188,31 @@ fn real_time(situation: &Situation, seen: &Seen) -> Option<Remedy> {
         return None;
     }
     Some(Remedy::RealTimePolicy(seen.queued_ns? as i64))
+}
+
+/// For threads that wait until who runs comes out of the kernel, or for a tick, where that can be
+/// changed.
+fn preemption(situation: &Situation, seen: &Seen) -> Option<Remedy> {
+    let host = &situation.host;
+    let is_chosen = host.preemption.as_deref() == Some("PREEMPT_DYNAMIC");
+    let is_late = matches!(
+        host.preemption_mode.as_deref(),
+        Some("none" | "voluntary" | "lazy")
+    );
+    let queued = seen.queued_ns? as i64;
+    (is_chosen && is_late && queued >= WORTH_NS).then_some(Remedy::PreemptAtOnce(queued))
+}
+
+/// A scheduler of somebody else's, which no rule here knows.
+fn sched_ext(situation: &Situation) -> Option<Remedy> {
+    let state = situation.host.sched_ext.as_deref()?;
+    (state != "disabled").then_some(Remedy::KernelScheduler)
+}
+
+/// For clocks that are read from a chip: each reading is a transfer over a bus.
+fn clock(situation: &Situation) -> Option<Remedy> {
+    let is_slow = matches!(situation.host.clock_source.as_deref()?, "hpet" | "acpi_pm");
+    is_slow.then_some(Remedy::FastClock(situation.clock_read))
 }
 
 /// For threads that everybody else comes before.
@@ -357,6 +395,69 @@ mod tests {
         assert_eq!(all[..2], [Remedy::LiftQuota, Remedy::CloseOthers(0.5)]);
         let quiet = advice(&linux(), &on_linux(), Some(&Disturbance::default()));
         assert_eq!(quiet, advice(&linux(), &on_linux(), None));
+    }
+
+    #[test]
+    fn what_a_hypervisor_takes_comes_first_if_it_is_notable() {
+        let stolen = |ms: u64| {
+            let disturbance = Disturbance {
+                elapsed_ns: 1_000_000_000,
+                cpus: vec![0, 1],
+                stolen_ns: Some(ms * 1_000_000),
+                ..Disturbance::default()
+            };
+            advice(&linux(), &on_linux(), Some(&disturbance)).remove(0)
+        };
+        assert_eq!(stolen(30), Remedy::UnsharedCpus(0.015));
+        assert!(matches!(stolen(10), Remedy::UseLibrary { .. }));
+    }
+
+    #[test]
+    fn how_the_kernel_lets_others_run_is_told_where_it_makes_waits_late() {
+        let mut situation = linux();
+        let mut seen = on_linux();
+        seen.queued_ns = Some(70_000.0);
+        situation.host.preemption = Some("PREEMPT_DYNAMIC".to_owned());
+        for (mode, is_told) in [
+            ("none", true),
+            ("voluntary", true),
+            ("lazy", true),
+            ("full", false),
+            ("rt", false),
+        ] {
+            situation.host.preemption_mode = Some(mode.to_owned());
+            let all = advice(&situation, &seen, None);
+            assert_eq!(
+                all.contains(&Remedy::PreemptAtOnce(70_000)),
+                is_told,
+                "{mode}"
+            );
+        }
+        // One that does not wait for a CPU, and a kernel that has one mode only.
+        situation.host.preemption_mode = Some("none".to_owned());
+        assert!(!names(&situation, &on_linux()).contains(&"PreemptAtOnce".to_owned()));
+        situation.host.preemption = Some("PREEMPT".to_owned());
+        assert!(!names(&situation, &seen).contains(&"PreemptAtOnce".to_owned()));
+    }
+
+    #[test]
+    fn a_foreign_scheduler_and_a_slow_clock_are_told() {
+        for (state, source, told) in [
+            ("disabled", "tsc", &[][..]),
+            ("disabled", "kvm-clock", &[]),
+            ("enabled, rusty", "tsc", &["KernelScheduler"]),
+            ("disabled", "hpet", &["FastClock"]),
+            ("disabled", "acpi_pm", &["FastClock"]),
+        ] {
+            let mut situation = linux();
+            situation.host.sched_ext = Some(state.to_owned());
+            situation.host.clock_source = Some(source.to_owned());
+            assert_eq!(
+                names(&situation, &on_linux())[2..],
+                *told,
+                "{state}, {source}"
+            );
+        }
     }
 
     #[test]

@@ -27,6 +27,7 @@ mod witness;
 pub use process::ProcessCommand;
 pub use stop::Stop;
 pub use witness::Witness;
+pub(crate) use witness::recorded;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;

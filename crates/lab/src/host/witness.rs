@@ -229,7 +229,8 @@ impl Look {
     }
 }
 
-fn recorded(quota: cgroups::CpuQuota) -> CpuQuota {
+/// A quota as Runs have it.
+pub(crate) fn recorded(quota: cgroups::CpuQuota) -> CpuQuota {
     CpuQuota {
         time_ns: quota.time.as_ns(),
         period_ns: quota.period.as_ns(),

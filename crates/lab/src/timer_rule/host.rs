@@ -2,9 +2,12 @@
 
 use punctual_core::setting::Priority;
 use punctual_core::{Method, Nanos};
+use punctual_os::cgroups::CpuGroups;
 use punctual_os::wait::Sleeper;
 use punctual_os::{Error, clock, facts, priority, resolution, spin, throttling};
-use punctual_record::{HostFacts, Situation, System, TimerInterval};
+use punctual_record::{HostFacts, Situation, System, Throttled, TimerInterval};
+
+use crate::host::recorded;
 
 /// Reads the situation of the calling thread and its process. What is not
 /// allowed to be read is not told.
@@ -12,12 +15,19 @@ pub fn situation() -> Situation {
     let host = facts::facts();
     let mut sleeper = Sleeper::new();
     let mut granted = |method| sleeper.prepare(method).ok();
+    let groups = CpuGroups::of_this_process();
     Situation {
         system: system(&host),
         model: None,
         host,
         scheduling: priority::current(),
         real_time: real_time(),
+        quota: groups.quota().map(recorded),
+        throttled: groups.throttled().map(|throttled| Throttled {
+            periods: throttled.periods,
+            time_ns: throttled.time.as_ns(),
+        }),
+        stolen_fraction: facts::stolen_fraction(),
         on_battery: facts::on_battery(),
         interval: resolution::query().ok().map(|r| TimerInterval {
             coarsest: r.coarsest,

@@ -2,7 +2,7 @@
 
 use punctual_core::setting::Throttling;
 use punctual_core::{Method, Nanos};
-use punctual_record::{HostFacts, Situation, System, TimerInterval};
+use punctual_record::{CpuQuota, HostFacts, Situation, System, TimerInterval};
 use punctual_sim::Model;
 use punctual_sim::model::Value;
 
@@ -25,7 +25,7 @@ pub fn situation(model: &Model) -> Result<Situation, String> {
         _ => None,
     };
     let system = match name {
-        "linux" => System::Linux,
+        name if name == "linux" || name.starts_with("linux-") => System::Linux,
         "macos" => System::MacOs,
         "wine" => System::Wine("simulated".to_owned()),
         name if name.starts_with("windows-") => System::Windows,
@@ -44,6 +44,13 @@ pub fn situation(model: &Model) -> Result<Situation, String> {
             cpuidle_driver: choice("idle").map(str::to_owned),
             ..HostFacts::default()
         },
+        quota: length("quota")
+            .filter(|time| !time.is_zero())
+            .zip(length("quota_period"))
+            .map(|(time, period)| CpuQuota {
+                time_ns: time.as_ns(),
+                period_ns: period.as_ns(),
+            }),
         scheduling: (system == System::Linux).then(|| "SCHED_OTHER, nice 0".to_owned()),
         interval: coarsest.map(|coarsest| TimerInterval {
             coarsest,

@@ -89,19 +89,39 @@ impl Rule {
 }
 
 /// Slack decides, and real-time policies have none. The nice value bears on
-/// `poll` only.
+/// `poll` only. Who is let run when is of the kernel's version, its mode of preemption, the
+/// slice, and the quota.
 fn linux(situation: &Situation) -> Result<Rule, String> {
     let slack = situation
         .host
         .slack
         .ok_or("Linux did not tell the timer slack, so no prediction is made")?;
+    let host = &situation.host;
     let mut text = format!(
-        "linux,slack={},{}",
+        "{},slack={},{}",
+        linux_of(host.kernel.as_deref()),
         slack.max(Nanos::new(1)).exact(),
         bare(situation)
     );
     if let Some(hz @ (100 | 250 | 300 | 1_000)) = situation.host.tick_hz {
         text += &format!(",hz={hz}");
+    }
+    const MODES: [&str; 5] = ["none", "voluntary", "full", "lazy", "rt"];
+    let is_told = |mode: &&&str| host.preemption_mode.as_deref() == Some(**mode);
+    if let Some(mode) = MODES.iter().find(is_told) {
+        text += &format!(",preempt={mode}");
+    }
+    if let Some(cpus @ 1..=1_024) = host.logical_cpus {
+        text += &format!(",cpus={cpus}");
+        // The parameter is what is scaled by their number.
+        let scaled = u64::from(1 + cpus.min(8).ilog2());
+        if let Some(slice) = host.slice {
+            text += &format!(",slice={}", Nanos::new(slice.as_ns() / scaled).exact());
+        }
+    }
+    if let Some(quota) = situation.quota {
+        let [time, period] = [quota.time_ns, quota.period_ns].map(|ns| Nanos::new(ns).exact());
+        text += &format!(",quota={time},quota_period={period}");
     }
     let mut rule = Rule::from(Model::parse(&text)?);
     if situation.is_real_time() {
@@ -109,6 +129,23 @@ fn linux(situation: &Situation) -> Result<Rule, String> {
             .push(Op::Set(Setting::Priority(Priority::RealTime)));
     }
     Ok(rule)
+}
+
+/// The model of the nearest version up to that of a kernel; where it is not known, of none in
+/// particular. What 6.18 does began with 6.17.
+fn linux_of(kernel: Option<&str>) -> &'static str {
+    let version = |kernel: &str| -> Option<(u32, u32)> {
+        let mut numbers = kernel.split(|c: char| !c.is_ascii_digit());
+        Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+    };
+    match kernel.and_then(version) {
+        None => "linux",
+        Some((..=5, _) | (6, ..6)) => "linux-6.1",
+        Some((6, 6..12)) => "linux-6.6",
+        Some((6, 12..17)) => "linux-6.12",
+        Some((6, _) | (7, 0)) => "linux-6.18",
+        Some(_) => "linux-7.1",
+    }
 }
 
 /// A wake-up that costs nothing, and a clock that takes what it takes here.
@@ -299,9 +336,84 @@ mod tests {
             let rule = Rule::in_force(&situation).unwrap();
             rule.model().name().to_owned()
         };
-        assert!(named(Some(1_000)).ends_with(",hz=1000"));
+        assert!(named(Some(1_000)).contains(",hz=1000"));
         assert!(!named(Some(128)).contains("hz="));
         assert!(!named(None).contains("hz="));
+    }
+
+    /// With a fifth of a CPU in each 100 ms.
+    fn limited() -> Situation {
+        Situation {
+            quota: Some(punctual_record::CpuQuota {
+                time_ns: 20_000_000,
+                period_ns: 100_000_000,
+            }),
+            ..linux(Nanos::from_us(50))
+        }
+    }
+
+    #[test]
+    fn the_kernel_its_preemption_and_the_quota_are_said() {
+        let name = |situation: &Situation| {
+            let rule = Rule::in_force(situation).unwrap();
+            rule.model().name().to_owned()
+        };
+        for (kernel, model) in [
+            (None, "linux"),
+            (Some("unheard of"), "linux"),
+            (Some("5.15.0-91-generic"), "linux-6.1"),
+            (Some("6.1.0-18-amd64"), "linux-6.1"),
+            (Some("6.6.87.2-microsoft-standard-WSL2"), "linux-6.6"),
+            (Some("6.16.3"), "linux-6.12"),
+            (Some("6.18.44"), "linux-6.18"),
+            (Some("7.0.0-rc1"), "linux-6.18"),
+            (Some("7.1.2"), "linux-7.1"),
+            (Some("8.0.0"), "linux-7.1"),
+        ] {
+            let mut situation = linux(Nanos::from_us(50));
+            situation.host.kernel = kernel.map(str::to_owned);
+            assert_eq!(
+                name(&situation).split(',').next(),
+                Some(model),
+                "{kernel:?}"
+            );
+        }
+        let without = name(&linux(Nanos::from_us(50)));
+        let mut situation = limited();
+        situation.host.preemption_mode = Some("lazy".to_owned());
+        situation.host.logical_cpus = Some(2);
+        situation.host.slice = Some(Nanos::from_us(1_400));
+        let all = name(&situation);
+        for part in [
+            "preempt=lazy",
+            "cpus=2",
+            "slice=700us",
+            "quota=20ms,quota_period=100ms",
+        ] {
+            assert!(all.contains(part), "{all}");
+            assert!(!without.contains(part), "{without}");
+        }
+        situation.host.preemption_mode = Some("unheard of".to_owned());
+        assert!(!name(&situation).contains("preempt="));
+    }
+
+    /// Who computes in a quota of a fifth is stopped for four fifths of the time; who sleeps
+    /// is not.
+    #[test]
+    fn what_is_predicted_knows_the_quota() {
+        let took = |situation: &Situation| {
+            let rule = Rule::in_force(situation).unwrap();
+            let program = Program {
+                subjects: vec![],
+                ops: vec![Op::Work(Nanos::from_ms(200))],
+            };
+            let seen = SimMachine::new(rule.model().clone(), 1).run(&rule.around(&program));
+            seen.unwrap().threads[0].sections[0].cpu.elapsed
+        };
+        let free = linux(Nanos::from_us(50));
+        assert!(took(&limited()) > Nanos::from_ms(800));
+        assert!(took(&free) < Nanos::from_ms(201));
+        assert_eq!(slept(&limited(), 1), slept(&free, 1));
     }
 
     /// The timer-rule article, and PC-Tuning for the last two.

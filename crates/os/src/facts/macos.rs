@@ -22,6 +22,11 @@ pub(super) fn counters() -> Option<Counters> {
     None
 }
 
+/// No hypervisor tells it here.
+pub(super) fn stolen_fraction() -> Option<f64> {
+    None
+}
+
 pub(super) fn on_battery() -> Option<bool> {
     None
 }

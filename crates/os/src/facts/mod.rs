@@ -42,6 +42,10 @@ mod platform {
         None
     }
 
+    pub(super) fn stolen_fraction() -> Option<f64> {
+        None
+    }
+
     pub(super) fn cpu_times(_cpus: &[usize]) -> Option<CpuTimes> {
         None
     }
@@ -70,6 +74,7 @@ pub fn facts() -> HostFacts {
         hypervisor,
         clock_resolution: Some(clock::resolution()),
         slack: slack::current(),
+        slice: thread::slice(),
         ..told
     }
 }
@@ -93,6 +98,12 @@ pub fn global_timer_requests() -> Option<bool> {
 /// not tell, or has no battery.
 pub fn on_battery() -> Option<bool> {
     platform::on_battery()
+}
+
+/// The share of the time of all CPUs since the start that a hypervisor gave to others, as far as it
+/// chooses to tell. Linux: `/proc/stat`.
+pub fn stolen_fraction() -> Option<f64> {
+    platform::stolen_fraction()
 }
 
 /// Where the time of CPUs went since boot.

@@ -34,6 +34,57 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
     match remedy {
         Remedy::LiftQuota => lift_quota(disturbance),
         Remedy::CloseOthers(share) => close_others(*share, disturbance),
+        Remedy::UnsharedCpus(share) => (
+            "Have CPUs of this virtual machine that its host gives to nobody else: dedicated or pinned ones. Nothing inside \
+             it helps."
+                .into(),
+            format!("the hypervisor had {:.1} % of them meanwhile", share * 100.0),
+            "vmstat 1  # st is the share that was stolen".into(),
+        ),
+        Remedy::PreemptAtOnce(queued) => (
+            format!(
+                "Let the kernel preempt at once: in mode {} who wakes waits {}.",
+                situation.host.preemption_mode.as_deref().unwrap_or_default(),
+                match situation.host.preemption_mode.as_deref() {
+                    Some("lazy") => "for a tick, if another CPU wakes it",
+                    _ => "until who runs comes out of the kernel, or to a place where it looks",
+                }
+            )
+            .into(),
+            format!("{}; how much of that is due to it was not measured", waited(*queued)),
+            "echo full | sudo tee /sys/kernel/debug/sched/preempt  # for ever: preempt=full at boot".into(),
+        ),
+        Remedy::KernelScheduler => (
+            format!(
+                "Try it with the kernel's own scheduler: sched_ext is {}, which no prediction here knows.",
+                situation.host.sched_ext.as_deref().unwrap_or_default()
+            )
+            .into(),
+            not_measured(),
+            // Kernel documentation, "Extensible Scheduler Class".
+            "echo S | sudo tee /proc/sysrq-trigger  # takes it out".into(),
+        ),
+        Remedy::FastClock(read) => {
+            let host = &situation.host;
+            let sources = host.clock_sources.as_deref().unwrap_or_default();
+            let has_tsc = sources.split(' ').any(|source| source == "tsc");
+            let source = host.clock_source.as_deref().unwrap_or_default();
+            (
+                match has_tsc {
+                    true => format!("Have the clock read from the TSC instead of {source}."),
+                    false => format!(
+                        "Find out why the kernel does not trust the TSC, and reads the clock from {source}."
+                    ),
+                }
+                .into(),
+                format!("a reading takes {read}, and every wait takes some; the TSC's was not measured"),
+                match has_tsc {
+                    true => "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource",
+                    false => "sudo dmesg | grep -i tsc",
+                }
+                .into(),
+            )
+        }
         Remedy::UseLibrary { late, cpu_fraction } => (
             "Wait with punctual's library: it sleeps for most of the time and spins for the rest.".into(),
             match cpu_fraction {
@@ -230,7 +281,7 @@ fn length(ns: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_record::{CpuQuota, OtherProcess, Throttled};
+    use punctual_record::{CpuQuota, HostFacts, OtherProcess, Throttled};
 
     const LATE: Change = Change {
         from_ns: 78_000,
@@ -267,6 +318,10 @@ mod tests {
             Remedy::PollBeforeHalt(28_000),
             Remedy::PerformanceGovernor(Some(28_000)),
             Remedy::PlugIn,
+            Remedy::UnsharedCpus(0.0317),
+            Remedy::PreemptAtOnce(70_000),
+            Remedy::KernelScheduler,
+            Remedy::FastClock(Nanos::from_us(2)),
         ]
     }
 
@@ -317,6 +372,61 @@ mod tests {
         assert!(expected(10).starts_with("at most 28.0 us of the 28.0 us"));
         assert_eq!(all[2].gain_ns, Some(77_600));
         assert_eq!(all[13].gain_ns, None);
+    }
+
+    #[test]
+    fn how_linux_is_set_up_is_said_with_what_to_do() {
+        let said = |host: HostFacts, remedy| {
+            let advice = in_words(&DoctorFindings {
+                situation: Situation {
+                    host,
+                    ..Situation::default()
+                },
+                remedies: vec![remedy],
+                ..DoctorFindings::default()
+            });
+            let [advice] = <[Advice; 1]>::try_from(advice).unwrap();
+            (advice.what, advice.expected, advice.line)
+        };
+        let mode = |mode: &str| HostFacts {
+            preemption_mode: Some(mode.to_owned()),
+            ..HostFacts::default()
+        };
+        for (name, waits) in [("none", "until who runs comes out"), ("lazy", "for a tick")] {
+            let (what, expected, line) = said(mode(name), Remedy::PreemptAtOnce(70_000));
+            assert!(
+                what.contains(&format!("in mode {name} who wakes waits {waits}")),
+                "{what}"
+            );
+            assert!(expected.contains("waited 70.0 us for a CPU"), "{expected}");
+            assert!(line.starts_with("echo full"), "{line}");
+        }
+        let foreign = HostFacts {
+            sched_ext: Some("enabled, rusty".to_owned()),
+            ..HostFacts::default()
+        };
+        assert!(
+            said(foreign, Remedy::KernelScheduler)
+                .0
+                .contains("sched_ext is enabled, rusty")
+        );
+        for (sources, begins) in [
+            ("tsc hpet acpi_pm", "echo tsc |"),
+            ("hpet acpi_pm", "sudo dmesg"),
+        ] {
+            let slow = HostFacts {
+                clock_source: Some("hpet".to_owned()),
+                clock_sources: Some(sources.to_owned()),
+                ..HostFacts::default()
+            };
+            let (what, _, line) = said(slow, Remedy::FastClock(Nanos::from_us(2)));
+            assert!(
+                what.contains("hpet") && line.starts_with(begins),
+                "{what} {line}"
+            );
+        }
+        let (_, expected, _) = said(HostFacts::default(), Remedy::UnsharedCpus(0.0317));
+        assert_eq!(expected, "the hypervisor had 3.2 % of them meanwhile");
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub fn in_words(findings: &DoctorFindings, results: &mut [Measurement]) -> Diagn
             doctor.agreement = Some(verdict::in_words(judgement));
         }
     }
-    let (facts, not_told) = rule::facts(&findings.situation, findings.disturbance.as_ref());
+    let (facts, not_told) = rule::facts(&findings.situation);
     Diagnosis {
         rule: rule::rule(&findings.situation),
         model: findings.model.clone(),

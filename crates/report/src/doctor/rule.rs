@@ -3,9 +3,9 @@
 
 use punctual_core::Nanos;
 use punctual_core::setting::Throttling;
-use punctual_record::{Disturbance, Fact, HostFacts, Situation, System, Untold};
+use punctual_record::{Fact, HostFacts, Situation, System, Throttled, Untold};
 
-use crate::disturbed::quota;
+use crate::disturbed::quota_in_words;
 
 /// The timer rule in force, in a few sentences.
 pub(super) fn rule(situation: &Situation) -> String {
@@ -115,10 +115,7 @@ fn windows(situation: &Situation) -> String {
 }
 
 /// The facts that decide, and those that are not told.
-pub(super) fn facts(
-    situation: &Situation,
-    disturbance: Option<&Disturbance>,
-) -> (Vec<Fact>, Vec<Untold>) {
+pub(super) fn facts(situation: &Situation) -> (Vec<Fact>, Vec<Untold>) {
     let mut list = List {
         is_model: situation.model.is_some(),
         ..List::default()
@@ -135,7 +132,6 @@ pub(super) fn facts(
         _ => {}
     }
     of_machine(situation, &mut list);
-    list.add("cgroup quota", disturbance.and_then(quota), None);
     (list.facts, list.untold)
 }
 
@@ -161,15 +157,37 @@ fn of_linux(situation: &Situation, list: &mut List) {
         situation.host.tick_hz.map(|hz| format!("{hz} Hz")),
         Some("clock_getres(CLOCK_MONOTONIC_COARSE) failed"),
     );
-    let preemption = situation.host.preemption.as_ref();
+    let host = &situation.host;
     list.add(
         "preemption",
-        preemption.map(|kind| match &situation.host.preemption_mode {
-            Some(mode) => format!("{kind}, mode {mode}"),
-            None => kind.clone(),
+        match (&host.preemption, &host.preemption_mode) {
+            (Some(kind), Some(mode)) => Some(format!("{kind}, mode {mode}")),
+            (Some(kind), None) => Some(format!("{kind}, in a mode that is not told")),
+            (None, mode) => mode.as_ref().map(|mode| format!("mode {mode}")),
+        },
+        Some("neither the build line of the kernel nor its configuration names a mode"),
+    );
+    let sched_ext = host.sched_ext.as_deref();
+    list.add(
+        "sched_ext",
+        sched_ext.map(|state| match state {
+            "disabled" => "disabled: the kernel's own scheduler".to_owned(),
+            state => format!("{state}: a scheduler that no prediction here knows"),
         }),
         None,
     );
+    let stolen = situation.stolen_fraction;
+    list.add(
+        "steal",
+        stolen.map(|share| {
+            format!(
+                "{:.2} % of the time of all CPUs since the start",
+                share * 100.0
+            )
+        }),
+        None,
+    );
+    list.add("cgroup quota", quota_of(situation), None);
     list.add(
         "idle driver",
         situation.host.cpuidle_driver.clone(),
@@ -209,6 +227,21 @@ fn of_linux(situation: &Situation, list: &mut List) {
         situation.host.governor.clone(),
         Some("CPU 0 shows none in /sys, as is usual in a virtual machine"),
     );
+}
+
+/// The quota, and how it stopped this process and those beside it in its group.
+fn quota_of(situation: &Situation) -> Option<String> {
+    let throttled = situation.throttled;
+    let Some(quota) = situation.quota.map(quota_in_words) else {
+        return throttled.map(|_| "none".to_owned());
+    };
+    Some(match throttled {
+        Some(Throttled { periods, time_ns }) if periods > 0 => format!(
+            "{quota}; it has stopped this group in {periods} periods, for {} in all",
+            Nanos::new(time_ns)
+        ),
+        _ => quota,
+    })
 }
 
 /// What `/dev/cpu_dma_latency` answers while nobody asks for less
@@ -337,6 +370,86 @@ impl List {
                 why: why.to_owned(),
             }),
             (None, _) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use punctual_record::CpuQuota;
+
+    use super::*;
+
+    /// The fact of this name, or that it is not told.
+    fn fact(situation: &Situation, name: &str) -> Option<String> {
+        let situation = Situation {
+            system: System::Linux,
+            ..situation.clone()
+        };
+        let (facts, _) = facts(&situation);
+        let found = facts.into_iter().find(|fact| fact.name == name);
+        found.map(|fact| fact.value)
+    }
+
+    #[test]
+    fn who_preempts_whom_is_said_as_far_as_it_is_told() {
+        for (kind, mode, said) in [
+            (
+                Some("PREEMPT_DYNAMIC"),
+                Some("lazy"),
+                Some("PREEMPT_DYNAMIC, mode lazy"),
+            ),
+            (
+                Some("PREEMPT_DYNAMIC"),
+                None,
+                Some("PREEMPT_DYNAMIC, in a mode that is not told"),
+            ),
+            (None, Some("voluntary"), Some("mode voluntary")),
+            (None, None, None),
+        ] {
+            let mut situation = Situation::default();
+            situation.host.preemption = kind.map(str::to_owned);
+            situation.host.preemption_mode = mode.map(str::to_owned);
+            assert_eq!(fact(&situation, "preemption").as_deref(), said);
+        }
+        let (_, untold) = facts(&Situation {
+            system: System::Linux,
+            ..Situation::default()
+        });
+        assert!(untold.iter().any(|untold| untold.name == "preemption"));
+    }
+
+    #[test]
+    fn what_else_keeps_a_cpu_from_this_process_is_said() {
+        let mut situation = Situation::default();
+        for name in ["sched_ext", "steal", "cgroup quota"] {
+            assert_eq!(fact(&situation, name), None);
+        }
+        situation.throttled = Some(Throttled::default());
+        assert_eq!(fact(&situation, "cgroup quota").as_deref(), Some("none"));
+        situation.quota = Some(CpuQuota {
+            time_ns: 20_000_000,
+            period_ns: 100_000_000,
+        });
+        let quota = "20 ms of CPU time in 100 ms";
+        assert_eq!(fact(&situation, "cgroup quota").as_deref(), Some(quota));
+        situation.throttled = Some(Throttled {
+            periods: 3,
+            time_ns: 240_000_000,
+        });
+        assert_eq!(
+            fact(&situation, "cgroup quota").unwrap(),
+            format!("{quota}; it has stopped this group in 3 periods, for 240 ms in all")
+        );
+        situation.stolen_fraction = Some(0.031);
+        assert!(fact(&situation, "steal").unwrap().starts_with("3.10 %"));
+        for (state, says) in [
+            ("disabled", "own scheduler"),
+            ("enabled, rusty", "no prediction"),
+        ] {
+            situation.host.sched_ext = Some(state.to_owned());
+            let said = fact(&situation, "sched_ext").unwrap();
+            assert!(said.starts_with(state) && said.contains(says), "{said}");
         }
     }
 }

@@ -28,6 +28,11 @@ pub(super) fn host() -> HostFacts {
         cpu_model: read("/proc/cpuinfo").and_then(|text| cpu_model(&text)),
         hypervisor: read("/sys/hypervisor/type"),
         clock_source: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        clock_sources: read("/sys/devices/system/clocksource/clocksource0/available_clocksource"),
+        sched_ext: sched_ext(
+            read("/sys/kernel/sched_ext/state"),
+            read("/sys/kernel/sched_ext/root/ops"),
+        ),
         tick_hz: tick_hz(),
         halt_poll: halt_poll(),
         governor: read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
@@ -54,6 +59,10 @@ pub(super) fn cpu_times(cpus: &[usize]) -> Option<CpuTimes> {
             stolen: sum.stolen + tick.times(stolen),
         })
     })
+}
+
+pub(super) fn stolen_fraction() -> Option<f64> {
+    stolen(&fs::read_to_string("/proc/stat").ok()?)
 }
 
 /// What `/proc/stat` counts times in: 10 ms everywhere.
@@ -146,13 +155,46 @@ fn halt_poll() -> Option<Nanos> {
     Some(Nanos::new(ns))
 }
 
-/// How a kernel of which the mode can be chosen preempts now: as debugfs says, which
-/// only root can read, else as it was started, else as it was built.
+/// How the kernel preempts now: as its build line says where that leaves no choice, as debugfs says,
+/// which only root can read, else as it was started, else as it was built.
 fn preemption_mode() -> Option<String> {
-    let chosen = read("/sys/kernel/debug/sched/preempt").and_then(|modes| in_brackets(&modes));
-    let given = || preempt_given(&read("/proc/cmdline")?);
+    let version = read("/proc/sys/kernel/version").and_then(|text| preemption(&text));
+    let chosen = || read("/sys/kernel/debug/sched/preempt").and_then(|modes| in_brackets(&modes));
+    let is_dynamic = version.as_deref() == Some("PREEMPT_DYNAMIC");
+    let given = || preempt_given(&read("/proc/cmdline")?).filter(|_| is_dynamic);
     let built = || built_mode(&kernel_config()?).map(str::to_owned);
-    chosen.or_else(given).or_else(built)
+    let fixed = version.as_deref().and_then(fixed_mode).map(str::to_owned);
+    fixed.or_else(chosen).or_else(given).or_else(built)
+}
+
+/// The one mode of a kernel with this word in its build line, if it has but one
+/// (`init/Makefile`).
+fn fixed_mode(preemption: &str) -> Option<&'static str> {
+    match preemption {
+        "PREEMPT_RT" => Some("rt"),
+        "PREEMPT" => Some("full"),
+        _ => None,
+    }
+}
+
+/// What sched_ext does, with the scheduler that it has loaded (kernel documentation, "Extensible
+/// Scheduler Class").
+fn sched_ext(state: Option<String>, ops: Option<String>) -> Option<String> {
+    let state = state?;
+    Some(match ops.filter(|_| state != "disabled") {
+        Some(ops) => format!("{state}, {ops}"),
+        None => state,
+    })
+}
+
+/// The share of all time of all CPUs that was stolen; guests' time is in that of users already.
+fn stolen(stat: &str) -> Option<f64> {
+    let columns = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    let ticks = columns.split_ascii_whitespace().map(str::parse::<u64>);
+    let ticks: Vec<u64> = ticks.take(STEAL + 1).collect::<Result<_, _>>().ok()?;
+    let all: u64 = ticks.iter().sum();
+    let stolen = *ticks.get(STEAL)?;
+    (all > 0).then(|| stolen as f64 / all as f64)
 }
 
 /// The word in round brackets, as in `none voluntary (full) lazy`.
@@ -219,6 +261,18 @@ mod tests {
         assert_eq!(cpu_ticks(stat, 10), Some((0, 7)));
         assert_eq!(cpu_ticks(stat, 0), None);
         assert_eq!(cpu_ticks("cpu0 1 2 4 800 900\n", 0), None);
+        assert_eq!(stolen("cpu  10 0 10 60 10 0 5 5 7 7\ncpu0 1\n"), Some(0.05));
+        assert_eq!(stolen("cpu  10 0 10 60\n"), None);
+        assert_eq!(stolen("cpu  0 0 0 0 0 0 0 0 0 0\n"), None);
+        let ext = |state: &str, ops: Option<&str>| {
+            sched_ext(Some(state.to_owned()), ops.map(str::to_owned))
+        };
+        assert_eq!(ext("disabled", None).unwrap(), "disabled");
+        assert_eq!(ext("enabled", Some("rusty")).unwrap(), "enabled, rusty");
+        assert_eq!(sched_ext(None, None), None);
+        assert_eq!(fixed_mode("PREEMPT_RT"), Some("rt"));
+        assert_eq!(fixed_mode("PREEMPT"), Some("full"));
+        assert_eq!(fixed_mode("PREEMPT_DYNAMIC"), None);
         let config = "CONFIG_PREEMPT_BUILD=y\n# CONFIG_PREEMPT_NONE is not set\nCONFIG_PREEMPT_VOLUNTARY=y\n";
         assert_eq!(built_mode(config), Some("voluntary"));
         assert_eq!(

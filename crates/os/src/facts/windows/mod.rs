@@ -31,6 +31,11 @@ pub(super) fn cpu_times(_cpus: &[usize]) -> Option<CpuTimes> {
     None
 }
 
+/// No hypervisor tells it here.
+pub(super) fn stolen_fraction() -> Option<f64> {
+    None
+}
+
 pub(super) fn counters() -> Option<Counters> {
     None
 }
