@@ -7,7 +7,7 @@ use anyhow::{Result, anyhow};
 use punctual_core::Nanos;
 use punctual_lab::host::Witness;
 use punctual_lab::model_facts;
-use punctual_lab::rounds::Results;
+use punctual_lab::rounds::{End, Results};
 use punctual_program::{Machine, Refusal};
 use punctual_record::{Disturbance, MachineFacts, Run, RunRow, visible};
 use punctual_report::doctor::timer_rule;
@@ -78,6 +78,16 @@ pub(crate) fn disturbed<R: RunRow>(mut run: Run<R>, disturbance: Option<Disturba
     run.warnings.splice(0..0, warned.collect::<Vec<_>>());
     run.disturbance = disturbance;
     run
+}
+
+/// The same, and how the measurement ended.
+pub(crate) fn ended<R: RunRow>(run: Run<R>, end: &End, disturbance: Option<Disturbance>) -> Run<R> {
+    let run = Run {
+        interrupted: end.is_early(),
+        failed: end.failed.as_ref().map(ToString::to_string),
+        ..run
+    };
+    disturbed(run, disturbance)
 }
 
 /// A Run of this command without any results.

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use punctual_core::Nanos;
 use punctual_sim::Model;
 
@@ -28,6 +29,20 @@ where
         return Err("the list is empty".to_owned());
     }
     Ok(List(items))
+}
+
+/// Words, each with what it stands for.
+pub(crate) fn one_of<T, const N: usize>(
+    words: [(&'static str, T); N],
+) -> impl TypedValueParser<Value = T>
+where
+    T: Clone + Send + Sync + 'static,
+{
+    let names = PossibleValuesParser::new(words.each_ref().map(|(word, _)| *word));
+    names.map(move |name| {
+        let named = words.iter().find(|(word, _)| *word == name);
+        named.expect("clap takes no other").1.clone()
+    })
 }
 
 /// Whole numbers and ranges of them, such as `1,2,4-8`.

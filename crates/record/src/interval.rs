@@ -61,6 +61,15 @@ impl Interval {
         }
     }
 
+    /// What `join` makes of both medians, and of their ends on either side.
+    pub fn with(self, other: Self, join: impl Fn(f64, f64) -> f64) -> Self {
+        Self {
+            median: join(self.median, other.median),
+            low: join(self.low, other.low),
+            high: join(self.high, other.high),
+        }
+    }
+
     /// So many times as much.
     pub fn scaled(self, by: f64) -> Self {
         self.map(|number| number * by)

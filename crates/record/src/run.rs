@@ -184,6 +184,16 @@ pub struct Warning {
     pub remedy: String,
 }
 
+impl Warning {
+    /// What is wrong, and what to do about it.
+    pub fn new(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            remedy: remedy.into(),
+        }
+    }
+}
+
 /// What one subject did in one experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -6,7 +6,7 @@ use punctual_record::MachineFacts;
 use punctual_zero_pool::{Batch, LockKind, Setting};
 use punctual_zero_sim::{Active, Job, Machine, PoolResult, Prediction, System, predict};
 
-use super::simulation;
+use super::{distinct, simulation};
 use crate::published::ZEROING_GB_PER_CPU_S;
 use crate::rows::{PAGE_BYTES, ZeroRow};
 
@@ -125,12 +125,8 @@ impl Line {
 
 /// What a Run of the story says of its computers.
 pub fn machine_facts() -> MachineFacts {
-    let names: Vec<_> = lines()
-        .iter()
-        .map(|line| line.machine.name().to_owned())
-        .collect();
-    let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
-    names.dedup();
+    let lines = lines();
+    let names = distinct(lines.iter().map(|line| line.machine.name()));
     MachineFacts {
         name: names.join(", "),
         os: "simulated".to_owned(),

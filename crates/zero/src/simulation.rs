@@ -77,15 +77,14 @@ fn warnings(results: &[ZeroRow]) -> Vec<Warning> {
     if behind == 0 {
         return vec![];
     }
-    vec![Warning {
-        what: format!(
+    vec![Warning::new(
+        format!(
             "Pages arrive faster than they are zeroed by {behind} of {} pools: each of their bursts would be longer than \
              the one before, and what is told is one of the longest that was tried.",
             results.len()
         ),
-        remedy: "Let fewer GB arrive, or give larger batches, another lock or another number of threads."
-            .to_owned(),
-    }]
+        "Let fewer GB arrive, or give larger batches, another lock or another number of threads.",
+    )]
 }
 
 pub(super) fn of_prediction(machine: &Machine, job: &Job, prediction: &Prediction) -> ZeroedPages {

@@ -1,7 +1,7 @@
 //! `punctual zero advise`.
 
-use anyhow::{Result, anyhow};
-use clap::{Args, ValueEnum};
+use anyhow::Result;
+use clap::Args;
 use punctual_lab::host::Stop;
 use punctual_record::Run;
 use punctual_zero::advice::{
@@ -10,8 +10,8 @@ use punctual_zero::advice::{
 use punctual_zero::calibration::{Calibrator, Wanted};
 use punctual_zero::model::Calibrated;
 use punctual_zero::rows::{PAGE_BYTES, ZeroFindings, ZeroRow};
-use punctual_zero::run::{Area, Cell, Memory, PoolPlan, Ran, Settings, facts, warnings};
-use punctual_zero::simulation;
+use punctual_zero::run::{Area, Cell, Memory, PoolPlan, Settings, facts, warnings};
+use punctual_zero::{Ran, simulation};
 use punctual_zero_memory::Kernel;
 use punctual_zero_pool::{Batch, LockKind, Setting};
 use punctual_zero_sim::Machine;
@@ -19,7 +19,7 @@ use punctual_zero_sim::Machine;
 use crate::options::{Effort, Output, Shown};
 use crate::progress::Progress;
 use crate::session::{self, Outputs};
-use crate::values::bytes;
+use crate::values::{bytes, one_of};
 use crate::{Done, say, stop};
 
 pub(crate) const ABOUT: &str = "\
@@ -62,8 +62,8 @@ Examples:
 #[derive(Debug, Args)]
 pub(crate) struct AdviseArgs {
     /// What the pool is to be good at: cpu, wall or balanced [default: all three]
-    #[arg(long, value_name = "GOAL", value_enum, hide_possible_values = true)]
-    pub(crate) goal: Option<GoalArg>,
+    #[arg(long, value_name = "GOAL", value_parser = one_of(Goal::ALL.map(|goal| (goal.name(), goal))), hide_possible_values = true)]
+    pub(crate) goal: Option<Goal>,
 
     /// Another computer, by its model only: nothing is measured (`punctual zero simulate --list` shows all)
     #[arg(long, value_name = "COMPUTER", conflicts_with_all = ["memory", "memory_limit", "kernel", "quick", "rounds", "check", "plots"])]
@@ -73,12 +73,12 @@ pub(crate) struct AdviseArgs {
     #[arg(
         long,
         value_name = "NAME",
-        value_enum,
+        value_parser = one_of([("hot", Memory::Hot), ("cold", Memory::Cold)]),
         default_value = "cold",
         hide_possible_values = true,
         conflicts_with = "size"
     )]
-    pub(crate) memory: MemoryArg,
+    pub(crate) memory: Memory,
 
     /// So much memory, such as 512KiB or 1GiB, instead of hot or cold [default with --on: 1GiB]
     #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = bytes)]
@@ -106,19 +106,6 @@ pub(crate) struct AdviseArgs {
     pub(crate) output: Output,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum GoalArg {
-    Cpu,
-    Wall,
-    Balanced,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum MemoryArg {
-    Hot,
-    Cold,
-}
-
 pub(crate) fn run(args: &AdviseArgs) -> Result<Done> {
     match &args.on {
         Some(on) => there(args, on),
@@ -134,23 +121,14 @@ fn advise(
     pages: u64,
     stop: Option<&Stop>,
 ) -> Result<Option<(Advised, Vec<Candidate>)>> {
-    let settings = pools(model).map_err(|why| anyhow!(why))?;
+    let settings = pools(model)?;
+    let goals = args.goal.map_or(Goal::ALL.to_vec(), |goal| vec![goal]);
     let mut bar = super::progress(&settings);
     let mut next = |setting: &Setting| {
         super::show(&mut bar, setting);
         !stop.is_some_and(Stop::is_requested)
     };
-    let advised = Advised::ask(model, settings, &goals(args), pages, &mut next);
-    advised.map_err(|why| anyhow!(why))
-}
-
-fn goals(args: &AdviseArgs) -> Vec<Goal> {
-    match args.goal {
-        None => Goal::ALL.to_vec(),
-        Some(GoalArg::Cpu) => vec![Goal::Cpu],
-        Some(GoalArg::Wall) => vec![Goal::Wall],
-        Some(GoalArg::Balanced) => vec![Goal::Balanced],
-    }
+    Ok(Advised::ask(model, settings, &goals, pages, &mut next)?)
 }
 
 /// Calibrates a model of this computer, asks it, and measures what it says.
@@ -183,11 +161,8 @@ fn here(args: &AdviseArgs) -> Result<Done> {
     let mut advice = advised.record(&model, false)?;
 
     // All of them, or what is advised.
-    let settings = match args.check {
-        true => advised.and_all(&candidates),
-        false => advised.settings(),
-    };
-    let cells = Cell::all(args.kernel, area, settings);
+    let others = if args.check { &candidates[..] } else { &[] };
+    let cells = Cell::all(args.kernel, area, advised.settings(others));
     let rounds = rounds(args);
     let mut plan = PoolPlan::of_cells(cells, rounds, stop)?;
     announce(&mut plan)?;
@@ -207,14 +182,12 @@ fn here(args: &AdviseArgs) -> Result<Done> {
         check(&mut advice, &measurements);
     }
     let warned = warnings(&run.machine, &measurements, rounds);
-    run.interrupted = end.is_early();
-    run.failed = end.failed.as_ref().map(ToString::to_string);
     run.warnings.extend(given_up);
     run.warnings.extend(warned);
     run.results = measurements;
     run.beside.zero_advice = Some(advice);
     run.other.extend(plan.describe());
-    let run = session::disturbed(run, disturbance);
+    let run = session::ended(run, &end, disturbance);
     outputs.deliver_until(end.failed, &run, &args.shown.of(&run))
 }
 
@@ -272,10 +245,7 @@ fn area(args: &AdviseArgs, stop: &Stop) -> Result<Area> {
         locks: Some(vec![LockKind::Counter]),
         batches: Some(vec![Batch::One]),
         kernels: Some(vec![args.kernel]),
-        memories: Some(vec![match args.memory {
-            MemoryArg::Hot => Memory::Hot,
-            MemoryArg::Cold => Memory::Cold,
-        }]),
+        memories: Some(vec![args.memory]),
         bytes: args.size,
         memory_limit: args.memory_limit,
         ..Settings::default()
@@ -302,16 +272,13 @@ fn announce(plan: &mut PoolPlan) -> Result<()> {
 const USUALLY: u64 = 1 << 30;
 
 fn there(args: &AdviseArgs, on: &str) -> Result<Done> {
-    let machine = Machine::parse(on).map_err(|why| anyhow!(why))?;
+    let machine = Machine::parse(on)?;
     let outputs = Outputs::new(&args.output)?;
     let pages = args.size.unwrap_or(USUALLY).div_ceil(PAGE_BYTES);
     // Ctrl-C ends the process: there is nothing yet to be kept.
     let advised = advise(&machine, args, pages, None)?;
     let record = |(advised, _): (Advised, _)| advised.record(&machine, true);
-    let advice = advised
-        .map(record)
-        .transpose()
-        .map_err(|why| anyhow!(why))?;
+    let advice = advised.map(record).transpose()?;
     let run: Run<ZeroRow> = Run {
         machine: simulation::machine_facts(&machine),
         beside: ZeroFindings {

@@ -3,7 +3,8 @@
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use punctual_record::Run;
-use punctual_zero::probe::{ProbePart, ProbePlan, Probed, Settings, memory_facts, warnings};
+use punctual_zero::Ran;
+use punctual_zero::probe::{ProbePart, ProbePlan, Settings, memory_facts, warnings};
 
 use crate::options::{Effort, Output, Shown};
 use crate::progress::Progress;
@@ -104,31 +105,27 @@ pub(crate) fn run(args: &ProbeArgs) -> Result<Done> {
         session::rounds(plan.rounds()),
         session::about(plan.length(), false)
     );
-    let run = Run {
-        started_at: Some(started_at),
-        other: plan.describe(),
-        ..session::run()
-    };
-    let (mut warned, rounds) = (plan.left_out().to_vec(), plan.rounds());
+    let (mut warned, rounds, other) = (plan.left_out().to_vec(), plan.rounds(), plan.describe());
 
     let mut bar = Progress::alike(plan.turns());
-    let Probed {
+    let Ran {
         measurements,
         disturbance,
         end,
+        ..
     } = plan.run(&mut |progress| bar.at(progress.done, &progress.next));
     drop(bar);
 
     warned.extend(warnings(&facts, &measurements, rounds));
     let run = Run {
-        interrupted: end.is_early(),
-        failed: end.failed.as_ref().map(ToString::to_string),
+        started_at: Some(started_at),
         warnings: warned,
         machine: facts,
         results: measurements,
-        ..run
+        other,
+        ..session::run()
     };
-    let run = session::disturbed(run, disturbance);
+    let run = session::ended(run, &end, disturbance);
     outputs.deliver_until(end.failed, &run, &args.shown.of(&run))
 }
 

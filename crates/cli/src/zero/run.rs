@@ -1,20 +1,21 @@
 //! `punctual zero run`.
 
 use anyhow::{Result, bail};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use punctual_core::Nanos;
 use punctual_lab::host::Stop;
 use punctual_record::Run;
+use punctual_zero::Ran;
 use punctual_zero::model::{Agreement, Forecast, Forecasts, TARGET_MEAN, TARGET_WORST, agreement};
-use punctual_zero::rows::ZeroRow;
-use punctual_zero::run::{Bursts, Memory, PoolPlan, Ran, Settings, facts, warnings};
+use punctual_zero::rows::{Arrivals, ZeroRow};
+use punctual_zero::run::{Bursts, Memory, PoolPlan, Settings, facts, warnings};
 use punctual_zero_memory::Kernel;
 use punctual_zero_pool::{Batch, Dequeue, LockKind};
 
 use crate::options::{Effort, Output, Shown};
 use crate::progress::Progress;
 use crate::session::{self, Outputs};
-use crate::values::{List, bytes, length, list, numbers, rounds};
+use crate::values::{List, bytes, length, list, numbers, one_of, rounds};
 use crate::{Done, say, stop};
 
 pub(crate) const ABOUT: &str = "\
@@ -80,19 +81,19 @@ pub(crate) struct RunArgs {
     #[arg(
         long,
         value_name = "NAME",
-        value_enum,
+        value_parser = one_of([("hot", HOT), ("cold", COLD), ("both", BOTH)]),
         hide_possible_values = true,
         conflicts_with = "size"
     )]
-    pub(crate) memory: Option<MemoryArg>,
+    pub(crate) memory: Option<&'static [Memory]>,
 
     /// So much memory, such as 512KiB or 1GiB, instead of hot and cold
     #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = bytes)]
     pub(crate) size: Option<u64>,
 
     /// closed (all pages are there, pass after pass) or burst (they come every 2 s, and wake the workers) [default: closed]
-    #[arg(long, value_name = "NAME", value_enum, hide_possible_values = true)]
-    pub(crate) arrivals: Option<ArrivalsArg>,
+    #[arg(long, value_name = "NAME", value_parser = one_of([("closed", Arrivals::Closed), ("burst", Arrivals::Burst)]), hide_possible_values = true)]
+    pub(crate) arrivals: Option<Arrivals>,
 
     /// The time from one burst to the next [default: 2s]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = length)]
@@ -120,18 +121,9 @@ pub(crate) struct RunArgs {
     pub(crate) output: Output,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum MemoryArg {
-    Hot,
-    Cold,
-    Both,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ArrivalsArg {
-    Closed,
-    Burst,
-}
+const HOT: &[Memory] = &[Memory::Hot];
+const COLD: &[Memory] = &[Memory::Cold];
+const BOTH: &[Memory] = &[Memory::Hot, Memory::Cold];
 
 /// Some, or all that this CPU has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -182,8 +174,6 @@ pub(crate) fn run(args: &RunArgs) -> Result<Done> {
     drop(bar);
     let mut run: Run<ZeroRow> = Run {
         started_at: Some(started_at),
-        interrupted: end.is_early(),
-        failed: end.failed.as_ref().map(ToString::to_string),
         machine: facts_here,
         other: plan.describe(),
         ..session::run()
@@ -200,7 +190,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Done> {
     let warned = warnings(&run.machine, &measurements, plan.rounds());
     run.warnings = [plan.left_out(), &given_up, &unpredicted, &warned].concat();
     run.results = measurements;
-    let run = session::disturbed(run, disturbance);
+    let run = session::ended(run, &end, disturbance);
     outputs.deliver_until(end.failed, &run, &(args.shown.of(&run) + &agreed))
 }
 
@@ -260,7 +250,7 @@ fn announce(plan: &PoolPlan, calibration: Nanos) {
 }
 
 fn settings(args: &RunArgs) -> Result<Settings> {
-    let burst = args.arrivals == Some(ArrivalsArg::Burst);
+    let burst = args.arrivals == Some(Arrivals::Burst);
     for (option, given) in [
         ("--every", args.every.is_some()),
         ("--bursts", args.bursts.is_some()),
@@ -269,11 +259,6 @@ fn settings(args: &RunArgs) -> Result<Settings> {
             bail!("{option} is for bursts: add --arrivals burst, or leave it out");
         }
     }
-    let memories = args.memory.map(|memory| match memory {
-        MemoryArg::Hot => vec![Memory::Hot],
-        MemoryArg::Cold => vec![Memory::Cold],
-        MemoryArg::Both => vec![Memory::Hot, Memory::Cold],
-    });
     Ok(Settings {
         quick: args.effort.quick,
         threads: args.threads.as_ref().map(|list| list.0.clone()),
@@ -282,7 +267,7 @@ fn settings(args: &RunArgs) -> Result<Settings> {
         dequeues: args.dequeue.as_ref().map(|list| list.0.clone()),
         returns: args.returns,
         kernels: args.kernel.as_ref().map(|kernels| kernels.0.clone()),
-        memories,
+        memories: args.memory.map(<[Memory]>::to_vec),
         bytes: args.size,
         bursts: burst.then(|| Bursts {
             every: args.every.unwrap_or(USUALLY_EVERY),

@@ -178,7 +178,7 @@ fn simulate(args: &SimulateArgs) -> Result<Done> {
                 setting.workers, setting.batch, setting.lock
             )
         };
-        results.push(measured.map_err(|why| anyhow!(why)).with_context(failed)?);
+        results.push(measured.with_context(failed)?);
     }
     drop(bar);
     let run = simulation::run(&machine, results, session::command_line());
@@ -186,7 +186,7 @@ fn simulate(args: &SimulateArgs) -> Result<Done> {
 }
 
 fn machine(args: &SimulateArgs) -> Result<Machine> {
-    let machine = Machine::parse(&args.on).map_err(|why| anyhow!(why))?;
+    let machine = Machine::parse(&args.on)?;
     let Some(file) = &args.matrix else {
         return Ok(machine);
     };
@@ -202,21 +202,16 @@ fn machine(args: &SimulateArgs) -> Result<Machine> {
 fn grid(args: &SimulateArgs, machine: &Machine) -> Grid {
     let usual = Grid::usual(machine.topology().cpus());
     Grid {
-        threads: args
-            .threads
-            .as_ref()
-            .map_or(usual.threads, |list| list.0.clone()),
-        locks: args
-            .lock
-            .as_ref()
-            .map_or(usual.locks, |list| list.0.clone()),
-        batches: args
-            .batch
-            .as_ref()
-            .map_or(usual.batches, |list| list.0.clone()),
+        threads: given(&args.threads, usual.threads),
+        locks: given(&args.lock, usual.locks),
+        batches: given(&args.batch, usual.batches),
         dequeue: args.dequeue,
         returns: args.returns,
     }
+}
+
+fn given<T: Clone>(list: &Option<List<T>>, usual: Vec<T>) -> Vec<T> {
+    list.as_ref().map_or(usual, |list| list.0.clone())
 }
 
 fn tell_article(args: &SimulateArgs) -> Result<Done> {
@@ -227,7 +222,7 @@ fn tell_article(args: &SimulateArgs) -> Result<Done> {
     let mut results: Vec<ZeroRow> = Vec::new();
     for line in &lines {
         bar.step(line.what);
-        let (outcomes, measurement) = line.tell(args.seed).map_err(|why| anyhow!(why))?;
+        let (outcomes, measurement) = line.tell(args.seed)?;
         told.push(outcomes);
         results.push(measurement);
     }
@@ -248,7 +243,7 @@ fn validate() -> Result<Done> {
     let mut findings = Vec::new();
     for row in &rows {
         bar.step(&row.id);
-        findings.push((row, row.run().map_err(|why| anyhow!(why))?));
+        findings.push((row, row.run()?));
     }
     drop(bar);
     print(&validation::text(&findings, &sources))?;

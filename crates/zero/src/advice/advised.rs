@@ -11,7 +11,7 @@ use crate::rows::{
     PAGE_BYTES, ZeroAdvice, ZeroBounds, ZeroChecked, ZeroForecast, ZeroHold, ZeroPick, ZeroPool,
     ZeroRow,
 };
-use crate::simulation;
+use crate::{distinct, simulation};
 
 /// A pool for each goal.
 #[derive(Clone, Debug)]
@@ -79,24 +79,11 @@ impl Advised {
         Ok(Some((advised, candidates)))
     }
 
-    /// What is advised, each pool once, and last the careless way.
-    pub fn settings(&self) -> Vec<Setting> {
-        let mut settings: Vec<Setting> = Vec::new();
-        for candidate in self.candidates() {
-            if !settings.contains(&candidate.setting) {
-                settings.push(candidate.setting);
-            }
-        }
-        settings
-    }
-
-    /// These, and all others of `candidates`.
-    pub fn and_all(&self, candidates: &[Candidate]) -> Vec<Setting> {
-        let mut settings = self.settings();
-        let all = candidates.iter().map(|candidate| candidate.setting);
-        let others: Vec<Setting> = all.filter(|s| !settings.contains(s)).collect();
-        settings.extend(others);
-        settings
+    /// What is advised, each pool once, then the careless way, and those of `others` that
+    /// are none of these.
+    pub fn settings(&self, others: &[Candidate]) -> Vec<Setting> {
+        let all = self.candidates().chain(others);
+        distinct(all.map(|candidate| candidate.setting))
     }
 
     /// What is advised, with what the model says of it, some of them twice.

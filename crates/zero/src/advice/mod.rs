@@ -14,6 +14,7 @@ use punctual_zero_pool::{Batch, LockKind, Setting};
 use punctual_zero_sim::{Active, Job, Machine, PoolResult, Prediction, predict, simulate};
 
 use crate::advice::advised::knee;
+use crate::ascending;
 use crate::rows::ZeroingPrediction;
 
 pub use advised::{Advised, check, with_predictions};
@@ -72,13 +73,10 @@ fn mean(
 ) -> Result<ZeroingPrediction, Refusal> {
     let outcomes = jobs.iter().map(outcome).collect::<Result<Vec<_>, _>>()?;
     let mean = |number: fn(&PoolResult) -> f64| {
-        let all: Vec<Interval> = outcomes.iter().map(|outcome| outcome.of(number)).collect();
-        let mean = |end: fn(&Interval) -> f64| all.iter().map(end).sum::<f64>() / all.len() as f64;
-        Interval {
-            median: mean(|interval| interval.median),
-            low: mean(|interval| interval.low),
-            high: mean(|interval| interval.high),
-        }
+        let all = outcomes.iter().map(|outcome| outcome.of(number));
+        let sum = all.reduce(|sum, one| sum.with(one, |a, b| a + b));
+        let sum: Interval = sum.unwrap_or_default();
+        sum.map(|sum| sum / outcomes.len() as f64)
     };
     Ok(ZeroingPrediction {
         wall_gb_per_s: mean(PoolResult::wall_gb_per_s),
@@ -163,18 +161,13 @@ pub fn considered(cpus: usize, knee: Option<f64>) -> Vec<Setting> {
 fn threads(cpus: usize, knee: Option<f64>) -> Vec<usize> {
     const EACH: usize = 8;
     let doubling = std::iter::successors(Some(2 * EACH), |n| Some(2 * n));
-    let mut threads: Vec<usize> = (1..=EACH)
-        .chain(doubling.take_while(|n| *n < cpus))
-        .take_while(|n| *n < cpus)
-        .collect();
-    threads.push(cpus);
+    let usual = (1..=EACH).chain(doubling.take_while(|n| *n < cpus));
     let sides = knee
         .into_iter()
-        .flat_map(|knee| [knee.floor(), knee.ceil()]);
-    threads.extend(sides.map(|side| (side as usize).clamp(1, cpus)));
-    threads.sort_unstable();
-    threads.dedup();
-    threads
+        .flat_map(|knee| [knee.floor(), knee.ceil()])
+        .map(|side| (side as usize).clamp(1, cpus));
+    let usual = usual.take_while(|n| *n < cpus);
+    ascending(usual.chain([cpus]).chain(sides))
 }
 
 /// A pool that might be advised.

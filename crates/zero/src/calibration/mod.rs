@@ -31,6 +31,7 @@ use crate::calibration::zeroing::{Sample, Take};
 use crate::host::{CpuClock, HostComputer, HostMemory};
 use crate::rows::{LineCost, ParkingCost, TakeCost, ZeroCalibration, ZeroCost};
 use crate::run::Area;
+use crate::{distinct, refusal};
 
 pub(crate) use operations::mean_transfer;
 
@@ -83,8 +84,7 @@ impl<'m> Calibrator<'m> {
         memory: &'m HostMemory,
         cpu_clock: CpuClock,
     ) -> Result<Self, Refusal> {
-        let checked = wanted.kernel.check();
-        checked.map_err(|why| Refusal::new(why.to_string()))?;
+        wanted.kernel.check().map_err(refusal)?;
         let team = Workers::new();
         let pairs = pairs(team.cpus());
         Ok(Self {
@@ -125,20 +125,21 @@ impl<'m> Calibrator<'m> {
     fn measure(&mut self) -> Result<(), Refusal> {
         let clock = self.memory.clock();
         let operations = self.team.alone(|| Operations::measure(clock));
-        self.samples.operations(operations);
+        self.samples.operations.push(operations);
         for &(from, to) in &self.pairs {
             for _ in 0..LINE_SAMPLES {
                 let between = Between::measure(&self.team, clock, from, to);
-                self.samples.between(from, to, between);
+                let samples = self.samples.between.entry((from, to));
+                samples.or_default().push(between);
             }
         }
         if self.team.cpus() > 1 {
             let parking = Parking::measure(&self.team, self.cpu_clock);
-            self.samples.parking(parking);
+            self.samples.parking.push(parking);
         }
         self.takes()?;
         self.zeroing()?;
-        self.samples.end_round();
+        self.samples.rounds += 1;
         Ok(())
     }
 
@@ -157,14 +158,13 @@ impl<'m> Calibrator<'m> {
 
     fn computer(&self) -> Result<HostComputer<'m>, Refusal> {
         HostComputer::new(self.memory, self.wanted.kernel, None)
-            .map_err(|why| Refusal::new(why.to_string()))
     }
 
     fn takes(&mut self) -> Result<(), Refusal> {
         let computer = self.computer()?;
         let pages = self.wanted.areas.iter().map(|area| area.pages).max();
         let pages = pages.unwrap_or(1);
-        for setting in distinct(&self.wanted.settings) {
+        for setting in alone(&self.wanted.settings) {
             let measure = || Take::measure(computer, &setting, pages);
             let take = self.team.alone(measure)?;
             self.samples.take(&setting, take);
@@ -190,12 +190,7 @@ impl<'m> Calibrator<'m> {
 
     /// What is measured of so many pages: one CPU, and all of them.
     fn fields(&self, pages: u64) -> Vec<Field> {
-        let mut locks = Vec::new();
-        for setting in &self.wanted.settings {
-            if !locks.contains(&setting.lock) {
-                locks.push(setting.lock);
-            }
-        }
+        let locks = distinct(self.wanted.settings.iter().map(|setting| setting.lock));
         let mut workers = vec![1, self.team.cpus()];
         workers.dedup();
         let field = |workers| Field {
@@ -210,24 +205,18 @@ impl<'m> Calibrator<'m> {
 /// The settings that differ for one worker whom nobody disturbs. Batches that are
 /// the same whatever is left are alike; what a policy costs is what a take costs more
 /// with it than with one of these.
-fn distinct(settings: &[Setting]) -> Vec<Setting> {
-    let mut distinct: Vec<Setting> = Vec::new();
-    for setting in settings {
+fn alone(settings: &[Setting]) -> Vec<Setting> {
+    distinct(settings.iter().flat_map(|setting| {
         let constant = setting.batch.constant(setting.workers as u64).is_some();
         let own = (!constant).then_some(setting.batch);
-        for batch in [Batch::One].into_iter().chain(own) {
-            let setting = Setting {
-                workers: 1,
-                batch,
-                returns: None,
-                ..*setting
-            };
-            if !distinct.contains(&setting) {
-                distinct.push(setting);
-            }
-        }
-    }
-    distinct
+        let batches = [Batch::One].into_iter().chain(own);
+        batches.map(|batch| Setting {
+            workers: 1,
+            batch,
+            returns: None,
+            ..*setting
+        })
+    }))
 }
 
 /// Between which workers lines are measured: all, or the first and each other,
@@ -249,18 +238,6 @@ struct Samples {
 }
 
 impl Samples {
-    fn operations(&mut self, sample: Operations) {
-        self.operations.push(sample);
-    }
-
-    fn between(&mut self, from: usize, to: usize, sample: Between) {
-        self.between.entry((from, to)).or_default().push(sample);
-    }
-
-    fn parking(&mut self, sample: Parking) {
-        self.parking.push(sample);
-    }
-
     fn take(&mut self, setting: &Setting, sample: Take) {
         let known = self.takes.iter_mut().find(|(of, _)| of == setting);
         match known {
@@ -275,10 +252,6 @@ impl Samples {
             Some((.., samples)) => samples.push(sample),
             None => self.zeroing.push((area, field.clone(), vec![sample])),
         }
-    }
-
-    fn end_round(&mut self) {
-        self.rounds += 1;
     }
 
     fn calibration(&self) -> ZeroCalibration {
@@ -335,13 +308,14 @@ impl Samples {
     fn zero_costs(&self) -> Vec<ZeroCost> {
         let mut costs = Vec::new();
         for (area, field, samples) in &self.zeroing {
-            let jitters: Vec<f64> = samples.iter().filter_map(|sample| sample.jitter).collect();
-            let jitter = Interval::of(&jitters).map(|interval| interval.median);
-            let settled: Vec<f64> = samples.iter().filter_map(|sample| sample.settled).collect();
-            let settled_ns = Interval::of(&settled);
-            let mut add = |elsewhere, lock: Option<&LockKind>, of: &dyn Fn(&Sample) -> _| {
+            let seen = |of: &dyn Fn(&Sample) -> Option<f64>| {
                 let seen: Vec<f64> = samples.iter().filter_map(of).collect();
-                costs.extend(Interval::of(&seen).map(|page_ns| ZeroCost {
+                Interval::of(&seen)
+            };
+            let jitter = seen(&|sample| sample.jitter).map(|interval| interval.median);
+            let settled_ns = seen(&|sample| sample.settled);
+            let mut add = |elsewhere, lock: Option<&LockKind>, of: &dyn Fn(&Sample) -> _| {
+                costs.extend(seen(of).map(|page_ns| ZeroCost {
                     memory: area.memory.name().to_owned(),
                     bytes: area.bytes(),
                     workers: field.workers,
@@ -391,10 +365,8 @@ mod tests {
             setting(LockKind::Tas, "2n"),
             setting(LockKind::Mcs, "64"),
         ];
-        let distinct: Vec<_> = distinct(&settings)
-            .into_iter()
-            .map(|s| (s.lock, s.batch, s.dequeue))
-            .collect();
+        let alone = alone(&settings).into_iter();
+        let distinct: Vec<_> = alone.map(|s| (s.lock, s.batch, s.dequeue)).collect();
         let range = Dequeue::Range;
         assert_eq!(
             distinct,
@@ -420,22 +392,18 @@ mod tests {
             locks: vec![LockKind::Mcs],
         };
         for ns in [3.0, 1.0, 8.0] {
-            samples.operations(Operations {
+            samples.operations.push(Operations {
                 rmw: ns,
                 ..Operations::default()
             });
-            samples.between(
-                0,
-                1,
-                Between {
-                    read: 2.0 * ns,
-                    taken: ns,
-                    upgraded: ns,
-                    contended: ns,
-                    apart: 10.0 * ns,
-                },
-            );
-            samples.parking(Parking {
+            samples.between.entry((0, 1)).or_default().push(Between {
+                read: 2.0 * ns,
+                taken: ns,
+                upgraded: ns,
+                contended: ns,
+                apart: 10.0 * ns,
+            });
+            samples.parking.push(Parking {
                 cpu: 100.0 * ns,
                 turn: 1_000.0 * ns,
             });
@@ -453,7 +421,7 @@ mod tests {
                 under: vec![Some(2.0 * ns)],
             };
             samples.zeroing(area, &field, sample);
-            samples.end_round();
+            samples.rounds += 1;
         }
         let calibration = samples.calibration();
         let of_three = Interval {

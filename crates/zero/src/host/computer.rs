@@ -8,12 +8,14 @@ use punctual_core::Nanos;
 use punctual_lab::host::Stop;
 use punctual_os::Error;
 use punctual_os::quick::QuickClock;
+use punctual_program::Refusal;
 use punctual_zero_memory::{Advice, Kernel, Mapping, huge_page_bytes};
 use punctual_zero_pool::blocking::{Computer, Line, Lock};
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
 use crate::host::barrier::Cutoff;
+use crate::refusal;
 
 /// This computer: its atomics, its memory, one way of zeroing it. Copies are the
 /// same.
@@ -29,13 +31,13 @@ impl<'m> HostComputer<'m> {
     /// where there is one, in `links`, and else one after the other.
     ///
     /// # Errors
-    /// Unsupported where this CPU has no such kernel.
+    /// This CPU has no such kernel.
     pub fn new(
         memory: &'m HostMemory,
         kernel: Kernel,
         links: Option<&'m Links>,
-    ) -> Result<Self, Error> {
-        kernel.check()?;
+    ) -> Result<Self, Refusal> {
+        kernel.check().map_err(refusal)?;
         Ok(Self {
             memory,
             kernel,

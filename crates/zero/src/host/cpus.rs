@@ -49,16 +49,14 @@ impl Cpus {
         } else {
             "more workers than that stop"
         };
-        Some(Warning {
-            what: format!(
+        Some(Warning::new(
+            format!(
                 "A quota gives this process the time of {cpus} of its {all} CPUs: {stops} in turn, and more than {} \
                  count as more than there are CPUs.",
                 self.at_once
             ),
-            remedy:
-                "Measure without the quota: outside of the container, or with `max` in its cpu.max."
-                    .to_owned(),
-        })
+            "Measure without the quota: outside of the container, or with `max` in its cpu.max.",
+        ))
     }
 }
 

@@ -396,8 +396,7 @@ impl<'a> Shared<'a> {
         cpu_clock: CpuClock,
         crowded: bool,
     ) -> Result<Self, Refusal> {
-        let computer = HostComputer::new(memory, job.kernel, job.links)
-            .map_err(|why| Refusal::new(why.to_string()))?;
+        let computer = HostComputer::new(memory, job.kernel, job.links)?;
         let pool = Pool::new(&computer, &job.setting, job.pages).map_err(Refusal::new)?;
         Ok(Self {
             job: *job,

@@ -137,11 +137,7 @@ fn with_takes(
         let take = alone.min(after_page);
         (take + stealing - simulated).max(0.0) + timing
     };
-    let turn = Interval {
-        median: turn(after_page.median, plain.take_ns.median),
-        low: turn(after_page.low, plain.take_ns.low),
-        high: turn(after_page.high, plain.take_ns.high),
-    };
+    let turn = after_page.with(plain.take_ns, turn);
     // What it costs more right after a page is waiting until the stores are done, besides
     // what the simulated take costs.
     let drain = |after_page: f64| match after_page > plain.take_ns.median {
@@ -297,12 +293,7 @@ fn lacks(what: &str) -> Refusal {
 }
 
 fn mixed(one: Interval, other: Interval, share: f64) -> Interval {
-    let mix = |a: f64, b: f64| a + (b - a) * share;
-    Interval {
-        median: mix(one.median, other.median),
-        low: mix(one.low, other.low),
-        high: mix(one.high, other.high),
-    }
+    one.with(other, |a, b| a + (b - a) * share)
 }
 
 fn measured(Interval { median, low, high }: Interval) -> Figure {

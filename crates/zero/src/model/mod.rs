@@ -30,7 +30,8 @@ use crate::advice::Model;
 use crate::calibration::{Calibrator, Wanted};
 use crate::model::machine::machine;
 use crate::rows::{ZeroCalibration, ZeroRow, ZeroedPages, ZeroingPrediction};
-use crate::run::{Area, Cell, Memory, PoolPlan, Progress};
+use crate::run::{Cell, Memory, PoolPlan};
+use crate::{Progress, distinct};
 
 /// The model of this computer for pools that zero one of the memories that it was
 /// calibrated for.
@@ -133,14 +134,8 @@ impl<'p> Forecasts<'p> {
                 "predictions are for one way of zeroing at a time; give one with --kernel",
             ));
         }
-        let mut areas: Vec<Area> = Vec::new();
-        for cell in &cells {
-            if !areas.contains(&cell.area) {
-                areas.push(cell.area);
-            }
-        }
         let wanted = Wanted {
-            areas,
+            areas: distinct(cells.iter().map(|cell| cell.area)),
             kernel: first.kernel,
             settings: cells.iter().map(|cell| cell.setting).collect(),
         };
@@ -193,10 +188,11 @@ impl<'p> Forecasts<'p> {
                 }
             }
         }
-        let warning = failed.map(|why| Warning {
-            what: format!("Not everything could be predicted: {why}."),
-            remedy: "Run it again while nothing else runs: the parts of a pool are measured in microseconds."
-                .to_owned(),
+        let warning = failed.map(|why| {
+            Warning::new(
+                format!("Not everything could be predicted: {why}."),
+                "Run it again while nothing else runs: the parts of a pool are measured in microseconds.",
+            )
         });
         Forecast {
             calibration,

@@ -7,8 +7,9 @@ use punctual_program::Refusal;
 use punctual_zero_memory::{Mapping, PAGE};
 
 use super::ProbePart;
-use super::ledger::{Case, Ledger, Rounds, apart, pages_take, refusal};
+use super::ledger::{Case, Ledger, Rounds, apart, pages_take};
 use crate::probe::plan::in_words;
+use crate::refusal;
 use crate::rows::{MemoryCost, ZeroProbe};
 
 /// What blocks are filled with. Not zeros, which some CPUs write faster over

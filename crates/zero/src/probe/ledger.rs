@@ -9,6 +9,7 @@ use punctual_os::{Tick, clock, thread, usage};
 use punctual_program::Refusal;
 
 use super::ProbePart;
+use crate::refusal;
 use crate::rows::{Account, PageCost, Payments, Spent, ZeroProbe, ZeroRow};
 
 /// The steps of one round, in order, each with what it took of the thread that
@@ -203,11 +204,6 @@ pub(super) fn apart<R: Send>(
             Err(panic) => std::panic::resume_unwind(panic),
         }
     })
-}
-
-/// The system's answer as one of this crate.
-pub(super) fn refusal(error: punctual_os::Error) -> Refusal {
-    Refusal::new(error.to_string())
 }
 
 /// What takes turns with others in rounds.

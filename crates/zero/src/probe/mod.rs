@@ -28,7 +28,7 @@ mod processes;
 mod warnings;
 
 pub(crate) use plan::in_words;
-pub use plan::{ProbePlan, Probed, Progress, Settings};
+pub use plan::{ProbePlan, Settings};
 pub use processes::serve;
 pub use warnings::{memory_facts, warnings};
 

@@ -8,7 +8,8 @@ use punctual_sim::Random;
 use punctual_zero_memory::{Advice, CacheKind, Kernel, Mapping, PAGE, caches, huge_page_bytes};
 
 use super::ProbePart;
-use super::ledger::{Case, Ledger, Rounds, apart, of_steps, pages_take, refusal};
+use super::ledger::{Case, Ledger, Rounds, apart, of_steps, pages_take};
+use crate::refusal;
 use crate::rows::{HugePages, MemoryCost, PageStep, Spent, ZeroProbe, ZeroRow};
 
 /// A way to go through the life of pages, some of whose steps are measured.
@@ -87,9 +88,8 @@ pub(super) fn pages(way: Way, bytes: usize, huge: bool, cpu: Option<usize>) -> C
                 bytes: bytes as u64,
                 huge_pages: Some(huge_pages),
                 order: order.map(|order| order.trim_start_matches("touch-").to_owned()),
-                kernel: None,
-                at_once_bytes: None,
                 page_cost,
+                ..PageStep::default()
             })
         })
     };
@@ -249,11 +249,10 @@ fn reference(step: &'static str, [times, bytes, at_once]: [usize; 3], cpu: Optio
     let part = move |_, page_cost| {
         Some(ZeroProbe::Pages(PageStep {
             bytes: bytes as u64,
-            huge_pages: None,
-            order: None,
             kernel: Some(Kernel::Memset.name().to_owned()),
             at_once_bytes: Some((at_once * PAGE) as u64),
             page_cost,
+            ..PageStep::default()
         }))
     };
     Case {

@@ -8,7 +8,8 @@ use punctual_zero_memory::Mapping;
 
 use super::ProbePart;
 use super::blocks::{FILL, fill_fresh};
-use super::ledger::{Case, Rounds, apart, refusal};
+use super::ledger::{Case, Rounds, apart};
+use crate::refusal;
 use crate::rows::{Paid, PayersAccount, Payments, ZeroProbe};
 
 /// What this process does while the whole computer is watched.

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use punctual_core::Nanos;
 use punctual_lab::host::{ProcessCommand, Stop, Witness, usual_cpu};
-use punctual_lab::rounds::End;
 use punctual_os::thread;
 use punctual_program::Refusal;
-use punctual_record::{Disturbance, Value, Warning};
+use punctual_record::{Value, Warning};
 use punctual_zero_memory::{Advice, Mapping, PAGE, free_bytes, huge_page_bytes, huge_pages};
 use serde_json::json;
 
@@ -18,6 +17,7 @@ use crate::probe::pages::{WarmUp, Way, pages, references, sort};
 use crate::probe::payers::{Doing, payers};
 use crate::probe::processes::processes;
 use crate::rows::ZeroRow;
+use crate::turns::{Progress, Ran, take_turns};
 
 /// Everything that is going to be measured.
 pub struct ProbePlan {
@@ -34,26 +34,6 @@ pub struct ProbePlan {
 struct Turns {
     case: Case,
     rounds: u32,
-}
-
-/// How far it has come.
-#[derive(Clone, Debug)]
-pub struct Progress {
-    /// Turns that are done.
-    pub done: usize,
-    /// What is measured next.
-    pub next: String,
-}
-
-/// What came of it.
-#[derive(Debug, Default)]
-pub struct Probed {
-    /// What was measured, part by part.
-    pub measurements: Vec<ZeroRow>,
-    /// What else happened to the computer meanwhile.
-    pub disturbance: Option<Disturbance>,
-    /// What ended it before its end.
-    pub end: End,
 }
 
 /// Of the random order of pages; the same in every run, so that runs can be
@@ -150,29 +130,20 @@ impl ProbePlan {
 
     /// Lets all take turns until every round is done, the user wants an end, or
     /// the system refuses something. What was measured until then is kept.
-    pub fn run(mut self, progress: &mut dyn FnMut(Progress)) -> Probed {
+    pub fn run(mut self, progress: &mut dyn FnMut(Progress)) -> Ran {
         let witness = Witness::new();
         let cpus = thread::allowed_cpus();
-        let mut end = End::default();
-        let mut done = 0;
-        'rounds: for round in 0..self.rounds() {
-            for turns in self.cases.iter_mut().filter(|turns| round < turns.rounds) {
-                if self.stop.is_requested() {
-                    break 'rounds;
-                }
-                progress(Progress {
-                    done,
-                    next: turns.case.name.clone(),
-                });
-                if let Err(refusal) = witness.during(&cpus, || turns.case.run()) {
-                    end.failed = Some(refusal);
-                    break 'rounds;
-                }
+        let (rounds, count, mut done) = (self.rounds(), self.cases.len(), 0);
+        let end = take_turns(rounds, count, &self.stop, &mut |round, i| {
+            let Turns { case, rounds } = &mut self.cases[i];
+            if round < *rounds {
+                let next = case.name.clone();
+                progress(Progress { done, next, round });
+                witness.during(&cpus, || case.run())?;
                 done += 1;
             }
-        }
-        // The turn under way may have less than it was to have.
-        end.interrupted = self.stop.is_requested();
+            Ok(())
+        });
         let warm_up = self.warm_up.iter().flat_map(WarmUp::measurements);
         let mut measurements: Vec<ZeroRow> = warm_up.collect();
         for part in ProbePart::ALL {
@@ -184,10 +155,11 @@ impl ProbePlan {
             }
             measurements.extend(of_part);
         }
-        Probed {
+        Ran {
             measurements,
             disturbance: witness.disturbance(),
             end,
+            ..Ran::default()
         }
     }
 }
@@ -256,10 +228,9 @@ impl Planner<'_> {
 
     fn leave_out(&mut self, what: &str, why: &str) {
         let why = why.trim_end_matches(": leave it out");
-        self.left_out.push(Warning {
-            what: format!("{what} left out: {why}."),
-            remedy: "Measure it on a system that has it.".to_owned(),
-        });
+        let what = format!("{what} left out: {why}.");
+        let remedy = "Measure it on a system that has it.";
+        self.left_out.push(Warning::new(what, remedy));
     }
 }
 

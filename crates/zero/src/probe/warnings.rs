@@ -13,12 +13,7 @@ use crate::rows::{HugePages, ZeroRow};
 /// a part were so many.
 pub fn warnings(facts: &MachineFacts, results: &[ZeroRow], rounds: u32) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    let mut warn = |what: String, remedy: &str| {
-        warnings.push(Warning {
-            what,
-            remedy: remedy.to_owned(),
-        });
-    };
+    let mut warn = |what: String, remedy| warnings.push(Warning::new(what, remedy));
     let is_true = |key| facts.other.get(key).and_then(|is| is.as_bool()) == Some(true);
     if facts.host.wine.is_some() {
         warn(
@@ -152,10 +147,8 @@ mod tests {
         let step = PageStep {
             bytes: 1024 * PAGE_BYTES,
             huge_pages: Some(HugePages::On),
-            order: None,
-            kernel: None,
-            at_once_bytes: None,
             page_cost: PageCost::of(&[spent], false).unwrap(),
+            ..PageStep::default()
         };
         ZeroRow::probe("touch-forward", ZeroProbe::Pages(step))
     }

@@ -15,8 +15,10 @@ use punctual_report::tables::{Compared, Passage, Shows, param_in_words};
 use punctual_report::{Report, Verdict, text, units};
 
 use crate::rows::{
-    Arrivals, GB_PER_CPU_S, PoolOf, Simulated, WALL_GB_PER_S, ZeroRow, ZeroedPages, Zeroing,
+    Arrivals, GB_PER_CPU_S, PoolOf, Simulated, WALL_GB_PER_S, ZeroPool, ZeroRow, ZeroedPages,
+    Zeroing,
 };
+use crate::{ascending, distinct};
 
 pub use computers::computers;
 
@@ -55,6 +57,9 @@ impl Report for ZeroRow {
         figures::all(run)
     }
 }
+
+/// Pages of 4 KiB in 2^20 bytes.
+pub(crate) const PAGES_PER_MIB: f64 = 256.0;
 
 pub(crate) struct Cell<'r> {
     pub(crate) lock: &'r str,
@@ -147,8 +152,14 @@ impl<'r> Cell<'r> {
 
     /// `mcs, batch 64, 2 threads`.
     pub(crate) fn in_words(&self) -> String {
-        let threads = threads_in_words(self.threads);
-        format!("{}, batch {}, {threads}", self.lock, self.batch)
+        pool_in_words(self.lock, self.batch, self.threads)
+    }
+}
+
+impl ZeroPool {
+    /// The same of a pool that is advised.
+    pub(crate) fn in_words(&self) -> String {
+        pool_in_words(&self.lock, &self.batch, self.threads)
     }
 }
 
@@ -162,6 +173,11 @@ impl Arriving {
     }
 }
 
+fn pool_in_words(lock: &str, batch: &str, threads: u64) -> String {
+    let threads = threads_in_words(threads);
+    format!("{lock}, batch {batch}, {threads}")
+}
+
 pub(crate) fn threads_in_words(threads: u64) -> String {
     let plural = if threads == 1 { "" } else { "s" };
     format!("{threads} thread{plural}")
@@ -169,11 +185,7 @@ pub(crate) fn threads_in_words(threads: u64) -> String {
 
 /// How much memory their costs are of, each size once, from the least.
 pub(crate) fn sizes(rows: &[&ZeroRow]) -> Vec<u64> {
-    let sizes = rows.iter().filter_map(|row| Some(row.memory_cost()?.0));
-    let mut sizes: Vec<u64> = sizes.collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    sizes
+    ascending(rows.iter().filter_map(|row| Some(row.memory_cost()?.0)))
 }
 
 pub(crate) fn of_run(run: &Run<ZeroRow>) -> Vec<Section<'_>> {
@@ -242,10 +254,7 @@ impl<'r> Section<'r> {
 
     /// Each number of threads, from the least.
     pub(crate) fn threads(&self) -> Vec<u64> {
-        let mut threads: Vec<u64> = self.cells.iter().map(|cell| cell.threads).collect();
-        threads.sort_unstable();
-        threads.dedup();
-        threads
+        ascending(self.cells.iter().map(|cell| cell.threads))
     }
 
     pub(crate) fn locks(&self) -> Vec<&'r str> {
@@ -354,14 +363,9 @@ pub(crate) fn sort_by_gb(cells: &mut [&Cell]) {
     cells.sort_by(|a, b| gb(b).total_cmp(&gb(a)));
 }
 
-fn distinct<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut distinct: Vec<&str> = Vec::new();
-    for word in words {
-        if !distinct.contains(&word) {
-            distinct.push(word);
-        }
-    }
-    distinct
+/// A length of time with its interval: `12.3 us [11.0..14.5]`.
+pub(crate) fn duration_within(Interval { median, low, high }: Interval) -> String {
+    units::duration_within(median, low, high)
 }
 
 /// GB zeroed, for `punctual compare`.

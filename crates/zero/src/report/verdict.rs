@@ -1,9 +1,9 @@
 //! The answer before all else: which pool zeroes most, what fresh memory costs, what to use.
 
-use punctual_record::{Interval, Run};
+use punctual_record::Run;
 use punctual_report::{Overview, Verdict, select, units};
 
-use super::{Cell, Section, of_run, threads_in_words};
+use super::{Cell, Section, duration_within as within, of_run};
 use crate::rows::{HugePages, PageCost, ZeroAdvice, ZeroRow};
 
 pub(super) fn verdict(run: &Run<ZeroRow>) -> Option<Verdict> {
@@ -13,8 +13,24 @@ pub(super) fn verdict(run: &Run<ZeroRow>) -> Option<Verdict> {
     of_pools(run).or_else(|| of_probe(run))
 }
 
-fn head<const N: usize>(names: [&str; N]) -> Vec<String> {
-    names.map(str::to_owned).to_vec()
+/// The sentences, the table with such a head, and the command to give next.
+fn answer(
+    sentences: Vec<String>,
+    head: &[&str],
+    rows: Vec<Vec<String>>,
+    caption: String,
+    next: &str,
+) -> Verdict {
+    Verdict {
+        heading: String::new(),
+        sentences,
+        overview: Some(Overview {
+            head: head.iter().map(|name| (*name).to_owned()).collect(),
+            rows,
+            caption,
+        }),
+        next: next.to_owned(),
+    }
 }
 
 /// The best of each section in a sentence, and the pools of the first.
@@ -64,20 +80,16 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
         Some(_) => "one simulated pass each".to_owned(),
         None => format!("n = {} rounds", select::counts(counts)),
     };
-    Some(Verdict {
-        heading: String::new(),
+    Some(answer(
         sentences,
-        overview: Some(Overview {
-            head: head(["pool", "GB per CPU-s", "GB per s", "waiting %"]),
-            rows: ranked.iter().map(told).collect(),
-            caption: format!("{of}{counts}. *: the most; ?: not told apart. GB: 1e9 bytes zeroed."),
-        }),
-        next: match first.model() {
+        &["pool", "GB per CPU-s", "GB per s", "waiting %"],
+        ranked.iter().map(told).collect(),
+        format!("{of}{counts}. *: the most; ?: not told apart. GB: 1e9 bytes zeroed."),
+        match first.model() {
             Some(_) => "Next: punctual zero run measures it here; --full has all tables.",
             None => "Next: punctual zero advise says which pool to use; --full has all tables.",
-        }
-        .to_owned(),
-    })
+        },
+    ))
 }
 
 /// The fewest rounds whose interval holds the median with 95 %.
@@ -169,52 +181,34 @@ fn of_probe(run: &Run<ZeroRow>) -> Option<Verdict> {
         let [ordinary, huge] = costs;
         is_known.then(|| vec![(*subject).to_owned(), ordinary, huge])
     };
-    Some(Verdict {
-        heading: String::new(),
+    Some(answer(
         sentences,
-        overview: Some(Overview {
-            head: head(["step", "ordinary pages", "huge pages"]),
-            rows: steps.iter().filter_map(told).collect(),
-            caption: "CPU time for each 4 KiB [95 %, or the range of few rounds]. Huge: where the system has them."
-                .to_owned(),
-        }),
-        next: "Next: punctual zero run says how several threads zero it; --full has blocks, processes and who pays."
-            .to_owned(),
-    })
-}
-
-fn within(ns: Interval) -> String {
-    units::duration_within(ns.median, ns.low, ns.high)
+        &["step", "ordinary pages", "huge pages"],
+        steps.iter().filter_map(told).collect(),
+        "CPU time for each 4 KiB [95 %, or the range of few rounds]. Huge: where the system has them.".to_owned(),
+        "Next: punctual zero run says how several threads zero it; --full has blocks, processes and who pays.",
+    ))
 }
 
 fn of_advice(advice: &ZeroAdvice) -> Verdict {
     let picks = advice.picks.iter();
     let mut sentences: Vec<String> = picks
         .map(|pick| {
-            let pool = &pick.pool;
             let checked = match &pick.checked {
                 Some(checked) if checked.is_best => {
                     format!("; of {} measured pools none is better", checked.measured)
                 }
-                Some(checked) => format!(
-                    "; measured, lock {}, batch {}, {} is better",
-                    checked.best.lock,
-                    checked.best.batch,
-                    threads_in_words(checked.best.threads)
-                ),
+                Some(checked) => {
+                    format!("; measured, lock {} is better", checked.best.in_words())
+                }
                 None => String::new(),
             };
-            format!(
-                "{}: lock {}, batch {}, {}{checked}.",
-                match pick.goal.as_str() {
-                    "cpu" => "For the least CPU time",
-                    "wall" => "For the most per second",
-                    _ => "For both",
-                },
-                pool.lock,
-                pool.batch,
-                threads_in_words(pool.threads)
-            )
+            let goal = match pick.goal.as_str() {
+                "cpu" => "For the least CPU time",
+                "wall" => "For the most per second",
+                _ => "For both",
+            };
+            format!("{goal}: lock {}{checked}.", pick.pool.in_words())
         })
         .collect();
     let careless = &advice.careless.predicted;
@@ -230,32 +224,23 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
     let rows = named.chain([careless]).map(|(goal, pool, of)| {
         vec![
             goal.to_owned(),
-            format!(
-                "{}, batch {}, {}",
-                pool.lock,
-                pool.batch,
-                threads_in_words(pool.threads)
-            ),
+            pool.in_words(),
             units::gb(of.gb_per_cpu_s.median),
             units::gb(of.wall_gb_per_s.median),
             units::percent(of.wait_share.median),
         ]
     });
-    Verdict {
-        heading: String::new(),
+    answer(
         sentences,
-        overview: Some(Overview {
-            head: head(["goal", "pool", "GB per CPU-s", "GB per s", "waiting %"]),
-            rows: rows.collect(),
-            caption: format!(
-                "By the model of {}, the best of {} pools. --full has ranges, what was measured, and the rules of thumb.",
-                advice.on, advice.considered
-            ),
-        }),
-        next: match advice.picks.iter().any(|pick| pick.checked.is_some()) {
+        &["goal", "pool", "GB per CPU-s", "GB per s", "waiting %"],
+        rows.collect(),
+        format!(
+            "By the model of {}, the best of {} pools. --full has ranges, what was measured, and the rules of thumb.",
+            advice.on, advice.considered
+        ),
+        match advice.picks.iter().any(|pick| pick.checked.is_some()) {
             true => "Next: punctual zero run --predict holds the model against more pools.",
             false => "Next: punctual zero advise --check measures whether it is the best here.",
-        }
-        .to_owned(),
-    }
+        },
+    )
 }

@@ -86,7 +86,7 @@ pub struct MemoryCost {
 }
 
 /// What a step with pages cost.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageStep {
     /// How many bytes all of them have.
@@ -390,9 +390,7 @@ mod tests {
                 bytes,
                 huge_pages: Some(HugePages::On),
                 order: Some("forward".to_owned()),
-                kernel: None,
-                at_once_bytes: None,
-                page_cost: PageCost::default(),
+                ..PageStep::default()
             }),
             ZeroProbe::Blocks(cost),
             ZeroProbe::Processes(ProcessesAccount {

@@ -13,7 +13,7 @@ use super::sizes::Sizes;
 use super::{Bursts, Settings};
 use crate::host::{Arrivals, Job, Links};
 use crate::rows::PoolOf;
-use crate::{Grid, rows};
+use crate::{Grid, refusal, rows};
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cells {
@@ -36,12 +36,9 @@ impl Cells {
             for &area in &areas {
                 for &kernel in &kernels {
                     for &setting in &asked {
-                        let bursts = settings.bursts;
                         let cell = Cell {
-                            setting,
-                            kernel,
-                            area,
-                            bursts,
+                            bursts: settings.bursts,
+                            ..Cell::of(kernel, area, setting)
                         };
                         cells.add(cell, settings, sizes.cpus);
                     }
@@ -49,15 +46,11 @@ impl Cells {
             }
         }
         if cells.cells.is_empty() {
-            let why: Vec<&str> = cells
-                .left_out
-                .iter()
-                .map(|w| w.what.trim_start_matches("Left out: "))
-                .collect();
-            return Err(Refusal::new(format!(
-                "nothing is left to measure: {}",
-                why.join(" ")
-            )));
+            let why = cells.left_out.iter();
+            let why = why.map(|w| w.what.trim_start_matches("Left out: "));
+            let why: Vec<&str> = why.collect();
+            let why = why.join(" ");
+            return Err(Refusal::new(format!("nothing is left to measure: {why}")));
         }
         Ok(cells)
     }
@@ -79,10 +72,7 @@ impl Cells {
 
     /// One line for each reason.
     fn leave_out(&mut self, what: String, remedy: &str) {
-        let left_out = Warning {
-            what,
-            remedy: remedy.to_owned(),
-        };
+        let left_out = Warning::new(what, remedy);
         if !self.left_out.contains(&left_out) {
             self.left_out.push(left_out);
         }
@@ -112,12 +102,11 @@ impl Cells {
 }
 
 fn grid(settings: &Settings, cpus: usize, dequeue: Dequeue) -> Result<Grid, Refusal> {
-    let locks = || locks(settings);
-    let batches = || batches(settings);
+    let (locks, batches) = (settings.locks.clone(), settings.batches.clone());
     Ok(Grid {
         threads: threads(settings, cpus)?,
-        locks: settings.locks.clone().unwrap_or_else(locks),
-        batches: settings.batches.clone().unwrap_or_else(batches),
+        locks: locks.unwrap_or_else(|| usual_locks(settings)),
+        batches: batches.unwrap_or_else(|| usual_batches(settings)),
         dequeue,
         returns: settings.returns,
     })
@@ -126,9 +115,7 @@ fn grid(settings: &Settings, cpus: usize, dequeue: Dequeue) -> Result<Grid, Refu
 fn kernels(settings: &Settings) -> Result<Vec<Kernel>, Refusal> {
     let kernels = settings.kernels.clone().unwrap_or(vec![Kernel::Memset]);
     for kernel in &kernels {
-        kernel
-            .check()
-            .map_err(|why| Refusal::new(why.to_string()))?;
+        kernel.check().map_err(refusal)?;
     }
     Ok(kernels)
 }
@@ -173,7 +160,7 @@ fn usual_threads(settings: &Settings, cpus: usize) -> Vec<usize> {
     threads
 }
 
-fn locks(settings: &Settings) -> Vec<LockKind> {
+fn usual_locks(settings: &Settings) -> Vec<LockKind> {
     let all = LockKind::ALL.into_iter();
     // One of each family.
     let is_quick = |lock: &LockKind| {
@@ -185,7 +172,7 @@ fn locks(settings: &Settings) -> Vec<LockKind> {
 
 /// What Windows 10 does, what the article advises at least and well beyond that,
 /// and the usual way of loop schedulers.
-fn batches(settings: &Settings) -> Vec<Batch> {
+fn usual_batches(settings: &Settings) -> Vec<Batch> {
     if settings.quick {
         return vec![Batch::One, Batch::Fixed(64)];
     }
@@ -250,15 +237,20 @@ impl Area {
 }
 
 impl Cell {
-    /// Each of these settings on one memory, without bursts.
-    pub fn all(kernel: Kernel, area: Area, settings: Vec<Setting>) -> Vec<Self> {
-        let cell = |setting| Self {
+    /// A setting on one memory, without bursts.
+    pub const fn of(kernel: Kernel, area: Area, setting: Setting) -> Self {
+        Self {
             setting,
             kernel,
             area,
             bursts: None,
-        };
-        settings.into_iter().map(cell).collect()
+        }
+    }
+
+    /// Each of these settings on one memory, without bursts.
+    pub fn all(kernel: Kernel, area: Area, settings: Vec<Setting>) -> Vec<Self> {
+        let settings = settings.into_iter();
+        settings.map(|s| Self::of(kernel, area, s)).collect()
     }
 
     /// The pool and its memory, as its measurement has them; its lock is the subject.
@@ -451,15 +443,9 @@ mod tests {
     }
 
     fn cell(batch: &str, pages: u64) -> Cell {
-        Cell {
-            setting: Setting::new(4, LockKind::Mcs, batch.parse().unwrap()),
-            kernel: Kernel::Memset,
-            area: Area {
-                memory: Memory::Hot,
-                pages,
-            },
-            bursts: None,
-        }
+        let memory = Memory::Hot;
+        let setting = Setting::new(4, LockKind::Mcs, batch.parse().unwrap());
+        Cell::of(Kernel::Memset, Area { memory, pages }, setting)
     }
 
     #[test]

@@ -31,7 +31,7 @@ use punctual_zero_pool::{Batch, Dequeue, LockKind};
 use crate::probe::memory_facts;
 
 pub use cells::{Area, Cell, Memory};
-pub use plan::{PoolPlan, Progress, Ran};
+pub use plan::PoolPlan;
 pub use warnings::warnings;
 
 /// What to measure. What is left open becomes what makes sense on this computer.

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use punctual_core::Nanos;
 use punctual_lab::host::{Stop, Witness};
-use punctual_lab::rounds::End;
 use punctual_program::Refusal;
-use punctual_record::{Disturbance, Value, Warning};
+use punctual_record::{Value, Warning};
 use punctual_zero_memory::{Kernel, PAGE, caches, free_bytes};
 use punctual_zero_pool::blocking::Computer;
 use punctual_zero_pool::{Batch, Dequeue, LockKind, Setting};
@@ -15,11 +14,12 @@ use serde_json::json;
 use crate::calibration::mean_transfer;
 use crate::host::{Arrivals, CpuClock, Cpus, HostComputer, HostMemory, Job, Links, Team};
 use crate::probe::in_words;
-use crate::rows::ZeroRow;
 use crate::run::cells::Cells;
 use crate::run::sizes::Sizes;
 use crate::run::tally::Tally;
 use crate::run::{Area, Bursts, Cell, Settings};
+use crate::turns::{Progress, Ran, take_turns};
+use crate::{distinct, refusal};
 
 /// Everything that is going to be measured.
 #[derive(Debug)]
@@ -33,32 +33,6 @@ pub struct PoolPlan {
     cpus: usize,
     stop: Stop,
     ground: Option<Ground>,
-}
-
-/// How far it has come.
-#[derive(Clone, Debug)]
-pub struct Progress {
-    /// Batches that are done.
-    pub done: usize,
-    /// What is measured next.
-    pub next: String,
-    /// In which round, counted from 0.
-    pub round: u32,
-    /// Which of the cells.
-    pub cell: usize,
-}
-
-/// What came of it.
-#[derive(Debug, Default)]
-pub struct Ran {
-    /// One for each cell that has a pass, in the order of the cells.
-    pub measurements: Vec<ZeroRow>,
-    /// What was given up.
-    pub given_up: Vec<Warning>,
-    /// What else happened to the CPUs meanwhile.
-    pub disturbance: Option<Disturbance>,
-    /// What ended it before its end.
-    pub end: End,
 }
 
 impl PoolPlan {
@@ -98,8 +72,7 @@ impl PoolPlan {
         }
         for cell in &cells {
             cell.setting.check().map_err(Refusal::new)?;
-            let kernel = cell.kernel.check();
-            kernel.map_err(|why| Refusal::new(why.to_string()))?;
+            cell.kernel.check().map_err(refusal)?;
         }
         let cpus = Cpus::of_this_process();
         Ok(Self {
@@ -222,40 +195,26 @@ impl PoolPlan {
         let (mut ran, witness) = (Ran::default(), Witness::new());
         let mut given_up = vec![false; self.cells.len()];
         let mut done = 0;
-        'rounds: for round in 0..self.rounds {
-            for (i, cell) in self.cells.iter().enumerate() {
-                if self.stop.is_requested() {
-                    ran.end.interrupted = true;
-                    break 'rounds;
-                }
-                if given_up[i] {
-                    done += 1;
-                    continue;
-                }
-                progress(Progress {
-                    done,
-                    next: cell.to_string(),
-                    round,
-                    cell: i,
-                });
-                let job = self.job(cell);
-                match witness.during(team.cpus(), || team.work(&job)) {
-                    Ok(observed) => {
-                        tallies[i].add(cell, &observed, job.every, ground.reading_ns);
-                        given_up[i] = observed.late;
-                        ran.given_up.extend(observed.late.then(|| late(cell, &job)));
-                    }
-                    Err(refusal) => {
-                        ran.end.failed = Some(refusal);
-                        break 'rounds;
-                    }
+        ran.end = take_turns(
+            self.rounds,
+            self.cells.len(),
+            &self.stop,
+            &mut |round, i| {
+                let cell = &self.cells[i];
+                if !given_up[i] {
+                    let next = cell.to_string();
+                    progress(Progress { done, next, round });
+                    let job = self.job(cell);
+                    let observed = witness.during(team.cpus(), || team.work(&job))?;
+                    tallies[i].add(cell, &observed, job.every, ground.reading_ns);
+                    given_up[i] = observed.late;
+                    ran.given_up.extend(observed.late.then(|| late(cell, &job)));
                 }
                 done += 1;
-            }
-        }
+                Ok(())
+            },
+        );
         ran.disturbance = witness.disturbance();
-        // The last batch may have been cut short.
-        ran.end.interrupted |= self.stop.is_requested() && ran.end.failed.is_none();
         let approximate = ground.cpu_clock.is_approximate();
         for (cell, tally) in self.cells.iter().zip(tallies) {
             let crowded = team.is_oversubscribed(cell.setting.workers);
@@ -270,13 +229,7 @@ impl PoolPlan {
     }
 
     fn areas(&self) -> Vec<Area> {
-        let mut areas: Vec<Area> = Vec::new();
-        for cell in &self.cells {
-            if !areas.contains(&cell.area) {
-                areas.push(cell.area);
-            }
-        }
-        areas
+        distinct(self.cells.iter().map(|cell| cell.area))
     }
 
     fn job(&self, cell: &Cell) -> Job<'_> {
@@ -316,13 +269,11 @@ fn is_list(cell: &Cell) -> bool {
 }
 
 fn late(cell: &Cell, job: &Job<'_>) -> Warning {
-    Warning {
-        what: format!(
-            "{cell} was given up: a pass takes longer than {}.",
-            job.longest
-        ),
-        remedy: "Give fewer threads, larger batches or less memory.".to_owned(),
-    }
+    let longest = job.longest;
+    Warning::new(
+        format!("{cell} was given up: a pass takes longer than {longest}."),
+        "Give fewer threads, larger batches or less memory.",
+    )
 }
 
 #[derive(Debug)]
@@ -418,8 +369,7 @@ impl Rates {
     fn of(memory: &HostMemory, pages: u64) -> Result<Self, Refusal> {
         /// 64 MiB.
         const MOST: u64 = 1 << 14;
-        let computer = HostComputer::new(memory, Kernel::Memset, None);
-        let computer = computer.map_err(|why| Refusal::new(why.to_string()))?;
+        let computer = HostComputer::new(memory, Kernel::Memset, None)?;
         let pages = pages.min(MOST);
         let some = 0..pages as usize;
         let per_page = |work: &dyn Fn()| {

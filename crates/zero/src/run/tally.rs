@@ -183,15 +183,9 @@ mod tests {
     use punctual_zero_pool::{Batch, LockKind, Sample, Setting};
 
     fn cell(lock: LockKind) -> Cell {
-        Cell {
-            setting: Setting::new(2, lock, Batch::One),
-            kernel: Kernel::Memset,
-            area: Area {
-                memory: Memory::Hot,
-                pages: 1_000,
-            },
-            bursts: None,
-        }
+        let (memory, pages) = (Memory::Hot, 1_000);
+        let setting = Setting::new(2, lock, Batch::One);
+        Cell::of(Kernel::Memset, Area { memory, pages }, setting)
     }
 
     /// Two passes of 1000 pages by two workers, who both time every tenth take.

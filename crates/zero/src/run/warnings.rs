@@ -7,12 +7,7 @@ use crate::rows::ZeroRow;
 /// The warnings that pools on this computer deserve, after so many rounds.
 pub fn warnings(facts: &MachineFacts, results: &[ZeroRow], rounds: u32) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    let mut warn = |what: String, remedy: &str| {
-        warnings.push(Warning {
-            what,
-            remedy: remedy.to_owned(),
-        });
-    };
+    let mut warn = |what: String, remedy| warnings.push(Warning::new(what, remedy));
     if facts.host.wine.is_some() {
         warn(
             "This is Wine: threads and memory are those of the system underneath.".to_owned(),

@@ -11,6 +11,7 @@ use punctual_report::figures::sheet::{Canvas, Drawn, Sheet};
 use punctual_report::figures::style::Look;
 use punctual_report::select;
 
+use crate::distinct;
 use crate::report::{Cell, Section};
 use crate::rows::ZeroRow;
 
@@ -35,13 +36,7 @@ pub(super) fn all(run: &Run<ZeroRow>) -> Vec<Figure> {
 
 /// The locks of all sections, in the order of the run.
 fn locks<'r>(sections: &[Section<'r>]) -> Vec<&'r str> {
-    let mut locks = Vec::new();
-    for lock in sections.iter().flat_map(Section::locks) {
-        if !locks.contains(&lock) {
-            locks.push(lock);
-        }
-    }
-    locks
+    distinct(sections.iter().flat_map(Section::locks))
 }
 
 /// The locks that have a look of their own in all figures of all runs.

@@ -12,7 +12,9 @@ use punctual_report::figures::svg;
 use punctual_report::select;
 use punctual_report::units;
 
+use crate::report::PAGES_PER_MIB;
 use crate::rows::{HugePages, ZeroProbe, ZeroRow};
+use crate::{ascending, distinct};
 
 /// The least that is drawn: less than a nanosecond for a page is one call for
 /// many.
@@ -20,9 +22,6 @@ const LEAST_NS: f64 = 1.0;
 
 /// A row for each step with pages.
 const ROW: i32 = 28;
-
-/// Pages of 4 KiB in 2^20 bytes.
-const PAGES_PER_MIB: f64 = 256.0;
 
 /// The figures of a probe: `zero-probe-pages` and `zero-probe-blocks`.
 pub(super) fn probe(run: &Run<ZeroRow>) -> Vec<Figure> {
@@ -41,15 +40,8 @@ fn pages(run: &Run<ZeroRow>, measurements: &[&ZeroRow]) -> Option<Figure> {
     if steps.is_empty() {
         return None;
     }
-    let mut names: Vec<String> = Vec::new();
-    for step in &steps {
-        if !names.contains(&step.name) {
-            names.push(step.name.clone());
-        }
-    }
-    let mut groups: Vec<Group> = steps.iter().map(|step| step.group).collect();
-    groups.sort_unstable();
-    groups.dedup();
+    let names = distinct(steps.iter().map(|step| step.name.clone()));
+    let groups = ascending(steps.iter().map(|step| step.group));
     let rows = Rows::new(&names, ROW);
     let sheet = Sheet {
         title: "What a page of 4 KiB costs, by the step".to_owned(),

@@ -11,6 +11,7 @@ use punctual_report::figures::style::Look;
 use punctual_report::figures::svg;
 use punctual_report::units;
 
+use crate::ascending;
 use crate::report::{self, Cell, Section};
 use crate::rows::ZeroRow;
 
@@ -103,9 +104,7 @@ impl<'s> Panels<'s> {
         locks.retain(|lock| cells.iter().any(|cell| cell.lock == *lock));
         let mut batches = section.batches();
         batches.retain(|batch| cells.iter().any(|cell| cell.batch == *batch));
-        let mut threads: Vec<u64> = cells.iter().map(|cell| cell.threads).collect();
-        threads.sort_unstable();
-        threads.dedup();
+        let threads = ascending(cells.iter().map(|cell| cell.threads));
         let rates = cells.iter().flat_map(|cell| {
             let gb = cell.gb_per_cpu_s();
             [gb.low, gb.median, gb.high]

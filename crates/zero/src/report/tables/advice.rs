@@ -8,10 +8,10 @@ use punctual_report::tables::{WIDTH, interval_in_words};
 use punctual_report::{prose, units};
 
 use super::signed_percent;
-use crate::report;
 use crate::rows::{
     PAGE_BYTES, ZeroAdvice, ZeroBounds, ZeroPick, ZeroPool, ZeroRow, Zeroing, ZeroingPrediction,
 };
+use crate::{distinct, report};
 
 pub(crate) fn advice(run: &Run<ZeroRow>) -> Vec<Passage> {
     let Some(advice) = &run.beside.zero_advice else {
@@ -117,6 +117,26 @@ fn careless_way(advice: &ZeroAdvice) -> String {
     )
 }
 
+/// A rate by its name, of predictions and of measurements.
+type Rate = (
+    &'static str,
+    fn(&ZeroingPrediction) -> Interval,
+    fn(&Zeroing) -> Interval,
+);
+
+const RATES: [Rate; 2] = [
+    (
+        "GB per CPU-s",
+        |of| of.gb_per_cpu_s,
+        |zeroing| zeroing.gb_per_cpu_s,
+    ),
+    (
+        "wall GB/s",
+        |of| of.wall_gb_per_s,
+        |zeroing| zeroing.wall_gb_per_s,
+    ),
+];
+
 /// Predictions beside measurements; nothing where none of these was measured.
 fn measured(run: &Run<ZeroRow>, advice: &ZeroAdvice) -> Option<Passage> {
     let rows = forecasts(advice).filter_map(|forecast| {
@@ -124,29 +144,21 @@ fn measured(run: &Run<ZeroRow>, advice: &ZeroAdvice) -> Option<Passage> {
         Some((forecast, of_pool.find_map(ZeroRow::zeroing)?))
     });
     let rows: Vec<(Forecast, &Zeroing)> = rows.collect();
-    let error = |predicted: Interval, measured: Interval| {
-        let error = predicted.median / measured.median - 1.0;
-        or_dash(error.is_finite().then(|| signed_percent(error)))
-    };
-    let table = table("The same, measured here", &rows)
-        .column("GB per CPU-s\npredicted", |((.., of), _)| {
-            units::gb(of.gb_per_cpu_s.median)
-        })
-        .column("measured", |(_, zeroing)| {
-            zeroing.gb_per_cpu_s.written(units::gb)
-        })
-        .column("error\n%", |((.., of), zeroing)| {
-            error(of.gb_per_cpu_s, zeroing.gb_per_cpu_s)
-        })
-        .column("wall GB/s\npredicted", |((.., of), _)| {
-            units::gb(of.wall_gb_per_s.median)
-        })
-        .column("measured", |(_, zeroing)| {
-            zeroing.wall_gb_per_s.written(units::gb)
-        })
-        .column("error\n%", |((.., of), zeroing)| {
-            error(of.wall_gb_per_s, zeroing.wall_gb_per_s)
-        })
+    let mut table = table("The same, measured here", &rows);
+    for (rate, predicted, measured) in RATES {
+        table = table
+            .column(format!("{rate}\npredicted"), move |((.., of), _)| {
+                units::gb(predicted(of).median)
+            })
+            .column("measured", move |(_, zeroing)| {
+                measured(zeroing).written(units::gb)
+            })
+            .column("error\n%", move |((.., of), zeroing)| {
+                let error = predicted(of).median / measured(zeroing).median - 1.0;
+                or_dash(error.is_finite().then(|| signed_percent(error)))
+            });
+    }
+    let table = table
         .caption(interval_in_words(
             rows.iter().map(|(_, zeroing)| zeroing.rounds.len()),
         ))
@@ -166,28 +178,20 @@ fn verdicts(advice: &ZeroAdvice) -> Option<String> {
         let Some(checked) = &pick.checked else {
             continue;
         };
-        let best = &checked.best;
+        let (best, measured) = (&checked.best, checked.measured);
+        let threads = report::threads_in_words(best.threads);
+        let named = format!("{threads}, batch {}, {}", best.batch, best.lock);
+        let this = checked.this.written(units::gb);
+        let most = checked.best_measured.written(units::gb);
         let told = match checked.is_best {
             true if *best == pick.pool => {
-                format!("yes, it is the best of {} measured pools", checked.measured)
+                format!("yes, it is the best of {measured} measured pools")
             }
             true => format!(
-                "yes, {} overlaps the best of {} measured pools: {}, batch {}, {}, {}",
-                checked.this.written(units::gb),
-                checked.measured,
-                report::threads_in_words(best.threads),
-                best.batch,
-                best.lock,
-                checked.best_measured.written(units::gb)
+                "yes, {this} overlaps the best of {measured} measured pools: {named}, {most}"
             ),
             false => format!(
-                "no: {} is less than {}, batch {}, {}, {}, the best of {} measured pools",
-                checked.this.written(units::gb),
-                report::threads_in_words(best.threads),
-                best.batch,
-                best.lock,
-                checked.best_measured.written(units::gb),
-                checked.measured
+                "no: {this} is less than {named}, {most}, the best of {measured} measured pools"
             ),
         };
         text += &prose::indented(&format!("  {:<10}", pick.goal), &told);
@@ -214,25 +218,21 @@ fn rules(advice: &ZeroAdvice) -> String {
         "Batch: B >= N h(N) / (e z), so that less than a share e of the time goes into waiting for the lock; h(N) is how \
          long a lock is with one holder while N threads want it.",
     );
-    let mut told = Vec::new();
     let mut picks: Vec<&ZeroPick> = advice.picks.iter().collect();
     picks.sort_by_key(|pick| pick.pool.threads);
-    for pick in picks {
-        for hold in &pick.holds {
-            let line = format!(
-                "N = {:<3} {:<8} h = {:<8} B >= {} (e = 0.05), {} (e = 0.1)",
+    let lines = picks.into_iter().flat_map(|pick| {
+        pick.holds.iter().map(|hold| {
+            format!(
+                "    N = {:<3} {:<8} h = {:<8} B >= {} (e = 0.05), {} (e = 0.1)\n",
                 pick.pool.threads,
                 hold.lock,
                 units::duration(hold.hold_ns),
                 whole(hold.pages_for_5_percent),
                 whole(hold.pages_for_10_percent)
-            );
-            if !told.contains(&line) {
-                text += &format!("    {line}\n");
-                told.push(line);
-            }
-        }
-    }
+            )
+        })
+    });
+    text += &distinct(lines).concat();
     text += &prose::indented(
         "  ",
         &format!(

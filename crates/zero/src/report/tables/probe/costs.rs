@@ -5,11 +5,9 @@ use punctual_report::tables::blank::Why;
 use punctual_report::tables::table::{Cell, Table};
 use punctual_report::units;
 
-use super::{PAGES_PER_MIB, find, payers, system_share};
-use crate::published::CostItem;
-use crate::published::HIDDEN_COSTS_DOUBT;
-use crate::published::HIDDEN_COSTS_SOURCE;
-use crate::published::HiddenCost;
+use super::{find, payers, system_share};
+use crate::published::{CostItem, HIDDEN_COSTS_DOUBT, HIDDEN_COSTS_SOURCE, HiddenCost};
+use crate::report::PAGES_PER_MIB;
 use crate::report::tables::why;
 use crate::rows::{HugePages, PAGE_BYTES, PageCost, ZeroRow};
 

@@ -12,8 +12,8 @@ use punctual_report::tables::blank::Why;
 use punctual_report::tables::table::{Cell, Table};
 use punctual_report::{prose, select, units};
 
-use crate::report;
 use crate::report::tables::why;
+use crate::report::{self, PAGES_PER_MIB, duration_within as within};
 use crate::rows::{Account, HugePages, PAGE_BYTES, PageCost, Spent, ZeroProbe, ZeroRow};
 
 pub(crate) fn probe(measurements: &[&ZeroRow]) -> Vec<Passage> {
@@ -56,9 +56,6 @@ fn warm_up(measurements: &[&ZeroRow]) -> Option<String> {
     })
 }
 
-/// Pages of 4 KiB in 2^20 bytes.
-const PAGES_PER_MIB: f64 = 256.0;
-
 /// The cost of one subject of a part, with or without huge pages where that was asked.
 fn find<'r>(
     measurements: &[&'r ZeroRow],
@@ -73,15 +70,11 @@ fn find<'r>(
 }
 
 fn account<'r>(measurements: &[&'r ZeroRow], subject: &str) -> Option<&'r Account> {
-    let mut of_payers = measurements.iter().filter_map(|m| match m.part()? {
-        ZeroProbe::Payers(payers) => Some((&m.subject, &payers.account)),
+    let mut of_subject = measurements.iter().filter(|m| m.subject == subject);
+    of_subject.find_map(|m| match m.part()? {
+        ZeroProbe::Payers(payers) => Some(&payers.account),
         _ => None,
-    });
-    Some(of_payers.find(|(of, _)| *of == subject)?.1)
-}
-
-fn within(ns: punctual_record::Interval) -> String {
-    units::duration_within(ns.median, ns.low, ns.high)
+    })
 }
 
 /// `~` before what is only approximate is explained by the marks; this is the
@@ -104,11 +97,8 @@ fn steps(measurements: &[&ZeroRow]) -> Vec<Passage> {
         all.filter(|m| m.page_step().is_some_and(|step| step.huge_pages == huge))
             .collect()
     };
-    let groups = groups.map(|(huge, title)| (title, of_group(huge)));
-    let groups: Vec<_> = groups
-        .into_iter()
-        .filter(|(_, of)| !of.is_empty())
-        .collect();
+    let mut groups = groups.map(|(huge, title)| (title, of_group(huge))).to_vec();
+    groups.retain(|(_, of)| !of.is_empty());
     let last = groups.len().saturating_sub(1);
     let sections = groups.iter().enumerate().map(|(i, (title, group))| {
         let caption = if i == last { STEPS_IN_WORDS } else { &[] };

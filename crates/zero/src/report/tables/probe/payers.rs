@@ -8,10 +8,9 @@ use punctual_report::tables::table::{Cell, Table};
 use punctual_report::units;
 
 use super::account;
-use crate::published::ZEROPAGE_TEST;
-use crate::published::ZEROPAGE_TEST_SOURCE;
+use crate::published::{ZEROPAGE_TEST, ZEROPAGE_TEST_SOURCE};
 use crate::report::tables::why;
-use crate::rows::{Account, PAGE_BYTES, Payments, ProcessesAccount, ZeroProbe, ZeroRow};
+use crate::rows::{Account, PAGE_BYTES, Paid, Payments, ProcessesAccount, ZeroProbe, ZeroRow};
 
 /// CPUs that everybody kept busy, a row for each thing that was done; that of
 /// the two processes is among them.
@@ -22,20 +21,16 @@ pub(super) fn payers(measurements: &[&ZeroRow]) -> Option<Passage> {
         .collect();
     let cpus = |cpus: f64| format!("{cpus:.3}");
     let of_children = |account: &Account, used: Option<f64>| {
-        let any = account.rounds.iter().any(|round| round.children.is_some());
-        let why = if any {
-            Why::NotCounted
-        } else {
-            why::NO_CHILDREN
+        let why = match account.rounds.iter().any(|round| round.children.is_some()) {
+            true => Why::NotCounted,
+            false => why::NO_CHILDREN,
         };
         Cell::or(used.map(cpus), why)
     };
     let rate = |account: &Account, rate: Option<Interval>| {
-        let wrote = account.rounds.iter().any(|round| round.bytes > 0);
-        let why = if wrote {
-            Why::NotCounted
-        } else {
-            why::NOTHING_WRITTEN
+        let why = match account.rounds.iter().any(|round| round.bytes > 0) {
+            true => Why::NotCounted,
+            false => why::NOTHING_WRITTEN,
         };
         Cell::or(rate.map(|rate| units::ratio(rate.median)), why)
     };
@@ -189,14 +184,19 @@ fn rows(of: &ProcessesAccount) -> Vec<(&'static str, Cell, Option<String>)> {
         let iterations = round.bytes as f64 / PAGE_BYTES as f64;
         (iterations > 0.0).then(|| round.wall_ns as f64 * processes as f64 / iterations)
     });
+    let iteration = iteration.map(|ns| ns.scaled(1e-3));
     let written = each(&|round| Some(round.bytes as f64)).unwrap_or_default();
-    let user = seconds(&|round| round.children.map(|paid| paid.user_ns));
-    let system = seconds(&|round| round.children.map(|paid| paid.system_ns));
+    let paid = |of: fn(&Paid) -> u64| seconds(&move |round| round.children.as_ref().map(of));
+    let (user, system) = (paid(|paid| paid.user_ns), paid(|paid| paid.system_ns));
     let process = seconds(&|round| round.system_process_ns);
     let computer = seconds(&|round| round.computer_ns);
     let faults = each(&|round| {
         Some(round.children?.faults? as f64 * PAGE_BYTES as f64 / round.bytes as f64)
     });
+    let or = |value: Option<Interval>, why| Cell::or(value.map(number), why);
+    let cpus = |value: Option<f64>, why| Cell::or(value.map(units::ratio), why);
+    let (of_two, of_all) = (account.gb_per_cpu_s, account.gb_per_cpu_s_of_computer);
+    let (system_cpus, others) = (account.system_process_cpus, others(account));
     vec![
         (
             "processes x iterations",
@@ -215,61 +215,44 @@ fn rows(of: &ProcessesAccount) -> Vec<(&'static str, Cell, Option<String>)> {
         ),
         (
             "us per iteration",
-            Cell::or(
-                iteration.map(|ns| number(ns.scaled(1e-3))),
-                Why::NotMeasured,
-            ),
+            or(iteration, Why::NotMeasured),
             Some(format!("about {:.0}", test.us_per_iteration())),
         ),
-        (
-            "faults per iteration",
-            Cell::or(faults.map(number), Why::NotCounted),
-            None,
-        ),
+        ("faults per iteration", or(faults, Why::NotCounted), None),
         (
             "CPU of the two, their own, s",
-            Cell::or(user.map(number), Why::NoCpuTime),
+            or(user, Why::NoCpuTime),
             None,
         ),
         (
             "CPU of the two, in the system, s",
-            Cell::or(system.map(number), Why::NoCpuTime),
+            or(system, Why::NoCpuTime),
             None,
         ),
         (
             "CPU of the System process, s",
-            Cell::or(process.map(number), why::NO_SYSTEM_PROCESS),
+            or(process, why::NO_SYSTEM_PROCESS),
             Some(format!("more than {:.0}", test.system_process_s)),
         ),
         (
             "CPU of the computer, s",
-            Cell::or(computer.map(number), Why::NotCounted),
+            or(computer, Why::NotCounted),
             None,
         ),
         (
             "CPUs of the System process",
-            Cell::or(
-                account.system_process_cpus.map(units::ratio),
-                why::NO_SYSTEM_PROCESS,
-            ),
+            cpus(system_cpus, why::NO_SYSTEM_PROCESS),
             Some(format!("{:.0}", test.system_process_cpus)),
         ),
         (
             "CPUs of everybody but the two",
-            Cell::or(others(account).map(units::ratio), Why::NotCounted),
+            cpus(others, Why::NotCounted),
             None,
         ),
-        (
-            "GB per CPU-s of the two",
-            Cell::or(account.gb_per_cpu_s.map(number), Why::NoCpuTime),
-            None,
-        ),
+        ("GB per CPU-s of the two", or(of_two, Why::NoCpuTime), None),
         (
             "GB per CPU-s of everybody",
-            Cell::or(
-                account.gb_per_cpu_s_of_computer.map(number),
-                Why::NotCounted,
-            ),
+            or(of_all, Why::NotCounted),
             Some(format!("{:.4}", test.gb_per_cpu_s())),
         ),
     ]
@@ -295,7 +278,7 @@ fn rounds(rounds: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rows::{Paid, PayersAccount, Payments, ZeroProbe};
+    use crate::rows::PayersAccount;
 
     fn of(subject: &str, bytes: u64, system_ns: u64, computer_ns: u64) -> ZeroRow {
         let payments = Payments {
