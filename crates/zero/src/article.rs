@@ -212,7 +212,7 @@ fn conclusions(first: &PoolResult) -> String {
     let serial = ZEROING_GB_PER_CPU_S / first.gb_per_cpu_s();
     let without = 1.0 / (1.0 - first.split.waiting);
     let windows_10 = System::parse("windows-10").expect("a system of the simulator");
-    let besides = windows_10.bookkeeping;
+    let besides = windows_10.bookkeeping();
     format!(
         "\
 published: what follows from the article's 6.13 GiB in 162 s of CPU time. us/page: CPU time of all

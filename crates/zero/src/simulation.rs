@@ -128,22 +128,17 @@ pub fn machine_facts(machine: &Machine) -> MachineFacts {
 }
 
 fn pool(machine: &Machine, job: &Job) -> PoolOf {
-    let setting = &job.setting;
     let preemption = |of: fn(Preemption) -> Nanos| job.preemption.map(|p| of(p).as_ns());
     PoolOf {
         on: Some(machine.name().to_owned()),
-        threads: setting.workers as u64,
-        batch: setting.batch.to_string(),
-        dequeue: setting.dequeue.to_string(),
         arrivals: Arrivals::Closed,
         // What the figures of simulated computers are about.
         memory: "cold".to_owned(),
         kernel: "memset".to_owned(),
         bytes: job.pages * PAGE_BYTES,
-        returns: setting.returns.map(|lock| lock.to_string()),
         preempted_every_ns: preemption(|p| p.every),
         preempted_for_ns: preemption(|p| p.length),
-        ..PoolOf::default()
+        ..PoolOf::of(&job.setting)
     }
 }
 

@@ -241,9 +241,6 @@ const ONE: Setting = Setting::new(1, LockKind::Counter, Batch::One);
 fn area(args: &AdviseArgs, stop: &Stop) -> Result<Area> {
     let settings = Settings {
         quick: args.effort.quick,
-        threads: Some(vec![1]),
-        locks: Some(vec![LockKind::Counter]),
-        batches: Some(vec![Batch::One]),
         kernels: Some(vec![args.kernel]),
         memories: Some(vec![args.memory]),
         bytes: args.size,

@@ -46,7 +46,7 @@ mod world;
 pub use contest::{Contest, ContestLock};
 pub use machine::Machine;
 pub use predict::{Active, Prediction, predict};
-pub use presets::{Preset, SYSTEMS, System, presets};
+pub use presets::{Preset, System, presets, systems};
 pub use quantity::{Figure, Quantity, Unit};
 pub use simulate::{Bursts, Bursty, CpuSplit, EVERY, Job, PoolResult, Preemption, simulate};
 pub use topology::{Distance, Matrix, Numbering, Place, Topology};

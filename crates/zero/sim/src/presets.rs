@@ -1,14 +1,15 @@
-//! Computers with their figures, as `computers.toml` has them; and the zeroing threads of
-//! Windows, as far as the page-zeroing article shows them, each on a computer like the one
-//! it was seen on.
+//! Computers with their figures, and the zeroing threads of Windows, each on a computer like
+//! the one it was seen on: as `computers.toml` has them.
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 use std::sync::LazyLock;
 
 use punctual_program::Refusal;
-use punctual_sim::model::Confidence::{self, D};
-use punctual_zero_pool::{Batch, LockKind, Setting};
-use serde::Deserialize;
+use punctual_sim::model::Confidence;
+use punctual_zero_pool::{Batch, Dequeue, LockKind, Setting};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 
 use crate::machine::Machine;
 use crate::quantity::{Figure, Quantity};
@@ -24,6 +25,7 @@ struct File {
     common: Vec<Stated>,
     shared: BTreeMap<String, Stated>,
     computer: Vec<Preset>,
+    system: Vec<System>,
 }
 
 /// A computer as its file has it.
@@ -81,100 +83,85 @@ impl Preset {
     /// The computer.
     pub fn machine(&self) -> Machine {
         let machine = Machine::new(self.name.clone(), self.what.clone(), self.cpus);
-        self.figures
-            .iter()
-            .fold(machine, |machine, entry| match entry {
-                Entry::Shared(name) => Stated::put(machine, &FILE.shared[name]),
-                Entry::Own(stated) => Stated::put(machine, stated),
-            })
+        let figures = self.figures.iter().map(Entry::stated);
+        figures.fold(machine, Stated::put)
+    }
+}
+
+impl Entry {
+    fn stated(&self) -> &Stated {
+        match self {
+            Self::Shared(name) => &FILE.shared[name],
+            Self::Own(stated) => stated,
+        }
     }
 }
 
 impl Stated {
+    fn figure(&self) -> Figure {
+        Figure {
+            value: self.is,
+            low: self.from.unwrap_or(self.is),
+            high: self.to.unwrap_or(self.is),
+            confidence: self.sure,
+            source: self.source.clone().into(),
+        }
+    }
+
     fn put(machine: Machine, stated: &Self) -> Machine {
-        let figure = Figure {
-            value: stated.is,
-            low: stated.from.unwrap_or(stated.is),
-            high: stated.to.unwrap_or(stated.is),
-            confidence: stated.sure,
-            source: stated.source.clone().into(),
-        };
-        machine.with(stated.of, figure)
+        machine.with(stated.of, stated.figure())
     }
 }
 
 /// A system that zeroes pages.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct System {
     /// What the user types.
-    pub name: &'static str,
+    pub name: String,
     /// What it is, in a few words.
-    pub what: &'static str,
+    pub what: String,
     /// The computer that it was seen on, by its name.
-    pub machine: &'static str,
+    pub machine: String,
     /// Its pool.
+    #[serde(with = "Pool")]
     pub setting: Setting,
-    /// What it does for each page besides zeroing it, in nanoseconds.
-    pub bookkeeping: &'static Figure,
+    bookkeeping: Entry,
     /// Where the setting comes from.
-    pub source: &'static str,
+    pub source: String,
 }
 
-/// One page at a time under a spin lock that all threads hammer.
-const SPIN: Setting = Setting::new(39, LockKind::Tas, Batch::One);
+#[derive(Deserialize)]
+#[serde(remote = "Setting", deny_unknown_fields)]
+struct Pool {
+    workers: usize,
+    #[serde(deserialize_with = "word")]
+    lock: LockKind,
+    #[serde(deserialize_with = "word")]
+    batch: Batch,
+    #[serde(skip)]
+    dequeue: Dequeue,
+    #[serde(default, deserialize_with = "some_word")]
+    returns: Option<LockKind>,
+}
 
-/// A queued lock where pages are taken, and a spin lock where they are put.
-const HALF_QUEUED: Setting = Setting {
-    returns: Some(LockKind::Tas),
-    ..Setting::new(12, LockKind::Mcs, Batch::One)
-};
+fn word<'de, D: Deserializer<'de>, T: FromStr<Err = String>>(from: D) -> Result<T, D::Error> {
+    let text = String::deserialize(from)?;
+    text.parse().map_err(D::Error::custom)
+}
 
-const WINDOWS_10: Figure = Figure::between(
-    0.0,
-    2_300.0,
-    3_660.0,
-    D,
-    "fitted with this simulator: of the 3.96 us a page that the article's first trace did not spin, a simulated page \
-     takes 0.3 to zero and 1.4 under the lock, and this is the rest; at most all but zeroing",
-);
+fn some_word<'de, D, T>(from: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: FromStr<Err = String>,
+{
+    word(from).map(Some)
+}
 
-const WINDOWS_11: Figure = Figure::between(
-    0.0,
-    0.0,
-    2_300.0,
-    D,
-    "not known, and left out: with as much as Windows 10, twelve threads would hardly wait, and they do",
-);
-
-/// All there are.
-pub const SYSTEMS: &[System] = &[
-    System {
-        name: "windows-10",
-        what: "Windows 10: 39 threads, one page at a time, a spin lock",
-        machine: "cascade-lake-96",
-        setting: SPIN,
-        bookkeeping: &WINDOWS_10,
-        source: "the article: at least 39 threads on 96 CPUs, 4 KiB each time, ExpWaitForSpinLockExclusiveAndAcquire; \
-                 its CPU is a guess",
-    },
-    System {
-        name: "windows-11",
-        what: "Windows 11: 12 threads, one page at a time, a queued lock and a spin lock",
-        machine: "ice-lake-128",
-        setting: HALF_QUEUED,
-        bookkeeping: &WINDOWS_11,
-        source: "the article: about 12 threads on 128 CPUs, KeAcquireInStackQueuedSpinLock, two locks or more of which \
-                 one seems to be queued; its CPU is a guess",
-    },
-    System {
-        name: "server-2022",
-        what: "Windows Server 2022: as Windows 10, on 128 CPUs",
-        machine: "ice-lake-128",
-        setting: SPIN,
-        bookkeeping: &WINDOWS_10,
-        source: "the article: 128 CPUs, no fix; the number of threads and the CPU are a guess",
-    },
-];
+/// All systems there are.
+pub fn systems() -> &'static [System] {
+    &FILE.system
+}
 
 impl System {
     /// Reads a system as the user writes it.
@@ -182,9 +169,10 @@ impl System {
     /// # Errors
     /// There is none of this name.
     pub fn parse(text: &str) -> Result<&'static Self, Refusal> {
-        let known = SYSTEMS.iter().find(|system| system.name == text);
+        let known = systems().iter().find(|system| system.name == text);
         known.ok_or_else(|| {
-            let names: Vec<_> = SYSTEMS.iter().map(|system| system.name).collect();
+            let names = systems().iter().map(|system| system.name.as_str());
+            let names: Vec<&str> = names.collect();
             Refusal::new(format!(
                 "there is no system `{text}` that zeroes; there are {}",
                 names.join(", ")
@@ -194,8 +182,13 @@ impl System {
 
     /// The computer that it was seen on, with what it does for each page.
     pub fn machine(&self) -> Machine {
-        let machine = Machine::parse(self.machine).expect("it is among the presets");
-        machine.with(Quantity::Bookkeeping, self.bookkeeping.clone())
+        let machine = Machine::parse(&self.machine).expect("it is among the presets");
+        machine.with(Quantity::Bookkeeping, self.bookkeeping())
+    }
+
+    /// What it does for each page besides zeroing it, in nanoseconds.
+    pub fn bookkeeping(&self) -> Figure {
+        self.bookkeeping.stated().figure()
     }
 }
 
@@ -229,8 +222,8 @@ mod tests {
 
     #[test]
     fn every_system_has_its_computer() {
-        for system in SYSTEMS {
-            let found = System::parse(system.name).unwrap();
+        for system in systems() {
+            let found = System::parse(&system.name).unwrap();
             assert_eq!(found.machine().name(), system.machine);
             assert!(found.setting.workers <= found.machine().topology().cpus());
         }

@@ -111,7 +111,7 @@ impl Advised {
             let holds: Vec<Option<ZeroHold>> = holds.collect::<Result<_, Refusal>>()?;
             Ok(ZeroPick {
                 goal: goal.to_owned(),
-                pool: pool(setting),
+                pool: ZeroPool::of(setting),
                 predicted: candidate.predicted,
                 longest_take_pages,
                 longest_take_ns: longest_take_pages as f64 * bounds.zero_ns,
@@ -130,7 +130,7 @@ impl Advised {
                 .map(|(goal, candidate)| pick(goal.name(), candidate))
                 .collect::<Result<_, Refusal>>()?,
             careless: ZeroForecast {
-                pool: pool(&self.careless.setting),
+                pool: ZeroPool::of(&self.careless.setting),
                 predicted: self.careless.predicted,
             },
             bounds,
@@ -147,14 +147,6 @@ fn within(model: &dyn Model, setting: Setting, pages: u64) -> Result<Candidate, 
 /// spins, and a thread on every CPU.
 fn careless(cpus: usize) -> Setting {
     Setting::new(cpus, LockKind::Tas, Batch::One)
-}
-
-pub(super) fn pool(setting: &Setting) -> ZeroPool {
-    ZeroPool {
-        threads: setting.workers as u64,
-        batch: setting.batch.to_string(),
-        lock: setting.lock.to_string(),
-    }
 }
 
 /// How long Linux zeroes without offering the CPU to others: up to 32 MiB, which
@@ -230,7 +222,7 @@ pub fn with_predictions<'c>(
     candidates: impl Iterator<Item = &'c Candidate>,
 ) {
     for candidate in candidates {
-        let pool = pool(&candidate.setting);
+        let pool = ZeroPool::of(&candidate.setting);
         for measurement in measurements.iter_mut().filter(|m| pool.is_of(m)) {
             if let Some(zeroed) = measurement.zeroed_mut() {
                 zeroed.zero.predicted = Some(candidate.predicted);
@@ -315,10 +307,10 @@ mod tests {
         let advice = advised.record(&machine, true).unwrap();
         let goals: Vec<_> = advice.picks.iter().map(|p| p.goal.as_str()).collect();
         assert_eq!(goals, ["cpu", "wall", "balanced"]);
-        assert_eq!(advice.picks[0].pool, pool(&settings[0]));
-        assert_eq!(advice.picks[1].pool, pool(&settings[1]));
+        assert_eq!(advice.picks[0].pool, ZeroPool::of(&settings[0]));
+        assert_eq!(advice.picks[1].pool, ZeroPool::of(&settings[1]));
         let careless = &advice.careless;
-        assert_eq!(careless.pool, pool(&settings[2]));
+        assert_eq!(careless.pool, ZeroPool::of(&settings[2]));
         let advised = &advice.picks[1].predicted;
         assert!(advice.wasted(&careless.predicted) > advice.wasted(advised));
         assert_eq!(advice.considered, 3);
@@ -411,7 +403,7 @@ mod tests {
         let mut advice = ZeroAdvice {
             picks: vec![ZeroPick {
                 goal: goal.name().to_owned(),
-                pool: pool(&ADVISED),
+                pool: ZeroPool::of(&ADVISED),
                 ..ZeroPick::default()
             }],
             ..ZeroAdvice::default()
@@ -427,7 +419,7 @@ mod tests {
             let both = [measured(&ADVISED, rounds), best.clone()];
             let checked = verdict(Goal::Cpu, &both).unwrap();
             assert_eq!(checked.is_best, is_best);
-            assert_eq!(checked.best, pool(&OTHER));
+            assert_eq!(checked.best, ZeroPool::of(&OTHER));
             assert_eq!((checked.best_measured.median, checked.measured), (11.0, 2));
             assert_eq!(checked.this.median, 9.0);
         }

@@ -10,7 +10,7 @@ use punctual_program::Refusal;
 
 use super::ProbePart;
 use crate::refusal;
-use crate::rows::{Account, PageCost, Payments, Spent, ZeroProbe, ZeroRow};
+use crate::rows::{Account, PageCost, Paid, Payments, Spent, ZeroProbe, ZeroRow};
 
 /// The steps of one round, in order, each with what it took of the thread that
 /// made it.
@@ -148,11 +148,8 @@ impl Reading {
     }
 
     fn since(&self, before: &Self) -> Spent {
-        let usage = self.usage.as_ref().zip(before.usage.as_ref());
-        let length = |of: fn(&Usage) -> Nanos| {
-            let (now, before) = usage?;
-            Some((of(now) - of(before)).as_ns())
-        };
+        let paid = self.usage.as_ref().zip(before.usage.as_ref());
+        let paid = paid.map(|(now, before)| paid_since(now, before));
         Spent {
             pages: 0,
             wall_ns: self.at.since(before.at).as_ns(),
@@ -160,13 +157,20 @@ impl Reading {
                 // Derived from cycles, it may go back a little.
                 now.ns.saturating_sub(before.ns)
             }),
-            user_ns: length(|usage| usage.user),
-            system_ns: length(|usage| usage.system),
-            faults: usage.and_then(|(now, before)| {
-                let (now, before) = (now.faults?, before.faults?);
-                Some(now.saturating_sub(before))
-            }),
+            user_ns: paid.map(|paid| paid.user_ns),
+            system_ns: paid.map(|paid| paid.system_ns),
+            faults: paid.and_then(|paid| paid.faults),
         }
+    }
+}
+
+/// What was used from one look to another.
+pub(super) fn paid_since(now: &Usage, before: &Usage) -> Paid {
+    let faults = now.faults.zip(before.faults);
+    Paid {
+        user_ns: (now.user - before.user).as_ns(),
+        system_ns: (now.system - before.system).as_ns(),
+        faults: faults.map(|(now, before)| now.saturating_sub(before)),
     }
 }
 

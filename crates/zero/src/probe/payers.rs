@@ -8,7 +8,7 @@ use punctual_zero_memory::Mapping;
 
 use super::ProbePart;
 use super::blocks::{FILL, fill_fresh};
-use super::ledger::{Case, Rounds, apart};
+use super::ledger::{Case, Rounds, apart, paid_since};
 use crate::refusal;
 use crate::rows::{Paid, PayersAccount, Payments, ZeroProbe};
 
@@ -128,7 +128,7 @@ impl Payers {
             let before = usage::of_thread();
             let bytes = self.work(prepared.as_ref(), from)?;
             let own = usage::of_thread().zip(before);
-            Ok((bytes, own.map(|(now, before)| paid(&now, &before))))
+            Ok((bytes, own.map(|(now, before)| paid_since(&now, &before))))
         })?;
         let wall = clock::now().since(from);
         let watched = match self.doing {
@@ -176,7 +176,7 @@ impl Watched {
             own: now
                 .own
                 .zip(self.own)
-                .map(|(now, before)| paid(&now, &before)),
+                .map(|(now, before)| paid_since(&now, &before)),
             system_process_ns: ns(now.system_process, self.system_process),
             computer_ns: ns(now.computer, self.computer),
             ..Payments::default()
@@ -204,17 +204,6 @@ fn with_later(payments: Payments, later: Nanos) -> Payments {
         system_process_ns: add(payments.system_process_ns),
         computer_ns: add(payments.computer_ns),
         ..payments
-    }
-}
-
-pub(super) fn paid(now: &Usage, before: &Usage) -> Paid {
-    Paid {
-        user_ns: (now.user - before.user).as_ns(),
-        system_ns: (now.system - before.system).as_ns(),
-        faults: now
-            .faults
-            .zip(before.faults)
-            .map(|(now, before)| now.saturating_sub(before)),
     }
 }
 

@@ -48,32 +48,28 @@ impl ProbePlan {
     /// There is not that much memory, or less than makes sense.
     pub fn of(settings: &Settings, command: ProcessCommand, stop: Stop) -> Result<Self, Refusal> {
         let amounts = Amounts::of(settings, free_bytes())?;
-        let mut planner = Planner {
-            amounts: &amounts,
-            cpu: usual_cpu(),
+        let mut plan = Self {
             cases: Vec::new(),
             left_out: Vec::new(),
-        };
-        for part in &settings.parts {
-            match part {
-                ProbePart::Pages => planner.pages(),
-                ProbePart::Blocks => planner.blocks(),
-                ProbePart::Processes => {
-                    let case = processes(command.clone(), amounts.iterations, stop.clone());
-                    planner.add(case, amounts.few_rounds);
-                }
-                ProbePart::Payers => planner.payers(),
-            }
-        }
-        Ok(Self {
-            cpu: planner.cpu,
-            cases: planner.cases,
-            left_out: planner.left_out,
-            parts: settings.parts.clone(),
             amounts,
+            parts: settings.parts.clone(),
+            cpu: usual_cpu(),
             stop,
             warm_up: None,
-        })
+        };
+        let iterations = plan.amounts.iterations;
+        for part in &settings.parts {
+            match part {
+                ProbePart::Pages => plan.add_pages(),
+                ProbePart::Blocks => plan.add_blocks(),
+                ProbePart::Processes => {
+                    let case = processes(command.clone(), iterations, plan.stop.clone());
+                    plan.add(case, plan.amounts.few_rounds);
+                }
+                ProbePart::Payers => plan.add_payers(),
+            }
+        }
+        Ok(plan)
     }
 
     /// What this system does not have, a line for each.
@@ -162,21 +158,12 @@ impl ProbePlan {
             ..Ran::default()
         }
     }
-}
 
-struct Planner<'a> {
-    amounts: &'a Amounts,
-    cpu: Option<usize>,
-    cases: Vec<Turns>,
-    left_out: Vec<Warning>,
-}
-
-impl Planner<'_> {
     fn add(&mut self, case: Case, rounds: u32) {
         self.cases.push(Turns { case, rounds });
     }
 
-    fn pages(&mut self) {
+    fn add_pages(&mut self) {
         let (span, rounds) = (self.amounts.span, self.amounts.rounds);
         let cpu = self.cpu;
         let mut ways = Way::all(span / PAGE, SEED);
@@ -197,14 +184,14 @@ impl Planner<'_> {
         }
     }
 
-    fn blocks(&mut self) {
-        for &bytes in &self.amounts.blocks {
+    fn add_blocks(&mut self) {
+        for bytes in self.amounts.blocks.clone() {
             let case = blocks(bytes, self.amounts.batch, self.cpu);
             self.add(case, self.amounts.rounds_of_block(bytes));
         }
     }
 
-    fn payers(&mut self) {
+    fn add_payers(&mut self) {
         let (length, rounds) = (self.amounts.phase, self.amounts.few_rounds);
         let block = self.amounts.payers_block();
         for doing in Doing::ALL {
@@ -254,11 +241,8 @@ fn huge_pages_of(span: usize) -> Result<(), String> {
 
 impl std::fmt::Debug for ProbePlan {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let cases: Vec<String> = self
-            .cases
-            .iter()
-            .map(|turns| turns.case.name.clone())
-            .collect();
+        let cases = self.cases.iter().map(|turns| &turns.case.name);
+        let cases: Vec<&String> = cases.collect();
         f.debug_struct("ProbePlan").field("cases", &cases).finish()
     }
 }

@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use super::ProbePart;
 use super::blocks::fill_fresh;
-use super::ledger::{Case, Rounds};
-use super::payers::{Watched, paid, settling_time};
+use super::ledger::{Case, Rounds, paid_since};
+use super::payers::{Watched, settling_time};
 use crate::probe::plan::BLOCK;
 use crate::rows::{Paid, Payments, ProcessesAccount, ZeroProbe};
 
@@ -270,7 +270,9 @@ fn allocate(iterations: u64, stop: &Stop) -> Report {
         iterations: done,
         began_ns: began.as_ns(),
         ended_ns: ended.as_ns(),
-        paid: after.zip(before).map(|(now, before)| paid(&now, &before)),
+        paid: after
+            .zip(before)
+            .map(|(now, before)| paid_since(&now, &before)),
         failed,
     }
 }

@@ -4,7 +4,7 @@
 use punctual_record::{Run, Value};
 use punctual_report::text::labelled;
 use punctual_report::units;
-use punctual_zero_sim::{Figure, Machine, Quantity, SYSTEMS, System, presets};
+use punctual_zero_sim::{Figure, Machine, Quantity, presets, systems};
 
 use crate::rows::ZeroRow;
 
@@ -16,16 +16,12 @@ pub fn computers() -> String {
         let mut others = machines.iter().map(|machine| machine.figure(*quantity));
         others.all(|other| other == Some(*figure))
     };
-    let mut sections: Vec<String> = machines
-        .iter()
-        .map(|machine| {
-            let title = format!("{}: {}", machine.name(), machine.what());
-            table(
-                &title,
-                machine.figures().filter(|figure| !is_common(figure)),
-            )
-        })
-        .collect();
+    let own = machines.iter().map(|machine| {
+        let title = format!("{}: {}", machine.name(), machine.what());
+        let figures = machine.figures().filter(|figure| !is_common(figure));
+        table(&title, figures)
+    });
+    let mut sections: Vec<String> = own.collect();
     let common = machines.iter().take(1).flat_map(Machine::figures);
     sections.push(table("All of these", common.filter(is_common)));
     sections.push(systems());
@@ -41,15 +37,15 @@ consistent with another source; C one measurement or an inference; D unverified.
 }
 
 fn systems() -> String {
-    let rows = SYSTEMS.iter().map(|system: &System| {
-        let besides = system.bookkeeping;
+    let rows = systems().iter().map(|system| {
+        let besides = system.bookkeeping();
         vec![
-            system.what.to_owned(),
-            system.machine.to_owned(),
+            system.what.clone(),
+            system.machine.clone(),
             format!("{} ns", besides.value),
             format!("{} to {}", besides.low, besides.high),
             besides.source.to_string(),
-            system.source.to_owned(),
+            system.source.clone(),
         ]
     });
     let head = [
@@ -66,15 +62,14 @@ fn systems() -> String {
 
 fn table<'f>(title: &str, figures: impl Iterator<Item = (Quantity, &'f Figure)>) -> String {
     let rows = figures.map(|(quantity, figure)| {
+        let value = format!("{} {}", figure.value, quantity.unit());
         let interval = match figure.low < figure.high {
             true => format!("{} to {}", figure.low, figure.high),
             false => String::new(),
         };
         vec![
             quantity.key().to_owned(),
-            format!("{} {}", figure.value, quantity.unit())
-                .trim_end()
-                .to_owned(),
+            value.trim_end().to_owned(),
             interval,
             figure.confidence.to_string(),
             quantity.what().to_owned(),

@@ -66,21 +66,8 @@ pub(crate) struct Cell<'r> {
     pub(crate) batch: &'r str,
     pub(crate) threads: u64,
     pub(crate) zeroing: &'r Zeroing,
-    /// What the closed form says of the same pool, GB per CPU-second, where it
-    /// was simulated.
-    pub(crate) closed_form: Option<f64>,
-    /// What simulated bursts come to, one after the other.
-    pub(crate) arriving: Option<Arriving>,
-}
-
-/// How a pool fares while pages arrive all the time.
-pub(crate) struct Arriving {
-    /// How many CPUs are busy, on average.
-    pub(crate) busy_cpus: f64,
-    /// The share of time in which there is a burst.
-    pub(crate) duty: f64,
-    /// Whether a burst ends before the next.
-    pub(crate) keeps_up: bool,
+    /// What else is known of it where it was simulated.
+    pub(crate) simulated: &'r Simulated,
 }
 
 /// What pools have in common that differ only in their lock, their batch and their
@@ -122,8 +109,7 @@ impl<'r> Cell<'r> {
             batch: &zeroed.pool.batch,
             threads: zeroed.pool.threads,
             zeroing: &zeroed.zero,
-            closed_form: zeroed.simulated.chain_gb_per_cpu_s,
-            arriving: Arriving::of(&zeroed.simulated),
+            simulated: &zeroed.simulated,
         }
     }
 
@@ -160,16 +146,6 @@ impl ZeroPool {
     /// The same of a pool that is advised.
     pub(crate) fn in_words(&self) -> String {
         pool_in_words(&self.lock, &self.batch, self.threads)
-    }
-}
-
-impl Arriving {
-    fn of(simulated: &Simulated) -> Option<Self> {
-        Some(Self {
-            busy_cpus: simulated.busy_cpus?,
-            duty: simulated.duty?,
-            keeps_up: simulated.keeps_up?,
-        })
     }
 }
 

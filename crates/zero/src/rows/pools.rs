@@ -1,6 +1,7 @@
 //! What pools of workers did, and which of them is advised.
 
 use punctual_record::Interval;
+use punctual_zero_pool::Setting;
 use punctual_zero_sim::CpuSplit;
 use serde::{Deserialize, Serialize};
 
@@ -59,6 +60,19 @@ pub struct PoolOf {
     /// For how long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preempted_for_ns: Option<u64>,
+}
+
+impl PoolOf {
+    /// What a setting says of it.
+    pub(crate) fn of(setting: &Setting) -> Self {
+        Self {
+            threads: setting.workers as u64,
+            batch: setting.batch.to_string(),
+            dequeue: setting.dequeue.to_string(),
+            returns: setting.returns.map(|lock| lock.to_string()),
+            ..Self::default()
+        }
+    }
 }
 
 /// When pages come.
@@ -353,6 +367,15 @@ impl ZeroAdvice {
 }
 
 impl ZeroPool {
+    /// That of a setting.
+    pub fn of(setting: &Setting) -> Self {
+        Self {
+            threads: setting.workers as u64,
+            batch: setting.batch.to_string(),
+            lock: setting.lock.to_string(),
+        }
+    }
+
     /// Whether a measurement is of this pool.
     pub fn is_of(&self, measurement: &ZeroRow) -> bool {
         let of = measurement.zeroed().map(|zeroed| &zeroed.pool);

@@ -255,11 +255,7 @@ impl Cell {
 
     /// The pool and its memory, as its measurement has them; its lock is the subject.
     pub fn pool(&self) -> PoolOf {
-        let setting = &self.setting;
         PoolOf {
-            threads: setting.workers as u64,
-            batch: setting.batch.to_string(),
-            dequeue: setting.dequeue.to_string(),
             kernel: self.kernel.name().to_owned(),
             memory: self.area.memory.name().to_owned(),
             bytes: self.area.bytes(),
@@ -268,8 +264,7 @@ impl Cell {
                 Some(_) => rows::Arrivals::Burst,
             },
             every_ns: self.bursts.map(|bursts| bursts.every.as_ns()),
-            returns: setting.returns.map(|lock| lock.to_string()),
-            ..PoolOf::default()
+            ..PoolOf::of(&self.setting)
         }
     }
 

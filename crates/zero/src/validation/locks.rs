@@ -34,9 +34,15 @@ fn peak(curve: impl Fn(usize) -> f64) -> (usize, f64) {
         .expect("there are cores")
 }
 
+/// The highest speed-up of short sections by the chain, where it is, and that of all cores.
+fn short_sections(serial: f64) -> (f64, usize, f64) {
+    let curve = |cores| speed_up(400.0, serial, cores);
+    let (at, height) = peak(curve);
+    (height, at, curve(CORES))
+}
+
 pub(super) fn chain_0_4_percent() -> Seen {
-    let curve = |cores| speed_up(400.0, 0.004, cores);
-    let ((at, height), last) = (peak(curve), curve(CORES));
+    let (height, at, last) = short_sections(0.004);
     Ok((
         format!("{height:.1} at {at}, {last:.1} at {CORES}"),
         is_near(height, 25.0, 8.0) && at.abs_diff(27) <= 2 && is_near(last, 4.8, 8.0),
@@ -44,8 +50,7 @@ pub(super) fn chain_0_4_percent() -> Seen {
 }
 
 pub(super) fn chain_3_2_percent() -> Seen {
-    let curve = |cores| speed_up(400.0, 0.032, cores);
-    let ((at, height), last) = (peak(curve), curve(CORES));
+    let (height, at, last) = short_sections(0.032);
     Ok((
         format!("{height:.1} at {at}, {last:.2} at {CORES}"),
         is_near(height, 5.3, 15.0) && (6..=8).contains(&at) && is_near(last, 0.65, 15.0),

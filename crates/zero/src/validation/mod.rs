@@ -225,16 +225,22 @@ pub(super) fn worst() -> Result<PoolResult, Refusal> {
     pool("cascade-lake-96", 39, LockKind::Tas, Batch::One)
 }
 
-/// That many pages, zeroed by a version of Windows on the computer it was seen on,
-/// with so many of its workers active; all if that is `None`.
-pub(super) fn windows(name: &str, active: Option<usize>) -> Result<PoolResult, Refusal> {
+/// A version of Windows on the computer it was seen on, with so many of its workers active;
+/// all if that is `None`.
+pub(super) fn system(name: &str, active: Option<usize>) -> Result<(Machine, Setting), Refusal> {
     let system = System::parse(name)?;
     let workers = active.unwrap_or(system.setting.workers);
     let setting = Setting {
         workers,
         ..system.setting
     };
-    simulate(&system.machine(), &Job::new(setting, PAGES))
+    Ok((system.machine(), setting))
+}
+
+/// That many pages, zeroed by it.
+pub(super) fn windows(name: &str, active: Option<usize>) -> Result<PoolResult, Refusal> {
+    let (machine, setting) = system(name, active)?;
+    simulate(&machine, &Job::new(setting, PAGES))
 }
 
 /// Whether it is what was expected but for so many percent.

@@ -10,7 +10,7 @@ use crate::article::published;
 use crate::published::{CostItem, HiddenCost, MB_BYTES, ZEROPAGE_TEST};
 use crate::rows::PAGE_BYTES;
 use crate::simulation::closed_form;
-use crate::validation::{PAGES, Seen, WORST_US, is_near, pool, windows, worst};
+use crate::validation::{PAGES, Seen, WORST_US, is_near, pool, system, windows, worst};
 
 pub(super) fn cpu_seconds() -> Seen {
     let cpu = worst()?.cpu.as_secs_f64();
@@ -39,16 +39,9 @@ const ACTIVE: usize = 21;
 
 /// Bursts of Windows 10 for what is freed in a second.
 fn bursts(pages_per_s: f64, active: Option<usize>) -> Result<Bursty, Refusal> {
-    let system = System::parse("windows-10")?;
-    let setting = Setting {
-        workers: active.unwrap_or(system.setting.workers),
-        ..system.setting
-    };
-    let bursts = Bursts {
-        pages_per_s,
-        every: EVERY,
-    };
-    bursts.simulate(&system.machine(), &Job::new(setting, 0))
+    let (machine, setting) = system("windows-10", active)?;
+    let every = EVERY;
+    Bursts { pages_per_s, every }.simulate(&machine, &Job::new(setting, 0))
 }
 
 /// What the first trace zeroed in a second.
@@ -174,7 +167,7 @@ pub(super) fn windows_11() -> Seen {
     let queued = pool("ice-lake-128", 12, LockKind::Mcs, Batch::One)?;
     let (system, busier) = (System::parse("windows-11")?, System::parse("windows-10")?);
     let machine = system.machine();
-    let machine = machine.with(Quantity::Bookkeeping, busier.bookkeeping.clone());
+    let machine = machine.with(Quantity::Bookkeeping, busier.bookkeeping());
     let busier = simulate(&machine, &Job::new(system.setting, PAGES))?;
     Ok((
         format!(

@@ -117,7 +117,7 @@ fn table<'a>(
 fn throughput(name: &str, section: &Section, cells: &[&Cell]) -> Passage {
     let predicted = |cell: &Cell| Some(cell.zeroing.predicted?.gb_per_cpu_s);
     let any_predicted = cells.iter().any(|cell| predicted(cell).is_some());
-    let arriving = cells.iter().any(|cell| cell.arriving.is_some());
+    let arriving = cells.iter().any(|cell| cell.simulated.duty.is_some());
     table(format!("{name}: GB zeroed"), section, cells)
         .column("GB per CPU-s\n[interval]", |cell| {
             let best = if section.is_best(cell) { "> " } else { "" };
@@ -145,23 +145,20 @@ fn throughput(name: &str, section: &Section, cells: &[&Cell]) -> Passage {
         })
         .blank(why::NOT_MODELLED)
         .only_if(any_predicted)
-        .column("closed\nform", |cell| cell.closed_form.map(units::gb))
+        .column("closed\nform", |cell| {
+            cell.simulated.chain_gb_per_cpu_s.map(units::gb)
+        })
         .blank(why::NO_CLOSED_FORM)
         .if_known()
         .column("CPUs\nbusy", |cell| {
-            Some(units::ratio(cell.arriving.as_ref()?.busy_cpus))
+            cell.simulated.busy_cpus.map(units::ratio)
         })
         .only_if(arriving)
-        .column("duty\n%", |cell| {
-            Some(units::percent(cell.arriving.as_ref()?.duty))
-        })
+        .column("duty\n%", |cell| cell.simulated.duty.map(units::percent))
         .only_if(arriving)
         .column("keeps\nup", |cell| {
-            Some(if cell.arriving.as_ref()?.keeps_up {
-                "yes"
-            } else {
-                "no"
-            })
+            let keeps_up = cell.simulated.keeps_up;
+            keeps_up.map(|keeps_up| if keeps_up { "yes" } else { "no" })
         })
         .only_if(arriving)
         .caption(rounds(section))
@@ -303,19 +300,19 @@ fn broken(batch: &str) -> String {
 
 /// What the columns of all sections are, once for all of them.
 fn column_words(sections: &[Section]) -> String {
-    let cells = || sections.iter().flat_map(|section| &section.cells);
+    let any = |is: fn(&Cell) -> bool| sections.iter().flat_map(|s| &s.cells).any(is);
     let mut words = vec![HEADLINE, BATCH, RATIOS];
-    if cells().any(|cell| cell.zeroing.predicted.is_some()) {
+    if any(|cell| cell.zeroing.predicted.is_some()) {
         words.push(PREDICTED);
     }
-    if cells().any(|cell| cell.closed_form.is_some()) {
+    if any(|cell| cell.simulated.chain_gb_per_cpu_s.is_some()) {
         words.push(CLOSED_FORM);
     }
-    if cells().any(|cell| cell.arriving.is_some()) {
+    if any(|cell| cell.simulated.duty.is_some()) {
         words.push(ARRIVING);
     }
     words.extend([CPU, LOCK, BEST]);
-    if cells().any(Cell::is_oversubscribed) {
+    if any(Cell::is_oversubscribed) {
         words.push(OVERSUBSCRIBED);
     }
     let words = words.into_iter();
