@@ -167,7 +167,7 @@ impl<'m> Calibrator<'m> {
         for setting in alone(&self.wanted.settings) {
             let measure = || Take::measure(computer, &setting, pages);
             let take = self.team.alone(measure)?;
-            self.samples.take(&setting, take);
+            add(&mut self.samples.takes, setting, take);
         }
         Ok(())
     }
@@ -182,7 +182,7 @@ impl<'m> Calibrator<'m> {
             };
             for field in self.fields(area.pages) {
                 let sample = field.measure(&self.team, self.memory, computer, passes);
-                self.samples.zeroing(*area, &field, sample);
+                add(&mut self.samples.zeroing, (*area, field), sample);
             }
         }
         Ok(())
@@ -234,26 +234,18 @@ struct Samples {
     between: BTreeMap<(usize, usize), Vec<Between>>,
     parking: Vec<Parking>,
     takes: Vec<(Setting, Vec<Take>)>,
-    zeroing: Vec<(Area, Field, Vec<Sample>)>,
+    zeroing: Vec<((Area, Field), Vec<Sample>)>,
+}
+
+/// One more of these under a key.
+fn add<K: PartialEq, V>(all: &mut Vec<(K, Vec<V>)>, key: K, sample: V) {
+    match all.iter_mut().find(|(known, _)| *known == key) {
+        Some((_, samples)) => samples.push(sample),
+        None => all.push((key, vec![sample])),
+    }
 }
 
 impl Samples {
-    fn take(&mut self, setting: &Setting, sample: Take) {
-        let known = self.takes.iter_mut().find(|(of, _)| of == setting);
-        match known {
-            Some((_, samples)) => samples.push(sample),
-            None => self.takes.push((*setting, vec![sample])),
-        }
-    }
-
-    fn zeroing(&mut self, area: Area, field: &Field, sample: Sample) {
-        let is_it = |(of, with, _): &&mut (Area, Field, _)| *of == area && with == field;
-        match self.zeroing.iter_mut().find(is_it) {
-            Some((.., samples)) => samples.push(sample),
-            None => self.zeroing.push((area, field.clone(), vec![sample])),
-        }
-    }
-
     fn calibration(&self) -> ZeroCalibration {
         let operation = |of: fn(&Operations) -> f64| median(&self.operations, of);
         ZeroCalibration {
@@ -307,7 +299,7 @@ impl Samples {
 
     fn zero_costs(&self) -> Vec<ZeroCost> {
         let mut costs = Vec::new();
-        for (area, field, samples) in &self.zeroing {
+        for ((area, field), samples) in &self.zeroing {
             let seen = |of: &dyn Fn(&Sample) -> Option<f64>| {
                 let seen: Vec<f64> = samples.iter().filter_map(of).collect();
                 Interval::of(&seen)
@@ -412,7 +404,7 @@ mod tests {
                 timed: 4.0 * ns,
                 pages: 1.0,
             };
-            samples.take(&setting, take);
+            add(&mut samples.takes, setting, take);
             let sample = Sample {
                 here: Some(ns),
                 elsewhere: None,
@@ -420,7 +412,7 @@ mod tests {
                 settled: Some(5.0 * ns),
                 under: vec![Some(2.0 * ns)],
             };
-            samples.zeroing(area, &field, sample);
+            add(&mut samples.zeroing, (area, field.clone()), sample);
             samples.rounds += 1;
         }
         let calibration = samples.calibration();

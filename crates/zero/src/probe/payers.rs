@@ -10,7 +10,7 @@ use super::ProbePart;
 use super::blocks::{FILL, fill_fresh};
 use super::ledger::{Case, Rounds, apart, paid_since};
 use crate::refusal;
-use crate::rows::{Paid, PayersAccount, Payments, ZeroProbe};
+use crate::rows::{PayersAccount, Payments, ZeroProbe};
 
 /// What this process does while the whole computer is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -227,7 +227,7 @@ pub(super) fn settling_time() -> Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rows::Account;
+    use crate::rows::{Account, Paid};
 
     const BLOCK: usize = 1 << 20;
 

@@ -24,7 +24,7 @@ pub fn computers() -> String {
     let mut sections: Vec<String> = own.collect();
     let common = machines.iter().take(1).flat_map(Machine::figures);
     sections.push(table("All of these", common.filter(is_common)));
-    sections.push(systems());
+    sections.push(of_windows());
     sections.push(
         "\
 Figures follow the name of a computer, separated by commas: --on cascade-lake-96,zero=150ns.
@@ -36,7 +36,7 @@ consistent with another source; C one measurement or an inference; D unverified.
     sections.join("\n")
 }
 
-fn systems() -> String {
+fn of_windows() -> String {
     let rows = systems().iter().map(|system| {
         let besides = system.bookkeeping();
         vec![

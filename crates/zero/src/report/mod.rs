@@ -15,8 +15,7 @@ use punctual_report::tables::{Compared, Passage, Shows, param_in_words};
 use punctual_report::{Report, Verdict, text, units};
 
 use crate::rows::{
-    Arrivals, GB_PER_CPU_S, PoolOf, Simulated, WALL_GB_PER_S, ZeroPool, ZeroRow, ZeroedPages,
-    Zeroing,
+    Arrivals, GB_PER_CPU_S, PoolOf, Simulated, WALL_GB_PER_S, ZeroPool, ZeroRow, Zeroing,
 };
 use crate::{ascending, distinct};
 
@@ -103,14 +102,15 @@ pub(crate) struct Ideal {
 }
 
 impl<'r> Cell<'r> {
-    fn of(lock: &'r str, zeroed: &'r ZeroedPages) -> Self {
-        Self {
-            lock,
+    fn of(pool: &'r ZeroRow) -> Option<Self> {
+        let zeroed = pool.zeroed()?;
+        Some(Self {
+            lock: &pool.subject,
             batch: &zeroed.pool.batch,
             threads: zeroed.pool.threads,
             zeroing: &zeroed.zero,
             simulated: &zeroed.simulated,
-        }
+        })
     }
 
     pub(crate) fn gb_per_cpu_s(&self) -> Interval {
@@ -170,22 +170,19 @@ pub(crate) fn of_run(run: &Run<ZeroRow>) -> Vec<Section<'_>> {
 }
 
 pub(crate) fn sections<'r>(measurements: &[&'r ZeroRow]) -> Vec<Section<'r>> {
-    let mut sections: Vec<Section<'r>> = Vec::new();
-    for measurement in measurements {
-        let Some(zeroed) = measurement.zeroed() else {
-            continue;
-        };
-        let cell = Cell::of(&measurement.subject, zeroed);
-        let common = Common(&zeroed.pool);
-        match sections.iter_mut().find(|s| s.common == common) {
-            Some(section) => section.cells.push(cell),
-            None => sections.push(Section {
-                common,
-                cells: vec![cell],
-                ideal: None,
-            }),
-        }
-    }
+    let pools = measurements.iter().copied();
+    let pools = grouped(pools.filter(|m| m.zeroed().is_some()), |m| {
+        m.zeroed().map(|zeroed| Common(&zeroed.pool))
+    });
+    let section = |(common, pools): (Option<Common<'r>>, Vec<&'r ZeroRow>)| {
+        let cells = pools.into_iter().filter_map(Cell::of).collect();
+        Some(Section {
+            common: common?,
+            cells,
+            ideal: None,
+        })
+    };
+    let mut sections: Vec<Section<'r>> = pools.into_iter().filter_map(section).collect();
     let ideals: Vec<_> = sections.iter().map(|s| s.ideal_among(&sections)).collect();
     for (section, ideal) in sections.iter_mut().zip(ideals) {
         section.ideal = ideal;

@@ -9,7 +9,7 @@ use punctual_report::figures::sheet::{
     Canvas, Drawn, GREY, Pixel, Sheet, TOP, WIDTH, text_width, write,
 };
 use punctual_report::figures::svg;
-use punctual_report::units;
+use punctual_report::{select, units};
 
 use crate::report::{self, Cell, Section};
 use crate::rows::{CpuSplit, ZeroRow};
@@ -90,14 +90,9 @@ pub(super) fn split(run: &Run<ZeroRow>) -> Vec<Figure> {
 
 fn of_section(run: &Run<ZeroRow>, section: &Section, sections: &[Section]) -> Option<Figure> {
     let threads = section.ranked().iter().map(|cell| cell.threads).max()?;
-    let mut locks: Vec<(&str, Vec<&Cell>)> = Vec::new();
-    for lock in section.locks() {
-        let mut cells: Vec<&Cell> = section.cells.iter().collect();
-        cells.retain(|c| c.lock == lock && c.threads == threads && !c.is_oversubscribed());
-        if !cells.is_empty() {
-            locks.push((lock, cells));
-        }
-    }
+    let cells = section.cells.iter();
+    let cells = cells.filter(|cell| cell.threads == threads && !cell.is_oversubscribed());
+    let locks = select::grouped(cells, |cell| cell.lock);
     let rows: i32 = locks.iter().map(|(_, cells)| cells.len() as i32).sum();
     let high = ROW * rows + BETWEEN * locks.len() as i32;
     let bars = Bars::beside(&locks);

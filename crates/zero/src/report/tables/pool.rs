@@ -300,19 +300,19 @@ fn broken(batch: &str) -> String {
 
 /// What the columns of all sections are, once for all of them.
 fn column_words(sections: &[Section]) -> String {
-    let any = |is: fn(&Cell) -> bool| sections.iter().flat_map(|s| &s.cells).any(is);
+    let cells = || sections.iter().flat_map(|section| &section.cells);
     let mut words = vec![HEADLINE, BATCH, RATIOS];
-    if any(|cell| cell.zeroing.predicted.is_some()) {
+    if cells().any(|cell| cell.zeroing.predicted.is_some()) {
         words.push(PREDICTED);
     }
-    if any(|cell| cell.simulated.chain_gb_per_cpu_s.is_some()) {
+    if cells().any(|cell| cell.simulated.chain_gb_per_cpu_s.is_some()) {
         words.push(CLOSED_FORM);
     }
-    if any(|cell| cell.simulated.duty.is_some()) {
+    if cells().any(|cell| cell.simulated.duty.is_some()) {
         words.push(ARRIVING);
     }
     words.extend([CPU, LOCK, BEST]);
-    if any(Cell::is_oversubscribed) {
+    if cells().any(Cell::is_oversubscribed) {
         words.push(OVERSUBSCRIBED);
     }
     let words = words.into_iter();

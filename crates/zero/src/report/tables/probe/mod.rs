@@ -180,67 +180,49 @@ fn is_zeroed(step: &str) -> bool {
     !NOT.contains(&step)
 }
 
-/// What a block of one size costs: fresh, used again, from the allocator, and the calls
-/// alone.
-struct Block<'r> {
-    bytes: f64,
-    fresh: Option<&'r PageCost>,
-    reused: Option<&'r PageCost>,
-    allocator: Option<&'r PageCost>,
-    pair: Option<&'r PageCost>,
-}
-
+/// What blocks cost, a row for each size: fresh, used again, from the allocator, and the
+/// calls alone.
 fn blocks(measurements: &[&ZeroRow]) -> Option<Passage> {
-    let block = |bytes| {
-        let all = measurements.iter().copied();
-        let at = all.filter(|m| m.memory_cost().is_some_and(|(of, _)| of == bytes));
-        let at: Vec<&ZeroRow> = at.collect();
-        Block {
-            bytes: bytes as f64,
-            fresh: find(&at, "fresh", None),
-            reused: find(&at, "reused", None),
-            allocator: find(&at, "allocator", None),
-            pair: find(&at, "allocator-pair", None),
-        }
+    let cost = |bytes: u64, way: &str| -> Option<&PageCost> {
+        let mut costs = measurements.iter().filter(|m| m.subject == way);
+        costs.find_map(|m| Some(m.memory_cost().filter(|(of, _)| *of == bytes)?.1))
     };
-    let blocks: Vec<Block> = report::sizes(measurements).into_iter().map(block).collect();
+    let median = |cost: &PageCost| units::duration(per_mib(cost).median);
+    let sizes = report::sizes(measurements);
     let table = Table::new(
         "zero probe, blocks: CPU time of a block that is filled, by its size",
-        &blocks,
+        &sizes,
     )
-    .column("block", |block| units::bytes(block.bytes))
+    .column("block", |block| units::bytes(*block as f64))
     .column("fresh\nper MiB [95 %]", |block| {
-        block.fresh.map(|cost| within(per_mib(cost)))
+        cost(*block, "fresh").map(|cost| within(per_mib(cost)))
     })
     .column("used again\nper MiB", |block| {
-        block
-            .reused
-            .map(|cost| units::duration(per_mib(cost).median))
+        cost(*block, "reused").map(median)
     })
     .column("fresh over\nused again [95 %]", |block| {
-        over(block.fresh?, block.reused?).map(ratio_within)
+        over(cost(*block, "fresh")?, cost(*block, "reused")?).map(ratio_within)
     })
     .column("allocator\nper MiB", |block| {
-        block
-            .allocator
-            .map(|cost| units::duration(per_mib(cost).median))
+        cost(*block, "allocator").map(median)
     })
     .column("its faults\nper page", |block| {
         let faults =
             |cost: &PageCost| Cell::or(cost.faults_per_page.map(units::ratio), Why::NotCounted);
-        block.allocator.map(faults)
+        cost(*block, "allocator").map(faults)
     })
     .column("new and drop\nalone", |block| {
-        let pages = block.bytes / PAGE_BYTES as f64;
-        let ns = |cost: &PageCost| units::duration(cost.ns_per_page().median * pages);
-        block.pair.map(ns)
+        let pages = *block as f64 / PAGE_BYTES as f64;
+        let pair = cost(*block, "allocator-pair")?;
+        Some(units::duration(pair.ns_per_page().median * pages))
     })
     .column("% of what\nit hides", |block| {
-        block.shown().map(units::percent)
+        let costs = ["reused", "allocator", "allocator-pair"].map(|way| cost(*block, way));
+        shown(costs).map(units::percent)
     })
     .blank(why::NOTHING_HIDDEN)
     .caption(BLOCKS_IN_WORDS);
-    (!blocks.is_empty()).then(|| table.section())
+    (!sizes.is_empty()).then(|| table.section())
 }
 
 const BLOCKS_IN_WORDS: &str = "fresh: map, fill and unmap. used again: fill what was filled before. allocator: new, fill and drop, as Rust \
@@ -267,13 +249,11 @@ fn ratio_within(ratio: Interval) -> String {
     ratio.written(units::ratio)
 }
 
-impl Block<'_> {
-    /// The calls alone, as a share of what memory costs beyond filling what is
-    /// there. Nothing if that is not more than the calls.
-    fn shown(&self) -> Option<f64> {
-        let costs = [self.reused?, self.allocator?, self.pair?];
-        let [reused, allocator, pair] = costs.map(|cost| cost.ns_per_page().median);
-        let hidden = allocator - reused;
-        (hidden > pair).then(|| pair / hidden)
-    }
+/// The calls alone, as a share of what memory of the allocator costs beyond filling what is
+/// there. Nothing if that is not more than the calls.
+fn shown([reused, allocator, pair]: [Option<&PageCost>; 3]) -> Option<f64> {
+    let [reused, allocator, pair] =
+        [reused?, allocator?, pair?].map(|cost| cost.ns_per_page().median);
+    let hidden = allocator - reused;
+    (hidden > pair).then(|| pair / hidden)
 }
