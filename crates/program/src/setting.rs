@@ -51,6 +51,8 @@ pub enum Setting {
     Window {
         /// Whether any part of a window of it can be seen.
         visible: bool,
+        /// Whether that is the window that the user works with.
+        foreground: bool,
         /// Whether it can be heard.
         audible: bool,
     },

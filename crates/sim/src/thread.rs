@@ -126,9 +126,11 @@ impl Thread<'_> {
     }
 
     /// What the scheduler must know.
-    pub(crate) fn candidate(&self, thread: usize) -> Candidate {
+    pub(crate) fn candidate(&self, thread: usize, foreground: Option<ProcessId>) -> Candidate {
         Candidate {
             thread,
+            reason: self.reason,
+            is_in_foreground: foreground == Some(self.process),
             priority: self.priority,
             share: self.share,
             is_woken_here: self.woken_by.is_none_or(|cpu| cpu == self.cpu),

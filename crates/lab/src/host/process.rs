@@ -220,6 +220,7 @@ mod tests {
             Setting::release(Nanos::from_ms(1)),
             Setting::Window {
                 visible: true,
+                foreground: true,
                 audible: false,
             },
             Setting::Throttling(Throttling::HonourRequests),

@@ -67,6 +67,8 @@ pub enum Figure {
     SignalP50,
     /// The 99th percentile.
     SignalP99,
+    /// The longest.
+    SignalMax,
     /// From the end of one wait or sleep to the end of the next: the median.
     FrameP50,
     /// The 90th percentile.
@@ -133,7 +135,7 @@ pub enum Unit {
 
 impl Figure {
     /// All of them, those of threads first.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 37] = [
         Self::WakesPerS,
         Self::SleptMean,
         Self::SleptP50,
@@ -157,6 +159,7 @@ impl Figure {
         Self::Reading(Probe::Step(OsClock::MonotonicCoarse)),
         Self::SignalP50,
         Self::SignalP99,
+        Self::SignalMax,
         Self::FrameP50,
         Self::FrameP90,
         Self::FrameP99,
@@ -187,6 +190,7 @@ impl Figure {
             Self::Reading(probe) => probe.name(),
             Self::SignalP50 => "signal_p50",
             Self::SignalP99 => "signal_p99",
+            Self::SignalMax => "signal_max",
             Self::FrameP50 => "frame_p50",
             Self::FrameMax => "frame_max",
             Self::MissedPerS => "missed_per_s",

@@ -171,6 +171,7 @@ impl Group {
             Figure::Reading(probe) => mean(self.readings.get(&probe)?),
             Figure::SignalP50 => float(nearest_rank(&self.since_signal, 500)),
             Figure::SignalP99 => float(percentile(&self.since_signal, 990)),
+            Figure::SignalMax => float(self.since_signal.last().copied()),
             Figure::FrameP50 => float(nearest_rank(&self.frames, 500)),
             Figure::FrameP90 => float(percentile(&self.frames, 900)),
             Figure::FrameP99 => float(percentile(&self.frames, 990)),
@@ -360,6 +361,7 @@ mod tests {
         assert_eq!(group.figure(Figure::LateMax), None);
         assert_eq!(group.figure(Figure::SleptMax), Some(5e6));
         assert_eq!(group.figure(Figure::SignalP50), Some(3e3));
+        assert_eq!(group.figure(Figure::SignalMax), Some(3e3));
         assert_eq!(
             group.figure(Figure::SignalP99),
             None,

@@ -253,7 +253,7 @@ fn nothing(figure: Figure) -> &'static str {
         Figure::LateSd | Figure::SleptSd | Figure::FrameSd => {
             "fewer than two samples have no standard deviation"
         }
-        Figure::SignalP50 => "no event ended a wait",
+        Figure::SignalP50 | Figure::SignalMax => "no event ended a wait",
         _ if figure.scope() != Scope::Threads => "this model has no CPUs to count",
         _ => "nothing was seen",
     }

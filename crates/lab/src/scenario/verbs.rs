@@ -396,13 +396,21 @@ fn setting(table: &Table<'_>, field: Field<'_>) -> Result<Setting, Flaw> {
                 None => Nanos::from_ms(100),
             },
         },
-        "window" => Setting::Window {
-            visible: field.choice(&[("visible", true), ("hidden", false)])?,
-            audible: match table.find("audible") {
-                Some(audible) => audible.truth()?,
-                None => false,
-            },
-        },
+        "window" => {
+            let (visible, foreground) = field.choice(&[
+                ("foreground", (true, true)),
+                ("visible", (true, false)),
+                ("hidden", (false, false)),
+            ])?;
+            Setting::Window {
+                visible,
+                foreground,
+                audible: match table.find("audible") {
+                    Some(audible) => audible.truth()?,
+                    None => false,
+                },
+            }
+        }
         "throttling" => Setting::Throttling(field.choice(&[
             ("by-system", Throttling::BySystem),
             ("off", Throttling::HonourRequests),

@@ -137,10 +137,24 @@ pub struct Quota {
 /// How turns of a quantum end, and how those that matter less come to a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turns {
-    /// At the ticks of the rule only; who has starved is raised. Windows.
-    AtTicks,
+    /// At the ticks of the rule only; who has waited or starved is raised. Windows.
+    AtTicks(Boosts),
     /// Anywhere; each priority has a deadline by which it has a turn. macOS.
-    Buckets,
+    Buckets {
+        /// Whether who used much of a CPU comes after others of the same priority.
+        decays: bool,
+    },
+}
+
+/// What Windows gives to threads that waited, and to the process in the foreground.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Boosts {
+    /// The levels of priority for a wait that an event ended.
+    pub by_event: usize,
+    /// The levels for any wait in the foreground.
+    pub in_foreground: usize,
+    /// How many usual turns a turn in the foreground is.
+    pub turns_in_foreground: u64,
 }
 
 #[derive(Clone, Debug)]

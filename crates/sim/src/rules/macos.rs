@@ -144,11 +144,19 @@ impl MacOs {
         },
         Parameter {
             key: "quantum",
-            what: "how long a thread runs before another of its priority has its turn",
+            what: "how long an ordinary thread runs before another of its priority has its turn; a background one a third, utility two thirds, interactive five thirds",
             kind: Domain::Length(Nanos::from_us(100), Nanos::from_secs(1)),
-            default: "10ms",
+            default: "6ms",
             confidence: Confidence::A,
-            source: "XNU, osfmk/kern/sched_prim.c: DEFAULT_PREEMPTION_RATE, 100 a second",
+            source: "XNU, doc/scheduler/sched_clutch_edge.md: sched_clutch_thread_quantum_us",
+        },
+        Parameter {
+            key: "decay",
+            what: "whether who used much of a CPU, while there were as many threads as CPUs, comes after others of the same priority",
+            kind: Domain::Choice(&["on", "off"]),
+            default: "on",
+            confidence: Confidence::A,
+            source: "XNU, osfmk/kern/priority.c and doc/scheduler/sched_clutch_edge.md; that threads of all processes are taken together is confidence C",
         },
     ];
 
@@ -183,7 +191,9 @@ impl MacOs {
     pub(crate) fn scheduling(parameters: &Parameters) -> Scheduling {
         Scheduling::Quantum {
             length: parameters.length("quantum").into(),
-            turns: Turns::Buckets,
+            turns: Turns::Buckets {
+                decays: parameters.choice("decay") == "on",
+            },
         }
     }
 
@@ -336,7 +346,9 @@ impl Rule for MacOs {
     fn set(&mut self, thread: ThreadId, process: ProcessId, setting: Setting, _: Time) -> Answer {
         match setting {
             Setting::Priority(priority) => self.priorities[thread] = priority,
-            Setting::Window { visible, audible } => self.naps[process] = !visible && !audible,
+            Setting::Window {
+                visible, audible, ..
+            } => self.naps[process] = !visible && !audible,
             _ => {}
         }
         Answer::Accepted
@@ -499,7 +511,11 @@ mod tests {
 
     #[test]
     fn what_nobody_sees_or_hears_naps() {
-        let window = |visible, audible| Setting::Window { visible, audible };
+        let window = |visible, audible| Setting::Window {
+            visible,
+            foreground: visible,
+            audible,
+        };
         for (given, want) in [
             ("app_nap=deep", 11_000_000),
             ("app_nap=5", 1_001_000),
@@ -592,8 +608,8 @@ mod tests {
         assert_eq!(
             MacOs::scheduling(&testing::parameters("macos", "")),
             Scheduling::Quantum {
-                length: Time::from_ns(10 * MS),
-                turns: Turns::Buckets,
+                length: Time::from_ns(6 * MS),
+                turns: Turns::Buckets { decays: true },
             }
         );
     }

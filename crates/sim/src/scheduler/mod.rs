@@ -13,6 +13,7 @@ mod quantum;
 
 use fair::Fair;
 pub(crate) use fair::GroupId;
+use punctual_core::Reason;
 use punctual_program::setting::Priority;
 use quantum::Quantum;
 
@@ -28,6 +29,10 @@ pub(crate) struct Candidate {
     pub(crate) share: Share,
     /// Whether the CPU it comes to is the one that woke it.
     pub(crate) is_woken_here: bool,
+    /// What ended its last wait.
+    pub(crate) reason: Reason,
+    /// Whether the user works with a window of its process.
+    pub(crate) is_in_foreground: bool,
     /// The CPU it ran on last, or is to run on.
     pub(crate) cpu: usize,
     /// The only CPU it may run on.

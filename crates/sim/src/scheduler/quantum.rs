@@ -1,5 +1,7 @@
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 
+use punctual_core::Reason;
 use punctual_program::setting::Priority;
 
 use super::{Candidate, TurnEnds};
@@ -17,7 +19,8 @@ use crate::rules::ThreadId;
 /// quantum that is over while nobody waits stays so, and whoever comes then gets
 /// the CPU at the next tick.
 ///
-/// On Windows the balance set manager raises a thread that has
+/// On Windows a thread that waited is raised by some levels, of which each turn takes one away
+/// ([`Boosts`](crate::model::Boosts)), and the balance set manager raises a thread that has
 /// been ready for 4 s above the others, for a few quanta (Windows Internals, 7th edition,
 /// part 1, "Priority boosts for CPU starvation"; that it looks at each tick instead of once
 /// a second is a simplification, confidence C).
@@ -27,9 +30,10 @@ use crate::rules::ThreadId;
 /// deadline has its turn, which puts its deadline off to as much later, and nobody takes that
 /// turn away; who wakes takes the CPU of the less important otherwise. So the least important
 /// waits for a quarter of a second at most (XNU, doc/scheduler/sched_clutch_edge.md: "Scheduling
-/// Bucket Level"). Left out: the few milliseconds by which a bucket may warp ahead, groups of
-/// threads, and priorities that decay inside a bucket; there is one bucket for the QoS classes of
-/// the user ("Normal"). Real-time threads are above them.
+/// Bucket Level"). Inside a bucket whoever used less of the CPUs lately comes first, and takes
+/// the CPU of others when it wakes ("Thread Priority Calculation"). Left out: the few milliseconds
+/// by which a bucket may warp ahead, and groups of threads; there is one bucket for the QoS
+/// classes of the user ("Normal"). Real-time threads are above them.
 #[derive(Debug)]
 pub(crate) struct Quantum {
     length: Time,
@@ -45,6 +49,10 @@ pub(crate) struct Quantum {
     ran: Time,
     /// By when each bucket is to have its turn, on the clock of `now`.
     deadlines: [Time; BUCKETS],
+    /// By how much usage matters more in each bucket, as of the tick of that number; `None` if
+    /// not at all.
+    shifts: [Option<u32>; BUCKETS],
+    shifts_of: u64,
     /// Who has starved, and is to run next.
     starved: Option<ThreadId>,
 }
@@ -54,8 +62,14 @@ pub(crate) struct Quantum {
 struct State {
     /// What is left of its quantum, if it has begun one.
     left: Option<Time>,
+    /// By how many levels it is raised since it waited.
+    raised: usize,
     /// What the clock of its CPU was when it was queued.
     since: Time,
+    /// How much it ran while its bucket had as many threads as there are CPUs, or more, aged up
+    /// to the tick of that number.
+    usage: Time,
+    aged: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -91,6 +105,22 @@ const LATENCY: [Time; BUCKETS] = [
     Time::ZERO,
 ];
 
+/// How long turns of each bucket are, in thirds of those of ordinary threads:
+/// `sched_clutch_thread_quantum_us`.
+const THIRDS: [u64; BUCKETS] = [1, 2, 3, 5, 5];
+
+/// How often usage is aged, to 5/8, and load looked at (XNU, osfmk/kern/sched.h:
+/// `SCHED_TICK_SHIFT`).
+const TICK: Time = Time::from_ns(125_000_000);
+
+/// How much usage costs a level, at a load of one thread a CPU: the power of two of ticks of
+/// the 24 MHz clock of Apple silicon that `sched_timeshare_timebase_init` chooses, 2^18.
+const STEP: Time = Time::from_ns(10_922_667);
+
+/// How many levels usage can cost: from `BASEPRI_DEFAULT` to `MAXPRI_THROTTLE` (XNU,
+/// osfmk/kern/sched.h).
+const DEEPEST: u64 = 31 - 4;
+
 const REAL_TIME: usize = Priority::RealTime as usize;
 
 impl Quantum {
@@ -105,11 +135,14 @@ impl Quantum {
             clocks: vec![Time::ZERO; cpus],
             ran: Time::ZERO,
             deadlines: [Time::ZERO; BUCKETS],
+            shifts: [None; BUCKETS],
+            shifts_of: 0,
             starved: None,
         }
     }
 
     pub(super) fn woken(&mut self, candidate: Candidate) -> Option<usize> {
+        self.raise(&candidate);
         // The least important thread that runs gives way, and of several the
         // one on the CPU with the lowest number, but first where it ran last.
         let victim = self
@@ -118,12 +151,14 @@ impl Quantum {
             .enumerate()
             .filter(|(cpu, _)| candidate.may_run_on(*cpu))
             .filter_map(|(cpu, running)| {
-                let level = running.as_ref()?.level;
+                let running = running.as_ref()?;
+                let level = (running.level, Reverse(self.spent(&running.candidate)));
                 Some((level, cpu != candidate.cpu, cpu))
             })
             .min();
+        let level = (self.level(&candidate), Reverse(self.spent(&candidate)));
         match victim {
-            Some((level, _, cpu)) if level < self.level(&candidate) => Some(cpu),
+            Some((other, _, cpu)) if other < level => Some(cpu),
             _ => {
                 self.enqueue(candidate, false);
                 None
@@ -146,13 +181,13 @@ impl Quantum {
     pub(super) fn next(&mut self, cpu: usize) -> Option<ThreadId> {
         let (level, place) = self.best(cpu)?;
         let candidate = self.unqueue(level, place);
-        self.runs(candidate, cpu);
+        self.begin(candidate, cpu);
         let raised_for = match self.turns {
-            Turns::AtTicks => {
+            Turns::AtTicks(_) => {
                 let starved = self.starved.take_if(|thread| *thread == candidate.thread);
                 starved.map(|_| BOOST)
             }
-            Turns::Buckets => {
+            Turns::Buckets { .. } => {
                 self.deadlines[level] = self.now() + LATENCY[level];
                 let above = &self.queues[level + 1..];
                 above.iter().any(|queue| !queue.is_empty()).then_some(1)
@@ -162,7 +197,7 @@ impl Quantum {
             self.running[cpu] = Some(Running {
                 candidate: Candidate { cpu, ..candidate },
                 level: HIGHEST,
-                left: self.length.times(quanta),
+                left: self.turn_of(&candidate).times(quanta),
                 is_boosted: true,
             });
         }
@@ -170,9 +205,14 @@ impl Quantum {
     }
 
     pub(super) fn runs(&mut self, candidate: Candidate, cpu: usize) {
+        self.raise(&candidate);
+        self.begin(candidate, cpu);
+    }
+
+    fn begin(&mut self, candidate: Candidate, cpu: usize) {
         let left = match self.state(candidate.thread).left {
             Some(left) if left > Time::ZERO => left,
-            _ => self.length,
+            _ => self.turn_of(&candidate),
         };
         self.running[cpu] = Some(Running {
             candidate: Candidate { cpu, ..candidate },
@@ -196,11 +236,122 @@ impl Quantum {
 
     pub(super) fn ran(&mut self, cpu: usize, length: Time) {
         self.clocks[cpu] = self.clocks[cpu] + length;
-        let Some(running) = &mut self.running[cpu] else {
+        let Some(running) = self.running[cpu] else {
             return;
         };
-        running.left = running.left - length;
         self.ran = self.ran + length;
+        self.use_up(&running.candidate, length);
+        let mut rest = length;
+        let mut left = running.left;
+        // While nobody waits, nobody looks at the ends of turns.
+        while rest >= left && !self.is_crowded() && self.lower(cpu) {
+            rest = rest - left;
+            left = self.turn_of(&running.candidate);
+        }
+        if let Some(running) = &mut self.running[cpu] {
+            running.left = left - rest;
+        }
+    }
+
+    /// A thread of a bucket has used so much of a CPU.
+    fn use_up(&mut self, candidate: &Candidate, length: Time) {
+        let bucket = candidate.priority as usize;
+        if self.turns != (Turns::Buckets { decays: true }) || bucket == REAL_TIME {
+            return;
+        }
+        let tick = self.tick();
+        if self.shifts_of != tick {
+            self.shifts_of = tick;
+            let runs = |bucket| {
+                let all = self.running.iter().flatten();
+                all.filter(|r| r.candidate.priority as usize == bucket)
+                    .count()
+            };
+            self.shifts = std::array::from_fn(|bucket| {
+                let load = (self.queues[bucket].len() + runs(bucket)) / self.running.len();
+                load.checked_ilog2()
+            });
+        }
+        let usage = self.usage(candidate.thread);
+        let more = self.shifts[bucket].map_or(Time::ZERO, |_| length);
+        let state = self.state(candidate.thread);
+        (state.usage, state.aged) = (usage + more, tick);
+    }
+
+    /// What a thread used, as of now.
+    fn usage(&self, thread: ThreadId) -> Time {
+        let State { usage, aged, .. } = self.threads.get(thread).copied().unwrap_or_default();
+        let ticks = self.tick() - aged;
+        // After so many, less than a nanosecond is left of anything.
+        (0..ticks.min(100)).fold(usage, |usage, _| {
+            Time::from_thirds(usage.as_thirds() / 8 * 5)
+        })
+    }
+
+    /// By how many levels a thread comes after others of its priority.
+    fn spent(&self, candidate: &Candidate) -> u64 {
+        if self.turns != (Turns::Buckets { decays: true }) {
+            return 0;
+        }
+        let shift = self.shifts[candidate.priority as usize];
+        let usage = self.usage(candidate.thread).as_thirds();
+        shift.map_or(0, |shift| {
+            ((usage << shift) / STEP.as_thirds()).min(DEEPEST)
+        })
+    }
+
+    fn tick(&self) -> u64 {
+        self.now().as_thirds() / TICK.as_thirds()
+    }
+
+    /// Takes one level away from the thread of `cpu`, which waited, and begins another turn.
+    /// Whether it had one to lose.
+    fn lower(&mut self, cpu: usize) -> bool {
+        let Some(Running { candidate, .. }) = self.running[cpu] else {
+            return false;
+        };
+        let state = self.state(candidate.thread);
+        if state.raised == 0 {
+            return false;
+        }
+        state.raised -= 1;
+        let (level, left) = (self.level(&candidate), self.turn_of(&candidate));
+        if let Some(running) = self.running[cpu].as_mut().filter(|r| !r.is_boosted) {
+            (running.level, running.left) = (level, left);
+        }
+        true
+    }
+
+    /// Raises a thread for the wait that is over.
+    fn raise(&mut self, candidate: &Candidate) {
+        let Turns::AtTicks(boosts) = self.turns else {
+            return;
+        };
+        let by_event = match candidate.reason {
+            Reason::Ran => return,
+            Reason::Event => boosts.by_event,
+            Reason::Timer | Reason::Interrupted => 0,
+        };
+        let in_foreground = match candidate.is_in_foreground {
+            true => boosts.in_foreground,
+            false => 0,
+        };
+        let state = self.state(candidate.thread);
+        state.raised = state.raised.max(by_event + in_foreground);
+    }
+
+    /// How long a turn of this thread is.
+    fn turn_of(&self, candidate: &Candidate) -> Time {
+        match self.turns {
+            Turns::AtTicks(boosts) if candidate.is_in_foreground => {
+                self.length.times(boosts.turns_in_foreground)
+            }
+            Turns::AtTicks(_) => self.length,
+            Turns::Buckets { .. } => {
+                let thirds = THIRDS[candidate.priority as usize];
+                Time::from_thirds(self.length.as_thirds() * thirds / 3)
+            }
+        }
     }
 
     pub(super) fn left(&mut self, cpu: usize) {
@@ -232,8 +383,11 @@ impl Quantum {
             // It goes back to its place among the others.
             return self.is_crowded();
         }
-        if is_over && self.end_turn(cpu) {
-            return true;
+        if is_over {
+            self.lower(cpu);
+            if self.end_turn(cpu) {
+                return true;
+            }
         }
         match self.starving(cpu) {
             Some((Time::ZERO, thread)) => {
@@ -242,7 +396,7 @@ impl Quantum {
             }
             Some(_) => false,
             None => {
-                let length = self.length;
+                let length = self.turn_of(&running.candidate);
                 let over = self.running[cpu].as_mut().filter(|_| is_over);
                 over.into_iter().for_each(|running| running.left = length);
                 false
@@ -259,7 +413,7 @@ impl Quantum {
         if running.is_boosted {
             return Some(running.left);
         }
-        if self.turns == Turns::Buckets && running.level < REAL_TIME {
+        if matches!(self.turns, Turns::Buckets { .. }) && running.level < REAL_TIME {
             // The deadline of whoever waits may be the earlier by then.
             self.best(cpu)?;
             return Some(running.left);
@@ -274,12 +428,17 @@ impl Quantum {
     /// When somebody whose turn it is then takes the CPU.
     fn wanted_in(&self, cpu: usize) -> Option<Time> {
         let running = self.running[cpu]?;
-        let (level, _) = self.best(cpu)?;
+        let (level, place) = self.best(cpu)?;
         let is_wanted = match self.turns {
-            Turns::AtTicks => level >= running.level,
-            Turns::Buckets => {
+            Turns::AtTicks(_) => level >= running.level,
+            Turns::Buckets { .. } => {
                 let level_of_running = running.candidate.priority as usize;
-                level == level_of_running || self.deadline(level) < self.deadline(level_of_running)
+                if level == level_of_running {
+                    let others = self.spent(&self.queues[level][place]);
+                    others <= self.spent(&running.candidate)
+                } else {
+                    self.deadline(level) < self.deadline(level_of_running)
+                }
             }
         };
         is_wanted.then_some(running.left)
@@ -304,7 +463,8 @@ impl Quantum {
     /// Who has waited longest for `cpu` while the more important ran, and in what time it
     /// has starved.
     fn starving(&self, cpu: usize) -> Option<(Time, ThreadId)> {
-        let can_be = |running: &Running| self.turns == Turns::AtTicks && !running.is_boosted;
+        let can_be =
+            |running: &Running| matches!(self.turns, Turns::AtTicks(_)) && !running.is_boosted;
         let running = self.running[cpu].filter(can_be)?;
         let lower = &self.queues[..running.level];
         let first = lower.iter().filter_map(|queue| {
@@ -318,8 +478,8 @@ impl Quantum {
 
     pub(super) fn ends_at(&self) -> TurnEnds {
         match self.turns {
-            Turns::AtTicks => TurnEnds::AtTicksOfTheRule,
-            Turns::Buckets => TurnEnds::Anywhere,
+            Turns::AtTicks(_) => TurnEnds::AtTicksOfTheRule,
+            Turns::Buckets { .. } => TurnEnds::Anywhere,
         }
     }
 
@@ -338,12 +498,17 @@ impl Quantum {
             return None;
         }
         let mut firsts = (0..LEVELS).rev().filter_map(|level| {
-            let place = self.queues[level].iter().position(|c| c.may_run_on(cpu))?;
+            let queue = self.queues[level].iter().enumerate();
+            let mut fit = queue.filter(|(_, c)| c.may_run_on(cpu));
+            let (place, _) = match self.turns {
+                Turns::Buckets { decays: true } => fit.min_by_key(|(_, c)| self.spent(c)),
+                _ => fit.next(),
+            }?;
             Some((level, place))
         });
         match self.turns {
-            Turns::AtTicks => self.place_of_starved(cpu).or_else(|| firsts.next()),
-            Turns::Buckets => firsts.min_by_key(|(level, _)| self.deadline(*level)),
+            Turns::AtTicks(_) => self.place_of_starved(cpu).or_else(|| firsts.next()),
+            Turns::Buckets { .. } => firsts.min_by_key(|(level, _)| self.deadline(*level)),
         }
     }
 
@@ -361,8 +526,12 @@ impl Quantum {
     fn level(&self, candidate: &Candidate) -> usize {
         let priority = candidate.priority as usize;
         match self.turns {
-            Turns::AtTicks => [1, 7, 8, 9, 15][priority],
-            Turns::Buckets => priority,
+            Turns::AtTicks(_) => {
+                let state = self.threads.get(candidate.thread);
+                let raised = state.map_or(0, |state| state.raised);
+                ([1, 7, 8, 9, 15][priority] + raised).min(LEVELS - 1)
+            }
+            Turns::Buckets { .. } => priority,
         }
     }
 
@@ -371,7 +540,7 @@ impl Quantum {
         let since = self.clocks[home(&candidate)];
         self.state(candidate.thread).since = since;
         let level = self.level(&candidate);
-        if self.turns == Turns::Buckets && self.queues[level].is_empty() {
+        if matches!(self.turns, Turns::Buckets { .. }) && self.queues[level].is_empty() {
             self.deadlines[level] = self.now() + LATENCY[level];
         }
         self.queued += 1;
@@ -409,6 +578,7 @@ fn home(candidate: &Candidate) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Boosts;
 
     fn candidate(thread: ThreadId, priority: Priority) -> Candidate {
         Candidate {
@@ -416,6 +586,8 @@ mod tests {
             priority,
             share: crate::scheduler::Share::default(),
             is_woken_here: true,
+            reason: Reason::Timer,
+            is_in_foreground: false,
             cpu: 0,
             pinned: None,
         }
@@ -425,9 +597,21 @@ mod tests {
         Time::from_ns(ns)
     }
 
+    const MACOS: Turns = Turns::Buckets { decays: true };
+
+    fn windows(boosts: Boosts) -> Quantum {
+        Quantum::new(ns(100), Turns::AtTicks(boosts), 1)
+    }
+
+    const BOOSTS: Boosts = Boosts {
+        by_event: 1,
+        in_foreground: 2,
+        turns_in_foreground: 3,
+    };
+
     #[test]
     fn equals_take_turns() {
-        let mut quantum = Quantum::new(ns(100), Turns::Buckets, 1);
+        let mut quantum = Quantum::new(ns(100), MACOS, 1);
         let [a, b] = [0, 1].map(|thread| candidate(thread, Priority::Normal));
         quantum.runs(a, 0);
         assert_eq!(quantum.turn_left(0), None);
@@ -444,7 +628,7 @@ mod tests {
 
     #[test]
     fn the_more_important_takes_the_cpu_and_the_other_keeps_its_quantum() {
-        let mut quantum = Quantum::new(ns(100), Turns::Buckets, 1);
+        let mut quantum = Quantum::new(ns(100), MACOS, 1);
         let [a, b] = [
             candidate(0, Priority::Normal),
             candidate(1, Priority::RealTime),
@@ -463,7 +647,7 @@ mod tests {
 
     #[test]
     fn another_priority_leaves_the_quantum_as_it_is() {
-        let mut quantum = Quantum::new(ns(100), Turns::Buckets, 1);
+        let mut quantum = Quantum::new(ns(100), MACOS, 1);
         quantum.runs(candidate(0, Priority::Normal), 0);
         quantum.woken(candidate(1, Priority::Normal));
         quantum.ran(0, ns(30));
@@ -477,7 +661,7 @@ mod tests {
 
     #[test]
     fn who_has_starved_on_windows_is_raised_for_a_few_quanta() {
-        let mut quantum = Quantum::new(ns(100), Turns::AtTicks, 1);
+        let mut quantum = windows(Boosts::default());
         let [hog, low] = [
             candidate(0, Priority::Normal),
             candidate(1, Priority::Background),
@@ -499,10 +683,66 @@ mod tests {
         assert_eq!(quantum.next(0), Some(2));
     }
 
-    /// How many quanta of 10 ms each has of so many CPUs in 100 s, while all want one.
+    #[test]
+    fn an_event_raises_who_waited_on_windows_for_one_turn_and_a_timer_nobody() {
+        let mut quantum = windows(BOOSTS);
+        let [hog, sleeper, other] = [0, 1, 2].map(|thread| candidate(thread, Priority::Normal));
+        let waiter = Candidate {
+            reason: Reason::Event,
+            ..other
+        };
+        quantum.runs(hog, 0);
+        assert_eq!(quantum.woken(sleeper), None);
+        assert_eq!(quantum.woken(waiter), Some(0));
+        quantum.requeue(hog);
+        quantum.runs(waiter, 0);
+        quantum.ran(0, ns(99));
+        assert!(!quantum.turn_is_over(0));
+        quantum.ran(0, ns(1));
+        assert!(quantum.turn_is_over(0));
+        quantum.requeue(waiter);
+        assert_eq!(quantum.next(0), Some(0));
+        // It waits again, and nobody wants the CPU while it runs for more than a turn.
+        let mut quantum = windows(BOOSTS);
+        quantum.runs(waiter, 0);
+        quantum.ran(0, ns(150));
+        assert_eq!(quantum.woken(sleeper), None);
+        assert_eq!(quantum.turn_left(0), Some(ns(50)));
+    }
+
+    #[test]
+    fn any_wait_raises_the_foreground_of_windows_and_its_turns_are_longer() {
+        let mut quantum = windows(BOOSTS);
+        let hog = candidate(0, Priority::Normal);
+        let sleeper = Candidate {
+            is_in_foreground: true,
+            ..candidate(1, Priority::Normal)
+        };
+        quantum.runs(hog, 0);
+        assert_eq!(quantum.woken(sleeper), Some(0));
+        quantum.requeue(hog);
+        quantum.runs(sleeper, 0);
+        for _ in 0..2 {
+            assert!(!quantum.turn_is_over(0));
+            quantum.ran(0, ns(300));
+        }
+        assert!(quantum.turn_is_over(0));
+        quantum.requeue(sleeper);
+        assert_eq!(quantum.next(0), Some(0));
+        assert_eq!(quantum.turn_left(0), Some(ns(100)));
+        // No thread is raised into the levels of real-time processes.
+        let real_time = Candidate {
+            priority: Priority::RealTime,
+            ..sleeper
+        };
+        assert_eq!(quantum.woken(real_time), Some(0));
+        assert_eq!(quantum.level(&real_time), 15);
+    }
+
+    /// How often each runs for 2 ms of so many CPUs in 100 s, while all want one.
     fn shares(cpus: usize, priorities: &[Priority]) -> Vec<u64> {
-        let length = Time::from_ns(10_000_000);
-        let mut quantum = Quantum::new(length, Turns::Buckets, cpus);
+        let [length, step] = [6_000_000, 2_000_000].map(Time::from_ns);
+        let mut quantum = Quantum::new(length, MACOS, cpus);
         let mut had = vec![0; priorities.len()];
         for (thread, priority) in priorities.iter().enumerate() {
             let candidate = candidate(thread, *priority);
@@ -512,13 +752,12 @@ mod tests {
                 assert_eq!(quantum.woken(candidate), None);
             }
         }
-        for _ in 0..10_000 {
+        for _ in 0..50_000 {
             for cpu in 0..cpus {
                 let running = quantum.running[cpu].unwrap().candidate;
-                assert_eq!(quantum.turn_left(cpu), Some(length));
-                quantum.ran(cpu, length);
+                quantum.ran(cpu, step);
                 had[running.thread] += 1;
-                if quantum.turn_is_over(cpu) {
+                if quantum.turn_left(cpu) == Some(Time::ZERO) && quantum.turn_is_over(cpu) {
                     quantum.requeue(running);
                     quantum.next(cpu);
                 }
@@ -530,20 +769,48 @@ mod tests {
     #[test]
     fn the_least_important_waits_for_a_quarter_of_a_second_at_most_on_macos() {
         use Priority::{Background, Normal};
-        // A quantum in each 250 ms and its own 10 ms, or sooner, in which the other has 75.
+        // A quantum of 2 ms in each 250 ms, or sooner, as the other has 75.
         let one = shares(1, &[Normal, Background]);
         assert!((385..=600).contains(&one[1]), "{one:?}");
         let [.., of_four] = shares(4, &[Normal, Normal, Normal, Normal, Background])[..] else {
             panic!("there are five");
         };
         assert!((385..=600).contains(&of_four), "{of_four}");
-        let equals = shares(1, &[Normal, Normal]);
-        assert_eq!(equals, [5_000, 5_000]);
+    }
+
+    #[test]
+    fn equals_have_the_same_on_macos_however_many_cpus_there_are() {
+        for (cpus, threads) in [(1, 2), (1, 5), (2, 3), (4, 5)] {
+            let fair = 50_000 * cpus as u64 / threads as u64;
+            for had in shares(cpus, &vec![Priority::Normal; threads]) {
+                assert!(had.abs_diff(fair) <= fair / 100, "{had} of {fair}");
+            }
+        }
+    }
+
+    #[test]
+    fn who_used_little_of_a_busy_mac_takes_the_cpu_when_it_wakes() {
+        let ms = |ms: u64| Time::from_ns(ms * 1_000_000);
+        let [hog, other, waker] = [0, 1, 2].map(|thread| candidate(thread, Priority::Normal));
+        for (cpus, decays, takes) in [
+            (1, true, Some(0)),
+            (1, false, None),
+            // What is used while there are fewer threads than CPUs does not count.
+            (2, true, None),
+        ] {
+            let mut quantum = Quantum::new(ms(6), Turns::Buckets { decays }, cpus);
+            quantum.runs(hog, 0);
+            quantum.ran(0, ms(1_000));
+            if cpus == 2 {
+                quantum.runs(other, 1);
+            }
+            assert_eq!(quantum.woken(waker), takes, "{cpus}, {decays}");
+        }
     }
 
     #[test]
     fn nobody_takes_the_turn_of_a_deadline_away() {
-        let mut quantum = Quantum::new(ns(100), Turns::Buckets, 1);
+        let mut quantum = Quantum::new(ns(100), MACOS, 1);
         let [usual, low] = [
             candidate(0, Priority::Normal),
             candidate(1, Priority::Background),
@@ -565,7 +832,7 @@ mod tests {
 
     #[test]
     fn a_yield_goes_to_an_equal_only() {
-        let mut quantum = Quantum::new(ns(100), Turns::Buckets, 1);
+        let mut quantum = Quantum::new(ns(100), MACOS, 1);
         quantum.runs(candidate(0, Priority::Normal), 0);
         assert!(!quantum.yields(0));
         quantum.woken(candidate(1, Priority::Background));
@@ -578,7 +845,7 @@ mod tests {
 
     #[test]
     fn a_pinned_thread_waits_for_its_cpu() {
-        let mut quantum = Quantum::new(ns(100), Turns::Buckets, 2);
+        let mut quantum = Quantum::new(ns(100), MACOS, 2);
         let pinned = Candidate {
             pinned: Some(1),
             ..candidate(2, Priority::Normal)

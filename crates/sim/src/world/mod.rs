@@ -27,7 +27,7 @@ use crate::clock::{Face, SimClock, Time};
 use crate::computer::Computer;
 use crate::model::Model;
 use crate::random::Random;
-use crate::rules::{Expired, Rule, ThreadId};
+use crate::rules::{Expired, ProcessId, Rule, ThreadId};
 use crate::scheduler::{GroupId, Scheduler};
 use crate::thread::{Burst, Place, Thread};
 use crate::trace::{Explanation, Happened, Trace};
@@ -79,6 +79,8 @@ pub(crate) struct World<'p> {
     processes: Vec<Vec<ThreadId>>,
     /// The group that each process was started in.
     groups: Vec<GroupId>,
+    /// The process whose window the user works with.
+    foreground: Option<ProcessId>,
     computer: Computer,
     scheduler: Scheduler,
     /// Whether the CPUs are taken away.
@@ -144,6 +146,7 @@ impl<'p> World<'p> {
             agenda: Agenda::default(),
             processes: Vec::new(),
             groups: Vec::new(),
+            foreground: None,
             computer: Computer::new(&model, start),
             scheduler: Scheduler::new(model.scheduling(), model.cpus().unwrap_or(0)),
             is_stalled: false,

@@ -363,6 +363,10 @@ impl<'p> World<'p> {
                 self.limit(process, time, period);
                 return Then::Again;
             }
+            Setting::Window { foreground, .. } => {
+                self.focus(process, foreground);
+                return Then::Again;
+            }
             _ => return Then::Again,
         }
         thread.burst = Burst::Work(Time::ZERO);

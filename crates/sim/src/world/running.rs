@@ -6,7 +6,7 @@ use super::World;
 use super::agenda::Event;
 use crate::clock::Time;
 use crate::model::Scheduling;
-use crate::rules::ThreadId;
+use crate::rules::{ProcessId, ThreadId};
 use crate::scheduler::{Candidate, TurnEnds, Woken};
 use crate::thread::{Burst, Doing, Place, Thread};
 use crate::trace::Happened;
@@ -45,10 +45,28 @@ impl World<'_> {
         self.agenda.set(at, Event::Ready(id));
     }
 
+    fn candidate(&self, id: ThreadId) -> Candidate {
+        self.threads[id].candidate(id, self.foreground)
+    }
+
+    /// The user works with a window of this process, or does not any more.
+    pub(super) fn focus(&mut self, process: ProcessId, has_focus: bool) {
+        match has_focus {
+            true => self.foreground = Some(process),
+            false => self.foreground = self.foreground.filter(|other| *other != process),
+        }
+        for cpu in 0..self.computer.cpus.len() {
+            if let Some(running) = self.computer.cpus[cpu].running {
+                let candidate = self.candidate(running);
+                self.scheduler.changed(candidate);
+            }
+        }
+    }
+
     /// Where a thread that wakes is to run: where it ran last, if that is free,
     /// or anywhere that is, else where it ran last.
     pub(super) fn find_cpu(&self, id: ThreadId) -> usize {
-        let candidate = self.threads[id].candidate(id);
+        let candidate = self.candidate(id);
         if self.model.scheduling() == Scheduling::Unlimited {
             return candidate.cpu;
         }
@@ -65,7 +83,7 @@ impl World<'_> {
 
     /// A thread can run: now, if there is a CPU for it.
     pub(super) fn ready(&mut self, id: ThreadId) {
-        let candidate = self.threads[id].candidate(id);
+        let candidate = self.candidate(id);
         let is_free =
             |cpu: usize| candidate.may_run_on(cpu) && self.computer.cpus[cpu].running.is_none();
         let free = if is_free(candidate.cpu) {
@@ -243,7 +261,8 @@ impl World<'_> {
         let thread = &mut self.threads[id];
         thread.place = Place::Queued;
         thread.since = self.now;
-        self.scheduler.requeue(thread.candidate(id));
+        let candidate = self.candidate(id);
+        self.scheduler.requeue(candidate);
     }
 
     pub(super) fn vacate(&mut self, cpu: usize, id: ThreadId) {
@@ -372,7 +391,7 @@ impl World<'_> {
     /// The thread on its CPU matters more or less. Whether it has lost the CPU
     /// to one that matters more now.
     pub(super) fn reprioritise(&mut self, id: ThreadId) -> bool {
-        let candidate = self.threads[id].candidate(id);
+        let candidate = self.candidate(id);
         if self.scheduler.changed(candidate) {
             self.give_to_next(candidate.cpu);
             return true;
@@ -387,12 +406,14 @@ impl World<'_> {
     pub(super) fn migrate(&mut self, id: ThreadId, cpu: usize) {
         self.threads[id].pinned = Some(cpu);
         if self.threads[id].cpu == cpu {
-            self.scheduler.changed(self.threads[id].candidate(id));
+            let candidate = self.candidate(id);
+            self.scheduler.changed(candidate);
         } else {
             self.leave(id);
             self.threads[id].burst = Burst::Work(Time::ZERO);
             self.threads[id].cpu = cpu;
             self.threads[id].woken_by = None;
+            self.threads[id].reason = Reason::Ran;
             self.set_out(id, Time::ZERO);
         }
     }

@@ -126,8 +126,11 @@ fn setting() -> impl Strategy<Value = Setting> {
             time: Nanos::from_us(us),
             period: Nanos::from_ms(ms),
         }),
-        (any::<bool>(), any::<bool>())
-            .prop_map(|(visible, audible)| Setting::Window { visible, audible }),
+        any::<[bool; 3]>().prop_map(|[visible, foreground, audible]| Setting::Window {
+            visible,
+            foreground,
+            audible
+        }),
         prop_oneof![Just(Power::Mains), Just(Power::Battery)].prop_map(Setting::Power),
     ]
 }

@@ -273,7 +273,16 @@ fn every_verb_is_its_operation() {
             r#"{ window = "hidden", audible = true }"#,
             Op::Set(Setting::Window {
                 visible: false,
+                foreground: false,
                 audible: true,
+            }),
+        ),
+        (
+            r#"{ window = "foreground" }"#,
+            Op::Set(Setting::Window {
+                visible: true,
+                foreground: true,
+                audible: false,
             }),
         ),
         (

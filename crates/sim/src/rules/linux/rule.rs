@@ -608,6 +608,7 @@ mod tests {
         );
         let window = Setting::Window {
             visible: false,
+            foreground: false,
             audible: false,
         };
         let throttling = Setting::Throttling(Default::default());

@@ -115,9 +115,12 @@ pub(crate) const WINDOWS_11: Generation = Generation {
     ..WINDOWS_10_2004
 };
 
-/// The kernel of Windows 11 with the global key on (PC-Tuning, research.md).
+/// The kernel of Windows 11 with the global key on (PC-Tuning, research.md), and the quanta of
+/// a server.
 pub(crate) const SERVER_2022: Generation = Generation {
-    overrides: &[EXACT_11, FROM_CALL, GLOBAL, YIELD, WAKE, JITTER],
+    overrides: &[
+        EXACT_11, FROM_CALL, GLOBAL, LONG, FIXED, YIELD, WAKE, JITTER,
+    ],
     ..WINDOWS_11
 };
 
@@ -186,3 +189,19 @@ const GLOBAL: Override = Override {
     confidence: Confidence::B,
     source: "PC-Tuning, research.md: requests count for everybody here",
 };
+
+const LONG: Override = Override {
+    key: "quantum",
+    value: "12",
+    confidence: Confidence::A,
+    source: SERVERS,
+};
+
+const FIXED: Override = Override {
+    key: "quanta",
+    value: "fixed",
+    confidence: Confidence::A,
+    source: SERVERS,
+};
+
+const SERVERS: &str = "servers have long, fixed quanta, of 36 thirds (Microsoft, \"Master Your Quantum\" and Win32_OperatingSystem)";

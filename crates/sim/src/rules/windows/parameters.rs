@@ -6,15 +6,19 @@ use super::interval::Hardware;
 use crate::model::{Confidence, Domain, Parameter};
 
 /// Of generations that look at every timer in every tick.
-pub(super) const PLAIN: &[Parameter] = &[INTERVAL, BASE, HARDWARE, EXPIRY, QUANTUM];
+pub(super) const PLAIN: &[Parameter] = &[
+    INTERVAL, BASE, HARDWARE, EXPIRY, QUANTUM, QUANTA, FOREGROUND, BOOST,
+];
 
 /// Of those that have high-resolution timers besides.
-pub(super) const WITH_HIGH_RESOLUTION: &[Parameter] =
-    &[INTERVAL, BASE, HARDWARE, EXPIRY, HIRES_LATE, QUANTUM];
+pub(super) const WITH_HIGH_RESOLUTION: &[Parameter] = &[
+    INTERVAL, BASE, HARDWARE, EXPIRY, HIRES_LATE, QUANTUM, QUANTA, FOREGROUND, BOOST,
+];
 
 /// Of those that tell apart who has asked and who has not.
 pub(super) const WITH_CLASSES: &[Parameter] = &[
     INTERVAL, BASE, HARDWARE, CYCLES, CAP, SLIP, CLASS, GLOBAL, EXPIRY, HIRES_LATE, QUANTUM,
+    QUANTA, FOREGROUND, BOOST,
 ];
 
 const INTERVAL: Parameter = Parameter {
@@ -64,11 +68,38 @@ const HIRES_LATE: Parameter = Parameter {
 
 const QUANTUM: Parameter = Parameter {
     key: "quantum",
-    what: "default intervals in the turn of a thread",
+    what: "default intervals in the turn of a thread: 2 (short), 4 (long); with quanta=fixed 6 (short), 12 (long)",
     kind: Domain::Count(1, 12),
     default: "2",
+    confidence: Confidence::A,
+    source: "short on clients, long on servers, in thirds of an interval (Microsoft, \"Master Your Quantum\" and Win32_OperatingSystem; PC-Tuning, research.md)",
+};
+
+const QUANTA: Parameter = Parameter {
+    key: "quanta",
+    what: "whether turns are longer in the foreground: variable (1 + foreground times as long), or fixed",
+    kind: Domain::Choice(&["variable", "fixed"]),
+    default: "variable",
+    confidence: Confidence::A,
+    source: "variable on clients, fixed on servers (Microsoft, \"Master Your Quantum\" and Win32_OperatingSystem)",
+};
+
+const FOREGROUND: Parameter = Parameter {
+    key: "foreground",
+    what: "levels of priority that any wait gives to a thread of the process in the foreground, and how much longer its turns are",
+    kind: Domain::Count(0, 2),
+    default: "2",
     confidence: Confidence::B,
-    source: "client: 2 in the background, 2, 4 or 6 in the foreground; long: 4, 8 or 12 (PC-Tuning, research.md)",
+    source: "Microsoft, Win32_OperatingSystem, ForegroundApplicationBoost; PsPrioritySeparation (Windows Internals, 7th edition, part 1); that the end of a Sleep counts as a wait is confidence C",
+};
+
+const BOOST: Parameter = Parameter {
+    key: "boost",
+    what: "levels of priority that a wait gives which an event ended; each turn takes one away",
+    kind: Domain::Count(0, 15),
+    default: "1",
+    confidence: Confidence::B,
+    source: "EVENT_INCREMENT, wdm.h (Windows Internals); Microsoft, \"Priority Boosts\"; none for timers, as sleeps under load last a default interval (spin_sleep issue 22)",
 };
 
 const CYCLES: Parameter = Parameter {

@@ -16,7 +16,7 @@ use super::ticks::{Class, Ticks};
 use super::tolerance;
 use crate::clock::Time;
 use crate::grid::Grid;
-use crate::model::{Parameters, Scheduling, Turns};
+use crate::model::{Boosts, Parameters, Scheduling, Turns};
 use crate::random::Random;
 use crate::rules::{Answer, Expired, ProcessId, Request, Rule, ThreadId, Why, earlier, units};
 use crate::timers::Timers;
@@ -114,9 +114,17 @@ impl Windows {
 
     pub(crate) fn scheduling(parameters: &Parameters) -> Scheduling {
         let interval = Time::from(parameters.length("interval"));
+        let foreground = parameters.count("foreground");
         Scheduling::Quantum {
             length: interval.times(parameters.count("quantum")),
-            turns: Turns::AtTicks,
+            turns: Turns::AtTicks(Boosts {
+                by_event: parameters.count("boost") as usize,
+                in_foreground: foreground as usize,
+                turns_in_foreground: match parameters.choice("quanta") {
+                    "variable" => 1 + foreground,
+                    _ => 1,
+                },
+            }),
         }
     }
 
@@ -481,7 +489,9 @@ impl Rule for Windows {
                 by,
             } => requests.request(process, interval, on_battery, by),
             Setting::Release { interval, by } => requests.release(process, interval, by),
-            Setting::Window { visible, audible } => requests.window(process, visible, audible),
+            Setting::Window {
+                visible, audible, ..
+            } => requests.window(process, visible, audible),
             Setting::Throttling(throttling) => requests.throttling(process, throttling),
             Setting::Power(power) => requests.power(power),
             // How much a thread matters changes nothing about its timers.

@@ -801,6 +801,8 @@ impl Fair {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punctual_core::Reason;
+
     use crate::model::RealTimeLimit;
     use crate::scheduler::Share;
 
@@ -829,6 +831,8 @@ mod tests {
             priority,
             share: Share::default(),
             is_woken_here: true,
+            reason: Reason::Timer,
+            is_in_foreground: false,
             cpu: 0,
             pinned: None,
         }

@@ -417,6 +417,7 @@ fn settings_are_refused_where_there_is_no_such_thing() {
     let throttling = Setting::Throttling(Throttling::IgnoreRequests);
     let window = Setting::Window {
         visible: false,
+        foreground: false,
         audible: false,
     };
     let priority = Setting::Priority(Priority::RealTime);

@@ -51,7 +51,12 @@ impl Os {
     }
 
     pub(super) fn see(&mut self, process: usize, visible: bool, audible: bool, now: Time) {
-        self.set(process, Setting::Window { visible, audible }, now);
+        let window = Setting::Window {
+            visible,
+            foreground: false,
+            audible,
+        };
+        self.set(process, window, now);
     }
 
     pub(super) fn arm(

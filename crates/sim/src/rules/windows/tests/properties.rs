@@ -51,7 +51,9 @@ impl Ledger {
                 };
                 self.requests.remove(place);
             }
-            Setting::Window { visible, audible } => {
+            Setting::Window {
+                visible, audible, ..
+            } => {
                 self.unnoticed[process] = !(visible || audible);
             }
             Setting::Throttling(throttling) => self.throttling[process] = throttling,
@@ -134,8 +136,8 @@ fn setting() -> impl Strategy<Value = Setting> {
             |(interval, on_battery, by)| Setting::Request { interval, on_battery, by }
         ),
         4 => (interval(), by()).prop_map(|(interval, by)| Setting::Release { interval, by }),
-        2 => any::<(bool, bool)>().prop_map(
-            |(visible, audible)| Setting::Window { visible, audible }
+        2 => any::<[bool; 3]>().prop_map(
+            |[visible, foreground, audible]| Setting::Window { visible, foreground, audible }
         ),
         1 => prop::sample::select(vec![
             Setting::Throttling(Throttling::BySystem),
