@@ -74,8 +74,8 @@ pub(crate) struct RunArgs {
     pub(crate) returns: Option<LockKind>,
 
     /// How a page is zeroed, as a list: memset, rep-stosb, non-temporal, clzero, dc-zva, or all that this CPU has [default: memset]
-    #[arg(long, value_name = "LIST", value_parser = Kernels::parse)]
-    pub(crate) kernel: Option<Kernels>,
+    #[arg(long, value_name = "LIST", value_parser = kernels)]
+    pub(crate) kernel: Option<List<Kernel>>,
 
     /// How much memory: half of the second cache in all, four times the last caches, or both [default: both]
     #[arg(
@@ -125,19 +125,13 @@ const HOT: &[Memory] = &[Memory::Hot];
 const COLD: &[Memory] = &[Memory::Cold];
 const BOTH: &[Memory] = &[Memory::Hot, Memory::Cold];
 
-/// Some, or all that this CPU has.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Kernels(Vec<Kernel>);
-
-impl Kernels {
-    /// `all`, or a list of names.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        if text == "all" {
-            let all = Kernel::ALL.into_iter();
-            return Ok(Self(all.filter(|kernel| kernel.is_supported()).collect()));
-        }
-        list(text).map(|list| Self(list.0))
+/// `all` that this CPU has, or a list of names.
+fn kernels(text: &str) -> Result<List<Kernel>, String> {
+    if text == "all" {
+        let all = Kernel::ALL.into_iter();
+        return Ok(List(all.filter(|kernel| kernel.is_supported()).collect()));
     }
+    list(text)
 }
 
 /// The time from one run of Windows' zero page threads to the next, as the
@@ -266,7 +260,7 @@ fn settings(args: &RunArgs) -> Result<Settings> {
         batches: args.batch.as_ref().map(|list| list.0.clone()),
         dequeues: args.dequeue.as_ref().map(|list| list.0.clone()),
         returns: args.returns,
-        kernels: args.kernel.as_ref().map(|kernels| kernels.0.clone()),
+        kernels: args.kernel.as_ref().map(|list| list.0.clone()),
         memories: args.memory.map(<[Memory]>::to_vec),
         bytes: args.size,
         bursts: burst.then(|| Bursts {
@@ -284,11 +278,11 @@ mod tests {
 
     #[test]
     fn all_is_what_there_is_and_names_are_names() {
-        let all = Kernels::parse("all").unwrap();
+        let all = kernels("all").unwrap();
         assert!(all.0.iter().all(|kernel| kernel.is_supported()));
         assert!(all.0.contains(&Kernel::Memset));
-        let two = Kernels::parse("memset,dc-zva").unwrap();
+        let two = kernels("memset,dc-zva").unwrap();
         assert_eq!(two.0, [Kernel::Memset, Kernel::DcZva]);
-        assert!(Kernels::parse("bzero").unwrap_err().contains("`bzero`"));
+        assert!(kernels("bzero").unwrap_err().contains("`bzero`"));
     }
 }

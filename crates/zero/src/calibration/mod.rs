@@ -8,11 +8,9 @@
 //!
 //! | file | what is measured |
 //! |---|---|
-//! | `operations` | a hit, a read-modify-write, the hint of a loop that waits, a reading of the clock; between two CPUs: reading a line, taking one, taking one that was just read, additions of both to one, how far apart two begin; giving up the CPU and being woken |
-//! | `takes` | a take by the only worker of a pool, where nothing is zeroed, by lock and batch |
-//! | `zeroing` | a page, by one CPU or all, written here or elsewhere, and how much single pages differ; and with a take of its own by the only worker of a pool, by lock |
-//! | `samples` | what the rounds add up to |
-//! | `workers` | threads that measure together |
+//! | `operations` | a hit, a read-modify-write, the hint of a loop that waits, a reading of the clock; between two CPUs: reading a line, taking one, taking one that was just read, additions of both to one, how far apart two begin; giving up the CPU and being woken; and the threads that measure together |
+//! | `zeroing` | a page, by one CPU or all, written here or elsewhere, and how much single pages differ; with a take of its own by the only worker of a pool, by lock; and takes alone, where nothing is zeroed, by lock and batch |
+//! | this one | what is measured in a round, and what the rounds add up to |
 
 mod operations;
 mod zeroing;

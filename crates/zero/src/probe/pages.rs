@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use punctual_program::Refusal;
 use punctual_sim::Random;
-use punctual_zero_memory::{Advice, CacheKind, Kernel, Mapping, PAGE, caches, huge_page_bytes};
+use punctual_zero_memory::{Advice, Kernel, Mapping, PAGE, caches, huge_page_bytes};
 
 use super::ProbePart;
 use super::ledger::{Case, Ledger, Rounds, apart, of_steps, pages_take};
@@ -273,9 +273,7 @@ fn reference(step: &'static str, [times, bytes, at_once]: [usize; 3], cpu: Optio
 /// Skylake client and Zen).
 fn hot_bytes() -> usize {
     let caches = caches();
-    let second = caches.iter().find(|cache| {
-        cache.level == 2 && matches!(cache.kind, CacheKind::Data | CacheKind::Unified)
-    });
+    let second = caches.iter().find(|cache| cache.level == 2);
     let bytes = second.and_then(|cache| usize::try_from(cache.bytes).ok());
     let half = bytes.unwrap_or(256 << 10) / 2;
     (half / PAGE).max(1) * PAGE

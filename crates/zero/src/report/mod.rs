@@ -15,7 +15,8 @@ use punctual_report::tables::{Compared, Passage, Shows, param_in_words};
 use punctual_report::{Report, Verdict, text, units};
 
 use crate::rows::{
-    Arrivals, GB_PER_CPU_S, PoolOf, Simulated, WALL_GB_PER_S, ZeroPool, ZeroRow, Zeroing,
+    Arrivals, GB_PER_CPU_S, PoolOf, Simulated, WALL_GB_PER_S, ZeroPool, ZeroRow, ZeroedPages,
+    Zeroing, without_waiting,
 };
 use crate::{ascending, distinct};
 
@@ -69,25 +70,10 @@ pub(crate) struct Cell<'r> {
     pub(crate) simulated: &'r Simulated,
 }
 
-/// What pools have in common that differ only in their lock, their batch and their
-/// threads.
-struct Common<'r>(&'r PoolOf);
-
-impl PartialEq for Common<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        let PoolOf { threads, batch, .. } = self.0;
-        let alike = PoolOf {
-            threads: *threads,
-            batch: batch.clone(),
-            ..other.0.clone()
-        };
-        *self.0 == alike
-    }
-}
-
 /// Pools that differ only in their lock, their batch and their threads.
 pub(crate) struct Section<'r> {
-    common: Common<'r>,
+    /// What they have in common: neither threads nor a batch.
+    common: PoolOf,
     /// In the order of the run; one at least.
     pub(crate) cells: Vec<Cell<'r>>,
     /// What one thread zeroes per second of CPU time at best, on the same
@@ -102,15 +88,14 @@ pub(crate) struct Ideal {
 }
 
 impl<'r> Cell<'r> {
-    fn of(pool: &'r ZeroRow) -> Option<Self> {
-        let zeroed = pool.zeroed()?;
-        Some(Self {
-            lock: &pool.subject,
+    fn of((lock, zeroed): (&'r str, &'r ZeroedPages)) -> Self {
+        Self {
+            lock,
             batch: &zeroed.pool.batch,
             threads: zeroed.pool.threads,
             zeroing: &zeroed.zero,
             simulated: &zeroed.simulated,
-        })
+        }
     }
 
     pub(crate) fn gb_per_cpu_s(&self) -> Interval {
@@ -132,8 +117,7 @@ impl<'r> Cell<'r> {
     /// How many times the CPU time that the same pool would take if nobody
     /// waited; `None` if all of it is waiting.
     pub(crate) fn over_no_waiting(&self) -> Option<f64> {
-        let working = 1.0 - self.zeroing.cpu.waiting;
-        (working > 0.0).then(|| 1.0 / working)
+        without_waiting(self.zeroing.cpu.waiting)
     }
 
     /// `mcs, batch 64, 2 threads`.
@@ -171,18 +155,18 @@ pub(crate) fn of_run(run: &Run<ZeroRow>) -> Vec<Section<'_>> {
 
 pub(crate) fn sections<'r>(measurements: &[&'r ZeroRow]) -> Vec<Section<'r>> {
     let pools = measurements.iter().copied();
-    let pools = grouped(pools.filter(|m| m.zeroed().is_some()), |m| {
-        m.zeroed().map(|zeroed| Common(&zeroed.pool))
+    let pools = pools.filter_map(|row| Some((row.subject.as_str(), row.zeroed()?)));
+    let pools = grouped(pools, |(_, zeroed)| PoolOf {
+        threads: 0,
+        batch: String::new(),
+        ..zeroed.pool.clone()
     });
-    let section = |(common, pools): (Option<Common<'r>>, Vec<&'r ZeroRow>)| {
-        let cells = pools.into_iter().filter_map(Cell::of).collect();
-        Some(Section {
-            common: common?,
-            cells,
-            ideal: None,
-        })
-    };
-    let mut sections: Vec<Section<'r>> = pools.into_iter().filter_map(section).collect();
+    let sections = pools.into_iter().map(|(common, pools)| Section {
+        common,
+        cells: pools.into_iter().map(Cell::of).collect(),
+        ideal: None,
+    });
+    let mut sections: Vec<Section<'r>> = sections.collect();
     let ideals: Vec<_> = sections.iter().map(|s| s.ideal_among(&sections)).collect();
     for (section, ideal) in sections.iter_mut().zip(ideals) {
         section.ideal = ideal;
@@ -200,12 +184,12 @@ impl<'r> Section<'r> {
         let place = |section: &Section<'r>| {
             let PoolOf {
                 memory, bytes, on, ..
-            } = section.common.0;
+            } = &section.common;
             (memory, *bytes, on)
         };
         let alike = sections.iter().filter(|other| place(other) == place(self));
         let alone = alike.flat_map(|section| {
-            let kernel = &section.common.0.kernel;
+            let kernel = &section.common.kernel;
             section.cells.iter().map(move |cell| (cell, kernel))
         });
         let alone = alone.filter(|(cell, _)| cell.threads == 1);
@@ -217,7 +201,7 @@ impl<'r> Section<'r> {
 
     /// The model that the pools were simulated on; none if they ran here.
     pub(crate) fn model(&self) -> Option<&str> {
-        self.common.0.on.as_deref()
+        self.common.on.as_deref()
     }
 
     /// How many times the CPU time per GB that one ideal thread takes.
@@ -267,7 +251,7 @@ impl<'r> Section<'r> {
 
     /// Whether pages come in bursts, and not all at once.
     pub(crate) fn is_in_bursts(&self) -> bool {
-        self.common.0.arrivals == Arrivals::Burst
+        self.common.arrivals == Arrivals::Burst
     }
 
     pub(crate) fn in_words(&self) -> String {
@@ -278,8 +262,8 @@ impl<'r> Section<'r> {
     /// What distinguishes it among the others of the run; nothing if there are
     /// none.
     pub(crate) fn among(&self, sections: &[Section]) -> String {
-        let PoolOf { memory, bytes, .. } = self.common.0;
-        let mut alike = sections.iter().map(|other| other.common.0);
+        let PoolOf { memory, bytes, .. } = &self.common;
+        let mut alike = sections.iter().map(|other| &other.common);
         let one_size = alike.all(|other| other.memory != *memory || other.bytes == *bytes);
         let others: Vec<_> = sections
             .iter()
@@ -295,7 +279,7 @@ impl<'r> Section<'r> {
     /// Each parameter in words, always in the same place; how much memory there is only
     /// if that is `sized`.
     fn words(&self, sized: bool) -> [Option<String>; 9] {
-        let of = self.common.0;
+        let of = &self.common;
         let memory = match sized {
             true => {
                 let bytes = units::bytes(of.bytes as f64);

@@ -11,6 +11,7 @@ use punctual_record::{Interval, RunRow, Value};
 use serde::{Deserialize, Serialize};
 
 pub use calibration::{LineCost, ParkingCost, TakeCost, ZeroCalibration, ZeroCost};
+pub(crate) use pools::without_waiting;
 pub use pools::{
     Arrivals, PoolOf, Simulated, Spread, ZeroAdvice, ZeroBounds, ZeroChecked, ZeroForecast,
     ZeroHold, ZeroPick, ZeroPool, ZeroedPages, Zeroing, ZeroingPrediction, ZeroingRound,

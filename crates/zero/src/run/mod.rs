@@ -6,8 +6,7 @@
 //! | this one | what the user asks for, and facts that a reader has to know |
 //! | `sizes` | how much memory a pass is about, hot or cold |
 //! | `cells` | one setting on one memory; the product of everything that was asked for, without what cannot be |
-//! | `ground` | the memory for it, and how fast it is |
-//! | `plan` | what is measured, how long it takes, and the rounds |
+//! | `plan` | what is measured, the memory for it and how fast that is, how long it takes, and the rounds |
 //! | `tally` | what the rounds of a cell add up to |
 //! | `warnings` | what else a reader has to know |
 //!
