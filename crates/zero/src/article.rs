@@ -56,48 +56,37 @@ pub fn lines() -> Vec<Line> {
     let system = |name| System::parse(name).expect("a system of the simulator");
     let windows_10 = system("windows-10");
     let first = windows_10.setting;
-    let on_windows_10 = |what, setting, is_proposal| Line {
+    let (all, spin) = (first.workers, first.lock);
+    let proposal = |what, workers, lock, batch| Line {
         what,
         machine: windows_10.machine(),
-        setting,
-        is_proposal,
+        setting: Setting {
+            workers,
+            lock,
+            batch,
+            ..first
+        },
+        is_proposal: true,
     };
-    let proposal = |what, setting| on_windows_10(what, setting, true);
-    let later = |what, name| Line {
+    let version = |what, name| Line {
         what,
         machine: system(name).machine(),
         setting: system(name).setting,
         is_proposal: false,
     };
-    let with = |workers, lock, batch| Setting {
-        workers,
-        lock,
-        batch,
-        ..first
-    };
-    let spin = first.lock;
     vec![
-        on_windows_10("Windows 10", first, false),
-        proposal("fewer threads", with(1, spin, Batch::One)),
-        proposal("fewer threads", with(4, spin, Batch::One)),
-        proposal("fewer threads", with(12, spin, Batch::One)),
-        proposal("bigger takes", with(first.workers, spin, Batch::Workers)),
-        proposal(
-            "bigger takes",
-            with(first.workers, spin, Batch::TwiceWorkers),
-        ),
-        proposal("bigger takes", with(first.workers, spin, Batch::Half)),
-        proposal(
-            "queued lock",
-            with(first.workers, LockKind::Mcs, Batch::One),
-        ),
-        proposal(
-            "blocking lock",
-            with(first.workers, LockKind::Mutex, Batch::One),
-        ),
-        proposal("all of them", with(4, LockKind::Mutex, Batch::Growing)),
-        later("Windows 11", "windows-11"),
-        later("Server 2022", "server-2022"),
+        version("Windows 10", "windows-10"),
+        proposal("fewer threads", 1, spin, Batch::One),
+        proposal("fewer threads", 4, spin, Batch::One),
+        proposal("fewer threads", 12, spin, Batch::One),
+        proposal("bigger takes", all, spin, Batch::Workers),
+        proposal("bigger takes", all, spin, Batch::TwiceWorkers),
+        proposal("bigger takes", all, spin, Batch::Half),
+        proposal("queued lock", all, LockKind::Mcs, Batch::One),
+        proposal("blocking lock", all, LockKind::Mutex, Batch::One),
+        proposal("all of them", 4, LockKind::Mutex, Batch::Growing),
+        version("Windows 11", "windows-11"),
+        version("Server 2022", "server-2022"),
     ]
 }
 

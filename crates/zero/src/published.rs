@@ -41,10 +41,8 @@ struct ZeroPool {
 /// all of them try to take.
 const ARTICLE: ZeroPool = ZeroPool {
     threads: 39,
-    batch: Some("1"),
     lock: Some("tas"),
-    kernel: None,
-    arrivals: "closed",
+    ..ALONE
 };
 
 /// One thread, which has nobody to wait for.

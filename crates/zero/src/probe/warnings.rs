@@ -86,29 +86,20 @@ fn busy_at_rest(measurement: &ZeroRow) -> Option<f64> {
 
 /// How this system pages, by name; what it does not tell is left out.
 pub fn memory_facts() -> BTreeMap<String, Value> {
-    let caches: Vec<Value> = memory::caches()
-        .iter()
-        .map(|cache| {
-            json!({ "level": cache.level, "kind": cache.kind.name(), "bytes": cache.bytes })
-        })
-        .collect();
+    let cache = |cache: memory::Cache| json!({ "level": cache.level, "kind": cache.kind.name(), "bytes": cache.bytes });
+    let caches: Vec<Value> = memory::caches().into_iter().map(cache).collect();
     let facts = [
-        ("page_bytes", memory::page_bytes().map(Value::from)),
-        ("huge_pages", memory::huge_pages().map(Value::from)),
-        (
-            "huge_page_bytes",
-            memory::huge_page_bytes().map(Value::from),
-        ),
-        ("init_on_alloc", memory::init_on_alloc().map(Value::from)),
-        ("init_on_free", memory::init_on_free().map(Value::from)),
-        ("free_bytes", memory::free_bytes().map(Value::from)),
-        ("caches", (!caches.is_empty()).then(|| caches.into())),
-        ("allocator", Some(ALLOCATOR.into())),
+        ("page_bytes", json!(memory::page_bytes())),
+        ("huge_pages", json!(memory::huge_pages())),
+        ("huge_page_bytes", json!(memory::huge_page_bytes())),
+        ("init_on_alloc", json!(memory::init_on_alloc())),
+        ("init_on_free", json!(memory::init_on_free())),
+        ("free_bytes", json!(memory::free_bytes())),
+        ("caches", json!(Some(caches).filter(|all| !all.is_empty()))),
+        ("allocator", json!(ALLOCATOR)),
     ];
-    let told = facts
-        .into_iter()
-        .filter_map(|(key, value)| Some((key.to_owned(), value?)));
-    told.collect()
+    let told = facts.into_iter().filter(|(_, value)| !value.is_null());
+    told.map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
 /// What Rust programs allocate with, unless they choose another (the

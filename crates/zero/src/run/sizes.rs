@@ -87,15 +87,8 @@ impl Sizes {
             Memory::Warm => (self.last() / 2, self.last() / 2),
             Memory::Cold => {
                 let least = 2 * self.last();
-                let whole = (4 * self.last()).max(256 * MIB);
-                (
-                    least,
-                    if settings.quick {
-                        least.max(64 * MIB)
-                    } else {
-                        whole
-                    },
-                )
+                let (quick, whole) = (least.max(64 * MIB), (2 * least).max(256 * MIB));
+                (least, if settings.quick { quick } else { whole })
             }
         };
         if limit < least {

@@ -55,10 +55,10 @@ pub(super) fn predicted(run: &Run<ZeroRow>) -> Option<Figure> {
     if points.is_empty() {
         return None;
     }
-    let mut locks = super::locks(&sections);
-    let looks: Vec<Look> = locks.iter().map(|l| super::look(&locks, l)).collect();
-    let mut entries: Vec<(&str, Look)> = locks.drain(..).zip(looks).collect();
-    entries.retain(|(lock, _)| points.iter().any(|point| point.cell.lock == *lock));
+    let locks = super::locks(&sections);
+    let is_shown = |lock: &&&str| points.iter().any(|point| point.cell.lock == **lock);
+    let entries = locks.iter().filter(is_shown);
+    let entries: Vec<(&str, Look)> = entries.map(|l| (*l, super::look(&locks, l))).collect();
     let place = Place {
         left: 16,
         right: 16 + SIDE + BESIDE.0,
@@ -84,8 +84,7 @@ pub(super) fn predicted(run: &Run<ZeroRow>) -> Option<Figure> {
         let chart = Chart::new(canvas, place, &x, &y)?;
         band(canvas, &chart, &x)?;
         for point in &points {
-            let look = entries.iter().find(|(lock, _)| *lock == point.cell.lock);
-            let look = look.map_or(Look::nth(0), |(_, look)| *look);
+            let look = super::look(&locks, point.cell.lock);
             svg::series(canvas, point.cell.lock, || point.draw(canvas, &chart, look))?;
         }
         let below = 24 * (entries.len() as i32 + 2);
@@ -200,11 +199,9 @@ fn caption(points: &[Point], sections: &[Section]) -> String {
         points.len(),
         units::percent(mean)
     );
-    let without = sections.iter().flat_map(|section| &section.cells);
-    let without = without.filter(|cell| !cell.is_oversubscribed());
-    let without = without
-        .filter(|cell| cell.zeroing.predicted.is_none())
-        .count();
+    let cells = sections.iter().flat_map(|section| &section.cells);
+    let without = |cell: &&Cell| !cell.is_oversubscribed() && cell.zeroing.predicted.is_none();
+    let without = cells.filter(without).count();
     if without > 0 {
         caption += &format!(" {without} pools without a prediction are left out.");
     }

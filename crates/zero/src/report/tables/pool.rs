@@ -12,6 +12,7 @@ use punctual_report::tables::table::{Cell as TableCell, Table};
 use punctual_report::tables::{Passage, WIDTH, interval_in_words};
 use punctual_report::{prose, select, units};
 
+use crate::distinct;
 use crate::report;
 use crate::report::tables::{signed_percent, why};
 use crate::report::{Cell, Section, sort_by_gb};
@@ -86,12 +87,8 @@ fn threads_told(section: &Section) -> Vec<u64> {
         return all;
     }
     let with_a_cpu_each = section.ranked().iter().map(|cell| cell.threads).max();
-    let mut told: Vec<u64> = [all.first().copied(), with_a_cpu_each, all.last().copied()]
-        .into_iter()
-        .flatten()
-        .collect();
-    told.dedup();
-    told
+    let told = [all.first().copied(), with_a_cpu_each, all.last().copied()];
+    distinct(told.into_iter().flatten())
 }
 
 /// By the number of threads, then from the best.
@@ -455,8 +452,7 @@ fn timed(section: &Section, cells: &[&Cell]) -> String {
 /// Where the rest of the cells is.
 fn left_out(section: &Section, cells: &[&Cell]) -> Option<String> {
     let left_out = section.cells.len() - cells.len();
-    let mut threads: Vec<u64> = cells.iter().map(|cell| cell.threads).collect();
-    threads.dedup();
+    let threads = distinct(cells.iter().map(|cell| cell.threads));
     let which = if threads.len() < section.threads().len() {
         let threads: Vec<String> = threads.into_iter().map(report::threads_in_words).collect();
         threads.join(" and of ")
