@@ -6,7 +6,7 @@ mod scaling;
 mod split;
 
 use punctual_record::Run;
-use punctual_report::figures::figure::{Figure, make_names_unique};
+use punctual_report::figures::figure::{Figure, figure, make_names_unique};
 use punctual_report::figures::sheet::{Canvas, Drawn, Sheet};
 use punctual_report::figures::style::Look;
 use punctual_report::select;
@@ -49,32 +49,26 @@ fn look(locks: &[&str], lock: &str) -> Look {
     Look::nth(known.position(|known| *known == lock).unwrap_or(0))
 }
 
-fn title(what: &str, section: &Section, sections: &[Section]) -> String {
-    match section.among(sections).as_str() {
-        "" => what.to_owned(),
-        words => format!("{what}: {words}"),
-    }
-}
-
-/// The name of a file, and of which section it is.
-fn file_name(what: &str, section: &Section, sections: &[Section]) -> String {
-    format!("{what} {}", section.among(sections))
-}
-
-/// Draws a figure of one section, and says of which machine it is.
-fn draw(
+/// Draws the figure of one section among others, and says of which machine it is.
+fn of_section(
+    name: &str,
     mut sheet: Sheet,
     run: &Run<ZeroRow>,
-    section: &Section,
+    (section, sections): (&Section, &[Section]),
     drawing: impl FnOnce(&Canvas) -> Drawn,
-) -> String {
-    match section.model() {
+) -> Figure {
+    let words = section.among(sections);
+    if !words.is_empty() {
+        sheet.title += &format!(": {words}");
+    }
+    let svg = match section.model() {
         Some(model) => {
             sheet.caption += &format!(" Machine: {model}, simulated.");
             sheet.draw_of_several(drawing)
         }
         None => sheet.draw(run, drawing),
-    }
+    };
+    figure(&format!("{name} {words}"), svg)
 }
 
 /// What a number of each cell is: `medians of n = 8 rounds`.

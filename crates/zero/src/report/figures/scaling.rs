@@ -5,7 +5,7 @@ use plotters::style::text_anchor::HPos;
 use punctual_record::Run;
 use punctual_report::figures::axis::Axis;
 use punctual_report::figures::chart::{Chart, LegendAbove, Place};
-use punctual_report::figures::figure::{Figure, figure};
+use punctual_report::figures::figure::Figure;
 use punctual_report::figures::sheet::{Canvas, Drawn, GREY, Pixel, Sheet, TOP, WIDTH, write};
 use punctual_report::figures::style::Look;
 use punctual_report::figures::svg;
@@ -44,17 +44,17 @@ fn of_section(
         return None;
     }
     let panels = Panels::of(section, &cells, locks);
-    let title = super::title("GB zeroed per CPU-second, by threads", section, sections);
     let mut names = panels.locks.clone();
     names.extend(section.ideal.as_ref().map(|_| IDEAL));
     let legend = LegendAbove::new(TOP, names.iter().copied());
     let top = TOP + legend.height() + 6;
     let sheet = Sheet {
-        title,
+        title: "GB zeroed per CPU-second, by threads".to_owned(),
         caption: caption(section, &cells, &single),
         height: legend.height() + 6 + panels.height(),
     };
-    let svg = super::draw(sheet, run, section, |canvas| {
+    let place = (section, sections);
+    let figure = super::of_section("zero-scaling", sheet, run, place, |canvas| {
         legend.draw(canvas, names.iter().copied(), |i, (x, y)| {
             let line = [(x, y), (x + 36, y)];
             let Some(lock) = panels.locks.get(i) else {
@@ -66,8 +66,7 @@ fn of_section(
         })?;
         panels.draw(canvas, top)
     });
-    let name = super::file_name("zero-scaling", section, sections);
-    Some(figure(&name, svg))
+    Some(figure)
 }
 
 /// The pools of the batches that were tried with more than one number of threads,

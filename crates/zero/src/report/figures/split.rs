@@ -4,7 +4,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 use punctual_record::Run;
 use punctual_report::figures::chart::LegendAbove;
-use punctual_report::figures::figure::{Figure, figure};
+use punctual_report::figures::figure::Figure;
 use punctual_report::figures::sheet::{
     Canvas, Drawn, GREY, Pixel, Sheet, TOP, WIDTH, text_width, write,
 };
@@ -98,16 +98,14 @@ fn of_section(run: &Run<ZeroRow>, section: &Section, sections: &[Section]) -> Op
     let bars = Bars::beside(&locks);
     let legend = LegendAbove::new(TOP, PARTS.map(|part| part.name));
     let top = TOP + legend.height() + HEAD;
-    let what = format!(
-        "Where the CPU time of {} went",
-        report::threads_in_words(threads)
-    );
+    let workers = report::threads_in_words(threads);
     let sheet = Sheet {
-        title: super::title(&what, section, sections),
+        title: format!("Where the CPU time of {workers} went"),
         caption: caption(section, threads, &locks),
         height: legend.height() + HEAD + high + AXIS,
     };
-    let svg = super::draw(sheet, run, section, |canvas| {
+    let place = (section, sections);
+    let figure = super::of_section("zero-split", sheet, run, place, |canvas| {
         legend.draw(canvas, PARTS.map(|part| part.name), |i, (x, y)| {
             PARTS[i].draw(canvas, (x, x + 36), y - BAR / 2)
         })?;
@@ -123,8 +121,7 @@ fn of_section(run: &Run<ZeroRow>, section: &Section, sections: &[Section]) -> Op
         }
         Ok(())
     });
-    let name = super::file_name("zero-split", section, sections);
-    Some(figure(&name, svg))
+    Some(figure)
 }
 
 struct Bars {
