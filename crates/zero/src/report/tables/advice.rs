@@ -117,26 +117,6 @@ fn careless_way(advice: &ZeroAdvice) -> String {
     )
 }
 
-/// A rate by its name, of predictions and of measurements.
-type Rate = (
-    &'static str,
-    fn(&ZeroingPrediction) -> Interval,
-    fn(&Zeroing) -> Interval,
-);
-
-const RATES: [Rate; 2] = [
-    (
-        "GB per CPU-s",
-        |of| of.gb_per_cpu_s,
-        |zeroing| zeroing.gb_per_cpu_s,
-    ),
-    (
-        "wall GB/s",
-        |of| of.wall_gb_per_s,
-        |zeroing| zeroing.wall_gb_per_s,
-    ),
-];
-
 /// Predictions beside measurements; nothing where none of these was measured.
 fn measured(run: &Run<ZeroRow>, advice: &ZeroAdvice) -> Option<Passage> {
     let rows = forecasts(advice).filter_map(|forecast| {
@@ -144,21 +124,29 @@ fn measured(run: &Run<ZeroRow>, advice: &ZeroAdvice) -> Option<Passage> {
         Some((forecast, of_pool.find_map(ZeroRow::zeroing)?))
     });
     let rows: Vec<(Forecast, &Zeroing)> = rows.collect();
-    let mut table = table("The same, measured here", &rows);
-    for (rate, predicted, measured) in RATES {
-        table = table
-            .column(format!("{rate}\npredicted"), move |((.., of), _)| {
-                units::gb(predicted(of).median)
-            })
-            .column("measured", move |(_, zeroing)| {
-                measured(zeroing).written(units::gb)
-            })
-            .column("error\n%", move |((.., of), zeroing)| {
-                let error = predicted(of).median / measured(zeroing).median - 1.0;
-                or_dash(error.is_finite().then(|| signed_percent(error)))
-            });
-    }
-    let table = table
+    let error = |predicted: Interval, measured: Interval| {
+        let error = predicted.median / measured.median - 1.0;
+        or_dash(error.is_finite().then(|| signed_percent(error)))
+    };
+    let table = table("The same, measured here", &rows)
+        .column("GB per CPU-s\npredicted", |((.., of), _)| {
+            units::gb(of.gb_per_cpu_s.median)
+        })
+        .column("measured", |(_, zeroing)| {
+            zeroing.gb_per_cpu_s.written(units::gb)
+        })
+        .column("error\n%", |((.., of), zeroing)| {
+            error(of.gb_per_cpu_s, zeroing.gb_per_cpu_s)
+        })
+        .column("wall GB/s\npredicted", |((.., of), _)| {
+            units::gb(of.wall_gb_per_s.median)
+        })
+        .column("measured", |(_, zeroing)| {
+            zeroing.wall_gb_per_s.written(units::gb)
+        })
+        .column("error\n%", |((.., of), zeroing)| {
+            error(of.wall_gb_per_s, zeroing.wall_gb_per_s)
+        })
         .caption(interval_in_words(
             rows.iter().map(|(_, zeroing)| zeroing.rounds.len()),
         ))
