@@ -218,10 +218,7 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
         units::gb(careless.gb_per_cpu_s.median),
         units::percent(advice.wasted(careless).unwrap_or(0.0))
     ));
-    let named = advice.picks.iter();
-    let named = named.map(|pick| (pick.goal.as_str(), &pick.pool, &pick.predicted));
-    let careless = ("careless", &advice.careless.pool, careless);
-    let rows = named.chain([careless]).map(|(goal, pool, of)| {
+    let rows = advice.forecasts().map(|(goal, pool, of)| {
         vec![
             goal.to_owned(),
             pool.in_words(),

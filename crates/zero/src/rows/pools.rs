@@ -351,6 +351,14 @@ pub struct ZeroChecked {
 }
 
 impl ZeroAdvice {
+    /// What is advised, by its goal, and `careless`, each with what the model says of it.
+    pub(crate) fn forecasts(&self) -> impl Iterator<Item = (&str, &ZeroPool, &ZeroingPrediction)> {
+        let picks = self.picks.iter();
+        let picks = picks.map(|pick| (pick.goal.as_str(), &pick.pool, &pick.predicted));
+        let careless = &self.careless;
+        picks.chain([("careless", &careless.pool, &careless.predicted)])
+    }
+
     /// How many times the CPU time of an ideal thread a pool takes, by the model;
     /// `None` if it zeroes nothing.
     pub fn over_ideal(&self, predicted: &ZeroingPrediction) -> Option<f64> {

@@ -77,7 +77,7 @@ fn table<'a, M>(title: &str, rows: &'a [(Forecast<'a>, M)]) -> Table<'a, (Foreca
 
 /// What the model says of each, and of the careless way.
 fn predicted(advice: &ZeroAdvice) -> Passage {
-    let rows: Vec<_> = forecasts(advice).map(|forecast| (forecast, ())).collect();
+    let rows: Vec<_> = advice.forecasts().map(|forecast| (forecast, ())).collect();
     table("What the model says of it", &rows)
         .column("GB per\nCPU-s", |((.., of), ())| units::gb(of.gb_per_cpu_s.median))
         .column("between", |((.., of), ())| between(of.gb_per_cpu_s))
@@ -98,14 +98,6 @@ fn predicted(advice: &ZeroAdvice) -> Passage {
         .section()
 }
 
-/// What is advised, and what is not, each by its name.
-fn forecasts(advice: &ZeroAdvice) -> impl Iterator<Item = Forecast<'_>> {
-    let picks = advice.picks.iter();
-    let picks = picks.map(|pick| (pick.goal.as_str(), &pick.pool, &pick.predicted));
-    let careless = &advice.careless;
-    picks.chain([("careless", &careless.pool, &careless.predicted)])
-}
-
 fn careless_way(advice: &ZeroAdvice) -> String {
     let careless = &advice.careless.predicted;
     let wasted = advice.wasted(careless).unwrap_or(0.0);
@@ -119,7 +111,7 @@ fn careless_way(advice: &ZeroAdvice) -> String {
 
 /// Predictions beside measurements; nothing where none of these was measured.
 fn measured(run: &Run<ZeroRow>, advice: &ZeroAdvice) -> Option<Passage> {
-    let rows = forecasts(advice).filter_map(|forecast| {
+    let rows = advice.forecasts().filter_map(|forecast| {
         let mut of_pool = run.results.iter().filter(|m| forecast.1.is_of(m));
         Some((forecast, of_pool.find_map(ZeroRow::zeroing)?))
     });
