@@ -181,13 +181,7 @@ fn positive(cell: &Cell) -> Option<f64> {
 
 impl<'r> Section<'r> {
     fn ideal_among(&self, sections: &[Section<'r>]) -> Option<Ideal> {
-        let place = |section: &Section<'r>| {
-            let PoolOf {
-                memory, bytes, on, ..
-            } = &section.common;
-            (memory, *bytes, on)
-        };
-        let alike = sections.iter().filter(|other| place(other) == place(self));
+        let alike = sections.iter().filter(|o| o.place() == self.place());
         let alone = alike.flat_map(|section| {
             let kernel = &section.common.kernel;
             section.cells.iter().map(move |cell| (cell, kernel))
@@ -197,6 +191,11 @@ impl<'r> Section<'r> {
         let (gb_per_cpu_s, cell, kernel) = best.max_by(|a, b| a.0.total_cmp(&b.0))?;
         let of = format!("{}, {kernel}", cell.in_words());
         Some(Ideal { gb_per_cpu_s, of })
+    }
+
+    /// Which memory they zero, and on which model.
+    fn place(&self) -> (&str, u64, Option<&str>) {
+        (&self.common.memory, self.common.bytes, self.model())
     }
 
     /// The model that the pools were simulated on; none if they ran here.
