@@ -19,7 +19,7 @@
 //!   units, a legend and a caption.
 //! - [`comparison`] is several runs side by side as text, and
 //!   [`comparison_figures`] the same as figures.
-//! - [`sweep_verdict`] and [`sweep_figures`] are the same of a sweep, which is no Run.
+//! - [`sweep_verdict`], [`sweep_cells`] and [`sweep_figures`] are the same of a sweep, which is no Run.
 //!
 //! The lab finds numbers; their sentences are made here: [`warnings()`] and [`disturbed()`]
 //! say what a reader has to know before, [`doctor::in_words`] what a doctor found, and
@@ -67,7 +67,7 @@ pub use hiccup::hiccup;
 pub use histogram::{histogram, histogram_of};
 #[cfg(not(target_family = "wasm"))]
 pub use page::Page;
-pub use sweep::sweep_verdict;
+pub use sweep::{sweep_cells, sweep_verdict};
 pub use tables::table;
 #[cfg(not(target_family = "wasm"))]
 pub use text::figures;

@@ -3,11 +3,13 @@
 use punctual_record::regimes::Verdict as Judged;
 use punctual_record::sweep::{By, Cell, LIMIT, Sweep};
 
-use crate::tables::ratio_within;
 use crate::verdict::Verdict;
 use crate::{select, units};
 
-const NEXT: &str = "Next: DuckDB reads the rows; docs/sweeping.md has queries.";
+const NEXT: &str = "Next: cells.csv has every cell; docs/sweeping.md has queries for DuckDB.";
+
+/// So many of what there may be more of, so that all fits a screen.
+const SHOWN: usize = 4;
 
 /// What `sweep` says, with the `command` above it.
 pub fn sweep_verdict(sweep: &Sweep, command: &str) -> Verdict {
@@ -19,6 +21,45 @@ pub fn sweep_verdict(sweep: &Sweep, command: &str) -> Verdict {
         heading: format!("{command}: {}", sweep.title),
         ..verdict
     }
+}
+
+/// Every cell as a line of CSV: its place, what is said of it, with how many seeds, and beside whom.
+pub fn sweep_cells(sweep: &Sweep) -> String {
+    let axes = sweep.axes.iter().map(|axis| axis.name.clone());
+    let figures = ["value", "low", "high", "seeds", "verdict", "best_other"];
+    let head = axes.chain(figures.map(str::to_owned)).collect::<Vec<_>>();
+    let is_cost = matches!(sweep.by, By::Cost(_));
+    let line = |cell: &Cell| {
+        let mut fields: Vec<String> = sweep
+            .axes
+            .iter()
+            .zip(&cell.at)
+            .map(|(axis, at)| axis.label(*at))
+            .collect();
+        let value = cell.value;
+        fields.extend(
+            [value.median, value.low, value.high].map(|it| match is_cost {
+                true => format!("{it:.6}"),
+                false => it.to_string(),
+            }),
+        );
+        fields.push(cell.seeds.to_string());
+        let verdict = is_cost.then(|| cell.verdict().name());
+        fields.push(verdict.unwrap_or_default().to_owned());
+        fields.push(cell.best.clone().unwrap_or_default());
+        fields
+    };
+    let lines = std::iter::once(head).chain(sweep.cells.iter().map(line));
+    lines.map(csv).collect()
+}
+
+/// RFC 4180, but that lines end as on Unix.
+fn csv(fields: Vec<String>) -> String {
+    let quoted = |field: &String| match field.contains(['"', ',', '\n', '\r']) {
+        true => format!("\"{}\"", field.replace('"', "\"\"")),
+        false => field.clone(),
+    };
+    fields.iter().map(quoted).collect::<Vec<_>>().join(",") + "\n"
 }
 
 /// The geometric mean of ratios, or the mean of figures.
@@ -86,15 +127,15 @@ fn of_costs(sweep: &Sweep, judged: &str) -> Verdict {
         ["best other", "dearer in", "worst ratio", "where"],
         worst(sweep),
         format!(
-            "Cells in which {judged} is dearer than the best other, by who that is, and the worst of them. where: {}. \
-             ratio: its cost over the other's [95 % interval], {seeds} seeds; dearer: all of the interval above {LIMIT}. \
+            "Cells in which {judged} is dearer than the best other, by who that most often is, and the worst of them. where: \
+             {}. ratio: its cost over the other's, the median of {seeds} seeds; dearer: all of its 95 % interval above {LIMIT}. \
              Cost: CPU time + weight x lateness, up to 1 ms.",
             names(sweep)
         ),
     )
 }
 
-/// On which axes it depends where it is dearer, the one with the greatest difference first.
+/// On which axes it depends most where it is dearer, the one with the greatest difference first.
 fn by_axis(sweep: &Sweep) -> Option<String> {
     let share = |axis: usize, value: usize| {
         let here = || {
@@ -116,17 +157,22 @@ fn by_axis(sweep: &Sweep) -> Option<String> {
         })
         .collect();
     spans.sort_by(|one, other| other.0.total_cmp(&one.0));
-    let told = spans.iter().filter(|span| span.0 > 0.0);
+    let told = spans.iter().filter(|span| span.0 > 0.0).take(SHOWN);
     let told: Vec<_> = told
         .map(|(_, name, (least, there), (most, elsewhere))| {
             let [least, most] = [least, most].map(|share| units::percent(*share));
             format!("{name} ({least} % at {there}, {most} % at {elsewhere})")
         })
         .collect();
-    (!told.is_empty()).then(|| format!("How often it is dearer depends on {}.", told.join(", ")))
+    (!told.is_empty()).then(|| {
+        format!(
+            "How often it is dearer depends most on {}.",
+            told.join(", ")
+        )
+    })
 }
 
-/// For each other that is cheaper somewhere: in how many cells, and the worst of these.
+/// For the others that are most often the cheapest: in how many cells, and the worst of these.
 fn worst(sweep: &Sweep) -> Vec<Vec<String>> {
     let dearer = sweep
         .cells
@@ -139,16 +185,15 @@ fn worst(sweep: &Sweep) -> Vec<Vec<String>> {
             .iter()
             .max_by(|a, b| a.value.median.total_cmp(&b.value.median));
         let [ratio, place] = match worst {
-            Some(worst) => [ratio_within(&worst.value), place(sweep, worst)],
+            Some(worst) => [units::ratio(worst.value.median), place(sweep, worst)],
             None => Default::default(),
         };
         vec![(*other).to_owned(), cells.len().to_string(), ratio, place]
     };
-    others.iter().map(row).collect()
+    others.iter().take(SHOWN).map(row).collect()
 }
 
 fn of_figure(sweep: &Sweep) -> Verdict {
-    const SHOWN: usize = 4;
     let what = figure_in_words(&sweep.by);
     let written = |value: f64| match what.contains("_ns") {
         true => units::duration(value),
@@ -280,6 +325,27 @@ mod tests {
         };
         let text = sweep_verdict(&sweep(by), "punctual sweep plan.toml").text(80);
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn every_cell_is_a_line_of_csv() {
+        let by = By::Cost("adaptive".to_owned());
+        let mut sweep = sweep(by);
+        sweep.axes[0].values[0] = "linux,\"1ns\"".into();
+        let text = sweep_cells(&sweep);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 7);
+        assert_eq!(
+            lines[..2],
+            [
+                "slack,jitter,value,low,high,seeds,verdict,best_other",
+                "\"linux,\"\"1ns\"\"\",0% of wake,0.500000,0.495000,0.505000,6,cheaper,spin",
+            ]
+        );
+        assert!(
+            lines[6].ends_with(",4.000000,3.960000,4.040000,6,dearer,spin"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -168,7 +168,8 @@ def test_the_queries_say_what_the_summary_says(whole):
 
     ratios = query("ratio", whole)
     assert {row[0]: row[1] for row in ratios} == {"200Hz": cells // 2, "1000Hz": cells // 2}
-    mean = math.exp(sum(math.log(row[2]) for row in ratios) / 2)
+    assert sum(row[2] for row in ratios) == int(re.search(r"is dearer in (\d+)", summary)[1])
+    mean = math.exp(sum(math.log(row[3]) for row in ratios) / 2)
     told = re.search(r"geometric mean it costs ([\d.]+) times", summary)[1]
     assert f"{mean:.{len(told.split('.')[1])}f}" == told
 

@@ -11,12 +11,12 @@ Run a plan of simulations: strategies or scenarios over lists and ranges of para
 
 A plan is a TOML file (docs/sweeping.md). Of each cell of it the first strategy is compared with the cheapest of the others, or \
 a figure of a scenario is shown, and no more seeds are run where its interval is narrow enough. The rows go to a folder, as \
-lines of JSON by model, with a summary and heat maps. The same plan gives the same bytes everywhere, however many CPUs, \
+lines of JSON by model, with a table of cells, a summary and heat maps. The same plan gives the same bytes everywhere, however many CPUs, \
 shards, computers and interruptions it took.";
 
 /// What its help ends with.
 pub(crate) const AFTER: &str = "\
-In the folder are model=NAME/rows.ndjson, summary.txt and map-*.svg; parts/ holds what is not whole yet. Ctrl-C, or a \
+In the folder are model=NAME/rows.ndjson, cells.csv, summary.txt and map-*.svg; parts/ holds what is not whole yet. Ctrl-C, or a \
 kill, keeps what is done: --resume runs the rest. To use several computers, run each shard with the same folder, or put \
 their parts/ into one, and end with --resume without a shard. sweeps/ray runs shards on a Ray cluster.
 

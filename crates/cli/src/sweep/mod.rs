@@ -10,7 +10,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, anyhow};
 use punctual_lab::scenario::Scenario;
 use punctual_lab::sweep::{Kept, Plan, Shard};
-use punctual_report::{sweep_figures, sweep_verdict};
+use punctual_report::{sweep_cells, sweep_figures, sweep_verdict};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::progress::Progress;
@@ -130,7 +130,9 @@ fn deliver(folder: &Folder, kept: &Kept<'_>) -> Result<()> {
     let verdict = sweep_verdict(&sweep, &session::command_line());
     // Wherever the plan was, and in however many turns it was run.
     let text = sweep_verdict(&sweep, "punctual sweep").text(usize::MAX);
-    files::Target::new(&folder.path().join("summary.txt"))?.write(&text)?;
+    let write = |name: &str, text: &str| files::Target::new(&folder.path().join(name))?.write(text);
+    write("summary.txt", &text)?;
+    write("cells.csv", &sweep_cells(&sweep))?;
     folder.forget_parts();
     let columns = terminal_size::terminal_size().map_or(usize::MAX, |(width, _)| width.0.into());
     print(&verdict.text(columns))?;

@@ -4,7 +4,7 @@
 //! in it is run, and what follows is its standard output, to the byte; a line
 //! `...` stands for any number of lines. What cannot be the same every time,
 //! such as a race on the reader's machine, belongs into a block marked
-//! otherwise.
+//! otherwise. A block marked `toml NAME` is a file that the commands find.
 
 use std::fs;
 use std::path::Path;
@@ -42,6 +42,13 @@ fn transcripts(text: &str) -> Vec<Transcript> {
     transcripts
 }
 
+/// The files of a Markdown text, each with its name.
+fn files(text: &str) -> Vec<(&str, &str)> {
+    let blocks = text.split("\n```toml ").skip(1);
+    let file = |block| str::split_once(str::split_once(block, "\n```")?.0, '\n');
+    blocks.filter_map(file).collect()
+}
+
 /// Whether `printed` is what is `shown`, with `...` for any number of lines.
 fn matches(shown: &[&str], printed: &[&str]) -> bool {
     match (shown, printed) {
@@ -58,6 +65,9 @@ fn matches(shown: &[&str], printed: &[&str]) -> bool {
 fn check(file: &Path) -> usize {
     let directory = tempfile::tempdir().unwrap();
     let text = fs::read_to_string(file).unwrap();
+    for (name, text) in files(&text) {
+        fs::write(directory.path().join(name), text).unwrap();
+    }
     let transcripts = transcripts(&text);
     let ours = transcripts
         .iter()
@@ -115,6 +125,24 @@ fn the_readme_begins_with_what_was_measured() {
     let cost = figures.iter().find(|figure| figure.name == "cost-1000hz");
     let shown = fs::read_to_string(measured.join("figures/cost-1000hz.svg")).unwrap();
     assert!(cost.unwrap().svg == shown, "cost-1000hz.svg differs");
+}
+
+#[test]
+fn the_study_of_sweeps_is_told_as_it_came_out() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let read = |name: &str| fs::read_to_string(root.join(name)).unwrap();
+    let summary = read("runs/2026-11-24-epyc-kvm-2cpu/sweep-adaptive.txt");
+    let document = read("docs/sweeping.md");
+    assert!(
+        document.contains(&format!("```text\n{summary}```\n")),
+        "docs/sweeping.md does not have\n{summary}"
+    );
+}
+
+#[test]
+fn named_blocks_are_files() {
+    let text = "a\n```toml\nb = 1\n```\n```toml c.toml\nd = 1\n\ne = 2\n```\nf\n";
+    assert_eq!(files(text), [("c.toml", "d = 1\n\ne = 2")]);
 }
 
 #[test]

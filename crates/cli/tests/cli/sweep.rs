@@ -64,6 +64,7 @@ fn shards_in_turn_and_all_at_once_end_in_the_same_bytes() {
     assert_eq!(
         names,
         [
+            "cells.csv",
             map,
             "model=linux/rows.ndjson",
             "model=macos/rows.ndjson",
