@@ -143,11 +143,12 @@ impl Scheduler {
         }
     }
 
-    /// A group of threads inside another that has a quota of its own.
-    pub(crate) fn limit(&mut self, around: GroupId, quota: Quota) -> GroupId {
+    /// A group of threads inside another that has a quota of its own: `own`, which had one
+    /// before, or a new one.
+    pub(crate) fn limit(&mut self, own: Option<GroupId>, around: GroupId, quota: Quota) -> GroupId {
         match self {
             Self::Unlimited | Self::Quantum(_) => around,
-            Self::Fair(scheduler) => scheduler.limit(around, quota),
+            Self::Fair(scheduler) => scheduler.limit(own, around, quota),
         }
     }
 

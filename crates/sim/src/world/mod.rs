@@ -79,6 +79,8 @@ pub(crate) struct World<'p> {
     processes: Vec<Vec<ThreadId>>,
     /// The group that each process was started in.
     groups: Vec<GroupId>,
+    /// The group of its own that a process has had.
+    own_groups: BTreeMap<ProcessId, GroupId>,
     /// The process whose window the user works with.
     foreground: Option<ProcessId>,
     computer: Computer,
@@ -146,6 +148,7 @@ impl<'p> World<'p> {
             agenda: Agenda::default(),
             processes: Vec::new(),
             groups: Vec::new(),
+            own_groups: BTreeMap::new(),
             foreground: None,
             computer: Computer::new(&model, start),
             scheduler: Scheduler::new(model.scheduling(), model.cpus().unwrap_or(0)),

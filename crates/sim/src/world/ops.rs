@@ -386,7 +386,12 @@ impl<'p> World<'p> {
         };
         let group = match time.is_zero() {
             true => around,
-            false => self.scheduler.limit(around, quota),
+            false => {
+                let own = self.own_groups.get(&process).copied();
+                let own = self.scheduler.limit(own, around, quota);
+                self.own_groups.insert(process, own);
+                own
+            }
         };
         for thread in self.processes[process].clone() {
             self.threads[thread].share.group = group;

@@ -244,8 +244,14 @@ impl Fair {
         !is_real_time && !self.queues[cpu].real_time.is_empty() && !self.is_real_time_out(cpu)
     }
 
-    pub(super) fn limit(&mut self, around: GroupId, quota: Quota) -> GroupId {
-        self.groups.add(around, quota)
+    pub(super) fn limit(&mut self, own: Option<GroupId>, around: GroupId, quota: Quota) -> GroupId {
+        match own {
+            Some(own) => {
+                self.groups.renew(own, quota);
+                own
+            }
+            None => self.groups.add(around, quota),
+        }
     }
 
     pub(super) fn regroup(&mut self, thread: ThreadId, group: GroupId) {

@@ -57,16 +57,13 @@ impl Groups {
         self.push(Some(around), Some(quota))
     }
 
+    /// A group has another quota from now on, and nobody in it waits.
+    pub(super) fn renew(&mut self, group: GroupId, quota: Quota) {
+        self.all[group] = Group::new(self.all[group].around, Some(quota), self.cpus);
+    }
+
     fn push(&mut self, around: Option<GroupId>, quota: Option<Quota>) -> GroupId {
-        self.all.push(Group {
-            around,
-            quota,
-            pool: 0,
-            // None of the periods there are, so that it is filled when it is first asked.
-            period: u64::MAX,
-            local: vec![0; self.cpus],
-            is_out: vec![false; self.cpus],
-        });
+        self.all.push(Group::new(around, quota, self.cpus));
         self.all.len() - 1
     }
 
@@ -150,6 +147,18 @@ impl Groups {
 }
 
 impl Group {
+    fn new(around: Option<GroupId>, quota: Option<Quota>, cpus: usize) -> Self {
+        Self {
+            around,
+            quota,
+            pool: 0,
+            // None of the periods there are, so that it is filled when it is first asked.
+            period: u64::MAX,
+            local: vec![0; cpus],
+            is_out: vec![false; cpus],
+        }
+    }
+
     fn fill(&mut self, now: Time) {
         let Some(quota) = self.quota else {
             return;
@@ -213,6 +222,20 @@ mod tests {
         assert!(!groups.has_time(inner, 0, ms(10)));
         assert!(!groups.has_time(0, 1, ms(10)), "the pool of both is empty");
         assert!(groups.is_out(inner, 1));
+    }
+
+    #[test]
+    fn another_quota_makes_no_other_group() {
+        let mut groups = Groups::new(None, 1);
+        let group = groups.add(0, quota(5, 100));
+        assert!(groups.has_time(group, 0, ms(0)));
+        groups.charge(group, 0, ms(5));
+        assert!(!groups.has_time(group, 0, ms(5)));
+        groups.renew(group, quota(8, 100));
+        assert!(groups.has_time(group, 0, ms(5)));
+        groups.charge(group, 0, ms(8));
+        assert!(!groups.has_time(group, 0, ms(13)));
+        assert_eq!(groups.all.len(), 2);
     }
 
     #[test]
