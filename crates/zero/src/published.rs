@@ -292,12 +292,7 @@ mod tests {
             memory: "cold".to_owned(),
             ..PoolOf::default()
         };
-        let zeroed = ZeroedPages {
-            pool,
-            zero: zeroing,
-            ..ZeroedPages::default()
-        };
-        ZeroRow::pool(lock, zeroed)
+        ZeroRow::pool(lock, ZeroedPages::of(pool, zeroing))
     }
 
     #[test]

@@ -89,14 +89,12 @@ fn warnings(results: &[ZeroRow]) -> Vec<Warning> {
 
 pub(super) fn of_prediction(machine: &Machine, job: &Job, prediction: &Prediction) -> ZeroedPages {
     ZeroedPages {
-        pool: pool(machine, job),
-        zero: zeroing(prediction),
         simulated: Simulated {
             simulated_pages: Some(prediction.central.simulated_pages),
             chain_gb_per_cpu_s: chain(machine, &job.setting),
             ..Simulated::default()
         },
-        ..ZeroedPages::default()
+        ..ZeroedPages::of(pool(machine, job), zeroing(prediction))
     }
 }
 

@@ -165,10 +165,10 @@ fn pages_come_from_a_list_and_zeroed_ones_go_to_another() {
 #[test]
 fn a_burst_comes_as_often_as_it_was_asked_to() {
     let job = Job {
-        arrivals: Arrivals::Burst {
+        arrivals: Arrivals::Burst(Bursts {
             every: Nanos::from_ms(30),
             times: 3,
-        },
+        }),
         ..job(Setting::new(2, LockKind::Ticket, Batch::One))
     };
     let observed = work(&job);
@@ -183,10 +183,10 @@ fn a_stop_ends_the_wait_for_a_burst() {
     let memory = memory(stop.clone());
     let team = Team::new(&memory, CpuClock::of_this_host());
     let job = Job {
-        arrivals: Arrivals::Burst {
+        arrivals: Arrivals::Burst(Bursts {
             every: Nanos::from_secs(3_600),
             times: 1,
-        },
+        }),
         ..job(Setting::new(2, LockKind::Tas, Batch::One))
     };
     let observed = std::thread::scope(|scope| {
@@ -248,10 +248,10 @@ fn what_takes_too_long_is_given_up_and_the_next_batch_counts_again() {
     let memory = memory(Stop::new());
     let team = Team::new(&memory, CpuClock::of_this_host());
     let endless = Job {
-        arrivals: Arrivals::Burst {
+        arrivals: Arrivals::Burst(Bursts {
             every: Nanos::new(1),
             times: 1_000_000,
-        },
+        }),
         longest: Nanos::ZERO,
         ..job(Setting::new(2, LockKind::Mcs, Batch::One))
     };

@@ -19,4 +19,4 @@ pub use computer::{HostComputer, HostLine, HostMemory, HostMutex, Links};
 pub use cpus::CpuClock;
 pub(crate) use cpus::Cpus;
 pub(crate) use team::can_park;
-pub use team::{Arrivals, Job, Observed, Team};
+pub use team::{Arrivals, Bursts, Job, Observed, Team};

@@ -194,7 +194,7 @@ impl Worker<'_, '_> {
 
     /// When the next burst is due, as one of the workers says for all.
     fn due(&self) -> Result<Option<Tick>, Broken> {
-        let Arrivals::Burst { every, .. } = self.shared.job.arrivals else {
+        let Arrivals::Burst(Bursts { every, .. }) = self.shared.job.arrivals else {
             return Ok(None);
         };
         if self.number == 0 {
@@ -300,12 +300,16 @@ pub enum Arrivals {
     },
     /// All pages are there at multiples of a time, and wake the workers, who
     /// sleep.
-    Burst {
-        /// The time from one to the next.
-        every: Nanos,
-        /// How often.
-        times: u32,
-    },
+    Burst(Bursts),
+}
+
+/// Pages that come all at once, again and again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bursts {
+    /// The time from one to the next.
+    pub every: Nanos,
+    /// How many there are in a round.
+    pub times: u32,
 }
 
 /// What came of a batch.
@@ -339,7 +343,7 @@ impl Job<'_> {
             Arrivals::Closed { length } => length + self.longest,
             // Each burst is at the next multiple of the time, which may be one
             // further on.
-            Arrivals::Burst { every, times } => {
+            Arrivals::Burst(Bursts { every, times }) => {
                 every.times(u64::from(times) + 1) + self.longest.times(u64::from(times))
             }
         }
@@ -428,7 +432,7 @@ impl<'a> Shared<'a> {
         }
         let enough = match self.job.arrivals {
             Arrivals::Closed { length } => clock::now().since(self.began) >= length,
-            Arrivals::Burst { times, .. } => passes.count >= times,
+            Arrivals::Burst(Bursts { times, .. }) => passes.count >= times,
         };
         let go_on = counts && !enough;
         if go_on {

@@ -375,12 +375,7 @@ mod tests {
             memory: "hot".to_owned(),
             ..PoolOf::default()
         };
-        let zeroed = ZeroedPages {
-            pool,
-            zero,
-            ..ZeroedPages::default()
-        };
-        ZeroRow::pool("tas", zeroed)
+        ZeroRow::pool("tas", ZeroedPages::of(pool, zero))
     }
 
     #[test]

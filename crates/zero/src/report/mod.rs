@@ -15,8 +15,8 @@ use punctual_report::tables::{Compared, Passage, Shows, param_in_words};
 use punctual_report::{Report, Verdict, text, units};
 
 use crate::rows::{
-    Arrivals, GB_PER_CPU_S, PoolOf, Simulated, WALL_GB_PER_S, ZeroPool, ZeroRow, ZeroedPages,
-    Zeroing, without_waiting,
+    Arrivals, GB_PER_CPU_S, HugePages, PageCost, PoolOf, Simulated, WALL_GB_PER_S, ZeroPool,
+    ZeroRow, ZeroedPages, Zeroing, without_waiting,
 };
 use crate::{ascending, distinct};
 
@@ -141,6 +141,19 @@ fn pool_in_words(lock: &str, batch: &str, threads: u64) -> String {
 pub(crate) fn threads_in_words(threads: u64) -> String {
     let plural = if threads == 1 { "" } else { "s" };
     format!("{threads} thread{plural}")
+}
+
+/// The cost of one subject of a part of the probe, with or without huge pages where that was asked.
+pub(crate) fn find<'r>(
+    measurements: &[&'r ZeroRow],
+    subject: &str,
+    huge_pages: Option<HugePages>,
+) -> Option<&'r PageCost> {
+    let mut found = measurements.iter().filter(|m| {
+        let huge = m.page_step().and_then(|step| step.huge_pages);
+        m.subject == subject && (huge_pages.is_none() || huge == huge_pages)
+    });
+    found.next()?.page_cost()
 }
 
 /// How much memory their costs are of, each size once, from the least.

@@ -3,7 +3,7 @@
 use punctual_record::Run;
 use punctual_report::{Overview, Verdict, select, units};
 
-use super::{Cell, Section, duration_within as within, of_run};
+use super::{Cell, Section, duration_within as within, find, of_run};
 use crate::rows::{HugePages, PageCost, ZeroAdvice, ZeroRow};
 
 pub(super) fn verdict(run: &Run<ZeroRow>) -> Option<Verdict> {
@@ -140,14 +140,8 @@ fn best_of(section: &Section, sections: &[Section]) -> Option<String> {
 }
 
 fn of_probe(run: &Run<ZeroRow>) -> Option<Verdict> {
-    let cost = |subject: &str, huge: HugePages| {
-        let mut rows = run.results.iter();
-        rows.find(|row| {
-            row.subject == subject && row.page_step().and_then(|step| step.huge_pages) == Some(huge)
-        })
-        .and_then(ZeroRow::page_cost)
-        .map(PageCost::ns_per_page)
-    };
+    let rows: Vec<&ZeroRow> = run.results.iter().collect();
+    let cost = |subject: &str, huge| find(&rows, subject, Some(huge)).map(PageCost::ns_per_page);
     let pages = |subject: &str| [HugePages::Off, HugePages::On].map(|huge| cost(subject, huge));
     let [ordinary, huge] = pages("touch-forward");
     let ordinary = ordinary?;

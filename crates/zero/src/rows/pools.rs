@@ -24,6 +24,17 @@ pub struct ZeroedPages {
     pub simulated: Simulated,
 }
 
+impl ZeroedPages {
+    /// What such a pool did, of which nothing else is known.
+    pub fn of(pool: PoolOf, zero: Zeroing) -> Self {
+        Self {
+            pool,
+            zero,
+            ..Self::default()
+        }
+    }
+}
+
 /// A pool, but for its lock, and what it zeroes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -300,10 +300,7 @@ impl Cell {
             kernel: self.kernel,
             pages: self.area.pages,
             links,
-            arrivals: match self.bursts {
-                None => Arrivals::Closed { length },
-                Some(Bursts { every, times }) => Arrivals::Burst { every, times },
-            },
+            arrivals: (self.bursts).map_or(Arrivals::Closed { length }, Arrivals::Burst),
             every,
             room: room.min(MOST_SAMPLES) as usize,
             longest: longest_pass(self.area.pages),

@@ -21,7 +21,6 @@ mod warnings;
 
 use std::collections::BTreeMap;
 
-use punctual_core::Nanos;
 use punctual_os::quick::QuickClock;
 use punctual_record::Value;
 use punctual_zero_memory::Kernel;
@@ -29,6 +28,7 @@ use punctual_zero_pool::{Batch, Dequeue, LockKind};
 
 use crate::probe::memory_facts;
 
+pub use crate::host::Bursts;
 pub use cells::{Area, Cell, Memory};
 pub use plan::PoolPlan;
 pub use warnings::warnings;
@@ -63,15 +63,6 @@ pub struct Settings {
     pub rounds: Option<u32>,
     /// The most memory to use, in bytes. Else half of what is free.
     pub memory_limit: Option<u64>,
-}
-
-/// Pages that come all at once, again and again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bursts {
-    /// The time from one to the next.
-    pub every: Nanos,
-    /// How many there are in a round.
-    pub times: u32,
 }
 
 /// The facts of this computer that a pool depends on, by name: its memory and

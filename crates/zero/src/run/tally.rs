@@ -145,10 +145,8 @@ impl Tally {
             predicted: None,
         };
         let zeroed = ZeroedPages {
-            pool: cell.pool(),
-            zero: zeroing,
             cpu_is_approximate: approximate,
-            ..ZeroedPages::default()
+            ..ZeroedPages::of(cell.pool(), zeroing)
         };
         Some(ZeroRow::pool(cell.setting.lock, zeroed))
     }

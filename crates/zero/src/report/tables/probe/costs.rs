@@ -5,10 +5,10 @@ use punctual_report::tables::blank::Why;
 use punctual_report::tables::table::{Cell, Table};
 use punctual_report::units;
 
-use super::{find, payers, system_share};
+use super::{payers, system_share};
 use crate::published::{CostItem, HIDDEN_COSTS_DOUBT, HIDDEN_COSTS_SOURCE, HiddenCost};
-use crate::report::PAGES_PER_MIB;
 use crate::report::tables::why;
+use crate::report::{PAGES_PER_MIB, find};
 use crate::rows::{HugePages, PAGE_BYTES, PageCost, ZeroRow};
 
 /// Faults, zeroing and unmapping, by the MiB and by the page; nothing if pages

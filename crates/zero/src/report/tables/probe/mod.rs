@@ -56,19 +56,6 @@ fn warm_up(measurements: &[&ZeroRow]) -> Option<String> {
     })
 }
 
-/// The cost of one subject of a part, with or without huge pages where that was asked.
-fn find<'r>(
-    measurements: &[&'r ZeroRow],
-    subject: &str,
-    huge_pages: Option<HugePages>,
-) -> Option<&'r PageCost> {
-    let mut found = measurements.iter().filter(|m| {
-        let huge = m.page_step().and_then(|step| step.huge_pages);
-        m.subject == subject && (huge_pages.is_none() || huge == huge_pages)
-    });
-    found.next()?.page_cost()
-}
-
 fn account<'r>(measurements: &[&'r ZeroRow], subject: &str) -> Option<&'r Account> {
     let mut of_subject = measurements.iter().filter(|m| m.subject == subject);
     of_subject.find_map(|m| match m.part()? {
