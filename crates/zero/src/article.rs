@@ -7,33 +7,11 @@ use punctual_zero_pool::{Batch, LockKind, Setting};
 use punctual_zero_sim::{Active, Job, Machine, PoolResult, Prediction, System, predict};
 
 use super::{distinct, simulation};
-use crate::published::ZEROING_GB_PER_CPU_S;
+use crate::published::{ZEROING_GB_PER_CPU_S, article as published};
 use crate::rows::{PAGE_BYTES, ZeroRow};
 
 /// The pages of the 6.13 GiB of its worst case.
 pub const PAGES: u64 = 1_606_943;
-
-/// What the article, in its version of July 2022, says.
-pub mod published {
-    /// CPU seconds of the System process in its worst case, two processes that
-    /// allocate, fill and free a page, 800,000 times each: `more than`.
-    pub const CPU_S: f64 = 162.0;
-    /// How long its first trace is, in seconds.
-    pub const TRACE_S: f64 = 15.1;
-    /// What was zeroed in that.
-    pub const TRACE_BYTES: f64 = 8.6e9;
-    /// The CPU seconds of zeroing it.
-    pub const TRACE_CPU_S: f64 = 60.287;
-    /// Those of the whole System process.
-    pub const TRACE_SYSTEM_CPU_S: f64 = 92.445;
-    /// The seconds that the program spent in page faults.
-    pub const TRACE_FAULTS_S: f64 = 2.422;
-    /// The share of the CPU seconds of zeroing that was spent spinning.
-    pub const WAITING: f64 = 51.967 / TRACE_CPU_S;
-    /// The share of the CPU time of zeroing that the twelve or so threads of a
-    /// computer with Windows 11 spent in spin locks: `about`.
-    pub const WINDOWS_11_WAITING: f64 = 0.8;
-}
 
 /// One line of the story.
 #[derive(Clone, Debug)]

@@ -59,7 +59,7 @@ pub const ROWS: &[Published] = &[
     row(WINDOWS_10.0, WINDOWS_10.1, "its page-zeroing threads")
         .at(Beside::Rows(&ARTICLE))
         // 6.13 GiB in 162 s of CPU time.
-        .number(GB_PER_CPU_S, 6.13 * 1.073_741_824 / 162.0)
+        .number(GB_PER_CPU_S, 6.13 * 1.073_741_824 / article::CPU_S)
         .note("6.13 GiB in more than 162 s of CPU time; 39 threads or more, of which 29 were busy on the average")
         .from(ZERO, 'C'),
     row(WINDOWS_10.0, WINDOWS_10.1, "its page-zeroing threads")
@@ -67,7 +67,7 @@ pub const ROWS: &[Published] = &[
             arrivals: "burst",
             ..ARTICLE
         }))
-        .number(GB_PER_CPU_S, 8.6 / 60.287)
+        .number(GB_PER_CPU_S, article::TRACE_BYTES / 1e9 / article::TRACE_CPU_S)
         .note("8.6 GB in 60.3 s of CPU time, woken every 2 s; how many of 39 threads or more worked is not known")
         .from(ZERO, 'C'),
     row("Windows 7", "", "its page-zeroing thread")
@@ -178,29 +178,46 @@ pub const HIDDEN_COSTS_SOURCE: &str = "\"Hidden Costs of Memory Allocation\" (Br
 pub const HIDDEN_COSTS_DOUBT: &str = "Of the published us, 175 and 150 were not looked up again; their ratio is that \
                                       of the page-zeroing article's 16 and 13.7 % of a core.";
 
-/// Two processes that allocate, fill and free one page, over and over, on
-/// Windows 10 in a virtual machine with 96 CPUs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ZeropageTest {
+/// What the page-zeroing article, in its version of July 2022, says of Windows 10 in a virtual
+/// machine with 96 CPUs: of two processes that allocate, fill and free one page, over and
+/// over, and of its first trace.
+pub mod article {
+    use crate::rows::PAGE_BYTES;
+
     /// Processes at once.
-    pub processes: u64,
+    pub const PROCESSES: u64 = 2;
     /// What each of them does.
-    pub iterations: u64,
-    /// CPU seconds of the System process.
-    pub system_process_s: f64,
+    pub const ITERATIONS: u64 = 800_000;
+    /// CPU seconds of the System process meanwhile: `more than`.
+    pub const CPU_S: f64 = 162.0;
     /// CPUs that the System process kept busy.
-    pub system_process_cpus: f64,
+    pub const CPUS: f64 = 29.0;
+    /// The bytes that are allocated in all.
+    pub const BYTES: u64 = PROCESSES * ITERATIONS * PAGE_BYTES;
+    /// How long it took, as follows from the CPU time and the CPUs.
+    pub const WALL_S: f64 = CPU_S / CPUS;
+    /// Microseconds of an iteration, as follows from that.
+    pub const US_PER_ITERATION: f64 = WALL_S * 1e6 / ITERATIONS as f64;
+    /// GB (1e9 bytes) per second of the CPU time of the System process.
+    pub const GB_PER_CPU_S: f64 = BYTES as f64 / 1e9 / CPU_S;
+    /// How long its first trace is, in seconds.
+    pub const TRACE_S: f64 = 15.1;
+    /// What was zeroed in that.
+    pub const TRACE_BYTES: f64 = 8.6e9;
+    /// The CPU seconds of zeroing it.
+    pub const TRACE_CPU_S: f64 = 60.287;
+    /// Those of the whole System process.
+    pub const TRACE_SYSTEM_CPU_S: f64 = 92.445;
+    /// The seconds that the program spent in page faults.
+    pub const TRACE_FAULTS_S: f64 = 2.422;
+    /// The share of the CPU seconds of zeroing that was spent spinning.
+    pub const WAITING: f64 = 51.967 / TRACE_CPU_S;
+    /// The share of the CPU time of zeroing that the twelve or so threads of a
+    /// computer with Windows 11 spent in spin locks: `about`.
+    pub const WINDOWS_11_WAITING: f64 = 0.8;
 }
 
-/// As it was published.
-pub const ZEROPAGE_TEST: ZeropageTest = ZeropageTest {
-    processes: 2,
-    iterations: 800_000,
-    system_process_s: 162.0,
-    system_process_cpus: 29.0,
-};
-
-/// Where it is from.
+/// Where that is from.
 pub const ZEROPAGE_TEST_SOURCE: &str = "\"Slower Memory Zeroing Through Parallelism\" (Bruce Dawson, \
                                         randomascii.wordpress.com, 2022), Windows 10, 96 CPUs; its program is \
                                         github.com/randomascii/blogstuff, zeropage_test";
@@ -216,28 +233,6 @@ impl HiddenCost {
     pub fn us_per_page(self) -> Option<f64> {
         let pages = (MB_BYTES / PAGE_BYTES) as f64;
         (self.part != CostItem::Pair).then_some(self.us / pages)
-    }
-}
-
-impl ZeropageTest {
-    /// The bytes that are allocated in all, in pages of 4096.
-    pub const fn bytes(self) -> u64 {
-        self.processes * self.iterations * PAGE_BYTES
-    }
-
-    /// How long it took, as follows from the CPU time and the CPUs.
-    pub fn wall_s(self) -> f64 {
-        self.system_process_s / self.system_process_cpus
-    }
-
-    /// Microseconds of an iteration, as follows from that.
-    pub fn us_per_iteration(self) -> f64 {
-        self.wall_s() * 1e6 / self.iterations as f64
-    }
-
-    /// GB (1e9 bytes) per second of the CPU time of the System process.
-    pub fn gb_per_cpu_s(self) -> f64 {
-        self.bytes() as f64 / 1e9 / self.system_process_s
     }
 }
 
@@ -330,12 +325,11 @@ mod tests {
 
     #[test]
     fn the_test_is_of_6_104_gib_and_takes_about_7_us_a_page() {
-        let test = ZEROPAGE_TEST;
-        assert_eq!(test.bytes(), 6_553_600_000);
-        let gib = test.bytes() as f64 / f64::from(1 << 30);
+        assert_eq!(article::BYTES, 6_553_600_000);
+        let gib = article::BYTES as f64 / f64::from(1 << 30);
         assert_eq!((gib * 1e3).round(), 6_104.0);
-        assert!((5.5..5.7).contains(&test.wall_s()));
-        assert_eq!(test.us_per_iteration().round(), 7.0);
-        assert!((0.040..0.041).contains(&test.gb_per_cpu_s()));
+        assert!((5.5..5.7).contains(&article::WALL_S));
+        assert_eq!(article::US_PER_ITERATION.round(), 7.0);
+        assert!((0.040..0.041).contains(&article::GB_PER_CPU_S));
     }
 }

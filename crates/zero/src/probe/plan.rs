@@ -16,6 +16,7 @@ use crate::probe::ledger::Case;
 use crate::probe::pages::{WarmUp, Way, pages, references, sort};
 use crate::probe::payers::{Doing, payers};
 use crate::probe::processes::processes;
+use crate::published::article;
 use crate::rows::ZeroRow;
 use crate::turns::{Progress, Ran, take_turns};
 
@@ -293,9 +294,6 @@ const LEAST_LIMIT: u64 = 4 * MIB;
 /// Where the system does not tell what is free.
 const UNTOLD_LIMIT: u64 = 256 * MIB;
 
-/// The page-zeroing article's program does so many.
-const ITERATIONS: u64 = 800_000;
-
 impl Amounts {
     pub(super) fn of(settings: &Settings, free: Option<u64>) -> Result<Self, Refusal> {
         let limit = limit(settings.memory_limit, free)?;
@@ -310,7 +308,9 @@ impl Amounts {
             span: bytes(span),
             blocks: sizes(largest).map(bytes).collect(),
             batch: bytes(pick(32 * MIB, 4 * MIB)),
-            iterations: settings.iterations.unwrap_or(pick(ITERATIONS, 50_000)),
+            iterations: settings
+                .iterations
+                .unwrap_or(pick(article::ITERATIONS, 50_000)),
             phase: Nanos::from_ms(pick(1_000, 200)),
             rounds: rounds.unwrap_or(if quick { 3 } else { 6 }),
             few_rounds: rounds.unwrap_or(if quick { 1 } else { 3 }),

@@ -6,8 +6,7 @@ use punctual_zero_sim::{
     Active, Bursts, Bursty, EVERY, Job, Machine, Quantity, System, predict, presets, simulate,
 };
 
-use crate::article::published;
-use crate::published::{CostItem, HiddenCost, MB_BYTES, ZEROPAGE_TEST};
+use crate::published::{CostItem, HiddenCost, MB_BYTES, article as published};
 use crate::rows::PAGE_BYTES;
 use crate::simulation::closed_form;
 use crate::validation::{PAGES, Seen, WORST_US, is_near, pool, system, windows, worst};
@@ -75,7 +74,7 @@ pub(super) fn unexpected_cpus() -> Seen {
 
 /// 800,000 pages by each of two processes, and what the article saw zeroed: a run of
 /// 162 CPU-s at 29 CPUs.
-const TEST_PAGES_PER_S: f64 = PAGES as f64 / (published::CPU_S / 29.0);
+const TEST_PAGES_PER_S: f64 = PAGES as f64 / (published::CPU_S / published::CPUS);
 
 pub(super) fn zeropage_test() -> Seen {
     let test = bursts(TEST_PAGES_PER_S, None)?;
@@ -289,7 +288,7 @@ pub(super) fn page_in_cache() -> Seen {
 }
 
 pub(super) fn bytes_of_the_test() -> Seen {
-    let bytes = ZEROPAGE_TEST.bytes();
+    let bytes = published::BYTES;
     let gib = bytes as f64 / 1_073_741_824.0;
     let simulated = PAGES * 4_096;
     let more = 100.0 * (simulated as f64 / bytes as f64 - 1.0);

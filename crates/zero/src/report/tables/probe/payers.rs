@@ -8,7 +8,7 @@ use punctual_report::tables::table::{Cell, Table};
 use punctual_report::units;
 
 use super::account;
-use crate::published::{ZEROPAGE_TEST, ZEROPAGE_TEST_SOURCE};
+use crate::published::{ZEROPAGE_TEST_SOURCE, article};
 use crate::report::tables::why;
 use crate::rows::{Account, PAGE_BYTES, Paid, Payments, ProcessesAccount, ZeroProbe, ZeroRow};
 
@@ -165,7 +165,6 @@ pub(super) fn processes(measurement: &ZeroRow) -> Option<Passage> {
 
 fn rows(of: &ProcessesAccount) -> Vec<(&'static str, Cell, Option<String>)> {
     let account = &of.account;
-    let test = ZEROPAGE_TEST;
     let processes = of.processes;
     let bytes = |bytes: f64| {
         format!(
@@ -201,22 +200,22 @@ fn rows(of: &ProcessesAccount) -> Vec<(&'static str, Cell, Option<String>)> {
         (
             "processes x iterations",
             format!("{processes} x {}", of.iterations).into(),
-            Some(format!("{} x {}", test.processes, test.iterations)),
+            Some(format!("{} x {}", article::PROCESSES, article::ITERATIONS)),
         ),
         (
             "memory, in all",
             bytes(written.median).into(),
-            Some(bytes(test.bytes() as f64)),
+            Some(bytes(article::BYTES as f64)),
         ),
         (
             "time, s",
             number(account.wall_s).into(),
-            Some(format!("about {:.1}", test.wall_s())),
+            Some(format!("about {:.1}", article::WALL_S)),
         ),
         (
             "us per iteration",
             or(iteration, Why::NotMeasured),
-            Some(format!("about {:.0}", test.us_per_iteration())),
+            Some(format!("about {:.0}", article::US_PER_ITERATION)),
         ),
         ("faults per iteration", or(faults, Why::NotCounted), None),
         (
@@ -232,7 +231,7 @@ fn rows(of: &ProcessesAccount) -> Vec<(&'static str, Cell, Option<String>)> {
         (
             "CPU of the System process, s",
             or(process, why::NO_SYSTEM_PROCESS),
-            Some(format!("more than {:.0}", test.system_process_s)),
+            Some(format!("more than {:.0}", article::CPU_S)),
         ),
         (
             "CPU of the computer, s",
@@ -242,7 +241,7 @@ fn rows(of: &ProcessesAccount) -> Vec<(&'static str, Cell, Option<String>)> {
         (
             "CPUs of the System process",
             cpus(system_cpus, why::NO_SYSTEM_PROCESS),
-            Some(format!("{:.0}", test.system_process_cpus)),
+            Some(format!("{:.0}", article::CPUS)),
         ),
         (
             "CPUs of everybody but the two",
@@ -253,7 +252,7 @@ fn rows(of: &ProcessesAccount) -> Vec<(&'static str, Cell, Option<String>)> {
         (
             "GB per CPU-s of everybody",
             or(of_all, Why::NotCounted),
-            Some(format!("{:.4}", test.gb_per_cpu_s())),
+            Some(format!("{:.4}", article::GB_PER_CPU_S)),
         ),
     ]
 }
