@@ -19,7 +19,7 @@ use punctual_program::Refusal;
 
 pub use report::{COMPARED, computers};
 pub use simulation::Grid;
-pub use turns::{Progress, Ran};
+pub use turns::{Progress, Ran, usual_rounds};
 
 /// Each of these once, in the order in which they come first.
 pub(crate) fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {

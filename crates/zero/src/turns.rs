@@ -31,6 +31,11 @@ pub struct Ran {
     pub end: End,
 }
 
+/// How many rounds there are where nobody says it: six are the fewest for 95 % intervals.
+pub const fn usual_rounds(quick: bool) -> u32 {
+    if quick { 3 } else { 6 }
+}
+
 /// Lets so many cases take their `turn`, which is told the round and the case, until every
 /// round is done, the user wants an end, or something fails.
 pub(crate) fn take_turns(

@@ -11,7 +11,7 @@ use punctual_zero::calibration::{Calibrator, Wanted};
 use punctual_zero::model::Calibrated;
 use punctual_zero::rows::{PAGE_BYTES, ZeroFindings, ZeroRow};
 use punctual_zero::run::{Area, Cell, Memory, PoolPlan, Settings, facts, warnings};
-use punctual_zero::{Ran, simulation};
+use punctual_zero::{Ran, simulation, usual_rounds};
 use punctual_zero_memory::Kernel;
 use punctual_zero_pool::{Batch, LockKind, Setting};
 use punctual_zero_sim::Machine;
@@ -227,8 +227,8 @@ fn calibrated(
 }
 
 fn rounds(args: &AdviseArgs) -> u32 {
-    let usual = if args.effort.quick { 3 } else { 6 };
-    args.effort.rounds.unwrap_or(usual)
+    let Effort { quick, rounds } = args.effort;
+    rounds.unwrap_or(usual_rounds(quick))
 }
 
 /// The pools that are run to check it are timed, which costs time: one take in so

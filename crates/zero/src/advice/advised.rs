@@ -102,8 +102,7 @@ impl Advised {
         let pick = |goal: &str, candidate: &Candidate| {
             let setting = &candidate.setting;
             let longest_take_pages = longest_take(setting, self.pages);
-            let mut locks = vec![LockKind::Tas, setting.lock];
-            locks.dedup();
+            let locks = distinct([LockKind::Tas, setting.lock]);
             let holds = locks.into_iter().map(|lock| {
                 let machine = model.machine(&Setting { lock, ..*setting })?;
                 Ok(hold(&machine, lock, setting.workers))

@@ -189,14 +189,15 @@ impl<'m> Calibrator<'m> {
     /// What is measured of so many pages: one CPU, and all of them.
     fn fields(&self, pages: u64) -> Vec<Field> {
         let locks = distinct(self.wanted.settings.iter().map(|setting| setting.lock));
-        let mut workers = vec![1, self.team.cpus()];
-        workers.dedup();
         let field = |workers| Field {
             pages,
             workers,
             locks: locks.clone(),
         };
-        workers.into_iter().map(field).collect()
+        distinct([1, self.team.cpus()])
+            .into_iter()
+            .map(field)
+            .collect()
     }
 }
 

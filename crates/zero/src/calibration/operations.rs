@@ -224,9 +224,8 @@ fn meetings(clock: QuickClock, member: &Member<'_>) -> Vec<u64> {
 
 /// The median of how far apart two went on.
 fn apart(one: &[u64], other: &[u64]) -> f64 {
-    let mut apart: Vec<u64> = one.iter().zip(other).map(|(a, b)| a.abs_diff(*b)).collect();
-    apart.sort_unstable();
-    apart[apart.len() / 2] as f64
+    let apart = one.iter().zip(other).map(|(a, b)| a.abs_diff(*b) as f64);
+    middle(apart.collect())
 }
 
 /// One sample, in nanoseconds.

@@ -18,7 +18,7 @@ use crate::probe::payers::{Doing, payers};
 use crate::probe::processes::processes;
 use crate::published::article;
 use crate::rows::ZeroRow;
-use crate::turns::{Progress, Ran, take_turns};
+use crate::turns::{Progress, Ran, take_turns, usual_rounds};
 
 /// Everything that is going to be measured.
 pub struct ProbePlan {
@@ -312,7 +312,7 @@ impl Amounts {
                 .iterations
                 .unwrap_or(pick(article::ITERATIONS, 50_000)),
             phase: Nanos::from_ms(pick(1_000, 200)),
-            rounds: rounds.unwrap_or(if quick { 3 } else { 6 }),
+            rounds: rounds.unwrap_or(usual_rounds(quick)),
             few_rounds: rounds.unwrap_or(if quick { 1 } else { 3 }),
         })
     }

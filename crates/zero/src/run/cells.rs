@@ -13,7 +13,7 @@ use super::sizes::Sizes;
 use super::{Bursts, Settings};
 use crate::host::{Arrivals, Job, Links};
 use crate::rows::PoolOf;
-use crate::{Grid, refusal, rows};
+use crate::{Grid, ascending, refusal, rows};
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cells {
@@ -146,18 +146,11 @@ fn threads(settings: &Settings, cpus: usize) -> Result<Vec<usize>, Refusal> {
 }
 
 fn usual_threads(settings: &Settings, cpus: usize) -> Vec<usize> {
-    let mut threads: Vec<usize> = std::iter::successors(Some(1), |n| Some(2 * n))
-        .take_while(|n| *n < cpus)
-        .collect();
-    if settings.quick {
-        threads.truncate(1);
+    let doubling = std::iter::successors(Some(1), |n| Some(2 * n)).take_while(|n| *n < cpus);
+    match settings.quick {
+        true => ascending(doubling.take(1).chain([cpus])),
+        false => ascending(doubling.chain([cpus, 2 * cpus])),
     }
-    threads.push(cpus);
-    if !settings.quick {
-        threads.push(2 * cpus);
-    }
-    threads.dedup();
-    threads
 }
 
 fn usual_locks(settings: &Settings) -> Vec<LockKind> {

@@ -18,7 +18,7 @@ use crate::run::cells::Cells;
 use crate::run::sizes::Sizes;
 use crate::run::tally::Tally;
 use crate::run::{Area, Bursts, Cell, Settings};
-use crate::turns::{Progress, Ran, take_turns};
+use crate::turns::{Progress, Ran, take_turns, usual_rounds};
 use crate::{distinct, refusal};
 
 /// Everything that is going to be measured.
@@ -49,11 +49,10 @@ impl PoolPlan {
             free: free_bytes(),
         };
         let cells = Cells::of(settings, &sizes)?;
-        let rounds = if settings.quick { 3 } else { 6 };
         Ok(Self {
             cells: cells.cells,
             left_out: cells.left_out.into_iter().chain(cpus.quota()).collect(),
-            rounds: settings.rounds.unwrap_or(rounds),
+            rounds: settings.rounds.unwrap_or(usual_rounds(settings.quick)),
             length: batch_length(settings.quick),
             limit: Some(sizes.limit(settings)?),
             cpus: sizes.cpus,
