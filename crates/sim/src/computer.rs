@@ -227,7 +227,11 @@ impl Computer {
             if let Some(rest) = self.cpus[cpu].rest.filter(|rest| rest.since < now) {
                 let state = self.state(cpu, rest, rule);
                 self.stretch(now - rest.since, 1, state);
-                self.cpus[cpu].rest = Some(Rest { since: now, ..rest });
+                self.cpus[cpu].rest = Some(Rest {
+                    since: now,
+                    is_interrupted: false,
+                    ..rest
+                });
             }
         }
         let nanos = |time: Time| Nanos::new(time.floor_ns());

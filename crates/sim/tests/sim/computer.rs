@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use punctual_core::{Event, Method, Nanos, StrategySpec};
+use punctual_core::{Event, Method, Nanos, Rate, StrategySpec};
 use punctual_program::Probe;
+use punctual_program::lengths::{Law, Lengths};
 use punctual_program::probe::OsClock;
 use punctual_program::program::{Due, Op, SpawnKind, Subject};
-use punctual_program::setting::{Power, Priority, Requester};
+use punctual_program::setting::{Power, Priority, Requester, Throttling};
 use punctual_program::{Machine, Observations, Program, Refusal, Setting};
 use punctual_sim::model::{Domain, Value};
 use punctual_sim::trace::{Happened, Trace};
@@ -132,7 +133,24 @@ fn setting() -> impl Strategy<Value = Setting> {
             audible
         }),
         prop_oneof![Just(Power::Mains), Just(Power::Battery)].prop_map(Setting::Power),
+        prop_oneof![
+            Just(Throttling::BySystem),
+            Just(Throttling::HonourRequests),
+            Just(Throttling::IgnoreRequests)
+        ]
+        .prop_map(Setting::Throttling),
     ]
+}
+
+/// Lengths that are drawn, each by itself.
+fn lengths() -> impl Strategy<Value = Lengths> {
+    let law = prop_oneof![
+        length().prop_map(Law::Fixed),
+        (length(), length()).prop_map(|(a, b)| Law::Uniform(a.min(b), a.max(b))),
+        length().prop_map(Law::Exponential),
+        vec(length(), 1..4).prop_map(Law::Recorded),
+    ];
+    (law, length(), 0_usize..3).prop_map(|(law, min, stream)| Lengths { law, min, stream })
 }
 
 fn op() -> impl Strategy<Value = Op> {
@@ -147,6 +165,12 @@ fn op() -> impl Strategy<Value = Op> {
             |(with, length, or)| Op::Wait { with, due: Due::After(length), or }
         ),
         3 => length().prop_map(Op::Work),
+        2 => (lengths(), block_of_any()).prop_map(|(lengths, op)| Op::Drawn(lengths, Box::new(op))),
+        // As short as a scenario can have them on average.
+        1 => lengths().prop_map(|gaps| Op::Cycles(Lengths { min: gaps.min + Nanos::from_us(1), ..gaps })),
+        2 => (0..StrategySpec::ALL.len(), prop::option::of(event())).prop_map(
+            |(with, or)| Op::Wait { with, due: Due::NextCycle, or }
+        ),
         2 => Just(Op::Yield),
         3 => setting().prop_map(Op::Set),
         1 => Just(Op::Read(Probe::Resolution)),
@@ -173,10 +197,33 @@ fn op() -> impl Strategy<Value = Op> {
     })
 }
 
+/// What can have a drawn length: a block, a wait or work.
+fn block_of_any() -> impl Strategy<Value = Op> {
+    let method = prop_oneof![Just(Method::Timer), Just(Method::Sleep)];
+    prop_oneof![
+        method.prop_map(|method| Op::Block {
+            method,
+            length: Nanos::ZERO,
+            tolerance: Nanos::ZERO,
+        }),
+        (0..StrategySpec::ALL.len()).prop_map(|with| Op::Wait {
+            with,
+            due: Due::After(Nanos::ZERO),
+            or: None,
+        }),
+        Just(Op::Work(Nanos::ZERO)),
+    ]
+}
+
+/// What a program needs that waits for cycles.
+fn pace() -> Op {
+    Op::Pace(Rate::from_period(Nanos::from_ms(3)).unwrap())
+}
+
 fn program(ops: Vec<Op>) -> Program {
     Program {
         subjects: StrategySpec::ALL.map(Subject::Strategy).to_vec(),
-        ops,
+        ops: [pace()].into_iter().chain(ops).collect(),
     }
 }
 
@@ -279,10 +326,10 @@ fn without_refused(machine: &SimMachine, program: &Program) -> Program {
             };
             let alone = Program {
                 subjects: subjects.to_vec(),
-                ops: vec![op],
+                ops: vec![pace(), op],
             };
             let checked: Result<(), Refusal> = machine.check(&alone);
-            checked.is_ok().then(|| alone.ops.into_iter().next())?
+            checked.is_ok().then(|| alone.ops.into_iter().nth(1))?
         };
         ops.iter().filter_map(keep).collect()
     }
@@ -407,6 +454,16 @@ fn assert_cpu_times_add_up(
     Ok(())
 }
 
+/// Whoever wakes an idle CPU is counted with a wake-up of the computer.
+fn assert_wakeups_are_of_the_computer(observed: &Observations) -> Result<(), TestCaseError> {
+    let sections = observed.threads.iter().flat_map(|thread| &thread.sections);
+    let by_threads: u64 = sections.map(|section| section.cpu.wakeups.unwrap()).sum();
+    let phases = observed.computer.iter();
+    let all: u64 = phases.map(|phase| phase.wakeups.unwrap()).sum();
+    prop_assert!(by_threads <= all, "{by_threads} of {all}");
+    Ok(())
+}
+
 fn assert_time_goes_forward(observed: &Observations, trace: &Trace) -> Result<(), TestCaseError> {
     prop_assert!(trace.events.iter().map(|(at, _)| *at).is_sorted());
     for thread in &observed.threads {
@@ -453,6 +510,7 @@ proptest! {
         assert_nobody_is_forgotten(&model, &trace)?;
         assert_cpu_times_add_up(&model, &observed, &trace)?;
         assert_no_wait_is_early(&observed)?;
+        assert_wakeups_are_of_the_computer(&observed)?;
         let again = run(&model, seed, &experiment);
         prop_assert!(again.is_some_and(|(same, _)| same == observed), "not repeatable");
     }

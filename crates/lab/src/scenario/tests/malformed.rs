@@ -14,7 +14,7 @@ fn survives(text: &str) {
 }
 
 /// Bits that mean something to a scenario or to TOML.
-const BITS: [&str; 28] = [
+const BITS: [&str; 38] = [
     "[",
     "]",
     "{",
@@ -37,6 +37,16 @@ const BITS: [&str; 28] = [
     "\"1ms\"",
     "\"0ns\"",
     "loop",
+    "\"cycle\"",
+    "pace",
+    "uniform",
+    "exponential",
+    "recorded",
+    "min",
+    "nice",
+    "slice",
+    "quota",
+    "period",
     "spawn",
     "until",
     "times",
