@@ -136,6 +136,7 @@ impl Thread<'_> {
             is_woken_here: self.woken_by.is_none_or(|cpu| cpu == self.cpu),
             cpu: self.cpu,
             pinned: self.pinned,
+            from: 0,
         }
     }
 }

@@ -208,6 +208,22 @@ pub(super) const COMPUTER: &[Parameter] = &[
         source: "a small machine",
     },
     Parameter {
+        key: "efficient",
+        what: "how many of the CPUs, the last ones, are efficiency cores: for threads that save energy and no others if a faster one is free",
+        kind: Domain::Count(0, 1_023),
+        default: "0",
+        confidence: Confidence::D,
+        source: "a small machine; who saves energy: Microsoft, \"Quality of Service\" (EcoQoS, Windows 11); XNU, osfmk/kern/sched_amp_common.c; nobody on Linux",
+    },
+    Parameter {
+        key: "efficient_speed",
+        what: "what an efficiency core gets done, in per cent of the others",
+        kind: Domain::Count(1, 100),
+        default: "79",
+        confidence: Confidence::C,
+        source: "at the same clock, on Intel's Alder Lake: 78.741 MHz to 100 (Linux, drivers/cpufreq/intel_pstate.c, HYBRID_SCALING_FACTOR_ADL); less where they are clocked lower",
+    },
+    Parameter {
         key: "wake",
         what: "from the interrupt to running, on a CPU that is free and not in a deep idle state",
         kind: Domain::Length(Nanos::ZERO, Nanos::from_secs(1)),

@@ -24,6 +24,7 @@ pub struct Model {
     costs: Costs,
     scheduling: Scheduling,
     cpus: usize,
+    efficient: Efficient,
     idle_states: &'static [IdleState],
     clock_step: Nanos,
     frozen: Vec<(Time, Time)>,
@@ -51,6 +52,40 @@ pub struct Costs {
     pub wake: Nanos,
     /// How far either way `wake` varies, uniformly; at most `wake`.
     pub jitter: Nanos,
+}
+
+/// CPUs that are slower and save energy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Efficient {
+    /// The first of them; all behind are so too.
+    pub(crate) from: usize,
+    /// In per cent of the others.
+    pub(crate) speed: u64,
+}
+
+impl Efficient {
+    const NONE: Self = Self {
+        from: usize::MAX,
+        speed: 100,
+    };
+
+    /// What a CPU gets done in a time.
+    pub(crate) fn work_in(self, cpu: usize, time: Time) -> Time {
+        if cpu < self.from {
+            return time;
+        }
+        let work = u128::from(time.as_thirds()) * u128::from(self.speed) / 100;
+        Time::from_thirds(u64::try_from(work).unwrap_or(u64::MAX))
+    }
+
+    /// The time in which a CPU gets so much done.
+    pub(crate) fn time_for(self, cpu: usize, work: Time) -> Time {
+        if cpu < self.from {
+            return work;
+        }
+        let time = (u128::from(work.as_thirds()) * 100).div_ceil(u128::from(self.speed));
+        Time::from_thirds(u64::try_from(time).unwrap_or(u64::MAX))
+    }
 }
 
 /// How a hypervisor takes the CPUs away, all of them at once.
@@ -236,6 +271,12 @@ impl Model {
                 ));
             }
         }
+        let (cpus, efficient) = (parameters.count("cpus"), parameters.count("efficient"));
+        if efficient >= cpus {
+            return Err(format!(
+                "the model `{name}`: `efficient={efficient}` of `cpus={cpus}` leaves no other core; make `cpus` more"
+            ));
+        }
         Ok(Self {
             what: known.what.to_owned(),
             own: known.own.len(),
@@ -250,7 +291,11 @@ impl Model {
                 jitter: parameters.length("jitter").min(wake),
             },
             scheduling: (known.scheduling)(&parameters),
-            cpus: parameters.count("cpus") as usize,
+            cpus: cpus as usize,
+            efficient: Efficient {
+                from: (cpus - efficient) as usize,
+                speed: parameters.count("efficient_speed"),
+            },
             idle_states: known::table(parameters.choice("idle")),
             steal: known.steal(&parameters),
             ..Self::plain(full_name, (known.build)(&parameters), parameters)
@@ -413,6 +458,11 @@ impl Model {
         (self.scheduling != Scheduling::Unlimited).then_some(self.cpus)
     }
 
+    /// Which CPUs are slower and save energy.
+    pub(crate) fn efficient(&self) -> Efficient {
+        self.efficient
+    }
+
     /// The call that `sleep` and `timer` stand for under this rule, and any
     /// other that there is. Threads can yield under all of them.
     pub fn resolve(&self, method: Method) -> Option<Method> {
@@ -488,6 +538,7 @@ impl Model {
             clock_step: Nanos::new(1),
             frozen: vec![],
             stalls: vec![],
+            efficient: Efficient::NONE,
             steal: None,
             parameters,
         }
@@ -575,6 +626,23 @@ mod tests {
         // Nobody has asked for its 3 us.
         let short = Model::parse("linux,wake=1us").unwrap();
         assert_eq!(short.costs().nap, Nanos::from_us(1));
+    }
+
+    #[test]
+    fn efficiency_cores_get_less_done_and_leave_another_core() {
+        assert_eq!(
+            Model::parse("windows-11,cpus=2,efficient=2").unwrap_err(),
+            "the model `windows-11`: `efficient=2` of `cpus=2` leaves no other core; make `cpus` more"
+        );
+        let model = Model::parse("macos,cpus=3,efficient=1,efficient_speed=79").unwrap();
+        let efficient = model.efficient();
+        let work = Time::from_thirds(1_000);
+        assert_eq!(efficient.time_for(1, work), work);
+        assert_eq!(efficient.work_in(1, work), work);
+        let time = efficient.time_for(2, work);
+        assert_eq!(time, Time::from_thirds(1_266));
+        assert_eq!(efficient.work_in(2, time), work);
+        assert_eq!(efficient.time_for(2, Time::NEVER), Time::NEVER);
     }
 
     #[test]

@@ -354,6 +354,13 @@ impl Rule for MacOs {
         Answer::Accepted
     }
 
+    /// Background threads, by default (XNU, osfmk/kern/sched_amp_common.c), as was measured
+    /// (eclecticlight.co, 2022-03-17). That file has those of utility there too, but lets the
+    /// performance controller decide otherwise, and they were seen on any core.
+    fn saves_energy(&self, thread: ThreadId, _: ProcessId) -> bool {
+        self.priorities[thread] == Priority::Background
+    }
+
     /// A new thread is an ordinary one, whatever its creator is.
     fn created(&mut self, _: ThreadId, process: ProcessId, _: Option<(ThreadId, SpawnKind)>) {
         self.priorities.push(Priority::Normal);

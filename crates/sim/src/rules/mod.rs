@@ -170,6 +170,11 @@ pub trait Rule: std::fmt::Debug + Send {
         false
     }
 
+    /// Whether a thread of a process is for efficiency cores only, where there are some.
+    fn saves_energy(&self, _thread: ThreadId, _process: ProcessId) -> bool {
+        false
+    }
+
     /// A process has ended. The timers of its threads have been disarmed.
     fn ended(&mut self, _process: ProcessId, _now: Time) {}
 

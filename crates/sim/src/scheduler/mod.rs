@@ -37,6 +37,8 @@ pub(crate) struct Candidate {
     pub(crate) cpu: usize,
     /// The only CPU it may run on.
     pub(crate) pinned: Option<usize>,
+    /// If there is none, the first that it may.
+    pub(crate) from: usize,
 }
 
 /// What a thread gets of a CPU, where that can be said of each.
@@ -63,7 +65,7 @@ pub(crate) enum Woken {
 
 impl Candidate {
     pub(crate) fn may_run_on(&self, cpu: usize) -> bool {
-        self.pinned.is_none_or(|pinned| pinned == cpu)
+        self.pinned.map_or(cpu >= self.from, |pinned| pinned == cpu)
     }
 }
 

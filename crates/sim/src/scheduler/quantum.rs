@@ -572,7 +572,7 @@ impl Quantum {
 
 /// By whose clock a thread waits: while it does, somebody runs there.
 fn home(candidate: &Candidate) -> usize {
-    candidate.pinned.unwrap_or(0)
+    candidate.pinned.unwrap_or(candidate.from)
 }
 
 #[cfg(test)]
@@ -590,6 +590,7 @@ mod tests {
             is_in_foreground: false,
             cpu: 0,
             pinned: None,
+            from: 0,
         }
     }
 

@@ -150,7 +150,13 @@ impl<'p> World<'p> {
                 self.threads[id].cycles = Some(Cycles::begun_at(now, gaps));
                 Then::Again
             }
-            Op::Set(setting) => self.set(id, *setting),
+            Op::Set(setting) => match self.set(id, *setting) {
+                Then::Again if !self.candidate(id).may_run_on(self.threads[id].cpu) => {
+                    self.moves(id);
+                    Then::Gone
+                }
+                then => then,
+            },
             Op::Read(probe) => self.read(id, *probe),
             Op::Pin(cpu) => {
                 let was_on = self.threads[id].cpu;

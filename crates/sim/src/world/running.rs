@@ -45,8 +45,16 @@ impl World<'_> {
         self.agenda.set(at, Event::Ready(id));
     }
 
-    fn candidate(&self, id: ThreadId) -> Candidate {
-        self.threads[id].candidate(id, self.foreground)
+    pub(super) fn candidate(&self, id: ThreadId) -> Candidate {
+        let thread = &self.threads[id];
+        let candidate = thread.candidate(id, self.foreground);
+        let efficient = self.model.efficient().from;
+        let is_confined =
+            efficient < self.computer.cpus.len() && self.rule.saves_energy(id, thread.process);
+        Candidate {
+            from: if is_confined { efficient } else { 0 },
+            ..candidate
+        }
     }
 
     /// The user works with a window of this process, or does not any more.
@@ -73,25 +81,28 @@ impl World<'_> {
         if let Some(pinned) = candidate.pinned {
             return pinned;
         }
-        if self.computer.is_free(candidate.cpu) {
-            return candidate.cpu;
-        }
-        let mut cpus = 0..self.computer.cpus.len();
-        cpus.find(|cpu| self.computer.is_free(*cpu))
-            .unwrap_or(candidate.cpu)
+        self.choose(&candidate, |cpu| self.computer.is_free(cpu))
+            .unwrap_or(candidate.cpu.max(candidate.from))
+    }
+
+    /// Of the CPUs that are free the one on which a thread ran last, or the first; an efficiency
+    /// core only if it is confined to them or no other is free.
+    fn choose(&self, candidate: &Candidate, is_free: impl Fn(usize) -> bool) -> Option<usize> {
+        let is_fit = |cpu: &usize| candidate.may_run_on(*cpu) && is_free(*cpu);
+        let all = self.computer.cpus.len();
+        let fast = self.model.efficient().from.min(all);
+        let last = Some(candidate.cpu).filter(is_fit);
+        last.filter(|cpu| *cpu < fast)
+            .or_else(|| (0..fast).find(is_fit))
+            .or(last)
+            .or_else(|| (fast..all).find(is_fit))
     }
 
     /// A thread can run: now, if there is a CPU for it.
     pub(super) fn ready(&mut self, id: ThreadId) {
         let candidate = self.candidate(id);
-        let is_free =
-            |cpu: usize| candidate.may_run_on(cpu) && self.computer.cpus[cpu].running.is_none();
-        let free = if is_free(candidate.cpu) {
-            Some(candidate.cpu)
-        } else {
-            (0..self.computer.cpus.len()).find(|cpu| is_free(*cpu))
-        };
-        if let Some(cpu) = free {
+        let is_free = |cpu: usize| self.computer.cpus[cpu].running.is_none();
+        if let Some(cpu) = self.choose(&candidate, is_free) {
             let candidate = Candidate { cpu, ..candidate };
             if !self.scheduler.admits(candidate, self.now) {
                 self.threads[id].cpu = cpu;
@@ -236,7 +247,7 @@ impl World<'_> {
         thread.since = self.now;
         thread.used = thread.used + ran;
         if let Burst::Work(left) | Burst::Yield(left, _) = &mut thread.burst {
-            *left = *left - ran;
+            *left = *left - self.model.efficient().work_in(cpu, ran);
         }
         self.computer.ran(ran);
         self.scheduler.ran(cpu, ran, self.now);
@@ -318,7 +329,10 @@ impl World<'_> {
 
     pub(super) fn burst_end(&self, id: ThreadId) -> Time {
         match self.threads[id].burst {
-            Burst::Work(left) | Burst::Yield(left, _) => self.now + left,
+            Burst::Work(left) | Burst::Yield(left, _) => {
+                let cpu = self.threads[id].cpu;
+                self.now + self.model.efficient().time_for(cpu, left)
+            }
             Burst::Spin(until) => self.face.spin(self.now, until),
         }
     }
@@ -409,12 +423,16 @@ impl World<'_> {
             let candidate = self.candidate(id);
             self.scheduler.changed(candidate);
         } else {
-            self.leave(id);
-            self.threads[id].burst = Burst::Work(Time::ZERO);
-            self.threads[id].cpu = cpu;
-            self.threads[id].woken_by = None;
-            self.threads[id].reason = Reason::Ran;
-            self.set_out(id, Time::ZERO);
+            self.moves(id);
         }
+    }
+
+    /// Has the thread on its CPU go on elsewhere.
+    pub(super) fn moves(&mut self, id: ThreadId) {
+        self.leave(id);
+        self.threads[id].burst = Burst::Work(Time::ZERO);
+        self.threads[id].woken_by = None;
+        self.threads[id].reason = Reason::Ran;
+        self.set_out(id, Time::ZERO);
     }
 }

@@ -254,17 +254,22 @@ fn experiment() -> impl Strategy<Value = Program> {
 fn model() -> impl Strategy<Value = Model> {
     // More than any model has.
     let draws = vec(prop::option::of(any::<u64>()), 32);
-    (prop::sample::select(Model::known()), draws).prop_map(|(known, draws)| {
+    let known = prop::sample::select(Model::known());
+    (known, draws, any::<bool>()).prop_map(|(known, draws, has_efficient)| {
         let parameters = known.parameters();
         assert!(parameters.iter().count() <= draws.len());
         let given = parameters.iter().zip(draws).filter_map(|((p, _), draw)| {
             let value = value(p.key, p.kind, draw?);
-            // They are parts of `wake`, which may be short.
-            let is_part = ["nap", "jitter"].contains(&p.key);
+            // They are parts of `wake`, which may be short, and of `cpus`.
+            let is_part = ["nap", "jitter", "efficient"].contains(&p.key);
             (!is_part).then(|| format!(",{}={value}", p.key))
         });
         let text: String = [known.name.to_owned()].into_iter().chain(given).collect();
-        Model::parse(&text).unwrap()
+        let with_efficient = Model::parse(&format!("{text},efficient=1"));
+        match with_efficient.ok().filter(|_| has_efficient) {
+            Some(model) => model,
+            None => Model::parse(&text).unwrap(),
+        }
     })
 }
 

@@ -657,3 +657,40 @@ fn what_a_model_cannot_tell_is_refused_by_name() {
         assert!(refusal.ends_with(why), "{refusal}");
     }
 }
+
+#[test]
+fn efficiency_cores_are_slower_and_for_those_who_save_energy() {
+    let sleep = || Op::Block {
+        method: Method::Sleep,
+        length: Nanos::from_ms(1),
+        tolerance: Nanos::ZERO,
+    };
+    // From the end of a sleep to the end of the next are a sleep and the work.
+    let work = || [sleep(), Op::Work(Nanos::from_ms(100)), sleep(), Op::Record];
+    let ops = [
+        work().to_vec(),
+        vec![Op::Set(Setting::Priority(Priority::Background))],
+        work().to_vec(),
+        vec![Op::Set(Setting::Priority(Priority::Normal))],
+        work().to_vec(),
+        vec![Op::Pin(1)],
+        work().to_vec(),
+    ];
+    let program = Program {
+        subjects: vec![],
+        ops: ops.concat(),
+    };
+    for (model, want) in [
+        ("windows-11", [false, true, false, true]),
+        ("windows-10-2004", [false, false, false, true]),
+        ("macos,interrupts=0", [false, true, false, true]),
+    ] {
+        let model = format!("{model},cpus=2,efficient=1,efficient_speed=50");
+        let observed = run(&model, &program);
+        let is_slow: Vec<_> = observed.threads[0].sections[..4]
+            .iter()
+            .map(|section| section.cpu.thread.unwrap() > Nanos::from_ms(150))
+            .collect();
+        assert_eq!(is_slow, want, "{model}");
+    }
+}

@@ -135,6 +135,11 @@ impl Requests {
         })
     }
 
+    /// Whether the user notices nothing of a process while the computer is on its battery.
+    pub(super) fn is_unnoticed_on_battery(&self, process: ProcessId) -> bool {
+        self.power == Power::Battery && self.processes[process].is_unnoticed
+    }
+
     /// What a process wants done with its requests.
     pub(super) fn throttling(&mut self, process: ProcessId, throttling: Throttling) -> Answer {
         self.change(process, |process| {

@@ -5,6 +5,7 @@ use punctual_core::{Method, Nanos};
 use punctual_program::Setting;
 use punctual_program::probe::OsClock;
 use punctual_program::program::SpawnKind;
+use punctual_program::setting::Priority;
 
 use super::cpu::{Cpu, Queue};
 use super::default_scan::Cycles;
@@ -45,6 +46,8 @@ pub struct Windows {
     ticks: Ticks,
     /// The process of each thread.
     process_of: Vec<ProcessId>,
+    /// Whether each thread is in the background.
+    is_background: Vec<bool>,
     /// The threads of each process.
     threads_of: Vec<Vec<ThreadId>>,
     /// The timer of each thread.
@@ -102,6 +105,7 @@ impl Windows {
             requests: Requests::new(throttles),
             ticks: Ticks::every(how.default_interval),
             process_of: vec![],
+            is_background: vec![],
             threads_of: vec![],
             armed: vec![],
             cpus: vec![],
@@ -481,7 +485,10 @@ impl Rule for Windows {
         }
     }
 
-    fn set(&mut self, _: ThreadId, process: ProcessId, setting: Setting, now: Time) -> Answer {
+    fn set(&mut self, thread: ThreadId, process: ProcessId, setting: Setting, now: Time) -> Answer {
+        if let Setting::Priority(priority) = setting {
+            self.is_background[thread] = priority == Priority::Background;
+        }
         self.change(process, now, |requests| match setting {
             Setting::Request {
                 interval,
@@ -510,7 +517,17 @@ impl Rule for Windows {
         }
         self.threads_of[process].push(thread);
         self.process_of.push(process);
+        self.is_background.push(false);
         self.armed.push(None);
+    }
+
+    /// Microsoft, "Quality of Service": those of EcoQoS always, taken to be who is in the
+    /// background, as with the efficiency mode of the task manager, which is both; and on battery
+    /// those of a process that nobody sees or hears. Those may be tuned by the maker of a
+    /// computer, and other levels prefer either kind of core: confidence C.
+    fn saves_energy(&self, thread: ThreadId, process: ProcessId) -> bool {
+        let is_eco = || self.is_background[thread];
+        self.generation.throttles && (is_eco() || self.requests.is_unnoticed_on_battery(process))
     }
 
     fn ended(&mut self, process: ProcessId, now: Time) {

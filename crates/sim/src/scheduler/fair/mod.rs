@@ -841,6 +841,7 @@ mod tests {
             is_in_foreground: false,
             cpu: 0,
             pinned: None,
+            from: 0,
         }
     }
 
