@@ -60,6 +60,17 @@ pub enum Distance {
 }
 
 impl Topology {
+    /// So many cores at one cache, with a thread each.
+    pub const fn of_cores(cores: usize) -> Self {
+        Self {
+            sockets: 1,
+            caches: 1,
+            cores,
+            threads: 1,
+            numbering: Numbering::SiblingsLast,
+        }
+    }
+
     /// How many logical CPUs there are.
     pub const fn cpus(&self) -> usize {
         self.all_cores() * self.threads

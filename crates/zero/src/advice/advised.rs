@@ -285,7 +285,7 @@ fn of(measurement: &ZeroRow) -> Option<ZeroPool> {
 mod tests {
     use super::*;
     use punctual_sim::model::Confidence;
-    use punctual_zero_sim::{Figure, Numbering, Topology};
+    use punctual_zero_sim::{Figure, Topology};
 
     use crate::rows::{ZeroedPages, ZeroingPrediction, ZeroingRound};
 
@@ -318,13 +318,6 @@ mod tests {
 
     /// Four cores at one cache, all figures round.
     fn machine() -> Machine {
-        let topology = Topology {
-            sockets: 1,
-            caches: 1,
-            cores: 4,
-            threads: 1,
-            numbering: Numbering::SiblingsLast,
-        };
         let figures = [
             (Quantity::SameCache, 50.0),
             (Quantity::QueuedShare, 0.5),
@@ -334,7 +327,7 @@ mod tests {
             (Quantity::Zero, 400.0),
             (Quantity::Bandwidth, 25.6),
         ];
-        let machine = Machine::new("four", "a test", topology);
+        let machine = Machine::new("four", "a test", Topology::of_cores(4));
         figures
             .into_iter()
             .fold(machine, |machine, (quantity, value)| {

@@ -4,7 +4,7 @@ use punctual_program::Refusal;
 use punctual_record::Interval;
 use punctual_sim::model::Confidence;
 use punctual_zero_pool::{Batch, LockKind, Setting};
-use punctual_zero_sim::{Figure, Job, Machine, Matrix, Numbering, Quantity, Topology, simulate};
+use punctual_zero_sim::{Figure, Job, Machine, Matrix, Quantity, Topology, simulate};
 
 use crate::rows::{PAGE_BYTES, TakeCost, ZeroCalibration};
 use crate::run::Memory;
@@ -24,14 +24,8 @@ pub(super) fn machine(
 }
 
 fn bare(calibration: &ZeroCalibration) -> Result<Machine, Refusal> {
-    let topology = Topology {
-        sockets: 1,
-        caches: 1,
-        cores: calibration.cpus,
-        threads: 1,
-        // Each worker has the CPU of its own number.
-        numbering: Numbering::SiblingsTogether,
-    };
+    // Each worker has the CPU of its own number.
+    let topology = Topology::of_cores(calibration.cpus);
     let mut machine = Machine::new("host", "this computer, as calibrated", topology);
     for (quantity, interval) in [
         (Quantity::Hit, calibration.hit_ns),

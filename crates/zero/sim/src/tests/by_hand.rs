@@ -11,18 +11,11 @@ use punctual_zero_pool::{Batch, Dequeue, LockKind, Setting};
 use super::super::computer::{SimComputer, Task};
 use super::super::costs::Costs;
 use super::super::world::World;
-use super::super::{Figure, Job, Machine, Numbering, Preemption, Quantity, Topology, simulate};
+use super::super::{Figure, Job, Machine, Preemption, Quantity, Topology, simulate};
 
 /// Cores of one cache. A line takes 30 ns, 20 for who had to queue; 80 from
 /// memory. A hit takes 1, a read-modify-write 5, a PAUSE 10, a page 300.
 pub(super) fn machine(cores: usize) -> Machine {
-    let topology = Topology {
-        sockets: 1,
-        caches: 1,
-        cores,
-        threads: 1,
-        numbering: Numbering::SiblingsLast,
-    };
     let figures = [
         (Quantity::SameCache, 30.0),
         (Quantity::Hit, 1.0),
@@ -37,7 +30,7 @@ pub(super) fn machine(cores: usize) -> Machine {
         (Quantity::Turnaround, 2_300.0),
         (Quantity::Spread, 0.0),
     ];
-    let machine = Machine::new("by hand", "a test", topology);
+    let machine = Machine::new("by hand", "a test", Topology::of_cores(cores));
     figures
         .into_iter()
         .fold(machine, |machine, (quantity, value)| {
