@@ -1,6 +1,6 @@
 //! What pools of workers did, and which of them is advised.
 
-use punctual_record::Interval;
+use punctual_record::{Interval, percentile};
 use punctual_zero_pool::Setting;
 use punctual_zero_sim::CpuSplit;
 use serde::{Deserialize, Serialize};
@@ -220,17 +220,11 @@ impl Spread {
     /// Of samples, in any order.
     pub fn of(mut samples: Vec<u64>) -> Self {
         samples.sort_unstable();
-        let n = samples.len();
-        // The nearest rank, where enough lie beyond it.
-        let percentile = |q: f64| {
-            let rank = (q * n as f64).ceil() as usize;
-            (n as f64 * (1.0 - q) >= 10.0).then(|| samples[rank.clamp(1, n) - 1])
-        };
         Self {
-            n: n as u64,
-            p50: percentile(0.5),
-            p90: percentile(0.9),
-            p99: percentile(0.99),
+            n: samples.len() as u64,
+            p50: percentile(&samples, 500),
+            p90: percentile(&samples, 900),
+            p99: percentile(&samples, 990),
             max: samples.last().copied().unwrap_or(0),
         }
     }
@@ -416,6 +410,8 @@ mod tests {
         let spread = Spread::of((1..=200).rev().collect());
         assert_eq!((spread.p50, spread.p90), (Some(100), Some(180)));
         assert_eq!((spread.p99, spread.max), (None, 200));
+        let hundred = Spread::of((1..=100).collect());
+        assert_eq!((hundred.p90, hundred.p99), (Some(90), None));
     }
 
     #[test]
