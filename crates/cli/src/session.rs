@@ -80,7 +80,7 @@ pub(crate) fn disturbed<R: RunRow>(mut run: Run<R>, disturbance: Option<Disturba
     run
 }
 
-/// The same, and how the measurement ended.
+/// The same, with how its measurement ended.
 pub(crate) fn ended<R: RunRow>(run: Run<R>, end: &End, disturbance: Option<Disturbance>) -> Run<R> {
     let run = Run {
         interrupted: end.is_early(),
@@ -97,13 +97,12 @@ pub(crate) fn run<R: RunRow>() -> Run<R> {
 
 /// A Run of what was measured, and of how that ended.
 pub(crate) fn run_of(results: Results, started_at: Option<String>) -> Run {
-    Run {
+    let run = Run {
         started_at,
-        interrupted: results.end.is_early(),
-        failed: results.end.failed.as_ref().map(ToString::to_string),
         results: results.measurements,
         ..run()
-    }
+    };
+    ended(run, &results.end, None)
 }
 
 /// The command as the user typed it, but for the path of the program.
