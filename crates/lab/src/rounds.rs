@@ -8,9 +8,9 @@
 
 use punctual_core::Nanos;
 use punctual_core::strategies::AnyStrategy;
-use punctual_program::machine::{Sample, Section, ThreadObservations};
+use punctual_program::machine::{Section, ThreadObservations};
 use punctual_program::program::Subject;
-use punctual_program::{Machine, Program, Refusal};
+use punctual_program::{Machine, Program, Refusal, Samples};
 use punctual_record::experiment::Frames;
 use punctual_record::{
     CAP_NS, Cost, Cpu, Experiment, Interval, Late, Measurement, NAP_PENALTIES_NS, Round, Weights,
@@ -379,10 +379,9 @@ fn medians(cost: Weights<Interval>) -> Weights<f64> {
 struct FrameTimes(Vec<Nanos>);
 
 impl FrameTimes {
-    fn add(&mut self, samples: &[Sample]) {
+    fn add(&mut self, samples: &Samples) {
         // A skipped cycle makes a long frame, as it would on the screen.
-        self.0
-            .extend(samples.windows(2).map(|pair| pair[1].woke - pair[0].woke));
+        self.0.extend(samples.gaps());
     }
 
     fn against(&self, period_ns: u64) -> Option<Frames> {

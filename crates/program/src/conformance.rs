@@ -109,7 +109,7 @@ pub fn known(spec: StrategySpec) -> &'static [Invariant] {
 }
 
 fn violations_in(seen: &Observations, spec: StrategySpec, trial: &Trial) -> Vec<Violation> {
-    let samples = &seen.threads[0].sections[0].samples;
+    let samples: Vec<Sample> = seen.threads[0].sections[0].samples.iter().collect();
     let mut violations = Vec::new();
     let mut broken = |invariant, seen| violations.push(Violation { invariant, seen });
 

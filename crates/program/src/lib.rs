@@ -12,6 +12,7 @@ pub mod machine;
 pub mod probe;
 pub mod program;
 mod refusal;
+mod samples;
 pub mod setting;
 
 pub use lengths::Lengths;
@@ -19,4 +20,5 @@ pub use machine::{Machine, Observations};
 pub use probe::Probe;
 pub use program::Program;
 pub use refusal::Refusal;
+pub use samples::Samples;
 pub use setting::Setting;

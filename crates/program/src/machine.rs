@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::probe::Probe;
 use crate::program::Program;
 use crate::refusal::Refusal;
+use crate::samples::{Before, LONGEST, Samples};
 
 /// Something that runs programs: this host, or a simulated computer.
 pub trait Machine {
@@ -74,7 +75,7 @@ pub struct Denial {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Section {
     /// The waits and blocks, in order.
-    pub samples: Vec<Sample>,
+    pub samples: Samples,
     /// What was read of the OS, in order.
     pub readings: Vec<Reading>,
     /// Settings to which the OS answered with an error.
@@ -220,7 +221,9 @@ pub struct IdleState {
 #[derive(Debug)]
 pub struct Recorder<C> {
     began: Tick<C>,
-    samples: Vec<Sample>,
+    /// The bytes of those of all sections, and the number of those of the last.
+    samples: Samples,
+    before: Before,
     readings: Vec<Reading>,
     denied: u64,
     stopped: Stopped,
@@ -230,6 +233,7 @@ pub struct Recorder<C> {
 /// Where a section ended, and what it took.
 #[derive(Debug)]
 struct End {
+    bytes: usize,
     samples: usize,
     readings: usize,
     denied: u64,
@@ -242,17 +246,12 @@ impl<C: Clock> Recorder<C> {
     /// samples in all.
     pub fn new(now: Tick<C>, samples: usize) -> Self {
         // Written to once, so that no page of it is touched first in a wait.
-        let mut room = vec![
-            Sample {
-                missed: 1,
-                ..Sample::default()
-            };
-            samples
-        ];
-        room.clear();
+        let mut bytes = vec![1; samples * LONGEST];
+        bytes.clear();
         Self {
             began: now,
-            samples: room,
+            samples: Samples { bytes, count: 0 },
+            before: Before::default(),
             readings: Vec::new(),
             denied: 0,
             stopped: Stopped::default(),
@@ -267,7 +266,8 @@ impl<C: Clock> Recorder<C> {
 
     /// How many samples there are.
     pub fn samples(&self) -> usize {
-        self.samples.len()
+        let ended: usize = self.ends.iter().map(|end| end.samples).sum();
+        ended + self.samples.len()
     }
 
     /// Ends the section, which took this CPU, and begins the next at `now`. What
@@ -275,25 +275,45 @@ impl<C: Clock> Recorder<C> {
     /// than its next sample that a phase has begun.
     pub fn section(&mut self, now: Tick<C>, cpu: CpuUse) {
         let length = now.since(self.began);
-        let first = self.ends.last().map_or(0, |end| end.samples);
-        let late = self.samples[first..].iter().rev();
-        let late = late.take_while(|sample| sample.woke > length).count();
-        let samples = self.samples.len() - late;
-        for sample in &mut self.samples[samples..] {
+        let mut late = Vec::new();
+        if self.before.woke > length.as_ns() {
+            let mut all = self.take_section();
+            let in_time = all.iter().rposition(|sample| sample.woke <= length);
+            late = all.split_off(in_time.map_or(0, |last| last + 1));
+            self.put_section(all);
+        }
+        self.end(cpu);
+        self.began = now;
+        for sample in &mut late {
             sample.woke = sample.woke - length;
         }
-        self.end(samples, cpu);
-        self.began = now;
+        self.put_section(late);
+    }
+
+    /// Takes out the samples of the section.
+    fn take_section(&mut self) -> Vec<Sample> {
+        let first = self.ends.last().map_or(0, |end| end.bytes);
+        let section = Samples {
+            bytes: self.samples.bytes.split_off(first),
+            count: self.samples.len(),
+        };
+        (self.samples.count, self.before) = (0, Before::default());
+        section.into()
+    }
+
+    fn put_section(&mut self, samples: Vec<Sample>) {
+        for sample in &samples {
+            self.samples.push(&mut self.before, sample);
+        }
     }
 
     /// Sets those samples of the section apart that were late when the process went on
     /// after a stop.
     pub fn set_apart(&mut self, went_on: &[Tick<C>]) {
         let went_on: Vec<Nanos> = went_on.iter().map(|at| at.since(self.began)).collect();
-        let first = self.ends.last().map_or(0, |end| end.samples);
         let mut stopped = Stopped::default();
         let mut was_stopped = false;
-        for mut sample in self.samples.split_off(first) {
+        for mut sample in self.take_section() {
             if std::mem::take(&mut was_stopped) {
                 stopped.missed += std::mem::take(&mut sample.missed);
             }
@@ -315,49 +335,51 @@ impl<C: Clock> Recorder<C> {
                 stopped.late += late;
                 stopped.missed += sample.missed;
             } else {
-                self.samples.push(sample);
+                self.samples.push(&mut self.before, &sample);
             }
         }
         self.stopped += stopped;
     }
 
-    /// Ends the section with so many of the samples.
-    fn end(&mut self, samples: usize, mut cpu: CpuUse) {
+    fn end(&mut self, mut cpu: CpuUse) {
         let stopped = std::mem::take(&mut self.stopped);
         cpu.elapsed = cpu.elapsed - stopped.late;
         // Of that time, nobody knows how much was in a stop.
         cpu.busy = cpu.busy.filter(|_| stopped.waits == 0);
         self.ends.push(End {
-            samples,
+            bytes: self.samples.bytes.len(),
+            samples: std::mem::take(&mut self.samples.count),
             readings: self.readings.len(),
             denied: std::mem::take(&mut self.denied),
             cpu,
             stopped,
         });
+        self.before = Before::default();
     }
 
-    /// Records a wait or block that began at `asked_at`, for `deadline`.
-    pub fn sample(&mut self, asked_at: Tick<C>, deadline: Tick<C>, missed: u64, outcome: Outcome) {
+    /// Records a wait or block that began at `asked_at`, for `deadline`, and how long
+    /// before its end its event had been signalled.
+    pub fn sample(
+        &mut self,
+        asked_at: Tick<C>,
+        deadline: Tick<C>,
+        missed: u64,
+        outcome: Outcome,
+        since_signal: Option<Nanos>,
+    ) {
         let late = outcome.late.as_ns();
         let woke = match u64::try_from(late) {
             Ok(late) => deadline + Nanos::new(late),
             Err(_) => deadline - Nanos::new(late.unsigned_abs()),
         };
-        self.samples.push(Sample {
+        let sample = Sample {
             asked: deadline.since(asked_at),
             woke: woke.since(self.began),
             missed,
-            since_signal: None,
+            since_signal,
             outcome,
-        });
-    }
-
-    /// Notes for the last sample how long before its end its event had been
-    /// signalled.
-    pub fn signalled(&mut self, before: Nanos) {
-        if let Some(sample) = self.samples.last_mut() {
-            sample.since_signal = Some(before);
-        }
+        };
+        self.samples.push(&mut self.before, &sample);
     }
 
     /// Records a reading.
@@ -372,25 +394,28 @@ impl<C: Clock> Recorder<C> {
 
     /// Ends the last section, which took this CPU.
     pub fn finish(mut self, cpu: CpuUse) -> ThreadObservations {
-        self.end(self.samples.len(), cpu);
-        let (mut samples, mut readings) = (0, 0);
+        self.end(cpu);
+        let (mut bytes, mut readings) = (0, 0);
         let last = self.ends.len() - 1;
         let sections = self.ends.into_iter().enumerate().map(|(i, end)| {
             let section = Section {
                 // The last is often the longest, and needs no memory of its own.
-                samples: match i == last {
-                    true => {
-                        self.samples.drain(..samples);
-                        std::mem::take(&mut self.samples)
-                    }
-                    false => self.samples[samples..end.samples].to_vec(),
+                samples: Samples {
+                    bytes: match i == last {
+                        true => {
+                            self.samples.bytes.drain(..bytes);
+                            std::mem::take(&mut self.samples.bytes)
+                        }
+                        false => self.samples.bytes[bytes..end.bytes].to_vec(),
+                    },
+                    count: end.samples,
                 },
                 readings: self.readings[readings..end.readings].to_vec(),
                 denied: end.denied,
                 cpu: end.cpu,
                 stopped: end.stopped,
             };
-            (samples, readings) = (end.samples, end.readings);
+            (bytes, readings) = (end.bytes, end.readings);
             section
         });
         ThreadObservations {
@@ -423,7 +448,7 @@ mod tests {
     #[test]
     fn a_recorder_counts_from_the_start_of_each_section() {
         let mut recorder = Recorder::new(at(1_000), 2);
-        recorder.sample(at(1_100), at(1_200), 0, late(50));
+        recorder.sample(at(1_100), at(1_200), 0, late(50), None);
         let cpu = CpuUse {
             elapsed: recorder.elapsed(at(1_290)),
             thread: Some(Nanos::new(9)),
@@ -431,8 +456,8 @@ mod tests {
         };
         recorder.section(at(1_300), cpu);
         // By an event, 60 ns early; and one more than there was room for.
-        recorder.sample(at(1_300), at(1_400), 2, late(-60));
-        recorder.sample(at(1_390), at(1_400), 0, late(0));
+        recorder.sample(at(1_300), at(1_400), 2, late(-60), None);
+        recorder.sample(at(1_390), at(1_400), 0, late(0), None);
         let cpu = CpuUse {
             elapsed: recorder.elapsed(at(1_450)),
             ..CpuUse::default()
@@ -449,11 +474,11 @@ mod tests {
         let [first, second] = &seen.sections[..] else {
             panic!("{seen:?}");
         };
-        assert_eq!(first.samples, [sample(100, 250, 0, 50)]);
+        assert_eq!(Vec::from(first.samples.clone()), [sample(100, 250, 0, 50)]);
         assert_eq!(first.cpu.thread, Some(Nanos::new(9)));
         assert_eq!(first.cpu.elapsed, Nanos::new(290));
         assert_eq!(
-            second.samples,
+            Vec::from(second.samples.clone()),
             [sample(100, 40, 2, -60), sample(10, 100, 0, 0)]
         );
         assert_eq!(second.cpu.elapsed, Nanos::new(150));
@@ -466,14 +491,14 @@ mod tests {
             elapsed: Nanos::new(elapsed),
             ..CpuUse::default()
         };
-        recorder.sample(at(1_000), at(1_100), 0, late(5));
+        recorder.sample(at(1_000), at(1_100), 0, late(5), None);
         recorder.set_apart(&[]);
         recorder.section(at(1_200), cpu(200));
         // Stopped before the deadline, and on again after it; then at 2,000.
-        recorder.sample(at(1_200), at(1_300), 1, late(2));
-        recorder.sample(at(1_300), at(1_400), 0, late(4_600));
-        recorder.sample(at(6_000), at(6_100), 46, late(3));
-        recorder.sample(at(6_100), at(6_200), 7, late(3));
+        recorder.sample(at(1_200), at(1_300), 1, late(2), None);
+        recorder.sample(at(1_300), at(1_400), 0, late(4_600), None);
+        recorder.sample(at(6_000), at(6_100), 46, late(3), None);
+        recorder.sample(at(6_100), at(6_200), 7, late(3), None);
         recorder.set_apart(&[at(5_990), at(1_050)]);
         let seen = recorder.finish(cpu(5_100));
         let [first, second] = &seen.sections[..] else {
@@ -504,7 +529,7 @@ mod tests {
     fn what_ends_after_the_begin_of_the_next_section_belongs_to_that() {
         let mut recorder = Recorder::new(at(1_000), 3);
         for end in [1_100, 1_200, 1_201, 1_300] {
-            recorder.sample(at(end), at(end), 0, late(0));
+            recorder.sample(at(end), at(end), 0, late(0), None);
         }
         recorder.section(at(1_200), CpuUse::default());
         recorder.section(at(1_250), CpuUse::default());
@@ -520,9 +545,9 @@ mod tests {
     #[test]
     fn a_recorder_without_room_for_what_comes_makes_room() {
         let mut recorder = Recorder::new(at(0), 0);
-        (0..3).for_each(|ns| recorder.sample(at(ns), at(ns), 0, late(0)));
+        (0..3).for_each(|ns| recorder.sample(at(ns), at(ns), 0, late(0), None));
         recorder.section(at(5), CpuUse::default());
-        recorder.sample(at(5), at(5), 0, late(0));
+        recorder.sample(at(5), at(5), 0, late(0), None);
         let seen = recorder.finish(CpuUse::default());
         let counts: Vec<_> = seen.sections.iter().map(|s| s.samples.len()).collect();
         assert_eq!(counts, [3, 1]);

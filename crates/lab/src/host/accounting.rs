@@ -70,9 +70,17 @@ impl<'e> Accounting<'e> {
     }
 
     /// Records a wait or block that began at `asked_at`, for `deadline`.
-    pub(super) fn sample(&mut self, asked_at: Tick, deadline: Tick, missed: u64, outcome: Outcome) {
+    pub(super) fn sample(
+        &mut self,
+        asked_at: Tick,
+        deadline: Tick,
+        missed: u64,
+        outcome: Outcome,
+        since_signal: Option<Nanos>,
+    ) {
         self.look();
-        self.recorder.sample(asked_at, deadline, missed, outcome);
+        self.recorder
+            .sample(asked_at, deadline, missed, outcome, since_signal);
     }
 
     /// Records that the OS denied a setting, and why, each time that is new.

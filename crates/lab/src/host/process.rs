@@ -300,12 +300,12 @@ mod tests {
     fn observations_arrive_but_for_what_was_learned() {
         let now = Tick::from_ns(100);
         let mut recorder = Recorder::new(now, 1);
-        recorder.sample(now, now, 3, punctual_core::Outcome::default());
-        recorder.signalled(Nanos::new(9));
+        let outcome = punctual_core::Outcome::default();
+        recorder.sample(now, now, 3, outcome, Some(Nanos::new(9)));
         recorder.reading(Probe::Slack, Nanos::from_us(50));
         recorder.denied();
         let mut seen = recorder.finish(Default::default());
-        assert_ne!(seen.sections[0].samples, [Sample::default()]);
+        assert_ne!(seen.sections[0].samples.first(), Some(Sample::default()));
         seen.learned = vec![Some(StrategySpec::Spin.build())];
         let text = serde_json::to_string(&seen).unwrap();
         let came: ThreadObservations = serde_json::from_str(&text).unwrap();

@@ -276,10 +276,9 @@ impl<'e> This<'e> {
             }
             Waiting::Peer(wait_until) => wait_with(wait_until, deadline.since(now)),
         };
-        self.books.sample(now, deadline, missed, outcome);
-        if let Some(before) = since_signal.filter(|_| outcome.by_event) {
-            self.books.recorder.signalled(before);
-        }
+        let since_signal = since_signal.filter(|_| outcome.by_event);
+        self.books
+            .sample(now, deadline, missed, outcome, since_signal);
         missed
     }
 
@@ -310,7 +309,7 @@ impl<'e> This<'e> {
             slept: end.since(begin),
             ..Outcome::default()
         };
-        self.books.sample(begin, deadline, 0, outcome);
+        self.books.sample(begin, deadline, 0, outcome, None);
     }
 
     /// Blocks until so long after the experiment began: most of it in a way that

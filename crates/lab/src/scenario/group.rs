@@ -74,13 +74,12 @@ impl Group {
         for sample in &section.samples {
             self.naps += u64::from(sample.outcome.naps);
             self.missed += sample.missed;
-            self.sleeps.push(Sleep::of(began, sample));
+            self.sleeps.push(Sleep::of(began, &sample));
             let since = sample.since_signal.map(Nanos::as_ns);
             self.since_signal.extend(since);
         }
-        let wakes = section.samples.windows(2);
-        self.frames
-            .extend(wakes.map(|pair| (pair[1].woke - pair[0].woke).as_ns()));
+        let frames = section.samples.gaps();
+        self.frames.extend(frames.map(Nanos::as_ns));
         for reading in &section.readings {
             let read = self.readings.entry(reading.probe).or_default();
             read.push(reading.value.as_ns());
@@ -263,7 +262,7 @@ mod tests {
 
     fn section(samples: &[Sample]) -> Section {
         Section {
-            samples: samples.to_vec(),
+            samples: samples.to_vec().into(),
             cpu: CpuUse {
                 elapsed: Nanos::from_ms(100),
                 thread: Some(Nanos::from_ms(10)),

@@ -97,10 +97,11 @@ fn is_only_the_end(section: &Section, phase: Nanos) -> bool {
         cpu,
         stopped: _,
     } = section;
-    let did_nothing = !samples.iter().any(began_here) && readings.is_empty() && *denied == 0;
-    let woke = samples.last().map_or(Nanos::ZERO, |last| last.woke);
+    let did_nothing =
+        !samples.iter().any(|sample| began_here(&sample)) && readings.is_empty() && *denied == 0;
+    let woke = || samples.iter().last().map_or(Nanos::ZERO, |last| last.woke);
     let ended_in_it = cpu.elapsed.times(100) < phase.times(99);
-    did_nothing && ended_in_it && (cpu.elapsed - woke).times(100) < phase
+    did_nothing && ended_in_it && (cpu.elapsed - woke()).times(100) < phase
 }
 
 /// What threads of one name did; `tick` is the timer interval at the end of
@@ -219,7 +220,7 @@ mod tests {
         };
         let is_only_the_end = |samples: &[Sample], elapsed| {
             let section = Section {
-                samples: samples.to_vec(),
+                samples: samples.to_vec().into(),
                 cpu: CpuUse {
                     elapsed: Nanos::from_ms(elapsed),
                     ..CpuUse::default()

@@ -301,10 +301,7 @@ impl See {
                 .map(|sample| ns(sample.outcome.slept) - ns(sample.asked))
                 .collect(),
             What::Woke => lengths(&mut samples()?.map(|sample| sample.woke)),
-            What::Frame => {
-                let pairs = section()?.samples.windows(2);
-                lengths(&mut pairs.map(|pair| pair[1].woke - pair[0].woke))
-            }
+            What::Frame => lengths(&mut section()?.samples.gaps()),
             What::Wakes => {
                 let count = samples()?.count() as u64;
                 vec![(10_000_000_000 * count / self.per.as_ns().max(1)) as i64]

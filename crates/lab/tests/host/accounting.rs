@@ -125,8 +125,17 @@ fn each_record_begins_a_section() {
     let counts: Vec<_> = sections.iter().map(|s| s.samples.len()).collect();
     assert_eq!(counts, [1, 3, 0, 1]);
     for section in sections {
-        assert!(section.samples.is_sorted_by_key(|sample| sample.woke));
-        let last = section.samples.last().map_or(Nanos::ZERO, |s| s.woke);
+        assert!(
+            section
+                .samples
+                .iter()
+                .is_sorted_by_key(|sample| sample.woke)
+        );
+        let last = section
+            .samples
+            .iter()
+            .last()
+            .map_or(Nanos::ZERO, |s| s.woke);
         assert!(section.cpu.elapsed >= last, "{section:?}");
     }
 }

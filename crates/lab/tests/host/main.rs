@@ -88,7 +88,5 @@ fn spawn(program: Program) -> Op {
 
 fn samples(thread: &ThreadObservations) -> Vec<Sample> {
     let sections = thread.sections.iter();
-    sections
-        .flat_map(|section| section.samples.clone())
-        .collect()
+    sections.flat_map(|section| &section.samples).collect()
 }

@@ -62,7 +62,7 @@ fn run(model: &str, hogs: usize, promise: &str, hz: u64) -> Seen {
         .iter()
         .filter(|sample| sample.outcome.late.as_ns() > by.as_ns().min(i64::MAX as u64) as i64);
     let spun: u64 = samples.iter().map(|s| s.outcome.spun.as_ns()).sum();
-    let passed = samples[samples.len() - 1].woke - samples[0].woke;
+    let passed = samples.gaps().fold(Nanos::ZERO, |all, gap| all + gap);
     let Some(Some(AnyStrategy::Adaptive(adaptive))) = thread.learned.first() else {
         unreachable!("its strategy is adaptive");
     };

@@ -245,11 +245,11 @@ impl World<'_> {
         }
         self.threads[id].doing = thread::Doing::Asking(event);
         let then = match what {
-            Doing::Read => Then::On(Burst::Work(self.face.read)),
-            Doing::Work(length) => Then::On(Burst::Work(length.into())),
+            Doing::Read => self.on(id, Burst::Work(self.face.read)),
+            Doing::Work(length) => self.on(id, Burst::Work(length.into())),
             Doing::Block(method, limit) => self.arm(id, method, limit, Nanos::ZERO),
-            Doing::Spin(until) => Then::On(Burst::Spin(until)),
-            Doing::Yield => Then::On(Burst::Yield(self.costs.yielding, Time::ZERO)),
+            Doing::Spin(until) => self.on(id, Burst::Spin(until)),
+            Doing::Yield => self.on(id, Burst::Yield(self.costs.yielding, Time::ZERO)),
             Doing::Join(_) => {
                 self.sleep(id);
                 Then::Gone
@@ -266,8 +266,7 @@ impl World<'_> {
                 gone
             }
         };
-        if let Then::On(burst) = then {
-            self.threads[id].burst = burst;
+        if let Then::On = then {
             self.go(id);
         }
     }

@@ -28,8 +28,8 @@ const READINGS: u64 = 1_000;
 
 /// What comes after a part of a thread's doings.
 pub(super) enum Then {
-    /// This, on its CPU.
-    On(Burst),
+    /// Its burst, on its CPU.
+    On,
     /// The next part, at once.
     Again,
     /// It has given up its CPU.
@@ -42,10 +42,7 @@ impl<'p> World<'p> {
     pub(super) fn advance(&mut self, id: ThreadId) -> bool {
         loop {
             match self.next_part(id) {
-                Then::On(burst) => {
-                    self.threads[id].burst = burst;
-                    return true;
-                }
+                Then::On => return true,
                 Then::Again => {}
                 Then::Gone => return false,
             }
@@ -57,7 +54,7 @@ impl<'p> World<'p> {
             Doing::Running => match self.threads[id].cursor.next() {
                 Some(op) => {
                     self.threads[id].doing = Doing::Beginning(op);
-                    Then::On(Burst::Work(self.face.read))
+                    self.on(id, Burst::Work(self.face.read))
                 }
                 None => self.exit(id),
             },
@@ -81,7 +78,7 @@ impl<'p> World<'p> {
                     ..Outcome::default()
                 };
                 let recorder = &mut self.threads[id].recorder;
-                recorder.sample(begin, deadline, 0, outcome);
+                recorder.sample(begin, deadline, 0, outcome, None);
                 self.count_sample();
                 Then::Again
             }
@@ -94,6 +91,12 @@ impl<'p> World<'p> {
             } => self.look(id, clock, shown, has_moved),
             Doing::Ended => self.exit(id),
         }
+    }
+
+    /// It does this on its CPU.
+    pub(super) fn on(&mut self, id: ThreadId, burst: Burst) -> Then {
+        self.threads[id].burst = burst;
+        Then::On
     }
 
     /// Begins an operation; the clock has just been read.
@@ -129,7 +132,7 @@ impl<'p> World<'p> {
                     Op::Block {
                         method, tolerance, ..
                     } => self.begin_block(id, *method, length, *tolerance),
-                    Op::Work(_) => Then::On(Burst::Work(length.into())),
+                    Op::Work(_) => self.on(id, Burst::Work(length.into())),
                     // Nothing else has a length.
                     op => self.begin(id, op),
                 }
@@ -139,8 +142,8 @@ impl<'p> World<'p> {
                 self.await_hand(id, *since_began);
                 Then::Gone
             }
-            Op::Work(length) => Then::On(Burst::Work((*length).into())),
-            Op::Yield => Then::On(Burst::Yield(self.costs.yielding, Time::ZERO)),
+            Op::Work(length) => self.on(id, Burst::Work((*length).into())),
+            Op::Yield => self.on(id, Burst::Yield(self.costs.yielding, Time::ZERO)),
             Op::Pace(rate) => {
                 let schedule = Schedule::begun_at(now, rate.exact_period());
                 self.threads[id].cycles = Some(Cycles::Even(schedule));
@@ -173,11 +176,11 @@ impl<'p> World<'p> {
                 program,
             } => {
                 self.create(name, program, Some((id, *kind)));
-                Then::On(Burst::Work(Time::ZERO))
+                self.on(id, Burst::Work(Time::ZERO))
             }
             Op::Signal(event) => {
                 self.signal(*event, self.threads[id].cpu);
-                Then::On(Burst::Work(Time::ZERO))
+                self.on(id, Burst::Work(Time::ZERO))
             }
             Op::Await(event) => {
                 if self.signalled.remove(event).is_some() {
@@ -261,8 +264,10 @@ impl<'p> World<'p> {
             self.threads[id].begin_step();
             return match step {
                 Step::Block { method, limit, .. } => self.arm(id, method, limit, Nanos::ZERO),
-                Step::Spin { until, .. } => Then::On(Burst::Spin(until)),
-                Step::Yield { .. } => Then::On(Burst::Yield(self.costs.yielding, self.face.read)),
+                Step::Spin { until, .. } => self.on(id, Burst::Spin(until)),
+                Step::Yield { .. } => {
+                    self.on(id, Burst::Yield(self.costs.yielding, self.face.read))
+                }
                 Step::Done => Then::Again,
             };
         }
@@ -276,14 +281,18 @@ impl<'p> World<'p> {
             return;
         };
         let outcome = waiting.wait.outcome();
+        let signalled = thread.signalled.take().filter(|_| outcome.by_event);
+        let since_signal = signalled.map(|at| Nanos::new((now - at).floor_ns()));
+        let Waiting {
+            begin,
+            deadline,
+            missed,
+            ..
+        } = waiting;
         thread
             .recorder
-            .sample(waiting.begin, waiting.deadline, waiting.missed, outcome);
-        if let Some(at) = thread.signalled.take().filter(|_| outcome.by_event) {
-            let before = Nanos::new((now - at).floor_ns());
-            thread.recorder.signalled(before);
-        }
-        thread.cursor.pass_over(waiting.missed);
+            .sample(begin, deadline, missed, outcome, since_signal);
+        thread.cursor.pass_over(missed);
         self.count_sample();
     }
 
@@ -306,7 +315,7 @@ impl<'p> World<'p> {
         let blocks =
             method != Method::Yield && (due > self.now || !self.rule.yields_for_nothing(method));
         if !blocks {
-            return Then::On(Burst::Yield(self.costs.yielding, self.face.read));
+            return self.on(id, Burst::Yield(self.costs.yielding, self.face.read));
         }
         let request = Request {
             thread: id,
@@ -418,7 +427,7 @@ impl<'p> World<'p> {
             Probe::Cost(_) => {
                 let cost = Nanos::new(self.face.read.floor_ns());
                 self.answer(id, probe, Some(cost));
-                Then::On(Burst::Work(self.face.read.times(READINGS)))
+                self.on(id, Burst::Work(self.face.read.times(READINGS)))
             }
             Probe::Step(clock) => match self.shown(clock) {
                 Some(shown) => self.spin_until_it_moves(id, clock, shown, false),
@@ -465,7 +474,7 @@ impl<'p> World<'p> {
         };
         let moves = self.rule.moves(clock, self.now);
         let spin = (moves - self.now).min(LOOK_AGAIN);
-        Then::On(Burst::Work(spin + self.face.read))
+        self.on(id, Burst::Work(spin + self.face.read))
     }
 
     /// What a tick-written clock shows now.

@@ -21,7 +21,10 @@ fn run(model: &str, program: &Program) -> Observations {
 }
 
 fn samples(model: &str, program: &Program) -> Vec<Sample> {
-    run(model, program).threads[0].sections[0].samples.clone()
+    run(model, program).threads[0].sections[0]
+        .samples
+        .iter()
+        .collect()
 }
 
 fn waiting(spec: &str, ops: Vec<Op>) -> Program {
@@ -40,8 +43,11 @@ fn wait(due: Due) -> Op {
     }
 }
 
-fn late_ns(samples: &[Sample]) -> Vec<i64> {
-    samples.iter().map(|s| s.outcome.late.as_ns()).collect()
+fn late_ns(samples: impl IntoIterator<Item = Sample>) -> Vec<i64> {
+    samples
+        .into_iter()
+        .map(|s| s.outcome.late.as_ns())
+        .collect()
 }
 
 #[test]
@@ -49,12 +55,12 @@ fn system_is_late_by_slack_and_wake_cost_and_one_reading() {
     // The reading that ends the wait adds to slack and wake.
     let program = waiting("system", vec![wait(Due::After(Nanos::from_ms(1)))]);
     assert_eq!(
-        late_ns(&samples(LINUX, &program)),
+        late_ns(samples(LINUX, &program)),
         [50_000 + 10_000 + READ_NS as i64]
     );
     let no_slack = format!("{LINUX},slack=1ns");
     assert_eq!(
-        late_ns(&samples(&no_slack, &program)),
+        late_ns(samples(&no_slack, &program)),
         [1 + 10_000 + READ_NS as i64]
     );
 }
@@ -153,7 +159,11 @@ fn an_event_ends_a_wait_of_another_thread() {
             ],
         );
         let observed = run(LINUX, &program);
-        let outcome = observed.threads[0].sections[0].samples[0].outcome;
+        let outcome = observed.threads[0].sections[0]
+            .samples
+            .first()
+            .unwrap()
+            .outcome;
         assert!(outcome.by_event, "{spec}");
         let early_us = -outcome.late.as_ns() / 1_000;
         assert!(
@@ -468,7 +478,7 @@ fn a_block_that_only_yields_is_there_on_every_model() {
         let observed = run(model, &program(&yields));
         let section = &observed.threads[0].sections[0];
         let yielding = Model::parse(model).unwrap().costs().yielding;
-        let slept = section.samples[0].outcome.slept;
+        let slept = section.samples.first().unwrap().outcome.slept;
         assert_eq!(slept, yielding + Nanos::new(READ_NS), "{model}");
         assert_eq!(section.cpu.thread, Some(section.cpu.elapsed), "{model}");
         let plain = run(model, &program(&Op::Yield));

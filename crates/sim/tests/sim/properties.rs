@@ -136,7 +136,7 @@ fn run(model: &Model, seed: u64, program: &Program) -> Observations {
     SimMachine::new(model.clone(), seed).run(program).unwrap()
 }
 
-fn samples(observed: &Observations) -> impl Iterator<Item = &Sample> {
+fn samples(observed: &Observations) -> impl Iterator<Item = Sample> {
     let sections = observed.threads[0].sections.iter();
     sections.flat_map(|section| &section.samples)
 }

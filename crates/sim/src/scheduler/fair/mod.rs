@@ -632,14 +632,12 @@ impl Fair {
             self.entities
                 .resize(candidate.thread + 1, Entity::default());
         }
-        self.entities[candidate.thread] = Entity {
-            weight: weight(&candidate),
-            slice: candidate.share.slice,
-            group: candidate.share.group,
-            is_real_time: candidate.priority == Priority::RealTime,
-            pinned: candidate.pinned,
-            ..self.entities[candidate.thread]
-        };
+        let entity = &mut self.entities[candidate.thread];
+        entity.weight = weight(&candidate);
+        entity.slice = candidate.share.slice;
+        entity.group = candidate.share.group;
+        entity.is_real_time = candidate.priority == Priority::RealTime;
+        entity.pinned = candidate.pinned;
         self.settle(candidate.thread, cpu);
     }
 

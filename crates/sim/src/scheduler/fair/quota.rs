@@ -79,8 +79,10 @@ impl Groups {
 
     /// A thread of a group has run for so long on a CPU.
     pub(super) fn charge(&mut self, group: GroupId, cpu: usize, length: Time) {
-        for limit in self.limits(group).collect::<Vec<_>>() {
-            self.all[limit].local[cpu] -= length.as_thirds() as i64;
+        let mut next = Some(group);
+        while let Some(group) = next.map(|group| &mut self.all[group]) {
+            group.local[cpu] -= length.as_thirds() as i64;
+            next = group.around;
         }
     }
 
