@@ -394,6 +394,7 @@ impl<C: Clock> Recorder<C> {
 
     /// Ends the last section, which took this CPU.
     pub fn finish(mut self, cpu: CpuUse) -> ThreadObservations {
+        self.ends.reserve_exact(1);
         self.end(cpu);
         let (mut bytes, mut readings) = (0, 0);
         let last = self.ends.len() - 1;

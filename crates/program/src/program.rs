@@ -323,6 +323,7 @@ impl<'p> Cursor<'p> {
 impl<'p> Iterator for Cursor<'p> {
     type Item = &'p Op;
 
+    #[inline]
     fn next(&mut self) -> Option<&'p Op> {
         loop {
             let frame = self.frames.last_mut()?;

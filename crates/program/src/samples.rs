@@ -99,22 +99,31 @@ impl Samples {
         let has = fields.fold(0, |has, (field, number)| {
             has | u64::from(*number != 0) << field
         });
-        put(&mut self.bytes, has);
-        for number in numbers.into_iter().filter(|number| *number != 0) {
+        let (mut row, mut length, mut left) = ([0; LONGEST], 0, has);
+        put(&mut row, &mut length, has);
+        while left != 0 {
+            let number = numbers[left.trailing_zeros() as usize];
             // Small ones of either sign are short.
-            put(&mut self.bytes, number << 1 ^ (number as i64 >> 63) as u64);
+            let coded = number << 1 ^ (number as i64 >> 63) as u64;
+            put(&mut row, &mut length, coded);
+            left &= left - 1;
         }
+        // Room for a few more, as memory is slow to get.
+        self.bytes.reserve(32);
+        self.bytes.extend_from_slice(&row[..length]);
     }
 }
 
 /// Seven bits a byte, the lowest first; the highest bit says that more come.
 #[inline]
-fn put(bytes: &mut Vec<u8>, mut number: u64) {
+fn put(row: &mut [u8; LONGEST], length: &mut usize, mut number: u64) {
     while number >= 0x80 {
-        bytes.push(number as u8 | 0x80);
+        row[*length] = number as u8 | 0x80;
+        *length += 1;
         number >>= 7;
     }
-    bytes.push(number as u8);
+    row[*length] = number as u8;
+    *length += 1;
 }
 
 fn take(bytes: &mut std::slice::Iter<'_, u8>) -> Option<u64> {

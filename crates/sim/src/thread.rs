@@ -22,7 +22,7 @@ pub(crate) struct Thread<'p> {
     pub(crate) began: Nanos,
     pub(crate) cursor: Cursor<'p>,
     pub(crate) strategies: Vec<Mind>,
-    pub(crate) cycles: Option<Cycles<SimClock>>,
+    pub(crate) cycles: Option<Box<Cycles<SimClock>>>,
     pub(crate) draws: Draws,
     pub(crate) doing: Doing<'p>,
     /// The wait that is under way, while it is [`Doing::Waiting`].
@@ -58,7 +58,7 @@ pub(crate) struct Thread<'p> {
     /// How often waking it ended the rest of a CPU; `None` where CPUs are not counted.
     pub(crate) wakeups: Option<u64>,
     /// What its last section took, once it has ended.
-    pub(crate) ended: Option<CpuUse>,
+    pub(crate) ended: Option<Box<CpuUse>>,
 }
 
 impl Thread<'_> {
@@ -86,7 +86,8 @@ impl Thread<'_> {
 
     /// What was observed of it until `now`.
     pub(crate) fn finish(self, now: Tick<SimClock>) -> ThreadObservations {
-        let cpu = self.ended.unwrap_or_else(|| self.cpu_use(now));
+        let cpu = self.cpu_use(now);
+        let cpu = self.ended.map_or(cpu, |ended| *ended);
         ThreadObservations {
             name: self.name.to_owned(),
             first_phase: self.first_phase,

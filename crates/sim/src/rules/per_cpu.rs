@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{ThreadId, earlier};
+use super::ThreadId;
 use crate::clock::Time;
 use crate::heap::Heap;
 
@@ -28,8 +28,10 @@ pub(super) struct PerCpu<T> {
     next: Option<(Time, usize)>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Queue {
+    /// The least of both.
+    first: u128,
     /// The [keys](Key) that came in order, as those of threads that sleep for the same
     /// length over and over: these need no heap.
     in_order: VecDeque<u128>,
@@ -47,6 +49,9 @@ struct Key {
 }
 
 const THREAD_BITS: u32 = 24;
+
+/// After all keys.
+const NONE: u128 = u128::MAX;
 
 impl Key {
     fn word(self) -> u128 {
@@ -124,6 +129,7 @@ impl<T: Copy> PerCpu<T> {
             };
             queue.in_order.retain(|word| is_armed(*word));
             queue.others.retain(is_armed);
+            queue.find_first();
         }
         self.settle(cpu);
         Some(cpu)
@@ -136,12 +142,12 @@ impl<T: Copy> PerCpu<T> {
 
     /// The earliest instant of a CPU.
     pub(super) fn next_on(&self, cpu: usize) -> Option<Time> {
-        self.cpus.get(cpu)?.at()
+        self.cpus.get(cpu)?.next().map(|key| key.at)
     }
 
     /// The timer with the earliest instant of a CPU: that, and the rest.
     pub(super) fn front(&self, cpu: usize) -> Option<(Time, T)> {
-        let Key { at, thread, .. } = Key::of(self.cpus.get(cpu)?.first()?);
+        let Key { at, thread, .. } = self.cpus.get(cpu)?.next()?;
         let armed = self.armed[thread as usize].as_ref()?;
         Some((at, armed.what))
     }
@@ -157,7 +163,7 @@ impl<T: Copy> PerCpu<T> {
         let Some(queue) = self.cpus.get_mut(cpu) else {
             return;
         };
-        while let Some(Key { at, nth, thread }) = queue.first().map(Key::of) {
+        while let Some(Key { at, nth, thread }) = queue.next() {
             let timer = &mut self.armed[thread as usize];
             match timer {
                 Some(armed) if armed.nth == nth => {
@@ -180,7 +186,8 @@ impl<T: Copy> PerCpu<T> {
     /// earliest instant is known.
     fn settle(&mut self, cpu: usize) {
         let queue = &mut self.cpus[cpu];
-        while let Some(Key { nth, thread, .. }) = queue.first().map(Key::of)
+        while queue.armed < queue.len()
+            && let Some(Key { nth, thread, .. }) = queue.next()
             && self.armed[thread as usize]
                 .as_ref()
                 .is_none_or(|armed| armed.nth != nth)
@@ -190,8 +197,19 @@ impl<T: Copy> PerCpu<T> {
         if self.next.is_some_and(|(_, next)| next == cpu) {
             let firsts = self.cpus.iter().enumerate();
             self.next = firsts
-                .filter_map(|(cpu, queue)| Some((queue.at()?, cpu)))
+                .filter_map(|(cpu, queue)| Some((queue.next()?.at, cpu)))
                 .min();
+        }
+    }
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self {
+            first: NONE,
+            in_order: VecDeque::new(),
+            others: Heap::default(),
+            armed: 0,
         }
     }
 }
@@ -207,23 +225,25 @@ impl Queue {
         } else {
             self.others.push(word, |_, _| ());
         }
+        self.first = self.first.min(word);
     }
 
-    fn first(&self) -> Option<u128> {
-        earlier(self.in_order.front().copied(), self.others.first())
+    fn next(&self) -> Option<Key> {
+        (self.first != NONE).then(|| Key::of(self.first))
     }
 
     fn pop(&mut self) {
-        if self.in_order.front().copied() == self.first() {
+        if self.in_order.front() == Some(&self.first) {
             self.in_order.pop_front();
         } else {
             self.others.remove(0, |_, _| ());
         }
+        self.find_first();
     }
 
-    /// The earliest instant.
-    fn at(&self) -> Option<Time> {
-        self.first().map(|word| Key::of(word).at)
+    fn find_first(&mut self) {
+        let in_order = self.in_order.front().copied().unwrap_or(NONE);
+        self.first = in_order.min(self.others.first().unwrap_or(NONE));
     }
 }
 

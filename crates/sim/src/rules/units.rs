@@ -11,6 +11,9 @@ pub(super) const MS: Time = Time::from_ns(1_000_000);
 /// The request as it reaches the OS through a call that counts in `unit`: for
 /// the shortest such length that is not less than what was asked for.
 pub(super) fn in_units(request: &Request, unit: Time) -> Request {
+    if unit == EXACT {
+        return *request;
+    }
     Request {
         due: request.now + round_up(request.due - request.now, unit),
         ..*request

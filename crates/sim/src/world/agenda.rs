@@ -81,10 +81,10 @@ fn number(key: u64) -> usize {
     (key & ((1 << KIND) - 1)) as usize
 }
 
-/// Which of the lists of places has it.
+/// Which of the lists of places has it: one is of threads.
 fn list(key: u64) -> usize {
-    static LISTS: [u8; 8] = [0, 1, 4, 2, 2, 2, 3, 3];
-    LISTS[(key >> KIND) as usize & 7].into()
+    let kind = (key >> KIND) as usize;
+    kind.min(3) + kind / 6
 }
 
 /// Takes note of where a key is.
@@ -100,24 +100,22 @@ impl Agenda {
     /// Has something happen at `at`, instead of what was to come of its thread or CPU.
     #[inline]
     pub(super) fn set(&mut self, at: Time, event: Event) {
-        self.cancel(event);
         let lower = event.key();
-        let (places, number) = (&mut self.places[list(lower)], number(lower));
+        let (list, number) = (list(lower), number(lower));
+        let places = &mut self.places[list];
         if places.len() <= number {
             places.resize(number + 1, NOWHERE);
+        }
+        if places[number] != NOWHERE {
+            self.cancel(event);
         }
         let key = u128::from(at.as_thirds()) << 64 | u128::from(lower);
         if self.later.first().is_some_and(|first| first < key) {
             return self.later.push(key, placing(&mut self.places));
         }
-        places[number] = SOON;
-        let mut place = self.soon.len();
-        self.soon.push(key);
-        while place > 0 && self.soon[place - 1] < key {
-            self.soon[place] = self.soon[place - 1];
-            place -= 1;
-        }
-        self.soon[place] = key;
+        self.places[list][number] = SOON;
+        let before = self.soon.iter().rposition(|soon| *soon > key);
+        self.soon.insert(before.map_or(0, |last| last + 1), key);
         if self.soon.len() > SOON_MAX {
             let last = self.soon.remove(0);
             self.later.push(last, placing(&mut self.places));

@@ -213,11 +213,11 @@ impl<'p> World<'p> {
             } else if let Some(event) = self.agenda.pop() {
                 self.happen(event);
             }
-            if let Some(refused) = self.refused.take() {
-                return Err(refused);
+            if self.refused.is_some() {
+                break;
             }
         }
-        Ok(())
+        self.refused.take().map_or(Ok(()), Err)
     }
 
     pub(crate) fn finish(mut self) -> (Observations, Trace) {

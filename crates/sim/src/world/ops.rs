@@ -146,11 +146,11 @@ impl<'p> World<'p> {
             Op::Yield => self.on(id, Burst::Yield(self.costs.yielding, Time::ZERO)),
             Op::Pace(rate) => {
                 let schedule = Schedule::begun_at(now, rate.exact_period());
-                self.threads[id].cycles = Some(Cycles::Even(schedule));
+                self.threads[id].cycles = Some(Box::new(Cycles::Even(schedule)));
                 Then::Again
             }
             Op::Cycles(gaps) => {
-                self.threads[id].cycles = Some(Cycles::begun_at(now, gaps));
+                self.threads[id].cycles = Some(Box::new(Cycles::begun_at(now, gaps)));
                 Then::Again
             }
             Op::Set(setting) => match self.set(id, *setting) {

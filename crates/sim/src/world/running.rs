@@ -100,10 +100,10 @@ impl World<'_> {
 
     /// A thread can run: now, if there is a CPU for it.
     pub(super) fn ready(&mut self, id: ThreadId) {
-        let candidate = self.candidate(id);
+        let mut candidate = self.candidate(id);
         let is_free = |cpu: usize| self.computer.cpus[cpu].running.is_none();
         if let Some(cpu) = self.choose(&candidate, is_free) {
-            let candidate = Candidate { cpu, ..candidate };
+            candidate.cpu = cpu;
             if !self.scheduler.admits(candidate, self.now) {
                 self.threads[id].cpu = cpu;
                 self.threads[id].place = Place::Queued;

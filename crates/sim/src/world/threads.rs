@@ -211,7 +211,7 @@ impl<'p> World<'p> {
         let now = self.face.show(self.now);
         let thread = &mut self.threads[id];
         thread.doing = Doing::Ended;
-        thread.ended = Some(thread.cpu_use(now));
+        thread.ended = Some(Box::new(thread.cpu_use(now)));
         self.note(|_| Happened::Ended(id));
     }
 }

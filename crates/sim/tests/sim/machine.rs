@@ -128,7 +128,7 @@ fn cycles_are_absolute_and_missed_ones_are_counted() {
         samples.iter().map(|s| s.missed).collect::<Vec<_>>(),
         [0, 2, 0]
     );
-    assert_eq!(late_ns(&samples), [60_031; 3]);
+    assert_eq!(late_ns(samples), [60_031; 3]);
 }
 
 #[test]

@@ -207,7 +207,7 @@ impl Fair {
                 None => self.steal(cpu)?,
             };
             self.remove(id);
-            let entity = self.entities[id];
+            let entity = &self.entities[id];
             if entity.is_real_time || self.groups.has_time(entity.group, cpu, now) {
                 self.begin(id, cpu);
                 return Some(id);
@@ -402,7 +402,7 @@ impl Fair {
         else {
             return;
         };
-        let entity = self.entities[thread];
+        let deadline = self.entities[thread].deadline;
         let queue = &mut self.queues[cpu];
         if let Some(at) = queue.out.iter().position(|out| *out == thread) {
             queue.out.remove(at);
@@ -410,7 +410,7 @@ impl Fair {
         }
         self.waiting -= 1;
         queue.real_time.retain(|queued| *queued != thread);
-        if queue.fair.remove(&(entity.deadline, thread)) {
+        if queue.fair.remove(&(deadline, thread)) {
             self.queues[cpu].mean = self.mean(cpu);
             self.forget(thread, cpu);
         }
@@ -493,14 +493,14 @@ impl Fair {
 
     pub(super) fn turn_left(&self, cpu: usize) -> Option<Time> {
         let queue = &self.queues[cpu];
-        let entity = self.entities[queue.running?];
+        let entity = &self.entities[queue.running?];
         if entity.is_real_time {
             return self.real_time_left(cpu);
         }
         let jiffy = self.rules.jiffy;
         let to_tick = jiffy - self.now.rem(jiffy);
         let slice = (!queue.fair.is_empty()).then(|| {
-            let left = self.turn_until(&entity, cpu) - entity.runtime;
+            let left = self.turn_until(entity, cpu) - entity.runtime;
             let left = weighted(left.max(0), entity.weight).unsigned_abs();
             let left = Time::from_thirds(left.div_ceil(NICE_0.unsigned_abs().into()) as u64);
             match self.rules.tick {
@@ -540,7 +540,7 @@ impl Fair {
     /// Whether real-time threads make room on a CPU.
     fn is_real_time_out(&self, cpu: usize) -> bool {
         let queue = &self.queues[cpu];
-        let running = queue.running.map(|id| self.entities[id]);
+        let running = queue.running.map(|id| &self.entities[id]);
         let waits = !queue.fair.is_empty() || running.is_some_and(|e| !e.is_real_time);
         queue.real_time_use.is_out(self.rules.real_time, waits)
     }
@@ -548,7 +548,7 @@ impl Fair {
     /// Whether somebody in the queue is to run instead of the one that does.
     fn is_overtaken(&self, cpu: usize) -> bool {
         let queue = &self.queues[cpu];
-        let Some(running) = queue.running.map(|id| self.entities[id]) else {
+        let Some(running) = queue.running.map(|id| &self.entities[id]) else {
             return false;
         };
         if running.is_real_time {
@@ -557,7 +557,7 @@ impl Fair {
         if !queue.real_time.is_empty() && !self.is_real_time_out(cpu) {
             return true;
         }
-        let Some(best) = self.best_fair(cpu).map(|id| self.entities[id]) else {
+        let Some(best) = self.best_fair(cpu).map(|id| &self.entities[id]) else {
             return false;
         };
         if self.rules.is_cfs {
@@ -568,7 +568,7 @@ impl Fair {
             Parity::Off => best.deadline < running.deadline,
             Parity::Slice | Parity::Shortest => best.deadline <= running.deadline,
         };
-        !self.is_eligible(&running, cpu, None) || is_before
+        !self.is_eligible(running, cpu, None) || is_before
     }
 
     /// The queued thread that should run.
@@ -607,7 +607,7 @@ impl Fair {
     fn mean(&self, cpu: usize) -> i64 {
         let queue = &self.queues[cpu];
         if self.rules.is_cfs {
-            let running = queue.running.map(|id| self.entities[id]);
+            let running = queue.running.map(|id| &self.entities[id]);
             let running = running.filter(|entity| !entity.is_real_time);
             let first = queue.fair.first().map(|(runtime, _)| *runtime);
             let least = running
@@ -643,11 +643,10 @@ impl Fair {
 
     fn settle(&mut self, id: ThreadId, cpu: usize) {
         let mean = self.mean(cpu);
-        let mut entity = self.entities[id];
-        let slice = self.virtual_slice(&entity);
-        if self.rules.is_cfs {
-            self.queues[cpu].mean = mean;
-            entity.runtime = match entity.has_run {
+        let entity = &self.entities[id];
+        let slice = self.virtual_slice(entity);
+        let (runtime, deadline) = if self.rules.is_cfs {
+            let runtime = match entity.has_run {
                 // `GENTLE_FAIR_SLEEPERS`; where it was is taken along to another CPU.
                 true => {
                     let latency = self.rules.slice.times(CFS_LATENCY);
@@ -658,10 +657,10 @@ impl Fair {
                 // `START_DEBIT`.
                 false => mean + slice,
             };
-            entity.has_run = true;
-            entity.deadline = entity.runtime;
+            self.queues[cpu].mean = mean;
+            (runtime, runtime)
         } else {
-            let lag = self.shrunk(&entity, cpu, mean);
+            let lag = self.shrunk(entity, cpu, mean);
             let others = self.queues[cpu].weight;
             // Its own coming moves the mean, so what it was behind is stretched to
             // be as much afterwards (`place_entity`).
@@ -670,12 +669,13 @@ impl Fair {
             } else {
                 (weighted(lag, others + entity.weight) / i128::from(others)) as i64
             };
-            entity.runtime = mean - lag;
-            entity.deadline = entity.runtime + slice;
-        }
+            (mean - lag, mean - lag + slice)
+        };
+        let entity = &mut self.entities[id];
+        (entity.runtime, entity.deadline) = (runtime, deadline);
+        entity.has_run = true;
         entity.lag = 0;
         entity.is_placed = true;
-        self.entities[id] = entity;
     }
 
     /// What is left of the lag that a thread left with.
@@ -691,9 +691,9 @@ impl Fair {
     }
 
     fn enqueue(&mut self, id: ThreadId, cpu: usize) {
-        let entity = self.entities[id];
-        self.entities[id].queued_on = Some(cpu);
-        self.entities[id].is_placed = false;
+        let entity = &mut self.entities[id];
+        entity.queued_on = Some(cpu);
+        entity.is_placed = false;
         if !entity.is_real_time && self.groups.is_out(entity.group, cpu) {
             let mean = self.mean(cpu);
             self.keep_lag(id, cpu, mean);
@@ -705,10 +705,9 @@ impl Fair {
             self.queues[cpu].real_time.push_back(id);
         } else {
             if self.rules.is_cfs {
-                self.entities[id].deadline = entity.runtime;
+                entity.deadline = entity.runtime;
             }
-            let deadline = self.entities[id].deadline;
-            self.queues[cpu].fair.insert((deadline, id));
+            self.queues[cpu].fair.insert((entity.deadline, id));
             self.count(id, cpu);
         }
     }
@@ -717,16 +716,16 @@ impl Fair {
     fn begin(&mut self, id: ThreadId, cpu: usize) {
         self.queues[cpu].running = Some(id);
         self.entities[id].is_placed = false;
-        let entity = self.entities[id];
-        if entity.is_real_time {
+        if self.entities[id].is_real_time {
             return;
         }
         self.count(id, cpu);
+        let entity = &self.entities[id];
         let mut safe_until = entity.deadline;
         if self.rules.parity == Parity::Shortest {
             let queued = self.queues[cpu].fair.iter();
             let slices = queued.map(|(_, id)| self.slice(&self.entities[*id]));
-            let shortest = slices.min().unwrap_or(Time::NEVER).min(self.slice(&entity));
+            let shortest = slices.min().unwrap_or(Time::NEVER).min(self.slice(entity));
             safe_until = safe_until.min(entity.runtime + virtual_time(shortest, entity.weight));
         }
         let entity = &mut self.entities[id];

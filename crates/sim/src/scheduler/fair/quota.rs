@@ -28,6 +28,8 @@ const KEPT: i64 = Time::from_ns(1_000_000).as_thirds() as i64;
 pub(super) struct Groups {
     cpus: usize,
     all: Vec<Group>,
+    /// Whether any of them has a quota.
+    has_quota: bool,
 }
 
 #[derive(Debug)]
@@ -48,6 +50,7 @@ impl Groups {
         let mut groups = Self {
             cpus,
             all: Vec::new(),
+            has_quota: false,
         };
         groups.push(None, quota);
         groups
@@ -63,6 +66,7 @@ impl Groups {
     }
 
     fn push(&mut self, around: Option<GroupId>, quota: Option<Quota>) -> GroupId {
+        self.has_quota |= quota.is_some();
         self.all.push(Group::new(around, quota, self.cpus));
         self.all.len() - 1
     }
@@ -74,12 +78,12 @@ impl Groups {
     }
 
     pub(super) fn is_limited(&self, group: GroupId) -> bool {
-        self.limits(group).next().is_some()
+        self.has_quota && self.limits(group).next().is_some()
     }
 
     /// A thread of a group has run for so long on a CPU.
     pub(super) fn charge(&mut self, group: GroupId, cpu: usize, length: Time) {
-        let mut next = Some(group);
+        let mut next = Some(group).filter(|_| self.has_quota);
         while let Some(group) = next.map(|group| &mut self.all[group]) {
             group.local[cpu] -= length.as_thirds() as i64;
             next = group.around;
@@ -90,6 +94,9 @@ impl Groups {
     /// for the next period.
     pub(super) fn has_time(&mut self, group: GroupId, cpu: usize, now: Time) -> bool {
         let mut has_time = true;
+        if !self.has_quota {
+            return has_time;
+        }
         for limit in self.limits(group).collect::<Vec<_>>() {
             let limit = &mut self.all[limit];
             if limit.local[cpu] <= 0 && !limit.is_out[cpu] {
@@ -104,7 +111,7 @@ impl Groups {
 
     /// Whether a CPU waits for the next period of a group, or of one around it.
     pub(super) fn is_out(&self, group: GroupId, cpu: usize) -> bool {
-        self.limits(group).any(|limit| self.all[limit].is_out[cpu])
+        self.has_quota && self.limits(group).any(|limit| self.all[limit].is_out[cpu])
     }
 
     /// Nobody of a group is left on a CPU, which gives back what it has.
