@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use punctual_record::compare::Comparison;
-use punctual_record::{Measurement, Run};
+use punctual_record::{Measurement, Run, visible};
 use punctual_report::Page;
 use punctual_zero::COMPARED;
 use punctual_zero::rows::ZeroRow;
@@ -96,13 +96,18 @@ fn of_files(paths: &[PathBuf]) -> Result<Page> {
     let names: Vec<String> = paths.iter().map(|path| files::name(path)).collect();
     let texts = paths.iter().map(|path| files::text(path, files::LONGEST));
     let texts: Vec<String> = texts.collect::<Result<_>>()?;
-    let mut page = Page::new(&format!("punctual report {}", names.join(" ")));
+    // Whose folders they are in is nobody's business.
+    let shown = paths.iter().map(|path| path.file_name());
+    let shown = shown.map(|name| visible(&name.unwrap_or_default().to_string_lossy()).into_owned());
+    let shown: Vec<String> = shown.collect();
+    let mut page = Page::new(&format!("punctual report {}", shown.join(" ")));
     let mut all = Vec::new();
     for (name, text) in names.iter().zip(&texts) {
         let run = add(&mut page, text).map_err(|why| anyhow!("{name}: {why}"))?;
-        all.push((name.as_str(), run));
+        all.push(run);
     }
-    let all: Vec<(&str, &Run<AnyRow>)> = all.iter().map(|(name, run)| (*name, run)).collect();
+    let all = shown.iter().map(String::as_str).zip(&all);
+    let all: Vec<(&str, &Run<AnyRow>)> = all.collect();
     let mut compared = Comparison::of(&all);
     // What only one of them has is told of it already.
     compared
@@ -167,9 +172,5 @@ fn measured() -> Result<(Page, Done)> {
     if !any {
         bail!("nothing was measured, so there is nothing to report");
     }
-    let done = match stop.is_requested() {
-        true => Done::Interrupted,
-        false => Done::Whole,
-    };
-    Ok((page, done))
+    Ok((page, Done::unless(stop.is_requested())))
 }

@@ -59,11 +59,18 @@ fn runs_of_all_products_are_one_page_the_same_each_time() {
 #[test]
 fn what_several_runs_have_in_common_stands_side_by_side() {
     let directory = runs();
-    let output = report(
-        directory.path(),
-        &["linux.json", "windows.json", "--output", "-"],
-    );
+    let zoltans = directory.path().join("zoltan");
+    fs::create_dir(&zoltans).unwrap();
+    fs::rename(
+        directory.path().join("linux.json"),
+        zoltans.join("linux.json"),
+    )
+    .unwrap();
+    let files = ["zoltan/linux.json", "windows.json"];
+    let output = report(directory.path(), &[&files[..], &["--output", "-"]].concat());
     let html = stdout(&output);
+    // Nothing private, as folders are named after people.
+    assert!(html.contains("punctual report linux.json windows.json") && !html.contains("zoltan"));
     assert!(html.contains("Side by side"), "{html}");
     assert!(html.contains("A   linux.json: ") && html.contains("B   windows.json: "));
 }

@@ -185,19 +185,44 @@ impl Page {
 
 /// The run without the names of others and of folders.
 fn harmless<R: Report>(run: &Run<R>) -> Run<R> {
-    let words = run.command.split(' ').map(|word| {
-        let last = word.rsplit(['/', '\\']).next();
-        last.unwrap_or(word).trim_end_matches('\'')
-    });
-    let command = words.collect::<Vec<_>>().join(" ");
     let (disturbance, warnings) = nameless(run.disturbance.as_ref(), &run.warnings);
+    let mut machine = run.machine.clone();
+    // Of what was recorded, the name has a file in it.
+    machine.name = last_parts(machine.name.split('='), "=");
     Run {
-        command,
+        command: without_folders(&run.command),
+        machine,
         disturbance,
         warnings,
         results: run.results.iter().cloned().map(R::nameless).collect(),
         ..run.clone()
     }
+}
+
+/// A command without the folders of its files; names with spaces are in quotes.
+fn without_folders(command: &str) -> String {
+    let mut words = Vec::new();
+    let mut rest = command;
+    while !rest.is_empty() {
+        let end = match rest.strip_prefix('\'') {
+            Some(quoted) => quoted.find("' ").map(|at| at + 2),
+            None => rest.find(' '),
+        };
+        let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
+        words.push(word.trim_matches('\''));
+        rest = after.strip_prefix(' ').unwrap_or(after);
+    }
+    last_parts(words.into_iter(), " ")
+}
+
+/// The last part of each word that is a path; a rate, as 60000/1001, is none.
+fn last_parts<'w>(words: impl Iterator<Item = &'w str>, between: &str) -> String {
+    let is_number = |part: &str| part.starts_with(|c: char| c.is_ascii_digit());
+    let last = |word: &'w str| match word.split(['/', ',']).all(is_number) {
+        true => word,
+        false => word.rsplit(['/', '\\']).next().unwrap_or(word),
+    };
+    words.map(last).collect::<Vec<_>>().join(between)
 }
 
 /// Text in HTML, on one line and not endless.

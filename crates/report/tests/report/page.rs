@@ -142,7 +142,7 @@ fn names_of_others_and_folders_are_left_out() {
         ..Disturbance::default()
     };
     let run = Run {
-        command: "punctual bench --json /home/zoltan/x.json --plots 'C:\\Users\\zoltan\\figures'"
+        command: "punctual bench --json /home/zoltan/x.json --plots 'C:\\Users\\zoltan p\\my figures' --rate 60,60000/1001"
             .to_owned(),
         warnings: disturbed(&disturbance),
         disturbance: Some(disturbance),
@@ -177,7 +177,7 @@ fn names_of_others_and_folders_are_left_out() {
     let html = page(&[run, watched]);
     assert!(html.contains("waited for a CPU (who had it: another 1x)"));
     assert!(!html.contains("zoltan") && !html.contains("4711"));
-    assert!(html.contains("punctual bench --json x.json --plots figures"));
+    assert!(html.contains("punctual bench --json x.json --plots my figures --rate 60,60000/1001"));
 }
 
 #[test]
