@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use crate::common::{assert_refused, assert_refused_in, printed, punctual, run};
+use crate::common::{assert_refused, assert_refused_in, printed, punctual, run, stdout};
 use crate::schema;
 use punctual_core::StrategySpec;
 use punctual_record::{Measurement, Run, SCHEMA};
@@ -129,12 +129,11 @@ fn a_game_reads_its_99th_percentile_and_how_many_frames_were_late() {
         "--on linux,slack=2ms --rate 60 --strategy system,fixed-margin --full --json run.json";
     let output = bench(directory.path(), arguments);
     assert!(output.status.success(), "{output:?}");
-    let json = std::fs::read_to_string(directory.path().join("run.json")).unwrap();
-    let run = schema::read(&json);
+    let run = schema::read_file(directory.path().join("run.json"));
     assert!(run.results.iter().all(|m| m.late_ns.p99.is_some()));
     let late = run.results.iter().map(|m| m.late_over_1ms_fraction);
     assert_eq!(late.collect::<Vec<_>>(), [Some(1.0), Some(1.0)]);
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = stdout(&output);
     assert!(text.contains("> 1 ms"), "{text}");
 }
 
@@ -150,11 +149,11 @@ fn without_arguments_it_says_what_it_can_do() {
     let directory = tempfile::tempdir().unwrap();
     let output = punctual(directory.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8(output.stdout).unwrap().contains("bench"));
+    assert!(stdout(&output).contains("bench"));
     for (option, says) in [("--help", "bench"), ("--version", "punctual ")] {
         let output = punctual(directory.path()).arg(option).output().unwrap();
         assert!(output.status.success());
-        assert!(String::from_utf8(output.stdout).unwrap().contains(says));
+        assert!(stdout(&output).contains(says));
         assert!(output.stderr.is_empty());
     }
 }
@@ -505,50 +504,22 @@ fn a_call_that_cannot_be_predicted_is_measured_all_the_same() {
 #[cfg(unix)]
 mod ended_by_the_user {
     use super::*;
-    use std::io::{BufRead, BufReader, Read};
-    use std::process::{Child, Command, Stdio};
-
-    /// Ends a run of half an hour, should the test fail.
-    struct Running(Child);
-    impl Drop for Running {
-        fn drop(&mut self) {
-            let _ = self.0.kill();
-            let _ = self.0.wait();
-        }
-    }
+    use crate::common::Running;
+    use std::process::Stdio;
 
     const BENCH: &str = "bench --rate 1000 --strategy spin,system --rounds 500 --json run.json";
     const MEASURE: &str = "measure timers yield --rounds 500 --json run.json";
 
     fn assert_ends_with_what_it_has(arguments: &str, signal: &str) {
         let directory = tempfile::tempdir().unwrap();
-        let mut running = Running(
-            punctual(directory.path())
-                .args(arguments.split(' '))
-                .stdout(Stdio::piped())
-                .stderr(Stdio::piped())
-                .spawn()
-                .unwrap(),
-        );
-        let Running(child) = &mut running;
-        let mut announced = String::new();
-        let mut stderr = BufReader::new(child.stderr.take().unwrap());
-        stderr.read_line(&mut announced).unwrap();
-        assert!(announced.contains("500 rounds"), "{announced}");
-
-        let kill = Command::new("kill")
-            .args([signal, &child.id().to_string()])
-            .status();
-        assert!(kill.unwrap().success());
-
-        let mut stdout = String::new();
-        let mut out = child.stdout.take().unwrap();
-        out.read_to_string(&mut stdout).unwrap();
-        assert_eq!(child.wait().unwrap().code(), Some(3), "{stdout}");
+        let mut running = Running::start(directory.path(), arguments, Stdio::piped());
+        running.until_it_says("500 rounds");
+        running.send(signal);
+        let (stdout, code) = running.end();
+        assert_eq!(code, Some(3), "{stdout}");
         // The signal may come before the first wait, so nothing need be measured.
         assert!(!stdout.trim().is_empty());
-        let text = fs::read_to_string(directory.path().join("run.json")).unwrap();
-        let run = schema::read(&text);
+        let run = schema::read_file(directory.path().join("run.json"));
         assert!(run.interrupted);
         assert_eq!(run.schema, SCHEMA);
         assert_eq!(run.machine.name, "host");

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
 /// The `punctual` command, to run in `directory`.
 pub(crate) fn punctual(directory: &Path) -> Command {
@@ -44,6 +45,47 @@ pub(crate) fn stderr(output: &Output) -> String {
 pub(crate) fn printed(output: &Output) -> String {
     assert!(output.status.success(), "{output:?}");
     stdout(output)
+}
+
+/// A command under way, which ends with the test.
+pub(crate) struct Running(pub(crate) Child);
+
+impl Running {
+    /// Its standard output goes there, its standard error can be read.
+    pub(crate) fn start(directory: &Path, arguments: &str, stdout: Stdio) -> Self {
+        let mut command = punctual(directory);
+        command.args(arguments.split_whitespace()).stdout(stdout);
+        Self(command.stderr(Stdio::piped()).spawn().unwrap())
+    }
+
+    /// Reads what it says until these words come, and returns the line with them.
+    pub(crate) fn until_it_says(&mut self, words: &str) -> String {
+        let stderr = BufReader::new(self.0.stderr.take().unwrap());
+        let mut lines = stderr.lines().map(Result::unwrap);
+        lines.find(|line| line.contains(words)).unwrap()
+    }
+
+    pub(crate) fn send(&self, signal: &str) {
+        let pid = self.0.id().to_string();
+        let status = Command::new("kill").args([signal, &pid]).status();
+        assert!(status.unwrap().success());
+    }
+
+    /// What it still prints, and its exit code.
+    pub(crate) fn end(&mut self) -> (String, Option<i32>) {
+        let mut printed = String::new();
+        if let Some(mut stdout) = self.0.stdout.take() {
+            stdout.read_to_string(&mut printed).unwrap();
+        }
+        (printed, self.0.wait().unwrap().code())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// In a directory with a `file` and an empty `folder`, see [`assert_refused_in`].

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use crate::common::{assert_refused_in, punctual, stderr, stdout};
+use crate::common::{assert_refused_in, printed, punctual, stderr, stdout};
 use punctual_record::{Run, SCHEMA};
 use punctual_zero::rows::{ZeroRow, ZeroedPages, ZeroingRound};
 use serde_json::Value;
@@ -206,9 +206,7 @@ fn a_simulation_on_several_models_is_compared_with_itself() {
         .output()
         .unwrap();
     assert!(directory.path().join("game.json").exists(), "{output:?}");
-    let output = compare(directory.path(), &["game.json"]);
-    assert!(output.status.success(), "{output:?}");
-    let text = stdout(&output);
+    let text = printed(&compare(directory.path(), &["game.json"]));
     assert!(
         text.starts_with("A   game.json: linux\n") && text.contains("\nB   game.json: macos\n")
     );

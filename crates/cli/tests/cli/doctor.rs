@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use crate::common::{assert_refused, run};
+use crate::common::{assert_refused, printed, run, stderr, stdout};
 use crate::schema;
 use punctual_record::experiment::Doctor;
 use punctual_record::{Diagnosis, Disturbance, Measurement, OfExperiment, Run};
@@ -16,9 +16,7 @@ fn doctor(directory: &Path, arguments: &str) -> Output {
 /// What it prints on a model, but for the version.
 fn on(arguments: &str) -> String {
     let directory = tempfile::tempdir().unwrap();
-    let output = doctor(directory.path(), &format!("--on {arguments}"));
-    assert!(output.status.success(), "{arguments}: {output:?}");
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = printed(&doctor(directory.path(), &format!("--on {arguments}")));
     assert_readable(&text);
     let (_, text) = text.split_once('\n').unwrap();
     text.to_owned()
@@ -55,7 +53,7 @@ fn a_model_agrees_with_itself_everywhere() {
         let arguments = format!("--on {model} --quick --json run.json");
         let output = doctor(directory.path(), &arguments);
         assert!(output.status.success(), "{model}: {output:?}");
-        assert_readable(&String::from_utf8(output.stdout).unwrap());
+        assert_readable(&stdout(&output));
         let (run, _) = read(&directory.path().join("run.json"));
         let judged: Vec<_> = run.results.iter().filter(|m| is_judged(m)).collect();
         assert!(judged.len() >= 2, "{model}");
@@ -129,9 +127,9 @@ fn here() -> (String, Run, Run) {
         "--quick --json run.json --share shared.json",
     );
     assert!(output.status.success(), "{output:?}");
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = stdout(&output);
     assert_readable(&text);
-    let stderr = String::from_utf8(output.stderr).unwrap();
+    let stderr = stderr(&output);
     assert!(stderr.contains("shared: "), "{stderr}");
     let [(run, _), (shared, _)] =
         ["run.json", "shared.json"].map(|name| read(&directory.path().join(name)));

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Output, Stdio};
 
-use crate::common::{self, punctual, run};
+use crate::common::{self, punctual, run, stderr, stdout};
 use crate::schema;
 use punctual_core::{Method, Nanos, Outcome};
 use punctual_lab::experiments::{Call, Conditions, Effort, timers};
@@ -28,7 +28,7 @@ fn measured(arguments: &str) -> (String, Run) {
     let output = measure(directory.path(), &format!("{arguments} --json run.json"));
     assert!(output.status.success(), "{arguments}: {output:?}");
     let json = std::fs::read_to_string(directory.path().join("run.json")).unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = stdout(&output);
     (text, schema::read(&json))
 }
 
@@ -125,7 +125,7 @@ fn each_experiment_says_what_it_shows_and_how_long_it_takes() {
     let directory = tempfile::tempdir().unwrap();
     for arguments in ["--help", "sleep --help"] {
         let output = measure(directory.path(), arguments);
-        let help = String::from_utf8(output.stdout).unwrap();
+        let help = stdout(&output);
         for name in NAMES.into_iter().chain(["all"]) {
             let heading = format!("- {name}:");
             let (_, about) = help
@@ -332,7 +332,7 @@ fn what_was_measured_before_a_failure_is_kept() {
         .unwrap();
     std::fs::remove_file(&copy).unwrap();
     let output = child.wait_with_output().unwrap();
-    let errors = String::from_utf8(output.stderr).unwrap();
+    let errors = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{errors}");
     let last = errors.lines().last().unwrap();
     assert!(
@@ -353,7 +353,7 @@ fn timers_alone_are_a_line_per_round_as_they_come() {
             &format!("{arguments} --on linux --rounds 3"),
         );
         assert!(output.status.success(), "{output:?}");
-        String::from_utf8(output.stderr).unwrap()
+        stderr(&output)
     };
     let alone = said("timers");
     let lines: Vec<Vec<&str>> = alone

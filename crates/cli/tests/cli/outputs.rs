@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Output, Stdio};
 
-use crate::common::{assert_refused, punctual, stderr};
+use crate::common::{assert_refused, printed, punctual, stderr};
 use punctual_record::{Measurement, Run};
 use punctual_zero::rows::ZeroRow;
 
@@ -63,9 +63,11 @@ fn a_dash_is_standard_input() {
     let directory = directory.path();
     let json = run(directory, &format!("{BENCH} --json -")).stdout;
     let json = String::from_utf8(json).unwrap();
-    let output = with_input(directory, "compare --full -", &format!("\u{feff}{json}"));
-    assert!(output.status.success(), "{output:?}");
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = printed(&with_input(
+        directory,
+        "compare --full -",
+        &format!("\u{feff}{json}"),
+    ));
     assert!(text.contains("standard input"), "{text}");
     let replay = "bench --rate 60 --strategy system --on recorded,file=-";
     let output = with_input(directory, replay, &json);

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use punctual_record::{Measurement, Run};
 
-use crate::common::punctual;
+use crate::common::{punctual, stdout};
 
 /// A command, without its `$`, and what it is shown to print.
 #[derive(Debug, PartialEq)]
@@ -78,7 +78,7 @@ fn check(file: &Path) -> usize {
             .args(arguments.split_whitespace())
             .output()
             .unwrap();
-        let printed = String::from_utf8(output.stdout).unwrap();
+        let printed = stdout(&output);
         let shown: Vec<&str> = transcript.shown.iter().map(String::as_str).collect();
         assert!(
             matches(&shown, &printed.lines().collect::<Vec<_>>()),

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use crate::common::{assert_refused, assert_refused_in, run};
+use crate::common::{assert_refused, assert_refused_in, run, stdout};
 use punctual_record::{Measurement, Run};
 use punctual_record::{regimes::QUIET, regimes::place};
 
@@ -48,7 +48,7 @@ fn it_goes_on_with_a_file_and_measures_no_round_twice() {
         let output = regimes(directory, &format!("{what} --rounds {rounds} --gate"));
         // Two rounds decide nothing, and so nothing is lost.
         assert_eq!(output.status.code(), Some(0), "{output:?}");
-        let text = String::from_utf8(output.stdout).unwrap();
+        let text = stdout(&output);
         assert!(text.contains("1 are undecided"), "{text}");
         let run = read();
         assert!(!run.interrupted);

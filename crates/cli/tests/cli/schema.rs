@@ -19,6 +19,15 @@ pub(crate) fn read_zero(json: &str) -> Run<ZeroRow> {
     checked(json, VALIDATOR.get_or_init(|| validator(&rows::schema())))
 }
 
+/// The same of files.
+pub(crate) fn read_file(file: impl AsRef<Path>) -> Run {
+    read(&std::fs::read_to_string(file).unwrap())
+}
+
+pub(crate) fn read_zero_file(file: impl AsRef<Path>) -> Run<ZeroRow> {
+    read_zero(&std::fs::read_to_string(file).unwrap())
+}
+
 fn validator(schema: &Value) -> Validator {
     jsonschema::validator_for(schema).unwrap()
 }

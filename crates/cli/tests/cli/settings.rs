@@ -3,7 +3,7 @@
 
 use std::process::Output;
 
-use crate::common::{self, assert_refused, punctual};
+use crate::common::{self, assert_refused, printed, stdout};
 
 fn run(arguments: &str) -> Output {
     common::run(tempfile::tempdir().unwrap().path(), arguments)
@@ -16,9 +16,7 @@ fn every_action_says_how_long_it_takes_and_how_it_ends() {
         ("resolution", &["until Ctrl-C", "60 s", "at once"][..]),
         ("exec", &["Takes no time", "ulimit -r"][..]),
     ] {
-        let output = run(&format!("{command} --help"));
-        assert!(output.status.success(), "{output:?}");
-        let help = String::from_utf8(output.stdout).unwrap();
+        let help = printed(&run(&format!("{command} --help")));
         let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
         for says in says {
             assert!(words.contains(says), "{command}, {says}: {help}");
@@ -70,58 +68,38 @@ fn where_there_is_nothing_to_set_it_says_what_there_is() {
 #[cfg(target_os = "linux")]
 mod linux {
     use super::*;
+    use crate::common::Running;
     use std::fs;
     use std::io::{BufRead, BufReader};
-    use std::process::{Child, ChildStdout, Command, Stdio};
+    use std::process::{Command, Stdio};
 
     const STEPS_NS: [u64; 7] = [
         1, 50_000, 500_000, 1_000_000, 2_000_000, 4_000_000, 8_000_000,
     ];
 
     /// A process of the test's own, which does nothing. It ends with the test.
-    struct Idler(Child);
-
-    impl Idler {
-        fn new() -> Self {
-            Self(Command::new("sleep").arg("600").spawn().unwrap())
-        }
-
-        /// `None` for a user who must not look.
-        fn slack_ns(&self) -> Option<u64> {
-            let path = format!("/proc/{}/timerslack_ns", self.0.id());
-            let text = fs::read_to_string(path).ok()?;
-            Some(text.trim().parse().unwrap())
-        }
+    fn idler() -> Running {
+        Running(Command::new("sleep").arg("600").spawn().unwrap())
     }
 
-    impl Drop for Idler {
-        fn drop(&mut self) {
-            self.0.kill().unwrap();
-            self.0.wait().unwrap();
-        }
+    /// `None` for a user who must not look.
+    fn slack_ns(of: &Running) -> Option<u64> {
+        let path = format!("/proc/{}/timerslack_ns", of.0.id());
+        let text = fs::read_to_string(path).ok()?;
+        Some(text.trim().parse().unwrap())
     }
 
     /// Starts `punctual`, and returns it with what it prints.
-    fn start(arguments: &str) -> (Child, impl Iterator<Item = String> + use<>) {
+    fn start(arguments: &str) -> (Running, impl Iterator<Item = String> + use<>) {
         let directory = tempfile::tempdir().unwrap();
-        let mut child = punctual(directory.path())
-            .args(arguments.split_whitespace())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let lines: BufReader<ChildStdout> = BufReader::new(child.stdout.take().unwrap());
-        (child, lines.lines().map(Result::unwrap))
-    }
-
-    fn terminate(child: &Child) {
-        let kill = format!("kill -TERM {}", child.id());
-        let done = Command::new("sh").args(["-c", &kill]).status().unwrap();
-        assert!(done.success());
+        let mut running = Running::start(directory.path(), arguments, Stdio::piped());
+        let lines = BufReader::new(running.0.stdout.take().unwrap());
+        (running, lines.lines().map(Result::unwrap))
     }
 
     /// Only a privileged user may change another process; others are told how.
-    fn may_change(idler: &Idler) -> bool {
-        if idler.slack_ns().is_some() {
+    fn may_change(idler: &Running) -> bool {
+        if slack_ns(idler).is_some() {
             return true;
         }
         let hold = format!("slack hold 1ns --pid {}", idler.0.id());
@@ -140,10 +118,10 @@ mod linux {
     fn show_tells_what_the_kernel_tells() {
         let output = run("slack show");
         assert!(output.status.success(), "{output:?}");
-        let idler = Idler::new();
-        if let Some(ns) = idler.slack_ns() {
+        let idler = idler();
+        if let Some(ns) = slack_ns(&idler) {
             let output = run(&format!("slack show --pid {}", idler.0.id()));
-            let text = String::from_utf8(output.stdout).unwrap();
+            let text = stdout(&output);
             let slack = punctual_core::Nanos::new(ns);
             let said = format!("may end up to {slack} later than asked");
             let thread = format!("1 thread, number {}", idler.0.id());
@@ -154,54 +132,55 @@ mod linux {
 
     #[test]
     fn termination_ends_a_hold_and_brings_back_what_was() {
-        let idler = Idler::new();
+        let idler = idler();
         if !may_change(&idler) {
             return;
         }
-        let before = idler.slack_ns();
-        let (mut child, mut lines) = start(&format!("slack hold 3ms --pid {}", idler.0.id()));
+        let before = slack_ns(&idler);
+        let (mut running, mut lines) = start(&format!("slack hold 3ms --pid {}", idler.0.id()));
         let line = lines.next().unwrap();
         assert!(
             line.starts_with("asked 3 ms, granted for 1 of 1 thread of process"),
             "{line}"
         );
-        assert_eq!(idler.slack_ns(), Some(3_000_000));
-        terminate(&child);
-        assert_eq!(child.wait().unwrap().code(), Some(0));
-        assert_eq!(idler.slack_ns(), before);
+        assert_eq!(slack_ns(&idler), Some(3_000_000));
+        running.send("-TERM");
+        assert_eq!(running.end().1, Some(0));
+        assert_eq!(slack_ns(&idler), before);
     }
 
     #[test]
     fn a_hold_that_is_cut_short_says_so() {
-        let (mut child, mut lines) = start("slack hold 1ns --for 600s");
+        let (mut running, mut lines) = start("slack hold 1ns --for 600s");
         let line = lines.next().unwrap();
         assert!(
             line.contains("of punctual itself") && line.contains("for 600 s"),
             "{line}"
         );
-        terminate(&child);
-        assert_eq!(child.wait().unwrap().code(), Some(3));
+        running.send("-TERM");
+        assert_eq!(running.end().1, Some(3));
         let output = run("slack hold 1ns --for 1ms");
         assert_eq!(output.status.code(), Some(0), "{output:?}");
     }
 
     #[test]
     fn a_cycle_is_seen_from_outside_and_leaves_nothing() {
-        let idler = Idler::new();
+        let idler = idler();
         if !may_change(&idler) {
             return;
         }
-        let before = idler.slack_ns();
-        let (mut child, lines) = start(&format!("slack cycle --pid {} --each 100ms", idler.0.id()));
+        let before = slack_ns(&idler);
+        let (mut running, lines) =
+            start(&format!("slack cycle --pid {} --each 100ms", idler.0.id()));
         let mut seen = vec![before.unwrap()];
-        while child.try_wait().unwrap().is_none() {
-            let now = idler.slack_ns().unwrap();
+        while running.0.try_wait().unwrap().is_none() {
+            let now = slack_ns(&idler).unwrap();
             if *seen.last().unwrap() != now {
                 seen.push(now);
             }
         }
-        assert_eq!(child.wait().unwrap().code(), Some(0));
-        assert_eq!(idler.slack_ns(), before);
+        assert_eq!(running.end().1, Some(0));
+        assert_eq!(slack_ns(&idler), before);
         let granted = lines.filter(|line| line.contains("granted for 1 of 1 thread"));
         assert_eq!(granted.count(), STEPS_NS.len());
         // What is seen depends on when one looks, but it comes in this order.
@@ -217,22 +196,22 @@ mod linux {
 
     #[test]
     fn termination_ends_a_cycle_and_brings_back_what_was() {
-        let idler = Idler::new();
+        let idler = idler();
         if !may_change(&idler) {
             return;
         }
-        let before = idler.slack_ns();
-        let (mut child, mut lines) =
+        let before = slack_ns(&idler);
+        let (mut running, mut lines) =
             start(&format!("slack cycle --pid {} --each 600s", idler.0.id()));
         let line = lines.nth(1).unwrap();
         assert!(
             line.starts_with("asked 1 ns, granted for 1 of 1 thread"),
             "{line}"
         );
-        assert_eq!(idler.slack_ns(), Some(1));
-        terminate(&child);
-        assert_eq!(child.wait().unwrap().code(), Some(3));
-        assert_eq!(idler.slack_ns(), before);
+        assert_eq!(slack_ns(&idler), Some(1));
+        running.send("-TERM");
+        assert_eq!(running.end().1, Some(3));
+        assert_eq!(slack_ns(&idler), before);
     }
 
     #[test]
@@ -312,9 +291,7 @@ mod windows {
 
     #[test]
     fn show_names_wine_and_claims_nothing_for_it() {
-        let output = run("resolution show");
-        assert!(output.status.success(), "{output:?}");
-        let text = String::from_utf8(output.stdout).unwrap();
+        let text = printed(&run("resolution show"));
         assert!(
             text.contains("coarsest") && text.contains("15.625 ms"),
             "{text}"
@@ -328,9 +305,7 @@ mod windows {
 
     #[test]
     fn hold_says_what_was_granted() {
-        let output = run("resolution hold 5ms --for 1ms");
-        assert!(output.status.success(), "{output:?}");
-        let text = String::from_utf8(output.stdout).unwrap();
+        let text = printed(&run("resolution hold 5ms --for 1ms"));
         assert!(text.starts_with("asked 5 ms, granted "), "{text}");
         assert_refused("resolution hold 40ms --for 1ms", "15.625 ms");
     }
@@ -339,7 +314,7 @@ mod windows {
     #[test]
     fn a_cycle_names_the_rows_that_cannot_be_seen() {
         let output = run("resolution cycle --to 3ms --each 1ms");
-        let text = String::from_utf8(output.stdout).unwrap();
+        let text = stdout(&output);
         let rows = text.lines().filter(|line| line.starts_with("asked "));
         assert_eq!(rows.count(), 3, "{text}");
         if under_wine() {

@@ -3,9 +3,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Output, Stdio};
+use std::process::{Output, Stdio};
 
-use crate::common::{assert_refused, punctual, run};
+use crate::common::{Running, assert_refused, punctual, run, stderr, stdout};
 use crate::schema;
 use punctual_record::experiment::{Cause, Watch};
 use punctual_record::{Measurement, OfExperiment, Run};
@@ -16,8 +16,7 @@ fn watch(directory: &Path, arguments: &str) -> Output {
 
 /// The one result of the Run in `run.json`.
 fn result_in(directory: &Path) -> (Run, Measurement) {
-    let text = fs::read_to_string(directory.join("run.json")).unwrap();
-    let run = schema::read(&text);
+    let run = schema::read_file(directory.join("run.json"));
     assert_eq!(run.results.len(), 1);
     let result = run.results[0].clone();
     (run, result)
@@ -55,24 +54,8 @@ fn seen(result: &Measurement) -> &Watch {
     Watch::of(result).unwrap()
 }
 
-/// Ends what a failed test would leave running.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 fn start(directory: &Path, arguments: &str) -> Running {
-    let child = punctual(directory)
-        .arg("watch")
-        .args(arguments.split_whitespace())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn();
-    Running(child.unwrap())
+    Running::start(directory, &format!("watch {arguments}"), Stdio::null())
 }
 
 #[test]
@@ -93,7 +76,7 @@ fn each_deadline_is_in_the_run_once() {
     assert_eq!(result.late_ns.n + result.missed + lost, 150);
     assert_consistent(&result);
 
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = stdout(&output);
     // Who had the CPU is named in full, however long that is.
     let names = |line: &str| line.starts_with("hiccup ") && line.contains(" for a CPU, which ");
     let wide = |line: &&str| line.chars().count() > 120 && !names(line) || line.ends_with(' ');
@@ -106,7 +89,7 @@ fn each_deadline_is_in_the_run_once() {
 fn quiet_shows_the_summary_only() {
     let directory = tempfile::tempdir().unwrap();
     let output = watch(directory.path(), "--for 50ms --threshold 1us --quiet");
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = stdout(&output);
     assert!(text.starts_with("punctual "), "{text}");
     assert!(text.contains("watch: hiccups"), "{text}");
 }
@@ -119,7 +102,7 @@ fn a_wait_that_is_too_late_fails_the_watch() {
     let arguments = "--for 50ms --json run.json --fail-over";
     let output = watch(directory, &format!("{arguments} 1ns"));
     assert_eq!(output.status.code(), Some(1), "{output:?}");
-    let stderr = String::from_utf8(output.stderr).unwrap();
+    let stderr = stderr(&output);
     let n = result_in(directory).1.late_ns.n;
     let says = format!("fails: {n} of {n} waits later than the 1 ns of --fail-over, the worst ");
     assert!(
@@ -142,7 +125,7 @@ fn rules_fail_a_watch_too_and_each_is_told() {
             .args(rules.iter().flat_map(|rule| ["--fail-if", rule]))
             .output()
             .unwrap();
-        let stderr = String::from_utf8(output.stderr).unwrap();
+        let stderr = stderr(&output);
         (output.status.code(), stderr)
     };
     let (code, said) = ends(&["max > 1ns", "watch: late_max > 1000s"]);
@@ -237,19 +220,10 @@ fn a_method_of_another_system_is_refused_by_name() {
 mod ended {
     use super::*;
     use std::io::{BufRead, BufReader};
-    use std::process::Command;
     use std::time::{Duration, Instant};
 
     /// What was in the file before the run.
     const BEFORE: &str = "what was there before";
-
-    /// Blocks until the watch has begun.
-    fn until_it_watches(child: &mut Child) {
-        let mut line = String::new();
-        let mut stderr = BufReader::new(child.stderr.take().unwrap());
-        stderr.read_line(&mut line).unwrap();
-        assert!(line.starts_with("watching "), "{line}");
-    }
 
     /// Spends so much time: the moment at which a signal comes is what varies.
     fn let_pass(length: Duration) {
@@ -257,13 +231,6 @@ mod ended {
         while begin.elapsed() < length {
             std::thread::yield_now();
         }
-    }
-
-    fn send(signal: &str, child: &Child) {
-        let status = Command::new("kill")
-            .args([signal, &child.id().to_string()])
-            .status();
-        assert!(status.unwrap().success());
     }
 
     fn unfinished_files(directory: &Path) -> usize {
@@ -281,12 +248,11 @@ mod ended {
         for moment in 0..50 {
             fs::write(directory.join("run.json"), BEFORE).unwrap();
             let mut running = start(directory, "--for 25ms --quiet --json run.json");
-            let Running(child) = &mut running;
-            until_it_watches(child);
+            running.until_it_says("watching ");
             let_pass(Duration::from_millis(moment));
             // It may have ended by now; its number is still its own.
-            send("-TERM", child);
-            let code = child.wait().unwrap().code();
+            running.send("-TERM");
+            let (_, code) = running.end();
             let (run, result) = result_in(directory);
             assert_eq!(code, Some(if run.interrupted { 3 } else { 0 }), "{moment}");
             assert_consistent(&result);
@@ -299,25 +265,22 @@ mod ended {
     #[test]
     fn a_stop_of_its_own_is_told_apart() {
         let directory = tempfile::tempdir().unwrap();
-        let mut command = punctual(directory.path());
-        command.args(["watch", "--json", "run.json"]);
-        let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut running = Running(command.spawn().unwrap());
-        let Running(child) = &mut running;
-        until_it_watches(child);
-        send("-STOP", child);
-        let stat = format!("/proc/{}/stat", child.id());
+        let watch = "watch --json run.json";
+        let mut running = Running::start(directory.path(), watch, Stdio::piped());
+        running.until_it_says("watching ");
+        running.send("-STOP");
+        let stat = format!("/proc/{}/stat", running.0.id());
         while !fs::read_to_string(&stat).unwrap().contains(") T ") {
             std::thread::yield_now();
         }
         // Several deadlines.
         let_pass(Duration::from_millis(20));
-        send("-CONT", child);
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        running.send("-CONT");
+        let lines = BufReader::new(running.0.stdout.take().unwrap()).lines();
         let told = |line: &String| line.contains("punctual itself was stopped");
         assert!(lines.map(Result::unwrap).any(|line| told(&line)));
-        send("-INT", child);
-        assert_eq!(child.wait().unwrap().code(), Some(0));
+        running.send("-INT");
+        assert_eq!(running.end().1, Some(0));
         let (run, result) = result_in(directory.path());
         assert_consistent(&result);
         let stops = run.disturbance.unwrap().own_stops;
@@ -330,10 +293,9 @@ mod ended {
         let directory = tempfile::tempdir().unwrap();
         let directory = directory.path();
         let mut running = start(directory, "--json run.json --period 60s");
-        let Running(child) = &mut running;
-        until_it_watches(child);
-        send("-INT", child);
-        assert_eq!(child.wait().unwrap().code(), Some(0));
+        running.until_it_says("watching ");
+        running.send("-INT");
+        assert_eq!(running.end().1, Some(0));
         let (run, result) = result_in(directory);
         assert!(!run.interrupted);
         // It ended in its first wait.
@@ -348,11 +310,9 @@ mod ended {
         let directory = directory.path();
         for moment in 0..50 {
             fs::write(directory.join("run.json"), BEFORE).unwrap();
-            let mut running = start(directory, "--for 20ms --quiet --json run.json");
+            let running = start(directory, "--for 20ms --quiet --json run.json");
             let_pass(Duration::from_millis(moment));
-            let Running(child) = &mut running;
-            child.kill().unwrap();
-            child.wait().unwrap();
+            drop(running);
             if fs::read_to_string(directory.join("run.json")).unwrap() != BEFORE {
                 assert_consistent(&result_in(directory).1);
             }
@@ -368,14 +328,12 @@ mod ended {
 mod scraped {
     use super::*;
     use std::collections::BTreeMap;
-    use std::io::{BufRead, BufReader, Read, Write};
+    use std::io::{Read, Write};
     use std::net::TcpStream;
 
     /// The address that a watch says it serves.
-    fn address(child: &mut Child) -> String {
-        let stderr = BufReader::new(child.stderr.take().unwrap());
-        let mut lines = stderr.lines().map(Result::unwrap);
-        let line = lines.find(|line| line.starts_with("metrics at ")).unwrap();
+    fn address(running: &mut Running) -> String {
+        let line = running.until_it_says("metrics at ");
         let address = line.strip_prefix("metrics at http://").unwrap();
         address.strip_suffix("/metrics").unwrap().to_owned()
     }
@@ -473,7 +431,7 @@ mod scraped {
         let directory = tempfile::tempdir().unwrap();
         let arguments = "--listen 0 --method timer --period 5ms";
         let mut running = start(directory.path(), arguments);
-        let address = address(&mut running.0);
+        let address = address(&mut running);
         let metrics = scrape(&address);
 
         let name = "punctual_lateness_seconds";
@@ -515,7 +473,7 @@ mod scraped {
     fn other_paths_are_not_there_and_nothing_can_be_written() {
         let directory = tempfile::tempdir().unwrap();
         let mut running = start(directory.path(), "--listen 127.0.0.1:0");
-        let address = address(&mut running.0);
+        let address = address(&mut running);
         for (request, status) in [
             ("GET / HTTP/1.1\r\n\r\n", "404 "),
             ("GET /metrics/all HTTP/1.1\r\n\r\n", "404 "),
@@ -540,7 +498,7 @@ mod scraped {
     fn silent_clients_hold_nobody_up() {
         let directory = tempfile::tempdir().unwrap();
         let mut running = start(directory.path(), "--listen 127.0.0.1:0");
-        let address = address(&mut running.0);
+        let address = address(&mut running);
         let mut silent: Vec<_> = (0..5)
             .map(|_| TcpStream::connect(&address).unwrap())
             .collect();

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Output;
 
-use crate::common::{printed, run};
+use crate::common::{assert_refused, printed, run};
 use crate::schema;
 
 fn advise(directory: &Path, arguments: &str) -> Output {
@@ -18,8 +18,7 @@ fn this_computer_is_calibrated_advised_and_run() {
         "--size 256KiB --quick --json advice.json",
     ));
     assert!(text.contains("To zero 256 KiB"), "{text}");
-    let json = std::fs::read_to_string(directory.path().join("advice.json")).unwrap();
-    let run = schema::read_zero(&json);
+    let run = schema::read_zero_file(directory.path().join("advice.json"));
     assert_eq!(run.beside.zero_calibration.unwrap().rounds, 3);
     let advice = run.beside.zero_advice.unwrap();
     assert!(!advice.model_only);
@@ -65,8 +64,7 @@ fn one_goal_is_advised_and_written() {
     let arguments = "--on ryzen-7950x-32,zero=150ns --goal cpu --size 64MiB --json advice.json";
     let text = printed(&advise(directory.path(), arguments));
     assert!(!text.contains("use 16"), "{text}");
-    let json = std::fs::read_to_string(directory.path().join("advice.json")).unwrap();
-    let run = schema::read_zero(&json);
+    let run = schema::read_zero_file(directory.path().join("advice.json"));
     assert!(run.results.is_empty());
     let advice = run.beside.zero_advice.unwrap();
     assert!(advice.model_only);
@@ -79,7 +77,6 @@ fn one_goal_is_advised_and_written() {
 
 #[test]
 fn what_is_wrong_is_said_in_a_line() {
-    let directory = tempfile::tempdir().unwrap();
     // No CPU has both.
     let foreign = match cfg!(target_arch = "aarch64") {
         true => "--kernel clzero",
@@ -99,13 +96,6 @@ fn what_is_wrong_is_said_in_a_line() {
         ("--memory-limit 900TB", "give less"),
         ("--size 1GiB --memory hot", "--memory"),
     ] {
-        let output = advise(directory.path(), arguments);
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments}: {errors}");
-        let last = errors.lines().last().unwrap_or_default();
-        assert!(
-            last.starts_with("error: ") && last.contains(why),
-            "{arguments}: {errors}"
-        );
+        assert_refused(&format!("zero advise {arguments}"), why);
     }
 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Output;
 
-use crate::common::{self, punctual, run};
+use crate::common::{self, punctual, run, stderr, stdout};
 use crate::schema;
 use punctual_record::{Run, RunRow};
 use punctual_zero::rows::ZeroRow;
@@ -20,7 +20,7 @@ fn probed(arguments: &str) -> (String, Run<ZeroRow>) {
     let output = probe(directory.path(), &arguments);
     assert!(output.status.success(), "{arguments}: {output:?}");
     let json = std::fs::read_to_string(directory.path().join("run.json")).unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = stdout(&output);
     for line in text.lines() {
         assert!(line.len() <= 120 && line.trim_end() == line, "{line}");
     }
@@ -137,7 +137,7 @@ fn it_says_what_it_is_about_to_do() {
         directory.path(),
         "blocks --quick --rounds 1 --memory-limit 4MiB",
     );
-    let announced = String::from_utf8(output.stderr).unwrap();
+    let announced = stderr(&output);
     assert!(
         announced.contains("touches 4 MiB once beforehand"),
         "{announced}"
@@ -185,7 +185,7 @@ fn memory_that_is_not_to_be_had_is_one_line_too() {
     };
     assert!(run(limited).status.success(), "64 MiB are enough");
     let output = run(&limited.replace("pages", "blocks").replace("--quick ", ""));
-    let stderr = String::from_utf8(output.stderr).unwrap();
+    let stderr = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     let error = stderr.lines().last().unwrap();
     assert!(
@@ -227,38 +227,16 @@ fn a_probe_that_is_killed_leaves_no_process_behind() {
 #[cfg(unix)]
 #[test]
 fn ctrl_c_keeps_what_was_measured() {
-    use std::io::{BufRead, BufReader};
-    use std::process::{Command, Stdio};
+    use crate::common::Running;
+    use std::process::Stdio;
 
     let directory = tempfile::tempdir().unwrap();
-    let mut process = punctual(directory.path())
-        .args([
-            "zero",
-            "probe",
-            "processes",
-            "--rounds",
-            "1",
-            "--iterations",
-            "1000000000000",
-        ])
-        .args(["--memory-limit", "4MiB", "--json", "run.json"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stderr = BufReader::new(process.stderr.take().unwrap());
-    let mut line = String::new();
-    while !line.contains(" turns in ") {
-        line.clear();
-        assert_ne!(stderr.read_line(&mut line).unwrap(), 0);
-    }
-    let pid = process.id().to_string();
-    let told = Command::new("kill").args(["-INT", &pid]).status().unwrap();
-    assert!(told.success());
-    let output = process.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(3), "{output:?}");
-    let json = std::fs::read_to_string(directory.path().join("run.json")).unwrap();
-    assert!(Run::<ZeroRow>::from_json(&json).unwrap().interrupted);
-    let text = String::from_utf8(output.stdout).unwrap();
+    let command = "zero probe processes --rounds 1 --iterations 1000000000000 --memory-limit 4MiB --json run.json";
+    let mut running = Running::start(directory.path(), command, Stdio::piped());
+    running.until_it_says(" turns in ");
+    running.send("-INT");
+    let (text, code) = running.end();
+    assert_eq!(code, Some(3), "{text}");
+    assert!(schema::read_zero_file(directory.path().join("run.json")).interrupted);
     assert!(text.contains("ended before its end"), "{text}");
 }

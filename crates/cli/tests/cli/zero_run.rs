@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Output;
 
-use crate::common::{self, punctual, run};
+use crate::common::{self, printed, run, stderr};
 use crate::schema;
 use punctual_record::{Run, RunRow, Value};
 use punctual_zero::rows::{ZeroRow, Zeroing};
@@ -18,7 +18,7 @@ fn measured(arguments: &str) -> (String, Run<ZeroRow>) {
     let output = zero_run(directory.path(), &format!("{arguments} --json run.json"));
     assert!(output.status.success(), "{arguments}: {output:?}");
     let json = std::fs::read_to_string(directory.path().join("run.json")).unwrap();
-    let text = String::from_utf8(output.stderr).unwrap();
+    let text = stderr(&output);
     (text, schema::read_zero(&json))
 }
 
@@ -57,7 +57,7 @@ fn what_no_model_knows_is_not_predicted() {
         "--dequeue list --lock tas --threads 1",
     ] {
         let output = zero_run(directory.path(), &format!("{TINY} {what} --predict"));
-        let said = String::from_utf8(output.stderr).unwrap();
+        let said = stderr(&output);
         assert_eq!(output.status.code(), Some(2), "{what}: {said}");
         let last = said.lines().last().unwrap();
         assert!(
@@ -184,9 +184,7 @@ fn bursts_come_every_so_often() {
 fn figures_are_drawn() {
     let directory = tempfile::tempdir().unwrap();
     let arguments = format!("{TINY} --threads 1,2 --lock tas,mcs --batch 1 --plots figures");
-    let output = zero_run(directory.path(), &arguments);
-    assert!(output.status.success(), "{output:?}");
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = printed(&zero_run(directory.path(), &arguments));
     assert!(text.contains("GB per CPU-s"), "{text}");
     assert!(directory.path().join("figures").read_dir().unwrap().count() > 0);
 }
@@ -242,8 +240,8 @@ fn what_cannot_be_is_refused_in_one_line_that_says_what_to_do() {
 #[cfg(unix)]
 mod unix {
     use super::*;
-    use std::io::{BufRead, BufReader, Read};
-    use std::process::{Child, Command, Stdio};
+    use crate::common::Running;
+    use std::process::{Command, Stdio};
 
     /// More may be addressed in all than a page of it is left.
     #[cfg(target_os = "linux")]
@@ -253,7 +251,7 @@ mod unix {
         let run = "zero run --size 300MiB --memory-limit 300MiB --threads 1 --lock tas --batch 64";
         let limited = format!("ulimit -v 300000; exec {punctual} {run}");
         let output = Command::new("sh").args(["-c", &limited]).output().unwrap();
-        let stderr = String::from_utf8(output.stderr).unwrap();
+        let stderr = stderr(&output);
         assert_eq!(output.status.code(), Some(2), "{stderr}");
         let last = stderr.lines().last().unwrap();
         assert!(
@@ -263,45 +261,16 @@ mod unix {
         assert!(!stderr.contains("panicked"), "{stderr}");
     }
 
-    /// Ends a run of an hour, should the test fail.
-    struct Running(Child);
-
-    impl Drop for Running {
-        fn drop(&mut self) {
-            let _ = self.0.kill();
-            let _ = self.0.wait();
-        }
-    }
-
     /// Runs it until it says that it begins, and ends it. What it keeps of what it
     /// has measured by then, which may be nothing, the tests of the lab tell.
     fn ended(directory: &Path, arguments: &str, signal: &str) -> Run<ZeroRow> {
-        let mut command = punctual(directory);
-        let arguments = format!("zero run {arguments} --json run.json");
-        command.args(arguments.split_whitespace());
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut running = Running(command.spawn().unwrap());
-        let Running(child) = &mut running;
-        let mut stderr = BufReader::new(child.stderr.take().unwrap());
-        let mut announced = String::new();
-        while !announced.contains("1000 rounds") {
-            announced.clear();
-            assert!(stderr.read_line(&mut announced).unwrap() > 0);
-        }
-        let kill = Command::new("kill")
-            .args([signal, &child.id().to_string()])
-            .status();
-        assert!(kill.unwrap().success());
-        let mut stdout = String::new();
-        child
-            .stdout
-            .take()
-            .unwrap()
-            .read_to_string(&mut stdout)
-            .unwrap();
-        assert_eq!(child.wait().unwrap().code(), Some(3), "{stdout}");
-        let json = std::fs::read_to_string(directory.join("run.json")).unwrap();
-        let run = schema::read_zero(&json);
+        let command = format!("zero run {arguments} --json run.json");
+        let mut running = Running::start(directory, &command, Stdio::piped());
+        running.until_it_says("1000 rounds");
+        running.send(signal);
+        let (stdout, code) = running.end();
+        assert_eq!(code, Some(3), "{stdout}");
+        let run = schema::read_zero_file(directory.join("run.json"));
         assert!(run.interrupted);
         run
     }

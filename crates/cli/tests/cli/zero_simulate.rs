@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Output;
 
-use crate::common::{printed, run};
+use crate::common::{assert_refused, printed, run, stderr};
 use crate::schema;
 
 fn simulate(directory: &Path, arguments: &str) -> Output {
@@ -16,8 +16,7 @@ fn the_article_is_told() {
     let directory = tempfile::tempdir().unwrap();
     let text = printed(&simulate(directory.path(), "article --json article.json"));
     insta::assert_snapshot!(text);
-    let json = std::fs::read_to_string(directory.path().join("article.json")).unwrap();
-    let run = schema::read_zero(&json);
+    let run = schema::read_zero_file(directory.path().join("article.json"));
     let rates: Vec<f64> = run
         .results
         .iter()
@@ -36,10 +35,9 @@ fn a_grid_is_simulated_and_drawn() {
     let output = simulate(directory.path(), arguments);
     let text = printed(&output);
     assert!(text.contains("ice-lake-128"), "{text}");
-    let errors = String::from_utf8_lossy(&output.stderr);
+    let errors = stderr(&output);
     assert!(errors.contains("left out: batch growing"), "{errors}");
-    let json = std::fs::read_to_string(directory.path().join("grid.json")).unwrap();
-    let run = schema::read_zero(&json);
+    let run = schema::read_zero_file(directory.path().join("grid.json"));
     assert_eq!(run.results.len(), 9);
     for measurement in &run.results {
         let zeroing = measurement.zeroing().unwrap();
@@ -59,8 +57,7 @@ fn bursts_keep_so_many_cpus_busy() {
         assert!(text.contains(column), "{text}");
     }
     assert!(!text.contains("faster than they are zeroed"), "{text}");
-    let json = std::fs::read_to_string(directory.path().join("bursts.json")).unwrap();
-    let run = schema::read_zero(&json);
+    let run = schema::read_zero_file(directory.path().join("bursts.json"));
     let simulated = &run.results[0].zeroed().unwrap().simulated;
     assert_eq!(simulated.keeps_up, Some(true));
     assert!((0.5..1.0).contains(&simulated.duty.unwrap()));
@@ -84,19 +81,18 @@ fn a_table_of_latencies_is_read() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("two.csv"), ",\n50,\n").unwrap();
     let output = simulate(directory.path(), "--matrix two.csv");
-    let errors = String::from_utf8_lossy(&output.stderr);
+    let errors = stderr(&output);
     assert_eq!(output.status.code(), Some(2));
     assert!(errors.contains("has 2 CPUs"), "{errors}");
 }
 
 #[test]
 fn what_is_wrong_is_said_in_a_line() {
-    let directory = tempfile::tempdir().unwrap();
     for (arguments, why) in [
         ("--on pdp-11", "there is no computer `pdp-11`"),
         ("--on rome-256,speed=3", "there is no `speed`"),
         ("--threads 0", "needs one worker"),
-        ("--threads 97", "97"),
+        ("--threads 97 --lock tas --batch 1", "97"),
         ("--threads many", "many"),
         ("--lock cas", "`cas` is no lock"),
         ("--batch 0", "`0` is no batch"),
@@ -109,14 +105,7 @@ fn what_is_wrong_is_said_in_a_line() {
         ("article --threads 3", "--threads"),
         ("novel", "novel"),
     ] {
-        let output = simulate(directory.path(), arguments);
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments}: {errors}");
-        let last = errors.lines().last().unwrap_or_default();
-        assert!(
-            last.starts_with("error: ") && last.contains(why),
-            "{arguments}: {errors}"
-        );
+        assert_refused(&format!("zero simulate {arguments}"), why);
     }
 }
 
