@@ -1,20 +1,57 @@
 //! Numbers as people read them: with a unit, and three digits that count.
 //! What somebody has set, or a system states, is as [`punctual_core::Nanos`] displays it.
 
+/// A number as files have it, or as it follows from them.
+pub trait Number {
+    /// As all of them are written.
+    fn number(self) -> f64;
+}
+
+macro_rules! number {
+    ($($type:ty),*) => {$(
+        impl Number for $type {
+            fn number(self) -> f64 {
+                self as f64
+            }
+        }
+    )*};
+}
+
+number!(i64, u64);
+
+impl Number for f64 {
+    fn number(self) -> f64 {
+        self
+    }
+}
+
+/// What there is, or the sign that it is not.
+pub fn or_dash(written: Option<String>) -> String {
+    written.unwrap_or_else(|| "-".to_owned())
+}
+
 /// A length of time with three significant digits, such as `12.3 us`.
-pub fn duration(ns: f64) -> String {
+pub fn duration(ns: impl Number) -> String {
+    let ns = ns.number();
     let unit = Unit::of(ns);
     format!("{} {}", in_unit(ns, unit), unit.name)
 }
 
+/// The same, or the sign that it is not known.
+pub fn duration_or_dash(ns: Option<impl Number>) -> String {
+    or_dash(ns.map(duration))
+}
+
 /// A length of time that somebody chose, without the zeros: `10 us`.
-pub fn nominal(ns: f64) -> String {
+pub fn nominal(ns: impl Number) -> String {
+    let ns = ns.number();
     let unit = Unit::of(ns);
     format!("{} {}", trimmed(&in_unit(ns, unit)), unit.name)
 }
 
 /// The same to the hundredth of its unit: `16.67 ms`.
-pub fn nominal_fine(ns: f64) -> String {
+pub fn nominal_fine(ns: impl Number) -> String {
+    let ns = ns.number();
     let unit = Unit::of(ns);
     format!("{} {}", plain(ns / unit.ns), unit.name)
 }
@@ -29,7 +66,8 @@ pub fn duration_within(ns: f64, low: f64, high: f64) -> String {
 
 /// A length of time to the microsecond where that is less than three digits
 /// leave: `15.625 ms`. What tells sleeps on a tick apart comes late.
-pub fn fine(ns: f64) -> String {
+pub fn fine(ns: impl Number) -> String {
+    let ns = ns.number();
     match ns.abs() {
         ns if ns < 999.5e3 => duration(ns),
         _ => ms(ns, 3),
@@ -37,8 +75,8 @@ pub fn fine(ns: f64) -> String {
 }
 
 /// A length of time in milliseconds with so many digits behind the point.
-pub fn ms(ns: f64, digits: usize) -> String {
-    format!("{:.digits$} ms", ns / 1e6)
+pub fn ms(ns: impl Number, digits: usize) -> String {
+    format!("{:.digits$} ms", ns.number() / 1e6)
 }
 
 /// A size in binary units, without the zeros: `512 KiB`.

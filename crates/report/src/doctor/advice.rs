@@ -99,7 +99,7 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
         ),
         Remedy::LowerSlack { slack_ns, late_ns } => (
             "Lower the timer slack of the program.".into(),
-            format!("{} of the {} are slack", length(*slack_ns), length(*late_ns)),
+            format!("{} of the {} are slack", duration(*slack_ns), duration(*late_ns)),
             "punctual exec --slack 1ns -- COMMAND".into(),
         ),
         Remedy::HighResolutionTimer(late) => (
@@ -138,8 +138,8 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
             "Give the thread the quality of service user-interactive, whose latency tier is 0.".into(),
             format!(
                 "the rule predicts {} late, and waking up, instead of the measured {}",
-                length(*to_ns),
-                length(*from_ns)
+                duration(*to_ns),
+                duration(*from_ns)
             ),
             "pthread_set_qos_class_self_np(QOS_CLASS_USER_INTERACTIVE, 0);".into(),
         ),
@@ -168,8 +168,8 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
             "Keep the CPUs out of deep idle states while it matters; it costs power.".into(),
             format!(
                 "at most {} of the {} that waking up takes: leaving {} takes up to {exit}",
-                length(*most_ns),
-                length(*wake_ns),
+                duration(*most_ns),
+                duration(*wake_ns),
                 situation.host.deepest_idle_state.as_deref().unwrap_or_default()
             ),
             r"sudo bash -c 'exec 3>/dev/cpu_dma_latency; printf \\0\\0\\0\\0 >&3; sleep infinity'".into(),
@@ -243,39 +243,35 @@ fn measured(late: Change, situation: &Situation) -> String {
     let Change { from_ns, to_ns } = late;
     format!(
         "{here}: {} late instead of {}",
-        length(to_ns),
-        length(from_ns)
+        duration(to_ns),
+        duration(from_ns)
     )
 }
 
 fn predicted(Change { from_ns, to_ns }: Change) -> String {
     format!(
         "the rule predicts {} late instead of the measured {}",
-        length(to_ns),
-        length(from_ns)
+        duration(to_ns),
+        duration(from_ns)
     )
 }
 
 fn waited(queued: i64) -> String {
     format!(
         "each wait could run but waited {} for a CPU, on average",
-        length(queued)
+        duration(queued)
     )
 }
 
 fn some_of(wake: i64) -> String {
     format!(
         "some of the {} that waking up takes; how much was not measured",
-        length(wake)
+        duration(wake)
     )
 }
 
 fn not_measured() -> String {
     "not measured".to_owned()
-}
-
-fn length(ns: i64) -> String {
-    duration(ns as f64)
 }
 
 #[cfg(test)]

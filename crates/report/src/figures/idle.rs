@@ -54,7 +54,7 @@ fn of_scenario(
     let bar = |&length: &u64| {
         let name = match length {
             0 => "less".to_owned(),
-            ns => units::nominal(ns as f64),
+            ns => units::nominal(ns),
         };
         (name, KINDS[usize::from(length >= GOOD_NS)])
     };

@@ -34,7 +34,7 @@ fn lateness(run: &Run, m: Row<'_, Watch>) -> Option<Figure> {
         (late_ns, above.max(1.0) / n * 100.0)
     });
     let points: Vec<Point> = points.collect();
-    let every = units::nominal(m.of.period_ns as f64);
+    let every = units::nominal(m.of.period_ns);
     let shares = points.iter().map(|(_, share)| *share);
     let plot = Plot {
         title: "Waits that were later than so much".to_owned(),
@@ -68,7 +68,7 @@ fn hiccups(run: &Run, m: Row<'_, Watch>) -> Option<Figure> {
             ..Series::new(*words, Look::nth(i), marks)
         }
     });
-    let threshold = units::nominal(m.of.threshold_ns as f64);
+    let threshold = units::nominal(m.of.threshold_ns);
     let last = m.of.elapsed_ns as f64 / 1e9;
     let last = hiccups.iter().map(at_s).fold(last, f64::max);
     let plot = Plot {

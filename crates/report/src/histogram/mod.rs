@@ -83,12 +83,12 @@ pub fn histogram_of(title: &str, counted: &str, samples_ns: &[i64], modes: &[Mod
     let [least, most] = [sorted[0], sorted[sorted.len() - 1]];
     let mut lines = Vec::new();
     if bins.under > 0 {
-        let note = format!("from {} on", units::duration(least as f64));
+        let note = format!("from {} on", units::duration(least));
         lines.push(Line::new("under".to_owned(), bins.under).with(note));
     }
     lines.extend(bins.drawn(&named));
     if bins.over > 0 {
-        let note = format!("up to {}", units::duration(most as f64));
+        let note = format!("up to {}", units::duration(most));
         lines.push(Line::new("over".to_owned(), bins.over).with(note));
     }
     drawn(title, counted, &bins.scale.in_words(), &lines)
@@ -134,8 +134,8 @@ fn names<'m>(modes: impl Iterator<Item = &'m Mode>) -> String {
 /// `2 ticks (2.000 ms)`.
 pub(crate) fn name(mode: &Mode) -> String {
     let length = match mode.center_ns {
-        ns if ns < 1_000_000_000 => units::fine(ns as f64),
-        ns => units::duration(ns as f64),
+        ns if ns < 1_000_000_000 => units::fine(ns),
+        ns => units::duration(ns),
     };
     match mode.ticks {
         Some(1) => format!("1 tick ({length})"),

@@ -12,20 +12,19 @@ use crate::units;
 
 /// A line for each clock, and below it which of them the tick writes.
 pub(crate) fn clocks(measurements: &[Row<'_, Clocks>]) -> Vec<Passage> {
-    // To the microsecond, as the tick's is known by the last digits.
-    let fine = |ns: u64| units::fine(ns as f64);
     let table = Table::new(
         "clocks: the steps in which they move on, and what a reading takes",
         measurements,
     )
     .told([named("clock", SUBJECT)])
-    .column("stated", |m| m.of.stated_ns.map(|ns| units::nominal(ns as f64)))
+    .column("stated", |m| m.of.stated_ns.map(units::nominal))
     .blank(Why::NotStated)
-    .column("step\np50", move |m| median(m.of.step_ns, fine))
-    .column("min", move |m| Some(fine(m.of.step_ns?.min)))
-    .column("max", move |m| Some(fine(m.of.step_ns?.max)))
+    // To the microsecond, as the tick's is known by the last digits.
+    .column("step\np50", |m| median(m.of.step_ns, units::fine))
+    .column("min", |m| Some(units::fine(m.of.step_ns?.min)))
+    .column("max", |m| Some(units::fine(m.of.step_ns?.max)))
     .column("n", |m| n(m.of.step_ns))
-    .column("a reading\np50", |m| median(m.of.read_cost_ns, |ns| units::duration(ns as f64)))
+    .column("a reading\np50", |m| median(m.of.read_cost_ns, units::duration))
     .column("n", |m| n(m.of.read_cost_ns))
     .column("written by", |m| Some(if m.of.tick_written? { "the tick" } else { "counter" }))
     .caption(

@@ -23,7 +23,7 @@ pub(super) const MEAN_CAPPED: Told = ("mean\ncapped", |m| measured(m, m.late_ns.
 /// What the rule in force predicts for the median.
 pub(super) const PREDICTED: Told = ("predicted", |m| {
     let late = m.predicted_late_ns;
-    Cell::or(late.map(|ns| units::duration(ns as f64)), Why::NotPredicted)
+    Cell::or(late.map(units::duration), Why::NotPredicted)
 });
 
 /// The waits that ended more than 1 ms late, in per cent.

@@ -65,9 +65,9 @@ pub(crate) fn published_in_words(published: &Published) -> String {
     if published.late.is_some_and(|late| late.from_total) {
         let asked = published.asked_ns();
         let asked = if asked.is_multiple_of(1_000) {
-            units::nominal(asked as f64)
+            units::nominal(asked)
         } else {
-            units::fine(asked as f64)
+            units::fine(asked)
         };
         words.push(format!("the time in all less {asked}"));
     }
@@ -365,7 +365,7 @@ impl Shows {
             Self::Plain(Metric::LATE_MEAN) => {
                 let late = published.late?;
                 let is_mean = late.statistic == Statistic::Mean && late.low_ns == late.high_ns;
-                is_mean.then(|| units::duration(late.low_ns as f64))
+                is_mean.then(|| units::duration(late.low_ns))
             }
             Self::Within(Metric::CPU) => published.cpu_fraction.map(units::percent),
             Self::Within(metric) => {

@@ -41,6 +41,6 @@ fn extremes(group: &[Row<'_, Cores>]) -> Option<String> {
         rows.filter_map(|m| Some((m.late_ns.p50?, m.m.subject.as_str())))
     };
     let ((low, quick), (high, slow)) = (medians().min()?, medians().max()?);
-    let [low, high] = [low, high].map(|ns| units::duration(ns as f64));
+    let [low, high] = [low, high].map(units::duration);
     (quick != slow).then(|| format!("Lowest p50: {low}, {quick}. Highest: {high}, {slow}."))
 }

@@ -85,7 +85,7 @@ fn verdicts(measurements: &[Row<'_, Doctor>]) -> String {
 }
 
 fn asked(of: &Doctor) -> String {
-    units::nominal_fine(of.asked_ns as f64)
+    units::nominal_fine(of.asked_ns)
 }
 
 fn wake(of: &Doctor) -> Option<f64> {

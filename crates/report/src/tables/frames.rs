@@ -17,16 +17,13 @@ pub(crate) fn frames(measurements: &[Row<'_, Pace>]) -> Vec<Passage> {
 
 fn at_rate(rate: &str, group: &[Row<'_, Pace>]) -> Passage {
     let wanted = group.first().map_or_else(String::new, |m| {
-        format!(
-            " A frame should take {}.",
-            units::nominal(m.of.period_ns as f64)
-        )
+        format!(" A frame should take {}.", units::nominal(m.of.period_ns))
     });
     Table::new(format!("frames at {rate}"), group)
         .told([SUBJECT, N])
         // Three digits would make all frames the same: what tells them apart comes after.
-        .column("frame min", |m| Some(units::ms(known(m)?.min_ns as f64, 3)))
-        .column("frame max", |m| Some(units::ms(known(m)?.max_ns as f64, 3)))
+        .column("frame min", |m| Some(units::ms(known(m)?.min_ns, 3)))
+        .column("frame max", |m| Some(units::ms(known(m)?.max_ns, 3)))
         .column("mean absolute error", |m| Some(units::duration(known(m)?.mean_abs_error_ns)))
         .told([named("> 1 ms %", OVER_1MS), CPU])
         .caption(format!(

@@ -62,23 +62,23 @@ fn weighed(learned: &Learned) -> Passage {
     });
     let rows: Vec<(&LearnedCall, &LearnedClass, bool)> = rows.collect();
     let by_length = (rows.iter()).any(|(_, class, _)| class.over_share_of_length > 0.0);
-    let duration = |ns: u64| units::duration(ns as f64);
-    let planned = move |call: &LearnedCall, ns: u64| call.grid_ns.is_none().then(|| duration(ns));
+    let planned =
+        move |call: &LearnedCall, ns: u64| call.grid_ns.is_none().then(|| units::duration(ns));
     Table::new(title(learned) + &weight, &rows)
         .column("call", |(call, _, is_first)| if *is_first { &call.method } else { "" })
         .column("time left", |(_, class, _)| match (class.left_from_ns, class.left_below_ns) {
-            (0, Some(below)) => format!("< {}", units::nominal(below as f64)),
-            (from, _) => units::nominal(from as f64),
+            (0, Some(below)) => format!("< {}", units::nominal(below)),
+            (from, _) => units::nominal(from),
         })
         .column("naps", |(_, class, _)| class.naps)
-        .column("p50", move |(_, class, _)| duration(class.over_ns_p50))
-        .column("p90", move |(_, class, _)| duration(class.over_ns_p90))
-        .column("p99", move |(_, class, _)| duration(class.over_ns_p99))
+        .column("p50", |(_, class, _)| units::duration(class.over_ns_p50))
+        .column("p90", |(_, class, _)| units::duration(class.over_ns_p90))
+        .column("p99", |(_, class, _)| units::duration(class.over_ns_p99))
         .column("of its\nlength", |(_, class, _)| {
             format!("{} %", units::percent(class.over_share_of_length))
         })
         .only_if(by_length)
-        .column("CPU", move |(_, class, _)| duration(class.cpu_ns))
+        .column("CPU", |(_, class, _)| units::duration(class.cpu_ns))
         .column("ends\nbefore", move |(call, class, _)| planned(call, class.margin_ns))
         .blank(Why::ByTicks)
         .column("cost", move |(call, class, _)| planned(call, class.cost_ns))
@@ -95,7 +95,7 @@ fn ticks(calls: &[LearnedCall]) -> Option<String> {
     let on_ticks: Vec<String> = calls
         .iter()
         .filter_map(|call| {
-            let period = units::duration(call.grid_ns? as f64);
+            let period = units::duration(call.grid_ns?);
             Some(format!(
                 "Naps with {} are aimed at ticks {period} apart.",
                 call.method
@@ -124,7 +124,7 @@ fn estimated(learned: &Learned) -> Passage {
         if let Some(estimate) = estimate {
             text += &prose::paragraph(&format!(
                 "It expects a nap to take {}{than_asked}{}. {then}",
-                units::duration(estimate.mean_ns as f64),
+                units::duration(estimate.mean_ns),
                 with_deviations(estimate)
             ));
         }
@@ -140,7 +140,7 @@ fn with_deviations(estimate: &Estimate) -> String {
     let plural = if estimate.deviations == 1.0 { "" } else { "s" };
     format!(
         ", {} with {} standard deviation{plural} on top",
-        units::duration(estimate.bound_ns as f64),
+        units::duration(estimate.bound_ns),
         units::plain(estimate.deviations)
     )
 }

@@ -35,7 +35,7 @@ pub(crate) fn pace(measurements: &[Row<'_, Pace>]) -> Vec<Passage> {
 
 fn lateness(name: &str, group: &[Row<'_, Pace>]) -> Passage {
     let every = group.first().map_or_else(String::new, |m| {
-        format!("One wait every {}. ", units::nominal(m.of.period_ns as f64))
+        format!("One wait every {}. ", units::nominal(m.of.period_ns))
     });
     Table::new(format!("{name}: lateness"), group)
         .told([SUBJECT, N, PREDICTED])
@@ -48,7 +48,7 @@ fn lateness(name: &str, group: &[Row<'_, Pace>]) -> Passage {
         .caption(format!(
             "{every}n: waits. > 1 ms: the waits that ended more than 1 ms late. mean capped: each lateness \
              counted as at most {}.",
-            units::nominal(CAP_NS as f64)
+            units::nominal(CAP_NS)
         ))
         .caption(warm_up(group))
         .section()

@@ -97,7 +97,7 @@ fn trapped(results: &[Measurement]) -> Option<Passage> {
         .column("seconds", |m| seconds(m).sum::<u32>())
         .column("back after", |m| {
             let back = batches(m).filter_map(|b| b.back_after_waits).max();
-            back.map_or_else(|| "-".to_owned(), |waits| format!("{waits} waits"))
+            units::or_dash(back.map(|waits| format!("{waits} waits")))
         })
         .column("never back", |m| batches(m).filter(|b| b.back_after_waits.is_none()).count())
         .caption(
@@ -120,16 +120,15 @@ fn seconds(m: &Measurement) -> impl Iterator<Item = u32> {
 
 fn subjects(results: &[Measurement]) -> Passage {
     let results: Vec<&Measurement> = results.iter().collect();
-    let length = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), units::duration);
     in_regimes("regimes: each subject", &results)
         .told([SUBJECT, N])
-        .column("CPU/wait", move |m| length(m.cpu.per_wait_ns))
-        .column("late p50", move |m| length(m.late_ns.p50.map(|ns| ns as f64)))
-        .column("reported", move |m| {
+        .column("CPU/wait", |m| units::duration_or_dash(m.cpu.per_wait_ns))
+        .column("late p50", |m| units::duration_or_dash(m.late_ns.p50))
+        .column("reported", |m| {
             let mut all: Vec<i64> =
                 (m.batches.iter()).filter_map(|b| b.reported_late_ns_p50).collect();
             all.sort_unstable();
-            length(all.get(all.len() / 2).map(|ns| *ns as f64))
+            units::duration_or_dash(all.get(all.len() / 2).copied())
         })
         .column("mean", |m| units::duration(m.late_ns.mean_capped))
         .column("missed", |m| m.missed)

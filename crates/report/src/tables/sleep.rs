@@ -118,10 +118,7 @@ impl Line<'_> {
             Self::Predicted(_, rows) => {
                 let mut rows = rows.iter().filter(|m| asked_ns(m.of) == asked);
                 let predicted = rows.find_map(|m| m.predicted_late_ns);
-                Cell::or(
-                    predicted.map(|ns| units::duration(ns as f64)),
-                    Why::NotPredicted,
-                )
+                Cell::or(predicted.map(units::duration), Why::NotPredicted)
             }
             Self::Counts(rows) => {
                 let rows = rows.iter().filter(|m| asked_ns(m.of) == asked);

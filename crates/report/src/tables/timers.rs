@@ -20,7 +20,7 @@ pub(crate) fn timers(measurements: &[Row<'_, Timers>]) -> Vec<Passage> {
     })
     .iter()
     .flat_map(|((call, asked, arming), rounds)| {
-        let asked = units::nominal(*asked as f64);
+        let asked = units::nominal(*asked);
         let name = format!("timers: {call} asked for {asked}, {arming}");
         [table(&name, arming, rounds), lengths(&name, rounds).into()]
     })
@@ -28,7 +28,6 @@ pub(crate) fn timers(measurements: &[Row<'_, Timers>]) -> Vec<Passage> {
 }
 
 fn table(name: &str, arming: &str, group: &[Row<'_, Timers>]) -> Passage {
-    let fine = |ns: u64| units::fine(ns as f64);
     let clocks = select::grouped(group.iter().copied(), |m| m.of.step_clock.as_deref());
     let clocks: Vec<&str> = clocks.iter().filter_map(|(clock, _)| *clock).collect();
     let step = match clocks[..] {
@@ -58,7 +57,7 @@ fn table(name: &str, arming: &str, group: &[Row<'_, Timers>]) -> Passage {
         .blank(Why::NotStated)
         .in_words("slack: by how much the OS may put off this thread's timers.")
         .if_known()
-        .column("tick\nstep", move |m| m.of.step_ns.map(fine))
+        .column("tick\nstep", |m| m.of.step_ns.map(units::fine))
         .in_words(step)
         .column("slept\npredicted", |m| {
             let late = m.predicted_late_ns?;
@@ -68,9 +67,9 @@ fn table(name: &str, arming: &str, group: &[Row<'_, Timers>]) -> Passage {
         .in_words("predicted: what the timer rule in force gives if waking up cost nothing.")
         .if_known()
         .column("slept\nmean", |m| Some(units::fine(m.of.slept_ns?.mean)))
-        .column("p50", move |m| median(m, m.of.slept_ns.and_then(|slept| slept.p50).map(fine)))
+        .column("p50", move |m| median(m, m.of.slept_ns.and_then(|slept| slept.p50).map(units::fine)))
         .column("n", |m| m.of.slept_ns.map_or(0, |slept| slept.n))
-        .column("first", move |m| m.of.first_slept_ns.map(fine))
+        .column("first", |m| m.of.first_slept_ns.map(units::fine))
         .in_words("first: the first sleep of the round, which is not among the n.")
         .column("lengths", move |m| common(m, modes_in_words(&m.of.modes)))
         .in_words("lengths: those that are common.")
@@ -109,7 +108,7 @@ const SHOWN_MODES: usize = 4;
 fn modes_in_words(modes: &[Mode]) -> Option<String> {
     let common = || modes.iter().filter(|mode| is_common(mode));
     let told = common().take(SHOWN_MODES).map(|mode| {
-        let length = units::duration(mode.center_ns as f64);
+        let length = units::duration(mode.center_ns);
         let ticks = match mode.ticks {
             Some(1) => " (1 tick)".to_owned(),
             Some(ticks) => format!(" ({ticks} ticks)"),

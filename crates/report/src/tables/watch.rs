@@ -29,11 +29,11 @@ fn one(m: Row<'_, Watch>) -> Vec<Passage> {
 }
 
 fn lateness(m: Row<'_, Watch>) -> Passage {
-    let every = units::nominal(m.of.period_ns as f64);
+    let every = units::nominal(m.of.period_ns);
     let cpu =
         m.of.on_cpu
             .map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
-    let long = units::duration(m.of.elapsed_ns as f64);
+    let long = units::duration(m.of.elapsed_ns);
     Table::new(format!("watch: lateness of a wait every {every}{cpu} for {long}"), &[m])
         .told([named("method", SUBJECT), N, P50, P90, P99, P999, MAX, MEAN, MISSED, CPU])
         .told([named("queued\nper wait", QUEUED), named("stolen\nper wait", STOLEN)])
@@ -52,7 +52,7 @@ fn lateness(m: Row<'_, Watch>) -> Passage {
 }
 
 fn hiccups(m: Row<'_, Watch>) -> String {
-    let over = units::nominal(m.of.threshold_ns as f64);
+    let over = units::nominal(m.of.threshold_ns);
     let all = m.of.hiccups_in_all;
     let mut text = prose::paragraph(&format!("watch: hiccups, waits more than {over} late"));
     if all == 0 {

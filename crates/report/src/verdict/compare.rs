@@ -160,7 +160,7 @@ impl Pair<'_> {
                 .to_owned(),
             format!(
                 "{sign}{}{}",
-                times.unwrap_or_else(|| "-".to_owned()),
+                units::or_dash(times),
                 within.unwrap_or_default()
             ),
         ]
@@ -231,7 +231,7 @@ impl Beside<'_> {
 
     fn told(&self) -> Vec<String> {
         let [low, high] = [self.theirs.low_ns, self.theirs.high_ns];
-        let [low, high] = [low, high].map(|ns| units::duration(ns as f64));
+        let [low, high] = [low, high].map(units::duration);
         vec![
             self.of.clone(),
             units::duration(self.late_ns),

@@ -3,7 +3,7 @@
 use punctual_record::experiment::Doctor;
 use punctual_record::{Advice, Disturbance, Run, Verdict as Judged};
 
-use super::{Verdict, or_blank, typical_in_words};
+use super::{Verdict, typical_in_words};
 use crate::select::{self, Row};
 use crate::{tables, units};
 
@@ -60,12 +60,12 @@ fn plain<'a, 'r>(run: &Run, rows: &'a [Row<'r, Doctor>]) -> Option<&'a Row<'r, D
 
 fn in_words(row: &Row<'_, Doctor>) -> String {
     let late = typical_in_words(row.m).unwrap_or_else(|| "at a time that is not known".to_owned());
-    let asked = units::nominal(row.of.asked_ns as f64);
+    let asked = units::nominal(row.of.asked_ns);
     let begin = format!("A wait of {asked} with {} ends {late}", row.m.subject);
     let Some(predicted) = row.m.predicted_late_ns else {
         return format!("{begin}.");
     };
-    let predicted = units::duration(predicted as f64);
+    let predicted = units::duration(predicted);
     if row.of.verdict == Some(Judged::TooBusy) {
         return format!(
             "{begin}. The timer rule in force predicts {predicted} of that; the rest is due to others or to waking up: \
@@ -119,14 +119,10 @@ fn told(row: &Row<'_, Doctor>, all: &[Row<'_, Doctor>]) -> Vec<String> {
         _ => "",
     };
     vec![
-        format!(
-            "{} {}",
-            units::nominal(row.of.asked_ns as f64),
-            row.m.subject
-        ),
-        or_blank(row.m.predicted_late_ns.map(|ns| ns as f64)),
-        format!("{sign}{}", or_blank(typical(row))),
-        or_blank(row.m.late_ns.p90.map(|ns| ns as f64)),
+        format!("{} {}", units::nominal(row.of.asked_ns), row.m.subject),
+        units::duration_or_dash(row.m.predicted_late_ns),
+        format!("{sign}{}", units::duration_or_dash(typical(row))),
+        units::duration_or_dash(row.m.late_ns.p90),
         row.of
             .verdict
             .map_or(tables::REFERENCE, Judged::name)

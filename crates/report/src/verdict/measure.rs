@@ -33,10 +33,6 @@ fn measured<E: OfExperiment>(run: &Run) -> Option<Vec<Row<'_, E>>> {
     (!rows.is_empty()).then_some(rows)
 }
 
-fn or_blank(ns: Option<i64>) -> String {
-    super::or_blank(ns.map(|ns| ns as f64))
-}
-
 /// Who waits, by call and priority.
 type Waiter<'r> = (&'r str, &'r str);
 
@@ -56,7 +52,7 @@ fn load(run: &Run) -> Option<Verdict> {
         format!(
             "{} late on average and {} at most",
             units::duration(mean),
-            units::duration(max as f64)
+            units::duration(max)
         )
     };
     let ((call, _), usual) = waiters.first()?;
@@ -95,13 +91,12 @@ fn load(run: &Run) -> Option<Verdict> {
         all.map(|(mean, _)| mean).fold(f64::INFINITY, f64::min)
     };
     let row = |((call, priority), group): &(Waiter, Vec<Row<'_, Load>>)| {
-        let cells = loads.iter().map(|load| match at(group, *load) {
-            Some((mean, _)) => format!(
-                "{}{}",
-                if mean <= least(*load) { "* " } else { "" },
-                units::duration(mean)
-            ),
-            None => "-".to_owned(),
+        let cells = loads.iter().map(|load| {
+            let mean = at(group, *load).map(|(mean, _)| mean);
+            let sign = mean
+                .filter(|mean| *mean <= least(*load))
+                .map_or("", |_| "* ");
+            format!("{sign}{}", units::duration_or_dash(mean))
         });
         std::iter::once(format!("{call}, {priority}"))
             .chain(cells)
@@ -131,7 +126,7 @@ fn cores(run: &Run) -> Option<Verdict> {
     let known: Vec<(i64, &str)> = known.collect();
     let (least, most) = (known.iter().min()?, known.iter().max()?);
     let ratio = most.0 as f64 / least.0.max(1) as f64;
-    let [quick, slow] = [least.0, most.0].map(|ns| units::duration(ns as f64));
+    let [quick, slow] = [least.0, most.0].map(units::duration);
     let asked = units::nominal(asked_ns(rows[0].of));
     let begin = format!("A wait of {asked} ends {quick} late in the median");
     let sentence = match ratio < ALIKE {
@@ -145,8 +140,8 @@ fn cores(run: &Run) -> Option<Verdict> {
     };
     let told = |row: &Row<'_, Cores>| {
         let late = &row.m.late_ns;
-        let core = row.of.core_type.clone().unwrap_or_else(|| "-".to_owned());
-        let figures = [late.p50, late.p99, Some(late.max)].map(or_blank);
+        let core = units::or_dash(row.of.core_type.clone());
+        let figures = [late.p50, late.p99, Some(late.max)].map(units::duration_or_dash);
         [row.m.subject.clone(), core]
             .into_iter()
             .chain(figures)
@@ -184,7 +179,7 @@ fn gap(run: &Run) -> Option<Verdict> {
             let row = select::at(group, asked_ns, *asleep)?;
             select::typical_late_ns(row.m).map(|(ns, _)| ns)
         };
-        let cells = calls.iter().map(|call| super::or_blank(of(call)));
+        let cells = calls.iter().map(|call| units::duration_or_dash(of(call)));
         std::iter::once(units::nominal(*asleep))
             .chain(cells)
             .collect()
@@ -212,20 +207,20 @@ fn yields(run: &Run) -> Option<Verdict> {
             _ => "beside several that compute on its CPU",
         };
         let typical = match late.p50 {
-            Some(p50) => format!("{} in the median", units::duration(p50 as f64)),
+            Some(p50) => format!("{} in the median", units::duration(p50)),
             None => format!("{} on average", units::duration(late.mean)),
         };
         format!(
             "{beside} {typical} and {} at most",
-            units::duration(late.max as f64)
+            units::duration(late.max)
         )
     };
     let told: Vec<String> = rows.iter().map(told).collect();
     let row = |row: &Row<'_, Yield>| {
         let late = &row.m.late_ns;
-        let figures = [late.p50, late.p90, late.p99, Some(late.max)].map(or_blank);
+        let figures = [late.p50, late.p90, late.p99, Some(late.max)];
         std::iter::once(select::company(row.of))
-            .chain(figures)
+            .chain(figures.map(units::duration_or_dash))
             .collect()
     };
     let sentence = format!("A yield takes {}.", told.join(", "));
@@ -245,7 +240,7 @@ fn clocks(run: &Run) -> Option<Verdict> {
     let cost = |row: &Row<'_, Clocks>| row.of.read_cost_ns.and_then(|cost| cost.p50);
     let step = |row: &Row<'_, Clocks>| row.of.step_ns.and_then(|step| step.p50);
     let read = rows.iter().find_map(|row| {
-        let cost = units::duration(cost(row)? as f64);
+        let cost = units::duration(cost(row)?);
         Some(format!("Reading {} takes {cost}.", row.m.subject))
     });
     let coarse = rows.iter().filter(|row| row.of.tick_written == Some(true));
@@ -253,23 +248,20 @@ fn clocks(run: &Run) -> Option<Verdict> {
     let coarsest = coarse.max().map(|(step, clock)| {
         format!(
             "The coarsest clock, {clock}, is written by the tick and moves on by {} at a time.",
-            units::fine(step as f64)
+            units::fine(step)
         )
     });
     let sentences: Vec<String> = [read, coarsest].into_iter().flatten().collect();
     let told = |row: &Row<'_, Clocks>| {
-        let ns = |ns: Option<u64>, written: fn(f64) -> String| {
-            ns.map_or_else(|| "-".to_owned(), |ns| written(ns as f64))
-        };
         let by = row
             .of
             .tick_written
             .map_or("-", |it| if it { "the tick" } else { "counter" });
         vec![
             row.m.subject.clone(),
-            ns(row.of.stated_ns, units::nominal),
-            ns(step(row), units::fine),
-            ns(cost(row), units::duration),
+            units::or_dash(row.of.stated_ns.map(units::nominal)),
+            units::or_dash(step(row).map(units::fine)),
+            units::duration_or_dash(cost(row)),
             by.to_owned(),
         ]
     };

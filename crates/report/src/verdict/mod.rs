@@ -134,11 +134,6 @@ fn first_of(run: &Run, rules: &[Rule]) -> Option<Verdict> {
     Some(first)
 }
 
-/// A length of time, or the sign that there is none.
-fn or_blank(ns: Option<f64>) -> String {
-    ns.map_or_else(|| "-".to_owned(), units::duration)
-}
-
 /// How late waits usually were: `58.0 us late in the median`.
 fn typical_in_words(m: &Measurement) -> Option<String> {
     let (ns, is_median) = select::typical_late_ns(m)?;

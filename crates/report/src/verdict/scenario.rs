@@ -3,7 +3,7 @@
 use punctual_record::experiment::ScenarioThreads;
 use punctual_record::{Expectation, Measurement, Run};
 
-use super::{Verdict, or_blank};
+use super::Verdict;
 use crate::select::{self, Row};
 use crate::{scenario, units};
 
@@ -92,28 +92,23 @@ fn overview(verdict: Verdict, rows: &[Row<ScenarioThreads>]) -> Verdict {
             .asked_ns
             .as_ref()
             .map(|asked| match asked.min == asked.max {
-                true => units::nominal(asked.min as f64),
-                false => format!("from {}", units::nominal(asked.min as f64)),
+                true => units::nominal(asked.min),
+                false => format!("from {}", units::nominal(asked.min)),
             });
         let slept = row.of.slept_ns.as_ref().and_then(|slept| slept.p50);
-        let slept = slept.map(|ns| units::fine(ns as f64));
+        let slept = slept.map(units::fine);
+        let signal = row.of.since_signal_ns.as_ref();
         let late = match is_signalled {
-            true => row
-                .of
-                .since_signal_ns
-                .as_ref()
-                .and_then(|signal| signal.p50)
-                .map(|ns| ns as f64),
-            false => row.m.late_ns.p50.map(|late| late as f64),
+            true => units::duration_or_dash(signal.and_then(|signal| signal.p50)),
+            false => units::duration_or_dash(row.m.late_ns.p50),
         };
-        let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
         vec![
             names.join(", "),
-            or_dash(row.of.wakes_per_s.map(units::per_second)),
-            or_dash(asked),
-            or_dash(slept),
-            or_blank(late),
-            or_dash(row.m.cpu.fraction.map(units::percent)),
+            units::or_dash(row.of.wakes_per_s.map(units::per_second)),
+            units::or_dash(asked),
+            units::or_dash(slept),
+            late,
+            units::or_dash(row.m.cpu.fraction.map(units::percent)),
         ]
     };
     let signal = if is_signalled {

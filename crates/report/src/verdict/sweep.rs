@@ -4,10 +4,10 @@
 //! claimed.
 
 use punctual_record::experiment::{Deadlines, Decades, IntervalLength, Naps, Robustness};
-use punctual_record::{OfLength, Run};
+use punctual_record::{Measurement, Run};
 
-use super::Verdict;
-use crate::select::{self, asked_ns};
+use super::{Rule, Verdict};
+use crate::select::{self, Row, asked_ns};
 use crate::units;
 
 /// One number of a subject at a point.
@@ -29,49 +29,50 @@ struct Sweep {
 
 /// By the first of them, with what the others say in a sentence each.
 pub(super) fn verdict(run: &Run) -> Option<Verdict> {
-    super::first_of(
-        run,
-        &[
-            |run| by_length::<Decades>(run, &DECADES),
-            frames,
-            interval,
-            |run| by_length::<Naps>(run, &NAPS),
-            robustness,
-        ],
-    )
+    let rules: [Rule; 5] = [
+        |run| DECADES.of(late(&select::of_run::<Decades>(run), asked_ns)),
+        |run| {
+            let frames = select::paced(run, Deadlines::Relative);
+            FRAMES.of(late(&frames, |of| of.period_ns as f64))
+        },
+        |run| {
+            let rows = select::of_run::<IntervalLength>(run);
+            INTERVAL.of(cells(&rows, |of| of.period_ns as f64, |m| m.cpu.fraction))
+        },
+        |run| NAPS.of(late(&select::of_run::<Naps>(run), asked_ns)),
+        |run| ROBUSTNESS.of(robustness(&select::of_run(run))),
+    ];
+    super::first_of(run, &rules)
 }
 
-/// How late frames ended that each begin when the one before has ended.
-fn frames(run: &Run) -> Option<Verdict> {
-    let rows = select::paced(run, Deadlines::Relative);
-    let cells = rows.iter().filter_map(|row| {
+/// A number of each row, where it has one.
+fn cells<'r, E>(
+    rows: &[Row<'r, E>],
+    at: fn(&E) -> f64,
+    value: fn(&Measurement) -> Option<f64>,
+) -> Vec<Cell<'r>> {
+    let cell = |row: &Row<'r, E>| {
         Some(Cell {
             subject: &row.m.subject,
-            at: row.of.period_ns as f64,
-            value: select::typical_late_ns(row.m)?.0,
+            at: at(row.of),
+            value: value(row.m)?,
         })
-    });
-    Sweep {
-        low: "least late in the median",
-        points: "frame lengths",
-        caption: "Lateness in the median, by the length of a frame.",
-        written: units::duration,
-    }
-    .of(cells.collect())
+    };
+    rows.iter().filter_map(cell).collect()
 }
 
-/// How late waits of each length were.
-fn by_length<E: OfLength>(run: &Run, sweep: &Sweep) -> Option<Verdict> {
-    let rows = select::of_run::<E>(run);
-    let cells = rows.iter().filter_map(|row| {
-        Some(Cell {
-            subject: &row.m.subject,
-            at: asked_ns(row.of),
-            value: select::typical_late_ns(row.m)?.0,
-        })
-    });
-    sweep.of(cells.collect())
+/// How late it was.
+fn late<'r, E>(rows: &[Row<'r, E>], at: fn(&E) -> f64) -> Vec<Cell<'r>> {
+    cells(rows, at, |m| Some(select::typical_late_ns(m)?.0))
 }
+
+/// Frames that each begin when the one before has ended.
+const FRAMES: Sweep = Sweep {
+    low: "least late in the median",
+    points: "frame lengths",
+    caption: "Lateness in the median, by the length of a frame.",
+    written: units::duration,
+};
 
 const DECADES: Sweep = Sweep {
     low: "least late in the median",
@@ -87,46 +88,34 @@ const NAPS: Sweep = Sweep {
     written: units::duration,
 };
 
-fn interval(run: &Run) -> Option<Verdict> {
-    let rows = select::of_run::<IntervalLength>(run);
-    let cells = rows.iter().filter_map(|row| {
-        Some(Cell {
-            subject: &row.m.subject,
-            at: row.of.period_ns as f64,
-            value: row.m.cpu.fraction?,
-        })
-    });
-    Sweep {
-        low: "billed the least CPU time",
-        points: "intervals",
-        caption: "CPU time billed, in % of the time that passed, by the interval between two waits.",
-        written: units::percent,
-    }
-    .of(cells.collect())
-}
+const INTERVAL: Sweep = Sweep {
+    low: "billed the least CPU time",
+    points: "intervals",
+    caption: "CPU time billed, in % of the time that passed, by the interval between two waits.",
+    written: units::percent,
+};
 
-fn robustness(run: &Run) -> Option<Verdict> {
-    let rows = select::of_run::<Robustness>(run);
-    let subjects = select::by_subject(&rows);
-    // Of all lengths the mean, as a scheduler does not ask how long somebody wants to wait.
-    let cells = subjects.iter().flat_map(|(subject, rows)| {
-        let periods = select::by_value(rows, |of| of.scheduler_period_ns as f64);
-        periods.into_iter().filter_map(|(at, rows)| {
-            let errors: Vec<f64> = rows
-                .iter()
-                .filter_map(|row| row.of.relative_error)
-                .collect();
+const ROBUSTNESS: Sweep = Sweep {
+    low: "nearest to the deadline",
+    points: "periods of the scheduler",
+    caption: "Mean distance from the deadline over the length in %, the mean of all lengths, by the scheduler's period.",
+    written: units::error_percent,
+};
+
+/// Of all lengths the mean, as a scheduler does not ask how long somebody wants to wait.
+fn robustness<'r>(rows: &[Row<'r, Robustness>]) -> Vec<Cell<'r>> {
+    let subjects = select::by_subject(rows).into_iter();
+    let of_subject = |(subject, rows): (&'r str, Vec<Row<'r, Robustness>>)| {
+        let periods = select::by_value(&rows, |of| of.scheduler_period_ns as f64);
+        let mean = |(at, rows): (f64, Vec<Row<'r, Robustness>>)| {
+            let errors = rows.iter().filter_map(|row| row.of.relative_error);
+            let errors: Vec<f64> = errors.collect();
             let value = errors.iter().sum::<f64>() / errors.len() as f64;
             value.is_finite().then_some(Cell { subject, at, value })
-        })
-    });
-    Sweep {
-        low: "nearest to the deadline",
-        points: "periods of the scheduler",
-        caption: "Mean distance from the deadline over the length in %, the mean of all lengths, by the scheduler's period.",
-        written: units::error_percent,
-    }
-    .of(cells.collect())
+        };
+        periods.into_iter().filter_map(mean).collect::<Vec<_>>()
+    };
+    subjects.flat_map(of_subject).collect()
 }
 
 /// There is room for so many points.
@@ -157,11 +146,10 @@ impl Sweep {
                 let cell = cells
                     .iter()
                     .find(|it| it.subject == *subject && it.at == *at);
-                let Some(cell) = cell else {
-                    return "-".to_owned();
-                };
-                let sign = if cell.value <= least(*at) { "* " } else { "" };
-                format!("{sign}{}", (self.written)(cell.value))
+                units::or_dash(cell.map(|cell| {
+                    let sign = if cell.value <= least(*at) { "* " } else { "" };
+                    format!("{sign}{}", (self.written)(cell.value))
+                }))
             };
             let first = std::iter::once((*subject).to_owned());
             first.chain(shown.iter().map(at)).collect()

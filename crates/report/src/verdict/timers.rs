@@ -95,8 +95,7 @@ impl<'r> Told<'r> {
             units::fine(self.median_ns),
             units::fine(least),
             units::fine(most),
-            self.predicted_ns
-                .map_or_else(|| "-".to_owned(), units::fine),
+            units::or_dash(self.predicted_ns.map(units::fine)),
         ]
     }
 }

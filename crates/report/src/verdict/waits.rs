@@ -3,7 +3,7 @@
 use punctual_record::Run;
 use punctual_record::experiment::Sleep;
 
-use super::{Verdict, or_blank, typical_in_words};
+use super::{Verdict, typical_in_words};
 use crate::select::{self, Row};
 use crate::units;
 
@@ -51,7 +51,7 @@ fn in_words(row: &Row<'_, Sleep>) -> String {
     let predicted = match row.m.predicted_late_ns {
         Some(predicted) => format!(
             " The rule in force predicts {}.",
-            units::duration(predicted as f64)
+            units::duration(predicted)
         ),
         None => String::new(),
     };
@@ -69,11 +69,10 @@ fn typical_ns(row: &Row<'_, Sleep>) -> f64 {
 /// `58.0 us late in the median, 66.0 us at p99`.
 fn late(row: &Row<'_, Sleep>) -> String {
     let late = &row.m.late_ns;
-    let ns = |ns: i64| units::duration(ns as f64);
     let typical = typical_in_words(row.m).unwrap_or_default();
     match late.p99 {
-        Some(p99) => format!("{typical}, {} at p99", ns(p99)),
-        None => format!("{typical}, {} at most", ns(late.max)),
+        Some(p99) => format!("{typical}, {} at p99", units::duration(p99)),
+        None => format!("{typical}, {} at most", units::duration(late.max)),
     }
 }
 
@@ -87,9 +86,9 @@ fn told((place, row): (usize, &Row<'_, Sleep>)) -> Vec<String> {
             if place == 0 { "* " } else { "" },
             units::duration(typical_ns(row))
         ),
-        or_blank(late.p99.map(|ns| ns as f64)),
-        units::duration(late.max as f64),
-        or_blank(row.m.cpu.per_wait_ns),
+        units::duration_or_dash(late.p99),
+        units::duration(late.max),
+        units::duration_or_dash(row.m.cpu.per_wait_ns),
     ]
 }
 

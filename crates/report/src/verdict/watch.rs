@@ -3,7 +3,7 @@
 use punctual_record::Run;
 use punctual_record::experiment::{Cause, Watch};
 
-use super::{Verdict, or_blank};
+use super::Verdict;
 use crate::select::{self, Row};
 use crate::tables::{CAUSES, HOW_NAMED, who_had_it};
 use crate::units;
@@ -12,9 +12,8 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     let watches = select::of_run::<Watch>(run);
     let row = *watches.first()?;
     let (of, late) = (row.of, &row.m.late_ns);
-    let duration = |ns: i64| units::duration(ns as f64);
-    let limit = units::nominal(of.threshold_ns as f64);
-    let every = units::nominal(of.period_ns as f64);
+    let limit = units::nominal(of.threshold_ns);
+    let every = units::nominal(of.period_ns);
     if late.n == 0 {
         return None;
     }
@@ -30,17 +29,18 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
         ),
     };
     let shares = [("p99", late.p99), ("p99.9", late.p999)].into_iter();
-    let shares = shares.filter_map(|(name, ns)| Some(format!("{} at {name}", duration(ns?))));
+    let shares =
+        shares.filter_map(|(name, ns)| Some(format!("{} at {name}", units::duration(ns?))));
     let spread = late
         .p50
-        .map(|ns| format!("{} late in the median", duration(ns)));
+        .map(|ns| format!("{} late in the median", units::duration(ns)));
     let spread: Vec<String> = spread.into_iter().chain(shares).collect();
-    let worst = format!("{} at most", duration(late.max));
+    let worst = format!("{} at most", units::duration(late.max));
     let mut sentences = vec![
         noise,
         format!(
             "A wait every {every} for {}: {}.",
-            units::duration(of.elapsed_ns as f64),
+            units::duration(of.elapsed_ns),
             [&spread[..], &[worst]].concat().join(", ")
         ),
     ];
@@ -75,7 +75,7 @@ fn causes(row: Row<'_, Watch>) -> Vec<(Cause, Vec<String>)> {
                 vec![
                     format!("{words}{who}"),
                     n.to_string(),
-                    or_blank(worst.map(|ns| ns as f64)),
+                    units::duration_or_dash(worst),
                 ],
             ))
         })

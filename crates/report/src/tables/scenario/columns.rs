@@ -51,7 +51,7 @@ pub(super) fn of_threads<'a, 'r>(group: &'a [Threads<'r>]) -> Vec<Column<'a, Thr
     );
     let slept = any(&|m| m.of.slept_ns.is_some() && !varies(m) && !is_signalled(m));
     let late = any(&|m| varies(m) && !is_signalled(m));
-    let few = |ns: Option<i64>| Cell::or(ns.map(|ns| units::duration(ns as f64)), Why::FewSamples);
+    let few = |ns: Option<i64>| Cell::or(ns.map(units::duration), Why::FewSamples);
     let busiest = match any(&|m| unequal(m).is_some()) {
         true => "CPU: of each thread on average, and of the least and the busiest.",
         false => "",
@@ -86,7 +86,7 @@ pub(super) fn of_threads<'a, 'r>(group: &'a [Threads<'r>]) -> Vec<Column<'a, Thr
         .only_if(late)
         .each(tails(late, "frame", [P50, MAX]), |m, of| {
             let frame = m.of.frame_ns.and_then(of);
-            Cell::or(frame.map(|ns| units::fine(ns as f64)), Why::FewSamples)
+            Cell::or(frame.map(units::fine), Why::FewSamples)
         })
         .in_words_of(
             "frame\n",
@@ -98,7 +98,7 @@ pub(super) fn of_threads<'a, 'r>(group: &'a [Threads<'r>]) -> Vec<Column<'a, Thr
             tails(any(&is_signalled), "signal", [P50, P99, MAX]),
             |m, of| {
                 let since = m.of.since_signal_ns.and_then(of);
-                Cell::or(since.map(|ns| units::duration(ns as f64)), Why::FewSamples)
+                Cell::or(since.map(units::duration), Why::FewSamples)
             },
         )
         .in_words_of(
@@ -146,9 +146,7 @@ pub(super) fn of_computer<'a, 'r>(group: &'a [Computer<'r>]) -> Vec<Column<'a, C
             |m, state| share_of(m.of, state).map(units::percent),
         )
         .in_words_of("in ", "in a state: the share of the idle time.")
-        .column("interval\nat end", |m| {
-            Some(units::fine(m.of.interval_ns? as f64))
-        })
+        .column("interval\nat end", |m| Some(units::fine(m.of.interval_ns?)))
         .blank(Why::NoInterval)
         .if_known()
         .into_columns()
@@ -205,7 +203,7 @@ fn unequal(m: Threads) -> Option<[f64; 2]> {
 /// The median, or where the samples are too few for one, the mean.
 fn typical_sleep(m: Threads) -> Option<String> {
     let slept = m.of.slept_ns?;
-    let median = slept.p50.map(|ns| units::fine(ns as f64));
+    let median = slept.p50.map(units::fine);
     Some(median.unwrap_or_else(|| format!("mean {}", units::fine(slept.mean))))
 }
 

@@ -119,7 +119,7 @@ fn in_words(modes: &[Mode]) -> String {
 }
 
 fn one_in_words(mode: &Mode) -> String {
-    let length = units::fine(mode.center_ns as f64);
+    let length = units::fine(mode.center_ns);
     let share = mode.share * 100.0;
     match mode.ticks {
         Some(1) => format!("1 tick ({length}) {share:.0} %"),
