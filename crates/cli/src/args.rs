@@ -7,17 +7,17 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command as Definition, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::bench::args::{self as bench, BenchArgs};
-use crate::compare::args::{self as compare, CompareArgs};
-use crate::doctor::args::{self as doctor, DoctorArgs};
+use crate::compare::{self, CompareArgs};
+use crate::doctor::{self, DoctorArgs};
 use crate::exec::{self, ExecArgs};
 use crate::generate::{CompletionsArgs, ManArgs};
-use crate::measure::args::{self as measure, MeasureArgs};
+use crate::measure::{self, MeasureArgs};
 use crate::report::{self, ReportArgs};
 use crate::resolution::{self, ResolutionArgs};
 use crate::say;
 use crate::simulate::args::{self as simulate, SimulateArgs};
 use crate::slack::{self, SlackArgs};
-use crate::sweep::args::{self as sweep, SweepArgs};
+use crate::sweep::{self, SweepArgs};
 use crate::watch::args::{self as watch, WatchArgs};
 use crate::zero::{self, ZeroArgs};
 

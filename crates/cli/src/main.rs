@@ -92,3 +92,13 @@ enum Done {
     /// It did, but not all of it could be seen or judged.
     Inconclusive,
 }
+
+impl Done {
+    /// What it is unless the user ended it.
+    fn unless(is_ended: bool) -> Self {
+        match is_ended {
+            true => Self::Interrupted,
+            false => Self::Whole,
+        }
+    }
+}

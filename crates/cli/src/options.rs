@@ -13,6 +13,17 @@ use punctual_sim::Model;
 use crate::console::{self, say};
 use crate::values::{self, List};
 
+/// Refuses the first option of these that is given, as it has no meaning for `what`.
+pub(crate) fn refuse<'o>(
+    given: impl IntoIterator<Item = (&'o str, bool)>,
+    what: &str,
+) -> Result<()> {
+    match given.into_iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) => bail!("{option} has no meaning {what}"),
+        None => Ok(()),
+    }
+}
+
 /// How much is measured.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Effort {
@@ -67,24 +78,32 @@ impl Place {
     }
 }
 
-/// What of the results is printed.
+/// What of the results is printed, and where they go besides the terminal.
 #[derive(Clone, Debug, Default, Args)]
-pub(crate) struct Shown {
+pub(crate) struct Output {
     /// Print all tables instead of the answer
     #[arg(long, global = true, conflicts_with_all = ["tables", "markdown"])]
-    pub(crate) full: bool,
+    full: bool,
 
     /// Print these tables below the answer: words of their titles, as lateness,CPU
     #[arg(long, value_name = "NAMES", global = true, value_parser = values::list::<String>)]
-    pub(crate) tables: Option<List<String>>,
+    tables: Option<List<String>>,
 
     /// Print the answer as Markdown, for an issue or a forum
     #[arg(long, global = true)]
-    pub(crate) markdown: bool,
+    markdown: bool,
 
     /// Whether the best is in bold: on a terminal, unless NO_COLOR is set; or always, or never
     #[arg(long, value_name = "WHEN", global = true, value_enum, default_value_t)]
-    pub(crate) color: Color,
+    color: Color,
+
+    /// Write the results to a file, as JSON (- is standard output)
+    #[arg(short, long, value_name = "FILE", global = true)]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Draw the figures into a directory, as SVG
+    #[arg(short, long, value_name = "DIR", global = true)]
+    pub(crate) plots: Option<PathBuf>,
 }
 
 /// When something is in colour.
@@ -97,7 +116,7 @@ pub(crate) enum Color {
     Never,
 }
 
-impl Shown {
+impl Output {
     /// What is printed of a run: its answer, where there is one to be had, or else all.
     ///
     /// That there is no table of a name is said when there are tables: what was measured
@@ -152,16 +171,4 @@ impl Shown {
 pub(crate) fn on_a_screen(verdict: &Verdict) -> String {
     let columns = terminal_size::terminal_size();
     verdict.text(columns.map_or(usize::MAX, |(width, _)| width.0.into()))
-}
-
-/// Where the results go besides the terminal.
-#[derive(Clone, Debug, Default, Args)]
-pub(crate) struct Output {
-    /// Write the results to a file, as JSON (- is standard output)
-    #[arg(short, long, value_name = "FILE", global = true)]
-    pub(crate) json: Option<PathBuf>,
-
-    /// Draw the figures into a directory, as SVG
-    #[arg(short, long, value_name = "DIR", global = true)]
-    pub(crate) plots: Option<PathBuf>,
 }

@@ -11,7 +11,7 @@ use punctual_record::HostFacts;
 use punctual_report::Verdict;
 
 use crate::options::on_a_screen;
-use crate::stop::End;
+use crate::stop::{End, until};
 use crate::values::length;
 use crate::{Done, print, session};
 
@@ -35,20 +35,12 @@ fn hold(interval: Nanos, length: Option<Nanos>) -> Result<Done> {
     let end = End::listen()?;
     let guard = resolution::hold(interval).map_err(|error| anyhow!("{error}"))?;
     let granted = guard.granted().map_err(|error| anyhow!("{error}"))?;
-    let until = length.map_or_else(
-        || "until Ctrl-C".to_owned(),
-        |length| format!("for {length}, or until Ctrl-C"),
-    );
     print(&format!(
-        "asked {interval}, granted {granted}, {until}\n{}",
+        "asked {interval}, granted {granted}, {}\n{}",
+        until(length),
         wine_line(&facts())
     ))?;
-    let is_early = end.within(length) && length.is_some();
-    Ok(if is_early {
-        Done::Interrupted
-    } else {
-        Done::Whole
-    })
+    Ok(Done::unless(end.within(length) && length.is_some()))
 }
 
 fn cycle(now: Resolution, from: Nanos, to: Nanos, each: Nanos) -> Result<Done> {

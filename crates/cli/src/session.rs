@@ -199,10 +199,6 @@ impl Outputs {
         let printed = print(text);
         self.write(run)?;
         printed?;
-        Ok(if run.interrupted {
-            Done::Interrupted
-        } else {
-            Done::Whole
-        })
+        Ok(Done::unless(run.interrupted))
     }
 }

@@ -10,7 +10,7 @@ use punctual_os::slack::ThreadSlack;
 use punctual_report::Verdict;
 
 use crate::options::on_a_screen;
-use crate::stop::End;
+use crate::stop::{End, until};
 use crate::values::length;
 use crate::{Done, print, session};
 
@@ -52,18 +52,10 @@ fn show(pid: Option<u32>) -> Result<Done> {
 fn hold(slack: Nanos, pid: Option<u32>, length: Option<Nanos>) -> Result<Done> {
     let end = End::listen()?;
     let held = Held::hold(pid, slack)?;
-    let until = length.map_or_else(
-        || "until Ctrl-C".to_owned(),
-        |length| format!("for {length}, or until Ctrl-C"),
-    );
-    print(&format!("{}, {until}\n", held.in_words(slack)?))?;
+    print(&format!("{}, {}\n", held.in_words(slack)?, until(length)))?;
     let is_early = end.within(length) && length.is_some();
     held.restore()?;
-    Ok(if is_early {
-        Done::Interrupted
-    } else {
-        Done::Whole
-    })
+    Ok(Done::unless(is_early))
 }
 
 fn cycle(pid: Option<u32>, each: Nanos) -> Result<Done> {
@@ -84,11 +76,7 @@ fn cycle(pid: Option<u32>, each: Nanos) -> Result<Done> {
         }
     }
     held.restore()?;
-    Ok(if is_early {
-        Done::Interrupted
-    } else {
-        Done::Whole
-    })
+    Ok(Done::unless(is_early))
 }
 
 /// A slack that is in force until this is dropped.

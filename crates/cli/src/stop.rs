@@ -69,6 +69,14 @@ impl End {
     }
 }
 
+/// Until when something is held, in words.
+pub(crate) fn until(length: Option<Nanos>) -> String {
+    length.map_or_else(
+        || "until Ctrl-C".to_owned(),
+        |length| format!("for {length}, or until Ctrl-C"),
+    )
+}
+
 fn is_wanted(end: &Receiver<()>, length: Option<Nanos>) -> bool {
     match length {
         Some(length) => end.recv_timeout(length.into()) != Err(RecvTimeoutError::Timeout),

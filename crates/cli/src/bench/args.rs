@@ -5,7 +5,7 @@ use punctual_core::{Rate, StrategySpec};
 use punctual_lab::regimes::{Condition, Regime};
 use punctual_sim::Model;
 
-use crate::options::{Effort, Output, Place, Shown};
+use crate::options::{Effort, Output, Place};
 use crate::values::{List, list, load};
 use crate::{models, peers};
 
@@ -82,9 +82,6 @@ pub(crate) struct BenchArgs {
 
     #[command(flatten)]
     pub(crate) place: Place,
-
-    #[command(flatten)]
-    pub(crate) shown: Shown,
 
     #[command(flatten)]
     pub(crate) output: Output,

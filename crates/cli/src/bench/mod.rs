@@ -76,7 +76,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
     let text = if args.explain {
         punctual_report::explained(&run)
     } else {
-        args.shown.of(&run)
+        args.output.of(&run)
     };
     outputs.deliver_until(failed, &run, &text)
 }

@@ -15,6 +15,7 @@ use punctual_record::MachineFacts;
 use punctual_sim::Model;
 
 use super::args::{BenchArgs, Experiment};
+use crate::options::refuse;
 use crate::progress::Progress;
 use crate::{peers, say, session};
 
@@ -60,11 +61,7 @@ impl BenchPlan {
     /// Finds out whether `machine`, and the simulated ones that come after it,
     /// can do all this.
     pub(super) fn check(&self, machine: &dyn Machine) -> Result<()> {
-        for case in self
-            .interleaved
-            .iter()
-            .flat_map(|interleaved| &interleaved.cases)
-        {
+        for case in self.interleaved.iter().flat_map(|part| &part.cases) {
             machine.check(&case.program)?;
         }
         if self.robustness {
@@ -118,7 +115,7 @@ impl BenchPlan {
 fn check(args: &BenchArgs) -> Result<()> {
     let experiment = args.experiment();
     let alone = experiment == bench::Experiment::Robustness;
-    for (option, given) in [
+    let of_others = [
         ("--rate", args.rate.is_some()),
         // There is one plan for each rate, and nothing learned goes on.
         ("--explain", args.explain),
@@ -129,13 +126,13 @@ fn check(args: &BenchArgs) -> Result<()> {
             "--strategy",
             experiment == bench::Experiment::Naps && args.strategy.is_some(),
         ),
-    ] {
-        if given && experiment != bench::Experiment::Pace {
-            bail!(
-                "{option} has no meaning for `bench {}`; leave one of them out",
-                experiment.name()
-            );
-        }
+    ];
+    if experiment != bench::Experiment::Pace {
+        let name = experiment.name();
+        refuse(
+            of_others,
+            &format!("for `bench {name}`; leave one of them out"),
+        )?;
     }
     match experiment.ends_with_robustness() {
         true => Ok(()),
@@ -221,16 +218,13 @@ fn conditions(args: &BenchArgs) -> Result<Conditions> {
         });
     }
     let cpus = args.place.on.as_ref().and_then(Model::cpus);
-    for (option, given) in [
-        ("--cpu", args.place.cpu.is_some()),
-        ("--load", args.load.is_some()),
-    ] {
-        if given && cpus.is_none() {
-            bail!(
-                "{option} has no meaning on the fake OS: each thread has a CPU of its own; leave it out"
-            );
-        }
-    }
+    refuse(
+        [
+            ("--cpu", cpus.is_none() && args.place.cpu.is_some()),
+            ("--load", cpus.is_none() && args.load.is_some()),
+        ],
+        "on the fake OS: each thread has a CPU of its own; leave it out",
+    )?;
     Ok(Conditions {
         cpu: args.place.cpu,
         hogs: hogs(args, cpus.unwrap_or(0)),

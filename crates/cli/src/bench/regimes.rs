@@ -15,12 +15,24 @@ use super::args::{BenchArgs, RegimesArgs};
 use punctual_report::{Setting, warnings};
 
 use crate::files::{self, Target};
+use crate::options::refuse;
 use crate::progress::Progress;
 use crate::{Done, peers, print, say, session, stop};
 
 /// Runs the command.
 pub(super) fn run(bench: &BenchArgs, args: &RegimesArgs) -> Result<Done> {
-    refuse(bench)?;
+    refuse(
+        [
+            ("--rate", bench.rate.is_some()),
+            ("--load", bench.load.is_some()),
+            ("--explain", bench.explain),
+            ("--on", !bench.place.is_here()),
+            ("--seed", bench.place.seed.is_some()),
+            ("--cpu", bench.place.cpu.is_some()),
+            ("--plots", bench.output.plots.is_some()),
+        ],
+        "for `bench regimes`; leave one of them out",
+    )?;
     refuse_together(bench, args)?;
     let mut plan = plan(bench, args)?;
     let unavailable = leave_out(&mut plan)?;
@@ -57,40 +69,19 @@ pub(super) fn run(bench: &BenchArgs, args: &RegimesArgs) -> Result<Done> {
     run.warnings = unavailable;
     (run.warnings).extend(warnings(&run.machine, &run.results, setting));
     let run = session::disturbed(run, witness.disturbance());
-    print(&bench.shown.of(&run))?;
+    print(&bench.output.of(&run))?;
     if let Some(file) = file {
         Target::new(file)?.write(&run.to_json())?;
     }
-    let is_lost = || {
-        cells(&run.results)
-            .iter()
-            .any(|cell| cell.verdict == Verdict::Dearer)
-    };
-    match &run.failed {
-        Some(why) => Err(anyhow!(
-            "it ended before its end, and what was measured is kept: {why}"
-        )),
-        None if run.interrupted => Ok(Done::Interrupted),
-        None if args.gate && is_lost() => Ok(Done::Differs),
-        None => Ok(Done::Whole),
+    if let Some(why) = &run.failed {
+        bail!("it ended before its end, and what was measured is kept: {why}");
     }
-}
-
-fn refuse(bench: &BenchArgs) -> Result<()> {
-    for (option, given) in [
-        ("--rate", bench.rate.is_some()),
-        ("--load", bench.load.is_some()),
-        ("--explain", bench.explain),
-        ("--on", !bench.place.is_here()),
-        ("--seed", bench.place.seed.is_some()),
-        ("--cpu", bench.place.cpu.is_some()),
-        ("--plots", bench.output.plots.is_some()),
-    ] {
-        if given {
-            bail!("{option} has no meaning for `bench regimes`; leave one of them out");
-        }
-    }
-    Ok(())
+    let cells = cells(&run.results);
+    let is_lost = cells.iter().any(|cell| cell.verdict == Verdict::Dearer);
+    Ok(match args.gate && is_lost && !run.interrupted {
+        true => Done::Differs,
+        false => Done::unless(run.interrupted),
+    })
 }
 
 /// Options of all benches are no arguments of this one, so that the parser

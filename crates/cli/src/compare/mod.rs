@@ -1,21 +1,24 @@
 //! `punctual compare`.
 
 pub(crate) mod any_row;
-pub(crate) mod args;
 pub(crate) mod judge;
 pub(crate) mod rule;
 
+use std::path::PathBuf;
+
 use anyhow::{Result, anyhow, bail};
+use clap::{Args, ValueEnum};
 use punctual_record::Run;
-use punctual_record::{compare::Comparison, compare::RuleOutcome};
+use punctual_record::compare::{Comparison, Metric, RuleOutcome};
 use punctual_report::{comparison_sections, comparison_verdict};
 
 use punctual_zero::{COMPARED, published};
 
 use crate::files::{self, Target};
+use crate::options::Output;
 use crate::{Done, print, session};
-use any_row::AnyRow;
-use args::{CompareArgs, WhichOs};
+use any_row::{AnyRow, metrics};
+use rule::Rule;
 
 /// Runs the command.
 pub(crate) fn run(args: &CompareArgs) -> Result<Done> {
@@ -56,7 +59,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Done> {
         files::directory(plots)?;
     }
 
-    let text = args.shown.shown(
+    let text = args.output.shown(
         Some(comparison_verdict(&compared, &[COMPARED])),
         || punctual_report::comparison(&compared, &[COMPARED]),
         || comparison_sections(&compared, &[COMPARED]),
@@ -82,4 +85,73 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Done> {
     } else {
         Done::Whole
     })
+}
+
+/// What its help begins with.
+pub(crate) const ABOUT: &str = "\
+Set Runs side by side: machines, versions or settings, with intervals.
+
+Takes the files that `--json` of bench, measure, watch, simulate and zero writes. What has the same experiment, subject \
+and parameters stands in one row, with the ratio to the first file's. With --published, what others have measured of \
+the same stands beneath it; a single file is then compared with that alone.";
+
+/// What the help lists is what there is.
+pub(crate) fn after() -> String {
+    let metrics: Vec<_> = metrics().map(Metric::name).collect();
+    format!(
+        "\
+Rules: [SELECTOR:]METRIC > VALUE, or >=. A rule says what fails: for GB zeroed, of which more is better, < or <=.
+  SELECTOR  EXPERIMENT or EXPERIMENT/SUBJECT, with * for any text, and
+            @PARAM=VALUE for those with that parameter:
+            sleep/usleep@asked=1ms, pace/adaptive-*@rate=60
+  METRIC    {}
+  VALUE     a length (500us), per cent for cpu (5%), GB per second for GB
+            zeroed (5GB/s), or a factor of the first file's number (1.2x)
+In the name of a metric late_ can be left out. With several files, all but the first are judged. A value is exceeded by the number itself. A factor is exceeded only \
+if the whole interval of the ratio lies beyond it; if a part of it does, or if the one or the other has fewer than six \
+rounds of it, the rule is inconclusive. What a file has not measured is not judged; a rule that finds nothing to judge is an error.
+
+Exit codes, the first that applies: 2 could not run, 1 a rule fails, 3 a rule is inconclusive, 0 done
+
+Examples:
+  punctual compare laptop.json server.json
+  punctual compare linux.json --published
+  punctual compare a.json b.json --fail-if 'late_p50 > 1.2x'
+  punctual compare a.json b.json --fail-if 'pace/spin@rate=60: late_p99 > 1ms'
+  punctual compare a.json b.json --fail-if 'zero-pool/mcs: gb_per_cpu_s < 0.9x'
+  punctual compare a.json b.json --json comparison.json --plots figures",
+        metrics
+            .chunks(6)
+            .map(|few| few.join(", "))
+            .collect::<Vec<_>>()
+            .join(",\n            ")
+    )
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompareArgs {
+    /// Run files; all ratios are to the first (- is standard input)
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Exit with 1 if a number is beyond a value: `late_p99 > 500us`, `sleep/*: late_p50 > 1.2x`, `gb_per_cpu_s < 0.8x`;
+    /// can be given often
+    #[arg(long, value_name = "RULE")]
+    pub(crate) fail_if: Vec<Rule>,
+
+    /// Add what others have published of the same, of the OS of these files; with =all, of every OS
+    #[arg(long, value_name = "OS", num_args = 0..=1, require_equals = true, default_missing_value = "same")]
+    pub(crate) published: Option<WhichOs>,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// Of which OS published figures are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WhichOs {
+    /// Of the OS of these files
+    Same,
+    /// Of every OS
+    All,
 }

@@ -1,19 +1,21 @@
 //! `punctual doctor`.
 
-pub(crate) mod args;
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow};
+use clap::Args;
+use punctual_core::Nanos;
 use punctual_lab::doctor::{Examined, Pace, ROUNDS, diagnose, examine};
-use punctual_lab::rounds::{self, Results};
+use punctual_lab::rounds;
 use punctual_lab::timer_rule::host;
 use punctual_record::Run;
 use punctual_report::doctor::{anonymous, in_words};
 
 use crate::files::Target;
+use crate::options::{Effort, Output, Place};
 use crate::progress::Progress;
-use crate::session::{self, Measured, Outputs};
+use crate::session::{self, Outputs};
 use crate::{Done, say};
-use args::DoctorArgs;
 
 /// Runs the command.
 pub(crate) fn run(args: &DoctorArgs) -> Result<Done> {
@@ -33,10 +35,9 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Done> {
         None => Examined::here(args.hold),
     };
     examined.cpu = args.place.cpu.or(examined.cpu);
-    let pace = if args.effort.quick {
-        Pace::Quick
-    } else {
-        Pace::Usual
+    let pace = match args.effort.quick {
+        true => Pace::Quick,
+        false => Pace::Usual,
     };
     let rounds = args.effort.rounds.unwrap_or(ROUNDS);
     let cases = examined.cases(&*on.machine, pace);
@@ -47,15 +48,15 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Done> {
     let share = args.share.as_deref().map(Target::new).transpose()?;
     let started_at = args.place.is_here().then(session::now);
 
+    let length = rounds::length(&cases, rounds);
     if args.place.is_here() {
         say!(
             "doctor: {} kinds of waits in {}, {}",
             cases.len(),
             session::rounds(rounds),
-            session::about(rounds::length(&cases, rounds), false),
+            session::about(length, false),
         );
     }
-    let length = rounds::length(&cases, rounds);
     let mut bar = Progress::new(cases.len() * rounds as usize, length);
     let results = examine(
         &examined,
@@ -67,8 +68,9 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Done> {
     drop(bar);
 
     let failed = results.end.failed.clone();
-    let run = as_run(args, &examined, on, started_at, results);
-    let delivered = outputs.deliver_until(failed, &run, &args.shown.of(&run));
+    let run = on.warned(session::run_of(results, started_at), rounds);
+    let run = diagnosed(&examined, run);
+    let delivered = outputs.deliver_until(failed, &run, &args.output.of(&run));
     if let Some(share) = share {
         share.write(&anonymous(&run, &options(args)).to_json())?;
         say!("shared: {SHARED}");
@@ -80,15 +82,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Done> {
 const SHARED: &str = "the measurements with all samples, the diagnosis, OS and kernel release, CPU model, hypervisor \
                       and timer settings; no names of hosts or users, no paths";
 
-fn as_run(
-    args: &DoctorArgs,
-    examined: &Examined,
-    on: Measured,
-    started_at: Option<String>,
-    results: Results,
-) -> Run {
-    let run = session::run_of(results, started_at);
-    let mut run = on.warned(run, args.effort.rounds.unwrap_or(ROUNDS));
+fn diagnosed(examined: &Examined, mut run: Run) -> Run {
     let findings = diagnose(examined, &mut run.results, run.disturbance.as_ref());
     run.beside.doctor = Some(in_words(&findings, &mut run.results));
     run
@@ -96,24 +90,67 @@ fn as_run(
 
 /// The options that say how it was measured, without names of files.
 fn options(args: &DoctorArgs) -> Vec<String> {
-    let mut options = Vec::new();
-    if args.effort.quick {
-        options.push("--quick".to_owned());
+    let DoctorArgs { effort, place, .. } = args;
+    let options = [
+        effort.quick.then(|| "--quick".to_owned()),
+        effort.rounds.map(|rounds| format!("--rounds {rounds}")),
+        place.cpu.map(|cpu| format!("--cpu {cpu}")),
+        args.hold.map(|hold| format!("--hold {}", hold.exact())),
+        (place.on.as_ref()).map(|model| format!("--on {}", model.name())),
+        place.seed.map(|seed| format!("--seed {seed}")),
+    ];
+    options.into_iter().flatten().collect()
+}
+
+/// What its help begins with.
+pub(crate) const ABOUT: &str = "\
+Says why waits are late here: which timer rule is in force for this process and which facts decide that, what the rule \
+predicts for waits of 1 ms and 16.67 ms, what was measured, whether the two agree, and what can be done.
+
+Takes about 10 s; --quick under 4 s. Needs no privileges; what it is not allowed to read it names.";
+
+/// How the verdicts come about.
+pub(crate) const AFTER: &str = "\
+The prediction is the simulator's rule, fed with the facts of this host, for a wake-up that costs nothing. On Linux it \
+agrees with the measurement if the medians are no further apart than the p90 of the measured wake cost: the lateness, with \
+a slack of 1 ns, of a wait that takes as long, slack included, in the same rounds. On Windows, where waits end on ticks, half a timer interval is \
+allowed. The verdict is `sooner` if waits ended inside their slack, because other interrupts of the CPU ended them, as \
+the rule allows; `inconclusive` if the median of too many rounds lies elsewhere, the wake cost is all over the place, \
+or there are too few waits for a median; and `no prediction` where no rule is known, as under Wine.
+
+Exit codes: 0 done, whatever the verdicts are, as this is a diagnosis and not a check; 2 could not run; 3 ended by \
+Ctrl-C (what was measured is kept).
+
+Examples:
+  punctual doctor
+  punctual doctor --quick --share doctor.json
+  punctual doctor --hold 1ms
+  punctual doctor --on windows-10-2004";
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// Ask for this timer interval meanwhile, as a program could: 1ms, 0.5ms (Windows)
+    #[arg(long, value_name = "INTERVAL", allow_hyphen_values = true, value_parser = interval)]
+    pub(crate) hold: Option<Nanos>,
+
+    /// Write the Run without names of hosts and users, and without paths, to a file, to paste into a bug report (- is standard output)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) share: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) effort: Effort,
+
+    #[command(flatten)]
+    pub(crate) place: Place,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+fn interval(text: &str) -> Result<Nanos, String> {
+    let interval: Nanos = text.parse()?;
+    if interval.is_zero() {
+        return Err("give an interval longer than nothing, such as 1ms".to_owned());
     }
-    if let Some(rounds) = args.effort.rounds {
-        options.push(format!("--rounds {rounds}"));
-    }
-    if let Some(cpu) = args.place.cpu {
-        options.push(format!("--cpu {cpu}"));
-    }
-    if let Some(hold) = args.hold {
-        options.push(format!("--hold {}", hold.exact()));
-    }
-    if let Some(model) = &args.place.on {
-        options.push(format!("--on {}", model.name()));
-    }
-    if let Some(seed) = args.place.seed {
-        options.push(format!("--seed {seed}"));
-    }
-    options
+    Ok(interval)
 }

@@ -11,8 +11,8 @@ use punctual_lab::scenario::{self, Scenario};
 use punctual_program::Machine;
 use punctual_record::{MachineFacts, Value, Warning};
 
-use super::args::{ALL, MeasureArgs};
 use super::live;
+use super::{ALL, MeasureArgs};
 use crate::options::Place;
 use crate::progress::Progress;
 use crate::simulate::list::{self as simulate, Found};

@@ -7,7 +7,7 @@ use punctual_core::Nanos;
 use punctual_lab::scenario::{self, Question, shipped};
 use punctual_sim::{Limits, Model};
 
-use crate::options::{Output, Shown};
+use crate::options::Output;
 use crate::values::{model, seed};
 
 /// What its help begins with.
@@ -79,9 +79,6 @@ pub(crate) struct SimulateArgs {
     /// Compare the models with what is published of their systems
     #[arg(long, exclusive = true)]
     pub(crate) validate: bool,
-
-    #[command(flatten)]
-    pub(crate) shown: Shown,
 
     #[command(flatten)]
     pub(crate) output: Output,

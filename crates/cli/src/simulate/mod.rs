@@ -13,7 +13,7 @@ use punctual_sim::{Model, Trace};
 
 use crate::bench::args::{BenchArgs, Experiment};
 use crate::files::Target;
-use crate::options::Place;
+use crate::options::{Place, refuse};
 use crate::progress::Progress;
 use crate::session::{self, Outputs};
 use crate::{Done, bench, print, say};
@@ -88,7 +88,10 @@ fn simulate(args: &SimulateArgs, scenario: &Scenario, models: &[Model]) -> Resul
     let outputs = Outputs::new(&args.output)?;
     let all = scenario.length().times(models.len() as u64);
     let mut progress = Progress::new(models.len(), all);
-    models.iter().for_each(|model| announce(scenario, model));
+    for model in models {
+        let (name, length) = (&scenario.name, scenario.length());
+        say!("{name}: {length} of virtual time on {}", model.name());
+    }
     let (mut run, trace) = scenario::simulate(
         (scenario, models, args.seed()),
         trace_to.is_some(),
@@ -102,26 +105,15 @@ fn simulate(args: &SimulateArgs, scenario: &Scenario, models: &[Model]) -> Resul
     drop(progress);
     run.warnings.extend(trace.as_ref().and_then(cut));
 
-    let delivered = outputs.deliver(&run, &args.shown.of(&run));
+    let delivered = outputs.deliver(&run, &args.output.of(&run));
     if let (Some(to), [model], Some(trace)) = (trace_to, models, trace) {
         to.write(&chrome_trace(scenario, model.name(), &trace))?;
     }
     delivered?;
-    Ok(if run.beside.expectations.iter().all(|e| e.holds) {
-        Done::Whole
-    } else {
-        Done::Differs
+    Ok(match run.beside.expectations.iter().all(|e| e.holds) {
+        true => Done::Whole,
+        false => Done::Differs,
     })
-}
-
-/// Says on standard error what takes its time.
-fn announce(scenario: &Scenario, model: &Model) {
-    say!(
-        "{}: {} of virtual time on {}",
-        scenario.name,
-        scenario.length(),
-        model.name()
-    );
 }
 
 fn cut(trace: &Trace) -> Option<Warning> {
@@ -146,23 +138,21 @@ fn explain(scenario: &Scenario, models: &[Model], seed: u64, question: &Question
 
 /// The scenario that is an experiment of `bench` too.
 fn robustness(args: &SimulateArgs) -> Result<Done> {
-    for (option, given) in [
-        ("--on", !args.on.is_empty()),
-        ("--for", args.length.is_some()),
-        ("--trace", args.trace.is_some()),
-        ("--explain", args.explain.is_some()),
-    ] {
-        if given {
-            bail!("{option} has no meaning for robustness; leave it out");
-        }
-    }
+    refuse(
+        [
+            ("--on", !args.on.is_empty()),
+            ("--for", args.length.is_some()),
+            ("--trace", args.trace.is_some()),
+            ("--explain", args.explain.is_some()),
+        ],
+        "for robustness; leave it out",
+    )?;
     bench::run(&BenchArgs {
         experiment: Some(Experiment::Robustness),
         place: Place {
             seed: args.seed,
             ..Place::default()
         },
-        shown: args.shown.clone(),
         output: args.output.clone(),
         ..BenchArgs::default()
     })

@@ -7,7 +7,7 @@ use punctual_core::{Method, Nanos, Rate};
 use punctual_record::compare::Metric;
 
 use crate::compare::rule::{Limit, Rule};
-use crate::options::{Output, Shown};
+use crate::options::Output;
 use crate::values::{cpu, length};
 
 /// What its help begins with.
@@ -87,16 +87,13 @@ pub(crate) struct WatchArgs {
     pub(crate) quiet: bool,
 
     #[command(flatten)]
-    pub(crate) shown: Shown,
-
-    #[command(flatten)]
     pub(crate) output: Output,
 }
 
 impl WatchArgs {
     /// Whether there is nothing left to do for it when nobody reads its lines.
     pub(super) fn ends_with_its_reader(&self) -> bool {
-        let Output { json, plots } = &self.output;
+        let Output { json, plots, .. } = &self.output;
         let is_kept = json.is_some() || plots.is_some();
         let wants_all = is_kept || self.fail_over.is_some() || !self.fail_if.is_empty();
         self.listen.is_none() && !(self.length.is_some() && wants_all)

@@ -85,7 +85,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Done> {
         say!("{dropped} lines were not printed: the output was not read in time");
     }
     let gap = if args.quiet { "" } else { "\n" };
-    print(&format!("{gap}{}", args.shown.of(&run)))?;
+    print(&format!("{gap}{}", args.output.of(&run)))?;
     for (outcome, why) in &judged {
         say!("{}: {why}", outcome.name());
     }

@@ -16,7 +16,7 @@ use punctual_zero_memory::Kernel;
 use punctual_zero_pool::{Batch, LockKind, Setting};
 use punctual_zero_sim::Machine;
 
-use crate::options::{Effort, Output, Shown};
+use crate::options::{Effort, Output};
 use crate::progress::Progress;
 use crate::session::{self, Outputs};
 use crate::values::{bytes, one_of};
@@ -100,9 +100,6 @@ pub(crate) struct AdviseArgs {
     pub(crate) effort: Effort,
 
     #[command(flatten)]
-    pub(crate) shown: Shown,
-
-    #[command(flatten)]
     pub(crate) output: Output,
 }
 
@@ -156,7 +153,7 @@ fn here(args: &AdviseArgs) -> Result<Done> {
     };
     let Some((advised, candidates)) = advised else {
         run.interrupted = true;
-        return outputs.deliver(&run, &args.shown.of(&run));
+        return outputs.deliver(&run, &args.output.of(&run));
     };
     let mut advice = advised.record(&model, false)?;
 
@@ -188,7 +185,7 @@ fn here(args: &AdviseArgs) -> Result<Done> {
     run.beside.zero_advice = Some(advice);
     run.other.extend(plan.describe());
     let run = session::ended(run, &end, disturbance);
-    outputs.deliver_until(end.failed, &run, &args.shown.of(&run))
+    outputs.deliver_until(end.failed, &run, &args.output.of(&run))
 }
 
 /// The model of this computer, measured in rounds in the memory of `ground` until
@@ -284,5 +281,5 @@ fn there(args: &AdviseArgs, on: &str) -> Result<Done> {
         },
         ..session::run()
     };
-    outputs.deliver(&run, &args.shown.of(&run))
+    outputs.deliver(&run, &args.output.of(&run))
 }

@@ -6,7 +6,7 @@ use punctual_record::Run;
 use punctual_zero::Ran;
 use punctual_zero::probe::{ProbePart, ProbePlan, Settings, memory_facts, warnings};
 
-use crate::options::{Effort, Output, Shown};
+use crate::options::{Effort, Output};
 use crate::progress::Progress;
 use crate::session::{self, Outputs};
 use crate::values::{bytes, iterations};
@@ -48,9 +48,6 @@ pub(crate) struct ProbeArgs {
 
     #[command(flatten)]
     pub(crate) effort: Effort,
-
-    #[command(flatten)]
-    pub(crate) shown: Shown,
 
     #[command(flatten)]
     pub(crate) output: Output,
@@ -126,7 +123,7 @@ pub(crate) fn run(args: &ProbeArgs) -> Result<Done> {
         ..session::run()
     };
     let run = session::ended(run, &end, disturbance);
-    outputs.deliver_until(end.failed, &run, &args.shown.of(&run))
+    outputs.deliver_until(end.failed, &run, &args.output.of(&run))
 }
 
 fn settings(args: &ProbeArgs) -> Result<Settings> {

@@ -12,7 +12,7 @@ use punctual_zero::run::{Bursts, Memory, PoolPlan, Settings, facts, warnings};
 use punctual_zero_memory::Kernel;
 use punctual_zero_pool::{Batch, Dequeue, LockKind};
 
-use crate::options::{Effort, Output, Shown};
+use crate::options::{Effort, Output};
 use crate::progress::Progress;
 use crate::session::{self, Outputs};
 use crate::values::{List, bytes, length, list, numbers, one_of, rounds};
@@ -115,9 +115,6 @@ pub(crate) struct RunArgs {
     pub(crate) effort: Effort,
 
     #[command(flatten)]
-    pub(crate) shown: Shown,
-
-    #[command(flatten)]
     pub(crate) output: Output,
 }
 
@@ -185,7 +182,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Done> {
     run.warnings = [plan.left_out(), &given_up, &unpredicted, &warned].concat();
     run.results = measurements;
     let run = session::ended(run, &end, disturbance);
-    outputs.deliver_until(end.failed, &run, &(args.shown.of(&run) + &agreed))
+    outputs.deliver_until(end.failed, &run, &(args.output.of(&run) + &agreed))
 }
 
 /// What the model says of every cell; nothing more once the user wants an end.

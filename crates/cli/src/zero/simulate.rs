@@ -12,7 +12,7 @@ use punctual_zero::{Grid, article, computers, simulation};
 use punctual_zero_pool::{Batch, Dequeue, LockKind};
 use punctual_zero_sim::{Job, Machine, Matrix, Preemption};
 
-use crate::options::{Output, Shown};
+use crate::options::Output;
 use crate::progress::Progress;
 use crate::session::{self, Outputs};
 use crate::values::{List, bytes, length, list, numbers, seed};
@@ -104,9 +104,6 @@ pub(crate) struct SimulateArgs {
     pub(crate) validate: bool,
 
     #[command(flatten)]
-    pub(crate) shown: Shown,
-
-    #[command(flatten)]
     pub(crate) output: Output,
 }
 
@@ -182,7 +179,7 @@ fn simulate(args: &SimulateArgs) -> Result<Done> {
     }
     drop(bar);
     let run = simulation::run(&machine, results, session::command_line());
-    outputs.deliver(&run, &args.shown.of(&run))
+    outputs.deliver(&run, &args.output.of(&run))
 }
 
 fn machine(args: &SimulateArgs) -> Result<Machine> {
