@@ -520,3 +520,37 @@ proptest! {
         prop_assert!(again.is_some_and(|(same, _)| same == observed), "not repeatable");
     }
 }
+
+/// Who had all of a slice is behind who hardly runs, also where it waits with that slice: a sleeper
+/// beside two hogs is let run at once nearly always, as its naps use up what it is behind.
+#[test]
+fn a_sleeper_beside_two_hogs_seldom_waits_for_a_tick() {
+    let hog = || Op::Spawn {
+        name: "hog".to_owned(),
+        kind: SpawnKind::Process,
+        program: program(vec![Op::Work(Nanos::from_secs(60))]),
+    };
+    let sleep = Op::Block {
+        method: Method::Sleep,
+        length: Nanos::from_ms(1),
+        tolerance: Nanos::ZERO,
+    };
+    let sleeps = Op::Loop {
+        times: 4_000,
+        body: vec![sleep],
+    };
+    for version in ["6.6", "6.12", "6.18"] {
+        let model = format!("linux-{version},cpus=1,hz=250,wake=20us,nap=8us");
+        let mut machine = SimMachine::new(Model::parse(&model).unwrap(), 1);
+        let program = program(vec![hog(), hog(), sleeps.clone()]);
+        let seen = machine.run(&program).unwrap();
+        let samples = &seen.threads[0].sections[0].samples;
+        let lates = samples.iter().map(|sample| sample.outcome.late.as_ns());
+        let waited = lates.filter(|late| *late > 200_000).count();
+        assert!(
+            (1..=60).contains(&waited),
+            "{model}: {waited} of {}",
+            samples.len()
+        );
+    }
+}

@@ -140,7 +140,7 @@ impl Fair {
     /// Whether a thread that is not queued yet takes the CPU of one of its kind.
     fn preempts(&mut self, woken: &Entity, running: ThreadId, cpu: usize) -> bool {
         let id = running;
-        let running = self.entities[id];
+        let mut running = self.entities[id];
         if self.rules.is_cfs {
             // `wakeup_preempt_entity`, with a granularity of 1 ms to 0.75 ms.
             let granularity = Time::from_thirds(self.rules.slice.as_thirds() / 3 * 4);
@@ -150,12 +150,21 @@ impl Fair {
         if self.rules.parity == Parity::Off {
             return woken.deadline < running.deadline && is_eligible;
         }
+        if running.runtime >= running.deadline {
+            // Who comes has the accounts brought up to date, and a slice that is used up begins
+            // anew (`update_curr`, `update_deadline`).
+            running.deadline = running.runtime + self.virtual_slice(&running);
+            self.entities[id].deadline = running.deadline;
+            self.queues[cpu].is_asked = true;
+        }
         if !is_eligible {
             return false;
         }
-        let is_first = self
-            .best_fair(cpu)
-            .is_none_or(|best| woken.deadline < self.entities[best].deadline);
+        // Of those who may run when this one has come.
+        let mut before = (self.queues[cpu].fair.iter())
+            .take_while(|(deadline, _)| *deadline <= woken.deadline)
+            .map(|(_, id)| &self.entities[*id]);
+        let is_first = !before.any(|queued| self.is_eligible(queued, cpu, Some(woken)));
         if !self.is_eligible(&running, cpu, Some(woken)) {
             return is_first;
         }
