@@ -46,13 +46,10 @@ fn the_same_loop_wakes_as_often_as_each_system_lets_it() {
         ("windows-11", 65),
         ("linux", 946),
         ("linux,slack=1us", 992),
-        ("macos", 795),
+        // Without the interrupts by others that end some of its sleeps.
+        ("macos,interrupts=0", 795),
     ] {
         for seed in 1..=3 {
-            println!(
-                "{model} {}",
-                polls(&Computer::seeded(model, seed).unwrap().clock())
-            );
             let n = polls(&Computer::seeded(model, seed).unwrap().clock());
             assert_eq!(n, wakes, "{model}, seed {seed}");
         }
