@@ -27,6 +27,9 @@ const STRATEGIES: [&str; 6] = [
     "system",
 ];
 
+/// The same period as the loop's: who is late once is late again.
+const HOG: &str = "linux-6.18,hz=1000";
+
 fn main() -> Result<(), String> {
     let mut strategies: Vec<String> = env::args().skip(1).collect();
     if strategies.is_empty() {
@@ -116,7 +119,7 @@ fn show_loaded(strategies: &[String]) -> Result<(), String> {
             }
             let spec = StrategySpec::parse(&text, Defaults::ELSEWHERE)?;
             let worlds = [
-                ("hog", loaded::beside_a_hog(spec, 1_000, 16, 1).ok()),
+                ("hog", loaded::beside_a_hog(HOG, spec, 1_000, 16, 1).ok()),
                 (
                     "quota 5 %",
                     Some(loaded::in_a_quota(spec, 0.05, 1_000, 16, 1)),

@@ -22,7 +22,7 @@ pub struct Loaded {
     pub done: f64,
     /// CPU time as a part of all time.
     pub cpu: f64,
-    /// Mean lateness.
+    /// Mean lateness, each counted up to 1 ms.
     pub late_ns: f64,
     /// The part of the seconds in which a fifth of the CPU or more was taken.
     pub trapped: f64,
@@ -30,6 +30,7 @@ pub struct Loaded {
 
 /// What is more than a fifth of a CPU is no waiting any more.
 const TRAPPED: f64 = 0.2;
+const LATE_MAX_NS: i64 = 1_000_000;
 
 impl Loaded {
     fn of(seconds: &[Second], hz: u64) -> Self {
@@ -54,19 +55,20 @@ struct Second {
     late_ns: f64,
 }
 
-/// A loop for so many `seconds` beside a thread that computes all the time, on a
-/// Linux with one CPU, whose scheduler is EEVDF.
+/// A loop for so many `seconds` beside a thread that computes all the time, on one CPU
+/// of a Linux `model`, such as `linux-6.18,hz=1000`.
 ///
 /// # Errors
-/// The model lacks what the strategy needs.
+/// There is no such model, or it lacks what the strategy needs.
 pub fn beside_a_hog(
+    model: &str,
     spec: StrategySpec,
     hz: u64,
     seconds: u64,
     seed: u64,
 ) -> Result<Loaded, Refusal> {
-    let model =
-        Model::parse("linux,cpus=1,wake=40us,jitter=30us,nap=20us").map_err(Refusal::new)?;
+    let model = format!("{model},cpus=1,wake=40us,jitter=30us,nap=20us");
+    let model = Model::parse(&model).map_err(Refusal::new)?;
     let rate = Rate::from_hz(hz).map_err(Refusal::new)?;
     let wait = Op::Wait {
         with: 0,
@@ -93,7 +95,7 @@ pub fn beside_a_hog(
         let late = section
             .samples
             .iter()
-            .map(|s| s.outcome.late.as_ns() as f64);
+            .map(|s| s.outcome.late.as_ns().min(LATE_MAX_NS) as f64);
         let cpu = section.cpu.thread.unwrap_or_default().as_secs_f64();
         Second {
             waits: section.samples.len() as f64,
@@ -138,7 +140,7 @@ pub fn in_a_quota(spec: StrategySpec, quota: f64, hz: u64, seconds: u64, seed: u
             let goal = Goal::until(Tick::from_ns(deadline));
             let outcome = drive(&mut strategy, goal, now, &mut group);
             this.waits += 1.0;
-            this.late_ns += outcome.late.as_ns() as f64;
+            this.late_ns += outcome.late.as_ns().min(LATE_MAX_NS) as f64;
         }
         this.cpu = (group.used - before) as f64 / 1e9;
         all.push(this);

@@ -1,13 +1,13 @@
-//! Whether others want the CPU, told by how spins end.
+//! Whether others want the CPU, told by how spins and naps end.
 
 use super::LATE_MAX_NS;
 use crate::time::Nanos;
 
 /// A spin that ends this late was preempted; nobody asks for that.
 const PREEMPTED_NS: f32 = 50e3;
-/// A preempted spin adds 12, any other takes one off, and above 24 the CPU counts as
-/// contended: after three preempted spins in a dozen waits, where one stall of the
-/// host does not count, and until two dozen waits went undisturbed.
+/// A preempted spin or a nap that was queued adds 12, any other takes one off, and
+/// above 24 the CPU counts as contended: after three in a dozen waits, where one stall
+/// of the host does not count, and until two dozen waits went undisturbed.
 const PREEMPTED: u8 = 12;
 const CONTENDED: u8 = 24;
 const SCORE_MAX: u8 = 48;
@@ -19,12 +19,12 @@ const PART: u64 = 16;
 const MEMORY: f32 = 256.0;
 const BELIEVED_NS: f32 = 20e6;
 
-/// How late spins ended.
+/// How late spins ended, and naps that were queued.
 ///
 /// Spinning uses up the CPU time that a fair scheduler grants the thread. On a
 /// contended CPU spins therefore end late, by the slices of other threads, and so do
-/// the naps after them. A margin that covered this would spin more still: the spin
-/// trap.
+/// the naps after them; where the scheduler protects who runs, only the naps do. A
+/// margin that covered this would spin more still: the spin trap.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Contention {
     spun_ns: f32,
@@ -55,6 +55,18 @@ impl Contention {
         };
     }
 
+    /// Learns from a nap, which waited in the run queue so that the wait ended `late_ns`
+    /// late, or did not and nothing was spun after it.
+    #[inline]
+    pub(super) fn learn_nap(&mut self, is_queued: bool, late_ns: f32) {
+        if is_queued {
+            self.late_ns += late_ns;
+            self.score = (self.score + PREEMPTED).min(SCORE_MAX);
+        } else {
+            self.score = self.score.saturating_sub(1);
+        }
+    }
+
     /// What a nanosecond of spinning costs: itself, and the lateness it brings.
     pub(super) fn spin_price(&self, late_weight: f32) -> f32 {
         1.0 + late_weight * self.late_ns / (self.spun_ns + BELIEVED_NS)
@@ -83,6 +95,20 @@ mod tests {
         assert!(contention.is_present());
         (0..100).for_each(|_| contention.learn(30e3, 1e6));
         (0..24).for_each(|_| contention.learn(30e3, 0.0));
+        assert!(!contention.is_present());
+    }
+
+    #[test]
+    fn naps_in_the_run_queue_are_contention_too() {
+        let mut contention = Contention::NONE;
+        let wait = |contention: &mut Contention, is_queued| {
+            contention.learn_nap(is_queued, 1e6);
+            contention.learn(30e3, 0.0);
+        };
+        (0..3).for_each(|_| wait(&mut contention, true));
+        assert!(contention.is_present());
+        assert!(contention.spin_price(10.0) > 2.0);
+        (0..48).for_each(|_| contention.learn_nap(false, 0.0));
         assert!(!contention.is_present());
     }
 

@@ -54,8 +54,8 @@ const TOO_SHORT_MAX: u8 = 8;
 /// anew. With 2 instead, overshoots that vary by a factor of four (40 to 190 us) do
 /// so by chance, and each time the margin begins too short.
 const BETTER: f32 = 4.0;
-/// On a contended CPU an overshoot of more than `QUEUED` times the usual and
-/// `QUEUED_NS` was time in the run queue, which no margin covers.
+/// An overshoot of more than `QUEUED` times the usual and `QUEUED_NS` was time in the
+/// run queue, or a stall. On a contended CPU no margin is to cover that.
 const QUEUED: f32 = 4.0;
 const QUEUED_NS: f32 = 100e3;
 
@@ -181,12 +181,12 @@ impl Adaptive {
     /// Learns from the last wait.
     #[inline]
     fn settle(&mut self) {
+        self.settle_nap();
         if self.spun_ns > 0.0 {
             self.contention.learn(self.spun_ns, self.late_ns);
             self.allowance.spend(self.spun_ns);
             self.spun_ns = 0.0;
         }
-        self.settle_nap();
     }
 
     /// Learns from the last nap, once.
@@ -225,10 +225,13 @@ impl Adaptive {
         if nap.over_ns() < 0.0 && !on_ticks {
             return;
         }
-        if self.contention.is_present() && over_ns > QUEUED * usual_ns + QUEUED_NS {
-            return;
-        }
         let late_ns = self.late_ns.min(LATE_MAX_NS);
+        let is_long = over_ns > QUEUED * usual_ns + QUEUED_NS;
+        // Where naps are only tried they may all be long, and on ticks many are.
+        let is_queued = is_long && !attempt.is_try && self.regular.is_none();
+        if is_queued || self.spun_ns == 0.0 {
+            self.contention.learn_nap(is_queued, late_ns);
+        }
         if nap.over_ns().max(self.late_weight * late_ns) > attempt.left_ns {
             known.try_every = (known.try_every * 4).min(TRY_EVERY_MAX);
         } else if attempt.is_try {
@@ -238,7 +241,7 @@ impl Adaptive {
         let mut is_news = false;
         if is_another {
             known.usual.restart(over_ns);
-        } else if known.usual.is_known() {
+        } else if known.usual.is_known() && !(is_long && self.contention.is_present()) {
             is_news = self
                 .margins
                 .learn(1.0 + (over_ns.max(0.0) - usual_ns) / scale_ns);
@@ -256,7 +259,11 @@ impl Adaptive {
     #[cold]
     fn best_of(&self, class: usize, longest: f32) -> Margin {
         let late_most = LATE_MAX_NS / self.scale_ns(class);
-        self.margins.best(self.late_weight, late_most, longest)
+        let mut weight = self.late_weight;
+        if self.contention.is_present() {
+            weight /= self.contention.spin_price(weight);
+        }
+        self.margins.best(weight, late_most, longest)
     }
 
     /// Notes how a step ended.
