@@ -112,7 +112,8 @@ impl Clock for Panics {
 /// What it was for is still to come.
 #[test]
 fn a_wait_that_a_panic_ended_can_be_waited_again() {
-    let kinds: [fn(Waiter, Instant) -> Box<dyn FnMut()>; 4] = [
+    type Kind = fn(Waiter, Instant) -> Box<dyn FnMut()>;
+    let kinds: [Kind; 4] = [
         |mut waiter, at| Box::new(move || _ = waiter.sleep_until(at)),
         |waiter, at| {
             let mut ticker = interval_at(at, Period::hz(1_000).unwrap()).waiter(waiter);

@@ -84,7 +84,7 @@ pub struct HostFacts {
     #[cfg_attr(feature = "schema", schemars(with = "Option<u64>"))]
     pub slack: Option<Nanos>,
     /// The slice of the thread, where the system tells it.
-    #[serde(rename = "slice_ns", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "thread_slice_ns", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<u64>"))]
     pub slice: Option<Nanos>,
     /// The scheduler's tick (Linux `CONFIG_HZ`), per second.

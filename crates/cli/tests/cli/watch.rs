@@ -265,7 +265,8 @@ mod ended {
     #[test]
     fn a_stop_of_its_own_is_told_apart() {
         let directory = tempfile::tempdir().unwrap();
-        let watch = "watch --json run.json";
+        // It ends by itself if the line that is waited for never comes.
+        let watch = "watch --json run.json --for 30s";
         let mut running = Running::start(directory.path(), watch, Stdio::piped());
         let lines = BufReader::new(running.0.stdout.take().unwrap()).lines();
         let mut lines = lines.map(Result::unwrap);
@@ -276,8 +277,8 @@ mod ended {
         while !fs::read_to_string(&stat).unwrap().contains(") T ") {
             std::thread::yield_now();
         }
-        // Several deadlines.
-        let_pass(Duration::from_millis(20));
+        // Several deadlines, and longer than it waits for a CPU afterwards.
+        let_pass(Duration::from_millis(200));
         running.send("-CONT");
         assert!(lines.any(|line| line.contains("punctual itself was stopped")));
         drop(lines);

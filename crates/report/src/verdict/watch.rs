@@ -94,7 +94,7 @@ fn next(most: Option<Cause>, of: &Watch) -> &'static str {
             "Next: raise the quota of its cgroup (cpu.max); punctual doctor says what is in force."
         }
         Some(Cause::Queued) => {
-            "Next: close who had the CPU, or choose another with --cpu; punctual measure load says what a raised \
+            "Next: stop what had the CPU, or watch another CPU with --cpu N; punctual measure load says what a raised \
              priority brings."
         }
         Some(Cause::Stolen) => {
