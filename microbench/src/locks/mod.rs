@@ -27,7 +27,9 @@ pub struct Subject {
 pub const SUBJECTS: [Subject; 8] = [
     subject("std::sync::Mutex", |_| guarded(Std::default())),
     subject("tas", |_| guarded(Ours(Tas::new(&Atomics)))),
-    subject("ttas", |workers| guarded(Ours(Ttas::new(&Atomics, workers)))),
+    subject("ttas", |workers| {
+        guarded(Ours(Ttas::new(&Atomics, workers)))
+    }),
     subject("ticket", |_| guarded(Ours(Ticket::new(&Atomics)))),
     subject("mcs", |workers| guarded(Ours(Mcs::new(&Atomics, workers)))),
     subject("parking_lot::Mutex", |_| guarded(ParkingLot::default())),

@@ -55,16 +55,17 @@ impl Contention {
         };
     }
 
-    /// Learns from a nap, which waited in the run queue so that the wait ended `late_ns`
-    /// late, or did not and nothing was spun after it.
-    #[inline]
-    pub(super) fn learn_nap(&mut self, is_queued: bool, late_ns: f32) {
-        if is_queued {
-            self.late_ns += late_ns;
-            self.score = (self.score + PREEMPTED).min(SCORE_MAX);
-        } else {
-            self.score = self.score.saturating_sub(1);
-        }
+    /// Learns from a wait that did not spin.
+    pub(super) fn learn_none(&mut self) {
+        self.score = self.score.saturating_sub(1);
+    }
+
+    /// Learns from a nap that waited in the run queue, so that the wait ended `late_ns`
+    /// late.
+    #[cold]
+    pub(super) fn learn_queued(&mut self, late_ns: f32) {
+        self.late_ns += late_ns;
+        self.score = (self.score + PREEMPTED).min(SCORE_MAX);
     }
 
     /// What a nanosecond of spinning costs: itself, and the lateness it brings.
@@ -101,14 +102,13 @@ mod tests {
     #[test]
     fn naps_in_the_run_queue_are_contention_too() {
         let mut contention = Contention::NONE;
-        let wait = |contention: &mut Contention, is_queued| {
-            contention.learn_nap(is_queued, 1e6);
+        for _ in 0..3 {
+            contention.learn_queued(1e6);
             contention.learn(30e3, 0.0);
-        };
-        (0..3).for_each(|_| wait(&mut contention, true));
+        }
         assert!(contention.is_present());
         assert!(contention.spin_price(10.0) > 2.0);
-        (0..48).for_each(|_| contention.learn_nap(false, 0.0));
+        (0..48).for_each(|_| contention.learn_none());
         assert!(!contention.is_present());
     }
 

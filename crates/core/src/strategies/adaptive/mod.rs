@@ -181,12 +181,14 @@ impl Adaptive {
     /// Learns from the last wait.
     #[inline]
     fn settle(&mut self) {
-        self.settle_nap();
         if self.spun_ns > 0.0 {
             self.contention.learn(self.spun_ns, self.late_ns);
             self.allowance.spend(self.spun_ns);
             self.spun_ns = 0.0;
+        } else {
+            self.contention.learn_none();
         }
+        self.settle_nap();
     }
 
     /// Learns from the last nap, once.
@@ -228,9 +230,8 @@ impl Adaptive {
         let late_ns = self.late_ns.min(LATE_MAX_NS);
         let is_long = over_ns > QUEUED * usual_ns + QUEUED_NS;
         // Where naps are only tried they may all be long, and on ticks many are.
-        let is_queued = is_long && !attempt.is_try && self.regular.is_none();
-        if is_queued || self.spun_ns == 0.0 {
-            self.contention.learn_nap(is_queued, late_ns);
+        if is_long && !attempt.is_try && self.regular.is_none() {
+            self.contention.learn_queued(late_ns);
         }
         if nap.over_ns().max(self.late_weight * late_ns) > attempt.left_ns {
             known.try_every = (known.try_every * 4).min(TRY_EVERY_MAX);
