@@ -283,7 +283,7 @@ mod ended {
         assert!(lines.any(|line| line.contains("punctual itself was stopped")));
         drop(lines);
         running.send("-INT");
-        assert_eq!(running.end().1, Some(0));
+        assert_eq!(running.end().1, Some(3));
         let (run, result) = result_in(directory.path());
         assert_consistent(&result);
         let stops = run.disturbance.unwrap().own_stops;
