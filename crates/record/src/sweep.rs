@@ -249,6 +249,6 @@ mod tests {
             low: 1.9,
             high: 2.1,
         };
-        assert!(is_narrow(value, 0.05) && !is_narrow(value, 0.04));
+        assert!(is_narrow(value, 0.06) && !is_narrow(value, 0.04));
     }
 }
