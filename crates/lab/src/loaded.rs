@@ -5,12 +5,13 @@
 //! waiter that takes the late naps that follow for a reason to spin more is
 //! trapped.
 
-use punctual_core::strategies::AnyStrategy;
+use punctual_core::strategies::{AnyStrategy, Defaults};
 use punctual_core::wait::{Event, Limit, Reason};
 use punctual_core::{Carrier, Clock, Goal, Method, Nanos, Rate, StrategySpec, Tick, drive};
 use punctual_program::machine::Section;
 use punctual_program::program::{Due, Op, Subject};
 use punctual_program::{Machine, Program, Refusal};
+use punctual_record::WEIGHTS;
 use punctual_sim::{Model, Random, SimMachine, Time};
 
 use crate::experiments;
@@ -107,6 +108,77 @@ pub fn beside_a_hog(
     let sections = threads.flat_map(|thread| thread.sections.iter().skip(1));
     let seconds: Vec<_> = sections.map(second).collect();
     Ok(Loaded::of(&seconds, hz))
+}
+
+/// A loop beside a hog, and what it costs over the best of the ways that learn nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Beside {
+    /// The Linux.
+    pub model: &'static str,
+    /// How often it waits a second.
+    pub hz: u64,
+    /// What a nanosecond of lateness costs, in nanoseconds of CPU time.
+    pub late_weight: f64,
+    /// Its cost over theirs.
+    pub over: f64,
+    /// As [`Loaded::trapped`].
+    pub trapped: f64,
+}
+
+/// With a tick as long as the loop's period who is late once is late again.
+const MODELS: [&str; 4] = [
+    "linux-6.6,hz=1000",
+    "linux-6.18",
+    "linux-6.18,hz=1000",
+    "linux-7.1,hz=1000",
+];
+const RATES: [u64; 4] = [60, 250, 1_000, 3_000];
+const CONSTANT: [&str; 4] = [
+    "system",
+    "max-nap",
+    "fixed-margin",
+    "fixed-margin:margin=60us:method=clock_nanosleep+slack=1ns",
+];
+const SEEDS: u64 = 3;
+const SECONDS: u64 = 16;
+
+/// What `strategy`, in which `{w}` stands for the weight, costs beside a hog on Linux
+/// of some versions, at 60 Hz to 3 kHz, for each weight.
+///
+/// # Errors
+/// It is no strategy.
+pub fn over_constant(strategy: &str) -> Result<Vec<Beside>, Refusal> {
+    let mut all = Vec::new();
+    for model in MODELS {
+        for hz in RATES {
+            let run = |name: &str| -> Result<Loaded, Refusal> {
+                let spec = StrategySpec::parse(name, Defaults::ELSEWHERE);
+                let spec = spec.map_err(Refusal::new)?;
+                let mut mean = Loaded::default();
+                for seed in 1..=SEEDS {
+                    let seen = beside_a_hog(model, spec, hz, SECONDS, seed)?;
+                    mean.cpu += seen.cpu / SEEDS as f64;
+                    mean.late_ns += seen.late_ns / SEEDS as f64;
+                    mean.trapped += seen.trapped / SEEDS as f64;
+                }
+                Ok(mean)
+            };
+            let others: Vec<_> = CONSTANT.into_iter().map(run).collect::<Result<_, _>>()?;
+            for late_weight in WEIGHTS {
+                let seen = run(&strategy.replace("{w}", &late_weight.to_string()))?;
+                let cost = |of: &Loaded| of.cpu * 1e9 / hz as f64 + late_weight * of.late_ns;
+                let best = others.iter().map(cost).fold(f64::MAX, f64::min);
+                all.push(Beside {
+                    model,
+                    hz,
+                    late_weight,
+                    over: cost(&seen) / best,
+                    trapped: seen.trapped,
+                });
+            }
+        }
+    }
+    Ok(all)
 }
 
 /// A loop for so many `seconds` in a control group whose threads are stopped for

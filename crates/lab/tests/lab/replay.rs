@@ -3,8 +3,7 @@
 
 use punctual_core::StrategySpec;
 use punctual_core::strategies::Defaults;
-use punctual_lab::loaded::{self, Loaded};
-use punctual_lab::replay;
+use punctual_lab::{loaded, replay};
 use punctual_sim::Model;
 
 /// What is asked for is 1.15 in the geometric mean and 1.4 at worst, over all
@@ -12,6 +11,8 @@ use punctual_sim::Model;
 /// what it comes to so far: the mean, and the worst cell.
 const ON_RECORDINGS: [f64; 2] = [1.275, 2.5];
 const ON_MODELS: [f64; 2] = [1.155, 1.92];
+const HOG_MEAN: f64 = 1.08;
+const HOG_WORST: f64 = 2.1;
 
 fn assert_near(models: Vec<Model>, [mean_max, worst_max]: [f64; 2]) {
     let adaptive = ["adaptive:weight={w}".to_owned()];
@@ -34,36 +35,31 @@ fn it_comes_near_to_the_informed_waiter_on_models() {
     assert_near(replay::models().unwrap(), ON_MODELS);
 }
 
+/// Against ways that learn nothing, the best of which is chosen cell by cell. At 3 kHz
+/// naps alone take a tenth of a CPU.
+#[test]
+fn beside_a_hog_it_is_not_trapped_and_costs_little_more_than_the_best_constant_way() {
+    let cells = loaded::over_constant("adaptive:weight={w}").unwrap();
+    for cell in &cells {
+        let trapped_max = if cell.hz == 3_000 { 0.25 } else { 0.0 };
+        assert!(
+            cell.trapped <= trapped_max && cell.over < HOG_WORST,
+            "{cell:?}"
+        );
+    }
+    let logs = cells.iter().map(|cell| cell.over.ln()).sum::<f64>();
+    let mean = (logs / cells.len() as f64).exp();
+    assert!(mean < HOG_MEAN, "{mean} in the mean");
+}
+
 /// The worlds have the trap: who learns from late naps alone spins himself out of
-/// his share there; who spins for a constant time does not, nor who knows that
-/// spins have a price.
+/// his share there; who spins for a constant time does not.
 #[test]
 fn spinning_has_a_price_beside_a_hog_and_in_a_quota() {
     let spec = |text: &str| StrategySpec::parse(text, Defaults::ELSEWHERE).unwrap();
-    for (model, hz) in [
-        ("linux-6.6,hz=1000", 60),
-        ("linux-6.6,hz=1000", 1_000),
-        ("linux-6.18", 1_000),
-        ("linux-6.18,hz=1000", 1_000),
-        ("linux-7.1,hz=1000", 3_000),
-    ] {
-        let beside = |text| loaded::beside_a_hog(model, spec(text), hz, 8, 1).unwrap();
-        let margin = beside("fixed-margin");
-        assert_eq!(margin.trapped, 0.0, "{model}, {hz} Hz: {margin:?}");
-        for (name, weight) in [
-            ("adaptive-frugal", 1.0),
-            ("adaptive-balanced", 10.0),
-            ("adaptive-exact", 100.0),
-        ] {
-            let adaptive = beside(name);
-            assert_eq!(adaptive.trapped, 0.0, "{model}, {hz} Hz: {adaptive:?}");
-            let cost = |of: Loaded| of.cpu * 1e9 / hz as f64 + weight * of.late_ns;
-            let over = cost(adaptive) / cost(margin);
-            assert!(over < 2.0, "{model}, {hz} Hz, {name}: {over}, {adaptive:?}");
-        }
-    }
-    let quantile = spec("quantile");
-    let quantile = loaded::beside_a_hog("linux-6.18", quantile, 1_000, 8, 1).unwrap();
+    let beside = |text| loaded::beside_a_hog("linux-6.18", spec(text), 1_000, 8, 1).unwrap();
+    let (margin, quantile) = (beside("fixed-margin"), beside("quantile"));
+    assert_eq!(margin.trapped, 0.0, "{margin:?}");
     assert_eq!(quantile.trapped, 1.0, "{quantile:?}");
 
     let within = |text| loaded::in_a_quota(spec(text), 0.05, 1_000, 4, 1);
