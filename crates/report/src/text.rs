@@ -5,6 +5,7 @@ use punctual_record::{Disturbance, Experiment, Measurement, OfExperiment, Run, R
 
 #[cfg(not(target_family = "wasm"))]
 use crate::figures::{Figure, of_waits};
+use crate::page::model_without_folders;
 use crate::select::{self, rows};
 use crate::tables::Passage;
 use crate::verdict::{self, Verdict};
@@ -21,9 +22,9 @@ pub trait Report: RunRow {
     /// What the run says, in one screen; `None` where no rule knows what it was for.
     fn verdict(run: &Run<Self>) -> Option<Verdict>;
 
-    /// This row without the names of what else ran, if it has any.
-    fn nameless(self) -> Self {
-        self
+    /// The run without the names of what else ran and of folders, as far as its results have any.
+    fn nameless(run: Run<Self>) -> Run<Self> {
+        run
     }
 
     /// What the run has data for.
@@ -142,16 +143,26 @@ impl Report for Measurement {
         verdict::of_waits(run)
     }
 
-    fn nameless(mut self) -> Self {
-        if let Experiment::Watch(watch) = &mut self.experiment {
-            for late in &mut watch.hiccups {
-                for other in &mut late.others {
-                    (other.name, other.pid) = ("another".to_owned(), 0);
+    fn nameless(mut run: Run) -> Run {
+        for row in &mut run.results {
+            match &mut row.experiment {
+                Experiment::Watch(watch) => {
+                    for late in &mut watch.hiccups {
+                        for other in &mut late.others {
+                            (other.name, other.pid) = ("another".to_owned(), 0);
+                        }
+                        late.in_words = hiccup(late);
+                    }
                 }
-                late.in_words = hiccup(late);
+                Experiment::Scenario(of) => of.at.on = model_without_folders(&of.at.on),
+                Experiment::ScenarioComputer(of) => of.at.on = model_without_folders(&of.at.on),
+                _ => {}
             }
         }
-        self
+        for expected in &mut run.beside.expectations {
+            expected.on = model_without_folders(&expected.on);
+        }
+        run
     }
 
     #[cfg(not(target_family = "wasm"))]

@@ -105,6 +105,21 @@ fn a_file_runs_on_its_models_and_is_reported() {
 }
 
 #[test]
+fn where_nobody_waits_who_had_the_cpu_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let work = r#"
+title = "Only work"
+source = "none"
+on = ["linux"]
+phase = [{ name = "all of it", for = "1s" }]
+process = [{ name = "busy", count = 2, do = [{ loop = [{ work = "1s" }] }] }]
+"#;
+    fs::write(directory.path().join("work.toml"), work).unwrap();
+    let text = simulate_well(directory.path(), "work.toml");
+    assert!(text.contains("busy"), "{text}");
+}
+
+#[test]
 fn a_shipped_scenario_goes_by_its_name() {
     let directory = directory();
     let text = simulate_well(directory.path(), "linux-slack-sweep --for 1s");

@@ -185,18 +185,16 @@ impl Page {
 
 /// The run without the names of others and of folders.
 fn harmless<R: Report>(run: &Run<R>) -> Run<R> {
-    let (disturbance, warnings) = nameless(run.disturbance.as_ref(), &run.warnings);
-    let mut machine = run.machine.clone();
-    // Of what was recorded, the name has a file in it.
-    machine.name = last_parts(machine.name.split('='), "=");
-    Run {
-        command: without_folders(&run.command),
-        machine,
-        disturbance,
-        warnings,
-        results: run.results.iter().cloned().map(R::nameless).collect(),
-        ..run.clone()
-    }
+    let mut run = R::nameless(run.clone());
+    (run.disturbance, run.warnings) = nameless(run.disturbance.as_ref(), &run.warnings);
+    run.machine.name = model_without_folders(&run.machine.name);
+    run.command = without_folders(&run.command);
+    run
+}
+
+/// A model's name without the folder of what was recorded, if that is what it replays.
+pub(crate) fn model_without_folders(name: &str) -> String {
+    last_parts(name.split('='), "=")
 }
 
 /// A command without the folders of its files; names with spaces are in quotes.

@@ -2,9 +2,12 @@
 
 use base64::Engine;
 use punctual_record::compare::Comparison;
-use punctual_record::experiment::{Cause, Hiccup, RanMeanwhile, Sleep, Watch};
+use punctual_record::experiment::{
+    Cause, Hiccup, Phase, RanMeanwhile, ScenarioThreads, Sleep, Watch,
+};
+
 use punctual_record::{
-    Disturbance, Experiment, Late, Measurement, OtherProcess, Run, Warning, is_visible,
+    Disturbance, Expectation, Experiment, Late, Measurement, OtherProcess, Run, Warning, is_visible,
 };
 use punctual_report::{Page, disturbed, text, verdict};
 use sha2::{Digest, Sha256};
@@ -174,8 +177,36 @@ fn names_of_others_and_folders_are_left_out() {
         }],
         ..Run::default()
     };
-    let html = page(&[run, watched]);
+    let on = "recorded,file=/home/zoltan/naps.json".to_owned();
+    let threads = ScenarioThreads {
+        at: Phase {
+            scenario: "two-frames".to_owned(),
+            on: on.clone(),
+            phase: "all of it".to_owned(),
+            phase_index: 0,
+        },
+        ..ScenarioThreads::default()
+    };
+    let mut replayed = Run {
+        results: vec![Measurement::of(
+            Experiment::Scenario(Box::new(threads)),
+            "frames",
+        )],
+        ..Run::default()
+    };
+    replayed.beside.expectations = vec![Expectation {
+        on,
+        phase: "all of it".to_owned(),
+        subject: "frames".to_owned(),
+        figure: "wakes_per_s".to_owned(),
+        expected: "64".to_owned(),
+        got: "64".to_owned(),
+        holds: true,
+        source: "made up".to_owned(),
+    }];
+    let html = page(&[run, watched, replayed]);
     assert!(html.contains("waited for a CPU (who had it: another 1x)"));
+    assert!(html.contains("recorded,file=naps.json"));
     assert!(!html.contains("zoltan") && !html.contains("4711"));
     assert!(html.contains("punctual bench --json x.json --plots my figures --rate 60,60000/1001"));
 }
