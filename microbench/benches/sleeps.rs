@@ -6,15 +6,19 @@
 //!     cargo bench --bench sleeps -- 6        as many as that
 //!
 //! Subjects take turns, and each round begins with another one. CPU time is that of
-//! the whole process, so also of threads behind the timers. *hogs*: a busy process for each
+//! the whole process, so also of threads behind the timers. Last, how often the
+//! thread of punctual's timers wakes for calls that may be late by a tolerance, beside
+//! the fewest wake-ups that serve them all (interval stabbing). *hogs*: a busy process for each
 //! CPU. Cost is CPU time + 10 x lateness, each lateness at most 1 ms. Ratios are
 //! another's over punctual's, per round; their interval holds the median with 95 %.
 
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use punctual_os::usage;
 use punctual_record::Interval;
+use punctual_timers::Timers;
 use tokio::runtime::Runtime;
 
 const PERIODS: [(&str, Duration, usize); 3] = [
@@ -133,6 +137,51 @@ fn hog() {
     while begin.elapsed() < Duration::from_secs(300) {}
 }
 
+/// Calls at random within two seconds.
+const CALLS: usize = 2_000;
+const SPREAD: Duration = Duration::from_secs(2);
+
+/// How often the thread of the timers woke for such calls, and how often it had to.
+fn wake_ups(tolerance: Duration, random: &mut Random) -> [u64; 2] {
+    let timers = Timers::spawn().expect("a thread can be started");
+    let begin = Instant::now() + Duration::from_millis(20);
+    let (late, served) = mpsc::channel();
+    let mut windows: Vec<[Duration; 2]> = Vec::with_capacity(CALLS);
+    for _ in 0..CALLS {
+        let at = SPREAD.mul_f64(random.fraction());
+        windows.push([at + tolerance, at]);
+        let late = late.clone();
+        timers.call_within(begin + at, tolerance, move |by| {
+            let _ = late.send(by);
+        });
+    }
+    drop(late);
+    let served = served.iter().count();
+    assert_eq!(served, CALLS);
+    // Whoever closes first and is not served yet needs a wake-up, at the latest then.
+    windows.sort();
+    let (mut fewest, mut last) = (0, None);
+    for [latest, earliest] in windows {
+        if last.is_none_or(|last| last < earliest) {
+            (fewest, last) = (fewest + 1, Some(latest));
+        }
+    }
+    [timers.counts().wakes, fewest]
+}
+
+/// A 64-bit linear congruential generator (Knuth, MMIX).
+struct Random(u64);
+
+impl Random {
+    fn fraction(&mut self) -> f64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 32) as f64 / (1u64 << 32) as f64
+    }
+}
+
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if args.iter().any(|arg| arg == "hog") {
@@ -146,6 +195,7 @@ fn main() {
         .enable_all()
         .build()
         .expect("a runtime can be made");
+    let mut random = Random(1);
     println!("{rounds} rounds; late and CPU time a wait in us; ratios to punctual_timers");
     for condition in ["quiet", "hogs"] {
         let _hogs = (condition == "hogs").then(Hogs::new);
@@ -161,6 +211,17 @@ fn main() {
             for (subject, own) in SUBJECTS.iter().zip(&turns) {
                 tell(subject.name(), own, &turns[0]);
             }
+        }
+        println!("\nwake-ups for {CALLS} calls in {SPREAD:?}, {condition}");
+        for tolerance in [1, 5, 20].map(Duration::from_millis) {
+            let runs: Vec<_> = (0..rounds.min(6))
+                .map(|_| wake_ups(tolerance, &mut random))
+                .map(|[made, fewest]| {
+                    let ratio = made as f64 / fewest as f64;
+                    format!("{made} of {fewest} ({ratio:.3})")
+                })
+                .collect();
+            println!("  tolerance {tolerance:?}: {}", runs.join(", "));
         }
     }
 }
