@@ -6,7 +6,7 @@
 //!
 //! - [`text()`] is the report: the machine, a table per experiment with what its
 //!   numbers mean, and at the end the warnings with their remedies. The tables
-//!   lie in `tables`, one file each.
+//!   lie in `tables`.
 //!   Of a run of `punctual doctor` it is the diagnosis, which lies in [`doctor`].
 //!   [`explained`] adds what the strategies had learned by then.
 //! - [`verdict()`] is the answer in one screen: sentences that claim what the numbers carry,
@@ -15,8 +15,7 @@
 //! - [`Page`] is Runs as one HTML file: answers, figures and tables.
 //! - [`histogram`] and [`histogram_of`] are distributions for a terminal.
 //! - [`figures()`] draws what the run has data for. The figures lie in `figures`,
-//!   one file each, on one `sheet` that gives all of them a title, axes with
-//!   units, a legend and a caption.
+//!   on sheets that give all of them a title, axes with units, a legend and a caption.
 //! - [`comparison`] is several runs side by side as text, and
 //!   [`comparison_figures`] the same as figures.
 //! - [`sweep_verdict`], [`sweep_cells`] and [`sweep_figures`] are the same of a sweep, which is no Run.
@@ -28,7 +27,7 @@
 //! [`select`] finds the measurements of an experiment in a run, [`units`] writes their
 //! numbers, and [`prose`] breaks their captions into lines. Other products than waiting
 //! implement [`Report`] for their rows with these and with what [`tables`] and
-//! [`mod@figures`] have of grids, sheets, charts and axes.
+//! [`mod@figures`] have of tables, sheets, charts and axes.
 //!
 //! ```
 //! use punctual_record::Run;
@@ -40,12 +39,9 @@
 
 #![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod compare;
-mod disturbed;
 pub mod doctor;
 #[cfg(not(target_family = "wasm"))]
 pub mod figures;
-mod hiccup;
 mod histogram;
 #[cfg(not(target_family = "wasm"))]
 mod page;
@@ -59,18 +55,15 @@ pub mod units;
 pub mod verdict;
 mod warnings;
 
-pub use compare::{comparison, comparison_sections};
-pub use disturbed::disturbed;
 #[cfg(not(target_family = "wasm"))]
 pub use figures::{Figure, comparison_figures, sweep_figures};
-pub use hiccup::hiccup;
 pub use histogram::{histogram, histogram_of};
 #[cfg(not(target_family = "wasm"))]
 pub use page::Page;
 pub use sweep::{sweep_cells, sweep_verdict};
-pub use tables::table;
+pub use tables::{comparison, comparison_sections, table};
 #[cfg(not(target_family = "wasm"))]
 pub use text::figures;
 pub use text::{Report, explained, tables_named, text};
 pub use verdict::{Overview, Verdict, comparison_verdict, verdict};
-pub use warnings::{Setting, warnings};
+pub use warnings::{Setting, disturbed, hiccup, warnings};

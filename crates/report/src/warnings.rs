@@ -1,7 +1,9 @@
-//! What should be known before numbers are believed, each with a remedy.
+//! What should be known before numbers are believed, each with a remedy; what else happened while
+//! something was measured; and why a wait was late.
 
-use punctual_record::experiment::{Deadlines, Pace};
-use punctual_record::{MachineFacts, Measurement, OfExperiment, Warning};
+use punctual_core::Nanos;
+use punctual_record::experiment::{Cause, Deadlines, Hiccup, Pace, RanMeanwhile};
+use punctual_record::{CpuQuota, Disturbance, MachineFacts, Measurement, OfExperiment, Warning};
 
 /// How a Run came about, as far as warnings depend on it.
 #[derive(Clone, Copy, Debug)]
@@ -93,4 +95,402 @@ fn early(results: &[Measurement]) -> Vec<(&str, u64, u64)> {
         }
     }
     early
+}
+
+/// A warning for each thing that disturbed a measurement, the gravest first.
+pub fn disturbed(seen: &Disturbance) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let mut warn = |what: String, remedy: &str| {
+        warnings.push(Warning {
+            what,
+            remedy: remedy.to_owned(),
+        });
+    };
+    // Said once, of the first that is to blame.
+    let mut too_busy = match seen.is_too_busy() {
+        true => "Too busy to tell what is due to this system. ",
+        false => "",
+    };
+    let on = cpus(&seen.cpus);
+    if let Some((by, throttled)) = quota(seen).zip(seen.throttled)
+        && throttled.periods > 0
+    {
+        let too_busy = match seen.is_throttled() {
+            true => std::mem::take(&mut too_busy),
+            false => "",
+        };
+        warn(
+            format!(
+                "{too_busy}Throttled by the cgroup: its quota of {by} stopped this process in {} periods, for {}.",
+                throttled.periods,
+                Nanos::new(throttled.time_ns)
+            ),
+            "Raise or lift the quota of CPU time: `max` in cpu.max, -1 in cpu.cfs_quota_us, docker run without --cpus.",
+        );
+    }
+    if let Some(others) = seen.others_fraction.filter(|_| seen.is_notable()) {
+        warn(
+            format!(
+                "{}Other processes had {} of {on}{}.",
+                std::mem::take(&mut too_busy),
+                per_cent(others),
+                names(seen)
+            ),
+            "Close them, or choose a quieter CPU with --cpu.",
+        );
+    }
+    if let Some(unseen) = seen.unseen() {
+        warn(
+            format!(
+                "{too_busy}{} of {on} went to what is not seen from here: interrupts, other containers, or processes \
+                 that have ended.",
+                per_cent(unseen)
+            ),
+            "Close other programs, or choose a quieter CPU with --cpu.",
+        );
+    }
+    if let Some(stolen) = seen.stolen_ns.filter(|stolen| *stolen >= STOLEN_NS) {
+        warn(
+            format!(
+                "The hypervisor gave {on} to others for {} of the run.",
+                Nanos::new(stolen)
+            ),
+            "Repeat the run when the host is quieter, and look at medians rather than tails.",
+        );
+    }
+    if !seen.own_stops.is_empty() {
+        warn(
+            format!(
+                "punctual itself was stopped for {}, as by Ctrl-Z or SIGSTOP: {} it was in {} left out.",
+                Nanos::new(seen.own_stops.late_ns),
+                plural(seen.own_stops.waits, "wait"),
+                if seen.own_stops.waits == 1 {
+                    "is"
+                } else {
+                    "are"
+                },
+            ),
+            "None is needed: no figure has them.",
+        );
+    }
+    if seen.suspended_ns > 0 {
+        warn(
+            format!(
+                "The computer was suspended for {} meanwhile.",
+                Nanos::new(seen.suspended_ns)
+            ),
+            "Keep it awake, as with systemd-inhibit, and measure again: what comes right after a resume is not usual.",
+        );
+    }
+    warnings
+}
+
+/// What happened, and all warnings, without the names of other processes.
+pub(crate) fn nameless(
+    seen: Option<&Disturbance>,
+    warnings: &[Warning],
+) -> (Option<Disturbance>, Vec<Warning>) {
+    let naming = seen.map(disturbed).unwrap_or_default();
+    let seen = seen.cloned().map(|mut seen| {
+        for process in &mut seen.processes {
+            (process.name, process.pid) = ("another".to_owned(), 0);
+        }
+        seen
+    });
+    let mut nameless = seen.as_ref().map(disturbed).unwrap_or_default();
+    let others = warnings.iter().filter(|warning| !naming.contains(warning));
+    nameless.extend(others.cloned());
+    (seen, nameless)
+}
+
+/// A counter in steps of 10 ms says little before.
+const STOLEN_NS: u64 = 50_000_000;
+
+/// The quota of a control group, in words: `20 ms of CPU time in 100 ms`.
+pub(crate) fn quota(seen: &Disturbance) -> Option<String> {
+    seen.quota.map(quota_in_words)
+}
+
+pub(crate) fn quota_in_words(quota: CpuQuota) -> String {
+    let [time, period] = [quota.time_ns, quota.period_ns].map(Nanos::new);
+    format!("{time} of CPU time in {period}")
+}
+
+/// Who had the CPUs, most first: `: sh (pid 4711) 50 %, cargo (pid 12) 3 %`.
+pub(crate) fn names(seen: &Disturbance) -> String {
+    const MOST: usize = 3;
+    let shown = seen.processes.iter().take(MOST);
+    let names: Vec<String> = shown
+        .map(|other| {
+            format!(
+                "{} (pid {}) {}",
+                other.name,
+                other.pid,
+                per_cent(other.fraction)
+            )
+        })
+        .collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!(": {}", names.join(", ")),
+    }
+}
+
+fn cpus(cpus: &[usize]) -> String {
+    match cpus {
+        [cpu] => format!("CPU {cpu}"),
+        [first, .., last] if last - first + 1 == cpus.len() => format!("CPUs {first} to {last}"),
+        cpus => format!("{} CPUs", cpus.len()),
+    }
+}
+
+fn per_cent(fraction: f64) -> String {
+    let per_cent = fraction * 100.0;
+    match per_cent < 9.95 {
+        true => format!("{per_cent:.1} %"),
+        false => format!("{per_cent:.0} %"),
+    }
+}
+
+fn plural(n: u64, what: &str) -> String {
+    if n == 1 {
+        format!("the {what}")
+    } else {
+        format!("the {n} {what}s")
+    }
+}
+
+/// How late, why, and then the other counters: `1.2 ms late: waited 1.15 ms for
+/// a CPU, which sh (pid 4711) had; stolen 0 ms in 120 ms; preempted 1; faults 0`.
+pub fn hiccup(hiccup: &Hiccup) -> String {
+    let cause = hiccup.cause;
+    let late = Nanos::new(hiccup.late_ns);
+    if cause == Cause::OwnStop {
+        return format!("{late} late: punctual itself was stopped, as by Ctrl-Z; not counted");
+    }
+    let waited = hiccup
+        .queued_ns
+        .map(|ns| format!("waited {} for a CPU", Nanos::new(ns)));
+    // Counted in steps of 10 ms.
+    let stolen = hiccup.stolen_ns.zip(hiccup.stolen_within_ns);
+    let stolen = stolen.map(|(counted, within)| {
+        format!("{} ms in {} ms", counted / 1_000_000, within / 1_000_000)
+    });
+    let why = match cause {
+        Cause::Queued => waited
+            .as_ref()
+            .map(|waited| format!("{waited}{}", had_it(hiccup))),
+        Cause::Stolen => stolen
+            .as_ref()
+            .map(|of| format!("stolen by the hypervisor ({of})")),
+        Cause::Throttled => throttled(hiccup),
+        Cause::OwnStop | Cause::Unknown => None,
+    };
+    let mut parts = vec![format!(
+        "{late} late: {}",
+        why.as_deref().unwrap_or("unknown")
+    )];
+    parts.extend(waited.filter(|_| cause != Cause::Queued));
+    parts.extend(
+        stolen
+            .filter(|_| cause != Cause::Stolen)
+            .map(|of| format!("stolen {of}")),
+    );
+    parts.extend(hiccup.involuntary.map(|n| format!("preempted {n}")));
+    parts.extend(match (hiccup.minor_faults, hiccup.major_faults) {
+        (Some(minor), Some(major @ 1..)) => Some(format!("faults {minor}, from disk {major}")),
+        (minor, _) => minor.map(|minor| format!("faults {minor}")),
+    });
+    parts.join("; ")
+}
+
+fn throttled(hiccup: &Hiccup) -> Option<String> {
+    let (ns, quota) = hiccup.throttled_ns.zip(hiccup.quota)?;
+    let [stopped, time, period] = [ns, quota.time_ns, quota.period_ns].map(Nanos::new);
+    Some(format!(
+        "throttled by the cgroup: {stopped}; {time} of CPU time in {period}"
+    ))
+}
+
+/// Who had the CPU: `, which sh (pid 4711) and cargo (pid 12) had`.
+fn had_it(hiccup: &Hiccup) -> String {
+    let name = |other: &RanMeanwhile| format!("{} (pid {})", other.name, other.pid);
+    let names: Vec<_> = hiccup.others.iter().take(2).map(name).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!(", which {} had", names.join(" and ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_record::{CpuQuota, OtherProcess, OwnStops, Throttled};
+
+    fn says(seen: &Disturbance) -> Vec<String> {
+        disturbed(seen)
+            .into_iter()
+            .map(|warning| warning.what)
+            .collect()
+    }
+
+    fn quiet() -> Disturbance {
+        Disturbance {
+            elapsed_ns: 10_000_000_000,
+            cpus: vec![1],
+            others_fraction: Some(0.01),
+            unseen_fraction: Some(0.05),
+            stolen_ns: Some(40_000_000),
+            ..Disturbance::default()
+        }
+    }
+
+    #[test]
+    fn a_quiet_host_is_not_worth_a_word() {
+        assert_eq!(says(&quiet()), [""; 0]);
+        let unused = Disturbance {
+            quota: Some(CpuQuota {
+                time_ns: 20_000_000,
+                period_ns: 100_000_000,
+            }),
+            throttled: Some(Throttled::default()),
+            ..quiet()
+        };
+        assert_eq!(says(&unused), [""; 0]);
+    }
+
+    #[test]
+    fn who_had_the_cpu_is_named_with_the_share() {
+        let hog = |pid| OtherProcess {
+            name: "sh".to_owned(),
+            pid,
+            fraction: 0.4951,
+        };
+        let busy = Disturbance {
+            others_fraction: Some(0.9902),
+            processes: vec![hog(4711), hog(4712)],
+            ..quiet()
+        };
+        assert_eq!(
+            says(&busy),
+            [
+                "Too busy to tell what is due to this system. Other processes had 99 % of CPU 1: sh (pid 4711) 50 %, \
+              sh (pid 4712) 50 %."
+            ]
+        );
+        let less = Disturbance {
+            others_fraction: Some(0.062),
+            cpus: vec![0, 1, 2],
+            ..quiet()
+        };
+        assert_eq!(says(&less), ["Other processes had 6.2 % of CPUs 0 to 2."]);
+    }
+
+    #[test]
+    fn a_quota_that_stopped_it_and_a_stop_of_its_own_are_told_apart() {
+        let throttled = Disturbance {
+            quota: Some(CpuQuota {
+                time_ns: 20_000_000,
+                period_ns: 100_000_000,
+            }),
+            throttled: Some(Throttled {
+                periods: 102,
+                time_ns: 7_080_000_000,
+            }),
+            own_stops: OwnStops {
+                waits: 1,
+                late_ns: 4_000_000_000,
+                missed: 239,
+            },
+            ..quiet()
+        };
+        assert_eq!(
+            says(&throttled),
+            [
+                "Too busy to tell what is due to this system. Throttled by the cgroup: its quota of 20 ms of CPU time \
+                 in 100 ms stopped this process in 102 periods, for 7.08 s.",
+                "punctual itself was stopped for 4 s, as by Ctrl-Z or SIGSTOP: the wait it was in is left out.",
+            ]
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests_of_hiccups {
+    use punctual_record::CpuQuota;
+
+    use super::*;
+
+    fn of(cause: Cause, late_us: u64, queued_us: u64, stolen_ms: u64) -> Hiccup {
+        Hiccup {
+            cause,
+            late_ns: late_us * 1_000,
+            queued_ns: Some(queued_us * 1_000),
+            stolen_ns: Some(stolen_ms * 1_000_000),
+            stolen_within_ns: Some(120_000_000),
+            involuntary: Some(0),
+            ..Hiccup::default()
+        }
+    }
+
+    #[test]
+    fn a_cause_is_said_with_its_counter_and_unknown_with_all_of_them() {
+        let other = |name: &str, pid| RanMeanwhile {
+            name: name.to_owned(),
+            pid,
+            ran_ns: 1,
+        };
+        for (late, words) in [
+            (
+                of(Cause::Queued, 1_200, 1_150, 0),
+                "1.2 ms late: waited 1.15 ms for a CPU; stolen 0 ms in 120 ms; preempted 0",
+            ),
+            (
+                Hiccup {
+                    others: vec![other("sh", 9), other("cargo", 8), other("cc", 7)],
+                    ..of(Cause::Queued, 40_000, 40_000, 0)
+                },
+                "40 ms late: waited 40 ms for a CPU, which sh (pid 9) and cargo (pid 8) had; stolen 0 ms in 120 ms; \
+                 preempted 0",
+            ),
+            (
+                of(Cause::Stolen, 9_000, 3, 10),
+                "9 ms late: stolen by the hypervisor (10 ms in 120 ms); waited 3 us for a CPU; preempted 0",
+            ),
+            (
+                of(Cause::Unknown, 700, 3, 0),
+                "700 us late: unknown; waited 3 us for a CPU; stolen 0 ms in 120 ms; preempted 0",
+            ),
+            (
+                Hiccup {
+                    late_ns: 700_000,
+                    minor_faults: Some(2),
+                    major_faults: Some(1),
+                    ..Hiccup::default()
+                },
+                "700 us late: unknown; faults 2, from disk 1",
+            ),
+            (
+                Hiccup {
+                    throttled_ns: Some(81_000_000),
+                    quota: Some(CpuQuota {
+                        time_ns: 20_000_000,
+                        period_ns: 100_000_000,
+                    }),
+                    minor_faults: Some(0),
+                    major_faults: Some(0),
+                    late_ns: 82_000_000,
+                    cause: Cause::Throttled,
+                    ..Hiccup::default()
+                },
+                "82 ms late: throttled by the cgroup: 81 ms; 20 ms of CPU time in 100 ms; faults 0",
+            ),
+            (
+                of(Cause::OwnStop, 9_000, 3, 10),
+                "9 ms late: punctual itself was stopped, as by Ctrl-Z; not counted",
+            ),
+        ] {
+            assert_eq!(hiccup(&late), words);
+        }
+    }
 }

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use punctual_core::Nanos;
 use punctual_record::{Advice, Change, Disturbance, DoctorFindings, Remedy, Situation};
 
-use crate::disturbed;
 use crate::units::duration;
+use crate::warnings;
 
 /// All remedies, in their order.
 pub(super) fn in_words(findings: &DoctorFindings) -> Vec<Advice> {
@@ -210,7 +210,7 @@ fn lift_quota(disturbance: &Disturbance) -> Words {
     (
         format!(
             "Raise or lift the CPU quota of the cgroup: {}.",
-            disturbed::quota(disturbance).unwrap_or_default()
+            warnings::quota(disturbance).unwrap_or_default()
         )
         .into(),
         expected,
@@ -224,7 +224,7 @@ fn close_others(share: f64, disturbance: &Disturbance) -> Words {
     (
         format!(
             "Close what else runs on this CPU, or measure on another{}.",
-            disturbed::names(disturbance)
+            warnings::names(disturbance)
         )
         .into(),
         format!("others had {:.0} % of it meanwhile", share * 100.0),

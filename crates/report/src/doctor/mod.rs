@@ -1,25 +1,31 @@
 //! What `punctual doctor` found out, for people: [`in_words`] makes the sentences of a
-//! [`Diagnosis`], and `sections` lays it out as text. [`anonymous`] is a Run that can be
+//! [`Diagnosis`], and `sections` lays it out as text: the rule in force with the facts that decide
+//! it, prediction beside measurement, and what can be done. [`anonymous`] is a Run that can be
 //! shown to strangers.
 
 mod advice;
-mod anonymous;
 mod rule;
-mod sections;
-mod verdict;
 
-pub use anonymous::anonymous;
+use std::collections::BTreeMap;
+
+use punctual_core::Nanos;
+use punctual_record::{
+    Advice, Allowance, Diagnosis, DoctorFindings, Doubt, Experiment, FoundTier, Ground, Judgement,
+    LatencyTier, Measurement, Run, Verdict,
+};
+
 pub use rule::timer_rule;
-pub(crate) use sections::sections;
 
-use punctual_record::{Diagnosis, DoctorFindings, Experiment, FoundTier, LatencyTier, Measurement};
+use crate::tables::Passage;
+use crate::warnings::nameless;
+use crate::{prose, tables};
 
 /// The findings in words: the diagnosis, and why each of the `results` that was judged
 /// agrees with its prediction or does not.
 pub fn in_words(findings: &DoctorFindings, results: &mut [Measurement]) -> Diagnosis {
     for (i, judgement) in &findings.judgements {
         if let Some(Experiment::Doctor(doctor)) = results.get_mut(*i).map(|m| &mut m.experiment) {
-            doctor.agreement = Some(verdict::in_words(judgement));
+            doctor.agreement = Some(judged(judgement));
         }
     }
     let (facts, not_told) = rule::facts(&findings.situation);
@@ -51,4 +57,244 @@ fn evidence(found: FoundTier) -> String {
     format!(
         "A sleep of 100 ms tells the latency tiers of macOS apart by their caps. It points to {tier}; {confidence}."
     )
+}
+
+/// What a judgement rests on, as a sentence without its end.
+fn judged(judgement: &Judgement) -> String {
+    let ground = ground(judgement);
+    match judgement.verdict {
+        Verdict::TooBusy => {
+            format!("others had the CPU, or a quota kept it, as the warnings say; {ground}")
+        }
+        Verdict::Sooner => format!(
+            "{ground}: other interrupts of this CPU came inside the slack and ended the waits, as the rule allows"
+        ),
+        _ => ground,
+    }
+}
+
+fn ground(judgement: &Judgement) -> String {
+    match judgement.ground {
+        Ground::NoRule => "no rule predicts this wait".to_owned(),
+        Ground::FewWaits(n) => format!("{n} waits are too few for a median"),
+        Ground::NoWakeCost => "what waking up costs was not measured".to_owned(),
+        Ground::FewWakes(n) => {
+            format!("waking up was measured {n} times, too few to tell how much it differs")
+        }
+        Ground::Restless(times) => format!(
+            "the host is too restless: the p90 of the wake cost is more than {times} times its median"
+        ),
+        Ground::Sooner(less) => format!("the median is {less} less than predicted"),
+        Ground::Compared { apart_ns: 0, .. } => {
+            "the median is as predicted, to the nanosecond".to_owned()
+        }
+        Ground::Compared {
+            apart_ns,
+            allowed_ns,
+            allowance,
+            doubt,
+        } => {
+            let length = |ns: i64| Nanos::new(ns.unsigned_abs());
+            let doubt = match doubt {
+                None => "",
+                Some(Doubt::RoundsUnknown) => ", but by how much rounds differ is not known",
+                Some(Doubt::RoundsDiffer) => ", but the medians of the rounds differ by as much",
+            };
+            format!(
+                "the median is {} {} than predicted, {} {} ({}){doubt}",
+                length(apart_ns),
+                if apart_ns < 0 { "less" } else { "more" },
+                match judgement.verdict {
+                    Verdict::Agrees => "within",
+                    _ => "not within",
+                },
+                length(allowed_ns),
+                source(allowance),
+            )
+        }
+    }
+}
+
+fn source(allowance: Allowance) -> &'static str {
+    match allowance {
+        Allowance::WakeCostP90 => "the p90 of the measured wake cost",
+        Allowance::WakeCostP75 => "the p75 of the measured wake cost",
+        Allowance::HalfATick => "half a timer interval",
+        Allowance::Nothing => "nothing: both are of one model",
+    }
+}
+
+/// The sections of a diagnosis, without header and warnings.
+pub(crate) fn sections(run: &Run, diagnosis: &Diagnosis) -> Vec<Passage> {
+    let mut sections = vec![Passage::from(rule_of(diagnosis))];
+    sections.extend(not_told(diagnosis).map(Passage::from));
+    sections.extend(tables::doctor(run, diagnosis));
+    sections.extend(evidence_of(diagnosis).map(Passage::from));
+    sections.push(advice_of(&diagnosis.advice).into());
+    sections
+}
+
+fn rule_of(diagnosis: &Diagnosis) -> String {
+    let mut text = "The rule in force for this process\n".to_owned();
+    text += &prose::indented("  ", &diagnosis.rule);
+    text += &list(diagnosis.facts.iter().map(|f| (&f.name, &f.value)));
+    text
+}
+
+fn not_told(diagnosis: &Diagnosis) -> Option<String> {
+    let facts = &diagnosis.not_told;
+    (!facts.is_empty()).then(|| {
+        let list = list(facts.iter().map(|f| (&f.name, &f.why)));
+        format!("Not told by this system, and not guessed\n{list}")
+    })
+}
+
+/// Names, and what belongs to them beside them.
+fn list<'a>(pairs: impl Iterator<Item = (&'a String, &'a String)> + Clone) -> String {
+    let width = pairs.clone().map(|(name, _)| name.chars().count()).max();
+    let width = width.unwrap_or(0);
+    pairs
+        .map(|(name, value)| prose::indented(&format!("  {name:<width$}  "), value))
+        .collect()
+}
+
+fn evidence_of(diagnosis: &Diagnosis) -> Option<String> {
+    (!diagnosis.evidence.is_empty()).then(|| {
+        diagnosis
+            .evidence
+            .iter()
+            .map(|sentence| prose::paragraph(sentence))
+            .collect()
+    })
+}
+
+fn advice_of(all: &[Advice]) -> String {
+    if all.is_empty() {
+        return "Advice\n  None: nothing that was checked would make these waits better.\n"
+            .to_owned();
+    }
+    let mut text = "Advice, what helps a wait of 1 ms most first\n".to_owned();
+    for (i, advice) in all.iter().enumerate() {
+        text += &prose::indented(&format!("{:>2}. ", i + 1), &advice.what);
+        text += &prose::indented("    ", &format!("Expected: {}.", advice.expected));
+        // One line, so that it can be copied, however long.
+        text += &format!("    {}\n", advice.line);
+    }
+    text
+}
+
+/// The run as it can be shown to strangers: the measurements, what bears on
+/// waiting, and of the command line its name and `options` only. Names of hosts
+/// and users, paths, and whatever is not known to be harmless are left out.
+pub fn anonymous(run: &Run, options: &[String]) -> Run {
+    let mut machine = run.machine.clone();
+    // Of a model, whose name has them.
+    machine.other.clear();
+    let (disturbance, warnings) = nameless(run.disturbance.as_ref(), &run.warnings);
+    let command = std::iter::once("punctual doctor").chain(options.iter().map(String::as_str));
+    Run {
+        command: command.collect::<Vec<_>>().join(" "),
+        machine,
+        warnings,
+        disturbance,
+        other: BTreeMap::new(),
+        ..run.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_says_what_it_rests_on() {
+        let compared = |apart_ns, doubt| Ground::Compared {
+            apart_ns,
+            allowed_ns: 31_500,
+            allowance: Allowance::WakeCostP90,
+            doubt,
+        };
+        let sooner = ": other interrupts of this CPU came inside the slack and ended the waits, as the rule allows";
+        for (verdict, ground, words) in [
+            (
+                Verdict::Agrees,
+                compared(0, None),
+                "the median is as predicted, to the nanosecond",
+            ),
+            (
+                Verdict::Agrees,
+                compared(28_000, None),
+                "the median is 28 us more than predicted, within 31.5 us (the p90 of the measured wake cost)",
+            ),
+            (
+                Verdict::Sooner,
+                compared(-40_000, None),
+                &format!(
+                    "the median is 40 us less than predicted, not within 31.5 us (the p90 of the measured wake cost){sooner}"
+                ),
+            ),
+            (
+                Verdict::Sooner,
+                Ground::Sooner(Nanos::from_us(40)),
+                &format!("the median is 40 us less than predicted{sooner}"),
+            ),
+            (
+                Verdict::TooBusy,
+                Ground::FewWaits(3),
+                "others had the CPU, or a quota kept it, as the warnings say; 3 waits are too few for a median",
+            ),
+            (
+                Verdict::Inconclusive,
+                compared(40_000, Some(Doubt::RoundsDiffer)),
+                "the median is 40 us more than predicted, not within 31.5 us (the p90 of the measured wake cost), but \
+                 the medians of the rounds differ by as much",
+            ),
+        ] {
+            assert_eq!(judged(&Judgement { verdict, ground }), words);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests_of_anonymous {
+    use super::*;
+    use crate::disturbed;
+    use punctual_record::{Disturbance, OtherProcess};
+
+    #[test]
+    fn names_and_paths_do_not_pass() {
+        let mut run = Run {
+            command: "punctual doctor --share /home/mary/x.json".to_owned(),
+            ..Run::default()
+        };
+        run.machine.name = "host".to_owned();
+        for (key, value) in [
+            ("hostname", "marys-laptop"),
+            ("user", "mary"),
+            ("serial_number", "PF-MARY"),
+        ] {
+            run.machine.other.insert(key.to_owned(), value.into());
+        }
+        run.machine.host.kernel = Some("6.1.0-18-amd64".to_owned());
+        run.machine.host.cpu_model = Some("A CPU".to_owned());
+        run.other.insert("home".to_owned(), "/home/mary".into());
+        let disturbance = Disturbance {
+            cpus: vec![1],
+            others_fraction: Some(0.5),
+            processes: vec![OtherProcess {
+                name: "mary-secret".to_owned(),
+                pid: 4711,
+                fraction: 0.5,
+            }],
+            ..Disturbance::default()
+        };
+        run.warnings = disturbed(&disturbance);
+        run.disturbance = Some(disturbance);
+        let shared = anonymous(&run, &["--quick".to_owned()]);
+        let text = shared.to_json();
+        assert!(!text.to_lowercase().contains("mary"), "{text}");
+        assert!(text.contains("6.1.0-18-amd64") && text.contains("A CPU"));
+        assert!(text.contains("had 50 % of CPU 1") && !text.contains("4711"));
+        assert_eq!(shared.command, "punctual doctor --quick");
+    }
 }

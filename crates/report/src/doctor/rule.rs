@@ -5,7 +5,7 @@ use punctual_core::Nanos;
 use punctual_core::setting::Throttling;
 use punctual_record::{Fact, HostFacts, Situation, System, Throttled, Untold};
 
-use crate::disturbed::quota_in_words;
+use crate::warnings::quota_in_words;
 
 /// The timer rule in force, in a few sentences.
 pub(super) fn rule(situation: &Situation) -> String {

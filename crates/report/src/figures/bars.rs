@@ -6,7 +6,7 @@ use plotters::style::text_anchor::HPos;
 use punctual_record::Run;
 
 use super::chart::LegendAbove;
-use super::sheet::{Canvas, Drawn, GREY, Sheet, TOP, WIDTH, write};
+use super::chart::{Canvas, Drawn, GREY, Sheet, TOP, WIDTH, write};
 use super::svg;
 
 const PANEL: i32 = 150;

@@ -10,11 +10,11 @@ use punctual_record::compare::{Cell, Comparison, Metric, Row};
 use punctual_record::published::{Late, Published};
 
 use super::axis::{Axis, LEAST_NS};
+use super::chart::{Canvas, Drawn, GREY, Sheet, TOP, text_width, write};
 use super::chart::{Chart, Place, legend};
-use super::figure::{Figure, figure, make_names_unique};
-use super::sheet::{Canvas, Drawn, GREY, Sheet, TOP, text_width, write};
 use super::style::Look;
 use super::svg;
+use super::{Figure, figure, make_names_unique};
 use crate::{select, tables, units};
 
 /// The height of one mark with its interval.

@@ -5,7 +5,7 @@ use plotters::style::text_anchor::HPos;
 
 use punctual_record::Run;
 
-use super::sheet::{Canvas, Drawn, GREY, Sheet, TOP, write};
+use super::chart::{Canvas, Drawn, GREY, Sheet, TOP, write};
 use super::svg;
 
 const LEFT: i32 = 120;

@@ -1,45 +1,145 @@
-//! The figures, one per file.
+//! The figures, by what measured what they show.
 //!
-//! Most are a description: a `plot` of lines and points between two axes, a
-//! chart of named [`rows`], a `heat` map, or panels of `bars`; others draw by
-//! themselves, in `panels` below each other. Each is drawn on a [`sheet`], which
-//! gives it a title, a caption and a name for screen readers, in a [`chart`]
-//! between two [`axis`]es, and with a [`style`] per subject that is the same in
-//! all figures of a run.
+//! Most are a description of one of a few kinds: a `plot` of lines and points between two axes, a
+//! chart of named [`rows`], a `heat` map, `panels` of charts below each other, or panels of
+//! `bars`; others draw by themselves. All are drawn on a [`Sheet`](chart::Sheet), which gives them
+//! a title, a caption and a name for screen readers, in a [`chart`] between two [`axis`]es, and
+//! with a [`style`] per subject that is the same in all figures of a run.
 
-mod all;
 pub mod axis;
 mod bars;
-mod by_length;
+mod bench;
 pub mod chart;
-mod clocks;
 mod comparison;
-mod cores;
-mod cost;
-mod distribution;
-mod doctor;
-pub mod figure;
-mod frames;
-mod gap;
+mod computer;
 mod heat;
-mod idle;
-mod interval;
-mod load;
-mod margin;
+mod measure;
+mod pace;
 mod panels;
 mod plot;
-mod robustness;
 pub mod rows;
-pub mod sheet;
-mod sleeps;
+mod scenario;
 pub mod style;
 pub mod svg;
 mod sweep;
-mod timers;
-mod watch;
-mod yields;
 
-pub(crate) use all::of_waits;
+use punctual_record::Run;
+use punctual_record::experiment::{Decades, Sleep};
+
 pub use comparison::comparison_figures;
-pub use figure::Figure;
 pub use sweep::sweep_figures;
+
+/// A picture of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Figure {
+    /// What to call its file, without an extension; different for each figure
+    /// of a run.
+    pub name: String,
+    /// The picture: an SVG document.
+    pub svg: String,
+}
+
+/// A figure whose name is what `words` make as part of a file's name.
+pub fn figure(words: &str, svg: String) -> Figure {
+    let mut name = String::new();
+    for c in words.chars() {
+        if c.is_ascii_alphanumeric() || c == '_' {
+            name.push(c.to_ascii_lowercase());
+        } else if c == '.' {
+            // A point would begin an extension.
+            name.push('_');
+        } else if !name.ends_with('-') {
+            name.push('-');
+        }
+    }
+    Figure {
+        name: name.trim_end_matches('-').to_owned(),
+        svg,
+    }
+}
+
+/// Subjects can differ only in letters that are no part of a file's name.
+pub fn make_names_unique(figures: &mut [Figure]) {
+    for i in 1..figures.len() {
+        let (before, rest) = figures.split_at_mut(i);
+        let taken = |name: &str| before.iter().any(|f| f.name == name);
+        let base = rest[0].name.clone();
+        let mut number = 2;
+        while taken(&rest[0].name) {
+            rest[0].name = format!("{base}-{number}");
+            number += 1;
+        }
+    }
+}
+
+/// The figures that a run of waits has data for:
+///
+/// - `frames-RATE`: period plus lateness of each wait, a strip per subject,
+///   where each began when the one before it ended;
+/// - `lateness-RATE`: the lateness of each wait for the cycles of a rate, a
+///   strip per subject;
+/// - `cost-RATE`: lateness against CPU time, a point per subject;
+/// - `tail-RATE`: the share of waits that were later than so much, a line per subject;
+/// - `histogram-RATE`: how many waits were how late, the counts on a logarithmic axis;
+/// - `decades`: lateness by the time asked for;
+/// - `interval`: CPU time by the interval between two waits;
+/// - `margin`: what a nap of about 1 ms is expected to cost, by how long before
+///   the deadline it is asked to end;
+/// - `robustness-SUBJECT`: relative error by the time asked for and the
+///   scheduler's period, as a heat map;
+/// - `clocks`: the step of each clock and what a reading takes;
+/// - `timers-CALL`: the lengths of short sleeps, a panel for each way to begin
+///   them;
+/// - `sleep`: overshoot by the time asked for, a line per call of the OS;
+/// - `yield`: how long yields take, alone and with a competitor;
+/// - `load-CALL`: lateness by the load of the computer;
+/// - `cores`: lateness on each CPU;
+/// - `gap`: the latency of waking up by the time asleep;
+/// - `doctor`: lateness of each wait, predicted and measured;
+/// - `watch-lateness`: the share of waits that were later than so much;
+/// - `watch-hiccups`: hiccups over time, by cause;
+/// - `sleeps-THREAD`: the length of each sleep of a scenario's threads, over
+///   time, a panel per model;
+/// - `idle-stretches`: the share of a scenario's idle time by the length of the
+///   stretch, a panel per model;
+///
+/// Of several scenarios, each has its own figures, with its name.
+///
+/// What lies beyond an axis is drawn at its end, and the caption says so.
+pub(crate) fn of_waits(run: &Run) -> Vec<Figure> {
+    let mut figures = pace::frames(run);
+    figures.extend(pace::cost(run));
+    figures.extend(pace::distributions(run));
+    figures.extend(bench::DECADES.draw::<Decades>(run));
+    figures.extend(bench::interval(run));
+    figures.extend(bench::margin(run));
+    figures.extend(bench::robustness(run));
+    figures.extend(measure::clocks(run));
+    figures.extend(measure::timers(run));
+    figures.extend(bench::SLEEP.draw::<Sleep>(run));
+    figures.extend(measure::yields(run));
+    figures.extend(measure::load(run));
+    figures.extend(measure::cores(run));
+    figures.extend(measure::gap(run));
+    figures.extend(computer::doctor(run));
+    figures.extend(computer::watch(run));
+    figures.extend(scenario::sleeps(run));
+    figures.extend(scenario::idle(run));
+    make_names_unique(&mut figures);
+    figures
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_fit_for_files_and_differ() {
+        let mut figures: Vec<Figure> = ["frames-59.94Hz", "a (b/c)", "a b c", "a-b-c"]
+            .map(|words| figure(words, String::new()))
+            .into();
+        make_names_unique(&mut figures);
+        let names: Vec<&str> = figures.iter().map(|f| f.name.as_str()).collect();
+        assert_eq!(names, ["frames-59_94hz", "a-b-c", "a-b-c-2", "a-b-c-3"]);
+    }
+}

@@ -6,8 +6,8 @@ use plotters::style::text_anchor::HPos;
 use punctual_record::Run;
 
 use super::axis::Axis;
+use super::chart::{Canvas, Drawn, GREY, Sheet, TOP, WIDTH, text_width, write};
 use super::chart::{Chart, Place};
-use super::sheet::{Canvas, Drawn, GREY, Sheet, TOP, WIDTH, text_width, write};
 
 /// The room for the labels of the x axis.
 const X_LABELS: i32 = 46;

@@ -6,8 +6,8 @@ use plotters::style::text_anchor::HPos;
 use punctual_record::Run;
 
 use super::axis::{Axis, LEAST_NS};
+use super::chart::{Canvas, Drawn, GREY, Sheet, text_width, write};
 use super::chart::{Chart, Place, legend, legend_of_marks};
-use super::sheet::{Canvas, Drawn, GREY, Sheet, text_width, write};
 use super::style::Look;
 use super::svg;
 use crate::select::{self, Row};

@@ -5,8 +5,8 @@ use plotters::style::text_anchor::HPos;
 use punctual_record::{Measurement, Run};
 
 use super::axis::Axis;
+use super::chart::{Canvas, Drawn, Pixel, Sheet, TOP, WIDTH, text_width, write};
 use super::chart::{Chart, Place, legend_of_marks};
-use super::sheet::{Canvas, Drawn, Pixel, Sheet, TOP, WIDTH, text_width, write};
 use super::style::Look;
 use super::svg;
 use crate::{select, units};

@@ -5,7 +5,7 @@ use plotters::prelude::*;
 
 use punctual_record::{Experiment, Measurement, Run};
 
-use super::sheet::{Canvas, Drawn, Pixel};
+use super::chart::{Canvas, Drawn, Pixel};
 use super::svg;
 use crate::select;
 

@@ -2,8 +2,8 @@
 
 use punctual_record::sweep::{By, Cell, Sweep};
 
-use super::figure::{Figure, figure, make_names_unique};
 use super::heat::{HeatMap, Scale};
+use super::{Figure, figure, make_names_unique};
 use crate::sweep::{figure_in_words, mean_of};
 use crate::units;
 

@@ -7,13 +7,12 @@
 use punctual_record::compare::Comparison;
 use punctual_record::{Run, RunRow, visible};
 
-use crate::compare::comparison_sections;
-use crate::disturbed::nameless;
 use crate::figures::comparison_figures;
 use crate::figures::svg::escaped;
 use crate::prose;
-use crate::tables::{Compared, Passage};
+use crate::tables::{Compared, Passage, comparison_sections};
 use crate::text::all_warnings;
+use crate::warnings::nameless;
 use crate::{Figure, Report, Verdict, verdict};
 
 const STYLE: &str = include_str!("page.css");

@@ -2,8 +2,7 @@
 
 use punctual_record::Measurement;
 
-use super::blank::Why;
-use super::table::{Cell, Told};
+use super::table::{Cell, Told, Why};
 use crate::select::{self, Row};
 use crate::units;
 
@@ -23,7 +22,7 @@ pub(super) const MEAN_CAPPED: Told = ("mean\ncapped", |m| measured(m, m.late_ns.
 /// What the rule in force predicts for the median.
 pub(super) const PREDICTED: Told = ("predicted", |m| {
     let late = m.predicted_late_ns;
-    Cell::or(late.map(units::duration), Why::NotPredicted)
+    Cell::or(late.map(units::duration), Why::NOT_PREDICTED)
 });
 
 /// The waits that ended more than 1 ms late, in per cent.
@@ -55,15 +54,15 @@ pub(super) const fn named(head: &'static str, (_, cell): Told) -> Told {
 
 /// A time that the OS may not count.
 pub(super) fn counted(ns: Option<f64>) -> Cell {
-    Cell::or(ns.map(units::duration), Why::NotCounted)
+    Cell::or(ns.map(units::duration), Why::NOT_COUNTED)
 }
 
 /// A percentile of lateness.
 fn percentile(m: &Measurement, late_ns: Option<i64>) -> Cell {
     match late_ns {
         Some(ns) => measured(m, ns as f64),
-        None if m.late_ns.n == 0 => Cell::or(None, Why::NotMeasured),
-        None => Cell::or(None, Why::FewSamples),
+        None if m.late_ns.n == 0 => Cell::or(None, Why::NOT_MEASURED),
+        None => Cell::or(None, Why::FEW_SAMPLES),
     }
 }
 

@@ -1,20 +1,123 @@
-//! Several runs side by side: for each experiment its tables, a line per run.
+//! Several runs side by side: the runs, for each experiment its tables with a line per run, and what
+//! rules and warnings say.
 
 use std::collections::BTreeMap;
 
-use punctual_record::compare::{Cell, Comparison, Estimate, Metric, Missing, Quantity, Row};
+use punctual_record::compare::{
+    Cell, Column, Comparison, Estimate, Judgement, Metric, Missing, Quantity, Row, RuleOutcome,
+};
 use punctual_record::published::{Published, Statistic};
 use punctual_record::{Cpu, Value};
 
 use super::WIDTH;
-use super::blank::Why;
-use super::grid::Passage;
-use super::table::{Cell as Shown, Table};
+use super::table::{Cell as Shown, Passage, Table, Why};
 use crate::{prose, select, units};
+
+/// The report of a comparison: the runs, a table or two per experiment with
+/// what was published of the same, the rules of the user, and last the
+/// warnings of the runs. `more` are the tables of other products than waiting.
+///
+/// The layout does not depend on a terminal. It has no colour, and no line ends
+/// in a space.
+pub fn comparison(compared: &Comparison, more: &[Compared]) -> String {
+    Passage::joined(&comparison_sections(compared, more))
+}
+
+/// The same, piece by piece.
+pub fn comparison_sections(compared: &Comparison, more: &[Compared]) -> Vec<Passage> {
+    let mut sections = vec![Passage::from(header(compared))];
+    sections.extend(of_experiments(compared, more));
+    if compared.rows.is_empty() {
+        sections.push("These runs have no results.\n".to_owned().into());
+    }
+    let last = [
+        sources(compared),
+        rules(compared),
+        warnings(&compared.columns),
+    ];
+    sections.extend(last.into_iter().flatten().map(Passage::from));
+    sections
+}
+
+fn header(compared: &Comparison) -> String {
+    let mut text = String::new();
+    for column in &compared.columns {
+        let lead = format!("{:<4}", column.label);
+        let indent = " ".repeat(lead.len());
+        text += &prose::listed(&lead, &format!("{}: {}", column.file, column.machine));
+        let mut lines = vec![
+            column.timer_rule.clone(),
+            match &column.started_at {
+                Some(time) => format!("{time}, {}", column.command),
+                None => column.command.clone(),
+            },
+        ];
+        lines.retain(|line| !line.is_empty());
+        for line in &lines {
+            text += &prose::indented(&indent, line);
+        }
+    }
+    text
+}
+
+fn rules(compared: &Comparison) -> Option<String> {
+    if compared.rules.is_empty() {
+        return None;
+    }
+    let mut text = "Rules\n".to_owned();
+    for of_rule in compared.rules.chunk_by(|a, b| a.rule == b.rule) {
+        let count = |outcome| of_rule.iter().filter(|j| j.outcome == outcome).count();
+        let [passes, fails, unclear] = [
+            RuleOutcome::Passes,
+            RuleOutcome::Fails,
+            RuleOutcome::Inconclusive,
+        ]
+        .map(count);
+        let mut counts = format!("{passes} of {} pass", of_rule.len());
+        if fails > 0 {
+            counts += &format!(", {fails} fail");
+        }
+        if unclear > 0 {
+            counts += &format!(", {unclear} inconclusive");
+        }
+        text += &prose::paragraph(&format!("`{}`: {counts}", of_rule[0].rule));
+        let others = of_rule.iter().filter(|j| j.outcome != RuleOutcome::Passes);
+        for judgement in others {
+            let lead = format!("  {:<14}", judgement.outcome.name());
+            text += &prose::indented(&lead, &in_words(compared, judgement));
+        }
+    }
+    Some(text)
+}
+
+fn in_words(compared: &Comparison, judgement: &Judgement) -> String {
+    let row = compared.rows.get(judgement.row);
+    let row = row.map_or_else(String::new, |row| {
+        format!("{} {}", row.experiment, label_of(row, &[]))
+    });
+    let Judgement { run, why, .. } = judgement;
+    format!("{run}, {row}: {why}")
+}
+
+fn warnings(columns: &[Column]) -> Option<String> {
+    let mut text = String::new();
+    for column in columns {
+        let partial = column
+            .interrupted
+            .then_some("The run was ended before its end: the results are partial.");
+        for warning in partial
+            .into_iter()
+            .chain(column.warnings.iter().map(String::as_str))
+        {
+            text += &prose::indented(&format!("{:<4}", column.label), warning);
+        }
+    }
+    (!text.is_empty()).then(|| format!("Warnings of the runs\n{text}"))
+}
 
 /// The tables of every experiment, in the order of the runs; with those `more` that are
 /// of other products.
-pub(crate) fn comparison(compared: &Comparison, more: &[Compared]) -> Vec<Passage> {
+pub(crate) fn of_experiments(compared: &Comparison, more: &[Compared]) -> Vec<Passage> {
     let experiments = select::grouped(&compared.rows, |row| row.experiment.as_str());
     experiments
         .iter()
@@ -222,8 +325,10 @@ fn section(
         .each(columns.iter().copied(), |line, shows| match line.tells {
             Tells::Nothing => "".into(),
             Tells::Cell(Some(cell), is_first) => shows.of(cell, is_first),
-            Tells::Cell(None, _) => Shown::or(None, Why::NotInRun),
-            Tells::Published(published) => Shown::or(shows.published(published), Why::NotPublished),
+            Tells::Cell(None, _) => Shown::or(None, Why::NOT_IN_RUN),
+            Tells::Published(published) => {
+                Shown::or(shows.published(published), Why::NOT_PUBLISHED)
+            }
         })
         .caption(of.caption)
         .captions(
@@ -386,10 +491,10 @@ fn written_or_blank(cell: &Cell, metric: Metric, written: Option<String>) -> Sho
         return Shown::of_cpu(&cpu, written);
     }
     let why = match cell.missing.get(&metric) {
-        Some(Missing::FewSamples) => Why::FewSamples,
-        Some(Missing::NoCpuTime) => Why::NoCpuTime,
-        Some(Missing::NoRounds) => Why::NoRounds,
-        Some(Missing::NotMeasured) | None => Why::NotMeasured,
+        Some(Missing::FewSamples) => Why::FEW_SAMPLES,
+        Some(Missing::NoCpuTime) => Why::NO_CPU_TIME,
+        Some(Missing::NoRounds) => Why::NO_ROUNDS,
+        Some(Missing::NotMeasured) | None => Why::NOT_MEASURED,
     };
     Shown::or(written, why)
 }
@@ -418,7 +523,7 @@ fn within(metric: Metric, estimate: &Estimate) -> String {
 
 fn over_first(metric: Metric, estimate: &Estimate) -> Shown {
     let Some(ratio) = estimate.over_first else {
-        return Shown::or(None, Why::NotInFirst);
+        return Shown::or(None, Why::NOT_IN_FIRST);
     };
     let verdict = match ratio.verdict {
         Some(verdict) => Some(verdict.name()),
@@ -428,7 +533,7 @@ fn over_first(metric: Metric, estimate: &Estimate) -> Shown {
         .interval
         .map(|i| format!("[{}..{}]", times(i.low), times(i.high)));
     match ratio.value {
-        None => Shown::or(verdict.map(str::to_owned), Why::NoMultiple),
+        None => Shown::or(verdict.map(str::to_owned), Why::NO_MULTIPLE),
         Some(value) => {
             let words = [Some(times(value)), interval, verdict.map(str::to_owned)];
             let words: Vec<_> = words.into_iter().flatten().collect();

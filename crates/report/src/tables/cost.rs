@@ -3,10 +3,8 @@
 use punctual_record::compare::MARGIN;
 use punctual_record::{Cost, Interval, LIBRARY, Measurement, Weights};
 
-use super::blank::Why;
 use super::columns::{N, SUBJECT};
-use super::grid::Passage;
-use super::table::{Cell, Table};
+use super::table::{Cell, Passage, Table, Why};
 use crate::{select, units};
 
 /// Fewer rounds than this give no interval of 95 % (see [`Interval`]).
@@ -210,7 +208,7 @@ pub(super) fn with_naps(name: &str, group: &[&Measurement]) -> Option<Passage> {
                 format!("{} ({rank})", units::duration(ns))
             });
             match text.is_none() && m.wakes_per_wait.is_none() {
-                true => Cell::or(None, Why::NapsNotCounted),
+                true => Cell::or(None, Why::NAPS_NOT_COUNTED),
                 false => written(m, text),
             }
         })
@@ -225,7 +223,7 @@ pub(super) fn with_naps(name: &str, group: &[&Measurement]) -> Option<Passage> {
 /// A cost, or why there is none.
 fn written(m: &Measurement, cost: Option<String>) -> Cell {
     match m.late_ns.n {
-        0 => Cell::or(None, Why::NotMeasured),
+        0 => Cell::or(None, Why::NOT_MEASURED),
         _ => Cell::of_cpu(&m.cpu, cost),
     }
 }

@@ -1,7 +1,7 @@
 //! A table by declaration: columns over typed rows, and what they mean.
 //!
 //! ```
-//! use punctual_report::{tables::blank::Why, tables::table::Table, units};
+//! use punctual_report::{tables::table::{Table, Why}, units};
 //!
 //! struct Call {
 //!     name: &'static str,
@@ -15,7 +15,7 @@
 //! let text = Table::new("What calls take", &calls)
 //!     .column("call", |call| call.name)
 //!     .column("took", |call| call.took_ns.map(units::duration))
-//!     .blank(Why::NotCounted)
+//!     .blank(Why::NOT_COUNTED)
 //!     .in_words("took: with two readings of the clock.")
 //!     .section();
 //! assert_eq!(
@@ -36,10 +36,64 @@ use std::borrow::Cow;
 use std::ops::Deref;
 use std::rc::Rc;
 
+use comfy_table::{
+    CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, TableStyle, Width,
+};
 use punctual_record::{Cpu, Measurement};
 
-use super::blank::{Marks, Why};
-use super::grid::{Grid, Passage};
+use crate::prose;
+
+/// Why a value is missing: where that stands among the reasons below a table, and what it is.
+/// Those of other products come after these.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Why(pub u8, pub &'static str);
+
+impl Why {
+    /// A percentile that fewer than ten samples lie above.
+    pub const FEW_SAMPLES: Self = Self(0, "a percentile with fewer than ten samples above it");
+    /// CPU time, or what is computed from it, where the OS gives none.
+    pub const NO_CPU_TIME: Self = Self(1, "no CPU time is known");
+    /// How busy the CPU was, where the OS does not tell or the thread was not
+    /// pinned to one.
+    pub const NOT_PINNED: Self = Self(
+        2,
+        "the OS does not tell how busy a CPU is, or the thread was not pinned to one",
+    );
+    /// Naps that nobody counted, or a cost that includes them.
+    pub const NAPS_NOT_COUNTED: Self = Self(3, "the naps are not counted");
+    /// A lateness that no known rule predicts.
+    pub const NOT_PREDICTED: Self = Self(4, "no timer rule predicts it");
+    /// A time that the OS does not count.
+    pub const NOT_COUNTED: Self = Self(5, "the OS does not count it");
+    /// What the OS could state and does not.
+    pub const NOT_STATED: Self = Self(6, "the OS does not state it");
+    /// Sleeps that are no whole number of ticks long.
+    pub const NO_TICKS: Self = Self(7, "no whole number of ticks");
+    /// An OS without a timer interval.
+    pub const NO_INTERVAL: Self = Self(8, "this OS has no timer interval");
+    /// What is planned by the length of a nap, where ticks tell more.
+    pub const BY_TICKS: Self = Self(9, "naps with this call are aimed at ticks");
+    /// A share of the idle time of CPUs that had none.
+    pub const NEVER_IDLE: Self = Self(10, "no CPU was idle");
+    /// The frequent lengths of sleeps that have none.
+    pub const NO_MODE: Self = Self(11, "no length is frequent");
+    /// Nothing was measured there.
+    pub const NOT_MEASURED: Self = Self(12, "not measured");
+    /// What several CPUs do where there is one.
+    pub const ONE_CPU: Self = Self(13, "there is only one CPU");
+    /// A run that has no measurement of what another run has.
+    pub const NOT_IN_RUN: Self = Self(14, "the run has no such measurement");
+    /// A ratio to a number that the first run does not have.
+    pub const NOT_IN_FIRST: Self = Self(15, "the first run has no such number");
+    /// A ratio of what is early or takes no time.
+    pub const NO_MULTIPLE: Self = Self(16, "no ratio, as a wait was early or took no time");
+    /// A cost that follows from rounds, of which there are none.
+    pub const NO_ROUNDS: Self = Self(17, "the run has no rounds that a cost could follow from");
+    /// What a published figure does not tell.
+    pub const NOT_PUBLISHED: Self = Self(18, "not published");
+    /// Those of other products come after it.
+    pub const LAST: u8 = 18;
+}
 
 /// The head of a column that any measurement can have, and what is below it.
 pub(crate) type Told = (&'static str, fn(&Measurement) -> Cell);
@@ -73,7 +127,7 @@ impl Cell {
     pub fn of_cpu_time(approximate: bool, value: Option<String>) -> Self {
         Self {
             approximate: approximate && value.is_some(),
-            ..Self::or(value, Why::NoCpuTime)
+            ..Self::or(value, Why::NO_CPU_TIME)
         }
     }
 
@@ -158,7 +212,7 @@ impl<'a, R> Column<'a, R> {
                 let text = told.text.map_err(|why| why.or(Some(blank)));
                 Cell { text, ..told }
             }
-            None => Cell::or(None, Why::NotMeasured),
+            None => Cell::or(None, Why::NOT_MEASURED),
         };
         Column {
             head: self.head.clone(),
@@ -179,9 +233,7 @@ pub struct Table<'a, R> {
     rows: &'a [R],
     columns: Vec<Column<'a, R>>,
     groups: Vec<String>,
-    names: usize,
-    words_last: bool,
-    within: Option<usize>,
+    layout: Layout,
     captions: Vec<String>,
     ending: String,
 }
@@ -194,9 +246,7 @@ impl<'a, R> Table<'a, R> {
             rows,
             columns: vec![],
             groups: vec![],
-            names: 1,
-            words_last: false,
-            within: None,
+            layout: Layout::default(),
             captions: vec![],
             ending: String::new(),
         }
@@ -211,7 +261,7 @@ impl<'a, R> Table<'a, R> {
         self.columns.push(Column {
             head: head.into(),
             cell: Rc::new(move |row| cell(row).into()),
-            blank: Why::NotMeasured,
+            blank: Why::NOT_MEASURED,
             in_words: "".into(),
             note: "",
             spare: 0,
@@ -313,19 +363,19 @@ impl<'a, R> Table<'a, R> {
 
     /// So many columns hold names and are to the left; without that, one.
     pub fn names(mut self, columns: usize) -> Self {
-        self.names = columns;
+        self.layout.names = columns;
         self
     }
 
     /// The last column holds words.
     pub fn words_last(mut self) -> Self {
-        self.words_last = true;
+        self.layout.words_last = true;
         self
     }
 
     /// In lines of at most so many characters, for which cells are broken.
     pub fn within(mut self, width: usize) -> Self {
-        self.within = Some(width);
+        self.layout.within = Some(width);
         self
     }
 
@@ -375,35 +425,33 @@ impl<'a, R> Table<'a, R> {
 
     /// How wide it is.
     pub fn width(&self) -> usize {
-        self.grid().0.width()
+        let table = self.cells().laid_out(self.layout);
+        let mut lines = table.lines();
+        lines.next().map_or(0, |line| line.chars().count())
     }
 
-    fn grid(&self) -> (Grid, Marks) {
-        let heads: Vec<&str> = self.columns.iter().map(|c| c.head.as_str()).collect();
-        let mut grid = Grid::new(&self.title, &heads).with_names(self.names);
-        if self.words_last {
-            grid = grid.with_words_last();
-        }
+    fn cells(&self) -> Cells {
         let mut marks = Marks::default();
-        for row in self.rows {
+        let mut row = |row: &R| {
             let columns = self.columns.iter();
             let cells = columns.map(|c| (c.cell)(row).written(c.blank, &mut marks));
-            grid.row(cells.collect());
+            cells.collect()
+        };
+        let rows = self.rows.iter().map(&mut row).collect();
+        let groups = self.groups.iter().cloned();
+        let each = self.columns.len().saturating_sub(1) / self.groups.len().max(1);
+        Cells {
+            title: self.title.clone(),
+            groups: groups.map(|name| (name, each)).collect(),
+            head: self.columns.iter().map(|c| c.head.clone()).collect(),
+            rows,
+            words: [self.words(), marks.in_words()].concat(),
         }
-        if !self.groups.is_empty() {
-            let names: Vec<&str> = self.groups.iter().map(String::as_str).collect();
-            grid.group(&names, (self.columns.len() - 1) / names.len());
-        }
-        (grid, marks)
     }
 
     /// The section: the title, the table, and the words below it.
     pub fn section(self) -> Passage {
-        let (mut grid, marks) = self.grid();
-        if let Some(width) = self.within {
-            grid = grid.within(u16::try_from(width).unwrap_or(u16::MAX));
-        }
-        grid.section(&self.words(), marks)
+        Passage::of(self.cells(), self.layout)
     }
 }
 
@@ -412,6 +460,216 @@ impl<'a, R: Deref<Target = Measurement>> Table<'a, R> {
     pub(crate) fn told(self, columns: impl IntoIterator<Item = Told>) -> Self {
         let add = |table: Self, (head, cell): Told| table.column(head, move |m| cell(m));
         columns.into_iter().fold(self, add)
+    }
+}
+
+/// Writes the cells of one table and remembers which marks need a word below
+/// it.
+#[derive(Default)]
+struct Marks {
+    blanks: Vec<Why>,
+    approximate: bool,
+}
+
+impl Marks {
+    /// The value, or `-`.
+    fn or_blank(&mut self, value: Option<String>, why: Why) -> String {
+        value.unwrap_or_else(|| {
+            self.blanks.push(why);
+            "-".to_owned()
+        })
+    }
+
+    /// A value, with `~` if it is approximate.
+    fn about(&mut self, approximate: bool, value: String) -> String {
+        self.approximate |= approximate;
+        match approximate {
+            true => format!("~{value}"),
+            false => value,
+        }
+    }
+
+    /// What the marks in the table mean.
+    fn in_words(mut self) -> Vec<String> {
+        self.blanks.sort_unstable();
+        self.blanks.dedup();
+        let mut words = Vec::new();
+        if !self.blanks.is_empty() {
+            let whys: Vec<&str> = self.blanks.iter().map(|Why(_, words)| *words).collect();
+            words.push(format!("`-`: {}.", whys.join("; ")));
+        }
+        if self.approximate {
+            words.push("`~`: approximate, as the CPU time is.".to_owned());
+        }
+        words
+    }
+}
+
+/// A piece of a report: a table with its title and what its numbers mean, or words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Passage {
+    /// As text, laid out.
+    pub text: String,
+    /// The same for who lays it out otherwise, if it is a table.
+    pub table: Option<Cells>,
+}
+
+/// A table that is not laid out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cells {
+    /// What it is of.
+    pub title: String,
+    /// Names above columns next to each other, each with how many those are; the first
+    /// column is not among them.
+    pub groups: Vec<(String, usize)>,
+    /// The names of the columns.
+    pub head: Vec<String>,
+    /// The rows.
+    pub rows: Vec<Vec<String>>,
+    /// Paragraphs below it.
+    pub words: Vec<String>,
+}
+
+impl From<String> for Passage {
+    fn from(text: String) -> Self {
+        Self { text, table: None }
+    }
+}
+
+impl Passage {
+    /// The first line, which says what it is of.
+    pub fn title(&self) -> &str {
+        self.text.lines().next().unwrap_or_default()
+    }
+
+    /// Adds lines of words below it.
+    pub(crate) fn add(&mut self, lines: &str) {
+        self.text += lines;
+        if let Some(table) = &mut self.table {
+            table
+                .words
+                .extend(lines.lines().map(|line| line.trim().to_owned()));
+        }
+    }
+
+    /// All of these below each other.
+    pub(crate) fn joined(passages: &[Self]) -> String {
+        let texts: Vec<&str> = passages
+            .iter()
+            .map(|passage| passage.text.as_str())
+            .collect();
+        texts.join("\n")
+    }
+}
+
+/// Only a line below the head: the columns are told apart by the space between them.
+const STYLE: TableStyle =
+    TableStyle::new().header_separator(LineStyle::none().fill('-').junction('-'));
+
+/// The space between two columns, and more between two groups.
+const BETWEEN: usize = 2;
+const BETWEEN_GROUPS: usize = 4;
+
+/// How cells are laid out.
+#[derive(Clone, Copy, Default)]
+struct Layout {
+    /// So many columns at the left hold names, and the first does in any case; the others hold
+    /// numbers, and are to the right.
+    names: usize,
+    words_last: bool,
+    /// Lines are no longer, for which cells are broken.
+    within: Option<usize>,
+}
+
+impl Cells {
+    /// The lines of the table and nothing else.
+    pub(crate) fn lines(&self) -> String {
+        lines(&self.laid_out(Layout::default()))
+    }
+
+    /// Where groups begin, and how many columns each has.
+    fn begins(&self) -> impl Iterator<Item = (&str, usize, usize)> {
+        let mut next = 1;
+        self.groups.iter().map(move |(name, columns)| {
+            let first = next;
+            next += columns;
+            (name.as_str(), first, *columns)
+        })
+    }
+
+    fn laid_out(&self, layout: Layout) -> comfy_table::Table {
+        let mut table = comfy_table::Table::new();
+        table.load_style(STYLE).set_header(&self.head);
+        let last = self.head.len().saturating_sub(1);
+        for (i, column) in table.column_iter_mut().enumerate() {
+            let is_words = layout.words_last && i == last;
+            let is_left = i < layout.names.max(1) || is_words;
+            column.set_cell_alignment(match is_left {
+                true => CellAlignment::Left,
+                false => CellAlignment::Right,
+            });
+            let begins = self.begins().any(|(_, first, _)| first == i);
+            let before = match (i, is_words) {
+                (_, true) => 2,
+                (0, _) => 0,
+                _ if begins => BETWEEN_GROUPS as u16 - 1,
+                _ => 1,
+            };
+            column.set_padding((before, 0));
+        }
+        table.add_rows(&self.rows);
+        if let Some(width) = layout.within {
+            table.set_content_arrangement(ContentArrangement::Dynamic);
+            table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+        }
+        table
+    }
+
+    /// Makes groups as wide as their names, and returns the names above them.
+    fn names_of_groups(&self, table: &mut comfy_table::Table) -> String {
+        let widths = table.column_max_content_widths();
+        let mut widths: Vec<usize> = widths.into_iter().map(usize::from).collect();
+        let mut text = String::new();
+        let mut at = widths.first().copied().unwrap_or(0);
+        for (name, first, columns) in self.begins() {
+            let own: usize = widths[first..first + columns].iter().sum();
+            let own = own + BETWEEN * (columns - 1);
+            let lacking = name.chars().count().saturating_sub(own);
+            let last = first + columns - 1;
+            widths[last] += lacking;
+            if let Some(column) = table.column_mut(last) {
+                let width = Width::Fixed(u16::try_from(widths[last]).unwrap_or(u16::MAX));
+                column.set_constraint(ColumnConstraint::LowerBoundary(width));
+            }
+            at += BETWEEN_GROUPS;
+            let indent = " ".repeat(at - text.chars().count());
+            text += &format!("{indent}{name}");
+            at += own + lacking;
+        }
+        text.push('\n');
+        text
+    }
+}
+
+fn lines(table: &comfy_table::Table) -> String {
+    let lines = table.lines();
+    lines
+        .map(|line| line.trim_end().to_owned() + "\n")
+        .collect()
+}
+
+impl Passage {
+    /// A table with its title above and its words below.
+    fn of(cells: Cells, layout: Layout) -> Self {
+        let mut table = cells.laid_out(layout);
+        let mut text = prose::paragraph(&cells.title);
+        if !cells.groups.is_empty() {
+            text += &cells.names_of_groups(&mut table);
+        }
+        text += &lines(&table);
+        text.extend(cells.words.iter().map(|words| prose::paragraph(words)));
+        let table = Some(cells);
+        Self { text, table }
     }
 }
 
@@ -429,7 +687,7 @@ mod tests {
                 .note("A note.")
                 .if_known()
                 .column("never", |_| None::<u64>)
-                .blank(Why::NotStated)
+                .blank(Why::NOT_STATED)
                 .caption("Words.")
                 .section()
                 .text
@@ -453,9 +711,9 @@ mod tests {
         };
         let cell = |value: Option<String>| Cell::of_cpu(&cpu, value).signed(Some('*'));
         let mut marks = Marks::default();
-        let value = cell(Some("5 us".to_owned())).written(Why::NotMeasured, &mut marks);
+        let value = cell(Some("5 us".to_owned())).written(Why::NOT_MEASURED, &mut marks);
         assert_eq!(value, "* ~5 us");
-        assert_eq!(cell(None).written(Why::NotMeasured, &mut marks), "* -");
+        assert_eq!(cell(None).written(Why::NOT_MEASURED, &mut marks), "* -");
         assert_eq!(marks.in_words().len(), 2);
     }
 }

@@ -1,27 +1,16 @@
 //! What `measure` found: an answer for each of its experiments, in the order in which people ask.
 
-use punctual_record::experiment::{Clocks, Cores, Gap, Load, Yield};
+use punctual_record::experiment::{Clocks, Cores, Gap, Load, Sleep, Timers, Yield};
 use punctual_record::{OfExperiment, Run};
 
-use super::{Verdict, timers, waits};
+use super::{Verdict, typical_in_words};
 use crate::select::{self, Row, asked_ns};
 use crate::tables::growth;
 use crate::units;
 
 /// By the first of its experiments, with what the others say in a sentence each.
 pub(super) fn verdict(run: &Run) -> Option<Verdict> {
-    super::first_of(
-        run,
-        &[
-            waits::verdict,
-            timers::verdict,
-            load,
-            cores,
-            gap,
-            yields,
-            clocks,
-        ],
-    )
+    super::first_of(run, &[waits, timers, load, cores, gap, yields, clocks])
 }
 
 const TABLES: &str = "--full has all tables.";
@@ -277,6 +266,184 @@ fn clocks(run: &Run) -> Option<Verdict> {
     })
 }
 
+pub(super) fn timers(run: &Run) -> Option<Verdict> {
+    let rows = select::of_run::<Timers>(run);
+    let groups = select::grouped(rows.iter().copied(), |row| {
+        (
+            row.m.subject.as_str(),
+            asked_ns(row.of),
+            row.of.arming.as_str(),
+        )
+    });
+    let told: Vec<Sleeps> = groups
+        .iter()
+        .filter_map(|(_, rows)| Sleeps::of(rows))
+        .collect();
+    let first = told.first()?;
+    let mut sentences = vec![format!(
+        "{} asked for {} takes {} in the median{}.",
+        first.call,
+        units::nominal(first.asked_ns),
+        units::fine(first.median_ns),
+        first.in_ticks()
+    )];
+    let random = told.iter().find(|told| told.arming == "random-phase");
+    sentences.extend(random.filter(|told| told.call == first.call).map(|random| {
+        format!(
+            "Begun at a random moment it takes {} in the median, from {} to {}.",
+            units::fine(random.median_ns),
+            units::fine(random.ends_ns.0),
+            units::fine(random.ends_ns.1)
+        )
+    }));
+    let next = "Next: punctual doctor says why it is as long as that, and what helps; --full has all rounds.";
+    Some(Verdict::new(sentences, next).table(
+        ["call, begun", "asked", "p50", "min", "max", "predicted"],
+        told.iter().map(Sleeps::row),
+        "after-wake: each begins as soon as the one before it has ended; random-phase: after work of a random length. \
+         predicted: by the timer rule in force, if waking up cost nothing.",
+    ))
+}
+
+/// The sleeps of one kind, of all rounds.
+struct Sleeps<'r> {
+    call: &'r str,
+    arming: &'r str,
+    asked_ns: f64,
+    median_ns: f64,
+    ends_ns: (f64, f64),
+    /// How many ticks most of them are long, and how many most are.
+    ticks: Option<(u64, f64)>,
+    predicted_ns: Option<f64>,
+}
+
+impl<'r> Sleeps<'r> {
+    fn of(rows: &[Row<'r, Timers>]) -> Option<Self> {
+        let first = rows.first()?;
+        let (mut slept, modes) = select::lengths(rows);
+        slept.sort_unstable();
+        let asked_ns = asked_ns(first.of);
+        let most = modes.iter().max_by(|a, b| a.share.total_cmp(&b.share));
+        let late_ns = rows.iter().find_map(|row| row.m.predicted_late_ns);
+        Some(Self {
+            call: &first.m.subject,
+            arming: &first.of.arming,
+            asked_ns,
+            median_ns: *slept.get(slept.len() / 2)? as f64,
+            ends_ns: (*slept.first()? as f64, *slept.last()? as f64),
+            ticks: most.and_then(|mode| Some((mode.ticks?, mode.share))),
+            predicted_ns: late_ns.map(|late_ns| asked_ns + late_ns as f64),
+        })
+    }
+
+    fn in_ticks(&self) -> String {
+        match self.ticks {
+            Some((ticks, share)) => {
+                let plural = if ticks == 1 { "" } else { "s" };
+                format!(", {} % of them {ticks} tick{plural}", units::percent(share))
+            }
+            None => String::new(),
+        }
+    }
+
+    fn row(&self) -> Vec<String> {
+        let (least, most) = self.ends_ns;
+        vec![
+            format!("{}, {}", self.call, self.arming),
+            units::nominal(self.asked_ns),
+            units::fine(self.median_ns),
+            units::fine(least),
+            units::fine(most),
+            units::or_dash(self.predicted_ns.map(units::fine)),
+        ]
+    }
+}
+
+/// The length that people ask about.
+const USUAL_NS: u64 = 1_000_000;
+
+pub(super) fn waits(run: &Run) -> Option<Verdict> {
+    let mut rows = select::of_run::<Sleep>(run);
+    rows.retain(|row| row.of.asked_ns == USUAL_NS && row.m.late_ns.n > 0);
+    rows.sort_by(|a, b| typical_ns(a).total_cmp(&typical_ns(b)));
+    let ordinary = rows
+        .iter()
+        .find(|row| row.of.method == run.machine.sleep_method);
+    let least = rows.first()?;
+    let mut sentences: Vec<String> = ordinary.map(|row| in_words(row)).into_iter().collect();
+    if ordinary.is_none_or(|row| row.of.method != least.of.method) {
+        sentences.push(format!(
+            "Of {} calls {} is the least late: {}.",
+            rows.len(),
+            least.of.method,
+            late(least)
+        ));
+    }
+    let early: Vec<&str> = rows
+        .iter()
+        .filter(|row| row.m.late_ns.early > 0)
+        .map(|row| row.of.method.as_str())
+        .collect();
+    if !early.is_empty() {
+        sentences.push(format!("Some waits ended early: {}.", early.join(", ")));
+    }
+    let waits = select::counts(rows.iter().map(|row| row.m.late_ns.n));
+    let next = "Next: punctual doctor says why it is as late as that, and what helps; --full has all tables and lengths.";
+    Some(Verdict::new(sentences, next).table(
+        ["call, 1 ms", "late", "p99", "max", "CPU per wait"],
+        rows.iter().enumerate().map(told),
+        format!(
+            "Each asked for 1 ms, n = {waits}. *: the least. late: the median, of fewer than 20 the mean. `-`: too few for \
+             ten above it, or not counted."
+        ),
+    ))
+}
+
+fn in_words(row: &Row<'_, Sleep>) -> String {
+    let predicted = match row.m.predicted_late_ns {
+        Some(predicted) => format!(
+            " The rule in force predicts {}.",
+            units::duration(predicted)
+        ),
+        None => String::new(),
+    };
+    format!(
+        "Asked for 1 ms, {} ends {}.{predicted}",
+        row.of.method,
+        late(row)
+    )
+}
+
+fn typical_ns(row: &Row<'_, Sleep>) -> f64 {
+    select::typical_late_ns(row.m).map_or(f64::MAX, |(ns, _)| ns)
+}
+
+/// `58.0 us late in the median, 66.0 us at p99`.
+fn late(row: &Row<'_, Sleep>) -> String {
+    let late = &row.m.late_ns;
+    let typical = typical_in_words(row.m).unwrap_or_default();
+    match late.p99 {
+        Some(p99) => format!("{typical}, {} at p99", units::duration(p99)),
+        None => format!("{typical}, {} at most", units::duration(late.max)),
+    }
+}
+
+/// The first is the least late.
+fn told((place, row): (usize, &Row<'_, Sleep>)) -> Vec<String> {
+    let late = &row.m.late_ns;
+    vec![
+        row.of.method.clone(),
+        format!(
+            "{}{}",
+            if place == 0 { "* " } else { "" },
+            units::duration(typical_ns(row))
+        ),
+        units::duration_or_dash(late.p99),
+        units::duration(late.max),
+        units::duration_or_dash(row.m.cpu.per_wait_ns),
+    ]
+}
+
 #[cfg(test)]
 mod tests {
     use punctual_record::experiment::Lengths;
@@ -417,5 +584,108 @@ mod tests {
             verdict(&run([(Experiment::Clocks(Clocks::default()), "unread", 0)])),
             None
         );
+    }
+}
+
+#[cfg(test)]
+mod tests_of_timers {
+    use punctual_record::{Experiment, Measurement};
+
+    use super::*;
+
+    fn run(slept_ns: &[u64], stated_ns: Option<u64>) -> Run {
+        let timers = Timers {
+            asked_ns: 1_000_000,
+            arming: "after-wake".to_owned(),
+            stated_ns,
+            ..Timers::default()
+        };
+        Run {
+            results: vec![Measurement {
+                samples_slept_ns: slept_ns.to_vec(),
+                ..Measurement::of(Experiment::Timers(timers), "Sleep(1)")
+            }],
+            ..Run::default()
+        }
+    }
+
+    #[test]
+    fn a_sleep_of_whole_ticks_says_how_many() {
+        let told = timers(&run(&[15_625_000; 40], Some(15_625_000))).unwrap();
+        assert_eq!(
+            told.sentences,
+            ["Sleep(1) asked for 1 ms takes 15.625 ms in the median, 100 % of them 1 tick."]
+        );
+    }
+
+    #[test]
+    fn without_ticks_only_the_length_is_said_and_of_nothing_nothing() {
+        let told = timers(&run(&[1_058_000; 40], None)).unwrap();
+        assert_eq!(
+            told.sentences,
+            ["Sleep(1) asked for 1 ms takes 1.058 ms in the median."]
+        );
+        assert_eq!(timers(&run(&[], None)), None);
+    }
+}
+
+#[cfg(test)]
+mod tests_of_waits {
+    use punctual_record::{Experiment, Late, Measurement};
+
+    use super::*;
+
+    fn row(method: &str, late_ns: &[i64]) -> Measurement {
+        let of = Sleep {
+            method: method.to_owned(),
+            asked_ns: USUAL_NS,
+        };
+        Measurement {
+            late_ns: Late::of(late_ns),
+            ..Measurement::of(Experiment::Sleep(of), method)
+        }
+    }
+
+    fn run(results: Vec<Measurement>) -> Run {
+        let mut run = Run {
+            results,
+            ..Run::default()
+        };
+        run.machine.sleep_method = "Sleep".to_owned();
+        run
+    }
+
+    #[test]
+    fn the_ordinary_call_comes_first_and_then_the_least_late() {
+        let verdict = waits(&run(vec![
+            row("Sleep", &[14_600_000; 20]),
+            row("timer", &[500_000; 20]),
+        ]))
+        .unwrap();
+        assert_eq!(
+            verdict.sentences,
+            [
+                "Asked for 1 ms, Sleep ends 14.6 ms late in the median, 14.6 ms at most.",
+                "Of 2 calls timer is the least late: 500 us late in the median, 500 us at most.",
+            ]
+        );
+        let rows = verdict.overview.unwrap().rows;
+        assert_eq!(
+            (rows[0][0].as_str(), rows[1][0].as_str()),
+            ("timer", "Sleep")
+        );
+    }
+
+    #[test]
+    fn who_is_least_late_already_is_named_once_and_early_waits_are_told() {
+        let verdict = waits(&run(vec![row("Sleep", &[-5, 1, 2])])).unwrap();
+        assert_eq!(verdict.sentences.len(), 2);
+        assert_eq!(verdict.sentences[1], "Some waits ended early: Sleep.");
+    }
+
+    #[test]
+    fn without_such_a_length_there_is_no_verdict() {
+        assert_eq!(waits(&run(vec![])), None);
+        assert_eq!(waits(&run(vec![row("Sleep", &[])])), None);
     }
 }

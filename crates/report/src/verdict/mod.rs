@@ -6,14 +6,9 @@
 
 mod bench;
 mod compare;
-mod doctor;
+mod computer;
 mod measure;
-mod regimes;
 mod scenario;
-mod sweep;
-mod timers;
-mod waits;
-mod watch;
 
 pub use compare::comparison_verdict;
 
@@ -21,7 +16,7 @@ use std::borrow::Cow;
 
 use punctual_record::{Measurement, Run, visible};
 
-use crate::tables::grid::Grid;
+use crate::tables::Cells;
 use crate::{Report, prose, select, units};
 
 /// What a run says, in one screen.
@@ -106,12 +101,12 @@ fn asked(command: &str) -> String {
 /// By the first rule that knows what a run of waits was for.
 pub(crate) fn of_waits(run: &Run) -> Option<Verdict> {
     let rules: [Rule; 7] = [
-        doctor::verdict,
-        bench::verdict,
-        regimes::verdict,
+        computer::doctor,
+        bench::rates,
+        bench::regimes,
         scenario::verdict,
-        watch::verdict,
-        sweep::verdict,
+        computer::watch,
+        bench::lengths,
         measure::verdict,
     ];
     rules.iter().find_map(|rule| rule(run))
@@ -245,9 +240,12 @@ impl Verdict {
 impl Overview {
     /// Lines of at most `width`, and besides the head at most so many.
     fn text(&self, width: usize, room: usize) -> String {
-        let mut grid = Grid::new("", &self.head);
-        self.rows.iter().for_each(|row| grid.row(row.clone()));
-        let table = grid.bare();
+        let cells = Cells {
+            head: self.head.clone(),
+            rows: self.rows.clone(),
+            ..Cells::default()
+        };
+        let table = cells.lines();
         let fits = |line: &str| line.chars().count() <= width;
         // A list instead, each row in a paragraph.
         let (head, rows): (usize, Vec<String>) = match table.lines().all(fits) {

@@ -9,7 +9,7 @@ mod verdict;
 
 use punctual_record::{Interval, Run, Value};
 #[cfg(not(target_family = "wasm"))]
-use punctual_report::figures::figure::Figure;
+use punctual_report::figures::Figure;
 use punctual_report::select::grouped;
 use punctual_report::tables::{Compared, Passage, Shows, param_in_words};
 use punctual_report::{Report, Verdict, text, units};

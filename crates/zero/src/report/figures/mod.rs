@@ -6,9 +6,9 @@ mod scaling;
 mod split;
 
 use punctual_record::Run;
-use punctual_report::figures::figure::{Figure, figure, make_names_unique};
-use punctual_report::figures::sheet::{Canvas, Drawn, Sheet};
+use punctual_report::figures::chart::{Canvas, Drawn, Sheet};
 use punctual_report::figures::style::Look;
+use punctual_report::figures::{Figure, figure, make_names_unique};
 use punctual_report::select;
 
 use crate::distinct;

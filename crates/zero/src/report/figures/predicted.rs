@@ -5,11 +5,11 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 use punctual_record::{Interval, Run};
 use punctual_report::figures::axis::Axis;
+use punctual_report::figures::chart::{Canvas, Drawn, GREY, Sheet, TOP, write};
 use punctual_report::figures::chart::{Chart, Place, legend_of_marks};
-use punctual_report::figures::figure::{Figure, figure};
-use punctual_report::figures::sheet::{Canvas, Drawn, GREY, Sheet, TOP, write};
 use punctual_report::figures::style::Look;
 use punctual_report::figures::svg;
+use punctual_report::figures::{Figure, figure};
 use punctual_report::{prose, units};
 
 use crate::report::{self, Cell, Section};

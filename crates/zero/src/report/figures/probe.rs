@@ -3,12 +3,12 @@
 use plotters::prelude::*;
 use punctual_record::{Interval, Run};
 use punctual_report::figures::axis::Axis;
+use punctual_report::figures::chart::Sheet;
 use punctual_report::figures::chart::{Chart, Place, legend, legend_of_marks};
-use punctual_report::figures::figure::{Figure, figure};
 use punctual_report::figures::rows::Rows;
-use punctual_report::figures::sheet::Sheet;
 use punctual_report::figures::style::Look;
 use punctual_report::figures::svg;
+use punctual_report::figures::{Figure, figure};
 use punctual_report::select;
 use punctual_report::units;
 

@@ -3,10 +3,10 @@
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 use punctual_record::Run;
+use punctual_report::figures::Figure;
 use punctual_report::figures::axis::Axis;
+use punctual_report::figures::chart::{Canvas, Drawn, GREY, Pixel, Sheet, TOP, WIDTH, write};
 use punctual_report::figures::chart::{Chart, LegendAbove, Place};
-use punctual_report::figures::figure::Figure;
-use punctual_report::figures::sheet::{Canvas, Drawn, GREY, Pixel, Sheet, TOP, WIDTH, write};
 use punctual_report::figures::style::Look;
 use punctual_report::figures::svg;
 use punctual_report::units;

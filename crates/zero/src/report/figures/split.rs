@@ -3,9 +3,9 @@
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 use punctual_record::Run;
+use punctual_report::figures::Figure;
 use punctual_report::figures::chart::LegendAbove;
-use punctual_report::figures::figure::Figure;
-use punctual_report::figures::sheet::{
+use punctual_report::figures::chart::{
     Canvas, Drawn, GREY, Pixel, Sheet, TOP, WIDTH, text_width, write,
 };
 use punctual_report::figures::svg;

@@ -2,9 +2,9 @@
 
 use punctual_record::{Interval, Run};
 use punctual_report::tables::Passage;
-use punctual_report::tables::blank::Why;
 use punctual_report::tables::interval_in_words;
 use punctual_report::tables::table::Table;
+use punctual_report::tables::table::Why;
 use punctual_report::{prose, units};
 
 use crate::rows::{TakeCost, ZeroCalibration, ZeroCost, ZeroRow};
@@ -79,8 +79,8 @@ fn memories(calibration: &ZeroCalibration) -> Vec<&ZeroCost> {
 /// All CPUs, where there is more than one, and why something of all is missing.
 fn all_at_work(calibration: &ZeroCalibration) -> (Option<usize>, Why) {
     match calibration.cpus {
-        1 => (None, Why::OneCpu),
-        cpus => (Some(cpus), Why::NotMeasured),
+        1 => (None, Why::ONE_CPU),
+        cpus => (Some(cpus), Why::NOT_MEASURED),
     }
 }
 

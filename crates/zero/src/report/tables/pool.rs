@@ -7,7 +7,7 @@
 //! time . What the numbers mean is said once below all of them.
 
 use punctual_record::Interval;
-use punctual_report::tables::blank::Why;
+use punctual_report::tables::table::Why;
 use punctual_report::tables::table::{Cell as TableCell, Table};
 use punctual_report::tables::{Passage, WIDTH, interval_in_words};
 use punctual_report::{prose, select, units};
@@ -195,7 +195,7 @@ fn cpu_and_lock(name: &str, section: &Section, cells: &[&Cell]) -> Passage {
 fn length(spread: &Spread, percentile: fn(&Spread) -> Option<u64>) -> TableCell {
     let why = match spread.n {
         0 => why::NOT_TIMED,
-        _ => Why::FewSamples,
+        _ => Why::FEW_SAMPLES,
     };
     TableCell::or(percentile(spread).map(|ns| units::duration(ns as f64)), why)
 }

@@ -1,7 +1,7 @@
 //! The table of the article on hidden costs of allocation, for this computer.
 
 use punctual_report::tables::Passage;
-use punctual_report::tables::blank::Why;
+use punctual_report::tables::table::Why;
 use punctual_report::tables::table::{Cell, Table};
 use punctual_report::units;
 
@@ -45,7 +45,7 @@ pub(super) fn table(measurements: &[&ZeroRow]) -> Option<Passage> {
 fn ours(item: CostItem, charge: Option<&Charge>) -> [Cell; 4] {
     let empty = || Cell::from("");
     let Some(charge) = charge else {
-        return [Cell::or(None, Why::NotMeasured), empty(), empty(), empty()];
+        return [Cell::or(None, Why::NOT_MEASURED), empty(), empty(), empty()];
     };
     let us = |ns: f64| units::ratio(ns / 1e3);
     let [per_mib, per_page] = match item {

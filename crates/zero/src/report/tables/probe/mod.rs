@@ -8,7 +8,7 @@ mod payers;
 
 use punctual_record::Interval;
 use punctual_report::tables::Passage;
-use punctual_report::tables::blank::Why;
+use punctual_report::tables::table::Why;
 use punctual_report::tables::table::{Cell, Table};
 use punctual_report::{prose, select, units};
 
@@ -132,12 +132,12 @@ fn table(title: &str, group: &[&ZeroRow], caption: &[&str]) -> Passage {
         .column("in the\nsystem %", |(.., cost)| {
             let why = cost.cpu_ns_per_page.map(|_| why::FEW_TICKS);
             let share = system_share(cost).filter(|_| why.is_some());
-            Cell::or(share.map(units::percent), why.unwrap_or(Why::NoCpuTime))
+            Cell::or(share.map(units::percent), why.unwrap_or(Why::NO_CPU_TIME))
         })
         .column("faults\nper page", |(.., cost)| {
             cost.faults_per_page.map(units::ratio)
         })
-        .blank(Why::NotCounted)
+        .blank(Why::NOT_COUNTED)
         .column("CPU\nper MiB", |(.., cost)| {
             Cell::of_cpu_time(cost.approximate, cost.cpu_ns_per_page.map(median))
         })
@@ -195,7 +195,7 @@ fn blocks(measurements: &[&ZeroRow]) -> Option<Passage> {
     })
     .column("its faults\nper page", |block| {
         let faults =
-            |cost: &PageCost| Cell::or(cost.faults_per_page.map(units::ratio), Why::NotCounted);
+            |cost: &PageCost| Cell::or(cost.faults_per_page.map(units::ratio), Why::NOT_COUNTED);
         cost(*block, "allocator").map(faults)
     })
     .column("new and drop\nalone", |block| {

@@ -3,7 +3,7 @@
 
 use punctual_record::Interval;
 use punctual_report::tables::Passage;
-use punctual_report::tables::blank::Why;
+use punctual_report::tables::table::Why;
 use punctual_report::tables::table::{Cell, Table};
 use punctual_report::units;
 
@@ -22,14 +22,14 @@ pub(super) fn payers(measurements: &[&ZeroRow]) -> Option<Passage> {
     let cpus = |cpus: f64| format!("{cpus:.3}");
     let of_children = |account: &Account, used: Option<f64>| {
         let why = match account.rounds.iter().any(|round| round.children.is_some()) {
-            true => Why::NotCounted,
+            true => Why::NOT_COUNTED,
             false => why::NO_CHILDREN,
         };
         Cell::or(used.map(cpus), why)
     };
     let rate = |account: &Account, rate: Option<Interval>| {
         let why = match account.rounds.iter().any(|round| round.bytes > 0) {
-            true => Why::NotCounted,
+            true => Why::NOT_COUNTED,
             false => why::NOTHING_WRITTEN,
         };
         Cell::or(rate.map(|rate| units::ratio(rate.median)), why)
@@ -42,9 +42,9 @@ pub(super) fn payers(measurements: &[&ZeroRow]) -> Option<Passage> {
     .column("this process:\nits own", |(_, of)| {
         of.own_user_cpus.map(cpus)
     })
-    .blank(Why::NoCpuTime)
+    .blank(Why::NO_CPU_TIME)
     .column("in the\nsystem", |(_, of)| of.own_system_cpus.map(cpus))
-    .blank(Why::NoCpuTime)
+    .blank(Why::NO_CPU_TIME)
     .column("its children:\ntheir own", |(_, of)| {
         of_children(of, of.children_user_cpus)
     })
@@ -56,9 +56,9 @@ pub(super) fn payers(measurements: &[&ZeroRow]) -> Option<Passage> {
     })
     .blank(why::NO_SYSTEM_PROCESS)
     .column("everybody\nelse", |(_, of)| of.others_cpus.map(cpus))
-    .blank(Why::NotCounted)
+    .blank(Why::NOT_COUNTED)
     .column("the\ncomputer", |(_, of)| of.computer_cpus.map(cpus))
-    .blank(Why::NotCounted)
+    .blank(Why::NOT_COUNTED)
     .column("GB per\nCPU-s", |(_, of)| rate(of, of.gb_per_cpu_s))
     .column("of the\ncomputer", |(_, of)| {
         rate(of, of.gb_per_cpu_s_of_computer)
@@ -158,7 +158,7 @@ pub(super) fn processes(measurement: &ZeroRow) -> Option<Passage> {
         .column("", |(name, ..)| *name)
         .column("here", |(_, here, _)| here.clone())
         .column("published", |(.., published)| published.clone())
-        .blank(Why::NotPublished)
+        .blank(Why::NOT_PUBLISHED)
         .caption(caption);
     Some(table.section())
 }
@@ -214,18 +214,18 @@ fn rows(of: &ProcessesAccount) -> Vec<(&'static str, Cell, Option<String>)> {
         ),
         (
             "us per iteration",
-            or(iteration, Why::NotMeasured),
+            or(iteration, Why::NOT_MEASURED),
             Some(format!("about {:.0}", article::US_PER_ITERATION)),
         ),
-        ("faults per iteration", or(faults, Why::NotCounted), None),
+        ("faults per iteration", or(faults, Why::NOT_COUNTED), None),
         (
             "CPU of the two, their own, s",
-            or(user, Why::NoCpuTime),
+            or(user, Why::NO_CPU_TIME),
             None,
         ),
         (
             "CPU of the two, in the system, s",
-            or(system, Why::NoCpuTime),
+            or(system, Why::NO_CPU_TIME),
             None,
         ),
         (
@@ -235,7 +235,7 @@ fn rows(of: &ProcessesAccount) -> Vec<(&'static str, Cell, Option<String>)> {
         ),
         (
             "CPU of the computer, s",
-            or(computer, Why::NotCounted),
+            or(computer, Why::NOT_COUNTED),
             None,
         ),
         (
@@ -245,13 +245,17 @@ fn rows(of: &ProcessesAccount) -> Vec<(&'static str, Cell, Option<String>)> {
         ),
         (
             "CPUs of everybody but the two",
-            cpus(others, Why::NotCounted),
+            cpus(others, Why::NOT_COUNTED),
             None,
         ),
-        ("GB per CPU-s of the two", or(of_two, Why::NoCpuTime), None),
+        (
+            "GB per CPU-s of the two",
+            or(of_two, Why::NO_CPU_TIME),
+            None,
+        ),
         (
             "GB per CPU-s of everybody",
-            or(of_all, Why::NotCounted),
+            or(of_all, Why::NOT_COUNTED),
             Some(format!("{:.4}", article::GB_PER_CPU_S)),
         ),
     ]

@@ -1,15 +1,48 @@
-//! A host that was watched: how many waits were how late, and when.
+//! A computer: its waits beside what the rule in force predicts, and a watch of it.
 
 use punctual_record::Run;
-use punctual_record::experiment::{Hiccup, Watch};
+use punctual_record::experiment::{Doctor, Hiccup, Watch};
 
 use super::axis::Axis;
-use super::figure::{Figure, figure};
 use super::plot::{Plot, Point, Series};
+use super::rows::{Mark, RowChart};
 use super::style::Look;
-use crate::select::{self, Row};
+use super::{Figure, figure};
+use crate::select::{self, Row, asked_ns};
 use crate::tables::CAUSES;
 use crate::units;
+
+/// A row for each wait: the median, a box up to the 90th percentile, a line up to the
+/// 99th, and the predicted median.
+pub(super) fn doctor(run: &Run) -> Option<Figure> {
+    let mut waits = select::of_run::<Doctor>(run);
+    waits.retain(|m| m.late_ns.n > 0);
+    if waits.is_empty() {
+        return None;
+    }
+    let [measured, by_rule] = [0, 4].map(Look::nth);
+    let row = |m: &Row<'_, Doctor>| {
+        let predicted = m.predicted_late_ns;
+        let predicted = predicted.map(|ns| Mark::At(by_rule, ns as f64, 0));
+        let marks = std::iter::once(Mark::of(m, measured)).chain(predicted);
+        let asked = units::nominal_fine(asked_ns(m.of));
+        (format!("{asked} {}", m.subject), marks.collect())
+    };
+    let n = select::counts(waits.iter().map(|m| m.late_ns.n));
+    let chart = RowChart {
+        title: "Predicted and measured lateness of a wait",
+        caption: format!(
+            "n = {n} waits each. The disc is the median, the box ends at the 90th percentile, the line at the 99th, where \
+             so many waits tell them. Predicted is the median by the timer rule in force, if waking up cost nothing."
+        ),
+        x: "lateness",
+        high: 34,
+        rows: waits.iter().map(row).collect(),
+        legend: &[("measured", measured), ("predicted", by_rule)],
+        beside: 130,
+    };
+    Some(figure("doctor", chart.draw(run)))
+}
 
 /// The share of waits by how much later than that they were, and the hiccups over time.
 pub(super) fn watch(run: &Run) -> Vec<Figure> {
