@@ -1,25 +1,27 @@
-//! The command line. What each command takes is in its folder.
+//! The command line, and what is made of its definition. What each command takes is in its folder.
 
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command as Definition, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args, Command as Definition, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap_complete::{Shell, generate};
 
-use crate::bench::args::{self as bench, BenchArgs};
+use crate::bench::{self, BenchArgs};
 use crate::compare::{self, CompareArgs};
 use crate::doctor::{self, DoctorArgs};
 use crate::exec::{self, ExecArgs};
-use crate::generate::{CompletionsArgs, ManArgs};
 use crate::measure::{self, MeasureArgs};
 use crate::report::{self, ReportArgs};
 use crate::resolution::{self, ResolutionArgs};
-use crate::say;
-use crate::simulate::args::{self as simulate, SimulateArgs};
+use crate::simulate::{self, SimulateArgs};
 use crate::slack::{self, SlackArgs};
 use crate::sweep::{self, SweepArgs};
-use crate::watch::args::{self as watch, WatchArgs};
+use crate::watch::{self, WatchArgs};
 use crate::zero::{self, ZeroArgs};
+use crate::{Done, files, print, say};
 
 /// Waits exactly as long as you asked, and shows why your OS would not.
 #[derive(Debug, Parser)]
@@ -103,7 +105,7 @@ pub(crate) enum Command {
     Exec(ExecArgs),
 
     /// Print the script that completes commands and options in a shell
-    #[command(after_help = crate::generate::AFTER)]
+    #[command(after_help = SHELLS)]
     Completions(CompletionsArgs),
 
     /// Write the manual, a page for each command
@@ -138,7 +140,7 @@ fn answer(error: &clap::Error) -> u8 {
         say!("{}", one_line(error));
         return 2;
     }
-    let printed = super::print(&text).is_ok();
+    let printed = print(&text).is_ok();
     if asked_for && printed { 0 } else { 2 }
 }
 
@@ -185,6 +187,47 @@ pub(crate) fn with_guess(message: String) -> String {
 
 /// More of their letters than names share that nobody mistakes for each other.
 const ALIKE: f64 = 0.5;
+
+/// How a shell is told.
+const SHELLS: &str = "\
+Examples:
+  punctual completions bash > /etc/bash_completion.d/punctual
+  punctual completions zsh > ~/.zfunc/_punctual    (a directory of $fpath)
+  punctual completions fish > ~/.config/fish/completions/punctual.fish
+  punctual completions powershell >> $PROFILE";
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL", value_enum)]
+    shell: Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// Where the pages go; `man DIR/punctual.1` shows the first
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+}
+
+/// Prints the script for a shell.
+pub(crate) fn completions(
+    args: &CompletionsArgs,
+    mut definition: Definition,
+) -> anyhow::Result<Done> {
+    let mut script = Vec::new();
+    generate(args.shell, &mut definition, "punctual", &mut script);
+    print(&String::from_utf8(script)?)?;
+    Ok(Done::Whole)
+}
+
+/// Writes a page for each command.
+pub(crate) fn man(args: &ManArgs, definition: Definition) -> anyhow::Result<Done> {
+    files::directory(&args.directory)?;
+    clap_mangen::generate_to(definition, &args.directory)
+        .with_context(|| format!("cannot write into {}", args.directory.display()))?;
+    Ok(Done::Whole)
+}
 
 #[cfg(test)]
 mod tests {

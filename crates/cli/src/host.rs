@@ -1,12 +1,14 @@
-//! This computer as a machine, with everything that programs can use on it.
+//! This computer as a machine, with everything that programs can use on it; and what else is compared
+//! with the strategies: the library as its users call it, and what others wait with.
 
 use std::io::{BufReader, ErrorKind};
 
 use anyhow::{Context, Result};
-use punctual_lab::host::{HostMachine, ProcessCommand, Stop};
+use punctual_lab::host::{HostMachine, MakePeer, Peer, ProcessCommand, Stop};
+use punctual_record::LIBRARY;
 use punctual_zero::probe;
 
-use crate::{Done, peers, stop};
+use crate::{Done, stop};
 
 /// What makes this command one process of an experiment, and no user types.
 const RUN_PROGRAM: &str = "run-program";
@@ -17,7 +19,7 @@ const RUN_PAGES: &str = "run-pages";
 /// This computer, to be stopped by `stop`: with the peers, and with processes,
 /// each of which is this command again.
 pub(crate) fn host_machine(stop: Stop) -> Result<HostMachine> {
-    Ok(peers::register(HostMachine::new(stop)).with_processes(again(RUN_PROGRAM)?))
+    Ok(with_peers(HostMachine::new(stop)).with_processes(again(RUN_PROGRAM)?))
 }
 
 /// One process of those that allocate pages, which is this command again.
@@ -65,4 +67,69 @@ fn served(served: std::io::Result<()>) -> Result<Done> {
             .map(|()| Done::Whole)
             .context("cannot be a process of an experiment"),
     }
+}
+
+const PEERS: &[(&str, MakePeer)] = &[
+    (LIBRARY, library),
+    #[cfg(feature = "peers")]
+    ("std", others::std),
+    #[cfg(feature = "peers")]
+    ("spin_sleep", others::spin_sleep),
+    #[cfg(feature = "peers")]
+    ("tokio", others::tokio),
+];
+
+/// `punctual::sleep_until`, with the waiter of the thread.
+fn library() -> Peer {
+    Box::new(|deadline| {
+        punctual::sleep_until(deadline);
+    })
+}
+
+#[cfg(feature = "peers")]
+mod others {
+    use std::time::Instant;
+
+    use punctual_lab::host::Peer;
+
+    /// `std::thread::sleep`.
+    pub(super) fn std() -> Peer {
+        Box::new(|deadline| std::thread::sleep(deadline.saturating_duration_since(Instant::now())))
+    }
+
+    /// `SpinSleeper` with its defaults.
+    pub(super) fn spin_sleep() -> Peer {
+        let sleeper = spin_sleep::SpinSleeper::default();
+        Box::new(move |deadline| sleeper.sleep_until(deadline))
+    }
+
+    /// `tokio::time::sleep_until` on a current-thread runtime.
+    pub(super) fn tokio() -> Peer {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .expect("a current-thread runtime with a timer needs no resource that can be missing");
+        Box::new(move |deadline| {
+            // Inside a future, because it needs the runtime that drives it.
+            runtime.block_on(async { tokio::time::sleep_until(deadline.into()).await });
+        })
+    }
+}
+
+/// Their names.
+pub(crate) fn peers() -> impl Iterator<Item = &'static str> {
+    PEERS.iter().map(|(name, _)| *name)
+}
+
+/// Makes the one of this name.
+pub(crate) fn peer(name: &str) -> Option<MakePeer> {
+    let of_name = PEERS.iter().find(|(peer, _)| *peer == name);
+    of_name.map(|(_, make)| *make)
+}
+
+/// Lets programs on `machine` wait with them.
+pub(crate) fn with_peers(machine: HostMachine) -> HostMachine {
+    (PEERS.iter()).fold(machine, |machine, (name, make)| {
+        machine.with_peer(name, *make)
+    })
 }

@@ -14,12 +14,9 @@ mod console;
 mod doctor;
 mod exec;
 mod files;
-mod generate;
 mod host;
 mod measure;
-mod models;
 mod options;
-mod peers;
 mod progress;
 mod report;
 mod resolution;
@@ -58,8 +55,8 @@ fn command() -> ExitCode {
         Command::Doctor(args) => doctor::run(&args),
         Command::Resolution(args) => resolution::run(&args),
         Command::Slack(args) => slack::run(&args),
-        Command::Completions(args) => generate::completions(&args, args::definition()),
-        Command::Man(args) => generate::man(&args, args::definition()),
+        Command::Completions(args) => args::completions(&args, args::definition()),
+        Command::Man(args) => args::man(&args, args::definition()),
         Command::Exec(args) => exec::run(&args).map(|never| match never {}),
         Command::Sweep(args) => sweep::run(&args),
         Command::Watch(args) => watch::run(&args),

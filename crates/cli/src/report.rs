@@ -11,7 +11,7 @@ use punctual_report::Page;
 use punctual_zero::COMPARED;
 use punctual_zero::rows::ZeroRow;
 
-use crate::compare::any_row::AnyRow;
+use crate::compare::AnyRow;
 use crate::files::{self, Target};
 use crate::{Done, say, stop};
 

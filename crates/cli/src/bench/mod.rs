@@ -1,11 +1,11 @@
 //! `punctual bench`.
 
-pub(crate) mod args;
 mod plan;
 pub(crate) mod regimes;
 
 use anyhow::Result;
-use punctual_core::Nanos;
+use clap::{Args, Subcommand};
+use punctual_core::{Nanos, Rate, StrategySpec};
 use punctual_lab::experiments::robustness;
 use punctual_lab::rounds::{self, Results};
 use punctual_lab::{informed, learned, predict, robustness_facts, rule_in_force};
@@ -13,11 +13,12 @@ use punctual_program::Machine;
 use punctual_record::{Findings, Run};
 use punctual_sim::{Model, SimMachine};
 
-use crate::Done;
+use crate::options::{Effort, Output, Place};
 use crate::session::{self, Measured, Outputs};
-use args::{BenchArgs, Experiment};
-
+use crate::values::{List, SYNTAX, list, load};
+use crate::{Done, host};
 use plan::BenchPlan;
+use regimes::RegimesArgs;
 
 /// Runs the command.
 pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
@@ -118,4 +119,102 @@ fn as_run(
             .min()
             .unwrap_or(0),
     )
+}
+
+/// What its help begins with.
+pub(crate) const ABOUT: &str = "\
+Race ways of waiting: how late and how expensive each of them is.
+
+Without a subcommand: loops at 1000 Hz of every strategy and every peer, and at 60 Hz of those that a game would \
+choose among (system, precise, spin_sleep and adaptive-balanced), in rounds, each in a fresh thread kept on one CPU. \
+Takes about 85 s, with --quick about 15 s; says how long before it begins. A loop has the 1000 waits that a 99th \
+percentile takes if all of them fit into 90 s. All at 60 Hz: --rate 60, in 54 s; with --rounds 25 their percentiles, in \
+four minutes.";
+
+/// What the help lists is what there is.
+pub(crate) fn after() -> String {
+    let strategies: Vec<_> = StrategySpec::ALL.iter().map(|spec| spec.name()).collect();
+    let peers: Vec<_> = host::peers().collect();
+    let models: Vec<_> = Model::known()
+        .iter()
+        .map(|known| format!("  {}: {}", known.name, known.what))
+        .collect();
+    format!(
+        "\
+Strategies: {}; with parameters after a colon: precise:x=2, fixed-margin:margin=200us, \
+system:method=timerfd, adaptive:weight=30, quantile:weight=10. Peers, real code that runs here only: {}; \
+`punctual` is the library as its users call it.
+
+Models, with parameters after commas, linux,slack=1ns:
+{}
+  {}: what `bench naps --json FILE` saw of a computer, or the \
+lateness in another Run
+
+Exit codes: 0 done, 2 could not run, 3 ended by Ctrl-C (what was measured is kept).
+
+Examples:
+  punctual bench
+  punctual bench --rate 144,240 --strategy system,fixed-margin,spin_sleep
+  punctual bench --load 1 --json loaded.json --plots figures
+  punctual bench --on linux,slack=1ns
+  punctual bench naps --json naps.json
+  punctual bench --on recorded,file=naps.json
+  punctual bench --rate 1000 --strategy precise,adaptive-exact --explain
+  punctual bench article --plots figures",
+        strategies.join(", "),
+        peers.join(", "),
+        models.join("\n"),
+        SYNTAX,
+    )
+}
+
+#[derive(Debug, Default, Args)]
+pub(crate) struct BenchArgs {
+    #[command(subcommand)]
+    pub(crate) experiment: Option<Experiment>,
+
+    /// Rates to loop at, in Hz: 60, 59.94, 60000/1001 [default: 60,1000]
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true, value_parser = list::<Rate>)]
+    pub(crate) rate: Option<List<Rate>>,
+
+    /// Say at the end what the strategies that learn had learned
+    #[arg(long)]
+    pub(crate) explain: bool,
+
+    /// Strategies and peers to compare [default: all of them; article: the article's four]
+    #[arg(long, value_name = "LIST", global = true, value_parser = list::<String>)]
+    pub(crate) strategy: Option<List<String>>,
+
+    /// Threads that compute all the time beside the measurement, per CPU: 0.5, 1, 2
+    #[arg(long, value_name = "N", global = true, allow_hyphen_values = true, value_parser = load)]
+    pub(crate) load: Option<f64>,
+
+    #[command(flatten)]
+    pub(crate) effort: Effort,
+
+    #[command(flatten)]
+    pub(crate) place: Place,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum Experiment {
+    /// Single waits from 1 ns to 1 s: how late? (about 60 s)
+    Decades,
+    /// CPU time at intervals of 1 to 25 ms (about 60 s)
+    Interval,
+    /// What strategies make of a scheduler that steals time; simulated (under 1 s)
+    Robustness,
+    /// How much longer than asked naps are, by OS call and length, and their CPU time (about 45 s)
+    ///
+    /// No strategy waits here: each OS call that a strategy could use is made again and again, for lengths from 10 us to
+    /// 16.7 ms. The model `recorded,file=F` replays what `--json F` wrote.
+    Naps,
+    /// Whether adaptive is cheaper than the best of the others in 11 regimes, quiet and loaded (about 3 minutes)
+    #[command(long_about = regimes::ABOUT, after_long_help = regimes::AFTER)]
+    Regimes(Box<RegimesArgs>),
+    /// The accurate-sleep article at its own sizes: 1000 frames, 100 waits per decade, CPU by interval, heat map (about 11 minutes, with --quick half of one)
+    Article,
 }

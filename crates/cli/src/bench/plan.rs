@@ -14,10 +14,10 @@ use punctual_program::program::Subject;
 use punctual_record::MachineFacts;
 use punctual_sim::Model;
 
-use super::args::{BenchArgs, Experiment};
+use super::{BenchArgs, Experiment};
 use crate::options::refuse;
 use crate::progress::Progress;
-use crate::{peers, say, session};
+use crate::{host, say, session};
 
 /// What is going to be measured.
 pub(super) struct BenchPlan {
@@ -176,7 +176,7 @@ fn subjects(args: &BenchArgs) -> Result<Vec<Subject>> {
         None => Defaults::ELSEWHERE,
     };
     let Some(list) = &args.strategy else {
-        let peers = peers::names().filter(|_| args.runs_here());
+        let peers = host::peers().filter(|_| args.runs_here());
         let all = args.experiment().subjects(peers).into_iter();
         return all.map(|name| subject(name, defaults)).collect();
     };
@@ -200,10 +200,10 @@ fn subjects(args: &BenchArgs) -> Result<Vec<Subject>> {
 }
 
 fn subject(name: &str, defaults: Defaults) -> Result<Subject> {
-    if peers::names().any(|peer| peer == name) {
+    if host::peers().any(|peer| peer == name) {
         return Ok(Subject::Peer(name.to_owned()));
     }
-    let peers: Vec<_> = peers::names().collect();
+    let peers: Vec<_> = host::peers().collect();
     StrategySpec::parse(name, defaults)
         .map(Subject::Strategy)
         .map_err(|why| anyhow!("{why}; the peers are {}", peers.join(", ")))

@@ -1,23 +1,25 @@
 //! `punctual bench regimes`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
+use clap::Args;
 use punctual_core::strategies::Defaults;
 use punctual_core::{Nanos, StrategySpec};
 use punctual_lab::host::{Stop, Witness};
-use punctual_lab::regimes::{self, RegimesPlan, Subject};
+use punctual_lab::regimes::{self, Condition, Regime, RegimesPlan, Subject};
 use punctual_record::{Run, Value, Warning};
 use punctual_record::{regimes::Verdict, regimes::cells};
 
-use super::args::{BenchArgs, RegimesArgs};
 use punctual_report::{Setting, warnings};
 
+use super::BenchArgs;
 use crate::files::{self, Target};
 use crate::options::refuse;
 use crate::progress::Progress;
-use crate::{Done, peers, print, say, session, stop};
+use crate::values::{List, list};
+use crate::{Done, host, print, say, session, stop};
 
 /// Runs the command.
 pub(super) fn run(bench: &BenchArgs, args: &RegimesArgs) -> Result<Done> {
@@ -157,7 +159,7 @@ const DEFAULTS: Defaults = if cfg!(windows) {
 };
 
 fn subject(name: &str) -> Result<Subject> {
-    if let Some(make) = peers::make(name) {
+    if let Some(make) = host::peer(name) {
         return Ok(Subject::peer(name, make));
     }
     let spec = StrategySpec::parse(name, DEFAULTS).map_err(|why| anyhow!(why))?;
@@ -267,4 +269,60 @@ fn measure(
         }
     }
     Ok(())
+}
+
+/// What the help of `bench regimes` begins with.
+pub(super) const ABOUT: &str = "\
+Is adaptive cheaper than the best of the others, whatever the program waits for, and whatever else runs?
+
+Every subject waits as its users do, through the library or its own API, in a fresh thread for each turn, and takes turns \
+with the others. Without --deciding: 1000 Hz, 60 Hz and mixed lengths, quiet and beside one busy thread per CPU, at w = 10, \
+in about 3 minutes; that aims at intervals within 15 %. With it: all regimes, conditions and weights, batches of 16 s \
+beside load so that a subject can fall into a trap, rounds until each ratio is known within 3 % or told from 1, at \
+most 30 of them. That takes days if nothing is decided before; it says how long before it begins, and --resume goes on \
+another day.";
+
+/// What it ends with.
+pub(super) const AFTER: &str = "\
+Regimes: cold (a fresh waiter for every 40 waits of 5 ms), 1000Hz, 60Hz, 144Hz, 240Hz, 5000Hz, log (20 us to 30 ms), mixed \
+(0.5 to 16.7 ms), uniform (0.1 to 30 ms), switch (60 Hz, 1 kHz, 60 Hz), burst (40 waits of 1 ms after 5 s of rest).
+Conditions: quiet, load1 and load2 (busy threads per CPU), quota5 and quota50 (percent of a CPU, by a control group), nice19 \
+(beside one busy thread per CPU).
+
+Trapped is a second of a loaded batch of 8 s or more in which a subject takes more than three times the share of a CPU \
+that it took before the load, or quiet if that is less, and is more than 0.5 ms late on the average.
+
+Exit codes: 0 done, 1 with --gate, a cell is lost: the whole interval of its ratio lies above 1.03 (quiet) or 1.05 (else), \
+2 could not run, 3 ended by Ctrl-C (what was measured is kept).
+
+Examples:
+  punctual bench regimes
+  punctual bench regimes --regime cold,burst --condition quiet --rounds 12
+  punctual bench regimes --deciding --resume decided.json --gate";
+
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct RegimesArgs {
+    /// Measure until every cell is decided: hours or days
+    #[arg(long)]
+    deciding: bool,
+
+    /// Regimes to measure [default: 1000Hz,60Hz,mixed; with --deciding all]
+    #[arg(long, value_name = "LIST", value_parser = list::<Regime>)]
+    regime: Option<List<Regime>>,
+
+    /// Conditions to measure in [default: quiet,load1; with --deciding all]
+    #[arg(long, value_name = "LIST", value_parser = list::<Condition>)]
+    condition: Option<List<Condition>>,
+
+    /// What lateness costs against CPU time; each adaptive counts at its own [default: 10; with --deciding 1,10,100]
+    #[arg(long, value_name = "LIST", value_parser = list::<f64>)]
+    weight: Option<List<f64>>,
+
+    /// Go on with what FILE has, if it is there, and write what comes to it after each part
+    #[arg(long, value_name = "FILE")]
+    resume: Option<PathBuf>,
+
+    /// Exit with 1 where adaptive is dearer than the best of the others
+    #[arg(long)]
+    gate: bool,
 }

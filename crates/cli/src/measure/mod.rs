@@ -1,22 +1,24 @@
 //! `punctual measure`.
 
-mod live;
 mod plan;
 
 use anyhow::{Result, anyhow};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
+use punctual_core::Nanos;
+use punctual_lab::experiments::timers;
 use punctual_lab::plan::Interleaved;
 use punctual_lab::plan::measure::{EVERY, Measured as Planned, PlannedExperiment, Predicted, What};
-use punctual_lab::rounds::{End, Results};
+use punctual_lab::rounds::{self, Case, End, Results};
 use punctual_lab::{predict, predict_timers, rule_in_force, scenario};
 use punctual_program::{Machine, Refusal};
-use punctual_record::{MachineFacts, Run, Warning};
+use punctual_record::experiment::Timers;
+use punctual_record::{Experiment, MachineFacts, Measurement, OfExperiment, Run, Warning};
 
-use crate::Done;
 use crate::options::{Effort, Output, Place};
 use crate::progress::Progress;
 use crate::session::{self, Outputs};
+use crate::{Done, say};
 use plan::MeasurePlan;
 
 /// Runs the command.
@@ -164,4 +166,50 @@ fn names() -> PossibleValuesParser {
     let every = EVERY.iter();
     let every = every.map(|known| PossibleValue::new(known.name).help(known.about));
     PossibleValuesParser::new(std::iter::once(all).chain(every))
+}
+
+/// Measures, and says what each round was like when it is over. That goes to
+/// standard error instead of a progress bar: the report has all of it again.
+fn timers_live(
+    machine: &mut dyn Machine,
+    cases: &[Case],
+    rounds: u32,
+    _watch: &mut dyn FnMut(rounds::Progress<'_>),
+) -> Result<Results, Refusal> {
+    say!("{}", head(cases));
+    let show = &mut |round: &[Measurement]| say!("{}", line(round));
+    timers::run_and_show(machine, cases, rounds, &mut |_| {}, show)
+}
+
+fn head(cases: &[Case]) -> String {
+    let settings = ["round", "stated", "slack", "tick step"].map(|name| format!("{name:>10}"));
+    let slept = cases.iter().map(|case| {
+        let arming = match case.cells.first() {
+            Some(Experiment::Timers(timers)) => timers.arming.as_str(),
+            _ => "",
+        };
+        format!("{:>20}{:>12}", format!("{arming}: mean"), "p50")
+    });
+    settings.into_iter().chain(slept).collect()
+}
+
+fn line(round: &[Measurement]) -> String {
+    let mut round = round.iter().filter_map(Timers::of).peekable();
+    let Some(first) = round.peek() else {
+        return String::new();
+    };
+    let settings = [first.stated_ns, first.slack_ns, first.step_ns].map(length);
+    let settings = std::iter::once(first.round.to_string()).chain(settings);
+    let settings: String = settings.map(|setting| format!("{setting:>10}")).collect();
+    let slept = round.map(|timers| {
+        let slept = timers.slept_ns;
+        let mean = length(slept.map(|slept| slept.mean.round() as u64));
+        let median = length(slept.and_then(|slept| slept.p50));
+        format!("{mean:>20}{median:>12}")
+    });
+    settings + &slept.collect::<String>()
+}
+
+fn length(ns: Option<u64>) -> String {
+    ns.map_or_else(|| "-".to_owned(), |ns| Nanos::new(ns).to_string())
 }

@@ -11,8 +11,7 @@ use punctual_lab::scenario::{self, Scenario};
 use punctual_program::Machine;
 use punctual_record::{MachineFacts, Value, Warning};
 
-use super::live;
-use super::{ALL, MeasureArgs};
+use super::{ALL, MeasureArgs, timers_live};
 use crate::options::Place;
 use crate::progress::Progress;
 use crate::simulate::list::{self as simulate, Found};
@@ -78,7 +77,7 @@ impl MeasurePlan {
         ] = &mut parts[..]
             && name == "timers"
         {
-            timers.run = live::timers;
+            timers.run = timers_live;
         }
         if parts.is_empty() {
             let why: Vec<String> = left_out.into_iter().map(|w| w.what).collect();

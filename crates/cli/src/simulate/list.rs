@@ -7,7 +7,7 @@ use punctual_lab::scenario::{Scenario, shipped};
 use punctual_sim::Model;
 use punctual_sim::model::{Parameter, Parameters};
 
-use crate::{files, models};
+use crate::{files, values};
 
 /// The scenarios, and the models with their parameters.
 pub(super) fn text() -> String {
@@ -114,7 +114,7 @@ pub(crate) fn find(named: &str) -> Result<Found> {
     } else if named == files::STANDARD || Path::new(named).exists() || named.ends_with(".toml") {
         let path = Path::new(named);
         let text = files::text(path, BYTES_MAX)?;
-        let model = |text: &str| Ok(models::parse(text)?.name().to_owned());
+        let model = |text: &str| Ok(values::model(text)?.name().to_owned());
         Scenario::read_for(&files::name(path), &text, &model)?
     } else {
         let names: Vec<&str> = shipped::ALL.iter().map(|shipped| shipped.name).collect();

@@ -1,24 +1,25 @@
 //! `punctual simulate`.
 
-pub(crate) mod args;
 pub(crate) mod list;
-mod validate;
+
+use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
+use clap::Args;
 use punctual_core::Nanos;
 use punctual_lab::chrome_trace;
-use punctual_lab::scenario::{self, Question, Scenario};
+use punctual_lab::scenario::{self, Question, Scenario, shipped};
+use punctual_lab::validation::{self, Evidence};
 use punctual_record::Warning;
-use punctual_sim::{Model, Trace};
+use punctual_sim::{Limits, Model, Trace};
 
-use crate::bench::args::{BenchArgs, Experiment};
+use crate::bench::{BenchArgs, Experiment};
 use crate::files::Target;
-use crate::options::{Place, refuse};
+use crate::options::{Output, Place, refuse};
 use crate::progress::Progress;
 use crate::session::{self, Outputs};
+use crate::values::{model, seed};
 use crate::{Done, bench, print, say};
-use args::SimulateArgs;
-
 use list::{Found, find};
 
 /// Runs the command.
@@ -28,7 +29,7 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<Done> {
         return Ok(Done::Whole);
     }
     if args.validate {
-        return validate::run();
+        return validate();
     }
     match find(args.scenario.as_deref().unwrap_or_default())? {
         Found::Robustness => robustness(args),
@@ -55,7 +56,7 @@ impl SimulateArgs {
 /// The models to run on, each of which can run the scenario.
 fn models(args: &SimulateArgs, scenario: &Scenario) -> Result<Vec<Model>> {
     let models = if args.on.is_empty() {
-        let models = scenario.on.iter().map(|name| crate::models::parse(name));
+        let models = scenario.on.iter().map(|name| model(name));
         models
             .collect::<Result<Vec<_>, _>>()
             .map_err(|why| anyhow!(why))?
@@ -156,4 +157,145 @@ fn robustness(args: &SimulateArgs) -> Result<Done> {
         output: args.output.clone(),
         ..BenchArgs::default()
     })
+}
+
+/// Prints a line for each fact; whether one that binds differs is the exit
+/// code.
+fn validate() -> Result<Done> {
+    let rows = validation::rows()?;
+    let mut progress = Progress::alike(rows.len());
+    let outcomes = rows
+        .iter()
+        .map(|row| {
+            progress.step(&row.id);
+            Ok((row, row.run()?))
+        })
+        .collect::<Result<Vec<_>>>()?;
+    drop(progress);
+    let asserted = || outcomes.iter().filter(|(row, _)| row.kind.is_asserted());
+    let differ = asserted().filter(|(_, outcome)| !outcome.holds).count();
+    let title = format!(
+        "The models against what is published: {} of {} facts hold; {} of them are fitted to their own figure. Kind: D \
+         documented, M measured, I inferred and in agreement with data; P and C are predictions and calibrations, which \
+         bind nobody; * fitted: something in the model or the program was taken from the figure itself, so that it is \
+         no evidence for the rule.",
+        asserted().count() - differ,
+        asserted().count(),
+        asserted()
+            .filter(|(row, outcome)| outcome.holds && row.fitted.is_some())
+            .count(),
+    );
+    let cells = outcomes.iter().map(|(row, outcome)| {
+        let got = match row.note.as_str() {
+            "" => outcome.got.clone(),
+            note => format!("{} ({note})", outcome.got),
+        };
+        let fitted = if row.fitted.is_some() { "*" } else { "" };
+        vec![
+            format!("{} {}{fitted}", row.id, row.kind.letter()),
+            row.rule.clone(),
+            row.input.clone(),
+            format!("{}, {}", row.expected, row.tolerance),
+            got,
+            row.source.clone(),
+            verdict(row.kind, outcome.holds).to_owned(),
+        ]
+    });
+    let head = [
+        "id", "rule", "input", "expected", "got", "source", "verdict",
+    ];
+    let mut text = punctual_report::table(&title, &head, cells);
+    text.push_str("\nSources:\n");
+    for (name, source) in validation::sources()? {
+        text.push_str(&format!("  {name}: {source}\n"));
+    }
+    print(&text)?;
+    Ok(if differ == 0 {
+        Done::Whole
+    } else {
+        Done::Differs
+    })
+}
+
+fn verdict(kind: Evidence, holds: bool) -> &'static str {
+    match (kind.is_asserted(), holds) {
+        (true, true) => "ok",
+        (true, false) => "differs",
+        (false, true) => "as predicted",
+        (false, false) => "not as predicted",
+    }
+}
+
+/// What its help begins with.
+pub(crate) const ABOUT: &str = "\
+Run a scenario on simulated computers, in virtual time.
+
+A scenario is a TOML file: phases, processes with what they do, and what its sources say comes out of it. It says itself \
+on which models it runs. Each runs on its own; the report puts them side by side: how often each thread wakes, how long \
+its sleeps are, what it reads of the OS, what the computer does meanwhile, and whether all that is as expected. The same \
+scenario, model and seed give the same bytes everywhere.";
+
+/// What its help ends with.
+pub(crate) fn after() -> String {
+    let Limits { steps, samples, .. } = scenario::LIMITS;
+    let threads = scenario::THREADS;
+    let scenarios: Vec<_> = shipped::ALL.iter().map(|shipped| shipped.name).collect();
+    format!(
+        "\
+Scenarios: {}, and robustness, which is `bench robustness`. A name of one of these means that; else it is the path of a \
+file.
+
+Limits: a simulation is given up after {steps} steps or {samples} sleeps and readings. A file has at most 256 KiB, \
+starts at most {threads} threads and lasts at most an hour of virtual time.
+
+Exit codes: 0 done and as expected, 1 something is not as expected, 2 could not run.
+
+Examples:
+  punctual simulate --list
+  punctual simulate lowest-request-wins
+  punctual simulate lowest-request-wins --on windows-10-2004
+  punctual simulate linux-slack-sweep --on linux,slack=100us --for 1s
+  punctual simulate mine.toml --json mine.json --plots figures
+  punctual simulate change-interval --on windows-10-2004 --explain measure:100
+  punctual simulate game-loop --on linux --trace trace.json",
+        scenarios.join(", ")
+    )
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SimulateArgs {
+    /// The name of a scenario that comes with punctual, or the path of a file (- is standard input)
+    #[arg(value_name = "NAME|FILE", required_unless_present_any = ["list", "validate"])]
+    pub(crate) scenario: Option<String>,
+
+    /// Run on this model, with parameters after commas, instead of those of the scenario; can be repeated
+    #[arg(long, value_name = "MODEL", value_parser = model)]
+    pub(crate) on: Vec<Model>,
+
+    /// The seed of the simulation's chances [default: 1]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = seed)]
+    pub(crate) seed: Option<u64>,
+
+    /// Let it last so long, all phases stretched or shortened alike: 500ms, 60s
+    #[arg(long = "for", value_name = "LENGTH", allow_hyphen_values = true)]
+    pub(crate) length: Option<Nanos>,
+
+    /// Write what happened on one model to a file that Perfetto (ui.perfetto.dev) opens (- is standard output)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+
+    /// Say why a wake came when it did, and nothing else: the Nth wake of a thread, or its first from a time on
+    #[arg(long, value_name = "THREAD:N|THREAD@TIME", conflicts_with_all = ["json", "plots", "trace"])]
+    pub(crate) explain: Option<Question>,
+
+    /// List the scenarios, and the models with their parameters
+    #[arg(long, exclusive = true)]
+    pub(crate) list: bool,
+
+    /// Compare the models with what is published of their systems
+    #[arg(long, exclusive = true)]
+    pub(crate) validate: bool,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
 }

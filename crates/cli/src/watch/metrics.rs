@@ -1,8 +1,20 @@
-//! A watch in the text format of Prometheus, version 0.0.4
-//! (prometheus.io/docs/instrumenting/exposition_formats).
+//! A watch for Prometheus: its text format, version 0.0.4
+//! (prometheus.io/docs/instrumenting/exposition_formats), and the few lines of HTTP/1.1 that a
+//! scrape needs: GET, one answer per connection.
+//!
+//! Of our own, because a client that connects and says nothing must cost
+//! nothing: every connection has a deadline, and there are never more than a
+//! few. tiny_http, the usual choice for so little, sets no timeouts on its
+//! connections and gives each that is silent a thread for as long as it likes.
 
-use std::fmt::{Display, Write};
+use std::fmt::{Display, Write as _};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
+use anyhow::{Context, Result};
 use punctual_core::Nanos;
 use punctual_lab::watch::Tally;
 use punctual_record::experiment::Cause;
@@ -108,6 +120,149 @@ fn seconds(length: Nanos) -> f64 {
     length.as_secs_f64()
 }
 
+/// The path that is served.
+pub(super) const PATH: &str = "/metrics";
+
+/// A port that is taken, before anybody is served.
+pub(super) struct Server(TcpListener);
+
+impl Server {
+    /// Takes the port; 0 stands for any that is free.
+    pub(super) fn bind(address: SocketAddr) -> Result<Self> {
+        let listener = TcpListener::bind(address).with_context(|| {
+            format!("cannot listen on {address}; choose another port with --listen, or 0 for any")
+        })?;
+        Ok(Self(listener))
+    }
+
+    /// Where it listens.
+    pub(super) fn address(&self) -> Result<SocketAddr> {
+        self.0.local_addr().context("cannot find the port")
+    }
+
+    /// Serves what `page` gives, until the process ends.
+    pub(super) fn serve(self, page: impl Fn() -> String + Send + Sync + 'static) -> ! {
+        let (page, busy) = (Arc::new(page), Arc::new(AtomicUsize::new(0)));
+        loop {
+            let Ok((stream, _)) = self.0.accept() else {
+                // No descriptor is free, or the client has gone: not at once again.
+                std::thread::sleep(Duration::from_millis(100));
+                continue;
+            };
+            if busy.fetch_add(1, Ordering::Relaxed) >= MOST_AT_ONCE {
+                busy.fetch_sub(1, Ordering::Relaxed);
+                continue;
+            }
+            let (page, busy) = (Arc::clone(&page), Arc::clone(&busy));
+            let for_thread = Arc::clone(&busy);
+            let answering = std::thread::Builder::new().spawn(move || {
+                // A client that went away wants no answer.
+                let _ = answer(stream, &*page);
+                for_thread.fetch_sub(1, Ordering::Relaxed);
+            });
+            // Without a thread the connection is closed, as those beyond the limit are.
+            if answering.is_err() {
+                busy.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// Connections beyond this are closed.
+const MOST_AT_ONCE: usize = 16;
+
+/// What a request and its answer may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What a request line and its headers may take.
+const LONGEST: usize = 8 << 10;
+
+fn answer(mut stream: TcpStream, page: &dyn Fn() -> String) -> std::io::Result<()> {
+    let head = read_head(&mut stream)?;
+    let request = Request::of(&head);
+    let (status, allow, body) = match request {
+        None => (
+            "400 Bad Request",
+            "",
+            "This is no HTTP request.\n".to_owned(),
+        ),
+        Some(Request::Page { .. }) => ("200 OK", "", page()),
+        Some(Request::Nothing { .. }) => {
+            ("404 Not Found", "", format!("There is only {PATH} here.\n"))
+        }
+        Some(Request::Write) => (
+            "405 Method Not Allowed",
+            "Allow: GET, HEAD\r\n",
+            "This is to be read only.\n".to_owned(),
+        ),
+    };
+    let mut text = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n\
+         Content-Length: {}\r\n{allow}Connection: close\r\n\r\n",
+        body.len()
+    );
+    let only_the_head = matches!(
+        request,
+        Some(Request::Page { body: false } | Request::Nothing { body: false })
+    );
+    if !only_the_head {
+        text += &body;
+    }
+    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.write_all(text.as_bytes())?;
+    stream.shutdown(std::net::Shutdown::Write)
+}
+
+/// Reads up to the empty line. What is too long or too slow is cut off, and
+/// then is no request.
+fn read_head(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
+    let end = Instant::now() + PATIENCE;
+    let (mut head, mut part) = (Vec::new(), [0; 1024]);
+    while !head.windows(4).any(|four| four == b"\r\n\r\n") && head.len() < LONGEST {
+        let left = end.saturating_duration_since(Instant::now());
+        stream.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
+        let read = stream.read(&mut part)?;
+        if read == 0 || left.is_zero() {
+            break;
+        }
+        head.extend_from_slice(&part[..read]);
+    }
+    Ok(head)
+}
+
+/// What a client wants. To HEAD there is no body, whatever the answer is.
+#[derive(Debug, PartialEq)]
+enum Request {
+    /// The page, or only what it would come with.
+    Page { body: bool },
+    /// Something that is not here.
+    Nothing { body: bool },
+    /// Something else than reading.
+    Write,
+}
+
+impl Request {
+    /// Of a request line as RFC 9112 has it, and headers; `None` for anything
+    /// else.
+    fn of(head: &[u8]) -> Option<Self> {
+        let head = std::str::from_utf8(head).ok()?;
+        let line = head.split_once("\r\n\r\n")?.0.lines().next()?;
+        let [method, target, version] = line.split(' ').collect::<Vec<_>>()[..] else {
+            return None;
+        };
+        if !version.starts_with("HTTP/1.") || !target.starts_with('/') {
+            return None;
+        }
+        let path = target.split('?').next();
+        let body = method == "GET";
+        Some(match method {
+            "GET" | "HEAD" if path == Some(PATH) => Self::Page { body },
+            "GET" | "HEAD" => Self::Nothing { body },
+            _ => Self::Write,
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,4 +327,33 @@ punctual_lost_waits_total 0
 # TYPE punctual_watch_info gauge
 punctual_watch_info{version="VERSION",method="clock_nanosleep+slack=1ns",period_seconds="0.0015",threshold_seconds="0.0005",cpu="3"} 1
 "#;
+}
+
+#[cfg(test)]
+mod tests_of_server {
+    use super::*;
+
+    #[test]
+    fn requests_are_told_apart() {
+        let page = |body| Some(Request::Page { body });
+        let nothing = |body| Some(Request::Nothing { body });
+        for (head, request) in [
+            ("GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n", page(true)),
+            ("GET /metrics?a=b HTTP/1.0\r\n\r\n", page(true)),
+            ("HEAD /metrics HTTP/1.1\r\n\r\n", page(false)),
+            ("GET / HTTP/1.1\r\n\r\n", nothing(true)),
+            ("HEAD / HTTP/1.1\r\n\r\n", nothing(false)),
+            ("GET /metrics/ HTTP/1.1\r\n\r\n", nothing(true)),
+            ("POST /metrics HTTP/1.1\r\n\r\n", Some(Request::Write)),
+            ("GET /metrics HTTP/1.1\r\n", None),
+            ("GET /metrics\r\n\r\n", None),
+            ("GET metrics HTTP/1.1\r\n\r\n", None),
+            ("GET /metrics HTTP/2\r\n\r\n", None),
+            ("\r\n\r\n", None),
+            ("", None),
+        ] {
+            assert_eq!(Request::of(head.as_bytes()), request, "{head}");
+        }
+        assert_eq!(Request::of(b"GET /\xff HTTP/1.1\r\n\r\n"), None);
+    }
 }
