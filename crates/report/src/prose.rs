@@ -57,6 +57,18 @@ fn fill<'w>(words: impl Iterator<Item = &'w str>, width: usize) -> Vec<String> {
     lines
 }
 
+/// Names, or other words, in a row.
+pub fn list<S: AsRef<str>>(items: impl IntoIterator<Item = S>) -> String {
+    let mut text = String::new();
+    for item in items {
+        if !text.is_empty() {
+            text += ", ";
+        }
+        text += item.as_ref();
+    }
+    text
+}
+
 /// A text of at most so many characters, and three dots where it is cut.
 pub fn cut(mut text: String, most: usize) -> String {
     if let Some((end, _)) = text.char_indices().nth(most) {

@@ -190,13 +190,20 @@ pub(crate) fn hertz(hz: f64) -> String {
 /// measured.
 pub(crate) fn typical_late_ns(measurement: &Measurement) -> Option<(f64, bool)> {
     let late = &measurement.late_ns;
-    if late.n == 0 {
-        return None;
-    }
-    Some(
-        late.p50
-            .map_or((late.mean, false), |p50| (p50 as f64, true)),
-    )
+    let typical = late
+        .p50
+        .map_or((late.mean, false), |p50| (p50 as f64, true));
+    (late.n > 0).then_some(typical)
+}
+
+/// The same without which it is.
+pub(crate) fn typical_ns(m: &Measurement) -> Option<f64> {
+    Some(typical_late_ns(m)?.0)
+}
+
+/// Whether that is the mean.
+pub(crate) fn is_mean(m: &Measurement) -> bool {
+    matches!(typical_late_ns(m), Some((_, false)))
 }
 
 /// How many samples there are: `100`, or `90 to 100` where they differ.

@@ -4,7 +4,7 @@ use punctual_record::regimes::Verdict as Judged;
 use punctual_record::sweep::{By, Cell, LIMIT, Sweep};
 
 use crate::verdict::Verdict;
-use crate::{select, units};
+use crate::{prose, select, units};
 
 const NEXT: &str = "Next: cells.csv has every cell; docs/sweeping.md has queries for DuckDB.";
 
@@ -233,8 +233,7 @@ fn of_figure(sweep: &Sweep) -> Verdict {
 }
 
 fn names(sweep: &Sweep) -> String {
-    let names: Vec<&str> = sweep.axes.iter().map(|axis| axis.name.as_str()).collect();
-    names.join(", ")
+    prose::list(sweep.axes.iter().map(|axis| &axis.name))
 }
 
 /// Its value on each axis, without of what it is a share.

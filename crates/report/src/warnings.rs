@@ -3,7 +3,11 @@
 
 use punctual_core::Nanos;
 use punctual_record::experiment::{Cause, Deadlines, Hiccup, Pace, RanMeanwhile};
-use punctual_record::{CpuQuota, Disturbance, MachineFacts, Measurement, OfExperiment, Warning};
+use punctual_record::{
+    CpuQuota, Disturbance, MachineFacts, Measurement, OfExperiment, OtherProcess, Warning,
+};
+
+use crate::prose;
 
 /// How a Run came about, as far as warnings depend on it.
 #[derive(Clone, Copy, Debug)]
@@ -220,19 +224,13 @@ pub(crate) fn quota_in_words(quota: CpuQuota) -> String {
 pub(crate) fn names(seen: &Disturbance) -> String {
     const MOST: usize = 3;
     let shown = seen.processes.iter().take(MOST);
-    let names: Vec<String> = shown
-        .map(|other| {
-            format!(
-                "{} (pid {}) {}",
-                other.name,
-                other.pid,
-                per_cent(other.fraction)
-            )
-        })
-        .collect();
-    match names.is_empty() {
+    let name = |other: &OtherProcess| {
+        let share = per_cent(other.fraction);
+        format!("{} (pid {}) {share}", other.name, other.pid)
+    };
+    match seen.processes.is_empty() {
         true => String::new(),
-        false => format!(": {}", names.join(", ")),
+        false => format!(": {}", prose::list(shown.map(name))),
     }
 }
 
@@ -325,7 +323,7 @@ fn had_it(hiccup: &Hiccup) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_record::{CpuQuota, OtherProcess, OwnStops, Throttled};
+    use punctual_record::{OwnStops, Throttled};
 
     fn says(seen: &Disturbance) -> Vec<String> {
         disturbed(seen)

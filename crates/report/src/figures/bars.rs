@@ -41,11 +41,7 @@ impl Bars {
         let legend = LegendAbove::new(TOP, names());
         let top = TOP + legend.height() + 6;
         let height = PANEL * self.panels.len() as i32;
-        let sheet = Sheet {
-            title: self.title.clone(),
-            caption: self.caption.clone(),
-            height: top - TOP + height + 24,
-        };
+        let sheet = Sheet::new(&self.title, &self.caption, top - TOP + height + 24);
         sheet.draw(run, |canvas| {
             legend.draw(canvas, names(), |i, (x, y)| {
                 let corners = [(x, y - 6), (x + 36, y + 6)];

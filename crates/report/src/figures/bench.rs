@@ -111,7 +111,7 @@ fn alike(all: Vec<Series>) -> Vec<Series> {
 fn by_length<E: OfLength>(measurements: &[Row<'_, E>]) -> Vec<Point> {
     ascending(measurements.iter().filter_map(|m| {
         let asked = Some(asked_ns(m.of)).filter(|ns| *ns > 0.0)?;
-        Some((asked, select::typical_late_ns(m)?.0))
+        Some((asked, select::typical_ns(m)?))
     }))
 }
 

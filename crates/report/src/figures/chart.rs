@@ -37,6 +37,15 @@ pub struct Sheet {
 }
 
 impl Sheet {
+    /// A sheet for a drawing so high.
+    pub fn new(title: impl Into<String>, caption: impl Into<String>, height: i32) -> Self {
+        Self {
+            title: title.into(),
+            caption: caption.into(),
+            height,
+        }
+    }
+
     /// Draws the figure with what `drawing` adds between title and caption.
     pub fn draw<R: RunRow>(&self, run: &Run<R>, drawing: impl FnOnce(&Canvas) -> Drawn) -> String {
         let machine = run.machine.in_words();
@@ -104,8 +113,8 @@ pub fn approximate_in_words(measurements: &[&Measurement]) -> String {
     if subjects.is_empty() {
         return String::new();
     }
-    let names: Vec<&str> = subjects.iter().map(|(subject, _)| *subject).collect();
-    format!(" The CPU time is approximate for {}.", names.join(", "))
+    let names = prose::list(subjects.iter().map(|(subject, _)| subject));
+    format!(" The CPU time is approximate for {names}.")
 }
 
 /// How high a chart is at least.

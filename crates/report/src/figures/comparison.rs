@@ -15,7 +15,7 @@ use super::chart::{Chart, Place, legend};
 use super::style::Look;
 use super::svg;
 use super::{Figure, figure, make_names_unique};
-use crate::{select, tables, units};
+use crate::{prose, select, tables, units};
 
 /// The height of one mark with its interval.
 const LINE: i32 = 20;
@@ -118,11 +118,8 @@ fn draw(compared: &Comparison, what: &str, rows: &[&Row]) -> Figure {
         top: TOP,
         bottom: TOP + height,
     };
-    let sheet = Sheet {
-        title: format!("Median lateness of several runs: {what}"),
-        caption: caption(compared, &lines),
-        height: place.height(),
-    };
+    let title = format!("Median lateness of several runs: {what}");
+    let sheet = Sheet::new(title, caption(compared, &lines), place.height());
     let x = Axis::log_ns("lateness", lines.iter().flat_map(|(_, line)| line.values()));
     let y = Axis::rows(lines.len());
     let svg = sheet.draw_of_several(|canvas| {
@@ -214,11 +211,8 @@ fn caption(compared: &Comparison, lines: &[(String, Line)]) -> String {
         caption += " Lateness below 1 ns, or early, is drawn at 1 ns.";
     }
     for column in &compared.columns {
-        let of_the_machine = Some(&column.machine).into_iter();
-        let words: Vec<&str> = (of_the_machine.chain(&column.started_at))
-            .map(String::as_str)
-            .collect();
-        caption += &format!(" {}: {}.", column.label, words.join(", "));
+        let words = prose::list([&column.machine].into_iter().chain(&column.started_at));
+        caption += &format!(" {}: {words}.", column.label);
     }
     let published = lines.iter().filter_map(|(_, line)| match line {
         Line::Published(place, published, _) => Some((place, published)),

@@ -71,11 +71,7 @@ impl HeatMap<'_> {
     }
 
     fn sheet(&self) -> Sheet {
-        Sheet {
-            title: self.title.clone(),
-            caption: self.caption.clone(),
-            height: self.bottom() - TOP + AXIS,
-        }
+        Sheet::new(&self.title, &self.caption, self.bottom() - TOP + AXIS)
     }
 
     fn draw_on(&self, canvas: &Canvas) -> Drawn {

@@ -374,7 +374,7 @@ pub(super) fn load(run: &Run) -> Vec<Figure> {
 fn load_of(run: &Run, call: &str, asked: f64, group: &[Row<'_, Load>]) -> Option<Figure> {
     let priorities = select::grouped(group.iter().copied(), |m| m.of.priority.as_str());
     let lines = priorities.iter().flat_map(|(priority, group)| {
-        let typical = by_load(group, |m| Some(select::typical_late_ns(m)?.0));
+        let typical = by_load(group, select::typical_ns);
         let high = by_load(group, |m| m.late_ns.p99.map(|ns| ns as f64));
         [
             (format!("{priority}, p50"), typical),
@@ -485,7 +485,7 @@ pub(super) fn gap(run: &Run) -> Option<Figure> {
     let mut measurements = select::of_run::<Gap>(run);
     let series = Series::of_subjects(run, &measurements, by_gap).into_iter();
     // No time at all has no place on the axis.
-    let is_drawn = |m: &Row<'_, Gap>| m.of.asked_ns > 0 && select::typical_late_ns(m).is_some();
+    let is_drawn = |m: &Row<'_, Gap>| m.of.asked_ns > 0 && select::typical_ns(m).is_some();
     measurements.retain(is_drawn);
     let all = by_gap(&measurements);
     if all.is_empty() {
@@ -519,7 +519,7 @@ fn by_gap(measurements: &[Row<'_, Gap>]) -> Vec<Point> {
 
 fn latency(m: &Row<'_, Gap>) -> Option<Point> {
     let asleep = Some(asked_ns(m.of)).filter(|ns| *ns > 0.0)?;
-    Some((asleep, select::typical_late_ns(m)?.0))
+    Some((asleep, select::typical_ns(m)?))
 }
 
 fn p90(m: &Row<'_, Gap>) -> Option<f64> {

@@ -16,7 +16,7 @@ use super::plot::{Plot, Point, Series, low_in_words};
 use super::style::Look;
 use super::{Figure, figure, svg};
 use crate::select::{self, Row};
-use crate::units;
+use crate::{prose, units};
 
 const STRIPS: Layout = Layout {
     high: 92,
@@ -305,11 +305,8 @@ fn costs_at(run: &Run, rate: &str, group: &[&Measurement]) -> Option<Figure> {
         return None;
     }
     let place = Place::whole();
-    let sheet = Sheet {
-        title: format!("Lateness against CPU time at {rate}"),
-        caption: caption_of_costs(group, &points),
-        height: place.height(),
-    };
+    let title = format!("Lateness against CPU time at {rate}");
+    let sheet = Sheet::new(title, caption_of_costs(group, &points), place.height());
     let cpu = points.iter().map(|p| p.cpu_percent);
     let x = Axis::log("CPU time billed (%)", LEAST_CPU_PERCENT, cpu, units::plain).with_air();
     let late = points.iter().flat_map(|p| [Some(p.late_ns), p.p99_ns]);
@@ -359,7 +356,7 @@ fn point<'a>(run: &Run, m: &'a Measurement) -> Option<Costs<'a>> {
         subject: &m.subject,
         look: Look::of(run, &m.subject),
         cpu_percent: m.cpu.fraction? * 100.0,
-        late_ns: select::typical_late_ns(m)?.0,
+        late_ns: select::typical_ns(m)?,
         p99_ns: m.late_ns.p99.map(|ns| ns as f64),
     })
 }
@@ -375,14 +372,9 @@ fn caption_of_costs(group: &[&Measurement], points: &[Costs]) -> String {
         caption += " The line above a point ends at the 99th percentile, where one is known.";
     }
     let of = |name: fn(&&&Measurement) -> bool| {
-        let subjects: Vec<&str> = group
-            .iter()
-            .filter(name)
-            .map(|m| m.subject.as_str())
-            .collect();
-        subjects.join(", ")
+        prose::list(group.iter().filter(name).map(|m| &m.subject))
     };
-    let means = of(|m| matches!(select::typical_late_ns(m), Some((_, false))));
+    let means = of(|m| select::is_mean(m));
     if !means.is_empty() {
         caption += &format!(" Mean instead of median, for lack of samples: {means}.");
     }

@@ -67,11 +67,8 @@ impl Panels<'_> {
     pub(super) fn draw(&self, run: &Run) -> String {
         let Layout { high, above, .. } = self.layout;
         let count = self.panels.len() as i32;
-        let sheet = Sheet {
-            title: self.title.clone(),
-            caption: self.caption.clone(),
-            height: above + high * count + X_LABELS,
-        };
+        let height = above + high * count + X_LABELS;
+        let sheet = Sheet::new(&self.title, &self.caption, height);
         sheet.draw(run, |canvas| {
             for (i, panel) in self.panels.iter().enumerate() {
                 self.panel(canvas, i, panel)?;

@@ -112,11 +112,7 @@ impl Plot {
             true => Place::beside_legend(names()),
             false => Place::whole(),
         };
-        let sheet = Sheet {
-            title: self.title.clone(),
-            caption: self.caption.clone(),
-            height: place.height(),
-        };
+        let sheet = Sheet::new(&self.title, &self.caption, place.height());
         sheet.draw(run, |canvas| {
             let chart = Chart::new(canvas, place, &self.x, &self.y)?;
             for (i, series) in self.series.iter().enumerate() {
@@ -134,8 +130,7 @@ impl Plot {
 
 /// For a caption: how many points, or other marks, are no medians.
 pub(super) fn means_in_words<E>(measurements: &[Row<'_, E>], marks: &str) -> String {
-    let is_mean = |m: &&Row<'_, E>| matches!(select::typical_late_ns(m), Some((_, false)));
-    match measurements.iter().filter(is_mean).count() {
+    match measurements.iter().filter(|m| select::is_mean(m)).count() {
         0 => String::new(),
         means => format!(" {means} {marks} are means, as fewer than 20 samples allow no median."),
     }

@@ -93,7 +93,7 @@ impl Mark {
     /// The median of a measurement, or its mean where so few samples have none, and
     /// its 90th and 99th percentiles.
     pub(super) fn of(m: &Measurement, look: Look) -> Self {
-        let typical = select::typical_late_ns(m).map(|(ns, _)| ns);
+        let typical = select::typical_ns(m);
         let [p90, p99] = [m.late_ns.p90, m.late_ns.p99].map(|late| late.map(|ns| ns as f64));
         Self::Percentiles(look, [typical, p90, p99])
     }
@@ -150,11 +150,7 @@ impl RowChart<'_> {
     pub(super) fn draw(&self, run: &Run) -> String {
         let names: Vec<String> = self.rows.iter().map(|(name, _)| name.clone()).collect();
         let rows = Rows::new(&names, self.high);
-        let sheet = Sheet {
-            title: self.title.to_owned(),
-            caption: self.caption.clone(),
-            height: rows.height(),
-        };
+        let sheet = Sheet::new(self.title, &self.caption, rows.height());
         let marks = self.rows.iter().flat_map(|(_, marks)| marks);
         let x = Axis::log_ns(self.x, marks.flat_map(Mark::values).flatten());
         sheet.draw(run, |canvas| {

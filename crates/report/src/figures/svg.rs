@@ -48,10 +48,12 @@ impl<'a> Svg<'a> {
         Self { text, size }
     }
 
-    /// Writes an element without content.
-    fn element(&mut self, name: &str, attributes: std::fmt::Arguments<'_>) -> Written {
-        // Writing to a string does not fail.
-        let _ = writeln!(self.text, "<{name} {attributes}/>");
+    /// Draws a shape, unless its colour is not to be seen.
+    fn shape<S: BackendStyle>(&mut self, shape: &str, style: &S, fill: bool) -> Written {
+        if style.color().alpha > 0.0 {
+            // Writing to a string does not fail.
+            let _ = writeln!(self.text, "<{shape} {}/>", drawn(style, fill));
+        }
         Ok(())
     }
 }
@@ -103,10 +105,6 @@ fn points(points: impl IntoIterator<Item = BackendCoord>) -> String {
     points.collect::<Vec<_>>().join(" ")
 }
 
-fn is_seen<S: BackendStyle>(style: &S) -> bool {
-    style.color().alpha > 0.0
-}
-
 impl DrawingBackend for Svg<'_> {
     type ErrorType = Infallible;
 
@@ -143,15 +141,9 @@ impl DrawingBackend for Svg<'_> {
         style: &S,
         fill: bool,
     ) -> Written {
-        if !is_seen(style) {
-            return Ok(());
-        }
         let (width, height) = (right - left, bottom - top);
-        let style = drawn(style, fill);
-        self.element(
-            "rect",
-            format_args!("x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{height}\" {style}"),
-        )
+        let shape = format!("rect x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{height}\"");
+        self.shape(&shape, style, fill)
     }
 
     fn draw_path<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(
@@ -159,11 +151,8 @@ impl DrawingBackend for Svg<'_> {
         path: I,
         style: &S,
     ) -> Written {
-        if !is_seen(style) {
-            return Ok(());
-        }
-        let (points, style) = (points(path), drawn(style, false));
-        self.element("polyline", format_args!("points=\"{points}\" {style}"))
+        let points = points(path);
+        self.shape(&format!("polyline points=\"{points}\""), style, false)
     }
 
     fn draw_circle<S: BackendStyle>(
@@ -173,14 +162,8 @@ impl DrawingBackend for Svg<'_> {
         style: &S,
         fill: bool,
     ) -> Written {
-        if !is_seen(style) {
-            return Ok(());
-        }
-        let style = drawn(style, fill);
-        self.element(
-            "circle",
-            format_args!("cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" {style}"),
-        )
+        let shape = format!("circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"");
+        self.shape(&shape, style, fill)
     }
 
     fn fill_polygon<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(
@@ -188,11 +171,8 @@ impl DrawingBackend for Svg<'_> {
         corners: I,
         style: &S,
     ) -> Written {
-        if !is_seen(style) {
-            return Ok(());
-        }
-        let (points, style) = (points(corners), drawn(style, true));
-        self.element("polygon", format_args!("points=\"{points}\" {style}"))
+        let points = points(corners);
+        self.shape(&format!("polygon points=\"{points}\""), style, true)
     }
 
     fn draw_text<S: BackendTextStyle>(

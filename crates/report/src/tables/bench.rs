@@ -141,8 +141,7 @@ fn known(m: &Row<'_, Pace>) -> Option<Frames> {
 /// Median lateness by the time asked for, a column per subject.
 pub(crate) fn decades(measurements: &[Row<'_, Decades>]) -> Vec<Passage> {
     let lengths = select::by_value(measurements, asked_ns);
-    let mean = |m: &Row<'_, Decades>| matches!(select::typical_late_ns(m), Some((_, false)));
-    let any_mean = measurements.iter().any(mean);
+    let any_mean = measurements.iter().any(|m| select::is_mean(m));
     let table = Table::new("decades: lateness by the time asked for", &lengths)
         .column("asked", |(asked, _)| units::nominal(*asked))
         .column("n", |(_, of_length)| counts(of_length))

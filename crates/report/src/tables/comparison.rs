@@ -127,10 +127,9 @@ pub(crate) fn of_experiments(compared: &Comparison, more: &[Compared]) -> Vec<Pa
 
 /// What a row is of: its subject, and the parameters that are not in `common`.
 pub(crate) fn label_of(row: &Row, common: &[String]) -> String {
-    let mut words = vec![row.subjects.join(" / ")];
     let params = params_in_words(row).into_iter();
-    words.extend(params.filter(|word| !common.contains(word)));
-    words.join(", ")
+    let params = params.filter(|word| !common.contains(word));
+    prose::list([row.subjects.join(" / ")].into_iter().chain(params))
 }
 
 /// The sources of what is marked published; nothing where nothing is.
@@ -157,11 +156,7 @@ pub(crate) fn published_label(place: usize, published: &Published) -> String {
 pub(crate) fn published_in_words(published: &Published) -> String {
     let Published { os, machine, .. } = published;
     let on = [*os, *machine].into_iter().filter(|s| !s.is_empty());
-    let mut words = vec![format!(
-        "{}: {}",
-        on.collect::<Vec<_>>().join(", "),
-        published.call
-    )];
+    let mut words = vec![format!("{}: {}", prose::list(on), published.call)];
     if !published.note.is_empty() {
         words.push(published.note.to_owned());
     }

@@ -147,18 +147,17 @@ fn hiccups(m: Row<'_, Watch>) -> String {
             .copied()
             .unwrap_or(0)
     };
-    let causes: Vec<String> = CAUSES
+    let causes = CAUSES
         .into_iter()
         .filter(|(cause, _)| by(*cause) > 0)
         .map(|(cause, what)| match cause {
             Cause::Queued => format!("{} {what}{}", by(cause), who_had_it(m)),
             _ => format!("{} {what}", by(cause)),
-        })
-        .collect();
+        });
     text += &prose::paragraph(&format!(
         "{all} of {} waits: {}. {HOW_NAMED}",
         m.late_ns.n,
-        causes.join(", "),
+        prose::list(causes),
     ));
     let mut kept: Vec<_> = m.of.hiccups.iter().collect();
     kept.sort_by_key(|hiccup| std::cmp::Reverse(hiccup.late_ns));
@@ -202,13 +201,10 @@ pub(crate) fn who_had_it(m: Row<'_, Watch>) -> String {
         }
     }
     names.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
-    let names: Vec<String> = names
-        .iter()
-        .take(MOST)
-        .map(|(name, times)| format!("{name} {times}x"))
-        .collect();
+    let told = names.iter().take(MOST);
+    let told = prose::list(told.map(|(name, times)| format!("{name} {times}x")));
     match names.is_empty() {
         true => String::new(),
-        false => format!(" (who had it: {})", names.join(", ")),
+        false => format!(" (who had it: {told})"),
     }
 }

@@ -5,7 +5,7 @@ use punctual_record::{Cost, Interval, LIBRARY, Measurement, Weights};
 
 use super::columns::{N, SUBJECT};
 use super::table::{Cell, Passage, Table, Why};
-use crate::{select, units};
+use crate::{prose, select, units};
 
 /// Fewer rounds than this give no interval of 95 % (see [`Interval`]).
 const ROUNDS_FOR_95_PERCENT: usize = 6;
@@ -75,9 +75,7 @@ pub(super) fn per_wait(name: &str, group: &[&Measurement], counted: Counted) -> 
 pub(super) fn over_informed(name: &str, group: &[&Measurement]) -> Option<Passage> {
     let bound = group.iter().find_map(|m| m.informed_cost_ns.as_ref())?;
     let costs = WEIGHTS.iter().zip(bound.each());
-    let costs: Vec<_> = costs
-        .map(|((weight, _), cost)| format!("{} ({weight})", units::duration(*cost)))
-        .collect();
+    let costs = costs.map(|((w, _), cost)| format!("{} ({w})", units::duration(*cost)));
     let table = Table::new(format!("{name}: cost over the informed optimum, capped"), group)
         .told([SUBJECT, N])
         .each(WEIGHTS, |m, &weight| {
@@ -88,7 +86,7 @@ pub(super) fn over_informed(name: &str, group: &[&Measurement]) -> Option<Passag
         .caption(format!(
             "Who knows how often each overshoot of the recording comes, but not when, pays on the average {}. \
              Less is for luck, or for who sees what comes after what.",
-            costs.join(", ")
+            prose::list(costs)
         ));
     Some(table.section())
 }
@@ -168,13 +166,11 @@ fn library_over_bare(group: &[&Measurement]) -> Option<String> {
     };
     let ratios = Weights::try_of(|w| capped.ratio_at(w, &library.rounds, &bare.rounds))?;
     let ratios = WEIGHTS.iter().zip(ratios.each());
-    let ratios: Vec<_> = ratios
-        .map(|((weight, _), ratio)| format!("{} ({weight})", ratio_within(ratio)))
-        .collect();
+    let ratios = ratios.map(|((w, _), ratio)| format!("{} ({w})", ratio_within(ratio)));
     Some(format!(
         "`{LIBRARY}` is the library as its users call it, anew in each batch: round by round it costs {} times \
          what its strategy by itself does, {BARE}.",
-        ratios.join(", ")
+        prose::list(ratios)
     ))
 }
 

@@ -60,8 +60,8 @@ fn of_the_tick(measurements: &[Row<'_, Clocks>]) -> Option<String> {
     let sentences: Vec<String> = by_step
         .iter()
         .filter_map(|(step, clocks)| {
-            let names: Vec<&str> = clocks.iter().map(|m| m.m.subject.as_str()).collect();
-            let verbs = if names.len() == 1 { ("is", "moves") } else { ("are", "move") };
+            let names = prose::list(clocks.iter().map(|m| &m.m.subject));
+            let verbs = if clocks.len() == 1 { ("is", "moves") } else { ("are", "move") };
             let per_second = 1e9 / tick(clocks[0].of)?;
             let longer: u64 = clocks.iter().filter_map(|m| m.of.longer_steps).sum();
             let of: u64 = clocks.iter().filter_map(|m| Some(m.of.step_ns?.n)).sum();
@@ -71,7 +71,7 @@ fn of_the_tick(measurements: &[Row<'_, Clocks>]) -> Option<String> {
             };
             Some(format!(
                 "{} {} written by the tick and {} on by {} at a time, which is about {} ticks a second{skipped}.",
-                names.join(", "),
+                names,
                 verbs.0,
                 verbs.1,
                 step.as_ref()?,
@@ -194,7 +194,7 @@ fn modes_in_words(modes: &[Mode]) -> Option<String> {
         };
         format!("{length} x {:.0} %{ticks}", mode.share * 100.0)
     });
-    let mut text = told.collect::<Vec<_>>().join(", ");
+    let mut text = prose::list(told);
     if common().count() > SHOWN_MODES {
         text += ", ...";
     }
@@ -365,7 +365,7 @@ fn caption_of(of: Told, lengths: &[f64], measurements: &[Row<'_, Sleep>]) -> Str
     if of.0 == MEDIAN.0 {
         let is_mean = |m: &Row<'_, Sleep>| {
             let is_here = lengths.contains(&asked_ns(m.of));
-            is_here && matches!(select::typical_late_ns(m), Some((_, false)))
+            is_here && select::is_mean(m)
         };
         if measurements.iter().any(is_mean) {
             words += " `m`: the mean, as fewer than 20 samples allow no median.";

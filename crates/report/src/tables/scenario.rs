@@ -439,7 +439,7 @@ fn several_readings(group: &[Threads<'_>]) -> String {
             if modes.len() > 1 {
                 let whose = [whose(m, group), key.trim_end_matches("_ns").to_owned()];
                 let whose = whose.into_iter().filter(|part| !part.is_empty());
-                lines.push((whose.collect::<Vec<_>>().join(", "), in_words(modes)));
+                lines.push((prose::list(whose), in_words(modes)));
             }
         }
     }
@@ -464,26 +464,17 @@ fn under(title: &str, lines: &[(String, String)]) -> String {
 fn whose(m: &Measurement, group: &[Threads<'_>]) -> String {
     let differs = |of: fn(&Measurement) -> &str| group.iter().any(|other| of(other) != of(m));
     let parts: [fn(&Measurement) -> &str; 3] = [|m| m.subject.as_str(), phase, model];
-    let parts: Vec<&str> = parts
-        .into_iter()
-        .filter(|of| differs(*of))
-        .map(|of| of(m))
-        .collect();
-    parts.join(", ")
+    let parts = parts.into_iter().filter(|of| differs(*of));
+    prose::list(parts.map(|of| of(m)))
 }
 
 /// `2 ticks (1.999 ms) 70 %, 3 ticks (2.999 ms) 30 %`.
 fn in_words(modes: &[Mode]) -> String {
     let told = modes.iter().filter(|mode| mode.share >= LEAST_SHARE);
-    let mut told: Vec<String> = told.take(SHOWN).map(one_in_words).collect();
-    if modes.len() > told.len() {
-        told.push("and others".to_owned());
-    }
-    format!(
-        "{} (n = {})",
-        told.join(", "),
-        modes.iter().map(|m| m.n).sum::<u64>()
-    )
+    let told: Vec<String> = told.take(SHOWN).map(one_in_words).collect();
+    let others = (modes.len() > told.len()).then(|| "and others".to_owned());
+    let n: u64 = modes.iter().map(|m| m.n).sum();
+    format!("{} (n = {n})", prose::list(told.into_iter().chain(others)))
 }
 
 fn one_in_words(mode: &Mode) -> String {

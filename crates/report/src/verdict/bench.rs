@@ -5,10 +5,10 @@ use punctual_record::experiment::{Deadlines, Decades, IntervalLength, Naps, Pace
 use punctual_record::regimes::{self, Cell, Overall};
 use punctual_record::{Cost, Interval, LIBRARY, Measurement, Run, WEIGHTS};
 
-use super::{Rule, Verdict};
+use super::{Rule, Verdict, row_of};
 use crate::select::{self, Row, asked_ns};
 use crate::tables::ratio_within;
-use crate::units;
+use crate::{prose, units};
 
 /// Fewer rounds give no interval of 95 %.
 const ROUNDS_TO_JUDGE: usize = 6;
@@ -76,9 +76,9 @@ pub(super) fn rates(run: &Run) -> Option<Verdict> {
             )
         }
     };
-    let rates = loops.iter().take(3).map(|one| one.rate.as_str());
+    let rates = loops.iter().take(3).map(|one| one.rate.clone());
     Some(Verdict::new(sentences, next).table(
-        std::iter::once("cost of a wait, w = 10").chain(rates),
+        row_of("cost of a wait, w = 10", rates),
         rows_of(&loops),
         format!(
             "Times the lowest [95 % interval], {rounds} rounds, {waits} waits each. *: cheapest; ?: not told \
@@ -201,7 +201,7 @@ fn other_weights(loops: &[Loop]) -> Option<String> {
             let sure = if one.is_alone(weight) { "" } else { "?" };
             format!("{}{sure} at {}", one.best(weight).m.subject, one.rate)
         });
-        each.collect::<Vec<_>>().join(", ")
+        prose::list(each)
     };
     let known = loops.iter().all(|one| cost(one.best(0).m, 2).is_some());
     known.then(|| format!("Lowest with w = 1: {}. With w = 100: {}.", of(0), of(2)))
@@ -242,7 +242,7 @@ fn rows_of(loops: &[Loop]) -> Vec<Vec<String>> {
             Some((ratio, Beside::NotJudged, _)) => units::ratio(ratio.median),
             None => "-".to_owned(),
         });
-        std::iter::once(subject.to_owned()).chain(cells).collect()
+        row_of(subject, cells)
     });
     rows.collect()
 }
@@ -434,7 +434,7 @@ fn cells<'r, E>(
 
 /// How late it was.
 fn lateness<'r, E>(rows: &[Row<'r, E>], at: fn(&E) -> f64) -> Vec<At<'r>> {
-    cells(rows, at, |m| Some(select::typical_late_ns(m)?.0))
+    cells(rows, at, select::typical_ns)
 }
 
 /// Frames that each begin when the one before has ended.
@@ -522,8 +522,7 @@ impl Points {
                     format!("{sign}{}", (self.written)(cell.value))
                 }))
             };
-            let first = std::iter::once((*subject).to_owned());
-            first.chain(shown.iter().map(at)).collect()
+            row_of(*subject, shown.iter().map(at))
         };
         let head = shown.iter().map(|at| units::nominal(*at));
         let sentence = match (&points[..], counted.get(1).filter(|(times, _)| *times > 0)) {
@@ -545,7 +544,7 @@ impl Points {
         let next =
             "Next: punctual bench says which costs least, with intervals; --full has all points.";
         Some(Verdict::new(vec![sentence], next).table(
-            std::iter::once("way to wait".to_owned()).chain(head),
+            row_of("way to wait", head),
             counted.iter().map(row),
             format!(
                 "{} *: the least there; without intervals, so that near ones may be the same.",

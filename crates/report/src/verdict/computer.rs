@@ -7,7 +7,7 @@ use punctual_record::{Advice, Disturbance, Run, Verdict as Judged};
 use super::{Verdict, typical_in_words};
 use crate::select::{self, Row};
 use crate::tables::{self, CAUSES, HOW_NAMED, who_had_it};
-use crate::units;
+use crate::{prose, units};
 
 /// The length that people ask about.
 const USUAL_NS: u64 = 1_000_000;
@@ -111,7 +111,7 @@ fn helps(advice: &Advice, is_busy: bool) -> String {
 }
 
 fn told(row: &Row<'_, Doctor>, all: &[Row<'_, Doctor>]) -> Vec<String> {
-    let typical = |row: &Row<'_, Doctor>| select::typical_late_ns(row.m).map(|(ns, _)| ns);
+    let typical = |row: &Row<'_, Doctor>| select::typical_ns(row.m);
     let alike = all
         .iter()
         .filter(|other| other.of.asked_ns == row.of.asked_ns);
@@ -158,14 +158,14 @@ pub(super) fn watch(run: &Run) -> Option<Verdict> {
     let spread = late
         .p50
         .map(|ns| format!("{} late in the median", units::duration(ns)));
-    let spread: Vec<String> = spread.into_iter().chain(shares).collect();
     let worst = format!("{} at most", units::duration(late.max));
+    let spread = spread.into_iter().chain(shares).chain([worst]);
     let mut sentences = vec![
         noise,
         format!(
             "A wait every {every} for {}: {}.",
             units::duration(of.elapsed_ns),
-            [&spread[..], &[worst]].concat().join(", ")
+            prose::list(spread)
         ),
     ];
     if of.lost_waits > 0 {

@@ -3,10 +3,10 @@
 use punctual_record::experiment::{Clocks, Cores, Gap, Load, Sleep, Timers, Yield};
 use punctual_record::{OfExperiment, Run};
 
-use super::{Verdict, typical_in_words};
+use super::{Verdict, row_of, typical_in_words};
 use crate::select::{self, Row, asked_ns};
 use crate::tables::growth;
-use crate::units;
+use crate::{prose, units};
 
 /// By the first of its experiments, with what the others say in a sentence each.
 pub(super) fn verdict(run: &Run) -> Option<Verdict> {
@@ -87,9 +87,7 @@ fn load(run: &Run) -> Option<Verdict> {
                 .map_or("", |_| "* ");
             format!("{sign}{}", units::duration_or_dash(mean))
         });
-        std::iter::once(format!("{call}, {priority}"))
-            .chain(cells)
-            .collect()
+        row_of(format!("{call}, {priority}"), cells)
     };
     let head = loads
         .iter()
@@ -97,7 +95,7 @@ fn load(run: &Run) -> Option<Verdict> {
     let next =
         format!("Next: punctual bench --load 1 says which way to wait costs least then; {TABLES}");
     Some(Verdict::new(sentences, next).table(
-        std::iter::once("call, priority".to_owned()).chain(head),
+        row_of("call, priority", head),
         waiters.iter().map(row),
         format!(
             "Mean lateness of waits of {asked}, by threads that compute for each CPU. *: the least; without intervals, \
@@ -166,19 +164,17 @@ fn gap(run: &Run) -> Option<Verdict> {
     let told = |asleep: &f64| {
         let of = |(_, group): &(&str, Vec<Row<'_, Gap>>)| {
             let row = select::at(group, asked_ns, *asleep)?;
-            select::typical_late_ns(row.m).map(|(ns, _)| ns)
+            select::typical_ns(row.m)
         };
         let cells = calls.iter().map(|call| units::duration_or_dash(of(call)));
-        std::iter::once(units::nominal(*asleep))
-            .chain(cells)
-            .collect()
+        row_of(units::nominal(*asleep), cells)
     };
-    let names = calls.iter().map(|(call, _)| *call);
+    let names = calls.iter().map(|(call, _)| (*call).to_owned());
     let next =
         format!("Next: punctual doctor says whether idle states of the CPU cost that; {TABLES}");
     (!sentences.is_empty()).then(|| {
         Verdict::new(sentences, next).table(
-            std::iter::once("asleep").chain(names),
+            row_of("asleep", names),
             select::values(&rows, asked_ns).iter().map(told),
             "How much longer than asked, the median, of fewer than 20 the mean.",
         )
@@ -204,15 +200,15 @@ fn yields(run: &Run) -> Option<Verdict> {
             units::duration(late.max)
         )
     };
-    let told: Vec<String> = rows.iter().map(told).collect();
     let row = |row: &Row<'_, Yield>| {
         let late = &row.m.late_ns;
         let figures = [late.p50, late.p90, late.p99, Some(late.max)];
-        std::iter::once(select::company(row.of))
-            .chain(figures.map(units::duration_or_dash))
-            .collect()
+        row_of(
+            select::company(row.of),
+            figures.map(units::duration_or_dash),
+        )
     };
-    let sentence = format!("A yield takes {}.", told.join(", "));
+    let sentence = format!("A yield takes {}.", prose::list(rows.iter().map(told)));
     let next = format!(
         "Next: punctual measure jobs says what that does to work that is waited for; {TABLES}"
     );
@@ -379,13 +375,10 @@ pub(super) fn waits(run: &Run) -> Option<Verdict> {
             late(least)
         ));
     }
-    let early: Vec<&str> = rows
-        .iter()
-        .filter(|row| row.m.late_ns.early > 0)
-        .map(|row| row.of.method.as_str())
-        .collect();
+    let early = rows.iter().filter(|row| row.m.late_ns.early > 0);
+    let early = prose::list(early.map(|row| &row.of.method));
     if !early.is_empty() {
-        sentences.push(format!("Some waits ended early: {}.", early.join(", ")));
+        sentences.push(format!("Some waits ended early: {early}."));
     }
     let waits = select::counts(rows.iter().map(|row| row.m.late_ns.n));
     let next = "Next: punctual doctor says why it is as late as that, and what helps; --full has all tables and lengths.";
@@ -415,7 +408,7 @@ fn in_words(row: &Row<'_, Sleep>) -> String {
 }
 
 fn typical_ns(row: &Row<'_, Sleep>) -> f64 {
-    select::typical_late_ns(row.m).map_or(f64::MAX, |(ns, _)| ns)
+    select::typical_ns(row.m).unwrap_or(f64::MAX)
 }
 
 /// `58.0 us late in the median, 66.0 us at p99`.

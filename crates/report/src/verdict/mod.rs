@@ -47,8 +47,8 @@ pub struct Overview {
 pub fn verdict<R: Report>(run: &Run<R>) -> Option<Verdict> {
     let mut verdict = R::verdict(run)?;
     let machine = [run.machine.name.as_str(), run.machine.os.as_str()];
-    let machine: Vec<&str> = machine.into_iter().filter(|it| !it.is_empty()).collect();
-    verdict.heading = format!("{}: {}", asked(&run.command), machine.join(", "));
+    let machine = prose::list(machine.into_iter().filter(|it| !it.is_empty()));
+    verdict.heading = format!("{}: {machine}", asked(&run.command));
     match &run.failed {
         Some(why) => verdict
             .sentences
@@ -127,6 +127,11 @@ fn first_of(run: &Run, rules: &[Rule]) -> Option<Verdict> {
         }
     }
     Some(first)
+}
+
+/// A row of a table: a name, and what is said of it.
+fn row_of(name: impl Into<String>, cells: impl IntoIterator<Item = String>) -> Vec<String> {
+    std::iter::once(name.into()).chain(cells).collect()
 }
 
 /// How late waits usually were: `58.0 us late in the median`.

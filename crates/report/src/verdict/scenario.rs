@@ -5,7 +5,7 @@ use punctual_record::{Expectation, Measurement, Run};
 
 use super::Verdict;
 use crate::select::{self, Row};
-use crate::{scenario, units};
+use crate::{prose, scenario, units};
 
 pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     let is_of_scenario = |m: &Measurement| m.experiment.phase().is_some();
@@ -68,16 +68,12 @@ fn overview(verdict: Verdict, rows: &[Row<ScenarioThreads>]) -> Verdict {
     let (named, alike): (Vec<_>, Vec<_>) = labels
         .iter()
         .partition(|(head, of)| differs(of) || !any && *head == "thread");
-    let heads: Vec<&str> = named.iter().map(|(head, _)| *head).collect();
-    let heads = heads.join(", ");
+    let heads = prose::list(named.iter().map(|(head, _)| head));
     // Who waits for others is late from their signal on.
     let is_signalled = rows.iter().any(|row| row.of.since_signal_ns.is_some());
     // The heading names the one scenario.
-    let alike: Vec<String> = alike
-        .iter()
-        .filter(|(head, _)| *head != "scenario")
-        .map(|(head, of)| format!("{head} {}", of(&rows[0])))
-        .collect();
+    let alike = alike.iter().filter(|(head, _)| *head != "scenario");
+    let alike = prose::list(alike.map(|(head, of)| format!("{head} {}", of(&rows[0]))));
     let head = [
         heads.as_str(),
         "wakes/s",
@@ -91,7 +87,6 @@ fn overview(verdict: Verdict, rows: &[Row<ScenarioThreads>]) -> Verdict {
         "CPU %",
     ];
     let told = |row: &Row<ScenarioThreads>| {
-        let names: Vec<&str> = named.iter().map(|(_, of)| of(row)).collect();
         let asked = row
             .of
             .asked_ns
@@ -108,7 +103,7 @@ fn overview(verdict: Verdict, rows: &[Row<ScenarioThreads>]) -> Verdict {
             false => units::duration_or_dash(row.m.late_ns.p50),
         };
         vec![
-            names.join(", "),
+            prose::list(named.iter().map(|(_, of)| of(row))),
             units::or_dash(row.of.wakes_per_s.map(units::per_second)),
             units::or_dash(asked),
             units::or_dash(slept),
@@ -124,7 +119,7 @@ fn overview(verdict: Verdict, rows: &[Row<ScenarioThreads>]) -> Verdict {
     let note = format!("slept: from the call to its return, the median.{signal}");
     let caption = match alike.is_empty() {
         true => note,
-        false => format!("All: {}. {note}", alike.join(", ")),
+        false => format!("All: {alike}. {note}"),
     };
     verdict.table(head, rows.iter().map(told), caption)
 }
