@@ -8,10 +8,8 @@
 //! [`cgroups`] that limit it, [`stops`]; and [`program`], which starts one in the place
 //! of this.
 //!
-//! Each folder is one concern. Its `mod.rs` picks the file of the platform, and nothing
-//! else in the crate asks which system it was built for. Without one the standard
-//! library has to do, so the crate builds everywhere and then reports honestly what it
-//! cannot do.
+//! Each module is one concern, which says in one place what each system has of it; what a
+//! system does not have is `None` or an error that says so. The crate is for Unix and Windows.
 //!
 //! ```
 //! use punctual_core::{Carrier, Limit, Method, Nanos};

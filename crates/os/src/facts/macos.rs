@@ -1,6 +1,6 @@
 //! sysctl names, see sysctl(3).
 
-use super::{Counters, CpuTimes, HostFacts};
+use super::HostFacts;
 use std::ffi::CStr;
 use std::ptr;
 
@@ -12,27 +12,6 @@ pub(super) fn host() -> HostFacts {
         virtual_machine: number(c"kern.hv_vmm_present").map(|number| number != 0),
         ..HostFacts::default()
     }
-}
-
-pub(super) fn core_types() -> Vec<(usize, String)> {
-    Vec::new()
-}
-
-pub(super) fn counters() -> Option<Counters> {
-    None
-}
-
-/// No hypervisor tells it here.
-pub(super) fn stolen_fraction() -> Option<f64> {
-    None
-}
-
-pub(super) fn on_battery() -> Option<bool> {
-    None
-}
-
-pub(super) fn cpu_times(_cpus: &[usize]) -> Option<CpuTimes> {
-    None
 }
 
 /// A string; `None` when there is no such name, or it is empty.

@@ -8,13 +8,13 @@ use punctual_core::Nanos;
 use punctual_record::HostFacts;
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
-#[path = "linux/mod.rs"]
+#[path = "linux.rs"]
 mod platform;
 #[cfg(target_os = "macos")]
 #[path = "macos.rs"]
 mod platform;
 #[cfg(windows)]
-#[path = "windows/mod.rs"]
+#[path = "windows.rs"]
 mod platform;
 /// A system about which punctual knows nothing special.
 #[cfg(not(any(
@@ -24,30 +24,8 @@ mod platform;
     windows
 )))]
 mod platform {
-    use super::{Counters, CpuTimes, HostFacts};
-
-    pub(super) fn host() -> HostFacts {
-        HostFacts::default()
-    }
-
-    pub(super) fn core_types() -> Vec<(usize, String)> {
-        Vec::new()
-    }
-
-    pub(super) fn counters() -> Option<Counters> {
-        None
-    }
-
-    pub(super) fn on_battery() -> Option<bool> {
-        None
-    }
-
-    pub(super) fn stolen_fraction() -> Option<f64> {
-        None
-    }
-
-    pub(super) fn cpu_times(_cpus: &[usize]) -> Option<CpuTimes> {
-        None
+    pub(super) fn host() -> super::HostFacts {
+        super::HostFacts::default()
     }
 }
 
@@ -81,7 +59,10 @@ pub fn facts() -> HostFacts {
 
 /// The kind of each CPU, by its number, where the system tells and they differ.
 pub fn core_types() -> Vec<(usize, String)> {
-    platform::core_types()
+    #[cfg(any(target_os = "linux", target_os = "android", windows))]
+    return platform::core_types();
+    #[cfg(not(any(target_os = "linux", target_os = "android", windows)))]
+    Vec::new()
 }
 
 /// Whether the registry of Windows says that a timer request counts for every process
@@ -97,13 +78,19 @@ pub fn global_timer_requests() -> Option<bool> {
 /// Whether the computer runs on its battery now; `None` where the system does
 /// not tell, or has no battery.
 pub fn on_battery() -> Option<bool> {
-    platform::on_battery()
+    #[cfg(any(target_os = "linux", target_os = "android", windows))]
+    return platform::on_battery();
+    #[cfg(not(any(target_os = "linux", target_os = "android", windows)))]
+    None
 }
 
 /// The share of the time of all CPUs since the start that a hypervisor gave to others, as far as it
 /// chooses to tell. Linux: `/proc/stat`.
 pub fn stolen_fraction() -> Option<f64> {
-    platform::stolen_fraction()
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    return platform::stolen_fraction();
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    None
 }
 
 /// Where the time of CPUs went since boot.
@@ -124,9 +111,17 @@ pub struct CpuTimes {
 ///
 /// # Accuracy
 /// Linux shows them in steps of 10 ms (`/proc/stat`: idle and iowait, steal),
-/// so it takes seconds until they mean something.
+/// so it takes seconds until they mean something. Of Windows only `NtQuerySystemInformation` tells them,
+/// which Microsoft reserves the right to change ("may be altered or unavailable in future versions
+/// of Windows").
 pub fn cpu_times(cpus: &[usize]) -> Option<CpuTimes> {
-    platform::cpu_times(cpus)
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    return platform::cpu_times(cpus);
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    {
+        let _ = cpus;
+        None
+    }
 }
 
 /// What the whole computer did since it started. Only the difference of two
@@ -175,7 +170,10 @@ pub struct IdleUse {
 /// Linux: times of CPUs are in steps of 10 ms, those of idle states in
 /// microseconds.
 pub fn counters() -> Option<Counters> {
-    platform::counters()
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    return platform::counters();
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    None
 }
 
 #[cfg(test)]

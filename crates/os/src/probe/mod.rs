@@ -10,48 +10,16 @@ use punctual_program::probe::OsClock;
 use std::sync::OnceLock;
 
 #[cfg(unix)]
-mod posix;
-#[cfg(target_arch = "x86_64")]
-pub(crate) mod tsc;
-
-#[cfg(any(target_os = "linux", target_os = "android"))]
-#[path = "linux.rs"]
-mod platform;
-#[cfg(target_os = "macos")]
-#[path = "macos.rs"]
+#[path = "unix.rs"]
 mod platform;
 #[cfg(windows)]
 #[path = "windows.rs"]
 mod platform;
-#[cfg(all(
-    unix,
-    not(any(target_os = "linux", target_os = "android", target_os = "macos"))
-))]
-mod platform {
-    pub(super) use super::posix::reader;
-    use super::posix::{id, stated as of_id};
-    use punctual_core::Nanos;
-    use punctual_program::probe::OsClock;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod tsc;
 
-    pub(super) fn stated(clock: OsClock) -> Option<Nanos> {
-        of_id(id(clock)?)
-    }
-}
-/// A system whose clocks have no names that punctual knows.
-#[cfg(not(any(unix, windows)))]
-mod platform {
-    use super::Reader;
-    use punctual_core::Nanos;
-    use punctual_program::probe::OsClock;
-
-    pub(super) fn reader(_clock: OsClock) -> Option<Reader> {
-        None
-    }
-
-    pub(super) fn stated(_clock: OsClock) -> Option<Nanos> {
-        None
-    }
-}
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) use platform::now_ns;
 
 /// The clocks that this system has, in the order of [`OsClock::ALL`].
 pub fn clocks() -> &'static [OsClock] {

@@ -47,7 +47,7 @@ pub(super) fn allowed_cpus() -> Vec<usize> {
 }
 
 pub(super) fn switches() -> Option<Switches> {
-    usage::posix::of_thread().map(|usage| Switches {
+    usage::rusage_of_thread().map(|usage| Switches {
         voluntary: usage.ru_nvcsw as u64,
         involuntary: usage.ru_nivcsw as u64,
     })

@@ -11,8 +11,21 @@ mod platform;
 #[path = "windows.rs"]
 mod platform;
 #[cfg(not(any(target_os = "linux", target_os = "android", windows)))]
-#[path = "no_affinity.rs"]
-mod platform;
+mod platform {
+    use super::Error;
+    pub(super) use super::exact::{cpu_time, cpu_time_source};
+
+    /// macOS has no call for it, and those of the BSDs are not wrapped.
+    pub(super) fn pin(cpu: usize) -> Result<(), Error> {
+        Err(Error::unsupported(format!(
+            "pinning to CPU {cpu}: punctual has no call for it on this system, so leave it out"
+        )))
+    }
+
+    pub(super) fn allowed_cpus() -> Vec<usize> {
+        super::counted_cpus()
+    }
+}
 
 pub use punctual_sys::thread::exact_cpu_time;
 
@@ -93,20 +106,29 @@ pub fn allowed_cpus() -> Vec<usize> {
 /// How often the calling thread left its CPU; `None` where the system does not
 /// count that for each thread. Linux: `getrusage(RUSAGE_THREAD)`.
 pub fn switches() -> Option<Switches> {
-    platform::switches()
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    return platform::switches();
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    None
 }
 
 /// How long the calling thread could run but waited for a CPU since it started;
 /// `None` where the system does not tell. Linux: `/proc/thread-self/schedstat`,
 /// if the kernel counts it.
 pub fn queued() -> Option<Nanos> {
-    platform::queued()
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    return platform::queued();
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    None
 }
 
 /// The slice of the calling thread, whether it is its own or the system's; `None` where the system
 /// does not tell. Linux since 6.12: `sched_getattr`.
 pub fn slice() -> Option<Nanos> {
-    platform::slice()
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    return platform::slice();
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    None
 }
 
 /// Gives the calling thread a slice of its own, of 0.1 to 100 ms, which the threads and processes that it
@@ -115,7 +137,15 @@ pub fn slice() -> Option<Nanos> {
 /// # Errors
 /// Unsupported elsewhere, and for a real-time thread. Range for another length.
 pub fn set_slice(slice: Nanos) -> Result<(), Error> {
-    platform::set_slice(slice)
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    return platform::set_slice(slice);
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    {
+        let _ = slice;
+        Err(Error::unsupported(
+            "threads have slices of their own on Linux only",
+        ))
+    }
 }
 
 /// Sets the nice value of the calling thread. Linux: `setpriority`.
@@ -123,26 +153,11 @@ pub fn set_slice(slice: Nanos) -> Result<(), Error> {
 /// # Errors
 /// Unsupported elsewhere. Permission for a lower one without `ulimit -e`.
 pub fn set_nice(nice: i8) -> Result<(), Error> {
-    platform::set_nice(nice)
-}
-
-/// Systems without shares of a CPU for each thread.
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-mod no_shares {
-    use crate::Error;
-    use punctual_core::Nanos;
-
-    pub(super) fn slice() -> Option<Nanos> {
-        None
-    }
-
-    pub(super) fn set_slice(_: Nanos) -> Result<(), Error> {
-        Err(Error::unsupported(
-            "threads have slices of their own on Linux only",
-        ))
-    }
-
-    pub(super) fn set_nice(_: i8) -> Result<(), Error> {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    return platform::set_nice(nice);
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    {
+        let _ = nice;
         Err(Error::unsupported(
             "threads have nice values of their own on Linux only",
         ))
@@ -182,6 +197,7 @@ mod exact {
 #[cfg(test)]
 mod tests {
     use super::*;
+
     use crate::clock;
 
     /// Liveness, not accuracy: a thread that never stops computing is charged

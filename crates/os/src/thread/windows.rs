@@ -1,7 +1,6 @@
 //! CPU time from cycles, and processor groups.
 
-pub(super) use super::no_shares::{set_nice, set_slice, slice};
-use super::{CpuTime, Switches};
+use super::CpuTime;
 use crate::scale::Scale;
 use crate::{Error, clock, spin, usage};
 use punctual_core::Nanos;
@@ -65,14 +64,6 @@ pub(super) fn allowed_cpus() -> Vec<usize> {
         .filter(|bit| affinity.Mask >> bit & 1 == 1)
         .map(|bit| first + bit)
         .collect()
-}
-
-pub(super) fn switches() -> Option<Switches> {
-    None
-}
-
-pub(super) fn queued() -> Option<Nanos> {
-    None
 }
 
 /// What counts the CPU time of a thread here.

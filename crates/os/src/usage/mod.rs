@@ -9,54 +9,14 @@ use punctual_core::Nanos;
 use std::process::Child;
 
 #[cfg(unix)]
-pub(crate) mod posix;
-
-#[cfg(any(target_os = "linux", target_os = "android"))]
-#[path = "linux.rs"]
-mod platform;
-#[cfg(target_os = "macos")]
-#[path = "macos.rs"]
-mod platform;
-#[cfg(all(
-    unix,
-    not(any(target_os = "linux", target_os = "android", target_os = "macos"))
-))]
 #[path = "unix.rs"]
 mod platform;
 #[cfg(windows)]
 #[path = "windows.rs"]
 mod platform;
-/// A system that counts nothing that the standard library knows of.
-#[cfg(not(any(unix, windows)))]
-mod platform {
-    use super::Usage;
-    use punctual_core::Nanos;
-    use std::process::Child;
 
-    pub(super) fn of_process() -> Option<Usage> {
-        None
-    }
-
-    pub(super) fn of_thread() -> Option<Usage> {
-        None
-    }
-
-    pub(super) fn of_children() -> Option<Usage> {
-        None
-    }
-
-    pub(super) fn of_child(_child: &Child) -> Option<Usage> {
-        None
-    }
-
-    pub(super) fn of_system_process() -> Option<Nanos> {
-        None
-    }
-
-    pub(super) fn of_computer() -> Option<Nanos> {
-        None
-    }
-}
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) use platform::rusage_of_thread;
 
 /// What was used since the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,20 +55,42 @@ pub fn of_process() -> Option<Usage> {
 /// # Accuracy
 /// As [`of_process`]. Page faults of a thread are counted on Linux only.
 pub fn of_thread() -> Option<Usage> {
-    platform::of_thread()
+    #[cfg(any(
+        target_os = "linux",
+        target_os = "android",
+        target_os = "macos",
+        windows
+    ))]
+    return platform::of_thread();
+    #[cfg(not(any(
+        target_os = "linux",
+        target_os = "android",
+        target_os = "macos",
+        windows
+    )))]
+    None
 }
 
 /// All children of this process that have ended and were waited for, together
 /// with theirs; `None` where the system does not keep that, as on Windows, which
 /// has [`of_child`].
 pub fn of_children() -> Option<Usage> {
-    platform::of_children()
+    #[cfg(unix)]
+    return platform::of_children();
+    #[cfg(not(unix))]
+    None
 }
 
 /// A child while it runs, and after it has ended too; `None` except on Windows.
 /// Elsewhere a child that was waited for is in [`of_children`].
 pub fn of_child(child: &Child) -> Option<Usage> {
-    platform::of_child(child)
+    #[cfg(windows)]
+    return platform::of_child(child);
+    #[cfg(not(windows))]
+    {
+        let _ = child;
+        None
+    }
 }
 
 /// CPU time of everything that ran on this computer, on all its CPUs together;
@@ -118,7 +100,10 @@ pub fn of_child(child: &Child) -> Option<Usage> {
 /// Linux: `/proc/stat`, in steps of 10 ms for each CPU. Windows: ticks, of up to
 /// 15.6 ms (`GetSystemTimes`).
 pub fn of_computer() -> Option<Nanos> {
-    platform::of_computer()
+    #[cfg(any(target_os = "linux", target_os = "android", windows))]
+    return platform::of_computer();
+    #[cfg(not(any(target_os = "linux", target_os = "android", windows)))]
+    None
 }
 
 /// CPU time of the process in which Windows does its own work, `System`: what is
@@ -127,12 +112,16 @@ pub fn of_computer() -> Option<Nanos> {
 /// # Accuracy
 /// Ticks, of up to 15.6 ms.
 pub fn of_system_process() -> Option<Nanos> {
-    platform::of_system_process()
+    #[cfg(windows)]
+    return platform::of_system_process();
+    #[cfg(not(windows))]
+    None
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
     use std::process::{Command, Stdio};
 
     /// A huge page is one fault: 32 MiB are 16 faults at least.

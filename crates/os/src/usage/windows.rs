@@ -25,10 +25,6 @@ pub(super) fn of_thread() -> Option<Usage> {
     times(GetThreadTimes, unsafe { GetCurrentThread() })
 }
 
-pub(super) fn of_children() -> Option<Usage> {
-    None
-}
-
 /// The handle keeps the counts of a process that has ended.
 pub(super) fn of_child(child: &Child) -> Option<Usage> {
     of_handle(child.as_raw_handle())

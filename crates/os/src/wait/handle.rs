@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::clock::Host;
-use crate::wait::sleeper::common::refused;
+use crate::wait::refused;
 use punctual_core::{Limit, Reason};
 use std::io;
 

@@ -11,15 +11,18 @@
 //! A condition variable, `std::thread::sleep` and offering the CPU can be asked
 //! for by name everywhere, to compare with.
 //!
-//! Each call, or family of calls, is one file. The platform files only pick from
-//! them; what a [`Sleeper`] promises is said once, in its own file.
+//! A platform has one file with its calls; those of several systems of Unix are in
+//! `posix`. What a [`Sleeper`] promises is said once, in its own file.
 //!
 //! Times are rounded up to the unit of a call, so that it is not asked for less
 //! than the limit.
 
-use punctual_core::Method;
+use crate::Error;
+use crate::clock::{self, Host, Tick};
+use crate::nap::{Nap, Slack};
+use punctual_core::{Limit, Method, Reason};
+use std::sync::{Condvar, Mutex, PoisonError};
 
-mod condition_variable;
 mod sleeper;
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -53,8 +56,39 @@ mod platform;
     target_os = "illumos",
     target_os = "solaris",
 )))]
-#[path = "fallback.rs"]
-mod platform;
+mod platform {
+    use super::{no_such_call, offer_cpu, thread_sleep};
+    use crate::Error;
+    use crate::clock::Host;
+    use punctual_core::{Limit, Method, Reason};
+
+    pub(super) const METHODS: &[Method] = &[
+        Method::ConditionVariable,
+        Method::ThreadSleep,
+        Method::Yield,
+    ];
+
+    /// No call but those that there are everywhere.
+    #[derive(Debug, Default)]
+    pub(super) struct Calls;
+
+    impl Calls {
+        pub(super) fn prepare(&mut self, method: Method) -> Result<Method, Error> {
+            match method {
+                Method::Sleep | Method::Timer => Ok(Method::ThreadSleep),
+                Method::Yield => Ok(method),
+                other => Err(no_such_call(other)),
+            }
+        }
+
+        pub(super) fn block(&mut self, method: Method, limit: Limit<Host>) -> Reason {
+            match method {
+                Method::Yield => offer_cpu(),
+                _ => thread_sleep(limit),
+            }
+        }
+    }
+}
 
 pub use sleeper::Sleeper;
 
@@ -64,4 +98,94 @@ pub use sleeper::Sleeper;
 /// stand for one of these; [`Sleeper::prepare`] says which.
 pub fn methods() -> &'static [Method] {
     platform::METHODS
+}
+
+/// The calls of one waiter: those of the platform, and what the standard library has everywhere.
+#[derive(Debug, Default)]
+struct Calls {
+    platform: platform::Calls,
+    condition_variable: ConditionVariable,
+}
+
+impl Calls {
+    fn prepare(&mut self, method: Method) -> Result<Method, Error> {
+        match method {
+            Method::ConditionVariable | Method::ThreadSleep => Ok(method),
+            _ => self.platform.prepare(method),
+        }
+    }
+
+    fn block(&mut self, method: Method, limit: Limit<Host>) -> Reason {
+        match method {
+            Method::ConditionVariable => self.condition_variable.block(limit),
+            Method::ThreadSleep => thread_sleep(limit),
+            _ => self.platform.block(method, limit),
+        }
+    }
+}
+
+/// One that nobody notifies.
+#[derive(Debug, Default)]
+struct ConditionVariable {
+    mutex: Mutex<()>,
+    condition: Condvar,
+}
+
+impl ConditionVariable {
+    /// The standard library goes on when a signal interrupts it, so only a spurious
+    /// wake is told apart from the end.
+    fn block(&mut self, limit: Limit<Host>) -> Reason {
+        let guard = self.mutex.lock().unwrap_or_else(PoisonError::into_inner);
+        let length = limit.length(clock::now());
+        let waited = self.condition.wait_timeout(guard, length.into());
+        let (_guard, ended) = waited.unwrap_or_else(PoisonError::into_inner);
+        if ended.timed_out() {
+            Reason::Timer
+        } else {
+            Reason::Interrupted
+        }
+    }
+}
+
+/// Blocks with `std::thread::sleep`, which restarts by itself when a signal
+/// interrupts it.
+fn thread_sleep(limit: Limit<Host>) -> Reason {
+    std::thread::sleep(limit.length(clock::now()).into());
+    Reason::Timer
+}
+
+/// Offers the CPU to others, whatever the length.
+#[cfg(not(windows))]
+fn offer_cpu() -> Reason {
+    std::thread::yield_now();
+    Reason::Ran
+}
+
+/// Blocks although the system refused the call that was asked for: as the
+/// library's own waits do, which have another call to fall back on.
+#[cold]
+fn refused(limit: Limit<Host>) -> Reason {
+    nap(limit, Slack::Leave)
+}
+
+/// Blocks as the library's own waits do.
+fn nap(limit: Limit<Host>, slack: Slack) -> Reason {
+    Nap::new().until(end_of(limit), slack, None)
+}
+
+/// The instant at which a block ends that begins now.
+fn end_of(limit: Limit<Host>) -> Tick {
+    match limit {
+        Limit::For(length) => clock::now() + length,
+        Limit::Until(instant) => instant,
+    }
+}
+
+/// `method` is not one of this system's.
+fn no_such_call(method: Method) -> Error {
+    let names: Vec<_> = methods().iter().map(|m| m.name()).collect();
+    Error::unsupported(format!(
+        "this system has no `{method}`: use sleep, timer, or one of {}",
+        names.join(", ")
+    ))
 }

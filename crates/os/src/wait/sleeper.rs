@@ -1,7 +1,7 @@
 //! One waiter: it owns its timer handle and carries out the steps of a
 //! strategy on the calling thread.
 
-use super::platform::Calls;
+use super::Calls;
 use crate::clock::{self, Host, Tick};
 use crate::event::Events;
 use crate::nap::LONGEST;
@@ -215,56 +215,6 @@ fn clamp(limit: Limit<Host>, longest: Nanos) -> (Limit<Host>, bool) {
             }
         }
         Limit::For(_) => (limit, false),
-    }
-}
-
-/// The ways of blocking that every platform file shares.
-pub(super) mod common {
-    use super::{Limit, Method, Reason};
-    use crate::Error;
-    use crate::clock::{self, Host, Tick};
-    use crate::nap::{Nap, Slack};
-
-    /// Blocks with `std::thread::sleep`, which restarts by itself when a signal
-    /// interrupts it.
-    pub(in crate::wait) fn thread_sleep(limit: Limit<Host>) -> Reason {
-        std::thread::sleep(limit.length(clock::now()).into());
-        Reason::Timer
-    }
-
-    /// Offers the CPU to others, whatever the length.
-    pub(in crate::wait) fn offer_cpu() -> Reason {
-        std::thread::yield_now();
-        Reason::Ran
-    }
-
-    /// Blocks although the system refused the call that was asked for: as the
-    /// library's own waits do, which have another call to fall back on.
-    #[cold]
-    pub(in crate::wait) fn refused(limit: Limit<Host>) -> Reason {
-        nap(limit, Slack::Leave)
-    }
-
-    /// Blocks as the library's own waits do.
-    pub(in crate::wait) fn nap(limit: Limit<Host>, slack: Slack) -> Reason {
-        Nap::new().until(end_of(limit), slack, None)
-    }
-
-    /// The instant at which a block ends that begins now.
-    pub(in crate::wait) fn end_of(limit: Limit<Host>) -> Tick {
-        match limit {
-            Limit::For(length) => clock::now() + length,
-            Limit::Until(instant) => instant,
-        }
-    }
-
-    /// `method` is not one of this system's.
-    pub(in crate::wait) fn no_such_call(method: Method) -> Error {
-        let names: Vec<_> = super::super::methods().iter().map(|m| m.name()).collect();
-        Error::unsupported(format!(
-            "this system has no `{method}`: use sleep, timer, or one of {}",
-            names.join(", ")
-        ))
     }
 }
 

@@ -1,14 +1,8 @@
 //! The calls of the systems whose C library has `clock_nanosleep`.
 
-mod clock_nanosleep;
-mod nanosleep;
-mod poll;
 mod posix;
-mod select;
-mod usleep;
 
-use super::condition_variable::ConditionVariable;
-use super::sleeper::common::{no_such_call, offer_cpu, refused, thread_sleep};
+use super::{end_of, no_such_call, offer_cpu, refused};
 use crate::Error;
 use crate::clock::Host;
 use punctual_core::{Limit, Method, Reason};
@@ -27,9 +21,7 @@ pub(super) const METHODS: &[Method] = &[
 
 /// The calls of one waiter.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
-    condition_variable: ConditionVariable,
-}
+pub(super) struct Calls;
 
 impl Calls {
     pub(super) fn prepare(&mut self, method: Method) -> Result<Method, Error> {
@@ -41,15 +33,13 @@ impl Calls {
 
     pub(super) fn block(&mut self, method: Method, limit: Limit<Host>) -> Reason {
         match named(method) {
-            Method::Nanosleep => nanosleep::block(limit),
-            Method::Usleep => usleep::block(limit),
-            Method::ClockNanosleep => clock_nanosleep::block(limit),
-            Method::ClockNanosleepAbsolute => clock_nanosleep::block_absolute(limit),
-            Method::Select => select::block(limit),
-            Method::Poll => poll::block(limit),
-            Method::ConditionVariable => self.condition_variable.block(limit),
+            Method::Nanosleep => posix::nanosleep(limit),
+            Method::Usleep => posix::usleep(limit),
+            Method::ClockNanosleep => posix::clock_nanosleep(limit),
+            Method::ClockNanosleepAbsolute => posix::clock_nanosleep(Limit::Until(end_of(limit))),
+            Method::Select => posix::select(limit),
+            Method::Poll => posix::poll(limit),
             Method::Yield => offer_cpu(),
-            Method::ThreadSleep => thread_sleep(limit),
             _ => refused(limit),
         }
     }

@@ -3,27 +3,6 @@
 use crate::Error;
 use std::process::{Command, ExitStatus};
 
-#[cfg(unix)]
-#[path = "unix.rs"]
-mod platform;
-#[cfg(windows)]
-#[path = "windows.rs"]
-mod platform;
-/// A system on which a process stays what it is.
-#[cfg(not(any(unix, windows)))]
-mod platform {
-    use crate::Error;
-    use std::process::{Command, ExitStatus};
-
-    pub(super) fn replace(_command: &mut Command) -> Error {
-        Error::unsupported("this system cannot replace a process by another program")
-    }
-
-    pub(super) fn was_told_to_end(_status: ExitStatus) -> bool {
-        false
-    }
-}
-
 /// Replaces this process by `command`, which keeps its number and what the
 /// calling thread has: timer slack, priority, open files. Returns only when that
 /// failed.
@@ -31,14 +10,27 @@ mod platform {
 /// # Errors
 /// Permission when the file must not be executed. Unsupported where a process
 /// cannot be replaced.
+#[cfg(unix)]
 pub fn replace(command: &mut Command) -> Error {
-    platform::replace(command)
+    let cause = std::os::unix::process::CommandExt::exec(command);
+    let program = command.get_program().to_string_lossy();
+    Error::io(format_args!("cannot run `{program}`"), &cause)
+}
+
+/// Fails on Windows.
+#[cfg(windows)]
+pub fn replace(_command: &mut Command) -> Error {
+    Error::unsupported("Windows cannot replace a process by another program")
 }
 
 /// Whether a process has ended because the user, or the system, told it to, as
-/// by Ctrl-C, and it did not listen for that. `false` where it does not show.
+/// by Ctrl-C, and it did not listen for that.
 pub fn was_told_to_end(status: ExitStatus) -> bool {
-    platform::was_told_to_end(status)
+    #[cfg(windows)]
+    return status.code() == Some(windows_sys::Win32::Foundation::STATUS_CONTROL_C_EXIT);
+    #[cfg(unix)]
+    std::os::unix::process::ExitStatusExt::signal(&status)
+        .is_some_and(|signal| [libc::SIGINT, libc::SIGTERM, libc::SIGHUP].contains(&signal))
 }
 
 #[cfg(test)]

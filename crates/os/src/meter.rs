@@ -6,29 +6,9 @@
 
 use crate::thread::Switches;
 use punctual_core::Nanos;
-use std::marker::PhantomData;
-
 #[cfg(any(target_os = "linux", target_os = "android"))]
-#[path = "linux.rs"]
-mod platform;
-/// Where a thread's counts cannot be had, or not this cheaply.
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-mod platform {
-    use super::Counts;
-
-    #[derive(Debug)]
-    pub(super) struct Meter;
-
-    impl Meter {
-        pub(super) fn of_this_thread() -> Self {
-            Self
-        }
-
-        pub(super) fn read(&self) -> Counts {
-            Counts::default()
-        }
-    }
-}
+use std::fs::File;
+use std::marker::PhantomData;
 
 /// Reads the counts of the thread that made it, and cannot leave that thread.
 ///
@@ -37,7 +17,9 @@ mod platform {
 /// an AMD EPYC under KVM (Linux 6.18), where `thread::queued` alone takes 6.4 us.
 #[derive(Debug)]
 pub struct Meter {
-    platform: platform::Meter,
+    /// Open, it stays with the thread that opened it (proc(5), `thread-self`).
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    schedstat: Option<File>,
     thread: PhantomData<*const ()>,
 }
 
@@ -68,7 +50,8 @@ impl Meter {
     /// A meter of the calling thread.
     pub fn of_this_thread() -> Self {
         Self {
-            platform: platform::Meter::of_this_thread(),
+            #[cfg(any(target_os = "linux", target_os = "android"))]
+            schedstat: File::open("/proc/thread-self/schedstat").ok(),
             thread: PhantomData,
         }
     }
@@ -80,8 +63,47 @@ impl Meter {
     /// Linux: `/proc/thread-self/schedstat`, if the kernel keeps it, and
     /// `getrusage(RUSAGE_THREAD)`.
     pub fn read(&self) -> Counts {
-        self.platform.read()
+        #[cfg(not(any(target_os = "linux", target_os = "android")))]
+        return Counts::default();
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        self.read_linux()
     }
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+impl Meter {
+    fn read_linux(&self) -> Counts {
+        let usage = crate::usage::rusage_of_thread();
+        Counts {
+            queued: self.queued(),
+            cpu: usage.map(|u| crate::usage::Usage::from(&u).cpu()),
+            switches: usage.map(|u| Switches {
+                voluntary: u.ru_nvcsw as u64,
+                involuntary: u.ru_nivcsw as u64,
+            }),
+            faults: usage.map(|u| Faults {
+                minor: u.ru_minflt as u64,
+                major: u.ru_majflt as u64,
+            }),
+        }
+    }
+
+    /// Reading at the beginning of the file makes the kernel write it anew.
+    fn queued(&self) -> Option<Nanos> {
+        let mut text = [0; 96];
+        let schedstat = self.schedstat.as_ref()?;
+        let read = std::os::unix::fs::FileExt::read_at(schedstat, &mut text, 0).ok()?;
+        queued_in(text.get(..read)?)
+    }
+}
+
+/// The second number of schedstat (Linux,
+/// Documentation/scheduler/sched-stats.rst).
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn queued_in(schedstat: &[u8]) -> Option<Nanos> {
+    let mut numbers = schedstat.split(u8::is_ascii_whitespace);
+    let ns = std::str::from_utf8(numbers.nth(1)?).ok()?.parse().ok()?;
+    Some(Nanos::new(ns))
 }
 
 #[cfg(test)]
@@ -101,5 +123,24 @@ mod tests {
         assert!(second.queued >= first.queued && second.cpu >= first.cpu);
         let switches = |counts: Counts| counts.switches.map(|s| (s.voluntary, s.involuntary));
         assert!(switches(second) >= switches(first));
+    }
+
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    #[test]
+    fn schedstat_is_read_as_its_manual_says() {
+        assert_eq!(queued_in(b"12345 678 9\n"), Some(Nanos::new(678)));
+        assert_eq!(queued_in(b"12345"), None);
+        assert_eq!(queued_in(b""), None);
+    }
+
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    #[test]
+    fn the_counts_are_those_of_the_calls_for_one() {
+        let meter = Meter::of_this_thread();
+        let before = meter.read().switches.unwrap().voluntary;
+        std::thread::sleep(std::time::Duration::from_micros(1));
+        let after = meter.read();
+        assert!(after.switches.unwrap().voluntary > before);
+        assert_eq!(after.queued.is_some(), crate::thread::queued().is_some());
     }
 }
