@@ -13,10 +13,14 @@ use std::env;
 
 use punctual_core::StrategySpec;
 use punctual_core::strategies::Defaults;
-use punctual_lab::loaded;
-use punctual_lab::replay::{self, Cell};
 use punctual_record::WEIGHTS;
 use punctual_sim::Model;
+use yardsticks::loaded;
+use yardsticks::replayed::{self, Cell};
+
+#[path = "../tests/lab/yardsticks/mod.rs"]
+#[allow(dead_code, reason = "the tests look at more")]
+mod yardsticks;
 
 const STRATEGIES: [&str; 6] = [
     "adaptive:weight={w}",
@@ -38,9 +42,9 @@ fn main() -> Result<(), String> {
     for (i, strategy) in strategies.iter().enumerate() {
         println!("  {i}: {strategy}");
     }
-    show("recordings", &replay::recordings()?, &strategies)?;
-    show("made up", &replay::made_up(), &strategies)?;
-    show("models", &replay::models()?, &strategies)?;
+    show("recordings", &replayed::recordings()?, &strategies)?;
+    show("made up", &replayed::made_up(), &strategies)?;
+    show("models", &replayed::models()?, &strategies)?;
     show_beside_a_hog(&strategies)?;
     show_in_quotas(&strategies)
 }
@@ -49,7 +53,7 @@ fn show(what: &str, models: &[Model], strategies: &[String]) -> Result<(), Strin
     let each: Vec<Result<Vec<Cell>, String>> = std::thread::scope(|scope| {
         let running: Vec<_> = models
             .iter()
-            .map(|model| scope.spawn(|| replay::cells(model, strategies)))
+            .map(|model| scope.spawn(|| replayed::cells(model, strategies)))
             .collect();
         let join = running.into_iter().map(|run| run.join());
         join.map(|cells| cells.unwrap_or_else(|_| Err("panicked".to_owned())))
@@ -89,7 +93,7 @@ fn summary(what: &str, cells: &[Cell], strategies: &[String]) {
     for (i, strategy) in strategies.iter().enumerate() {
         for (kind, is_cold) in [("", false), (", cold", true)] {
             let cells = cells.iter().filter(|cell| cell.is_cold == is_cold);
-            let Some((mean, worst)) = replay::over_informed(cells, i) else {
+            let Some((mean, worst)) = replayed::over_informed(cells, i) else {
                 continue;
             };
             println!(

@@ -15,7 +15,7 @@
 //!   that asks for `r - m`: its CPU time, and the mean of `J(m - O)` over the
 //!   overshoots `O` of such naps. That is any number of naps.
 //!
-//! [`cost_of_one_nap`](Informed::cost_of_one_nap) is the same with a spin after
+//! [`of_one_nap`](Informed::of_one_nap) is the same with a spin after
 //! the first nap, as in the newsvendor problem: the difference is what further
 //! naps bring.
 //!
@@ -28,25 +28,17 @@
 
 use std::collections::VecDeque;
 
-use punctual_core::{Lateness, Method, Nanos};
-use punctual_program::Machine;
-use punctual_program::program::Op;
-use punctual_record::{CAP_NS, Cost, Interval, Measurement, Weights};
-use punctual_sim::rules::{Bank, Recorded};
-use punctual_sim::{Model, Random, SimMachine};
-
-use crate::experiments::{nap, naps, program};
-use crate::model_facts;
+use punctual_core::{Lateness, Nanos};
+use punctual_record::{CAP_NS, Cost, Measurement, Weights};
+use punctual_sim::rules::Recorded;
 
 /// The least mean costs of waits at one weight, by their length.
 #[derive(Clone, Debug)]
 pub struct Informed {
     /// Times left, ascending from zero.
     left_ns: Vec<f64>,
-    /// With any number of naps.
-    any: Vec<f64>,
-    /// With one at most.
-    one: Vec<f64>,
+    /// What is paid with each.
+    costs: Vec<f64>,
 }
 
 impl Informed {
@@ -54,10 +46,21 @@ impl Informed {
     /// nanoseconds of CPU time, of which one of lateness is worth `weight`. `None`
     /// where the recording does not tell what naps cost.
     pub fn new(recording: &Recorded, weight: f64, longest: Nanos) -> Option<Self> {
-        Self::with_steps(recording, weight, longest, STEP)
+        Self::solved(recording, weight, longest, STEP, false)
     }
 
-    fn with_steps(recording: &Recorded, weight: f64, longest: Nanos, step: f64) -> Option<Self> {
+    /// The same with one nap a wait at most.
+    pub fn of_one_nap(recording: &Recorded, weight: f64, longest: Nanos) -> Option<Self> {
+        Self::solved(recording, weight, longest, STEP, true)
+    }
+
+    fn solved(
+        recording: &Recorded,
+        weight: f64,
+        longest: Nanos,
+        step: f64,
+        is_of_one: bool,
+    ) -> Option<Self> {
         let naps: Vec<_> = recording
             .all()
             .map(|nap| {
@@ -70,20 +73,14 @@ impl Informed {
             })
             .collect::<Option<_>>()?;
         let left_ns = grid(longest.as_ns() as f64, step);
-        let any = solve(&naps, &left_ns, weight, None);
-        let one = solve(&naps, &left_ns, weight, Some(&left_ns));
-        Some(Self { left_ns, any, one })
+        let after = is_of_one.then_some(&left_ns[..]);
+        let costs = solve(&naps, &left_ns, weight, after);
+        Some(Self { left_ns, costs })
     }
 
-    /// The least mean cost of a wait of `length` in nanoseconds, with any number
-    /// of naps.
+    /// The least mean cost of a wait of `length` in nanoseconds.
     pub fn cost(&self, length: Nanos) -> f64 {
-        at(&self.left_ns, &self.any, length.as_ns() as f64)
-    }
-
-    /// The same with one nap at most.
-    pub fn cost_of_one_nap(&self, length: Nanos) -> f64 {
-        at(&self.left_ns, &self.one, length.as_ns() as f64)
+        at(&self.left_ns, &self.costs, length.as_ns() as f64)
     }
 }
 
@@ -236,52 +233,9 @@ fn between(left_ns: &[f64], costs: &[f64], above: usize, left: f64) -> f64 {
     }
 }
 
-/// The naps of a model as a recording: those of each of its usual calls and
-/// [lengths](naps::LENGTHS), each begun at a random instant of the ticks there
-/// may be.
-///
-/// # Errors
-/// The model refuses them.
-pub fn recording(model: &Model, seed: u64) -> Result<Recorded, String> {
-    const NAPS: u64 = 400;
-    const LONGEST_TICK: Nanos = Nanos::from_ms(16);
-    let facts = model_facts(model);
-    let mut random = Random::new(seed);
-    let mut machine = SimMachine::new(model.clone(), seed);
-    let mut banks = Vec::new();
-    for method in naps::methods(&machine, &facts) {
-        for asked in naps::LENGTHS {
-            let mut ops = vec![];
-            let mut worked = Nanos::ZERO;
-            for _ in 0..NAPS {
-                let work = Nanos::new(random.below(LONGEST_TICK.into()).floor_ns());
-                worked += work;
-                ops.extend([Op::Work(work), nap(method, asked)]);
-            }
-            let seen = machine.run(&program(ops)).map_err(|why| why.to_string())?;
-            let section = &seen.threads[0].sections[0];
-            let late = section.samples.iter().map(|sample| sample.outcome.late);
-            let cpu = section.cpu.thread.map(|cpu| cpu - worked);
-            banks.push(Bank {
-                method,
-                asked,
-                overshoots: late.collect(),
-                cpu: cpu.map(|cpu| Nanos::new(cpu.as_ns() / NAPS)),
-            });
-        }
-    }
-    let named = |name: &str| name.parse::<Method>();
-    let (sleep, timer) = (named(&facts.sleep_method)?, named(&facts.timer_method)?);
-    Recorded::naps(banks, sleep, timer, model.costs().read)
-}
-
 /// Sets the cost of each measurement of waits of one length in relation to what
 /// the informed waiter pays for these.
 pub fn compare(recording: &Recorded, measurements: &mut [Measurement]) {
-    let capped = Cost {
-        capped: true,
-        nap_penalty_ns: 0.0,
-    };
     let period = |m: &Measurement| m.experiment.period_ns().map(Nanos::new);
     let Some(longest) = measurements.iter().filter_map(period).max() else {
         return;
@@ -301,20 +255,19 @@ pub fn compare(recording: &Recorded, measurements: &mut [Measurement]) {
         m.informed_cost_ns = Weights::try_of(|_| each.next());
         let mut each = costs.into_iter();
         m.cost_over_informed = Weights::try_of(|weight| {
-            let (cost, least) = (capped.at(weight, &m.rounds)?, each.next()?);
-            Some(Interval {
-                median: cost.median / least,
-                low: cost.low / least,
-                high: cost.high / least,
-            })
+            let least = each.next()?;
+            let cost = Cost::CAPPED.at(weight, &m.rounds)?;
+            Some(cost.map(|ns| ns / least))
         });
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use punctual_core::Method;
+    use punctual_sim::rules::Bank;
+
     use super::*;
-    use crate::replay;
 
     /// Naps of each length, in microseconds, that cost so much and overshoot by
     /// so much, in nanoseconds. Reading the clock costs nothing.
@@ -351,8 +304,10 @@ mod tests {
         let even: Vec<_> = (0..1_000).map(|i| i * 100 + 50).collect();
         let naps = recording(&[(1_000, 50_000, &even)]);
         for weight in [1.0, 10.0, 100.0] {
-            let informed = Informed::new(&naps, weight, Nanos::from_ms(2)).unwrap();
-            let one = informed.cost_of_one_nap(Nanos::from_ms(1));
+            let longest = Nanos::from_ms(2);
+            let informed = Informed::new(&naps, weight, longest).unwrap();
+            let of_one = Informed::of_one_nap(&naps, weight, longest).unwrap();
+            let one = of_one.cost(Nanos::from_ms(1));
             near(one, 50_000.0 + 50_000.0 * weight / (1.0 + weight));
             // A second one costs what the spin does, at least.
             near(informed.cost(Nanos::from_ms(1)), one);
@@ -365,7 +320,8 @@ mod tests {
         let naps = recording(&[(100, 2_000, &[0]), (10_000, 2_000, &[0, 10_000_000])]);
         let informed = Informed::new(&naps, 100.0, Nanos::from_ms(20)).unwrap();
         let length = Nanos::from_ms(20);
-        near(informed.cost_of_one_nap(length), 2_000.0 + 5e6);
+        let of_one = Informed::of_one_nap(&naps, 100.0, length).unwrap();
+        near(of_one.cost(length), 2_000.0 + 5e6);
         // Short ones instead of the spin.
         assert!(informed.cost(length) < 100_000.0);
     }
@@ -382,10 +338,22 @@ mod tests {
     #[test]
     fn finer_steps_change_nothing() {
         let longest = Nanos::from_us(1_100);
-        for model in replay::made_up() {
-            let solved = [STEP, STEP / 2.0].map(|step| {
-                Informed::with_steps(model.recording().unwrap(), 10.0, longest, step).unwrap()
-            });
+        // Short naps as on a quiet Linux, with a stall now and then; naps on a grid.
+        let quiet: Vec<_> = (0..1_000)
+            .map(|i| 6_000 + i * 10)
+            .chain([3_000_000; 10])
+            .collect();
+        let coarse: Vec<_> = (0..1_000).map(|i| i * 15_625).collect();
+        let of_both = |overshoots: &[i64]| {
+            recording(&[
+                (10, 2_600, overshoots),
+                (200, 3_000, overshoots),
+                (1_100, 3_300, overshoots),
+            ])
+        };
+        for naps in [of_both(&quiet), of_both(&coarse)] {
+            let solved = [STEP, STEP / 2.0]
+                .map(|step| Informed::solved(&naps, 10.0, longest, step, false).unwrap());
             for us in [20, 50, 100, 200, 500, 1_000] {
                 let [coarse, fine] = [0, 1].map(|i| solved[i].cost(Nanos::from_us(us)));
                 near(coarse, fine);

@@ -4,8 +4,8 @@
 //! observed of them; it never asks where it runs. [`host::HostMachine`] runs
 //! programs on this computer; `punctual_sim::SimMachine` on a simulated one.
 //! A [`plan`] says how long and how often; [`rounds`] compares subjects in rounds on either, and where naps are a
-//! recording, [`informed`] says what they could have cost, [`replay`] what
-//! strategies make of it, and [`loaded`] what spins cost under load. A [`scenario`] is an
+//! recording, [`informed`] says what they could have cost, and [`replay`] makes a model
+//! of it. A [`scenario`] is an
 //! experiment on a whole computer, read from a file; [`validation`] compares the
 //! models with what is published of their systems. The [`timer_rule`] in force
 //! predicts; [`doctor`] compares that with what it measures, and finds advice. [`watch`]
@@ -17,7 +17,6 @@ mod facts;
 pub mod host;
 pub mod informed;
 mod learned;
-pub mod loaded;
 pub mod plan;
 mod prediction;
 pub mod regimes;

@@ -102,12 +102,8 @@ fn on_no_cpu(case: &Case) -> Case {
             kept => Some(kept.clone()),
         }
     }
-    with_ops(case, unpinned)
-}
-
-fn with_ops(case: &Case, keep: impl FnMut(&Op) -> Option<Op>) -> Case {
     let program = Program {
-        ops: case.program.ops.iter().filter_map(keep).collect(),
+        ops: case.program.ops.iter().filter_map(unpinned).collect(),
         ..case.program.clone()
     };
     Case {

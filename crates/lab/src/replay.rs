@@ -1,22 +1,14 @@
-//! What strategies pay in virtual time, on recordings and on models, over what
-//! the [informed] waiter would.
+//! Recordings of naps as models, and the regimes of `bench regimes` as programs for those.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
-
-use punctual_core::strategies::Defaults;
 use punctual_core::{Lateness, Method, Nanos, Rate, StrategySpec};
 use punctual_program::machine::Section;
 use punctual_program::program::{Due, Op, Subject};
 use punctual_program::{Machine, Program, Refusal};
 use punctual_record::experiment::Naps;
-use punctual_record::{CAP_NS, Measurement, OfExperiment, Run, WEIGHTS};
+use punctual_record::{Measurement, OfExperiment, Run};
 use punctual_sim::rules::Bank;
-use punctual_sim::{Model, Random, SimMachine, Time};
+use punctual_sim::{Model, SimMachine};
 
-use crate::experiments::naps;
-use crate::informed::{self, Informed};
 use crate::regimes::Regime;
 use crate::regimes::script::{self, Script};
 
@@ -29,88 +21,11 @@ pub fn model(name: &str, run: &Run) -> Result<Model, String> {
     recorded(name, run, banks(run)?)
 }
 
-/// The same with the stalls of each length shared out among its neighbours, in
-/// the order in which they came.
-///
-/// One nap in a hundred is late by a millisecond, and of the long ones a
-/// recording has not many hundreds: which of them have a stall more than others
-/// is chance, which the [informed] waiter would know and live on,
-/// and nobody can learn.
+/// The naps that a Run has.
 ///
 /// # Errors
-/// As [`model`].
-pub fn evened(name: &str, run: &Run) -> Result<Model, String> {
-    let banks = banks(run)?;
-    let sorted = |bank: &Bank| {
-        let mut sorted: Vec<_> = bank.overshoots.iter().map(|o| o.as_ns()).collect();
-        sorted.sort_unstable();
-        // Where its tail begins, which is a twentieth of it.
-        let tail = sorted.len() - sorted.len() / 20;
-        (sorted, tail)
-    };
-    let even = |bank: &Bank| {
-        let is_near = |other: &&Bank| {
-            let (a, b) = (other.asked.as_ns(), bank.asked.as_ns());
-            a <= b.saturating_mul(2) && b <= a.saturating_mul(2)
-        };
-        let mut excesses: Vec<i64> = Vec::new();
-        for other in banks.iter().filter(is_near) {
-            let (sorted, tail) = sorted(other);
-            excesses.extend(sorted[tail..].iter().map(|over| over - sorted[tail - 1]));
-        }
-        excesses.sort_unstable();
-        let (sorted, tail) = sorted(bank);
-        let mut order: Vec<_> = (0..sorted.len()).collect();
-        order.sort_by_key(|i| bank.overshoots[*i]);
-        let mut even = bank.clone();
-        let (many, places) = (excesses.len(), sorted.len() - tail);
-        for (rank, place) in order[tail..].iter().enumerate() {
-            let part = &excesses[rank * many / places..(rank + 1) * many / places];
-            let mean = part.iter().sum::<i64>() / part.len().max(1) as i64;
-            even.overshoots[*place] = Lateness::new(sorted[tail - 1] + mean);
-        }
-        even
-    };
-    recorded(name, run, banks.iter().map(even).collect())
-}
-
-/// Every recording of naps that is kept under `runs` of this repository, evened.
-///
-/// # Errors
-/// The folder is not there, or what is in it cannot be replayed.
-pub fn recordings() -> Result<Vec<Model>, String> {
-    let runs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../runs");
-    let folders = fs::read_dir(runs).map_err(|why| why.to_string())?;
-    let folders = folders.flatten().map(|folder| folder.path());
-    let mut folders: Vec<_> = folders
-        .filter(|folder| folder.join("naps.json").exists())
-        .collect();
-    folders.sort();
-    let read = |folder: &PathBuf| {
-        let text = fs::read_to_string(folder.join("naps.json")).map_err(|why| why.to_string())?;
-        let run = Run::from_json(&text).map_err(|why| why.to_string())?;
-        let name = folder.file_name().unwrap_or_default();
-        evened(&name.to_string_lossy(), &run)
-    };
-    folders.iter().map(read).collect()
-}
-
-/// Models of which the [informed] waiter knows all there is to
-/// know: no overshoot there follows from when a nap begins or exactly how long it
-/// is, as it does on ticks and where timers are coalesced.
-///
-/// # Errors
-/// None are known.
-pub fn models() -> Result<Vec<Model>, String> {
-    const MODELS: [&str; 3] = [
-        "linux",
-        "linux,wake=40us,jitter=30us",
-        "linux,slack=1ns,wake=100us,jitter=90us,nap=40us",
-    ];
-    MODELS.into_iter().map(Model::parse).collect()
-}
-
-fn banks(run: &Run) -> Result<Vec<Bank>, String> {
+/// They are of calls that nobody knows.
+pub fn banks(run: &Run) -> Result<Vec<Bank>, String> {
     let bank = |m: &Measurement, of: &Naps| {
         let late = m.samples_late_ns.iter();
         Ok(Bank {
@@ -124,7 +39,11 @@ fn banks(run: &Run) -> Result<Vec<Bank>, String> {
     naps.filter_map(|m| Some(bank(m, Naps::of(m)?))).collect()
 }
 
-fn recorded(name: &str, run: &Run, banks: Vec<Bank>) -> Result<Model, String> {
+/// The same model with these naps instead.
+///
+/// # Errors
+/// As [`model`].
+pub fn recorded(name: &str, run: &Run, banks: Vec<Bank>) -> Result<Model, String> {
     let [sleep, timer] = [&run.machine.sleep_method, &run.machine.timer_method];
     let named = |name: &str| name.parse::<Method>();
     Model::recorded_naps(name, banks, named(sleep)?, named(timer)?)
@@ -132,7 +51,7 @@ fn recorded(name: &str, run: &Run, banks: Vec<Bank>) -> Result<Model, String> {
 
 /// Waits of a regime of [`bench regimes`](crate::regimes) as a program.
 #[derive(Clone, Debug)]
-pub(crate) struct Course {
+pub struct Course {
     /// Waits before those that count.
     warm_up: Vec<Op>,
     /// Those that count.
@@ -144,7 +63,7 @@ pub(crate) struct Course {
 impl Course {
     /// So many waits that do not count, and so many that do; `seed` is that of their
     /// lengths.
-    pub(crate) fn new(regime: Regime, seed: u64, warm_up: usize, counted: usize) -> Self {
+    pub fn new(regime: Regime, seed: u64, warm_up: usize, counted: usize) -> Self {
         let mut script = Script::new(regime, seed);
         let mut dues = |count| -> Vec<_> { (0..count).map(|_| script.next().due).collect() };
         let (warm_up, counted) = (dues(warm_up), dues(counted));
@@ -159,273 +78,40 @@ impl Course {
     }
 
     /// The program of who waits so, and has `before` it what that is.
-    pub(crate) fn program(&self, spec: StrategySpec, before: &[Op]) -> Program {
+    pub fn program(&self, spec: StrategySpec, before: &[Op]) -> Program {
         let mut ops = before.to_vec();
         ops.extend_from_slice(&self.warm_up);
         ops.push(Op::Record);
         ops.extend_from_slice(&self.counted);
-        Program {
-            subjects: vec![Subject::Strategy(spec)],
-            ops,
-        }
+        Program::of(Subject::Strategy(spec), ops)
+    }
+
+    /// The lengths of the waits that count.
+    pub fn lengths(&self) -> &[Nanos] {
+        &self.lengths
     }
 
     /// What is seen of the waits that count.
-    pub(crate) fn run(model: &Model, seed: u64, program: &Program) -> Result<Section, Refusal> {
+    ///
+    /// # Errors
+    /// The model refuses the program.
+    pub fn run(model: &Model, seed: u64, program: &Program) -> Result<Section, Refusal> {
         let mut seen = SimMachine::new(model.clone(), seed).run(program)?;
         let section = seen.threads[0].sections.pop();
         Ok(section.unwrap_or_else(|| unreachable!()))
     }
 }
 
-/// A regime, as often as it takes.
-#[derive(Clone, Debug)]
-struct Replayed {
-    regime: Regime,
-    course: Course,
-    /// Whether nothing was learned before.
-    is_cold: bool,
-    /// How often it is run.
-    runs: u64,
-}
-
-impl Replayed {
-    /// All of them but those with rests, which cost nothing in virtual time.
-    fn all() -> Vec<Self> {
-        let without_rests = |regime: &Regime| *regime != Regime::Burst;
-        let all = Regime::ALL.into_iter().filter(without_rests);
-        all.map(Self::of).collect()
-    }
-
-    fn of(regime: Regime) -> Self {
-        // The first 40 waits of a waiter's life, or some of which the first fifth
-        // does not count.
-        let (warm_up, counted, runs) = match regime {
-            Regime::Cold => (0, 40, 40),
-            _ => (300, 1_200, 4),
-        };
-        Self {
-            regime,
-            course: Course::new(regime, 1, warm_up, counted),
-            is_cold: warm_up == 0,
-            runs,
-        }
-    }
-
-    /// The mean of a cost over its waits.
-    fn mean(&self, cost: impl Fn(Nanos) -> f64) -> f64 {
-        let mut known = BTreeMap::new();
-        let each = |length: &Nanos| *known.entry(*length).or_insert_with(|| cost(*length));
-        let lengths = &self.course.lengths;
-        lengths.iter().map(each).sum::<f64>() / lengths.len() as f64
-    }
-
-    /// What the strategy takes of a wait on the average.
-    fn run(&self, model: &Model, spec: StrategySpec) -> Result<Taken, Refusal> {
-        let program = self.course.program(spec, &[]);
-        let mut taken = Taken::default();
-        for seed in 0..self.runs {
-            let section = Course::run(model, seed, &program)?;
-            let waits = (section.samples.len().max(1) as u64 * self.runs) as f64;
-            let late = |late: Lateness| late.as_ns().clamp(0, CAP_NS) as f64;
-            let lates = section.samples.iter().map(|s| late(s.outcome.late));
-            taken.late_ns += lates.sum::<f64>() / waits;
-            taken.cpu_ns += section.cpu.thread.unwrap_or_default().as_ns() as f64 / waits;
-        }
-        Ok(taken)
-    }
-}
-
-/// What a wait takes on the average.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Taken {
-    /// CPU time.
-    cpu_ns: f64,
-    /// Lateness, which counts as at most [1 ms](CAP_NS).
-    late_ns: f64,
-}
-
-impl Taken {
-    /// On one scale.
-    fn cost(self, weight: f64) -> f64 {
-        self.cpu_ns + weight * self.late_ns
-    }
-}
-
-/// One strategy in one regime, at one weight.
-#[derive(Clone, Debug)]
-pub struct Cell {
-    /// How waits follow each other.
-    pub regime: Regime,
-    /// Whether they are the first of a waiter's life, so that what they cost is
-    /// mostly what it does not know yet.
-    pub is_cold: bool,
-    /// What a nanosecond of lateness is worth.
-    pub weight: f64,
-    /// What the informed waiter pays for a wait.
-    pub least_ns: f64,
-    /// What he would with one nap a wait at most.
-    pub least_of_one_nap_ns: f64,
-    /// What each strategy does, in their order; `None` where the machine lacks
-    /// what it needs.
-    pub costs_ns: Vec<Option<f64>>,
-}
-
-/// What `strategies` pay on `model` in every regime, at each weight. In their
-/// texts `{w}` stands for the weight.
-///
-/// # Errors
-/// Nobody knows what naps cost there, or a text is not of a strategy.
-pub fn cells(model: &Model, strategies: &[String]) -> Result<Vec<Cell>, String> {
-    const LONGEST: Nanos = Nanos::from_ms(31);
-    let sampled;
-    let recording = match model.recording() {
-        Some(recording) => recording,
-        None => {
-            sampled = informed::recording(model, 1)?;
-            &sampled
-        }
-    };
-    let regimes = Replayed::all();
-    let mut cells = Vec::new();
-    for weight in WEIGHTS {
-        let informed = Informed::new(recording, weight, LONGEST)
-            .ok_or_else(|| format!("{}: nobody counted what its naps cost", model.name()))?;
-        for regime in &regimes {
-            cells.push(Cell {
-                regime: regime.regime,
-                is_cold: regime.is_cold,
-                weight,
-                least_ns: regime.mean(|length| informed.cost(length)),
-                least_of_one_nap_ns: regime.mean(|length| informed.cost_of_one_nap(length)),
-                costs_ns: vec![],
-            });
-        }
-    }
-    for strategy in strategies {
-        let mut known: Vec<(String, Vec<Option<Taken>>)> = Vec::new();
-        for (weight, cells) in WEIGHTS.iter().zip(cells.chunks_mut(regimes.len())) {
-            let text = strategy.replace("{w}", &weight.to_string());
-            let taken = match known.iter().position(|(of, _)| *of == text) {
-                Some(found) => &known[found].1,
-                None => {
-                    let spec = StrategySpec::parse(&text, Defaults::ELSEWHERE)?;
-                    let taken = regimes.iter().map(|regime| regime.run(model, spec).ok());
-                    known.push((text, taken.collect()));
-                    &known[known.len() - 1].1
-                }
-            };
-            for (cell, taken) in cells.iter_mut().zip(taken) {
-                cell.costs_ns.push(taken.map(|taken| taken.cost(*weight)));
-            }
-        }
-    }
-    Ok(cells)
-}
-
-impl Cell {
-    /// What strategy number `strategy` pays over the informed waiter.
-    pub fn over_informed(&self, strategy: usize) -> Option<f64> {
-        Some((*self.costs_ns.get(strategy)?)? / self.least_ns)
-    }
-}
-
-/// The geometric mean of what strategy number `strategy` pays over the informed
-/// waiter, and the cell in which that is most.
-pub fn over_informed<'c>(
-    cells: impl IntoIterator<Item = &'c Cell>,
-    strategy: usize,
-) -> Option<(f64, &'c Cell)> {
-    let over = |cell: &'c Cell| Some((cell.over_informed(strategy)?, cell));
-    let over: Vec<_> = cells.into_iter().filter_map(over).collect();
-    let (_, worst) = over.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
-    let logs = over.iter().map(|(over, _)| over.ln()).sum::<f64>();
-    Some(((logs / over.len() as f64).exp(), worst))
-}
-
 /// The operations that wait like this, those of one period in a loop.
 fn ops(dues: &[script::Due]) -> Vec<Op> {
-    let wait = |due| Op::Wait {
-        with: 0,
-        due,
-        or: None,
-    };
     let alike = |part: &[script::Due]| match part[0] {
         script::Due::After(length) => {
-            vec![wait(Due::After(length.into())); part.len()]
+            vec![Op::wait(Due::After(length.into())); part.len()]
         }
         script::Due::Cycle(period) => vec![
             Op::Pace(Rate::from_period(period.into()).unwrap_or_else(|why| unreachable!("{why}"))),
-            Op::Loop {
-                times: part.len() as u64,
-                body: vec![wait(Due::NextCycle)],
-            },
+            Op::repeat(part.len() as u64, [Op::wait(Due::NextCycle)]),
         ],
     };
     dues.chunk_by(|a, b| a == b).flat_map(alike).collect()
-}
-
-/// Recordings that nobody made, of each kind of computer: each nap is a draw by
-/// itself.
-pub fn made_up() -> Vec<Model> {
-    vec![
-        // As short naps on a quiet Linux, with a stall now and then.
-        drawn("quiet", |method, asked, below| {
-            let cpu = 2_000 + u64::from(asked.ilog2()) * 100;
-            let slack = match method {
-                Method::ClockNanosleep => 50_000,
-                _ => 0,
-            };
-            let stall = match below(100) {
-                0 => below(3_000_000),
-                _ => 0,
-            };
-            (cpu, cpu + 4_000 + slack + below(10_000) + stall)
-        }),
-        // As on a grid of 15.6 ms.
-        drawn("coarse", |_, _, below| (5_000, below(15_625_000))),
-        // As where timers are put off by a part of their length.
-        drawn("in proportion", |_, asked, below| {
-            (4_000, 5_000 + asked / 50 + below(20_000))
-        }),
-        // Where two short naps are cheaper than a long one.
-        drawn("deep sleep", |_, asked, below| {
-            (2_000 + asked / 200, 90_000 + asked / 200 + below(50_000))
-        }),
-        // As on a host that has no time.
-        drawn("busy", |_, _, below| {
-            let turn = 4_000_000 * (1 - below(3).min(1));
-            (20_000, 30_000 + below(100_000) + turn)
-        }),
-    ]
-}
-
-/// A recording whose naps of each length cost, and overshoot by, what `nap`
-/// says, in nanoseconds.
-fn drawn(name: &str, nap: impl Fn(Method, u64, &mut dyn FnMut(u64) -> u64) -> (u64, u64)) -> Model {
-    const NAPS: u64 = 4_000;
-    let methods = [
-        Method::ClockNanosleep,
-        Method::SlacklessNanosleep,
-        Method::Timerfd,
-    ];
-    let mut random = Random::new(1);
-    let mut below = |bound| random.below(Time::from_ns(bound)).floor_ns();
-    let mut banks = Vec::new();
-    for method in methods {
-        for asked in naps::LENGTHS {
-            let naps: Vec<_> = (0..NAPS)
-                .map(|_| nap(method, asked.as_ns(), &mut below))
-                .collect();
-            let overshoot = |&(_, over): &(u64, u64)| Lateness::new(over as i64);
-            banks.push(Bank {
-                method,
-                asked,
-                overshoots: naps.iter().map(overshoot).collect(),
-                cpu: Some(Nanos::new(naps[0].0)),
-            });
-        }
-    }
-    Model::recorded_naps(name, banks, methods[0], methods[2])
-        .unwrap_or_else(|why| unreachable!("{why}"))
 }

@@ -86,6 +86,22 @@ pub struct FinalState {
 }
 
 impl Case {
+    /// One that starts over in each round.
+    pub fn new(
+        subject: impl ToString,
+        program: Program,
+        cells: Vec<Experiment>,
+        length: Nanos,
+    ) -> Self {
+        Self {
+            subject: subject.to_string(),
+            program,
+            cells,
+            length,
+            keeps_state: false,
+        }
+    }
+
     /// Which experiment.
     pub fn experiment(&self) -> &'static str {
         name_of(&self.cells)
@@ -329,11 +345,11 @@ impl Tally {
         let fraction = |part: Option<Nanos>| part.map(|part| share_of(part, self.elapsed));
         let plain = Cost::default().of(&self.rounds);
         let capped = |nap_penalty_ns| {
-            Cost {
-                capped: true,
+            let cost = Cost {
                 nap_penalty_ns,
-            }
-            .of(&self.rounds)
+                ..Cost::CAPPED
+            };
+            cost.of(&self.rounds)
         };
         let [nap_5us, nap_20us] = NAP_PENALTIES_NS;
         let over_1ms = self.late_ns.iter().filter(|late| **late > CAP_NS).count();
@@ -399,10 +415,6 @@ impl FrameTimes {
 /// Sets each measurement's cost in relation to the cheapest of its experiment
 /// and parameters, for each weight.
 fn compare(measurements: &mut [Measurement]) {
-    let cost = Cost {
-        capped: true,
-        nap_penalty_ns: 0.0,
-    };
     let cells = measurements.iter().map(|m| m.experiment.cell());
     let cells: Vec<_> = cells.collect();
     let ratios: Vec<_> = measurements
@@ -412,11 +424,11 @@ fn compare(measurements: &mut [Measurement]) {
             Weights::try_of(|weight| {
                 let rivals = measurements.iter().zip(&cells);
                 let rivals = rivals.filter_map(|(m, of)| (of == cell).then_some(m));
-                let median = |m: &Measurement| cost.at(weight, &m.rounds).map(|c| c.median);
+                let median = |m: &Measurement| Some(Cost::CAPPED.at(weight, &m.rounds)?.median);
                 let best = rivals
                     .filter_map(|m| Some((median(m)?, m)))
                     .min_by(|(a, _), (b, _)| a.total_cmp(b))?;
-                cost.ratio_at(weight, &mine.rounds, &best.1.rounds)
+                Cost::CAPPED.ratio_at(weight, &mine.rounds, &best.1.rounds)
             })
         })
         .collect();

@@ -10,9 +10,8 @@ use std::fmt;
 
 use punctual_core::{Nanos, StrategySpec};
 
-use crate::machine::{Machine, Observations, Sample};
+use crate::machine::{Machine, Observations, Refusal, Sample};
 use crate::program::{Due, Op, Program, Subject};
-use crate::refusal::Refusal;
 
 /// What must hold for every strategy on every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,17 +71,8 @@ pub fn check(
     spec: StrategySpec,
     trial: &Trial,
 ) -> Result<Vec<Violation>, Refusal> {
-    let program = Program {
-        subjects: vec![Subject::Strategy(spec)],
-        ops: vec![Op::Loop {
-            times: trial.waits,
-            body: vec![Op::Wait {
-                with: 0,
-                due: Due::After(trial.length),
-                or: None,
-            }],
-        }],
-    };
+    let waits = Op::repeat(trial.waits, [Op::wait(Due::After(trial.length))]);
+    let program = Program::of(Subject::Strategy(spec), vec![waits]);
     let seen = machine().run(&program)?;
     let mut violations = violations_in(&seen, spec, trial);
     if trial.repeatable && machine().run(&program)? != seen {
@@ -119,11 +109,11 @@ fn violations_in(seen: &Observations, spec: StrategySpec, trial: &Trial) -> Vec<
             format!("{} of {} waits ended", samples.len(), trial.waits),
         );
     }
-    if let Some((i, s)) = samples
-        .iter()
-        .enumerate()
-        .find(|(_, s)| s.outcome.late.is_early())
-    {
+    let first = |is: &dyn Fn(&Sample) -> bool| {
+        let mut numbered = samples.iter().enumerate();
+        numbered.find(|(_, sample)| is(sample))
+    };
+    if let Some((i, s)) = first(&|s| s.outcome.late.is_early()) {
         broken(
             Invariant::NeverEarly,
             format!("wait {i} ended {} ns early", -s.outcome.late.as_ns()),
@@ -134,21 +124,14 @@ fn violations_in(seen: &Observations, spec: StrategySpec, trial: &Trial) -> Vec<
         StrategySpec::YieldSpin => sample.outcome.naps,
         _ => sample.outcome.steps,
     };
-    if let Some((i, s)) = samples
-        .iter()
-        .enumerate()
-        .find(|(_, s)| u64::from(steps(s)) > steps_max)
-    {
+    if let Some((i, s)) = first(&|s| u64::from(steps(s)) > steps_max) {
         broken(
             Invariant::BoundedSteps,
             format!("wait {i} took {} steps", steps(s)),
         );
     }
     if let (Some(budget), Some(step)) = (spec.spin_budget(), trial.clock_step)
-        && let Some((i, s)) = samples
-            .iter()
-            .enumerate()
-            .find(|(_, s)| s.outcome.spun > budget + step)
+        && let Some((i, s)) = first(&|s| s.outcome.spun > budget + step)
     {
         broken(
             Invariant::SpinBudget,

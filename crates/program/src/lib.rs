@@ -11,14 +11,12 @@ pub mod lengths;
 pub mod machine;
 pub mod probe;
 pub mod program;
-mod refusal;
 mod samples;
 pub mod setting;
 
 pub use lengths::Lengths;
-pub use machine::{Machine, Observations};
+pub use machine::{Machine, Observations, Refusal};
 pub use probe::Probe;
 pub use program::Program;
-pub use refusal::Refusal;
 pub use samples::Samples;
 pub use setting::Setting;

@@ -1,12 +1,13 @@
 //! What runs programs, and what it observes.
 
+use std::fmt;
+
 use punctual_core::strategies::AnyStrategy;
 use punctual_core::{Clock, Nanos, Outcome, Tick};
 use serde::{Deserialize, Serialize};
 
 use crate::probe::Probe;
 use crate::program::Program;
-use crate::refusal::Refusal;
 use crate::samples::{Before, LONGEST, Samples};
 
 /// Something that runs programs: this host, or a simulated computer.
@@ -425,6 +426,26 @@ impl<C: Clock> Recorder<C> {
         }
     }
 }
+
+/// A machine's answer to a program it cannot run: what it cannot do, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal(String);
+
+impl Refusal {
+    /// A refusal in one sentence that says what cannot be done, why, and what
+    /// to do instead.
+    pub fn new(why: impl Into<String>) -> Self {
+        Self(why.into())
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refusal {}
 
 #[cfg(test)]
 mod tests {

@@ -11,8 +11,8 @@ use punctual_core::{Event, Method, Nanos, Rate, StrategySpec};
 use serde::{Deserialize, Serialize};
 
 use crate::lengths::Lengths;
+use crate::machine::Refusal;
 use crate::probe::Probe;
-use crate::refusal::Refusal;
 use crate::setting::Setting;
 
 /// What carries out a wait.
@@ -162,6 +162,32 @@ pub enum Op {
     Exit,
 }
 
+impl Op {
+    /// A wait with the program's only subject.
+    pub fn wait(due: Due) -> Self {
+        Self::Wait {
+            with: 0,
+            due,
+            or: None,
+        }
+    }
+
+    /// One call of the OS.
+    pub fn nap(method: Method, length: Nanos) -> Self {
+        Self::Block {
+            method,
+            length,
+            tolerance: Nanos::ZERO,
+        }
+    }
+
+    /// So often.
+    pub fn repeat(times: u64, body: impl Into<Vec<Self>>) -> Self {
+        let body = body.into();
+        Self::Loop { times, body }
+    }
+}
+
 /// One thread of an experiment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Program {
@@ -172,7 +198,25 @@ pub struct Program {
     pub ops: Vec<Op>,
 }
 
+/// A program that makes its calls itself.
+impl From<Vec<Op>> for Program {
+    fn from(ops: Vec<Op>) -> Self {
+        Self {
+            subjects: vec![],
+            ops,
+        }
+    }
+}
+
 impl Program {
+    /// A program whose waits are this subject's.
+    pub fn of(subject: Subject, ops: Vec<Op>) -> Self {
+        Self {
+            subjects: vec![subject],
+            ops,
+        }
+    }
+
     /// Finds what no machine could run: a wait with a subject that is not
     /// there, or for a cycle of a pace that was never set; a loop in which
     /// nothing happens.

@@ -102,6 +102,12 @@ pub struct Cost {
 }
 
 impl Cost {
+    /// With each lateness counted as at most 1 ms, and nothing for naps.
+    pub const CAPPED: Self = Self {
+        capped: true,
+        nap_penalty_ns: 0.0,
+    };
+
     /// The median cost per wait over the rounds, with its interval, for each
     /// weight. `None` where the CPU time is not known.
     pub fn of(self, rounds: &[Round]) -> Option<Weights<Interval>> {

@@ -16,25 +16,22 @@ pub mod compare;
 mod cost;
 mod disturbance;
 pub mod experiment;
-mod facts;
 mod findings;
 mod histogram;
 mod interval;
 mod late;
 mod learned;
-mod of_experiment;
 pub mod published;
 pub mod regimes;
-mod row;
 mod run;
 mod situation;
 pub mod sweep;
 mod visible;
 
+pub use compare::RunRow;
 pub use cost::{Cost, NAP_PENALTIES_NS, Round, WEIGHTS, Weights};
 pub use disturbance::{CpuQuota, Disturbance, OtherProcess, OwnStops, Throttled};
-pub use experiment::Experiment;
-pub use facts::HostFacts;
+pub use experiment::{Experiment, OfExperiment, OfLength};
 pub use findings::{
     Advice, Allowance, Change, Diagnosis, DoctorFindings, Doubt, Expectation, Fact, FoundTier,
     Ground, Judgement, LatencyTier, Remedy, Untold, Verdict,
@@ -43,11 +40,9 @@ pub use histogram::{Bin, Histogram};
 pub use interval::Interval;
 pub use late::{CAP_NS, Late, Mode, modes, nearest_rank, percentile};
 pub use learned::{Estimate, Learned, LearnedCall, LearnedClass};
-pub use of_experiment::{OfExperiment, OfLength};
-pub use row::RunRow;
 #[cfg(feature = "schema")]
 pub use run::schema;
 pub use run::{Cpu, Findings, LIBRARY, MachineFacts, Measurement, Run, SCHEMA, Warning};
 pub use serde_json::Value;
-pub use situation::{Situation, System, TimerInterval};
+pub use situation::{HostFacts, Situation, System, TimerInterval};
 pub use visible::{is_visible, visible, visible_lines};

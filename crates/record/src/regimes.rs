@@ -2,9 +2,9 @@
 //! by cell.
 
 use crate::cost::Cost;
+use crate::experiment::OfExperiment as _;
 use crate::experiment::Regimes;
 use crate::interval::Interval;
-use crate::of_experiment::OfExperiment as _;
 use crate::run::Measurement;
 
 /// The condition in which nothing else runs.
@@ -93,10 +93,7 @@ impl Cell<'_> {
 }
 
 /// What every cost here is counted by.
-const COST: Cost = Cost {
-    capped: true,
-    nap_penalty_ns: 0.0,
-};
+const COST: Cost = Cost::CAPPED;
 
 fn limit(condition: &str) -> f64 {
     if condition == QUIET { 1.03 } else { 1.05 }

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::compare::RunRow;
 use crate::cost::{Round, Weights};
 use crate::disturbance::Disturbance;
 use crate::experiment::{Experiment, RegimeBatch};
-use crate::facts::HostFacts;
 use crate::findings::Diagnosis;
 use crate::findings::Expectation;
 use crate::interval::Interval;
 use crate::late::Late;
 use crate::learned::Learned;
-use crate::row::RunRow;
+use crate::situation::HostFacts;
 use crate::visible::{is_visible, visible, visible_lines};
 
 /// The version of the Run file that this crate writes and reads.

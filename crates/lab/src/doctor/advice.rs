@@ -79,32 +79,24 @@ pub fn advice(
     .collect();
     // Stable: of equal effects, what comes first above does.
     helps.sort_by_key(|remedy| std::cmp::Reverse(remedy.gain_ns()));
-    let quota = disturbance.and_then(quota);
-    let others = disturbance.and_then(others);
-    let stolen = disturbance.and_then(stolen);
-    let first = [quota, others, stolen].into_iter().flatten();
+    let first = disturbance.into_iter().flat_map(lost).flatten();
     first.chain(helps).collect()
 }
 
-/// A quota, which stops the process sooner or later.
-fn quota(disturbance: &Disturbance) -> Option<Remedy> {
-    disturbance.quota.map(|_| Remedy::LiftQuota)
-}
-
-/// Programs that had the CPU.
-fn others(disturbance: &Disturbance) -> Option<Remedy> {
-    let share = disturbance.others_fraction;
-    share
-        .filter(|_| disturbance.is_notable())
-        .map(Remedy::CloseOthers)
-}
-
-/// A hypervisor that has others to serve too. Less than a hundredth is what its own work takes.
-fn stolen(disturbance: &Disturbance) -> Option<Remedy> {
-    let share = disturbance.stolen_fraction();
-    share
-        .filter(|share| *share >= 0.01)
-        .map(Remedy::UnsharedCpus)
+/// What keeps the CPU from this process: a quota, programs that had it, a hypervisor that has
+/// others to serve too. Less than a hundredth is what its own work takes.
+fn lost(disturbance: &Disturbance) -> [Option<Remedy>; 3] {
+    let others = disturbance.others_fraction;
+    let stolen = disturbance.stolen_fraction();
+    [
+        disturbance.quota.map(|_| Remedy::LiftQuota),
+        others
+            .filter(|_| disturbance.is_notable())
+            .map(Remedy::CloseOthers),
+        stolen
+            .filter(|share| *share >= 0.01)
+            .map(Remedy::UnsharedCpus),
+    ]
 }
 
 /// Whether it changes more than wake-ups differ by. What was not measured may.

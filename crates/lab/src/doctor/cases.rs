@@ -4,8 +4,8 @@
 
 use punctual_core::strategies::{Defaults, StrategySpec};
 use punctual_core::{Method, Nanos};
+use punctual_program::Machine;
 use punctual_program::program::{Due, Op, Subject};
-use punctual_program::{Machine, Program};
 use punctual_record::experiment::Doctor;
 use punctual_record::{Experiment, Late, Situation, System};
 use punctual_sim::SimMachine;
@@ -75,13 +75,13 @@ pub fn cases(
     late: &dyn Fn(Method, Nanos) -> Nanos,
 ) -> Vec<Case> {
     let pin = || cpu.map(Op::Pin).into_iter().collect::<Vec<_>>();
-    let has = |method: Method| machine.check(&program(vec![nap(method, SHORT)])).is_ok();
+    let has = |method: Method| machine.check(&vec![Op::nap(method, SHORT)].into()).is_ok();
     let mut cases = Vec::new();
     for length in LENGTHS {
         for method in methods(situation).into_iter().filter(|m| has(*m)) {
             let takes = length + late(method, length);
             let times = pace.waits(length, takes);
-            let naps = vec![nap(method, length)];
+            let naps = vec![Op::nap(method, length)];
             let mut case = case(method.name(), length, times, pin(), naps);
             case.length = takes.times(times + warm_up(length));
             cases.push(case);
@@ -91,7 +91,7 @@ pub fn cases(
         {
             let method = Method::SlacklessNanosleep;
             let times = pace.waits(length, rest);
-            let naps = vec![nap(method, rest)];
+            let naps = vec![Op::nap(method, rest)];
             cases.push(case(method.name(), rest, times, pin(), naps));
         }
         if length == SHORT {
@@ -108,7 +108,7 @@ pub fn cases(
             LONG,
             times,
             pin(),
-            vec![nap(method, LONG)],
+            vec![Op::nap(method, LONG)],
         ));
     }
     cases
@@ -133,7 +133,13 @@ fn longer_rest(
 /// The median lateness of a loop of waits under a rule; `None` if it does not
 /// know the call.
 pub(super) fn predicted_late(rule: &Rule, method: Method, length: Nanos) -> Option<i64> {
-    let case = case(method.name(), length, 20, vec![], vec![nap(method, length)]);
+    let case = case(
+        method.name(),
+        length,
+        20,
+        vec![],
+        vec![Op::nap(method, length)],
+    );
     let program = rule.around(&case.program);
     let seen = SimMachine::new(rule.model().clone(), 1)
         .run(&program)
@@ -162,11 +168,7 @@ fn methods(situation: &Situation) -> Vec<Method> {
 fn strategy(length: Nanos, times: u64, pin: Vec<Op>) -> Case {
     let spec =
         StrategySpec::parse(STRATEGY, Defaults::ELSEWHERE).expect("it is one of the strategies");
-    let wait = Op::Wait {
-        with: 0,
-        due: Due::After(length),
-        or: None,
-    };
+    let wait = Op::wait(Due::After(length));
     let mut case = case(STRATEGY, length, times, pin, vec![wait]);
     case.program.subjects = vec![Subject::Strategy(spec)];
     case.keeps_state = true;
@@ -174,36 +176,14 @@ fn strategy(length: Nanos, times: u64, pin: Vec<Op>) -> Case {
 }
 
 fn case(subject: &str, length: Nanos, times: u64, mut ops: Vec<Op>, body: Vec<Op>) -> Case {
-    let first = Op::Loop {
-        times: warm_up(length),
-        body: body.clone(),
-    };
-    ops.extend([first, Op::Record, Op::Loop { times, body }]);
-    Case {
-        subject: subject.to_owned(),
-        program: program(ops),
-        cells: vec![Experiment::Doctor(Doctor {
-            asked_ns: length.as_ns(),
-            ..Doctor::default()
-        })],
-        length: length.times(times + warm_up(length)),
-        keeps_state: false,
-    }
-}
-
-fn program(ops: Vec<Op>) -> Program {
-    Program {
-        subjects: vec![],
-        ops,
-    }
-}
-
-fn nap(method: Method, length: Nanos) -> Op {
-    Op::Block {
-        method,
-        length,
-        tolerance: Nanos::ZERO,
-    }
+    let first = Op::repeat(warm_up(length), body.clone());
+    ops.extend([first, Op::Record, Op::repeat(times, body)]);
+    let cell = Experiment::Doctor(Doctor {
+        asked_ns: length.as_ns(),
+        ..Doctor::default()
+    });
+    let length = length.times(times + warm_up(length));
+    Case::new(subject, ops.into(), vec![cell], length)
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 //! takes.
 
 use punctual_core::{Method, Nanos};
+use punctual_program::Machine;
 use punctual_program::program::Op;
-use punctual_program::{Machine, Program};
 use punctual_record::{FoundTier, Late, LatencyTier};
 use punctual_sim::{Model, SimMachine};
 
@@ -39,15 +39,8 @@ pub fn of(late: &Late) -> Option<FoundTier> {
 /// How late a wait of this length is in a tier, by the model.
 pub fn predicted_late(tier: &str, length: Nanos) -> Option<Nanos> {
     let model = Model::parse(&format!("macos,tier={tier},interrupts=0,wake=0ns,nap=0ns")).ok()?;
-    let program = Program {
-        subjects: vec![],
-        ops: vec![Op::Block {
-            method: Method::Sleep,
-            length,
-            tolerance: Nanos::ZERO,
-        }],
-    };
-    let seen = SimMachine::new(model, 1).run(&program).ok()?;
+    let nap = vec![Op::nap(Method::Sleep, length)];
+    let seen = SimMachine::new(model, 1).run(&nap.into()).ok()?;
     let late = seen.threads.first()?.sections.first()?.samples.first()?;
     u64::try_from(late.outcome.late.as_ns())
         .ok()

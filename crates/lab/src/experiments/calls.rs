@@ -5,7 +5,7 @@ use punctual_program::program::Op;
 use punctual_program::{Machine, Refusal};
 use punctual_record::{Experiment, MachineFacts};
 
-use super::{Conditions, can, nap, naps, program};
+use super::{Conditions, can, naps, through};
 use crate::rounds::Case;
 
 /// A wait call of the OS, as it was found in a few naps.
@@ -27,8 +27,8 @@ impl Call {
     /// # Errors
     /// The machine does not have it.
     pub fn tried(machine: &mut dyn Machine, method: Method) -> Result<Self, Refusal> {
-        let trial = program(vec![Op::Record, naps(TRIALS, method, LENGTH)]);
-        let observed = machine.run(&trial)?;
+        let trial = vec![Op::Record, naps(TRIALS, method, LENGTH)];
+        let observed = machine.run(&trial.into())?;
         let sections = observed.threads.iter().flat_map(|thread| &thread.sections);
         let samples = sections.flat_map(|section| &section.samples);
         let mut over: Vec<Lateness> = samples.map(|sample| sample.outcome.late).collect();
@@ -63,7 +63,7 @@ impl Call {
 pub fn every_call(machine: &mut dyn Machine) -> Result<Vec<Call>, Refusal> {
     let generic = [Method::Sleep, Method::Timer];
     let named = |method: &Method| *method != Method::Yield && !generic.contains(method);
-    let has = |method: &Method| can(machine, nap(*method, Nanos::ZERO));
+    let has = |method: &Method| can(machine, Op::nap(*method, Nanos::ZERO));
     let mut methods: Vec<Method> = Method::ALL.into_iter().filter(named).filter(has).collect();
     if methods.is_empty() {
         methods = generic.into_iter().filter(has).collect();
@@ -80,7 +80,7 @@ pub fn usual_calls(machine: &mut dyn Machine, facts: &MachineFacts) -> Result<Ve
     let mut methods: Vec<Method> = Vec::new();
     for name in [&facts.sleep_method, &facts.timer_method] {
         let method = name.parse().ok();
-        let there = |m: &Method| can(machine, nap(*m, Nanos::ZERO)) && !methods.contains(m);
+        let there = |m: &Method| can(machine, Op::nap(*m, Nanos::ZERO)) && !methods.contains(m);
         methods.extend(method.filter(there));
     }
     let tried = |method| Call::tried(machine, method);
@@ -117,22 +117,17 @@ impl Ladder<'_> {
         let (times, length) = self.warm_up;
         let mut ops = conditions.set_up();
         ops.push(naps(times, call.method, length));
-        let mut planned = call.takes(length).times(times);
-        let mut cells = Vec::new();
+        let name = call.method.name();
         let lengths = self.lengths.iter().copied();
-        for length in lengths.filter(|length| *length <= self.longest) {
+        let parts = lengths.filter(|length| *length <= self.longest);
+        let parts = parts.map(|length| {
             let times = call.fit(self.part, length, self.naps_max);
-            ops.extend([Op::Record, naps(times, call.method, length)]);
-            let method = call.method.name().to_owned();
-            cells.push((self.cell)(method, length.as_ns()));
-            planned += call.takes(length).times(times);
-        }
-        Case {
-            subject: call.method.name().to_owned(),
-            program: program(ops),
-            cells,
-            length: planned,
-            keeps_state: false,
-        }
+            let cell = (self.cell)(name.to_owned(), length.as_ns());
+            let takes = call.takes(length).times(times);
+            (cell, takes, vec![naps(times, call.method, length)])
+        });
+        let mut case = through(name, ops.into(), parts);
+        case.length += call.takes(length).times(times);
+        case
     }
 }

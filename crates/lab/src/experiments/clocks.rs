@@ -14,7 +14,7 @@ use punctual_program::{Machine, Refusal};
 use punctual_record::experiment::Clocks;
 use punctual_record::{Experiment, Measurement};
 
-use super::{Conditions, Effort, can, middle, program, summed_up};
+use super::{Conditions, Effort, can, middle, summed_up};
 use crate::rounds::{self, Case, Progress, Results};
 
 /// A step from which on a clock is one that a tick writes, and not one that is
@@ -55,10 +55,7 @@ fn case(
         .into_iter()
         .filter(|(probe, _)| can(machine, Op::Read(*probe)));
     let reads: Vec<Op> = there
-        .map(|(probe, times)| Op::Loop {
-            times,
-            body: vec![Op::Read(probe)],
-        })
+        .map(|(probe, times)| Op::repeat(times, [Op::Read(probe)]))
         .collect();
     if reads.is_empty() {
         return None;
@@ -66,13 +63,9 @@ fn case(
     let mut ops = conditions.set_up();
     ops.push(Op::Record);
     ops.extend(reads);
-    Some(Case {
-        subject: clock.name().to_owned(),
-        program: program(ops),
-        cells: vec![Experiment::Clocks(Clocks::default())],
-        length: STEP_TAKES.times(steps),
-        keeps_state: false,
-    })
+    let cells = vec![Experiment::Clocks(Clocks::default())];
+    let length = STEP_TAKES.times(steps);
+    Some(Case::new(clock.name(), ops.into(), cells, length))
 }
 
 /// Runs [`cases`], and says of each clock what was read, all rounds together.
@@ -155,7 +148,7 @@ mod tests {
     fn what_the_tick_writes_moves_by_much_more_than_a_reading_takes() {
         let case = Case {
             subject: "a clock".to_owned(),
-            program: program(vec![]),
+            program: vec![].into(),
             cells: vec![],
             length: Nanos::ZERO,
             keeps_state: false,

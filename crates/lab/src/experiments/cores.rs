@@ -8,7 +8,7 @@ use punctual_program::program::Op;
 use punctual_record::Experiment;
 use punctual_record::experiment::Cores;
 
-use super::{Call, Conditions, Effort, naps, program};
+use super::{Call, Conditions, Effort, naps};
 use crate::rounds::Case;
 
 /// A CPU.
@@ -50,11 +50,7 @@ fn case(call: Call, core: &Core, times: u64) -> Case {
         asked_ns: LENGTH.as_ns(),
         core_type: core.kind.clone(),
     };
-    Case {
-        subject: format!("CPU {}", core.cpu),
-        program: program(ops),
-        cells: vec![Experiment::Cores(cell)],
-        length: call.takes(LENGTH).times(WARM_UP + times),
-        keeps_state: false,
-    }
+    let length = call.takes(LENGTH).times(WARM_UP + times);
+    let cells = vec![Experiment::Cores(cell)];
+    Case::new(format!("CPU {}", core.cpu), ops.into(), cells, length)
 }

@@ -2,11 +2,11 @@
 
 use punctual_core::Nanos;
 use punctual_program::Program;
-use punctual_program::program::{Due, Op, Subject};
+use punctual_program::program::{Due, Subject};
 use punctual_record::Experiment;
 use punctual_record::experiment::Decades;
 
-use super::{Conditions, waits};
+use super::{Conditions, through, waits};
 use crate::rounds::Case;
 
 /// The lengths asked for: a decade each, from 1 ns to 1 s.
@@ -47,35 +47,15 @@ impl Repeats {
 /// Every subject through all lengths in ascending order, with what it learned
 /// on the way, as in the article.
 pub fn cases(subjects: &[Subject], repeats: Repeats, conditions: Conditions) -> Vec<Case> {
-    subjects
-        .iter()
-        .map(|subject| case(subject, repeats, conditions))
-        .collect()
-}
-
-fn case(subject: &Subject, repeats: Repeats, conditions: Conditions) -> Case {
-    let mut ops = conditions.set_up();
-    let mut planned = Nanos::ZERO;
-    for length in LENGTHS {
-        let times = repeats.of(length);
-        ops.extend([Op::Record, waits(times, Due::After(length))]);
-        planned += length.times(times);
-    }
-    Case {
-        subject: subject.to_string(),
-        program: Program {
-            subjects: vec![subject.clone()],
-            ops,
-        },
-        cells: LENGTHS.map(cell).to_vec(),
-        length: planned,
-        // Cold by design, in every round: else the short lengths would come
-        // with what was learned at the long ones.
-        keeps_state: false,
-    }
-}
-
-fn cell(length: Nanos) -> Experiment {
-    let asked_ns = length.as_ns();
-    Experiment::Decades(Decades { asked_ns })
+    let part = |length: Nanos| {
+        let (asked_ns, times) = (length.as_ns(), repeats.of(length));
+        let cell = Experiment::Decades(Decades { asked_ns });
+        let ops = vec![waits(times, Due::After(length))];
+        (cell, length.times(times), ops)
+    };
+    let case = |subject: &Subject| {
+        let program = Program::of(subject.clone(), conditions.set_up());
+        through(subject, program, LENGTHS.map(part))
+    };
+    subjects.iter().map(case).collect()
 }

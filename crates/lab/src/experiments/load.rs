@@ -12,7 +12,7 @@ use punctual_program::{Machine, Setting};
 use punctual_record::experiment::Load;
 use punctual_record::{Experiment, Warning};
 
-use super::{Call, Conditions, Effort, naps, program};
+use super::{Call, Conditions, Effort, naps};
 use crate::rounds::Case;
 
 /// Threads that compute, per CPU.
@@ -46,7 +46,7 @@ pub fn priorities(machine: &mut dyn Machine) -> (Vec<Priority>, Vec<Warning>) {
 /// Tries it. If a thread does not get `priority`: why, and what to do.
 fn why_not(machine: &mut dyn Machine, priority: Priority) -> Option<(String, &'static str)> {
     let set = Op::Set(Setting::Priority(priority));
-    let threads = match machine.run(&program(vec![set])) {
+    let threads = match machine.run(&vec![set].into()) {
         Ok(observed) => observed.threads,
         Err(refusal) => return Some((refusal.to_string(), "Measure it where there is one.")),
     };
@@ -105,15 +105,11 @@ fn case(
     }
     ops.extend([naps(WARM_UP), Op::Record, naps(times)]);
     let waits_for_others = TURN.times(u64::from(load >= 1.0 && priority == Priority::Normal));
-    Case {
-        subject: call.method.name().to_owned(),
-        program: program(ops),
-        cells: vec![Experiment::Load(Load {
-            asked_ns: LENGTH.as_ns(),
-            load_per_cpu: load,
-            priority: priority.name().to_owned(),
-        })],
-        length: (call.takes(LENGTH) + waits_for_others).times(WARM_UP + times),
-        keeps_state: false,
-    }
+    let cell = Experiment::Load(Load {
+        asked_ns: LENGTH.as_ns(),
+        load_per_cpu: load,
+        priority: priority.name().to_owned(),
+    });
+    let length = (call.takes(LENGTH) + waits_for_others).times(WARM_UP + times);
+    Case::new(call.method, ops.into(), vec![cell], length)
 }

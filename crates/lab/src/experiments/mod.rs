@@ -40,7 +40,9 @@ use punctual_core::{Method, Nanos};
 use punctual_program::program::{Due, Op, SpawnKind};
 use punctual_program::{Machine, Program};
 use punctual_record::experiment::Lengths;
-use punctual_record::{Late, nearest_rank};
+use punctual_record::{Experiment, Late, nearest_rank};
+
+use crate::rounds::Case;
 
 /// How often every subject of an experiment gets its turn: the fewest rounds whose
 /// interval holds a median with 95 %, and by which runs can be compared.
@@ -78,10 +80,7 @@ impl Conditions {
 
 /// Starts a thread that computes all the time, on this CPU or on any.
 pub(crate) fn hog(cpu: Option<usize>) -> Op {
-    let work = Op::Loop {
-        times: u64::MAX,
-        body: vec![Op::Work(Nanos::from_ms(1))],
-    };
+    let work = Op::repeat(u64::MAX, [Op::Work(Nanos::from_ms(1))]);
     spawn("hog", cpu.map(Op::Pin).into_iter().chain([work]).collect())
 }
 
@@ -90,51 +89,41 @@ fn spawn(name: &str, ops: Vec<Op>) -> Op {
     Op::Spawn {
         name: name.to_owned(),
         kind: SpawnKind::Thread,
-        program: program(ops),
-    }
-}
-
-/// A program that makes its calls itself.
-pub(crate) fn program(ops: Vec<Op>) -> Program {
-    Program {
-        subjects: vec![],
-        ops,
+        program: ops.into(),
     }
 }
 
 /// Whether `machine` can do this.
 fn can(machine: &dyn Machine, op: Op) -> bool {
-    machine.check(&program(vec![op])).is_ok()
-}
-
-/// One call of the OS.
-pub(crate) fn nap(method: Method, length: Nanos) -> Op {
-    Op::Block {
-        method,
-        length,
-        tolerance: Nanos::ZERO,
-    }
+    machine.check(&vec![op].into()).is_ok()
 }
 
 /// So many, one after the other.
 fn naps(times: u64, method: Method, length: Nanos) -> Op {
-    Op::Loop {
-        times,
-        body: vec![nap(method, length)],
+    Op::repeat(times, [Op::nap(method, length)])
+}
+
+/// A case that goes through `parts` in turn, each with what it measures and how long it takes,
+/// after what the `program` does first. It keeps what it learns from part to part, but starts
+/// over in each round: else the first parts would come with what was learned in the last.
+fn through(
+    subject: impl ToString,
+    mut program: Program,
+    parts: impl IntoIterator<Item = (Experiment, Nanos, Vec<Op>)>,
+) -> Case {
+    let (mut cells, mut length) = (Vec::new(), Nanos::ZERO);
+    for (cell, takes, ops) in parts {
+        program.ops.push(Op::Record);
+        program.ops.extend(ops);
+        cells.push(cell);
+        length += takes;
     }
+    Case::new(subject, program, cells, length)
 }
 
 /// So many waits of a case's only subject.
 fn waits(times: u64, due: Due) -> Op {
-    let wait = Op::Wait {
-        with: 0,
-        due,
-        or: None,
-    };
-    Op::Loop {
-        times,
-        body: vec![wait],
-    }
+    Op::repeat(times, [Op::wait(due)])
 }
 
 /// Lengths, summed up with the same rule for percentiles as everywhere; `None` of none.

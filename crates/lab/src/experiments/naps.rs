@@ -9,7 +9,8 @@ use punctual_program::program::Op;
 use punctual_record::experiment::Naps;
 use punctual_record::{Experiment, MachineFacts};
 
-use super::{Conditions, nap, program};
+use super::calls::{Call, Ladder};
+use super::{Conditions, can};
 use crate::rounds::Case;
 
 /// The lengths asked for: from as short as a nap is of any use to a frame at
@@ -33,20 +34,11 @@ pub const LENGTHS: [Nanos; 12] = [
 /// host for a second falls upon all calls and lengths.
 pub const ROUNDS: u32 = 10;
 
-/// Naps of one length in a round: so many, and fewer of long ones, which take
-/// this time together.
-const NAPS_MAX: u64 = 200;
-const PART: Nanos = Nanos::from_ms(240);
-
-/// Before those that count, for the thread, which is a fresh one.
-const WARM_UP: u64 = 20;
-const WARM_UP_LENGTH: Nanos = Nanos::from_us(100);
-
 /// The calls that a waiter could use there: the sleep without timer slack, the
 /// timer and the plain sleep, by their own names, as far as `machine`, of which
 /// `facts` tells, has them.
 pub fn methods(machine: &dyn Machine, facts: &MachineFacts) -> Vec<Method> {
-    let has = |method| super::can(machine, nap(method, Nanos::ZERO));
+    let has = |method| can(machine, Op::nap(method, Nanos::ZERO));
     let named = [&facts.timer_method, &facts.sleep_method].map(|name| name.parse().ok());
     let mut methods = Vec::new();
     for method in [Some(Method::SlacklessNanosleep)].into_iter().chain(named) {
@@ -59,36 +51,21 @@ pub fn methods(machine: &dyn Machine, facts: &MachineFacts) -> Vec<Method> {
 
 /// Every call through all lengths in ascending order.
 pub fn cases(methods: &[Method], conditions: Conditions) -> Vec<Case> {
-    methods
-        .iter()
-        .map(|method| case(*method, conditions))
-        .collect()
-}
-
-fn case(method: Method, conditions: Conditions) -> Case {
-    let naps = |times, length| super::naps(times, method, length);
-    let mut ops = conditions.set_up();
-    ops.push(naps(WARM_UP, WARM_UP_LENGTH));
-    let mut planned = WARM_UP_LENGTH.times(WARM_UP);
-    for length in LENGTHS {
-        let times = (PART.as_ns() / length.as_ns()).min(NAPS_MAX);
-        ops.extend([Op::Record, naps(times, length)]);
-        planned += length.times(times);
-    }
-    let cell = |length: Nanos| {
-        Experiment::Naps(Naps {
-            method: method.name().to_owned(),
-            asked_ns: length.as_ns(),
-        })
+    let ladder = Ladder {
+        cell: |method, asked_ns| Experiment::Naps(Naps { method, asked_ns }),
+        lengths: &LENGTHS,
+        longest: Nanos::MAX,
+        naps_max: 200,
+        part: Nanos::from_ms(240),
+        warm_up: (20, Nanos::from_us(100)),
     };
-    Case {
-        subject: method.name().to_owned(),
-        program: program(ops),
-        cells: LENGTHS.map(cell).to_vec(),
-        length: planned,
-        // There is nobody who could learn.
-        keeps_state: false,
-    }
+    // As if none was longer than it was asked to be.
+    let over = Nanos::ZERO;
+    let calls: Vec<_> = methods
+        .iter()
+        .map(|&method| Call { method, over })
+        .collect();
+    ladder.cases(&calls, conditions)
 }
 
 #[cfg(test)]

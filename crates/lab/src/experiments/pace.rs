@@ -81,15 +81,11 @@ fn case(subject: &Subject, rate: Rate, batch: Batch, conditions: Conditions) -> 
         learning,
         frames: None,
     };
+    let program = Program::of(subject.clone(), ops);
+    let (cells, length) = (vec![Experiment::Pace(cell)], rate.offset(warm_up + waits));
     Case {
-        subject: subject.to_string(),
-        program: Program {
-            subjects: vec![subject.clone()],
-            ops,
-        },
-        cells: vec![Experiment::Pace(cell)],
-        length: rate.offset(warm_up + waits),
         keeps_state: learning == Learning::GoesOn,
+        ..Case::new(subject, program, cells, length)
     }
 }
 

@@ -2,7 +2,7 @@
 //! article's heat map.
 
 use punctual_core::Nanos;
-use punctual_program::program::{Due, Op, Subject};
+use punctual_program::program::{Due, Subject};
 use punctual_program::{Machine, Program, Refusal};
 use punctual_record::experiment::Robustness;
 use punctual_record::{Experiment, Measurement, OfExperiment};
@@ -73,33 +73,20 @@ pub fn run(
 
 /// One waiter through all lengths, with what it has learned.
 fn case(subject: &Subject, period: Nanos) -> Case {
-    let waits = |times, length| super::waits(times, Due::After(length));
+    let waits = |times, length| vec![super::waits(times, Due::After(length))];
     let longest = LENGTHS[LENGTHS.len() - 1];
-    let mut ops = vec![waits(WARM_UP, longest)];
-    let mut planned = longest.times(WARM_UP);
-    for length in LENGTHS {
-        ops.extend([Op::Record, waits(WAITS, length)]);
-        planned += length.times(WAITS);
-    }
-    let cell = |length: Nanos| {
-        Experiment::Robustness(Robustness {
+    let parts = LENGTHS.map(|length: Nanos| {
+        let cell = Experiment::Robustness(Robustness {
             asked_ns: length.as_ns(),
             scheduler_period_ns: period.as_ns(),
             relative_error: None,
-        })
-    };
-    Case {
-        subject: subject.to_string(),
-        program: Program {
-            subjects: vec![subject.clone()],
-            ops,
-        },
-        cells: LENGTHS.map(cell).to_vec(),
-        length: planned,
-        // Cold by design: each scheduler period is a computer of its own, and
-        // has one round.
-        keeps_state: false,
-    }
+        });
+        (cell, length.times(WAITS), waits(WAITS, length))
+    });
+    let program = Program::of(subject.clone(), waits(WARM_UP, longest));
+    let mut case = super::through(subject, program, parts);
+    case.length += longest.times(WARM_UP);
+    case
 }
 
 fn describe(mut m: Measurement) -> Measurement {

@@ -19,7 +19,7 @@ use punctual_program::{Machine, Refusal};
 use punctual_record::experiment::Timers;
 use punctual_record::{Experiment, Measurement, modes};
 
-use super::{Call, Conditions, Effort, can, middle, nap, naps, program, spawn, summed_up};
+use super::{Call, Conditions, Effort, can, middle, naps, spawn, summed_up};
 use crate::rounds::{self, Case, Progress, Results};
 
 const LENGTH: Nanos = Nanos::from_ms(1);
@@ -58,12 +58,9 @@ pub fn cases(
         Effort::Whole => (Nanos::from_ms(500), 3),
     };
     let after_wake = naps(SLEEPS_MAX, call.method, LENGTH);
-    let random_phase = Op::Loop {
-        times: SLEEPS_MAX / WORKS,
-        body: works()
-            .flat_map(|work| [Op::Work(work), nap(call.method, LENGTH)])
-            .collect(),
-    };
+    let work_and_nap = |work| [Op::Work(work), Op::nap(call.method, LENGTH)];
+    let body: Vec<Op> = works().flat_map(work_and_nap).collect();
+    let random_phase = Op::repeat(SLEEPS_MAX / WORKS, body);
     [("after-wake", after_wake), ("random-phase", random_phase)]
         .map(|(arming, sleeps)| {
             case(
@@ -102,26 +99,20 @@ fn case(
         .filter(|(probe, _)| there(probe))
         .chain(tick.map(|tick| (tick, steps)));
     let mut worker = conditions.set_up();
-    worker.extend(reads.map(|(probe, times)| Op::Loop {
-        times,
-        body: vec![Op::Read(probe)],
-    }));
-    worker.extend([Op::Record, nap(method, LENGTH), Op::Record, sleeps]);
-    Case {
-        subject: match method {
-            Method::WindowsSleep => "Sleep(1)".to_owned(),
-            named => named.name().to_owned(),
-        },
-        // The worker ends with the program that started it.
-        program: program(vec![spawn("sleeper", worker), Op::Until(takes)]),
-        cells: vec![Experiment::Timers(Timers {
-            asked_ns: LENGTH.as_ns(),
-            arming: arming.to_owned(),
-            ..Timers::default()
-        })],
-        length: takes,
-        keeps_state: false,
-    }
+    worker.extend(reads.map(|(probe, times)| Op::repeat(times, [Op::Read(probe)])));
+    worker.extend([Op::Record, Op::nap(method, LENGTH), Op::Record, sleeps]);
+    let subject = match method {
+        Method::WindowsSleep => "Sleep(1)",
+        named => named.name(),
+    };
+    let cell = Experiment::Timers(Timers {
+        asked_ns: LENGTH.as_ns(),
+        arming: arming.to_owned(),
+        ..Timers::default()
+    });
+    // The worker ends with the program that started it.
+    let ops = vec![spawn("sleeper", worker), Op::Until(takes)];
+    Case::new(subject, ops.into(), vec![cell], takes)
 }
 
 /// Runs [`cases`]; each round is measured by itself.

@@ -4,12 +4,11 @@
 //! CPU it may last as long as that one's turn does.
 
 use punctual_core::{Method, Nanos};
-use punctual_program::Program;
 use punctual_program::program::Op;
 use punctual_record::Experiment;
 use punctual_record::experiment::Yield;
 
-use super::{Conditions, Effort, hog, naps, program, spawn};
+use super::{Conditions, Effort, hog, naps, spawn};
 use crate::rounds::Case;
 
 /// Alone; and where a thread can be kept on a CPU, beside one that computes on
@@ -23,14 +22,14 @@ pub fn cases(effort: Effort, cpu: Option<usize>) -> Vec<Case> {
         Effort::Quick => (200, Nanos::from_ms(80)),
         Effort::Shared | Effort::Whole => (1_000, Nanos::from_ms(250)),
     };
-    let alone = case(0, program(yields(cpu, alone)), Nanos::from_ms(1));
+    let alone = case(0, yields(cpu, alone), Nanos::from_ms(1));
     let beside = cpu.map(|on| {
         let ops = vec![
             hog(Some(on)),
             spawn("yielder", yields(cpu, AT_MOST)),
             Op::Until(length),
         ];
-        case(1, program(ops), length)
+        case(1, ops, length)
     });
     [alone].into_iter().chain(beside).collect()
 }
@@ -44,12 +43,7 @@ fn yields(cpu: Option<usize>, at_most: u64) -> Vec<Op> {
     ops
 }
 
-fn case(competitors: u64, program: Program, length: Nanos) -> Case {
-    Case {
-        subject: Method::Yield.name().to_owned(),
-        program,
-        cells: vec![Experiment::Yield(Yield { competitors })],
-        length,
-        keeps_state: false,
-    }
+fn case(competitors: u64, ops: Vec<Op>, length: Nanos) -> Case {
+    let cells = vec![Experiment::Yield(Yield { competitors })];
+    Case::new(Method::Yield, ops.into(), cells, length)
 }

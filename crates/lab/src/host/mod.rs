@@ -5,13 +5,12 @@
 //! | `check` | what programs can do here |
 //! | `experiment` | what the threads of an experiment share |
 //! | `thread` | one thread: its operations, one after the other |
-//! | `books` | what one thread observes, section by section |
+//! | `accounting` | what one thread observes, section by section |
 //! | `computer` | what the computer as a whole does |
 //! | `timeline` | when the experiment began, and its phases |
 //! | `settings` | what programs change about how the OS treats them |
 //! | `process` | programs in processes of their own |
 //! | `witness` | who else had the CPUs meanwhile |
-//! | `stop` | the user's end of an experiment |
 
 mod accounting;
 mod check;
@@ -19,18 +18,16 @@ mod computer;
 mod experiment;
 mod process;
 mod settings;
-mod stop;
 mod thread;
 mod timeline;
 mod witness;
 
 pub use process::ProcessCommand;
-pub use stop::Stop;
 pub use witness::Witness;
 pub(crate) use witness::recorded;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -209,4 +206,46 @@ pub fn usual_cpu() -> Option<usize> {
     let last = allowed_cpus().last().copied()?;
     let pinned = std::thread::spawn(move || punctual_os::thread::pin(last).is_ok());
     pinned.join().unwrap_or(false).then_some(last)
+}
+
+/// Ends the experiment that a [`HostMachine`] runs, from
+/// another thread. Clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    requested: AtomicBool,
+    /// Those of the experiment under way: closing them ends whatever waits for
+    /// one.
+    events: Mutex<Option<Events>>,
+}
+
+impl Stop {
+    /// Not requested yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Ends the experiment under way, and any later one at its beginning.
+    pub fn request(&self) {
+        self.0.requested.store(true, Ordering::SeqCst);
+        if let Some(events) = &*self.0.events.lock().unwrap_or_else(PoisonError::into_inner) {
+            events.close();
+        }
+    }
+
+    /// Whether the end was requested.
+    pub fn is_requested(&self) -> bool {
+        self.0.requested.load(Ordering::SeqCst)
+    }
+
+    /// Closes `events` when the end is requested, or now if it has been.
+    pub fn watch(&self, events: &Events) {
+        let mut watched = self.0.events.lock().unwrap_or_else(PoisonError::into_inner);
+        *watched = Some(events.clone());
+        if self.is_requested() {
+            events.close();
+        }
+    }
 }

@@ -26,6 +26,7 @@ pub use batch::Way;
 pub use script::Regime;
 pub use surroundings::Condition;
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use punctual_core::{Nanos, StrategySpec};
@@ -79,6 +80,17 @@ impl Subject {
             way: Way::Peer(make),
         }
     }
+}
+
+/// The one of `all` that is written so; `kind` and `kinds` are what they are called.
+fn named<T: Display, const N: usize>(
+    all: [T; N],
+    text: &str,
+    [kind, kinds]: [&str; 2],
+) -> Result<T, String> {
+    let names = all.each_ref().map(T::to_string).join(", ");
+    let found = all.into_iter().find(|one| one.to_string() == text);
+    found.ok_or_else(|| format!("there is no {kind} `{text}`; the {kinds} are {names}"))
 }
 
 /// What is measured.
@@ -324,11 +336,7 @@ fn add(results: &mut Vec<Measurement>, sweep: Sweep, subject: &Subject, seen: Se
         per_wait_ns: mean(&m.rounds, |round| round.cpu_per_wait_ns),
         ..Cpu::default()
     };
-    m.cost_capped_interval_ns = Cost {
-        capped: true,
-        nap_penalty_ns: 0.0,
-    }
-    .of(&m.rounds);
+    m.cost_capped_interval_ns = Cost::CAPPED.of(&m.rounds);
 }
 
 fn mean(rounds: &[Round], of: impl Fn(&Round) -> Option<f64>) -> Option<f64> {
@@ -342,23 +350,16 @@ fn merged(all: &Late, next: &Late, batches: &[RegimeBatch]) -> Late {
     let mut medians: Vec<i64> = batches.iter().map(|batch| batch.late_ns_p50).collect();
     medians.sort_unstable();
     let n = all.n + next.n;
+    let before = (all.n > 0).then_some(all);
     let mean = |of: fn(&Late) -> f64| {
         (of(all) * all.n as f64 + of(next) * next.n as f64) / n.max(1) as f64
     };
     Late {
         n,
         early: all.early + next.early,
-        min: if all.n == 0 {
-            next.min
-        } else {
-            all.min.min(next.min)
-        },
+        min: before.map_or(next.min, |all| all.min.min(next.min)),
         p50: medians.get(medians.len() / 2).copied(),
-        max: if all.n == 0 {
-            next.max
-        } else {
-            all.max.max(next.max)
-        },
+        max: before.map_or(next.max, |all| all.max.max(next.max)),
         mean: mean(|late| late.mean),
         mean_capped: mean(|late| late.mean_capped),
         ..Late::default()

@@ -89,15 +89,7 @@ impl FromStr for Regime {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let mut all = Self::ALL.into_iter();
-        all.find(|regime| regime.to_string() == text)
-            .ok_or_else(|| {
-                let names = Self::ALL.map(|regime| regime.to_string());
-                format!(
-                    "there is no regime `{text}`; the regimes are {}",
-                    names.join(", ")
-                )
-            })
+        super::named(Self::ALL, text, ["regime", "regimes"])
     }
 }
 

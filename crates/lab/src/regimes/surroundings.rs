@@ -78,15 +78,7 @@ impl FromStr for Condition {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let mut all = Self::ALL.into_iter();
-        all.find(|condition| condition.to_string() == text)
-            .ok_or_else(|| {
-                let names = Self::ALL.map(|condition| condition.to_string());
-                format!(
-                    "there is no condition `{text}`; the conditions are {}",
-                    names.join(", ")
-                )
-            })
+        super::named(Self::ALL, text, ["condition", "conditions"])
     }
 }
 

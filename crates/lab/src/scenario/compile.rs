@@ -1,4 +1,4 @@
-//! From a [`File`] to one [`Program`].
+//! From a [`File`] to one [`Program`], and from what it expects to what can be checked.
 //!
 //! Its first thread is the director: it starts the processes, in the order of
 //! the file, opens each phase after the first when it is time, and ends the
@@ -11,8 +11,9 @@ use punctual_core::{Event, Nanos};
 use punctual_program::Setting;
 use punctual_program::program::{Due, Op, Program, SpawnKind, Subject};
 
-use super::error::{Flaw, list};
-use super::file::{File, Phase, Step, Verb, When};
+use super::error::{Flaw, line, list};
+use super::expect::Expect;
+use super::file::{Expected, File, Phase, Step, Verb, When};
 use super::limits;
 use super::table::Placed;
 
@@ -47,10 +48,7 @@ pub(super) fn compile(file: &File, length: Nanos, defaults: Defaults) -> Result<
         let spawn = compiler.spawn(&process.name, kind, &process.steps)?;
         ops.push(match process.count {
             1 => spawn,
-            times => Op::Loop {
-                times,
-                body: vec![spawn],
-            },
+            times => Op::repeat(times, [spawn]),
         });
     }
     let mut now = Nanos::ZERO;
@@ -63,10 +61,7 @@ pub(super) fn compile(file: &File, length: Nanos, defaults: Defaults) -> Result<
     ops.extend([Op::Until(now), Op::Exit]);
     Ok(Compiled {
         phases,
-        program: Program {
-            subjects: vec![],
-            ops,
-        },
+        program: ops.into(),
         names: compiler.names,
     })
 }
@@ -275,4 +270,61 @@ pub(super) fn no_phase(file: &File, name: &Placed<String>) -> Flaw {
             list(phases)
         ),
     )
+}
+
+/// The expectations of a file whose threads have these names; `text` is what
+/// it was read from.
+pub(super) fn expects(file: &File, names: &[String], text: &str) -> Result<Vec<Expect>, Flaw> {
+    let names_of_phases = file.phases.iter().map(|phase| phase.name.as_str());
+    let numbers: BTreeMap<&str, usize> = names_of_phases.zip(0..).collect();
+    let mut expects = Vec::new();
+    for expected in &file.expects {
+        check_name(expected, names)?;
+        let number = |phase: &Placed<String>| {
+            let number = numbers.get(phase.value.as_str()).copied();
+            number.map(Some).ok_or_else(|| no_phase(file, phase))
+        };
+        let phases = expected
+            .phases
+            .iter()
+            .map(number)
+            .collect::<Result<_, _>>()?;
+        let on = expected
+            .on
+            .iter()
+            .map(|on| Some(on.value.clone()))
+            .collect();
+        let on = or_all(on);
+        for phase in or_all(phases) {
+            expects.extend(on.iter().map(|on| Expect {
+                phase,
+                on: on.clone(),
+                of: expected.of.as_ref().map(|of| of.value.clone()),
+                what: expected.what,
+                target: expected.target,
+                source: expected.source.clone(),
+                line: line(text, expected.at),
+            }));
+        }
+    }
+    Ok(expects)
+}
+
+fn check_name(expected: &Expected, names: &[String]) -> Result<(), Flaw> {
+    match &expected.of {
+        Some(of) if !names.contains(&of.value) => Err(Flaw::new(
+            of.at,
+            format!(
+                "there is no thread `{}`; the threads are {}",
+                of.value,
+                list(names.iter().map(String::as_str))
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// What names nothing is for everything.
+fn or_all<T>(some: Vec<Option<T>>) -> Vec<Option<T>> {
+    if some.is_empty() { vec![None] } else { some }
 }

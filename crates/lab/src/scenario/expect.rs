@@ -30,55 +30,10 @@ pub struct Expect {
 pub enum Figure {
     /// How many sleeps and waits of a thread end each second.
     WakesPerS,
-    /// The length of sleeps and waits, from the call to the end: the mean.
-    SleptMean,
-    /// The median.
-    SleptP50,
-    /// The 90th percentile.
-    SleptP90,
-    /// The 99th percentile.
-    SleptP99,
-    /// The 99.9th percentile.
-    SleptP999,
-    /// The standard deviation.
-    SleptSd,
-    /// The shortest.
-    SleptMin,
-    /// The longest.
-    SleptMax,
-    /// How long after the time asked for sleeps and waits end: the mean.
-    LateMean,
-    /// The median.
-    LateP50,
-    /// The 90th percentile.
-    LateP90,
-    /// The 99th percentile.
-    LateP99,
-    /// The 99.9th percentile.
-    LateP999,
-    /// The standard deviation.
-    LateSd,
-    /// The longest.
-    LateMax,
+    /// What lengths that were seen come to.
+    Of(Series, Stat),
     /// The mean of what a thread reads of the OS.
     Reading(Probe),
-    /// From the signal to the end of the wait, for waits that an event ends:
-    /// the median.
-    SignalP50,
-    /// The 99th percentile.
-    SignalP99,
-    /// The longest.
-    SignalMax,
-    /// From the end of one wait or sleep to the end of the next: the median.
-    FrameP50,
-    /// The 90th percentile.
-    FrameP90,
-    /// The 99th percentile.
-    FrameP99,
-    /// The standard deviation.
-    FrameSd,
-    /// The longest.
-    FrameMax,
     /// How many cycles of a pace are over each second before the thread waits for them.
     MissedPerS,
     /// The share of one CPU that a thread takes.
@@ -96,6 +51,40 @@ pub enum Figure {
     Busy,
     /// CPU time and wake-ups of idle CPUs on one scale, of which 100 is a busy CPU.
     EnergyImpact,
+}
+
+/// Lengths that are seen of threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Series {
+    /// Of sleeps and waits, from the call to the end.
+    Slept,
+    /// How long after the time asked for they end.
+    Late,
+    /// From the signal to the end of the wait, for waits that an event ends.
+    Signal,
+    /// From the end of one wait or sleep to the end of the next.
+    Frame,
+}
+
+/// What is made of lengths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stat {
+    /// Their mean.
+    Mean,
+    /// The median, of however few.
+    P50,
+    /// The 90th percentile.
+    P90,
+    /// The 99th percentile.
+    P99,
+    /// The 99.9th percentile.
+    P999,
+    /// The standard deviation.
+    Sd,
+    /// The shortest.
+    Min,
+    /// The longest.
+    Max,
 }
 
 /// Of what a figure can be.
@@ -120,6 +109,10 @@ pub(super) fn energy_impact(cpu: f64, wakeups_per_s: f64) -> f64 {
     100.0 * (cpu + wakeups_per_s * WAKEUP.as_secs_f64())
 }
 
+const fn reading(probe: Probe) -> (&'static str, Figure) {
+    (probe.name(), Figure::Reading(probe))
+}
+
 /// What a figure is measured in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
@@ -134,84 +127,51 @@ pub enum Unit {
 }
 
 impl Figure {
-    /// All of them, those of threads first.
-    pub const ALL: [Self; 37] = [
-        Self::WakesPerS,
-        Self::SleptMean,
-        Self::SleptP50,
-        Self::SleptP90,
-        Self::SleptP99,
-        Self::SleptP999,
-        Self::SleptSd,
-        Self::SleptMin,
-        Self::SleptMax,
-        Self::LateMean,
-        Self::LateP50,
-        Self::LateP90,
-        Self::LateP99,
-        Self::LateP999,
-        Self::LateSd,
-        Self::LateMax,
-        Self::Reading(Probe::Resolution),
-        Self::Reading(Probe::Slack),
-        Self::Reading(Probe::Step(OsClock::TimeGetTime)),
-        Self::Reading(Probe::Step(OsClock::GetTickCount)),
-        Self::Reading(Probe::Step(OsClock::MonotonicCoarse)),
-        Self::SignalP50,
-        Self::SignalP99,
-        Self::SignalMax,
-        Self::FrameP50,
-        Self::FrameP90,
-        Self::FrameP99,
-        Self::FrameSd,
-        Self::FrameMax,
-        Self::MissedPerS,
-        Self::Cpu,
-        Self::InterruptsPerS,
-        Self::SwitchesPerS,
-        Self::WakeupsPerS,
-        Self::GoodIdle,
-        Self::Busy,
-        Self::EnergyImpact,
+    /// All of them with their names in a scenario, those of threads first.
+    pub const NAMED: [(&str, Self); 37] = [
+        ("wakes_per_s", Self::WakesPerS),
+        ("slept_mean", Self::Of(Series::Slept, Stat::Mean)),
+        ("slept_p50", Self::Of(Series::Slept, Stat::P50)),
+        ("slept_p90", Self::Of(Series::Slept, Stat::P90)),
+        ("slept_p99", Self::Of(Series::Slept, Stat::P99)),
+        ("slept_p99.9", Self::Of(Series::Slept, Stat::P999)),
+        ("slept_sd", Self::Of(Series::Slept, Stat::Sd)),
+        ("slept_min", Self::Of(Series::Slept, Stat::Min)),
+        ("slept_max", Self::Of(Series::Slept, Stat::Max)),
+        ("late_mean", Self::Of(Series::Late, Stat::Mean)),
+        ("late_p50", Self::Of(Series::Late, Stat::P50)),
+        ("late_p90", Self::Of(Series::Late, Stat::P90)),
+        ("late_p99", Self::Of(Series::Late, Stat::P99)),
+        ("late_p99.9", Self::Of(Series::Late, Stat::P999)),
+        ("late_sd", Self::Of(Series::Late, Stat::Sd)),
+        ("late_max", Self::Of(Series::Late, Stat::Max)),
+        reading(Probe::Resolution),
+        reading(Probe::Slack),
+        reading(Probe::Step(OsClock::TimeGetTime)),
+        reading(Probe::Step(OsClock::GetTickCount)),
+        reading(Probe::Step(OsClock::MonotonicCoarse)),
+        ("signal_p50", Self::Of(Series::Signal, Stat::P50)),
+        ("signal_p99", Self::Of(Series::Signal, Stat::P99)),
+        ("signal_max", Self::Of(Series::Signal, Stat::Max)),
+        ("frame_p50", Self::Of(Series::Frame, Stat::P50)),
+        ("frame_p90", Self::Of(Series::Frame, Stat::P90)),
+        ("frame_p99", Self::Of(Series::Frame, Stat::P99)),
+        ("frame_sd", Self::Of(Series::Frame, Stat::Sd)),
+        ("frame_max", Self::Of(Series::Frame, Stat::Max)),
+        ("missed_per_s", Self::MissedPerS),
+        ("cpu", Self::Cpu),
+        ("interrupts_per_s", Self::InterruptsPerS),
+        ("switches_per_s", Self::SwitchesPerS),
+        ("wakeups_per_s", Self::WakeupsPerS),
+        ("good_idle", Self::GoodIdle),
+        ("busy", Self::Busy),
+        ("energy_impact", Self::EnergyImpact),
     ];
 
     /// The name in a scenario.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::WakesPerS => "wakes_per_s",
-            Self::SleptMean => "slept_mean",
-            Self::SleptP50 => "slept_p50",
-            Self::SleptMin => "slept_min",
-            Self::SleptMax => "slept_max",
-            Self::LateMean => "late_mean",
-            Self::LateP50 => "late_p50",
-            Self::LateP99 => "late_p99",
-            Self::LateMax => "late_max",
-            Self::Reading(probe) => probe.name(),
-            Self::SignalP50 => "signal_p50",
-            Self::SignalP99 => "signal_p99",
-            Self::SignalMax => "signal_max",
-            Self::FrameP50 => "frame_p50",
-            Self::FrameMax => "frame_max",
-            Self::MissedPerS => "missed_per_s",
-            Self::SleptP90 => "slept_p90",
-            Self::SleptP99 => "slept_p99",
-            Self::SleptP999 => "slept_p99.9",
-            Self::SleptSd => "slept_sd",
-            Self::LateP90 => "late_p90",
-            Self::LateP999 => "late_p99.9",
-            Self::LateSd => "late_sd",
-            Self::FrameP90 => "frame_p90",
-            Self::FrameP99 => "frame_p99",
-            Self::FrameSd => "frame_sd",
-            Self::Cpu => "cpu",
-            Self::InterruptsPerS => "interrupts_per_s",
-            Self::SwitchesPerS => "switches_per_s",
-            Self::WakeupsPerS => "wakeups_per_s",
-            Self::GoodIdle => "good_idle",
-            Self::Busy => "busy",
-            Self::EnergyImpact => "energy_impact",
-        }
+    pub fn name(self) -> &'static str {
+        let named = Self::NAMED.iter().find(|(_, figure)| *figure == self);
+        named.map_or("", |(name, _)| name)
     }
 
     /// Of what it can be.
@@ -315,6 +275,22 @@ impl Target {
         }
     }
 
+    /// So many times as much.
+    pub(super) fn times(self, by: f64) -> Self {
+        match self {
+            Self::Near { value, within } => Self::Near {
+                value: value * by,
+                within: within * by,
+            },
+            Self::Between { from, to } => Self::Between {
+                from: from * by,
+                to: to * by,
+            },
+            Self::AtLeast(least) => Self::AtLeast(least * by),
+            Self::AtMost(most) => Self::AtMost(most * by),
+        }
+    }
+
     /// In words: `500 +- 5`, `1.494 ms to 1.496 ms`, `at least 1 ms`.
     pub fn show(self, unit: Unit) -> String {
         self.written(unit, Digits::Few)
@@ -401,7 +377,10 @@ mod tests {
 
     #[test]
     fn each_figure_has_a_name_of_its_own() {
-        let names: std::collections::BTreeSet<_> = Figure::ALL.map(Figure::name).into();
-        assert_eq!(names.len(), Figure::ALL.len());
+        for (name, figure) in Figure::NAMED {
+            assert_eq!(figure.name(), name);
+        }
+        let names: std::collections::BTreeSet<_> = Figure::NAMED.map(|(name, _)| name).into();
+        assert_eq!(names.len(), Figure::NAMED.len());
     }
 }

@@ -7,7 +7,7 @@ use punctual_program::Probe;
 use punctual_program::machine::{Sample, Section};
 use punctual_record::{nearest_rank, percentile};
 
-use super::expect::{Figure, energy_impact};
+use super::expect::{Figure, Series, Stat, energy_impact};
 
 /// The threads of one name in one phase, taken together: the samples of all,
 /// and the mean of their rates.
@@ -141,42 +141,16 @@ impl Group {
         (!self.elapsed.is_zero()).then_some(share)
     }
 
-    /// A figure of these threads, a percentile of however few samples; `None`
-    /// if nothing was seen.
+    /// A figure of these threads; `None` if nothing was seen, or too little.
     pub(super) fn figure(&self, figure: Figure) -> Option<f64> {
-        let slept = || self.slept();
-        let late = || sorted(self.late().into_iter());
         match figure {
             Figure::WakesPerS => self.per_s(self.wakes),
-            Figure::SleptMean => mean(&slept()),
-            Figure::SleptP50 => float(nearest_rank(&slept(), 500)),
-            Figure::SleptP90 => float(percentile(&slept(), 900)),
-            Figure::SleptP99 => float(percentile(&slept(), 990)),
-            Figure::SleptP999 => float(percentile(&slept(), 999)),
-            Figure::SleptSd => deviation(slept().into_iter().map(|ns| ns as f64)),
-            Figure::SleptMin => float(slept().first().copied()),
-            Figure::SleptMax => float(slept().last().copied()),
-            Figure::LateMean => {
-                let late = late();
-                let sum: i128 = late.iter().copied().map(i128::from).sum();
-                (!late.is_empty()).then(|| sum as f64 / late.len() as f64)
-            }
-            Figure::LateP50 => nearest_rank(&late(), 500).map(|ns| ns as f64),
-            Figure::LateP90 => percentile(&late(), 900).map(|ns| ns as f64),
-            Figure::LateP999 => percentile(&late(), 999).map(|ns| ns as f64),
-            Figure::LateSd => deviation(late().into_iter().map(|ns| ns as f64)),
-            Figure::LateP99 => percentile(&late(), 990).map(|ns| ns as f64),
-            Figure::LateMax => late().last().map(|ns| *ns as f64),
+            Figure::Of(Series::Slept, stat) => stat_of(&signed(&self.slept()), stat),
+            Figure::Of(Series::Late, stat) => stat_of(&sorted(self.late().into_iter()), stat),
+            Figure::Of(Series::Signal, stat) => stat_of(&signed(&self.since_signal), stat),
+            Figure::Of(Series::Frame, stat) => stat_of(&signed(&self.frames), stat),
             Figure::Reading(probe) => mean(self.readings.get(&probe)?),
-            Figure::SignalP50 => float(nearest_rank(&self.since_signal, 500)),
-            Figure::SignalP99 => float(percentile(&self.since_signal, 990)),
-            Figure::SignalMax => float(self.since_signal.last().copied()),
-            Figure::FrameP50 => float(nearest_rank(&self.frames, 500)),
-            Figure::FrameP90 => float(percentile(&self.frames, 900)),
-            Figure::FrameP99 => float(percentile(&self.frames, 990)),
-            Figure::FrameSd => deviation(self.frames.iter().map(|ns| *ns as f64)),
             Figure::MissedPerS => self.per_s(self.missed),
-            Figure::FrameMax => float(self.frames.last().copied()),
             Figure::Cpu => self.cpu_share(),
             Figure::WakeupsPerS => self.per_s(self.wakeups?),
             Figure::EnergyImpact => {
@@ -215,8 +189,29 @@ fn sorted<T: Ord>(values: impl Iterator<Item = T>) -> Vec<T> {
     values
 }
 
-fn float(ns: Option<u64>) -> Option<f64> {
-    ns.map(|ns| ns as f64)
+fn signed(lengths: &[u64]) -> Vec<i64> {
+    lengths
+        .iter()
+        .map(|ns| i64::try_from(*ns).unwrap_or(i64::MAX))
+        .collect()
+}
+
+/// What lengths in order of size come to.
+fn stat_of(sorted: &[i64], stat: Stat) -> Option<f64> {
+    let found = match stat {
+        Stat::Mean => {
+            let sum: i128 = sorted.iter().copied().map(i128::from).sum();
+            return (!sorted.is_empty()).then(|| sum as f64 / sorted.len() as f64);
+        }
+        Stat::Sd => return deviation(sorted),
+        Stat::P50 => nearest_rank(sorted, 500),
+        Stat::P90 => percentile(sorted, 900),
+        Stat::P99 => percentile(sorted, 990),
+        Stat::P999 => percentile(sorted, 999),
+        Stat::Min => sorted.first().copied(),
+        Stat::Max => sorted.last().copied(),
+    };
+    found.map(|ns| ns as f64)
 }
 
 /// The arithmetic mean; `None` of nothing.
@@ -226,15 +221,12 @@ pub(super) fn mean(values: &[u64]) -> Option<f64> {
 }
 
 /// The standard deviation of a sample; `None` of fewer than two.
-fn deviation(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let values: Vec<f64> = values.collect();
+fn deviation(values: &[i64]) -> Option<f64> {
     let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let squares: f64 = values
-        .iter()
-        .map(|value| (value - mean) * (value - mean))
-        .sum();
-    (values.len() > 1).then(|| (squares / (n - 1.0)).sqrt())
+    let values = || values.iter().map(|value| *value as f64);
+    let mean = values().sum::<f64>() / n;
+    let squares: f64 = values().map(|value| (value - mean) * (value - mean)).sum();
+    (n > 1.0).then(|| (squares / (n - 1.0)).sqrt())
 }
 
 #[cfg(test)]
@@ -286,11 +278,17 @@ mod tests {
         assert_eq!(group.threads, 2);
         assert_eq!(group.figure(Figure::WakesPerS), Some(15.0));
         assert_eq!(group.figure(Figure::Cpu), Some(0.1));
-        assert_eq!(group.figure(Figure::SleptMean), Some(8e6));
-        assert_eq!(group.figure(Figure::LateMax), Some(5e6));
-        assert_eq!(group.figure(Figure::FrameMax), Some(10e6));
+        assert_eq!(
+            group.figure(Figure::Of(Series::Slept, Stat::Mean)),
+            Some(8e6)
+        );
+        assert_eq!(group.figure(Figure::Of(Series::Late, Stat::Max)), Some(5e6));
+        assert_eq!(
+            group.figure(Figure::Of(Series::Frame, Stat::Max)),
+            Some(10e6)
+        );
         assert_eq!(group.sleeps()[0].woke, Nanos::from_ms(60));
-        assert_eq!(group.figure(Figure::SignalP50), None);
+        assert_eq!(group.figure(Figure::Of(Series::Signal, Stat::P50)), None);
         assert_eq!(group.figure(Figure::Busy), None);
         assert_eq!(group.figure(Figure::WakeupsPerS), Some(20.0));
         // A tenth of a CPU, and 20 wake-ups of 0.02 each.
@@ -320,11 +318,21 @@ mod tests {
         group.add(Nanos::ZERO, Nanos::from_ms(500), &section(&samples));
         let group = group.finish();
         // Of 1 to 20: the root of (20 x 20 - 1) / 12 x 20 / 19, which is 35.
-        assert_eq!(group.figure(Figure::LateSd), Some(1e6 * 35_f64.sqrt()));
-        assert_eq!(group.figure(Figure::SleptSd), Some(1e6 * 35_f64.sqrt()));
-        assert_eq!(group.figure(Figure::FrameSd), Some(0.0));
+        assert_eq!(
+            group.figure(Figure::Of(Series::Late, Stat::Sd)),
+            Some(1e6 * 35_f64.sqrt())
+        );
+        assert_eq!(
+            group.figure(Figure::Of(Series::Slept, Stat::Sd)),
+            Some(1e6 * 35_f64.sqrt())
+        );
+        assert_eq!(group.figure(Figure::Of(Series::Frame, Stat::Sd)), Some(0.0));
         assert_eq!(group.figure(Figure::MissedPerS), Some(6.0));
-        for of_few in [Figure::LateP90, Figure::LateP999, Figure::SleptP999] {
+        for of_few in [
+            Figure::Of(Series::Late, Stat::P90),
+            Figure::Of(Series::Late, Stat::P999),
+            Figure::Of(Series::Slept, Stat::P999),
+        ] {
             assert_eq!(group.figure(of_few), None, "{of_few}");
         }
         let mut many = Group::default();
@@ -332,7 +340,10 @@ mod tests {
             .map(|ms| sample(1, 2 * ms, ms as i64))
             .collect();
         many.add(Nanos::ZERO, Nanos::from_ms(500), &section(&samples));
-        assert_eq!(many.finish().figure(Figure::LateP90), Some(180e6));
+        assert_eq!(
+            many.finish().figure(Figure::Of(Series::Late, Stat::P90)),
+            Some(180e6)
+        );
     }
 
     #[test]
@@ -342,11 +353,17 @@ mod tests {
         group.add(Nanos::ZERO, LENGTH, &section(&[before, sample(1, 4, 1)]));
         let group = group.finish();
         assert_eq!((group.wakes, group.sleeps().len()), (2, 1));
-        assert_eq!(group.figure(Figure::SleptMax), Some(2e6));
+        assert_eq!(
+            group.figure(Figure::Of(Series::Slept, Stat::Max)),
+            Some(2e6)
+        );
 
         let mut alone = Group::default();
         alone.add(Nanos::ZERO, LENGTH, &section(&[before]));
-        assert_eq!(alone.finish().figure(Figure::SleptMax), Some(15e6));
+        assert_eq!(
+            alone.finish().figure(Figure::Of(Series::Slept, Stat::Max)),
+            Some(15e6)
+        );
     }
 
     #[test]
@@ -357,12 +374,21 @@ mod tests {
         let mut group = Group::default();
         group.add(Nanos::ZERO, LENGTH, &section(&[by_event]));
         let group = group.finish();
-        assert_eq!(group.figure(Figure::LateMax), None);
-        assert_eq!(group.figure(Figure::SleptMax), Some(5e6));
-        assert_eq!(group.figure(Figure::SignalP50), Some(3e3));
-        assert_eq!(group.figure(Figure::SignalMax), Some(3e3));
+        assert_eq!(group.figure(Figure::Of(Series::Late, Stat::Max)), None);
         assert_eq!(
-            group.figure(Figure::SignalP99),
+            group.figure(Figure::Of(Series::Slept, Stat::Max)),
+            Some(5e6)
+        );
+        assert_eq!(
+            group.figure(Figure::Of(Series::Signal, Stat::P50)),
+            Some(3e3)
+        );
+        assert_eq!(
+            group.figure(Figure::Of(Series::Signal, Stat::Max)),
+            Some(3e3)
+        );
+        assert_eq!(
+            group.figure(Figure::Of(Series::Signal, Stat::P99)),
             None,
             "one sample has no p99"
         );

@@ -10,9 +10,8 @@
 //! | `table` | text to TOML, with a bound on how deep it is, and its values as a scenario wants them |
 //! | `read`, `verbs` | TOML to what the file says (`file`) |
 //! | `checks` | finds what could never run or never end |
-//! | `compile` | what the file says to one [`Program`] |
-//! | `resolve` | what it expects to [`Expect`]s |
-//! | [`run`], [`run_on`] | runs it on a model, or any machine, measures, and compares with the [`Expect`]s; `group` and `computer` are what it looks at |
+//! | `compile` | what the file says to one [`Program`], what it expects to [`Expect`]s |
+//! | [`run`], [`run_on`] | runs it on a model, or any machine, measures, and compares with the [`Expect`]s; `group` and `seen` are what it looks at |
 //! | [`explain`] | why a wake came when it did, and what the Run file says of a scenario |
 //!
 //! Those that come with punctual are in [`shipped`].
@@ -27,7 +26,6 @@
 
 mod checks;
 pub(crate) mod compile;
-mod computer;
 pub(crate) mod error;
 mod expect;
 mod explain;
@@ -35,7 +33,6 @@ mod file;
 mod group;
 mod limits;
 pub(crate) mod read;
-mod resolve;
 mod run;
 mod seen;
 pub mod shipped;
@@ -46,7 +43,7 @@ pub(crate) mod verbs;
 mod tests;
 
 pub use error::Error;
-pub use expect::{Expect, Figure, Target, Unit};
+pub use expect::{Expect, Figure, Series, Stat, Target, Unit};
 pub use explain::{Question, Which, describe_several, explain};
 pub use file::Phase;
 pub use limits::THREADS;
@@ -124,7 +121,7 @@ impl Scenario {
                 on: file.on.clone(),
                 phases: compiled.phases,
                 program: compiled.program,
-                expects: resolve::expects(&file, &compiled.names, text)?,
+                expects: compile::expects(&file, &compiled.names, text)?,
                 names: compiled.names,
                 file,
             })

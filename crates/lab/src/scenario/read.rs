@@ -22,21 +22,19 @@ pub(super) fn file(root: &DeTable<'_>, models: Models<'_>) -> Result<File, Flaw>
     let table = Table::new(0, root);
     table.only("a scenario", &KEYS)?;
     let title = table.need("a scenario", "title")?.line()?;
-    let source = table
-        .find("source")
-        .map(|field| field.source())
-        .transpose()?;
-    let about = table.find("about").map(|field| field.prose()).transpose()?;
+    let source = table.get("source", Field::source)?;
+    let about = table.get("about", Field::prose)?.unwrap_or_default();
     let on = on(&table.need("a scenario", "on")?, models)?;
     Ok(File {
         title,
-        about: about.unwrap_or_default(),
+        about,
         phases: phases(&table.need("a scenario", "phase")?)?,
         processes: processes(&table.need("a scenario", "process")?)?,
-        expects: match table.find("expect") {
-            Some(field) => expects(&field, source.as_deref(), &on, models)?,
-            None => vec![],
-        },
+        expects: table
+            .get("expect", |field| {
+                expects(field, source.as_deref(), &on, models)
+            })?
+            .unwrap_or_default(),
         source,
         on,
     })
@@ -97,10 +95,9 @@ fn processes(field: &Field<'_>) -> Result<Vec<Process>, Flaw> {
         table.only("a process", &["name", "count", "do"])?;
         Ok(Process {
             name: table.need("a process", "name")?.name()?,
-            count: match table.find("count") {
-                Some(count) => count.whole(1..=limits::COUNT)?,
-                None => 1,
-            },
+            count: table
+                .get("count", |count| count.whole(1..=limits::COUNT))?
+                .unwrap_or(1),
             steps: steps.read(table.need("a process", "do")?, 1)?,
         })
     };
@@ -149,7 +146,7 @@ fn expect(
         ],
     )?;
     let what_field = table.need(WHOSE, "what")?;
-    let what = what_field.choice(&Figure::ALL.map(|figure| (figure.name(), figure)))?;
+    let what = what_field.choice(&Figure::NAMED)?;
     let of = table.find("of");
     match of {
         Some(of) if what.scope() == Scope::Computer => {

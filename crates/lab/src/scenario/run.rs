@@ -8,9 +8,9 @@ use punctual_program::{Machine, Observations};
 use punctual_record::{Expectation, Measurement, Run, Warning};
 use punctual_sim::{Limits, Model, SimMachine, Trace};
 
-use super::expect::{Digits, Expect, Figure, Scope, Target, Unit};
-use super::seen::{COMPUTER, Seen};
-use super::{Scenario, computer, describe, limits, machine_facts};
+use super::expect::{Digits, Expect, Figure, Scope, Series, Stat, Unit};
+use super::seen::{COMPUTER, Seen, computer_figure};
+use super::{Scenario, describe, limits, machine_facts};
 
 /// What a simulation of a scenario may come to: some minutes of real time, and
 /// some hundred megabytes.
@@ -217,7 +217,7 @@ fn got(expect: &Expect, phase: usize, seen: &Seen) -> Option<f64> {
             let (_, group) = groups.find(|(name, _)| name == of)?;
             group.figure(expect.what)
         }
-        None => computer::figure(seen.computer.get(phase)?, expect.what),
+        None => computer_figure(seen.computer.get(phase)?, expect.what),
     }
 }
 
@@ -230,10 +230,10 @@ fn judge(scenario: &Scenario, expect: &Expect, on: &str, phase: usize, seen: &Se
         phase: scenario.phases[phase].name.clone(),
         subject: expect.of.clone().unwrap_or_else(|| COMPUTER.to_owned()),
         figure: expect.what.name().to_owned(),
-        expected: target_in_words(expect.target, unit, digits),
+        expected: in_unit(unit, |by| expect.target.times(by).written(unit, digits)),
         got: got.map_or_else(
             || nothing(expect.what).to_owned(),
-            |value| shown(value, unit, digits),
+            |value| in_unit(unit, |by| unit.written(value * by, digits)),
         ),
         holds: got.is_some_and(|value| expect.target.holds(value)),
         source: expect.source.clone(),
@@ -243,50 +243,21 @@ fn judge(scenario: &Scenario, expect: &Expect, on: &str, phase: usize, seen: &Se
 fn nothing(figure: Figure) -> &'static str {
     match figure {
         Figure::Reading(_) => "nothing was read",
-        Figure::LateP90 | Figure::SleptP90 | Figure::FrameP90 => {
-            "fewer than ten samples lie above a p90"
-        }
-        Figure::LateP99 | Figure::SleptP99 | Figure::FrameP99 | Figure::SignalP99 => {
-            "fewer than ten samples lie above a p99"
-        }
-        Figure::LateP999 | Figure::SleptP999 => "fewer than ten samples lie above a p99.9",
-        Figure::LateSd | Figure::SleptSd | Figure::FrameSd => {
-            "fewer than two samples have no standard deviation"
-        }
-        Figure::SignalP50 | Figure::SignalMax => "no event ended a wait",
+        Figure::Of(_, Stat::P90) => "fewer than ten samples lie above a p90",
+        Figure::Of(_, Stat::P99) => "fewer than ten samples lie above a p99",
+        Figure::Of(_, Stat::P999) => "fewer than ten samples lie above a p99.9",
+        Figure::Of(_, Stat::Sd) => "fewer than two samples have no standard deviation",
+        Figure::Of(Series::Signal, _) => "no event ended a wait",
         _ if figure.scope() != Scope::Threads => "this model has no CPUs to count",
         _ => "nothing was seen",
     }
 }
 
-fn shown(value: f64, unit: Unit, digits: Digits) -> String {
+/// With its unit, shares in per cent: `written` writes so many times as much.
+fn in_unit(unit: Unit, written: impl Fn(f64) -> String) -> String {
     match unit {
-        Unit::Length | Unit::Number => unit.written(value, digits),
-        Unit::PerSecond => format!("{} /s", unit.written(value, digits)),
-        Unit::Share => format!("{} %", unit.written(value * 100.0, digits)),
-    }
-}
-
-fn target_in_words(target: Target, unit: Unit, digits: Digits) -> String {
-    match unit {
-        Unit::Length | Unit::Number => target.written(unit, digits),
-        Unit::PerSecond => format!("{} /s", target.written(unit, digits)),
-        Unit::Share => format!("{} %", per_cent(target).written(unit, digits)),
-    }
-}
-
-/// The same of a share in per cent.
-fn per_cent(target: Target) -> Target {
-    match target {
-        Target::Near { value, within } => Target::Near {
-            value: value * 100.0,
-            within: within * 100.0,
-        },
-        Target::Between { from, to } => Target::Between {
-            from: from * 100.0,
-            to: to * 100.0,
-        },
-        Target::AtLeast(least) => Target::AtLeast(least * 100.0),
-        Target::AtMost(most) => Target::AtMost(most * 100.0),
+        Unit::Length | Unit::Number => written(1.0),
+        Unit::PerSecond => format!("{} /s", written(1.0)),
+        Unit::Share => format!("{} %", written(100.0)),
     }
 }

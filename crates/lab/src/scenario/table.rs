@@ -58,6 +58,15 @@ impl<'t> Table<'t> {
         self.fields.iter().find(|field| field.key == key).copied()
     }
 
+    /// What is read of a key, if it is there.
+    pub(crate) fn get<T>(
+        &self,
+        key: &str,
+        read: impl FnOnce(&Field<'t>) -> Result<T, Flaw>,
+    ) -> Result<Option<T>, Flaw> {
+        self.find(key).map(|field| read(&field)).transpose()
+    }
+
     /// The value of a key that has to be there; `whose` is as in "a process".
     pub(crate) fn need(&self, whose: &str, key: &str) -> Result<Field<'t>, Flaw> {
         self.find(key)

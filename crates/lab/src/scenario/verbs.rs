@@ -128,10 +128,9 @@ impl Steps {
             "signal" => Verb::Signal(field.word()?.to_owned()),
             "await" => Verb::Await(field.name()?),
             "loop" => Verb::Loop {
-                times: match table.find("times") {
-                    Some(times) => times.whole(1..=limits::TIMES)?,
-                    None => u64::MAX,
-                },
+                times: table
+                    .get("times", |times| times.whole(1..=limits::TIMES))?
+                    .unwrap_or(u64::MAX),
                 body: self.read(field, depth + 1)?,
             },
             "spawn" => Verb::Spawn {
@@ -243,13 +242,8 @@ fn no_verb(table: &Table<'_>) -> Flaw {
 }
 
 fn method(table: &Table<'_>) -> Result<Method, Flaw> {
-    match table.find("method") {
-        Some(method) => method
-            .word()?
-            .parse()
-            .map_err(|why: String| method.flaw(why)),
-        None => Ok(Method::Sleep),
-    }
+    let read = |field: &Field<'_>| field.word()?.parse().map_err(|why: String| field.flaw(why));
+    Ok(table.get("method", read)?.unwrap_or(Method::Sleep))
 }
 
 /// One call until the next cycle: a periodic timer.
@@ -275,10 +269,7 @@ fn sleep(table: &Table<'_>, length: Nanos) -> Result<Op, Flaw> {
     Ok(Op::Block {
         method: method(table)?,
         length,
-        tolerance: match table.find("tolerance") {
-            Some(tolerance) => tolerance.length()?,
-            None => Nanos::ZERO,
-        },
+        tolerance: table.get("tolerance", Field::length)?.unwrap_or_default(),
     })
 }
 
@@ -302,7 +293,7 @@ impl Steps {
             on_windows: with(Defaults::WINDOWS)?,
             elsewhere: with(Defaults::ELSEWHERE)?,
         };
-        let or = table.find("or").map(|or| or.name()).transpose()?;
+        let or = table.get("or", Field::name)?;
         Ok(Verb::Wait {
             due,
             drawn,
@@ -352,10 +343,9 @@ impl Steps {
                 }
             },
         };
-        let min = table.find("min").map(|min| min.some_length()).transpose()?;
         let lengths = Lengths {
             law,
-            min: min.unwrap_or_default(),
+            min: table.get("min", Field::some_length)?.unwrap_or_default(),
             // So that what is drawn in one step says nothing of another.
             stream: self.count,
         };
@@ -391,10 +381,9 @@ fn setting(table: &Table<'_>, field: Field<'_>) -> Result<Setting, Flaw> {
         "slice" => Setting::Slice(field.length()?),
         "quota" => Setting::Quota {
             time: field.length()?,
-            period: match table.find("period") {
-                Some(period) => period.some_length()?,
-                None => Nanos::from_ms(100),
-            },
+            period: table
+                .get("period", Field::some_length)?
+                .unwrap_or(Nanos::from_ms(100)),
         },
         "window" => {
             let (visible, foreground) = field.choice(&[
@@ -405,10 +394,7 @@ fn setting(table: &Table<'_>, field: Field<'_>) -> Result<Setting, Flaw> {
             Setting::Window {
                 visible,
                 foreground,
-                audible: match table.find("audible") {
-                    Some(audible) => audible.truth()?,
-                    None => false,
-                },
+                audible: table.get("audible", Field::truth)?.unwrap_or(false),
             }
         }
         "throttling" => Setting::Throttling(field.choice(&[
@@ -421,16 +407,14 @@ fn setting(table: &Table<'_>, field: Field<'_>) -> Result<Setting, Flaw> {
 }
 
 fn requester(table: &Table<'_>) -> Result<Requester, Flaw> {
-    match table.find("by") {
-        Some(by) => by.choice(&[
-            ("process", Requester::Process),
-            ("driver", Requester::Driver),
-        ]),
-        None => Ok(Requester::Process),
-    }
+    let all = [
+        ("process", Requester::Process),
+        ("driver", Requester::Driver),
+    ];
+    let by = table.get("by", |by| by.choice(&all))?;
+    Ok(by.unwrap_or(Requester::Process))
 }
 
 fn on_battery(table: &Table<'_>) -> Result<Option<Nanos>, Flaw> {
-    let field = table.find("on_battery");
-    field.map(|field| field.some_length()).transpose()
+    table.get("on_battery", Field::some_length)
 }

@@ -10,14 +10,12 @@
 //! | file | what it does |
 //! |---|---|
 //! | `read`, `values` | TOML to a plan; lists and ranges to values |
-//! | `key` | which rows belong to a unit, and a unit to a shard |
 //! | `waits`, `scenarios` | a unit to its rows |
-//! | `kept` | rows to what is missing, and to what cells say |
+//! | `kept` | which rows belong to a unit, and a unit to a shard; rows to what is missing, and to what cells say |
 //!
 //! What the rows say is told by [`punctual_record::sweep`].
 
 mod kept;
-mod key;
 mod read;
 mod scenarios;
 mod values;
@@ -26,8 +24,7 @@ mod waits;
 #[cfg(test)]
 mod tests;
 
-pub use kept::Kept;
-pub use key::Shard;
+pub use kept::{Kept, Shard};
 
 use std::collections::BTreeMap;
 
@@ -36,7 +33,7 @@ use punctual_record::sweep::{By, Row, Sweep, is_narrow, judge};
 
 use crate::regimes::Regime;
 use crate::scenario::Scenario;
-use key::Key;
+use kept::Key;
 
 /// A sweep that can be run.
 #[derive(Clone, Debug)]

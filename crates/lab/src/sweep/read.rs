@@ -8,7 +8,7 @@ use punctual_record::sweep::{Axis, By, Sweep};
 use punctual_sim::Model;
 use punctual_sim::model::{Parameter, Value as Set};
 
-use super::key::Key;
+use super::kept::Key;
 use super::values::{numbers, share, text, values};
 use super::{Plan, Seeds, Strategies, Unit, What, scenarios};
 use crate::regimes::Regime;
@@ -79,10 +79,7 @@ impl Plan {
 fn plan(table: &Table<'_>, find: Find<'_>) -> Result<Plan, Flaw> {
     let on_field = table.need(WHOSE, "on")?;
     let on = words(&on_field)?;
-    let model = match table.find("model") {
-        Some(field) => parameters(&field)?,
-        None => vec![],
-    };
+    let model = table.get("model", parameters)?.unwrap_or_default();
     let (what, by, scenarios) = what(table, find)?;
     let [waits, load] = match &what {
         What::Strategies(_) => [waits(&table.need(WHOSE, "waits")?)?, load(table)?],
@@ -318,8 +315,7 @@ fn what(table: &Table<'_>, find: Find<'_>) -> Result<(What, By, Vec<Value>), Fla
         "scenarios",
     )?;
     let names = words(&field)?;
-    let length = table.find("length");
-    let length = length.map(|at| Ok((at.length()?, at))).transpose()?;
+    let length = table.get("length", |at| Ok((at.length()?, *at)))?;
     let found = |name: &String| {
         let scenario = find(name).map_err(|why| field.flaw(why))?;
         match length {
@@ -340,20 +336,15 @@ fn strategies(table: &Table<'_>, field: &Field<'_>) -> Result<Strategies, Flaw> 
             "a plan compares the first of its strategies with the others: name two or more",
         ));
     }
-    let weights = match table.find("weight") {
-        Some(field) => numbers(&field, "a weight from 0.01 to 10000", |it| {
-            StrategySpec::WEIGHTS.contains(&it)
-        })?,
-        None => punctual_record::WEIGHTS
-            .map(|it| Value::from(it as u64))
-            .into(),
-    };
-    let count = |key, usual| {
-        table
-            .find(key)
-            .map_or(Ok(usual), |field| field.whole(0..=100_000))
-    };
-    let (warm_up, counted) = (count("warm_up", 200)?, count("count", 400)?);
+    let of_weights = |it| StrategySpec::WEIGHTS.contains(&it);
+    let weights = |field: &Field<'_>| numbers(field, "a weight from 0.01 to 10000", of_weights);
+    let weights = table.get("weight", weights)?.unwrap_or_else(|| {
+        let usual = punctual_record::WEIGHTS;
+        usual.map(|it| Value::from(it as u64)).into()
+    });
+    let count = |key| table.get(key, |field| field.whole(0..=100_000));
+    let warm_up = count("warm_up")?.unwrap_or(200);
+    let counted = count("count")?.unwrap_or(400);
     if counted == 0 {
         return Err(field.flaw("`count` cannot be zero: nothing would count"));
     }
@@ -407,30 +398,23 @@ fn regime(text: &str) -> Result<Regime, String> {
 }
 
 fn load(table: &Table<'_>) -> Result<Vec<Value>, Flaw> {
-    let Some(field) = table.find("load") else {
-        return Ok(vec![0.into()]);
-    };
+    const WHAT: &str = "a number of threads for each CPU, from 0 to 16";
     let is_right = |it: f64| (0.0..=16.0).contains(&it) && it.fract() == 0.0;
-    numbers(
-        &field,
-        "a number of threads for each CPU, from 0 to 16",
-        is_right,
-    )
+    let load = table.get("load", |field| numbers(field, WHAT, is_right))?;
+    Ok(load.unwrap_or_else(|| vec![0.into()]))
 }
 
 fn seeds(table: &Table<'_>) -> Result<Seeds, Flaw> {
     const MOST: u64 = 10_000;
-    let within = match table.find("within") {
-        Some(field) => {
-            let text = field
-                .word()?
-                .strip_suffix('%')
-                .and_then(|it| it.trim().parse::<f64>().ok());
-            let share = text.filter(|share| (0.0..=100.0).contains(share));
-            share.ok_or_else(|| field.flaw("`within` is a percentage, like \"2%\""))? / 100.0
-        }
-        None => 0.02,
+    let share = |field: &Field<'_>| {
+        let text = field.word()?.strip_suffix('%');
+        let share = text.and_then(|it| it.trim().parse::<f64>().ok());
+        let share = share.filter(|share| (0.0..=100.0).contains(share));
+        share.ok_or_else(|| field.flaw("`within` is a percentage, like \"2%\""))
     };
+    let within = table
+        .get("within", share)?
+        .map_or(0.02, |share| share / 100.0);
     let plain = Seeds {
         first: 1,
         least: 6,
@@ -449,16 +433,10 @@ fn seeds(table: &Table<'_>) -> Result<Seeds, Flaw> {
         });
     };
     range.only("`seeds`", &["first", "least", "most"])?;
-    let read = |key, usual, from| {
-        range
-            .find(key)
-            .map_or(Ok(usual), |field| field.whole(from..=MOST))
-    };
-    let (first, least) = (
-        read("first", plain.first, 0)?,
-        read("least", plain.least, 1)?,
-    );
-    let most = read("most", plain.most.max(least), least)?;
+    let read = |key, from| range.get(key, |field| field.whole(from..=MOST));
+    let first = read("first", 0)?.unwrap_or(plain.first);
+    let least = read("least", 1)?.unwrap_or(plain.least);
+    let most = read("most", least)?.unwrap_or(plain.most.max(least));
     Ok(Seeds {
         first,
         least,

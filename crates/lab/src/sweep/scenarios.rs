@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use punctual_record::experiment::{ScenarioComputer, ScenarioThreads, Tail};
 use punctual_record::sweep::{By, Row};
-use punctual_record::{Experiment, Measurement, Value};
+use punctual_record::{Late, Measurement, OfExperiment, Value};
 use punctual_sim::Model;
 
 use super::{Plan, Unit};
@@ -11,56 +12,46 @@ use crate::scenario::error::Flaw;
 use crate::scenario::table::Field;
 use crate::scenario::{self, COMPUTER, Scenario};
 
-/// The columns of threads, then those of the computer, as the Run file has them.
-const FIGURES: [&str; 15] = [
-    "wakes_per_s",
-    "cpu_fraction",
-    "late_ns_mean",
-    "late_ns_p50",
-    "late_ns_p99",
-    "late_ns_max",
-    "slept_ns_mean",
-    "frame_ns_p50",
-    "frame_ns_p99",
-    "frame_ns_max",
-    "interrupts_per_s",
-    "switches_per_s",
-    "wakeups_per_s",
-    "busy",
-    "good_idle",
+/// A column, as the Run file has it, and what is seen of it in one measurement.
+type Column = (&'static str, fn(&Measurement) -> Option<f64>);
+
+/// The columns of threads, then those of the computer.
+const COLUMNS: [Column; 15] = [
+    ("wakes_per_s", |m| ScenarioThreads::of(m)?.wakes_per_s),
+    ("cpu_fraction", |m| {
+        ScenarioThreads::of(m).and(m.cpu.fraction)
+    }),
+    ("late_ns_mean", |m| Some(late(m)?.mean)),
+    ("late_ns_p50", |m| Some(late(m)?.p50? as f64)),
+    ("late_ns_p99", |m| Some(late(m)?.p99? as f64)),
+    ("late_ns_max", |m| Some(late(m)?.max as f64)),
+    ("slept_ns_mean", |m| {
+        Some(ScenarioThreads::of(m)?.slept_ns?.mean)
+    }),
+    ("frame_ns_p50", |m| Some(frame(m)?.p50? as f64)),
+    ("frame_ns_p99", |m| Some(frame(m)?.p99? as f64)),
+    ("frame_ns_max", |m| Some(frame(m)?.max as f64)),
+    ("interrupts_per_s", |m| {
+        ScenarioComputer::of(m)?.interrupts_per_s
+    }),
+    ("switches_per_s", |m| {
+        ScenarioComputer::of(m)?.switches_per_s
+    }),
+    ("wakeups_per_s", |m| ScenarioComputer::of(m)?.wakeups_per_s),
+    ("busy", |m| ScenarioComputer::of(m)?.busy),
+    ("good_idle", |m| ScenarioComputer::of(m)?.good_idle),
 ];
 
-/// What is seen of one measurement.
-fn figures(m: &Measurement) -> [Option<f64>; FIGURES.len()] {
-    let mut all = [None; FIGURES.len()];
-    match &m.experiment {
-        Experiment::Scenario(it) => {
-            let late = |value: Option<i64>| value.map(|ns| ns as f64);
-            let some = |value: f64| (m.late_ns.n > 0).then_some(value);
-            let frame = it.frame_ns.as_ref();
-            all[..10].copy_from_slice(&[
-                it.wakes_per_s,
-                m.cpu.fraction,
-                some(m.late_ns.mean),
-                late(m.late_ns.p50),
-                late(m.late_ns.p99),
-                some(m.late_ns.max as f64),
-                it.slept_ns.as_ref().map(|it| it.mean),
-                frame.and_then(|it| it.p50).map(|ns| ns as f64),
-                frame.and_then(|it| it.p99).map(|ns| ns as f64),
-                frame.map(|it| it.max as f64),
-            ]);
-        }
-        Experiment::ScenarioComputer(it) => all[10..].copy_from_slice(&[
-            it.interrupts_per_s,
-            it.switches_per_s,
-            it.wakeups_per_s,
-            it.busy,
-            it.good_idle,
-        ]),
-        _ => {}
-    }
-    all
+/// So many of them are of threads.
+const OF_THREADS: usize = 10;
+
+fn late(m: &Measurement) -> Option<&Late> {
+    ScenarioThreads::of(m)?;
+    Some(&m.late_ns).filter(|late| late.n > 0)
+}
+
+fn frame(m: &Measurement) -> Option<&Tail> {
+    ScenarioThreads::of(m)?.frame_ns.as_ref()
 }
 
 /// Which figure the plan asks for.
@@ -69,9 +60,9 @@ pub(super) fn judge(field: &Field<'_>, scenarios: &[Scenario]) -> Result<By, Fla
     table.only("`judge`", &["figure", "of", "phase"])?;
     let figure_field = table.need("`judge`", "figure")?;
     let of_field = table.need("`judge`", "of")?;
-    let figure = figure_field.choice(&FIGURES.map(|name| (name, name)))?;
+    let figure = figure_field.choice(&COLUMNS.map(|(name, _)| (name, name)))?;
     let of = of_field.word()?;
-    let is_of_computer = FIGURES[10..].contains(&figure);
+    let is_of_computer = COLUMNS[OF_THREADS..].iter().any(|it| it.0 == figure);
     for scenario in scenarios {
         let name = &scenario.name;
         let threads = || scenario.names.join(", ");
@@ -117,15 +108,11 @@ pub(super) fn run(plan: &Plan, scenario: &Scenario, unit: &Unit) -> Result<Vec<R
     let mut seen: BTreeMap<(u64, String), Seen> = BTreeMap::new();
     for seed in plan.seeds.first.. {
         for m in scenario::run(scenario, &model, seed, false)?.measurements {
-            let at = match &m.experiment {
-                Experiment::Scenario(it) => &it.at,
-                Experiment::ScenarioComputer(it) => &it.at,
-                _ => continue,
+            let Some(at) = m.experiment.phase() else {
+                continue;
             };
             let entry = seen.entry((at.phase_index, m.subject.clone()));
-            entry
-                .or_insert_with(|| Seen::new(&at.phase))
-                .add(&figures(&m));
+            entry.or_insert_with(|| Seen::new(&at.phase)).add(&m);
         }
         let count = seed - plan.seeds.first + 1;
         if count < plan.seeds.least {
@@ -153,13 +140,13 @@ impl Seen {
     fn new(phase: &str) -> Self {
         Self {
             phase: phase.to_owned(),
-            figures: vec![vec![]; FIGURES.len()],
+            figures: vec![vec![]; COLUMNS.len()],
         }
     }
 
-    fn add(&mut self, figures: &[Option<f64>]) {
-        for (all, one) in self.figures.iter_mut().zip(figures) {
-            all.extend(*one);
+    fn add(&mut self, m: &Measurement) {
+        for (all, (_, of)) in self.figures.iter_mut().zip(COLUMNS) {
+            all.extend(of(m));
         }
     }
 
@@ -167,7 +154,7 @@ impl Seen {
         let mut columns = unit.columns.clone();
         columns.insert("phase".to_owned(), self.phase.as_str().into());
         let mut by_seed = Vec::new();
-        for (name, values) in FIGURES.iter().zip(&self.figures) {
+        for ((name, _), values) in COLUMNS.iter().zip(&self.figures) {
             if values.is_empty() {
                 continue;
             }

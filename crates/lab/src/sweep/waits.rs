@@ -138,12 +138,8 @@ impl World {
 }
 
 fn row(unit: &Unit, text: &str, weight: &Value, taken: &[Rc<Taken>]) -> Row {
-    const COST: Cost = Cost {
-        capped: true,
-        nap_penalty_ns: 0.0,
-    };
     let weighs = weight.as_f64().unwrap_or(0.0);
-    let costs = taken.iter().map(|it| COST.at(weighs, &[it.round]));
+    let costs = taken.iter().map(|it| Cost::CAPPED.at(weighs, &[it.round]));
     let by_seed: Vec<f64> = costs.map(|it| it.map_or(0.0, |cost| cost.median)).collect();
     let cost = Interval::of(&by_seed).unwrap_or_default();
     let late_ns: Vec<i64> = taken

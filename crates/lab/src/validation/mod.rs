@@ -7,15 +7,221 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `row` | a row, and what comes of running it |
 //! | `read` | TOML to rows, with lists of parameters and shared steps written out |
 //! | `see` | what a row looks at, and what it is held to |
-//! | `robustness` | the one experiment that is no single program |
 
 mod read;
-mod robustness;
-mod row;
 mod see;
 
 pub use read::{rows, sources};
-pub use row::{Evidence, Finding, Row};
+
+use punctual_core::Method;
+use punctual_core::strategies::StrategySpec;
+use punctual_program::program::Subject;
+use punctual_program::{Machine, Program, Refusal};
+use punctual_record::OfExperiment;
+use punctual_record::experiment::Robustness;
+use punctual_sim::{Model, SimMachine};
+
+use crate::experiments::robustness;
+use see::{Figure, See};
+
+/// One thing that the models are held against.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Its name: `V47`.
+    pub id: String,
+    /// The rule, in a few words.
+    pub rule: String,
+    /// What is done.
+    pub input: String,
+    /// What comes of it according to the source.
+    pub expected: String,
+    /// How far from that is still the same.
+    pub tolerance: String,
+    /// What the expectation rests on.
+    pub kind: Evidence,
+    /// What of the model or of the program was taken from the very figure that
+    /// it is held against: that such a row holds says that the rule can make
+    /// this figure, not that it foretells it.
+    pub fitted: Option<String>,
+    /// Where the expectation comes from, with the short names of [`sources`].
+    pub source: String,
+    /// How it was made, and why it deviates if it does; may be empty.
+    pub note: String,
+    /// How what was seen is shown: `{1}` is the first figure. Without it, all
+    /// of them in a line.
+    got: Option<String>,
+    runs: Vec<Run>,
+}
+
+/// What an expectation rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Evidence {
+    /// The vendor's documentation or source.
+    Documented,
+    /// Somebody else's measurement.
+    Measured,
+    /// A consequence of a rule that agrees with data.
+    Inferred,
+    /// A consequence of a rule that nobody has checked. Not asserted.
+    Predicted,
+    /// The data that a parameter was taken from, so that it must agree. Not
+    /// asserted.
+    Calibrated,
+}
+
+impl Evidence {
+    /// All of them, each with its name in a file.
+    pub const NAMED: [(&str, Self); 5] = [
+        ("documented", Self::Documented),
+        ("measured", Self::Measured),
+        ("inferred", Self::Inferred),
+        ("predicted", Self::Predicted),
+        ("calibrated", Self::Calibrated),
+    ];
+
+    /// The letter that stands for it in a table.
+    pub const fn letter(self) -> char {
+        match self {
+            Self::Documented => 'D',
+            Self::Measured => 'M',
+            Self::Inferred => 'I',
+            Self::Predicted => 'P',
+            Self::Calibrated => 'C',
+        }
+    }
+
+    /// Whether a row of this kind that does not hold is a defect.
+    pub const fn is_asserted(self) -> bool {
+        matches!(self, Self::Documented | Self::Measured | Self::Inferred)
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Run {
+    /// Programs on their models, and what is looked at of all of them together.
+    Seen {
+        experiments: Vec<(String, Program)>,
+        sees: Vec<See>,
+    },
+    /// `punctual simulate robustness`, which is no single program.
+    Robustness,
+}
+
+impl Run {
+    fn sees(&self) -> &[See] {
+        match self {
+            Self::Seen { sees, .. } => sees,
+            Self::Robustness => &[],
+        }
+    }
+
+    /// Whether it can be other than expected.
+    fn is_held(&self) -> bool {
+        matches!(self, Self::Robustness) || self.sees().iter().any(See::is_held)
+    }
+
+    /// The programs of both, seen as these here.
+    fn and(mut self, other: Self) -> Self {
+        if let (
+            Self::Seen { experiments, .. },
+            Self::Seen {
+                experiments: more, ..
+            },
+        ) = (&mut self, other)
+        {
+            experiments.extend(more);
+        }
+        self
+    }
+}
+
+/// What came of a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What the model did.
+    pub got: String,
+    /// Whether that is what was expected, within the tolerance.
+    pub holds: bool,
+}
+
+impl Row {
+    /// Does it on a model. Always the same.
+    ///
+    /// # Errors
+    /// The model refuses it, or there is nothing to look at.
+    pub fn run(&self) -> Result<Finding, Refusal> {
+        let mut figures = Vec::new();
+        for run in &self.runs {
+            match run {
+                Run::Seen { experiments, sees } => see::figures(experiments, sees, &mut figures)?,
+                Run::Robustness => figures.push(robustness_grows()?),
+            }
+        }
+        let got = match &self.got {
+            Some(text) => (1..)
+                .zip(&figures)
+                .fold(text.clone(), |text, (nth, figure)| {
+                    text.replace(&format!("{{{nth}}}"), &figure.shown)
+                }),
+            None => {
+                let loud = figures.iter().filter(|figure| !figure.quiet);
+                let loud: Vec<_> = loud.map(|figure| figure.shown.as_str()).collect();
+                loud.join(" / ")
+            }
+        };
+        Ok(Finding {
+            got,
+            holds: figures.iter().all(|figure| figure.holds),
+        })
+    }
+}
+
+/// As the accurate-sleep article's *preciseSleep*, with the ordinary sleep, and one standard deviation.
+const PRECISE: StrategySpec = StrategySpec::Precise {
+    method: Method::Sleep,
+    x: 1.0,
+};
+
+/// The lengths of the experiment for which a nap is never too long.
+const SLEPT_MS: [u64; 5] = [10, 15, 20, 30, 50];
+
+/// What chance does to a nap differs from draw to draw.
+const DRAWS: u64 = 10;
+
+/// How the errors of the accurate-sleep article's *preciseSleep* grow with the scheduler period: the
+/// experiment `robustness` on its fake OS. The mean errors of each length with periods up to 5 ms and over: they are to
+/// grow with the period, and to fall with the length.
+fn robustness_grows() -> Result<Figure, Refusal> {
+    let mut sums = [[0.0; 2]; SLEPT_MS.len()];
+    for draw in 1..=DRAWS {
+        let mut machine = |period| -> Box<dyn Machine> {
+            let model = Model::fake(period).expect("1 to 10 ms are periods of a fake OS");
+            Box::new(SimMachine::new(model, draw))
+        };
+        for result in robustness::run(&[Subject::Strategy(PRECISE)], &mut machine)? {
+            let Some(of) = Robustness::of(&result) else {
+                continue;
+            };
+            let length = SLEPT_MS.iter().position(|ms| ms * 1_000_000 == of.asked_ns);
+            let is_long = of.scheduler_period_ns > 5_000_000;
+            if let (Some(length), Some(error)) = (length, of.relative_error) {
+                sums[length][usize::from(is_long)] += error;
+            }
+        }
+    }
+    let errors = sums.map(|sums| sums.map(|sum| sum / (5 * DRAWS) as f64));
+    let grow = errors.iter().all(|[short, long]| short < long);
+    let fall = errors.windows(2).all(|pair| pair[0][1] > pair[1][1]);
+    let shown = SLEPT_MS.iter().zip(errors).map(|(ms, errors)| {
+        let [short, long] = errors.map(|error| 100.0 * error);
+        format!("{ms} ms {short:.2} -> {long:.2} %")
+    });
+    Ok(Figure {
+        values: vec![],
+        shown: shown.collect::<Vec<_>>().join(" / "),
+        quiet: false,
+        holds: grow && fall,
+    })
+}

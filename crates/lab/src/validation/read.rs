@@ -9,8 +9,8 @@ use punctual_sim::{Model, Random, Time};
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-use super::row::{Evidence, Row, Run};
 use super::see::See;
+use super::{Evidence, Row, Run};
 use crate::scenario::error::{Error, Flaw};
 use crate::scenario::table::{Field, Table};
 use crate::scenario::verbs::Steps;
@@ -113,7 +113,7 @@ fn row<'t>(item: &'t Spanned<DeValue<'t>>, words: &Words<'t>) -> Result<Row, Fla
         ],
     )?;
     let line = |key| table.need(WHOSE, key)?.line();
-    let some_line = |key| table.find(key).map(|field| field.line()).transpose();
+    let some_line = |key| table.get(key, Field::line);
     let runs = table.need(WHOSE, "run")?.list_or_one();
     let values = match raw.get("run").map(Spanned::get_ref) {
         Some(DeValue::Array(items)) => items.iter().collect(),
@@ -168,8 +168,7 @@ fn read_run<'t>(
         return Ok(());
     }
     table.only(WHOSE, &["on", "for", "together", "do", "see"])?;
-    let together = table.find("together").map(|field| field.truth());
-    let together = together.transpose()?.unwrap_or(false);
+    let together = table.get("together", Field::truth)?.unwrap_or(false);
     for model in table.need(WHOSE, "on")?.list_or_one() {
         let mut runs = Vec::new();
         for parameters in parameters(&table)? {
@@ -300,23 +299,18 @@ impl<'t> Words<'t> {
         let times = settings.need(WHOSE, "times")?.whole(2..=1_000)?;
         let from = settings.need(WHOSE, "from")?.length()?;
         let range = settings.need(WHOSE, "to")?.length()? - from;
-        let stride = settings.find("stride").map(|field| field.whole(1..=times));
-        let stride = stride.transpose()?.unwrap_or(1);
-        let odd = settings.find("odd").map(|field| -> Result<_, Flaw> {
+        let stride = settings.get("stride", |field| field.whole(1..=times))?;
+        let stride = stride.unwrap_or(1);
+        let odd = settings.get("odd", |field| {
             let odd = field.table()?;
             let nth = odd.need(WHOSE, "nth")?.whole(0..=times)?;
             Ok((nth, odd.need(WHOSE, "length")?.length()?))
-        });
-        let odd = odd.transpose()?;
-        let random = settings.find("random").map(|field| field.number_or_word());
-        let mut random = match random.transpose()? {
-            Some(draw) => {
-                let draw = draw.parse();
-                let draw = draw.map_err(|_| Flaw::new(at, "`random` is a whole number"))?;
-                Some(Random::new(draw))
-            }
-            None => None,
-        };
+        })?;
+        let mut random = settings.get("random", |field| {
+            let draw = field.number_or_word()?.parse();
+            let draw = draw.map_err(|_| Flaw::new(at, "`random` is a whole number"))?;
+            Ok(Random::new(draw))
+        })?;
         let body = table
             .get("sweep")
             .and_then(|body| body.get_ref().as_array());

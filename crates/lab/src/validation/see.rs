@@ -3,14 +3,14 @@
 use punctual_core::Nanos;
 use punctual_program::machine::{Section, ThreadObservations};
 use punctual_program::probe::Probe;
-use punctual_program::{Machine, Observations, Program, Refusal};
+use punctual_program::{Observations, Program, Refusal};
 use punctual_record::nearest_rank;
 use punctual_sim::trace::{Happened, Trace};
 use punctual_sim::{Model, SimMachine};
 
 use crate::scenario::error::Flaw;
 use crate::scenario::read::{quantity, target};
-use crate::scenario::table::Table;
+use crate::scenario::table::{Field, Table};
 use crate::scenario::{Target, Unit};
 
 /// Every row is run once, always with the same chances.
@@ -184,16 +184,9 @@ impl See {
             .map(|(name, what)| (name.as_str(), *what))
             .collect();
         let (what, stat) = table.need(WHOSE, "what")?.choice(&names)?;
-        let length = |key| -> Result<Option<i64>, Flaw> {
-            let field = table.find(key);
-            field.map(|field| Ok(ns(field.length()?))).transpose()
-        };
-        let whole = |key| -> Result<Option<usize>, Flaw> {
-            let field = table.find(key);
-            let whole = field.map(|field| field.whole(0..=1_000)).transpose()?;
-            Ok(whole.map(|whole| whole as usize))
-        };
-        let word = |key| table.find(key).map(|field| field.word()).transpose();
+        let length = |key| table.get(key, |field| Ok(ns(field.length()?)));
+        let whole = |key| table.get(key, |field| Ok(field.whole(0..=1_000)? as usize));
+        let word = |key| table.get(key, Field::word);
         let less = match table.find("less") {
             None => Less::Nothing,
             Some(field) if field.is_word() => Less::Length(ns(field.length()?)),
@@ -228,16 +221,10 @@ impl See {
             divide: whole("divide")?.unwrap_or(1).max(1) as i64,
             per: Nanos::new(length("per")?.unwrap_or(1_000_000_000) as u64),
             unit: length("in")?.filter(|unit| *unit > 0),
-            quiet: table
-                .find("quiet")
-                .map(|field| field.truth())
-                .transpose()?
-                .unwrap_or(false),
+            quiet: table.get("quiet", Field::truth)?.unwrap_or(false),
             held,
             within: table
-                .find("within")
-                .map(|field| field.number_or_word())
-                .transpose()?
+                .get("within", Field::number_or_word)?
                 .map(str::to_owned),
         })
     }
@@ -432,16 +419,10 @@ pub(super) fn figures(
     let run = |(on, program): &(String, Program)| {
         let model = Model::parse(on).map_err(Refusal::new)?;
         let mut machine = SimMachine::new(model, SEED);
-        if !is_traced {
-            return machine.run(program).map(|observations| Seen {
-                observations,
-                trace: None,
-            });
-        }
-        let (observations, trace) = machine.run_traced(program)?;
+        let (observations, trace) = machine.run_watched(program, is_traced, &mut |_| {})?;
         Ok(Seen {
             observations,
-            trace: Some(trace),
+            trace,
         })
     };
     let seen: Vec<_> = experiments

@@ -9,6 +9,8 @@ use punctual_os::processes::Ran;
 use punctual_record::experiment::{self as record, Cause, RanMeanwhile};
 use punctual_record::visible;
 
+use crate::host::recorded;
+
 /// A wait that ended later than the threshold, with what was counted between
 /// the wake before it and its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,10 +103,6 @@ impl Hiccup {
             pid: ran.pid.into(),
             ran_ns: ran.time.as_ns(),
         };
-        let quota = |CpuQuota { time, period }| punctual_record::CpuQuota {
-            time_ns: time.as_ns(),
-            period_ns: period.as_ns(),
-        };
         record::Hiccup {
             at,
             at_ns: self.woke.as_ns(),
@@ -113,7 +111,7 @@ impl Hiccup {
             stolen_ns: self.stolen.map(|s| s.counted.as_ns()),
             stolen_within_ns: self.stolen.map(|s| s.within.as_ns()),
             throttled_ns: self.throttled.map(|(time, _)| time.as_ns()),
-            quota: self.throttled.map(|(_, of)| quota(of)),
+            quota: self.throttled.map(|(_, of)| recorded(of)),
             others: self.others.iter().take(OTHERS).map(other).collect(),
             involuntary: self.involuntary,
             voluntary: self.voluntary,

@@ -40,7 +40,7 @@ const KEPT: usize = 10_000;
 
 /// The statistics of a watch. It is told of wakes and of stolen time, in the
 /// order in which they came.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Tally {
     threshold: Nanos,
     limit: Option<Nanos>,
@@ -80,27 +80,10 @@ impl Tally {
     pub fn new(threshold: Nanos, period: Nanos, first: Counts) -> Self {
         Self {
             threshold,
-            limit: None,
-            over_limit: 0,
-            whole: Histogram::new(),
-            window: Histogram::new(),
-            buckets: [0; BUCKETS_NS.len() + 1],
+            period,
             first,
             last: first,
-            readings: Readings::default(),
-            throttled: Readings::default(),
-            quota: None,
-            others: VecDeque::new(),
-            looked: None,
-            went_on: vec![],
-            stopped: Stopped::default(),
-            period,
-            unsettled: VecDeque::new(),
-            news: vec![],
-            kept: vec![],
-            by_cause: [0; Cause::ALL.len()],
-            missed: 0,
-            lost: 0,
+            ..Self::default()
         }
     }
 

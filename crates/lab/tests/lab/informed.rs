@@ -3,11 +3,13 @@
 
 use punctual_core::{Lateness, Method, Nanos};
 use punctual_lab::experiments::{Conditions, naps};
-use punctual_lab::{model_facts, replay, rounds};
+use punctual_lab::{model_facts, rounds};
 use punctual_record::OfExperiment;
 use punctual_record::experiment::Naps;
 use punctual_sim::rules::Bank;
 use punctual_sim::{Model, SimMachine};
+
+use crate::yardsticks::replayed;
 
 const METHODS: [Method; 3] = [
     Method::ClockNanosleep,
@@ -28,11 +30,11 @@ fn no_strategy_waits_for_less_than_the_informed_waiter() {
     ];
     let mut strategies = strategies.map(str::to_owned).to_vec();
     strategies.push("adaptive:weight={w}".to_owned());
-    for model in replay::made_up() {
-        let cells = replay::cells(&model, &strategies).unwrap();
+    for model in replayed::made_up() {
+        let cells = replayed::cells(&model, &strategies).unwrap();
         for (i, strategy) in strategies.iter().enumerate() {
             // A single cell can be lucky.
-            let (over, _) = replay::over_informed(&cells, i).unwrap();
+            let (over, _) = replayed::over_informed(&cells, i).unwrap();
             assert!(over > 0.98, "{}: {strategy} {over}", model.name());
         }
     }

@@ -11,3 +11,5 @@ mod scenarios;
 mod seam;
 mod seeds;
 mod validation;
+#[allow(dead_code, reason = "the example shows more than the tests look at")]
+mod yardsticks;

@@ -3,8 +3,9 @@
 
 use punctual_core::StrategySpec;
 use punctual_core::strategies::Defaults;
-use punctual_lab::{loaded, replay};
 use punctual_sim::Model;
+
+use crate::yardsticks::{loaded, replayed};
 
 /// What is asked for is 1.15 in the geometric mean and 1.4 at worst, over all
 /// regimes but the first waits of a life, on recordings and models alike. These are
@@ -16,10 +17,10 @@ const HOG_WORST: f64 = 2.1;
 
 fn assert_near(models: Vec<Model>, [mean_max, worst_max]: [f64; 2]) {
     let adaptive = ["adaptive:weight={w}".to_owned()];
-    let cells = |model: &Model| replay::cells(model, &adaptive).unwrap();
+    let cells = |model: &Model| replayed::cells(model, &adaptive).unwrap();
     let cells: Vec<_> = models.iter().flat_map(cells).collect();
     let warm = cells.iter().filter(|cell| !cell.is_cold);
-    let (mean, worst) = replay::over_informed(warm, 0).unwrap();
+    let (mean, worst) = replayed::over_informed(warm, 0).unwrap();
     assert!(mean < mean_max, "{mean} in the mean");
     let over = worst.over_informed(0).unwrap();
     assert!(over < worst_max, "{over} in {worst:?}");
@@ -27,12 +28,12 @@ fn assert_near(models: Vec<Model>, [mean_max, worst_max]: [f64; 2]) {
 
 #[test]
 fn it_comes_near_to_the_informed_waiter_on_recordings() {
-    assert_near(replay::recordings().unwrap(), ON_RECORDINGS);
+    assert_near(replayed::recordings().unwrap(), ON_RECORDINGS);
 }
 
 #[test]
 fn it_comes_near_to_the_informed_waiter_on_models() {
-    assert_near(replay::models().unwrap(), ON_MODELS);
+    assert_near(replayed::models().unwrap(), ON_MODELS);
 }
 
 /// Against ways that learn nothing, the best of which is chosen cell by cell. At 3 kHz

@@ -57,7 +57,7 @@ mod platform;
     target_os = "solaris",
 )))]
 mod platform {
-    use super::{no_such_call, offer_cpu, thread_sleep};
+    use super::{no_such_call, offer_cpu, refused, thread_sleep};
     use crate::Error;
     use crate::clock::Host;
     use punctual_core::{Limit, Method, Reason};
@@ -84,7 +84,8 @@ mod platform {
         pub(super) fn block(&mut self, method: Method, limit: Limit<Host>) -> Reason {
             match method {
                 Method::Yield => offer_cpu(),
-                _ => thread_sleep(limit),
+                Method::Sleep | Method::Timer => thread_sleep(limit),
+                _ => refused(limit),
             }
         }
     }

@@ -266,12 +266,9 @@ fn cpu(pool: &Pool<'_>) -> Result<Estimate, Missing> {
 
 fn cost(pool: &Pool<'_>, weight: f64) -> Result<Estimate, Missing> {
     measured(pool)?;
-    let capped = Cost {
-        capped: true,
-        nap_penalty_ns: 0.0,
-    };
     let rounds = pool.rounds();
-    let costs = capped.per_round(&rounds, weight).unwrap_or_default();
+    let costs = Cost::CAPPED.per_round(&rounds, weight);
+    let costs = costs.unwrap_or_default();
     if let Some(cost) = Interval::of(&costs) {
         return Ok(Estimate::over_rounds(cost.median, &costs));
     }

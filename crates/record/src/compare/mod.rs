@@ -3,21 +3,55 @@
 //! [`Comparison::of`] finds what several runs have measured of the same thing,
 //! with an interval for each number and its ratio to the first run's.
 //!
-//! - `key` decides what is the same thing;
 //! - [`Metric`] is what is compared;
 //! - [`Estimate`] is one number of one run with its interval;
-//! - `waits` says what of all this a measurement of waits has; other products say it
-//!   of their own rows ([`RunRow`](crate::RunRow));
+//! - [`RunRow`] is what every product says of its own rows, those of waits in `pool`;
 //! - [`Ratio`] sets two of them in relation.
 
 mod comparison;
 mod estimate;
-mod key;
 mod metric;
 mod pool;
-
-mod waits;
-
 pub use comparison::{Cell, Column, Comparison, Judgement, Row, RuleOutcome, SCHEMA};
 pub use estimate::{Bounds, Estimate, MARGIN, Missing, Ratio, Verdict};
 pub use metric::{Metric, Quantity};
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// A result in a [`Run`](crate::Run): what is known of one subject in one experiment.
+///
+/// Each product has rows of its own, for waiting [`Measurement`](crate::Measurement).
+/// All that [`compare`](self) knows of them is what they say here, so Runs
+/// of several products can be compared at once, as rows of an enum.
+pub trait RunRow: Clone + Debug + PartialEq + Serialize + DeserializeOwned {
+    /// What a Run of such rows has beside them.
+    type Beside: Clone + Debug + Default + PartialEq + Serialize + DeserializeOwned;
+
+    /// Which experiment.
+    fn experiment(&self) -> &str;
+
+    /// What was measured.
+    fn subject(&self) -> &str;
+
+    /// What stands for the subject where it has another name on each OS.
+    fn subject_anywhere(&self) -> &str {
+        self.subject()
+    }
+
+    /// The parameters that make a difference. Rows with the same experiment, subject
+    /// and parameters are of the same thing; those of one Run are rounds of it.
+    fn params(&self) -> BTreeMap<String, Value>;
+
+    /// The model it was simulated on, where it says so.
+    fn on(&self) -> Option<&str>;
+
+    /// The numbers of rows of the same thing, at least one, all together: each a
+    /// [`Metric`], which has a name, a unit and a better end,
+    /// with the interval that follows from its rounds.
+    fn cell(rows: &[&Self]) -> Cell;
+}

@@ -1,10 +1,17 @@
 //! The measurements of waits of one run that are of the same thing, as one.
 
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::RunRow;
+use super::comparison::Cell;
+use super::estimate::estimate;
+use super::metric::Metric;
 use crate::cost::Round;
-use crate::experiment::Clocks;
+use crate::experiment::{Clocks, Experiment, OfExperiment as _};
 use crate::late::Late;
-use crate::of_experiment::OfExperiment as _;
-use crate::run::Measurement;
+use crate::run::{Findings, Measurement};
 
 /// Mostly one measurement; several where an experiment writes one per round.
 pub(super) struct Pool<'r> {
@@ -116,6 +123,54 @@ fn together(parts: &[&Measurement]) -> Late {
         mean: mean(|late| late.mean),
         mean_capped: mean(|late| late.mean_capped),
         ..Late::default()
+    }
+}
+
+/// What stands for the subject where that is the sleep call of the OS itself,
+/// whatever its name there.
+const OWN_SLEEP_CALL: &str = "\0sleep";
+
+impl RunRow for Measurement {
+    type Beside = Findings;
+
+    fn experiment(&self) -> &str {
+        self.experiment.name()
+    }
+
+    fn subject(&self) -> &str {
+        &self.subject
+    }
+
+    fn subject_anywhere(&self) -> &str {
+        // `timers` asks what the OS makes of its own sleep call for 1 ms. It
+        // is `Sleep(1)` on Windows and has other names elsewhere.
+        match self.experiment {
+            Experiment::Timers(_) => OWN_SLEEP_CALL,
+            _ => &self.subject,
+        }
+    }
+
+    fn params(&self) -> BTreeMap<String, Value> {
+        self.experiment.params()
+    }
+
+    fn on(&self) -> Option<&str> {
+        self.experiment.on()
+    }
+
+    fn cell(rows: &[&Self]) -> Cell {
+        let pool = Pool::of(rows.to_vec());
+        let mut cell = Cell {
+            n: pool.late.n,
+            cpu_is_approximate: pool.cpu_is_approximate(),
+            ..Cell::default()
+        };
+        for metric in Metric::OF_WAITS {
+            if let Some(found) = estimate(metric, &pool) {
+                cell.add(metric, found);
+            }
+        }
+        cell
     }
 }
 

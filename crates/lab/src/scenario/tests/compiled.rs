@@ -6,7 +6,7 @@ use punctual_program::program::{Due, Op, Program, SpawnKind, Subject};
 use punctual_program::setting::{Power, Priority, Requester, Setting, Throttling};
 
 use super::read;
-use crate::scenario::{Expect, Figure, Phase, Scenario, Target};
+use crate::scenario::{Expect, Figure, Phase, Scenario, Series, Stat, Target};
 
 const SMALL: &str = r#"
 title = "Small"
@@ -179,7 +179,7 @@ fn expectations_are_taken_apart() {
         phase: None,
         on: None,
         of: Some("B".to_owned()),
-        what: Figure::SleptP50,
+        what: Figure::Of(Series::Slept, Stat::P50),
         target: Target::Near {
             value: 1e6,
             within: 1e5,

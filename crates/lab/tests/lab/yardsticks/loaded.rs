@@ -9,24 +9,22 @@ use punctual_core::strategies::{AnyStrategy, Defaults};
 use punctual_core::wait::{Event, Limit, Reason};
 use punctual_core::{Carrier, Clock, Goal, Method, Nanos, Rate, StrategySpec, Tick, drive};
 use punctual_program::machine::Section;
-use punctual_program::program::{Due, Op, Subject};
+use punctual_program::program::{Due, Op, SpawnKind, Subject};
 use punctual_program::{Machine, Program, Refusal};
 use punctual_record::WEIGHTS;
 use punctual_sim::{Model, Random, SimMachine, Time};
 
-use crate::experiments;
-
 /// What became of the cycles of a loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Loaded {
+pub(crate) struct Loaded {
     /// Waits that were made, of those that there were cycles for.
-    pub done: f64,
+    pub(crate) done: f64,
     /// CPU time as a part of all time.
-    pub cpu: f64,
+    pub(crate) cpu: f64,
     /// Mean lateness, each counted up to 1 ms.
-    pub late_ns: f64,
+    pub(crate) late_ns: f64,
     /// The part of the seconds in which a fifth of the CPU or more was taken.
-    pub trapped: f64,
+    pub(crate) trapped: f64,
 }
 
 /// What is more than a fifth of a CPU is no waiting any more.
@@ -61,7 +59,7 @@ struct Second {
 ///
 /// # Errors
 /// There is no such model, or it lacks what the strategy needs.
-pub fn beside_a_hog(
+pub(crate) fn beside_a_hog(
     model: &str,
     spec: StrategySpec,
     hz: u64,
@@ -71,26 +69,17 @@ pub fn beside_a_hog(
     let model = format!("{model},cpus=1,wake=40us,jitter=30us,nap=20us");
     let model = Model::parse(&model).map_err(Refusal::new)?;
     let rate = Rate::from_hz(hz).map_err(Refusal::new)?;
-    let wait = Op::Wait {
-        with: 0,
-        due: Due::NextCycle,
-        or: None,
-    };
-    let mut ops = vec![experiments::hog(None)];
+    let hog = Op::repeat(u64::MAX, [Op::Work(Nanos::from_ms(1))]);
+    let mut ops = vec![Op::Spawn {
+        name: "hog".to_owned(),
+        kind: SpawnKind::Thread,
+        program: vec![hog].into(),
+    }];
     for _ in 0..seconds {
-        ops.extend([
-            Op::Record,
-            Op::Pace(rate),
-            Op::Loop {
-                times: hz,
-                body: vec![wait.clone()],
-            },
-        ]);
+        let waits = Op::repeat(hz, [Op::wait(Due::NextCycle)]);
+        ops.extend([Op::Record, Op::Pace(rate), waits]);
     }
-    let program = Program {
-        subjects: vec![Subject::Strategy(spec)],
-        ops,
-    };
+    let program = Program::of(Subject::Strategy(spec), ops);
     let seen = SimMachine::new(model, seed).run(&program)?;
     let second = |section: &Section| {
         let late = section
@@ -112,17 +101,17 @@ pub fn beside_a_hog(
 
 /// A loop beside a hog, and what it costs over the best of the ways that learn nothing.
 #[derive(Clone, Copy, Debug)]
-pub struct Beside {
+pub(crate) struct Beside {
     /// The Linux.
-    pub model: &'static str,
+    pub(crate) model: &'static str,
     /// How often it waits a second.
-    pub hz: u64,
+    pub(crate) hz: u64,
     /// What a nanosecond of lateness costs, in nanoseconds of CPU time.
-    pub late_weight: f64,
+    pub(crate) late_weight: f64,
     /// Its cost over theirs.
-    pub over: f64,
+    pub(crate) over: f64,
     /// As [`Loaded::trapped`].
-    pub trapped: f64,
+    pub(crate) trapped: f64,
 }
 
 /// With a tick as long as the loop's period who is late once is late again.
@@ -147,7 +136,7 @@ const SECONDS: u64 = 16;
 ///
 /// # Errors
 /// It is no strategy.
-pub fn over_constant(strategy: &str) -> Result<Vec<Beside>, Refusal> {
+pub(crate) fn over_constant(strategy: &str) -> Result<Vec<Beside>, Refusal> {
     let mut all = Vec::new();
     for model in MODELS {
         for hz in RATES {
@@ -183,7 +172,13 @@ pub fn over_constant(strategy: &str) -> Result<Vec<Beside>, Refusal> {
 
 /// A loop for so many `seconds` in a control group whose threads are stopped for
 /// what is left of each 100 ms once they have used `quota` of it.
-pub fn in_a_quota(spec: StrategySpec, quota: f64, hz: u64, seconds: u64, seed: u64) -> Loaded {
+pub(crate) fn in_a_quota(
+    spec: StrategySpec,
+    quota: f64,
+    hz: u64,
+    seconds: u64,
+    seed: u64,
+) -> Loaded {
     const PERIOD: u64 = 100_000_000;
     let mut group = Group {
         now: 0,
