@@ -1,5 +1,5 @@
-# Sourced by the scripts beside it: Debian's packages, and with `debian_rust` a
-# Rust whose standard library can be built from source for any target.
+# Sourced by the scripts beside it: Debian's packages, and with `rust_for` a
+# Rust that compiles for other targets.
 #
 # Needs: Debian 12 or later (or a system with the same packages), and cargo on
 # the PATH. Missing packages are installed when this runs as root.
@@ -7,13 +7,17 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 # What each stage needs of Debian.
-packages_windows=(gcc-mingw-w64-x86-64-posix g++-mingw-w64-x86-64-posix wine64 wine rustc-web rust-web-src libstd-rust-web-dev)
-packages_targets=(rustc-web rust-web-src libstd-rust-web-dev)
+packages_windows=(gcc-mingw-w64-x86-64-posix g++-mingw-w64-x86-64-posix wine64 wine)
 packages_instructions=(valgrind)
 packages_capi=(gcc g++ cmake pkg-config valgrind)
 packages_site=(chromium)
-packages_wasm=(lld-19 rustc-web rust-web-src libstd-rust-web-dev)
 packages_prometheus=(prometheus curl)
+packages_rust=(rustc-web rust-web-src libstd-rust-web-dev lld-19)
+
+# What stages compile for besides this computer.
+targets_checked=(aarch64-apple-darwin x86_64-unknown-linux-musl aarch64-linux-android i686-unknown-linux-gnu armv7-unknown-linux-gnueabihf x86_64-unknown-freebsd)
+target_windows=x86_64-pc-windows-gnu
+target_wasm=wasm32-unknown-unknown
 
 # need PACKAGE...: installs what is missing, or says what to install.
 need() {
@@ -32,10 +36,15 @@ need() {
   DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -qy --no-install-recommends "${missing[@]}"
 }
 
-# Debian's compiler finds the source of its own standard library, which
-# -Zbuild-std then builds; the variable lets a stable compiler accept that flag.
-debian_rust() {
+# rust_for TARGET...: their standard library, as rustup has it. Where it has not, Debian's
+# compiler finds the source of its own, which -Zbuild-std then builds; the variable lets a
+# stable compiler accept that flag.
+rust_for() {
+  build_std=()
   command -v cargo >/dev/null || { echo "cargo is missing: install Rust from https://rustup.rs" >&2; exit 2; }
+  if rustup target add "$@" 2>/dev/null; then return; fi
+  need "${packages_rust[@]}"
   export RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1
+  export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld-19
   build_std=(-Zbuild-std=std,panic_abort)
 }
