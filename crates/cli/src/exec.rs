@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::ffi::OsString;
 use std::process::Command;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Error, Result, anyhow, bail};
 use clap::Args;
 use punctual_core::Nanos;
 use punctual_os::{priority, program, slack};
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &ExecArgs) -> Result<Infallible> {
 /// priority is set here because not every system passes it on to new threads.
 fn replace(args: &ExecArgs) -> Result<Infallible> {
     if let Some(wanted) = args.priority {
-        priority::set(wanted).map_err(|error| anyhow!("{error}"))?;
+        priority::set(wanted).map_err(Error::msg)?;
     }
     let Some((name, rest)) = args.command.split_first() else {
         bail!("no program to run: write it after `--`");
@@ -39,7 +39,7 @@ fn replace(args: &ExecArgs) -> Result<Infallible> {
 }
 
 fn set_slack(wanted: Nanos) -> Result<()> {
-    let granted = slack::set(wanted).map_err(|error| anyhow!("{error}"))?;
+    let granted = slack::set(wanted).map_err(Error::msg)?;
     if granted != wanted {
         bail!(
             "timer slack of {wanted} was not granted, but {granted}: a real-time thread has none, \

@@ -9,8 +9,8 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use punctual_record::{Run, visible};
-use punctual_report::{Figure, Report};
+use punctual_record::visible;
+use punctual_report::Figure;
 use tempfile::NamedTempFile;
 
 use crate::console;
@@ -291,11 +291,6 @@ pub(crate) fn directory(directory: &Path) -> Result<()> {
                 directory.display()
             )
         })
-}
-
-/// Draws the figures of a run into `directory`.
-pub(crate) fn figures<R: Report>(directory: &Path, run: &Run<R>) -> Result<()> {
-    write_figures(directory, &punctual_report::figures(run))
 }
 
 /// Writes figures into `directory`.

@@ -33,6 +33,7 @@ use std::process::ExitCode;
 
 use args::Command;
 use console::{print, say};
+use punctual_record::compare::RuleOutcome;
 
 fn main() -> ExitCode {
     match host::process() {
@@ -91,6 +92,25 @@ enum Done {
 }
 
 impl Done {
+    /// What it is by whether all is as it should be.
+    fn of(is_right: bool) -> Self {
+        match is_right {
+            true => Self::Whole,
+            false => Self::Differs,
+        }
+    }
+
+    /// What it is by the outcomes of rules; what fails counts more than what was not judged.
+    fn by(outcomes: impl IntoIterator<Item = RuleOutcome>) -> Self {
+        outcomes
+            .into_iter()
+            .fold(Self::Whole, |done, outcome| match (done, outcome) {
+                (Self::Differs, _) | (_, RuleOutcome::Fails) => Self::Differs,
+                (_, RuleOutcome::Inconclusive) => Self::Inconclusive,
+                (done, RuleOutcome::Passes) => done,
+            })
+    }
+
     /// What it is unless the user ended it.
     fn unless(is_ended: bool) -> Self {
         match is_ended {

@@ -38,11 +38,8 @@ impl Progress {
             bar,
             course: Course {
                 batches,
-                begun: 0,
                 all,
-                done: Nanos::ZERO,
-                next: Nanos::ZERO,
-                within: Nanos::ZERO,
+                ..Course::default()
             },
             began: Instant::now(),
             said: Duration::ZERO,
@@ -109,6 +106,7 @@ impl Drop for Progress {
 }
 
 /// How far it is, and how far still.
+#[derive(Default)]
 struct Course {
     batches: usize,
     begun: usize,
@@ -162,11 +160,8 @@ mod tests {
     fn what_is_left_goes_by_the_pace_so_far() {
         let mut course = Course {
             batches: 3,
-            begun: 0,
             all: Nanos::from_secs(10),
-            done: Nanos::ZERO,
-            next: Nanos::ZERO,
-            within: Nanos::ZERO,
+            ..Course::default()
         };
         course.next(Nanos::from_secs(2));
         assert_eq!(course.left(Duration::ZERO), "");

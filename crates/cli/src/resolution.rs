@@ -1,6 +1,6 @@
 //! `punctual resolution`.
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Error, Result, anyhow, bail};
 use clap::{Args, Subcommand};
 use punctual_core::Nanos;
 use punctual_os::facts::{facts, global_timer_requests};
@@ -11,8 +11,7 @@ use punctual_record::HostFacts;
 use punctual_report::Verdict;
 
 use crate::options::on_a_screen;
-use crate::stop::{End, until};
-use crate::values::length;
+use crate::stop::{Each, End, HowLong, until};
 use crate::{Done, print, session};
 
 /// Runs the command.
@@ -20,8 +19,8 @@ pub(crate) fn run(args: &ResolutionArgs) -> Result<Done> {
     let now = query()?;
     match args.action {
         Action::Show => show(now),
-        Action::Hold { interval, length } => hold(interval, length),
-        Action::Cycle { from, to, each } => cycle(now, from, to, each),
+        Action::Hold { interval, how_long } => hold(interval, how_long.length),
+        Action::Cycle { from, to, each } => cycle(now, from, to, each.each),
     }
 }
 
@@ -33,8 +32,8 @@ fn show(now: Resolution) -> Result<Done> {
 
 fn hold(interval: Nanos, length: Option<Nanos>) -> Result<Done> {
     let end = End::listen()?;
-    let guard = resolution::hold(interval).map_err(|error| anyhow!("{error}"))?;
-    let granted = guard.granted().map_err(|error| anyhow!("{error}"))?;
+    let guard = resolution::hold(interval).map_err(Error::msg)?;
+    let granted = guard.granted().map_err(Error::msg)?;
     print(&format!(
         "asked {interval}, granted {granted}, {}\n{}",
         until(length),
@@ -65,8 +64,8 @@ fn cycle(now: Resolution, from: Nanos, to: Nanos, each: Nanos) -> Result<Done> {
         wine_line(&facts())
     ))?;
     for row in rows {
-        let guard = resolution::hold(row).map_err(|error| anyhow!("{error}"))?;
-        let granted = guard.granted().map_err(|error| anyhow!("{error}"))?;
+        let guard = resolution::hold(row).map_err(Error::msg)?;
+        let granted = guard.granted().map_err(Error::msg)?;
         print(&format!("asked {row}, granted {granted}\n"))?;
         if end.within(Some(each)) {
             return Ok(Done::Interrupted);
@@ -208,9 +207,8 @@ pub(crate) enum Action {
         #[arg(value_name = "LENGTH", allow_hyphen_values = true)]
         interval: Nanos,
 
-        /// End by itself after so long: 500ms, 10s
-        #[arg(long = "for", value_name = "LENGTH", allow_hyphen_values = true, value_parser = length)]
-        length: Option<Nanos>,
+        #[command(flatten)]
+        how_long: HowLong,
     },
     /// Ask for 1, 2, 3, ... 15 ms in turn (15 times --each: 60 s)
     ///
@@ -235,15 +233,8 @@ pub(crate) enum Action {
         )]
         to: Nanos,
 
-        /// How long each is held
-        #[arg(
-            long,
-            value_name = "LENGTH",
-            default_value = "4s",
-            allow_hyphen_values = true,
-            value_parser = length
-        )]
-        each: Nanos,
+        #[command(flatten)]
+        each: Each,
     },
 }
 

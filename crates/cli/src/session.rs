@@ -11,7 +11,7 @@ use punctual_lab::rounds::{End, Results};
 use punctual_program::{Machine, Refusal};
 use punctual_record::{Disturbance, MachineFacts, Run, RunRow, visible};
 use punctual_report::doctor::timer_rule;
-use punctual_report::{Report, Setting, warnings};
+use punctual_report::{Figure, Report, Setting, warnings};
 use punctual_sim::{Model, SimMachine};
 
 use crate::files::{self, Target};
@@ -185,11 +185,20 @@ impl Outputs {
 
     /// Writes `run` and its figures.
     pub(crate) fn write<R: Report>(self, run: &Run<R>) -> Result<()> {
-        if let Some(json) = self.json {
-            json.write(&run.to_json())?;
+        self.put(|| run.to_json(), || punctual_report::figures(run))
+    }
+
+    /// Writes what is wanted of these.
+    pub(crate) fn put(
+        self,
+        json: impl FnOnce() -> String,
+        figures: impl FnOnce() -> Vec<Figure>,
+    ) -> Result<()> {
+        if let Some(to) = self.json {
+            to.write(&json())?;
         }
         match &self.plots {
-            Some(plots) => files::figures(plots, run),
+            Some(plots) => files::write_figures(plots, &figures()),
             None => Ok(()),
         }
     }

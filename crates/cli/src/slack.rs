@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Error, Result, anyhow};
 use clap::{Args, Subcommand};
 use punctual_core::Nanos;
 use punctual_os::slack;
@@ -10,8 +10,7 @@ use punctual_os::slack::ThreadSlack;
 use punctual_report::Verdict;
 
 use crate::options::on_a_screen;
-use crate::stop::{End, until};
-use crate::values::length;
+use crate::stop::{Each, End, HowLong, until};
 use crate::{Done, print, session};
 
 /// What `cycle` holds in turn: the least there is, the usual, and what makes
@@ -34,15 +33,15 @@ pub(crate) fn run(args: &SlackArgs) -> Result<Done> {
         Action::Hold {
             slack,
             target,
-            length,
-        } => hold(*slack, target.pid, *length),
-        Action::Cycle { target, each } => cycle(target.pid, *each),
+            how_long,
+        } => hold(*slack, target.pid, how_long.length),
+        Action::Cycle { target, each } => cycle(target.pid, each.each),
     }
 }
 
 fn show(pid: Option<u32>) -> Result<Done> {
     let slacks = match pid {
-        Some(pid) => slack::of(pid).map_err(|error| anyhow!("{error}"))?,
+        Some(pid) => slack::of(pid).map_err(Error::msg)?,
         None => own(),
     };
     print(&on_a_screen(&answer(pid, &slacks)))?;
@@ -93,7 +92,7 @@ impl Held {
             Some(pid) => slack::hold_of(pid, slack).map(|guard| Self::Of(pid, guard)),
             None => slack::hold(slack).map(Self::Own),
         };
-        held.map_err(|error| anyhow!("{error}"))
+        held.map_err(Error::msg)
     }
 
     fn set(&self, slack: Nanos) -> Result<()> {
@@ -101,17 +100,14 @@ impl Held {
             Self::Own(_) => slack::set(slack).map(drop),
             Self::Of(_, guard) => guard.set(slack).map(drop),
         };
-        done.map_err(|error| anyhow!("{error}"))
+        done.map_err(Error::msg)
     }
 
     /// What was asked for, and for how many threads it is in force.
     fn in_words(&self, asked: Nanos) -> Result<String> {
         let (pid, now) = match self {
             Self::Own(_) => (None, own()),
-            Self::Of(pid, _) => (
-                Some(*pid),
-                slack::of(*pid).map_err(|error| anyhow!("{error}"))?,
-            ),
+            Self::Of(pid, _) => (Some(*pid), slack::of(*pid).map_err(Error::msg)?),
         };
         let granted = now.iter().filter(|thread| thread.1 == asked).count();
         Ok(format!(
@@ -263,9 +259,8 @@ pub(crate) enum Action {
         #[command(flatten)]
         target: Target,
 
-        /// End by itself after so long: 500ms, 10s
-        #[arg(long = "for", value_name = "LENGTH", allow_hyphen_values = true, value_parser = length)]
-        length: Option<Nanos>,
+        #[command(flatten)]
+        how_long: HowLong,
     },
     /// Hold 1 ns, 50 us, 500 us, 1, 2, 4 and 8 ms in turn (seven times --each: 28 s), then bring back what was
     ///
@@ -274,15 +269,8 @@ pub(crate) enum Action {
         #[command(flatten)]
         target: Target,
 
-        /// How long each is held
-        #[arg(
-            long,
-            value_name = "LENGTH",
-            default_value = "4s",
-            allow_hyphen_values = true,
-            value_parser = length
-        )]
-        each: Nanos,
+        #[command(flatten)]
+        each: Each,
     },
 }
 

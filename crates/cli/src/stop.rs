@@ -5,9 +5,11 @@ use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 
 use anyhow::{Context, Result};
+use clap::Args;
 use punctual_core::Nanos;
 use punctual_lab::host::Stop;
 
+use crate::values::length;
 use crate::{console, files};
 
 /// What Ctrl-C requests.
@@ -67,6 +69,22 @@ impl End {
     pub(crate) fn within(&self, length: Option<Nanos>) -> bool {
         self.lengths.send(length).is_ok() && self.wanted.recv().unwrap_or(true)
     }
+}
+
+/// For how long something is held.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct HowLong {
+    /// End by itself after so long: 500ms, 10s
+    #[arg(long = "for", value_name = "LENGTH", allow_hyphen_values = true, value_parser = length)]
+    pub(crate) length: Option<Nanos>,
+}
+
+/// For how long each of several things is held in turn.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Each {
+    /// How long each is held
+    #[arg(long, value_name = "LENGTH", default_value = "4s", allow_hyphen_values = true, value_parser = length)]
+    pub(crate) each: Nanos,
 }
 
 /// Until when something is held, in words.

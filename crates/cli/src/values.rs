@@ -10,6 +10,7 @@ use punctual_core::{Lateness, Nanos};
 use punctual_lab::replay;
 use punctual_record::experiment::Naps;
 use punctual_record::{Measurement, OfExperiment, Run, visible};
+use punctual_report::prose;
 use punctual_sim::Model;
 
 use crate::files;
@@ -35,6 +36,15 @@ where
         return Err("the list is empty".to_owned());
     }
     Ok(List(items))
+}
+
+/// The first of these that was there already.
+pub(crate) fn twice<T: PartialEq>(items: &[T]) -> Option<&T> {
+    let mut items = items
+        .iter()
+        .enumerate()
+        .map(|(i, item)| (item, &items[..i]));
+    items.find_map(|(item, before)| before.contains(item).then_some(item))
 }
 
 /// Words, each with what it stands for.
@@ -181,10 +191,8 @@ fn recorded(name: &str, parameters: &str) -> Result<Model> {
     let name = &*visible(name);
     let (mut file, mut subject) = (None, None);
     for part in parameters.split(',') {
-        match part
-            .split_once('=')
-            .map(|(key, value)| (key.trim(), value.trim()))
-        {
+        let pair = part.split_once('=');
+        match pair.map(|(key, value)| (key.trim(), value.trim())) {
             Some(("file", value)) => file = Some(value),
             Some(("subject", value)) => subject = Some(value),
             _ => bail!("`{part}` in `{name}`: the parameters of `recorded` are file and subject"),
@@ -221,14 +229,12 @@ fn lateness(name: &str, run: &Run, subject: &str) -> Result<Model> {
         .collect();
     if overshoots.is_empty() {
         let subjects: BTreeSet<&str> = measurements().map(|m| m.subject.as_str()).collect();
-        let subjects: Vec<&str> = subjects.into_iter().collect();
+        let others = match subjects.is_empty() {
+            true => "nobody".to_owned(),
+            false => prose::list(subjects),
+        };
         bail!(
-            "it has no naps of `bench naps` and no samples of `{subject}`; it has those of {}",
-            if subjects.is_empty() {
-                "nobody".to_owned()
-            } else {
-                subjects.join(", ")
-            }
+            "it has no naps of `bench naps` and no samples of `{subject}`; it has those of {others}"
         );
     }
     Model::recorded(name, overshoots).map_err(|why| anyhow!(why))

@@ -206,6 +206,11 @@ pub(crate) fn is_mean(m: &Measurement) -> bool {
     matches!(typical_late_ns(m), Some((_, false)))
 }
 
+/// How many waits each of them has.
+pub(crate) fn waits<E>(rows: &[Row<'_, E>]) -> String {
+    counts(rows.iter().map(|row| row.m.late_ns.n))
+}
+
 /// How many samples there are: `100`, or `90 to 100` where they differ.
 pub fn counts(counts: impl IntoIterator<Item = u64>) -> String {
     let mut counts: Vec<u64> = counts.into_iter().collect();

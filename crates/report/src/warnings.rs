@@ -4,10 +4,10 @@
 use punctual_core::Nanos;
 use punctual_record::experiment::{Cause, Deadlines, Hiccup, Pace, RanMeanwhile};
 use punctual_record::{
-    CpuQuota, Disturbance, MachineFacts, Measurement, OfExperiment, OtherProcess, Warning,
+    CpuQuota, Disturbance, Late, MachineFacts, Measurement, OfExperiment, OtherProcess, Warning,
 };
 
-use crate::prose;
+use crate::{prose, select};
 
 /// How a Run came about, as far as warnings depend on it.
 #[derive(Clone, Copy, Debug)]
@@ -88,17 +88,11 @@ pub fn warnings(facts: &MachineFacts, results: &[Measurement], setting: Setting)
 
 /// Who returned early, each once, with how often and of how many.
 fn early(results: &[Measurement]) -> Vec<(&str, u64, u64)> {
-    let mut early: Vec<(&str, u64, u64)> = Vec::new();
-    for m in results.iter().filter(|m| m.late_ns.early > 0) {
-        match early.iter_mut().find(|(subject, ..)| *subject == m.subject) {
-            Some((_, times, n)) => {
-                *times += m.late_ns.early;
-                *n += m.late_ns.n;
-            }
-            None => early.push((&m.subject, m.late_ns.early, m.late_ns.n)),
-        }
-    }
-    early
+    let early = results.iter().filter(|m| m.late_ns.early > 0);
+    let subjects = select::grouped(early, |m| m.subject.as_str()).into_iter();
+    let sum = |all: &[&Measurement], of: fn(&Late) -> u64| all.iter().map(|m| of(&m.late_ns)).sum();
+    let told = subjects.map(|(subject, all)| (subject, sum(&all, |l| l.early), sum(&all, |l| l.n)));
+    told.collect()
 }
 
 /// A warning for each thing that disturbed a measurement, the gravest first.

@@ -111,14 +111,8 @@ fn as_run(
         other: plan.describe(args),
         ..session::run_of(results, started_at)
     };
-    on.warned(
-        run,
-        plan.interleaved
-            .iter()
-            .map(|interleaved| interleaved.rounds)
-            .min()
-            .unwrap_or(0),
-    )
+    let rounds = plan.interleaved.iter().map(|part| part.rounds);
+    on.warned(run, rounds.min().unwrap_or(0))
 }
 
 /// What its help begins with.

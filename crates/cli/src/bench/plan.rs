@@ -12,11 +12,13 @@ use punctual_lab::plan::bench::{self, Bench};
 use punctual_program::Machine;
 use punctual_program::program::Subject;
 use punctual_record::MachineFacts;
+use punctual_report::prose;
 use punctual_sim::Model;
 
 use super::{BenchArgs, Experiment};
 use crate::options::refuse;
 use crate::progress::Progress;
+use crate::values::twice;
 use crate::{host, say, session};
 
 /// What is going to be measured.
@@ -93,7 +95,7 @@ impl BenchPlan {
         let lengths = self.interleaved.iter().map(Interleaved::length);
         Progress::new(
             batches.sum(),
-            lengths.fold(Nanos::ZERO, |sum, interleaved| sum + interleaved),
+            lengths.fold(Nanos::ZERO, |sum, one| sum + one),
         )
     }
 
@@ -142,9 +144,7 @@ fn check(args: &BenchArgs) -> Result<()> {
 
 fn rates(args: &BenchArgs) -> Result<Option<Vec<Rate>>> {
     let rates = args.rate.as_ref().map(|list| list.0.clone());
-    let named = rates.as_deref().unwrap_or_default();
-    let twice = |(i, rate): (usize, &Rate)| named[..i].contains(rate);
-    if let Some((_, rate)) = named.iter().enumerate().find(|named| twice(*named)) {
+    if let Some(rate) = rates.as_deref().and_then(twice) {
         bail!("--rate names {rate} twice");
     }
     Ok(rates)
@@ -180,13 +180,11 @@ fn subjects(args: &BenchArgs) -> Result<Vec<Subject>> {
         let all = args.experiment().subjects(peers).into_iter();
         return all.map(|name| subject(name, defaults)).collect();
     };
-    let mut subjects = Vec::new();
+    let mut subjects: Vec<Subject> = Vec::new();
     for name in &list.0 {
         let subject = subject(name, defaults)?;
-        if subjects
-            .iter()
-            .any(|s: &Subject| s.to_string() == subject.to_string())
-        {
+        let written = subject.to_string();
+        if subjects.iter().any(|other| other.to_string() == written) {
             bail!("--strategy names `{subject}` twice");
         }
         if matches!(subject, Subject::Peer(_)) && !args.runs_here() {
@@ -203,10 +201,9 @@ fn subject(name: &str, defaults: Defaults) -> Result<Subject> {
     if host::peers().any(|peer| peer == name) {
         return Ok(Subject::Peer(name.to_owned()));
     }
-    let peers: Vec<_> = host::peers().collect();
     StrategySpec::parse(name, defaults)
         .map(Subject::Strategy)
-        .map_err(|why| anyhow!("{why}; the peers are {}", peers.join(", ")))
+        .map_err(|why| anyhow!("{why}; the peers are {}", prose::list(host::peers())))
 }
 
 fn conditions(args: &BenchArgs) -> Result<Conditions> {

@@ -7,16 +7,17 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
-use punctual_record::compare::{Cell, Comparison, Metric, RuleOutcome};
+use punctual_record::compare::{Cell, Comparison, Metric};
 use punctual_record::{Measurement, Run, RunRow, Value};
-use punctual_report::{comparison_sections, comparison_verdict};
+use punctual_report::{comparison_figures, comparison_sections, comparison_verdict};
 use punctual_zero::rows::{GB_PER_CPU_S, WALL_GB_PER_S, ZeroRow};
 use punctual_zero::{COMPARED, published};
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use crate::files::{self, Target};
+use crate::files;
 use crate::options::Output;
-use crate::{Done, print, session};
+use crate::session::{self, Outputs};
+use crate::{Done, print};
 use rule::Rule;
 
 /// Runs the command.
@@ -26,10 +27,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Done> {
             "there is nothing to compare; give one or more Run files, as `punctual bench --json FILE` writes them"
         );
     }
-    let texts = args
-        .files
-        .iter()
-        .map(|file| files::text(file, files::LONGEST));
+    let texts = (args.files.iter()).map(|file| files::text(file, files::LONGEST));
     let texts: Vec<String> = texts.collect::<Result<_>>()?;
     let runs = args.files.iter().zip(&texts).map(|(file, text)| {
         let name = files::name(file);
@@ -37,10 +35,8 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Done> {
         Ok((name, run))
     });
     let runs: Vec<(String, Run<AnyRow>)> = runs.collect::<Result<_>>()?;
-    let runs: Vec<(&str, &Run<AnyRow>)> = runs
-        .iter()
-        .map(|(name, run)| (name.as_str(), run))
-        .collect();
+    let runs = runs.iter().map(|(name, run)| (name.as_str(), run));
+    let runs: Vec<(&str, &Run<AnyRow>)> = runs.collect();
     let mut compared = Comparison {
         punctual_version: env!("CARGO_PKG_VERSION").to_owned(),
         command: session::command_line(),
@@ -53,37 +49,16 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Done> {
     for rule in &args.fail_if {
         compared.rules.extend(rule::judge(rule, &compared)?);
     }
-    let json = args.output.json.as_deref().map(Target::new).transpose()?;
-    if let Some(plots) = &args.output.plots {
-        files::directory(plots)?;
-    }
-
+    let outputs = Outputs::new(&args.output)?;
     let text = args.output.shown(
         Some(comparison_verdict(&compared, &[COMPARED])),
         || punctual_report::comparison(&compared, &[COMPARED]),
         || comparison_sections(&compared, &[COMPARED]),
     );
     let printed = print(&text);
-    if let Some(json) = json {
-        json.write(&compared.to_json())?;
-    }
-    if let Some(plots) = &args.output.plots {
-        files::write_figures(plots, &punctual_report::comparison_figures(&compared))?;
-    }
+    outputs.put(|| compared.to_json(), || comparison_figures(&compared))?;
     printed?;
-    let any = |outcome| {
-        compared
-            .rules
-            .iter()
-            .any(|judged| judged.outcome == outcome)
-    };
-    Ok(if any(RuleOutcome::Fails) {
-        Done::Differs
-    } else if any(RuleOutcome::Inconclusive) {
-        Done::Inconclusive
-    } else {
-        Done::Whole
-    })
+    Ok(Done::by(compared.rules.iter().map(|judged| judged.outcome)))
 }
 
 /// What its help begins with.

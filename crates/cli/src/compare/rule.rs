@@ -11,6 +11,7 @@ use punctual_record::Value;
 use punctual_record::compare::{
     Cell, Comparison, Estimate, Judgement, Metric, Missing, Quantity, Ratio, Row, RuleOutcome,
 };
+use punctual_report::prose;
 
 use super::metrics;
 
@@ -143,11 +144,8 @@ fn metric_of(name: &str) -> Result<Metric, String> {
     };
     let metric = metrics().find(is_meant);
     metric.ok_or_else(|| {
-        let names: Vec<_> = metrics().map(Metric::name).collect();
-        format!(
-            "there is no metric `{name}`; the metrics are {} (without late_ too)",
-            names.join(", ")
-        )
+        let names = prose::list(metrics().map(Metric::name));
+        format!("there is no metric `{name}`; the metrics are {names} (without late_ too)")
     })
 }
 
@@ -393,15 +391,13 @@ fn names(compared: &Comparison) -> String {
         }
     }
     let each = experiments.iter();
-    let each: Vec<String> = each
-        .map(|(experiment, subjects)| match subjects.as_slice() {
-            [only] => format!("{experiment}/{only}"),
-            many => format!("{experiment}/{{{}}}", many.join(", ")),
-        })
-        .collect();
-    match each.as_slice() {
-        [] => "no results".to_owned(),
-        each => each.join(", "),
+    let each = each.map(|(experiment, subjects)| match subjects.as_slice() {
+        [only] => format!("{experiment}/{only}"),
+        many => format!("{experiment}/{{{}}}", many.join(", ")),
+    });
+    match experiments.is_empty() {
+        true => "no results".to_owned(),
+        false => prose::list(each),
     }
 }
 

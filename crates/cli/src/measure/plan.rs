@@ -15,6 +15,7 @@ use super::{ALL, MeasureArgs, timers_live};
 use crate::options::Place;
 use crate::progress::Progress;
 use crate::simulate::list::{self as simulate, Found};
+use crate::values::twice;
 use crate::{say, session};
 
 /// What is going to be measured.
@@ -153,8 +154,7 @@ impl MeasurePlan {
 /// What was asked for, each once.
 fn wanted(args: &MeasureArgs) -> Result<Vec<&'static Known>> {
     let names = &args.names;
-    let twice = |(i, name): &(usize, &String)| names[..*i].contains(name);
-    if let Some((_, twice)) = names.iter().enumerate().find(twice) {
+    if let Some(twice) = twice(names) {
         bail!("`{twice}` is named twice");
     }
     let is_all = names.iter().any(|name| name == ALL);

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use punctual_lab::scenario::{Scenario, shipped};
+use punctual_report::prose;
 use punctual_sim::Model;
 use punctual_sim::model::{Parameter, Parameters};
 
@@ -42,14 +43,9 @@ pub(super) fn text() -> String {
         let own = parameters.iter().map(|(parameter, _)| parameter);
         sections.push(table(&title, own.filter(|p| !is_common(p))));
     }
-    let common: Vec<&Parameter> = all
-        .iter()
-        .take(1)
-        .flat_map(|parameters| {
-            let all = parameters.iter().map(|(parameter, _)| parameter);
-            all.filter(|p| is_common(p))
-        })
-        .collect();
+    let first = all.iter().take(1).flat_map(|parameters| parameters.iter());
+    let common = first.map(|(parameter, _)| parameter);
+    let common: Vec<&Parameter> = common.filter(|p| is_common(p)).collect();
     if !common.is_empty() {
         sections.push(table("All of these models", common.into_iter()));
     }
@@ -117,10 +113,9 @@ pub(crate) fn find(named: &str) -> Result<Found> {
         let model = |text: &str| Ok(values::model(text)?.name().to_owned());
         Scenario::read_for(&files::name(path), &text, &model)?
     } else {
-        let names: Vec<&str> = shipped::ALL.iter().map(|shipped| shipped.name).collect();
+        let names = prose::list(shipped::ALL.iter().map(|shipped| shipped.name));
         bail!(
-            "there is no scenario and no file `{named}`; the scenarios are {}, {ROBUSTNESS}",
-            names.join(", ")
+            "there is no scenario and no file `{named}`; the scenarios are {names}, {ROBUSTNESS}"
         );
     };
     Ok(Found::Scenario(Box::new(scenario)))

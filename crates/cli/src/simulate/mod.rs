@@ -55,14 +55,11 @@ impl SimulateArgs {
 
 /// The models to run on, each of which can run the scenario.
 fn models(args: &SimulateArgs, scenario: &Scenario) -> Result<Vec<Model>> {
-    let models = if args.on.is_empty() {
-        let models = scenario.on.iter().map(|name| model(name));
-        models
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|why| anyhow!(why))?
-    } else {
-        args.on.clone()
+    let models: Result<Vec<Model>, _> = match args.on.is_empty() {
+        true => scenario.on.iter().map(|name| model(name)).collect(),
+        false => Ok(args.on.clone()),
     };
+    let models = models.map_err(|why| anyhow!(why))?;
     for (i, model) in models.iter().enumerate() {
         if models[..i].iter().any(|other| other.name() == model.name()) {
             bail!("--on names {} twice", model.name());
@@ -111,10 +108,7 @@ fn simulate(args: &SimulateArgs, scenario: &Scenario, models: &[Model]) -> Resul
         to.write(&chrome_trace(scenario, model.name(), &trace))?;
     }
     delivered?;
-    Ok(match run.beside.expectations.iter().all(|e| e.holds) {
-        true => Done::Whole,
-        false => Done::Differs,
-    })
+    Ok(Done::of(run.beside.expectations.iter().all(|e| e.holds)))
 }
 
 fn cut(trace: &Trace) -> Option<Warning> {
@@ -174,6 +168,7 @@ fn validate() -> Result<Done> {
     drop(progress);
     let asserted = || outcomes.iter().filter(|(row, _)| row.kind.is_asserted());
     let differ = asserted().filter(|(_, outcome)| !outcome.holds).count();
+    let fitted = asserted().filter(|(row, outcome)| outcome.holds && row.fitted.is_some());
     let title = format!(
         "The models against what is published: {} of {} facts hold; {} of them are fitted to their own figure. Kind: D \
          documented, M measured, I inferred and in agreement with data; P and C are predictions and calibrations, which \
@@ -181,9 +176,7 @@ fn validate() -> Result<Done> {
          no evidence for the rule.",
         asserted().count() - differ,
         asserted().count(),
-        asserted()
-            .filter(|(row, outcome)| outcome.holds && row.fitted.is_some())
-            .count(),
+        fitted.count(),
     );
     let cells = outcomes.iter().map(|(row, outcome)| {
         let got = match row.note.as_str() {
@@ -210,11 +203,7 @@ fn validate() -> Result<Done> {
         text.push_str(&format!("  {name}: {source}\n"));
     }
     print(&text)?;
-    Ok(if differ == 0 {
-        Done::Whole
-    } else {
-        Done::Differs
-    })
+    Ok(Done::of(differ == 0))
 }
 
 fn verdict(kind: Evidence, holds: bool) -> &'static str {

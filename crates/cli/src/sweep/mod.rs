@@ -30,10 +30,8 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Done> {
     });
     let plan = plan.map_err(|why| anyhow!(why))?;
     let shard = args.shard.unwrap_or(Shard::WHOLE);
-    let out = args
-        .out
-        .clone()
-        .unwrap_or_else(|| args.plan.with_extension("sweep"));
+    let beside = || args.plan.with_extension("sweep");
+    let out = args.out.clone().unwrap_or_else(beside);
     let folder = Folder::new(&out, args.shard)?;
 
     let mut kept = Kept::new(&plan);

@@ -33,9 +33,8 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Done> {
     let server = args.listen.map(Server::bind).transpose()?;
     // Reading the facts takes milliseconds, so not while somebody is watched.
     let facts = session::host_facts();
-    let threshold = args
-        .threshold
-        .unwrap_or_else(|| usual_threshold(args.method));
+    let usual = || usual_threshold(args.method);
+    let threshold = args.threshold.unwrap_or_else(usual);
 
     let witness = Witness::new();
     let mut watch = Watch::start(settings, threshold, args.fail_over, &stop)?;
@@ -44,10 +43,8 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Done> {
         watch.serve(server);
     }
     let mut printer = Printer::start(watch.settings.cpu);
-    let cpus = watch
-        .settings
-        .cpu
-        .map_or_else(allowed_cpus, |cpu| vec![cpu]);
+    let on = watch.settings.cpu;
+    let cpus = on.map_or_else(allowed_cpus, |cpu| vec![cpu]);
     let over = witness.during(&cpus, || watch.follow(args, &stop, &mut printer));
     let disturbance = witness.disturbance().map(|seen| watch.with_own_stops(seen));
 
@@ -70,9 +67,9 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Done> {
     let mut judged: Vec<(RuleOutcome, String)> = Vec::new();
     judged.extend(args.fail_over.map(|limit| too_late(&watch.tally(), limit)));
     judged.extend(args.fail_if.iter().map(|rule| of_rule(rule, &run)));
-    let any = |outcome| judged.iter().any(|(of, _)| *of == outcome);
+    let done = Done::by(judged.iter().map(|(outcome, _)| *outcome));
     if !judged.is_empty() {
-        let failed = any(RuleOutcome::Fails);
+        let failed = matches!(done, Done::Differs);
         if let Experiment::Watch(watch) = &mut run.results[0].experiment {
             watch.failed = Some(failed);
         }
@@ -87,24 +84,20 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Done> {
     for (outcome, why) in &judged {
         say!("{}: {why}", outcome.name());
     }
-    Ok(if any(RuleOutcome::Fails) {
-        Done::Differs
-    } else if run.interrupted {
-        Done::Interrupted
-    } else if any(RuleOutcome::Inconclusive) {
-        Done::Inconclusive
-    } else {
-        Done::Whole
+    Ok(match done {
+        Done::Differs => done,
+        _ if run.interrupted => Done::Interrupted,
+        done => done,
     })
 }
 
 /// Whether a wait was later than it may be, and how many were.
 fn too_late(tally: &Tally, limit: Nanos) -> (RuleOutcome, String) {
-    let outcome = match tally.over_limit() {
+    let (over, whole) = (tally.over_limit(), tally.whole());
+    let outcome = match over {
         0 => RuleOutcome::Passes,
         _ => RuleOutcome::Fails,
     };
-    let (over, whole) = (tally.over_limit(), tally.whole());
     let worst = Nanos::new(whole.max_ns());
     let why = format!(
         "{over} of {} waits later than the {limit} of --fail-over, the worst {worst}",
@@ -148,14 +141,12 @@ fn settings(args: &WatchArgs) -> Result<Settings> {
 
 /// Says what is watched, and where to scrape it.
 fn announce(args: &WatchArgs, watch: &Watch, server: Option<&Server>) -> Result<()> {
-    let until = args.length.map_or_else(
-        || "until Ctrl-C".to_owned(),
-        |length| format!("for {length}"),
-    );
-    let on = watch
-        .settings
-        .cpu
-        .map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
+    let until = match args.length {
+        Some(length) => format!("for {length}"),
+        None => "until Ctrl-C".to_owned(),
+    };
+    let on = watch.settings.cpu;
+    let on = on.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
     say!(
         "watching {} every {}{on}, {until}; later than {} is a hiccup",
         watch.watcher.method(),

@@ -9,7 +9,7 @@ use punctual_zero::probe::{ProbePart, ProbePlan, Settings, memory_facts, warning
 use crate::options::{Effort, Output};
 use crate::progress::Progress;
 use crate::session::{self, Outputs};
-use crate::values::{bytes, iterations};
+use crate::values::{bytes, iterations, twice};
 use crate::{Done, host, say, stop};
 
 pub(crate) const ABOUT: &str = "\
@@ -128,8 +128,8 @@ pub(crate) fn run(args: &ProbeArgs) -> Result<Done> {
 
 fn settings(args: &ProbeArgs) -> Result<Settings> {
     let parts = &args.parts;
-    if let Some(twice) = (1..parts.len()).find(|&i| parts[..i].contains(&parts[i])) {
-        bail!("`{}` is named twice", parts[twice].part().name());
+    if let Some(twice) = twice(parts) {
+        bail!("`{}` is named twice", twice.part().name());
     }
     let processes = parts.is_empty() || parts.contains(&PartArg::Processes);
     if args.iterations.is_some() && !processes {

@@ -136,10 +136,11 @@ pub(super) fn facts(situation: &Situation) -> (Vec<Fact>, Vec<Untold>) {
 }
 
 fn of_linux(situation: &Situation, list: &mut List) {
+    let host = &situation.host;
     let length = |length: Option<Nanos>| length.map(|length| length.to_string());
     list.add(
         "timer slack",
-        length(situation.host.slack),
+        length(host.slack),
         Some("prctl(PR_GET_TIMERSLACK) failed"),
     );
     list.add(
@@ -154,10 +155,9 @@ fn of_linux(situation: &Situation, list: &mut List) {
     list.add("SCHED_FIFO", real_time, None);
     list.add(
         "tick",
-        situation.host.tick_hz.map(|hz| format!("{hz} Hz")),
+        host.tick_hz.map(|hz| format!("{hz} Hz")),
         Some("clock_getres(CLOCK_MONOTONIC_COARSE) failed"),
     );
-    let host = &situation.host;
     list.add(
         "preemption",
         match (&host.preemption, &host.preemption_mode) {
@@ -190,12 +190,12 @@ fn of_linux(situation: &Situation, list: &mut List) {
     list.add("cgroup quota", quota_of(situation), None);
     list.add(
         "idle driver",
-        situation.host.cpuidle_driver.clone(),
+        host.cpuidle_driver.clone(),
         Some("there is no readable /sys/devices/system/cpu/cpuidle/current_driver"),
     );
     list.add(
         "guest halt polling",
-        situation.host.halt_poll.map(|poll| match poll.is_zero() {
+        host.halt_poll.map(|poll| match poll.is_zero() {
             true => "off".to_owned(),
             false => format!("up to {poll}"),
         }),
@@ -203,17 +203,17 @@ fn of_linux(situation: &Situation, list: &mut List) {
     );
     list.add(
         "deepest idle state",
-        situation.host.deepest_idle_state.as_ref().map(|name| {
-            match situation.host.deepest_idle_exit {
+        host.deepest_idle_state
+            .as_ref()
+            .map(|name| match host.deepest_idle_exit {
                 Some(exit) => format!("{name}, {exit} to leave"),
                 None => name.clone(),
-            }
-        }),
+            }),
         Some("CPU 0 shows no idle state that is enabled"),
     );
     list.add(
         "cpu_dma_latency",
-        situation.host.cpu_dma_latency.map(|limit| {
+        host.cpu_dma_latency.map(|limit| {
             if limit >= NO_LIMIT {
                 "no limit is asked for".to_owned()
             } else {
@@ -224,7 +224,7 @@ fn of_linux(situation: &Situation, list: &mut List) {
     );
     list.add(
         "frequency governor",
-        situation.host.governor.clone(),
+        host.governor.clone(),
         Some("CPU 0 shows none in /sys, as is usual in a virtual machine"),
     );
 }
@@ -308,17 +308,18 @@ fn of_windows(situation: &Situation, list: &mut List) {
 }
 
 fn of_machine(situation: &Situation, list: &mut List) {
-    let clock = match &situation.host.clock_source {
+    let host = &situation.host;
+    let clock = match &host.clock_source {
         Some(source) => format!(
             "{} ({source}), {} to read",
             situation.clock, situation.clock_read
         ),
         None => format!("{}, {} to read", situation.clock, situation.clock_read),
     };
-    let cpus = situation.host.logical_cpus;
+    let cpus = host.logical_cpus;
     list.add(
         "CPUs",
-        cpus.map(|n| match &situation.host.cpu_model {
+        cpus.map(|n| match &host.cpu_model {
             Some(model) => format!("{n} x {model}"),
             None => n.to_string(),
         }),
@@ -327,14 +328,11 @@ fn of_machine(situation: &Situation, list: &mut List) {
     list.add("clock", Some(clock), None);
     list.add(
         "virtual machine",
-        situation
-            .host
-            .virtual_machine
-            .map(|is| match (is, &situation.host.hypervisor) {
-                (true, Some(name)) => format!("yes, {name}"),
-                (true, None) => "yes".to_owned(),
-                (false, _) => "no".to_owned(),
-            }),
+        host.virtual_machine.map(|is| match (is, &host.hypervisor) {
+            (true, Some(name)) => format!("yes, {name}"),
+            (true, None) => "yes".to_owned(),
+            (false, _) => "no".to_owned(),
+        }),
         Some("the CPU does not tell"),
     );
     list.add(

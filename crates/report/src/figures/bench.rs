@@ -62,7 +62,7 @@ impl ByLength {
     }
 
     fn caption<E: OfLength>(&self, measurements: &[Row<'_, E>], points: &[Point]) -> String {
-        let n = select::counts(measurements.iter().map(|m| m.late_ns.n));
+        let n = select::waits(measurements);
         let mut caption = format!("Median {} of n = {n} {}.", self.late, self.counted);
         caption += &means_in_words(measurements, "points");
         caption += &low_in_words(points.iter().map(|&(_, late)| late));
@@ -152,7 +152,7 @@ fn by_interval(measurements: &[Row<'_, IntervalLength>]) -> Vec<Point> {
 }
 
 fn caption_of_intervals(measurements: &[Row<'_, IntervalLength>]) -> String {
-    let n = select::counts(measurements.iter().map(|m| m.late_ns.n));
+    let n = select::waits(measurements);
     let mut caption = format!(
         "CPU time billed to the waiting thread, as a share of the time that passed; n = {n} waits \
          for each interval and subject."
@@ -338,7 +338,7 @@ fn of_subject(run: &Run, subject: &str, group: &[Row<'_, Robustness>]) -> Figure
         caption: format!(
             "Mean |lateness| / time asked for, in %, n = {} requests each. Yellow is poor and dark \
              is good; the colours end at 0.01 % and 1000 %.{}",
-            select::counts(group.iter().map(|m| m.late_ns.n)),
+            select::waits(group),
             select::simulated_in_words(group)
         ),
         axes: ["scheduler period", "time asked for"],

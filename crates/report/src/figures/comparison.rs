@@ -52,19 +52,12 @@ fn of_experiment(compared: &Comparison, experiment: &str, rows: Vec<&Row>) -> Ve
     if rows.len() <= MOST_ROWS {
         return vec![draw(compared, experiment, &rows)];
     }
-    let mut lengths: Vec<(String, Vec<&Row>)> = Vec::new();
-    for row in rows {
-        let length = ["asked_ns", "period_ns"].into_iter();
-        let length = length
-            .filter_map(|key| row.params.get(key)?.as_f64())
-            .next()
-            .map_or_else(String::new, |ns| format!(" {}", units::nominal(ns)));
-        match lengths.iter_mut().find(|(known, _)| *known == length) {
-            Some((_, rows)) => rows.push(row),
-            None => lengths.push((length, vec![row])),
-        }
-    }
-    lengths
+    let length = |row: &Row| {
+        let mut keys = ["asked_ns", "period_ns"].into_iter();
+        let ns = keys.find_map(|key| row.params.get(key)?.as_f64());
+        ns.map_or_else(String::new, |ns| format!(" {}", units::nominal(ns)))
+    };
+    select::grouped(rows, length)
         .iter()
         .map(|(length, rows)| draw(compared, &format!("{experiment}{length}"), rows))
         .collect()

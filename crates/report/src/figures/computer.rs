@@ -28,7 +28,7 @@ pub(super) fn doctor(run: &Run) -> Option<Figure> {
         let asked = units::nominal_fine(asked_ns(m.of));
         (format!("{asked} {}", m.subject), marks.collect())
     };
-    let n = select::counts(waits.iter().map(|m| m.late_ns.n));
+    let n = select::waits(&waits);
     let chart = RowChart {
         title: "Predicted and measured lateness of a wait",
         caption: format!(

@@ -412,7 +412,7 @@ fn by_load(group: &[Row<'_, Load>], of: fn(&Measurement) -> Option<f64>) -> Vec<
 }
 
 fn caption_of_load(group: &[Row<'_, Load>]) -> String {
-    let n = select::counts(group.iter().map(|m| m.late_ns.n));
+    let n = select::waits(group);
     let mut caption = format!("n = {n} waits for each load and priority.");
     caption += &means_in_words(group, "points");
     if group.iter().any(|m| m.late_ns.p99.is_none()) {
@@ -468,7 +468,7 @@ fn caption_of_cores(cpus: &[Row<'_, Cores>], asked: &[f64]) -> String {
         [ns] => format!(" of {}", units::nominal(*ns)),
         _ => String::new(),
     };
-    let n = select::counts(cpus.iter().map(|m| m.late_ns.n));
+    let n = select::waits(cpus);
     let mut caption = format!(
         "Waits{of} of a thread that is pinned to the CPU, n = {n} on each. The marker is the median, the box \
          ends at the 90th percentile, the line at the 99th."
@@ -527,7 +527,7 @@ fn p90(m: &Row<'_, Gap>) -> Option<f64> {
 }
 
 fn caption_of_gaps(drawn: &[Row<'_, Gap>]) -> String {
-    let n = select::counts(drawn.iter().map(|m| m.late_ns.n));
+    let n = select::waits(drawn);
     let mut caption = format!("How much longer than asked, n = {n} waits each.");
     if drawn.iter().any(|m| p90(m).is_some()) {
         caption += " The line above a point ends at the 90th percentile, where one is known.";

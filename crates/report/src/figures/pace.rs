@@ -484,11 +484,8 @@ const HALF: f64 = 0.5;
 
 const HISTOGRAMS: Layout = Layout {
     high: 72,
-    air: (0, 8),
-    above: 0,
     left: 16,
-    right: 60,
-    lines: (16, 18),
+    ..STRIPS
 };
 
 /// For each rate the share of waits that were later than so much, and how many were how
@@ -560,11 +557,7 @@ fn later_than(sorted: &[i64]) -> Vec<Point> {
 
 /// A strip per subject on one scale, so that no subject hides another.
 fn histogram(run: &Run, rate: &str, group: &[Row<'_, Pace>]) -> Figure {
-    let mut all: Vec<i64> = group
-        .iter()
-        .flat_map(|m| m.samples_late_ns.clone())
-        .collect();
-    all.sort_unstable();
+    let all = samples(group);
     let to = all[(all.len() - 1) * 99 / 100].max(1) as f64 * 1.1;
     let width = to / BINS as f64;
     let beyond = all.iter().filter(|ns| **ns as f64 >= to).count();

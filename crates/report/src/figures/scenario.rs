@@ -286,24 +286,14 @@ fn panels(computer: &[Row<'_, ScenarioComputer>]) -> (Vec<Stretches>, &'static s
 
 /// Those of all phases together.
 fn pooled(phases: &[Row<'_, ScenarioComputer>]) -> Vec<IdleStretch> {
-    let mut pooled: Vec<IdleStretch> = Vec::new();
-    for stretch in phases
-        .iter()
-        .flat_map(|m| m.of.idle_stretches.iter().flatten())
-    {
-        let known = pooled.iter_mut();
-        match known
-            .into_iter()
-            .find(|s| s.at_least_ns == stretch.at_least_ns)
-        {
-            Some(known) => {
-                known.count = known.count.saturating_add(stretch.count);
-                known.total_ns = known.total_ns.saturating_add(stretch.total_ns);
-            }
-            None => pooled.push(*stretch),
-        }
-    }
-    pooled
+    let all = phases.iter().filter_map(|m| m.of.idle_stretches.as_ref());
+    let of_length = |(at_least_ns, same): (u64, Vec<&IdleStretch>)| IdleStretch {
+        at_least_ns,
+        count: same.iter().fold(0, |sum, s| s.count.saturating_add(sum)),
+        total_ns: same.iter().fold(0, |sum, s| s.total_ns.saturating_add(sum)),
+    };
+    let lengths = select::grouped(all.flatten(), |stretch| stretch.at_least_ns);
+    lengths.into_iter().map(of_length).collect()
 }
 
 /// All lengths from the shortest to the longest that there is, each twice the

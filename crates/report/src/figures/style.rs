@@ -25,47 +25,12 @@ const COLOURS: [RGBColor; 7] = [
 /// What has a look of its own wherever it is drawn: strategies, the libraries they
 /// are compared with, and the calls of the OS. Those that are often drawn together
 /// come first.
-const KNOWN: [&str; 39] = [
-    "adaptive-balanced",
-    "spin_sleep",
-    "system",
-    "precise",
-    "timer",
-    "spin",
-    "fixed-margin",
-    "adaptive-frugal",
-    "tokio",
-    "max-nap",
-    "adaptive-exact",
-    "yield-spin",
-    "std",
-    "clock_nanosleep",
-    "timerfd",
-    "clock_nanosleep+slack=1ns",
-    "Sleep",
-    "high-resolution-timer",
-    "waitable-timer",
-    "sleep",
-    "mach_wait_until",
-    "kevent",
-    "nanosleep",
-    "clock_nanosleep+TIMER_ABSTIME",
-    "usleep",
-    "SleepEx",
-    "WaitForSingleObject",
-    "WaitForMultipleObjects",
-    "WM_TIMER",
-    "poll",
-    "select",
-    "epoll_wait",
-    "condition-variable",
-    "futex",
-    "timer_settime",
-    "SO_RCVTIMEO",
-    "thread::sleep",
-    "yield",
-    "futex+slack=1ns",
-];
+const KNOWN: &str = "adaptive-balanced spin_sleep system precise timer spin fixed-margin adaptive-frugal tokio \
+    max-nap adaptive-exact yield-spin std clock_nanosleep timerfd clock_nanosleep+slack=1ns Sleep \
+    high-resolution-timer waitable-timer sleep mach_wait_until kevent nanosleep \
+    clock_nanosleep+TIMER_ABSTIME usleep SleepEx WaitForSingleObject WaitForMultipleObjects \
+    WM_TIMER poll select epoll_wait condition-variable futex timer_settime SO_RCVTIMEO \
+    thread::sleep yield futex+slack=1ns";
 
 /// What stands at the points of a series. Six markers and seven colours repeat
 /// together only after 42 subjects.
@@ -134,7 +99,10 @@ impl Look {
     }
 
     fn known(name: &str) -> Option<Self> {
-        KNOWN.iter().position(|known| *known == name).map(Self::nth)
+        KNOWN
+            .split(' ')
+            .position(|known| known == name)
+            .map(Self::nth)
     }
 
     /// One of the `LOOKS`, where what is told apart are not subjects.

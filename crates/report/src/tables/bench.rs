@@ -9,7 +9,7 @@ use punctual_record::{CAP_NS, Estimate, Learned, LearnedCall, LearnedClass, Meas
 
 use super::columns::{
     CPU, CPU_PER_WAIT, EARLY, MAX, MEAN, MEAN_CAPPED, MIN, MISSED, N, OVER_1MS, P50, P75, P90, P99,
-    P999, PREDICTED, QUEUED, STOLEN, SUBJECT, counts, named, typical,
+    P999, PREDICTED, QUEUED, STOLEN, SUBJECT, named, typical,
 };
 use super::cost::{self, Counted, ratio_within};
 use super::table::{Passage, Table, Why};
@@ -144,7 +144,7 @@ pub(crate) fn decades(measurements: &[Row<'_, Decades>]) -> Vec<Passage> {
     let any_mean = measurements.iter().any(|m| select::is_mean(m));
     let table = Table::new("decades: lateness by the time asked for", &lengths)
         .column("asked", |(asked, _)| units::nominal(*asked))
-        .column("n", |(_, of_length)| counts(of_length))
+        .column("n", |(_, of_length)| select::waits(of_length))
         .each(select::subjects(measurements), |(_, of_length), subject| {
             select::of_subject(of_length, subject).and_then(|m| typical(&m))
         })
@@ -161,7 +161,7 @@ pub(crate) fn interval(measurements: &[Row<'_, IntervalLength>]) -> Vec<Passage>
         &periods,
     )
     .column("interval\nms", |(period, _)| units::plain(period / 1e6))
-    .column("n", |(_, of_period)| counts(of_period))
+    .column("n", |(_, of_period)| select::waits(of_period))
     .each(select::subjects(measurements), |(_, of_period), subject| {
         select::of_subject(of_period, subject).map(|m| CPU.1(&m))
     })
@@ -204,7 +204,7 @@ fn robustness_of(subject: &str, measurements: &[Row<'_, Robustness>]) -> Passage
     let title = format!("robustness of {subject}: relative error in %");
     Table::new(title, &lengths)
         .column("asked", |(asked, _)| units::nominal(*asked))
-        .column("n", |(_, of_length)| counts(of_length))
+        .column("n", |(_, of_length)| select::waits(of_length))
         .each(
             periods.map(|period| (units::nominal(period), period)),
             |(_, of_length), period| {

@@ -3,7 +3,7 @@
 use punctual_record::Measurement;
 
 use super::table::{Cell, Told, Why};
-use crate::select::{self, Row};
+use crate::select;
 use crate::units;
 
 pub(super) const SUBJECT: Told = ("subject", |m| m.subject.as_str().into());
@@ -81,9 +81,4 @@ pub(super) fn typical(m: &Measurement) -> Option<String> {
     let (ns, is_median) = select::typical_late_ns(m)?;
     let mean = if is_median { "" } else { " m" };
     Some(format!("{}{mean}", units::duration(ns)))
-}
-
-/// How many waits each of them has.
-pub(super) fn counts<E>(rows: &[Row<'_, E>]) -> String {
-    select::counts(rows.iter().map(|m| m.late_ns.n))
 }

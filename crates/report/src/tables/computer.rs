@@ -190,19 +190,14 @@ pub(crate) const CAUSES: [(Cause, &str); 5] = [
 /// ` (sh 31, cargo 5, not seen 2)`.
 pub(crate) fn who_had_it(m: Row<'_, Watch>) -> String {
     const MOST: usize = 4;
-    let mut names: Vec<(&str, u64)> = Vec::new();
     let queued = m.of.hiccups.iter().filter(|h| h.cause == Cause::Queued);
-    for hiccup in queued {
+    let mut names = select::grouped(queued, |hiccup| {
         let other = hiccup.others.first();
-        let name = other.map_or("not seen", |other| other.name.as_str());
-        match names.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, times)) => *times += 1,
-            None => names.push((name, 1)),
-        }
-    }
-    names.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
+        other.map_or("not seen", |other| other.name.as_str())
+    });
+    names.sort_by_key(|(_, its)| std::cmp::Reverse(its.len()));
     let told = names.iter().take(MOST);
-    let told = prose::list(told.map(|(name, times)| format!("{name} {times}x")));
+    let told = prose::list(told.map(|(name, its)| format!("{name} {}x", its.len())));
     match names.is_empty() {
         true => String::new(),
         false => format!(" (who had it: {told})"),

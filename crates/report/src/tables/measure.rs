@@ -203,12 +203,8 @@ fn modes_in_words(modes: &[Mode]) -> Option<String> {
 
 fn lengths(name: &str, rounds: &[Row<'_, Timers>]) -> String {
     let (samples, modes) = select::lengths(rounds);
-    histogram_of(
-        &format!("{name}: lengths in all rounds"),
-        "sleeps",
-        &samples,
-        &modes,
-    )
+    let title = format!("{name}: lengths in all rounds");
+    histogram_of(&title, "sleeps", &samples, &modes)
 }
 
 /// The length whose distribution is shown.
@@ -227,15 +223,11 @@ pub(crate) fn sleep(run: &Run, measurements: &[Row<'_, Sleep>]) -> Vec<Passage> 
         let lines = lines(of, &calls, measurements);
         let table = |lengths: &[f64]| {
             let heads = lengths.iter().map(|&ns| (units::nominal(ns), ns));
-            Table::new(
-                format!("sleep: how much longer than asked, {}", of.0),
-                &lines,
-            )
-            .column(format!("{} by the time asked", of.0), |line| {
-                line.name().to_owned()
-            })
-            .each(heads, |line, &asked| line.cell(of, asked))
-            .caption(caption_of(of, lengths, measurements))
+            let title = format!("sleep: how much longer than asked, {}", of.0);
+            Table::new(title, &lines)
+                .column(format!("{} by the time asked", of.0), |line| line.0)
+                .each(heads, |(_, cell), &asked| cell(asked))
+                .caption(caption_of(of.0, lengths, measurements))
         };
         sections.extend(in_lines_that_fit(&asked, table));
     }
@@ -276,57 +268,43 @@ fn backed(measurements: &[Row<'_, Sleep>]) -> Vec<Told> {
         .collect()
 }
 
-/// A line of a table: calls below each other, lengths beside.
-enum Line<'a> {
-    Of(&'a str, &'a [Row<'a, Sleep>]),
-    Predicted(&'static str, &'a [Row<'a, Sleep>]),
-    Counts(&'a [Row<'a, Sleep>]),
-}
+/// A line of a table: a name, and a cell for each length.
+type Line<'a> = (&'a str, Box<dyn Fn(f64) -> Cell + 'a>);
 
 fn lines<'a>(
-    of: Told,
+    (head, of): Told,
     calls: &'a [(&'a str, Vec<Row<'a, Sleep>>)],
     measurements: &'a [Row<'a, Sleep>],
 ) -> Vec<Line<'a>> {
-    let predicts = predicts(of, measurements);
-    let mut lines = Vec::new();
-    for (call, of_call) in calls {
-        lines.push(Line::Of(call, of_call));
+    fn asked<'a>(rows: &'a [Row<'a, Sleep>], ns: f64) -> impl Iterator<Item = &'a Row<'a, Sleep>> {
+        rows.iter().filter(move |m| asked_ns(m.of) == ns)
+    }
+    let predicted = |name: &'a str, rows: &'a [Row<'a, Sleep>]| -> Line<'a> {
+        let cell = move |ns| {
+            let predicted = asked(rows, ns).find_map(|m| m.predicted_late_ns);
+            Cell::or(predicted.map(units::duration), Why::NOT_PREDICTED)
+        };
+        (name, Box::new(cell))
+    };
+    let predicts = predicts(head, measurements);
+    let mut lines: Vec<Line<'a>> = Vec::new();
+    for (call, rows) in calls {
+        let cell = move |ns| asked(rows, ns).next().map(|m| of(m)).into();
+        lines.push((call, Box::new(cell)));
         if predicts == Predicted::Differently {
-            lines.push(Line::Predicted("  predicted", of_call));
+            lines.push(predicted("  predicted", rows));
         }
     }
     if predicts == Predicted::Alike {
-        lines.push(Line::Predicted("(predicted)", measurements));
+        lines.push(predicted("(predicted)", measurements));
     }
-    lines.push(Line::Counts(measurements));
+    let counts = move |ns| {
+        let counts = select::counts(asked(measurements, ns).map(|m| m.late_ns.n));
+        // `90 to 100` would widen the column.
+        counts.replace(" to ", "-").into()
+    };
+    lines.push(("n", Box::new(counts)));
     lines
-}
-
-impl Line<'_> {
-    fn name(&self) -> &str {
-        match self {
-            Self::Of(name, _) | Self::Predicted(name, _) => name,
-            Self::Counts(_) => "n",
-        }
-    }
-
-    fn cell(&self, (_, of): Told, asked: f64) -> Cell {
-        match self {
-            Self::Of(_, rows) => select::at(rows, asked_ns, asked).map(|m| of(&m)).into(),
-            Self::Predicted(_, rows) => {
-                let mut rows = rows.iter().filter(|m| asked_ns(m.of) == asked);
-                let predicted = rows.find_map(|m| m.predicted_late_ns);
-                Cell::or(predicted.map(units::duration), Why::NOT_PREDICTED)
-            }
-            Self::Counts(rows) => {
-                let rows = rows.iter().filter(|m| asked_ns(m.of) == asked);
-                // `90 to 100` would widen the column.
-                let counts = select::counts(rows.map(|m| m.late_ns.n));
-                counts.replace(" to ", "-").into()
-            }
-        }
-    }
 }
 
 #[derive(PartialEq)]
@@ -337,7 +315,7 @@ enum Predicted {
 }
 
 /// Whether a rule predicts the median, and whether the same for all calls.
-fn predicts((of, _): Told, measurements: &[Row<'_, Sleep>]) -> Predicted {
+fn predicts(of: &str, measurements: &[Row<'_, Sleep>]) -> Predicted {
     let predicted = measurements.iter().copied();
     let predicted = predicted.filter(|m| m.predicted_late_ns.is_some());
     let by_length = select::grouped(predicted, |m| asked_ns(m.of));
@@ -354,15 +332,15 @@ fn predicts((of, _): Told, measurements: &[Row<'_, Sleep>]) -> Predicted {
     }
 }
 
-fn caption_of(of: Told, lengths: &[f64], measurements: &[Row<'_, Sleep>]) -> String {
-    let what = match of.0 {
+fn caption_of(of: &str, lengths: &[f64], measurements: &[Row<'_, Sleep>]) -> String {
+    let what = match of {
         "p50" => "Median overshoot of n waits of each length.",
         "p90" => "90 % of n waits of each length are at most so much longer.",
         "p99" => "99 % of n waits of each length are at most so much longer.",
         _ => "The largest overshoot of n waits of each length.",
     };
     let mut words = what.to_owned();
-    if of.0 == MEDIAN.0 {
+    if of == MEDIAN.0 {
         let is_mean = |m: &Row<'_, Sleep>| {
             let is_here = lengths.contains(&asked_ns(m.of));
             is_here && select::is_mean(m)

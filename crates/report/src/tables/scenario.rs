@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use punctual_record::experiment::{IdleState, Range, ScenarioComputer, ScenarioThreads, Tail};
+use punctual_record::experiment::{Range, ScenarioComputer, ScenarioThreads, Tail};
 use punctual_record::{Expectation, Measurement, Mode};
 
 use super::WIDTH;
@@ -27,10 +27,8 @@ pub(crate) fn scenario(measurements: &[&Measurement]) -> Vec<Passage> {
     let mut quiet: Vec<&str> = idle.iter().map(|(subject, _)| *subject).collect();
     quiet.sort_unstable();
     if !quiet.is_empty() {
-        let words = format!(
-            "No sleeps, and less than 1 % of a CPU: {}.",
-            quiet.join(", ")
-        );
+        let quiet = prose::list(quiet);
+        let words = format!("No sleeps, and less than 1 % of a CPU: {quiet}.");
         sections.push(prose::paragraph(&words).into());
     }
     if !computer.is_empty() {
@@ -362,13 +360,10 @@ fn typical_sleep(m: Threads) -> Option<String> {
 
 /// The idle states that were entered, in order.
 fn idle_states(group: &[Row<'_, ScenarioComputer>]) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for IdleState { name, share, .. } in group.iter().flat_map(|m| &m.of.idle_states) {
-        if *share > Some(0.0) && !names.contains(name) {
-            names.push(name.clone());
-        }
-    }
-    names
+    let states = group.iter().flat_map(|m| &m.of.idle_states);
+    let entered = states.filter(|state| state.share > Some(0.0));
+    let names = select::grouped(entered, |state| &state.name).into_iter();
+    names.map(|(name, _)| name.clone()).collect()
 }
 
 fn share_of(computer: &ScenarioComputer, state: &str) -> Option<f64> {

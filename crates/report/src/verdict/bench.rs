@@ -54,11 +54,8 @@ pub(super) fn rates(run: &Run) -> Option<Verdict> {
         sentences.extend(other_weights(&loops));
     }
     let rounds = select::counts(loops.iter().flat_map(Loop::rounds));
-    let waits = select::counts(
-        loops
-            .iter()
-            .flat_map(|one| one.rows.iter().map(|m| m.m.late_ns.n)),
-    );
+    let all = loops.iter().flat_map(|one| &one.rows);
+    let waits = select::counts(all.map(|m| m.m.late_ns.n));
     let is_decided = |one: &Loop| (0..WEIGHTS.len()).all(|weight| one.is_decided(weight));
     let next = match loops.iter().all(is_decided) {
         true if !run.command.contains("--rate") => {
@@ -112,14 +109,10 @@ impl<'r> Loop<'r> {
     /// Those of another family than the best that are not told apart from it.
     fn not_told(&self, weight: usize) -> Vec<Row<'r, Pace>> {
         let best = self.best(weight);
-        let others = self
-            .rows
-            .iter()
-            .copied()
-            .filter(|row| !are_kin(row.m, best.m));
-        others
-            .filter(|row| beside(row.m, best.m, weight) == Beside::NotTold)
-            .collect()
+        let others = self.rows.iter().copied();
+        let others = others.filter(|row| !are_kin(row.m, best.m));
+        let not_told = |row: &Row<Pace>| beside(row.m, best.m, weight) == Beside::NotTold;
+        others.filter(not_told).collect()
     }
 
     /// Whether every one of another family is dearer than the best.
@@ -210,13 +203,9 @@ fn other_weights(loops: &[Loop]) -> Option<String> {
 /// A row for each way to wait, the cheapest first.
 fn rows_of(loops: &[Loop]) -> Vec<Vec<String>> {
     let loops = &loops[..loops.len().min(3)];
-    let all = loops.iter().flat_map(|one| one.rows.iter());
-    let mut subjects: Vec<&str> = Vec::new();
-    for row in all {
-        if !subjects.contains(&row.m.subject.as_str()) {
-            subjects.push(&row.m.subject);
-        }
-    }
+    let all = loops.iter().flat_map(|one| &one.rows);
+    let subjects = select::grouped(all, |row| row.m.subject.as_str()).into_iter();
+    let mut subjects: Vec<&str> = subjects.map(|(subject, _)| subject).collect();
     let of = |one: &Loop, subject: &str| -> Option<(Interval, Beside, bool)> {
         let row = select::of_subject(&one.rows, subject)?;
         let best = one.best(USUAL).m;
@@ -289,10 +278,8 @@ fn listed(names: &[&str]) -> String {
 }
 
 fn in_figures(m: &Measurement) -> String {
-    let cpu = m
-        .cpu
-        .fraction
-        .map(|share| format!("{} % of a CPU, ", units::percent(share)));
+    let cpu = m.cpu.fraction;
+    let cpu = cpu.map(|share| format!("{} % of a CPU, ", units::percent(share)));
     let late = match select::typical_late_ns(m) {
         Some((late, true)) => format!("{} late at p50", units::duration(late)),
         Some((late, false)) => format!("{} late on average", units::duration(late)),

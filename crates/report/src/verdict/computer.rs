@@ -112,9 +112,7 @@ fn helps(advice: &Advice, is_busy: bool) -> String {
 
 fn told(row: &Row<'_, Doctor>, all: &[Row<'_, Doctor>]) -> Vec<String> {
     let typical = |row: &Row<'_, Doctor>| select::typical_ns(row.m);
-    let alike = all
-        .iter()
-        .filter(|other| other.of.asked_ns == row.of.asked_ns);
+    let alike = (all.iter()).filter(|other| other.of.asked_ns == row.of.asked_ns);
     let least = alike.filter_map(typical).fold(f64::INFINITY, f64::min);
     let sign = match typical(row) {
         Some(ns) if ns <= least => "* ",
@@ -183,32 +181,23 @@ pub(super) fn watch(run: &Run) -> Option<Verdict> {
 /// The causes that there were, the most frequent first.
 fn causes(row: Row<'_, Watch>) -> Vec<(Cause, Vec<String>)> {
     let count = |cause: Cause| row.of.hiccups_by_cause.get(cause.name());
-    let mut causes: Vec<(u64, Cause, Vec<String>)> = CAUSES
+    let n = |cause: Cause| count(cause).copied().unwrap_or(0);
+    let mut causes: Vec<_> = CAUSES
         .into_iter()
-        .filter_map(|(cause, words)| {
-            let n = *count(cause).filter(|n| **n > 0)?;
-            let of_cause = row.of.hiccups.iter().filter(|it| it.cause == cause);
-            let worst = of_cause.map(|hiccup| hiccup.late_ns).max();
-            let who = match cause {
-                Cause::Queued => who_had_it(row),
-                _ => String::new(),
-            };
-            Some((
-                n,
-                cause,
-                vec![
-                    format!("{words}{who}"),
-                    n.to_string(),
-                    units::duration_or_dash(worst),
-                ],
-            ))
-        })
+        .filter(|(cause, _)| n(*cause) > 0)
         .collect();
-    causes.sort_by_key(|(n, ..)| std::cmp::Reverse(*n));
-    causes
-        .into_iter()
-        .map(|(_, cause, told)| (cause, told))
-        .collect()
+    causes.sort_by_key(|(cause, _)| std::cmp::Reverse(n(*cause)));
+    let told = |(cause, words): (Cause, &str)| {
+        let of_cause = row.of.hiccups.iter().filter(|it| it.cause == cause);
+        let worst = of_cause.map(|hiccup| hiccup.late_ns).max();
+        let who = match cause {
+            Cause::Queued => who_had_it(row),
+            _ => String::new(),
+        };
+        let (what, n) = (format!("{words}{who}"), n(cause).to_string());
+        (cause, vec![what, n, units::duration_or_dash(worst)])
+    };
+    causes.into_iter().map(told).collect()
 }
 
 /// What to do about the most frequent one.

@@ -140,17 +140,13 @@ fn cores(run: &Run) -> Option<Verdict> {
         rows.iter().map(told),
         format!(
             "n = {} waits of a thread that is pinned to the CPU.",
-            counts(&rows)
+            select::waits(&rows)
         ),
     ))
 }
 
 /// Medians nearer than this are called alike.
 const ALIKE: f64 = 1.1;
-
-fn counts<E>(rows: &[Row<'_, E>]) -> String {
-    select::counts(rows.iter().map(|row| row.m.late_ns.n))
-}
 
 /// Whether waking up takes longer after a longer rest.
 fn gap(run: &Run) -> Option<Verdict> {
@@ -215,7 +211,10 @@ fn yields(run: &Run) -> Option<Verdict> {
     Some(Verdict::new(vec![sentence], next).table(
         ["on its CPU", "p50", "p90", "p99", "max"],
         rows.iter().map(row),
-        format!("From the call to its return, n = {} yields.", counts(&rows)),
+        format!(
+            "From the call to its return, n = {} yields.",
+            select::waits(&rows)
+        ),
     ))
 }
 
@@ -380,7 +379,7 @@ pub(super) fn waits(run: &Run) -> Option<Verdict> {
     if !early.is_empty() {
         sentences.push(format!("Some waits ended early: {early}."));
     }
-    let waits = select::counts(rows.iter().map(|row| row.m.late_ns.n));
+    let waits = select::waits(&rows);
     let next = "Next: punctual doctor says why it is as late as that, and what helps; --full has all tables and lengths.";
     Some(Verdict::new(sentences, next).table(
         ["call, 1 ms", "late", "p99", "max", "CPU per wait"],

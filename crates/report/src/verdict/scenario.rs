@@ -20,11 +20,9 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     };
     let mut sentences: Vec<String> = names.iter().take(TITLES).filter_map(title).collect();
     sentences.extend(expected(&run.beside.expectations));
-    let waiting: Vec<_> = rows
-        .iter()
-        .copied()
-        .filter(|row| row.of.slept_ns.is_some() || row.of.since_signal_ns.is_some())
-        .collect();
+    let waits =
+        |row: &Row<ScenarioThreads>| row.of.slept_ns.is_some() || row.of.since_signal_ns.is_some();
+    let waiting: Vec<_> = rows.iter().copied().filter(waits).collect();
     let models = select::grouped(rows.iter(), |row| &row.of.at.on);
     let example = waiting.first().filter(|_| scenario::is_virtual(run));
     let example = example.map_or_else(String::new, |row| {
@@ -87,14 +85,10 @@ fn overview(verdict: Verdict, rows: &[Row<ScenarioThreads>]) -> Verdict {
         "CPU %",
     ];
     let told = |row: &Row<ScenarioThreads>| {
-        let asked = row
-            .of
-            .asked_ns
-            .as_ref()
-            .map(|asked| match asked.min == asked.max {
-                true => units::nominal(asked.min),
-                false => format!("from {}", units::nominal(asked.min)),
-            });
+        let asked = row.of.asked_ns.as_ref().map(|asked| {
+            let from = if asked.min == asked.max { "" } else { "from " };
+            format!("{from}{}", units::nominal(asked.min))
+        });
         let slept = row.of.slept_ns.as_ref().and_then(|slept| slept.p50);
         let slept = slept.map(units::fine);
         let signal = row.of.since_signal_ns.as_ref();
