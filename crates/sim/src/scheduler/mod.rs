@@ -225,6 +225,17 @@ impl Scheduler {
         }
     }
 
+    /// How often of `most` the thread of `cpu` can run for the first of `lengths`, offer its CPU
+    /// so that nobody else takes it, and run for the second; it has done so then. What is noted
+    /// with each offer is left out, so that another has to follow.
+    pub(crate) fn yields_in_vain(&mut self, cpu: usize, lengths: (Time, Time), most: u64) -> u64 {
+        match self {
+            Self::Unlimited => most,
+            Self::Quantum(_) => 0,
+            Self::Fair(scheduler) => scheduler.yields_in_vain(cpu, lengths, most),
+        }
+    }
+
     /// The turn of the thread of `cpu` may be over. Whether another runs now.
     pub(crate) fn turn_is_over(&mut self, cpu: usize) -> bool {
         match self {

@@ -1,6 +1,7 @@
 //! What a thread does: its operations, one after the other, and the steps of
 //! its waits.
 
+use punctual_core::strategies::AnyStrategy;
 use punctual_core::{Goal, Limit, Method, Nanos, Outcome, Reason, Schedule, Step, Wait};
 use punctual_program::Probe;
 use punctual_program::Setting;
@@ -15,7 +16,7 @@ use crate::clock::SimClock;
 use crate::clock::Time;
 use crate::model::Quota;
 use crate::rules::{Answer, ProcessId, Request, ThreadId};
-use crate::thread::{Burst, Doing, Place, Thread, Waiting};
+use crate::thread::{Burst, Doing, Mind, Place, Thread, Waiting};
 use crate::trace::Happened;
 
 /// A thread that reads a tick-written clock looks again after so long at the
@@ -266,11 +267,43 @@ impl<'p> World<'p> {
                 Step::Block { method, limit, .. } => self.arm(id, method, limit, Nanos::ZERO),
                 Step::Spin { until, .. } => self.on(id, Burst::Spin(until)),
                 Step::Yield { .. } => {
+                    self.offer_in_vain(id);
                     self.on(id, Burst::Yield(self.costs.yielding, self.face.read))
                 }
                 Step::Done => Then::Again,
             };
         }
+    }
+
+    /// Has a thread that offers its CPU between readings of the clock go on, as long as that
+    /// is all that happens, to the last offer but one.
+    fn offer_in_vain(&mut self, id: ThreadId) {
+        let thread = &self.threads[id];
+        let cpu = thread.cpu;
+        let Some(waiting) = thread.waiting.as_ref().filter(|waiting| {
+            let mind = &thread.strategies[waiting.with];
+            matches!(mind, Mind::Strategy(AnyStrategy::YieldSpin(_)))
+        }) else {
+            return;
+        };
+        if self.trace.is_some() || cpu >= self.model.efficient().from {
+            return;
+        }
+        let (yielding, read) = (self.costs.yielding, self.face.read);
+        let (each, until) = (yielding + read, self.next().min(waiting.deadline.into()));
+        let most = (until - self.now - Time::from_thirds(1)).div(each);
+        let most = most.saturating_sub(1);
+        let times = (self.scheduler).yields_in_vain(cpu, (yielding, read), most);
+        for _ in 0..times {
+            self.step();
+            self.step();
+            self.now = self.now + each;
+            let now = self.show();
+            self.threads[id].woke(now);
+        }
+        let (ran, thread) = (each.times(times), &mut self.threads[id]);
+        (thread.used, thread.since) = (thread.used + ran, self.now);
+        self.computer.ran(ran);
     }
 
     /// Records the wait that is over.

@@ -300,7 +300,13 @@ fn run(model: &Model, seed: u64, program: &Program) -> Option<(Observations, Tra
     };
     let mut machine = SimMachine::new(model.clone(), seed).with_limits(limits);
     let accepted = without_refused(&machine, program);
-    match machine.run_traced(&accepted) {
+    let seen = machine.run_traced(&accepted);
+    // Without a trace, what only a trace tells apart is not carried out one by one.
+    let mut untraced = SimMachine::new(model.clone(), seed).with_limits(limits);
+    if let (Ok((traced, _)), Ok(untraced)) = (&seen, untraced.run(&accepted)) {
+        assert_eq!(*traced, untraced);
+    }
+    match seen {
         Ok(seen) => Some(seen),
         Err(why) => {
             let why = why.to_string();

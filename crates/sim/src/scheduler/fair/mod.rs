@@ -10,7 +10,6 @@ mod entity;
 mod quota;
 mod real_time;
 
-use std::collections::BTreeSet;
 use std::collections::VecDeque;
 
 use entity::{Entity, NICE_0, virtual_time, weight, weighted};
@@ -62,8 +61,8 @@ pub(crate) struct Fair {
 #[derive(Debug, Default)]
 struct Queue {
     real_time: VecDeque<ThreadId>,
-    /// By deadline.
-    fair: BTreeSet<(i64, ThreadId)>,
+    /// By deadline; most come last or go first.
+    fair: VecDeque<(i64, ThreadId)>,
     /// Those whose group has no time left here.
     out: Vec<ThreadId>,
     running: Option<ThreadId>,
@@ -342,21 +341,20 @@ impl Fair {
         };
         let limit = self.rules.real_time;
         let queue = &mut self.queues[cpu];
-        queue.crowded = match queue.fair.is_empty() {
-            true => Time::ZERO,
-            false => queue.crowded + length,
+        let waits = !queue.fair.is_empty();
+        queue.crowded = match waits {
+            true => queue.crowded + length,
+            false => Time::ZERO,
         };
         let entity = &mut self.entities[id];
         if entity.is_real_time {
-            let waits = !queue.fair.is_empty();
             queue.real_time_use.ran(limit, length, now, waits);
             return;
         }
         queue.real_time_use.others_ran(limit, length);
         let virtually = virtual_time(length, entity.weight);
         entity.runtime += virtually;
-        let weighted = weighted(virtually, entity.weight);
-        self.queues[cpu].weighted_runtime += weighted;
+        queue.weighted_runtime += weighted(virtually, entity.weight);
         self.groups.charge(entity.group, cpu, length);
     }
 
@@ -418,10 +416,13 @@ impl Fair {
             return;
         }
         self.waiting -= 1;
-        queue.real_time.retain(|queued| *queued != thread);
-        if queue.fair.remove(&(deadline, thread)) {
-            self.queues[cpu].mean = self.mean(cpu);
-            self.forget(thread, cpu);
+        match queue.fair.binary_search(&(deadline, thread)) {
+            Ok(at) => {
+                queue.fair.remove(at);
+                self.queues[cpu].mean = self.mean(cpu);
+                self.forget(thread, cpu);
+            }
+            Err(_) => queue.real_time.retain(|queued| *queued != thread),
         }
     }
 
@@ -438,6 +439,50 @@ impl Fair {
             self.entities[id].deadline += slice;
         }
         self.is_overtaken(cpu)
+    }
+
+    pub(super) fn yields_in_vain(&mut self, cpu: usize, lengths: (Time, Time), most: u64) -> u64 {
+        let queue = &self.queues[cpu];
+        let Some(id) = queue.running else {
+            return 0;
+        };
+        let mut entity = self.entities[id];
+        let limit = self.rules.real_time;
+        if self.rules.is_cfs
+            || entity.is_real_time
+            || self.groups.is_limited(entity.group)
+            || !queue.real_time.is_empty()
+            || queue.real_time_use.served_left(limit).is_some()
+        {
+            return 0;
+        }
+        let slice = self.virtual_slice(&entity);
+        let [before, after] =
+            [lengths.0, lengths.1].map(|length| virtual_time(length, entity.weight));
+        let mut sum = queue.weighted_runtime;
+        let mut times = 0;
+        while times < most {
+            let (runtime, deadline) = (entity.runtime + before, entity.deadline + slice);
+            let sum_then = sum + weighted(before, entity.weight);
+            let is_eligible = |runtime| weighted(runtime, queue.weight) <= sum_then;
+            let takes = |&(key, other): &(i64, ThreadId)| {
+                (key, other) < (deadline, id) && is_eligible(self.entities[other].runtime)
+            };
+            if !is_eligible(runtime) || queue.fair.iter().any(takes) {
+                break;
+            }
+            (entity.runtime, entity.deadline) = (runtime + after, deadline);
+            sum = sum_then + weighted(after, entity.weight);
+            times += 1;
+        }
+        if times > 0 {
+            let ran = (lengths.0 + lengths.1).times(times);
+            self.ran(cpu, ran, self.now + ran);
+            // As of many rounded lengths, not of one.
+            self.entities[id] = entity;
+            self.queues[cpu].weighted_runtime = sum;
+        }
+        times
     }
 
     pub(super) fn turn_is_over(&mut self, cpu: usize) -> bool {
@@ -618,7 +663,7 @@ impl Fair {
         if self.rules.is_cfs {
             let running = queue.running.map(|id| &self.entities[id]);
             let running = running.filter(|entity| !entity.is_real_time);
-            let first = queue.fair.first().map(|(runtime, _)| *runtime);
+            let first = queue.fair.front().map(|(runtime, _)| *runtime);
             let least = running
                 .map(|entity| entity.runtime)
                 .into_iter()
@@ -631,7 +676,11 @@ impl Fair {
         } else if queue.weight == NICE_0 {
             (queue.weighted_runtime >> NICE_0.ilog2()) as i64
         } else {
-            queue.weighted_runtime.div_euclid(queue.weight.into()) as i64
+            // A division of longer numbers takes longer than all the rest.
+            match i64::try_from(queue.weighted_runtime) {
+                Ok(sum) => sum.div_euclid(queue.weight),
+                Err(_) => queue.weighted_runtime.div_euclid(queue.weight.into()) as i64,
+            }
         }
     }
 
@@ -716,7 +765,8 @@ impl Fair {
             if self.rules.is_cfs {
                 entity.deadline = entity.runtime;
             }
-            self.queues[cpu].fair.insert((entity.deadline, id));
+            let (key, fair) = ((entity.deadline, id), &mut self.queues[cpu].fair);
+            fair.insert(fair.partition_point(|other| *other < key), key);
             self.count(id, cpu);
         }
     }
