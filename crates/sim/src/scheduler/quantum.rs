@@ -497,7 +497,9 @@ impl Quantum {
         if !self.is_crowded() {
             return None;
         }
-        let mut firsts = (0..LEVELS).rev().filter_map(|level| {
+        let levels = (0..LEVELS).rev();
+        let taken = levels.filter(|level| !self.queues[*level].is_empty());
+        let mut firsts = taken.filter_map(|level| {
             let queue = self.queues[level].iter().enumerate();
             let mut fit = queue.filter(|(_, c)| c.may_run_on(cpu));
             let (place, _) = match self.turns {

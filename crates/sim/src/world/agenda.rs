@@ -114,8 +114,13 @@ impl Agenda {
             return self.later.push(key, placing(&mut self.places));
         }
         self.places[list][number] = SOON;
-        let before = self.soon.iter().rposition(|soon| *soon > key);
-        self.soon.insert(before.map_or(0, |last| last + 1), key);
+        let mut at = self.soon.len();
+        self.soon.push(key);
+        while at > 0 && self.soon[at - 1] < key {
+            self.soon[at] = self.soon[at - 1];
+            at -= 1;
+        }
+        self.soon[at] = key;
         if self.soon.len() > SOON_MAX {
             let last = self.soon.remove(0);
             self.later.push(last, placing(&mut self.places));

@@ -261,7 +261,6 @@ impl<'p> World<'p> {
                 self.listen(id, event);
             }
             self.threads[id].doing = Doing::Waiting;
-            self.account(self.threads[id].cpu);
             self.threads[id].begin_step();
             return match step {
                 Step::Block { method, limit, .. } => self.arm(id, method, limit, Nanos::ZERO),

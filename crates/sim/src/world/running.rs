@@ -5,9 +5,8 @@ use punctual_core::Reason;
 use super::World;
 use super::agenda::Event;
 use crate::clock::Time;
-use crate::model::Scheduling;
 use crate::rules::{ProcessId, ThreadId};
-use crate::scheduler::{Candidate, TurnEnds, Woken};
+use crate::scheduler::{Candidate, Scheduler, TurnEnds, Woken};
 use crate::thread::{Burst, Doing, Place, Thread};
 use crate::trace::Happened;
 
@@ -74,10 +73,10 @@ impl World<'_> {
     /// Where a thread that wakes is to run: where it ran last, if that is free,
     /// or anywhere that is, else where it ran last.
     pub(super) fn find_cpu(&self, id: ThreadId) -> usize {
-        let candidate = self.candidate(id);
-        if self.model.scheduling() == Scheduling::Unlimited {
-            return candidate.cpu;
+        if let Scheduler::Unlimited = self.scheduler {
+            return self.threads[id].cpu;
         }
+        let candidate = self.candidate(id);
         if let Some(pinned) = candidate.pinned {
             return pinned;
         }
