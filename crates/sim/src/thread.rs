@@ -13,50 +13,52 @@ use crate::clock::Time;
 use crate::rules::ProcessId;
 use crate::scheduler::{Candidate, Share};
 
-/// What a thread has and is at.
+/// What a thread has and is at. What each event looks at comes first, in as few lines of the
+/// cache as it can.
+#[repr(C)]
 pub(crate) struct Thread<'p> {
-    pub(crate) name: &'p str,
-    pub(crate) process: ProcessId,
-    pub(crate) first_phase: usize,
-    /// When it was started, counted from the beginning of the experiment.
-    pub(crate) began: Nanos,
-    pub(crate) cursor: Cursor<'p>,
-    pub(crate) strategies: Vec<Mind>,
-    pub(crate) cycles: Option<Box<Cycles<SimClock>>>,
-    pub(crate) draws: Draws,
-    pub(crate) doing: Doing<'p>,
-    /// The wait that is under way, while it is [`Doing::Waiting`].
-    pub(crate) waiting: Option<Waiting>,
     pub(crate) place: Place,
+    pub(crate) priority: Priority,
+    /// Why the thread will go on.
+    pub(crate) reason: Reason,
+    /// Where it runs, or ran last.
+    pub(crate) cpu: usize,
+    pub(crate) pinned: Option<usize>,
+    /// The CPU that carried out its wake-up; `None` if none did.
+    pub(crate) woken_by: Option<usize>,
+    pub(crate) process: ProcessId,
+    pub(crate) share: Share,
     /// What it does on its CPU before it goes on with its program.
     pub(crate) burst: Burst,
     /// The CPU time of the blocking call it is in.
     pub(crate) nap: Time,
-    /// Why the thread will go on.
-    pub(crate) reason: Reason,
-    /// When the event that ended its wait was signalled.
-    pub(crate) signalled: Option<Time>,
-    pub(crate) priority: Priority,
-    pub(crate) share: Share,
-    /// The CPU that carried out its wake-up; `None` if none did.
-    pub(crate) woken_by: Option<usize>,
-    pub(crate) pinned: Option<usize>,
-    /// Where it runs, or ran last.
-    pub(crate) cpu: usize,
     /// Up to when its running, or its waiting for a CPU, is in the books.
     pub(crate) since: Time,
     /// When it got its CPU, for the trace.
     pub(crate) on_cpu_since: Time,
-    pub(crate) recorder: Recorder<SimClock>,
     /// The CPU time it was charged since it was started.
     pub(crate) used: Time,
-    /// The part of that which earlier sections took.
-    pub(crate) used_before: Time,
     /// What this section took.
     pub(crate) queued: Time,
     pub(crate) switches: u64,
     /// How often waking it ended the rest of a CPU; `None` where CPUs are not counted.
     pub(crate) wakeups: Option<u64>,
+    pub(crate) doing: Doing<'p>,
+    pub(crate) cursor: Cursor<'p>,
+    pub(crate) recorder: Recorder<SimClock>,
+    /// The wait that is under way, while it is [`Doing::Waiting`].
+    pub(crate) waiting: Option<Waiting>,
+    pub(crate) strategies: Vec<Mind>,
+    /// When the event that ended its wait was signalled.
+    pub(crate) signalled: Option<Time>,
+    pub(crate) cycles: Option<Box<Cycles<SimClock>>>,
+    pub(crate) draws: Draws,
+    /// The part of its CPU time that earlier sections took.
+    pub(crate) used_before: Time,
+    pub(crate) name: &'p str,
+    pub(crate) first_phase: usize,
+    /// When it was started, counted from the beginning of the experiment.
+    pub(crate) began: Nanos,
     /// What its last section took, once it has ended.
     pub(crate) ended: Option<Box<CpuUse>>,
 }
