@@ -104,19 +104,12 @@ pub fn model_facts(model: &Model) -> MachineFacts {
 /// The facts of the fake OS at all the scheduler periods of the robustness
 /// experiment.
 pub fn robustness_facts() -> MachineFacts {
+    let (first, last) = robustness::PERIODS_MS.into_inner();
     let fake = |ms| Model::fake(Nanos::from_ms(ms)).expect("the article's periods are 1 to 10 ms");
-    let (first, last) = (
-        fake(*robustness::PERIODS_MS.start()),
-        fake(*robustness::PERIODS_MS.end()),
-    );
-    let mut facts = model_facts(&first);
-    facts.name = format!("{} to {}", first.name(), last.name());
+    let mut facts = model_facts(&fake(first));
+    facts.name = format!("{} to {}", facts.name, fake(last).name());
     facts.other.remove("period_ns");
-    facts.timer_rule = format!(
-        "{} to {}",
-        facts.timer_rule,
-        Nanos::from_ms(*robustness::PERIODS_MS.end())
-    );
+    facts.timer_rule = format!("{} to {}", facts.timer_rule, Nanos::from_ms(last));
     facts
 }
 

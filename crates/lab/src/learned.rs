@@ -4,17 +4,12 @@ use punctual_core::Nanos;
 use punctual_core::strategies::{self, Adaptive, AnyStrategy};
 use punctual_record::{self as record, Experiment, Learned, LearnedCall, LearnedClass};
 
-use crate::rounds::FinalState;
+use crate::rounds::Case;
 
-/// What those had learned that learn something and keep it from one wait to
-/// the next.
-pub fn learned(final_states: &[FinalState]) -> Vec<Learned> {
-    final_states.iter().filter_map(one).collect()
-}
-
-fn one(final_state: &FinalState) -> Option<Learned> {
-    let period_ns = shared_period_ns(&final_state.cells);
-    let learned = match &final_state.strategy {
+/// What the strategy of a case had learned, if it learns something and keeps it from one
+/// wait to the next.
+pub(crate) fn learned(case: &Case, strategy: &AnyStrategy) -> Option<Learned> {
+    let learned = match strategy {
         AnyStrategy::Adaptive(adaptive) => weighed(adaptive),
         AnyStrategy::Precise(precise) => Learned {
             nap: Some(estimate(precise.learned())),
@@ -34,9 +29,9 @@ fn one(final_state: &FinalState) -> Option<Learned> {
         AnyStrategy::MaxNap(_) => return None,
     };
     Some(Learned {
-        experiment: final_state.experiment().to_owned(),
-        subject: final_state.subject.clone(),
-        period_ns,
+        experiment: case.experiment().to_owned(),
+        subject: case.subject.clone(),
+        period_ns: shared_period_ns(&case.cells),
         ..learned
     })
 }
@@ -99,7 +94,7 @@ mod tests {
     use crate::experiments::Conditions;
     use crate::experiments::interval::{self, Waits};
     use crate::experiments::pace::{self, Batch};
-    use crate::rounds::{self, Case};
+    use crate::rounds;
 
     fn subjects(names: &[&str]) -> Vec<Subject> {
         let spec = |name: &&str| StrategySpec::parse(name, Defaults::ELSEWHERE).unwrap();
@@ -109,7 +104,7 @@ mod tests {
     fn interleaved(cases: &[Case]) -> Vec<Learned> {
         let mut machine = SimMachine::new(Model::parse("linux,slack=1ns").unwrap(), 1);
         let results = rounds::run(&mut machine, cases, 2, &mut |_| {}).unwrap();
-        learned(&results.final_states)
+        results.learned
     }
 
     #[test]

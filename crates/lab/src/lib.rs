@@ -30,7 +30,6 @@ pub mod validation;
 pub mod watch;
 
 pub use facts::{host_cores, host_facts, model_facts, robustness_facts};
-pub use learned::learned;
 pub use prediction::{predict, predict_timers};
 pub use timer_rule::rule_in_force;
 pub use trace::chrome_trace;

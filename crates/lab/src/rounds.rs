@@ -10,11 +10,14 @@ use punctual_core::Nanos;
 use punctual_core::strategies::AnyStrategy;
 use punctual_program::machine::{Section, ThreadObservations};
 use punctual_program::program::Subject;
-use punctual_program::{Machine, Program, Refusal, Samples};
+use punctual_program::{Machine, Program, Refusal};
 use punctual_record::experiment::Frames;
 use punctual_record::{
-    CAP_NS, Cost, Cpu, Experiment, Interval, Late, Measurement, NAP_PENALTIES_NS, Round, Weights,
+    CAP_NS, Cost, Cpu, Experiment, Interval, Late, Learned, Measurement, NAP_PENALTIES_NS, Round,
+    Weights,
 };
+
+use crate::learned::learned;
 
 /// One subject's part of a round: a program, and what its sections measure.
 #[derive(Clone, Debug)]
@@ -40,8 +43,8 @@ pub struct Case {
 pub struct Results {
     /// One for each cell of each case, in the order of the cases.
     pub measurements: Vec<Measurement>,
-    /// One for each case of a strategy that has run, in the order of the cases.
-    pub final_states: Vec<FinalState>,
+    /// What strategies had learned by the end of their last batch, in the order of the cases.
+    pub learned: Vec<Learned>,
     /// What ended the rounds before their end.
     pub end: End,
 }
@@ -66,23 +69,10 @@ impl Results {
     /// Adds what came of the next rounds.
     pub fn extend(&mut self, next: Self) {
         self.measurements.extend(next.measurements);
-        self.final_states.extend(next.final_states);
+        self.learned.extend(next.learned);
         self.end.interrupted |= next.end.interrupted;
         self.end.failed = self.end.failed.take().or(next.end.failed);
     }
-}
-
-/// The subject of a case, as it was at the end of its last batch. What it had
-/// learned by then is told by [`learned`](crate::learned).
-#[derive(Clone, Debug, PartialEq)]
-pub struct FinalState {
-    /// Who, as in the measurements.
-    pub subject: String,
-    /// The cells it went through, in their order, the last of them at the end of the
-    /// batch.
-    pub cells: Vec<Experiment>,
-    /// The strategy itself.
-    pub strategy: AnyStrategy,
 }
 
 impl Case {
@@ -104,26 +94,7 @@ impl Case {
 
     /// Which experiment.
     pub fn experiment(&self) -> &'static str {
-        name_of(&self.cells)
-    }
-}
-
-fn name_of(cells: &[Experiment]) -> &'static str {
-    cells.first().map_or("", Experiment::name)
-}
-
-impl FinalState {
-    /// Which experiment.
-    pub fn experiment(&self) -> &'static str {
-        name_of(&self.cells)
-    }
-
-    fn of(case: &Case, strategy: AnyStrategy) -> Self {
-        Self {
-            subject: case.subject.clone(),
-            cells: case.cells.clone(),
-            strategy,
-        }
+        self.cells.first().map_or("", Experiment::name)
     }
 }
 
@@ -225,7 +196,7 @@ pub fn run(
         .iter()
         .map(|case| vec![Tally::default(); case.cells.len()])
         .collect();
-    let mut final_states = vec![None; cases.len()];
+    let mut strategies = vec![None; cases.len()];
     let end = take_turns(machine, cases, rounds, watch, &mut |batch| {
         let Some(thread) = measured(&cases[batch.case], batch.threads) else {
             return;
@@ -234,7 +205,7 @@ pub fn run(
         for (tally, section) in tallies[batch.case].iter_mut().zip(&thread.sections[1..]) {
             tally.add(section, subject);
         }
-        final_states[batch.case] = thread.learned.first().cloned().flatten();
+        strategies[batch.case] = thread.learned.first().cloned().flatten();
     })?;
     let mut measurements = Vec::new();
     for (case, tallies) in cases.iter().zip(tallies) {
@@ -245,11 +216,11 @@ pub fn run(
         }
     }
     compare(&mut measurements);
-    let final_states = cases.iter().zip(final_states);
+    let ended = cases.iter().zip(strategies);
     Ok(Results {
         measurements,
-        final_states: final_states
-            .filter_map(|(case, strategy)| Some(FinalState::of(case, strategy?)))
+        learned: ended
+            .filter_map(|(case, strategy)| learned(case, &strategy?))
             .collect(),
         end,
     })
@@ -292,7 +263,8 @@ struct Tally {
     stolen: Option<Nanos>,
     naps: Option<u64>,
     missed: u64,
-    frames: FrameTimes,
+    /// The times from one wake to the next.
+    frames: Vec<Nanos>,
 }
 
 impl Tally {
@@ -332,13 +304,14 @@ impl Tally {
             ..Round::of(&late_ns, naps, cpu.thread.map(Nanos::as_ns))
         });
         self.late_ns.extend(late_ns);
-        self.frames.add(samples);
+        // A skipped cycle makes a long frame, as it would on the screen.
+        self.frames.extend(samples.gaps());
     }
 
     fn measurement(self, case: &Case, mut cell: Experiment) -> Measurement {
         let period_ns = cell.period_ns();
-        if let (Some(period_ns), Some(frames)) = (period_ns, cell.frames_mut()) {
-            *frames = self.frames.against(period_ns);
+        if let (Some(period_ns), Some(of_cell)) = (period_ns, cell.frames_mut()) {
+            *of_cell = frames(&self.frames, period_ns);
         }
         let n = self.late_ns.len() as f64;
         let per_wait = |total: Option<Nanos>| total.map(|total| total.as_ns() as f64 / n);
@@ -390,26 +363,18 @@ fn medians(cost: Weights<Interval>) -> Weights<f64> {
     }
 }
 
-/// The times from one wake to the next, as a player of a game sees them.
-#[derive(Clone, Debug, Default)]
-struct FrameTimes(Vec<Nanos>);
-
-impl FrameTimes {
-    fn add(&mut self, samples: &Samples) {
-        // A skipped cycle makes a long frame, as it would on the screen.
-        self.0.extend(samples.gaps());
-    }
-
-    fn against(&self, period_ns: u64) -> Option<Frames> {
-        let (min, max) = (self.0.iter().min()?, self.0.iter().max()?);
-        let error = |frame: &Nanos| frame.as_ns().abs_diff(period_ns);
-        let errors: u64 = self.0.iter().map(error).sum();
-        Some(Frames {
-            min_ns: min.as_ns(),
-            max_ns: max.as_ns(),
-            mean_abs_error_ns: errors as f64 / self.0.len() as f64,
-        })
-    }
+/// What the times from one wake to the next come to, as a player of a game sees them.
+fn frames(times: &[Nanos], period_ns: u64) -> Option<Frames> {
+    let (min, max) = (times.iter().min()?, times.iter().max()?);
+    let errors: u64 = times
+        .iter()
+        .map(|time| time.as_ns().abs_diff(period_ns))
+        .sum();
+    Some(Frames {
+        min_ns: min.as_ns(),
+        max_ns: max.as_ns(),
+        mean_abs_error_ns: errors as f64 / times.len() as f64,
+    })
 }
 
 /// Sets each measurement's cost in relation to the cheapest of its experiment
@@ -496,7 +461,7 @@ mod tests {
     fn who_goes_on_begins_each_round_where_the_last_one_ended() {
         let three_rounds = interleaved(case(5, true), 3);
         let one_long_run = interleaved(case(15, true), 1);
-        assert_eq!(three_rounds.final_states, one_long_run.final_states);
+        assert_eq!(three_rounds.learned, one_long_run.learned);
         assert_eq!(naps(&three_rounds), naps(&one_long_run));
     }
 
@@ -539,31 +504,28 @@ mod tests {
             interleaved(case(5, false), 1),
             interleaved(case(5, false), 3),
         );
-        assert_eq!(three_rounds.final_states, once.final_states);
+        assert_eq!(three_rounds.learned, once.learned);
         assert_eq!(naps(&three_rounds), 3.0 * naps(&once));
-        assert_eq!(
-            once.final_states,
-            interleaved(case(5, true), 1).final_states
-        );
+        assert_eq!(once.learned, interleaved(case(5, true), 1).learned);
         let went_on = interleaved(case(5, true), 3);
-        assert_ne!(went_on.final_states, once.final_states);
+        assert_ne!(went_on.learned, once.learned);
         assert!(naps(&went_on) > naps(&three_rounds));
     }
 
     #[test]
     fn what_was_learned_comes_with_the_name_of_its_heat() {
         let results = interleaved(case(5, true), 2);
-        let [final_state] = &results.final_states[..] else {
-            panic!("{:?}", results.final_states);
+        let [of_it] = &results.learned[..] else {
+            panic!("{:?}", results.learned);
         };
-        assert_eq!(
-            (final_state.experiment(), &*final_state.subject),
-            ("decades", "precise")
-        );
-        assert_eq!(final_state.cells, [CELL]);
-        assert_eq!(results.measurements[0].subject, final_state.subject);
+        let of = (of_it.experiment.as_str(), of_it.subject.as_str());
+        assert_eq!(of, ("decades", "precise"));
+        assert_eq!(results.measurements[0].subject, of_it.subject);
         assert_eq!(results.measurements[0].rounds.len(), 2);
         let cold = PRECISE.build(&mut |_| Some(Method::ClockNanosleep));
-        assert_ne!(Some(&final_state.strategy), cold.as_ref());
+        assert_ne!(
+            Some(of_it),
+            learned(&case(5, true), &cold.unwrap()).as_ref()
+        );
     }
 }

@@ -27,7 +27,11 @@ pub fn of(pid: u32) -> Result<Vec<ThreadSlack>, Error> {
             Err(cause) => return Err(refused(pid, &cause)),
         }
     }
-    present(pid, slacks)
+    match slacks.is_empty() {
+        // It has ended meanwhile.
+        true => Err(no_such_process(pid)),
+        false => Ok(slacks),
+    }
 }
 
 /// Sets the timer slack of every thread of process number `pid`, and returns
@@ -192,14 +196,6 @@ fn threads(pid: u32) -> Result<Vec<u32>, Error> {
         .collect();
     threads.sort_unstable();
     Ok(threads)
-}
-
-/// A process without any thread that could be read has ended meanwhile.
-fn present(pid: u32, slacks: Vec<ThreadSlack>) -> Result<Vec<ThreadSlack>, Error> {
-    if slacks.is_empty() {
-        return Err(no_such_process(pid));
-    }
-    Ok(slacks)
 }
 
 fn read(thread: u32) -> io::Result<Nanos> {

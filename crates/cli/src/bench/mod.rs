@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use punctual_core::{Nanos, Rate, StrategySpec};
 use punctual_lab::experiments::robustness;
 use punctual_lab::rounds::{self, Results};
-use punctual_lab::{informed, learned, predict, robustness_facts, rule_in_force};
+use punctual_lab::{informed, predict, robustness_facts, rule_in_force};
 use punctual_program::Machine;
 use punctual_record::{Findings, Run};
 use punctual_sim::{Model, SimMachine};
@@ -101,11 +101,11 @@ fn as_run(
     plan: &BenchPlan,
     on: Measured,
     started_at: Option<String>,
-    results: Results,
+    mut results: Results,
 ) -> Run {
     let run = Run {
         beside: Findings {
-            learned: learned(&results.final_states),
+            learned: std::mem::take(&mut results.learned),
             ..Findings::default()
         },
         other: plan.describe(args),

@@ -5,7 +5,7 @@ use punctual_program::program::Op;
 use punctual_program::{Machine, Refusal};
 use punctual_record::{Experiment, MachineFacts};
 
-use super::{Conditions, can, naps, through};
+use super::{Conditions, has, naps, there, through};
 use crate::rounds::Case;
 
 /// A wait call of the OS, as it was found in a few naps.
@@ -63,7 +63,7 @@ impl Call {
 pub fn every_call(machine: &mut dyn Machine) -> Result<Vec<Call>, Refusal> {
     let generic = [Method::Sleep, Method::Timer];
     let named = |method: &Method| *method != Method::Yield && !generic.contains(method);
-    let has = |method: &Method| can(machine, Op::nap(*method, Nanos::ZERO));
+    let has = |method: &Method| has(machine, *method);
     let mut methods: Vec<Method> = Method::ALL.into_iter().filter(named).filter(has).collect();
     if methods.is_empty() {
         methods = generic.into_iter().filter(has).collect();
@@ -77,12 +77,8 @@ pub fn every_call(machine: &mut dyn Machine) -> Result<Vec<Call>, Refusal> {
 /// # Errors
 /// The machine refuses what it had agreed to.
 pub fn usual_calls(machine: &mut dyn Machine, facts: &MachineFacts) -> Result<Vec<Call>, Refusal> {
-    let mut methods: Vec<Method> = Vec::new();
-    for name in [&facts.sleep_method, &facts.timer_method] {
-        let method = name.parse().ok();
-        let there = |m: &Method| can(machine, Op::nap(*m, Nanos::ZERO)) && !methods.contains(m);
-        methods.extend(method.filter(there));
-    }
+    let named = [&facts.sleep_method, &facts.timer_method].map(|name| name.parse().ok());
+    let methods = there(machine, named);
     let tried = |method| Call::tried(machine, method);
     methods.into_iter().map(tried).collect()
 }

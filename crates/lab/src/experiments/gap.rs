@@ -7,13 +7,12 @@
 //! Windows it is in the numbers.
 
 use punctual_core::{Method, Nanos};
-use punctual_program::program::Op;
 use punctual_program::{Machine, Refusal};
 use punctual_record::experiment::Gap;
 use punctual_record::{Experiment, MachineFacts};
 
 use super::calls::Ladder;
-use super::{Call, Conditions, Effort, can, usual_calls};
+use super::{Call, Conditions, Effort, has, usual_calls};
 use crate::rounds::Case;
 
 /// The times asleep.
@@ -37,7 +36,7 @@ pub const LENGTHS: [Nanos; 10] = [
 pub fn calls(machine: &mut dyn Machine, facts: &MachineFacts) -> Result<Vec<Call>, Refusal> {
     let slackless = Method::SlacklessNanosleep;
     let mut calls = Vec::new();
-    if can(machine, Op::nap(slackless, Nanos::ZERO)) {
+    if has(machine, slackless) {
         calls.push(Call::tried(machine, slackless)?);
     }
     let timer = usual_calls(machine, facts)?.pop();

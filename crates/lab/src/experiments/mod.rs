@@ -98,6 +98,22 @@ fn can(machine: &dyn Machine, op: Op) -> bool {
     machine.check(&vec![op].into()).is_ok()
 }
 
+/// Whether `machine` has this call.
+fn has(machine: &dyn Machine, method: Method) -> bool {
+    can(machine, Op::nap(method, Nanos::ZERO))
+}
+
+/// Those of these calls that `machine` has, each once.
+fn there(machine: &dyn Machine, methods: impl IntoIterator<Item = Option<Method>>) -> Vec<Method> {
+    let mut there = Vec::new();
+    for method in methods.into_iter().flatten() {
+        if !there.contains(&method) && has(machine, method) {
+            there.push(method);
+        }
+    }
+    there
+}
+
 /// So many, one after the other.
 fn naps(times: u64, method: Method, length: Nanos) -> Op {
     Op::repeat(times, [Op::nap(method, length)])

@@ -5,12 +5,11 @@
 
 use punctual_core::{Method, Nanos};
 use punctual_program::Machine;
-use punctual_program::program::Op;
 use punctual_record::experiment::Naps;
 use punctual_record::{Experiment, MachineFacts};
 
 use super::calls::{Call, Ladder};
-use super::{Conditions, can};
+use super::{Conditions, there};
 use crate::rounds::Case;
 
 /// The lengths asked for: from as short as a nap is of any use to a frame at
@@ -38,15 +37,9 @@ pub const ROUNDS: u32 = 10;
 /// timer and the plain sleep, by their own names, as far as `machine`, of which
 /// `facts` tells, has them.
 pub fn methods(machine: &dyn Machine, facts: &MachineFacts) -> Vec<Method> {
-    let has = |method| can(machine, Op::nap(method, Nanos::ZERO));
     let named = [&facts.timer_method, &facts.sleep_method].map(|name| name.parse().ok());
-    let mut methods = Vec::new();
-    for method in [Some(Method::SlacklessNanosleep)].into_iter().chain(named) {
-        if let Some(method) = method.filter(|m| has(*m) && !methods.contains(m)) {
-            methods.push(method);
-        }
-    }
-    methods
+    let slackless = [Some(Method::SlacklessNanosleep)];
+    there(machine, slackless.into_iter().chain(named))
 }
 
 /// Every call through all lengths in ascending order.

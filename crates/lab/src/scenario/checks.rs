@@ -9,15 +9,14 @@ use punctual_program::program::{Due, Op};
 use super::error::{Flaw, list};
 use super::file::{File, Step, Verb};
 use super::limits;
-use super::table::Placed;
 
 /// Checks the processes of a file.
 pub(super) fn check(file: &File) -> Result<(), Flaw> {
     let mut threads = 0_u64;
     let mut signals = BTreeSet::new();
     for process in &file.processes {
-        let each = 1_u64.saturating_add(spawned(&process.steps)?);
-        threads = threads.saturating_add(process.count.saturating_mul(each));
+        let per_process = 1_u64.saturating_add(spawned(&process.steps)?);
+        threads = threads.saturating_add(process.count.saturating_mul(per_process));
         if threads > limits::THREADS {
             return Err(Flaw::new(
                 process.name.at,
@@ -27,11 +26,16 @@ pub(super) fn check(file: &File) -> Result<(), Flaw> {
                 ),
             ));
         }
-        check_loops(&process.steps)?;
-        collect_signals(&process.steps, &mut signals);
+        each(&process.steps, &mut check_loop)?;
+        each(&process.steps, &mut |step| {
+            if let Verb::Signal(name) = &step.verb {
+                signals.insert(name.as_str());
+            }
+            Ok(())
+        })?;
     }
     let mut steps = file.processes.iter().map(|process| &process.steps);
-    steps.try_for_each(|steps| check_events(steps, &signals))
+    steps.try_for_each(|steps| each(steps, &mut |step| check_event(step, &signals)))
 }
 
 /// How many threads the steps start, however nested.
@@ -55,21 +59,31 @@ fn spawned(steps: &[Step]) -> Result<u64, Flaw> {
     })
 }
 
-/// Finds a loop that would go on for ever without any time going by.
-fn check_loops(steps: &[Step]) -> Result<(), Flaw> {
-    steps.iter().try_for_each(|step| match &step.verb {
-        Verb::Loop { times, body } => {
-            if *times == u64::MAX && !body.iter().any(takes_time) {
-                return Err(Flaw::new(
-                    step.at,
-                    "nothing in this endless loop takes time; add a sleep, a wait or work, or give it `times`",
-                ));
-            }
-            check_loops(body)
+/// Looks at each step, however nested, in the order of the file.
+fn each<'f>(
+    steps: &'f [Step],
+    look: &mut dyn FnMut(&'f Step) -> Result<(), Flaw>,
+) -> Result<(), Flaw> {
+    steps.iter().try_for_each(|step| {
+        look(step)?;
+        match &step.verb {
+            Verb::Loop { body, .. } | Verb::Spawn { body, .. } => each(body, look),
+            _ => Ok(()),
         }
-        Verb::Spawn { body, .. } => check_loops(body),
-        _ => Ok(()),
     })
+}
+
+/// Finds a loop that would go on for ever without any time going by.
+fn check_loop(step: &Step) -> Result<(), Flaw> {
+    match &step.verb {
+        Verb::Loop { times, body } if *times == u64::MAX && !body.iter().any(takes_time) => {
+            Err(Flaw::new(
+                step.at,
+                "nothing in this endless loop takes time; add a sleep, a wait or work, or give it `times`",
+            ))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether a step takes time each time it runs.
@@ -85,43 +99,26 @@ fn takes_time(step: &Step) -> bool {
     }
 }
 
-fn collect_signals<'f>(steps: &'f [Step], signals: &mut BTreeSet<&'f str>) {
-    for step in steps {
-        match &step.verb {
-            Verb::Signal(name) => {
-                signals.insert(name);
-            }
-            Verb::Loop { body, .. } | Verb::Spawn { body, .. } => collect_signals(body, signals),
-            _ => {}
-        }
-    }
-}
-
 /// Finds a wait for an event that nobody signals: most likely its name is
 /// misspelt.
-fn check_events(steps: &[Step], signals: &BTreeSet<&str>) -> Result<(), Flaw> {
-    let check = |event: &Placed<String>| {
-        if signals.contains(event.value.as_str()) {
-            return Ok(());
-        }
-        let name = &event.value;
-        Err(Flaw::new(
-            event.at,
-            match signals.len() {
-                0 => format!("nobody signals `{name}`, nor any event"),
-                _ => format!(
-                    "nobody signals `{name}`; what is signalled is {}",
-                    list(signals.iter().copied())
-                ),
-            },
-        ))
+fn check_event(step: &Step, signals: &BTreeSet<&str>) -> Result<(), Flaw> {
+    let (Verb::Await(event)
+    | Verb::Wait {
+        or: Some(event), ..
+    }) = &step.verb
+    else {
+        return Ok(());
     };
-    steps.iter().try_for_each(|step| match &step.verb {
-        Verb::Await(event) => check(event),
-        Verb::Wait {
-            or: Some(event), ..
-        } => check(event),
-        Verb::Loop { body, .. } | Verb::Spawn { body, .. } => check_events(body, signals),
-        _ => Ok(()),
-    })
+    let name = event.value.as_str();
+    if signals.contains(name) {
+        return Ok(());
+    }
+    let why = match signals.len() {
+        0 => format!("nobody signals `{name}`, nor any event"),
+        _ => format!(
+            "nobody signals `{name}`; what is signalled is {}",
+            list(signals.iter().copied())
+        ),
+    };
+    Err(Flaw::new(event.at, why))
 }

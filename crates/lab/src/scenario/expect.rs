@@ -291,11 +291,6 @@ impl Target {
         }
     }
 
-    /// In words: `500 +- 5`, `1.494 ms to 1.496 ms`, `at least 1 ms`.
-    pub fn show(self, unit: Unit) -> String {
-        self.written(unit, Digits::Few)
-    }
-
     /// As finely as it takes to tell `got` from it, which is not as it should be.
     pub fn digits_beside(self, got: f64, unit: Unit) -> Digits {
         let ends = match self {
@@ -309,7 +304,7 @@ impl Target {
         }
     }
 
-    /// The same as [`show`](Self::show), as finely as that.
+    /// In words, as finely as that: `500 +- 5`, `1.494 ms to 1.496 ms`, `at least 1 ms`.
     pub fn written(self, unit: Unit, digits: Digits) -> String {
         let show = |value| unit.written(value, digits);
         match self {
@@ -350,13 +345,19 @@ mod tests {
             value: 15_625_000.0,
             within: 156_250.0,
         };
-        assert_eq!(near.show(Unit::Length), "15.625 ms +- 156.25 us");
+        assert_eq!(
+            near.written(Unit::Length, Digits::Few),
+            "15.625 ms +- 156.25 us"
+        );
         let between = Target::Between {
             from: 62.5,
             to: 64.0,
         };
-        assert_eq!(between.show(Unit::PerSecond), "62.5 to 64");
-        assert_eq!(Target::AtLeast(0.9).show(Unit::Share), "at least 0.9");
+        assert_eq!(between.written(Unit::PerSecond, Digits::Few), "62.5 to 64");
+        assert_eq!(
+            Target::AtLeast(0.9).written(Unit::Share, Digits::Few),
+            "at least 0.9"
+        );
         assert_eq!(Unit::Length.show(-1_500.0), "-1.5 us");
     }
 

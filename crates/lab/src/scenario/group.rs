@@ -29,13 +29,13 @@ pub(super) struct Group {
     pub(super) missed: u64,
     pub(super) denied: u64,
     /// The sleeps and waits, thread by thread, in order.
-    sleeps: Vec<Sleep>,
+    pub(super) sleeps: Vec<Sleep>,
     /// The times from one wake of a thread to its next.
-    frames: Vec<u64>,
+    pub(super) frames: Vec<u64>,
     /// From the signal to the end, of waits that an event ended.
-    since_signal: Vec<u64>,
+    pub(super) since_signal: Vec<u64>,
     /// What was read, thread by thread, in order, in nanoseconds.
-    readings: BTreeMap<Probe, Vec<u64>>,
+    pub(super) readings: BTreeMap<Probe, Vec<u64>>,
 }
 
 /// One sleep or wait.
@@ -98,26 +98,6 @@ impl Group {
         self.frames.sort_unstable();
         self.since_signal.sort_unstable();
         self
-    }
-
-    pub(super) fn sleeps(&self) -> &[Sleep] {
-        &self.sleeps
-    }
-
-    /// In order of length.
-    pub(super) fn frames(&self) -> &[u64] {
-        &self.frames
-    }
-
-    /// In order of length.
-    pub(super) fn since_signal(&self) -> &[u64] {
-        &self.since_signal
-    }
-
-    /// What was read of each, thread by thread, in order, in nanoseconds.
-    pub(super) fn readings(&self) -> impl Iterator<Item = (Probe, &[u64])> {
-        let each = self.readings.iter();
-        each.map(|(probe, read)| (*probe, read.as_slice()))
     }
 
     /// In order of length.
@@ -287,7 +267,7 @@ mod tests {
             group.figure(Figure::Of(Series::Frame, Stat::Max)),
             Some(10e6)
         );
-        assert_eq!(group.sleeps()[0].woke, Nanos::from_ms(60));
+        assert_eq!(group.sleeps[0].woke, Nanos::from_ms(60));
         assert_eq!(group.figure(Figure::Of(Series::Signal, Stat::P50)), None);
         assert_eq!(group.figure(Figure::Busy), None);
         assert_eq!(group.figure(Figure::WakeupsPerS), Some(20.0));
@@ -352,7 +332,7 @@ mod tests {
         let mut group = Group::default();
         group.add(Nanos::ZERO, LENGTH, &section(&[before, sample(1, 4, 1)]));
         let group = group.finish();
-        assert_eq!((group.wakes, group.sleeps().len()), (2, 1));
+        assert_eq!((group.wakes, group.sleeps.len()), (2, 1));
         assert_eq!(
             group.figure(Figure::Of(Series::Slept, Stat::Max)),
             Some(2e6)
@@ -411,7 +391,7 @@ mod tests {
         );
         let figure = group.figure(Figure::Reading(Probe::Resolution));
         assert_eq!(figure, Some(1.5e6));
-        let all: Vec<_> = group.readings().collect();
-        assert_eq!(all, [(Probe::Resolution, &[1_000_000, 2_000_000][..])]);
+        let all = BTreeMap::from([(Probe::Resolution, vec![1_000_000, 2_000_000])]);
+        assert_eq!(group.readings, all);
     }
 }

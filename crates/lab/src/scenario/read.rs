@@ -183,14 +183,11 @@ fn some_names(
     key: &str,
     read: &dyn Fn(&Field<'_>) -> Result<Placed<String>, Flaw>,
 ) -> Result<Vec<Placed<String>>, Flaw> {
-    let Some(field) = table.find(key) else {
-        return Ok(vec![]);
-    };
-    let items = field.list_or_one();
-    if items.is_empty() {
-        return Err(field.flaw(format!("`{key}` is empty: leave it out, or name one")));
-    }
-    items.iter().map(read).collect()
+    let names = table.get(key, |field| match &field.list_or_one()[..] {
+        [] => Err(field.flaw(format!("`{key}` is empty: leave it out, or name one"))),
+        items => items.iter().map(read).collect(),
+    })?;
+    Ok(names.unwrap_or_default())
 }
 
 /// A model that the scenario is meant for. What is expected on another would

@@ -122,8 +122,8 @@ fn of_threads(name: &str, group: &Group, tick: Option<Nanos>, at: Phase) -> Meas
         queued_per_wait_ns: per_wake_ns(group.queued),
         missed: group.missed,
         samples_late_ns: late_ns,
-        samples_slept_ns: group.sleeps().iter().map(|s| s.slept.as_ns()).collect(),
-        samples_woke_ns: group.sleeps().iter().map(|s| s.woke.as_ns()).collect(),
+        samples_slept_ns: group.sleeps.iter().map(|s| s.slept.as_ns()).collect(),
+        samples_woke_ns: group.sleeps.iter().map(|s| s.woke.as_ns()).collect(),
         ..Measurement::of(threads, name)
     }
 }
@@ -131,14 +131,14 @@ fn of_threads(name: &str, group: &Group, tick: Option<Nanos>, at: Phase) -> Meas
 fn threads(group: &Group, tick: Option<Nanos>, at: Phase) -> ScenarioThreads {
     let slept = group.slept();
     let lengths = slept.first().zip(slept.last());
-    let asked = || group.sleeps().iter().map(|sleep| sleep.asked.as_ns());
+    let asked = || group.sleeps.iter().map(|sleep| sleep.asked.as_ns());
     let fractions = group.cpu_shares.filter(|_| group.threads > 1);
-    let readings = group.readings().map(|(probe, read)| {
+    let readings = group.readings.iter().map(|(probe, read)| {
         let reading = Reading {
             mean: mean(read).unwrap_or_default(),
             n: read.len() as u64,
             modes: modes(read, None),
-            samples: read.to_vec(),
+            samples: read.clone(),
         };
         (format!("{probe}_ns"), reading)
     });
@@ -162,8 +162,8 @@ fn threads(group: &Group, tick: Option<Nanos>, at: Phase) -> ScenarioThreads {
             .zip(asked().max())
             .map(|(min, max)| Range { min, max }),
         modes: modes(&slept, tick.map(Nanos::as_ns)),
-        frame_ns: tail(group.frames()),
-        since_signal_ns: tail(group.since_signal()),
+        frame_ns: tail(&group.frames),
+        since_signal_ns: tail(&group.since_signal),
         readings: readings.collect(),
     }
 }

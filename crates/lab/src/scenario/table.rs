@@ -22,7 +22,7 @@ pub(super) struct Placed<T> {
 
 /// A table, its keys in the order of the file.
 pub(crate) struct Table<'t> {
-    pub(super) at: usize,
+    pub(crate) at: usize,
     fields: Vec<Field<'t>>,
 }
 
@@ -281,6 +281,10 @@ impl<'t> Field<'t> {
     /// A list, or one item without the brackets.
     pub(crate) fn list_or_one(&self) -> Vec<Field<'t>> {
         self.list().unwrap_or_else(|_| vec![*self])
+    }
+
+    pub(crate) fn value(&self) -> &'t DeValue<'t> {
+        self.value
     }
 
     fn item(&self, item: &'t Spanned<DeValue<'t>>) -> Self {

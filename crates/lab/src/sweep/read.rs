@@ -86,47 +86,33 @@ fn plan(table: &Table<'_>, find: Find<'_>) -> Result<Plan, Flaw> {
         What::Scenarios(_) => [vec![], vec![]],
     };
     let seeds = seeds(table)?;
-    let axes = |what: &What| {
-        let weights = match what {
-            What::Strategies(of) => of.weights.clone(),
-            What::Scenarios(_) => vec![],
-        };
-        let named = |name: &str, values: Vec<Value>| Axis {
-            name: name.to_owned(),
-            values,
-        };
-        let mut axes = vec![
-            named("on", on.iter().map(|it| it.as_str().into()).collect()),
-            named("scenario", scenarios.clone()),
-        ];
-        axes.extend(model.iter().cloned());
-        axes.extend([
-            named("waits", waits.clone()),
-            named("load", load.clone()),
-            named("weight", weights),
-        ]);
-        axes
+    let weights = match &what {
+        What::Strategies(of) => of.weights.clone(),
+        What::Scenarios(_) => vec![],
     };
-    let all = axes(&what);
-    let count = |axes: &[Axis]| {
-        let lengths = axes.iter().map(|axis| axis.values.len().max(1));
-        lengths.fold(1, usize::saturating_mul)
+    let named = |name: &str, values: Vec<Value>| Axis {
+        name: name.to_owned(),
+        values,
     };
-    if count(&all) > CELLS {
+    let on_values = on.iter().map(|it| it.as_str().into()).collect();
+    let mut axes = vec![named("on", on_values), named("scenario", scenarios.clone())];
+    axes.extend(model.iter().cloned());
+    axes.push(named("waits", waits.clone()));
+    axes.push(named("load", load.clone()));
+    axes.push(named("weight", weights));
+    let lengths = axes.iter().map(|axis| axis.values.len().max(1));
+    let cells = lengths.fold(1, usize::saturating_mul);
+    if cells > CELLS {
         return Err(on_field.flaw(format!(
-            "this comes to {} cells; a plan has at most {CELLS}: leave values out",
-            count(&all)
+            "this comes to {cells} cells; a plan has at most {CELLS}: leave values out"
         )));
     }
-    let varied: Vec<Axis> = all
-        .into_iter()
-        .filter(|axis| axis.values.len() > 1)
-        .collect();
+    axes.retain(|axis| axis.values.len() > 1);
     let nothing = Sweep {
         title: table.need(WHOSE, "title")?.line()?,
         by,
-        maps: maps(table, &varied)?,
-        axes: varied,
+        maps: maps(table, &axes)?,
+        axes,
         cells: vec![],
     };
     let other = match &what {

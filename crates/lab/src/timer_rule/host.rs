@@ -4,10 +4,13 @@ use punctual_core::setting::Priority;
 use punctual_core::{Method, Nanos};
 use punctual_os::cgroups::CpuGroups;
 use punctual_os::wait::Sleeper;
-use punctual_os::{Error, clock, facts, priority, resolution, spin, throttling};
+use punctual_os::{clock, facts, priority, resolution, spin, throttling};
 use punctual_record::{HostFacts, Situation, System, Throttled, TimerInterval};
 
 use crate::host::recorded;
+
+/// Asks for a timer interval until what it returns is dropped.
+pub use punctual_os::resolution::hold;
 
 /// Reads the situation of the calling thread and its process. What is not
 /// allowed to be read is not told.
@@ -65,14 +68,6 @@ pub(crate) fn system(host: &HostFacts) -> System {
         ("macos", _) => System::MacOs,
         (other, _) => System::Other(other.to_owned()),
     }
-}
-
-/// Asks for a timer interval until what this returns is dropped.
-///
-/// # Errors
-/// Says why this system does not grant it.
-pub fn hold(interval: Nanos) -> Result<resolution::Guard, Error> {
-    resolution::hold(interval)
 }
 
 /// What one reading of the clock takes: the least of a few means.

@@ -12,16 +12,17 @@ use punctual_sim::model::Value;
 /// It follows no timer rule of an operating system.
 pub fn situation(model: &Model) -> Result<Situation, String> {
     let name = model.name().split(',').next().unwrap_or_default();
-    let length = |key| match value(model, key) {
-        Some(Value::Length(length)) => Some(length),
+    let value = |key: &str| {
+        let mut parameters = model.parameters().iter();
+        let (_, value) = parameters.find(|(parameter, _)| parameter.key == key)?;
+        Some(*value)
+    };
+    let length = |key| match value(key)? {
+        Value::Length(length) => Some(length),
         _ => None,
     };
-    let count = |key| match value(model, key) {
-        Some(Value::Count(count)) => Some(count),
-        _ => None,
-    };
-    let choice = |key| match value(model, key) {
-        Some(Value::Choice(word)) => Some(word),
+    let choice = |key| match value(key)? {
+        Value::Choice(word) => Some(word),
         _ => None,
     };
     let system = match name {
@@ -67,17 +68,10 @@ pub fn situation(model: &Model) -> Result<Situation, String> {
     };
     if situation.throttles() {
         situation.throttling = Some(Throttling::BySystem);
-        situation.global_requests = Some(count("global") == Some(1));
+        situation.global_requests = Some(matches!(value("global"), Some(Value::Count(1))));
     }
     Ok(situation)
 }
 
 /// No request of Windows gets less (`NtQueryTimerResolution`: 5000).
 const FINEST: Nanos = Nanos::from_us(500);
-
-fn value(model: &Model, key: &str) -> Option<Value> {
-    let mut parameters = model.parameters().iter();
-    parameters
-        .find(|(parameter, _)| parameter.key == key)
-        .map(|(_, value)| *value)
-}

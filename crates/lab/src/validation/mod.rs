@@ -81,15 +81,11 @@ impl Evidence {
         ("calibrated", Self::Calibrated),
     ];
 
-    /// The letter that stands for it in a table.
-    pub const fn letter(self) -> char {
-        match self {
-            Self::Documented => 'D',
-            Self::Measured => 'M',
-            Self::Inferred => 'I',
-            Self::Predicted => 'P',
-            Self::Calibrated => 'C',
-        }
+    /// The letter that stands for it in a table: the first of its name.
+    pub fn letter(self) -> char {
+        let named = Self::NAMED.iter().find(|(_, kind)| *kind == self);
+        let first = named.and_then(|(name, _)| name.chars().next());
+        first.unwrap_or(' ').to_ascii_uppercase()
     }
 
     /// Whether a row of this kind that does not hold is a defect.

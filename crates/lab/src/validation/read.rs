@@ -46,7 +46,9 @@ const MARKS: &[(&str, Op)] = &[("record", Op::Record), ("phase", Op::Phase)];
 /// None in a release: the tests read all files.
 pub fn rows() -> Result<Vec<Row>, Error> {
     let shared = parse(SHARED)?;
-    let words = table(&shared, "words").map_or_else(Words::default, Words::of);
+    let words = Table::new(0, &shared).get("words", Words::of);
+    let words = words.map_err(|flaw| Error::new(SHARED.0, SHARED.1, flaw))?;
+    let words = words.unwrap_or_default();
     let mut rows = Vec::new();
     for file in ROWS {
         rows.extend(rows_of(file, &words)?);
@@ -57,11 +59,10 @@ pub fn rows() -> Result<Vec<Row>, Error> {
 
 fn rows_of((name, text): (&str, &'static str), words: &Words<'_>) -> Result<Vec<Row>, Error> {
     let root = parse((name, text))?;
-    let rows = root.get("row").and_then(|rows| rows.get_ref().as_array());
-    let rows = rows.into_iter().flat_map(|rows| rows.iter());
-    rows.map(|item| row(item, words))
-        .collect::<Result<_, _>>()
-        .map_err(|flaw| Error::new(name, text, flaw))
+    let read = |rows: &Field<'_>| rows.list()?.iter().map(|item| row(item, words)).collect();
+    let rows = Table::new(0, &root).get("row", read);
+    let rows = rows.map_err(|flaw| Error::new(name, text, flaw))?;
+    Ok(rows.unwrap_or_default())
 }
 
 /// What the short names of sources in the rows stand for.
@@ -70,32 +71,25 @@ fn rows_of((name, text): (&str, &'static str), words: &Words<'_>) -> Result<Vec<
 /// None in a release: the tests read all files.
 pub fn sources() -> Result<BTreeMap<String, String>, Error> {
     let shared = parse(SHARED)?;
-    let read = |table| {
-        let sources = Table::new(0, table);
+    let read = |sources: &Field<'_>| {
+        let sources = sources.table()?;
         let fields = sources.fields().iter();
         fields
             .map(|field| Ok((field.key.to_owned(), field.line()?)))
             .collect()
     };
-    table(&shared, "sources")
-        .map_or_else(|| Ok(BTreeMap::new()), read)
-        .map_err(|flaw| Error::new(SHARED.0, SHARED.1, flaw))
+    let sources = Table::new(0, &shared).get("sources", read);
+    let sources = sources.map_err(|flaw| Error::new(SHARED.0, SHARED.1, flaw))?;
+    Ok(sources.unwrap_or_default())
 }
 
 fn parse((name, text): (&str, &'static str)) -> Result<DeTable<'static>, Error> {
     table::parse(text).map_err(|flaw| Error::new(name, text, flaw))
 }
 
-fn table<'t>(root: &'t DeTable<'t>, key: &str) -> Option<&'t DeTable<'t>> {
-    root.get(key)?.get_ref().as_table()
-}
-
-fn row<'t>(item: &'t Spanned<DeValue<'t>>, words: &Words<'t>) -> Result<Row, Flaw> {
+fn row<'t>(item: &Field<'t>, words: &Words<'t>) -> Result<Row, Flaw> {
     const WHOSE: &str = "a row";
-    let at = item.span().start;
-    let raw = item.get_ref().as_table();
-    let raw = raw.ok_or_else(|| Flaw::new(at, "a row is a table"))?;
-    let table = Table::new(at, raw);
+    let table = item.table()?;
     table.only(
         WHOSE,
         &[
@@ -114,17 +108,12 @@ fn row<'t>(item: &'t Spanned<DeValue<'t>>, words: &Words<'t>) -> Result<Row, Fla
     )?;
     let line = |key| table.need(WHOSE, key)?.line();
     let some_line = |key| table.get(key, Field::line);
-    let runs = table.need(WHOSE, "run")?.list_or_one();
-    let values = match raw.get("run").map(Spanned::get_ref) {
-        Some(DeValue::Array(items)) => items.iter().collect(),
-        _ => raw.get("run").into_iter().collect::<Vec<_>>(),
-    };
     let mut all = Vec::new();
-    for (field, value) in runs.iter().zip(values) {
-        read_run(field, value, words, &mut all)?;
+    for run in table.need(WHOSE, "run")?.list_or_one() {
+        read_run(&run, words, &mut all)?;
     }
     if !all.iter().any(Run::is_held) {
-        return Err(Flaw::new(at, "nothing in this row can differ"));
+        return Err(item.flaw("nothing in this row can differ"));
     }
     Ok(Row {
         id: line("id")?,
@@ -133,7 +122,7 @@ fn row<'t>(item: &'t Spanned<DeValue<'t>>, words: &Words<'t>) -> Result<Row, Fla
         expected: line("expected")?,
         tolerance: match some_line("tolerance")? {
             Some(tolerance) => tolerance,
-            None => tolerance(&all).ok_or_else(|| Flaw::new(at, "this row needs `tolerance`"))?,
+            None => tolerance(&all).ok_or_else(|| item.flaw("this row needs `tolerance`"))?,
         },
         kind: table.need(WHOSE, "kind")?.choice(&Evidence::NAMED)?,
         fitted: some_line("fitted")?,
@@ -150,12 +139,7 @@ fn tolerance(runs: &[Run]) -> Option<String> {
 }
 
 /// Reads a run on each of its models and with each of its parameters.
-fn read_run<'t>(
-    field: &Field<'t>,
-    value: &Spanned<DeValue<'t>>,
-    words: &Words<'t>,
-    all: &mut Vec<Run>,
-) -> Result<(), Flaw> {
+fn read_run<'t>(field: &Field<'t>, words: &Words<'t>, all: &mut Vec<Run>) -> Result<(), Flaw> {
     const WHOSE: &str = "a run";
     let table = field.table()?;
     if let Some(probe) = table.find("probe") {
@@ -178,10 +162,10 @@ fn read_run<'t>(
             }
             let on = words.text(model.word()?);
             Model::parse(&on).map_err(|why| model.flaw(why))?;
-            let expanded = words.expand(value)?;
-            let run = expanded.get_ref().as_table();
-            let run = run.map(|run| Table::new(value.span().start, run));
+            let expanded = words.expand(field.value())?;
+            let run = expanded.as_table();
             let run = run.ok_or_else(|| field.flaw("a run is a table"))?;
+            let run = Table::new(table.at, run);
             let steps = Steps::with(MARKS).read(run.need(WHOSE, "do")?, 1)?;
             let sees = run.need(WHOSE, "see")?.list_or_one();
             let sees = sees.iter().map(|see| See::read(&see.table()?));
@@ -212,7 +196,7 @@ fn parameters<'t>(run: &Table<'t>) -> Result<Vec<Vec<&'t str>>, Flaw> {
 
 /// What short forms stand for.
 #[derive(Clone, Default)]
-pub(super) struct Words<'t> {
+struct Words<'t> {
     steps: BTreeMap<&'t str, &'t DeArray<'t>>,
     texts: BTreeMap<String, String>,
 }
@@ -221,25 +205,25 @@ type Value<'t> = Spanned<DeValue<'t>>;
 
 impl<'t> Words<'t> {
     /// Those of a table, in which texts are strings and steps are lists.
-    pub(super) fn of(table: &'t DeTable<'t>) -> Self {
+    fn of(table: &Field<'t>) -> Result<Self, Flaw> {
         let mut words = Self::default();
-        for (key, value) in table {
-            match value.get_ref() {
-                DeValue::String(text) => words.set(key.get_ref(), text),
-                DeValue::Array(steps) => _ = words.steps.insert(key.get_ref(), steps),
+        for field in table.table()?.fields() {
+            match field.value() {
+                DeValue::String(text) => words.set(field.key, text),
+                DeValue::Array(steps) => _ = words.steps.insert(field.key, steps),
                 _ => {}
             }
         }
-        words
+        Ok(words)
     }
 
     /// From here on `$name` is `text`.
-    pub(super) fn set(&mut self, name: &str, text: &str) {
+    fn set(&mut self, name: &str, text: &str) {
         self.texts.insert(format!("${name}"), text.to_owned());
     }
 
     /// A text written out.
-    pub(super) fn text(&self, text: &str) -> String {
+    fn text(&self, text: &str) -> String {
         if !text.contains('$') {
             return text.to_owned();
         }
@@ -248,8 +232,8 @@ impl<'t> Words<'t> {
     }
 
     /// A value written out.
-    pub(super) fn expand(&self, value: &Value<'t>) -> Result<Value<'t>, Flaw> {
-        let expanded = match value.get_ref() {
+    fn expand(&self, value: &DeValue<'t>) -> Result<DeValue<'t>, Flaw> {
+        Ok(match value {
             DeValue::String(text) => DeValue::String(self.text(text).into()),
             DeValue::Array(items) => {
                 let mut all = DeArray::new();
@@ -258,12 +242,16 @@ impl<'t> Words<'t> {
             }
             DeValue::Table(table) => {
                 let expand = |(key, value): (&Spanned<_>, _)| -> Result<_, Flaw> {
-                    Ok((key.clone(), self.expand(value)?))
+                    Ok((key.clone(), self.expand_there(value)?))
                 };
                 DeValue::Table(table.iter().map(expand).collect::<Result<_, _>>()?)
             }
             other => other.clone(),
-        };
+        })
+    }
+
+    fn expand_there(&self, value: &Value<'t>) -> Result<Value<'t>, Flaw> {
+        let expanded = self.expand(value.get_ref())?;
         Ok(Spanned::new(value.span(), expanded))
     }
 
@@ -277,7 +265,7 @@ impl<'t> Words<'t> {
                 DeValue::Table(table) if table.contains_key("sweep") => {
                     self.sweep(item.span().start, table, all)?;
                 }
-                _ => all.push(self.expand(item)?),
+                _ => all.push(self.expand_there(item)?),
             }
         }
         Ok(())
@@ -291,7 +279,7 @@ impl<'t> Words<'t> {
         const WHOSE: &str = "a sweep";
         let short = |(key, value): (&Spanned<_>, &Value<'t>)| -> Option<Result<_, Flaw>> {
             let is_body = AsRef::<str>::as_ref(key.get_ref()) == "sweep";
-            (!is_body).then(|| Ok((key.clone(), self.expand(value)?)))
+            (!is_body).then(|| Ok((key.clone(), self.expand_there(value)?)))
         };
         let settings: DeTable<'_> = table.iter().filter_map(short).collect::<Result<_, _>>()?;
         let settings = Table::new(at, &settings);

@@ -8,7 +8,6 @@ mod conformance;
 mod disturbance;
 mod ends;
 mod events;
-mod peers;
 mod refusals;
 #[cfg(target_os = "linux")]
 mod signals;
@@ -41,10 +40,7 @@ fn run(program: &Program) -> Observations {
 
 /// A program that has `subject` as its subject 0.
 fn with(subject: Subject, ops: Vec<Op>) -> Program {
-    Program {
-        subjects: vec![subject],
-        ops,
-    }
+    Program::of(subject, ops)
 }
 
 fn system(ops: Vec<Op>) -> Program {
@@ -52,10 +48,7 @@ fn system(ops: Vec<Op>) -> Program {
 }
 
 fn plain(ops: Vec<Op>) -> Program {
-    Program {
-        subjects: vec![],
-        ops,
-    }
+    ops.into()
 }
 
 fn peer(name: &str) -> Subject {
@@ -63,15 +56,11 @@ fn peer(name: &str) -> Subject {
 }
 
 fn wait(length: Nanos) -> Op {
-    Op::Wait {
-        with: 0,
-        due: Due::After(length),
-        or: None,
-    }
+    Op::wait(Due::After(length))
 }
 
 fn times(times: u64, body: Vec<Op>) -> Op {
-    Op::Loop { times, body }
+    Op::repeat(times, body)
 }
 
 fn forever(body: Vec<Op>) -> Op {

@@ -35,24 +35,10 @@ impl Seen {
 
 /// Waits at a rate: some to warm up, and then those of the second section.
 fn loop_at(rate: Rate, spec: StrategySpec, warm_up: u64) -> Program {
-    let waits = |times| Op::Loop {
-        times,
-        body: vec![Op::Wait {
-            with: 0,
-            due: Due::NextCycle,
-            or: None,
-        }],
-    };
-    Program {
-        subjects: vec![Subject::Strategy(spec)],
-        ops: vec![
-            Op::Pace(rate),
-            waits(warm_up),
-            Op::Record,
-            Op::Pace(rate),
-            waits(WAITS),
-        ],
-    }
+    let waits = |times| Op::repeat(times, [Op::wait(Due::NextCycle)]);
+    let mut ops = vec![Op::Pace(rate), waits(warm_up), Op::Record];
+    ops.extend([Op::Pace(rate), waits(WAITS)]);
+    Program::of(Subject::Strategy(spec), ops)
 }
 
 fn measure(model: &Model, spec: StrategySpec, hz: u64) -> Seen {

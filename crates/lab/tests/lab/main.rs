@@ -1,15 +1,12 @@
 //! Experiments, scenarios and pools on models, and what holds of the sources.
 
 mod adaptive;
-mod doctor;
 mod informed;
-
 mod measure;
 mod promises;
 mod replay;
 mod scenarios;
 mod seam;
-mod seeds;
 mod validation;
 #[allow(dead_code, reason = "the example shows more than the tests look at")]
 mod yardsticks;

@@ -21,21 +21,9 @@ struct Seen {
 /// Waits at a rate beside so many that work without end.
 fn run(model: &str, hogs: usize, promise: &str, hz: u64) -> Seen {
     let spec = StrategySpec::parse(&format!("adaptive:{promise}"), Defaults::ELSEWHERE).unwrap();
-    let waits = |times| Op::Loop {
-        times,
-        body: vec![Op::Wait {
-            with: 0,
-            due: Due::NextCycle,
-            or: None,
-        }],
-    };
-    let hog = Program {
-        subjects: vec![],
-        ops: vec![Op::Loop {
-            times: u64::MAX,
-            body: vec![Op::Work(Nanos::from_ms(10))],
-        }],
-    };
+    let waits = |times| Op::repeat(times, [Op::wait(Due::NextCycle)]);
+    let works = Op::repeat(u64::MAX, [Op::Work(Nanos::from_ms(10))]);
+    let hog = Program::from(vec![works]);
     let mut ops: Vec<Op> = (0..hogs)
         .map(|n| Op::Spawn {
             name: format!("hog {n}"),
@@ -46,10 +34,7 @@ fn run(model: &str, hogs: usize, promise: &str, hz: u64) -> Seen {
     let rate = Rate::from_hz(hz).unwrap();
     ops.extend([Op::Pace(rate), waits(WARM_UP), Op::Record]);
     ops.extend([Op::Pace(rate), waits(WAITS)]);
-    let program = Program {
-        subjects: vec![Subject::Strategy(spec)],
-        ops,
-    };
+    let program = Program::of(Subject::Strategy(spec), ops);
     let mut machine = SimMachine::new(Model::parse(model).unwrap(), 1);
     let observations = machine.run(&program).unwrap();
     let thread = &observations.threads[0];

@@ -178,12 +178,16 @@ fn sched_ext(state: Option<String>, ops: Option<String>) -> Option<String> {
 
 /// The share of all time of all CPUs that was stolen; guests' time is in that of users already.
 fn stolen(stat: &str) -> Option<f64> {
-    let columns = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
-    let ticks = columns.split_ascii_whitespace().map(str::parse::<u64>);
-    let ticks: Vec<u64> = ticks.take(STEAL + 1).collect::<Result<_, _>>().ok()?;
-    let all: u64 = ticks.iter().sum();
-    let stolen = *ticks.get(STEAL)?;
+    let ticks = columns(stat, "cpu ")?;
+    let (stolen, all) = (*ticks.get(STEAL)?, ticks[..=STEAL].iter().sum::<u64>());
     (all > 0).then(|| stolen as f64 / all as f64)
+}
+
+/// The numbers of the line of `/proc/stat` that begins so.
+fn columns(stat: &str, name: &str) -> Option<Vec<u64>> {
+    let line = stat.lines().find_map(|line| line.strip_prefix(name))?;
+    let columns = line.split_ascii_whitespace();
+    Some(columns.map_while(|column| column.parse().ok()).collect())
 }
 
 /// The word in round brackets, as in `none voluntary (full) lazy`.
@@ -231,11 +235,8 @@ fn cpu_dma_latency() -> Option<Nanos> {
 
 /// How long a CPU was idle, and how long it was stolen, in ticks.
 fn cpu_ticks(stat: &str, cpu: usize) -> Option<(u64, u64)> {
-    let name = format!("cpu{cpu} ");
-    let line = stat.lines().find_map(|line| line.strip_prefix(&name))?;
-    let columns: Vec<&str> = line.split_ascii_whitespace().collect();
-    let ticks = |column: usize| columns.get(column)?.parse::<u64>().ok();
-    Some((ticks(IDLE)? + ticks(IOWAIT)?, ticks(STEAL)?))
+    let ticks = columns(stat, &format!("cpu{cpu} "))?;
+    Some((ticks.get(IDLE)? + ticks.get(IOWAIT)?, *ticks.get(STEAL)?))
 }
 
 /// Which CPUs are of which kind: nothing when all are alike, as far as the kernel tells.

@@ -1,6 +1,5 @@
 //! CPU affinity masks of any size, and the switches of one thread.
 
-pub(super) use super::exact::{cpu_time, cpu_time_source};
 use super::{Switches, no_such_cpu};
 use crate::{Error, usage};
 use libc::c_ulong;

@@ -13,7 +13,6 @@ mod platform;
 #[cfg(not(any(target_os = "linux", target_os = "android", windows)))]
 mod platform {
     use super::Error;
-    pub(super) use super::exact::{cpu_time, cpu_time_source};
 
     /// macOS has no call for it, and those of the BSDs are not wrapped.
     pub(super) fn pin(cpu: usize) -> Result<(), Error> {
@@ -66,12 +65,23 @@ pub struct Switches {
 /// tick of up to 15.6 ms; if that does not count either, nothing. What counts is
 /// found out by trying: Wine 8 has `GetThreadTimes` alone, in steps of 10 ms.
 pub fn cpu_time() -> Option<CpuTime> {
-    platform::cpu_time()
+    #[cfg(windows)]
+    return platform::cpu_time();
+    #[cfg(not(windows))]
+    exact_cpu_time().map(|time| CpuTime {
+        ns: time.as_ns(),
+        approximate: false,
+    })
 }
 
 /// Where [`cpu_time`] comes from, or why there is none.
 pub fn cpu_time_source() -> &'static str {
-    platform::cpu_time_source()
+    #[cfg(windows)]
+    return platform::cpu_time_source();
+    #[cfg(target_os = "macos")]
+    return "clock_gettime_nsec_np(CLOCK_THREAD_CPUTIME_ID)";
+    #[cfg(not(any(windows, target_os = "macos")))]
+    "clock_gettime(CLOCK_THREAD_CPUTIME_ID)"
 }
 
 /// Lets the calling thread run on CPU number `cpu` only, counted from zero as
@@ -169,29 +179,6 @@ pub fn set_nice(nice: i8) -> Result<(), Error> {
 fn counted_cpus() -> Vec<usize> {
     let count = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     (0..count).collect()
-}
-
-/// The exact count, where there is one.
-#[cfg(not(windows))]
-mod exact {
-    use super::{CpuTime, exact_cpu_time};
-
-    pub(super) fn cpu_time() -> Option<CpuTime> {
-        exact_cpu_time().map(|time| CpuTime {
-            ns: time.as_ns(),
-            approximate: false,
-        })
-    }
-
-    pub(super) fn cpu_time_source() -> &'static str {
-        if cfg!(target_os = "macos") {
-            "clock_gettime_nsec_np(CLOCK_THREAD_CPUTIME_ID)"
-        } else if cfg!(unix) {
-            "clock_gettime(CLOCK_THREAD_CPUTIME_ID)"
-        } else {
-            "none: punctual knows no CPU time on this system"
-        }
-    }
 }
 
 #[cfg(test)]
