@@ -52,12 +52,12 @@ pub(crate) fn described<'r>(run: &'r Run, name: &str) -> Option<&'r Value> {
 /// The head of the part of a report that is about a scenario: what it is, and
 /// how long.
 pub(crate) fn title(run: &Run, name: &str) -> String {
-    let Some(scenario) = described(run, name) else {
-        return prose::paragraph(&format!("Scenario {name}"));
-    };
-    let mut text = match word(scenario, "title") {
-        Some(title) => prose::paragraph(&format!("Scenario {name}: {title}")),
-        None => prose::paragraph(&format!("Scenario {name}")),
+    let scenario = described(run, name);
+    let title = scenario.and_then(|scenario| word(scenario, "title"));
+    let title = title.map_or_else(String::new, |title| format!(": {title}"));
+    let mut text = prose::paragraph(&format!("Scenario {name}{title}"));
+    let Some(scenario) = scenario else {
+        return text;
     };
     text += &about(scenario);
     text += &prose::indented("length      ", &length(run, scenario));
@@ -87,11 +87,8 @@ pub(crate) fn header(run: &Run) -> Option<String> {
         if model.calibrated.is_empty() || models[..i].iter().any(|other| same(&other)) {
             continue;
         }
-        let names: Vec<&str> = models
-            .iter()
-            .filter(same)
-            .map(|m| m.name.as_str())
-            .collect();
+        let names = models.iter().filter(same).map(|m| m.name.as_str());
+        let names: Vec<&str> = names.collect();
         let whose = if names.len() == models.len() {
             String::new()
         } else {
@@ -177,13 +174,10 @@ impl Model {
 
     /// The rule, and what of the model was set.
     fn in_words(&self) -> String {
-        let Self {
-            name, rule, set, ..
-        } = self;
-        if set.is_empty() {
-            format!("{name}: {rule}")
-        } else {
-            format!("{name}: {rule}; set: {}", set.join(", "))
-        }
+        let set = match self.set.is_empty() {
+            true => String::new(),
+            false => format!("; set: {}", self.set.join(", ")),
+        };
+        format!("{}: {}{set}", self.name, self.rule)
     }
 }

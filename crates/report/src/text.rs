@@ -51,26 +51,19 @@ pub fn explained(run: &Run) -> String {
 /// # Errors
 /// None has one of them; the titles there are.
 pub fn tables_named(mut sections: Vec<Passage>, names: &[String]) -> Result<String, String> {
-    for name in names {
-        let name_lower = name.to_lowercase();
-        if !sections
-            .iter()
-            .any(|it| it.title().to_lowercase().contains(&name_lower))
-        {
-            let titles: Vec<&str> = sections.iter().map(Passage::title).collect();
-            return Err(format!(
-                "no table has `{name}` in its title; there are: {}",
-                titles.join("; ")
-            ));
-        }
-    }
-    let is_named = |section: &Passage| {
+    let is_named = |section: &Passage, name: &str| {
         let title = section.title().to_lowercase();
-        names
-            .iter()
-            .any(|name| title.contains(&name.to_lowercase()))
+        title.contains(&name.to_lowercase())
     };
-    sections.retain(is_named);
+    let is_missing = |name: &&String| !sections.iter().any(|it| is_named(it, name));
+    if let Some(name) = names.iter().find(is_missing) {
+        let titles: Vec<&str> = sections.iter().map(Passage::title).collect();
+        let titles = titles.join("; ");
+        return Err(format!(
+            "no table has `{name}` in its title; there are: {titles}"
+        ));
+    }
+    sections.retain(|section| names.iter().any(|name| is_named(section, name)));
     Ok(Passage::joined(&sections))
 }
 

@@ -59,7 +59,7 @@ pub(super) fn per_wait(name: &str, group: &[&Measurement], counted: Counted) -> 
             });
             let is_judged = is_capped && cost.is_some();
             let beside = is_judged.then(|| beside_lowest(m, weight, group)).flatten();
-            written(m, cost).signed(beside.map(BesideLowest::sign))
+            written(m, cost).signed(beside)
         })
         .captions([
             rounds_in_words(group, ", in the same unit"),
@@ -98,39 +98,18 @@ pub(crate) fn ratio_within(ratio: &Interval) -> String {
 
 const RANK_IN_WORDS: &str = "(1): the lowest median of its column.";
 
-/// What a cost is beside the lowest of its column, unless it is dearer.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum BesideLowest {
-    Lowest,
-    /// At most [`MARGIN`] times as much, wherever in the interval the ratio is.
-    Tied,
-    /// Perhaps no more, perhaps far more.
-    NotTold,
-}
-
-impl BesideLowest {
-    fn sign(self) -> char {
-        match self {
-            Self::Lowest => '*',
-            Self::Tied => '=',
-            Self::NotTold => '?',
-        }
-    }
-}
-
-/// Without the ratios of enough rounds only the lowest median is known.
-fn beside_lowest(m: &Measurement, weight: usize, group: &[&Measurement]) -> Option<BesideLowest> {
+/// The sign of what a cost is beside the lowest of its column: that itself, at most [`MARGIN`] times as
+/// much wherever in the interval the ratio is, or perhaps no more and perhaps far more. What is
+/// dearer has none. Without the ratios of enough rounds only the lowest median is known.
+fn beside_lowest(m: &Measurement, weight: usize, group: &[&Measurement]) -> Option<char> {
     let median = |m: &Measurement| Some(Counted::Capped.cost(m, weight)?.median);
     if rank(median(m)?, group, median) == 1 {
-        return Some(BesideLowest::Lowest);
+        return Some('*');
     }
     let ratio = m.cost_over_best.as_ref().filter(|_| is_judged(m))?.each()[weight];
-    if ratio.high <= MARGIN {
-        Some(BesideLowest::Tied)
-    } else if ratio.low <= 1.0 {
-        Some(BesideLowest::NotTold)
-    } else {
-        None
+    match ratio.high <= MARGIN {
+        true => Some('='),
+        false => (ratio.low <= 1.0).then_some('?'),
     }
 }
 

@@ -109,13 +109,17 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// The value, or why it is missing.
-    pub fn or(value: Option<String>, why: Why) -> Self {
+    fn new(text: Result<String, Option<Why>>) -> Self {
         Self {
-            text: value.ok_or(Some(why)),
+            text,
             approximate: false,
             sign: None,
         }
+    }
+
+    /// The value, or why it is missing.
+    pub fn or(value: Option<String>, why: Why) -> Self {
+        Self::new(value.ok_or(Some(why)))
     }
 
     /// A value that was computed from CPU time, and is as approximate.
@@ -152,11 +156,7 @@ macro_rules! written {
     ($($type:ty),*) => {$(
         impl From<$type> for Cell {
             fn from(value: $type) -> Self {
-                Self {
-                    text: Ok(value.to_string()),
-                    approximate: false,
-                    sign: None,
-                }
+                Self::new(Ok(value.to_string()))
             }
         }
     )*};
@@ -167,14 +167,7 @@ written!(String, &str, char, u8, u32, u64, usize);
 /// Nothing is blank for the reason of the whole column.
 impl<T: Into<Self>> From<Option<T>> for Cell {
     fn from(value: Option<T>) -> Self {
-        value.map_or_else(
-            || Self {
-                text: Err(None),
-                approximate: false,
-                sign: None,
-            },
-            Into::into,
-        )
+        value.map_or_else(|| Self::new(Err(None)), Into::into)
     }
 }
 
