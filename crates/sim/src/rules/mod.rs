@@ -165,8 +165,8 @@ pub trait Rule: std::fmt::Debug + Send {
     }
 
     /// Whether threads, and processes, begin with the priority of whoever
-    /// created them.
-    fn inherits_priority(&self) -> bool {
+    /// created them, and on the same CPU if that is pinned to one.
+    fn inherits(&self) -> bool {
         false
     }
 

@@ -43,8 +43,9 @@ impl<'p> World<'p> {
         }
         self.processes[process].push(id);
         self.rule.created(id, process, by);
-        let parent = by.filter(|_| self.rule.inherits_priority());
+        let parent = by.filter(|_| self.rule.inherits());
         let priority = parent.map_or(Priority::Normal, |(by, _)| self.threads[by].priority);
+        let pinned = parent.and_then(|(by, _)| self.threads[by].pinned);
         let mut share = parent.map_or(Share::default(), |(by, _)| self.threads[by].share);
         share.group = by.map_or(0, |(by, _)| self.threads[by].share.group);
         // The machine has refused peers.
@@ -52,7 +53,7 @@ impl<'p> World<'p> {
         let build = |subject: &Subject| subject.build(&mut has);
         let strategies = program.subjects.iter().filter_map(build);
         let cpu = match self.model.cpus() {
-            Some(cpus) => id % cpus,
+            Some(cpus) => pinned.unwrap_or(id % cpus),
             None => {
                 self.computer.add_cpu();
                 id
@@ -81,7 +82,7 @@ impl<'p> World<'p> {
             woken_by: by
                 .filter(|(by, _)| self.threads[*by].place != Place::Outside)
                 .map(|(by, _)| self.threads[by].cpu),
-            pinned: None,
+            pinned,
             cpu,
             since: self.now,
             on_cpu_since: self.now,

@@ -704,3 +704,34 @@ fn efficiency_cores_are_slower_and_for_those_who_save_energy() {
         assert_eq!(is_slow, want, "{model}");
     }
 }
+
+/// `sched_setaffinity(2)`; on Windows a thread may run where its process may.
+#[test]
+fn on_linux_who_is_started_stays_on_the_cpu_of_who_starts_it() {
+    let work = Op::Work(Nanos::from_ms(100));
+    let program = Program {
+        subjects: vec![],
+        ops: vec![
+            Op::Pin(1),
+            Op::Spawn {
+                name: "other".to_owned(),
+                kind: SpawnKind::Thread,
+                program: Program {
+                    subjects: vec![],
+                    ops: vec![work.clone()],
+                },
+            },
+            work,
+            Op::Record,
+        ],
+    };
+    for (model, share_one) in [("linux-6.18", true), ("windows-11", false)] {
+        let observed = run(&format!("{model},cpus=2"), &program);
+        let elapsed = observed.threads[0].sections[0].cpu.elapsed;
+        assert_eq!(
+            elapsed > Nanos::from_ms(150),
+            share_one,
+            "{model}: {elapsed}"
+        );
+    }
+}

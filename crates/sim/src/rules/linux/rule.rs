@@ -261,7 +261,7 @@ impl Rule for Linux {
         self.tasks.push(task);
     }
 
-    fn inherits_priority(&self) -> bool {
+    fn inherits(&self) -> bool {
         true
     }
 
