@@ -1,0 +1,136 @@
+use super::*;
+use punctual_core::Reason;
+
+use crate::model::RealTimeLimit;
+use crate::scheduler::Share;
+
+const SLICE: Time = Time::from_ns(1_000);
+const TICK: Time = Time::from_ns(1);
+
+fn eevdf(cpus: usize) -> Fair {
+    Fair::new(SIMPLE, cpus)
+}
+
+const SIMPLE: Rules = Rules {
+    slice: SLICE,
+    tick: Some(TICK),
+    jiffy: TICK,
+    is_cfs: false,
+    parity: Parity::Off,
+    delays: false,
+    is_lazy: false,
+    real_time: RealTimeLimit::None,
+    quota: None,
+};
+
+fn candidate(thread: ThreadId, priority: Priority) -> Candidate {
+    Candidate {
+        thread,
+        priority,
+        share: Share::default(),
+        is_woken_here: true,
+        reason: Reason::Timer,
+        is_in_foreground: false,
+        cpu: 0,
+        pinned: None,
+        from: 0,
+    }
+}
+
+/// Lets the threads of one CPU take turns for so many slices; how many each
+/// got.
+fn shares(priorities: &[Priority], slices: u32) -> Vec<u32> {
+    let mut eevdf = eevdf(1);
+    let all: Vec<_> = priorities
+        .iter()
+        .enumerate()
+        .map(|(thread, priority)| candidate(thread, *priority))
+        .collect();
+    eevdf.runs(all[0], 0);
+    for other in &all[1..] {
+        eevdf.woken(*other);
+    }
+    let mut running = 0;
+    let mut got = vec![0; all.len()];
+    for _ in 0..slices {
+        got[running] += 1;
+        eevdf.ran(0, SLICE, Time::ZERO);
+        if eevdf.turn_is_over(0) {
+            eevdf.requeue(all[running]);
+            running = eevdf.next(0, Time::ZERO).unwrap();
+        }
+    }
+    got
+}
+
+#[test]
+fn equals_get_equal_shares_and_weights_count() {
+    for got in shares(&[Priority::Normal; 3], 3_000) {
+        assert!((998..=1_002).contains(&got), "{got}");
+    }
+    let [normal, utility] = shares(&[Priority::Normal, Priority::Utility], 11_340)[..] else {
+        panic!()
+    };
+    assert!((10_200..=10_280).contains(&normal), "{normal} : {utility}");
+}
+
+#[test]
+fn who_wakes_and_has_had_less_than_its_share_takes_the_cpu() {
+    let mut eevdf = eevdf(1);
+    let [hog, sleeper] = [0, 1].map(|thread| candidate(thread, Priority::Normal));
+    eevdf.runs(hog, 0);
+    assert_eq!(eevdf.woken(sleeper), Woken::Waits);
+    eevdf.ran(0, SLICE, Time::ZERO);
+    assert!(eevdf.turn_is_over(0));
+    eevdf.requeue(hog);
+    assert_eq!(eevdf.next(0, Time::ZERO), Some(1));
+    eevdf.ran(0, Time::from_ns(100), Time::ZERO);
+    eevdf.left(0);
+    assert_eq!(eevdf.next(0, Time::ZERO), Some(0));
+    eevdf.ran(0, Time::from_ns(500), Time::ZERO);
+    assert_eq!(eevdf.woken(sleeper), Woken::Takes(0));
+}
+
+#[test]
+fn who_wakes_and_has_had_more_than_its_share_waits() {
+    let mut eevdf = eevdf(1);
+    let [hog, sleeper] = [0, 1].map(|thread| candidate(thread, Priority::Normal));
+    eevdf.runs(sleeper, 0);
+    eevdf.woken(hog);
+    eevdf.ran(0, Time::from_ns(10), Time::ZERO);
+    eevdf.left(0);
+    assert_eq!(eevdf.next(0, Time::ZERO), Some(0));
+    eevdf.ran(0, Time::from_ns(500), Time::ZERO);
+    assert_eq!(eevdf.woken(sleeper), Woken::Waits);
+    assert_eq!(eevdf.turn_left(0), Some(Time::from_ns(500)));
+}
+
+#[test]
+fn a_real_time_thread_takes_the_cpu_and_keeps_it() {
+    let mut eevdf = eevdf(1);
+    let hog = candidate(0, Priority::Normal);
+    eevdf.runs(hog, 0);
+    let fifo = candidate(1, Priority::RealTime);
+    assert_eq!(eevdf.woken(fifo), Woken::Takes(0));
+    eevdf.requeue(hog);
+    eevdf.runs(fifo, 0);
+    assert_eq!(eevdf.turn_left(0), None);
+    assert!(!eevdf.yields(0));
+    eevdf.left(0);
+    assert_eq!(eevdf.next(0, Time::ZERO), Some(0));
+}
+
+#[test]
+fn a_cpu_without_work_takes_some_from_another() {
+    let mut eevdf = eevdf(2);
+    eevdf.runs(candidate(0, Priority::Normal), 0);
+    eevdf.woken(candidate(1, Priority::Normal));
+    let pinned = Candidate {
+        pinned: Some(0),
+        ..candidate(2, Priority::Normal)
+    };
+    eevdf.woken(pinned);
+    assert_eq!(eevdf.next(1, Time::ZERO), Some(1));
+    eevdf.left(1);
+    assert_eq!(eevdf.next(1, Time::ZERO), None);
+}
