@@ -136,6 +136,8 @@ pub struct Fair {
     pub real_time: RealTimeLimit,
     /// What all processes may use together.
     pub quota: Option<Quota>,
+    /// Whether those that are in no control group are one competitor beside those that are.
+    pub has_autogroup: bool,
 }
 
 /// Up to where the thread that runs is safe from those that wake (`RUN_TO_PARITY`).

@@ -61,6 +61,8 @@ pub(crate) enum Woken {
     Waits,
     /// It is queued, and whether it takes this CPU is looked at in the next tick.
     WaitsForTick(usize),
+    /// It is queued, as the time of its group on this CPU is used up, also for the thread there.
+    Stops(usize),
 }
 
 impl Candidate {
@@ -142,6 +144,14 @@ impl Scheduler {
     pub(crate) fn replenish(&mut self, now: Time) {
         if let Self::Fair(scheduler) = self {
             scheduler.replenish(now);
+        }
+    }
+
+    /// The group of a thread that nobody has put into another.
+    pub(crate) fn first_group(&self) -> GroupId {
+        match self {
+            Self::Unlimited | Self::Quantum(_) => 0,
+            Self::Fair(scheduler) => scheduler.first_group(),
         }
     }
 

@@ -11,7 +11,6 @@ use punctual_program::program::{Due, Op};
 use punctual_program::setting::Priority;
 
 use super::World;
-use super::agenda::Event;
 use crate::clock::SimClock;
 use crate::clock::Time;
 use crate::model::Quota;
@@ -444,11 +443,7 @@ impl<'p> World<'p> {
             self.threads[thread].share.group = group;
             self.scheduler.regroup(thread, group);
         }
-        for cpu in 0..self.computer.cpus.len() {
-            self.agenda.cancel(Event::TurnEnd(cpu));
-            self.plan_turn_end(cpu);
-        }
-        self.plan_replenishment();
+        self.look_at_turns();
     }
 
     fn read(&mut self, id: ThreadId, probe: Probe) -> Then {

@@ -128,6 +128,7 @@ impl World<'_> {
                 return self.go(id);
             }
             Woken::Waits => {}
+            Woken::Stops(cpu) => self.give_to_next(cpu),
             // What is planned may come after the tick.
             Woken::WaitsForTick(cpu) => self.agenda.cancel(Event::TurnEnd(cpu)),
         }
@@ -146,6 +147,11 @@ impl World<'_> {
     pub(super) fn replenish(&mut self) {
         (0..self.computer.cpus.len()).for_each(|cpu| self.account(cpu));
         self.scheduler.replenish(self.now);
+        self.look_at_turns();
+    }
+
+    /// Has CPUs that nobody has taken by whoever may run now, and the turns of others looked at.
+    pub(super) fn look_at_turns(&mut self) {
         for cpu in 0..self.computer.cpus.len() {
             if self.computer.cpus[cpu].running.is_some() {
                 self.agenda.cancel(Event::TurnEnd(cpu));

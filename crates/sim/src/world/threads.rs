@@ -36,10 +36,13 @@ impl<'p> World<'p> {
             Some((by, SpawnKind::Thread)) => self.threads[by].process,
             _ => self.processes.len(),
         };
+        let group = match by {
+            Some((by, _)) => self.threads[by].share.group,
+            None => self.scheduler.first_group(),
+        };
         if process == self.processes.len() {
             self.processes.push(Vec::new());
-            self.groups
-                .push(by.map_or(0, |(by, _)| self.threads[by].share.group));
+            self.groups.push(group);
         }
         self.processes[process].push(id);
         self.rule.created(id, process, by);
@@ -47,7 +50,7 @@ impl<'p> World<'p> {
         let priority = parent.map_or(Priority::Normal, |(by, _)| self.threads[by].priority);
         let pinned = parent.and_then(|(by, _)| self.threads[by].pinned);
         let mut share = parent.map_or(Share::default(), |(by, _)| self.threads[by].share);
-        share.group = by.map_or(0, |(by, _)| self.threads[by].share.group);
+        share.group = group;
         // The machine has refused peers.
         let mut has = |method| self.model.resolve(method);
         let build = |subject: &Subject| subject.build(&mut has);

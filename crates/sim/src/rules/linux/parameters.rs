@@ -101,6 +101,7 @@ impl Linux {
                 _ => RealTimeLimit::None,
             },
             quota: Some(quota).filter(|quota| quota.time > Time::ZERO),
+            has_autogroup: is("autogroup", "on"),
         })
     }
 }

@@ -80,6 +80,14 @@ pub(super) const SCHEDULER: &[Parameter] = &[
         source: "Documentation/admin-guide/cgroup-v2.rst, cpu.max",
     },
     Parameter {
+        key: "autogroup",
+        what: "whether those who are in no control group are one competitor beside a group with a quota, as a session is (sched_autogroup_enabled)",
+        kind: Domain::Choice(&["off", "on"]),
+        default: "off",
+        confidence: Confidence::C,
+        source: "sched(7), autogroup: on where CONFIG_SCHED_AUTOGROUP is and nobody writes 0",
+    },
+    Parameter {
         key: "timer_migration",
         what: "timers of CPUs without ticks (nohz=full) expire on CPU 0, which keeps time",
         kind: Domain::Choice(&["off", "on"]),

@@ -3,20 +3,26 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `entity` | weights, and virtual time |
+//! | `queue` | one queue: who competes in it |
+//! | `tree` | queues in queues: groups |
 //! | `quota` | CPU quotas of control groups |
 //! | `real_time` | what keeps real-time threads from all of a CPU |
 
 mod entity;
+mod queue;
 mod quota;
 mod real_time;
+mod tree;
 
 use std::collections::VecDeque;
 
 use entity::{Entity, NICE_0, virtual_time, weight, weighted};
 use punctual_program::setting::Priority;
+use queue::{Member, Queue};
 pub(crate) use quota::GroupId;
 use quota::Groups;
 use real_time::RealTime;
+use tree::ROOT;
 
 use super::{Candidate, TurnEnds, Woken};
 use crate::clock::Time;
@@ -44,14 +50,20 @@ use crate::rules::ThreadId;
 ///
 /// A CPU without work takes a thread from the longest queue, and one that is
 /// crowded gives some away at the end of a turn.
+///
+/// A control group is on each CPU one competitor in the queue around it, and its threads share what it gets (`tree`).
 #[derive(Debug)]
 pub(crate) struct Fair {
     rules: Rules,
+    cpus: Vec<Cpu>,
+    /// Of each group one for each CPU.
     queues: Vec<Queue>,
     /// How many threads are queued, on any CPU.
     waiting: usize,
-    entities: Vec<Entity>,
+    threads: Vec<Entity>,
     groups: Groups,
+    /// The group of all that are in none of their own.
+    first_group: GroupId,
     /// When it was last told the time.
     now: Time,
     /// The time at which threads have time again, if it is known to who asked.
@@ -59,21 +71,10 @@ pub(crate) struct Fair {
 }
 
 #[derive(Debug, Default)]
-struct Queue {
+struct Cpu {
     real_time: VecDeque<ThreadId>,
-    /// By deadline; most come last or go first.
-    fair: VecDeque<(i64, ThreadId)>,
-    /// Those whose group has no time left here.
-    out: Vec<ThreadId>,
     running: Option<ThreadId>,
-    /// Sums over the fair threads, the one that runs included.
-    weight: i64,
-    weighted_runtime: i128,
-    /// The mean when there was last somebody; under CFS, the least runtime there was.
-    mean: i64,
-    /// How often it became empty.
-    emptied: u64,
-    /// How long its CPU has been crowded since it last gave a thread away.
+    /// How long it has been crowded since it last gave a thread away.
     crowded: Time,
     real_time_use: RealTime,
     /// Whether somebody who woke is to be looked at in the next tick.
@@ -94,35 +95,50 @@ const CFS_LATENCY: u64 = 8;
 
 impl Fair {
     pub(super) fn new(rules: Rules, cpus: usize) -> Self {
-        Self {
+        let mut fair = Self {
             rules,
-            queues: std::iter::repeat_with(Queue::default).take(cpus).collect(),
+            cpus: std::iter::repeat_with(Cpu::default).take(cpus).collect(),
+            queues: Vec::new(),
             waiting: 0,
-            entities: Vec::new(),
-            groups: Groups::new(rules.quota, cpus),
+            threads: Vec::new(),
+            groups: Groups::new(cpus),
+            first_group: ROOT,
             now: Time::ZERO,
             replenishes: None,
+        };
+        fair.add_group(None, None);
+        if rules.quota.is_some() || rules.has_autogroup {
+            fair.first_group = fair.add_group(Some(ROOT), rules.quota);
         }
+        fair
+    }
+
+    pub(super) fn first_group(&self) -> GroupId {
+        self.first_group
     }
 
     pub(super) fn woken(&mut self, candidate: Candidate) -> Woken {
         let cpu = candidate.pinned.unwrap_or(candidate.cpu);
         let id = candidate.thread;
         self.place(candidate, cpu);
-        let woken = self.entities[id];
-        if !woken.is_real_time && !self.groups.has_time(woken.group, cpu, self.now) {
-            self.enqueue(id, cpu);
-            return Woken::Waits;
-        }
-        let Some(running) = self.queues[cpu].running else {
+        let woken = self.threads[id];
+        let has_time = woken.is_real_time || self.has_time(woken.group, cpu);
+        let Some(running) = self.cpus[cpu].running.map(|id| self.threads[id]) else {
             self.enqueue(id, cpu);
             return Woken::Waits;
         };
-        let is_real_time = self.entities[running].is_real_time;
-        let takes_it = match (woken.is_real_time, is_real_time) {
+        if !has_time {
+            self.enqueue(id, cpu);
+            let is_out = !running.is_real_time && self.groups.is_out(running.group, cpu);
+            return match is_out {
+                true => Woken::Stops(cpu),
+                false => Woken::Waits,
+            };
+        }
+        let takes_it = match (woken.is_real_time, running.is_real_time) {
             (true, true) | (false, true) => false,
             (true, false) => !self.is_real_time_out(cpu),
-            (false, false) => self.preempts(&woken, running, cpu),
+            (false, false) => self.preempts(id, cpu),
         };
         let is_late = self.rules.is_lazy && !candidate.is_woken_here && !woken.is_real_time;
         if takes_it && !is_late {
@@ -130,22 +146,44 @@ impl Fair {
         }
         self.enqueue(id, cpu);
         if takes_it {
-            self.queues[cpu].is_asked = true;
+            self.cpus[cpu].is_asked = true;
             return Woken::WaitsForTick(cpu);
         }
         Woken::Waits
     }
 
-    /// Whether a thread that is not queued yet takes the CPU of one of its kind.
-    fn preempts(&mut self, woken: &Entity, running: ThreadId, cpu: usize) -> bool {
-        let id = running;
-        let mut running = self.entities[id];
+    /// Whether a thread that is not queued yet takes the CPU of one of its kind: what decides is
+    /// the queue in which both are, or groups that they are in (`find_matching_se`).
+    fn preempts(&mut self, id: ThreadId, cpu: usize) -> bool {
+        let (mut member, mut at) = (Member::Thread(id), self.queue_for(id, cpu));
+        while self.queues[at].current.is_none()
+            && let Some((group, around)) = self.up(at)
+        {
+            let slice = self.slice(self.entity(member));
+            let slice = (self.shortest_slice(at)).map_or(slice, |other| other.min(slice));
+            self.queues[at].entity.slice = Some(slice);
+            let entity = &self.queues[at].entity;
+            if !entity.is_counted && !entity.is_placed {
+                self.settle(group, around);
+            }
+            (member, at) = (group, around);
+        }
+        match self.queues[at].current {
+            Some(current) => self.overtakes(member, current, at, cpu),
+            None => false,
+        }
+    }
+
+    /// Whether a member of a queue that comes, or gets somebody who does, takes the place of the one that runs.
+    fn overtakes(&mut self, comes: Member, current: Member, at: usize, cpu: usize) -> bool {
+        let woken = *self.entity(comes);
+        let mut running = *self.entity(current);
         if self.rules.is_cfs {
             // `wakeup_preempt_entity`, with a granularity of 1 ms to 0.75 ms.
             let granularity = Time::from_thirds(self.rules.slice.as_thirds() / 3 * 4);
             return running.runtime - woken.runtime > virtual_time(granularity, woken.weight);
         }
-        let is_eligible = self.is_eligible(woken, cpu, None);
+        let is_eligible = self.is_eligible(&woken, at, None);
         if self.rules.parity == Parity::Off {
             return woken.deadline < running.deadline && is_eligible;
         }
@@ -153,32 +191,33 @@ impl Fair {
             // Who comes has the accounts brought up to date, and a slice that is used up begins
             // anew (`update_curr`, `update_deadline`).
             running.deadline = running.runtime + self.virtual_slice(&running);
-            self.entities[id].deadline = running.deadline;
-            self.queues[cpu].is_asked = true;
+            self.entity_mut(current).deadline = running.deadline;
+            self.cpus[cpu].is_asked = true;
         }
         if !is_eligible {
             return false;
         }
         // Of those who may run when this one has come.
-        let mut before = (self.queues[cpu].fair.iter())
+        let mut before = (self.queues[at].waiting.iter())
             .take_while(|(deadline, _)| *deadline <= woken.deadline)
-            .map(|(_, id)| &self.entities[*id]);
-        let is_first = !before.any(|queued| self.is_eligible(queued, cpu, Some(woken)));
-        if !self.is_eligible(&running, cpu, Some(woken)) {
+            .filter(|(_, other)| *other != comes)
+            .map(|(_, other)| self.entity(*other));
+        let is_first = !before.any(|other| self.is_eligible(other, at, Some(&woken)));
+        if !self.is_eligible(&running, at, Some(&woken)) {
             return is_first;
         }
         let is_before = woken.deadline < running.deadline;
-        let is_shorter = self.slice(woken) < self.slice(&running);
+        let is_shorter = self.slice(&woken) < self.slice(&running);
         // `do_preempt_short`: the protection is off.
         if is_before && is_shorter {
             return is_first;
         }
         if self.rules.parity == Parity::Shortest && is_shorter {
             // `update_protect_slice`.
-            let safe = running.runtime + virtual_time(self.slice(woken), running.weight);
-            self.entities[id].safe_until = running.safe_until.min(safe);
+            let safe = running.runtime + virtual_time(self.slice(&woken), running.weight);
+            self.entity_mut(current).safe_until = running.safe_until.min(safe);
         }
-        running.runtime >= self.entities[id].safe_until && is_before && is_first
+        running.runtime >= self.entity(current).safe_until && is_before && is_first
     }
 
     /// A thread that is ready may run on its CPU if that is free.
@@ -189,7 +228,7 @@ impl Fair {
             return true;
         }
         self.now = now;
-        if self.groups.has_time(group, cpu, now) {
+        if self.has_time(group, cpu) {
             return true;
         }
         self.place(candidate, cpu);
@@ -198,10 +237,17 @@ impl Fair {
     }
 
     pub(super) fn requeue(&mut self, candidate: Candidate) {
-        let cpu = candidate.cpu;
-        self.queues[cpu].running = None;
-        self.forget(candidate.thread, cpu);
-        self.enqueue(candidate.thread, cpu);
+        let (id, cpu) = (candidate.thread, candidate.cpu);
+        self.cpus[cpu].running = None;
+        let at = self.queue_for(id, cpu);
+        if !self.threads[id].is_real_time {
+            self.queues[at].current = None;
+            self.forget(Member::Thread(id), at);
+        }
+        self.enqueue(id, cpu);
+        if !self.threads[id].is_real_time {
+            self.put_back(at, cpu);
+        }
     }
 
     pub(super) fn next(&mut self, cpu: usize, now: Time) -> Option<ThreadId> {
@@ -214,20 +260,18 @@ impl Fair {
                 Some(id) => id,
                 None => self.steal(cpu)?,
             };
-            self.remove(id);
-            let entity = &self.entities[id];
-            if entity.is_real_time || self.groups.has_time(entity.group, cpu, now) {
+            let entity = &self.threads[id];
+            if entity.is_real_time || self.has_time(entity.group, cpu) {
                 self.begin(id, cpu);
                 return Some(id);
             }
-            self.enqueue(id, cpu);
         }
     }
 
     pub(super) fn runs(&mut self, candidate: Candidate, cpu: usize) {
         let is_placed = |entity: &Entity| entity.is_placed;
         // One that takes a CPU has its place there, and its lag was used for that.
-        if !self.entities.get(candidate.thread).is_some_and(is_placed) {
+        if !self.threads.get(candidate.thread).is_some_and(is_placed) {
             self.place(candidate, cpu);
         }
         self.begin(candidate.thread, cpu);
@@ -235,51 +279,72 @@ impl Fair {
 
     pub(super) fn changed(&mut self, candidate: Candidate) -> bool {
         let (id, cpu) = (candidate.thread, candidate.cpu);
-        self.forget(id, cpu);
-        let was_real_time = self.entities[id].is_real_time;
+        let at = self.queue_for(id, cpu);
+        self.forget(Member::Thread(id), at);
+        let was_real_time = self.threads[id].is_real_time;
         let is_real_time = candidate.priority == Priority::RealTime;
         if was_real_time == is_real_time {
-            let entity = &mut self.entities[id];
+            let entity = &mut self.threads[id];
             entity.weight = weight(&candidate);
             entity.slice = candidate.share.slice;
             entity.pinned = candidate.pinned;
         } else {
             // It leaves one class and comes to the other as it would from
             // sleep.
+            if is_real_time {
+                self.put_back(at, cpu);
+            }
             self.place(candidate, cpu);
         }
         self.begin(id, cpu);
-        !is_real_time && !self.queues[cpu].real_time.is_empty() && !self.is_real_time_out(cpu)
+        !is_real_time && !self.cpus[cpu].real_time.is_empty() && !self.is_real_time_out(cpu)
     }
 
     pub(super) fn limit(&mut self, own: Option<GroupId>, around: GroupId, quota: Quota) -> GroupId {
-        match own {
-            Some(own) => {
-                self.groups.renew(own, quota);
-                own
-            }
-            None => self.groups.add(around, quota),
+        if let Some(own) = own {
+            self.groups.renew(own, quota);
+            self.come_back();
+            return own;
         }
+        // An autogroup is of those who are in no control group.
+        let around = match self.rules.has_autogroup && around == self.first_group {
+            true if self.rules.quota.is_none() => ROOT,
+            _ => around,
+        };
+        self.add_group(Some(around), Some(quota))
     }
 
     pub(super) fn regroup(&mut self, thread: ThreadId, group: GroupId) {
-        let Some(entity) = self.entities.get(thread) else {
+        let Some(entity) = self.threads.get(thread) else {
             return;
         };
+        let running_on = |cpu: &Cpu| cpu.running == Some(thread);
+        let runs_on = self.cpus.iter().position(running_on);
         let queued_on = entity.queued_on;
-        if queued_on.is_some() {
+        if entity.is_real_time || runs_on.or(queued_on).is_none() {
+            self.threads[thread].group = group;
+        } else if let Some(cpu) = queued_on {
+            let at = self.queue_for(thread, cpu);
+            let mean = self.mean(at);
             self.remove(thread);
-        }
-        self.entities[thread].group = group;
-        if let Some(cpu) = queued_on {
+            self.keep_lag(Member::Thread(thread), at, mean);
+            self.threads[thread].group = group;
+            self.settle(Member::Thread(thread), self.queue_of(group, cpu));
             self.enqueue(thread, cpu);
+        } else if let Some(cpu) = runs_on {
+            self.left(cpu);
+            self.threads[thread].group = group;
+            self.settle(Member::Thread(thread), self.queue_of(group, cpu));
+            // Time is taken as soon as the thread is there.
+            self.has_time(group, cpu);
+            self.begin(thread, cpu);
         }
     }
 
     pub(super) fn replenishes_at(&mut self, now: Time) -> Option<Time> {
         let limit = self.rules.real_time;
-        let throttled = self.queues.iter();
-        let throttled = throttled.filter_map(|queue| queue.real_time_use.next(limit, now));
+        let throttled = self.cpus.iter();
+        let throttled = throttled.filter_map(|cpu| cpu.real_time_use.next(limit, now));
         let at = throttled.chain(self.groups.next(now)).min()?;
         if self.replenishes.is_some_and(|known| known <= at) {
             return None;
@@ -292,170 +357,119 @@ impl Fair {
         self.now = now;
         self.replenishes = None;
         self.groups.replenish(now);
-        for cpu in 0..self.queues.len() {
-            self.queues[cpu].real_time_use.begin_period(now);
-            let out = std::mem::take(&mut self.queues[cpu].out);
-            for id in out {
-                if self.groups.is_out(self.entities[id].group, cpu) {
-                    self.queues[cpu].out.push(id);
-                    continue;
-                }
-                self.entities[id].queued_on = None;
-                self.settle(id, cpu);
-                self.enqueue(id, cpu);
-            }
+        for cpu in &mut self.cpus {
+            cpu.real_time_use.begin_period(now);
         }
+        self.come_back();
     }
 
     /// A CPU with two threads more than another gives it one, and one with a single thread
     /// more after a while: the simplest form of what `load_balance` does (confidence C).
     pub(super) fn balance(&mut self, cpu: usize) -> Option<(ThreadId, usize)> {
-        let ready = |queue: &Queue| {
-            queue.real_time.len() + queue.fair.len() + usize::from(queue.running.is_some())
+        let ready = |cpu: usize| {
+            let runs = self.cpus[cpu].running.is_some();
+            self.cpus[cpu].real_time.len() + self.queues[cpu].threads + usize::from(runs)
         };
-        let queues = self.queues.iter().enumerate();
-        let (idlest, fewest) = queues
-            .map(|(cpu, queue)| (cpu, ready(queue)))
+        let (idlest, fewest) = (0..self.cpus.len())
+            .map(|cpu| (cpu, ready(cpu)))
             .min_by_key(|(cpu, ready)| (*ready, *cpu))?;
-        let is_uneven = match ready(&self.queues[cpu]).saturating_sub(fewest) {
+        let is_uneven = match ready(cpu).saturating_sub(fewest) {
             0 => false,
-            1 => self.queues[cpu].crowded >= UNEVEN,
+            1 => self.cpus[cpu].crowded >= UNEVEN,
             _ => true,
         };
         if !is_uneven {
             return None;
         }
-        let fair = self.queues[cpu].fair.iter().rev();
-        let id = fair
-            .map(|(_, id)| *id)
-            .find(|id| self.entities[*id].pinned.is_none())?;
-        self.queues[cpu].crowded = Time::ZERO;
+        let id = self.find(cpu, true, &|entity| entity.pinned.is_none())?;
+        self.cpus[cpu].crowded = Time::ZERO;
         self.move_to(id, cpu, idlest);
         Some((id, idlest))
     }
 
     pub(super) fn ran(&mut self, cpu: usize, length: Time, now: Time) {
         self.now = now;
-        let Some(id) = self.queues[cpu].running else {
+        let Some(id) = self.cpus[cpu].running else {
             return;
         };
         let limit = self.rules.real_time;
-        let queue = &mut self.queues[cpu];
-        let waits = !queue.fair.is_empty();
-        queue.crowded = match waits {
-            true => queue.crowded + length,
+        let waits = self.queues[cpu].threads > 0;
+        let here = &mut self.cpus[cpu];
+        here.crowded = match waits {
+            true => here.crowded + length,
             false => Time::ZERO,
         };
-        let entity = &mut self.entities[id];
+        let entity = &self.threads[id];
         if entity.is_real_time {
-            queue.real_time_use.ran(limit, length, now, waits);
+            here.real_time_use.ran(limit, length, now, waits);
             return;
         }
-        queue.real_time_use.others_ran(limit, length);
-        let virtually = virtual_time(length, entity.weight);
-        entity.runtime += virtually;
-        queue.weighted_runtime += weighted(virtually, entity.weight);
+        here.real_time_use.others_ran(limit, length);
         self.groups.charge(entity.group, cpu, length);
+        let mut next = Some((Member::Thread(id), self.queue_for(id, cpu)));
+        while let Some((member, at)) = next {
+            self.progress(member, at, length);
+            next = self.up(at);
+        }
     }
 
     pub(super) fn left(&mut self, cpu: usize) {
-        let Some(id) = self.queues[cpu].running.take() else {
+        let Some(id) = self.cpus[cpu].running.take() else {
             return;
         };
-        let mean = self.mean(cpu);
-        self.forget(id, cpu);
-        self.keep_lag(id, cpu, mean);
-        self.queues[cpu].mean = mean;
-        let Entity {
-            is_real_time,
-            group,
-            ..
-        } = self.entities[id];
-        let is_of = |other: &ThreadId| self.entities[*other].group == group;
-        if !is_real_time
-            && self.groups.is_limited(group)
-            && !self.queues[cpu].fair.iter().any(|(_, id)| is_of(id))
-        {
-            self.groups.gives_back(group, cpu, self.now);
+        let (member, at) = (Member::Thread(id), self.queue_for(id, cpu));
+        let mean = self.mean(at);
+        self.forget(member, at);
+        self.keep_lag(member, at, mean);
+        if !self.threads[id].is_real_time {
+            self.put_back(at, cpu);
         }
-    }
-
-    /// A thread that is in no queue any more keeps its distance from the mean.
-    fn keep_lag(&mut self, id: ThreadId, cpu: usize, mean: i64) {
-        let bound = self.lag_bound(&self.entities[id]);
-        let emptied = self.queues[cpu].emptied;
-        let entity = &mut self.entities[id];
-        entity.lag = (mean - entity.runtime).clamp(-bound, bound);
-        entity.left = (cpu, mean, emptied);
-    }
-
-    /// How far from the mean a thread may be when it comes back: a slice, or as
-    /// `update_entity_lag` has it, two or a tick.
-    fn lag_bound(&self, entity: &Entity) -> i64 {
-        let slice = self.slice(entity);
-        let bound = match self.rules.parity {
-            Parity::Off if self.rules.is_cfs => slice.times(CFS_LATENCY),
-            Parity::Off => slice,
-            Parity::Slice | Parity::Shortest => slice.times(2).max(self.rules.jiffy),
-        };
-        virtual_time(bound, entity.weight)
     }
 
     pub(super) fn remove(&mut self, thread: ThreadId) {
-        let Some(cpu) = self
-            .entities
-            .get_mut(thread)
-            .and_then(|e| e.queued_on.take())
-        else {
+        let entity = self.threads.get_mut(thread);
+        let Some(cpu) = entity.and_then(|entity| entity.queued_on.take()) else {
             return;
         };
-        let deadline = self.entities[thread].deadline;
-        let queue = &mut self.queues[cpu];
-        if let Some(at) = queue.out.iter().position(|out| *out == thread) {
-            queue.out.remove(at);
-            return;
-        }
         self.waiting -= 1;
-        match queue.fair.binary_search(&(deadline, thread)) {
-            Ok(at) => {
-                queue.fair.remove(at);
-                self.queues[cpu].mean = self.mean(cpu);
-                self.forget(thread, cpu);
-            }
-            Err(_) => queue.real_time.retain(|queued| *queued != thread),
+        if self.threads[thread].is_real_time {
+            self.cpus[cpu].real_time.retain(|queued| *queued != thread);
+        } else {
+            self.quit(thread, self.queue_for(thread, cpu));
         }
     }
 
     pub(super) fn yields(&mut self, cpu: usize) -> bool {
-        if let Some(id) = self.queues[cpu].running {
+        if let Some(id) = self.cpus[cpu].running {
             if self.rules.is_cfs {
                 // Who yields is passed over.
-                let queue = &self.queues[cpu];
-                let is_real_time = self.entities[id].is_real_time;
-                return !(is_real_time || queue.real_time.is_empty() && queue.fair.is_empty());
+                let is_real_time = self.threads[id].is_real_time;
+                let nobody = self.cpus[cpu].real_time.is_empty() && self.queues[cpu].threads == 0;
+                return !(is_real_time || nobody);
             }
             // `yield_task_fair` puts the deadline a slice further off.
-            let slice = self.virtual_slice(&self.entities[id]);
-            self.entities[id].deadline += slice;
+            let slice = self.virtual_slice(&self.threads[id]);
+            self.threads[id].deadline += slice;
         }
         self.is_overtaken(cpu)
     }
 
     pub(super) fn yields_in_vain(&mut self, cpu: usize, lengths: (Time, Time), most: u64) -> u64 {
-        let queue = &self.queues[cpu];
-        let Some(id) = queue.running else {
+        let here = &self.cpus[cpu];
+        let Some(id) = here.running else {
             return 0;
         };
-        let mut entity = self.entities[id];
+        let mut entity = self.threads[id];
         let limit = self.rules.real_time;
         if self.rules.is_cfs
             || entity.is_real_time
-            || self.groups.is_limited(entity.group)
-            || !queue.real_time.is_empty()
-            || queue.real_time_use.served_left(limit).is_some()
+            || entity.group != ROOT
+            || !here.real_time.is_empty()
+            || here.real_time_use.served_left(limit).is_some()
         {
             return 0;
         }
+        let queue = &self.queues[cpu];
         let slice = self.virtual_slice(&entity);
         let [before, after] =
             [lengths.0, lengths.1].map(|length| virtual_time(length, entity.weight));
@@ -465,10 +479,11 @@ impl Fair {
             let (runtime, deadline) = (entity.runtime + before, entity.deadline + slice);
             let sum_then = sum + weighted(before, entity.weight);
             let is_eligible = |runtime| weighted(runtime, queue.weight) <= sum_then;
-            let takes = |&(key, other): &(i64, ThreadId)| {
-                (key, other) < (deadline, id) && is_eligible(self.entities[other].runtime)
+            let takes = |&(key, other): &(i64, Member)| {
+                (key, other) < (deadline, Member::Thread(id))
+                    && is_eligible(self.entity(other).runtime)
             };
-            if !is_eligible(runtime) || queue.fair.iter().any(takes) {
+            if !is_eligible(runtime) || queue.waiting.iter().any(takes) {
                 break;
             }
             (entity.runtime, entity.deadline) = (runtime + after, deadline);
@@ -479,51 +494,75 @@ impl Fair {
             let ran = (lengths.0 + lengths.1).times(times);
             self.ran(cpu, ran, self.now + ran);
             // As of many rounded lengths, not of one.
-            self.entities[id] = entity;
+            self.threads[id] = entity;
             self.queues[cpu].weighted_runtime = sum;
         }
         times
     }
 
     pub(super) fn turn_is_over(&mut self, cpu: usize) -> bool {
-        let is_asked = std::mem::take(&mut self.queues[cpu].is_asked);
-        let Some(id) = self.queues[cpu].running else {
+        let is_asked = std::mem::take(&mut self.cpus[cpu].is_asked);
+        let Some(id) = self.cpus[cpu].running else {
             return false;
         };
-        let entity = self.entities[id];
-        if entity.is_real_time {
+        if self.threads[id].is_real_time {
             return self.is_real_time_out(cpu);
         }
-        if !self.groups.has_time(entity.group, cpu, self.now) {
+        if !self.has_time(self.threads[id].group, cpu) {
             return true;
         }
-        let queue = &self.queues[cpu];
-        if !queue.real_time.is_empty() && !self.is_real_time_out(cpu) {
+        if !self.cpus[cpu].real_time.is_empty() && !self.is_real_time_out(cpu) {
             return true;
         }
-        if entity.runtime < self.turn_until(&entity, cpu) {
-            return is_asked && self.is_overtaken(cpu);
+        // `entity_tick`, of each level.
+        let mut is_over = false;
+        let mut next = Some((Member::Thread(id), self.queue_for(id, cpu)));
+        while let Some((member, at)) = next {
+            next = self.up(at);
+            let entity = *self.entity(member);
+            let is_used_up = entity.runtime >= self.turn_until(&entity, at);
+            if is_used_up {
+                self.renew(member);
+            }
+            if (is_used_up || is_asked) && self.has_better(at) {
+                is_over = true;
+                let entity = self.entity_mut(member);
+                entity.safe_until = entity.safe_until.min(entity.runtime);
+            }
+            self.weigh(at);
         }
-        let slice = self.virtual_slice(&entity);
-        let entity = &mut self.entities[id];
-        if self.rules.is_cfs {
+        is_over
+    }
+
+    /// The slice of one that runs is used up, and another begins.
+    fn renew(&mut self, member: Member) {
+        let slice = self.virtual_slice(self.entity(member));
+        let is_cfs = self.rules.is_cfs;
+        let entity = self.entity_mut(member);
+        if is_cfs {
             entity.turn_began = entity.runtime;
         } else if entity.runtime >= entity.deadline {
             entity.deadline = entity.runtime + slice;
         }
         entity.safe_until = entity.deadline;
-        self.is_overtaken(cpu)
     }
 
-    /// The virtual runtime at which the turn of a thread ends.
-    fn turn_until(&self, entity: &Entity, cpu: usize) -> i64 {
+    /// The virtual runtime at which the turn of one that runs in a queue ends.
+    fn turn_until<'a>(&'a self, entity: &'a Entity, at: usize) -> i64 {
         if self.rules.is_cfs {
             // `sched_slice`.
-            let ready = self.queues[cpu].fair.len() as u64 + 1;
+            let ready = self.queues[at].waiting.len() as u64 + 1;
             let period = self.rules.slice.times(ready.max(CFS_LATENCY)).as_thirds();
-            let weight = self.queues[cpu].weight.max(1);
-            let ideal = weighted(period as i64, entity.weight) / i128::from(weight);
-            let ideal = Time::from_thirds(ideal as u64).max(self.rules.slice);
+            let mut ideal = (period as i64, entity.weight);
+            let mut next = Some((entity, at));
+            while let Some((entity, at)) = next {
+                let weight = self.queues[at].weight.max(1);
+                ideal.0 = (weighted(ideal.0, entity.weight) / i128::from(weight)) as i64;
+                next = self.queues[at]
+                    .around
+                    .map(|around| (&self.queues[at].entity, around));
+            }
+            let ideal = Time::from_thirds(ideal.0 as u64).max(self.rules.slice);
             return entity.turn_began + virtual_time(ideal, entity.weight);
         }
         match self.rules.parity {
@@ -533,28 +572,32 @@ impl Fair {
     }
 
     pub(super) fn is_crowded(&self, cpu: usize) -> bool {
-        let queue = &self.queues[cpu];
+        let here = &self.cpus[cpu];
         let is_watched = |id| {
-            let entity: &Entity = &self.entities[id];
+            let entity: &Entity = &self.threads[id];
             match entity.is_real_time {
                 true => self.real_time_left(cpu).is_some(),
                 false => self.groups.is_limited(entity.group),
             }
         };
-        let waits = !(queue.fair.is_empty() && queue.real_time.is_empty());
-        waits || queue.running.is_some_and(is_watched)
+        let waits = self.queues[cpu].threads > 0 || !here.real_time.is_empty();
+        waits || here.running.is_some_and(is_watched)
     }
 
     pub(super) fn turn_left(&self, cpu: usize) -> Option<Time> {
-        let queue = &self.queues[cpu];
-        let entity = &self.entities[queue.running?];
+        let here = &self.cpus[cpu];
+        let id = here.running?;
+        let entity = &self.threads[id];
         if entity.is_real_time {
             return self.real_time_left(cpu);
         }
         let jiffy = self.rules.jiffy;
         let to_tick = jiffy - self.now.rem(jiffy);
-        let slice = (!queue.fair.is_empty()).then(|| {
-            let left = self.turn_until(entity, cpu) - entity.runtime;
+        let crowded = self.path(id, cpu);
+        let crowded = crowded.filter(|(_, at)| !self.queues[*at].waiting.is_empty());
+        let slices = crowded.map(|(member, at)| {
+            let entity = self.entity(member);
+            let left = self.turn_until(entity, at) - entity.runtime;
             let left = weighted(left.max(0), entity.weight).unsigned_abs();
             let left = Time::from_thirds(left.div_ceil(NICE_0.unsigned_abs().into()) as u64);
             match self.rules.tick {
@@ -562,17 +605,16 @@ impl Fair {
                 None => left.max(LEAST_HRTICK),
             }
         });
-        let is_looked_at = queue.is_asked || self.groups.is_limited(entity.group);
+        let is_looked_at = here.is_asked || self.groups.is_limited(entity.group);
         // Those who were kept from the CPU come first as soon as they may.
-        let server = match queue.real_time.is_empty() {
+        let server = match here.real_time.is_empty() {
             true => None,
             false if self.is_real_time_out(cpu) => {
-                queue.real_time_use.served_left(self.rules.real_time)
+                here.real_time_use.served_left(self.rules.real_time)
             }
             false => Some(Time::ZERO),
         };
-        slice
-            .into_iter()
+        slices
             .chain(server)
             .chain(is_looked_at.then_some(to_tick))
             .min()
@@ -586,48 +628,36 @@ impl Fair {
     }
 
     fn real_time_left(&self, cpu: usize) -> Option<Time> {
-        let queue = &self.queues[cpu];
-        let waits = !queue.fair.is_empty();
-        queue.real_time_use.left(self.rules.real_time, waits)
+        let waits = self.queues[cpu].threads > 0;
+        let used = &self.cpus[cpu].real_time_use;
+        used.left(self.rules.real_time, waits)
     }
 
     /// Whether real-time threads make room on a CPU.
     fn is_real_time_out(&self, cpu: usize) -> bool {
-        let queue = &self.queues[cpu];
-        let running = queue.running.map(|id| &self.entities[id]);
-        let waits = !queue.fair.is_empty() || running.is_some_and(|e| !e.is_real_time);
-        queue.real_time_use.is_out(self.rules.real_time, waits)
+        let here = &self.cpus[cpu];
+        let running = here.running.map(|id| &self.threads[id]);
+        let waits = self.queues[cpu].threads > 0 || running.is_some_and(|e| !e.is_real_time);
+        here.real_time_use.is_out(self.rules.real_time, waits)
     }
 
-    /// Whether somebody in the queue is to run instead of the one that does.
+    /// Whether somebody in the queues of a CPU is to run instead of the one that does.
     fn is_overtaken(&self, cpu: usize) -> bool {
-        let queue = &self.queues[cpu];
-        let Some(running) = queue.running.map(|id| &self.entities[id]) else {
+        let Some(running) = self.cpus[cpu].running else {
             return false;
         };
-        if running.is_real_time {
+        if self.threads[running].is_real_time {
             return false;
         }
-        if !queue.real_time.is_empty() && !self.is_real_time_out(cpu) {
+        if !self.cpus[cpu].real_time.is_empty() && !self.is_real_time_out(cpu) {
             return true;
         }
-        let Some(best) = self.best_fair(cpu).map(|id| &self.entities[id]) else {
-            return false;
-        };
-        if self.rules.is_cfs {
-            return best.runtime < running.runtime;
-        }
-        // Of equals, the one that waited (`pick_eevdf`).
-        let is_before = match self.rules.parity {
-            Parity::Off => best.deadline < running.deadline,
-            Parity::Slice | Parity::Shortest => best.deadline <= running.deadline,
-        };
-        !self.is_eligible(running, cpu, None) || is_before
+        self.path(running, cpu).any(|(_, at)| self.has_better(at))
     }
 
     /// The queued thread that should run.
     fn best(&self, cpu: usize) -> Option<ThreadId> {
-        let first = self.queues[cpu].real_time.front().copied();
+        let first = self.cpus[cpu].real_time.front().copied();
         first
             .filter(|_| !self.is_real_time_out(cpu))
             .or_else(|| self.best_fair(cpu))
@@ -635,202 +665,71 @@ impl Fair {
 
     /// The same, if there were no real-time threads.
     fn best_fair(&self, cpu: usize) -> Option<ThreadId> {
-        let queue = &self.queues[cpu];
-        let mut ids = queue.fair.iter().map(|(_, id)| *id);
-        if self.rules.is_cfs {
-            return ids.next();
-        }
-        let is_eligible = |id: &ThreadId| self.is_eligible(&self.entities[*id], cpu, None);
-        // Nobody can be eligible if the one that runs is far behind.
-        ids.clone().find(is_eligible).or_else(|| ids.next())
-    }
-
-    /// Whether a thread has had no more than its share; one that is in no queue, and a `newcomer` to its
-    /// own, take part in the mean.
-    fn is_eligible(&self, entity: &Entity, cpu: usize, newcomer: Option<&Entity>) -> bool {
-        let queue = &self.queues[cpu];
-        let (mut weight, mut sum) = (queue.weight, queue.weighted_runtime);
-        let itself = (!entity.is_counted).then_some(entity);
-        for new in itself.into_iter().chain(newcomer) {
-            weight += new.weight;
-            sum += weighted(new.runtime, new.weight);
-        }
-        weighted(entity.runtime, weight) <= sum
-    }
-
-    fn mean(&self, cpu: usize) -> i64 {
-        let queue = &self.queues[cpu];
-        if self.rules.is_cfs {
-            let running = queue.running.map(|id| &self.entities[id]);
-            let running = running.filter(|entity| !entity.is_real_time);
-            let first = queue.fair.front().map(|(runtime, _)| *runtime);
-            let least = running
-                .map(|entity| entity.runtime)
-                .into_iter()
-                .chain(first);
-            least
-                .min()
-                .map_or(queue.mean, |least| least.max(queue.mean))
-        } else if queue.weight == 0 {
-            queue.mean
-        } else if queue.weight == NICE_0 {
-            (queue.weighted_runtime >> NICE_0.ilog2()) as i64
-        } else {
-            // A division of longer numbers takes longer than all the rest.
-            match i64::try_from(queue.weighted_runtime) {
-                Ok(sum) => sum.div_euclid(queue.weight),
-                Err(_) => queue.weighted_runtime.div_euclid(queue.weight.into()) as i64,
+        let mut at = cpu;
+        loop {
+            match self.first(at)? {
+                Member::Thread(id) => return Some(id),
+                Member::Group(inside) => at = inside,
             }
         }
     }
 
     /// Gives a thread that comes to `cpu` its place in virtual time there.
     fn place(&mut self, candidate: Candidate, cpu: usize) {
-        if self.entities.len() <= candidate.thread {
-            self.entities
-                .resize(candidate.thread + 1, Entity::default());
+        let id = candidate.thread;
+        if self.threads.len() <= id {
+            self.threads.resize(id + 1, Entity::default());
         }
-        let entity = &mut self.entities[candidate.thread];
+        let entity = &mut self.threads[id];
         entity.weight = weight(&candidate);
         entity.slice = candidate.share.slice;
         entity.group = candidate.share.group;
         entity.is_real_time = candidate.priority == Priority::RealTime;
         entity.pinned = candidate.pinned;
-        self.settle(candidate.thread, cpu);
-    }
-
-    fn settle(&mut self, id: ThreadId, cpu: usize) {
-        let mean = self.mean(cpu);
-        let entity = &self.entities[id];
-        let slice = self.virtual_slice(entity);
-        let (runtime, deadline) = if self.rules.is_cfs {
-            let runtime = match entity.has_run {
-                // `GENTLE_FAIR_SLEEPERS`; where it was is taken along to another CPU.
-                true => {
-                    let latency = self.rules.slice.times(CFS_LATENCY);
-                    let credit = (latency.as_thirds() / 2) as i64;
-                    let (on, then, _) = entity.left;
-                    mean - (entity.lag + (self.mean(on) - then).max(0)).min(credit)
-                }
-                // `START_DEBIT`.
-                false => mean + slice,
-            };
-            self.queues[cpu].mean = mean;
-            (runtime, runtime)
-        } else {
-            let lag = self.shrunk(entity, cpu, mean);
-            let others = self.queues[cpu].weight;
-            // Its own coming moves the mean, so what it was behind is stretched to
-            // be as much afterwards (`place_entity`).
-            let lag = if others == 0 || lag == 0 {
-                0
-            } else {
-                (weighted(lag, others + entity.weight) / i128::from(others)) as i64
-            };
-            (mean - lag, mean - lag + slice)
-        };
-        let entity = &mut self.entities[id];
-        (entity.runtime, entity.deadline) = (runtime, deadline);
-        entity.has_run = true;
-        entity.lag = 0;
-        entity.is_placed = true;
-    }
-
-    /// What is left of the lag that a thread left with.
-    fn shrunk(&self, entity: &Entity, cpu: usize, mean: i64) -> i64 {
-        let (on, then, emptied) = entity.left;
-        if !self.rules.delays || entity.lag >= 0 || on != cpu {
-            return entity.lag;
-        }
-        match self.queues[cpu].emptied == emptied {
-            true => (entity.lag + (mean - then).max(0)).min(0),
-            false => 0,
-        }
+        self.settle(Member::Thread(id), self.queue_for(id, cpu));
     }
 
     fn enqueue(&mut self, id: ThreadId, cpu: usize) {
-        let entity = &mut self.entities[id];
+        self.waiting += 1;
+        let entity = &mut self.threads[id];
         entity.queued_on = Some(cpu);
         entity.is_placed = false;
-        if !entity.is_real_time && self.groups.is_out(entity.group, cpu) {
-            let mean = self.mean(cpu);
-            self.keep_lag(id, cpu, mean);
-            self.queues[cpu].out.push(id);
-            return;
-        }
-        self.waiting += 1;
         if entity.is_real_time {
-            self.queues[cpu].real_time.push_back(id);
+            self.cpus[cpu].real_time.push_back(id);
         } else {
-            if self.rules.is_cfs {
-                entity.deadline = entity.runtime;
-            }
-            let (key, fair) = ((entity.deadline, id), &mut self.queues[cpu].fair);
-            fair.insert(fair.partition_point(|other| *other < key), key);
-            self.count(id, cpu);
+            self.join(id, self.queue_for(id, cpu));
         }
     }
 
-    /// Has a thread that is in no queue run on `cpu`.
+    /// Has a thread run on `cpu`.
     fn begin(&mut self, id: ThreadId, cpu: usize) {
-        self.queues[cpu].running = Some(id);
-        self.entities[id].is_placed = false;
-        if self.entities[id].is_real_time {
-            return;
-        }
-        self.count(id, cpu);
-        let entity = &self.entities[id];
-        let mut safe_until = entity.deadline;
-        if self.rules.parity == Parity::Shortest {
-            let queued = self.queues[cpu].fair.iter();
-            let slices = queued.map(|(_, id)| self.slice(&self.entities[*id]));
-            let shortest = slices.min().unwrap_or(Time::NEVER).min(self.slice(entity));
-            safe_until = safe_until.min(entity.runtime + virtual_time(shortest, entity.weight));
-        }
-        let entity = &mut self.entities[id];
-        entity.safe_until = safe_until;
-        entity.turn_began = entity.runtime;
-    }
-
-    /// Takes a thread into the sums of a queue.
-    fn count(&mut self, id: ThreadId, cpu: usize) {
-        let entity = &mut self.entities[id];
-        entity.is_counted = true;
-        let queue = &mut self.queues[cpu];
-        queue.weight += entity.weight;
-        queue.weighted_runtime += weighted(entity.runtime, entity.weight);
-    }
-
-    /// Takes a thread out of the sums of a queue.
-    fn forget(&mut self, id: ThreadId, cpu: usize) {
-        let entity = &mut self.entities[id];
-        if entity.is_counted {
-            entity.is_counted = false;
-            let queue = &mut self.queues[cpu];
-            queue.weight -= entity.weight;
-            queue.weighted_runtime -= weighted(entity.runtime, entity.weight);
-            queue.emptied += u64::from(queue.weight == 0);
+        self.cpus[cpu].running = Some(id);
+        let entity = &mut self.threads[id];
+        let was_queued = entity.queued_on.take().is_some();
+        self.waiting -= usize::from(was_queued);
+        entity.is_placed = false;
+        if !entity.is_real_time {
+            self.descend(id, cpu);
+        } else if was_queued {
+            self.cpus[cpu].real_time.retain(|queued| *queued != id);
         }
     }
 
     /// A thread for `cpu` from the longest queue of another.
     fn steal(&mut self, cpu: usize) -> Option<ThreadId> {
-        let waiting = |queue: &Queue| queue.real_time.len() + queue.fair.len();
-        let mut others: Vec<usize> = (0..self.queues.len())
-            .filter(|other| *other != cpu && waiting(&self.queues[*other]) > 0)
+        let waiting = |cpu: usize| self.cpus[cpu].real_time.len() + self.queues[cpu].threads;
+        let mut others: Vec<usize> = (0..self.cpus.len())
+            .filter(|other| *other != cpu && waiting(*other) > 0)
             .collect();
-        others.sort_by_key(|other| std::cmp::Reverse(waiting(&self.queues[*other])));
+        others.sort_by_key(|other| std::cmp::Reverse(waiting(*other)));
         for other in others {
-            let queue = &self.queues[other];
             let is_out = self.is_real_time_out(cpu);
-            let ids = queue.real_time.iter().copied().filter(|_| !is_out);
-            let mut ids = ids.chain(queue.fair.iter().map(|(_, id)| *id));
-            let may_come = |id: &ThreadId| {
-                let entity = &self.entities[*id];
-                let is_kept = !entity.is_real_time && self.groups.is_out(entity.group, cpu);
-                entity.pinned.is_none() && !is_kept
-            };
-            let Some(id) = ids.find(may_come) else {
+            let mut real_time = self.cpus[other].real_time.iter().filter(|_| !is_out);
+            let real_time = real_time.find(|id| self.threads[**id].pinned.is_none());
+            let may_come =
+                |entity: &Entity| entity.pinned.is_none() && !self.groups.is_out(entity.group, cpu);
+            let id = real_time.copied();
+            let Some(id) = id.or_else(|| self.find(other, false, &may_come)) else {
                 continue;
             };
             self.move_to(id, other, cpu);
@@ -841,22 +740,14 @@ impl Fair {
 
     /// Queues a queued thread elsewhere, as far from the mean as it was.
     fn move_to(&mut self, id: ThreadId, from: usize, to: usize) {
-        let mean = self.mean(from);
+        let mean = self.mean(self.queue_for(id, from));
         self.remove(id);
-        let there = self.mean(to);
-        let slice = self.virtual_slice(&self.entities[id]);
-        let entity = &mut self.entities[id];
+        let there = self.mean(self.queue_for(id, to));
+        let slice = self.virtual_slice(&self.threads[id]);
+        let entity = &mut self.threads[id];
         entity.runtime = there - (mean - entity.runtime).clamp(-slice, slice);
         entity.deadline = entity.runtime + slice;
         self.enqueue(id, to);
-    }
-
-    fn slice(&self, entity: &Entity) -> Time {
-        entity.slice.unwrap_or(self.rules.slice)
-    }
-
-    fn virtual_slice(&self, entity: &Entity) -> i64 {
-        virtual_time(self.slice(entity), entity.weight)
     }
 }
 

@@ -15,14 +15,14 @@ const KEPT: i64 = Time::from_ns(1_000_000).as_thirds() as i64;
 
 /// The groups, each inside another.
 ///
-/// A group has a pool that is filled to its quota in each period, at multiples of the period.
-/// Each CPU takes portions of 5 ms out of it. Whether one is used up is looked at in ticks, so
-/// a group gets up to a tick more on each CPU, and pays that back out of the next period. A CPU
-/// that finds the pool empty keeps the threads of the group until the pool is filled
+/// A group has a pool that is filled to its quota in each period. The first begins when it is first used: on
+/// Linux it is where chance puts it since 6.3 (`init_cfs_bandwidth`), so that it is not one with ticks.
+/// Each CPU takes portions of 5 ms out of the pool (Documentation/scheduler/sched-bwc.rst). Whether one is used up
+/// is looked at in ticks and when a thread of the group wakes, so a group gets up to a tick more on each CPU, and pays
+/// that back out of the next period. A CPU that finds the pool empty keeps the threads of the group until the pool is filled
 /// (`assign_cfs_rq_runtime`, `throttle_cfs_rq`, `distribute_cfs_runtime`, kernel/sched/fair.c).
 ///
-/// Two things are left out: a group is no competitor of its own with a weight, as its threads
-/// compete one by one; and what is given back is not handed out before the next period
+/// What is given back is not handed out before the next period: that is left out
 /// (`sched_cfs_slack_timer`).
 #[derive(Debug)]
 pub(super) struct Groups {
@@ -36,9 +36,11 @@ pub(super) struct Groups {
 struct Group {
     around: Option<GroupId>,
     quota: Option<Quota>,
+    /// When the first period began.
+    began: Option<Time>,
+    period: u64,
     /// What is left, in thirds of a nanosecond, in this period.
     pool: i64,
-    period: u64,
     /// Of each CPU: what it took and did not use.
     local: Vec<i64>,
     /// Of each CPU: whether it waits for the next period.
@@ -46,29 +48,23 @@ struct Group {
 }
 
 impl Groups {
-    pub(super) fn new(quota: Option<Quota>, cpus: usize) -> Self {
-        let mut groups = Self {
+    pub(super) fn new(cpus: usize) -> Self {
+        Self {
             cpus,
             all: Vec::new(),
             has_quota: false,
-        };
-        groups.push(None, quota);
-        groups
+        }
     }
 
-    pub(super) fn add(&mut self, around: GroupId, quota: Quota) -> GroupId {
-        self.push(Some(around), Some(quota))
+    pub(super) fn add(&mut self, around: Option<GroupId>, quota: Option<Quota>) -> GroupId {
+        self.has_quota |= quota.is_some();
+        self.all.push(Group::new(around, quota, self.cpus));
+        self.all.len() - 1
     }
 
     /// A group has another quota from now on, and nobody in it waits.
     pub(super) fn renew(&mut self, group: GroupId, quota: Quota) {
         self.all[group] = Group::new(self.all[group].around, Some(quota), self.cpus);
-    }
-
-    fn push(&mut self, around: Option<GroupId>, quota: Option<Quota>) -> GroupId {
-        self.has_quota |= quota.is_some();
-        self.all.push(Group::new(around, quota, self.cpus));
-        self.all.len() - 1
     }
 
     /// A group and those around it that have a quota.
@@ -94,36 +90,42 @@ impl Groups {
     /// for the next period.
     pub(super) fn has_time(&mut self, group: GroupId, cpu: usize, now: Time) -> bool {
         let mut has_time = true;
-        if !self.has_quota {
-            return has_time;
-        }
-        for limit in self.limits(group).collect::<Vec<_>>() {
-            let limit = &mut self.all[limit];
-            if limit.local[cpu] <= 0 && !limit.is_out[cpu] {
-                limit.fill(now);
-                limit.take(cpu, PORTION);
-                limit.is_out[cpu] = limit.local[cpu] <= 0;
+        let mut next = Some(group).filter(|_| self.has_quota);
+        while let Some(group) = next.map(|group| &mut self.all[group]) {
+            if group.quota.is_some() {
+                if group.local[cpu] <= 0 && !group.is_out[cpu] {
+                    group.fill(now);
+                    group.take(cpu, PORTION);
+                    group.is_out[cpu] = group.local[cpu] <= 0;
+                }
+                has_time &= !group.is_out[cpu];
             }
-            has_time &= !limit.is_out[cpu];
+            next = group.around;
         }
         has_time
     }
 
     /// Whether a CPU waits for the next period of a group, or of one around it.
     pub(super) fn is_out(&self, group: GroupId, cpu: usize) -> bool {
-        self.has_quota && self.limits(group).any(|limit| self.all[limit].is_out[cpu])
+        self.has_quota
+            && self
+                .limits(group)
+                .any(|limit| self.is_out_itself(limit, cpu))
+    }
+
+    /// Whether it waits for that of this group.
+    pub(super) fn is_out_itself(&self, group: GroupId, cpu: usize) -> bool {
+        self.all[group].is_out[cpu]
     }
 
     /// Nobody of a group is left on a CPU, which gives back what it has.
     pub(super) fn gives_back(&mut self, group: GroupId, cpu: usize, now: Time) {
-        for limit in self.limits(group).collect::<Vec<_>>() {
-            let limit = &mut self.all[limit];
-            let spare = limit.local[cpu] - KEPT;
-            if spare > 0 {
-                limit.fill(now);
-                limit.pool += spare;
-                limit.local[cpu] = KEPT;
-            }
+        let group = &mut self.all[group];
+        let spare = group.local[cpu] - KEPT;
+        if group.quota.is_some() && spare > 0 {
+            group.fill(now);
+            group.pool += spare;
+            group.local[cpu] = KEPT;
         }
     }
 
@@ -133,7 +135,8 @@ impl Groups {
         waits
             .filter_map(|group| {
                 let period = group.quota?.period;
-                Some(period.times(now.div(period) + 1))
+                let began = group.began?;
+                Some(began + period.times((now - began).div(period) + 1))
             })
             .min()
     }
@@ -160,9 +163,9 @@ impl Group {
         Self {
             around,
             quota,
+            began: None,
+            period: 0,
             pool: 0,
-            // None of the periods there are, so that it is filled when it is first asked.
-            period: u64::MAX,
             local: vec![0; cpus],
             is_out: vec![false; cpus],
         }
@@ -172,8 +175,10 @@ impl Group {
         let Some(quota) = self.quota else {
             return;
         };
-        let period = now.div(quota.period);
-        if self.period != period {
+        let is_first = self.began.is_none();
+        let began = *self.began.get_or_insert(now);
+        let period = (now - began).div(quota.period);
+        if is_first || self.period != period {
             self.period = period;
             self.pool = quota.time.as_thirds() as i64;
         }
@@ -204,26 +209,32 @@ mod tests {
         }
     }
 
+    fn one(quota: Quota, cpus: usize) -> Groups {
+        let mut groups = Groups::new(cpus);
+        groups.add(None, Some(quota));
+        groups
+    }
+
     #[test]
     fn what_was_too_much_is_paid_back_out_of_the_next_period() {
-        let mut groups = Groups::new(Some(quota(8, 100)), 1);
+        let mut groups = one(quota(8, 100), 1);
         assert!(groups.has_time(0, 0, ms(10)));
         groups.charge(0, 0, ms(5));
         assert!(groups.has_time(0, 0, ms(15)));
         // 3 ms were left in the pool; 7 more are 4 too many.
         groups.charge(0, 0, ms(7));
         assert!(!groups.has_time(0, 0, ms(22)));
-        assert_eq!(groups.next(ms(22)), Some(ms(100)));
-        groups.replenish(ms(100));
+        assert_eq!(groups.next(ms(22)), Some(ms(110)));
+        groups.replenish(ms(110));
         assert!(!groups.is_out(0, 0));
         groups.charge(0, 0, ms(4));
-        assert!(!groups.has_time(0, 0, ms(104)));
+        assert!(!groups.has_time(0, 0, ms(114)));
     }
 
     #[test]
     fn a_group_is_held_to_the_quota_of_one_around_it() {
-        let mut groups = Groups::new(Some(quota(10, 100)), 2);
-        let inner = groups.add(0, quota(50, 100));
+        let mut groups = one(quota(10, 100), 2);
+        let inner = groups.add(Some(0), Some(quota(50, 100)));
         assert!(groups.has_time(inner, 0, ms(0)));
         groups.charge(inner, 0, ms(5));
         assert!(groups.has_time(inner, 0, ms(5)));
@@ -235,8 +246,9 @@ mod tests {
 
     #[test]
     fn another_quota_makes_no_other_group() {
-        let mut groups = Groups::new(None, 1);
-        let group = groups.add(0, quota(5, 100));
+        let mut groups = Groups::new(1);
+        let around = groups.add(None, None);
+        let group = groups.add(Some(around), Some(quota(5, 100)));
         assert!(groups.has_time(group, 0, ms(0)));
         groups.charge(group, 0, ms(5));
         assert!(!groups.has_time(group, 0, ms(5)));
@@ -249,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_cpu_that_nobody_uses_gives_back_all_but_a_millisecond() {
-        let mut groups = Groups::new(Some(quota(5, 100)), 2);
+        let mut groups = one(quota(5, 100), 2);
         assert!(groups.has_time(0, 0, ms(0)));
         groups.charge(0, 0, ms(1));
         groups.gives_back(0, 0, ms(1));

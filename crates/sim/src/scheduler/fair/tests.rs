@@ -21,6 +21,7 @@ const SIMPLE: Rules = Rules {
     is_lazy: false,
     real_time: RealTimeLimit::None,
     quota: None,
+    has_autogroup: false,
 };
 
 fn candidate(thread: ThreadId, priority: Priority) -> Candidate {
