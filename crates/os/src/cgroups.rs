@@ -61,6 +61,24 @@ impl CpuGroups {
         quotas.min_by(|a, b| a.cpus().total_cmp(&b.cpus()))
     }
 
+    /// Whether the process competes for CPU time in the autogroup of its session, as none of these does
+    /// (sched(7)).
+    pub fn yield_to_autogroup(&self) -> bool {
+        let is_on = read("/proc/sys/kernel/sched_autogroup_enabled").as_deref() == Some("1");
+        is_on && !self.compete()
+    }
+
+    fn compete(&self) -> bool {
+        let inside = |(version, group): &(&Version, PathBuf)| match version.is_second() {
+            true => group.join("cpu.weight").exists(),
+            // The topmost has shares too, and is no competitor.
+            false => group
+                .parent()
+                .is_some_and(|around| around.join("cpu.shares").exists()),
+        };
+        self.0.iter().any(inside)
+    }
+
     /// What the group counts that was stopped the longest: one that is stopped
     /// stops those inside it. `None` where nothing is counted.
     pub fn throttled(&self) -> Option<Throttled> {
@@ -529,6 +547,25 @@ mod tests {
         assert!((outer.quota().unwrap().cpus() - 2.0).abs() < 1e-9);
         let free = groups([(v2, &open[0]), (v1, &open[1])]);
         assert_eq!((free.quota(), free.throttled()), (None, None));
+    }
+
+    #[test]
+    fn who_competes_in_a_group_is_known_in_both_versions() {
+        let [v2, v1] = &VERSIONS;
+        let top = group(&[("cpu.shares", "1024\n")]);
+        let inside = top.path().join("inside");
+        std::fs::create_dir(&inside).unwrap();
+        let weighed = group(&[("cpu.weight", "100\n")]);
+        let plain = group(&[]);
+        for (version, folder, competes) in [
+            (v1, top.path(), false),
+            (v1, &inside, true),
+            (v2, plain.path(), false),
+            (v2, weighed.path(), true),
+        ] {
+            let groups = CpuGroups(vec![(version, folder.to_owned())]);
+            assert_eq!(groups.compete(), competes, "{folder:?}");
+        }
     }
 
     /// As the files say of it: no kernel is asked.

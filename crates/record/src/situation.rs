@@ -28,6 +28,9 @@ pub struct Situation {
     pub quota: Option<CpuQuota>,
     /// How that has stopped them since they were made; `None` where nothing is counted.
     pub throttled: Option<Throttled>,
+    /// Whether its session competes for the CPUs as one (Linux autogroups), as it is in no control group that does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_autogroup: bool,
     /// The share of the CPUs' time since the start that a hypervisor gave to others.
     pub stolen_fraction: Option<f64>,
     /// Whether the computer runs on its battery.

@@ -108,7 +108,7 @@ impl Rule {
 
 /// Slack decides, and real-time policies have none. The nice value bears on
 /// `poll` only. Who is let run when is of the kernel's version, its mode of preemption, the
-/// slice, and the quota.
+/// slice, the quota, and autogroups.
 fn linux(situation: &Situation) -> Result<Rule, String> {
     let slack = situation
         .host
@@ -140,6 +140,9 @@ fn linux(situation: &Situation) -> Result<Rule, String> {
     if let Some(quota) = situation.quota {
         let [time, period] = [quota.time_ns, quota.period_ns].map(|ns| Nanos::new(ns).exact());
         text += &format!(",quota={time},quota_period={period}");
+    }
+    if situation.has_autogroup {
+        text += ",autogroup=on";
     }
     let mut rule = Rule::from(Model::parse(&text)?);
     if situation.is_real_time() {
@@ -382,12 +385,14 @@ mod tests {
         situation.host.preemption_mode = Some("lazy".to_owned());
         situation.host.logical_cpus = Some(2);
         situation.host.slice = Some(Nanos::from_us(1_400));
+        situation.has_autogroup = true;
         let all = name(&situation);
         for part in [
             "preempt=lazy",
             "cpus=2",
             "slice=700us",
             "quota=20ms,quota_period=100ms",
+            "autogroup=on",
         ] {
             assert!(all.contains(part), "{all}");
             assert!(!without.contains(part), "{without}");

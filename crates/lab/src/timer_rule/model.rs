@@ -52,6 +52,7 @@ pub fn situation(model: &Model) -> Result<Situation, String> {
                 time_ns: time.as_ns(),
                 period_ns: period.as_ns(),
             }),
+        has_autogroup: choice("autogroup") == Some("on"),
         scheduling: (system == System::Linux).then(|| "SCHED_OTHER, nice 0".to_owned()),
         interval: coarsest.map(|coarsest| TimerInterval {
             coarsest,
