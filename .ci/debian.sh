@@ -12,6 +12,8 @@ packages_instructions=(valgrind)
 packages_capi=(gcc g++ cmake pkg-config valgrind)
 packages_site=(chromium)
 packages_prometheus=(prometheus curl)
+# Of the compiler that .ci/msrv unpacks.
+packages_msrv=(libedit2 libxml2 libz3-4)
 packages_rust=(rustc-web rust-web-src libstd-rust-web-dev lld-19)
 
 # What stages compile for besides this computer.
