@@ -158,7 +158,7 @@ pub(crate) fn lengths(rounds: &[Row<'_, Timers>]) -> (Vec<i64>, Vec<Mode>) {
 }
 
 /// Who else is on the CPU of a thread that yields, in words.
-pub(crate) fn company(of: &Yield) -> String {
+pub(crate) fn background(of: &Yield) -> String {
     match of.competitors {
         0 => "alone".to_owned(),
         1 => "with a competitor".to_owned(),

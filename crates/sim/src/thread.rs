@@ -48,7 +48,7 @@ pub(crate) struct Thread<'p> {
     pub(crate) recorder: Recorder<SimClock>,
     /// The wait that is under way, while it is [`Doing::Waiting`].
     pub(crate) waiting: Option<Waiting>,
-    pub(crate) strategies: Vec<Mind>,
+    pub(crate) strategies: Vec<Planner>,
     /// When the event that ended its wait was signalled.
     pub(crate) signalled: Option<Time>,
     pub(crate) cycles: Option<Box<Cycles<SimClock>>>,
@@ -94,7 +94,7 @@ impl Thread<'_> {
             name: self.name.to_owned(),
             first_phase: self.first_phase,
             began: self.began,
-            learned: self.strategies.into_iter().map(Mind::learned).collect(),
+            learned: self.strategies.into_iter().map(Planner::learned).collect(),
             ..self.recorder.finish(cpu)
         }
     }
@@ -203,7 +203,7 @@ pub(crate) enum Doing<'p> {
     test,
     expect(clippy::large_enum_variant, reason = "only tests bring another")
 )]
-pub(crate) enum Mind {
+pub(crate) enum Planner {
     /// One of punctual's strategies.
     Strategy(AnyStrategy),
     /// A strategy that a test brought.
@@ -211,7 +211,7 @@ pub(crate) enum Mind {
     Test(Box<dyn Strategy<SimClock>>),
 }
 
-impl Mind {
+impl Planner {
     fn learned(self) -> Option<AnyStrategy> {
         match self {
             Self::Strategy(strategy) => Some(strategy),
@@ -221,7 +221,7 @@ impl Mind {
     }
 }
 
-impl Strategy<SimClock> for Mind {
+impl Strategy<SimClock> for Planner {
     fn next(&mut self, goal: &Goal<SimClock>, turn: &Turn<SimClock>) -> Step<SimClock> {
         match self {
             Self::Strategy(strategy) => strategy.next(goal, turn),

@@ -331,11 +331,11 @@ impl Curve {
     fn of(m: Row<'_, Yield>) -> Self {
         let mut took_ns: Vec<f64> = m.samples_late_ns.iter().map(|&ns| ns as f64).collect();
         took_ns.sort_by(f64::total_cmp);
-        let company = select::company(m.of);
+        let background = select::background(m.of);
         let name = if m.subject == "yield" {
-            company
+            background
         } else {
-            format!("{}, {company}", m.subject)
+            format!("{}, {background}", m.subject)
         };
         Self { name, took_ns }
     }

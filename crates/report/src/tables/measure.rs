@@ -423,7 +423,7 @@ pub(crate) fn yields(measurements: &[Row<'_, Yield>]) -> Vec<Passage> {
     let table = Table::new("yield: how long a yield takes", measurements)
         .names(2)
         .told([named("call", SUBJECT)])
-        .column("on its CPU", |m| select::company(m.of))
+        .column("on its CPU", |m| select::background(m.of))
         .told([N, P50, P90, P99, MAX])
         .column("longer than\n1 ms, %", |m| {
             let samples = &m.samples_late_ns;

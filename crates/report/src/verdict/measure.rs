@@ -200,7 +200,7 @@ fn yields(run: &Run) -> Option<Verdict> {
         let late = &row.m.late_ns;
         let figures = [late.p50, late.p90, late.p99, Some(late.max)];
         row_of(
-            select::company(row.of),
+            select::background(row.of),
             figures.map(units::duration_or_dash),
         )
     };

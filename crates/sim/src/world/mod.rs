@@ -370,7 +370,7 @@ mod tests {
     use punctual_program::program::{Due, Op, SpawnKind, Subject};
 
     use super::*;
-    use crate::thread::Mind;
+    use crate::thread::Planner;
 
     type Learned = Rc<RefCell<Vec<Option<Nanos>>>>;
 
@@ -414,7 +414,7 @@ mod tests {
             waits: 0,
             learned: Rc::clone(&learned),
         };
-        world.threads[id].strategies = vec![Mind::Test(Box::new(strategy))];
+        world.threads[id].strategies = vec![Planner::Test(Box::new(strategy))];
         world.happen_all().unwrap();
         learned.take()
     }

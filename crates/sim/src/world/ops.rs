@@ -15,7 +15,7 @@ use crate::clock::SimClock;
 use crate::clock::Time;
 use crate::model::Quota;
 use crate::rules::{Answer, ProcessId, Request, ThreadId};
-use crate::thread::{Burst, Doing, Mind, Place, Thread, Waiting};
+use crate::thread::{Burst, Doing, Place, Planner, Thread, Waiting};
 use crate::trace::Happened;
 
 /// A thread that reads a tick-written clock looks again after so long at the
@@ -279,8 +279,8 @@ impl<'p> World<'p> {
         let thread = &self.threads[id];
         let cpu = thread.cpu;
         let Some(waiting) = thread.waiting.as_ref().filter(|waiting| {
-            let mind = &thread.strategies[waiting.with];
-            matches!(mind, Mind::Strategy(AnyStrategy::YieldSpin(_)))
+            let planner = &thread.strategies[waiting.with];
+            matches!(planner, Planner::Strategy(AnyStrategy::YieldSpin(_)))
         }) else {
             return;
         };
