@@ -44,7 +44,7 @@ need() {
 rust_for() {
   build_std=()
   command -v cargo >/dev/null || { echo "cargo is missing: install Rust from https://rustup.rs" >&2; exit 2; }
-  if rustup target add "$@" 2>/dev/null; then return; fi
+  if command -v rustup >/dev/null && rustup target add "$@"; then return; fi
   need "${packages_rust[@]}"
   export RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1
   export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld-19

@@ -63,7 +63,7 @@ impl CpuGroups {
 
     /// Whether the process competes for CPU time in the autogroup of its session, as none of these does
     /// (sched(7)).
-    pub fn yield_to_autogroup(&self) -> bool {
+    pub fn is_in_autogroup(&self) -> bool {
         let is_on = read("/proc/sys/kernel/sched_autogroup_enabled").as_deref() == Some("1");
         is_on && !self.compete()
     }

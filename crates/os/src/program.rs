@@ -29,8 +29,13 @@ pub fn was_told_to_end(status: ExitStatus) -> bool {
     #[cfg(windows)]
     return status.code() == Some(windows_sys::Win32::Foundation::STATUS_CONTROL_C_EXIT);
     #[cfg(unix)]
-    std::os::unix::process::ExitStatusExt::signal(&status)
-        .is_some_and(|signal| [libc::SIGINT, libc::SIGTERM, libc::SIGHUP].contains(&signal))
+    return std::os::unix::process::ExitStatusExt::signal(&status)
+        .is_some_and(|signal| [libc::SIGINT, libc::SIGTERM, libc::SIGHUP].contains(&signal));
+    #[cfg(not(any(unix, windows)))]
+    {
+        let _ = status;
+        false
+    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use punctual_record::{Disturbance, Experiment, Measurement, OfExperiment, Run, R
 
 #[cfg(not(target_family = "wasm"))]
 use crate::figures::{Figure, of_waits};
+#[cfg(not(target_family = "wasm"))]
 use crate::page::model_without_folders;
 use crate::select::{self, rows};
 use crate::tables::Passage;
@@ -23,6 +24,7 @@ pub trait Report: RunRow {
     fn verdict(run: &Run<Self>) -> Option<Verdict>;
 
     /// The run without the names of what else ran and of folders, as far as its results have any.
+    #[cfg(not(target_family = "wasm"))]
     fn nameless(run: Run<Self>) -> Run<Self> {
         run
     }
@@ -136,6 +138,7 @@ impl Report for Measurement {
         verdict::of_waits(run)
     }
 
+    #[cfg(not(target_family = "wasm"))]
     fn nameless(mut run: Run) -> Run {
         for row in &mut run.results {
             match &mut row.experiment {

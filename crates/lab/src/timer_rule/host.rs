@@ -30,7 +30,7 @@ pub fn situation() -> Situation {
             periods: throttled.periods,
             time_ns: throttled.time.as_ns(),
         }),
-        has_autogroup: groups.yield_to_autogroup(),
+        has_autogroup: groups.is_in_autogroup(),
         stolen_fraction: facts::stolen_fraction(),
         on_battery: facts::on_battery(),
         interval: resolution::query().ok().map(|r| TimerInterval {

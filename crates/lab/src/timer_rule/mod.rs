@@ -1,6 +1,6 @@
 //! The timer rule in force, for whoever predicts.
 //!
-//! A [`Situation`](punctual_record::Situation) is the facts that decide it: read of this [`host`] or of a
+//! A [`Situation`] is the facts that decide it: read of this [`host`] or of a
 //! [`model`]. A [`Rule`] is the simulator's, fed with them; it alone predicts.
 
 pub mod host;

@@ -531,7 +531,7 @@ fn a_restless_machine_is_hardly_ever_told_apart_from_itself() {
 
 /// What the doctor finds depends on the machine; what it has tried does not.
 #[test]
-fn it_measures_judges_and_tries() {
+fn the_doctor_measures_judges_and_tries() {
     let findings = punctual_lab::doctor::doctor(punctual_lab::doctor::Pace::Quick).unwrap();
     assert!(!findings.judgements.is_empty() || findings.no_prediction.is_some());
     let is_linux = findings.situation.system == punctual_record::System::Linux;

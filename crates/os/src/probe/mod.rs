@@ -15,6 +15,16 @@ mod platform;
 #[cfg(windows)]
 #[path = "windows.rs"]
 mod platform;
+#[cfg(not(any(unix, windows)))]
+mod platform {
+    pub(super) fn reader(_: super::OsClock) -> Option<super::Reader> {
+        None
+    }
+
+    pub(super) fn stated(_: super::OsClock) -> Option<super::Nanos> {
+        None
+    }
+}
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod tsc;
 

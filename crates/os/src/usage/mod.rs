@@ -14,6 +14,12 @@ mod platform;
 #[cfg(windows)]
 #[path = "windows.rs"]
 mod platform;
+#[cfg(not(any(unix, windows)))]
+mod platform {
+    pub(super) fn of_process() -> Option<super::Usage> {
+        None
+    }
+}
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) use platform::rusage_of_thread;

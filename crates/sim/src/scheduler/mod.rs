@@ -48,7 +48,7 @@ pub(crate) struct Share {
     pub(crate) nice: Option<i8>,
     /// Its slice, if that is not the usual.
     pub(crate) slice: Option<Time>,
-    /// The group whose quota it uses.
+    /// The group that it competes in.
     pub(crate) group: GroupId,
 }
 

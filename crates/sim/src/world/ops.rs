@@ -290,7 +290,9 @@ impl<'p> World<'p> {
         let (yielding, read) = (self.costs.yielding, self.face.read);
         let (each, until) = (yielding + read, self.next().min(waiting.deadline.into()));
         let most = (until - self.now - Time::from_thirds(1)).div(each);
-        let most = most.saturating_sub(1);
+        // Beyond the limit of steps it is refused where they are taken one by one.
+        let steps = self.limits.steps.saturating_sub(self.steps);
+        let most = most.saturating_sub(1).min(steps / 2);
         let times = (self.scheduler).yields_in_vain(cpu, (yielding, read), most);
         for _ in 0..times {
             self.step();

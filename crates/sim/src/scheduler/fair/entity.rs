@@ -1,4 +1,4 @@
-//! A thread in virtual time.
+//! Who competes, in virtual time.
 
 use punctual_program::setting::Priority;
 
@@ -6,7 +6,7 @@ use super::GroupId;
 use crate::clock::Time;
 use crate::scheduler::Candidate;
 
-/// What is kept of a thread, in virtual time that is a CPU's own.
+/// What is kept of a thread, or of a group on a CPU, in virtual time that is the queue's own.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Entity {
     pub(super) runtime: i64,
@@ -31,6 +31,16 @@ pub(super) struct Entity {
     pub(super) pinned: Option<usize>,
     /// Where it is queued.
     pub(super) queued_on: Option<usize>,
+}
+
+/// Virtual deadlines are no further off: who yields again and again puts its own off each time.
+pub(super) const FAR: i64 = i64::MAX / 4;
+
+impl Entity {
+    /// Its deadline is so much later.
+    pub(super) fn put_off(&mut self, slice: i64) {
+        self.deadline = self.deadline.saturating_add(slice).min(FAR);
+    }
 }
 
 /// The weight of nice 0.

@@ -449,7 +449,7 @@ impl Fair {
             }
             // `yield_task_fair` puts the deadline a slice further off.
             let slice = self.virtual_slice(&self.threads[id]);
-            self.threads[id].deadline += slice;
+            self.threads[id].put_off(slice);
         }
         self.is_overtaken(cpu)
     }
@@ -476,17 +476,20 @@ impl Fair {
         let mut sum = queue.weighted_runtime;
         let mut times = 0;
         while times < most {
-            let (runtime, deadline) = (entity.runtime + before, entity.deadline + slice);
+            let mut then = entity;
+            then.runtime += before;
+            then.put_off(slice);
             let sum_then = sum + weighted(before, entity.weight);
             let is_eligible = |runtime| weighted(runtime, queue.weight) <= sum_then;
             let takes = |&(key, other): &(i64, Member)| {
-                (key, other) < (deadline, Member::Thread(id))
+                (key, other) < (then.deadline, Member::Thread(id))
                     && is_eligible(self.entity(other).runtime)
             };
-            if !is_eligible(runtime) || queue.waiting.iter().any(takes) {
+            if !is_eligible(then.runtime) || queue.waiting.iter().any(takes) {
                 break;
             }
-            (entity.runtime, entity.deadline) = (runtime + after, deadline);
+            then.runtime += after;
+            entity = then;
             sum = sum_then + weighted(after, entity.weight);
             times += 1;
         }

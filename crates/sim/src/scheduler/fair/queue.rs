@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::entity::{Entity, NICE_0, virtual_time, weighted};
+use super::entity::{Entity, FAR, NICE_0, virtual_time, weighted};
 use super::{CFS_LATENCY, Fair};
 use crate::clock::Time;
 use crate::model::Parity;
@@ -311,7 +311,10 @@ impl Fair {
             return;
         }
         let waited = self.take_out(member, at);
-        let scaled = |length: i64| (weighted(length, old.weight) / i128::from(weight)) as i64;
+        let scaled = |length: i64| {
+            let length = weighted(length, old.weight) / i128::from(weight);
+            length.min(FAR.into()) as i64
+        };
         let lag = scaled(self.mean(at) - old.runtime);
         let queue = &mut self.queues[at];
         queue.weight -= old.weight;
