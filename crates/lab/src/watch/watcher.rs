@@ -131,11 +131,11 @@ impl Watcher {
     /// longer on a larger one: not on the watched CPU, and not in the watching
     /// thread.
     pub fn collect(&mut self, tally: &mut Tally) {
+        let wakes: Vec<Wake> = std::iter::from_fn(|| self.reader.pop()).collect();
+        // Read afterwards, so that the stops in all of them have been noted.
         let since_begun = |at: Tick| at.since(self.begun.at);
         tally.went_on(stops::ends().into_iter().map(since_begun).collect());
-        while let Some(wake) = self.reader.pop() {
-            tally.wake(&wake);
-        }
+        wakes.iter().for_each(|wake| tally.wake(wake));
         if let Some(times) = self.cpu.and_then(|cpu| facts::cpu_times(&[cpu])) {
             tally.stolen(self.elapsed(), times.stolen);
         }
