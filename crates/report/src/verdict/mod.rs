@@ -7,7 +7,9 @@
 mod bench;
 mod compare;
 mod computer;
+mod lengths;
 mod measure;
+mod regimes;
 mod scenario;
 
 pub use compare::comparison_verdict;
@@ -102,11 +104,11 @@ fn asked(command: &str) -> String {
 pub(crate) fn of_waits(run: &Run) -> Option<Verdict> {
     let rules: [Rule; 7] = [
         computer::doctor,
-        bench::rates,
-        bench::regimes,
+        bench::verdict,
+        regimes::verdict,
         scenario::verdict,
         computer::watch,
-        bench::lengths,
+        lengths::verdict,
         measure::verdict,
     ];
     rules.iter().find_map(|rule| rule(run))

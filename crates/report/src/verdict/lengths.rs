@@ -1,0 +1,247 @@
+//! Which way to wait is best over lengths, intervals or schedulers.
+
+use punctual_record::experiment::{Deadlines, Decades, IntervalLength, Naps, Robustness};
+use punctual_record::{Measurement, Run};
+
+use super::{Rule, Verdict, row_of};
+use crate::select::{self, Row, asked_ns};
+use crate::units;
+
+/// One number of a subject at a point.
+struct At<'r> {
+    subject: &'r str,
+    at: f64,
+    value: f64,
+}
+
+/// What is said of such a run.
+struct Points {
+    /// What is low: `least late in the median`.
+    low: &'static str,
+    /// What the points are: `lengths`.
+    points: &'static str,
+    caption: &'static str,
+    written: fn(f64) -> String,
+}
+
+/// By the first of them, with what the others say in a sentence each.
+pub(super) fn verdict(run: &Run) -> Option<Verdict> {
+    let rules: [Rule; 5] = [
+        |run| DECADES.of(lateness(&select::of_run::<Decades>(run), asked_ns)),
+        |run| {
+            let frames = select::paced(run, Deadlines::Relative);
+            FRAMES.of(lateness(&frames, |of| of.period_ns as f64))
+        },
+        |run| {
+            let rows = select::of_run::<IntervalLength>(run);
+            INTERVAL.of(cells(&rows, |of| of.period_ns as f64, |m| m.cpu.fraction))
+        },
+        |run| NAPS.of(lateness(&select::of_run::<Naps>(run), asked_ns)),
+        |run| ROBUSTNESS.of(errors(&select::of_run(run))),
+    ];
+    super::first_of(run, &rules)
+}
+
+/// A number of each row, where it has one.
+fn cells<'r, E>(
+    rows: &[Row<'r, E>],
+    at: fn(&E) -> f64,
+    value: fn(&Measurement) -> Option<f64>,
+) -> Vec<At<'r>> {
+    let cell = |row: &Row<'r, E>| {
+        Some(At {
+            subject: &row.m.subject,
+            at: at(row.of),
+            value: value(row.m)?,
+        })
+    };
+    rows.iter().filter_map(cell).collect()
+}
+
+/// How late it was.
+fn lateness<'r, E>(rows: &[Row<'r, E>], at: fn(&E) -> f64) -> Vec<At<'r>> {
+    cells(rows, at, select::typical_ns)
+}
+
+/// Frames that each begin when the one before has ended.
+const FRAMES: Points = Points {
+    low: "least late in the median",
+    points: "frame lengths",
+    caption: "Lateness in the median, by the length of a frame.",
+    written: units::duration,
+};
+
+const DECADES: Points = Points {
+    low: "least late in the median",
+    points: "lengths",
+    caption: "Lateness in the median, by the time asked for.",
+    written: units::duration,
+};
+
+const NAPS: Points = Points {
+    low: "least longer than asked in the median",
+    points: "lengths",
+    caption: "How much longer than asked naps were in the median, by the time asked for.",
+    written: units::duration,
+};
+
+const INTERVAL: Points = Points {
+    low: "billed the least CPU time",
+    points: "intervals",
+    caption: "CPU time billed, in % of the time that passed, by the interval between two waits.",
+    written: units::percent,
+};
+
+const ROBUSTNESS: Points = Points {
+    low: "nearest to the deadline",
+    points: "periods of the scheduler",
+    caption: "Mean distance from the deadline over the length in %, the mean of all lengths, by the scheduler's period.",
+    written: units::error_percent,
+};
+
+/// Of all lengths the mean, as a scheduler does not ask how long somebody wants to wait.
+fn errors<'r>(rows: &[Row<'r, Robustness>]) -> Vec<At<'r>> {
+    let subjects = select::by_subject(rows).into_iter();
+    let of_subject = |(subject, rows): (&'r str, Vec<Row<'r, Robustness>>)| {
+        let periods = select::by_value(&rows, |of| of.scheduler_period_ns as f64);
+        let mean = |(at, rows): (f64, Vec<Row<'r, Robustness>>)| {
+            let errors = rows.iter().filter_map(|row| row.of.relative_error);
+            let errors: Vec<f64> = errors.collect();
+            let value = errors.iter().sum::<f64>() / errors.len() as f64;
+            value.is_finite().then_some(At { subject, at, value })
+        };
+        periods.into_iter().filter_map(mean).collect::<Vec<_>>()
+    };
+    subjects.flat_map(of_subject).collect()
+}
+
+/// There is room for so many points.
+const COLUMNS: usize = 4;
+
+impl Points {
+    fn of(&self, cells: Vec<At>) -> Option<Verdict> {
+        let mut points: Vec<f64> = cells.iter().map(|cell| cell.at).collect();
+        points.sort_by(f64::total_cmp);
+        points.dedup();
+        let least = |at: f64| {
+            let here = cells.iter().filter(move |cell| cell.at == at);
+            here.map(|cell| cell.value).fold(f64::INFINITY, f64::min)
+        };
+        let subjects = select::grouped(cells.iter(), |cell| cell.subject);
+        let mut counted: Vec<(usize, &str)> = subjects
+            .iter()
+            .map(|(subject, cells)| {
+                let lowest = cells.iter().filter(|cell| cell.value <= least(cell.at));
+                (lowest.count(), *subject)
+            })
+            .collect();
+        counted.sort_by_key(|(times, _)| std::cmp::Reverse(*times));
+        let (times, first) = *counted.first()?;
+        let shown = evenly(&points);
+        let row = |(_, subject): &(usize, &str)| {
+            let at = |at: &f64| {
+                let cell = cells
+                    .iter()
+                    .find(|it| it.subject == *subject && it.at == *at);
+                units::or_dash(cell.map(|cell| {
+                    let sign = if cell.value <= least(*at) { "* " } else { "" };
+                    format!("{sign}{}", (self.written)(cell.value))
+                }))
+            };
+            row_of(*subject, shown.iter().map(at))
+        };
+        let head = shown.iter().map(|at| units::nominal(*at));
+        let sentence = match (&points[..], counted.get(1).filter(|(times, _)| *times > 0)) {
+            ([only], second) => format!(
+                "Of the {} only {} was measured: {first} was {}{}.",
+                self.points,
+                units::nominal(*only),
+                self.low,
+                second.map_or_else(String::new, |(_, name)| format!(", and so was {name}"))
+            ),
+            (points, second) => format!(
+                "Of {} {}, {first} was {} at {times}{}.",
+                points.len(),
+                self.points,
+                self.low,
+                second.map_or_else(String::new, |(times, name)| format!(", {name} at {times}"))
+            ),
+        };
+        let next =
+            "Next: punctual bench says which costs least, with intervals; --full has all points.";
+        Some(Verdict::new(vec![sentence], next).table(
+            row_of("way to wait", head),
+            counted.iter().map(row),
+            format!(
+                "{} *: the least there; without intervals, so that near ones may be the same.",
+                self.caption
+            ),
+        ))
+    }
+}
+
+/// The first and the last, and some between.
+fn evenly(points: &[f64]) -> Vec<f64> {
+    let last = points.len().saturating_sub(1);
+    let shown = COLUMNS.min(points.len());
+    let at = |i: usize| points[i * last / (shown - 1).max(1)];
+    (0..shown).map(at).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use punctual_record::{Experiment, Late, Measurement};
+
+    use super::*;
+
+    fn run(late_ns: &[(&str, u64, i64)]) -> Run {
+        let rows = late_ns
+            .iter()
+            .map(|&(subject, asked_ns, late)| Measurement {
+                late_ns: Late::of(&[late; 20]),
+                ..Measurement::of(Experiment::Decades(Decades { asked_ns }), subject)
+            });
+        Run {
+            results: rows.collect(),
+            ..Run::default()
+        }
+    }
+
+    #[test]
+    fn who_is_lowest_most_often_is_counted() {
+        let told = verdict(&run(&[
+            ("spin", 1_000, 10),
+            ("spin", 1_000_000, 10),
+            ("system", 1_000, 50_000),
+            ("system", 1_000_000, 5),
+            ("timer", 1_000_000, 9),
+            ("spin", 5_000, 1),
+        ]))
+        .unwrap();
+        assert_eq!(
+            told.sentences,
+            ["Of 3 lengths, spin was least late in the median at 2, system at 1."]
+        );
+        let table = told.overview.unwrap();
+        assert_eq!(table.head, ["way to wait", "1 us", "5 us", "1 ms"]);
+        assert_eq!(table.rows[0], ["spin", "* 10 ns", "* 1 ns", "10 ns"]);
+        assert_eq!(table.rows[2], ["timer", "-", "-", "9 ns"]);
+    }
+
+    #[test]
+    fn of_nothing_nothing_is_said_and_of_one_point_that() {
+        assert_eq!(verdict(&Run::default()), None);
+        let told = verdict(&run(&[("spin", 1_000, 10), ("timer", 1_000, 10)])).unwrap();
+        assert_eq!(
+            told.sentences,
+            [
+                "Of the lengths only 1 us was measured: spin was least late in the median, and so was timer."
+            ]
+        );
+        assert_eq!(told.overview.unwrap().head, ["way to wait", "1 us"]);
+        assert_eq!(
+            evenly(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]),
+            [1.0, 3.0, 5.0, 7.0]
+        );
+    }
+}
