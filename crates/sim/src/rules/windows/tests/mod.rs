@@ -1,5 +1,0 @@
-//! Tests of the rule as a whole.
-
-mod behaviour;
-mod os;
-mod properties;
