@@ -7,12 +7,13 @@ use punctual_record::experiment::{
 use punctual_record::regimes::{self, Cell, ROUNDS_MIN, Verdict};
 use punctual_record::{CAP_NS, Estimate, Learned, LearnedCall, LearnedClass, Measurement};
 
+use super::cells::Passage;
 use super::columns::{
     CPU, CPU_PER_WAIT, EARLY, MAX, MEAN, MEAN_CAPPED, MIN, MISSED, N, OVER_1MS, P50, P75, P90, P99,
     P999, PREDICTED, QUEUED, STOLEN, SUBJECT, named, typical,
 };
 use super::cost::{self, Counted, ratio_within};
-use super::table::{Passage, Table, Why};
+use super::table::{Table, Why};
 use crate::select::{self, Row, asked_ns};
 use crate::{prose, units};
 

@@ -10,7 +10,8 @@ use punctual_record::published::{Published, Statistic};
 use punctual_record::{Cpu, Value};
 
 use super::WIDTH;
-use super::table::{Cell as Shown, Passage, Table, Why};
+use super::cells::Passage;
+use super::table::{Cell as Shown, Table, Why};
 use crate::{prose, select, units};
 
 /// The report of a comparison: the runs, a table or two per experiment with

@@ -5,10 +5,11 @@ use punctual_record::experiment::{Cause, Doctor, Watch};
 use punctual_record::{Diagnosis, Run, Verdict};
 
 use super::WIDTH;
+use super::cells::Passage;
 use super::columns::{
     CPU, MAX, MEAN, MISSED, N, P50, P90, P99, P999, PREDICTED, QUEUED, STOLEN, SUBJECT, named,
 };
-use super::table::{Passage, Table};
+use super::table::Table;
 use crate::select::{self, Row};
 use crate::{histogram, prose, units};
 

@@ -3,8 +3,9 @@
 use punctual_record::compare::MARGIN;
 use punctual_record::{Cost, Interval, LIBRARY, Measurement, Weights};
 
+use super::cells::Passage;
 use super::columns::{N, SUBJECT};
-use super::table::{Cell, Passage, Table, Why};
+use super::table::{Cell, Table, Why};
 use crate::{prose, select, units};
 
 /// Fewer rounds than this give no interval of 95 % (see [`Interval`]).

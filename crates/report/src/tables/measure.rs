@@ -4,10 +4,11 @@ use punctual_record::experiment::{Clocks, Cores, Gap, Lengths, Load, Sleep, Time
 use punctual_record::{Measurement, Mode, Run};
 
 use super::WIDTH;
+use super::cells::Passage;
 use super::columns::{
     MAX, MEAN, N, P50, P90, P99, QUEUED, STOLEN, SUBJECT, counted, named, typical,
 };
-use super::table::{Cell, Passage, Table, Told, Why};
+use super::table::{Cell, Table, Told, Why};
 use crate::histogram::{histogram_of, is_common};
 use crate::select::{self, Row, asked_ns};
 use crate::{prose, units};

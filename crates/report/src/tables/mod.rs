@@ -5,6 +5,7 @@
 //! those that any measurement can have, in words what its numbers mean, and why some are missing.
 
 mod bench;
+mod cells;
 mod columns;
 mod comparison;
 mod computer;
@@ -14,6 +15,7 @@ mod scenario;
 pub mod table;
 
 pub(crate) use bench::{decades, frames, interval, learned, naps, pace, regimes, robustness};
+pub use cells::{Cells, Passage};
 pub use comparison::{Compared, Shows, comparison, comparison_sections, param_in_words};
 pub(crate) use comparison::{common, label_of, published_in_words, published_label, ratios, times};
 pub(crate) use computer::{CAUSES, HOW_NAMED, REFERENCE, doctor, watch, who_had_it};
@@ -21,7 +23,6 @@ pub use cost::interval_in_words;
 pub(crate) use cost::ratio_within;
 pub(crate) use measure::{clocks, cores, gap, growth, load, sleep, timers, yields};
 pub(crate) use scenario::{expectations, scenario};
-pub use table::{Cells, Passage};
 
 use table::Table;
 

@@ -7,7 +7,8 @@ use punctual_record::experiment::{Range, ScenarioComputer, ScenarioThreads, Tail
 use punctual_record::{Expectation, Measurement, Mode};
 
 use super::WIDTH;
-use super::table::{Cell, Column, Passage, Table, Why};
+use super::cells::Passage;
+use super::table::{Cell, Column, Table, Why};
 use crate::select::{self, Row, model, phase};
 use crate::{prose, units};
 
