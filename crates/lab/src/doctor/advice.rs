@@ -259,7 +259,8 @@ fn mains(situation: &Situation) -> Option<Remedy> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_record::{CpuQuota, HostFacts, TimerInterval};
+    use crate::timer_rule::tests as situations;
+    use punctual_record::CpuQuota;
 
     fn late(us: i64) -> Late {
         Late::of(&vec![us * 1_000; 400])
@@ -267,31 +268,16 @@ mod tests {
 
     fn linux() -> Situation {
         Situation {
-            system: System::Linux,
-            host: HostFacts {
-                slack: Some(Nanos::from_us(50)),
-                ..HostFacts::default()
-            },
             scheduling: Some("SCHED_OTHER, nice 0".to_owned()),
             timer: Some(Method::SlacklessFutex),
-            ..Situation::default()
+            ..situations::linux(Nanos::from_us(50))
         }
     }
 
     fn windows(build: u32, current_us: u64) -> Situation {
         Situation {
-            system: System::Windows,
-            host: HostFacts {
-                kernel: Some(format!("10.0.{build}")),
-                ..HostFacts::default()
-            },
-            interval: Some(TimerInterval {
-                coarsest: Nanos::from_us(15_625),
-                finest: Nanos::from_us(500),
-                current: Nanos::from_us(current_us),
-            }),
             timer: Some(Method::HighResolutionTimer),
-            ..Situation::default()
+            ..situations::windows(build, current_us)
         }
     }
 

@@ -264,7 +264,7 @@ fn another_process_asks(interval: Nanos) -> Op {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use punctual_core::Method;
     use punctual_program::setting::Throttling;
     use punctual_record::HostFacts;
@@ -284,7 +284,7 @@ mod tests {
         lates.map(slept).collect()
     }
 
-    fn linux(slack: Nanos) -> Situation {
+    pub(crate) fn linux(slack: Nanos) -> Situation {
         Situation {
             system: System::Linux,
             host: HostFacts {
@@ -296,7 +296,7 @@ mod tests {
         }
     }
 
-    fn windows(build: u32, current_us: u64) -> Situation {
+    pub(crate) fn windows(build: u32, current_us: u64) -> Situation {
         Situation {
             system: System::Windows,
             host: HostFacts {

@@ -26,8 +26,13 @@ pub(in crate::rules) mod lengths;
 mod parameters;
 mod requests;
 mod rule;
+/// Of the rule as a whole.
 #[cfg(test)]
-mod tests;
+mod tests {
+    mod behaviour;
+    mod os;
+    mod properties;
+}
 mod ticks;
 mod tolerance;
 

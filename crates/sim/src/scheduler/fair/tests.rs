@@ -135,3 +135,27 @@ fn a_cpu_without_work_takes_some_from_another() {
     eevdf.left(1);
     assert_eq!(eevdf.next(1, Time::ZERO), None);
 }
+
+#[test]
+fn who_yields_for_minutes_comes_after_others() {
+    let hour = Rules {
+        slice: Time::from_ns(3_600_000_000_000),
+        ..SIMPLE
+    };
+    let mut eevdf = Fair::new(hour, 1);
+    let share = Share {
+        nice: Some(19),
+        ..Share::default()
+    };
+    let yielder = Candidate {
+        share,
+        ..candidate(0, Priority::Normal)
+    };
+    eevdf.runs(yielder, 0);
+    // As many shorter slices come to, of which each is put off in whole.
+    for _ in 0..20_000 {
+        assert!(!eevdf.yields(0));
+    }
+    assert_eq!(eevdf.yields_in_vain(0, (TICK, TICK), 20_000), 20_000);
+    assert_ne!(eevdf.woken(candidate(1, Priority::Normal)), Woken::Waits);
+}
