@@ -12,14 +12,17 @@ mod report;
 pub mod rows;
 pub mod run;
 pub mod simulation;
-mod turns;
 pub mod validation;
 
+use punctual_lab::host::Stop;
+use punctual_lab::rounds::End;
 use punctual_program::Refusal;
+use punctual_record::{Disturbance, Warning};
+
+use crate::rows::ZeroRow;
 
 pub use report::{COMPARED, computers};
 pub use simulation::Grid;
-pub use turns::{Progress, Ran, usual_rounds};
 
 /// Each of these once, in the order in which they come first.
 pub(crate) fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
@@ -43,4 +46,54 @@ pub(crate) fn ascending<T: Ord>(all: impl IntoIterator<Item = T>) -> Vec<T> {
 /// What the system does not do, as whoever wanted it hears it.
 pub(crate) fn refusal(error: punctual_os::Error) -> Refusal {
     Refusal::new(error.to_string())
+}
+
+/// How far it has come.
+#[derive(Clone, Debug)]
+pub struct Progress {
+    /// Turns that are done.
+    pub done: usize,
+    /// What is measured next.
+    pub next: String,
+    /// In which round, counted from 0.
+    pub round: u32,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub struct Ran {
+    /// What was measured, in the order in which it is shown.
+    pub measurements: Vec<ZeroRow>,
+    /// What was given up.
+    pub given_up: Vec<Warning>,
+    /// What else happened to the computer meanwhile.
+    pub disturbance: Option<Disturbance>,
+    /// What ended it before its end.
+    pub end: End,
+}
+
+/// How many rounds there are where nobody says it: six are the fewest for 95 % intervals.
+pub const fn usual_rounds(quick: bool) -> u32 {
+    if quick { 3 } else { 6 }
+}
+
+/// Lets so many cases take their `turn`, which is told the round and the case, until every
+/// round is done, the user wants an end, or something fails.
+pub(crate) fn take_turns(
+    rounds: u32,
+    cases: usize,
+    stop: &Stop,
+    turn: &mut dyn FnMut(u32, usize) -> Result<(), Refusal>,
+) -> End {
+    let mut turns = (0..rounds).flat_map(|round| (0..cases).map(move |case| (round, case)));
+    let failed = turns.find_map(|(round, case)| match stop.is_requested() {
+        true => Some(None),
+        false => turn(round, case).err().map(Some),
+    });
+    let failed = failed.flatten();
+    End {
+        // The turn under way may have less than it was to have.
+        interrupted: stop.is_requested() && failed.is_none(),
+        failed,
+    }
 }

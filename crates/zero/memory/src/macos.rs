@@ -1,6 +1,5 @@
 //! mmap(2), madvise(2), sysctl(3) and what Mach counts.
 
-pub(super) use super::no_settings::{huge_page_bytes, huge_pages, init_on_alloc, init_on_free};
 pub(super) use super::posix::{map, page_bytes, unmap};
 
 use std::ptr::NonNull;

@@ -1,7 +1,5 @@
 //! VirtualAlloc, and what Windows tells of memory.
 
-pub(super) use super::no_settings::{huge_page_bytes, huge_pages, init_on_alloc, init_on_free};
-
 use std::io;
 use std::ptr::{self, NonNull};
 

@@ -12,15 +12,114 @@
 
 #![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod accounting;
 mod batches;
 mod setting;
 pub mod suspending;
 #[cfg(test)]
 mod tests;
 
+use punctual_core::Nanos;
+
 include!(concat!(env!("OUT_DIR"), "/blocking.rs"));
 
-pub use accounting::{Accounting, Sample};
 pub use batches::Batch;
 pub use setting::{Dequeue, LockKind, Setting};
+
+/// The accounting of one worker. Reading the clock takes as long as zeroing a small
+/// part of a page does, so only one take in `every` is timed: the sums of wait,
+/// hold and zeroing are over those. Wait and hold, which a take has however large
+/// it is, are to be multiplied by `acquisitions / sampled`, and zeroing by
+/// `pages / pages_sampled`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Accounting {
+    /// One take in so many is timed, the first at first; none if it is 0.
+    pub every: u32,
+    /// The pages that were zeroed.
+    pub pages: u64,
+    /// The takes, with the last, which found nothing. What a worker steals is
+    /// part of the take that found its own share empty.
+    pub acquisitions: u64,
+    /// How many of these were timed.
+    pub sampled: u64,
+    /// The pages that these took.
+    pub pages_sampled: u64,
+    /// From asking for the lock to having it, or with no lock to having pages;
+    /// where zeroed pages are put into a list, for the lock of that too. Who steals
+    /// waits from giving back one lock to having the next.
+    pub wait: Nanos,
+    /// From having it to having given it back, likewise.
+    pub hold: Nanos,
+    /// Zeroing what was taken.
+    pub zeroing: Nanos,
+    /// Takes that were timed, each by itself, as long as there is room.
+    pub samples: Vec<Sample>,
+}
+
+/// A take that was timed; what it spent on the list of zeroed pages is left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// How long it waited for locks.
+    pub wait: Nanos,
+    /// How long it held them.
+    pub hold: Nanos,
+    /// How long its pages took to be zeroed; zero where there were none.
+    pub zeroing: Nanos,
+    /// How many pages it took.
+    pub pages: u64,
+}
+
+impl Accounting {
+    /// Empty accounting that times one take in `every`, none if that is 0, with room for
+    /// so many samples.
+    pub fn new(every: u32, room: usize) -> Self {
+        Self {
+            every,
+            samples: Vec::with_capacity(room),
+            ..Self::default()
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_due(&self) -> bool {
+        self.every != 0 && self.acquisitions.is_multiple_of(u64::from(self.every))
+    }
+
+    /// A take has been timed. Whether there was room to keep it.
+    pub(crate) fn note_take(&mut self, take: Timed) -> bool {
+        self.sampled += 1;
+        self.note_locks(take);
+        let has_room = self.samples.len() < self.samples.capacity();
+        if has_room {
+            self.samples.push(Sample {
+                wait: take.wait,
+                hold: take.hold,
+                ..Sample::default()
+            });
+        }
+        has_room
+    }
+
+    /// So many pages of the take that was noted last, and maybe kept, have been
+    /// zeroed.
+    pub(crate) fn note_zeroing(&mut self, pages: u64, length: Nanos, is_kept: bool) {
+        self.pages_sampled += pages;
+        self.zeroing += length;
+        if let Some(sample) = self.samples.last_mut().filter(|_| is_kept) {
+            (sample.zeroing, sample.pages) = (length, pages);
+        }
+    }
+
+    /// What a take, or putting its pages into the list of zeroed ones, spent on locks.
+    pub(crate) fn note_locks(&mut self, timed: Timed) {
+        self.wait += timed.wait;
+        self.hold += timed.hold;
+    }
+}
+
+/// What was spent on the locks of a take.
+#[derive(Clone, Copy)]
+pub(crate) struct Timed {
+    pub(crate) wait: Nanos,
+    pub(crate) hold: Nanos,
+    pub(crate) end: Nanos,
+}

@@ -3,12 +3,10 @@
 //!
 //! | file | what it is about |
 //! |---|---|
-//! | `topology`, `quantity`, `machine` | a [`Machine`]: its CPUs and what things cost on it, each figure with its source |
-//! | `presets` | computers that somebody published figures of, and the pools of Windows |
-//! | `costs` | the same for so many workers, as fast to look up as can be |
+//! | `topology`, `quantity` | its CPUs, and what things cost: each figure with its source, and all for so many workers, as fast to look up as can be |
+//! | `machine` | a [`Machine`] of those; computers that somebody published figures of, and the pools of Windows |
 //! | `lines` | cache lines: who has a copy, who wants one, who comes next |
-//! | `bandwidth` | memory that many write at the same time |
-//! | `world` | what happens, in which order, also to who loses its CPU |
+//! | `world` | what happens, in which order, also to who loses its CPU, and in memory that many write at the same time |
 //! | `computer` | all of that as a pool sees it |
 //! | `simulate` | a backlog from begin to end, or a sample of it counted up; pages that arrive all the time, workers that wake up now and then |
 //! | `predict` | what would come out if what is not known were a little different |
@@ -27,15 +25,12 @@
 
 #![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod bandwidth;
 pub mod chain;
 mod computer;
 mod contest;
-mod costs;
 mod lines;
 mod machine;
 mod predict;
-mod presets;
 mod quantity;
 mod simulate;
 #[cfg(test)]
@@ -44,9 +39,8 @@ mod topology;
 mod world;
 
 pub use contest::{Contest, ContestLock};
-pub use machine::Machine;
+pub use machine::{Machine, Preset, System, presets, systems};
 pub use predict::{Active, Prediction, predict};
-pub use presets::{Preset, System, presets, systems};
 pub use quantity::{Figure, Quantity, Unit};
 pub use simulate::{Bursts, Bursty, CpuSplit, EVERY, Job, PoolResult, Preemption, simulate};
 pub use topology::{Distance, Matrix, Numbering, Place, Topology};

@@ -9,8 +9,8 @@ use punctual_zero_pool::{Accounting, LockKind, Sample, Setting};
 use serde::{Deserialize, Serialize};
 
 use super::computer::{SimComputer, Task};
-use super::costs::{Costs, PAGE_BYTES};
 use super::machine::Machine;
+use super::quantity::{Costs, PAGE_BYTES};
 use super::world::World;
 
 /// A closed backlog for a pool: all pages are there from the begin.

@@ -14,7 +14,7 @@ use punctual_zero_pool::blocking::{Computer, Line, Lock};
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
-use crate::host::barrier::Cutoff;
+use crate::host::Cutoff;
 use crate::refusal;
 
 /// This computer: its atomics, its memory, one way of zeroing it. Copies are the

@@ -4,19 +4,198 @@
 //! |---|---|
 //! | `computer` | the pages and the list of all, and what a pool does with them: every operation is done when it is called |
 //! | `team` | workers that go through passes over the pages together, and what they share |
-//! | `accounting` | what each of them keeps, and which of it counts |
-//! | `cpus` | what they run on, and their CPU time |
-//! | `barrier` | where they wait for each other, and how all of it ends early |
+//! | `cpus` | what they run on, their CPU time, and what of their accounting counts |
+//! | this one | where they wait for each other, and how all of it ends early |
 
-mod accounting;
-mod barrier;
 mod computer;
 mod cpus;
 mod team;
 
-pub(crate) use barrier::{Alone, Barrier, Rescue};
+use std::sync::atomic::Ordering::{Relaxed, *};
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+
+use punctual_lab::host::Stop;
+
 pub use computer::{HostComputer, HostLine, HostMemory, HostMutex, Links};
 pub use cpus::CpuClock;
 pub(crate) use cpus::Cpus;
 pub(crate) use team::can_park;
 pub use team::{Arrivals, Bursts, Job, Observed, Team};
+
+/// Lets workers go on when all have come, again and again. They spin, so that
+/// all go on within about the time that a cache line takes from CPU to CPU:
+/// whoever blocks is woken one after the other, microseconds apart.
+#[derive(Debug)]
+pub(crate) struct Barrier {
+    of: usize,
+    /// Whether they have to share CPUs, and so must not keep those from coming
+    /// that they wait for.
+    crowded: bool,
+    arrived: Alone<AtomicUsize>,
+    times: Alone<AtomicUsize>,
+    broken: AtomicBool,
+}
+
+/// Nobody is going to come any more.
+#[derive(Debug)]
+pub(crate) struct Broken;
+
+/// Sends everybody away when its thread panics.
+#[derive(Debug)]
+pub(crate) struct Rescue<'b>(pub(crate) &'b Barrier);
+
+impl Drop for Rescue<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.break_up();
+        }
+    }
+}
+
+/// About a millisecond of PAUSE: past that somebody else has the CPU of whoever
+/// is missing.
+const SPINS: u32 = 1 << 15;
+
+impl Barrier {
+    pub(crate) fn new(of: usize, crowded: bool) -> Self {
+        Self {
+            of,
+            crowded,
+            arrived: Alone::default(),
+            times: Alone::default(),
+            broken: AtomicBool::new(false),
+        }
+    }
+
+    /// Waits for all others. What they did before is seen after.
+    pub(crate) fn wait(&self) -> Result<(), Broken> {
+        let times = self.times.0.load(Relaxed);
+        if self.arrived.0.fetch_add(1, AcqRel) + 1 == self.of {
+            self.arrived.0.store(0, Relaxed);
+            self.times.0.store(times.wrapping_add(1), Release);
+            return Ok(());
+        }
+        let mut spins = 0;
+        while self.times.0.load(Acquire) == times {
+            if self.broken.load(Relaxed) {
+                return Err(Broken);
+            }
+            if self.crowded || spins >= SPINS {
+                std::thread::yield_now();
+            } else {
+                std::hint::spin_loop();
+                spins += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends everybody away who waits or will.
+    pub(crate) fn break_up(&self) {
+        self.broken.store(true, Relaxed);
+    }
+}
+
+/// On a cache line of its own; how long that is, [`HostLine`]
+/// says.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Alone<T>(pub(crate) T);
+
+/// Whether the pass under way has to end soon, and does not count any more:
+/// because the user wants an end, or because it takes too long.
+///
+/// Nobody can take workers out of a lock. But with more workers than CPUs a pass
+/// can take minutes, where the one whose turn it is waits for a CPU and those who
+/// have one wait for it. So when it is cut off, whoever waits for a lock lets
+/// others have the CPU, and a worker that has zeroed what it took ends, without
+/// another take.
+#[derive(Debug)]
+struct Cutoff {
+    stop: Stop,
+    late: AtomicBool,
+}
+
+impl Cutoff {
+    fn new(stop: Stop) -> Self {
+        Self {
+            stop,
+            late: AtomicBool::new(false),
+        }
+    }
+
+    #[inline]
+    fn is_on(&self) -> bool {
+        self.late.load(Relaxed) || self.stop.is_requested()
+    }
+
+    /// What a loop does that waits: gives the CPU the hint, and where the pass is cut off
+    /// the CPU to others.
+    #[inline]
+    fn spin(&self) {
+        std::hint::spin_loop();
+        if self.is_on() {
+            std::thread::yield_now();
+        }
+    }
+
+    fn set_late(&self, late: bool) {
+        self.late.store(late, Relaxed);
+    }
+
+    fn stop(&self) -> &Stop {
+        &self.stop
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicU64;
+
+    use super::*;
+
+    #[test]
+    fn nobody_goes_on_before_all_have_come() {
+        for crowded in [false, true] {
+            let barrier = Barrier::new(4, crowded);
+            let came = AtomicU64::new(0);
+            let worker = || {
+                for round in 1..=100 {
+                    came.fetch_add(1, Relaxed);
+                    barrier.wait().unwrap();
+                    assert_eq!(came.load(Relaxed), 4 * round);
+                    barrier.wait().unwrap();
+                }
+            };
+            std::thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(worker);
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn a_broken_barrier_keeps_nobody() {
+        let barrier = Barrier::new(2, false);
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| barrier.wait().is_err());
+            barrier.break_up();
+            assert!(waits.join().unwrap());
+        });
+    }
+
+    #[test]
+    fn nobody_waits_for_a_thread_that_panics() {
+        let barrier = Barrier::new(2, false);
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| barrier.wait().is_err());
+            let panics = scope.spawn(|| {
+                let _rescue = Rescue(&barrier);
+                std::panic::resume_unwind(Box::new("on purpose"));
+            });
+            assert!(panics.join().is_err());
+            assert!(waits.join().unwrap());
+        });
+    }
+}

@@ -15,10 +15,9 @@ use punctual_zero_memory::Kernel;
 use punctual_zero_pool::blocking::Pool;
 use punctual_zero_pool::{Accounting, LockKind, Setting};
 
-use super::accounting::{Mark, sift, skip, with_room};
-use super::barrier::{Barrier, Broken, Rescue};
 use super::computer::{HostComputer, HostMemory, Links};
-use super::cpus::{Begun, CpuClock, Cpus};
+use super::cpus::{Begun, CpuClock, Cpus, Mark, sift, skip, with_room};
+use super::{Barrier, Broken, Rescue};
 
 /// The threads of this computer that zero a memory.
 #[derive(Debug)]

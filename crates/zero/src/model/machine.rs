@@ -300,11 +300,11 @@ fn exactly(value: f64) -> Figure {
 }
 #[cfg(test)]
 mod tests {
-    use super::super::made_up;
     use super::*;
+    use crate::model::tests::calibration;
 
     fn of(setting: &Setting, memory: Memory, timed_every: u32) -> Machine {
-        machine(&made_up::calibration(), setting, memory, timed_every).unwrap()
+        machine(&calibration(), setting, memory, timed_every).unwrap()
     }
 
     fn tas(workers: usize, batch: &str) -> Setting {
@@ -354,7 +354,7 @@ mod tests {
 
     #[test]
     fn a_lock_from_elsewhere_and_a_counter_wait_for_the_stores_to_a_page() {
-        let mut calibration = made_up::calibration();
+        let mut calibration = calibration();
         // 90 ns more than a page of many, which takes 180 ns on average of both workers'.
         for cost in &mut calibration.zeroing {
             cost.settled_ns = Some(Interval::exactly(match cost.workers {
@@ -390,7 +390,7 @@ mod tests {
 
     #[test]
     fn what_was_not_calibrated_is_named() {
-        let calibration = made_up::calibration();
+        let calibration = calibration();
         let refused = |setting, memory| {
             let refused = machine(&calibration, &setting, memory, 0).unwrap_err();
             refused.to_string()

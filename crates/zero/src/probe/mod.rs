@@ -6,14 +6,13 @@
 //! | file | what is measured |
 //! |---|---|
 //! | `pages` | one step after the other with many pages: map, touch in some order, advise, unmap; zeroing in the process itself, to compare with; the warm-up |
-//! | `blocks` | blocks of 4 KiB to 2 GiB that are fresh, used again, or from the allocator |
+//! | `blocks` | blocks of 4 KiB to 2 GiB that are fresh, used again, or from the allocator; the CPU time of this process and of the whole computer with fresh ones, with the same again, and at rest |
 //! | `processes` | two processes that map, fill and unmap one page, over and over |
-//! | `payers` | the CPU time of this process and of the whole computer with fresh memory, with the same again, and at rest |
 //!
 //! What a fault costs without zeroing, and zeroing without a fault, no system
 //! tells. They follow from steps that differ in one of them; whoever shows the
 //! results says from which. `plan` says what is measured, how much of it and how often,
-//! and what this system does not have, `ledger` what a step is charged, and `warnings` what a reader has to know.
+//! and what this system does not have, and `ledger` what a step is charged.
 //!
 //! All memory was touched once before anything is measured, and again right
 //! before each case: under a hypervisor the first touch of a page is a fault in
@@ -22,15 +21,20 @@
 mod blocks;
 mod ledger;
 mod pages;
-mod payers;
 mod plan;
 mod processes;
-mod warnings;
+
+use std::collections::BTreeMap;
+
+use punctual_record::{MachineFacts, Value, Warning};
+use punctual_zero_memory as memory;
+use serde_json::json;
+
+use crate::rows::{HugePages, ZeroRow};
 
 pub(crate) use plan::in_words;
 pub use plan::{ProbePlan, Settings};
 pub use processes::serve;
-pub use warnings::{memory_facts, warnings};
 
 /// What can be measured by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,5 +61,204 @@ impl ProbePart {
             Self::Processes => "processes",
             Self::Payers => "payers",
         }
+    }
+}
+
+/// The warnings that a probe on this computer deserves, where the most rounds of
+/// a part were so many.
+pub fn warnings(facts: &MachineFacts, results: &[ZeroRow], rounds: u32) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let mut warn = |what: String, remedy| warnings.push(Warning::new(what, remedy));
+    let is_true = |key| facts.other.get(key).and_then(|is| is.as_bool()) == Some(true);
+    if facts.host.wine.is_some() {
+        warn(
+            "This is Wine: memory is that of the system underneath.".to_owned(),
+            "Measure on Windows itself to learn about Windows.",
+        );
+    }
+    if facts.host.virtual_machine == Some(true) {
+        warn(
+            "This is a virtual machine: memory that its host has not given it yet is faulted in there, too. As \
+             much as a step takes was therefore touched right before it; what was not is the warm-up."
+                .to_owned(),
+            "Trust ratios within this run rather than absolute costs; expect the costs of the warm-up for memory that was \
+             free for long.",
+        );
+    }
+    for (setting, when) in [
+        ("init_on_alloc", "handed out"),
+        ("init_on_free", "given back"),
+    ] {
+        if is_true(setting) {
+            warn(
+                format!("The kernel was told to zero all memory that is {when} ({setting})."),
+                "Compare with a kernel that was not told so.",
+            );
+        }
+    }
+    if rounds < 6 && !results.is_empty() {
+        warn(
+            format!(
+                "{rounds} of the 6 rounds that 95 % intervals need: the intervals are the whole range."
+            ),
+            "Use --rounds 6 or more.",
+        );
+    }
+    if results.iter().any(has_no_huge_pages) {
+        warn(
+            "Huge pages were asked for, and less than half of the memory got some.".to_owned(),
+            "Free memory, or let the kernel join pages: echo 1 > /proc/sys/vm/compact_memory",
+        );
+    }
+    if let Some(cpus) = results.iter().find_map(busy_at_rest) {
+        warn(
+            format!("Others kept {cpus:.2} CPUs busy while this program did nothing."),
+            "Close other programs.",
+        );
+    }
+    warnings
+}
+
+/// Whether a first touch with huge pages had nearly as many faults as without.
+fn has_no_huge_pages(measurement: &ZeroRow) -> bool {
+    let Some(step) = measurement.page_step() else {
+        return false;
+    };
+    step.huge_pages == Some(HugePages::On)
+        && measurement.subject == "touch-forward"
+        && step.page_cost.faults_per_page.is_some_and(|n| n > 0.5)
+}
+
+/// How many CPUs were busy while nothing was done here, if that is more than
+/// would go unnoticed.
+fn busy_at_rest(measurement: &ZeroRow) -> Option<f64> {
+    /// As the warnings of waits have it.
+    const SHARE: f64 = 0.15;
+    let nothing = measurement.subject == "nothing";
+    let account = measurement.account().filter(|_| nothing)?;
+    account.others_cpus.filter(|cpus| *cpus > SHARE)
+}
+
+/// How this system pages, by name; what it does not tell is left out.
+pub fn memory_facts() -> BTreeMap<String, Value> {
+    let cache = |cache: memory::Cache| json!({ "level": cache.level, "kind": cache.kind.name(), "bytes": cache.bytes });
+    let caches: Vec<Value> = memory::caches().into_iter().map(cache).collect();
+    let facts = [
+        ("page_bytes", json!(memory::page_bytes())),
+        ("huge_pages", json!(memory::huge_pages())),
+        ("huge_page_bytes", json!(memory::huge_page_bytes())),
+        ("init_on_alloc", json!(memory::init_on_alloc())),
+        ("init_on_free", json!(memory::init_on_free())),
+        ("free_bytes", json!(memory::free_bytes())),
+        ("caches", json!(Some(caches).filter(|all| !all.is_empty()))),
+        ("allocator", json!(ALLOCATOR)),
+    ];
+    let told = facts.into_iter().filter(|(_, value)| !value.is_null());
+    told.map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+/// What Rust programs allocate with, unless they choose another (the
+/// documentation of `std::alloc::System`).
+const ALLOCATOR: &str = if cfg!(windows) {
+    "HeapAlloc"
+} else if cfg!(target_env = "gnu") {
+    "malloc of glibc"
+} else if cfg!(target_env = "musl") {
+    "malloc of musl"
+} else {
+    "malloc"
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rows::{
+        Account, PAGE_BYTES, PageCost, PageStep, Paid, PayersAccount, Payments, Spent, ZeroProbe,
+    };
+
+    fn facts(key: &str) -> MachineFacts {
+        let mut facts = MachineFacts::default();
+        facts.other.insert(key.to_owned(), true.into());
+        facts
+    }
+
+    /// Huge pages, with so many faults of a first touch of 1024.
+    fn touched(faults: u64) -> ZeroRow {
+        let spent = Spent {
+            pages: 1024,
+            wall_ns: 1,
+            faults: Some(faults),
+            ..Spent::default()
+        };
+        let step = PageStep {
+            bytes: 1024 * PAGE_BYTES,
+            huge_pages: Some(HugePages::On),
+            page_cost: PageCost::of(&[spent], false).unwrap(),
+            ..PageStep::default()
+        };
+        ZeroRow::probe("touch-forward", ZeroProbe::Pages(step))
+    }
+
+    #[test]
+    fn a_quiet_computer_with_six_rounds_deserves_none() {
+        let quiet = touched(0);
+        assert_eq!(
+            warnings(&MachineFacts::default(), std::slice::from_ref(&quiet), 6),
+            []
+        );
+        let warned = warnings(&MachineFacts::default(), &[quiet], 3);
+        assert!(warned[0].what.starts_with("3 of the 6 rounds"));
+    }
+
+    #[test]
+    fn the_machine_and_its_settings_are_told_of() {
+        for (key, words) in [
+            ("init_on_alloc", "handed out (init_on_alloc)"),
+            ("init_on_free", "given back (init_on_free)"),
+        ] {
+            let warned = warnings(&facts(key), &[], 6);
+            assert!(warned[0].what.contains(words), "{warned:?}");
+        }
+        let mut guest = MachineFacts::default();
+        guest.host.virtual_machine = Some(true);
+        let warned = warnings(&guest, &[], 6);
+        assert!(warned[0].what.contains("virtual machine"), "{warned:?}");
+    }
+
+    #[test]
+    fn huge_pages_that_were_not_given_show_by_their_faults() {
+        for (faults, warned) in [(1024, true), (4, false)] {
+            let warnings = warnings(&MachineFacts::default(), &[touched(faults)], 6);
+            assert_eq!(!warnings.is_empty(), warned, "{warnings:?}");
+        }
+    }
+
+    #[test]
+    fn others_show_while_nothing_is_done() {
+        let payments = Payments {
+            wall_ns: 100,
+            own: Some(Paid::default()),
+            computer_ns: Some(50),
+            ..Payments::default()
+        };
+        let payers = ZeroProbe::Payers(PayersAccount {
+            block_bytes: 0,
+            account: Account::of(&[payments]).unwrap(),
+        });
+        let mut nothing = ZeroRow::probe("nothing", payers);
+        let warned = warnings(&MachineFacts::default(), std::slice::from_ref(&nothing), 6);
+        assert!(warned[0].what.contains("0.50 CPUs"), "{warned:?}");
+        nothing.subject = "fresh".to_owned();
+        assert_eq!(warnings(&MachineFacts::default(), &[nothing], 6), []);
+    }
+
+    #[test]
+    fn what_is_told_is_there() {
+        let facts = memory_facts();
+        assert!(facts.contains_key("allocator"));
+        if cfg!(target_os = "linux") {
+            assert!(facts.contains_key("page_bytes") && facts.contains_key("free_bytes"));
+        }
+        assert!(facts.values().all(|value| !value.is_null()));
     }
 }

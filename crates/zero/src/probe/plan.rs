@@ -11,14 +11,13 @@ use punctual_zero_memory::{Advice, Mapping, PAGE, free_bytes, huge_page_bytes, h
 use serde_json::json;
 
 use crate::probe::ProbePart;
-use crate::probe::blocks::blocks;
+use crate::probe::blocks::{Doing, blocks, payers};
 use crate::probe::ledger::Case;
 use crate::probe::pages::{WarmUp, Way, pages, references, sort};
-use crate::probe::payers::{Doing, payers};
 use crate::probe::processes::processes;
 use crate::published::article;
 use crate::rows::ZeroRow;
-use crate::turns::{Progress, Ran, take_turns, usual_rounds};
+use crate::{Progress, Ran, take_turns, usual_rounds};
 
 /// Everything that is going to be measured.
 pub struct ProbePlan {

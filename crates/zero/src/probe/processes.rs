@@ -13,9 +13,8 @@ use punctual_program::Refusal;
 use serde::{Deserialize, Serialize};
 
 use super::ProbePart;
-use super::blocks::fill_fresh;
+use super::blocks::{Watched, fill_fresh, settling_time};
 use super::ledger::{Case, Rounds, paid_since};
-use super::payers::{Watched, settling_time};
 use crate::probe::plan::BLOCK;
 use crate::rows::{Paid, Payments, ProcessesAccount, ZeroProbe};
 

@@ -9,8 +9,7 @@ use punctual_record::Warning;
 use punctual_zero_memory::{Kernel, PAGE};
 use punctual_zero_pool::{Batch, Dequeue, LockKind, Setting};
 
-use super::sizes::Sizes;
-use super::{Bursts, Settings};
+use super::{Bursts, Settings, Sizes};
 use crate::host::{Arrivals, Job, Links};
 use crate::rows::PoolOf;
 use crate::{Grid, ascending, refusal, rows};

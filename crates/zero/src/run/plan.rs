@@ -15,11 +15,9 @@ use crate::calibration::mean_transfer;
 use crate::host::{Arrivals, CpuClock, Cpus, HostComputer, HostMemory, Job, Links, Team};
 use crate::probe::in_words;
 use crate::run::cells::Cells;
-use crate::run::sizes::Sizes;
 use crate::run::tally::Tally;
-use crate::run::{Area, Bursts, Cell, Settings};
-use crate::turns::{Progress, Ran, take_turns, usual_rounds};
-use crate::{distinct, refusal};
+use crate::run::{Area, Bursts, Cell, Settings, Sizes};
+use crate::{Progress, Ran, distinct, refusal, take_turns, usual_rounds};
 
 /// Everything that is going to be measured.
 #[derive(Debug)]

@@ -2,8 +2,7 @@
 //! row each.
 //!
 //! `rows.toml` says of each row what is done, what is expected, and from which source; what
-//! is done is a function in `windows`, `locks` (papers on locks) or `arithmetic` (what
-//! follows from published numbers without a simulation).
+//! is done is a function in `rows`.
 //!
 //! The numbers are those of the list of targets; the ones in between are reserved,
 //! or of hardware and kernels, which no simulation reproduces.
@@ -24,8 +23,7 @@
 //!
 //! A row that is another one in other units says of which one.
 
-mod locks;
-mod windows;
+mod rows;
 
 use std::collections::BTreeMap;
 
@@ -160,41 +158,41 @@ impl Row {
 
     fn what_is_done(&self) -> fn() -> Seen {
         match self.id.as_str() {
-            "Z01" => windows::cpu_seconds,
-            "Z02" => windows::gib_per_cpu_s,
-            "Z03" => windows::us_per_page,
-            "Z04" => windows::first_trace,
-            "Z05" => windows::spinning,
-            "Z06" => windows::share_of_system,
-            "Z07" => windows::unexpected_cpus,
-            "Z08" => windows::share_of_faults,
-            "Z09" => windows::zeropage_test,
-            "Z10" => windows::system_to_test,
-            "Z11" => windows::against_serial,
-            "Z12" => windows::against_no_waiting,
-            "Z13" => windows::windows_11,
-            "Z14" => windows::server_2022,
-            "Z15" => windows::windows_10_on_128,
-            "Z16" => windows::build,
-            "Z17" => windows::xeon_phi,
-            "Z18" => windows::desktop,
-            "Z20" => windows::memory_bandwidth,
-            "Z21" => windows::page_in_cache,
-            "Z22" => windows::bytes_of_the_test,
-            "Z23" => windows::rule_of_thumb,
-            "Z24" => windows::hand_off,
-            "Z25" => windows::cost_of_fresh_memory,
-            "Z26" => locks::chain_0_4_percent,
-            "Z28" => locks::chain_3_2_percent,
-            "Z30" => locks::chain_long_sections,
-            "Z31" => locks::sharper_than_the_chain,
-            "Z32" => locks::mempop,
-            "Z34" => locks::radiosity,
-            "Z35" => locks::sleepers,
-            "Z36" => locks::queued_is_flat,
-            "Z37" => locks::transfer_of_the_worst_case,
-            "Z55" => windows::takes,
-            "Z56" => windows::half_of_the_rest,
+            "Z01" => rows::cpu_seconds,
+            "Z02" => rows::gib_per_cpu_s,
+            "Z03" => rows::us_per_page,
+            "Z04" => rows::first_trace,
+            "Z05" => rows::spinning,
+            "Z06" => rows::share_of_system,
+            "Z07" => rows::unexpected_cpus,
+            "Z08" => rows::share_of_faults,
+            "Z09" => rows::zeropage_test,
+            "Z10" => rows::system_to_test,
+            "Z11" => rows::against_serial,
+            "Z12" => rows::against_no_waiting,
+            "Z13" => rows::windows_11,
+            "Z14" => rows::server_2022,
+            "Z15" => rows::windows_10_on_128,
+            "Z16" => rows::build,
+            "Z17" => rows::xeon_phi,
+            "Z18" => rows::desktop,
+            "Z20" => rows::memory_bandwidth,
+            "Z21" => rows::page_in_cache,
+            "Z22" => rows::bytes_of_the_test,
+            "Z23" => rows::rule_of_thumb,
+            "Z24" => rows::hand_off,
+            "Z25" => rows::cost_of_fresh_memory,
+            "Z26" => rows::chain_0_4_percent,
+            "Z28" => rows::chain_3_2_percent,
+            "Z30" => rows::chain_long_sections,
+            "Z31" => rows::sharper_than_the_chain,
+            "Z32" => rows::mempop,
+            "Z34" => rows::radiosity,
+            "Z35" => rows::sleepers,
+            "Z36" => rows::queued_is_flat,
+            "Z37" => rows::transfer_of_the_worst_case,
+            "Z55" => rows::takes,
+            "Z56" => rows::half_of_the_rest,
             other => unreachable!("the tests run every row, and {other} is none of them"),
         }
     }

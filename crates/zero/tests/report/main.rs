@@ -4,15 +4,20 @@
 mod any_run;
 mod pools;
 mod probe;
-mod runs;
-mod verdict;
 
 use std::fs;
 use std::path::Path;
+use std::sync::LazyLock;
 
-use punctual_report::{Figure, text};
-use punctual_zero::COMPARED;
-use punctual_zero::rows::ZeroRow;
+use proptest::prelude::*;
+use punctual_record::compare::Comparison;
+use punctual_record::{Run, Value};
+use punctual_report::{Figure, Verdict, text, verdict};
+use punctual_zero::rows::{PoolOf, ZeroRow, ZeroedPages, Zeroing, ZeroingRound};
+use punctual_zero::{COMPARED, Grid, simulation};
+use punctual_zero_pool::{Batch, Dequeue, LockKind};
+use punctual_zero_sim::{Job, Machine};
+use serde_json::json;
 
 /// Writes the figures to the temporary directory of the tests, for a person to look at.
 fn leave_to_look_at(figures: &[Figure], folder: &str) {
@@ -33,4 +38,230 @@ fn every_seed_is_refused_or_shown_without_what_terminals_obey() {
         any_run::check::<ZeroRow>(&file, text, &[COMPARED])
     });
     assert!(read.count() > 2);
+}
+
+/// A Run that is kept.
+pub(crate) fn kept(name: &str) -> Run<ZeroRow> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../runs/2026-11-22-xeon-kvm-2cpu");
+    let json = std::fs::read_to_string(folder.join(name)).unwrap();
+    Run::from_json(&json).unwrap()
+}
+
+/// A grid on a computer with two CPUs, with predictions; one of three numbers of threads is
+/// made up, and more than there are CPUs.
+pub(crate) fn host() -> Run<ZeroRow> {
+    let mut run = kept("zero-model.json");
+    run.command = "punctual zero run --predict".to_owned();
+    let mut more: Vec<ZeroRow> = run.results.clone();
+    more.retain(|row| row.zeroed().unwrap().pool.threads == 2);
+    for zeroed in more.iter_mut().filter_map(ZeroRow::zeroed_mut) {
+        zeroed.pool.threads = 4;
+        zeroed.zero.oversubscribed = true;
+        zeroed.zero.predicted = None;
+    }
+    run.results.extend(more);
+    run
+}
+
+/// Few of its pools, which need no matrix.
+pub(crate) fn few() -> Run<ZeroRow> {
+    let mut run = host();
+    run.beside.zero_calibration = None;
+    run.results.retain(|row| {
+        let ZeroedPages { pool, .. } = row.zeroed().unwrap();
+        let wanted = [("mcs", 1), ("mcs", 2), ("counter", 4)];
+        let is_wanted = wanted.contains(&(&row.subject[..], pool.threads));
+        is_wanted && pool.batch == "64" && pool.memory == "cold"
+    });
+    run
+}
+
+/// A simulated computer of many CPUs.
+pub(crate) fn simulated() -> Run<ZeroRow> {
+    static RUN: LazyLock<Run<ZeroRow>> = LazyLock::new(simulate);
+    RUN.clone()
+}
+
+fn simulate() -> Run<ZeroRow> {
+    let machine = Machine::parse("ryzen-7950x-32").unwrap();
+    let grid = Grid {
+        threads: vec![1, 4, 32],
+        locks: vec![LockKind::Tas, LockKind::Mcs, LockKind::Counter],
+        batches: vec![Batch::One, Batch::Workers, Batch::Half, Batch::GUIDED],
+        dequeue: Dequeue::Range,
+        returns: None,
+    };
+    let settings = grid.settings().0.into_iter();
+    let rows = settings.map(|setting| simulation::measure(&machine, &Job::new(setting, 2_000)));
+    let rows = rows.collect::<Result<_, _>>().unwrap();
+    let command = "punctual zero simulate".to_owned();
+    simulation::run(&machine, rows, command)
+}
+
+/// The pools of `few` with these numbers, each from so many rounds.
+fn pools(numbers: &[[f64; 3]], rounds: usize) -> Run<ZeroRow> {
+    let mut run = few();
+    let first = serde_json::to_value(&run.results[0]).unwrap();
+    let round = first["zero"]["rounds"][0].clone();
+    let row = |(i, [low, median, high]): (usize, &[f64; 3])| {
+        let mut row = first.clone();
+        row["subject"] = format!("lock{i}").into();
+        row["zero"]["gb_per_cpu_s"] = json!({ "low": low, "median": median, "high": high });
+        row["zero"]["rounds"] = vec![round.clone(); rounds].into();
+        serde_json::from_value(row).unwrap()
+    };
+    run.results = numbers.iter().enumerate().map(row).collect();
+    run
+}
+
+fn said(run: &Run<ZeroRow>) -> Verdict {
+    verdict(run).unwrap()
+}
+
+#[test]
+fn the_best_is_named_where_the_rounds_tell_it_apart() {
+    let apart = said(&pools(&[[9.0, 10.0, 11.0], [5.0, 6.0, 7.0]], 6));
+    assert!(
+        apart.sentences[0].starts_with("The most memory per second of CPU time: lock0, batch 64,"),
+        "{apart:?}"
+    );
+    let alike = said(&pools(&[[6.5, 10.0, 11.0], [5.0, 6.0, 7.0]], 6));
+    assert!(
+        alike.sentences[0].contains("but 1 of 1 others cannot be told apart from it"),
+        "{alike:?}"
+    );
+    let few_rounds = said(&pools(&[[9.0, 10.0, 11.0], [5.0, 6.0, 7.0]], 3));
+    assert!(few_rounds.sentences[0].contains("cannot be told apart"));
+}
+
+proptest! {
+    #[test]
+    fn no_best_is_named_that_intervals_do_not_separate(
+        numbers in prop::collection::vec(prop::array::uniform3(0.1..100.0_f64), 1..8),
+        rounds in 1..9_usize,
+    ) {
+        let numbers: Vec<[f64; 3]> = numbers
+            .into_iter()
+            .map(|mut ends| {
+                ends.sort_by(f64::total_cmp);
+                ends
+            })
+            .collect();
+        let verdict = said(&pools(&numbers, rounds));
+        let best = numbers.iter().max_by(|a, b| a[1].total_cmp(&b[1])).unwrap();
+        let rivals = numbers.iter().filter(|ends| *ends != best);
+        let rivals = rivals.filter(|ends| rounds < 6 || ends[2] >= best[0]).count();
+        let undecided = verdict.sentences[0].contains("cannot be told apart");
+        prop_assert_eq!(undecided, rivals > 0, "{:?}", verdict);
+        let rows = verdict.overview.unwrap().rows;
+        let signs = |sign| rows.iter().filter(|row| row[1].starts_with(sign)).count();
+        prop_assert_eq!(signs("* "), usize::from(rivals == 0));
+        prop_assert_eq!(signs("? "), if rivals == 0 { 0 } else { rivals + 1 });
+    }
+}
+
+#[test]
+fn every_run_has_an_answer_that_fits() {
+    for run in [host(), few(), simulated()] {
+        let text = said(&run).text(80);
+        assert!(text.lines().count() < 24, "{text}");
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
+    }
+}
+
+/// Pages that were touched for the first time, ordinary and huge ones, in nanoseconds.
+fn touched(ordinary: [f64; 3], huge: [f64; 3]) -> Verdict {
+    let step = |[low, median, high]: [f64; 3], huge_pages: &str| {
+        let interval = json!({ "low": low, "median": median, "high": high });
+        serde_json::from_value(json!({
+            "experiment": "zero-probe", "part": "pages", "subject": "touch-forward", "bytes": 4096,
+            "huge_pages": huge_pages,
+            "page_cost": { "wall_ns_per_page": interval, "cpu_ns_per_page": interval },
+        }))
+        .unwrap()
+    };
+    said(&Run {
+        results: vec![step(ordinary, "off"), step(huge, "on")],
+        ..Run::default()
+    })
+}
+
+#[test]
+fn huge_pages_are_called_cheaper_only_where_they_are() {
+    let less = touched([1900.0, 2000.0, 2100.0], [180.0, 200.0, 220.0]);
+    assert!(
+        less.sentences[1].contains("10.0 times less in all rounds"),
+        "{less:?}"
+    );
+    let more = touched([180.0, 200.0, 220.0], [1900.0, 2000.0, 2100.0]);
+    assert!(more.sentences[1].contains("it takes more"), "{more:?}");
+    let alike = touched([150.0, 200.0, 250.0], [140.0, 190.0, 260.0]);
+    assert!(alike.sentences[1].contains("not told apart"), "{alike:?}");
+}
+
+/// Numbers at which arithmetic breaks, and some at which it should not.
+fn number() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        Just(0.0),
+        Just(-0.0),
+        Just(f64::MAX),
+        Just(f64::MIN),
+        Just(f64::MIN_POSITIVE),
+        -1e9..1e9_f64,
+    ]
+}
+
+fn zeroing() -> impl Strategy<Value = Zeroing> {
+    let round = (number(), number()).prop_map(|(wall_gb_per_s, gb_per_cpu_s)| ZeroingRound {
+        wall_gb_per_s,
+        gb_per_cpu_s,
+    });
+    prop::collection::vec(round, 0..9).prop_map(|rounds| Zeroing {
+        rounds,
+        ..Zeroing::default()
+    })
+}
+
+prop_compose! {
+    fn pool()(
+        subject in "mcs|tas",
+        on in prop::option::of("[a-z]{0,3}"),
+        (memory, bytes, threads) in ("hot|cold", 0..3_u64, 0..3_u64),
+        arrive_gb_per_s in prop::option::of(number()),
+        zero in zeroing(),
+    ) -> ZeroRow {
+        let pool = PoolOf { on, memory, bytes, threads, arrive_gb_per_s, ..PoolOf::default() };
+        ZeroRow::pool(subject, ZeroedPages { pool, zero, ..ZeroedPages::default() })
+    }
+}
+
+fn run() -> impl Strategy<Value = Run<ZeroRow>> {
+    prop::collection::vec(pool(), 0..12).prop_map(|results| Run {
+        results,
+        ..Run::default()
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_two_runs(a in run(), b in run()) {
+        let compared = Comparison::of(&[("a", &a), ("b", &b)]);
+        for row in &compared.rows {
+            prop_assert_eq!(row.cells.len(), compared.columns.len());
+            let cells = row.cells.iter().flatten();
+            for estimate in cells.flat_map(|cell| cell.known.values()) {
+                prop_assert!(estimate.value.is_finite());
+                let holds = estimate.interval.is_none_or(|bounds| {
+                    bounds.low <= estimate.value && bounds.high >= estimate.value
+                });
+                let ratio = estimate.over_first.and_then(|ratio| ratio.value);
+                prop_assert!(holds && ratio.is_none_or(f64::is_finite));
+            }
+        }
+        let text = compared.to_json();
+        prop_assert!(serde_json::from_str::<Value>(&text).is_ok());
+    }
 }

@@ -8,7 +8,7 @@ use punctual_zero::rows::{CpuSplit, PoolOf, ZeroCalibration, ZeroRow, Zeroing, Z
 use roxmltree::Document;
 
 use crate::leave_to_look_at;
-use crate::runs::{few, host, simulated};
+use crate::{few, host, simulated};
 
 /// The report without its head.
 fn sections(run: &Run<ZeroRow>) -> String {

@@ -8,8 +8,8 @@ use punctual_zero::rows::{
 };
 use serde_json::{Value, json};
 
+use crate::kept;
 use crate::leave_to_look_at;
-use crate::runs::kept;
 
 /// Everything, where the system zeroes in the fault.
 fn whole() -> Run<ZeroRow> {

@@ -21,8 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::locks::{Mcs, Tas, Ticket, Ttas};
-use super::pool::LockTiming;
-use super::{Computer, Line, Lock};
+use super::{Computer, Line, Lock, LockTiming};
 use crate::batches::{Batch, Memory, Policy, cut_first, cut_half, even_share};
 use crate::setting::{Dequeue, LockKind, Setting};
 

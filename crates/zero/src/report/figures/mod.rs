@@ -1,9 +1,8 @@
 //! The figures of page zeroing.
 
+mod pools;
 mod predicted;
 mod probe;
-mod scaling;
-mod split;
 
 use punctual_record::Run;
 use punctual_report::figures::chart::{Canvas, Drawn, Sheet};
@@ -26,8 +25,8 @@ use crate::rows::ZeroRow;
 ///
 /// Pools of several kinds of memory, kernels or computers have their own.
 pub(super) fn all(run: &Run<ZeroRow>) -> Vec<Figure> {
-    let mut figures = scaling::scaling(run);
-    figures.extend(split::split(run));
+    let mut figures = pools::scaling(run);
+    figures.extend(pools::split(run));
     figures.extend(predicted::predicted(run));
     figures.extend(probe::probe(run));
     make_names_unique(&mut figures);

@@ -1,14 +1,12 @@
 //! The tables of page zeroing, an experiment each.
 
 mod advice;
-mod calibration;
 mod pool;
 mod probe;
 
 use punctual_report::tables::table::Why;
 
-pub(super) use advice::advice;
-pub(super) use calibration::calibration;
+pub(super) use advice::{advice, calibration};
 pub(super) use pool::pool;
 pub(super) use probe::probe;
 
