@@ -104,11 +104,12 @@ fn wait<const FLAGS: u32>(
 fn in_ms(length: Nanos, event: Option<&OwnedHandle>) -> Reason {
     let ms = whole_ms(length);
     match event {
-        // SAFETY: the handle is open as long as the event lives.
-        Some(event) => match unsafe { WaitForSingleObject(event.as_raw_handle(), ms) } {
-            WAIT_OBJECT_0 => return Reason::Interrupted,
-            _ => {}
-        },
+        Some(event) => {
+            // SAFETY: the handle is open as long as the event lives.
+            if unsafe { WaitForSingleObject(event.as_raw_handle(), ms) } == WAIT_OBJECT_0 {
+                return Reason::Interrupted;
+            }
+        }
         // SAFETY: takes a number, which is far below INFINITE.
         None => unsafe { Sleep(ms) },
     }

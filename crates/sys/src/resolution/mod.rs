@@ -14,9 +14,6 @@ use crate::Error;
 use punctual_core::Nanos;
 
 #[cfg(windows)]
-mod requests;
-
-#[cfg(windows)]
 #[path = "windows.rs"]
 mod platform;
 #[cfg(not(windows))]

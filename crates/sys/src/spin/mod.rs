@@ -9,12 +9,13 @@
 //! No wait is the later for that: the CPU is asked before a nap, and where its
 //! counter must be timed against the clock, that takes the time between two spins.
 //!
-//! The instructions are asked for less than the time left (`plan.rs`) and the
+//! The instructions are asked for less than the time left and the
 //! last microseconds are always spun with the pause hint, so they cannot make a
 //! wait late by more than an interrupt would. They may end at any moment, and
 //! the system caps them (Linux: `umwait_control`), so [`until`] loops.
 
 use crate::clock::{self, Tick};
+use punctual_core::Nanos;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 #[cfg(target_arch = "x86_64")]
@@ -24,8 +25,49 @@ mod platform;
     target_arch = "aarch64",
     any(target_os = "linux", target_os = "android")
 ))]
-#[path = "aarch64.rs"]
-mod platform;
+mod platform {
+    //! WFET on ARM under Linux, which tells of it in the auxiliary vector.
+
+    use super::SpinInstruction;
+    use punctual_core::Nanos;
+    use std::arch::asm;
+
+    pub(super) fn detect() -> SpinInstruction {
+        // SAFETY: reads the auxiliary vector, has no preconditions.
+        let capabilities = unsafe { libc::getauxval(libc::AT_HWCAP2) };
+        if capabilities & HWCAP2_WFXT == 0 {
+            SpinInstruction::Pause
+        } else {
+            SpinInstruction::Wfet
+        }
+    }
+
+    /// Waits until the counter has advanced by `length`, an event, or an interrupt.
+    pub(super) fn wait(_kind: SpinInstruction, length: Nanos) -> bool {
+        let (hz, now): (u64, u64);
+        // SAFETY: Linux lets every program read CNTFRQ_EL0 and CNTVCT_EL0. `isb` keeps
+        // the reading from being taken early.
+        unsafe {
+            asm!(
+                "mrs {hz}, cntfrq_el0",
+                "isb",
+                "mrs {now}, cntvct_el0",
+                hz = out(reg) hz,
+                now = out(reg) now,
+                options(nomem, nostack),
+            );
+        }
+        // What is asked for is at most 100 us, so this fits whatever the frequency.
+        let deadline = now.saturating_add(length.as_ns().saturating_mul(hz) / 1_000_000_000);
+        // SAFETY: `detect` found FEAT_WFxT, so the instruction (WFET Xt, written as its
+        // encoding for assemblers that do not know it) exists.
+        unsafe { asm!(".inst 0xd5031000", in("x0") deadline, options(nomem, nostack)) };
+        true
+    }
+
+    /// `asm/hwcap.h` of Linux 5.19 and later.
+    const HWCAP2_WFXT: libc::c_ulong = 1 << 31;
+}
 // Windows and macOS tell no program whether the CPU has WFET, so ARM there
 // stays with the hint, as does every other processor.
 /// No timed wait instruction.
@@ -49,8 +91,6 @@ mod platform {
         false
     }
 }
-
-mod plan;
 
 /// How this CPU spins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -138,7 +178,7 @@ fn with_pause(deadline: Tick) -> Tick {
 }
 
 fn with_low_power(kind: SpinInstruction, deadline: Tick, mut now: Tick) -> Tick {
-    while let Some(ask) = plan::ask(deadline.since(now)) {
+    while let Some(ask) = ask(deadline.since(now)) {
         if !platform::wait(kind, ask) {
             break;
         }
@@ -150,10 +190,34 @@ fn with_low_power(kind: SpinInstruction, deadline: Tick, mut now: Tick) -> Tick 
     with_pause(deadline)
 }
 
+/// The time to ask for with `left` to go, or `None` when the rest is too short
+/// for the instruction and belongs to the pause hint.
+fn ask(left: Nanos) -> Option<Nanos> {
+    if left < WORTHWHILE {
+        return None;
+    }
+    Some((left - EARLY).min(LONGEST))
+}
+
+/// Below this the hint does it: requests of a few hundred cycles may ignore the
+/// chosen idle state ("power-aware waiting" review, ICPE 2025), and entering and
+/// leaving it is not free.
+const WORTHWHILE: Nanos = Nanos::from_us(4);
+
+/// Stop this much before the deadline: about three times the exit latency of
+/// C0.2 and C1 that vendors state (well below 1 us), and the error of the
+/// counter's calibration over [`LONGEST`], which is bounded at 1 %.
+const EARLY: Nanos = Nanos::from_us(2);
+
+/// The most to ask for at once. Linux caps TPAUSE at 100,000 cycles unless told
+/// otherwise (`umwait_control/max_time`), and the event stream of ARM ends a
+/// wait every 100 us, so longer requests bring nothing.
+const LONGEST: Nanos = Nanos::from_us(100);
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_core::Nanos;
+    use proptest::prelude::*;
 
     #[test]
     fn never_early() {
@@ -176,5 +240,28 @@ mod tests {
         assert_eq!(kind(), kind());
         assert_eq!(known(), Some(kind()));
         assert!(!kind().name().is_empty());
+    }
+
+    #[test]
+    fn the_last_microseconds_belong_to_the_hint() {
+        assert_eq!(ask(Nanos::ZERO), None);
+        assert_eq!(ask(Nanos::new(3_999)), None);
+        assert_eq!(ask(Nanos::from_us(4)), Some(Nanos::from_us(2)));
+    }
+
+    #[test]
+    fn one_request_is_bounded() {
+        assert_eq!(ask(Nanos::MAX), Some(LONGEST));
+    }
+
+    proptest! {
+        /// Even with a counter that is 1 % off the wait cannot be overrun.
+        #[test]
+        fn a_request_ends_before_the_deadline(left in any::<u64>()) {
+            if let Some(ask) = ask(Nanos::new(left)) {
+                prop_assert!(ask.as_ns() + ask.as_ns() / 100 < left);
+                prop_assert!(!ask.is_zero());
+            }
+        }
     }
 }
