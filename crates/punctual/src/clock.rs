@@ -1,7 +1,8 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use punctual_core::Method;
+use punctual_core::{Method, Nanos, Tick};
+use punctual_sys::clock::{self, Host};
 
 use crate::Cancel;
 
@@ -102,5 +103,55 @@ pub trait Clock: fmt::Debug + Send + Sync {
     #[doc(hidden)]
     fn timer(&self) -> Method {
         Method::Timer
+    }
+}
+
+/// One instant on the caller's clock and on another, which runs alike.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Anchor<C> {
+    pub(crate) instant: Instant,
+    pub(crate) tick: Tick<C>,
+}
+
+impl<C: punctual_core::Clock> Anchor<C> {
+    #[inline]
+    pub(crate) fn tick(self, instant: Instant) -> Tick<C> {
+        // A wait's begin lies a little before the anchor it makes.
+        match instant.checked_duration_since(self.instant) {
+            Some(after) => self.tick + Nanos::from(after),
+            None => self.tick - Nanos::from(self.instant - instant),
+        }
+    }
+
+    /// Where the caller's clock ends, the anchor.
+    #[inline]
+    pub(crate) fn instant(self, tick: Tick<C>) -> Instant {
+        let (after, before) = (tick.since(self.tick), self.tick.since(tick));
+        let instant = self.instant.checked_add(after.into());
+        let instant = instant.and_then(|at| at.checked_sub(Duration::from(before)));
+        instant.unwrap_or(self.instant)
+    }
+}
+
+/// Readings of the two clocks further apart than this are repeated, twice at most: the
+/// time between them is an error of each deadline.
+const APART: Duration = Duration::from_nanos(500);
+
+impl Anchor<Host> {
+    #[cold]
+    pub(crate) fn now() -> Self {
+        let mut best = (Duration::MAX, Instant::now(), clock::now());
+        for _ in 0..3 {
+            let (instant, tick) = (Instant::now(), clock::now());
+            let apart = instant.elapsed();
+            if apart < best.0 {
+                best = (apart, instant, tick);
+            }
+            if apart < APART {
+                break;
+            }
+        }
+        let (_, instant, tick) = best;
+        Self { instant, tick }
     }
 }

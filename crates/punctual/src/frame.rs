@@ -6,12 +6,12 @@ use punctual_core::schedule::Books;
 use punctual_core::strategies::Promised;
 use punctual_sys::nap::Cancel;
 
-use crate::anchor::Anchor;
-use crate::outcome::Outcome;
+use crate::clock::Anchor;
+use crate::outcome::{Cancelled, Outcome};
 use crate::period::Period;
 use crate::statistics::Statistics;
 use crate::ticker::{BEGIN, Caller};
-use crate::waiter::{Cancelled, Waiter};
+use crate::waiter::Waiter;
 
 /// Paces frames: work that is to be done by, or shown at, the slots of a rate.
 ///

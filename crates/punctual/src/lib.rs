@@ -52,20 +52,17 @@
 //! Deadlines follow [`Instant`], whose clock stops on Linux and macOS while the machine is
 //! suspended, and runs on Windows.
 
-mod anchor;
 pub mod article;
-mod budget;
+mod builder;
 mod clock;
 #[cfg(feature = "embedded-hal")]
 mod delay;
 mod frame;
 pub mod guard;
-mod learned;
 pub mod ns;
 mod outcome;
 mod pacer;
 mod period;
-mod promise;
 #[cfg(feature = "quanta")]
 pub mod quanta;
 #[cfg(feature = "spin_sleep")]
@@ -75,14 +72,12 @@ mod strategy;
 mod ticker;
 mod waiter;
 
-pub use budget::Budget;
+pub use builder::{Budget, Builder, Learned, Promise};
 pub use clock::Clock;
 pub use frame::{Frame, FrameEnd, FramePacer};
-pub use learned::Learned;
-pub use outcome::Outcome;
+pub use outcome::{Cancelled, Interrupted, Outcome};
 pub use pacer::{Batch, Pacer};
 pub use period::Period;
-pub use promise::Promise;
 pub use punctual_core::schedule::{Books, MissedTickBehavior};
 pub use punctual_core::strategies::{Binding, Promised, Tried};
 pub use punctual_sys::Error;
@@ -90,7 +85,7 @@ pub use punctual_sys::nap::{Cancel, Slack};
 pub use statistics::Statistics;
 pub use strategy::Strategy;
 pub use ticker::{Tick, Ticker, interval, interval_at};
-pub use waiter::{Builder, Cancelled, Interrupted, Waiter};
+pub use waiter::Waiter;
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use punctual_sys::clock::{self, Host, Tick};
 
-use crate::anchor::Anchor;
+use crate::clock::Anchor;
 use crate::waiter::after;
 
 /// What the clock shows now.

@@ -1,6 +1,8 @@
+use std::fmt;
 use std::time::{Duration, Instant};
 
 use punctual_core::Nanos;
+use punctual_sys::nap::Cancel;
 
 /// What happened in one wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,3 +76,38 @@ impl Outcome {
         self.hit_budget
     }
 }
+
+/// A wait that ended before its deadline because it was cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cancelled(pub(crate) ());
+
+impl Cancelled {
+    /// An error if `cancel` is cancelled.
+    #[inline]
+    pub(crate) fn check(cancel: &Cancel) -> Result<(), Self> {
+        match cancel.is_cancelled() {
+            true => Err(Self(())),
+            false => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Cancelled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the wait was cancelled")
+    }
+}
+
+impl std::error::Error for Cancelled {}
+
+/// A wait that ended before its deadline because a signal was handled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interrupted(pub(crate) ());
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the wait was interrupted by a signal")
+    }
+}
+
+impl std::error::Error for Interrupted {}

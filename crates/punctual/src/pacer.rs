@@ -4,12 +4,12 @@ use punctual_core::schedule::{Books, MissedTickBehavior, Schedule};
 use punctual_core::strategies::Promised;
 use punctual_sys::nap::Cancel;
 
-use crate::anchor::Anchor;
-use crate::outcome::Outcome;
+use crate::clock::Anchor;
+use crate::outcome::{Cancelled, Outcome};
 use crate::period::Period;
 use crate::statistics::Statistics;
 use crate::ticker::{Caller, Tick, Ticker, interval_at};
-use crate::waiter::{Cancelled, Waiter, after};
+use crate::waiter::{Waiter, after};
 
 /// Paces work at a rate, from a few to a million a second: requests of a load
 /// generator, packets, commands.

@@ -6,8 +6,7 @@ use punctual_core::strategies::Defaults;
 use punctual_core::{Method, StrategySpec};
 use punctual_sys::Error;
 
-use crate::budget::Budget;
-use crate::promise::Promise;
+use crate::builder::{Budget, Promise};
 
 const DEFAULTS: Defaults = if cfg!(windows) {
     Defaults::WINDOWS

@@ -4,11 +4,11 @@ use punctual_core::schedule::{Books, MissedTickBehavior, Schedule};
 use punctual_core::strategies::Promised;
 use punctual_sys::nap::Cancel;
 
-use crate::anchor::Anchor;
-use crate::outcome::Outcome;
+use crate::clock::Anchor;
+use crate::outcome::{Cancelled, Outcome};
 use crate::period::Period;
 use crate::statistics::Statistics;
-use crate::waiter::{Cancelled, Waiter};
+use crate::waiter::Waiter;
 
 /// The caller's clock, counted so that a schedule may be moved before its begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

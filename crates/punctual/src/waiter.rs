@@ -1,23 +1,18 @@
-use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use punctual_core::Strategy as _;
 use punctual_core::strategies::{self, Adaptive, AnyStrategy, Promised};
-use punctual_core::{Goal, Limit, Method, Nanos, Reason, Step, StrategySpec, Turn, Wake};
+use punctual_core::{Goal, Limit, Method, Nanos, Reason, Step, Turn, Wake};
 use punctual_sys::clock::{self, Host, Tick};
 use punctual_sys::nap::{Cancel, Nap, Slack};
-use punctual_sys::{Error, spin, thread};
+use punctual_sys::{spin, thread};
 
-use crate::anchor::Anchor;
-use crate::budget::Budget;
-use crate::clock::Clock;
-use crate::learned::Learned;
-use crate::outcome::{End, Outcome};
-use crate::promise::Promise;
+use crate::builder::{Builder, Learned};
+use crate::clock::{Anchor, Clock};
+use crate::outcome::{Cancelled, End, Interrupted, Outcome};
 use crate::statistics::Statistics;
-use crate::strategy::Strategy;
 
 /// Waits with one strategy, and keeps what that has learned.
 ///
@@ -41,21 +36,21 @@ use crate::strategy::Strategy;
 /// ```
 #[derive(Debug)]
 pub struct Waiter {
-    strategy: AnyStrategy,
+    pub(crate) strategy: AnyStrategy,
     nap: Nap,
-    slack: Slack,
+    pub(crate) slack: Slack,
     /// Replaces the system's clock.
-    clock: Option<Arc<dyn Clock>>,
+    pub(crate) clock: Option<Arc<dyn Clock>>,
     anchor: Option<Anchor<Host>>,
     /// How the last wait ended. The strategy is told when the next begins: after a nap its
     /// state is in no cache, and the caller is due.
     ended: Option<Ended>,
-    kept: Option<Box<Kept>>,
+    pub(crate) kept: Option<Box<Kept>>,
 }
 
 /// Statistics of all waits but the last, which is counted when the next begins.
 #[derive(Debug, Default)]
-struct Kept {
+pub(crate) struct Kept {
     statistics: Statistics,
     last: Option<Outcome>,
 }
@@ -84,31 +79,8 @@ struct Ended {
     wake: Wake<Host>,
 }
 
-/// Readings of the two clocks further apart than this are repeated, twice at most: the
-/// time between them is an error of each deadline.
-const APART: Duration = Duration::from_nanos(500);
-
-impl Anchor<Host> {
-    #[cold]
-    fn now() -> Self {
-        let mut best = (Duration::MAX, Instant::now(), clock::now());
-        for _ in 0..3 {
-            let (instant, tick) = (Instant::now(), clock::now());
-            let apart = instant.elapsed();
-            if apart < best.0 {
-                best = (apart, instant, tick);
-            }
-            if apart < APART {
-                break;
-            }
-        }
-        let (_, instant, tick) = best;
-        Self { instant, tick }
-    }
-}
-
 /// The name under which strategies know the call that [`Nap::until`] blocks with.
-const TIMER: Method = if cfg!(windows) {
+pub(crate) const TIMER: Method = if cfg!(windows) {
     Method::HighResolutionTimer
 } else if cfg!(target_os = "macos") {
     Method::MachWaitUntil
@@ -144,15 +116,7 @@ impl Waiter {
 
     /// A waiter with a strategy, a budget and other settings of your choice.
     pub fn builder() -> Builder {
-        Builder {
-            strategy: Strategy::default(),
-            budget: None,
-            promise: None,
-            slack: Slack::PerNap,
-            learned: None,
-            statistics: false,
-            clock: None,
-        }
+        Builder::default()
     }
 
     /// The time on the clock of its waits: `Instant::now`, or that of
@@ -601,141 +565,9 @@ pub(crate) fn after(now: Instant, duration: Duration) -> Instant {
 // A clock of the user's that panics leaves a wait that has not ended, and nothing broken.
 impl UnwindSafe for Waiter {}
 impl RefUnwindSafe for Waiter {}
-impl UnwindSafe for Builder {}
-impl RefUnwindSafe for Builder {}
 
 impl Default for Waiter {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-/// A wait that ended before its deadline because it was cancelled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cancelled(());
-
-impl Cancelled {
-    /// An error if `cancel` is cancelled.
-    #[inline]
-    pub(crate) fn check(cancel: &Cancel) -> Result<(), Self> {
-        match cancel.is_cancelled() {
-            true => Err(Self(())),
-            false => Ok(()),
-        }
-    }
-}
-
-impl fmt::Display for Cancelled {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the wait was cancelled")
-    }
-}
-
-impl std::error::Error for Cancelled {}
-
-/// A wait that ended before its deadline because a signal was handled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Interrupted(());
-
-impl fmt::Display for Interrupted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the wait was interrupted by a signal")
-    }
-}
-
-impl std::error::Error for Interrupted {}
-
-/// Builds a [`Waiter`].
-#[derive(Clone, Debug)]
-#[must_use]
-pub struct Builder {
-    strategy: Strategy,
-    budget: Option<Budget>,
-    promise: Option<Promise>,
-    slack: Slack,
-    learned: Option<Learned>,
-    statistics: bool,
-    clock: Option<Arc<dyn Clock>>,
-}
-
-impl Builder {
-    /// The strategy; by default [`Strategy::default`].
-    pub fn strategy(mut self, strategy: Strategy) -> Self {
-        self.strategy = strategy;
-        self
-    }
-
-    /// A hard limit on what `adaptive` spins, whatever the weight of lateness, also under
-    /// load. [`Outcome::hit_budget`] says when it was too small.
-    pub fn budget(mut self, budget: Budget) -> Self {
-        self.budget = Some(budget);
-        self
-    }
-
-    /// What `adaptive` promises: it adjusts its weight to keep that, starting from the
-    /// weight of the strategy. A promise that limits spinning replaces the
-    /// [`budget`](Self::budget).
-    pub fn promise(mut self, promise: Promise) -> Self {
-        self.promise = Some(promise);
-        self
-    }
-
-    /// What naps do about the timer slack of their thread, on Linux; by default
-    /// [`Slack::PerNap`].
-    pub fn slack(mut self, slack: Slack) -> Self {
-        self.slack = slack;
-        self
-    }
-
-    /// Begins with what another waiter has [learned](Waiter::learned), so that the first
-    /// waits are as good as its last. Strategies other than `adaptive` ignore it.
-    pub fn learned(mut self, learned: &Learned) -> Self {
-        self.learned = Some(learned.clone());
-        self
-    }
-
-    /// Keeps [`Statistics`] from the first wait on.
-    pub fn statistics(mut self) -> Self {
-        self.statistics = true;
-        self
-    }
-
-    /// Waits on this clock instead of the system's; [`Waiter::now`] reads it. [`Slack`] and
-    /// signals then have no effect.
-    pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
-        self.clock = Some(Arc::new(clock));
-        self
-    }
-
-    /// Builds the waiter.
-    ///
-    /// # Errors
-    /// [`is_range`](Error::is_range) if a parameter of the strategy, the budget or the promise
-    /// is out of range, or the strategy has no budget or promise.
-    /// [`is_unsupported`](Error::is_unsupported) if the strategy names an OS call: the library
-    /// uses the best one itself.
-    pub fn build(self) -> Result<Waiter, Error> {
-        let mut spec = self.strategy.spec(self.budget, self.promise)?;
-        let timer = self.clock.as_ref().map_or(TIMER, |clock| clock.timer());
-        if let (StrategySpec::FixedMargin { method, .. }, Some(_)) = (&mut spec, &self.clock) {
-            // As the library has it on that system.
-            *method = match timer {
-                Method::HighResolutionTimer | Method::WaitableTimer => timer,
-                _ => Method::Sleep,
-            };
-        } else if spec.method() == Some(Method::Timer) {
-            spec = spec.with_method(timer);
-        }
-        let mut strategy = spec.build();
-        if let (AnyStrategy::Adaptive(adaptive), Some(learned)) = (&mut strategy, &self.learned) {
-            adaptive.begin_with(&learned.0);
-        }
-        Ok(Waiter {
-            strategy,
-            slack: self.slack,
-            clock: self.clock,
-            kept: self.statistics.then(Box::default),
-            ..Waiter::new()
-        })
     }
 }
