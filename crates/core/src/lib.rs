@@ -12,7 +12,6 @@ pub mod estimators;
 pub mod frames;
 pub mod method;
 pub mod period;
-pub mod rate;
 pub mod schedule;
 #[cfg(feature = "serde")]
 mod serial;
@@ -22,8 +21,7 @@ pub mod time;
 pub mod wait;
 
 pub use method::Method;
-pub use period::Period;
-pub use rate::Rate;
+pub use period::{Period, Rate};
 pub use schedule::Schedule;
 pub use strategies::StrategySpec;
 pub use time::{Clock, Lateness, Nanos, Tick};

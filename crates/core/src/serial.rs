@@ -8,7 +8,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::method::Method;
-use crate::rate::Rate;
+use crate::period::Rate;
 use crate::strategies::{Defaults, StrategySpec};
 use crate::time::Nanos;
 

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use futures_core::Stream;
 use punctual::{Books, MissedTickBehavior, Period, Tick, Ticker};
 
-use crate::clock;
 use crate::sleep::{Sleep, sleep_until};
+use crate::time;
 
 /// An [`Interval`] whose first tick is due now.
 ///
@@ -28,7 +28,7 @@ use crate::sleep::{Sleep, sleep_until};
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(task()).unwrap();
 /// ```
 pub fn interval(period: Period) -> Interval {
-    interval_at(clock::now(), period)
+    interval_at(time::now(), period)
 }
 
 /// An [`Interval`] whose first tick is due at `start`.

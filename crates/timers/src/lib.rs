@@ -1,6 +1,5 @@
 #![doc = include_str!("../README.md")]
 
-mod clock;
 mod desk;
 mod heap;
 mod interval;

@@ -8,10 +8,10 @@ use std::{io, process};
 
 use punctual::{Budget, Waiter};
 
-use crate::clock;
 use crate::lead::Lead;
 use crate::queue::Key;
 use crate::thread::Timers;
+use crate::time;
 
 /// Sleeps for `duration` from now on, under any async runtime. See [`Sleep`].
 ///
@@ -30,7 +30,7 @@ use crate::thread::Timers;
 /// ```
 pub fn sleep(duration: Duration) -> Sleep {
     const AGES: Duration = Duration::from_secs(100 * 365 * 86_400);
-    let now = clock::now();
+    let now = time::now();
     sleep_until(now.checked_add(duration.min(AGES)).unwrap_or(now))
 }
 
@@ -190,7 +190,7 @@ impl Sleep {
     #[cfg(feature = "tokio")]
     fn poll_paused(&mut self, context: &mut Context<'_>) -> Option<Poll<Duration>> {
         let deadline = tokio::time::Instant::from_std(self.deadline);
-        if self.paused.is_none() && self.ask.is_none() && clock::tokio().is_some() {
+        if self.paused.is_none() && self.ask.is_none() && time::tokio().is_some() {
             self.paused = Some(Box::pin(tokio::time::sleep_until(deadline)));
         }
         let ready = self.paused.as_mut()?.as_mut().poll(context);

@@ -96,3 +96,34 @@ impl Epoch {
 fn ns(length: Duration) -> u64 {
     u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)
 }
+
+/// What durations are counted on: the standard library's clock, or in a runtime of tokio
+/// whose clock was paused tokio's.
+#[cfg(not(feature = "tokio"))]
+pub(crate) fn now() -> Instant {
+    Instant::now()
+}
+
+#[cfg(feature = "tokio")]
+pub(crate) fn now() -> Instant {
+    tokio().unwrap_or_else(Instant::now)
+}
+
+/// What tokio's clock shows, where it is another than the standard library's. There is
+/// no way to ask tokio that (tokio#7700); but a reading of the same clock would lie
+/// between two of tokio's.
+#[cfg(feature = "tokio")]
+pub(crate) fn tokio() -> Option<Instant> {
+    loop {
+        let before = tokio::time::Instant::now().into_std();
+        let now = Instant::now();
+        let after = tokio::time::Instant::now().into_std();
+        if !(before..=after).contains(&now) {
+            return Some(after);
+        }
+        // Paused just now, or the clock has not moved: the next tick tells.
+        if before < after {
+            return None;
+        }
+    }
+}

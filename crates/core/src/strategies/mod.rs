@@ -1,4 +1,4 @@
-//! The ways of waiting, one per file, and [`StrategySpec`], which names one as data.
+//! The ways of waiting, and [`StrategySpec`], which names one as data.
 //!
 //! | name | what it does |
 //! |---|---|
@@ -13,26 +13,20 @@
 //! | `max-nap` | 1 ms naps while more than the longest of this wait is left, then a spin |
 
 mod adaptive;
-mod fixed_margin;
 mod max_nap;
+mod plain;
 mod precise;
 mod quantile;
 mod spec;
-mod spin;
-mod system;
 mod timer;
-mod yield_spin;
 
 pub use adaptive::{Adaptive, Binding, Budget, Learned, LearnedClass, Promise, Promised, Tried};
-pub use fixed_margin::FixedMargin;
 pub use max_nap::MaxNap;
+pub use plain::{FixedMargin, Spin, System, YieldSpin};
 pub use precise::{Estimate, Precise};
 pub use quantile::Quantile;
 pub use spec::{Defaults, StrategySpec};
-pub use spin::Spin;
-pub use system::System;
 pub use timer::Timer;
-pub use yield_spin::YieldSpin;
 
 use crate::time::Clock;
 use crate::wait::{Goal, Step, Strategy, Turn};
