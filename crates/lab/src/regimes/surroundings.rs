@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
 use punctual_core::Nanos;
+use punctual_os::Error;
 use punctual_os::cgroups::{CpuQuota, QuotaGroup};
-use punctual_os::{Error, priority};
+use punctual_os::thread::set_nice;
 
 /// In which surroundings a subject waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +46,7 @@ impl Condition {
                 let group = QuotaGroup::new(quota(percent))?;
                 on_a_thread(move || group.enter().and_then(|()| group.leave()))
             }
-            Self::Nice => on_a_thread(priority::yield_to_others),
+            Self::Nice => on_a_thread(|| set_nice(19)),
         }
     }
 }
@@ -124,7 +125,7 @@ impl Surroundings {
     /// What the thread that waits does before its first wait.
     pub(super) fn prepare(&self) -> Result<(), Error> {
         if self.nice {
-            priority::yield_to_others()?;
+            set_nice(19)?;
         }
         Ok(())
     }

@@ -25,10 +25,6 @@ pub(super) fn current() -> Option<String> {
     })
 }
 
-pub(super) fn yield_to_others() -> Result<(), Error> {
-    put_nice(19).map_err(|cause| Error::io("lowering the priority of this thread", &cause))
-}
-
 pub(super) fn set(priority: Priority) -> Result<(), Error> {
     // Only a privileged thread may drop the flag, and nobody asked for that.
     let flag = Before::of_thread()?.flags & SCHED_RESET_ON_FORK;

@@ -32,10 +32,6 @@ pub(super) fn current() -> Option<String> {
     Some(format!("QoS {name}"))
 }
 
-pub(super) fn yield_to_others() -> Result<(), Error> {
-    Err(Error::unsupported("only Linux has nice values of threads"))
-}
-
 pub(super) fn set(priority: Priority) -> Result<(), Error> {
     if priority == Priority::Background {
         return put_background(true);

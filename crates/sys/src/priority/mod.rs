@@ -32,10 +32,6 @@ mod platform {
         None
     }
 
-    pub(super) fn yield_to_others() -> Result<(), Error> {
-        Err(Error::unsupported("only Linux has nice values of threads"))
-    }
-
     pub(super) fn set(_priority: Priority) -> Result<(), Error> {
         Err(unsupported())
     }
@@ -78,15 +74,6 @@ pub fn current() -> Option<String> {
 /// Linux: the threads and processes that the thread starts get it too.
 pub fn set(priority: Priority) -> Result<(), Error> {
     platform::set(priority)
-}
-
-/// Lets the calling thread yield to all others: nice 19. Anybody may; the way back
-/// takes privileges.
-///
-/// # Errors
-/// Unsupported where a thread has no nice value.
-pub fn yield_to_others() -> Result<(), Error> {
-    platform::yield_to_others()
 }
 
 /// Holds a priority for the calling thread until it is dropped.

@@ -21,10 +21,6 @@ pub(super) fn current() -> Option<String> {
     })
 }
 
-pub(super) fn yield_to_others() -> Result<(), Error> {
-    Err(Error::unsupported("only Linux has nice values of threads"))
-}
-
 pub(super) fn set(priority: Priority) -> Result<(), Error> {
     put(match priority {
         Priority::Background => THREAD_PRIORITY_IDLE,
