@@ -7,7 +7,7 @@ use clap::Args;
 use punctual_core::Nanos;
 use punctual_lab::doctor::{Examined, Pace, ROUNDS, diagnose, examine};
 use punctual_lab::rounds;
-use punctual_lab::timer_rule::host;
+use punctual_lab::timer_rule;
 use punctual_record::Run;
 use punctual_report::doctor::{anonymous, in_words};
 
@@ -22,7 +22,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Done> {
     // Held until the end, as a program would.
     let _held = match (args.hold, &args.place.on) {
         (Some(interval), None) => Some(
-            host::hold(interval)
+            timer_rule::hold(interval)
                 .with_context(|| format!("cannot hold a timer interval of {interval}"))?,
         ),
         _ => None,

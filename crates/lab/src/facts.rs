@@ -13,7 +13,7 @@ use punctual_sim::rules::Recorded;
 use crate::experiments::cores::Core;
 use crate::experiments::robustness;
 use crate::host::usual_cpu;
-use crate::timer_rule::host::system;
+use crate::timer_rule::situation::system;
 
 /// The facts of this computer, whose timer rule `timer_rule` puts into words.
 pub fn host_facts(timer_rule: impl Fn(&System, &HostFacts) -> String) -> MachineFacts {

@@ -92,7 +92,7 @@ mod tests {
 
     use super::*;
     use crate::experiments::Conditions;
-    use crate::experiments::interval::{self, Waits};
+    use crate::experiments::lengths::{Waits, interval_cases};
     use crate::experiments::pace::{self, Batch};
     use crate::rounds;
 
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn of_many_periods_none_is_told() {
         let all = subjects(&["adaptive-exact"]);
-        let cases = interval::cases(&all, Waits::Exactly(10), Conditions::default());
+        let cases = interval_cases(&all, Waits::Exactly(10), Conditions::default());
         let [told] = &interleaved(&cases)[..] else {
             panic!("one subject runs through all intervals");
         };

@@ -192,11 +192,11 @@ mod tests {
 
     use super::*;
     use crate::rounds;
-    use crate::timer_rule::model;
+    use crate::timer_rule::situation::of_model;
 
     fn on(name: &str) -> (Situation, SimMachine) {
         let computer = Model::parse(name).unwrap();
-        let situation = model::situation(&computer).unwrap();
+        let situation = of_model(&computer).unwrap();
         (situation, SimMachine::new(computer, 1))
     }
 

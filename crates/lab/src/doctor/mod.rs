@@ -7,7 +7,6 @@
 
 pub mod advice;
 mod cases;
-pub mod tier;
 pub mod verdict;
 
 pub use cases::{Pace, ROUNDS, cases};
@@ -24,7 +23,7 @@ use punctual_sim::Model;
 use crate::host::{HostMachine, Stop};
 use crate::prediction::predict;
 use crate::rounds::{self, Case, Progress, Results};
-use crate::timer_rule::{Rule, host, model, stated_interval};
+use crate::timer_rule::{Rule, situation, stated_interval};
 use advice::Seen;
 use verdict::{Evidence, Tolerance};
 
@@ -45,7 +44,7 @@ impl Examined {
     pub fn here(held: Option<Nanos>) -> Self {
         let situation = Situation {
             own_request: held,
-            ..host::situation()
+            ..situation::of_host()
         };
         Self {
             rule: Rule::in_force(&situation),
@@ -61,7 +60,7 @@ impl Examined {
     /// The model has no timer rule of an operating system, or no timer interval
     /// to ask for.
     pub fn simulated(computer: &Model, held: Option<Nanos>) -> Result<Self, String> {
-        let mut situation = model::situation(computer)?;
+        let mut situation = situation::of_model(computer)?;
         if let Some(interval) = &mut situation.interval {
             interval.finest = stated_interval(computer, interval.finest)?;
         }
@@ -285,8 +284,8 @@ fn seen(examined: &Examined, measurements: &[Measurement]) -> Seen {
         .filter(|t| Some(*t) != sleep);
     let late = |m: Option<&Measurement>| m.map(|m| m.late_ns.clone());
     let short = find(sleep, cases::SHORT);
-    let tier = late(find(sleep, cases::LONG)).and_then(|late| tier::of(&late));
-    let in_tier_0 = tier::predicted_late("0", cases::SHORT);
+    let tier = late(find(sleep, cases::LONG)).and_then(|late| verdict::tier_of(&late));
+    let in_tier_0 = verdict::late_in_tier("0", cases::SHORT);
     Seen {
         sleep: late(short).unwrap_or_default(),
         timer: late(find(timer, cases::SHORT)),

@@ -3,10 +3,9 @@
 use punctual_core::{Lateness, Method, Nanos};
 use punctual_program::program::Op;
 use punctual_program::{Machine, Refusal};
-use punctual_record::{Experiment, MachineFacts};
+use punctual_record::MachineFacts;
 
-use super::{Conditions, has, naps, there, through};
-use crate::rounds::Case;
+use super::{has, naps, there};
 
 /// A wait call of the OS, as it was found in a few naps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,49 +80,4 @@ pub fn usual_calls(machine: &mut dyn Machine, facts: &MachineFacts) -> Result<Ve
     let methods = there(machine, named);
     let tried = |method| Call::tried(machine, method);
     methods.into_iter().map(tried).collect()
-}
-
-/// What an experiment makes of every call.
-pub(super) struct Ladder<'l> {
-    /// What naps of a length with a call are.
-    pub(super) cell: fn(method: String, asked_ns: u64) -> Experiment,
-    /// In ascending order.
-    pub(super) lengths: &'l [Nanos],
-    /// Longer ones are left out.
-    pub(super) longest: Nanos,
-    /// Naps of one length in a batch: at most so many,
-    pub(super) naps_max: u64,
-    /// and fewer of long ones, which take this time together.
-    pub(super) part: Nanos,
-    /// So many naps of this length come before those that count, for the thread,
-    /// which is a fresh one.
-    pub(super) warm_up: (u64, Nanos),
-}
-
-impl Ladder<'_> {
-    /// Every call through all lengths in ascending order.
-    pub(super) fn cases(&self, calls: &[Call], conditions: Conditions) -> Vec<Case> {
-        calls
-            .iter()
-            .map(|call| self.case(call, conditions))
-            .collect()
-    }
-
-    fn case(&self, call: &Call, conditions: Conditions) -> Case {
-        let (times, length) = self.warm_up;
-        let mut ops = conditions.set_up();
-        ops.push(naps(times, call.method, length));
-        let name = call.method.name();
-        let lengths = self.lengths.iter().copied();
-        let parts = lengths.filter(|length| *length <= self.longest);
-        let parts = parts.map(|length| {
-            let times = call.fit(self.part, length, self.naps_max);
-            let cell = (self.cell)(name.to_owned(), length.as_ns());
-            let takes = call.takes(length).times(times);
-            (cell, takes, vec![naps(times, call.method, length)])
-        });
-        let mut case = through(name, ops.into(), parts);
-        case.length += call.takes(length).times(times);
-        case
-    }
 }

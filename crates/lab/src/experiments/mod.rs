@@ -1,21 +1,21 @@
-//! What is measured, one experiment per file. An experiment is a list of
+//! What is measured. An experiment is a list of
 //! [cases](crate::rounds::Case): programs for any machine, and what their
 //! sections mean.
 //!
 //! | experiment | question |
 //! |---|---|
 //! | [`pace`] | how late, and how expensive, is each way of waiting in a loop at a fixed rate? |
-//! | [`decades`] | how late is it for single waits from 1 ns to 1 s? |
-//! | [`interval`] | from which interval on does it stop burning CPU? |
+//! | [`decades`](lengths::decade_cases) | how late is it for single waits from 1 ns to 1 s? |
+//! | [`interval`](lengths::interval_cases) | from which interval on does it stop burning CPU? |
 //! | [`robustness`] | what does it make of a scheduler that steals time? |
-//! | [`naps`] | how much longer than asked are naps, by OS call and length, and what do they cost? |
+//! | [`naps`](ladders::nap_cases) | how much longer than asked are naps, by OS call and length, and what do they cost? |
 //! | [`clocks`] | by how much does each clock of the OS move at once, and what does reading it take? |
 //! | [`timers`] | how long is a sleep of 1 ms, and how many ticks is that? |
-//! | [`sleep`] | how late is each wait call of the OS, for lengths up to 100 ms? |
+//! | [`sleep`](ladders::sleep_cases) | how late is each wait call of the OS, for lengths up to 100 ms? |
 //! | [`yielding`] | when is a thread that offers its CPU back on it? |
 //! | [`load`] | what becomes of a wait of 1 ms when the CPUs are busy, and what does priority help? |
 //! | [`cores`] | is a wait of 1 ms the same on every CPU? |
-//! | [`gap`] | does waking take longer after a longer rest? |
+//! | [`gap`](ladders::gap_cases) | does waking take longer after a longer rest? |
 //!
 //! [`clocks`] and [`timers`] have an analysis of their own; the others are
 //! measured in [interleaved rounds](crate::rounds::run).
@@ -23,14 +23,11 @@
 mod calls;
 pub mod clocks;
 pub mod cores;
-pub mod decades;
-pub mod gap;
-pub mod interval;
+pub mod ladders;
+pub mod lengths;
 pub mod load;
-pub mod naps;
 pub mod pace;
 pub mod robustness;
-pub mod sleep;
 pub mod timers;
 pub mod yielding;
 

@@ -6,10 +6,9 @@ use punctual_program::program::Subject;
 use punctual_record::MachineFacts;
 
 use super::Interleaved;
-use crate::experiments::decades::Repeats;
-use crate::experiments::interval::Waits;
+use crate::experiments::lengths::{Repeats, Waits, decade_cases, interval_cases};
 use crate::experiments::pace::Batch;
-use crate::experiments::{Conditions, decades, interval, naps, pace};
+use crate::experiments::{Conditions, ladders, pace};
 use crate::rounds::Case;
 
 /// What is compared.
@@ -114,19 +113,22 @@ impl Bench {
             ..
         } = self;
         let few = |quick, whole| if self.is_quick { quick } else { whole };
-        let interval = |waits| interval::cases(subjects, waits, *conditions);
+        let interval = |waits| interval_cases(subjects, waits, *conditions);
         let lasting = || {
             let each = Nanos::new(self.budget().as_ns() / (25 * subjects.len() as u64));
             Waits::Lasting(each.min(Nanos::from_ms(500)))
         };
-        let decades = |repeats| decades::cases(subjects, repeats, *conditions);
+        let decades = |repeats| decade_cases(subjects, repeats, *conditions);
         let interleaved = match self.experiment {
             Experiment::Pace => vec![(self.pace(), ROUNDS)],
             Experiment::Decades => vec![(decades(Repeats::Short), few(1, 3))],
             Experiment::Interval => vec![(interval(lasting()), 1)],
             Experiment::Naps => {
-                let calls = naps::methods(machine, facts);
-                vec![(naps::cases(&calls, *conditions), few(2, naps::ROUNDS))]
+                let calls = ladders::nap_methods(machine, facts);
+                vec![(
+                    ladders::nap_cases(&calls, *conditions),
+                    few(2, ladders::NAP_ROUNDS),
+                )]
             }
             Experiment::Article => {
                 let sixty = Rate::from_hz(60).into_iter().collect::<Vec<_>>();

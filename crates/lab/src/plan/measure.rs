@@ -8,7 +8,7 @@ use punctual_sim::Model;
 use super::Interleaved;
 use crate::experiments::cores::Core;
 use crate::experiments::{
-    Call, Conditions, Effort, ROUNDS, clocks, cores, every_call, gap, load, sleep, timers,
+    Call, Conditions, Effort, ROUNDS, clocks, cores, every_call, ladders, load, timers,
     usual_calls, yielding,
 };
 use crate::host_cores;
@@ -71,7 +71,7 @@ pub static EVERY: [Known; 10] = [
         takes_cpu: true,
         measures: Measures::Interleaved(|planner, machine, _| {
             let calls = every_call(machine).map_err(why)?;
-            let cases = sleep::cases(&calls, planner.effort, planner.conditions);
+            let cases = ladders::sleep_cases(&calls, planner.effort, planner.conditions);
             Ok(Measured::of(cases).predicted(Predicted::Once))
         }),
     },
@@ -116,8 +116,8 @@ pub static EVERY: [Known; 10] = [
         is_usual: true,
         takes_cpu: true,
         measures: Measures::Interleaved(|planner, machine, _| {
-            let calls = gap::calls(machine, planner.facts).map_err(why)?;
-            Ok(Measured::of(gap::cases(
+            let calls = ladders::gap_calls(machine, planner.facts).map_err(why)?;
+            Ok(Measured::of(ladders::gap_cases(
                 &calls,
                 planner.effort,
                 planner.conditions,

@@ -1,10 +1,12 @@
 //! The timer rule in force, for whoever predicts.
 //!
-//! A [`Situation`] is the facts that decide it: read of this [`host`] or of a
-//! [`model`]. A [`Rule`] is the simulator's, fed with them; it alone predicts.
+//! A [`Situation`] is the facts that decide it: [read](situation) of
+//! this host or of a model. A [`Rule`] is the simulator's, fed with them; it alone predicts.
 
-pub mod host;
-pub mod model;
+pub mod situation;
+
+/// Asks for a timer interval until what it returns is dropped.
+pub use punctual_os::resolution::hold;
 
 use crate::rounds::Case;
 use punctual_core::{Event, Nanos};
@@ -18,12 +20,12 @@ use punctual_sim::{Model, SimMachine};
 /// This computer's timer rule for the calling thread, if the simulator knows
 /// it. What it predicts is the lateness of a timer that is alone on its CPU.
 pub fn rule_in_force() -> Option<Rule> {
-    Rule::in_force(&host::situation()).ok()
+    Rule::in_force(&situation::of_host()).ok()
 }
 
 /// The same rule for a thread with this timer slack.
 pub(crate) fn rule_at_slack(slack: Nanos) -> Option<Rule> {
-    let mut situation = host::situation();
+    let mut situation = situation::of_host();
     situation.host.slack = Some(slack);
     Rule::in_force(&situation).ok()
 }

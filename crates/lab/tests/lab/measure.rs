@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use punctual_core::{Method, Nanos, Outcome};
 use punctual_lab::experiments::cores::Core;
 use punctual_lab::experiments::{
-    Call, Conditions, Effort, ROUNDS, clocks, cores, every_call, gap, load, sleep, timers,
+    Call, Conditions, Effort, ROUNDS, clocks, cores, every_call, ladders, load, timers,
     usual_calls, yielding,
 };
 use punctual_lab::rounds::{self, Results};
@@ -45,7 +45,7 @@ fn asked(m: &Measurement) -> u64 {
 /// Everything but the waiting for a whole pass of `measure sleep`.
 fn measure_sleep(machine: &mut SimMachine) -> Results {
     let calls = every_call(machine).unwrap();
-    let cases = sleep::cases(&calls, Effort::Whole, FREE);
+    let cases = ladders::sleep_cases(&calls, Effort::Whole, FREE);
     rounds::run(machine, &cases, 2, &mut quiet).unwrap()
 }
 
@@ -78,7 +78,7 @@ fn every_call_of_a_model_is_late_by_its_slack_and_the_waking() {
     }
     assert!(seen.contains("clock_nanosleep") && seen.contains("timerfd"));
     let lengths = found.iter().filter(|m| m.subject == "timerfd").map(asked);
-    assert!(lengths.eq(sleep::LENGTHS.map(Nanos::as_ns)));
+    assert!(lengths.eq(ladders::SLEEP_LENGTHS.map(Nanos::as_ns)));
 }
 
 #[test]
@@ -417,15 +417,15 @@ fn each_core_has_its_line_and_its_type() {
 #[test]
 fn a_longer_rest_ends_later_where_idle_states_are_deep() {
     let (mut machine, facts) = on("linux,jitter=0ns");
-    let calls = gap::calls(&mut machine, &facts).unwrap();
+    let calls = ladders::gap_calls(&mut machine, &facts).unwrap();
     assert_eq!(
         methods(&calls),
         [Method::SlacklessNanosleep, Method::SlacklessFutex]
     );
-    let cases = gap::cases(&calls, Effort::Whole, FREE);
+    let cases = ladders::gap_cases(&calls, Effort::Whole, FREE);
     let found = rounds::run(&mut machine, &cases, 1, &mut quiet).unwrap();
     let lengths = found.measurements.iter().map(asked);
-    let all = gap::LENGTHS.map(Nanos::as_ns);
+    let all = ladders::GAP_LENGTHS.map(Nanos::as_ns);
     assert!(lengths.eq([all, all].concat()));
 }
 
@@ -444,8 +444,8 @@ fn times_are_as_stated() {
     };
     let seconds = |cases: &[rounds::Case]| rounds::length(cases, ROUNDS).as_secs_f64();
     // Linux has 15 calls.
-    let sleep = |effort| seconds(&sleep::cases(&calls(15), effort, FREE));
-    let gap = |effort| seconds(&gap::cases(&calls(2), effort, FREE));
+    let sleep = |effort| seconds(&ladders::sleep_cases(&calls(15), effort, FREE));
+    let gap = |effort| seconds(&ladders::gap_cases(&calls(2), effort, FREE));
     assert!((1.5..3.0).contains(&sleep(Effort::Quick)));
     assert!((20.0..26.0).contains(&sleep(Effort::Shared)));
     assert!((50.0..60.0).contains(&sleep(Effort::Whole)));
@@ -493,8 +493,8 @@ fn a_restless_machine_is_hardly_ever_told_apart_from_itself() {
         over: Nanos::from_us(60),
     });
     let cases = [
-        sleep::cases(&calls, Effort::Quick, FREE),
-        gap::cases(&calls, Effort::Quick, FREE),
+        ladders::sleep_cases(&calls, Effort::Quick, FREE),
+        ladders::gap_cases(&calls, Effort::Quick, FREE),
     ];
     let measured = |seed: u128, rounds| Run {
         results: (cases.iter())

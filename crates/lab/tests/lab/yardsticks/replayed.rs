@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use punctual_core::strategies::Defaults;
 use punctual_core::{Lateness, Method, Nanos, StrategySpec};
-use punctual_lab::experiments::naps;
+use punctual_lab::experiments::ladders;
 use punctual_lab::informed::Informed;
 use punctual_lab::model_facts;
 use punctual_lab::regimes::Regime;
@@ -278,8 +278,8 @@ fn recording(model: &Model, seed: u64) -> Result<Recorded, String> {
     let mut random = Random::new(seed);
     let mut machine = SimMachine::new(model.clone(), seed);
     let mut banks = Vec::new();
-    for method in naps::methods(&machine, &facts) {
-        for asked in naps::LENGTHS {
+    for method in ladders::nap_methods(&machine, &facts) {
+        for asked in ladders::NAP_LENGTHS {
             let mut ops = vec![];
             let mut worked = Nanos::ZERO;
             for _ in 0..NAPS {
@@ -352,7 +352,7 @@ fn drawn(name: &str, nap: impl Fn(Method, u64, &mut dyn FnMut(u64) -> u64) -> (u
     let mut below = |bound| random.below(Time::from_ns(bound)).floor_ns();
     let mut banks = Vec::new();
     for method in methods {
-        for asked in naps::LENGTHS {
+        for asked in ladders::NAP_LENGTHS {
             let naps: Vec<_> = (0..NAPS)
                 .map(|_| nap(method, asked.as_ns(), &mut below))
                 .collect();

@@ -1,0 +1,229 @@
+//! How much longer than asked naps are, each call through lengths in ascending order: of every
+//! call, of those that a waiter could use, and after ever longer rests.
+
+use punctual_core::{Method, Nanos};
+use punctual_program::{Machine, Refusal};
+use punctual_record::experiment::{Gap, Naps, Sleep};
+use punctual_record::{Experiment, MachineFacts};
+
+use super::{Call, Conditions, Effort, has, naps, there, through, usual_calls};
+use crate::rounds::Case;
+
+/// The lengths asked for. 16.667 ms is a frame at 60 Hz.
+pub const SLEEP_LENGTHS: [Nanos; 10] = [
+    Nanos::ZERO,
+    Nanos::from_us(100),
+    Nanos::from_us(300),
+    Nanos::from_ms(1),
+    Nanos::from_ms(2),
+    Nanos::from_ms(5),
+    Nanos::from_ms(10),
+    Nanos::from_us(16_667),
+    Nanos::from_ms(50),
+    Nanos::from_ms(100),
+];
+
+/// How late is each wait call of the OS, for lengths up to 100 ms, and what CPU
+/// time does one take?
+///
+/// Calls that look alike are not: some round to milliseconds, some to ticks;
+/// some have slack, some none; some return early.
+///
+/// Every call through all lengths in ascending order.
+///
+/// How soon a CPU wakes depends on how long it has rested of late, so many naps
+/// of a length in a row say more than few, more often.
+pub fn sleep_cases(calls: &[Call], effort: Effort, conditions: Conditions) -> Vec<Case> {
+    // In six rounds a quick run has 20 naps of each length up to 2 ms, and a
+    // shared one of each up to 10 ms: enough for a median.
+    let (naps_max, part, longest) = match effort {
+        Effort::Quick => (4, Nanos::from_ms(9), Nanos::from_ms(10)),
+        Effort::Shared => (8, Nanos::from_ms(40), Nanos::from_ms(100)),
+        Effort::Whole => (60, Nanos::from_ms(100), Nanos::from_ms(100)),
+    };
+    let ladder = Ladder {
+        cell: |method, asked_ns| Experiment::Sleep(Sleep { method, asked_ns }),
+        lengths: &SLEEP_LENGTHS,
+        longest,
+        naps_max,
+        part,
+        warm_up: (3, Nanos::from_us(100)),
+    };
+    ladder.cases(calls, conditions)
+}
+
+/// The lengths asked for: from as short as a nap is of any use to a frame at
+/// 60 Hz, each twice as long as the one before.
+pub const NAP_LENGTHS: [Nanos; 12] = [
+    Nanos::from_us(10),
+    Nanos::from_us(20),
+    Nanos::from_us(40),
+    Nanos::from_us(80),
+    Nanos::from_us(160),
+    Nanos::from_us(320),
+    Nanos::from_us(640),
+    Nanos::from_us(1_280),
+    Nanos::from_us(2_560),
+    Nanos::from_us(5_120),
+    Nanos::from_us(10_240),
+    Nanos::from_us(16_667),
+];
+
+/// Many short rounds rather than a few long ones, so that what disturbs the
+/// host for a second falls upon all calls and lengths.
+pub const NAP_ROUNDS: u32 = 10;
+
+/// The calls that a waiter could use there: the sleep without timer slack, the
+/// timer and the plain sleep, by their own names, as far as `machine`, of which
+/// `facts` tells, has them.
+pub fn nap_methods(machine: &dyn Machine, facts: &MachineFacts) -> Vec<Method> {
+    let named = [&facts.timer_method, &facts.sleep_method].map(|name| name.parse().ok());
+    let slackless = [Some(Method::SlacklessNanosleep)];
+    there(machine, slackless.into_iter().chain(named))
+}
+
+/// How much longer than asked naps are.
+///
+/// What is measured is the OS alone, without a strategy: so long a call, made
+/// again and again. A model replays it (`recorded,file=naps.json`).
+///
+/// Every call through all lengths in ascending order.
+pub fn nap_cases(methods: &[Method], conditions: Conditions) -> Vec<Case> {
+    let ladder = Ladder {
+        cell: |method, asked_ns| Experiment::Naps(Naps { method, asked_ns }),
+        lengths: &NAP_LENGTHS,
+        longest: Nanos::MAX,
+        naps_max: 200,
+        part: Nanos::from_ms(240),
+        warm_up: (20, Nanos::from_us(100)),
+    };
+    // As if none was longer than it was asked to be.
+    let over = Nanos::ZERO;
+    let calls: Vec<_> = methods
+        .iter()
+        .map(|&method| Call { method, over })
+        .collect();
+    ladder.cases(&calls, conditions)
+}
+
+/// The times asleep.
+pub const GAP_LENGTHS: [Nanos; 10] = [
+    Nanos::from_ms(1),
+    Nanos::from_ms(2),
+    Nanos::from_ms(5),
+    Nanos::from_ms(10),
+    Nanos::from_ms(20),
+    Nanos::from_ms(50),
+    Nanos::from_ms(100),
+    Nanos::from_ms(200),
+    Nanos::from_ms(500),
+    Nanos::from_secs(1),
+];
+
+/// The sleep without slack, and the timer.
+///
+/// # Errors
+/// The machine refuses what it had agreed to.
+pub fn gap_calls(machine: &mut dyn Machine, facts: &MachineFacts) -> Result<Vec<Call>, Refusal> {
+    let slackless = Method::SlacklessNanosleep;
+    let mut calls = Vec::new();
+    if has(machine, slackless) {
+        calls.push(Call::tried(machine, slackless)?);
+    }
+    let timer = usual_calls(machine, facts)?.pop();
+    calls.extend(timer.filter(|timer| timer.method != slackless));
+    Ok(calls)
+}
+
+/// Does waking take longer after a longer rest?
+///
+/// The longer a CPU expects to rest, the deeper the idle state it goes into, and
+/// the longer it takes to leave it; what it had in its caches goes too. Calls
+/// without slack where there are any, or what is seen is the timer rather than
+/// the waking: on macOS, whose slop grows with the length, and on the ticks of
+/// Windows it is in the numbers.
+///
+/// Every call through all lengths in ascending order.
+pub fn gap_cases(calls: &[Call], effort: Effort, conditions: Conditions) -> Vec<Case> {
+    let (part, longest) = match effort {
+        Effort::Quick => (Nanos::from_ms(8), Nanos::from_ms(20)),
+        Effort::Shared => (Nanos::from_ms(40), Nanos::from_ms(200)),
+        Effort::Whole => (Nanos::from_ms(60), Nanos::from_secs(1)),
+    };
+    let ladder = Ladder {
+        cell: |method, asked_ns| Experiment::Gap(Gap { method, asked_ns }),
+        lengths: &GAP_LENGTHS,
+        longest,
+        naps_max: 20,
+        part,
+        warm_up: (1, GAP_LENGTHS[0]),
+    };
+    ladder.cases(calls, conditions)
+}
+
+/// What an experiment makes of every call.
+struct Ladder<'l> {
+    /// What naps of a length with a call are.
+    cell: fn(method: String, asked_ns: u64) -> Experiment,
+    /// In ascending order.
+    lengths: &'l [Nanos],
+    /// Longer ones are left out.
+    longest: Nanos,
+    /// Naps of one length in a batch: at most so many,
+    naps_max: u64,
+    /// and fewer of long ones, which take this time together.
+    part: Nanos,
+    /// So many naps of this length come before those that count, for the thread,
+    /// which is a fresh one.
+    warm_up: (u64, Nanos),
+}
+
+impl Ladder<'_> {
+    /// Every call through all lengths in ascending order.
+    fn cases(&self, calls: &[Call], conditions: Conditions) -> Vec<Case> {
+        calls
+            .iter()
+            .map(|call| self.case(call, conditions))
+            .collect()
+    }
+
+    fn case(&self, call: &Call, conditions: Conditions) -> Case {
+        let (times, length) = self.warm_up;
+        let mut ops = conditions.set_up();
+        ops.push(naps(times, call.method, length));
+        let name = call.method.name();
+        let lengths = self.lengths.iter().copied();
+        let parts = lengths.filter(|length| *length <= self.longest);
+        let parts = parts.map(|length| {
+            let times = call.fit(self.part, length, self.naps_max);
+            let cell = (self.cell)(name.to_owned(), length.as_ns());
+            let takes = call.takes(length).times(times);
+            (cell, takes, vec![naps(times, call.method, length)])
+        });
+        let mut case = through(name, ops.into(), parts);
+        case.length += call.takes(length).times(times);
+        case
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_default_race_takes_three_quarters_of_a_minute() {
+        let cases = nap_cases(
+            &[Method::Sleep, Method::Timer, Method::ThreadSleep],
+            Conditions::default(),
+        );
+        let planned = crate::rounds::length(&cases, NAP_ROUNDS).as_secs_f64();
+        // Naps are longer than asked: those up to 1 ms by a tenth of a
+        // millisecond or so, and there are 200 of each in a round.
+        assert!((38.0..45.0).contains(&planned), "{planned} s");
+        assert!(
+            cases
+                .iter()
+                .all(|case| case.cells.len() == NAP_LENGTHS.len())
+        );
+    }
+}
