@@ -5,10 +5,10 @@
 //! [`thread`] what a nap cost. What a process may hold for a while is [`slack`],
 //! [`priority`], [`resolution`], [`throttling`] and [`latency`].
 //!
-//! Each folder is one concern. Its `mod.rs` picks the file of the platform, and nothing
-//! else in the crate asks which system it was built for. Without one the standard
-//! library has to do, so the crate builds everywhere and then reports honestly what it
-//! cannot do.
+//! Each module is one concern. Its top picks what the platform does, a file beside it or
+//! a module below where that is short, and nothing else in the crate asks which system it
+//! was built for. Without one the standard library has to do, so the crate builds
+//! everywhere and then reports honestly what it cannot do.
 //!
 //! ```
 //! use punctual_core::Nanos;

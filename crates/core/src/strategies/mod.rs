@@ -13,20 +13,16 @@
 //! | `max-nap` | 1 ms naps while more than the longest of this wait is left, then a spin |
 
 mod adaptive;
-mod max_nap;
+mod article;
 mod plain;
-mod precise;
 mod quantile;
 mod spec;
-mod timer;
 
 pub use adaptive::{Adaptive, Binding, Budget, Learned, LearnedClass, Promise, Promised, Tried};
-pub use max_nap::MaxNap;
-pub use plain::{FixedMargin, Spin, System, YieldSpin};
-pub use precise::{Estimate, Precise};
+pub use article::{Estimate, Precise, Timer};
+pub use plain::{FixedMargin, MaxNap, Spin, System, YieldSpin};
 pub use quantile::Quantile;
 pub use spec::{Defaults, StrategySpec};
-pub use timer::Timer;
 
 use crate::time::Clock;
 use crate::wait::{Goal, Step, Strategy, Turn};

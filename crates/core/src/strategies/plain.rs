@@ -1,4 +1,4 @@
-//! The ways of waiting that neither learn nor remember anything.
+//! The ways of waiting that remember nothing from one wait to the next.
 
 use crate::method::Method;
 use crate::time::{Clock, Nanos};
@@ -69,6 +69,45 @@ impl<C: Clock> Strategy<C> for FixedMargin {
             goal.block_until(self.method, turn.now() + nap)
         } else {
             goal.block_for(self.method, nap)
+        }
+    }
+}
+
+/// The nap that `max-nap` repeats.
+const NAP: Nanos = Nanos::from_ms(1);
+
+/// Naps of 1 ms while more than the longest nap of this wait is left, then a
+/// spin.
+///
+/// Nothing is remembered from one wait to the next, so there is no lock-out,
+/// but every wait pays for its own lessons: a wake-up each millisecond.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MaxNap {
+    method: Method,
+    longest: Nanos,
+}
+
+impl MaxNap {
+    pub(super) fn new(method: Method) -> Self {
+        Self {
+            method,
+            longest: NAP,
+        }
+    }
+}
+
+impl<C: Clock> Strategy<C> for MaxNap {
+    fn next(&mut self, goal: &Goal<C>, turn: &Turn<C>) -> Step<C> {
+        if let Turn::Begin(_) = turn {
+            self.longest = NAP;
+        }
+        if let Some(nap) = turn.nap() {
+            self.longest = self.longest.max(nap.slept);
+        }
+        if goal.left(turn.now()) > self.longest {
+            goal.block_for(self.method, NAP)
+        } else {
+            goal.spin()
         }
     }
 }

@@ -216,17 +216,11 @@ impl StrategySpec {
 
     /// Sets a parameter of the strategy that the user calls `name`.
     fn set(&mut self, name: &str, key: &str, value: &str) -> Result<(), String> {
+        if let ("method", Some(method)) = (key, self.method_mut()) {
+            *method = value.parse()?;
+            return Ok(());
+        }
         match (key, self) {
-            (
-                "method",
-                Self::System { method }
-                | Self::Precise { method, .. }
-                | Self::Timer { method, .. }
-                | Self::FixedMargin { method, .. }
-                | Self::MaxNap { method }
-                | Self::Quantile { method, .. }
-                | Self::Adaptive { method, .. },
-            ) => *method = value.parse()?,
             ("budget", Self::Adaptive { budget, .. }) => *budget = value.parse()?,
             ("late", Self::Adaptive { promise, .. }) => {
                 promise.late = Some(value.parse::<adaptive::LateAtMost>()?.0);
@@ -276,7 +270,14 @@ impl StrategySpec {
     }
 
     /// The OS call this strategy blocks with, if it ever blocks.
-    pub const fn method(self) -> Option<Method> {
+    pub const fn method(mut self) -> Option<Method> {
+        match self.method_mut() {
+            Some(method) => Some(*method),
+            None => None,
+        }
+    }
+
+    const fn method_mut(&mut self) -> Option<&mut Method> {
         match self {
             Self::Spin | Self::YieldSpin => None,
             Self::System { method }
@@ -304,15 +305,8 @@ impl StrategySpec {
     /// block stay as they are.
     #[must_use]
     pub fn with_method(mut self, new: Method) -> Self {
-        match &mut self {
-            Self::Spin | Self::YieldSpin => {}
-            Self::System { method }
-            | Self::Precise { method, .. }
-            | Self::Timer { method, .. }
-            | Self::FixedMargin { method, .. }
-            | Self::MaxNap { method }
-            | Self::Quantile { method, .. }
-            | Self::Adaptive { method, .. } => *method = new,
+        if let Some(method) = self.method_mut() {
+            *method = new;
         }
         self
     }

@@ -1,12 +1,15 @@
+//! The two ways of waiting of the accurate-sleep article, as published.
+
 use crate::estimators::Welford;
 use crate::method::Method;
 use crate::time::{Clock, Nanos};
 use crate::wait::{Goal, Step, Strategy, Turn};
 
-/// The nap the article repeats.
+/// The nap that `precise` repeats.
 const NAP: Nanos = Nanos::from_ms(1);
 
-/// What the article assumes a nap to take before it has seen one.
+/// What the article assumes a nap to take, or the timer's error to be, before it has
+/// seen one.
 const FIRST_ESTIMATE_NS: f64 = 5e6;
 
 /// *preciseSleep* of the accurate-sleep article: naps of 1 ms while the time
@@ -51,7 +54,54 @@ impl<C: Clock> Strategy<C> for Precise {
     }
 }
 
-/// What [`Precise`], or [`Timer`](super::Timer), has learned.
+/// The article waits on the timer only for more than this.
+const SHORTEST_NAP_NS: f64 = 100.0;
+
+/// *timerSleep* of the accurate-sleep article: waits on a timer object for the
+/// time left less the mean error of that timer and `x` standard deviations,
+/// for as long as that is more than 100 ns, then spins.
+///
+/// It shares the lock-out of [`Precise`], and on a timer with next to no error it takes
+/// hundreds of naps a wait while its first estimate fades. The article's statics are per
+/// waiter here; nothing else is changed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Timer {
+    method: Method,
+    x: f64,
+    error_ns: Welford,
+}
+
+impl Timer {
+    pub(super) fn new(method: Method, x: f64) -> Self {
+        Self {
+            method,
+            x,
+            error_ns: Welford::starting_at(FIRST_ESTIMATE_NS),
+        }
+    }
+
+    /// How much longer than asked a nap takes, as learned.
+    pub fn learned(&self) -> Estimate {
+        Estimate::of(&self.error_ns, self.x)
+    }
+}
+
+impl<C: Clock> Strategy<C> for Timer {
+    fn next(&mut self, goal: &Goal<C>, turn: &Turn<C>) -> Step<C> {
+        if let Some(nap) = turn.nap() {
+            self.error_ns
+                .learn(nap.slept.as_ns() as f64 - nap.asked.as_ns() as f64);
+        }
+        let nap_ns = goal.left(turn.now()).as_ns() as f64 - self.error_ns.bound(self.x);
+        if nap_ns > SHORTEST_NAP_NS {
+            goal.block_for(self.method, Nanos::new(nap_ns as u64))
+        } else {
+            goal.spin()
+        }
+    }
+}
+
+/// What [`Precise`], or [`Timer`], has learned.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The mean of all it has seen.
@@ -63,7 +113,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    pub(super) fn of(seen: &Welford, deviations: f64) -> Self {
+    fn of(seen: &Welford, deviations: f64) -> Self {
         // Casts saturate: a mean below zero becomes zero.
         let ns = |ns: f64| Nanos::new(ns as u64);
         Self {
