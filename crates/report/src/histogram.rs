@@ -524,11 +524,6 @@ mod tests {
         assert_eq!(usual(&[i64::MIN, i64::MAX]), Some((i64::MIN, i64::MAX)));
         assert_eq!(usual(&[]), None);
     }
-}
-
-#[cfg(test)]
-mod tests_of_scales {
-    use super::*;
 
     fn fitting(low: i64, high: i64) -> Vec<Scale> {
         Scale::fitting((low, low), high)
@@ -574,11 +569,6 @@ mod tests_of_scales {
         }
         assert_eq!(fitting(1_058_000, 1_058_000)[0].label(0), "1.058 ms");
     }
-}
-
-#[cfg(test)]
-mod tests_of_drawing {
-    use super::*;
 
     #[test]
     fn bars_are_in_proportion_and_none_is_lost() {

@@ -327,11 +327,6 @@ punctual_lost_waits_total 0
 # TYPE punctual_watch_info gauge
 punctual_watch_info{version="VERSION",method="clock_nanosleep+slack=1ns",period_seconds="0.0015",threshold_seconds="0.0005",cpu="3"} 1
 "#;
-}
-
-#[cfg(test)]
-mod tests_of_server {
-    use super::*;
 
     #[test]
     fn requests_are_told_apart() {

@@ -204,7 +204,10 @@ pub fn anonymous(run: &Run, options: &[String]) -> Run {
 
 #[cfg(test)]
 mod tests {
+    use punctual_record::{Disturbance, OtherProcess};
+
     use super::*;
+    use crate::disturbed;
 
     #[test]
     fn a_verdict_says_what_it_rests_on() {
@@ -253,13 +256,6 @@ mod tests {
             assert_eq!(judged(&Judgement { verdict, ground }), words);
         }
     }
-}
-
-#[cfg(test)]
-mod tests_of_anonymous {
-    use super::*;
-    use crate::disturbed;
-    use punctual_record::{Disturbance, OtherProcess};
 
     #[test]
     fn names_and_paths_do_not_pass() {

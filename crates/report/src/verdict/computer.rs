@@ -226,11 +226,14 @@ fn next_of(most: Option<Cause>, of: &Watch) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use punctual_record::experiment::Hiccup;
     use punctual_record::{Diagnosis, Experiment, Late, Measurement};
 
     use super::*;
 
-    fn run(verdict: Option<Judged>, advice: Vec<Advice>) -> Run {
+    fn diagnosed(verdict: Option<Judged>, advice: Vec<Advice>) -> Run {
         let of = Doctor {
             asked_ns: USUAL_NS,
             verdict,
@@ -261,7 +264,7 @@ mod tests {
             gain_ns: Some(13_600_000),
             line: "timeBeginPeriod(1);".to_owned(),
         };
-        let verdict = doctor(&run(Some(Judged::Agrees), vec![advice])).unwrap();
+        let verdict = doctor(&diagnosed(Some(Judged::Agrees), vec![advice])).unwrap();
         assert_eq!(
             verdict.sentences,
             [
@@ -281,7 +284,7 @@ mod tests {
             expected: "others had 93 % of it meanwhile".to_owned(),
             ..Advice::default()
         };
-        let mut run = run(Some(Judged::TooBusy), vec![advice]);
+        let mut run = diagnosed(Some(Judged::TooBusy), vec![advice]);
         run.disturbance = Some(Disturbance {
             cpus: vec![0],
             others_fraction: Some(0.93),
@@ -303,28 +306,18 @@ mod tests {
 
     #[test]
     fn that_nothing_agrees_or_helps_is_said_too() {
-        let differs = doctor(&run(Some(Judged::Disagrees), vec![])).unwrap();
+        let differs = doctor(&diagnosed(Some(Judged::Disagrees), vec![])).unwrap();
         assert!(differs.sentences[0].ends_with("and that differs: something else makes it late."));
         assert!(differs.sentences[2].starts_with("Nothing that was checked"));
-        let unpredicted = doctor(&run(None, vec![])).unwrap();
+        let unpredicted = doctor(&diagnosed(None, vec![])).unwrap();
         assert_eq!(
             unpredicted.sentences[0],
             "A wait of 1 ms with Sleep ends 14.6 ms late in the median."
         );
         assert_eq!(doctor(&Run::default()), None);
     }
-}
 
-#[cfg(test)]
-mod tests_of_watch {
-    use std::collections::BTreeMap;
-
-    use punctual_record::experiment::Hiccup;
-    use punctual_record::{Experiment, Late, Measurement};
-
-    use super::*;
-
-    fn run(hiccups: &[(Cause, u64)]) -> Run {
+    fn watched(hiccups: &[(Cause, u64)]) -> Run {
         let by_cause: BTreeMap<String, u64> = hiccups
             .iter()
             .map(|(cause, n)| (cause.name().to_owned(), *n))
@@ -354,7 +347,7 @@ mod tests_of_watch {
 
     #[test]
     fn a_quiet_computer_is_called_quiet_by_how_many_waits() {
-        let verdict = watch(&run(&[])).unwrap();
+        let verdict = watch(&watched(&[])).unwrap();
         assert_eq!(
             verdict.sentences[0],
             "Quiet: none of 10000 waits was more than 1 ms late."
@@ -365,7 +358,7 @@ mod tests_of_watch {
 
     #[test]
     fn a_noisy_one_says_who_it_was_the_most_frequent_first() {
-        let verdict = watch(&run(&[(Cause::Unknown, 3), (Cause::Stolen, 37)])).unwrap();
+        let verdict = watch(&watched(&[(Cause::Unknown, 3), (Cause::Stolen, 37)])).unwrap();
         assert_eq!(
             verdict.sentences[0],
             "Noisy: 40 of 10000 waits (0.40 %) were more than 1 ms late."

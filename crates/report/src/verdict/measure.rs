@@ -577,15 +577,8 @@ mod tests {
             None
         );
     }
-}
 
-#[cfg(test)]
-mod tests_of_timers {
-    use punctual_record::{Experiment, Measurement};
-
-    use super::*;
-
-    fn run(slept_ns: &[u64], stated_ns: Option<u64>) -> Run {
+    fn of_timers(slept_ns: &[u64], stated_ns: Option<u64>) -> Run {
         let timers = Timers {
             asked_ns: 1_000_000,
             arming: "after-wake".to_owned(),
@@ -603,7 +596,7 @@ mod tests_of_timers {
 
     #[test]
     fn a_sleep_of_whole_ticks_says_how_many() {
-        let told = timers(&run(&[15_625_000; 40], Some(15_625_000))).unwrap();
+        let told = timers(&of_timers(&[15_625_000; 40], Some(15_625_000))).unwrap();
         assert_eq!(
             told.sentences,
             ["Sleep(1) asked for 1 ms takes 15.625 ms in the median, 100 % of them 1 tick."]
@@ -612,20 +605,13 @@ mod tests_of_timers {
 
     #[test]
     fn without_ticks_only_the_length_is_said_and_of_nothing_nothing() {
-        let told = timers(&run(&[1_058_000; 40], None)).unwrap();
+        let told = timers(&of_timers(&[1_058_000; 40], None)).unwrap();
         assert_eq!(
             told.sentences,
             ["Sleep(1) asked for 1 ms takes 1.058 ms in the median."]
         );
-        assert_eq!(timers(&run(&[], None)), None);
+        assert_eq!(timers(&of_timers(&[], None)), None);
     }
-}
-
-#[cfg(test)]
-mod tests_of_waits {
-    use punctual_record::{Experiment, Late, Measurement};
-
-    use super::*;
 
     fn row(method: &str, late_ns: &[i64]) -> Measurement {
         let of = Sleep {
@@ -638,7 +624,7 @@ mod tests_of_waits {
         }
     }
 
-    fn run(results: Vec<Measurement>) -> Run {
+    fn of_waits(results: Vec<Measurement>) -> Run {
         let mut run = Run {
             results,
             ..Run::default()
@@ -649,7 +635,7 @@ mod tests_of_waits {
 
     #[test]
     fn the_ordinary_call_comes_first_and_then_the_least_late() {
-        let verdict = waits(&run(vec![
+        let verdict = waits(&of_waits(vec![
             row("Sleep", &[14_600_000; 20]),
             row("timer", &[500_000; 20]),
         ]))
@@ -670,14 +656,14 @@ mod tests_of_waits {
 
     #[test]
     fn who_is_least_late_already_is_named_once_and_early_waits_are_told() {
-        let verdict = waits(&run(vec![row("Sleep", &[-5, 1, 2])])).unwrap();
+        let verdict = waits(&of_waits(vec![row("Sleep", &[-5, 1, 2])])).unwrap();
         assert_eq!(verdict.sentences.len(), 2);
         assert_eq!(verdict.sentences[1], "Some waits ended early: Sleep.");
     }
 
     #[test]
     fn without_such_a_length_there_is_no_verdict() {
-        assert_eq!(waits(&run(vec![])), None);
-        assert_eq!(waits(&run(vec![row("Sleep", &[])])), None);
+        assert_eq!(waits(&of_waits(vec![])), None);
+        assert_eq!(waits(&of_waits(vec![row("Sleep", &[])])), None);
     }
 }

@@ -12,6 +12,5 @@ mod measured;
 mod page;
 mod regimes;
 mod scenario;
-mod seeds;
 mod text;
 mod watch;

@@ -1,12 +1,15 @@
 //! The text report, whole and at its edges.
 
+use std::fs;
+use std::path::Path;
+
 use punctual_record::experiment::{Deadlines, Learning, Naps, Pace};
 use punctual_record::{
     Cpu, Disturbance, Experiment, Interval, Late, Measurement, OfExperiment, Run, Weights,
 };
-use punctual_report::{figures, text};
+use punctual_report::{explained, figures, text};
 
-use crate::made_up;
+use crate::{any_run, made_up};
 
 #[test]
 fn every_experiment_of_a_made_up_run() {
@@ -208,4 +211,16 @@ fn a_run_beside_others_says_so_at_its_head() {
         "{text}"
     );
     assert!(!punctual_report::text(&busy(0.2)).contains("doubt"));
+}
+
+/// They are what the fuzzer has found, and begins with.
+#[test]
+fn every_seed_is_refused_or_shown_without_what_terminals_obey() {
+    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/run");
+    let files = fs::read_dir(seeds).unwrap();
+    let read = files.filter(|file| {
+        let text = fs::read_to_string(file.as_ref().unwrap().path()).unwrap();
+        any_run::check::<Measurement>(&text, explained, &[])
+    });
+    assert!(read.count() > 10);
 }
