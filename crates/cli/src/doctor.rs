@@ -67,10 +67,9 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Done> {
     )?;
     drop(bar);
 
-    let failed = results.end.failed.clone();
     let run = on.warned(session::run_of(results, started_at), rounds);
     let run = diagnosed(&examined, run);
-    let delivered = outputs.deliver_until(failed, &run, &args.output.of(&run));
+    let delivered = outputs.deliver(&run, &args.output.of(&run));
     if let Some(share) = share {
         share.write(&anonymous(&run, &options(args)).to_json())?;
         say!("shared: {SHARED}");

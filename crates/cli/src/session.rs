@@ -3,12 +3,12 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, bail};
 use punctual_core::Nanos;
 use punctual_lab::host::Witness;
 use punctual_lab::model_facts;
 use punctual_lab::rounds::{End, Results};
-use punctual_program::{Machine, Refusal};
+use punctual_program::Machine;
 use punctual_record::{Disturbance, MachineFacts, Run, RunRow, visible};
 use punctual_report::doctor::timer_rule;
 use punctual_report::{Figure, Report, Setting, warnings};
@@ -165,24 +165,6 @@ impl Outputs {
         })
     }
 
-    /// As [`deliver`](Self::deliver); but where the machine `failed`, what was
-    /// measured until then is delivered, and then it is an error.
-    pub(crate) fn deliver_until<R: Report>(
-        self,
-        failed: Option<Refusal>,
-        run: &Run<R>,
-        text: &str,
-    ) -> Result<Done> {
-        let Some(refusal) = failed else {
-            return self.deliver(run, text);
-        };
-        if run.results.is_empty() {
-            return Err(anyhow!(refusal));
-        }
-        self.deliver(run, text)?;
-        Err(anyhow!(refusal).context("it ended before its end, and what was measured is kept"))
-    }
-
     /// Writes `run` and its figures.
     pub(crate) fn write<R: Report>(self, run: &Run<R>) -> Result<()> {
         self.put(|| run.to_json(), || punctual_report::figures(run))
@@ -203,11 +185,21 @@ impl Outputs {
         }
     }
 
-    /// Prints `text`, and writes `run` and its figures.
+    /// Prints `text`, and writes `run` and its figures. Where the machine failed, that is
+    /// what was measured until then, if anything, and then it is an error.
     pub(crate) fn deliver<R: Report>(self, run: &Run<R>, text: &str) -> Result<Done> {
+        let failed = run.failed.as_ref();
+        if let Some(why) = failed
+            && run.results.is_empty()
+        {
+            bail!("{why}");
+        }
         let printed = print(text);
         self.write(run)?;
         printed?;
+        if let Some(why) = failed {
+            bail!("it ended before its end, and what was measured is kept: {why}");
+        }
         Ok(Done::unless(run.interrupted))
     }
 }

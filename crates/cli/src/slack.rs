@@ -11,6 +11,7 @@ use punctual_report::Verdict;
 
 use crate::options::on_a_screen;
 use crate::stop::{Each, End, HowLong, until};
+use crate::values::number;
 use crate::{Done, print, session};
 
 /// What `cycle` holds in turn: the least there is, the usual, and what makes
@@ -282,10 +283,7 @@ pub(crate) struct Target {
 }
 
 fn pid(text: &str) -> Result<u32, String> {
-    text.parse()
-        .ok()
-        .filter(|pid| *pid > 0)
-        .ok_or_else(|| "give the number of a process, as `ps` shows it".to_owned())
+    number(text, 1.., "give the number of a process, as `ps` shows it")
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! How values on the command line are read that several commands take.
 
 use std::collections::BTreeSet;
+use std::ops::RangeBounds;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -89,11 +90,18 @@ pub(crate) fn numbers(text: &str) -> Result<List<usize>, String> {
 /// More than any computer has CPUs that is simulated, and than anyone waits for.
 const NUMBERS_MAX: usize = 1_000;
 
+/// A number that is in `range`; if it is none, what to give.
+pub(crate) fn number<T: FromStr + PartialOrd>(
+    text: &str,
+    range: impl RangeBounds<T>,
+    instead: &str,
+) -> Result<T, String> {
+    let number = text.parse().ok().filter(|number| range.contains(number));
+    number.ok_or_else(|| instead.to_owned())
+}
+
 pub(crate) fn rounds(text: &str) -> Result<u32, String> {
-    text.parse()
-        .ok()
-        .filter(|n| (1..=1_000).contains(n))
-        .ok_or_else(|| "give a whole number from 1 to 1000".to_owned())
+    number(text, 1..=1_000, "give a whole number from 1 to 1000")
 }
 
 /// A length that is longer than nothing.
@@ -106,8 +114,7 @@ pub(crate) fn length(text: &str) -> Result<Nanos, String> {
 }
 
 pub(crate) fn cpu(text: &str) -> Result<usize, String> {
-    text.parse()
-        .map_err(|_| "give the number of a CPU, counted from 0".to_owned())
+    number(text, .., "give the number of a CPU, counted from 0")
 }
 
 /// A number of bytes, in units of a power of 2 or of 10: `512MiB`, `2GB`, `4096`.
@@ -142,23 +149,27 @@ const BYTES_MAX: f64 = 9e15;
 
 /// How often, at least once.
 pub(crate) fn iterations(text: &str) -> Result<u64, String> {
-    text.parse()
-        .ok()
-        .filter(|n| (1..=1_000_000_000_000).contains(n))
-        .ok_or_else(|| "give a whole number from 1 to 1000000000000".to_owned())
+    number(
+        text,
+        1..=1_000_000_000_000,
+        "give a whole number from 1 to 1000000000000",
+    )
 }
 
 pub(crate) fn load(text: &str) -> Result<f64, String> {
-    let fits = |n: &f64| (0.0..=64.0).contains(n);
-    text.parse()
-        .ok()
-        .filter(fits)
-        .ok_or_else(|| "give a number of threads per CPU from 0 to 64".to_owned())
+    number(
+        text,
+        0.0..=64.0,
+        "give a number of threads per CPU from 0 to 64",
+    )
 }
 
 pub(crate) fn seed(text: &str) -> Result<u64, String> {
-    text.parse()
-        .map_err(|_| "give a whole number from 0 to 18446744073709551615".to_owned())
+    number(
+        text,
+        ..,
+        "give a whole number from 0 to 18446744073709551615",
+    )
 }
 
 /// The name under which what was recorded on a real host is replayed.

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use punctual_record::experiment::{Deadlines, Pace, Timers, Yield};
+use punctual_record::experiment::{Deadlines, Pace, Robustness, Timers, Yield};
 use punctual_record::{Measurement, Mode, OfExperiment, OfLength, Run};
 
 use crate::units;
@@ -127,6 +127,11 @@ pub(crate) fn model(m: &Measurement) -> &str {
 /// The length that was asked for.
 pub(crate) fn asked_ns<E: OfLength>(of: &E) -> f64 {
     of.asked_ns() as f64
+}
+
+/// The period of the simulated scheduler.
+pub(crate) fn scheduler_ns(of: &Robustness) -> f64 {
+    of.scheduler_period_ns as f64
 }
 
 /// The row that says so.

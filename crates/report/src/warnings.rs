@@ -21,12 +21,7 @@ pub struct Setting {
 /// The warnings that results on a machine deserve.
 pub fn warnings(facts: &MachineFacts, results: &[Measurement], setting: Setting) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    let mut warn = |what: String, remedy: &str| {
-        warnings.push(Warning {
-            what,
-            remedy: remedy.to_owned(),
-        })
-    };
+    let mut warn = |what: String, remedy: &str| warnings.push(Warning::new(what, remedy));
 
     for (subject, early, n) in early(results) {
         warn(
@@ -98,12 +93,7 @@ fn early(results: &[Measurement]) -> Vec<(&str, u64, u64)> {
 /// A warning for each thing that disturbed a measurement, the gravest first.
 pub fn disturbed(seen: &Disturbance) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    let mut warn = |what: String, remedy: &str| {
-        warnings.push(Warning {
-            what,
-            remedy: remedy.to_owned(),
-        });
-    };
+    let mut warn = |what: String, remedy: &str| warnings.push(Warning::new(what, remedy));
     // Said once, of the first that is to blame.
     let mut too_busy = match seen.is_too_busy() {
         true => "Too busy to tell what is due to this system. ",
@@ -317,7 +307,7 @@ fn had_it(hiccup: &Hiccup) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_record::{OwnStops, Throttled};
+    use punctual_record::{CpuQuota, OwnStops, Throttled};
 
     fn says(seen: &Disturbance) -> Vec<String> {
         disturbed(seen)
@@ -405,13 +395,6 @@ mod tests {
             ]
         );
     }
-}
-
-#[cfg(test)]
-mod tests_of_hiccups {
-    use punctual_record::CpuQuota;
-
-    use super::*;
 
     fn of(cause: Cause, late_us: u64, queued_us: u64, stolen_ms: u64) -> Hiccup {
         Hiccup {

@@ -72,14 +72,13 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Done> {
         results.measurements.extend(simulated);
     }
 
-    let failed = results.end.failed.clone();
     let run = as_run(args, &plan, on, started_at, results);
     let text = if args.explain {
         punctual_report::explained(&run)
     } else {
         args.output.of(&run)
     };
-    outputs.deliver_until(failed, &run, &text)
+    outputs.deliver(&run, &text)
 }
 
 fn machine(args: &BenchArgs) -> Result<Measured> {

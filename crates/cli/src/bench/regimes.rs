@@ -172,10 +172,10 @@ fn leave_out(plan: &mut RegimesPlan) -> Result<Vec<Warning>> {
     plan.conditions.retain(|condition| match condition.check() {
         Ok(()) => true,
         Err(why) => {
-            warnings.push(Warning {
-                what: format!("Condition `{condition}` is not possible here: {why}."),
-                remedy: "Measure it where it is, as another user or on another machine.".to_owned(),
-            });
+            warnings.push(Warning::new(
+                format!("Condition `{condition}` is not possible here: {why}."),
+                "Measure it where it is, as another user or on another machine.",
+            ));
             false
         }
     });

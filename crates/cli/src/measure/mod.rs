@@ -49,7 +49,6 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<Done> {
         }
     }
     drop(progress);
-    let failed = results.end.failed.clone();
     let run = Run {
         warnings,
         other: plan.describe(args),
@@ -57,7 +56,7 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<Done> {
     };
     let rounds = plan.parts.iter().filter_map(PlannedExperiment::rounds);
     let run = on.warned(run, rounds.min().unwrap_or(0));
-    outputs.deliver_until(failed, &run, &args.output.of(&run))
+    outputs.deliver(&run, &args.output.of(&run))
 }
 
 /// Measures, and says what could not be set.

@@ -51,10 +51,10 @@ impl MeasurePlan {
             match planner.part(known, machine, &mut left_out) {
                 Ok(part) => parts.push(part),
                 Err(why) if by_name => bail!("`measure {}`: {why}", known.name),
-                Err(why) => left_out.push(Warning {
-                    what: format!("`{}` was left out: {why}.", known.name),
-                    remedy: "Measure it on a system that has it.".to_owned(),
-                }),
+                Err(why) => left_out.push(Warning::new(
+                    format!("`{}` was left out: {why}.", known.name),
+                    "Measure it on a system that has it.",
+                )),
             }
         }
         for named in &args.scenario {

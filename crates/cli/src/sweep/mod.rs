@@ -13,6 +13,7 @@ use punctual_lab::sweep::{Kept, Plan, Shard};
 use punctual_report::{sweep_cells, sweep_figures, sweep_verdict};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
+use crate::options::on_a_screen;
 use crate::progress::Progress;
 use crate::simulate::list::{Found, find};
 use crate::{Done, files, print, say, session, stop};
@@ -131,8 +132,7 @@ fn deliver(folder: &Folder, kept: &Kept<'_>) -> Result<()> {
     write("summary.txt", &text)?;
     write("cells.csv", &sweep_cells(&sweep))?;
     folder.forget_parts();
-    let columns = terminal_size::terminal_size().map_or(usize::MAX, |(width, _)| width.0.into());
-    print(&verdict.text(columns))?;
+    print(&on_a_screen(&verdict))?;
     Ok(())
 }
 

@@ -185,7 +185,7 @@ fn here(args: &AdviseArgs) -> Result<Done> {
     run.beside.zero_advice = Some(advice);
     run.other.extend(plan.describe());
     let run = session::ended(run, &end, disturbance);
-    outputs.deliver_until(end.failed, &run, &args.output.of(&run))
+    outputs.deliver(&run, &args.output.of(&run))
 }
 
 /// The model of this computer, measured in rounds in the memory of `ground` until

@@ -123,7 +123,7 @@ pub(crate) fn run(args: &ProbeArgs) -> Result<Done> {
         ..session::run()
     };
     let run = session::ended(run, &end, disturbance);
-    outputs.deliver_until(end.failed, &run, &args.output.of(&run))
+    outputs.deliver(&run, &args.output.of(&run))
 }
 
 fn settings(args: &ProbeArgs) -> Result<Settings> {

@@ -182,7 +182,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Done> {
     run.warnings = [plan.left_out(), &given_up, &unpredicted, &warned].concat();
     run.results = measurements;
     let run = session::ended(run, &end, disturbance);
-    outputs.deliver_until(end.failed, &run, &(args.output.of(&run) + &agreed))
+    outputs.deliver(&run, &(args.output.of(&run) + &agreed))
 }
 
 /// What the model says of every cell; nothing more once the user wants an end.

@@ -15,7 +15,7 @@ use punctual_zero_sim::{Job, Machine, Matrix, Preemption};
 use crate::options::Output;
 use crate::progress::Progress;
 use crate::session::{self, Outputs};
-use crate::values::{List, bytes, length, list, numbers, seed};
+use crate::values::{List, bytes, length, list, number, numbers, seed};
 use crate::{Done, files, print, say};
 
 pub(crate) const ABOUT: &str = "\
@@ -114,10 +114,12 @@ pub(crate) enum Story {
 }
 
 fn rate(text: &str) -> Result<f64, String> {
-    let rate = text.parse().ok();
     // More than any memory takes.
-    rate.filter(|rate| (0.001..=100_000.0).contains(rate))
-        .ok_or_else(|| "give a number of GB per second from 0.001 to 100000".to_owned())
+    number(
+        text,
+        0.001..=100_000.0,
+        "give a number of GB per second from 0.001 to 100000",
+    )
 }
 
 fn preemption(text: &str) -> Result<Preemption, String> {

@@ -34,10 +34,10 @@ pub fn priorities(machine: &mut dyn Machine) -> (Vec<Priority>, Vec<Warning>) {
     for priority in [Priority::Interactive, Priority::RealTime] {
         match why_not(machine, priority) {
             None => permitted.push(priority),
-            Some((why, remedy)) => refused.push(Warning {
-                what: format!("Priority `{priority}` was not measured: {why}."),
-                remedy: remedy.to_owned(),
-            }),
+            Some((why, remedy)) => refused.push(Warning::new(
+                format!("Priority `{priority}` was not measured: {why}."),
+                remedy,
+            )),
         }
     }
     (permitted, refused)

@@ -119,14 +119,15 @@ fn of_other_models(scenario: &Scenario, models: &[Model]) -> Option<Warning> {
     let n = others.len();
     others.sort_unstable();
     others.dedup();
-    (n > 0).then(|| Warning {
-        what: format!(
-            "Not checked are {n} of {} expectations. They are of {}.",
-            scenario.expects.len(),
-            others.join(", ")
-        ),
-        remedy: "Run it on these, or write `on` of [[expect]] as the model is called here, parameters included."
-            .to_owned(),
+    (n > 0).then(|| {
+        Warning::new(
+            format!(
+                "Not checked are {n} of {} expectations. They are of {}.",
+                scenario.expects.len(),
+                others.join(", ")
+            ),
+            "Run it on these, or write `on` of [[expect]] as the model is called here, parameters included.",
+        )
     })
 }
 
@@ -158,18 +159,17 @@ fn denied(observations: &Observations) -> Vec<Warning> {
     let warning = |(denial, who): (&Denial, BTreeSet<&str>)| {
         let Denial { setting, why } = denial;
         let who: Vec<String> = who.iter().map(|name| format!("`{name}`")).collect();
-        Warning {
-            what: format!("`{setting}` of {} could not be set: {why}.", who.join(", ")),
-            remedy: match setting.as_str() {
+        Warning::new(
+            format!("`{setting}` of {} could not be set: {why}.", who.join(", ")),
+            match setting.as_str() {
                 "nice" => "It is as before. Run it as root, or raise what `ulimit -e` shows.",
                 "quota" => {
                     "There is none. Run it as root, or in a group of your own: systemd-run --user --scope -p \
                      Delegate=yes COMMAND."
                 }
                 _ => "It is as before. Run it as a user who may, or give it another value.",
-            }
-            .to_owned(),
-        }
+            },
+        )
     };
     who.into_iter().map(warning).collect()
 }

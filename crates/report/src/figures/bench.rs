@@ -328,9 +328,10 @@ pub(super) fn robustness(run: &Run) -> Vec<Figure> {
 }
 
 fn of_subject(run: &Run, subject: &str, group: &[Row<'_, Robustness>]) -> Figure {
-    let periods = select::values(group, scheduler_ns);
+    let periods = select::values(group, select::scheduler_ns);
     let row = |(asked, of_row): (f64, Vec<Row<'_, Robustness>>)| {
-        let at = |period: &f64| select::at(&of_row, scheduler_ns, *period).and_then(error_of);
+        let at =
+            |period: &f64| select::at(&of_row, select::scheduler_ns, *period).and_then(error_of);
         (units::nominal(asked), periods.iter().map(at).collect())
     };
     let map = HeatMap {
@@ -351,10 +352,6 @@ fn of_subject(run: &Run, subject: &str, group: &[Row<'_, Robustness>]) -> Figure
         scale: SCALE,
     };
     figure(&format!("robustness-{subject}"), map.draw(run))
-}
-
-fn scheduler_ns(of: &Robustness) -> f64 {
-    of.scheduler_period_ns as f64
 }
 
 fn error_of(m: Row<'_, Robustness>) -> Option<f64> {

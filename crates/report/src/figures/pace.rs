@@ -175,8 +175,11 @@ fn strips_at(run: &Run, rate: &str, series: Shown, group: &[Row<'_, Pace>]) -> F
         above: vec![],
         panels: panels.collect(),
     };
-    let rate = rate.replace(' ', "");
-    figure(&format!("{file}-{rate}"), panels.draw(run))
+    figure_at(file, rate, panels.draw(run))
+}
+
+fn figure_at(file: &str, rate: &str, svg: String) -> Figure {
+    figure(&format!("{file}-{}", rate.replace(' ', "")), svg)
 }
 
 fn strip(canvas: &Canvas, chart: &Chart, look: Look, values: &[f64]) -> Drawn {
@@ -326,7 +329,7 @@ fn costs_at(run: &Run, rate: &str, group: &[&Measurement]) -> Option<Figure> {
             .iter()
             .try_for_each(|point| svg::series(canvas, point.subject, || point.draw(canvas, &chart)))
     });
-    Some(figure(&format!("cost-{}", rate.replace(' ', "")), svg))
+    Some(figure_at("cost", rate, svg))
 }
 
 impl Costs<'_> {
@@ -529,8 +532,7 @@ fn tail(run: &Run, rate: &str, group: &[Row<'_, Pace>]) -> Figure {
         ),
         series,
     };
-    let rate = rate.replace(' ', "");
-    figure(&format!("tail-{rate}"), plot.draw(run))
+    figure_at("tail", rate, plot.draw(run))
 }
 
 fn samples(rows: &[Row<'_, Pace>]) -> Vec<i64> {
@@ -602,8 +604,7 @@ fn histogram(run: &Run, rate: &str, group: &[Row<'_, Pace>]) -> Figure {
         above: vec![],
         panels: panels.collect(),
     };
-    let rate = rate.replace(' ', "");
-    figure(&format!("histogram-{rate}"), panels.draw(run))
+    figure_at("histogram", rate, panels.draw(run))
 }
 
 /// How many are in each bin that has any, the last with all that are later.

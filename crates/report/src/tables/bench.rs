@@ -200,7 +200,7 @@ pub(crate) fn robustness(measurements: &[Row<'_, Robustness>]) -> Vec<Passage> {
 }
 
 fn robustness_of(subject: &str, measurements: &[Row<'_, Robustness>]) -> Passage {
-    let periods = select::values(measurements, scheduler_ns).into_iter();
+    let periods = select::values(measurements, select::scheduler_ns).into_iter();
     let lengths = select::by_value(measurements, asked_ns);
     let title = format!("robustness of {subject}: relative error in %");
     Table::new(title, &lengths)
@@ -209,7 +209,7 @@ fn robustness_of(subject: &str, measurements: &[Row<'_, Robustness>]) -> Passage
         .each(
             periods.map(|period| (units::nominal(period), period)),
             |(_, of_length), period| {
-                let m = select::at(of_length, scheduler_ns, *period)?;
+                let m = select::at(of_length, select::scheduler_ns, *period)?;
                 let error = m.of.relative_error.filter(|_| m.late_ns.n > 0);
                 error.map(units::error_percent)
             },
@@ -219,10 +219,6 @@ fn robustness_of(subject: &str, measurements: &[Row<'_, Robustness>]) -> Passage
             select::simulated_in_words(measurements)
         ))
         .section()
-}
-
-fn scheduler_ns(of: &Robustness) -> f64 {
-    of.scheduler_period_ns as f64
 }
 
 /// The cells, lost ones first; the means over the quiet regimes; traps.

@@ -103,7 +103,7 @@ const ROBUSTNESS: Points = Points {
 fn errors<'r>(rows: &[Row<'r, Robustness>]) -> Vec<At<'r>> {
     let subjects = select::by_subject(rows).into_iter();
     let of_subject = |(subject, rows): (&'r str, Vec<Row<'r, Robustness>>)| {
-        let periods = select::by_value(&rows, |of| of.scheduler_period_ns as f64);
+        let periods = select::by_value(&rows, select::scheduler_ns);
         let mean = |(at, rows): (f64, Vec<Row<'r, Robustness>>)| {
             let errors = rows.iter().filter_map(|row| row.of.relative_error);
             let errors: Vec<f64> = errors.collect();
