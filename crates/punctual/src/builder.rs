@@ -34,7 +34,7 @@ impl Builder {
     }
 
     /// A hard limit on what `adaptive` spins, whatever the weight of lateness, also under
-    /// load. [`Outcome::hit_budget`] says when it was too small.
+    /// load. [`Outcome::hit_budget`](crate::Outcome::hit_budget) says when it was too small.
     pub fn budget(mut self, budget: Budget) -> Self {
         self.budget = Some(budget);
         self
@@ -62,7 +62,7 @@ impl Builder {
         self
     }
 
-    /// Keeps [`Statistics`] from the first wait on.
+    /// Keeps [`Statistics`](crate::Statistics) from the first wait on.
     pub fn statistics(mut self) -> Self {
         self.statistics = true;
         self
@@ -165,7 +165,7 @@ impl Budget {
 /// both. It finds the weight of lateness that this takes here by itself, and says
 /// whether it can be kept at all.
 ///
-/// What was promised of spinning is a [`Budget::Share`](crate::Budget::Share) besides, and
+/// What was promised of spinning is a [`Budget::Share`] besides, and
 /// is kept always; what was not spun for a second may be spun later. Lateness is kept as far as the machine lets it be: how often waits are late
 /// comes to six tenths of what was promised, so that it is kept though it scatters.
 ///

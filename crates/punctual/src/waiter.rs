@@ -97,7 +97,7 @@ const REHEARSALS: u32 = 2;
 const LOOK: Nanos = Nanos::from_us(20);
 
 impl Waiter {
-    /// A waiter with the [default strategy](Strategy::default).
+    /// A waiter with the [default strategy](crate::Strategy::default).
     pub const fn new() -> Self {
         Self {
             strategy: AnyStrategy::Adaptive(Adaptive::new(
@@ -132,7 +132,7 @@ impl Waiter {
     /// Waits for `duration` from now. Never early.
     ///
     /// # Accuracy
-    /// That of the [strategy](Strategy). When all CPUs are busy, any OS call can end late
+    /// That of the [strategy](crate::Strategy). When all CPUs are busy, any OS call can end late
     /// by a time slice of the scheduler.
     pub fn sleep(&mut self, duration: Duration) -> Outcome {
         let now = self.now();
@@ -253,8 +253,9 @@ impl Waiter {
     /// for the caller to spin or to work in; zero if the deadline has passed.
     ///
     /// It returns when the strategy would begin to spin: at once if the wait is too short to
-    /// sleep, and late with a strategy that never spins, such as [`Strategy::system`] or
-    /// [`Budget::NeverSpin`].
+    /// sleep, and late with a strategy that never spins, such as
+    /// [`Strategy::system`](crate::Strategy::system) or
+    /// [`Budget::NeverSpin`](crate::Budget::NeverSpin).
     ///
     /// # Accuracy
     /// The time left is the margin of the strategy less the overshoot of the nap: tens of
