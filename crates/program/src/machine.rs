@@ -189,6 +189,8 @@ pub struct ComputerUse {
     /// The idle states that were entered, the shallowest first; empty where
     /// the machine does not tell.
     pub idle_states: Vec<IdleState>,
+    /// What its cores took, in microjoules; `None` where nobody says what that is.
+    pub energy_uj: Option<u64>,
     /// The timer interval in force at the end of the phase; `None` where the
     /// OS has none.
     pub interval: Option<Nanos>,

@@ -356,6 +356,9 @@ pub struct ScenarioComputer {
     pub idle_stretches: Option<Vec<IdleStretch>>,
     /// The idle states.
     pub idle_states: Vec<IdleState>,
+    /// What all cores took, in watts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power_w: Option<f64>,
     /// The timer interval at the end of the phase.
     pub interval_ns: Option<u64>,
 }

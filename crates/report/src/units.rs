@@ -90,6 +90,11 @@ pub fn bytes(bytes: f64) -> String {
     format!("{} {name}", plain(bytes / unit))
 }
 
+/// Watts, to a thousandth: `0.151`.
+pub fn watts(watts: f64) -> String {
+    format!("{watts:.3}")
+}
+
 /// How often a second something happens, to the tenth where that counts.
 pub fn per_second(rate: f64) -> String {
     match rate.abs() {

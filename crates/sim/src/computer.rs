@@ -6,7 +6,7 @@ use punctual_program::machine::{ComputerUse, IdleStretches};
 
 use crate::clock::Time;
 use crate::grid::Grid;
-use crate::model::{IdleState, Model};
+use crate::model::{IdleState, IdleTable, Model};
 use crate::rules::{Rule, ThreadId};
 
 /// A CPU.
@@ -58,7 +58,7 @@ pub(crate) struct Computer {
     pub(crate) cpus: Vec<Cpu>,
     /// None are counted where each thread has a CPU of its own.
     is_counted: bool,
-    states: &'static [IdleState],
+    idle: IdleTable,
     began: Time,
     busy: Time,
     waking: Time,
@@ -80,7 +80,7 @@ const SHORTEST_BOUND: Time = Time::from_ns(15_625);
 
 impl Computer {
     pub(crate) fn new(model: &Model, now: Time) -> Self {
-        let states = model.idle_states();
+        let idle = model.idle();
         let cpu = Cpu {
             rest: Some(Rest::since(now, None)),
             counted: now,
@@ -89,7 +89,7 @@ impl Computer {
         Self {
             cpus: vec![cpu; model.cpus().unwrap_or(0)],
             is_counted: model.cpus().is_some(),
-            states,
+            idle,
             began: now,
             busy: Time::ZERO,
             waking: Time::ZERO,
@@ -97,7 +97,7 @@ impl Computer {
             switches: 0,
             wakeups: 0,
             stretches: [(0, Time::ZERO); BOUNDS],
-            rested: vec![(0, Time::ZERO); states.len()],
+            rested: vec![(0, Time::ZERO); idle.states.len()],
         }
     }
 
@@ -160,7 +160,7 @@ impl Computer {
         } else {
             rest.left
         };
-        state.map_or(Time::ZERO, |state| self.states[state].exit_latency)
+        state.map_or(Time::ZERO, |state| self.idle.states[state].exit_latency)
     }
 
     /// A thread has begun to run on a CPU that was waking, or it goes back to
@@ -246,11 +246,20 @@ impl Computer {
                 count,
                 total: nanos(total),
             });
-        let states = self.states.iter().zip(&self.rested);
+        let states = self.idle.states.iter().zip(&self.rested);
         let idle_states = states.map(|(state, &(entered, total))| machine::IdleState {
             name: state.name.to_owned(),
             entered,
             total: nanos(total),
+        });
+        let energy = self.idle.power.map(|power| {
+            let idle = self.rested.iter().zip(power.idle);
+            let idle = idle.map(|(&(_, total), milliwatts)| (total, *milliwatts));
+            let all = idle.chain([(self.busy + self.waking, power.awake)]);
+            let picojoules = |(time, milliwatts): (Time, u64)| {
+                u128::from(time.floor_ns()) * u128::from(milliwatts)
+            };
+            (all.map(picojoules).sum::<u128>() / 1_000_000) as u64
         });
         let used = ComputerUse {
             elapsed: nanos(now) - nanos(self.began),
@@ -262,6 +271,7 @@ impl Computer {
             wakeups: Some(self.wakeups),
             idle: idle.collect(),
             idle_states: idle_states.collect(),
+            energy_uj: energy,
             interval: rule.interval(),
         };
         self.began = now;
@@ -312,7 +322,7 @@ impl Computer {
 
     /// The idle state, by number, of a CPU that came to rest as `rest` says.
     fn state(&self, cpu: usize, rest: Rest, rule: &dyn Rule) -> Option<usize> {
-        if self.states.is_empty() {
+        if self.idle.states.is_empty() {
             return None;
         }
         let tick = rule
@@ -329,8 +339,8 @@ impl Computer {
     /// shallowest.
     fn state_for(&self, expected: Time) -> Option<usize> {
         let fits = |state: &IdleState| state.target_residency <= expected;
-        let deepest = self.states.iter().rposition(fits);
-        deepest.or((!self.states.is_empty()).then_some(0))
+        let deepest = self.idle.states.iter().rposition(fits);
+        deepest.or((!self.idle.states.is_empty()).then_some(0))
     }
 
     fn stretch(&mut self, length: Time, times: u64, state: Option<usize>) {

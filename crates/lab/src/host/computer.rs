@@ -102,6 +102,7 @@ impl Look {
             switches: more(now.context_switches, then.context_switches),
             wakeups: (!states.is_empty()).then_some(wakeups),
             idle_states: states,
+            energy_uj: None,
             interval,
             ..ComputerUse::default()
         })

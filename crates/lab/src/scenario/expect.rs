@@ -51,6 +51,8 @@ pub enum Figure {
     Busy,
     /// CPU time and wake-ups of idle CPUs on one scale, of which 100 is a busy CPU.
     EnergyImpact,
+    /// What all cores take, in watts, where the table of idle states says what one takes in each.
+    Power,
 }
 
 /// Lengths that are seen of threads.
@@ -100,8 +102,7 @@ pub enum Scope {
 
 /// As much of the energy impact as this CPU time is one wake-up of an idle CPU: `kcpu_wakeups` of
 /// /usr/share/pmenergy/default.plist, by which the Activity Monitor of macOS reckons, and Chromium
-/// (`energy_impact_mac.cc`) after it. It tells no idle state from another: nobody publishes
-/// what each of the states of a table takes.
+/// (`energy_impact_mac.cc`) after it. It tells no idle state from another; [`Figure::Power`] does.
 const WAKEUP: Nanos = Nanos::from_us(200);
 
 /// The energy impact of a `cpu` share and `wakeups_per_s`.
@@ -128,7 +129,7 @@ pub enum Unit {
 
 impl Figure {
     /// All of them with their names in a scenario, those of threads first.
-    pub const NAMED: [(&str, Self); 37] = [
+    pub const NAMED: [(&str, Self); 38] = [
         ("wakes_per_s", Self::WakesPerS),
         ("slept_mean", Self::Of(Series::Slept, Stat::Mean)),
         ("slept_p50", Self::Of(Series::Slept, Stat::P50)),
@@ -166,6 +167,7 @@ impl Figure {
         ("good_idle", Self::GoodIdle),
         ("busy", Self::Busy),
         ("energy_impact", Self::EnergyImpact),
+        ("power_w", Self::Power),
     ];
 
     /// The name in a scenario.
@@ -178,9 +180,11 @@ impl Figure {
     pub const fn scope(self) -> Scope {
         match self {
             Self::WakeupsPerS | Self::EnergyImpact => Scope::Both,
-            Self::InterruptsPerS | Self::SwitchesPerS | Self::GoodIdle | Self::Busy => {
-                Scope::Computer
-            }
+            Self::InterruptsPerS
+            | Self::SwitchesPerS
+            | Self::GoodIdle
+            | Self::Busy
+            | Self::Power => Scope::Computer,
             _ => Scope::Threads,
         }
     }
@@ -194,7 +198,7 @@ impl Figure {
             | Self::SwitchesPerS
             | Self::WakeupsPerS => Unit::PerSecond,
             Self::Cpu | Self::GoodIdle | Self::Busy => Unit::Share,
-            Self::EnergyImpact => Unit::Number,
+            Self::EnergyImpact | Self::Power => Unit::Number,
             _ => Unit::Length,
         }
     }

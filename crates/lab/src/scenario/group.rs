@@ -136,7 +136,11 @@ impl Group {
             Figure::EnergyImpact => {
                 Some(energy_impact(self.cpu_share()?, self.per_s(self.wakeups?)?))
             }
-            Figure::InterruptsPerS | Figure::SwitchesPerS | Figure::GoodIdle | Figure::Busy => None,
+            Figure::InterruptsPerS
+            | Figure::SwitchesPerS
+            | Figure::GoodIdle
+            | Figure::Busy
+            | Figure::Power => None,
         }
     }
 }

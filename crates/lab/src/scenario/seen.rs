@@ -201,6 +201,7 @@ fn of_computer(used: &ComputerUse, at: Phase) -> ScenarioComputer {
         // Who tells of waking CPUs tells of idle ones: there may have been none.
         idle_stretches: used.waking.map(|_| used.idle.iter().map(stretch).collect()),
         idle_states: used.idle_states.iter().map(state).collect(),
+        power_w: figure(Figure::Power),
         interval_ns: used.interval.map(Nanos::as_ns),
     }
 }
@@ -223,6 +224,7 @@ pub(super) fn computer_figure(used: &ComputerUse, figure: Figure) -> Option<f64>
             share(used.busy?, used.elapsed)?,
             over(used.wakeups? as f64, elapsed)?,
         )),
+        Figure::Power => over(used.energy_uj? as f64 / 1e6, elapsed),
         Figure::GoodIdle => {
             let good = |at_least: Nanos| at_least >= GOOD_STRETCH;
             share(idle(used, good), idle(used, |_| true))
@@ -284,6 +286,7 @@ mod tests {
             interrupts: Some(128),
             switches: Some(32),
             wakeups: Some(64),
+            energy_uj: Some(3_000_000),
             idle: vec![stretches(4, 100), stretches(8, 200), stretches(16, 100)],
             ..ComputerUse::default()
         };
@@ -295,11 +298,12 @@ mod tests {
             (Figure::GoodIdle, 0.75),
             // One busy CPU, and 32 wake-ups of 0.02 each.
             (Figure::EnergyImpact, 100.64),
+            (Figure::Power, 1.5),
         ] {
             assert_eq!(computer_figure(&used, what), Some(is));
         }
         assert_eq!(computer_figure(&used, Figure::Cpu), None);
-        for what in [Figure::Busy, Figure::InterruptsPerS, Figure::SwitchesPerS] {
+        for what in [Figure::Busy, Figure::Power, Figure::SwitchesPerS] {
             assert_eq!(computer_figure(&ComputerUse::default(), what), None);
         }
     }

@@ -32,6 +32,7 @@ pub const ALL: &[Shipped] = shipped![
     "hybrid-sleep",
     "browser-timer-clamp",
     "device-interrupts",
+    "idle-power",
     "job-system",
     "inherit-slack",
     "waiting-styles",

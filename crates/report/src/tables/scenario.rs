@@ -298,6 +298,9 @@ fn of_computer<'a, 'r>(group: &'a [Computer<'r>]) -> Vec<Column<'a, Computer<'r>
             |m, state| share_of(m.of, state).map(units::percent),
         )
         .in_words_of("in ", "in a state: the share of the idle time.")
+        .column("power\nW", |m| m.of.power_w.map(units::watts))
+        .in_words("power: of all cores, by what one takes in each state.")
+        .if_known()
         .column("interval\nat end", |m| Some(units::fine(m.of.interval_ns?)))
         .blank(Why::NO_INTERVAL)
         .if_known()

@@ -1,6 +1,6 @@
 //! What a scenario came to, and whether that is what its sources say.
 
-use punctual_record::experiment::ScenarioThreads;
+use punctual_record::experiment::{ScenarioComputer, ScenarioThreads};
 use punctual_record::{Expectation, Measurement, Run};
 
 use super::Verdict;
@@ -45,14 +45,19 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
         true => &rows,
         false => &waiting,
     };
-    Some(overview(Verdict::new(sentences, next), shown))
+    let computers = select::of_run(run);
+    Some(overview(Verdict::new(sentences, next), shown, &computers))
 }
 
 /// Of so many scenarios the titles are said.
 const TITLES: usize = 3;
 
-/// The verdict with a table of who waits.
-fn overview(verdict: Verdict, rows: &[Row<ScenarioThreads>]) -> Verdict {
+/// The verdict with a table of who waits, and what the computer takes meanwhile, where that is known.
+fn overview(
+    verdict: Verdict,
+    rows: &[Row<ScenarioThreads>],
+    computers: &[Row<ScenarioComputer>],
+) -> Verdict {
     type Label = for<'r> fn(&Row<'r, ScenarioThreads>) -> &'r str;
     let labels: [(&str, Label); 4] = [
         ("scenario", |row| &row.of.at.scenario),
@@ -72,6 +77,14 @@ fn overview(verdict: Verdict, rows: &[Row<ScenarioThreads>]) -> Verdict {
     // The heading names the one scenario.
     let alike = alike.iter().filter(|(head, _)| *head != "scenario");
     let alike = prose::list(alike.map(|(head, of)| format!("{head} {}", of(&rows[0]))));
+    let power = |row: &Row<ScenarioThreads>| {
+        let mut computers = computers.iter();
+        computers
+            .find(|computer| computer.of.at == row.of.at)?
+            .of
+            .power_w
+    };
+    let has_power = rows.iter().any(|row| power(row).is_some());
     let head = [
         heads.as_str(),
         "wakes/s",
@@ -83,7 +96,9 @@ fn overview(verdict: Verdict, rows: &[Row<ScenarioThreads>]) -> Verdict {
             "late p50"
         },
         "CPU %",
+        "computer W",
     ];
+    let columns = head.len() - usize::from(!has_power);
     let told = |row: &Row<ScenarioThreads>| {
         let asked = row.of.asked_ns.as_ref().map(|asked| {
             let from = if asked.min == asked.max { "" } else { "from " };
@@ -96,14 +111,17 @@ fn overview(verdict: Verdict, rows: &[Row<ScenarioThreads>]) -> Verdict {
             true => units::duration_or_dash(signal.and_then(|signal| signal.p50)),
             false => units::duration_or_dash(row.m.late_ns.p50),
         };
-        vec![
+        let mut cells = vec![
             prose::list(named.iter().map(|(_, of)| of(row))),
             units::or_dash(row.of.wakes_per_s.map(units::per_second)),
             units::or_dash(asked),
             units::or_dash(slept),
             late,
             units::or_dash(row.m.cpu.fraction.map(units::percent)),
-        ]
+            units::or_dash(power(row).map(units::watts)),
+        ];
+        cells.truncate(columns);
+        cells
     };
     let signal = if is_signalled {
         " signal: from that to the end of the wait for it."
@@ -115,7 +133,11 @@ fn overview(verdict: Verdict, rows: &[Row<ScenarioThreads>]) -> Verdict {
         true => note,
         false => format!("All: {alike}. {note}"),
     };
-    verdict.table(head, rows.iter().map(told), caption)
+    verdict.table(
+        head.into_iter().take(columns),
+        rows.iter().map(told),
+        caption,
+    )
 }
 
 /// Whether it is as its sources say, and where it is not.

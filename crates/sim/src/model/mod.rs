@@ -5,8 +5,8 @@ mod known;
 mod parameters;
 mod scheduling;
 
-pub use known::IdleState;
-pub use known::Known;
+pub(crate) use known::IdleTable;
+pub use known::{IdleState, Known};
 pub(crate) use parameters::Override;
 pub use parameters::{Confidence, Domain, Parameter, Parameters, Value};
 pub use scheduling::{Boosts, Fair, Parity, Quota, RealTimeLimit, Scheduling, Turns};
@@ -27,7 +27,7 @@ pub struct Model {
     scheduling: Scheduling,
     cpus: usize,
     efficient: Efficient,
-    idle_states: &'static [IdleState],
+    idle: IdleTable,
     clock_step: Nanos,
     frozen: Vec<(Time, Time)>,
     stalls: Vec<(Time, Time)>,
@@ -203,7 +203,7 @@ impl Model {
                 from: (cpus - efficient) as usize,
                 speed: parameters.count("efficient_speed"),
             },
-            idle_states: known::table(parameters.choice("idle")),
+            idle: known::table(parameters.choice("idle")),
             steal: known.steal(&parameters),
             ..Self::plain(full_name, (known.build)(&parameters), parameters)
         })
@@ -403,8 +403,8 @@ impl Model {
         self.scheduling
     }
 
-    pub(crate) fn idle_states(&self) -> &'static [IdleState] {
-        self.idle_states
+    pub(crate) fn idle(&self) -> IdleTable {
+        self.idle
     }
 
     pub(crate) fn clock_step(&self) -> Nanos {
@@ -441,7 +441,7 @@ impl Model {
             },
             scheduling: Scheduling::Unlimited,
             cpus: 0,
-            idle_states: &[],
+            idle: IdleTable::NONE,
             clock_step: Nanos::new(1),
             frozen: vec![],
             stalls: vec![],

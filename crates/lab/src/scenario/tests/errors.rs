@@ -36,7 +36,7 @@ fn assert_errors(cases: &[(&str, &str)], file: impl Fn(&str) -> String) {
         ),
         (
             "<figures>",
-            "wakes_per_s, slept_mean, slept_p50, slept_p90, slept_p99, slept_p99.9, slept_sd, slept_min, slept_max, late_mean, late_p50, late_p90, late_p99, late_p99.9, late_sd, late_max, resolution, slack, timeGetTime, GetTickCount, CLOCK_MONOTONIC_COARSE, signal_p50, signal_p99, signal_max, frame_p50, frame_p90, frame_p99, frame_sd, frame_max, missed_per_s, cpu, interrupts_per_s, switches_per_s, wakeups_per_s, good_idle, busy, energy_impact",
+            "wakes_per_s, slept_mean, slept_p50, slept_p90, slept_p99, slept_p99.9, slept_sd, slept_min, slept_max, late_mean, late_p50, late_p90, late_p99, late_p99.9, late_sd, late_max, resolution, slack, timeGetTime, GetTickCount, CLOCK_MONOTONIC_COARSE, signal_p50, signal_p99, signal_max, frame_p50, frame_p90, frame_p99, frame_sd, frame_max, missed_per_s, cpu, interrupts_per_s, switches_per_s, wakeups_per_s, good_idle, busy, energy_impact, power_w",
         ),
     ];
     for (text, message) in cases {
