@@ -4,35 +4,9 @@
 
 use crate::Error;
 use punctual_core::Nanos;
+use punctual_record::{CpuQuota, Throttled};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-
-/// A quota of CPU time: all threads of a group together get no more than `time`
-/// in each `period`, and then stop until the next one begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CpuQuota {
-    /// The CPU time, of all CPUs together.
-    pub time: Nanos,
-    /// How often there is so much of it.
-    pub period: Nanos,
-}
-
-impl CpuQuota {
-    /// How many CPUs that keeps busy.
-    pub fn cpus(&self) -> f64 {
-        self.time.as_ns() as f64 / self.period.as_ns() as f64
-    }
-}
-
-/// How often and for how long a group was stopped because its quota was used up,
-/// since it was made. Only the difference of two readings means something.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Throttled {
-    /// Periods in which it was.
-    pub periods: u64,
-    /// The time, summed over the CPUs on which it had something to run.
-    pub time: Nanos,
-}
 
 /// The groups that this process is in, from its own to the topmost that can be
 /// seen, as far as they can limit CPU time.
@@ -79,18 +53,19 @@ impl CpuGroups {
         self.0.iter().any(inside)
     }
 
-    /// What the group counts that was stopped the longest: one that is stopped
-    /// stops those inside it. `None` where nothing is counted.
+    /// What the group counts, since it was made, that was stopped the longest: one that
+    /// is stopped stops those inside it. Only the difference of two readings means
+    /// something. `None` where nothing is counted.
     pub fn throttled(&self) -> Option<Throttled> {
         let counts = self.0.iter().filter_map(|(version, group)| {
             let stat = read(group.join("cpu.stat"))?;
             let (name, unit_ns) = version.throttled;
             Some(Throttled {
                 periods: value(&stat, "nr_throttled")?,
-                time: Nanos::new(value(&stat, name)?.checked_mul(unit_ns)?),
+                time_ns: value(&stat, name)?.checked_mul(unit_ns)?,
             })
         });
-        counts.max_by_key(|counted| counted.time)
+        counts.max_by_key(|counted| counted.time_ns)
     }
 }
 
@@ -161,7 +136,7 @@ impl QuotaGroup {
     }
 
     fn write(&self, quota: CpuQuota) -> std::io::Result<()> {
-        let [time, period] = [quota.time, quota.period].map(|length| length.as_ns() / 1_000);
+        let [time, period] = [quota.time_ns, quota.period_ns].map(|ns| ns / 1_000);
         let file = |name| self.inside.join(name);
         if self.version.is_second() {
             return std::fs::write(file("cpu.max"), format!("{time} {period}"));
@@ -362,7 +337,7 @@ impl Version {
         let text = texts.collect::<Option<Vec<_>>>()?.join(" ");
         let mut us = text.split_ascii_whitespace().map(|us| us.parse().ok());
         let [time, period] = [us.next()??, us.next()??].map(Nanos::from_us);
-        (!time.is_zero() && !period.is_zero()).then_some(CpuQuota { time, period })
+        (!time.is_zero() && !period.is_zero()).then(|| CpuQuota::new(time, period))
     }
 }
 
@@ -515,18 +490,14 @@ mod tests {
                 ("cpu.cfs_period_us", "100000\n"),
             ]),
         ];
-        let counted = |periods, ms| {
+        let counted = |periods, ms: u64| {
             Some(Throttled {
                 periods,
-                time: Nanos::from_ms(ms),
+                time_ns: ms * 1_000_000,
             })
         };
-        let quota = |time, period| {
-            Some(CpuQuota {
-                time: Nanos::from_ms(time),
-                period: Nanos::from_ms(period),
-            })
-        };
+        let quota =
+            |time, period| Some(CpuQuota::new(Nanos::from_ms(time), Nanos::from_ms(period)));
 
         let groups = |of: [(&'static Version, &tempfile::TempDir); 2]| {
             CpuGroups(
@@ -583,7 +554,7 @@ mod tests {
     #[test]
     fn the_groups_of_this_process_can_be_asked() {
         let groups = CpuGroups::of_this_process();
-        let time = || groups.throttled().map(|throttled| throttled.time);
+        let time = || groups.throttled().map(|throttled| throttled.time_ns);
         let before = time();
         assert!(time() >= before);
         assert!(groups.quota().is_none_or(|quota| quota.cpus() > 0.0));

@@ -2,7 +2,8 @@
 #![cfg(target_os = "linux")]
 
 use punctual_core::Nanos;
-use punctual_os::cgroups::{CpuGroups, CpuQuota, ProcessQuota};
+use punctual_os::cgroups::{CpuGroups, ProcessQuota};
+use punctual_record::CpuQuota;
 
 fn groups() -> String {
     std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default()
@@ -15,10 +16,7 @@ fn quota() -> Option<CpuQuota> {
 /// It may not be had, but then the process is where it was.
 #[test]
 fn a_process_gets_a_quota_or_says_why_and_is_back_when_that_is_over() {
-    let of = |ms| CpuQuota {
-        time: Nanos::from_ms(ms),
-        period: Nanos::from_ms(100),
-    };
+    let of = |ms| CpuQuota::new(Nanos::from_ms(ms), Nanos::from_ms(100));
     let (groups_before, quota_before) = (groups(), quota());
     let small = [60, 50].map(of);
     // That of a group around it may be less.
@@ -34,7 +32,7 @@ fn a_process_gets_a_quota_or_says_why_and_is_back_when_that_is_over() {
             assert!(
                 process
                     .set(CpuQuota {
-                        time: Nanos::ZERO,
+                        time_ns: 0,
                         ..small[0]
                     })
                     .is_err()

@@ -1,5 +1,6 @@
 //! What else happened to a computer while something was measured on it.
 
+use punctual_core::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// Who else had the CPUs that were measured on, and what stopped the measurement, from
@@ -61,6 +62,21 @@ pub struct CpuQuota {
     pub time_ns: u64,
     /// The period.
     pub period_ns: u64,
+}
+
+impl CpuQuota {
+    /// So much in each period.
+    pub const fn new(time: Nanos, period: Nanos) -> Self {
+        Self {
+            time_ns: time.as_ns(),
+            period_ns: period.as_ns(),
+        }
+    }
+
+    /// How many CPUs that keeps busy.
+    pub fn cpus(&self) -> f64 {
+        self.time_ns as f64 / self.period_ns as f64
+    }
 }
 
 /// What a quota did.

@@ -7,8 +7,9 @@ use std::thread::JoinHandle;
 
 use punctual_core::Nanos;
 use punctual_lab::host::keep_off;
-use punctual_lab::watch::{Hiccup, Tally};
+use punctual_lab::watch::Tally;
 use punctual_record::Late;
+use punctual_record::experiment::Hiccup;
 use punctual_report::hiccup;
 
 use crate::print;
@@ -118,8 +119,10 @@ pub(super) fn second(elapsed: Nanos, late: &Late, missed: u64, tally: &Tally) ->
 pub(super) fn hiccups(hiccups: &[Hiccup], date: impl Fn(Nanos) -> String) -> Vec<String> {
     let told = hiccups.iter().take(HICCUPS);
     let mut lines: Vec<String> = told
-        .map(|hiccup| hiccup.told(date(hiccup.woke)))
-        .flat_map(|told| broken(&format!("hiccup {}  {}", told.at, hiccup(&told))))
+        .flat_map(|told| {
+            let at = date(Nanos::new(told.at_ns));
+            broken(&format!("hiccup {at}  {}", hiccup(told)))
+        })
         .collect();
     if let Some(more @ 1..) = hiccups.len().checked_sub(HICCUPS) {
         lines.push(format!("and {more} more hiccups in that second"));

@@ -126,7 +126,7 @@ fn idle_states(now: &Counters, then: &Counters) -> Vec<IdleState> {
         Some(IdleState {
             name: now.name.clone(),
             entered: now.entered.saturating_sub(then.entered),
-            total: now.time - then.time,
+            total: now.total - then.total,
         })
     });
     states.collect()

@@ -24,7 +24,6 @@ mod witness;
 
 pub use process::ProcessCommand;
 pub use witness::Witness;
-pub(crate) use witness::recorded;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};

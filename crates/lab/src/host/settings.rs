@@ -3,10 +3,11 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use punctual_core::Nanos;
-use punctual_os::cgroups::{CpuQuota, ProcessQuota};
+use punctual_os::cgroups::ProcessQuota;
 use punctual_os::{Error, priority, resolution, slack, thread, throttling};
 use punctual_program::Setting;
 use punctual_program::setting::{Requester, Throttling};
+use punctual_record::CpuQuota;
 
 /// What this process has asked of the OS in an experiment; when this is dropped,
 /// the process asks for no more than before it. Threads take with them what they
@@ -42,7 +43,7 @@ impl Held {
             Setting::Release { interval, .. } => self.release(interval),
             Setting::Quota { time, period } => {
                 // Whatever is in its way is of this user or this system.
-                return Ok(self.limit(CpuQuota { time, period }).err());
+                return Ok(self.limit(CpuQuota::new(time, period)).err());
             }
             Setting::Throttling(wanted) => {
                 self.lock().is_throttling_said = true;
@@ -84,7 +85,7 @@ impl Held {
     fn limit(&self, quota: CpuQuota) -> Result<(), Error> {
         let mut inner = self.lock();
         match &inner.quota {
-            _ if quota.time.is_zero() => inner.quota = None,
+            _ if quota.time_ns == 0 => inner.quota = None,
             Some(process) => process.set(quota)?,
             None => inner.quota = Some(ProcessQuota::new(quota)?),
         }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use punctual_core::Nanos;
-use punctual_os::cgroups::{self, CpuGroups};
+use punctual_os::cgroups::CpuGroups;
 use punctual_os::facts::{self, CpuTimes};
 use punctual_os::processes::Runtimes;
 use punctual_os::{clock, stops, usage};
 use punctual_program::machine::Stopped;
-use punctual_record::{CpuQuota, Disturbance, OtherProcess, Throttled, visible};
+use punctual_record::{Disturbance, OtherProcess, Throttled, visible};
 
 /// Looks at the computer before and after each batch, and never during one, so that it
 /// costs a measurement nothing. Clones are the same.
@@ -39,7 +39,7 @@ impl Witness {
     pub fn new() -> Self {
         stops::note();
         let groups = CpuGroups::of_this_process();
-        let quota = groups.quota().map(recorded);
+        let quota = groups.quota();
         Self(Arc::new(Mutex::new(Inner {
             groups,
             seen: Disturbance {
@@ -154,7 +154,7 @@ impl Inner {
             let sum = seen.throttled.unwrap_or_default();
             seen.throttled = Some(Throttled {
                 periods: sum.periods + is.periods.saturating_sub(was.periods),
-                time_ns: sum.time_ns + (is.time - was.time).as_ns(),
+                time_ns: sum.time_ns + is.time_ns.saturating_sub(was.time_ns),
             });
         }
         if let (Some(was), Some(is)) = (before.suspended, now.suspended) {
@@ -201,7 +201,7 @@ struct Look {
     times: Option<CpuTimes>,
     /// The CPU time of this process, and of those it started that have ended.
     own: Nanos,
-    throttled: Option<cgroups::Throttled>,
+    throttled: Option<Throttled>,
     suspended: Option<Nanos>,
 }
 
@@ -226,13 +226,5 @@ impl Look {
     fn worth(&self) -> Nanos {
         let took = self.runtimes.as_ref().map(Runtimes::took);
         took.unwrap_or_default().times(Inner::SHARE)
-    }
-}
-
-/// A quota as Runs have it.
-pub(crate) fn recorded(quota: cgroups::CpuQuota) -> CpuQuota {
-    CpuQuota {
-        time_ns: quota.time.as_ns(),
-        period_ns: quota.period.as_ns(),
     }
 }

@@ -8,8 +8,9 @@ use std::thread::{self, JoinHandle};
 
 use punctual_core::Nanos;
 use punctual_os::Error;
-use punctual_os::cgroups::{CpuQuota, QuotaGroup};
+use punctual_os::cgroups::QuotaGroup;
 use punctual_os::thread::set_nice;
+use punctual_record::CpuQuota;
 
 /// In which surroundings a subject waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,10 +58,7 @@ fn on_a_thread(try_it: impl FnOnce() -> Result<(), Error> + Send) -> Result<(), 
 }
 
 fn quota(percent: u32) -> CpuQuota {
-    CpuQuota {
-        time: Nanos::from_ms(percent.into()),
-        period: Nanos::from_ms(100),
-    }
+    CpuQuota::new(Nanos::from_ms(percent.into()), Nanos::from_ms(100))
 }
 
 /// As the user types and reads it: `quiet`, `load1`.

@@ -6,11 +6,9 @@ use punctual_core::{Method, Nanos};
 use punctual_os::cgroups::CpuGroups;
 use punctual_os::wait::Sleeper;
 use punctual_os::{clock, facts, priority, resolution, spin, throttling};
-use punctual_record::{CpuQuota, HostFacts, Situation, System, Throttled, TimerInterval};
+use punctual_record::{CpuQuota, HostFacts, Situation, System, TimerInterval};
 use punctual_sim::Model;
 use punctual_sim::model::Value;
-
-use crate::host::recorded;
 
 /// Reads the situation of the calling thread and its process. What is not
 /// allowed to be read is not told.
@@ -25,11 +23,8 @@ pub fn of_host() -> Situation {
         host,
         scheduling: priority::current(),
         real_time: real_time(),
-        quota: groups.quota().map(recorded),
-        throttled: groups.throttled().map(|throttled| Throttled {
-            periods: throttled.periods,
-            time_ns: throttled.time.as_ns(),
-        }),
+        quota: groups.quota(),
+        throttled: groups.throttled(),
         has_autogroup: groups.is_in_autogroup(),
         stolen_fraction: facts::stolen_fraction(),
         on_battery: facts::on_battery(),
@@ -124,10 +119,7 @@ pub fn of_model(model: &Model) -> Result<Situation, String> {
         quota: length("quota")
             .filter(|time| !time.is_zero())
             .zip(length("quota_period"))
-            .map(|(time, period)| CpuQuota {
-                time_ns: time.as_ns(),
-                period_ns: period.as_ns(),
-            }),
+            .map(|(time, period)| CpuQuota::new(time, period)),
         has_autogroup: choice("autogroup") == Some("on"),
         scheduling: (system == System::Linux).then(|| "SCHED_OTHER, nice 0".to_owned()),
         interval: coarsest.map(|coarsest| TimerInterval {

@@ -3,123 +3,69 @@
 use std::collections::VecDeque;
 
 use punctual_core::Nanos;
-use punctual_os::cgroups::CpuQuota;
-use punctual_os::meter::{Counts, Faults};
+use punctual_os::meter::Counts;
 use punctual_os::processes::Ran;
-use punctual_record::experiment::{self as record, Cause, RanMeanwhile};
+use punctual_record::experiment::{Cause, Hiccup, RanMeanwhile};
 use punctual_record::visible;
-
-use crate::host::recorded;
-
-/// A wait that ended later than the threshold, with what was counted between
-/// the wake before it and its own.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hiccup {
-    /// When the thread woke, counted from the beginning of the watch.
-    pub woke: Nanos,
-    /// How late that was.
-    pub late: Nanos,
-    /// How long the thread could run but waited for a CPU.
-    pub queued: Option<Nanos>,
-    /// How often it had to leave its CPU although it could have gone on.
-    pub involuntary: Option<u64>,
-    /// How often it left its CPU because it blocked.
-    pub voluntary: Option<u64>,
-    /// Pages it touched that were not there.
-    pub faults: Option<Faults>,
-    /// What the hypervisor took of its CPU around that time.
-    pub stolen: Option<Stolen>,
-    /// For how long a quota stopped its group around that time, and that quota.
-    pub throttled: Option<(Nanos, CpuQuota)>,
-    /// Other processes that ran on its CPU around that time, most first.
-    pub others: Vec<Ran>,
-    /// Whether punctual itself was stopped.
-    pub own_stop: bool,
-}
 
 /// The time the hypervisor ran something else while a CPU had work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stolen {
+pub(super) struct Stolen {
     /// As counted, in steps of 10 ms.
-    pub counted: Nanos,
+    pub(super) counted: Nanos,
     /// The time between the two readings of the counter.
-    pub within: Nanos,
+    pub(super) within: Nanos,
 }
 
-impl Hiccup {
-    /// A wait that woke at `woke`, between two readings of its thread's counts.
-    pub(super) fn between(woke: Nanos, late: Nanos, before: &Counts, after: &Counts) -> Self {
-        let switches = before.switches.zip(after.switches);
-        let faults = before.faults.zip(after.faults);
-        Self {
-            woke,
-            late,
-            queued: before.queued.zip(after.queued).map(|(b, a)| a - b),
-            involuntary: switches.map(|(b, a)| a.involuntary.saturating_sub(b.involuntary)),
-            voluntary: switches.map(|(b, a)| a.voluntary.saturating_sub(b.voluntary)),
-            faults: faults.map(|(b, a)| Faults {
-                minor: a.minor.saturating_sub(b.minor),
-                major: a.major.saturating_sub(b.major),
-            }),
-            stolen: None,
-            throttled: None,
-            others: Vec::new(),
-            own_stop: false,
-        }
+/// A wait that woke at `woke`, between two readings of its thread's counts.
+pub(super) fn between(woke: Nanos, late: Nanos, before: &Counts, after: &Counts) -> Hiccup {
+    let queued = before.queued.zip(after.queued);
+    let switches = before.switches.zip(after.switches);
+    let faults = before.faults.zip(after.faults);
+    Hiccup {
+        at_ns: woke.as_ns(),
+        late_ns: late.as_ns(),
+        queued_ns: queued.map(|(b, a)| (a - b).as_ns()),
+        involuntary: switches.map(|(b, a)| a.involuntary.saturating_sub(b.involuntary)),
+        voluntary: switches.map(|(b, a)| a.voluntary.saturating_sub(b.voluntary)),
+        minor_faults: faults.map(|(b, a)| a.minor.saturating_sub(b.minor)),
+        major_faults: faults.map(|(b, a)| a.major.saturating_sub(b.major)),
+        ..Hiccup::default()
     }
+}
 
-    /// When it was to wake.
-    pub(super) fn due(&self) -> Nanos {
-        self.woke - self.late
+/// When it was to wake.
+pub(super) fn due(hiccup: &Hiccup) -> Nanos {
+    Nanos::new(hiccup.at_ns) - Nanos::new(hiccup.late_ns)
+}
+
+/// The first cause whose counter covers at least half of the lateness: a quota, which
+/// also counts as waiting for a CPU, then waiting for one, which is counted to the
+/// nanosecond, before stolen time. That is counted in steps of 10 ms, so it says nothing
+/// of a lateness below half of a step.
+pub(super) fn cause(hiccup: &Hiccup) -> Cause {
+    let covers = |ns: Option<u64>| ns.is_some_and(|ns| ns.saturating_mul(2) >= hiccup.late_ns);
+    if covers(hiccup.throttled_ns) {
+        Cause::Throttled
+    } else if covers(hiccup.queued_ns) {
+        Cause::Queued
+    } else if hiccup.late_ns >= HALF_A_STEP.as_ns() && covers(hiccup.stolen_ns) {
+        Cause::Stolen
+    } else {
+        Cause::Unknown
     }
+}
 
-    /// The first cause whose counter covers at least half of the lateness: a quota,
-    /// which also counts as waiting for a CPU, then
-    /// waiting for one, which is counted to the nanosecond, before stolen
-    /// time. That is counted in steps of 10 ms, so it says nothing of a lateness
-    /// below half of a step.
-    pub fn cause(&self) -> Cause {
-        let covers = |counted: Nanos| counted.times(2) >= self.late;
-        let covered = |stolen: Stolen| self.late >= HALF_A_STEP && covers(stolen.counted);
-        if self.own_stop {
-            Cause::OwnStop
-        } else if self.throttled.is_some_and(|(time, _)| covers(time)) {
-            Cause::Throttled
-        } else if self.queued.is_some_and(covers) {
-            Cause::Queued
-        } else if self.stolen.is_some_and(covered) {
-            Cause::Stolen
-        } else {
-            Cause::Unknown
-        }
-    }
-
-    /// As a Run has it, without words, if it was at this time of day.
-    pub fn told(&self, at: String) -> record::Hiccup {
-        /// So many others are told of.
-        const OTHERS: usize = 4;
-        let other = |ran: &Ran| RanMeanwhile {
+/// Adds who ran meanwhile, to those that are known.
+pub(super) fn ran(hiccup: &mut Hiccup, ran: &Ran) {
+    let pid = u64::from(ran.pid);
+    match hiccup.others.iter_mut().find(|other| other.pid == pid) {
+        Some(other) => other.ran_ns += ran.time.as_ns(),
+        None => hiccup.others.push(RanMeanwhile {
             name: visible(&ran.name).into_owned(),
-            pid: ran.pid.into(),
+            pid,
             ran_ns: ran.time.as_ns(),
-        };
-        record::Hiccup {
-            at,
-            at_ns: self.woke.as_ns(),
-            late_ns: self.late.as_ns(),
-            queued_ns: self.queued.map(Nanos::as_ns),
-            stolen_ns: self.stolen.map(|s| s.counted.as_ns()),
-            stolen_within_ns: self.stolen.map(|s| s.within.as_ns()),
-            throttled_ns: self.throttled.map(|(time, _)| time.as_ns()),
-            quota: self.throttled.map(|(_, of)| recorded(of)),
-            others: self.others.iter().take(OTHERS).map(other).collect(),
-            involuntary: self.involuntary,
-            voluntary: self.voluntary,
-            minor_faults: self.faults.map(|f| f.minor),
-            major_faults: self.faults.map(|f| f.major),
-            cause: self.cause(),
-            in_words: String::new(),
-        }
+        }),
     }
 }
 
@@ -185,30 +131,7 @@ impl Readings {
 
 #[cfg(test)]
 mod tests {
-    use punctual_os::thread::Switches;
-
     use super::*;
-
-    fn hiccup(late_us: u64, queued_us: Option<u64>, stolen_ms: Option<u64>) -> Hiccup {
-        let late = Nanos::from_us(late_us);
-        let counts = |queued: Option<u64>, switches: u64| Counts {
-            queued: queued.map(|us| Nanos::from_us(1_000 + us)),
-            cpu: None,
-            switches: Some(Switches {
-                voluntary: 7 + switches,
-                involuntary: 3,
-            }),
-            faults: None,
-        };
-        let before = counts(queued_us.map(|_| 0), 0);
-        Hiccup {
-            stolen: stolen_ms.map(|ms| Stolen {
-                counted: Nanos::from_ms(ms),
-                within: Nanos::from_ms(120),
-            }),
-            ..Hiccup::between(Nanos::from_ms(5), late, &before, &counts(queued_us, 1))
-        }
-    }
 
     #[test]
     fn a_cause_needs_a_counter_that_covers_half() {
@@ -226,8 +149,13 @@ mod tests {
             // Neither of two halves of a cause is one.
             (30_000, Some(14_000), Some(10), Cause::Unknown),
         ] {
-            let hiccup = hiccup(late, queued, stolen);
-            assert_eq!(hiccup.cause(), cause, "{hiccup:?}");
+            let hiccup = Hiccup {
+                late_ns: late * 1_000,
+                queued_ns: queued.map(|us: u64| us * 1_000),
+                stolen_ns: stolen.map(|ms: u64| ms * 1_000_000),
+                ..Hiccup::default()
+            };
+            assert_eq!(super::cause(&hiccup), cause, "{hiccup:?}");
         }
     }
 

@@ -20,7 +20,6 @@ mod ring;
 mod tally;
 mod watcher;
 
-pub use cause::{Hiccup, Stolen};
 pub use tally::{BUCKETS_NS, Tally};
 pub use watcher::Watcher;
 
@@ -30,7 +29,7 @@ use punctual_core::{Method, Nanos, Rate};
 use punctual_os::meter::Counts;
 use punctual_os::slack;
 use punctual_os::wait::Sleeper;
-use punctual_record::experiment::{Cause, Watch};
+use punctual_record::experiment::{Cause, Hiccup, Watch};
 use punctual_record::{Cpu, Experiment, Measurement};
 
 /// One wait, as the watching thread saw it.
@@ -161,7 +160,10 @@ fn watch(
         elapsed_ns: elapsed.as_ns(),
         histogram_late_ns: bins.map(|bin| (bin.upper_ns, bin.count)).collect(),
         hiccups: hiccups
-            .map(|hiccup| hiccup.told(date(hiccup.woke)))
+            .map(|hiccup| Hiccup {
+                at: date(Nanos::new(hiccup.at_ns)),
+                ..hiccup.clone()
+            })
             .collect(),
         hiccups_by_cause: by_cause.into(),
         hiccups_in_all: tally.hiccups_in_all(),

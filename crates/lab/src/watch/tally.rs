@@ -1,18 +1,17 @@
 //! What many wakes come to.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use punctual_core::Nanos;
-use punctual_os::cgroups::CpuQuota;
 use punctual_os::meter::Counts;
 use punctual_os::processes::Ran;
 use punctual_program::machine::Stopped;
-use punctual_record::experiment::Cause;
-use punctual_record::{Histogram, Late};
+use punctual_record::experiment::{Cause, Hiccup};
+use punctual_record::{CpuQuota, Histogram, Late};
 
 use super::Wake;
-use super::cause::Hiccup;
-use super::cause::{Readings, SETTLES};
+use super::cause::{self, Readings, SETTLES};
 
 /// Upper bounds, inclusive, of the buckets that lateness is counted in beside
 /// the histogram: exact, and few enough to be scraped every second.
@@ -37,6 +36,9 @@ pub const BUCKETS_NS: [u64; 16] = [
 
 /// So many hiccups are kept; more are counted.
 const KEPT: usize = 10_000;
+
+/// So many of those who ran meanwhile are told of.
+const OTHERS: usize = 4;
 
 /// The statistics of a watch. It is told of wakes and of stolen time, in the
 /// order in which they came.
@@ -117,13 +119,16 @@ impl Tally {
             self.over_limit += u64::from(self.limit.is_some_and(|limit| wake.late > limit));
         }
         if wake.late > self.threshold {
-            let hiccup = Hiccup::between(wake.woke(), wake.late, &self.last, &wake.counts);
-            self.unsettled.push_back(Hiccup { own_stop, ..hiccup });
+            let mut hiccup = cause::between(wake.woke(), wake.late, &self.last, &wake.counts);
+            if own_stop {
+                hiccup.cause = Cause::OwnStop;
+            }
+            self.unsettled.push_back(hiccup);
         }
         self.last = wake.counts;
         // Nobody who is due later needs what was read before this wake, unless a
         // hiccup before it is still to be settled.
-        let needed = self.unsettled.front().map_or(wake.woke(), Hiccup::due);
+        let needed = self.unsettled.front().map_or(wake.woke(), cause::due);
         self.readings.forget_before(needed);
         self.throttled.forget_before(needed);
         while self.others.front().is_some_and(|(by, _)| *by < needed) {
@@ -174,8 +179,8 @@ impl Tally {
     pub fn settle(&mut self) {
         let read = self.readings.last();
         while let Some(hiccup) = self.unsettled.front() {
-            if read.is_some_and(|at| at < hiccup.woke + SETTLES)
-                || self.looked.is_some_and(|by| by < hiccup.woke)
+            let woke = Nanos::new(hiccup.at_ns);
+            if read.is_some_and(|at| at < woke + SETTLES) || self.looked.is_some_and(|by| by < woke)
             {
                 break;
             }
@@ -271,25 +276,26 @@ impl Tally {
         let Some(mut hiccup) = self.unsettled.pop_front() else {
             return;
         };
-        let (due, woke) = (hiccup.due(), hiccup.woke);
-        hiccup.stolen = self.readings.around(due, woke);
-        let throttled = self
-            .throttled
-            .around(due, woke)
-            .map(|counted| counted.counted);
-        hiccup.throttled = throttled.zip(self.quota);
+        let (due, woke) = (cause::due(&hiccup), Nanos::new(hiccup.at_ns));
+        let stolen = self.readings.around(due, woke);
+        hiccup.stolen_ns = stolen.map(|stolen| stolen.counted.as_ns());
+        hiccup.stolen_within_ns = stolen.map(|stolen| stolen.within.as_ns());
+        let throttled = self.throttled.around(due, woke).zip(self.quota);
+        hiccup.throttled_ns = throttled.map(|(throttled, _)| throttled.counted.as_ns());
+        hiccup.quota = throttled.map(|(_, quota)| quota);
         let first = self.others.partition_point(|(by, _)| *by <= due);
         let last = self.others.partition_point(|(by, _)| *by < woke);
         for (_, ran) in self.others.range(first..self.others.len().min(last + 1)) {
             for ran in ran {
-                match hiccup.others.iter_mut().find(|other| other.pid == ran.pid) {
-                    Some(other) => other.time += ran.time,
-                    None => hiccup.others.push(ran.clone()),
-                }
+                cause::ran(&mut hiccup, ran);
             }
         }
-        hiccup.others.sort_by_key(|ran| std::cmp::Reverse(ran.time));
-        self.by_cause[hiccup.cause() as usize] += 1;
+        hiccup.others.sort_by_key(|ran| Reverse(ran.ran_ns));
+        hiccup.others.truncate(OTHERS);
+        if hiccup.cause != Cause::OwnStop {
+            hiccup.cause = cause::cause(&hiccup);
+        }
+        self.by_cause[hiccup.cause as usize] += 1;
         if self.kept.len() < KEPT {
             self.kept.push(hiccup.clone());
         }
@@ -354,17 +360,20 @@ mod tests {
         tally.wake(&wake(4, 800, 1_100));
         tally.settle();
         let news = tally.take_news();
-        let seen: Vec<_> = news.iter().map(|h| (h.queued, h.cause())).collect();
-        let queued = |us| Some(Nanos::from_us(us));
+        let seen: Vec<_> = news.iter().map(|h| (h.queued_ns, h.cause)).collect();
         assert_eq!(
             seen,
-            [(queued(300), Cause::Queued), (queued(100), Cause::Unknown)]
+            [
+                (Some(300_000), Cause::Queued),
+                (Some(100_000), Cause::Unknown)
+            ]
         );
-        assert_eq!(news[0].woke, Nanos::new(2_501_000));
+        assert_eq!(news[0].at_ns, 2_501_000);
         assert!(tally.take_news().is_empty());
         assert_eq!(tally.hiccups(), news);
         assert_eq!(tally.hiccups_by(Cause::Queued), 1);
-        assert_eq!((tally.hiccups_in_all(), tally.queued()), (2, queued(1_000)));
+        let queued = Some(Nanos::from_us(1_000));
+        assert_eq!((tally.hiccups_in_all(), tally.queued()), (2, queued));
     }
 
     /// Stolen time comes into the counter late, so a hiccup waits for it.
@@ -385,9 +394,9 @@ mod tests {
         let [hiccup] = &news[..] else {
             panic!("there is one hiccup");
         };
-        let stolen = hiccup.stolen.unwrap();
-        assert_eq!((stolen.counted, stolen.within), (at(10), at(40)));
-        assert_eq!(hiccup.cause(), Cause::Stolen);
+        let stolen = [hiccup.stolen_ns, hiccup.stolen_within_ns];
+        assert_eq!(stolen, [Some(10_000_000), Some(40_000_000)]);
+        assert_eq!(hiccup.cause, Cause::Stolen);
         assert_eq!(tally.stolen_in_all(), Some(at(10)));
     }
 
@@ -411,27 +420,25 @@ mod tests {
         tally.others(at(350), vec![ran(10, 90)]);
         tally.settle();
         let news = tally.take_news();
-        assert_eq!(news[0].cause(), Cause::Queued);
-        let others = news[0].told(String::new()).others;
-        let names: Vec<_> = others.iter().map(|other| other.name.as_str()).collect();
+        assert_eq!(news[0].cause, Cause::Queued);
+        let others = news[0].others.iter();
+        let names: Vec<_> = others.map(|other| other.name.as_str()).collect();
         assert_eq!(names, [r"hog\u{1b}9", r"hog\u{1b}8"]);
     }
 
     #[test]
     fn a_quota_is_a_cause_before_the_cpu_that_it_makes_wait_for() {
-        let quota = CpuQuota {
-            time: Nanos::from_ms(20),
-            period: Nanos::from_ms(100),
-        };
         let at = Nanos::from_ms;
+        let quota = CpuQuota::new(at(20), at(100));
         let mut tally = tally();
         tally.throttled(at(0), quota, at(500));
         tally.wake(&wake(10, 82_000, 82_100));
         tally.throttled(at(120), quota, at(581));
         tally.settle();
         let news = tally.take_news();
-        assert_eq!(news[0].cause(), Cause::Throttled);
-        assert_eq!(news[0].throttled, Some((at(81), quota)));
+        assert_eq!(news[0].cause, Cause::Throttled);
+        let throttled = (news[0].throttled_ns, news[0].quota);
+        assert_eq!(throttled, (Some(81_000_000), Some(quota)));
     }
 
     #[test]
@@ -448,7 +455,7 @@ mod tests {
             assert_eq!(tally.whole().late().n, 2);
             assert_eq!(tally.missed(), 0);
             assert_eq!((tally.stopped().waits, tally.stopped().missed), (1, 3_998));
-            assert_eq!(tally.take_news()[0].cause(), Cause::OwnStop);
+            assert_eq!(tally.take_news()[0].cause, Cause::OwnStop);
         }
     }
 

@@ -141,7 +141,7 @@ impl Watcher {
         }
         let throttled = self.groups.quota().zip(self.groups.throttled());
         if let Some((quota, throttled)) = throttled {
-            tally.throttled(self.elapsed(), quota, throttled.time);
+            tally.throttled(self.elapsed(), quota, Nanos::new(throttled.time_ns));
         }
         if let Some(ran) = self.others() {
             tally.others(self.elapsed(), ran);

@@ -13,12 +13,11 @@ use std::fs;
 use std::path::Path;
 
 /// What would tell one place from another.
-const PLACES: [&str; 8] = [
+const PLACES: [&str; 7] = [
     "HostMachine",
     "SimMachine",
     "punctual_os",
     "punctual_sim",
-    "punctual_os",
     "crate::host",
     "target_os",
     "consts::OS",

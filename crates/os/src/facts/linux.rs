@@ -1,8 +1,9 @@
 //! `/proc`, `/sys` and `/etc/os-release`. A file that is missing, or closed to
 //! this user, is a fact that is not told.
 
-use super::{Counters, CpuTimes, CpuUse, HostFacts, IdleUse};
+use super::{Counters, CpuTimes, CpuUse, HostFacts};
 use punctual_core::Nanos;
+use punctual_program::machine::IdleState;
 use std::fs;
 use std::io::Read;
 use std::process::{Command, Stdio};
@@ -355,8 +356,8 @@ fn deepest_idle() -> Option<(String, Nanos)> {
 }
 
 /// How the CPUs used their idle states, summed over the CPUs.
-fn idle_uses(cpus: impl Iterator<Item = usize>) -> Vec<IdleUse> {
-    let mut sums: Vec<IdleUse> = Vec::new();
+fn idle_uses(cpus: impl Iterator<Item = usize>) -> Vec<IdleState> {
+    let mut sums: Vec<IdleState> = Vec::new();
     for cpu in cpus {
         let of_cpu = (0..).map_while(|number| idle_use(|name| idle_field(cpu, number, name)));
         add_idle(&mut sums, of_cpu);
@@ -365,12 +366,12 @@ fn idle_uses(cpus: impl Iterator<Item = usize>) -> Vec<IdleUse> {
 }
 
 /// States go by their names: CPUs of two kinds have different ones.
-fn add_idle(sums: &mut Vec<IdleUse>, of_cpu: impl Iterator<Item = IdleUse>) {
+fn add_idle(sums: &mut Vec<IdleState>, of_cpu: impl Iterator<Item = IdleState>) {
     for state in of_cpu {
         match sums.iter_mut().find(|sum| sum.name == state.name) {
             Some(sum) => {
                 sum.entered += state.entered;
-                sum.time += state.time;
+                sum.total += state.total;
             }
             None => sums.push(state),
         }
@@ -383,11 +384,11 @@ fn idle_state(field: impl Fn(&str) -> Option<String>) -> Option<((String, Nanos)
     Some(((field("name")?, exit), field("disable")? == "0"))
 }
 
-fn idle_use(field: impl Fn(&str) -> Option<String>) -> Option<IdleUse> {
-    Some(IdleUse {
+fn idle_use(field: impl Fn(&str) -> Option<String>) -> Option<IdleState> {
+    Some(IdleState {
         name: field("name")?,
         entered: field("usage")?.parse().ok()?,
-        time: us(&field("time")?)?,
+        total: us(&field("time")?)?,
     })
 }
 
@@ -604,16 +605,16 @@ mod tests {
     #[test]
     fn uses_are_summed_by_name() {
         let c6 = || idle_use(folder(C6)).unwrap();
-        let poll = IdleUse {
+        let poll = IdleState {
             name: "POLL".to_owned(),
             entered: 1,
-            time: Nanos::from_us(2),
+            total: Nanos::from_us(2),
         };
         let mut sums = Vec::new();
         add_idle(&mut sums, [poll.clone(), c6()].into_iter());
         add_idle(&mut sums, [c6()].into_iter());
         assert_eq!(sums[0], poll);
-        assert_eq!((sums[1].entered, sums[1].time), (14, Nanos::from_ms(18)));
+        assert_eq!((sums[1].entered, sums[1].total), (14, Nanos::from_ms(18)));
     }
 
     #[test]

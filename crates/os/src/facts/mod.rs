@@ -5,6 +5,7 @@
 
 use crate::{clock, cpuid, slack, thread};
 use punctual_core::Nanos;
+use punctual_program::machine::IdleState;
 use punctual_record::HostFacts;
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -196,7 +197,7 @@ pub struct Counters {
     pub context_switches: Option<u64>,
     /// The idle states, each summed over the CPUs; empty where the hypervisor
     /// picks them.
-    pub idle_states: Vec<IdleUse>,
+    pub idle_states: Vec<IdleState>,
 }
 
 /// Where the time of a CPU went. What the hypervisor took is neither.
@@ -208,17 +209,6 @@ pub struct CpuUse {
     pub busy: Nanos,
     /// It had nothing to run.
     pub idle: Nanos,
-}
-
-/// How an idle state was used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IdleUse {
-    /// Its name, such as `C6`.
-    pub name: String,
-    /// How often a CPU went into it.
-    pub entered: u64,
-    /// How long they were in it.
-    pub time: Nanos,
 }
 
 /// Reads the counters of the whole computer; `None` where the system has none
