@@ -2,8 +2,6 @@
 
 pub(crate) mod grid;
 pub(crate) mod margins;
-
-pub(crate) mod share;
 pub(crate) mod usual;
 mod welford;
 mod work;

@@ -64,11 +64,6 @@ impl Usual {
         }
     }
 
-    /// Keeps the estimate, but moves as fast as at the beginning.
-    pub(crate) fn forget(&mut self) {
-        self.naps = 0;
-    }
-
     /// Starts anew at `over_ns`.
     pub(crate) fn restart(&mut self, over_ns: f32) {
         *self = Self {

@@ -1,13 +1,12 @@
 //! What a waiter has learned, to show and to begin another waiter with.
 
+use crate::estimators::grid::Grid;
 use crate::estimators::margins::Margins;
-use crate::estimators::share::Share;
 use crate::method::Method;
 use crate::time::Nanos;
 
 use super::Adaptive;
 use super::class::{self, CLASSES};
-use super::regular::Regular;
 
 /// What an [`Adaptive`] has learned.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,11 +69,12 @@ impl Adaptive {
 
     /// What it has learned.
     pub fn learned(&self) -> Learned {
+        let period_ns = self.grid().and_then(Grid::period_ns);
         let classes = (0..CLASSES).filter(|&class| self.classes[class].naps > 0);
         Learned {
             method: self.method,
             naps: (self.classes.iter()).fold(0, |sum, class| sum.saturating_add(class.naps)),
-            grid: self.ticks(),
+            grid: period_ns.map(|ns| Nanos::new(ns as u64)),
             classes: classes.map(|class| self.learned_class(class)).collect(),
             margins: self.margins.clone(),
         }
@@ -94,7 +94,7 @@ impl Adaptive {
             over_p50: over(0.5),
             over_p90: over(0.9),
             over_p99: over(0.99),
-            share: self.share(class),
+            share: self.ends.share(class).into(),
             cpu: nanos(known.cpu_ns),
             margin: at(self.best.margin),
             cost: nanos(known.cpu_ns + scale_ns * self.best.cost),
@@ -116,19 +116,7 @@ impl Adaptive {
             known.cpu_ns = of.cpu.as_ns() as f32;
             // So that other classes begin with what this one knows.
             known.naps = of.naps;
-            if let Some(Regular::Share(shares)) = self.make_regular() {
-                shares[class] = Share::believed(of.share as f32);
-            }
         }
-    }
-
-    fn ticks(&self) -> Option<Nanos> {
-        let grid = self.grid()?;
-        Some(Nanos::new(grid.period_ns()? as u64))
-    }
-
-    fn share(&self, class: usize) -> f64 {
-        f64::from(self.regular.as_ref().map_or(0.0, |r| r.share(class)))
     }
 }
 

@@ -23,12 +23,8 @@ use budget::{Allowance, SPIN_MAX};
 use class::{CLASSES, Class};
 use contention::Contention;
 use promise::Keeper;
-use regular::{Nap, Regular};
+use regular::{Ends, Nap, Ticks};
 
-/// A nap that ends earlier than asked by more than this, or by more than `EARLY` of
-/// its length, says nothing about overshoot: the clock may be standing still.
-const EARLY_NS: f32 = 20e3;
-const EARLY: f32 = 1.0 / 8.0;
 /// Lateness counts up to this: no margin covers a longer stall.
 const LATE_MAX_NS: f32 = 1e6;
 /// The shortest nap worth asking for.
@@ -75,6 +71,7 @@ const QUEUED_NS: f32 = 100e3;
 pub struct Adaptive {
     late_weight: f32,
     method: Method,
+    ends: Ends,
     allowance: Allowance,
     contention: Contention,
     /// The most this wait may spin, and whether it would have spun more.
@@ -82,8 +79,6 @@ pub struct Adaptive {
     is_bound: bool,
     /// Naps of this wait that ended early.
     too_short: u8,
-    /// With less left than this, no second nap is considered.
-    nap_again_ns: f32,
     /// Waits since the last nap, whatever their length.
     waits_spun: u16,
     /// The last wait, learned from when the next begins, so that it ends on time.
@@ -93,7 +88,7 @@ pub struct Adaptive {
     margins: Margins,
     best: Margin,
     classes: [Class; CLASSES],
-    regular: Option<Box<Regular>>,
+    ticks: Option<Box<Ticks>>,
     keeper: Option<Box<Keeper>>,
 }
 
@@ -123,24 +118,25 @@ impl Adaptive {
     /// A waiter that has seen nothing, and sleeps with `method`.
     pub const fn new(late_weight: f64, method: Method, budget: Budget) -> Self {
         let margins = Margins::new();
+        let ends = Ends::of(method);
         let late_weight = late_weight as f32;
         Self {
             late_weight,
             method,
+            ends,
             allowance: Allowance::new(budget),
             contention: Contention::NONE,
             spin_limit: SPIN_MAX,
             is_bound: false,
             too_short: 0,
-            nap_again_ns: 0.0,
             waits_spun: 0,
             nap: None,
             spun_ns: 0.0,
             late_ns: 0.0,
             best: margins.best(late_weight, 10.0, f32::MAX),
             margins,
-            classes: [Class::new(regular::Ends::of(method).believed_ns()); CLASSES],
-            regular: None,
+            classes: [Class::new(ends.believed_ns()); CLASSES],
+            ticks: None,
             keeper: None,
         }
     }
@@ -164,18 +160,9 @@ impl Adaptive {
         self.is_bound
     }
 
-    /// Allocates what is learned of ticks or shares, where the call may have them.
-    #[cold]
-    fn make_regular(&mut self) -> Option<&mut Regular> {
-        if self.regular.is_none() {
-            self.regular = Regular::new(self.method).map(Box::new);
-        }
-        self.regular.as_deref_mut()
-    }
-
     /// The ticks on which naps end, if they do.
     fn grid(&self) -> Option<&Grid> {
-        self.regular.as_ref()?.grid()
+        self.ticks.as_ref()?.grid()
     }
 
     /// Learns from the last wait.
@@ -194,49 +181,49 @@ impl Adaptive {
     /// Learns from the last nap, once.
     #[inline]
     fn settle_nap(&mut self) {
-        let Some(attempt) = self.nap.take() else {
-            return;
-        };
-        if let Some(nap) = attempt.ended {
+        if let Some(attempt) = self.nap.take()
+            && let Some(nap) = attempt.ended
+        {
             self.learn(&attempt, nap);
         }
     }
 
     #[inline]
     fn learn(&mut self, attempt: &Attempt, nap: Nap) {
-        let (asked_ns, mut over_ns) = (nap.asked.as_ns() as f32, nap.over_ns());
-        if over_ns < -EARLY_NS.max(asked_ns * EARLY) {
-            return;
-        }
-        let scale_ns = self.scale_ns(attempt.class);
-        let known = &mut self.classes[attempt.class];
+        let class = attempt.class;
+        let scale_ns = self.scale_ns(class);
+        let known = &mut self.classes[class];
         known.naps = known.naps.saturating_add(1);
         if let Some(cpu_ns) = attempt.cpu_ns {
             known.meter(cpu_ns);
         }
         let usual_ns = known.usual.ns();
-        if let Some(regular) = &mut self.regular {
-            if regular.learn(attempt.class, nap, usual_ns) {
-                // The usual overshoot was relative to another share.
-                known.usual.forget();
-            }
-            let beyond_ns = asked_ns - class::from_ns(attempt.class) as f32;
-            over_ns -= regular.share(attempt.class) * beyond_ns;
+        let mut over_ns = nap.over_ns();
+        let mut on_ticks = false;
+        if let Some(ticks) = &mut self.ticks {
+            ticks.learn(nap);
+            on_ticks = ticks.grid().is_some();
         }
-        let on_ticks = self.regular.as_ref().is_some_and(|r| r.grid().is_some());
-        if nap.over_ns() < 0.0 && !on_ticks {
+        if over_ns < 0.0 && !on_ticks {
+            // The clock may be standing still: this says nothing about overshoot.
             return;
         }
         let late_ns = self.late_ns.min(LATE_MAX_NS);
-        let is_long = over_ns > QUEUED * usual_ns + QUEUED_NS;
-        // Where naps are only tried they may all be long, and on ticks many are.
-        if is_long && !attempt.is_try && self.regular.is_none() {
-            self.contention.learn_queued(late_ns);
-        }
-        if nap.over_ns().max(self.late_weight * late_ns) > attempt.left_ns {
+        if over_ns.max(self.late_weight * late_ns) > attempt.left_ns {
             known.try_every = (known.try_every * 4).min(TRY_EVERY_MAX);
         } else if attempt.is_try {
             known.try_every = (known.try_every / 4).max(1);
+        }
+        if self.ends == Ends::LateByAShare {
+            over_ns -=
+                self.ends.share(class) * (nap.asked.as_ns() as f32 - class::from_ns(class) as f32);
+        }
+        let is_long = over_ns > QUEUED * usual_ns + QUEUED_NS;
+        if is_long {
+            // Where naps are only tried they may all be long, and on ticks many are.
+            if !attempt.is_try && self.ends == Ends::AtAnyTime {
+                self.contention.learn_queued(late_ns);
+            }
         }
         let is_another = attempt.is_try && over_ns > 0.0 && over_ns < usual_ns / BETTER;
         let mut is_news = false;
@@ -252,8 +239,19 @@ impl Adaptive {
             is_news = true;
         }
         if is_news {
-            self.best = self.best_of(attempt.class, f32::MAX);
+            self.best = self.best_of(class, f32::MAX);
         }
+    }
+
+    /// Whether so little is left after a nap that another one cannot pay.
+    #[inline]
+    fn is_little(&self, left: Nanos) -> bool {
+        let Some(Attempt { class, .. }) = self.nap else {
+            return false;
+        };
+        // A shorter nap hardly overshoots by less than half as much.
+        let cost_ns = self.classes[class].cpu_ns + self.scale_ns(class) / 2.0 * self.best.cost;
+        (left.as_ns() as f32) < AGAIN * cost_ns
     }
 
     /// The margin that costs least, of at most `longest` times the usual overshoot.
@@ -291,6 +289,7 @@ impl Adaptive {
     /// Notes how late the wait ended.
     #[inline]
     fn note_end(&mut self, late: Nanos) {
+        self.late_ns = late.as_ns() as f32;
         if let Some(keeper) = &mut self.keeper {
             keeper.late = Some(late);
         }
@@ -302,12 +301,10 @@ impl Adaptive {
         let near = (0..CLASSES)
             .filter(|&near| self.classes[near].naps > 0)
             .min_by_key(|&near| near.abs_diff(class));
-        let is_share = matches!(self.regular.as_deref(), Some(Regular::Share(_)));
-        if let Some(near) = near.filter(|_| !is_share) {
-            self.classes[class]
-                .usual
-                .believe(self.classes[near].usual.ns());
-            self.classes[class].cpu_ns = self.classes[near].cpu_ns;
+        if let Some(near) = near.filter(|_| self.ends != Ends::LateByAShare) {
+            let Class { usual, cpu_ns, .. } = self.classes[near];
+            self.classes[class].usual.believe(usual.ns());
+            self.classes[class].cpu_ns = cpu_ns;
         }
     }
 
@@ -316,13 +313,11 @@ impl Adaptive {
     #[inline]
     fn scale_ns(&self, class: usize) -> f32 {
         let usual_ns = self.classes[class].usual.ns();
-        match &self.regular {
-            None => usual_ns,
-            Some(regular) => {
-                let follows_ns = regular.share(class) * class::from_ns(class) as f32;
-                (usual_ns - follows_ns).max(usual_ns / SCALE_MIN)
-            }
+        if self.ends != Ends::LateByAShare {
+            return usual_ns;
         }
+        let follows_ns = self.ends.share(class) * class::from_ns(class) as f32;
+        (usual_ns - follows_ns).max(usual_ns / SCALE_MIN)
     }
 
     /// The cheapest nap for a deadline `left` away from `now`, if one fits.
@@ -330,8 +325,7 @@ impl Adaptive {
     fn plan_nap(&self, now: u64, left: Nanos, class: usize) -> Option<Plan> {
         let known = &self.classes[class];
         let (usual_ns, scale_ns) = (known.usual.ns(), self.scale_ns(class));
-        let left_ns = left.as_ns() as f32;
-        let most_ns = left_ns - SHORTEST_NS;
+        let most_ns = left.as_ns() as f32 - SHORTEST_NS;
         let margin_ns = |of: Margin| usual_ns + scale_ns * (of.margin - 1.0);
         let mut best = self.best;
         if margin_ns(best) > most_ns {
@@ -339,37 +333,43 @@ impl Adaptive {
         }
         let margin_ns = margin_ns(best);
         let before_ns = margin_ns.min(self.spin_limit.as_ns() as f32);
-        let cost_ns = known.cpu_ns + scale_ns * best.cost;
-        let Some(regular) = self.regular.as_deref() else {
-            return (before_ns < most_ns).then(|| Plan {
-                length: left - Nanos::new(before_ns as u64),
-                margin_ns,
-                cost_ns,
-            });
+        let mut plan = Plan {
+            length: left - Nanos::new(before_ns as u64),
+            margin_ns,
+            cost_ns: known.cpu_ns + scale_ns * best.cost,
         };
-        let (length, cost_ns) = if let Some(grid) = regular.grid() {
+        if self.ends == Ends::AtAnyTime {
+            return (before_ns < most_ns).then_some(plan);
+        }
+        if let Some(grid) = self.grid() {
             let deadline = now.saturating_add(left.as_ns());
             let aim = grid.aim(now, deadline, self.late_weight)?;
-            let length = Nanos::new(aim.due.saturating_sub(now));
-            (length, aim.cost_ns + known.cpu_ns)
+            plan.length = Nanos::new(aim.due.saturating_sub(now));
+            plan.cost_ns = aim.cost_ns + known.cpu_ns;
         } else {
             // Solved for the length, on which the overshoot depends. In f64: an hour in
             // f32 is exact to a quarter of a millisecond only.
-            let share = regular.share(class);
+            let share = self.ends.share(class);
             let before_ns = f64::from(before_ns - share * class::from_ns(class) as f32);
             let length_ns = (left.as_ns() as f64 - before_ns) / f64::from(1.0 + share);
             if length_ns < f64::from(SHORTEST_NS) {
                 return None;
             }
-            let shorter = regular.varied_by(known.naps);
-            (Nanos::new(length_ns as u64) - shorter, cost_ns)
-        };
-        let length = regular.whole(length)?;
-        Some(Plan {
-            length,
-            margin_ns,
-            cost_ns,
-        })
+            plan.length = Nanos::new(length_ns as u64);
+            if self.ticks.is_some() {
+                plan.length = plan.length - Ticks::varied_by(known.naps);
+            }
+        }
+        plan.length = self.whole(plan.length)?;
+        Some(plan)
+    }
+
+    /// A length that the call can count; `None` if that is nothing.
+    fn whole(&self, length: Nanos) -> Option<Nanos> {
+        match &self.ticks {
+            Some(ticks) => ticks.whole(length),
+            None => Some(length),
+        }
     }
 
     /// How long to nap now, if at all, and whether only to learn.
@@ -382,18 +382,22 @@ impl Adaptive {
         again: bool,
     ) -> Option<(Nanos, bool)> {
         let plan = self.plan_nap(now, left, class);
-        let must = left > self.spin_limit;
         let left_ns = left.as_ns() as f32;
         let spin_ns = left_ns * self.contention.spin_price(self.late_weight)
             / if again { AGAIN } else { 1.0 };
-        let pays = |plan: &Plan| plan.cost_ns < spin_ns;
-        if let Some(plan) = plan.filter(|plan| must || pays(plan)) {
-            self.is_bound |= must && self.is_tight(plan.margin_ns, pays(&plan));
-            return Some((plan.length, false));
+        let pays = plan.is_some_and(|plan| plan.cost_ns < spin_ns);
+        if left > self.spin_limit {
+            // Whether it would spin more with a larger budget.
+            let limit_ns = self.spin_limit.as_ns() as f32;
+            let is_tight = !pays || plan.is_some_and(|plan| plan.margin_ns > limit_ns);
+            self.is_bound |= is_tight && !self.contention.is_present();
+            return Some((
+                plan.map_or(left - self.spin_limit, |plan| plan.length),
+                false,
+            ));
         }
-        if must {
-            self.is_bound |= self.is_tight(0.0, false);
-            return Some((left - self.spin_limit, false));
+        if let Some(plan) = plan.filter(|_| pays) {
+            return Some((plan.length, false));
         }
         if again || left_ns < TRY_FROM_NS {
             return None;
@@ -410,20 +414,13 @@ impl Adaptive {
         if known.spun < try_every && self.waits_spun < most {
             return None;
         }
-        // On ticks the plan would end on one, and could not tell that they are gone.
-        if let Some(plan) = plan.filter(|_| self.grid().is_none()) {
+        // On ticks the plan would end on one, and could not tell that they are gone; nor
+        // could it tell a wrong share from a long overshoot.
+        let is_telling = self.grid().is_none() && self.ends != Ends::LateByAShare;
+        if let Some(plan) = plan.filter(|_| is_telling) {
             return Some((plan.length, true));
         }
-        let length = Nanos::new(left.as_ns() / 2);
-        let regular = self.regular.as_deref();
-        let length = regular.map_or(Some(length), |regular| regular.whole(length))?;
-        Some((length, true))
-    }
-
-    /// Whether a wait that must nap would have spun more with a larger budget.
-    fn is_tight(&self, margin_ns: f32, pays: bool) -> bool {
-        let would_spin = !pays || margin_ns > self.spin_limit.as_ns() as f32;
-        would_spin && !self.contention.is_present()
+        Some((self.whole(Nanos::new(left.as_ns() / 2))?, true))
     }
 
     /// A wait begins.
@@ -435,11 +432,12 @@ impl Adaptive {
             self.best = self.best_of(class::of_ns(left.as_ns()), f32::MAX);
         }
         self.settle();
-        if self.regular.is_none() && regular::Ends::of(self.method) != regular::Ends::AtAnyTime {
-            self.make_regular();
+        if self.ends != Ends::AtAnyTime && self.ticks.is_none() {
+            self.ticks = Ticks::new(self.ends).map(Box::new);
         }
         self.is_bound = false;
         self.too_short = 0;
+        self.late_ns = 0.0;
         self.spin_limit = self.allowance.at(now);
         if self.contention.is_present() {
             self.spin_limit = self.spin_limit.min(Contention::spin_limit(left));
@@ -454,17 +452,16 @@ impl<C: Clock> Strategy<C> for Adaptive {
         let again = matches!(turn, Turn::Woke(_));
         if let Turn::Woke(wake) = turn {
             self.note_step(wake);
-            self.late_ns = now.since(goal.deadline).as_ns() as f32;
             if left.is_zero() {
                 self.note_end(now.since(goal.deadline));
+                return goal.spin();
             }
             let stands_still = self.too_short > TOO_SHORT_MAX;
             if stands_still {
                 self.spin_limit = self.allowance.at(now.as_ns());
             }
             // As after most naps: the usual wait ends here without planning again.
-            let is_little = (left.as_ns() as f32) < self.nap_again_ns;
-            if left <= self.spin_limit && (stands_still || is_little) {
+            if left <= self.spin_limit && (stands_still || self.is_little(left)) {
                 return goal.spin();
             }
         } else {
@@ -479,10 +476,7 @@ impl<C: Clock> Strategy<C> for Adaptive {
         };
         self.settle_nap();
         self.waits_spun = 0;
-        let scale_ns = self.scale_ns(class);
         let known = &mut self.classes[class];
-        // A shorter nap hardly overshoots by less than half as much.
-        self.nap_again_ns = AGAIN * (known.cpu_ns + scale_ns / 2.0 * self.best.cost);
         known.spun = 0;
         let metered = known.wants_metering();
         self.nap = Some(Attempt {
@@ -495,9 +489,10 @@ impl<C: Clock> Strategy<C> for Adaptive {
         Step::Block {
             method: self.method,
             // Ticks and shares relate to lengths.
-            limit: match self.regular {
-                Some(_) => Limit::For(length),
-                None => Limit::Until(now + length),
+            limit: if self.ends == Ends::AtAnyTime {
+                Limit::Until(now + length)
+            } else {
+                Limit::For(length)
             },
             or: goal.or,
             metered,
