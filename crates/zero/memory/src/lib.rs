@@ -32,7 +32,6 @@ mod platform;
 #[path = "other.rs"]
 mod platform;
 
-mod cpuid;
 mod kernel;
 mod mapping;
 
@@ -161,8 +160,6 @@ pub struct Cache {
     pub kind: CacheKind,
     /// Its size.
     pub bytes: u64,
-    /// What it fetches at once.
-    pub line_bytes: Option<usize>,
     /// The CPUs that it belongs to, in ascending order; empty where the system
     /// does not tell.
     pub shared_by: Vec<usize>,
@@ -199,17 +196,12 @@ impl CacheKind {
 /// (CPUID), which has no numbers of CPUs either.
 pub fn caches() -> Vec<Cache> {
     let mut caches = platform::caches();
+    #[cfg(target_arch = "x86_64")]
     if caches.is_empty() {
-        caches = cpuid::caches();
+        caches = kernel::x86_64::caches();
     }
     caches.sort_by_key(|cache| cache.level);
     caches
-}
-
-/// The bytes of a line of the first cache, which is what CPUs pass to each
-/// other; `None` where nothing tells.
-pub fn line_bytes() -> Option<usize> {
-    caches().iter().find_map(|cache| cache.line_bytes)
 }
 
 #[cfg(test)]
@@ -248,20 +240,14 @@ mod tests {
             assert!((1..=4).contains(&cache.level), "{cache:?}");
             assert!(cache.bytes >= 1024, "{cache:?}");
             assert!(cache.shared_by.is_empty() || cache.shared_by.contains(&0));
-            assert!(cache.line_bytes.is_none_or(usize::is_power_of_two));
         }
     }
 
-    #[test]
-    fn a_line_is_that_of_the_first_cache_that_tells() {
-        let told: Vec<usize> = caches().iter().filter_map(|c| c.line_bytes).collect();
-        assert_eq!(line_bytes(), told.first().copied());
-    }
-
     /// A hypervisor may keep them from programs, or make them up.
+    #[cfg(target_arch = "x86_64")]
     #[test]
     fn the_word_of_the_cpu_has_no_numbers_of_cpus() {
-        for cache in cpuid::caches() {
+        for cache in kernel::x86_64::caches() {
             assert!(cache.level >= 1 && cache.bytes > 0, "{cache:?}");
             assert!(cache.shared_by.is_empty(), "{cache:?}");
         }

@@ -119,7 +119,6 @@ fn cache(file: impl Fn(&str) -> Option<String>) -> Option<Cache> {
         },
         // Always in KiB: `size_show` of the kernel's drivers/base/cacheinfo.c.
         bytes: file("size")?.strip_suffix('K')?.parse::<u64>().ok()? * 1024,
-        line_bytes: file("coherency_line_size").and_then(|bytes| bytes.parse().ok()),
         shared_by: file("shared_cpu_list").map_or_else(Vec::new, |list| cpus(&list)),
     })
 }
@@ -178,7 +177,6 @@ mod tests {
             level: 3,
             kind: CacheKind::Unified,
             bytes: 32 << 20,
-            line_bytes: None,
             shared_by: vec![0, 1, 8],
         };
         assert_eq!(cache(told("Unified")), Some(expected));

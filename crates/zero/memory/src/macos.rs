@@ -59,14 +59,12 @@ pub(super) fn free_bytes() -> Option<u64> {
 /// On Apple's own CPUs these are the caches of the efficient cores, of which
 /// CPU 0 is one (<sys/sysctl.h>).
 pub(super) fn caches() -> Vec<Cache> {
-    let line_bytes = facts::long_number(c"hw.cachelinesize");
     let cache = |(level, kind, name)| {
         let bytes = facts::long_number(name).filter(|&bytes| bytes > 0)?;
         Some(Cache {
             level,
             kind,
             bytes,
-            line_bytes: line_bytes.and_then(|bytes| usize::try_from(bytes).ok()),
             shared_by: Vec::new(),
         })
     };

@@ -275,15 +275,6 @@ impl Mapping {
         self.first_with(pages, |word| word != 0)
     }
 
-    /// The first of these pages in which a byte is zero: the first that is not
-    /// as [`dirty`](Self::dirty) left it.
-    ///
-    /// # Panics
-    /// When there are no such pages.
-    pub fn first_zeroed(&self, pages: Range<usize>) -> Option<usize> {
-        self.first_with(pages, has_zero_byte)
-    }
-
     fn first_with(&self, pages: Range<usize>, wanted: impl Fn(usize) -> bool) -> Option<usize> {
         let first = pages.start;
         let found = |page: &[AtomicUsize]| page.iter().any(|word| wanted(word.load(Relaxed)));
@@ -295,16 +286,24 @@ impl Mapping {
 /// The lowest bit of each byte.
 const LOW_BITS: usize = usize::MAX / 0xFF;
 
-/// Subtracting one borrows into the highest bit of a byte that was zero (Warren,
-/// "Hacker's Delight", 6-1).
-fn has_zero_byte(word: usize) -> bool {
-    word.wrapping_sub(LOW_BITS) & !word & (LOW_BITS << 7) != 0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::PAGE;
+
+    impl Mapping {
+        /// The first of these pages in which a byte is zero: the first that is not
+        /// as [`dirty`](Self::dirty) left it.
+        pub(crate) fn first_zeroed(&self, pages: Range<usize>) -> Option<usize> {
+            self.first_with(pages, has_zero_byte)
+        }
+    }
+
+    /// Subtracting one borrows into the highest bit of a byte that was zero (Warren,
+    /// "Hacker's Delight", 6-1).
+    fn has_zero_byte(word: usize) -> bool {
+        word.wrapping_sub(LOW_BITS) & !word & (LOW_BITS << 7) != 0
+    }
 
     #[test]
     fn whole_pages_are_mapped() {

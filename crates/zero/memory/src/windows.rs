@@ -104,7 +104,6 @@ fn cache(record: &SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX) -> Option<Cache> {
             _ => return None,
         },
         bytes: cache.CacheSize.into(),
-        line_bytes: Some(cache.LineSize.into()).filter(|&bytes| bytes > 0),
         shared_by: facts::cpus_of(&mask).collect(),
     })
 }

@@ -295,7 +295,6 @@ mod tests {
             level,
             kind: CacheKind::Unified,
             bytes,
-            line_bytes: Some(64),
             shared_by: (0..shared_by).collect(),
         }
     }

@@ -1,9 +1,12 @@
-//! The ways of x86-64: `rep stosb`, stores that go past the caches, `clzero`.
+//! The ways of x86-64: `rep stosb`, stores that go past the caches, `clzero`; and what the CPUID
+//! instruction tells of zeroing and of caches.
+
+use std::arch::asm;
+use std::arch::x86_64::{__cpuid, __cpuid_count, CpuidResult};
+use std::ptr::NonNull;
 
 use super::Routine;
-use crate::cpuid;
-use std::arch::asm;
-use std::ptr::NonNull;
+use crate::{Cache, CacheKind};
 
 /// `rep stosb`, which every x86-64 CPU has; it is fast since Ivy Bridge and Zen 3 (ERMS).
 pub(super) unsafe fn rep_stosb(start: NonNull<u8>, bytes: usize) {
@@ -88,7 +91,7 @@ unsafe fn sse2(start: NonNull<u8>, bytes: usize) {
 }
 
 pub(super) fn detect_clzero() -> Option<Routine> {
-    cpuid::has_clzero().then_some(clzero)
+    has_clzero().then_some(clzero)
 }
 
 /// `clzero`, which zeroes the cache line that RAX points into. The stores are weakly
@@ -115,6 +118,63 @@ unsafe fn clzero(start: NonNull<u8>, bytes: usize) {
     }
 }
 
+/// CLZERO: leaf 8000_0008, EBX bit 0 (AMD APM volume 3). What it zeroes is a
+/// cache line, which has to be one of 64 bytes: leaf 1, EBX bits 8 to 15, in
+/// units of 8.
+fn has_clzero() -> bool {
+    let line = (__cpuid(1).ebx >> 8 & 0xFF) * 8;
+    highest(EXTENDED) >= EXTENDED + 8 && bit(__cpuid(EXTENDED + 8).ebx, 0) && line == 64
+}
+
+/// The caches for data: leaf 4 of Intel, leaf 8000_001D of AMD, which have the
+/// same layout (Intel SDM; AMD APM volume 3). Which CPUs share them is told by
+/// their numbers in the hardware only, and left out.
+pub(crate) fn caches() -> Vec<Cache> {
+    for (base, leaf) in [(0, 4), (EXTENDED, EXTENDED + 0x1D)] {
+        if highest(base) >= leaf {
+            let subleaf = |number| cache(__cpuid_count(leaf, number));
+            let caches: Vec<Cache> = (0..MOST_CACHES).filter_map(subleaf).collect();
+            if !caches.is_empty() {
+                return caches;
+            }
+        }
+    }
+    Vec::new()
+}
+
+const EXTENDED: u32 = 0x8000_0000;
+
+/// More than any CPU has; subleaves beyond the last cache are of type 0.
+const MOST_CACHES: u32 = 8;
+
+fn cache(subleaf: CpuidResult) -> Option<Cache> {
+    let field = |register: u32, first: u32, bits: u32| register >> first & ((1 << bits) - 1);
+    let kind = match field(subleaf.eax, 0, 5) {
+        1 => CacheKind::Data,
+        3 => CacheKind::Unified,
+        _ => return None,
+    };
+    let line = field(subleaf.ebx, 0, 12) + 1;
+    let partitions = field(subleaf.ebx, 12, 10) + 1;
+    let ways = field(subleaf.ebx, 22, 10) + 1;
+    let sets = u64::from(subleaf.ecx) + 1;
+    Some(Cache {
+        level: field(subleaf.eax, 5, 3) as u8,
+        kind,
+        bytes: sets * u64::from(ways) * u64::from(partitions) * u64::from(line),
+        shared_by: Vec::new(),
+    })
+}
+
+/// The highest leaf of the range that starts at `base`.
+fn highest(base: u32) -> u32 {
+    __cpuid(base).eax
+}
+
+fn bit(register: u32, bit: u32) -> bool {
+    register >> bit & 1 == 1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,5 +191,21 @@ mod tests {
         assert_eq!(mapping.first_dirty(1..5), Some(4));
         assert_eq!(mapping.first_zeroed(0..5), Some(1));
         assert_eq!(mapping.first_zeroed(4..5), None);
+    }
+
+    /// The third cache of an EPYC 7763: 32 MiB in 16 ways of lines of 64 bytes.
+    #[test]
+    fn a_cache_is_read_as_the_manuals_say() {
+        let told = |eax| CpuidResult {
+            eax,
+            ebx: 15 << 22 | 63,
+            ecx: 0x7FFF,
+            edx: 0,
+        };
+        let cache = cache(told(0x163)).unwrap();
+        assert_eq!((cache.level, cache.kind), (3, CacheKind::Unified));
+        assert_eq!(cache.bytes, 32 << 20);
+        // No cache, and one for instructions.
+        assert!(super::cache(told(0x160)).is_none() && super::cache(told(0x122)).is_none());
     }
 }
