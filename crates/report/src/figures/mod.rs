@@ -16,7 +16,7 @@ mod heat;
 mod measure;
 mod pace;
 mod panels;
-mod plot;
+pub mod plot;
 pub mod rows;
 mod scenario;
 pub mod style;

@@ -3,7 +3,7 @@
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
-use punctual_record::Run;
+use punctual_record::{Run, RunRow};
 
 use super::axis::{Axis, LEAST_NS};
 use super::chart::{Canvas, Drawn, GREY, Sheet, text_width, write};
@@ -13,36 +13,42 @@ use super::svg;
 use crate::select::{self, Row};
 
 /// What a figure of this kind shows.
-pub(super) struct Plot {
-    pub(super) title: String,
-    pub(super) caption: String,
-    pub(super) x: Axis,
-    pub(super) y: Axis,
+pub struct Plot {
+    /// What it is of.
+    pub title: String,
+    /// What else to know.
+    pub caption: String,
+    /// The axis to the right.
+    pub x: Axis,
+    /// The axis upwards.
+    pub y: Axis,
     /// What is drawn, the last above the others. A single one without a name has no
     /// legend.
-    pub(super) series: Vec<Series>,
+    pub series: Vec<Series>,
 }
 
 /// A point by the values of the axes.
-pub(super) type Point = (f64, f64);
+pub type Point = (f64, f64);
 
 /// What is drawn of one thing.
-pub(super) struct Series {
-    pub(super) name: String,
-    pub(super) look: Look,
+pub struct Series {
+    /// What the legend calls it.
+    pub name: String,
+    /// How it is drawn.
+    pub look: Look,
     /// A line through all of these.
-    pub(super) line: Vec<Point>,
+    pub line: Vec<Point>,
     /// A marker at each.
-    pub(super) marks: Vec<Point>,
+    pub marks: Vec<Point>,
     /// Thin lines from one point up to another.
-    pub(super) whiskers: Vec<[Point; 2]>,
+    pub whiskers: Vec<[Point; 2]>,
     /// A thin line at a value of the x axis, from end to end, with words.
-    pub(super) upright: Option<(f64, String)>,
+    pub upright: Option<(f64, String)>,
 }
 
 impl Series {
     /// A line with a marker at each point.
-    pub(super) fn new(name: impl Into<String>, look: Look, points: Vec<Point>) -> Self {
+    pub fn new(name: impl Into<String>, look: Look, points: Vec<Point>) -> Self {
         Self {
             name: name.into(),
             look,
@@ -105,7 +111,7 @@ impl Series {
 
 impl Plot {
     /// Draws it.
-    pub(super) fn draw(&self, run: &Run) -> String {
+    pub fn draw<R: RunRow>(&self, run: &Run<R>) -> String {
         let names = || self.series.iter().map(|series| series.name.as_str());
         let is_named = names().any(|name| !name.is_empty());
         let place = match is_named {

@@ -2,6 +2,8 @@
 //! pages, where a report on waiting says how timers go off.
 
 use punctual_record::{Run, Value};
+use punctual_report::tables::WIDTH;
+use punctual_report::tables::table::Table;
 use punctual_report::text::labelled;
 use punctual_report::units;
 use punctual_zero_sim::{Figure, Machine, Quantity, presets, systems};
@@ -37,47 +39,46 @@ consistent with another source; C one measurement or an inference; D unverified.
 }
 
 fn of_windows() -> String {
-    let rows = systems().iter().map(|system| {
-        let besides = system.bookkeeping();
-        vec![
-            system.what.clone(),
-            system.machine.clone(),
-            format!("{} ns", besides.value),
-            format!("{} to {}", besides.low, besides.high),
-            besides.source.to_string(),
-            system.source.clone(),
-        ]
-    });
-    let head = [
-        "system",
-        "on",
-        "a page besides",
-        "between",
-        "source of that",
-        "source",
-    ];
     let title = "The systems of the article: what they do for each page besides zeroing it, all of confidence D";
-    punctual_report::table(title, &head, rows)
+    Table::new(title, systems())
+        .column("system", |system| system.what.clone())
+        .column("on", |system| system.machine.clone())
+        .column("a page besides", |system| {
+            format!("{} ns", system.bookkeeping().value)
+        })
+        .column("between", |system| {
+            let Figure { low, high, .. } = system.bookkeeping();
+            format!("{low} to {high}")
+        })
+        .column("source of that", |system| {
+            system.bookkeeping().source.to_string()
+        })
+        .column("source", |system| system.source.clone())
+        .names(6)
+        .within(WIDTH)
+        .section()
+        .text
 }
 
 fn table<'f>(title: &str, figures: impl Iterator<Item = (Quantity, &'f Figure)>) -> String {
-    let rows = figures.map(|(quantity, figure)| {
-        let value = format!("{} {}", figure.value, quantity.unit());
-        let interval = match figure.low < figure.high {
+    let figures: Vec<_> = figures.collect();
+    Table::new(title, &figures)
+        .column("figure", |(quantity, _)| quantity.key())
+        .column("is", |(quantity, figure)| {
+            let value = format!("{} {}", figure.value, quantity.unit());
+            value.trim_end().to_owned()
+        })
+        .column("between", |(_, figure)| match figure.low < figure.high {
             true => format!("{} to {}", figure.low, figure.high),
             false => String::new(),
-        };
-        vec![
-            quantity.key().to_owned(),
-            value.trim_end().to_owned(),
-            interval,
-            figure.confidence.to_string(),
-            quantity.what().to_owned(),
-            figure.source.to_string(),
-        ]
-    });
-    let head = ["figure", "is", "between", "sure", "what", "source"];
-    punctual_report::table(title, &head, rows)
+        })
+        .column("sure", |(_, figure)| figure.confidence.to_string())
+        .column("what", |(quantity, _)| quantity.what())
+        .column("source", |(_, figure)| figure.source.to_string())
+        .names(6)
+        .within(WIDTH)
+        .section()
+        .text
 }
 
 /// The facts that bear on memory, a line each.

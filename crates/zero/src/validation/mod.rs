@@ -28,6 +28,8 @@ mod rows;
 use std::collections::BTreeMap;
 
 use punctual_program::Refusal;
+use punctual_report::tables::WIDTH;
+use punctual_report::tables::table::Table;
 use punctual_zero_pool::{Batch, LockKind, Setting};
 use punctual_zero_sim::{Job, Machine, PoolResult, System, simulate};
 use serde::Deserialize;
@@ -272,35 +274,34 @@ pub fn text(findings: &Findings<'_>, sources: &BTreeMap<String, String>) -> Stri
         count("prediction"),
         of_their_own.count(),
     );
-    let cells = findings.iter().map(|(row, finding)| {
+    let got = |(row, finding): &(&Row, Finding)| {
         let why = match finding.verdict {
             Verdict::Explained => row.deviates.as_deref().unwrap_or_default(),
             _ => &row.note,
         };
-        let got = match why {
+        match why {
             "" => finding.got.clone(),
             why => format!("{} ({why})", finding.got),
-        };
-        vec![
-            format!("{} {}", row.id, row.evidence.letter()),
-            row.input.clone(),
-            format!("{}, {}", row.expected, row.tolerance),
-            got,
-            row.source.clone(),
-            row.same_as.clone().unwrap_or_default(),
-            finding.verdict.name().to_owned(),
-        ]
-    });
-    let head = [
-        "id",
-        "what is done",
-        "expected",
-        "got",
-        "source",
-        "same as",
-        "verdict",
-    ];
-    let mut text = punctual_report::table(&title, &head, cells);
+        }
+    };
+    let mut text = Table::new(title, findings)
+        .column("id", |(row, _)| {
+            format!("{} {}", row.id, row.evidence.letter())
+        })
+        .column("what is done", |(row, _)| row.input.as_str())
+        .column("expected", |(row, _)| {
+            format!("{}, {}", row.expected, row.tolerance)
+        })
+        .column("got", got)
+        .column("source", |(row, _)| row.source.as_str())
+        .column("same as", |(row, _)| {
+            row.same_as.clone().unwrap_or_default()
+        })
+        .column("verdict", |(_, finding)| finding.verdict.name())
+        .names(7)
+        .within(WIDTH)
+        .section()
+        .text;
     text.push_str("\nSources:\n");
     for (name, source) in sources {
         text.push_str(&format!("  {name}: {source}\n"));

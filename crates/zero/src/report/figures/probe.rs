@@ -4,7 +4,8 @@ use plotters::prelude::*;
 use punctual_record::{Interval, Run};
 use punctual_report::figures::axis::Axis;
 use punctual_report::figures::chart::Sheet;
-use punctual_report::figures::chart::{Chart, Place, legend, legend_of_marks};
+use punctual_report::figures::chart::legend_of_marks;
+use punctual_report::figures::plot::{Plot, Series};
 use punctual_report::figures::rows::Rows;
 use punctual_report::figures::style::Look;
 use punctual_report::figures::svg;
@@ -151,18 +152,13 @@ fn blocks(run: &Run<ZeroRow>, measurements: &[&ZeroRow]) -> Option<Figure> {
         .collect();
     let points = || ways.iter().flat_map(|(_, points)| points.iter().copied());
     points().next()?;
-    let place = Place::beside_legend(ways.iter().map(|(way, _)| *way));
     let rounds = measurements.iter().filter_map(|m| m.page_cost());
-    let sheet = Sheet {
-        title: "What a MiB costs, by the size of the block".to_owned(),
-        caption: format!(
-            "CPU time, where it is counted, to get a block, fill it and give it back, over its size; medians of n = \
-             {} rounds. fresh: from the system each time. reused: filled again. allocator: as the allocator of the \
-             program does. A MiB is 2^20 bytes.",
-            select::counts(rounds.map(|cost| cost.rounds.len() as u64))
-        ),
-        height: place.height(),
-    };
+    let caption = format!(
+        "CPU time, where it is counted, to get a block, fill it and give it back, over its size; medians of n = \
+         {} rounds. fresh: from the system each time. reused: filled again. allocator: as the allocator of the \
+         program does. A MiB is 2^20 bytes.",
+        select::counts(rounds.map(|cost| cost.rounds.len() as u64))
+    );
     let x = Axis::log(
         "size of the block",
         1.0,
@@ -170,19 +166,17 @@ fn blocks(run: &Run<ZeroRow>, measurements: &[&ZeroRow]) -> Option<Figure> {
         decimal_bytes,
     );
     let y = Axis::log_ns("CPU time per MiB", points().map(|p| p.1));
-    let svg = sheet.draw(run, |canvas| {
-        let chart = Chart::new(canvas, place, &x, &y)?;
-        for (i, (way, points)) in ways.iter().enumerate() {
-            chart.series(way, Look::nth(i), points)?;
-        }
-        let entries = ways.iter().enumerate();
-        legend(
-            canvas,
-            place,
-            entries.map(|(i, (way, _))| (*way, Look::nth(i))),
-        )
-    });
-    Some(figure("zero-probe-blocks", svg))
+    let ways = ways.into_iter().enumerate();
+    let plot = Plot {
+        title: "What a MiB costs, by the size of the block".to_owned(),
+        caption,
+        x,
+        y,
+        series: ways
+            .map(|(i, (way, points))| Series::new(way, Look::nth(i), points))
+            .collect(),
+    };
+    Some(figure("zero-probe-blocks", plot.draw(run)))
 }
 
 /// The size of a block, and what a MiB of it costs.
