@@ -14,6 +14,8 @@ pub mod run;
 pub mod simulation;
 pub mod validation;
 
+use std::thread::ScopedJoinHandle;
+
 use punctual_lab::host::Stop;
 use punctual_lab::rounds::End;
 use punctual_program::Refusal;
@@ -23,6 +25,12 @@ use crate::rows::ZeroRow;
 
 pub use report::{COMPARED, computers};
 pub use simulation::Grid;
+
+/// What came of a thread; if it panicked, so does the caller.
+pub(crate) fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    let joined = thread.join();
+    joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
 
 /// Each of these once, in the order in which they come first.
 pub(crate) fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {

@@ -43,4 +43,4 @@ pub use machine::{Machine, Preset, System, presets, systems};
 pub use predict::{Active, Prediction, predict};
 pub use quantity::{Figure, Quantity, Unit};
 pub use simulate::{Bursts, Bursty, CpuSplit, EVERY, Job, PoolResult, Preemption, simulate};
-pub use topology::{Distance, Matrix, Numbering, Place, Topology};
+pub use topology::{Distance, Matrix, Numbering, Topology};

@@ -33,17 +33,6 @@ pub enum Numbering {
     SiblingsTogether,
 }
 
-/// Where a logical CPU is. All numbers count over the whole computer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The socket.
-    pub socket: usize,
-    /// The last-level cache.
-    pub cache: usize,
-    /// The core.
-    pub core: usize,
-}
-
 /// How far apart two logical CPUs are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Distance {
@@ -80,29 +69,26 @@ impl Topology {
         self.sockets * self.caches * self.cores
     }
 
-    /// Where the CPU of this number is.
-    pub const fn place(&self, cpu: usize) -> Place {
-        let core = match self.numbering {
+    /// The core of a CPU, counted over the whole computer.
+    const fn core(&self, cpu: usize) -> usize {
+        match self.numbering {
             Numbering::SiblingsLast => cpu % self.all_cores(),
             Numbering::SiblingsTogether => cpu / self.threads,
-        };
-        Place {
-            socket: core / (self.caches * self.cores),
-            cache: core / self.cores,
-            core,
         }
     }
 
     /// How far apart two CPUs are.
     pub fn distance(&self, one: usize, other: usize) -> Distance {
-        let (a, b) = (self.place(one), self.place(other));
+        let (a, b) = (self.core(one), self.core(other));
+        // Whether they are among the same so many cores.
+        let share = |cores: usize| a / cores == b / cores;
         if one == other {
             Distance::Same
-        } else if a.core == b.core {
+        } else if a == b {
             Distance::Core
-        } else if a.cache == b.cache {
+        } else if share(self.cores) {
             Distance::Cache
-        } else if a.socket == b.socket {
+        } else if share(self.caches * self.cores) {
             Distance::Socket
         } else {
             Distance::Across

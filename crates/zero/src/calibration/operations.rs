@@ -11,6 +11,7 @@ use punctual_os::quick::QuickClock;
 use punctual_os::thread;
 
 use crate::host::{Alone, Barrier, CpuClock, Cpus, Links, Rescue};
+use crate::joined;
 
 /// One sample of each, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -359,10 +360,7 @@ impl Workers {
                     })
                 })
                 .collect();
-            let joined = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
-            let done = joined
-                .map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            done.collect()
+            threads.into_iter().map(joined).collect()
         })
     }
 

@@ -252,60 +252,6 @@ fn jitter(lengths: Vec<f64>) -> Option<f64> {
     Some(2.0 * middle(deviations.collect()) / median)
 }
 
-/// This computer, where the pages of a pool are some of its memory, from the first of
-/// them on, or none at all: then nothing is zeroed.
-#[derive(Clone, Copy, Debug)]
-struct PoolMemory<'m> {
-    computer: HostComputer<'m>,
-    first: Option<u64>,
-}
-
-impl<'m> Computer for PoolMemory<'m> {
-    type Line = <HostComputer<'m> as Computer>::Line;
-    type Mutex = <HostComputer<'m> as Computer>::Mutex;
-
-    fn line(&self, words: [u64; 4]) -> Self::Line {
-        self.computer.line(words)
-    }
-
-    fn mutex(&self) -> Self::Mutex {
-        self.computer.mutex()
-    }
-
-    #[inline]
-    fn now(&self) -> Nanos {
-        self.computer.now()
-    }
-
-    #[inline]
-    fn relax(&self) {
-        self.computer.relax()
-    }
-
-    #[inline]
-    fn pause(&self, length: Nanos) {
-        self.computer.pause(length)
-    }
-
-    #[inline]
-    fn zero(&self, pages: Range<u64>) {
-        match self.first {
-            Some(first) => self.computer.zero(first + pages.start..first + pages.end),
-            None => drop(std::hint::black_box(pages)),
-        }
-    }
-
-    #[inline]
-    fn next_in_list(&self, page: u64) -> u64 {
-        self.computer.next_in_list(page)
-    }
-
-    #[inline]
-    fn gives_up(&self) -> bool {
-        self.computer.gives_up()
-    }
-}
-
 /// One sample with nothing else under way.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Take {
@@ -342,10 +288,7 @@ fn takes(
     pages: u64,
     every: u32,
 ) -> Result<(f64, f64), Refusal> {
-    let idle = PoolMemory {
-        computer,
-        first: None,
-    };
+    let idle = computer.with_pages_from(None);
     let alone = Setting {
         workers: 1,
         ..*setting
@@ -366,10 +309,7 @@ fn takes(
 /// How long the caller takes to zero pages, where it takes each by itself under a
 /// lock that nobody else wants.
 pub(super) fn one_by_one(computer: HostComputer<'_>, lock: LockKind, pages: Range<u64>) -> Nanos {
-    let part = PoolMemory {
-        computer,
-        first: Some(pages.start),
-    };
+    let part = computer.with_pages_from(Some(pages.start));
     let setting = Setting::new(1, lock, Batch::One);
     let pool = Pool::new(&part, &setting, pages.end - pages.start);
     let pool = pool.expect("any lock does for one worker that takes single pages");

@@ -15,6 +15,8 @@ use punctual_zero_memory::Kernel;
 use punctual_zero_pool::blocking::Pool;
 use punctual_zero_pool::{Accounting, LockKind, Setting};
 
+use crate::joined;
+
 use super::computer::{HostComputer, HostMemory, Links};
 use super::cpus::{Begun, CpuClock, Cpus, Mark, sift, skip, with_room};
 use super::{Barrier, Broken, Rescue};
@@ -99,11 +101,7 @@ impl<'m> Team<'m> {
             let limit = shared.job.most().into();
             let late = all_done.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
             self.memory.cutoff().set_late(late);
-            let tallies = threads.into_iter().map(|thread| {
-                let joined = thread.join();
-                joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            });
-            Ok((tallies.collect(), late))
+            Ok((threads.into_iter().map(joined).collect(), late))
         })
     }
 }

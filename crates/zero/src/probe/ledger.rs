@@ -9,8 +9,8 @@ use punctual_os::{Tick, clock, thread, usage};
 use punctual_program::Refusal;
 
 use super::ProbePart;
-use crate::refusal;
 use crate::rows::{Account, PageCost, Paid, Payments, Spent, ZeroProbe, ZeroRow};
+use crate::{joined, refusal};
 
 /// The steps of one round, in order, each with what it took of the thread that
 /// made it.
@@ -203,10 +203,7 @@ pub(super) fn apart<R: Send>(
         let thread = std::thread::Builder::new().spawn_scoped(scope, work);
         let thread = thread
             .map_err(|why| Refusal::new(format!("cannot start a thread to measure on: {why}")))?;
-        match thread.join() {
-            Ok(done) => done,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
+        joined(thread)
     })
 }
 

@@ -239,14 +239,6 @@ fn huge_pages_of(span: usize) -> Result<(), String> {
     }
 }
 
-impl std::fmt::Debug for ProbePlan {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let cases = self.cases.iter().map(|turns| &turns.case.name);
-        let cases: Vec<&String> = cases.collect();
-        f.debug_struct("ProbePlan").field("cases", &cases).finish()
-    }
-}
-
 /// What the user asks for.
 #[derive(Clone, Debug)]
 pub struct Settings {

@@ -173,7 +173,7 @@ impl PoolPlan {
             facts.insert("pinned".to_owned(), json!(team.is_pinned()));
             let huge_pages = ground.memory.huge_pages();
             facts.insert("asked_for_huge_pages".to_owned(), json!(huge_pages));
-            let transfer = ground.memory.transfer().as_ns();
+            let transfer = ground.memory.transfer.as_ns();
             facts.insert("line_transfer_ns".to_owned(), json!(transfer));
         }
         facts
@@ -315,7 +315,7 @@ impl Ground {
         })?;
         let cpu_clock = CpuClock::of_this_host();
         touch(&memory, cpu_clock, cpus, pages)?;
-        memory.set_transfer(mean_transfer(memory.clock()));
+        memory.transfer = mean_transfer(memory.clock());
         let mut rates = BTreeMap::new();
         for area in areas {
             rates.insert(area.pages, Rates::of(&memory, area.pages)?);

@@ -271,14 +271,10 @@ pub(super) struct Bandwidth {
     progress: f64,
     /// When that was.
     at: Time,
-    /// Who works until when, in terms of that progress.
-    jobs: BinaryHeap<Reverse<(Goal, usize)>>,
+    /// Who works until which progress: its bits, whose order is that of the numbers, as it is
+    /// never negative.
+    jobs: BinaryHeap<Reverse<(u64, usize)>>,
 }
-
-/// A progress to be reached, which is never negative: so the order of the bits
-/// is the order of the numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Goal(u64);
 
 impl Bandwidth {
     /// Memory that is fast enough for so many at full speed.
@@ -295,13 +291,13 @@ impl Bandwidth {
     pub(super) fn begin(&mut self, now: Time, who: usize, work: Time) {
         self.advance(now);
         let goal = self.progress + work.as_thirds() as f64;
-        self.jobs.push(Reverse((Goal(goal.to_bits()), who)));
+        self.jobs.push(Reverse((goal.to_bits(), who)));
     }
 
     /// When the first of them ends, if none begins before.
     pub(super) fn next_end(&self) -> Option<Time> {
         let Reverse((goal, _)) = self.jobs.peek()?;
-        let left = f64::from_bits(goal.0) - self.progress;
+        let left = f64::from_bits(*goal) - self.progress;
         // Upwards, so that the work is done by then.
         let thirds = (left / self.speed()).ceil() as u64;
         Some(self.at + Time::from_thirds(thirds))
@@ -311,7 +307,7 @@ impl Bandwidth {
     pub(super) fn end(&mut self, now: Time) -> usize {
         self.advance(now);
         let Reverse((goal, who)) = self.jobs.pop().expect("somebody works");
-        self.progress = self.progress.max(f64::from_bits(goal.0));
+        self.progress = self.progress.max(f64::from_bits(goal));
         who
     }
 
