@@ -244,8 +244,9 @@ impl<C> Tick<C> {
 
     /// How late this instant is for `deadline`; negative when it is before it.
     pub fn late_for(self, deadline: Self) -> Lateness {
-        let late = i128::from(self.ns) - i128::from(deadline.ns);
-        Lateness(i64::try_from(late).unwrap_or(if late < 0 { i64::MIN } else { i64::MAX }))
+        // The same distance apart, and in the range of signed numbers.
+        let signed = |ns: u64| ns.wrapping_sub(1 << 63) as i64;
+        Lateness(signed(self.ns).saturating_sub(signed(deadline.ns)))
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) use promise::{LateAtMost, percent};
 use crate::estimators::grid::Grid;
 use crate::estimators::margins::{Margin, Margins};
 use crate::method::Method;
-use crate::time::{Clock, Nanos};
+use crate::time::{Clock, Nanos, Tick};
 use crate::wait::{Goal, Limit, Reason, Step, Strategy, Turn, Wake};
 
 use budget::{Allowance, SPIN_MAX};
@@ -312,10 +312,15 @@ impl Adaptive {
     /// part that grows with the length.
     #[inline]
     fn scale_ns(&self, class: usize) -> f32 {
-        let usual_ns = self.classes[class].usual.ns();
-        if self.ends != Ends::LateByAShare {
-            return usual_ns;
+        match self.ends {
+            Ends::LateByAShare => self.scale_beyond_share_ns(class),
+            _ => self.classes[class].usual.ns(),
         }
+    }
+
+    #[cold]
+    fn scale_beyond_share_ns(&self, class: usize) -> f32 {
+        let usual_ns = self.classes[class].usual.ns();
         let follows_ns = self.ends.share(class) * class::from_ns(class) as f32;
         (usual_ns - follows_ns).max(usual_ns / SCALE_MIN)
     }
@@ -369,6 +374,58 @@ impl Adaptive {
         match &self.ticks {
             Some(ticks) => ticks.whole(length),
             None => Some(length),
+        }
+    }
+
+    /// Notes how a step ended. Whether a spin comes next without planning again, as after
+    /// most naps.
+    #[inline]
+    fn spins_after<C: Clock>(&mut self, goal: &Goal<C>, wake: &Wake<C>) -> bool {
+        self.note_step(wake);
+        let left = goal.left(wake.now);
+        if left.is_zero() {
+            self.note_end(wake.now.since(goal.deadline));
+            return true;
+        }
+        let stands_still = self.too_short > TOO_SHORT_MAX;
+        if stands_still {
+            self.spin_limit = self.allowance.at(wake.now.as_ns());
+        }
+        left <= self.spin_limit && (stands_still || self.is_little(left))
+    }
+
+    /// The next step of a wait.
+    fn nap_or_spin<C: Clock>(&mut self, goal: &Goal<C>, now: Tick<C>, again: bool) -> Step<C> {
+        let left = goal.left(now);
+        let class = class::of_ns(left.as_ns());
+        if self.classes[class].naps == 0 {
+            self.begin_class(class);
+        }
+        let Some((length, is_try)) = self.choose(now.as_ns(), left, class, again) else {
+            return goal.spin();
+        };
+        self.settle_nap();
+        self.waits_spun = 0;
+        let known = &mut self.classes[class];
+        known.spun = 0;
+        let metered = known.wants_metering();
+        self.nap = Some(Attempt {
+            class,
+            left_ns: left.as_ns() as f32,
+            is_try,
+            ended: None,
+            cpu_ns: None,
+        });
+        Step::Block {
+            method: self.method,
+            // Ticks and shares relate to lengths.
+            limit: if self.ends == Ends::AtAnyTime {
+                Limit::Until(now + length)
+            } else {
+                Limit::For(length)
+            },
+            or: goal.or,
+            metered,
         }
     }
 
@@ -446,56 +503,15 @@ impl Adaptive {
 }
 
 impl<C: Clock> Strategy<C> for Adaptive {
+    #[inline]
     fn next(&mut self, goal: &Goal<C>, turn: &Turn<C>) -> Step<C> {
-        let now = turn.now();
-        let left = goal.left(now);
-        let again = matches!(turn, Turn::Woke(_));
-        if let Turn::Woke(wake) = turn {
-            self.note_step(wake);
-            if left.is_zero() {
-                self.note_end(now.since(goal.deadline));
-                return goal.spin();
+        match turn {
+            Turn::Begin(now) => {
+                self.begin(now.as_ns(), goal.left(*now));
+                self.nap_or_spin(goal, *now, false)
             }
-            let stands_still = self.too_short > TOO_SHORT_MAX;
-            if stands_still {
-                self.spin_limit = self.allowance.at(now.as_ns());
-            }
-            // As after most naps: the usual wait ends here without planning again.
-            if left <= self.spin_limit && (stands_still || self.is_little(left)) {
-                return goal.spin();
-            }
-        } else {
-            self.begin(now.as_ns(), left);
-        }
-        let class = class::of_ns(left.as_ns());
-        if self.classes[class].naps == 0 {
-            self.begin_class(class);
-        }
-        let Some((length, is_try)) = self.choose(now.as_ns(), left, class, again) else {
-            return goal.spin();
-        };
-        self.settle_nap();
-        self.waits_spun = 0;
-        let known = &mut self.classes[class];
-        known.spun = 0;
-        let metered = known.wants_metering();
-        self.nap = Some(Attempt {
-            class,
-            left_ns: left.as_ns() as f32,
-            is_try,
-            ended: None,
-            cpu_ns: None,
-        });
-        Step::Block {
-            method: self.method,
-            // Ticks and shares relate to lengths.
-            limit: if self.ends == Ends::AtAnyTime {
-                Limit::Until(now + length)
-            } else {
-                Limit::For(length)
-            },
-            or: goal.or,
-            metered,
+            Turn::Woke(wake) if self.spins_after(goal, wake) => goal.spin(),
+            Turn::Woke(wake) => self.nap_or_spin(goal, wake.now, true),
         }
     }
 }
