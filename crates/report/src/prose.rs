@@ -6,13 +6,18 @@ pub(crate) const WIDTH: usize = 100;
 
 /// `prose` behind `lead`, in lines that are indented as far as the first.
 pub fn indented(lead: &str, prose: &str) -> String {
-    behind(lead, lines(prose, WIDTH - lead.len()))
+    behind(lead, lines(prose, room(lead)))
 }
 
 /// The same of a list, whose lines end at its commas only.
 pub fn listed(lead: &str, list: &str) -> String {
     let items = list.split_inclusive(", ").map(str::trim_end);
-    behind(lead, fill(items, WIDTH - lead.len()))
+    behind(lead, fill(items, room(lead)))
+}
+
+/// What a lead, which can be of a file and of any length, leaves of a line.
+fn room(lead: &str) -> usize {
+    WIDTH.saturating_sub(lead.len())
 }
 
 fn behind(lead: &str, lines: Vec<String>) -> String {
