@@ -5,9 +5,7 @@ use std::sync::Barrier;
 
 use punctual_core::Nanos;
 use punctual_lab::host::Stop;
-use punctual_zero::host::{
-    Arrivals, CpuClock, HostComputer, HostMemory, Job, Links, Observed, Team,
-};
+use punctual_zero::host::{CpuClock, HostComputer, HostMemory, Job, Links, Observed, Team};
 use punctual_zero::run::{Bursts, PoolPlan, Settings};
 use punctual_zero_memory::{Kernel, PAGE};
 use punctual_zero_pool::blocking::{AnyLock, Computer, Lock};
@@ -26,9 +24,8 @@ fn job(setting: Setting) -> Job<'static> {
         kernel: Kernel::Memset,
         pages: PAGES,
         links: None,
-        arrivals: Arrivals::Closed {
-            length: Nanos::from_ms(2),
-        },
+        bursts: None,
+        length: Nanos::from_ms(2),
         every: 1,
         room: 1_000,
         longest: Nanos::from_secs(60),
@@ -165,7 +162,7 @@ fn pages_come_from_a_list_and_zeroed_ones_go_to_another() {
 #[test]
 fn a_burst_comes_as_often_as_it_was_asked_to() {
     let job = Job {
-        arrivals: Arrivals::Burst(Bursts {
+        bursts: Some(Bursts {
             every: Nanos::from_ms(30),
             times: 3,
         }),
@@ -183,7 +180,7 @@ fn a_stop_ends_the_wait_for_a_burst() {
     let memory = memory(stop.clone());
     let team = Team::new(&memory, CpuClock::of_this_host());
     let job = Job {
-        arrivals: Arrivals::Burst(Bursts {
+        bursts: Some(Bursts {
             every: Nanos::from_secs(3_600),
             times: 1,
         }),
@@ -248,7 +245,7 @@ fn what_takes_too_long_is_given_up_and_the_next_batch_counts_again() {
     let memory = memory(Stop::new());
     let team = Team::new(&memory, CpuClock::of_this_host());
     let endless = Job {
-        arrivals: Arrivals::Burst(Bursts {
+        bursts: Some(Bursts {
             every: Nanos::new(1),
             times: 1_000_000,
         }),

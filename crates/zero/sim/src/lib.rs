@@ -8,10 +8,8 @@
 //! | `lines` | cache lines: who has a copy, who wants one, who comes next |
 //! | `world` | what happens, in which order, also to who loses its CPU, and in memory that many write at the same time |
 //! | `computer` | all of that as a pool sees it |
-//! | `simulate` | a backlog from begin to end, or a sample of it counted up; pages that arrive all the time, workers that wake up now and then |
-//! | `predict` | what would come out if what is not known were a little different |
-//! | `contest` | workers that only want a lock: what papers on locks measure |
-//! | `chain` | the closed form that all of this is checked against |
+//! | `simulate` | a backlog from begin to end, or a sample of it counted up; pages that arrive all the time, workers that wake up now and then; what would come out if what is not known were a little different |
+//! | `chain` | workers that only want a lock, as papers on locks have them, and the closed form that all of this is checked against |
 //!
 //! A worker runs until it asks for something that takes time; then whatever comes
 //! first happens. The same machine, pool and seed give the same bytes everywhere.
@@ -27,10 +25,8 @@
 
 pub mod chain;
 mod computer;
-mod contest;
 mod lines;
 mod machine;
-mod predict;
 mod quantity;
 mod simulate;
 #[cfg(test)]
@@ -38,9 +34,11 @@ mod tests;
 mod topology;
 mod world;
 
-pub use contest::{Contest, ContestLock};
+pub use chain::{Contest, ContestLock};
 pub use machine::{Machine, Preset, System, presets, systems};
-pub use predict::{Active, Prediction, predict};
 pub use quantity::{Figure, Quantity, Unit};
-pub use simulate::{Bursts, Bursty, CpuSplit, EVERY, Job, PoolResult, Preemption, simulate};
+pub use simulate::{
+    Active, Bursts, Bursty, CpuSplit, EVERY, Job, PoolResult, Prediction, Preemption, predict,
+    simulate,
+};
 pub use topology::{Distance, Matrix, Numbering, Topology};

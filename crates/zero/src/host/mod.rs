@@ -20,7 +20,7 @@ pub use computer::{HostComputer, HostLine, HostMemory, HostMutex, Links};
 pub use cpus::CpuClock;
 pub(crate) use cpus::Cpus;
 pub(crate) use team::can_park;
-pub use team::{Arrivals, Bursts, Job, Observed, Team};
+pub use team::{Bursts, Job, Observed, Team};
 
 /// Lets workers go on when all have come, again and again. They spin, so that
 /// all go on within about the time that a cache line takes from CPU to CPU:

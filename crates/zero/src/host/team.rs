@@ -191,7 +191,7 @@ impl Worker<'_, '_> {
 
     /// When the next burst is due, as one of the workers says for all.
     fn due(&self) -> Result<Option<Tick>, Broken> {
-        let Arrivals::Burst(Bursts { every, .. }) = self.shared.job.arrivals else {
+        let Some(Bursts { every, .. }) = self.shared.job.bursts else {
             return Ok(None);
         };
         if self.number == 0 {
@@ -276,28 +276,18 @@ pub struct Job<'a> {
     pub pages: u64,
     /// The list that they are taken from, if there is one.
     pub links: Option<&'a Links>,
-    /// What begins a pass.
-    pub arrivals: Arrivals,
+    /// The bursts in which the pages come, which wake the workers, who sleep; else they are all
+    /// there, and all workers go on when all are ready.
+    pub bursts: Option<Bursts>,
+    /// How long there are passes where they are all there, with all that is not measured; there
+    /// is one at least.
+    pub length: Nanos,
     /// One take in so many is timed.
     pub every: u32,
     /// How many of these are kept by each worker.
     pub room: usize,
     /// A pass that takes longer ends as soon as it can, and does not count.
     pub longest: Nanos,
-}
-
-/// What begins a pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrivals {
-    /// All pages are there, and all workers go on when all are ready; again and
-    /// again for so long, but once at least.
-    Closed {
-        /// How long, with all that is not measured.
-        length: Nanos,
-    },
-    /// All pages are there at multiples of a time, and wake the workers, who
-    /// sleep.
-    Burst(Bursts),
 }
 
 /// Pages that come all at once, again and again.
@@ -336,11 +326,11 @@ struct Tally {
 
 impl Job<'_> {
     fn most(&self) -> Nanos {
-        match self.arrivals {
-            Arrivals::Closed { length } => length + self.longest,
+        match self.bursts {
+            None => self.length + self.longest,
             // Each burst is at the next multiple of the time, which may be one
             // further on.
-            Arrivals::Burst(Bursts { every, times }) => {
+            Some(Bursts { every, times }) => {
                 every.times(u64::from(times) + 1) + self.longest.times(u64::from(times))
             }
         }
@@ -427,9 +417,9 @@ impl<'a> Shared<'a> {
             let began = passes.due.unwrap_or(began);
             passes.wall += ended.since(began);
         }
-        let enough = match self.job.arrivals {
-            Arrivals::Closed { length } => clock::now().since(self.began) >= length,
-            Arrivals::Burst(Bursts { times, .. }) => passes.count >= times,
+        let enough = match self.job.bursts {
+            None => clock::now().since(self.began) >= self.job.length,
+            Some(Bursts { times, .. }) => passes.count >= times,
         };
         let go_on = counts && !enough;
         if go_on {

@@ -16,6 +16,7 @@ pub use pools::{
     Arrivals, PoolOf, Simulated, Spread, ZeroAdvice, ZeroBounds, ZeroChecked, ZeroForecast,
     ZeroHold, ZeroPick, ZeroPool, ZeroedPages, Zeroing, ZeroingPrediction, ZeroingRound,
 };
+pub(crate) use probe::over_rounds;
 pub use probe::{Account, PAGE_BYTES, PageCost, Paid, Payments, Spent};
 pub use punctual_zero_sim::CpuSplit;
 

@@ -58,13 +58,16 @@ pub struct Spent {
     pub faults: Option<u64>,
 }
 
+/// The median over rounds; `None` if one of them does not have it.
+pub(crate) fn over_rounds<R>(rounds: &[R], of: impl Fn(&R) -> Option<f64>) -> Option<Interval> {
+    let values: Option<Vec<f64>> = rounds.iter().map(of).collect();
+    Interval::of(&values?)
+}
+
 impl PageCost {
     /// Of some rounds; `None` if there are none, or one of them had no pages.
     pub fn of(rounds: &[Spent], approximate: bool) -> Option<Self> {
-        let each = |of: fn(&Spent) -> Option<f64>| -> Option<Interval> {
-            let values: Option<Vec<f64>> = rounds.iter().map(of).collect();
-            Interval::of(&values?)
-        };
+        let each = |of: fn(&Spent) -> Option<f64>| over_rounds(rounds, of);
         let pages: u64 = rounds.iter().map(|round| round.pages).sum();
         let all = |of: fn(&Spent) -> Option<u64>| -> Option<f64> {
             let sum: Option<u64> = rounds.iter().map(of).sum();
@@ -176,10 +179,6 @@ impl Account {
         if wall_ns == 0 {
             return None;
         }
-        let each = |of: &dyn Fn(&Payments) -> Option<f64>| -> Option<Interval> {
-            let values: Option<Vec<f64>> = rounds.iter().map(of).collect();
-            Interval::of(&values?)
-        };
         let cpus = |of: &dyn Fn(&Payments) -> Option<i128>| -> Option<f64> {
             let sum: Option<i128> = rounds.iter().map(of).sum();
             Some(sum? as f64 / wall_ns as f64)
@@ -188,13 +187,13 @@ impl Account {
             cpus(&move |round| of(round).map(|paid| i128::from(part(&paid))))
         };
         let rate = |ns: fn(&Payments) -> Option<u64>| {
-            each(&move |round| {
+            over_rounds(rounds, move |round| {
                 let ns = ns(round).filter(|ns| *ns > 0)?;
                 Some(round.bytes as f64 / ns as f64).filter(|rate| *rate > 0.0)
             })
         };
         Some(Self {
-            wall_s: each(&|round| Some(round.wall_ns as f64 / 1e9))?,
+            wall_s: over_rounds(rounds, |round| Some(round.wall_ns as f64 / 1e9))?,
             gb_per_cpu_s: rate(Payments::ours_ns),
             gb_per_cpu_s_of_computer: rate(|round| round.computer_ns),
             own_user_cpus: paid(|round| round.own, |paid| paid.user_ns),

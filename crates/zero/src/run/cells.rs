@@ -10,9 +10,9 @@ use punctual_zero_memory::{Kernel, PAGE};
 use punctual_zero_pool::{Batch, Dequeue, LockKind, Setting};
 
 use super::{Bursts, Settings, Sizes};
-use crate::host::{Arrivals, Job, Links};
-use crate::rows::PoolOf;
-use crate::{Grid, ascending, refusal, rows};
+use crate::host::{Job, Links};
+use crate::rows::{Arrivals, PoolOf};
+use crate::{Grid, ascending, refusal};
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cells {
@@ -252,8 +252,8 @@ impl Cell {
             memory: self.area.memory.name().to_owned(),
             bytes: self.area.bytes(),
             arrivals: match self.bursts {
-                None => rows::Arrivals::Closed,
-                Some(_) => rows::Arrivals::Burst,
+                None => Arrivals::Closed,
+                Some(_) => Arrivals::Burst,
             },
             every_ns: self.bursts.map(|bursts| bursts.every.as_ns()),
             ..PoolOf::of(&self.setting)
@@ -292,7 +292,8 @@ impl Cell {
             kernel: self.kernel,
             pages: self.area.pages,
             links,
-            arrivals: (self.bursts).map_or(Arrivals::Closed { length }, Arrivals::Burst),
+            bursts: self.bursts,
+            length,
             every,
             room: room.min(MOST_SAMPLES) as usize,
             longest: longest_pass(self.area.pages),
@@ -467,7 +468,7 @@ mod tests {
         let words = [&pool.batch, &pool.dequeue, &pool.kernel, &pool.memory];
         assert_eq!(words, ["guided", "range", "memset", "hot"]);
         assert_eq!((pool.threads, pool.bytes), (4, 1 << 20));
-        assert_eq!(pool.arrivals, rows::Arrivals::Burst);
+        assert_eq!(pool.arrivals, Arrivals::Burst);
         assert_eq!(pool.every_ns, Some(2_000_000_000));
         assert_eq!(pool.returns.as_deref(), Some("ticket"));
     }

@@ -12,7 +12,7 @@ use punctual_zero_pool::{Batch, Dequeue, LockKind, Setting};
 use serde_json::json;
 
 use crate::calibration::mean_transfer;
-use crate::host::{Arrivals, CpuClock, Cpus, HostComputer, HostMemory, Job, Links, Team};
+use crate::host::{CpuClock, Cpus, HostComputer, HostMemory, Job, Links, Team};
 use crate::probe::in_words;
 use crate::run::cells::Cells;
 use crate::run::tally::Tally;
@@ -344,9 +344,8 @@ fn touch(memory: &HostMemory, cpu_clock: CpuClock, cpus: usize, pages: u64) -> R
         kernel: Kernel::Memset,
         pages,
         links: None,
-        arrivals: Arrivals::Closed {
-            length: Nanos::ZERO,
-        },
+        bursts: None,
+        length: Nanos::ZERO,
         every: 1,
         room: 0,
         longest: PER_PAGE.times(pages) + Nanos::from_secs(1),

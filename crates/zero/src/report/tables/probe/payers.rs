@@ -10,7 +10,9 @@ use punctual_report::units;
 use super::account;
 use crate::published::{ZEROPAGE_TEST_SOURCE, article};
 use crate::report::tables::why;
-use crate::rows::{Account, PAGE_BYTES, Paid, Payments, ProcessesAccount, ZeroProbe, ZeroRow};
+use crate::rows::{
+    Account, PAGE_BYTES, Paid, Payments, ProcessesAccount, ZeroProbe, ZeroRow, over_rounds,
+};
 
 /// CPUs that everybody kept busy, a row for each thing that was done; that of
 /// the two processes is among them.
@@ -173,10 +175,7 @@ fn rows(of: &ProcessesAccount) -> Vec<(&'static str, Cell, Option<String>)> {
             bytes / f64::from(1 << 30)
         )
     };
-    let each = |of: &dyn Fn(&Payments) -> Option<f64>| -> Option<Interval> {
-        let values: Option<Vec<f64>> = account.rounds.iter().map(of).collect();
-        Interval::of(&values?)
-    };
+    let each = |of: &dyn Fn(&Payments) -> Option<f64>| over_rounds(&account.rounds, of);
     let seconds =
         |ns: &dyn Fn(&Payments) -> Option<u64>| each(&|round| Some(ns(round)? as f64 / 1e9));
     let iteration = each(&|round| {
