@@ -36,9 +36,7 @@ fn main() -> Result<(), String> {
     if strategies.is_empty() {
         strategies = STRATEGIES.map(str::to_owned).to_vec();
     }
-    println!(
-        "Cost of a wait over the informed optimum (us), which is in the first column; `one` is the optimum with one nap."
-    );
+    println!("Cost of a wait over the informed optimum (us), which is in the first column.");
     for (i, strategy) in strategies.iter().enumerate() {
         println!("  {i}: {strategy}");
     }
@@ -65,11 +63,10 @@ fn show(what: &str, models: &[Model], strategies: &[String]) -> Result<(), Strin
         println!("\n{}", model.name());
         for cell in &cells {
             print!(
-                "  {:<8} w {:>3}  {:>8.1}  one {:>5.2} ",
+                "  {:<8} w {:>3}  {:>8.1} ",
                 cell.regime.to_string(),
                 cell.weight,
-                cell.least_ns / 1e3,
-                cell.least_of_one_nap_ns / cell.least_ns
+                cell.least_ns / 1e3
             );
             for i in 0..strategies.len() {
                 match cell.over_informed(i) {

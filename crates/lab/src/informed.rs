@@ -15,10 +15,6 @@
 //!   that asks for `r - m`: its CPU time, and the mean of `J(m - O)` over the
 //!   overshoots `O` of such naps. That is any number of naps.
 //!
-//! [`of_one_nap`](Informed::of_one_nap) is the same with a spin after
-//! the first nap, as in the newsvendor problem: the difference is what further
-//! naps bring.
-//!
 //! # What it leaves out
 //!
 //! Each overshoot is a draw by itself. Who sees that late naps come in rows, or
@@ -46,21 +42,10 @@ impl Informed {
     /// nanoseconds of CPU time, of which one of lateness is worth `weight`. `None`
     /// where the recording does not tell what naps cost.
     pub fn new(recording: &Recorded, weight: f64, longest: Nanos) -> Option<Self> {
-        Self::solved(recording, weight, longest, STEP, false)
+        Self::solved(recording, weight, longest, STEP)
     }
 
-    /// The same with one nap a wait at most.
-    pub fn of_one_nap(recording: &Recorded, weight: f64, longest: Nanos) -> Option<Self> {
-        Self::solved(recording, weight, longest, STEP, true)
-    }
-
-    fn solved(
-        recording: &Recorded,
-        weight: f64,
-        longest: Nanos,
-        step: f64,
-        is_of_one: bool,
-    ) -> Option<Self> {
+    fn solved(recording: &Recorded, weight: f64, longest: Nanos, step: f64) -> Option<Self> {
         let naps: Vec<_> = recording
             .all()
             .map(|nap| {
@@ -73,8 +58,7 @@ impl Informed {
             })
             .collect::<Option<_>>()?;
         let left_ns = grid(longest.as_ns() as f64, step);
-        let after = is_of_one.then_some(&left_ns[..]);
-        let costs = solve(&naps, &left_ns, weight, after);
+        let costs = solve(&naps, &left_ns, weight);
         Some(Self { left_ns, costs })
     }
 
@@ -127,9 +111,8 @@ fn grouped(overshoots: &[Lateness]) -> Vec<(f64, f64)> {
     groups
 }
 
-/// The costs with each time left. What is left after a nap costs `after`; if that
-/// is nothing, as much as it costs here.
-fn solve(naps: &[Naps], left_ns: &[f64], weight: f64, after: Option<&[f64]>) -> Vec<f64> {
+/// The costs with each time left.
+fn solve(naps: &[Naps], left_ns: &[f64], weight: f64) -> Vec<f64> {
     let mut costs: Vec<f64> = Vec::with_capacity(left_ns.len());
     let mut cheapest: Vec<_> = naps.iter().map(|_| Cheapest::default()).collect();
     for (i, &left) in left_ns.iter().enumerate() {
@@ -140,25 +123,16 @@ fn solve(naps: &[Naps], left_ns: &[f64], weight: f64, after: Option<&[f64]>) -> 
         let mut least = spun;
         // What costs the same time left is not known before this is over; to
         // spin a little first is hardly dearer.
-        let known = match after {
-            Some(after) => after,
-            None => {
-                costs.push(spun);
-                &costs[..]
-            }
-        };
+        costs.push(spun);
         for (naps, cheapest) in naps.iter().zip(&mut cheapest) {
             cheapest
                 .all
-                .push(naps.cpu_ns + mean_after(naps, left, left_ns, known, weight));
+                .push(naps.cpu_ns + mean_after(naps, left, left_ns, &costs, weight));
             if let Some(cost) = cheapest.of(naps, left, left_ns) {
                 least = least.min(cost);
             }
         }
-        match after {
-            Some(_) => costs.push(least),
-            None => costs[i] = least,
-        }
+        costs[i] = least;
     }
     costs
 }
@@ -301,19 +275,16 @@ mod tests {
     }
 
     #[test]
-    fn one_nap_is_the_problem_of_the_newsvendor() {
+    fn where_a_second_nap_brings_nothing_it_is_the_problem_of_the_newsvendor() {
         // Evenly from 0 to 100 us: the margin is the w / (1 + w) quantile, and what
-        // is spun or late costs half of that and 100 us.
+        // is spun or late costs half of that and 100 us. A second nap costs what the spin
+        // does, at least.
         let even: Vec<_> = (0..1_000).map(|i| i * 100 + 50).collect();
         let naps = recording(&[(1_000, 50_000, &even)]);
         for weight in [1.0, 10.0, 100.0] {
-            let longest = Nanos::from_ms(2);
-            let informed = Informed::new(&naps, weight, longest).unwrap();
-            let of_one = Informed::of_one_nap(&naps, weight, longest).unwrap();
-            let one = of_one.cost(Nanos::from_ms(1));
-            near(one, 50_000.0 + 50_000.0 * weight / (1.0 + weight));
-            // A second one costs what the spin does, at least.
-            near(informed.cost(Nanos::from_ms(1)), one);
+            let informed = Informed::new(&naps, weight, Nanos::from_ms(2)).unwrap();
+            let newsvendor = 50_000.0 + 50_000.0 * weight / (1.0 + weight);
+            near(informed.cost(Nanos::from_ms(1)), newsvendor);
         }
     }
 
@@ -322,11 +293,8 @@ mod tests {
         // Either on time or 10 ms late, and short ones are exact.
         let naps = recording(&[(100, 2_000, &[0]), (10_000, 2_000, &[0, 10_000_000])]);
         let informed = Informed::new(&naps, 100.0, Nanos::from_ms(20)).unwrap();
-        let length = Nanos::from_ms(20);
-        let of_one = Informed::of_one_nap(&naps, 100.0, length).unwrap();
-        near(of_one.cost(length), 2_000.0 + 5e6);
-        // Short ones instead of the spin.
-        assert!(informed.cost(length) < 100_000.0);
+        // Short ones instead of the spin, or of a half chance of 10 ms.
+        assert!(informed.cost(Nanos::from_ms(20)) < 100_000.0);
     }
 
     #[test]
@@ -356,7 +324,7 @@ mod tests {
         };
         for naps in [of_both(&quiet), of_both(&coarse)] {
             let solved = [STEP, STEP / 2.0]
-                .map(|step| Informed::solved(&naps, 10.0, longest, step, false).unwrap());
+                .map(|step| Informed::solved(&naps, 10.0, longest, step).unwrap());
             for us in [20, 50, 100, 200, 500, 1_000] {
                 let [coarse, fine] = [0, 1].map(|i| solved[i].cost(Nanos::from_us(us)));
                 near(coarse, fine);

@@ -64,7 +64,7 @@ fn every_first_screen_fits() {
         "doctor --on linux",
         "doctor --on macos",
         "doctor --on windows-10-2004",
-        "zero advise --on cascade-lake-96",
+        "zero advise --on ryzen-7950x-32 --size 4MiB",
         "zero simulate --threads 1,8,39 --lock tas,mcs --batch 1,64 --size 16MiB",
     ]
     .map(str::to_owned)

@@ -185,8 +185,6 @@ pub(crate) struct Cell {
     pub(crate) weight: f64,
     /// What the informed waiter pays for a wait.
     pub(crate) least_ns: f64,
-    /// What he would with one nap a wait at most.
-    pub(crate) least_of_one_nap_ns: f64,
     /// What each strategy does, in their order; `None` where the machine lacks
     /// what it needs.
     pub(crate) costs_ns: Vec<Option<f64>>,
@@ -212,14 +210,12 @@ pub(crate) fn cells(model: &Model, strategies: &[String]) -> Result<Vec<Cell>, S
     for weight in WEIGHTS {
         let unknown = || format!("{}: nobody counted what its naps cost", model.name());
         let informed = Informed::new(recording, weight, LONGEST).ok_or_else(unknown)?;
-        let of_one_nap = Informed::of_one_nap(recording, weight, LONGEST).ok_or_else(unknown)?;
         for regime in &regimes {
             cells.push(Cell {
                 regime: regime.regime,
                 is_cold: regime.is_cold,
                 weight,
                 least_ns: regime.mean(|length| informed.cost(length)),
-                least_of_one_nap_ns: regime.mean(|length| of_one_nap.cost(length)),
                 costs_ns: vec![],
             });
         }
