@@ -181,9 +181,7 @@ impl Adaptive {
     /// Learns from the last nap, once.
     #[inline]
     fn settle_nap(&mut self) {
-        if let Some(attempt) = self.nap.take()
-            && let Some(nap) = attempt.ended
-        {
+        if let Some((attempt, nap)) = self.nap.take().and_then(|a| Some((a, a.ended?))) {
             self.learn(&attempt, nap);
         }
     }
