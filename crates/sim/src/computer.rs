@@ -254,7 +254,7 @@ impl Computer {
         });
         let energy = self.idle.power.map(|power| {
             let idle = self.rested.iter().zip(power.idle);
-            let idle = idle.map(|(&(_, total), milliwatts)| (total, *milliwatts));
+            let idle = idle.map(|(&(_, total), milliwatts)| (total, milliwatts));
             let all = idle.chain([(self.busy + self.waking, power.awake)]);
             let picojoules = |(time, milliwatts): (Time, u64)| {
                 u128::from(time.floor_ns()) * u128::from(milliwatts)

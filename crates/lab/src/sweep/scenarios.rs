@@ -16,7 +16,7 @@ use crate::scenario::{self, COMPUTER, Scenario};
 type Column = (&'static str, fn(&Measurement) -> Option<f64>);
 
 /// The columns of threads, then those of the computer.
-const COLUMNS: [Column; 15] = [
+const COLUMNS: [Column; 16] = [
     ("wakes_per_s", |m| ScenarioThreads::of(m)?.wakes_per_s),
     ("cpu_fraction", |m| {
         ScenarioThreads::of(m).and(m.cpu.fraction)
@@ -40,6 +40,7 @@ const COLUMNS: [Column; 15] = [
     ("wakeups_per_s", |m| ScenarioComputer::of(m)?.wakeups_per_s),
     ("busy", |m| ScenarioComputer::of(m)?.busy),
     ("good_idle", |m| ScenarioComputer::of(m)?.good_idle),
+    ("power_w", |m| ScenarioComputer::of(m)?.power_w),
 ];
 
 /// So many of them are of threads.

@@ -238,16 +238,6 @@ impl<'a, 'c> Chart<'a, 'c> {
         self.context.backend_coord(&(x, y))
     }
 
-    /// Draws what the legend names so: a line with a marker at each point.
-    pub fn series(&self, name: &str, look: Look, points: &[(f64, f64)]) -> Drawn {
-        let pixels: Vec<Pixel> = points.iter().map(|&(x, y)| self.pixel(x, y)).collect();
-        svg::series(self.canvas, name, || {
-            look.line(self.canvas, &pixels)?;
-            let mut points = points.iter();
-            points.try_for_each(|point| self.mark(look, *point))
-        })
-    }
-
     /// Draws a marker that says what it stands for.
     pub fn mark(&self, look: Look, point: (f64, f64)) -> Drawn {
         let at = self.pixel(point.0, point.1);

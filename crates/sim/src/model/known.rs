@@ -297,7 +297,7 @@ pub(crate) struct Power {
     /// While it runs, or is on its way out of an idle state.
     pub(crate) awake: u64,
     /// In each idle state.
-    pub(crate) idle: &'static [u64],
+    pub(crate) idle: [u64; SKYLAKE_SERVER.len()],
 }
 
 impl IdleTable {
@@ -345,7 +345,7 @@ const SKYLAKE_SERVER: &[IdleState] = &[
 /// those above).
 const SKYLAKE_SERVER_POWER: Power = Power {
     awake: 4_000,
-    idle: &[1_440, 880, 100],
+    idle: [1_440, 880, 100],
 };
 
 /// `drivers/idle/intel_idle.c`, Broadwell; only its deep states are at hand.

@@ -8,7 +8,7 @@
 //! | `lines` | cache lines: who has a copy, who wants one, who comes next |
 //! | `world` | what happens, in which order, also to who loses its CPU, and in memory that many write at the same time |
 //! | `computer` | all of that as a pool sees it |
-//! | `simulate` | a backlog from begin to end, or a sample of it counted up; pages that arrive all the time, workers that wake up now and then; what would come out if what is not known were a little different |
+//! | `simulate` | a backlog from begin to end, or a sample of it counted up; pages that arrive all the time, workers that wake up now and then; `predict`: what would come out if what is not known were a little different |
 //! | `chain` | workers that only want a lock, as papers on locks have them, and the closed form that all of this is checked against |
 //!
 //! A worker runs until it asks for something that takes time; then whatever comes

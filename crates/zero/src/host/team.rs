@@ -279,8 +279,8 @@ pub struct Job<'a> {
     /// The bursts in which the pages come, which wake the workers, who sleep; else they are all
     /// there, and all workers go on when all are ready.
     pub bursts: Option<Bursts>,
-    /// How long there are passes where they are all there, with all that is not measured; there
-    /// is one at least.
+    /// Without bursts passes follow each other for so long, with what is not measured of them;
+    /// there is one at least.
     pub length: Nanos,
     /// One take in so many is timed.
     pub every: u32,

@@ -45,7 +45,7 @@ pub struct LearnedClass {
     pub over_p90: Nanos,
     /// See `over_p50`.
     pub over_p99: Nanos,
-    /// The share of the length beyond `at_least` that is added to the overshoot.
+    /// The share of the length beyond `at_least` that is added to the overshoot: believed, by the OS.
     pub share: f64,
     /// The CPU time of a nap.
     pub cpu: Nanos,

@@ -37,7 +37,7 @@ const TRY_EVERY_MAX: u16 = 64;
 /// The same on known ticks, where it is certain that no nap fits.
 const TRY_EVERY_MAX_ON_TICKS: u16 = 4_096;
 /// Where an overshoot grows with the length, the rest of it counts as at least one
-/// part in this many of the whole: the share is not known more exactly.
+/// part in this many of the whole: the share is believed, not measured.
 const SCALE_MIN: f32 = 16.0;
 /// A wait naps a second time only if spinning would cost this many times more: each
 /// nap is another chance of a stall. Planning two naps from the start costs recorded
