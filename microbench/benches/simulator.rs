@@ -114,22 +114,8 @@ fn heap(timers: u64, wakes: u64) -> Measured {
 
 fn simulator(model: &str, timers: u64, wakes: u64) -> Measured {
     let period = APART.times(timers);
-    let sleeper = Program {
-        subjects: vec![],
-        ops: vec![Op::Loop {
-            times: u64::MAX,
-            body: vec![Op::Block {
-                method: Method::Sleep,
-                length: period,
-                tolerance: Nanos::ZERO,
-            }],
-        }],
-    };
-    let spawn = Op::Spawn {
-        name: "sleeper".to_owned(),
-        kind: SpawnKind::Thread,
-        program: sleeper,
-    };
+    let sleeper = Program::from(vec![Op::repeat(u64::MAX, [Op::nap(Method::Sleep, period)])]);
+    let spawn = Op::spawn(SpawnKind::Thread, "sleeper", sleeper);
     let spawner = Program {
         subjects: vec![],
         ops: vec![
@@ -142,18 +128,11 @@ fn simulator(model: &str, timers: u64, wakes: u64) -> Measured {
         ],
     };
     let end = APART.times(timers * (wakes + 1));
-    let program = Program {
-        subjects: vec![],
-        ops: vec![
-            Op::Spawn {
-                name: "spawner".to_owned(),
-                kind: SpawnKind::Process,
-                program: spawner,
-            },
-            Op::Until(end),
-            Op::Exit,
-        ],
-    };
+    let program = Program::from(vec![
+        Op::spawn(SpawnKind::Process, "spawner", spawner),
+        Op::Until(end),
+        Op::Exit,
+    ]);
     let model = Model::parse(model).expect("a model of the simulator");
     let mut machine = SimMachine::new(model, 1);
     let begin = Instant::now();

@@ -91,14 +91,14 @@ fn on_no_cpu(case: &Case) -> Case {
                 name,
                 kind,
                 program,
-            } => Some(Op::Spawn {
-                name: name.clone(),
-                kind: *kind,
-                program: Program {
+            } => Some(Op::spawn(
+                *kind,
+                name,
+                Program {
                     ops: program.ops.iter().filter_map(unpinned).collect(),
                     ..program.clone()
                 },
-            }),
+            )),
             kept => Some(kept.clone()),
         }
     }

@@ -424,15 +424,8 @@ mod tests {
     /// So many waits of 6 ms, which is hardly more than the article assumes a
     /// nap to take before it has seen one.
     fn case(waits: u64, keeps_state: bool) -> Case {
-        let wait = Op::Wait {
-            with: 0,
-            due: Due::After(Nanos::from_ms(6)),
-            or: None,
-        };
-        let waits = Op::Loop {
-            times: waits,
-            body: vec![wait],
-        };
+        let wait = Op::wait(Due::After(Nanos::from_ms(6)));
+        let waits = Op::repeat(waits, [wait]);
         Case {
             subject: PRECISE.to_string(),
             program: Program {

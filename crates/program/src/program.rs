@@ -164,7 +164,7 @@ pub enum Op {
 
 impl Op {
     /// A wait with the program's only subject.
-    pub fn wait(due: Due) -> Self {
+    pub const fn wait(due: Due) -> Self {
         Self::Wait {
             with: 0,
             due,
@@ -173,7 +173,7 @@ impl Op {
     }
 
     /// One call of the OS.
-    pub fn nap(method: Method, length: Nanos) -> Self {
+    pub const fn nap(method: Method, length: Nanos) -> Self {
         Self::Block {
             method,
             length,
@@ -185,6 +185,16 @@ impl Op {
     pub fn repeat(times: u64, body: impl Into<Vec<Self>>) -> Self {
         let body = body.into();
         Self::Loop { times, body }
+    }
+
+    /// Another thread or process.
+    pub fn spawn(kind: SpawnKind, name: &str, program: impl Into<Program>) -> Self {
+        let (name, program) = (name.to_owned(), program.into());
+        Self::Spawn {
+            name,
+            kind,
+            program,
+        }
     }
 }
 

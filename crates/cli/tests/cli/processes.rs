@@ -24,18 +24,11 @@ fn run(ops: Vec<Op>) -> Option<Observations> {
 }
 
 fn program(ops: Vec<Op>) -> Program {
-    Program {
-        subjects: vec![],
-        ops,
-    }
+    Program::from(ops)
 }
 
 fn spawn(name: &str, kind: SpawnKind, ops: Vec<Op>) -> Op {
-    Op::Spawn {
-        name: name.to_owned(),
-        kind,
-        program: program(ops),
-    }
+    Op::spawn(kind, name, program(ops))
 }
 
 fn process(name: &str, ops: Vec<Op>) -> Op {
@@ -43,18 +36,11 @@ fn process(name: &str, ops: Vec<Op>) -> Op {
 }
 
 fn forever(body: Vec<Op>) -> Op {
-    Op::Loop {
-        times: u64::MAX,
-        body,
-    }
+    Op::repeat(u64::MAX, body)
 }
 
 fn nap(length: Nanos) -> Op {
-    Op::Block {
-        method: Method::Sleep,
-        length,
-        tolerance: Nanos::ZERO,
-    }
+    Op::nap(Method::Sleep, length)
 }
 
 fn until(ms: u64) -> Op {
@@ -157,10 +143,7 @@ fn what_processes_cannot_share_is_refused() {
             Op::Signal(event),
         ]
     };
-    let twice = |op| Op::Loop {
-        times: 2,
-        body: vec![op],
-    };
+    let twice = |op| Op::repeat(2, [op]);
     let refusal = |ops| host.check(&program(ops)).err().map(|why| why.to_string());
     assert_eq!(refusal(vec![process("a", pair())]), None);
     for (ops, says) in [

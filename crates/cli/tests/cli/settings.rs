@@ -241,10 +241,10 @@ mod linux {
         use punctual_program::machine::ThreadObservations;
         use punctual_program::program::{Op, Program};
 
-        let back_to_the_default = Program {
-            subjects: vec![],
-            ops: vec![Op::Set(Setting::Slack(Nanos::ZERO)), Op::Read(Probe::Slack)],
-        };
+        let back_to_the_default = Program::from(vec![
+            Op::Set(Setting::Slack(Nanos::ZERO)),
+            Op::Read(Probe::Slack),
+        ]);
         let start = serde_json::json!({
             "name": "",
             "program": back_to_the_default,

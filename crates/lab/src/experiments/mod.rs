@@ -83,11 +83,7 @@ pub(crate) fn hog(cpu: Option<usize>) -> Op {
 
 /// Starts a thread beside this one.
 fn spawn(name: &str, ops: Vec<Op>) -> Op {
-    Op::Spawn {
-        name: name.to_owned(),
-        kind: SpawnKind::Thread,
-        program: ops.into(),
-    }
+    Op::spawn(SpawnKind::Thread, name, ops)
 }
 
 /// Whether `machine` can do this.

@@ -203,11 +203,7 @@ mod tests {
                 or: Some(Event(7)),
             })
             .into();
-        ops.extend(Method::ALL.map(|method| Op::Block {
-            method,
-            length: Nanos::new(1),
-            tolerance: Nanos::ZERO,
-        }));
+        ops.extend(Method::ALL.map(|method| Op::nap(method, Nanos::new(1))));
         ops.extend(
             OsClock::ALL
                 .iter()
@@ -245,20 +241,13 @@ mod tests {
             Op::Phase,
             Op::Exit,
         ]);
-        let program = Program {
-            subjects: vec![Subject::Peer("tokio".to_owned())],
-            ops: vec![Op::Loop {
-                times: u64::MAX,
-                body: ops,
-            }],
-        };
+        let program = Program::of(
+            Subject::Peer("tokio".to_owned()),
+            vec![Op::repeat(u64::MAX, ops)],
+        );
         Program {
             subjects,
-            ops: vec![Op::Spawn {
-                name: "a \"b\"\n".to_owned(),
-                kind: SpawnKind::Process,
-                program,
-            }],
+            ops: vec![Op::spawn(SpawnKind::Process, "a \"b\"\n", program)],
         }
     }
 
@@ -283,14 +272,7 @@ mod tests {
     fn a_deep_program_arrives() {
         let mut program = Program::default();
         for _ in 0..16 {
-            program = Program {
-                subjects: vec![],
-                ops: vec![Op::Spawn {
-                    name: String::new(),
-                    kind: SpawnKind::Thread,
-                    program,
-                }],
-            };
+            program = Program::from(vec![Op::spawn(SpawnKind::Thread, "", program)]);
         }
         let text = serde_json::to_string(&program).unwrap();
         assert_eq!(serde_json::from_str::<Program>(&text).unwrap(), program);

@@ -143,14 +143,14 @@ impl<'f> Compiler<'f> {
         self.names.push(name.value.clone());
         let mut thread = Thread::default();
         let ops = self.ops(steps, &mut thread)?;
-        Ok(Op::Spawn {
-            name: name.value.clone(),
+        Ok(Op::spawn(
             kind,
-            program: Program {
+            &name.value,
+            Program {
                 subjects: thread.subjects,
                 ops,
             },
-        })
+        ))
     }
 
     fn ops(&mut self, steps: &'f [Step], thread: &mut Thread) -> Result<Vec<Op>, Flaw> {

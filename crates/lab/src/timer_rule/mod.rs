@@ -258,11 +258,7 @@ fn another_process_asks(interval: Nanos) -> Op {
     let asks = Op::Set(Setting::request(interval));
     // Nobody signals it: the request stands to the end.
     let ops = vec![asks, Op::Await(Event(u32::MAX))];
-    Op::Spawn {
-        name: "asks".to_owned(),
-        kind: SpawnKind::Process,
-        program: ops.into(),
-    }
+    Op::spawn(SpawnKind::Process, "asks", ops)
 }
 
 #[cfg(test)]

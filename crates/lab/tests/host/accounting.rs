@@ -51,16 +51,8 @@ fn a_thread_begins_with_what_its_strategy_has_learned_and_tells_what_it_learns()
 
 #[test]
 fn each_phase_begins_a_section_of_every_thread() {
-    let nap = Op::Block {
-        method: Method::Sleep,
-        length: Nanos::from_ms(1),
-        tolerance: Nanos::ZERO,
-    };
-    let named = |name: &str, ops| Op::Spawn {
-        name: name.to_owned(),
-        kind: SpawnKind::Thread,
-        program: plain(ops),
-    };
+    let nap = Op::nap(Method::Sleep, Nanos::from_ms(1));
+    let named = |name: &str, ops| Op::spawn(SpawnKind::Thread, name, plain(ops));
     let ms = |ms| Op::Until(Nanos::from_ms(ms));
     let observed = run(&plain(vec![
         named("naps", vec![forever(vec![nap])]),
@@ -115,11 +107,7 @@ fn each_record_begins_a_section() {
         times(3, vec![wait(Nanos::from_us(100))]),
         Op::Record,
         Op::Record,
-        Op::Block {
-            method: Method::Timer,
-            length: Nanos::from_us(100),
-            tolerance: Nanos::ZERO,
-        },
+        Op::nap(Method::Timer, Nanos::from_us(100)),
     ]);
     let sections = &run(&program).threads[0].sections;
     let counts: Vec<_> = sections.iter().map(|s| s.samples.len()).collect();
@@ -160,11 +148,7 @@ fn the_books_of_a_wait_add_up() {
 #[test]
 fn missed_cycles_are_skipped_and_counted() {
     let period = Nanos::from_ms(1);
-    let next_cycle = Op::Wait {
-        with: 0,
-        due: Due::NextCycle,
-        or: None,
-    };
+    let next_cycle = Op::wait(Due::NextCycle);
     let program = system(vec![
         Op::Pace(Rate::from_period(period).unwrap()),
         // Wine counts CPU time in steps of 10 ms, so less could be no work.
@@ -189,11 +173,7 @@ fn missed_cycles_are_skipped_and_counted() {
 #[test]
 fn what_the_os_does_not_let_this_user_do_is_counted() {
     let highest = Op::Set(Setting::Priority(Priority::RealTime));
-    let after = Op::Block {
-        method: Method::Sleep,
-        length: Nanos::ZERO,
-        tolerance: Nanos::ZERO,
-    };
+    let after = Op::nap(Method::Sleep, Nanos::ZERO);
     let program = plain(vec![highest, after]);
     if host().check(&program).is_err() {
         return;

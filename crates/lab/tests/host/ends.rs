@@ -8,11 +8,7 @@ use super::*;
 fn the_end_of_the_experiment_ends_every_wait_without_a_sample() {
     let length = Nanos::from_secs(600);
     let waits = StrategySpec::ALL.map(|spec| with(Subject::Strategy(spec), vec![wait(length)]));
-    let block = plain(vec![Op::Block {
-        method: Method::Sleep,
-        length,
-        tolerance: Nanos::ZERO,
-    }]);
+    let block = plain(vec![Op::nap(Method::Sleep, length)]);
     let others = waits
         .into_iter()
         .chain([block, plain(vec![Op::Until(length)])]);
@@ -117,11 +113,7 @@ fn all_threads_end_when_the_first_one_does() {
 fn a_process_that_fails_ends_the_experiment() {
     let tests = std::env::current_exe().unwrap();
     let lists_them = ProcessCommand::new(tests, ["--list".into()]);
-    let process = Op::Spawn {
-        name: "lister".to_owned(),
-        kind: SpawnKind::Process,
-        program: plain(vec![]),
-    };
+    let process = Op::spawn(SpawnKind::Process, "lister", plain(vec![]));
     let never = Op::Await(Event(1));
     let mut machine = host().with_processes(lists_them);
     let why = machine.run(&plain(vec![process, never])).unwrap_err();
@@ -138,11 +130,7 @@ fn a_process_that_fails_ends_the_experiment() {
 #[test]
 fn a_process_that_is_told_to_end_before_it_listens_ends_the_experiment_as_the_user_does() {
     let dies = ProcessCommand::new("sh", ["-c", "kill -TERM $$"].map(Into::into));
-    let process = Op::Spawn {
-        name: "dies".to_owned(),
-        kind: SpawnKind::Process,
-        program: plain(vec![]),
-    };
+    let process = Op::spawn(SpawnKind::Process, "dies", plain(vec![]));
     let mut machine = host().with_processes(dies);
     let never = Op::Await(Event(1));
     let observed = machine.run(&plain(vec![process, never])).unwrap();

@@ -68,11 +68,7 @@ fn forever(body: Vec<Op>) -> Op {
 }
 
 fn spawn(program: Program) -> Op {
-    Op::Spawn {
-        name: String::new(),
-        kind: SpawnKind::Thread,
-        program,
-    }
+    Op::spawn(SpawnKind::Thread, "", program)
 }
 
 fn samples(thread: &ThreadObservations) -> Vec<Sample> {

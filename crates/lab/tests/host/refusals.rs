@@ -24,16 +24,8 @@ fn what_this_host_cannot_do_it_refuses_by_name() {
         OsClock::GetTickCount
     };
     let no_cpu = format!("no CPU {}", usize::MAX);
-    let process = Op::Spawn {
-        name: String::new(),
-        kind: SpawnKind::Process,
-        program: plain(vec![]),
-    };
-    let block = Op::Block {
-        method: foreign,
-        length: Nanos::ZERO,
-        tolerance: Nanos::ZERO,
-    };
+    let process = Op::spawn(SpawnKind::Process, "", plain(vec![]));
+    let block = Op::nap(foreign, Nanos::ZERO);
     for (op, says) in [
         (Op::Pin(usize::MAX), no_cpu.as_str()),
         (Op::Set(Setting::Power(Power::Battery)), "`power`"),

@@ -25,11 +25,7 @@ fn run(model: &str, hogs: usize, promise: &str, hz: u64) -> Seen {
     let works = Op::repeat(u64::MAX, [Op::Work(Nanos::from_ms(10))]);
     let hog = Program::from(vec![works]);
     let mut ops: Vec<Op> = (0..hogs)
-        .map(|n| Op::Spawn {
-            name: format!("hog {n}"),
-            kind: SpawnKind::Process,
-            program: hog.clone(),
-        })
+        .map(|n| Op::spawn(SpawnKind::Process, &format!("hog {n}"), hog.clone()))
         .collect();
     let rate = Rate::from_hz(hz).unwrap();
     ops.extend([Op::Pace(rate), waits(WARM_UP), Op::Record]);

@@ -72,12 +72,11 @@ static NOTHING: Program = Program {
 };
 
 /// Wants a CPU for ever.
-static HOG: LazyLock<Program> = LazyLock::new(|| Program {
-    subjects: vec![],
-    ops: vec![Op::Loop {
-        times: u64::MAX,
-        body: vec![Op::Work(Nanos::from_secs(3_600))],
-    }],
+static HOG: LazyLock<Program> = LazyLock::new(|| {
+    Program::from(vec![Op::repeat(
+        u64::MAX,
+        [Op::Work(Nanos::from_secs(3_600))],
+    )])
 });
 
 /// What ends the blocks and spins of a thread.

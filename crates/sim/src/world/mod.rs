@@ -420,17 +420,10 @@ mod tests {
     }
 
     fn waiting(ops: Vec<Op>) -> Program {
-        Program {
-            subjects: vec![Subject::Strategy(StrategySpec::Spin)],
-            ops,
-        }
+        Program::of(Subject::Strategy(StrategySpec::Spin), ops)
     }
 
-    const WAIT: Op = Op::Wait {
-        with: 0,
-        due: Due::After(Nanos::from_ms(10)),
-        or: None,
-    };
+    const WAIT: Op = Op::wait(Due::After(Nanos::from_ms(10)));
     /// The nap, and the reading of the clock after it.
     const CHARGED: Option<Nanos> = Some(Nanos::new(3_000 + 31));
 
@@ -454,27 +447,16 @@ mod tests {
     /// A phase begins a new section in the middle of whatever threads do.
     #[test]
     fn a_phase_during_it_and_the_work_of_others_change_nothing() {
-        let spawn = |ops| Op::Spawn {
-            name: String::new(),
-            kind: SpawnKind::Thread,
-            program: waiting(ops),
-        };
+        let spawn = |ops| Op::spawn(SpawnKind::Thread, "", waiting(ops));
         // By then the other one has begun its block.
-        let nap = Op::Block {
-            method: Method::Sleep,
-            length: Nanos::from_ms(6),
-            tolerance: Nanos::ZERO,
-        };
-        let director = Program {
-            subjects: vec![],
-            ops: vec![
-                spawn(vec![WAIT]),
-                spawn(vec![nap, Op::Work(Nanos::from_secs(1))]),
-                Op::Until(Nanos::from_ms(7)),
-                Op::Phase,
-                Op::Until(Nanos::from_ms(200)),
-            ],
-        };
+        let nap = Op::nap(Method::Sleep, Nanos::from_ms(6));
+        let director = Program::from(vec![
+            spawn(vec![WAIT]),
+            spawn(vec![nap, Op::Work(Nanos::from_secs(1))]),
+            Op::Until(Nanos::from_ms(7)),
+            Op::Phase,
+            Op::Until(Nanos::from_ms(200)),
+        ]);
         assert_eq!(learned(&director, 1), [None, CHARGED]);
     }
 }

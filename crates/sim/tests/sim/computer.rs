@@ -156,11 +156,7 @@ fn lengths() -> impl Strategy<Value = Lengths> {
 fn op() -> impl Strategy<Value = Op> {
     let event = || (0_u32..3).prop_map(Event);
     let leaf = prop_oneof![
-        8 => (any::<bool>(), length()).prop_map(|(timer, length)| Op::Block {
-            method: if timer { Method::Timer } else { Method::Sleep },
-            length,
-            tolerance: Nanos::ZERO,
-        }),
+        8 => (any::<bool>(), length()).prop_map(|(timer, length)| Op::nap(if timer { Method::Timer } else { Method::Sleep }, length)),
         4 => (0..StrategySpec::ALL.len(), length(), prop::option::of(event())).prop_map(
             |(with, length, or)| Op::Wait { with, due: Due::After(length), or }
         ),
@@ -187,12 +183,8 @@ fn op() -> impl Strategy<Value = Op> {
         let times = prop_oneof![1_u64..20, Just(u64::MAX)];
         let spawn = prop_oneof![Just(SpawnKind::Thread), Just(SpawnKind::Process)];
         prop_oneof![
-            2 => (times, vec(op.clone(), 1..6)).prop_map(|(times, body)| Op::Loop { times, body }),
-            1 => (spawn, vec(op, 1..6)).prop_map(|(kind, ops)| Op::Spawn {
-                name: "spawned".to_owned(),
-                kind,
-                program: program(ops),
-            }),
+            2 => (times, vec(op.clone(), 1..6)).prop_map(|(times, body)| Op::repeat(times, body)),
+            1 => (spawn, vec(op, 1..6)).prop_map(|(kind, ops)| Op::spawn(kind, "spawned", program(ops))),
         ]
     })
 }
@@ -201,11 +193,7 @@ fn op() -> impl Strategy<Value = Op> {
 fn block_of_any() -> impl Strategy<Value = Op> {
     let method = prop_oneof![Just(Method::Timer), Just(Method::Sleep)];
     prop_oneof![
-        method.prop_map(|method| Op::Block {
-            method,
-            length: Nanos::ZERO,
-            tolerance: Nanos::ZERO,
-        }),
+        method.prop_map(|method| Op::nap(method, Nanos::ZERO)),
         (0..StrategySpec::ALL.len()).prop_map(|with| Op::Wait {
             with,
             due: Due::After(Nanos::ZERO),
@@ -232,11 +220,7 @@ fn experiment() -> impl Strategy<Value = Program> {
     vec(vec(op(), 1..10), 1..6).prop_map(|processes| {
         let mut ops: Vec<Op> = processes
             .into_iter()
-            .map(|ops| Op::Spawn {
-                name: "process".to_owned(),
-                kind: SpawnKind::Process,
-                program: program(ops),
-            })
+            .map(|ops| Op::spawn(SpawnKind::Process, "process", program(ops)))
             .collect();
         ops.extend([
             Op::Until(Nanos::from_ms(70)),
@@ -244,10 +228,7 @@ fn experiment() -> impl Strategy<Value = Program> {
             Op::Until(LENGTH),
             Op::Exit,
         ]);
-        Program {
-            subjects: vec![],
-            ops,
-        }
+        Program::from(ops)
     })
 }
 
@@ -530,20 +511,15 @@ proptest! {
 /// beside two hogs is let run at once nearly always, as its naps use up what it is behind.
 #[test]
 fn a_sleeper_beside_two_hogs_seldom_waits_for_a_tick() {
-    let hog = || Op::Spawn {
-        name: "hog".to_owned(),
-        kind: SpawnKind::Process,
-        program: program(vec![Op::Work(Nanos::from_secs(60))]),
+    let hog = || {
+        Op::spawn(
+            SpawnKind::Process,
+            "hog",
+            program(vec![Op::Work(Nanos::from_secs(60))]),
+        )
     };
-    let sleep = Op::Block {
-        method: Method::Sleep,
-        length: Nanos::from_ms(1),
-        tolerance: Nanos::ZERO,
-    };
-    let sleeps = Op::Loop {
-        times: 4_000,
-        body: vec![sleep],
-    };
+    let sleep = Op::nap(Method::Sleep, Nanos::from_ms(1));
+    let sleeps = Op::repeat(4_000, [sleep]);
     for version in ["6.6", "6.12", "6.18"] {
         let model = format!("linux-{version},cpus=1,hz=250,wake=20us,nap=8us");
         let mut machine = SimMachine::new(Model::parse(&model).unwrap(), 1);

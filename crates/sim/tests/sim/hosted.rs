@@ -19,18 +19,8 @@ fn does(computer: &mut Hosted, id: usize, what: Doing) -> usize {
 
 #[test]
 fn code_from_outside_meets_what_a_program_meets() {
-    let block = Op::Block {
-        method: Method::Sleep,
-        length: MS,
-        tolerance: Nanos::ZERO,
-    };
-    let program = Program {
-        subjects: vec![],
-        ops: vec![Op::Loop {
-            times: 200,
-            body: vec![block],
-        }],
-    };
+    let block = Op::nap(Method::Sleep, MS);
+    let program = Program::from(vec![Op::repeat(200, [block])]);
     for model in ["windows-7", "windows-11", "linux", "linux,cpus=1", "macos"] {
         let mut machine = SimMachine::new(Model::parse(model).unwrap(), 7);
         let observed = machine.run(&program).unwrap();

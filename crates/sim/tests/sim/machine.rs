@@ -29,18 +29,7 @@ fn samples(model: &str, program: &Program) -> Vec<Sample> {
 
 fn waiting(spec: &str, ops: Vec<Op>) -> Program {
     let spec = StrategySpec::parse(spec, Defaults::ELSEWHERE).unwrap();
-    Program {
-        subjects: vec![Subject::Strategy(spec)],
-        ops,
-    }
-}
-
-fn wait(due: Due) -> Op {
-    Op::Wait {
-        with: 0,
-        due,
-        or: None,
-    }
+    Program::of(Subject::Strategy(spec), ops)
 }
 
 fn late_ns(samples: impl IntoIterator<Item = Sample>) -> Vec<i64> {
@@ -53,7 +42,7 @@ fn late_ns(samples: impl IntoIterator<Item = Sample>) -> Vec<i64> {
 #[test]
 fn system_is_late_by_slack_and_wake_cost_and_one_reading() {
     // The reading that ends the wait adds to slack and wake.
-    let program = waiting("system", vec![wait(Due::After(Nanos::from_ms(1)))]);
+    let program = waiting("system", vec![Op::wait(Due::After(Nanos::from_ms(1)))]);
     assert_eq!(
         late_ns(samples(LINUX, &program)),
         [50_000 + 10_000 + READ_NS as i64]
@@ -70,14 +59,7 @@ fn published_sleeps_on_linux_come_out() {
     // Wake costs of 3.4 us and 30 us on the article's Ryzen give its usleep
     // results: 353.4 us and about 1080.5 us, within 1 %.
     for (asked_us, wake, published_us) in [(300, "3400ns", 353.45), (1_000, "30us", 1_080.6)] {
-        let program = Program {
-            subjects: vec![],
-            ops: vec![Op::Block {
-                method: Method::Sleep,
-                length: Nanos::from_us(asked_us),
-                tolerance: Nanos::ZERO,
-            }],
-        };
+        let program = Program::from(vec![Op::nap(Method::Sleep, Nanos::from_us(asked_us))]);
         let slept = samples(&format!("linux,wake={wake},jitter=0ns"), &program)[0]
             .outcome
             .slept;
@@ -93,7 +75,7 @@ fn published_sleeps_on_linux_come_out() {
 fn cpu_is_billed_for_naps_and_readings() {
     let program = waiting(
         "system",
-        vec![Op::Record, wait(Due::After(Nanos::from_ms(1)))],
+        vec![Op::Record, Op::wait(Due::After(Nanos::from_ms(1)))],
     );
     let Section { cpu, .. } = run(LINUX, &program).threads[0].sections[1];
     assert_eq!(cpu.thread, Some(Nanos::new(1_000 + 2 * READ_NS)));
@@ -104,7 +86,7 @@ fn cpu_is_billed_for_naps_and_readings() {
 fn a_spin_is_billed_in_full_and_ends_within_one_reading() {
     let program = waiting(
         "spin",
-        vec![Op::Record, wait(Due::After(Nanos::from_ms(1)))],
+        vec![Op::Record, Op::wait(Due::After(Nanos::from_ms(1)))],
     );
     let section = &run(LINUX, &program).threads[0].sections[1];
     assert_eq!(section.cpu.thread, Some(section.cpu.elapsed));
@@ -117,10 +99,10 @@ fn cycles_are_absolute_and_missed_ones_are_counted() {
         "system",
         vec![
             Op::Pace(Rate::from_hz(100).unwrap()),
-            wait(Due::NextCycle),
+            Op::wait(Due::NextCycle),
             Op::Work(Nanos::from_ms(25)),
-            wait(Due::NextCycle),
-            wait(Due::NextCycle),
+            Op::wait(Due::NextCycle),
+            Op::wait(Due::NextCycle),
         ],
     );
     let samples = samples(LINUX, &program);
@@ -134,23 +116,16 @@ fn cycles_are_absolute_and_missed_ones_are_counted() {
 #[test]
 fn an_event_ends_a_wait_of_another_thread() {
     let event = Event(3);
-    let child = Program {
-        subjects: vec![],
-        ops: vec![
-            Op::Work(Nanos::from_ms(2)),
-            Op::Signal(event),
-            Op::Await(Event(9)),
-        ],
-    };
+    let child = Program::from(vec![
+        Op::Work(Nanos::from_ms(2)),
+        Op::Signal(event),
+        Op::Await(Event(9)),
+    ]);
     for spec in ["system", "spin", "yield-spin", "precise"] {
         let program = waiting(
             spec,
             vec![
-                Op::Spawn {
-                    name: String::new(),
-                    kind: SpawnKind::Thread,
-                    program: child.clone(),
-                },
+                Op::spawn(SpawnKind::Thread, "", child.clone()),
                 Op::Wait {
                     with: 0,
                     due: Due::After(Nanos::from_ms(9)),
@@ -177,60 +152,26 @@ fn an_event_ends_a_wait_of_another_thread() {
 /// A parent sets 2 ms of slack, starts a child, then sets 1 ns for itself; both
 /// sleep 1 ms, at the same time or the parent after the child.
 fn parent_and_child_late_ns(at_the_same_time: bool) -> [i64; 2] {
-    let sleep = Op::Block {
-        method: Method::Sleep,
-        length: Nanos::from_ms(1),
-        tolerance: Nanos::ZERO,
-    };
-    let child = Program {
-        subjects: vec![],
-        ops: vec![sleep.clone(), Op::Signal(Event(1))],
-    };
+    let sleep = Op::nap(Method::Sleep, Nanos::from_ms(1));
+    let child = Program::from(vec![sleep.clone(), Op::Signal(Event(1))]);
     let mut ops = vec![
         Op::Set(Setting::Slack(Nanos::from_ms(2))),
-        Op::Spawn {
-            name: String::new(),
-            kind: SpawnKind::Thread,
-            program: child,
-        },
+        Op::spawn(SpawnKind::Thread, "", child),
         Op::Set(Setting::Slack(Nanos::new(1))),
         Op::Await(Event(1)),
     ];
     ops.insert(if at_the_same_time { 3 } else { 4 }, sleep);
-    let threads = run(
-        LINUX,
-        &Program {
-            subjects: vec![],
-            ops,
-        },
-    )
-    .threads;
+    let threads = run(LINUX, &Program::from(ops)).threads;
     [0, 1].map(|thread| late_ns(&threads[thread].sections[0].samples)[0])
 }
 
 /// An experimenter who starts several of a kind, in a loop, is one too.
 #[test]
 fn phases_begin_on_time_however_busy_the_cpus_are() {
-    let hog = Program {
-        subjects: vec![],
-        ops: vec![Op::Loop {
-            times: u64::MAX,
-            body: vec![Op::Work(Nanos::from_ms(10))],
-        }],
-    };
-    let hogs = Op::Loop {
-        times: 3,
-        body: vec![Op::Spawn {
-            name: "hog".to_owned(),
-            kind: SpawnKind::Process,
-            program: hog,
-        }],
-    };
+    let hog = Program::from(vec![Op::repeat(u64::MAX, [Op::Work(Nanos::from_ms(10))])]);
+    let hogs = Op::repeat(3, [Op::spawn(SpawnKind::Process, "hog", hog)]);
     let until = |ms| Op::Until(Nanos::from_ms(ms));
-    let program = Program {
-        subjects: vec![],
-        ops: vec![hogs, until(7), Op::Phase, until(20), Op::Exit],
-    };
+    let program = Program::from(vec![hogs, until(7), Op::Phase, until(20), Op::Exit]);
     let seen = run("linux,cpus=1", &program);
     let lengths: Vec<_> = seen.computer.iter().map(|phase| phase.elapsed).collect();
     assert_eq!(lengths, [Nanos::from_ms(7), Nanos::from_ms(13)]);
@@ -252,19 +193,9 @@ fn threads_on_cpus_of_their_own_do_not_share_interrupts() {
 #[test]
 fn signals_that_come_faster_than_a_wake_up_do_not_hold_it_up() {
     let event = Event(1);
-    let signals = Op::Loop {
-        times: 100,
-        body: vec![Op::Work(Nanos::from_us(1)), Op::Signal(event)],
-    };
-    let child = Program {
-        subjects: vec![],
-        ops: vec![signals, Op::Await(Event(9))],
-    };
-    let mut ops = vec![Op::Spawn {
-        name: String::new(),
-        kind: SpawnKind::Thread,
-        program: child,
-    }];
+    let signals = Op::repeat(100, [Op::Work(Nanos::from_us(1)), Op::Signal(event)]);
+    let child = Program::from(vec![signals, Op::Await(Event(9))]);
+    let mut ops = vec![Op::spawn(SpawnKind::Thread, "", child)];
     let wait = |with| Op::Wait {
         with,
         due: Due::After(Nanos::from_ms(9)),
@@ -278,11 +209,8 @@ fn signals_that_come_faster_than_a_wake_up_do_not_hold_it_up() {
 
 #[test]
 fn missed_cycles_use_up_passes() {
-    let body = vec![Op::Work(Nanos::from_ms(25)), wait(Due::NextCycle)];
-    let ops = vec![
-        Op::Pace(Rate::from_hz(100).unwrap()),
-        Op::Loop { times: 9, body },
-    ];
+    let body = vec![Op::Work(Nanos::from_ms(25)), Op::wait(Due::NextCycle)];
+    let ops = vec![Op::Pace(Rate::from_hz(100).unwrap()), Op::repeat(9, body)];
     let samples = samples(LINUX, &waiting("system", ops));
     assert_eq!(
         samples.iter().map(|s| s.missed).collect::<Vec<_>>(),
@@ -298,13 +226,7 @@ fn what_a_model_cannot_do_it_refuses_by_name() {
             .unwrap_err()
             .to_string()
     };
-    let doing = |op| Program {
-        subjects: vec![],
-        ops: vec![Op::Loop {
-            times: 2,
-            body: vec![op],
-        }],
-    };
+    let doing = |op| Program::from(vec![Op::repeat(2, [op])]);
     for (model, op, says) in [
         ("linux", Op::Pin(4), "there are 4, numbered from 0"),
         ("fake-5ms", Op::Pin(0), "no CPUs to pin to"),
@@ -320,31 +242,23 @@ fn what_a_model_cannot_do_it_refuses_by_name() {
         ),
         (
             "fake-5ms",
-            Op::Block {
-                method: Method::Timerfd,
-                length: Nanos::ZERO,
-                tolerance: Nanos::ZERO,
-            },
+            Op::nap(Method::Timerfd, Nanos::ZERO),
             "no method `timerfd`",
         ),
         ("linux", Op::Await(Event(1)), "nobody signals"),
         (
             "linux",
-            Op::Spawn {
-                name: String::new(),
-                kind: SpawnKind::Thread,
-                program: doing(Op::Pin(9)),
-            },
+            Op::spawn(SpawnKind::Thread, "", doing(Op::Pin(9))),
             "there is no CPU 9",
         ),
     ] {
         let refusal = refusal(model, &doing(op));
         assert!(refusal.contains(says), "{refusal}");
     }
-    let peer = Program {
-        subjects: vec![Subject::Peer("spin_sleep".into())],
-        ops: vec![wait(Due::After(Nanos::ZERO))],
-    };
+    let peer = Program::of(
+        Subject::Peer("spin_sleep".into()),
+        vec![Op::wait(Due::After(Nanos::ZERO))],
+    );
     assert!(refusal("linux", &peer).contains("`spin_sleep`"));
 }
 
@@ -352,18 +266,14 @@ fn what_a_model_cannot_do_it_refuses_by_name() {
 fn every_thread_tells_what_each_of_its_strategies_has_learned() {
     let spec = |text| StrategySpec::parse(text, Defaults::ELSEWHERE).unwrap();
     let own = |text| Some(spec(text).with_method(Method::ClockNanosleep).build());
-    let child = waiting("precise", vec![wait(Due::After(Nanos::from_ms(20)))]);
+    let child = waiting("precise", vec![Op::wait(Due::After(Nanos::from_ms(20)))]);
     let program = Program {
         subjects: ["precise", "precise:x=2"]
             .map(|text| Subject::Strategy(spec(text)))
             .to_vec(),
         ops: vec![
-            Op::Spawn {
-                name: String::new(),
-                kind: SpawnKind::Thread,
-                program: child,
-            },
-            wait(Due::After(Nanos::from_ms(40))),
+            Op::spawn(SpawnKind::Thread, "", child),
+            Op::wait(Due::After(Nanos::from_ms(40))),
         ],
     };
     let threads = run(LINUX, &program).threads;
@@ -380,19 +290,13 @@ fn every_thread_tells_what_each_of_its_strategies_has_learned() {
 
     // What it starts with is what it ends with if it never waits.
     let learned = Subject::Learned(spec("precise"), Box::new(used.clone().unwrap()));
-    let idle = Program {
-        subjects: vec![learned],
-        ops: vec![],
-    };
+    let idle = Program::of(learned, vec![]);
     assert_eq!(run(LINUX, &idle).threads[0].learned[0], *used);
 }
 
 #[test]
 fn the_same_seed_gives_the_same_observations_and_another_seed_others() {
-    let ops = vec![Op::Loop {
-        times: 50,
-        body: vec![wait(Due::After(Nanos::from_ms(20)))],
-    }];
+    let ops = vec![Op::repeat(50, [Op::wait(Due::After(Nanos::from_ms(20)))])];
     let run = |seed| {
         SimMachine::new(Model::parse("fake-5ms").unwrap(), seed)
             .run(&waiting("precise", ops.clone()))
@@ -416,35 +320,30 @@ fn a_program_is_checked_without_being_run() {
 /// the next one at T + 17.625 ms.
 #[test]
 fn a_reader_of_time_get_time_sees_a_tick_that_comes_earlier_than_it_did() {
-    let to_a_tick = Op::Block {
-        method: Method::Sleep,
-        length: Nanos::from_ms(1),
-        tolerance: Nanos::ZERO,
-    };
-    let process = |name: &str, ops: [Op; 3]| Op::Spawn {
-        name: name.to_owned(),
-        kind: SpawnKind::Process,
-        program: Program {
-            subjects: vec![],
-            ops: [std::slice::from_ref(&to_a_tick), &ops[..]].concat(),
-        },
+    let to_a_tick = Op::nap(Method::Sleep, Nanos::from_ms(1));
+    let process = |name: &str, ops: [Op; 3]| {
+        Op::spawn(
+            SpawnKind::Process,
+            name,
+            Program {
+                subjects: vec![],
+                ops: [std::slice::from_ref(&to_a_tick), &ops[..]].concat(),
+            },
+        )
     };
     let step = Op::Read(Probe::Step(OsClock::TimeGetTime));
-    let program = Program {
-        subjects: vec![],
-        ops: vec![
-            process("reader", [step.clone(), step, Op::Exit]),
-            process(
-                "asker",
-                [
-                    Op::Work(Nanos::from_us(17_180)),
-                    Op::Set(Setting::request(Nanos::from_ms(1))),
-                    Op::Work(Nanos::from_ms(9)),
-                ],
-            ),
-            Op::Until(Nanos::from_ms(100)),
-        ],
-    };
+    let program = Program::from(vec![
+        process("reader", [step.clone(), step, Op::Exit]),
+        process(
+            "asker",
+            [
+                Op::Work(Nanos::from_us(17_180)),
+                Op::Set(Setting::request(Nanos::from_ms(1))),
+                Op::Work(Nanos::from_ms(9)),
+            ],
+        ),
+        Op::Until(Nanos::from_ms(100)),
+    ]);
     let observed = run("windows-7,wake=20us,jitter=0ns", &program);
     let reader = &observed.threads[1].sections[0];
     let steps: Vec<_> = reader
@@ -458,15 +357,8 @@ fn a_reader_of_time_get_time_sees_a_tick_that_comes_earlier_than_it_did() {
 /// Whatever the length, it costs what yielding costs, and a reading.
 #[test]
 fn a_block_that_only_yields_is_there_on_every_model() {
-    let yields = Op::Block {
-        method: Method::Yield,
-        length: Nanos::from_ms(7),
-        tolerance: Nanos::ZERO,
-    };
-    let program = |op: &Op| Program {
-        subjects: vec![],
-        ops: vec![op.clone(), Op::Record],
-    };
+    let yields = Op::nap(Method::Yield, Nanos::from_ms(7));
+    let program = |op: &Op| Program::from(vec![op.clone(), Op::Record]);
     for model in [
         "fake-5ms",
         "linux",
@@ -494,26 +386,21 @@ fn a_block_that_only_yields_is_there_on_every_model() {
 #[test]
 fn a_block_that_only_yields_gives_the_cpu_to_an_equal() {
     let work = Nanos::from_us(100);
-    let after = |op| Program {
-        subjects: vec![],
-        ops: vec![
-            Op::Spawn {
-                name: "other".to_owned(),
-                kind: SpawnKind::Thread,
-                program: Program {
+    let after = |op| {
+        Program::from(vec![
+            Op::spawn(
+                SpawnKind::Thread,
+                "other",
+                Program {
                     subjects: vec![],
                     ops: vec![Op::Work(work)],
                 },
-            },
+            ),
             op,
             Op::Record,
-        ],
+        ])
     };
-    let yields = after(Op::Block {
-        method: Method::Yield,
-        length: Nanos::ZERO,
-        tolerance: Nanos::ZERO,
-    });
+    let yields = after(Op::nap(Method::Yield, Nanos::ZERO));
     for model in ["windows-10-1909,cpus=1", "macos,cpus=1"] {
         assert!(samples(model, &yields)[0].outcome.slept >= work, "{model}");
         let elapsed = |program| run(model, program).threads[0].sections[0].cpu.elapsed;
@@ -541,14 +428,7 @@ fn a_call_of_another_os_is_refused_by_name() {
         ("fake-5ms", Method::Nanosleep, false),
     ] {
         let machine = SimMachine::new(Model::parse(model).unwrap(), 1);
-        let program = Program {
-            subjects: vec![],
-            ops: vec![Op::Block {
-                method,
-                length: Nanos::from_ms(1),
-                tolerance: Nanos::ZERO,
-            }],
-        };
+        let program = Program::from(vec![Op::nap(method, Nanos::from_ms(1))]);
         let said = machine.check(&program).map_err(|why| why.to_string());
         let refusal = format!("the model {model} has no method `{method}`");
         assert_eq!(said, if has_it { Ok(()) } else { Err(refusal) });
@@ -557,10 +437,7 @@ fn a_call_of_another_os_is_refused_by_name() {
 
 /// What the first thread of a program reads.
 fn readings(model: &str, ops: Vec<Op>) -> Vec<Nanos> {
-    let program = Program {
-        subjects: vec![],
-        ops,
-    };
+    let program = Program::from(ops);
     let section = &run(model, &program).threads[0].sections[0];
     let values = section.readings.iter().map(|reading| reading.value);
     values.collect()
@@ -569,29 +446,26 @@ fn readings(model: &str, ops: Vec<Op>) -> Vec<Nanos> {
 #[test]
 fn a_thread_of_linux_reads_its_own_slack() {
     let read = || Op::Read(Probe::Slack);
-    let child = Op::Spawn {
-        name: "child".to_owned(),
-        kind: SpawnKind::Thread,
-        program: Program {
+    let child = Op::spawn(
+        SpawnKind::Thread,
+        "child",
+        Program {
             subjects: vec![],
             ops: vec![read(), Op::Set(Setting::Slack(Nanos::from_us(3))), read()],
         },
-    };
+    );
     let real_time = Op::Set(Setting::Priority(Priority::RealTime));
-    let program = Program {
-        subjects: vec![],
-        ops: vec![
-            read(),
-            Op::Set(Setting::Slack(Nanos::from_us(7))),
-            child,
-            Op::Work(Nanos::from_ms(1)),
-            read(),
-            Op::Set(Setting::Slack(Nanos::ZERO)),
-            read(),
-            real_time,
-            read(),
-        ],
-    };
+    let program = Program::from(vec![
+        read(),
+        Op::Set(Setting::Slack(Nanos::from_us(7))),
+        child,
+        Op::Work(Nanos::from_ms(1)),
+        read(),
+        Op::Set(Setting::Slack(Nanos::ZERO)),
+        read(),
+        real_time,
+        read(),
+    ]);
     let observed = run("linux,slack=20us", &program);
     let of_thread = |thread: usize| {
         let readings = &observed.threads[thread].sections[0].readings;
@@ -658,10 +532,7 @@ fn what_a_model_cannot_tell_is_refused_by_name() {
             "it is not known what CLOCK_MONOTONIC costs",
         ),
     ] {
-        let program = Program {
-            subjects: vec![],
-            ops: vec![Op::Read(probe)],
-        };
+        let program = Program::from(vec![Op::Read(probe)]);
         let machine = SimMachine::new(Model::parse(model).unwrap(), 1);
         let refusal = machine.check(&program).unwrap_err().to_string();
         assert!(refusal.ends_with(why), "{refusal}");
@@ -670,11 +541,7 @@ fn what_a_model_cannot_tell_is_refused_by_name() {
 
 #[test]
 fn efficiency_cores_are_slower_and_for_those_who_save_energy() {
-    let sleep = || Op::Block {
-        method: Method::Sleep,
-        length: Nanos::from_ms(1),
-        tolerance: Nanos::ZERO,
-    };
+    let sleep = || Op::nap(Method::Sleep, Nanos::from_ms(1));
     // From the end of a sleep to the end of the next are a sleep and the work.
     let work = || [sleep(), Op::Work(Nanos::from_ms(100)), sleep(), Op::Record];
     let ops = [
@@ -686,10 +553,7 @@ fn efficiency_cores_are_slower_and_for_those_who_save_energy() {
         vec![Op::Pin(1)],
         work().to_vec(),
     ];
-    let program = Program {
-        subjects: vec![],
-        ops: ops.concat(),
-    };
+    let program = Program::from(ops.concat());
     for (model, want) in [
         ("windows-11", [false, true, false, true]),
         ("windows-10-2004", [false, false, false, true]),
@@ -709,22 +573,19 @@ fn efficiency_cores_are_slower_and_for_those_who_save_energy() {
 #[test]
 fn on_linux_who_is_started_stays_on_the_cpu_of_who_starts_it() {
     let work = Op::Work(Nanos::from_ms(100));
-    let program = Program {
-        subjects: vec![],
-        ops: vec![
-            Op::Pin(1),
-            Op::Spawn {
-                name: "other".to_owned(),
-                kind: SpawnKind::Thread,
-                program: Program {
-                    subjects: vec![],
-                    ops: vec![work.clone()],
-                },
+    let program = Program::from(vec![
+        Op::Pin(1),
+        Op::spawn(
+            SpawnKind::Thread,
+            "other",
+            Program {
+                subjects: vec![],
+                ops: vec![work.clone()],
             },
-            work,
-            Op::Record,
-        ],
-    };
+        ),
+        work,
+        Op::Record,
+    ]);
     for (model, share_one) in [("linux-6.18", true), ("windows-11", false)] {
         let observed = run(&format!("{model},cpus=2"), &program);
         let elapsed = observed.threads[0].sections[0].cpu.elapsed;
@@ -746,14 +607,14 @@ const LINUXES: [&str; 6] = [
 ];
 
 fn spawn(name: &str, kind: SpawnKind, ops: Vec<Op>) -> Op {
-    Op::Spawn {
-        name: name.to_owned(),
+    Op::spawn(
         kind,
-        program: Program {
+        name,
+        Program {
             subjects: vec![],
             ops,
         },
-    }
+    )
 }
 
 fn quota(time_ms: u64) -> Op {
@@ -769,10 +630,7 @@ fn cpu_of(model: &str, processes: &[(&str, Vec<Op>)]) -> Vec<f64> {
     let mut ops: Vec<_> = processes.iter().map(start).collect();
     ops.extend([Op::Until(Nanos::from_secs(1)), Op::Phase]);
     ops.extend([Op::Until(Nanos::from_secs(11)), Op::Exit]);
-    let program = Program {
-        subjects: vec![],
-        ops,
-    };
+    let program = Program::from(ops);
     let observed = run(model, &program);
     let share = |(name, _): &(&str, Vec<Op>)| {
         let own = observed
@@ -827,11 +685,7 @@ fn a_group_has_the_weight_of_one_thread_on_all_cpus_together() {
 fn a_group_whose_only_member_is_stopped_leaves_the_cpu_to_others() {
     let work = || Op::Work(Nanos::from_secs(60));
     let inner = spawn("inner", SpawnKind::Process, vec![quota(10), work()]);
-    let rest = Op::Block {
-        method: Method::Sleep,
-        length: Nanos::from_secs(60),
-        tolerance: Nanos::ZERO,
-    };
+    let rest = Op::nap(Method::Sleep, Nanos::from_secs(60));
     let outer = ("outer", vec![quota(50), inner, rest]);
     for model in LINUXES {
         let model = format!("{model},cpus=1");
@@ -843,19 +697,9 @@ fn a_group_whose_only_member_is_stopped_leaves_the_cpu_to_others() {
 /// Documentation/scheduler/sched-bwc.rst.
 #[test]
 fn a_group_that_has_used_its_quota_is_stopped_until_the_next_period() {
-    let sleeps = Op::Loop {
-        times: 200,
-        body: vec![Op::Block {
-            method: Method::Sleep,
-            length: Nanos::from_ms(1),
-            tolerance: Nanos::ZERO,
-        }],
-    };
+    let sleeps = Op::repeat(200, [Op::nap(Method::Sleep, Nanos::from_ms(1))]);
     let beside = spawn("", SpawnKind::Thread, vec![Op::Work(Nanos::from_secs(60))]);
-    let program = Program {
-        subjects: vec![],
-        ops: vec![quota(20), beside, sleeps],
-    };
+    let program = Program::from(vec![quota(20), beside, sleeps]);
     for model in LINUXES {
         let samples = samples(&format!("{model},cpus=1"), &program);
         let ends = samples.windows(2).map(|two| two[1].woke - two[0].woke);

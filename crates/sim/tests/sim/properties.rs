@@ -114,11 +114,7 @@ fn lengths() -> impl Strategy<Value = Vec<Nanos>> {
 /// Waits of these lengths, each after the other and each once more in a loop
 /// of some rate.
 fn waiting(spec: StrategySpec, lengths: &[Nanos]) -> Program {
-    let wait = |due| Op::Wait {
-        with: 0,
-        due,
-        or: None,
-    };
+    let wait = |due| Op::wait(due);
     let mut ops: Vec<_> = lengths.iter().map(|l| wait(Due::After(*l))).collect();
     for length in lengths {
         ops.push(Op::Record);
@@ -126,10 +122,7 @@ fn waiting(spec: StrategySpec, lengths: &[Nanos]) -> Program {
             ops.extend([Op::Pace(rate), wait(Due::NextCycle)]);
         }
     }
-    Program {
-        subjects: vec![Subject::Strategy(spec)],
-        ops,
-    }
+    Program::of(Subject::Strategy(spec), ops)
 }
 
 fn run(model: &Model, seed: u64, program: &Program) -> Observations {

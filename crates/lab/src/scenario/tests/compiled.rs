@@ -60,24 +60,20 @@ fn ms(ms: u64) -> Nanos {
     Nanos::from_ms(ms)
 }
 
-fn looped(times: u64, body: Vec<Op>) -> Op {
-    Op::Loop { times, body }
-}
-
 fn spawn(name: &str, kind: SpawnKind, subjects: &[&str], ops: Vec<Op>) -> Op {
     let spec = |text: &&str| {
         Subject::Strategy(
             StrategySpec::parse(text, punctual_core::strategies::Defaults::ELSEWHERE).unwrap(),
         )
     };
-    Op::Spawn {
-        name: name.to_owned(),
+    Op::spawn(
         kind,
-        program: Program {
+        name,
+        Program {
             subjects: subjects.iter().map(spec).collect(),
             ops,
         },
-    }
+    )
 }
 
 fn wait(with: usize, due: Due, or: Option<u32>) -> Op {
@@ -100,7 +96,7 @@ fn expected(halves: u64) -> Program {
     let by = Requester::Driver;
     let a = vec![
         Op::Pace(Rate::from_hz(60).unwrap()),
-        looped(
+        Op::repeat(
             3,
             vec![
                 Op::Work(ms(4)),
@@ -129,21 +125,18 @@ fn expected(halves: u64) -> Program {
         tolerance: ms(2),
     };
     let c = vec![
-        looped(u64::MAX, vec![block, Op::Signal(Event(0))]),
+        Op::repeat(u64::MAX, vec![block, Op::Signal(Event(0))]),
         Op::Await(Event(1)),
         Op::Exit,
     ];
-    Program {
-        subjects: vec![],
-        ops: vec![
-            spawn("A", SpawnKind::Process, &["precise", "system"], a),
-            looped(7, vec![spawn("C", SpawnKind::Process, &[], c)]),
-            Op::Until(at(2_000)),
-            Op::Phase,
-            Op::Until(at(3_000)),
-            Op::Exit,
-        ],
-    }
+    Program::from(vec![
+        spawn("A", SpawnKind::Process, &["precise", "system"], a),
+        Op::repeat(7, vec![spawn("C", SpawnKind::Process, &[], c)]),
+        Op::Until(at(2_000)),
+        Op::Phase,
+        Op::Until(at(3_000)),
+        Op::Exit,
+    ])
 }
 
 #[test]
@@ -220,14 +213,7 @@ fn every_verb_is_its_operation() {
         by,
     };
     let steps = [
-        (
-            r#"{ sleep = "1ms" }"#,
-            Op::Block {
-                method: Method::Sleep,
-                length: ms(1),
-                tolerance: Nanos::ZERO,
-            },
-        ),
+        (r#"{ sleep = "1ms" }"#, Op::nap(Method::Sleep, ms(1))),
         (r#"{ work = "0ns" }"#, Op::Work(Nanos::ZERO)),
         (r#""yield""#, Op::Yield),
         (r#""exit""#, Op::Exit),

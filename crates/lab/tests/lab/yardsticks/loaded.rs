@@ -70,11 +70,7 @@ pub(crate) fn beside_a_hog(
     let model = Model::parse(&model).map_err(Refusal::new)?;
     let rate = Rate::from_hz(hz).map_err(Refusal::new)?;
     let hog = Op::repeat(u64::MAX, [Op::Work(Nanos::from_ms(1))]);
-    let mut ops = vec![Op::Spawn {
-        name: "hog".to_owned(),
-        kind: SpawnKind::Thread,
-        program: vec![hog].into(),
-    }];
+    let mut ops = vec![Op::spawn(SpawnKind::Thread, "hog", vec![hog])];
     for _ in 0..seconds {
         let waits = Op::repeat(hz, [Op::wait(Due::NextCycle)]);
         ops.extend([Op::Record, Op::Pace(rate), waits]);
