@@ -163,16 +163,31 @@ impl<C: Copy + Ord> Schedule<C> {
     /// out ahead of its time.
     #[inline]
     pub fn serve(&mut self, now: Tick<C>) -> Served<C> {
-        let (number, at) = (self.number, self.at);
+        let (number, at) = self.advance();
+        let missed = self.see(now);
+        Served { number, at, missed }
+    }
+
+    /// The first half of [`serve`](Self::serve), before it is known when that is: the number
+    /// of the slot, and when it is due.
+    #[inline]
+    pub fn advance(&mut self) -> (u64, Tick<C>) {
+        let served = (self.number, self.at);
         self.ticks += 1;
-        self.seen = now;
         self.number = self.number.saturating_add(1);
         self.step();
+        served
+    }
+
+    /// The other half: the slot was served at `now`. How many slots were missed since the
+    /// one before, and because of this one.
+    #[inline]
+    pub fn see(&mut self, now: Tick<C>) -> u64 {
+        self.seen = now;
         if self.at <= now {
             self.make_up(now);
         }
-        let missed = std::mem::take(&mut self.untold);
-        Served { number, at, missed }
+        std::mem::take(&mut self.untold)
     }
 
     /// Gives out the first slot after `now`; those before it are missed, whatever

@@ -127,6 +127,7 @@ thread_local! {
 /// let outcome = punctual::sleep(Duration::from_micros(500));
 /// assert!(outcome.slept() + outcome.spun() >= Duration::from_micros(500));
 /// ```
+#[inline]
 pub fn sleep(duration: Duration) -> Outcome {
     let now = Instant::now();
     wait_out(now, waiter::after(now, duration))
@@ -159,6 +160,7 @@ pub fn sleep_until(deadline: Instant) -> Outcome {
     wait_out(now, deadline)
 }
 
+#[inline]
 fn wait_out(now: Instant, deadline: Instant) -> Outcome {
     let own = WAITER.try_with(|waiter| {
         let mut waiter = waiter.try_borrow_mut().ok()?;

@@ -22,6 +22,8 @@ pub(crate) enum End {
     /// The deadline has passed.
     #[default]
     Deadline,
+    /// So little is left that the caller's code is to spin it.
+    Near,
     Cancelled,
     Interrupted,
     /// The strategy would spin, which the caller does in its place.
@@ -35,6 +37,17 @@ impl Outcome {
         Self {
             late: late.into(),
             ..Self::default()
+        }
+    }
+
+    /// The same wait after it was spun out, for so long beyond the deadline.
+    #[inline]
+    pub(crate) fn overrun(self, by: Nanos) -> Self {
+        Self {
+            late: self.late + by,
+            spun: self.spun + by,
+            end: End::Deadline,
+            ..self
         }
     }
 

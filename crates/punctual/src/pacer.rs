@@ -104,7 +104,7 @@ impl Pacer {
         let (now, scheduled) = (self.0.waiter.now(), self.0.next_at());
         let late = now.checked_duration_since(scheduled)?;
         let outcome = self.0.waiter.past_deadline(late);
-        Some(self.0.ticked(scheduled, outcome))
+        Some(self.0.arrive(scheduled, outcome))
     }
 
     /// Waits until `linger` after the next slot is due, and takes all that are due

@@ -8,7 +8,7 @@ use crate::clock::Anchor;
 use crate::outcome::{Cancelled, Outcome};
 use crate::period::Period;
 use crate::statistics::Statistics;
-use crate::waiter::Waiter;
+use crate::waiter::{Stops, Waiter};
 
 /// The caller's clock, counted so that a schedule may be moved before its begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -115,8 +115,8 @@ impl Ticker {
     #[inline]
     pub fn tick(&mut self) -> Tick {
         let scheduled = self.next_at();
-        let outcome = self.waiter.sleep_until(scheduled);
-        self.ticked(scheduled, outcome)
+        let near = self.waiter.approach(scheduled, Stops::default());
+        self.arrive(scheduled, near)
     }
 
     /// As [`tick`](Self::tick), or until `cancel` is cancelled.
@@ -127,8 +127,8 @@ impl Ticker {
     #[inline]
     pub fn tick_or(&mut self, cancel: &Cancel) -> Result<Tick, Cancelled> {
         let scheduled = self.next_at();
-        let outcome = self.waiter.wait_until(scheduled, cancel)?;
-        Ok(self.ticked(scheduled, outcome))
+        let near = self.waiter.approach_or(scheduled, cancel)?;
+        Ok(self.arrive(scheduled, near))
     }
 
     /// When the next slot is due, to wait for it with something else and then
@@ -213,18 +213,23 @@ impl Ticker {
         let scheduled = self.next_at();
         let late = actual.saturating_duration_since(scheduled);
         let outcome = self.waiter.past_deadline(late);
-        self.ticked(scheduled, outcome)
+        self.arrive(scheduled, outcome)
     }
 
+    /// The tick of a wait that is over, or nearly.
     #[inline]
-    pub(crate) fn ticked(&mut self, scheduled: Instant, outcome: Outcome) -> Tick {
-        let actual = scheduled + outcome.lateness();
-        let served = self.schedule.serve(self.anchor.tick(actual));
-        self.waiter.missed(served.missed);
+    pub(crate) fn arrive(&mut self, scheduled: Instant, near: Outcome) -> Tick {
+        // While there is time for it.
+        let (number, _) = self.schedule.advance();
+        let outcome = self.waiter.finish(near, scheduled);
+        let missed = self
+            .schedule
+            .see(self.anchor.tick(scheduled + outcome.lateness()));
+        self.waiter.missed(missed);
         Tick {
-            number: served.number,
+            number,
             scheduled,
-            missed: served.missed,
+            missed,
             outcome,
         }
     }

@@ -45,6 +45,8 @@ pub struct Waiter {
     /// How the last wait ended. The strategy is told when the next begins: after a nap its
     /// state is in no cache, and the caller is due.
     ended: Option<Ended>,
+    /// How much longer than that it spun, as only the caller's clock told.
+    overrun: Nanos,
     pub(crate) kept: Option<Box<Kept>>,
 }
 
@@ -56,16 +58,16 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    fn settle(&mut self) {
-        if let Some(outcome) = self.last.take() {
-            self.statistics.record(&outcome);
+    fn settle(&mut self, overrun: Nanos) {
+        if let Some(last) = self.last.take() {
+            self.statistics.record(&last.overrun(overrun));
         }
     }
 }
 
 /// What ends a wait before its deadline.
 #[derive(Clone, Copy, Default)]
-struct Stops<'a> {
+pub(crate) struct Stops<'a> {
     cancel: Option<&'a Cancel>,
     by_signals: bool,
     /// When it would spin.
@@ -88,11 +90,9 @@ pub(crate) const TIMER: Method = if cfg!(windows) {
     Method::SlacklessFutex
 };
 
-/// The spin ends on the caller's clock, with the pause hint, from this long before the
-/// deadline on.
+/// So long before the deadline the caller's code goes on spinning, on its own clock: long
+/// enough to be in the cache when the deadline comes.
 const LAST: Nanos = Nanos::from_us(2);
-/// How often the end of a wait is rehearsed, see [`Waiter::spin`].
-const REHEARSALS: u32 = 2;
 /// How often a spin looks whether it was cancelled.
 const LOOK: Nanos = Nanos::from_us(20);
 
@@ -110,6 +110,7 @@ impl Waiter {
             clock: None,
             anchor: None,
             ended: None,
+            overrun: Nanos::ZERO,
             kept: None,
         }
     }
@@ -134,6 +135,7 @@ impl Waiter {
     /// # Accuracy
     /// That of the [strategy](crate::Strategy). When all CPUs are busy, any OS call can end late
     /// by a time slice of the scheduler.
+    #[inline]
     pub fn sleep(&mut self, duration: Duration) -> Outcome {
         let now = self.now();
         self.wait_out(now, after(now, duration))
@@ -146,11 +148,8 @@ impl Waiter {
     /// As [`sleep`](Self::sleep).
     #[inline]
     pub fn sleep_until(&mut self, deadline: Instant) -> Outcome {
-        let now = self.now();
-        if now >= deadline {
-            return self.past_deadline(now - deadline);
-        }
-        self.wait_out(now, deadline)
+        let near = self.approach(deadline, Stops::default());
+        self.finish(near, deadline)
     }
 
     /// Waits until `deadline`, or until `cancel` is cancelled: by another thread or, on Linux
@@ -190,21 +189,10 @@ impl Waiter {
     /// stop.cancel();
     /// control.join().unwrap();
     /// ```
+    #[inline]
     pub fn wait_until(&mut self, deadline: Instant, cancel: &Cancel) -> Result<Outcome, Cancelled> {
-        Cancelled::check(cancel)?;
-        let now = self.now();
-        if now >= deadline {
-            return Ok(self.past_deadline(now - deadline));
-        }
-        let stops = Stops {
-            cancel: Some(cancel),
-            ..Stops::default()
-        };
-        let outcome = self.wait(now, deadline, stops);
-        match outcome.end {
-            End::Cancelled => Err(Cancelled(())),
-            _ => Ok(outcome),
-        }
+        let near = self.approach_or(deadline, cancel)?;
+        Ok(self.finish(near, deadline))
     }
 
     /// Waits until `deadline`, or until a signal was handled while the thread slept, so that
@@ -233,19 +221,16 @@ impl Waiter {
     ///     // Do what the signal handler asked for.
     /// }
     /// ```
+    #[inline]
     pub fn sleep_until_interruptible(&mut self, deadline: Instant) -> Result<Outcome, Interrupted> {
-        let now = self.now();
-        if now >= deadline {
-            return Ok(self.past_deadline(now - deadline));
-        }
         let stops = Stops {
             by_signals: true,
             ..Stops::default()
         };
-        let outcome = self.wait(now, deadline, stops);
-        match outcome.end {
+        let near = self.approach(deadline, stops);
+        match near.end {
             End::Interrupted => Err(Interrupted(())),
-            _ => Ok(outcome),
+            _ => Ok(self.finish(near, deadline)),
         }
     }
 
@@ -304,7 +289,8 @@ impl Waiter {
             return Statistics::new();
         };
         let mut seen = kept.statistics.clone();
-        kept.last.iter().for_each(|last| seen.record(last));
+        let last = kept.last.map(|last| last.overrun(self.overrun));
+        last.iter().for_each(|last| seen.record(last));
         seen
     }
 
@@ -345,32 +331,90 @@ impl Waiter {
 
     #[inline]
     pub(crate) fn wait_out(&mut self, now: Instant, deadline: Instant) -> Outcome {
-        self.wait(now, deadline, Stops::default())
+        let near = self.wait(now, deadline, Stops::default());
+        self.finish(near, deadline)
     }
 
+    /// Waits until `deadline`, or until shortly before it if the rest is to be spun: for
+    /// [`finish`](Self::finish) to do, and what is done between the two makes nobody late.
     #[inline]
-    fn wait(&mut self, begin: Instant, deadline: Instant, stops: Stops<'_>) -> Outcome {
-        if let Some(kept) = &mut self.kept {
-            kept.settle();
+    pub(crate) fn approach(&mut self, deadline: Instant, stops: Stops<'_>) -> Outcome {
+        let now = self.now();
+        if now >= deadline {
+            return self.past_deadline(now - deadline);
         }
-        let outcome = self.wait_with(begin, deadline, stops);
+        self.wait(now, deadline, stops)
+    }
+
+    /// As [`approach`](Self::approach), or until `cancel` is cancelled.
+    #[inline]
+    pub(crate) fn approach_or(
+        &mut self,
+        deadline: Instant,
+        cancel: &Cancel,
+    ) -> Result<Outcome, Cancelled> {
+        Cancelled::check(cancel)?;
+        let stops = Stops {
+            cancel: Some(cancel),
+            ..Stops::default()
+        };
+        let near = self.approach(deadline, stops);
+        match near.end {
+            End::Cancelled => Err(Cancelled(())),
+            _ => Ok(near),
+        }
+    }
+
+    /// Spins the last microseconds in the caller's own code: after a nap the caches are
+    /// cold, and whatever is called or returned from for the first time makes the wait late.
+    #[inline]
+    pub(crate) fn finish(&mut self, near: Outcome, deadline: Instant) -> Outcome {
+        if near.end != End::Near {
+            return near;
+        }
+        loop {
+            // Subtracted each time, so that this too is in the cache when it counts.
+            if let Some(late) = Instant::now().checked_duration_since(deadline) {
+                self.overrun = late.into();
+                return near.overrun(self.overrun);
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    /// Waits until the end, or shortly before it if that is spun.
+    fn wait(&mut self, begin: Instant, deadline: Instant, stops: Stops<'_>) -> Outcome {
+        let overrun = std::mem::take(&mut self.overrun);
+        if let Some(kept) = &mut self.kept {
+            kept.settle(overrun);
+        }
+        let anchor = match self.anchor {
+            Some(anchor) => anchor,
+            None => *self.anchor.insert(self.new_anchor(begin)),
+        };
+        if let Some(Ended { goal, mut wake }) = self.ended.take() {
+            wake.now = wake.now + overrun;
+            wake.slept += overrun;
+            self.strategy.next(&goal, &Turn::Woke(wake));
+        }
+        let outcome = self.steps((begin, deadline), anchor, stops);
         match &mut self.kept {
-            Some(kept) if outcome.end == End::Deadline => kept.last = Some(outcome),
+            Some(kept) if matches!(outcome.end, End::Deadline | End::Near) => {
+                kept.last = Some(outcome);
+            }
             _ => {}
         }
         outcome
     }
 
-    /// The outcome says if it was stopped before the deadline.
-    fn wait_with(&mut self, begin: Instant, deadline: Instant, stops: Stops<'_>) -> Outcome {
+    /// Takes the steps of the strategy. The outcome says if it was stopped before the deadline.
+    fn steps(
+        &mut self,
+        (begin, deadline): (Instant, Instant),
+        anchor: Anchor<Host>,
+        stops: Stops<'_>,
+    ) -> Outcome {
         let cancel = stops.cancel;
-        let anchor = match self.anchor {
-            Some(anchor) => anchor,
-            None => *self.anchor.insert(self.new_anchor(begin)),
-        };
-        if let Some(Ended { goal, wake }) = self.ended.take() {
-            self.strategy.next(&goal, &Turn::Woke(wake));
-        }
         let goal = Goal::until(anchor.tick(deadline));
         let mut now = anchor.tick(begin);
         let mut outcome = Outcome::default();
@@ -405,7 +449,7 @@ impl Waiter {
                 // No strategy of the library ends early, so `Done` does not occur.
                 Step::Spin { .. } | Step::Done => {
                     outcome.hit_budget = self.was_bound();
-                    return self.spin(goal, deadline, now, cancel, outcome);
+                    return self.spin(goal, (deadline, now), cancel, outcome);
                 }
             };
             let woke = self.now();
@@ -465,46 +509,43 @@ impl Waiter {
         }
     }
 
-    /// Spins until the caller's clock shows the deadline, or until it is cancelled.
-    ///
-    /// After a nap the caches are cold, so whatever is done for the first time is slow.
-    /// The end of the wait is therefore rehearsed shortly before: when it counts, its code
-    /// and data are in the cache, and the call returns at once.
+    /// Spins until shortly before the deadline, on a clock of the user's until it has
+    /// passed, or until it is cancelled.
     fn spin(
         &mut self,
         goal: Goal<Host>,
-        deadline: Instant,
-        from: Tick,
+        (deadline, from): (Instant, Tick),
         cancel: Option<&Cancel>,
-        so_far: Outcome,
+        mut outcome: Outcome,
     ) -> Outcome {
         let is_cancelled = || cancel.is_some_and(Cancel::is_cancelled);
-        let mut now = from;
-        let last = goal.deadline - LAST;
-        while now < last && !is_cancelled() && self.clock.is_none() {
-            let look = if cancel.is_some() { now + LOOK } else { last };
-            now = spin::until(last.min(look));
-        }
-        let mut outcome = so_far;
-        let mut rehearsals = REHEARSALS;
-        loop {
-            let woke = match &self.clock {
-                None => Instant::now(),
-                Some(clock) => clock.spin_until(deadline, cancel),
-            };
-            if woke < deadline && !is_cancelled() {
-                if rehearsals == 0 {
-                    std::hint::spin_loop();
-                    continue;
-                }
-                rehearsals -= 1;
+        if let Some(clock) = &self.clock {
+            let mut woke = clock.spin_until(deadline, cancel);
+            while woke < deadline && !is_cancelled() {
+                woke = clock.spin_until(deadline, cancel);
             }
+            outcome.late = woke.saturating_duration_since(deadline).into();
+            if woke < deadline {
+                outcome.end = End::Cancelled;
+            }
+        } else {
+            let last = goal.deadline - LAST;
+            let mut now = from;
+            while now < last && !is_cancelled() {
+                let look = if cancel.is_some() { now + LOOK } else { last };
+                now = spin::until(last.min(look));
+            }
+            outcome.end = if now < last {
+                End::Cancelled
+            } else {
+                End::Near
+            };
+        }
+        if outcome.end != End::Cancelled {
             // Both clocks run at the same rate, so one reading tells both.
-            let late = Nanos::from(woke.saturating_duration_since(deadline));
-            let now = goal.deadline + late;
+            let now = goal.deadline + outcome.late;
             let slept = now.since(from);
-            outcome.late = late;
-            outcome.spun = so_far.spun + slept;
+            outcome.spun += slept;
             self.ended = Some(Ended {
                 goal,
                 wake: Wake {
@@ -515,15 +556,8 @@ impl Waiter {
                     cpu: None,
                 },
             });
-            if woke >= deadline {
-                return outcome;
-            }
-            if is_cancelled() {
-                self.ended = None;
-                outcome.end = End::Cancelled;
-                return outcome;
-            }
         }
+        outcome
     }
 
     #[cold]

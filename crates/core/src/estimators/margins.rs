@@ -132,6 +132,13 @@ impl Margins {
         best
     }
 
+    /// Whether naps can have made it so: what was kept in a file may say anything.
+    pub(crate) fn is_sound(&self) -> bool {
+        let part = |(count, sum): &(f32, f32)| *count >= 0.0 && (*count + *sum).is_finite();
+        let any = self.between.iter().any(|(count, _)| *count > 0.0);
+        self.between.iter().all(part) && any && self.naps < self.every && self.every <= EVERY
+    }
+
     /// The quantile `q` of the overshoots, up to the next candidate.
     pub(crate) fn quantile(&self, q: f32) -> f32 {
         let mut more = q * self.between.iter().map(|(count, _)| count).sum::<f32>();

@@ -1,7 +1,7 @@
 //! What holds for every wait of a long life: never early, so many naps and so
 //! much spinning at most, and no giving up.
 
-use punctual_core::strategies::{AnyStrategy, Defaults};
+use punctual_core::strategies::{AnyStrategy, Budget, Defaults};
 use punctual_core::{Event, Goal, Method, Nanos, Step, Strategy, StrategySpec, Tick, Turn};
 
 use crate::os::{Lengths, Os, OsTime, Regime, of_any_order};
@@ -13,6 +13,14 @@ const AWAKE_MAX: u32 = 128;
 /// The same where there are, or were, ticks: sleeping is of no use between two
 /// of them, and it looks for them again after two of their periods.
 const AWAKE_MAX_WITH_GRIDS: u32 = 4_096;
+
+const BUDGETS: [Budget; 5] = [
+    Budget::Unlimited,
+    Budget::Unlimited,
+    Budget::NeverSpin,
+    Budget::PerWait(Nanos::from_us(20)),
+    Budget::Share(0.01),
+];
 
 /// A waiter that is watched: how often in a row it did not sleep.
 struct Watched {
@@ -103,7 +111,10 @@ fn lives(waits: u64, each: u32) {
     for seed in 0..waits / u64::from(each) {
         let chance = Os::new(Regime::Good, Tick::from_ns(0), seed).chance(0);
         let weight = 0.01 * of_any_order(1e6, chance);
-        let spec = StrategySpec::adaptive(weight);
+        let mut spec = StrategySpec::adaptive(weight);
+        if let StrategySpec::Adaptive { budget, .. } = &mut spec {
+            *budget = BUDGETS[(seed / 6) as usize % BUDGETS.len()];
+        }
         let spec = spec.with_method(match seed / 2 % 3 {
             0 => Method::SlacklessFutex,
             1 => Method::HighResolutionTimer,

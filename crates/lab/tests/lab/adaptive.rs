@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use punctual_core::strategies::{AnyStrategy, Defaults, Learned};
+use punctual_core::strategies::{Adaptive, AnyStrategy, Budget, Defaults, Learned};
 use punctual_core::{Rate, StrategySpec};
 use punctual_program::program::{Due, Op, Subject};
 use punctual_program::{Machine, Program};
@@ -173,4 +173,12 @@ fn what_was_learned_can_be_kept_in_a_file() {
     let kept = serde_json::to_string(&learned).unwrap();
     assert_eq!(serde_json::from_str::<Learned>(&kept).unwrap(), learned);
     assert!(learned.naps > 500, "{kept}");
+    let mut fresh = Adaptive::new(10.0, learned.method, Budget::Unlimited);
+    // A file that says what no naps can have taught is not believed.
+    let mut impossible: serde_json::Value = serde_json::from_str(&kept).unwrap();
+    impossible["margins"]["naps"] = 255.into();
+    fresh.begin_with(&serde_json::from_value(impossible).unwrap());
+    assert_eq!(fresh.learned().naps, 0);
+    fresh.begin_with(&learned);
+    assert_eq!(fresh.learned().naps, learned.naps);
 }

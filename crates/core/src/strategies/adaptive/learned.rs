@@ -102,9 +102,9 @@ impl Adaptive {
     }
 
     /// Begins with what another waiter has learned of the same OS call. What was
-    /// learned of another call is ignored.
+    /// learned of another call is ignored, and what nothing can have been learned from.
     pub fn begin_with(&mut self, learned: &Learned) {
-        if learned.method != self.method {
+        if learned.method != self.method || !learned.margins.is_sound() {
             return;
         }
         self.margins = learned.margins.clone();
@@ -180,6 +180,26 @@ mod tests {
         let known = |class: &LearnedClass| class.at_least <= LENGTH && class.below > Some(LENGTH);
         let learned = strategy.learned();
         *learned.classes.iter().find(|class| known(class)).unwrap()
+    }
+
+    #[test]
+    fn a_budget_that_binds_is_said_beside_others_too() {
+        let queued: Os = |_, due| {
+            due + if due / 7_000_000 % 4 == 0 {
+                2_000_000
+            } else {
+                60_000
+            }
+        };
+        for (budget, binds) in [
+            (Budget::Unlimited, false),
+            (Budget::PerWait(Nanos::from_us(5)), true),
+        ] {
+            let mut strategy = Adaptive::new(10.0, FUTEX, budget);
+            (0..200).for_each(|i| drop(wait(&mut strategy, i * 7_000_000, queued)));
+            assert!(strategy.contention.is_present());
+            assert_eq!(strategy.was_bound(), binds, "{budget}");
+        }
     }
 
     #[test]

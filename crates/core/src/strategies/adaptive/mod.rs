@@ -445,7 +445,9 @@ impl Adaptive {
             // Whether it would spin more with a larger budget.
             let limit_ns = self.spin_limit.as_ns() as f32;
             let is_tight = !pays || plan.is_some_and(|plan| plan.margin_ns > limit_ns);
-            self.is_bound |= is_tight && !self.contention.is_present();
+            let is_by_budget =
+                !self.contention.is_present() || self.spin_limit < Contention::spin_limit(left);
+            self.is_bound |= is_tight && is_by_budget;
             return Some((
                 plan.map_or(left - self.spin_limit, |plan| plan.length),
                 false,
