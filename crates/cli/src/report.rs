@@ -82,7 +82,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Done> {
     if args.open {
         // Whole, as its name alone could be an address of another kind, or an option.
         let page = std::path::absolute(&args.output);
-        opener::open(page.as_ref().unwrap_or(&args.output)).with_context(|| {
+        open::that_detached(page.as_ref().unwrap_or(&args.output)).with_context(|| {
             format!(
                 "cannot open {} in a browser; open it by hand",
                 args.output.display()

@@ -2,6 +2,7 @@
 //! they say what they are about to do, and where their results go.
 
 use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
 use punctual_core::Nanos;
@@ -122,11 +123,20 @@ pub(crate) fn command_line() -> String {
         .join(" ")
 }
 
-/// The time of day, for a Run that begins now.
+/// The date, for a Run that begins now.
 pub(crate) fn now() -> String {
-    jiff::Timestamp::now()
-        .strftime("%Y-%m-%dT%H:%M:%SZ")
-        .to_string()
+    date(time_of_day())
+}
+
+/// The date and second, in UTC.
+pub(crate) fn date(at: SystemTime) -> String {
+    humantime::format_rfc3339_seconds(at).to_string()
+}
+
+/// The time of day; of a clock that was never set, or to nonsense, one that can be written.
+pub(crate) fn time_of_day() -> SystemTime {
+    let year_9999 = UNIX_EPOCH + Duration::from_secs(253_370_764_800);
+    SystemTime::now().clamp(UNIX_EPOCH, year_9999)
 }
 
 /// A length as it is announced: whole seconds, rounded up.

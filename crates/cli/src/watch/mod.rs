@@ -5,10 +5,10 @@ mod metrics;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use jiff::{SignedDuration, Timestamp};
 use punctual_core::{Method, Nanos, Rate};
 use punctual_lab::host::{Stop, Witness, keep_off, usual_cpu};
 use punctual_lab::watch::{Settings, Tally, Watcher, measurement, usual_threshold};
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Done> {
         simulated: false,
     };
     let run = Run {
-        started_at: Some(watch.began.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()),
+        started_at: Some(session::date(watch.began)),
         // Without an end in view, Ctrl-C is the end.
         interrupted: args.length.is_some() && !over,
         warnings: warnings(&facts, std::slice::from_ref(&result), setting),
@@ -165,7 +165,7 @@ struct Watch {
     watcher: Watcher,
     /// Shared with those who scrape.
     tally: Arc<Mutex<Tally>>,
-    began: Timestamp,
+    began: SystemTime,
 }
 
 impl Watch {
@@ -176,7 +176,7 @@ impl Watch {
         stop: &Stop,
     ) -> Result<Self> {
         let mut watcher = Watcher::start(&settings, stop)?;
-        let began = Timestamp::now();
+        let began = session::time_of_day();
         if let Some(cpu) = settings.cpu {
             keep_off(cpu);
         }
@@ -229,7 +229,7 @@ impl Watch {
             news.extend(tally.take_news());
             let elapsed = self.watcher.elapsed();
             if !args.quiet && (elapsed >= show_at || last) {
-                let date = |at| date(self.began, at, "%H:%M:%S%.3fZ");
+                let date = |at| date(self.began, at).split_off("2026-11-25T".len());
                 for line in live::hiccups(&std::mem::take(&mut news), date) {
                     printer.line(line);
                 }
@@ -264,7 +264,7 @@ impl Watch {
     }
 
     fn result(&self, fail_over: Option<Nanos>) -> Measurement {
-        let date = |at| date(self.began, at, "%Y-%m-%dT%H:%M:%S%.3fZ");
+        let date = |at| date(self.began, at);
         let tally = self.tally();
         let mut result = measurement(&self.settings, &self.watcher, &tally, date);
         if let Experiment::Watch(watch) = &mut result.experiment {
@@ -286,10 +286,9 @@ fn lock(tally: &Mutex<Tally>) -> MutexGuard<'_, Tally> {
 }
 
 /// The date so long after `began`, in UTC.
-fn date(began: Timestamp, after: Nanos, format: &str) -> String {
-    let ns = i64::try_from(after.as_ns()).unwrap_or(i64::MAX);
-    let date = began.saturating_add(SignedDuration::from_nanos(ns));
-    date.unwrap_or(began).strftime(format).to_string()
+fn date(began: SystemTime, after: Nanos) -> String {
+    let at = began.checked_add(after.into()).unwrap_or(began);
+    humantime::format_rfc3339_millis(at).to_string()
 }
 
 /// What its help begins with.

@@ -196,7 +196,9 @@ mod tests {
             (Budget::PerWait(Nanos::from_us(5)), true),
         ] {
             let mut strategy = Adaptive::new(10.0, FUTEX, budget);
-            (0..200).for_each(|i| drop(wait(&mut strategy, i * 7_000_000, queued)));
+            for i in 0..200 {
+                wait(&mut strategy, i * 7_000_000, queued);
+            }
             assert!(strategy.contention.is_present());
             assert_eq!(strategy.was_bound(), binds, "{budget}");
         }
