@@ -65,13 +65,18 @@ impl Target {
         Ok(Self { name, place })
     }
 
+    /// Whether what is written replaces what was written before.
+    pub(crate) fn is_file(&self) -> bool {
+        matches!(self.place, Place::File(..))
+    }
+
     /// Writes it all: a file to the disk first, then in one step to its place. A
     /// reader that has gone away is no error: it has read what it wanted.
-    pub(crate) fn write(self, text: &str) -> Result<()> {
-        let written = match self.place {
+    pub(crate) fn write(&self, text: &str) -> Result<()> {
+        let written = match &self.place {
             Place::Stdout => console::write(std::io::stdout().lock(), text).map(drop),
             Place::Through(file) => console::write(file, text).map(drop),
-            Place::File(path, before) => replace(&path, before.as_ref(), text),
+            Place::File(path, before) => replace(path, before.as_ref(), text),
         };
         written.with_context(|| format!("cannot write {}", self.name))
     }

@@ -163,18 +163,20 @@ pub fn cells(results: &[Measurement]) -> Vec<Cell<'_>> {
 }
 
 /// Whether a subject costs clearly more than the best of the others of its cell, by
-/// a tenth at least in the whole interval, at every weight at which it counts.
+/// a tenth at least in the whole interval, at every weight at which it counts. Nobody
+/// is where nothing is judged.
 pub fn is_beaten(results: &[Measurement], subject: &Measurement) -> bool {
-    let mut weights = judged(results).filter(|(mine, weight)| {
+    let weights = judged(results).filter(|(mine, weight)| {
         place(mine) == place(subject) && subject.late_weight.is_none_or(|own| own == *weight)
     });
+    let mut weights = weights.peekable();
     let beaten = |(mine, weight): (&Measurement, f64)| {
         let mut ratios = others(results, mine, weight)
             .filter(|other| other.subject != subject.subject)
             .filter_map(|other| COST.ratio_at(weight, &subject.rounds, &other.rounds));
         ratios.any(|ratio| ratio.low > 1.1)
     };
-    !is_judged(subject) && weights.all(beaten)
+    !is_judged(subject) && weights.peek().is_some() && weights.all(beaten)
 }
 
 /// The cost of one other over that of `adaptive`, as the geometric mean over the
@@ -322,5 +324,7 @@ mod tests {
         ];
         let beaten: Vec<_> = results.iter().map(|m| is_beaten(&results, m)).collect();
         assert_eq!(beaten, [false, false, true, false]);
+        // Beside nobody who is judged.
+        assert!(!is_beaten(&results[1..], &results[2]));
     }
 }

@@ -39,10 +39,8 @@ pub(super) fn run(bench: &BenchArgs, args: &RegimesArgs) -> Result<Done> {
     let mut plan = plan(bench, args)?;
     let unavailable = leave_out(&mut plan)?;
     let file = args.resume.as_deref().or(bench.output.json.as_deref());
-    if let Some(file) = file {
-        // Found out before anything is measured.
-        Target::new(file)?;
-    }
+    // Found out before anything is measured.
+    let target = file.map(Target::new).transpose()?;
     let stop = stop::on_ctrl_c()?;
     let mut run = match args.resume.as_deref().filter(|file| file.exists()) {
         Some(file) => resumed(file, &plan)?,
@@ -55,7 +53,7 @@ pub(super) fn run(bench: &BenchArgs, args: &RegimesArgs) -> Result<Done> {
     (run.interrupted, run.failed) = (false, None);
     announce(&plan);
     let witness = Witness::new();
-    let measured = measure(&plan, &mut run, &stop, &witness, file);
+    let measured = measure(&plan, &mut run, &stop, &witness, target.as_ref());
     if let Err(why) = measured {
         if run.results.is_empty() {
             return Err(why);
@@ -71,10 +69,11 @@ pub(super) fn run(bench: &BenchArgs, args: &RegimesArgs) -> Result<Done> {
     run.warnings = unavailable;
     (run.warnings).extend(warnings(&run.machine, &run.results, setting));
     let run = session::disturbed(run, witness.disturbance());
-    print(&bench.output.of(&run))?;
-    if let Some(file) = file {
-        Target::new(file)?.write(&run.to_json())?;
+    // Before anything is printed, which may fail.
+    if let Some(target) = target {
+        target.write(&run.to_json())?;
     }
+    print(&bench.output.of(&run))?;
     if let Some(why) = &run.failed {
         bail!("it ended before its end, and what was measured is kept: {why}");
     }
@@ -244,7 +243,7 @@ fn measure(
     run: &mut Run,
     stop: &Stop,
     witness: &Witness,
-    file: Option<&Path>,
+    target: Option<&Target>,
 ) -> Result<()> {
     let all = plan.round_takes().times(u64::from(plan.rounds));
     let batches = plan.sweeps().count() * plan.subjects.len();
@@ -260,12 +259,10 @@ fn measure(
                 return Ok(());
             }
         }
-        if let Some(file) =
-            file.filter(|file| !turns.is_empty() && *file != Path::new(files::STANDARD))
-        {
+        if let Some(file) = target.filter(|target| target.is_file() && !turns.is_empty()) {
             run.interrupted = true;
             run.machine = session::host_facts();
-            Target::new(file)?.write(&run.to_json())?;
+            file.write(&run.to_json())?;
         }
     }
     Ok(())

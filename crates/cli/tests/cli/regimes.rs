@@ -1,9 +1,13 @@
 //! `punctual bench regimes`: what it refuses, what it keeps, and how it goes on.
 
 use std::fs;
+#[cfg(target_os = "linux")]
+use std::fs::OpenOptions;
 use std::path::Path;
 use std::process::Output;
 
+#[cfg(target_os = "linux")]
+use crate::common::Running;
 use crate::common::{assert_refused, assert_refused_in, run, stdout};
 use punctual_record::{Measurement, Run};
 use punctual_record::{regimes::QUIET, regimes::place};
@@ -30,6 +34,29 @@ fn what_means_nothing_is_refused_before_anything_runs() {
     ] {
         assert_refused(&format!("bench regimes {arguments}"), why);
     }
+}
+
+const SHORTEST: &str = "--strategy spin --regime 1000Hz --condition quiet --rounds 1";
+
+#[test]
+fn who_reads_the_run_from_standard_output_gets_it_once_and_whole() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = regimes(directory.path(), &format!("{SHORTEST} --json -"));
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let run = Run::<Measurement>::from_json(&stdout(&output)).unwrap();
+    assert!(!run.interrupted && run.results.len() == 1);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_cannot_be_printed_is_kept_whole() {
+    let directory = tempfile::tempdir().unwrap();
+    let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let arguments = format!("bench regimes {SHORTEST} --json run.json");
+    let mut running = Running::start(directory.path(), &arguments, full.into());
+    assert_eq!(running.end().1, Some(2));
+    let text = fs::read_to_string(directory.path().join("run.json")).unwrap();
+    assert!(!Run::<Measurement>::from_json(&text).unwrap().interrupted);
 }
 
 /// A batch takes what it takes, so this is the shortest.
