@@ -94,6 +94,8 @@ pub struct Sweep {
     pub maps: Vec<[usize; 2]>,
     /// In the order of the plan.
     pub cells: Vec<Cell>,
+    /// How many there are besides whose rows lack what judges them.
+    pub unjudged: usize,
 }
 
 /// A ratio up to this is the same: as in quiet cells of `bench regimes`.
@@ -110,7 +112,7 @@ impl Sweep {
     /// Adds the cells of `rows`, of which those of one cell follow each other.
     ///
     /// # Errors
-    /// A row is of no cell of this sweep, or lacks what judges it.
+    /// A row is of no cell of this sweep.
     pub fn add(&mut self, rows: &[Row]) -> Result<(), String> {
         let mut places = Vec::new();
         for row in rows {
@@ -118,9 +120,10 @@ impl Sweep {
         }
         for cell in places.chunk_by(|one, other| one.0 == other.0) {
             let rows: Vec<&Row> = cell.iter().map(|(_, row)| *row).collect();
-            let judged = judge(&self.by, &rows);
-            let (value, best, seeds) =
-                judged.ok_or_else(|| format!("the rows of {} cannot be judged", rows[0].key))?;
+            let Some((value, best, seeds)) = judge(&self.by, &rows) else {
+                self.unjudged += 1;
+                continue;
+            };
             self.cells.push(Cell {
                 at: cell[0].0.clone(),
                 value,
@@ -199,6 +202,7 @@ mod tests {
             }],
             maps: vec![],
             cells: vec![],
+            unjudged: 0,
         }
     }
 
@@ -231,8 +235,13 @@ mod tests {
     fn rows_of_another_sweep_are_refused() {
         let elsewhere = row("adaptive", 7, &[1.0]);
         assert!(sweep().add(&[elsewhere]).unwrap_err().contains("`load`"));
-        let alone = row("adaptive", 0, &[1.0]);
-        assert!(sweep().add(&[alone]).unwrap_err().contains("judged"));
+    }
+
+    #[test]
+    fn a_cell_without_what_judges_it_is_counted_and_no_more() {
+        let mut sweep = sweep();
+        sweep.add(&[row("adaptive", 0, &[1.0])]).unwrap();
+        assert_eq!((sweep.cells.len(), sweep.unjudged), (0, 1));
     }
 
     #[test]

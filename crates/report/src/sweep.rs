@@ -13,17 +13,24 @@ const SHOWN: usize = 4;
 
 /// What `sweep` says, with the `command` above it.
 pub fn sweep_verdict(sweep: &Sweep, command: &str) -> Verdict {
-    let verdict = match &sweep.by {
+    let mut verdict = match &sweep.by {
         By::Cost(judged) => of_costs(sweep, judged),
         By::Figure { .. } => of_figure(sweep),
     };
+    if sweep.unjudged > 0 {
+        verdict.sentences.push(format!(
+            "Cells without {}, which are left out: {}.",
+            figure_in_words(&sweep.by),
+            sweep.unjudged
+        ));
+    }
     Verdict {
         heading: format!("{command}: {}", sweep.title),
         ..verdict
     }
 }
 
-/// Every cell as a line of CSV: its place, what is said of it, with how many seeds, and beside whom.
+/// Every cell that is judged as a line of CSV: its place, what is said of it, with how many seeds, and beside whom.
 pub fn sweep_cells(sweep: &Sweep) -> String {
     let axes = sweep.axes.iter().map(|axis| axis.name.clone());
     let figures = ["value", "low", "high", "seeds", "verdict", "best_other"];
@@ -293,6 +300,7 @@ mod tests {
                 .enumerate()
                 .map(|(i, it)| cell([i / 3, i % 3], *it, other))
                 .collect(),
+            unjudged: 0,
         }
     }
 

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use punctual_lab::sweep::{Kept, Shard};
 use punctual_record::visible;
 
-use crate::files::{self, LONGEST, Target};
+use crate::files::{self, Target};
 use crate::say;
 
 /// Rows of all units of a model.
@@ -18,6 +18,8 @@ const ROWS: &str = "rows.ndjson";
 const MODEL: &str = "model=";
 /// Where there are rows of some units.
 const PARTS: &str = "parts";
+/// The part of who runs all of it.
+const ALL: &str = "all";
 
 pub(super) struct Folder {
     path: PathBuf,
@@ -39,7 +41,7 @@ impl Folder {
             .with_context(|| format!("cannot write {}", path.display()))?;
         Ok(Self {
             path: path.to_owned(),
-            part: shard.map_or("all".to_owned(), |shard| {
+            part: shard.map_or(ALL.to_owned(), |shard| {
                 format!("{}-of-{}", shard.number, shard.of)
             }),
         })
@@ -58,14 +60,13 @@ impl Folder {
     }
 
     /// Takes what rows there are of the plan. Unless it is to go on, there must be none that it
-    /// would replace.
+    /// would replace: a shard its own, all of it those of every shard.
     pub(super) fn read(&self, kept: &mut Kept<'_>, resume: bool) -> Result<()> {
         let whole = self.whole_files()?;
-        let own = ["ndjson", "unfinished"].map(|end| self.part_path(end));
-        let in_the_way = whole
-            .iter()
-            .chain(own.iter().filter(|own| own.exists()))
-            .next();
+        let parts = self.parts()?;
+        let is_replaced =
+            |part: &&PathBuf| self.part == ALL || part.file_stem() == Some(self.part.as_ref());
+        let in_the_way = whole.iter().chain(parts.iter().filter(is_replaced)).next();
         if let Some(there) = in_the_way.filter(|_| !resume) {
             bail!(
                 "there are rows already in {}; --resume runs what is missing, --out names another folder",
@@ -76,13 +77,31 @@ impl Folder {
             return Ok(());
         }
         let mut others = 0;
-        for file in whole.into_iter().chain(listed(&self.path.join(PARTS))?) {
-            others += kept.read(&files::text(&file, LONGEST)?);
+        for file in whole.into_iter().chain(parts) {
+            let rows =
+                fs::read(&file).with_context(|| format!("cannot read {}", files::name(&file)))?;
+            // A kill may have left half a letter at the end.
+            others += kept.read(&String::from_utf8_lossy(&rows));
         }
         if others > 0 {
             say!("{others} rows are left out: they are of another plan or version, or not whole");
         }
         Ok(())
+    }
+
+    /// Those of every shard, whole or not, and no files of others.
+    fn parts(&self) -> Result<Vec<PathBuf>> {
+        let is_part = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let part = name
+                .strip_suffix(".ndjson")
+                .or(name.strip_suffix(".unfinished"));
+            part.is_some_and(|part| {
+                part == ALL || part.replace("-of-", "/").parse::<Shard>().is_ok()
+            })
+        };
+        let there = listed(&self.path.join(PARTS))?.into_iter();
+        Ok(there.filter(is_part).collect())
     }
 
     fn whole_files(&self) -> Result<Vec<PathBuf>> {
@@ -132,7 +151,11 @@ impl Folder {
 
     /// Removes what is in whole files now.
     pub(super) fn forget_parts(&self) {
-        let _ = fs::remove_dir_all(self.path.join(PARTS));
+        for part in self.parts().unwrap_or_default() {
+            let _ = fs::remove_file(part);
+        }
+        // Unless others have something there too.
+        let _ = fs::remove_dir(self.path.join(PARTS));
     }
 }
 

@@ -120,10 +120,10 @@ fn simulate(
 
 /// Writes all rows in the order of the plan, and what they say.
 fn deliver(folder: &Folder, kept: &Kept<'_>) -> Result<()> {
-    let sweep = kept.sweep().map_err(|why| anyhow!(why))?;
     for (model, rows) in kept.partitions() {
         folder.write_rows(model, &rows)?;
     }
+    let sweep = kept.sweep().map_err(|why| anyhow!(why))?;
     files::write_figures(folder.path(), &sweep_figures(&sweep))?;
     let verdict = sweep_verdict(&sweep, &session::command_line());
     // Wherever the plan was, and in however many turns it was run.

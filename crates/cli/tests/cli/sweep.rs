@@ -94,19 +94,23 @@ fn shards_in_turn_and_all_at_once_end_in_the_same_bytes() {
     );
     let (code, said) = shard("1/3", &["--resume"]);
     assert!(code == Some(0) && said.contains("0 of "), "{said}");
-    // What another turn left of the last one: a row, and half of one.
-    let part = fs::read_to_string(rows.join("parts/1-of-3.ndjson")).unwrap();
-    fs::write(
-        rows.join("parts/2-of-3.unfinished"),
-        &part[..part.len() / 3],
-    )
-    .unwrap();
+    // Nor are they replaced by all of it.
+    let (code, said) = sweep(here, &["--out", "rows"]);
+    assert!(code == Some(2) && said.contains("--resume"), "{said}");
+    assert_eq!(files(&rows).len(), 2);
+    // What another turn left of the last one: a row, and half of one and of a letter.
+    let part = fs::read(rows.join("parts/1-of-3.ndjson")).unwrap();
+    let left = [&part[..part.len() / 3], b"\xc3"].concat();
+    fs::write(rows.join("parts/2-of-3.unfinished"), left).unwrap();
+    fs::write(rows.join("parts/notes.ndjson"), "of somebody else").unwrap();
     let (code, said) = sweep(here, &["--out", "rows", "--resume"]);
     assert!(
         code == Some(0) && said.contains("rows are left out"),
         "{said}"
     );
-    assert_eq!(files(&rows), whole);
+    let mut left = files(&rows);
+    assert!(left.remove("parts/notes.ndjson").is_some());
+    assert_eq!(left, whole);
 
     let (code, said) = sweep(here, &[]);
     assert!(code == Some(2) && said.contains("--resume"), "{said}");
@@ -115,6 +119,30 @@ fn shards_in_turn_and_all_at_once_end_in_the_same_bytes() {
     fs::write(here.join("plan.toml"), more).unwrap();
     let (code, said) = sweep(here, &["--resume"]);
     assert!(code == Some(0) && said.contains("8 of 24 places"), "{said}");
+}
+
+#[test]
+fn a_figure_that_no_cell_has_costs_no_rows() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    // What these idle states take in watts is not published.
+    let plan = r#"
+title = "no power"
+on = ["linux"]
+scenarios = ["linux-slack-sweep"]
+judge = { figure = "power_w", of = "(computer)" }
+length = "700ms"
+seeds = 1
+[model]
+wake = ["8us", "40us"]
+"#;
+    fs::write(here.join("plan.toml"), plan).unwrap();
+    let (code, said) = sweep(here, &[]);
+    assert_eq!(code, Some(0), "{said}");
+    let summary = said.replace('\n', " ");
+    assert!(summary.contains("left out: 2."), "{said}");
+    let files = files(&here.join("plan.sweep"));
+    assert!(files.contains_key("model=linux/rows.ndjson"));
 }
 
 #[test]

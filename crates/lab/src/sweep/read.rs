@@ -114,6 +114,7 @@ fn plan(table: &Table<'_>, find: Find<'_>) -> Result<Plan, Flaw> {
         maps: maps(table, &axes)?,
         axes,
         cells: vec![],
+        unjudged: 0,
     };
     let other = match &what {
         What::Strategies(of) => format!("{:?} {:?} {:?}", of.texts, of.weights, of.waits),
@@ -321,6 +322,13 @@ fn strategies(table: &Table<'_>, field: &Field<'_>) -> Result<Strategies, Flaw> 
         return Err(field.flaw(
             "a plan compares the first of its strategies with the others: name two or more",
         ));
+    }
+    for (i, text) in texts.iter().enumerate() {
+        if let Some(other) = texts[..i].iter().find(|it| subject(it) == subject(text)) {
+            return Err(field.flaw(format!(
+                "rows have the same name for `{other}` and `{text}`; leave one of them out"
+            )));
+        }
     }
     let of_weights = |it| StrategySpec::WEIGHTS.contains(&it);
     let weights = |field: &Field<'_>| numbers(field, "a weight from 0.01 to 10000", of_weights);

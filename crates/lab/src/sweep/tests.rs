@@ -68,6 +68,22 @@ fn a_plan_comes_to_every_place_on_its_axes() {
 }
 
 #[test]
+fn a_range_ends_where_it_says() {
+    for (range, values) in [
+        ("from = 0.1, to = 0.3, step = 0.1", "0.1 0.2 0.3"),
+        ("from = 0.01, to = 10.0, times = 10.0", "0.01 0.1 1 10"),
+        ("from = 1, to = 1.4, times = 1.1", "1 1.1 1.21 1.331"),
+        ("from = 1, to = 2.5, step = 1", "1 2"),
+    ] {
+        let weight = format!("weight = {{ {range} }}");
+        let plan = read(&STRATEGIES.replace("weight = [1, 10, 100]", &weight)).unwrap();
+        let axis = plan.nothing.axes.last().unwrap();
+        let got: Vec<_> = (0..axis.values.len()).map(|i| axis.label(i)).collect();
+        assert_eq!(got.join(" "), values, "{range}");
+    }
+}
+
+#[test]
 fn a_unit_gives_a_row_for_each_subject_and_weight() {
     let plan = read(STRATEGIES).unwrap();
     let rows = rows(&plan.run(&plan.units()[15]).unwrap());
@@ -238,6 +254,11 @@ fn bad_plans_say_what_is_wrong_and_what_to_do() {
         ("\"500ns\"", "\"50% of wake\"", "twice"),
         ("\"spin\"", "\"spinn\"", "there is no strategy `spinn`"),
         ("\"spin\"", "\"system:method=Sleep\"", "Sleep"),
+        (
+            "\"spin\"",
+            "\"adaptive\"",
+            "the same name for `adaptive:weight={weight}` and `adaptive`",
+        ),
         (", \"fixed-margin\", \"spin\"", "", "name two or more"),
         ("\"mixed\"", "\"burst\"", "leave it out"),
         ("\"mixed\"", "\"0Hz\"", "there is no regime `0Hz`"),

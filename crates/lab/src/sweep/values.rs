@@ -74,11 +74,11 @@ fn of_range(field: &Field<'_>, range: &Table<'_>) -> Result<Vec<Value>, Flaw> {
     let next: Box<dyn Fn(f64) -> f64> = match (range.find("step"), range.find("times")) {
         (Some(step), None) => {
             let step = read(&step)?;
-            Box::new(move |value| value + step)
+            Box::new(move |value| rounded(value + step))
         }
         (None, Some(times)) => {
             let times = number(&times)?;
-            Box::new(move |value| value * times)
+            Box::new(move |value| rounded(value * times))
         }
         _ => {
             return Err(field.flaw("a range has either `step`, to add, or `times`, to multiply by"));
@@ -98,6 +98,11 @@ fn of_range(field: &Field<'_>, range: &Table<'_>) -> Result<Vec<Value>, Flaw> {
         at = after;
     }
     Ok(values)
+}
+
+/// To thirteen digits, so that 0.1 and 0.2 are 0.3, and a range meets its end.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.12e}").parse().unwrap_or(value)
 }
 
 fn number(field: &Field<'_>) -> Result<f64, Flaw> {
