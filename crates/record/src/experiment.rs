@@ -516,7 +516,7 @@ pub struct Doctor {
     pub wake_cost_ns: Option<WakeCost>,
     /// How far from the prediction agrees with it.
     pub tolerance_ns: Option<i64>,
-    /// Whether it does.
+    /// Whether it does, where that can be told.
     pub agrees: Option<bool>,
     /// What is said of it, in a word or two.
     pub verdict: Option<Verdict>,

@@ -205,7 +205,7 @@ pub(crate) fn quota_in_words(quota: CpuQuota) -> String {
 }
 
 /// Who had the CPUs, most first: `: sh (pid 4711) 50 %, cargo (pid 12) 3 %`.
-pub(crate) fn names(seen: &Disturbance) -> String {
+fn names(seen: &Disturbance) -> String {
     const MOST: usize = 3;
     let shown = seen.processes.iter().take(MOST);
     let name = |other: &OtherProcess| {

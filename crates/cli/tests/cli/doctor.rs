@@ -7,7 +7,7 @@ use std::process::Output;
 use crate::common::{assert_refused, printed, run, stderr, stdout};
 use crate::schema;
 use punctual_record::experiment::Doctor;
-use punctual_record::{Diagnosis, Disturbance, Measurement, OfExperiment, Run};
+use punctual_record::{Diagnosis, Disturbance, Measurement, OfExperiment, Run, Verdict};
 
 fn doctor(directory: &Path, arguments: &str) -> Output {
     run(directory, &format!("doctor {arguments} --full"))
@@ -112,7 +112,8 @@ fn read(path: &Path) -> (Run, Diagnosis) {
 }
 
 fn is_judged(m: &Measurement) -> bool {
-    Doctor::of(m).unwrap().agrees.is_some()
+    let verdict = Doctor::of(m).unwrap().verdict;
+    verdict.is_some_and(|verdict| verdict != Verdict::NoPrediction)
 }
 
 fn asked_ns(m: &Measurement) -> u64 {
@@ -147,7 +148,9 @@ fn assert_verdicts_follow(run: &Run) {
     for m in run.results.iter().filter(|m| is_judged(m)) {
         let doctor = Doctor::of(m).unwrap();
         let verdict = doctor.verdict.unwrap().name();
-        assert_eq!(doctor.agrees, Some(verdict == "agrees"), "{m:?}");
+        let is_told = verdict == "agrees" || verdict == "does not agree";
+        let agrees = is_told.then_some(verdict == "agrees");
+        assert_eq!(doctor.agrees, agrees, "{m:?}");
         let numbers = (m.late_ns.p50, m.predicted_late_ns, doctor.tolerance_ns);
         let (Some(p50), Some(predicted), Some(tolerance)) = numbers else {
             assert!([doubt, "sooner"].contains(&verdict), "{m:?}");

@@ -222,7 +222,11 @@ fn compare(
             .as_ref()
             .and_then(Tolerance::ns)
             .filter(|_| is_judged);
-        doctor.agrees = is_judged.then_some(verdict == Verdict::Agrees);
+        doctor.agrees = match verdict {
+            Verdict::Agrees => Some(true),
+            Verdict::Disagrees => Some(false),
+            _ => None,
+        };
         doctor.verdict = Some(verdict);
         judgements.push((i, judgement));
     }
@@ -332,4 +336,29 @@ fn predicted(rule: &Rule, method: Method, length: Nanos) -> Option<Nanos> {
 
 fn asked(m: &Measurement) -> u64 {
     Doctor::of(m).map_or(0, |of| of.asked_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_told_neither_agrees_nor_differs() {
+        let examined = Examined::simulated(&Model::parse("linux").unwrap(), None).unwrap();
+        let call = examined.situation.sleep.unwrap().name();
+        let told = |late_ns: &[i64]| {
+            let mut of = Measurement {
+                late_ns: Late::of(late_ns),
+                predicted_late_ns: Some(50_000),
+                ..Measurement::of(Experiment::Doctor(Doctor::default()), call)
+            };
+            let found = diagnose(&examined, std::slice::from_mut(&mut of), None);
+            (
+                found.judgements[0].1.verdict,
+                Doctor::of(&of).unwrap().agrees,
+            )
+        };
+        assert_eq!(told(&[50_000; 100]), (Verdict::Agrees, Some(true)));
+        assert_eq!(told(&[60_000; 100]), (Verdict::Inconclusive, None));
+    }
 }

@@ -33,7 +33,12 @@ fn words(remedy: &Remedy, situation: &Situation, disturbance: &Disturbance) -> W
     let scheduling = situation.scheduling.as_deref().unwrap_or_default();
     match remedy {
         Remedy::LiftQuota => lift_quota(disturbance),
-        Remedy::CloseOthers(share) => close_others(*share, disturbance),
+        // Who they are is in the warnings, which can be shared without names.
+        Remedy::CloseOthers(share) => (
+            "Close what else runs on this CPU, or measure on another.".into(),
+            format!("others had {:.0} % of it meanwhile", share * 100.0),
+            "punctual doctor --cpu N".into(),
+        ),
         Remedy::UnsharedCpus(share) => (
             "Have CPUs of this virtual machine that its host gives to nobody else: dedicated or pinned ones. Nothing inside \
              it helps."
@@ -216,22 +221,6 @@ fn lift_quota(disturbance: &Disturbance) -> Words {
         expected,
         "echo max > /sys/fs/cgroup/GROUP/cpu.max  # version 1: echo -1 > .../cpu.cfs_quota_us"
             .into(),
-    )
-}
-
-fn close_others(share: f64, disturbance: &Disturbance) -> Words {
-    let elsewhere = "punctual doctor --cpu N";
-    (
-        format!(
-            "Close what else runs on this CPU, or measure on another{}.",
-            warnings::names(disturbance)
-        )
-        .into(),
-        format!("others had {:.0} % of it meanwhile", share * 100.0),
-        match disturbance.processes.first() {
-            Some(first) => format!("ps -p {}  # and: {elsewhere}", first.pid).into(),
-            None => elsewhere.into(),
-        },
     )
 }
 
@@ -426,10 +415,10 @@ mod tests {
     }
 
     #[test]
-    fn what_keeps_the_cpu_from_this_process_is_named() {
+    fn what_keeps_the_cpu_from_this_process_is_told_without_names() {
         let mut disturbance = Disturbance {
             processes: vec![OtherProcess {
-                name: "sh".to_owned(),
+                name: "mary-secret".to_owned(),
                 pid: 4711,
                 fraction: 0.5,
             }],
@@ -446,7 +435,11 @@ mod tests {
                 .contains("quota of the cgroup: 20 ms of CPU time in 100 ms")
         );
         assert!(unused[0].expected.contains("did not stop"));
-        assert!(unused[1].what.contains("sh (pid 4711) 50 %."));
+        let all = format!("{unused:?}");
+        assert!(
+            !all.contains("mary-secret") && !all.contains("4711"),
+            "{all}"
+        );
         assert_eq!(unused[1].expected, "others had 50 % of it meanwhile");
         disturbance.throttled = Some(Throttled {
             periods: 2,
