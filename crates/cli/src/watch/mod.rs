@@ -181,6 +181,7 @@ impl Watch {
             keep_off(cpu);
         }
         let tally = Tally::new(threshold, settings.rate.period(), watcher.first_counts());
+        let tally = tally.with_deadlines(settings.deadlines);
         let mut tally = tally.with_limit(fail_over);
         // Reads what was stolen before the first wait ends.
         watcher.collect(&mut tally);
@@ -237,10 +238,11 @@ impl Watch {
             if elapsed >= show_at {
                 let late = tally.take_window();
                 if !args.quiet {
-                    let skipped = tally.missed() - missed;
+                    // A stop is seen a moment before the deadlines that it missed.
+                    let skipped = tally.missed().saturating_sub(missed);
                     printer.line(live::second(elapsed, &late, skipped, &tally));
                 }
-                missed = tally.missed();
+                missed = missed.max(tally.missed());
                 news.clear();
                 show_at = SHOW.times(elapsed.as_ns() / SHOW.as_ns() + 1);
             }

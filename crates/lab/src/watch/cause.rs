@@ -39,13 +39,14 @@ pub(super) fn due(hiccup: &Hiccup) -> Nanos {
     Nanos::new(hiccup.at_ns) - Nanos::new(hiccup.late_ns)
 }
 
-/// The first cause whose counter covers at least half of the lateness: a quota, which
-/// also counts as waiting for a CPU, then waiting for one, which is counted to the
-/// nanosecond, before stolen time. That is counted in steps of 10 ms, so it says nothing
-/// of a lateness below half of a step.
+/// The first cause whose counter covers at least half of the lateness: a quota, then
+/// waiting for a CPU, which is counted to the nanosecond, before stolen time. That is
+/// counted in steps of 10 ms, so it says nothing of a lateness below half of a step.
+/// Whoever a quota stops waits for a CPU too; where that is known to be shorter, the
+/// quota stopped the group at another time between the readings.
 pub(super) fn cause(hiccup: &Hiccup) -> Cause {
     let covers = |ns: Option<u64>| ns.is_some_and(|ns| ns.saturating_mul(2) >= hiccup.late_ns);
-    if covers(hiccup.throttled_ns) {
+    if covers(hiccup.throttled_ns) && (hiccup.queued_ns.is_none() || covers(hiccup.queued_ns)) {
         Cause::Throttled
     } else if covers(hiccup.queued_ns) {
         Cause::Queued
@@ -153,6 +154,23 @@ mod tests {
                 late_ns: late * 1_000,
                 queued_ns: queued.map(|us: u64| us * 1_000),
                 stolen_ns: stolen.map(|ms: u64| ms * 1_000_000),
+                ..Hiccup::default()
+            };
+            assert_eq!(super::cause(&hiccup), cause, "{hiccup:?}");
+        }
+    }
+
+    #[test]
+    fn a_quota_that_stopped_the_group_at_another_time_is_no_cause() {
+        for (queued_us, cause) in [
+            (Some(600), Cause::Throttled),
+            (Some(3), Cause::Unknown),
+            (None, Cause::Throttled),
+        ] {
+            let hiccup = Hiccup {
+                late_ns: 600_000,
+                throttled_ns: Some(80_000_000),
+                queued_ns: queued_us.map(|us: u64| us * 1_000),
                 ..Hiccup::default()
             };
             assert_eq!(super::cause(&hiccup), cause, "{hiccup:?}");

@@ -66,6 +66,7 @@ pub struct Tally {
     went_on: Vec<Nanos>,
     stopped: Stopped,
     period: Nanos,
+    deadlines: Option<u64>,
     /// Hiccups for which stolen time may still be counted.
     unsettled: VecDeque<Hiccup>,
     /// Settled, and not taken yet.
@@ -97,6 +98,11 @@ impl Tally {
         Self { limit, ..self }
     }
 
+    /// After so many deadlines there is none that could be missed.
+    pub fn with_deadlines(self, deadlines: Option<u64>) -> Self {
+        Self { deadlines, ..self }
+    }
+
     /// One more wait.
     pub fn wake(&mut self, wake: &Wake) {
         let late_ns = wake.late.as_ns();
@@ -107,10 +113,13 @@ impl Tally {
         };
         let own_stop = (self.went_on.iter()).any(|at| (wake.due..=noted).contains(at));
         if own_stop {
+            let period = self.period.as_ns().max(1);
+            let left =
+                (self.deadlines.unwrap_or(u64::MAX)).saturating_sub(wake.due.as_ns() / period);
             self.stopped += Stopped {
                 waits: 1,
                 late: wake.late,
-                missed: late_ns / self.period.as_ns().max(1),
+                missed: (late_ns / period).min(left),
             };
         } else {
             self.whole.record(late_ns);
@@ -457,6 +466,17 @@ mod tests {
             assert_eq!((tally.stopped().waits, tally.stopped().missed), (1, 3_998));
             assert_eq!(tally.take_news()[0].cause, Cause::OwnStop);
         }
+    }
+
+    #[test]
+    fn a_stop_beyond_the_last_deadline_misses_none_that_is_not_there() {
+        let mut tally = tally().with_deadlines(Some(10));
+        tally.wake(&wake(1, 60, 100));
+        tally.went_on(vec![Nanos::from_ms(4_000)]);
+        tally.without_a_wake(5, 0);
+        tally.wake(&wake(7, 3_993_100, 100));
+        tally.without_a_wake(8, 0);
+        assert_eq!((tally.stopped().missed, tally.missed()), (3, 5));
     }
 
     /// Even where every wait is one, for as long as somebody watches.
