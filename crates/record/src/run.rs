@@ -88,7 +88,7 @@ pub struct Findings {
 impl<R: RunRow> Default for Run<R> {
     fn default() -> Self {
         Self {
-            schema: String::new(),
+            schema: SCHEMA.to_owned(),
             punctual_version: String::new(),
             started_at: None,
             command: String::new(),
@@ -330,10 +330,17 @@ impl Measurement {
 }
 
 impl<R: RunRow> Run<R> {
+    /// A Run of these results, of which nothing else is known.
+    pub fn of(results: impl IntoIterator<Item = R>) -> Self {
+        Self {
+            results: results.into_iter().collect(),
+            ..Self::default()
+        }
+    }
+
     /// A Run of this `command` without any results.
     pub fn new(command: String) -> Self {
         Self {
-            schema: SCHEMA.to_owned(),
             punctual_version: env!("CARGO_PKG_VERSION").to_owned(),
             command,
             ..Self::default()
@@ -488,14 +495,10 @@ mod tests {
 
     #[test]
     fn a_run_reads_back_whatever_else_is_in_the_file() {
-        let mut run = Run {
-            schema: SCHEMA.to_owned(),
-            ..Run::default()
-        };
-        run.results.push(Measurement {
+        let run = Run::of([Measurement {
             late_ns: Late::of(&[1, 2, 3]),
             ..sleep("poll")
-        });
+        }]);
         let mut value: Value = serde_json::from_str(&run.to_json()).unwrap();
         value["weather"] = "rain".into();
         // What a row has more than its type is left out.
@@ -557,14 +560,8 @@ mod tests {
             }),
             ..Learned::default()
         };
-        let run: Run = Run {
-            schema: SCHEMA.to_owned(),
-            beside: Findings {
-                learned: vec![learned],
-                ..Findings::default()
-            },
-            ..Run::default()
-        };
+        let mut run: Run = Run::default();
+        run.beside.learned = vec![learned];
         let mut value: Value = serde_json::from_str(&run.to_json()).unwrap();
         assert_eq!(Run::from_json(&value.to_string()).unwrap(), run);
         value["learned"][0]["calls"][0]["classes"][0]["mood"] = "good".into();
@@ -582,15 +579,11 @@ mod tests {
 
     #[test]
     fn what_cannot_be_seen_is_written_out_in_values_and_keys_at_any_depth() {
-        let mut run = Run {
-            schema: SCHEMA.to_owned(),
-            command: "\x1b]52;c;bHM=\x07".to_owned(),
-            ..Run::default()
-        };
-        run.results.push(Measurement {
+        let mut run = Run::of([Measurement {
             samples_late_ns: vec![i64::MIN, i64::MAX],
             ..sleep("\u{202e}nips")
-        });
+        }]);
+        run.command = "\x1b]52;c;bHM=\x07".to_owned();
         run.other = [("a\u{9b}".to_owned(), Value::from(vec!["\u{7f}\n"]))].into();
         let read: Run = Run::from_json(&run.to_json()).unwrap();
         assert_eq!(read.command, r"\u{1b}]52;c;bHM=\u{7}");
@@ -603,15 +596,10 @@ mod tests {
 
     #[test]
     fn samples_share_a_line() {
-        let m = Measurement {
+        let run = Run::of([Measurement {
             samples_late_ns: vec![-3, 0, 12],
             ..sleep("poll")
-        };
-        let run = Run {
-            schema: SCHEMA.to_owned(),
-            results: vec![m],
-            ..Run::default()
-        };
+        }]);
         let text = run.to_json();
         assert!(text.contains("\n        -3, 0, 12\n      ]"), "{text}");
         assert_eq!(Run::from_json(&text).unwrap(), run);

@@ -126,10 +126,7 @@ prop_compose! {
 }
 
 fn run<R: RunRow>(row: impl Strategy<Value = R>) -> impl Strategy<Value = Run<R>> {
-    prop::collection::vec(row, 0..12).prop_map(|results| Run {
-        results,
-        ..Run::default()
-    })
+    prop::collection::vec(row, 0..12).prop_map(Run::of)
 }
 
 fn check<R: RunRow>(a: &Run<R>, b: &Run<R>) -> Result<(), TestCaseError> {
@@ -163,15 +160,12 @@ proptest! {
     #[test]
     fn a_run_and_itself(samples in prop::collection::vec(1..1_000_000_i64, 20..400)) {
         let rounds = samples.chunks(samples.len() / 6);
-        let run = Run {
-            results: vec![Measurement {
-                late_ns: Late::of(&samples),
-                rounds: rounds.map(|late| Round::of(late, None, None)).collect(),
-                samples_late_ns: samples,
-                ..Measurement::of(Experiment::Decades(Decades { asked_ns: 1 }), "spin")
-            }],
-            ..Run::default()
-        };
+        let run = Run::of([Measurement {
+            late_ns: Late::of(&samples),
+            rounds: rounds.map(|late| Round::of(late, None, None)).collect(),
+            samples_late_ns: samples,
+            ..Measurement::of(Experiment::Decades(Decades { asked_ns: 1 }), "spin")
+        }]);
         let compared = Comparison::of(&[("a", &run), ("a", &run)]);
         let known = &compared.rows[0].cells[1].as_ref().unwrap().known;
         let ratio = known[&Metric::LATE_P50].over_first.unwrap();

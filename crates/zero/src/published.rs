@@ -261,10 +261,7 @@ mod tests {
 
     /// The value, and what was published of each row.
     fn beside(rows: Vec<ZeroRow>) -> Vec<Vec<(&'static str, f64)>> {
-        let run = Run {
-            results: rows,
-            ..Run::default()
-        };
+        let run = Run::of(rows);
         let compared = Comparison::of(&[("a.json", &run)]).beside_published(true, ROWS);
         let told = |place: &usize| {
             let figure = &compared.published[*place];

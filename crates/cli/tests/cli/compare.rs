@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Output;
 
 use crate::common::{assert_refused_in, printed, punctual, stderr, stdout};
-use punctual_record::{Run, SCHEMA};
+use punctual_record::Run;
 use punctual_zero::rows::{ZeroRow, ZeroedPages, ZeroingRound};
 use serde_json::Value;
 
@@ -234,12 +234,7 @@ fn zeroed(directory: &Path, to: &str, gb_per_cpu_s: f64) {
     zeroed.zero.rounds = rounds.collect();
     let pool = &mut zeroed.pool;
     (pool.threads, pool.batch, pool.memory) = (39, "1".to_owned(), "cold".to_owned());
-    let measurement = ZeroRow::pool("tas", zeroed);
-    let run = Run {
-        schema: SCHEMA.to_owned(),
-        results: vec![measurement],
-        ..Run::default()
-    };
+    let run = Run::of([ZeroRow::pool("tas", zeroed)]);
     fs::write(directory.join(to), run.to_json()).unwrap();
 }
 

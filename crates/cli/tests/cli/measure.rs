@@ -305,10 +305,7 @@ fn peaks_are_named_by_their_ticks() {
         Conditions::default(),
     );
     let seen = timers::run(&mut TwoOrThreeTicks, &cases, 1, &mut |_| {}).unwrap();
-    let text = punctual_report::text(&Run {
-        results: seen.measurements,
-        ..Run::default()
-    });
+    let text = punctual_report::text(&Run::of(seen.measurements));
     for peak in ["2.00 ms x 70 % (2 ticks)", "3.00 ms x 30 % (3 ticks)"] {
         assert!(text.contains(peak), "{text}");
     }

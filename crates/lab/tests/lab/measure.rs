@@ -496,16 +496,13 @@ fn a_restless_machine_is_hardly_ever_told_apart_from_itself() {
         ladders::sleep_cases(&calls, Effort::Quick, FREE),
         ladders::gap_cases(&calls, Effort::Quick, FREE),
     ];
-    let measured = |seed: u128, rounds| Run {
-        results: (cases.iter())
-            .flat_map(|cases| {
-                let mut machine = Restless(Pcg64Mcg::new(seed));
-                rounds::run(&mut machine, cases, rounds, &mut quiet)
-                    .unwrap()
-                    .measurements
-            })
-            .collect(),
-        ..Run::default()
+    let measured = |seed: u128, rounds| {
+        Run::of(cases.iter().flat_map(|cases| {
+            let mut machine = Restless(Pcg64Mcg::new(seed));
+            rounds::run(&mut machine, cases, rounds, &mut quiet)
+                .unwrap()
+                .measurements
+        }))
     };
     let told = |rounds| {
         let (mut judged, mut apart) = (0, 0);

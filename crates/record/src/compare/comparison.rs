@@ -395,6 +395,19 @@ mod tests {
         (0..1_000).map(|i| ns + i % 100).collect()
     }
 
+    /// A thread of a scenario on a model, which was so late.
+    fn on(model: &str, ns: i64) -> Measurement {
+        let mut m = sleep("game", 1_000, &around(ns));
+        m.experiment = Experiment::Scenario(Box::new(ScenarioThreads {
+            at: Phase {
+                on: model.to_owned(),
+                ..Phase::default()
+            },
+            ..ScenarioThreads::default()
+        }));
+        m
+    }
+
     #[test]
     fn what_is_the_same_thing_stands_in_one_row() {
         let a = run(vec![
@@ -450,17 +463,6 @@ mod tests {
 
     #[test]
     fn a_run_of_several_models_has_a_column_for_each() {
-        let on = |model: &str, ns| {
-            let mut m = sleep("game", 1_000, &around(ns));
-            m.experiment = Experiment::Scenario(Box::new(ScenarioThreads {
-                at: Phase {
-                    on: model.to_owned(),
-                    ..Phase::default()
-                },
-                ..ScenarioThreads::default()
-            }));
-            m
-        };
         let many = run(vec![on("linux", 60_000), on("macos", 120_000)]);
         let one = run(vec![on("windows-11", 15_000_000)]);
         let compared = Comparison::of(&[("many", &many), ("one", &one)]);
@@ -476,25 +478,14 @@ mod tests {
 
     #[test]
     fn scenarios_of_a_measurement_were_measured_on_its_machine() {
-        let on = |model: &str| {
-            let mut m = sleep("game", 1_000, &around(60_000));
-            m.experiment = Experiment::Scenario(Box::new(ScenarioThreads {
-                at: Phase {
-                    on: model.to_owned(),
-                    ..Phase::default()
-                },
-                ..ScenarioThreads::default()
-            }));
-            m
-        };
         let machines = |results: Vec<Measurement>| -> Vec<String> {
             let columns = Comparison::of(&[("a", &run(results))]).columns;
             columns.into_iter().map(|c| c.machine).collect()
         };
         let plain = || sleep("poll", 1_000, &around(50_000));
-        assert_eq!(machines(vec![plain(), on("host")]), ["host"]);
+        assert_eq!(machines(vec![plain(), on("host", 60_000)]), ["host"]);
         assert_eq!(
-            machines(vec![on("linux"), plain(), on("host")]),
+            machines(vec![on("linux", 60_000), plain(), on("host", 60_000)]),
             ["linux", "host"]
         );
     }

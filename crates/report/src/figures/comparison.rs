@@ -246,10 +246,7 @@ mod tests {
             let results = lengths
                 .iter()
                 .flat_map(|&ns| (0..calls).map(move |i| sleep(ns, i)));
-            let run = Run {
-                results: results.collect(),
-                ..Run::default()
-            };
+            let run = Run::of(results);
             let figures = comparison_figures(&Comparison::of(&[("a", &run), ("b", &run)]));
             figures.into_iter().map(|f| f.name).collect::<Vec<_>>()
         };

@@ -176,10 +176,7 @@ mod tests {
         let decades = Experiment::Decades(Decades { asked_ns: 1 });
         let results = subjects.iter();
         let results = results.map(|subject| Measurement::of(decades.clone(), *subject));
-        Run {
-            results: results.collect(),
-            ..Run::default()
-        }
+        Run::of(results)
     }
 
     #[test]

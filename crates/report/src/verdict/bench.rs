@@ -317,16 +317,9 @@ mod tests {
         }
     }
 
-    fn run_of(measurements: Vec<Measurement>) -> Run {
-        Run {
-            results: measurements,
-            ..Run::default()
-        }
-    }
-
     fn said(of: &[(&str, Vec<f64>)]) -> String {
         let rows = of.iter().map(|(subject, costs)| measured(subject, costs));
-        verdict(&run_of(rows.collect())).unwrap().sentences[0].clone()
+        verdict(&Run::of(rows)).unwrap().sentences[0].clone()
     }
 
     #[test]
@@ -384,7 +377,7 @@ mod tests {
             "{close}"
         );
         assert!(!sentence.contains("Not told apart"), "{sentence}");
-        let close = run_of(vec![
+        let close = Run::of([
             measured("adaptive-frugal", &[100.0; 6]),
             measured("adaptive-exact", &[90.0, 101.0, 101.0, 101.0, 101.0, 101.0]),
             measured("spin", &[400.0; 6]),
@@ -399,7 +392,7 @@ mod tests {
     #[test]
     fn what_more_rounds_may_tell_is_measured_again_as_it_was() {
         let next = |a: &[f64], b: &[f64]| {
-            let run = run_of(vec![measured("a", a), measured("b", b)]);
+            let run = Run::of([measured("a", a), measured("b", b)]);
             let verdict = verdict(&run).unwrap();
             let is_open = verdict.next.contains("the same with --rounds 24");
             // At the other weights too.
@@ -441,7 +434,7 @@ mod tests {
                 .to_owned(),
             interrupted: true,
             warnings: vec![warning; 3],
-            ..run_of(results)
+            ..Run::of(results)
         };
         let text = super::super::verdict(&run).unwrap().text(80);
         assert!(text.lines().count() <= 23, "{text}");
@@ -455,7 +448,7 @@ mod tests {
     fn without_cpu_time_there_is_no_verdict() {
         let mut m = measured("a", &[1.0; 6]);
         m.cost_capped_interval_ns = None::<Weights<Interval>>;
-        assert_eq!(verdict(&run_of(vec![m.clone(), m])), None);
+        assert_eq!(verdict(&Run::of([m.clone(), m])), None);
         assert_eq!(verdict(&Run::default()), None);
     }
 
@@ -472,7 +465,7 @@ mod tests {
                 .enumerate()
                 .map(|(n, costs)| measured(&format!("way {n}"), &costs[..rounds]))
                 .collect();
-            let run = run_of(rows.clone());
+            let run = Run::of(rows.clone());
             let verdict = super::super::verdict(&run).unwrap();
             let best = rows.iter().min_by(|a, b| cost(a, 1).unwrap().total_cmp(&cost(b, 1).unwrap())).unwrap();
             let is_told = rows.iter().filter(|m| m.subject != best.subject).all(|m| {

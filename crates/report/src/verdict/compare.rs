@@ -291,15 +291,12 @@ mod tests {
             n: 20,
             ..Round::default()
         });
-        Run {
-            results: vec![Measurement {
-                late_ns: punctual_record::Late::of(&samples),
-                samples_late_ns: samples,
-                rounds: rounds.collect(),
-                ..Measurement::of(Experiment::Sleep(sleep), "Sleep")
-            }],
-            ..Run::default()
-        }
+        Run::of([Measurement {
+            late_ns: punctual_record::Late::of(&samples),
+            samples_late_ns: samples,
+            rounds: rounds.collect(),
+            ..Measurement::of(Experiment::Sleep(sleep), "Sleep")
+        }])
     }
 
     fn verdict(one: &Run, other: &Run) -> Verdict {

@@ -239,14 +239,11 @@ mod tests {
             verdict,
             ..Doctor::default()
         };
-        let mut run = Run {
-            results: vec![Measurement {
-                late_ns: Late::of(&[14_600_000; 40]),
-                predicted_late_ns: verdict.map(|_| 14_600_000),
-                ..Measurement::of(Experiment::Doctor(of), "Sleep")
-            }],
-            ..Run::default()
-        };
+        let mut run = Run::of([Measurement {
+            late_ns: Late::of(&[14_600_000; 40]),
+            predicted_late_ns: verdict.map(|_| 14_600_000),
+            ..Measurement::of(Experiment::Doctor(of), "Sleep")
+        }]);
         run.machine.sleep_method = "Sleep".to_owned();
         run.beside.doctor = Some(Diagnosis {
             rule: "A sleep ends at a tick. They are far apart.".to_owned(),
@@ -336,13 +333,10 @@ mod tests {
             hiccups_by_cause: by_cause,
             ..Watch::default()
         };
-        Run {
-            results: vec![Measurement {
-                late_ns: Late::of(&[60_000; 10_000]),
-                ..Measurement::of(Experiment::Watch(Box::new(watch)), "sleep")
-            }],
-            ..Run::default()
-        }
+        Run::of([Measurement {
+            late_ns: Late::of(&[60_000; 10_000]),
+            ..Measurement::of(Experiment::Watch(Box::new(watch)), "sleep")
+        }])
     }
 
     #[test]

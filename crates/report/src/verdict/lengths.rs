@@ -201,10 +201,7 @@ mod tests {
                 late_ns: Late::of(&[late; 20]),
                 ..Measurement::of(Experiment::Decades(Decades { asked_ns }), subject)
             });
-        Run {
-            results: rows.collect(),
-            ..Run::default()
-        }
+        Run::of(rows)
     }
 
     #[test]

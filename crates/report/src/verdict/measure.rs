@@ -448,10 +448,7 @@ mod tests {
             late_ns: Late::of(&[late; 20]),
             ..Measurement::of(of, subject)
         };
-        Run {
-            results: results.into_iter().map(measured).collect(),
-            ..Run::default()
-        }
+        Run::of(results.into_iter().map(measured))
     }
 
     fn sentences(run: &Run) -> Vec<String> {
@@ -585,13 +582,10 @@ mod tests {
             stated_ns,
             ..Timers::default()
         };
-        Run {
-            results: vec![Measurement {
-                samples_slept_ns: slept_ns.to_vec(),
-                ..Measurement::of(Experiment::Timers(timers), "Sleep(1)")
-            }],
-            ..Run::default()
-        }
+        Run::of([Measurement {
+            samples_slept_ns: slept_ns.to_vec(),
+            ..Measurement::of(Experiment::Timers(timers), "Sleep(1)")
+        }])
     }
 
     #[test]
@@ -625,10 +619,7 @@ mod tests {
     }
 
     fn of_waits(results: Vec<Measurement>) -> Run {
-        let mut run = Run {
-            results,
-            ..Run::default()
-        };
+        let mut run = Run::of(results);
         run.machine.sleep_method = "Sleep".to_owned();
         run
     }

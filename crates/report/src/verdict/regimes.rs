@@ -110,14 +110,10 @@ mod tests {
 
     fn told(adaptive: u64, other: &[u64]) -> Vec<String> {
         let rounds = vec![adaptive; other.len()];
-        let results = vec![
+        let run = Run::of([
             took("adaptive-balanced", Some(USUAL_WEIGHT), &rounds),
             took("std", None, other),
-        ];
-        let run = Run {
-            results,
-            ..Run::default()
-        };
+        ]);
         verdict(&run).unwrap().sentences
     }
 

@@ -208,10 +208,7 @@ fn edge(samples: &[i64], fraction: Option<f64>, subject: &str) -> Run {
         samples_late_ns: samples.to_vec(),
         ..Measurement::of(experiment, subject)
     });
-    Run {
-        results: results.into(),
-        ..Run::default()
-    }
+    Run::of(results)
 }
 
 #[test]

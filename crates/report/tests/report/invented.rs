@@ -1,12 +1,11 @@
 //! The machine that never was, and where its numbers come from. The tests of page
 //! zeroing use this file too.
 
-use punctual_record::{MachineFacts, Run, RunRow, SCHEMA, Warning};
+use punctual_record::{MachineFacts, Run, RunRow, Warning};
 
 /// A run with these results on the invented machine.
 pub(crate) fn of<R: RunRow>(results: Vec<R>) -> Run<R> {
     Run {
-        schema: SCHEMA.to_owned(),
         punctual_version: "0.1.0".to_owned(),
         started_at: Some("2026-01-02T03:04:05Z".to_owned()),
         command: "punctual bench article".to_owned(),

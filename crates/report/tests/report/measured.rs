@@ -240,10 +240,7 @@ fn partial_and_extreme_measurements_are_reported_and_drawn() {
                     m.predicted_late_ns = samples.first().copied();
                     m
                 });
-                let run = Run {
-                    results: results.into(),
-                    ..Run::default()
-                };
+                let run = Run::of(results);
                 for line in text(&run).lines() {
                     assert_eq!(line, line.trim_end());
                 }

@@ -170,13 +170,10 @@ fn names_of_others_and_folders_are_left_out() {
         hiccups_by_cause: [(Cause::Queued.name().to_owned(), 1)].into(),
         ..Watch::default()
     };
-    let watched = Run {
-        results: vec![Measurement {
-            late_ns: Late::of(&[60_000; 100]),
-            ..Measurement::of(Experiment::Watch(Box::new(watch)), "sleep")
-        }],
-        ..Run::default()
-    };
+    let watched = Run::of([Measurement {
+        late_ns: Late::of(&[60_000; 100]),
+        ..Measurement::of(Experiment::Watch(Box::new(watch)), "sleep")
+    }]);
     let on = "recorded,file=/home/zoltan/naps.json".to_owned();
     let threads = ScenarioThreads {
         at: Phase {
@@ -187,13 +184,10 @@ fn names_of_others_and_folders_are_left_out() {
         },
         ..ScenarioThreads::default()
     };
-    let mut replayed = Run {
-        results: vec![Measurement::of(
-            Experiment::Scenario(Box::new(threads)),
-            "frames",
-        )],
-        ..Run::default()
-    };
+    let mut replayed = Run::of([Measurement::of(
+        Experiment::Scenario(Box::new(threads)),
+        "frames",
+    )]);
     replayed.beside.expectations = vec![Expectation {
         on,
         phase: "all of it".to_owned(),

@@ -60,9 +60,6 @@ fn lost_cells_come_first() {
         results.push(took("quantile:weight=10", place, ten, lines, 500));
         results.push(took("spin_sleep", place, None, other, 400));
     }
-    let run = Run {
-        results,
-        ..Run::default()
-    };
+    let run = Run::of(results);
     insta::assert_snapshot!("regimes", text(&run));
 }

@@ -6,7 +6,7 @@ use punctual_record::experiment::{
     IdleState, IdleStretch, Lengths, Phase, Range, Reading, ScenarioComputer, ScenarioThreads,
 };
 use punctual_record::{
-    Cpu, Expectation, Experiment, Findings, Late, Measurement, Mode, Run, SCHEMA, modes,
+    Cpu, Expectation, Experiment, Findings, Late, Measurement, Mode, Run, modes,
 };
 use punctual_report::{figures, table, text};
 use serde_json::json;
@@ -185,7 +185,6 @@ fn run() -> Run {
     };
     let parameter = |key: &str, value: &str, is_default: bool, confidence: &str| json!({ "key": key, "value": value, "is_default": is_default, "confidence": confidence });
     Run {
-        schema: SCHEMA.to_owned(),
         punctual_version: "0.1.0".to_owned(),
         command: "punctual simulate invented".to_owned(),
         machine: punctual_record::MachineFacts {
@@ -278,10 +277,7 @@ fn what_a_computer_does_not_tell_has_no_column() {
         busy: Some(0.5),
         ..ScenarioComputer::default()
     };
-    let host = Run {
-        results: vec![of_computer(told)],
-        ..Run::default()
-    };
+    let host = Run::of([of_computer(told)]);
     assert!(!text(&run()).contains("switches"));
     let text = text(&host);
     for there in ["switches", "2002", "busy", "50.0"] {

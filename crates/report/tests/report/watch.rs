@@ -11,29 +11,26 @@ fn watch(seen: Watch) -> Run {
         elapsed_ns: 2_008_100_000,
         ..seen
     };
-    Run {
-        results: vec![Measurement {
-            late_ns: Late {
-                n: 2_000,
-                min: 51_000,
-                p50: Some(55_100),
-                p75: Some(57_000),
-                p90: Some(61_000),
-                p99: Some(92_000),
-                max: 9_000_000,
-                mean: 62_000.0,
-                ..Late::default()
-            },
-            cpu: Cpu {
-                fraction: Some(0.012),
-                ..Cpu::default()
-            },
-            queued_per_wait_ns: Some(710.0),
-            missed: 8,
-            ..Measurement::of(Experiment::Watch(Box::new(watch)), "clock_nanosleep")
-        }],
-        ..Run::default()
-    }
+    Run::of([Measurement {
+        late_ns: Late {
+            n: 2_000,
+            min: 51_000,
+            p50: Some(55_100),
+            p75: Some(57_000),
+            p90: Some(61_000),
+            p99: Some(92_000),
+            max: 9_000_000,
+            mean: 62_000.0,
+            ..Late::default()
+        },
+        cpu: Cpu {
+            fraction: Some(0.012),
+            ..Cpu::default()
+        },
+        queued_per_wait_ns: Some(710.0),
+        missed: 8,
+        ..Measurement::of(Experiment::Watch(Box::new(watch)), "clock_nanosleep")
+    }])
 }
 
 #[test]

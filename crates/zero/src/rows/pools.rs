@@ -402,7 +402,7 @@ mod tests {
     use super::*;
     use punctual_record::Run;
 
-    use crate::rows::{ZeroFindings, ZeroedPages};
+    use crate::rows::ZeroedPages;
 
     #[test]
     fn percentiles_need_samples_beyond_them() {
@@ -445,14 +445,8 @@ mod tests {
             }],
             ..ZeroAdvice::default()
         };
-        let run: Run<ZeroRow> = Run {
-            schema: punctual_record::SCHEMA.to_owned(),
-            beside: ZeroFindings {
-                zero_advice: Some(advice),
-                ..ZeroFindings::default()
-            },
-            ..Run::default()
-        };
+        let mut run: Run<ZeroRow> = Run::default();
+        run.beside.zero_advice = Some(advice);
         assert_eq!(Run::from_json(&run.to_json()), Ok(run));
         let mut zeroed = ZeroedPages::default();
         (zeroed.pool.threads, zeroed.pool.batch) = (2, "64".to_owned());

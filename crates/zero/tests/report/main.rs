@@ -183,10 +183,7 @@ fn touched(ordinary: [f64; 3], huge: [f64; 3]) -> Verdict {
         }))
         .unwrap()
     };
-    said(&Run {
-        results: vec![step(ordinary, "off"), step(huge, "on")],
-        ..Run::default()
-    })
+    said(&Run::of([step(ordinary, "off"), step(huge, "on")]))
 }
 
 #[test]
@@ -239,10 +236,7 @@ prop_compose! {
 }
 
 fn run() -> impl Strategy<Value = Run<ZeroRow>> {
-    prop::collection::vec(pool(), 0..12).prop_map(|results| Run {
-        results,
-        ..Run::default()
-    })
+    prop::collection::vec(pool(), 0..12).prop_map(Run::of)
 }
 
 proptest! {
