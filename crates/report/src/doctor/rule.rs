@@ -120,14 +120,13 @@ pub(super) fn facts(situation: &Situation) -> (Vec<Fact>, Vec<Untold>) {
         is_model: situation.model.is_some(),
         ..List::default()
     };
-    list.add("model", situation.model.clone(), None);
+    list.add("model", situation.model.as_ref());
     match situation.system {
         System::Linux => of_linux(situation, &mut list),
         System::Windows => of_windows(situation, &mut list),
-        System::MacOs => list.add(
+        System::MacOs => list.lacks(
             "latency tier",
-            None,
-            Some("macOS shows it to nobody; the long sleep below tells some of them apart"),
+            "macOS shows it to nobody; the long sleep below tells some of them apart",
         ),
         _ => {}
     }
@@ -137,96 +136,55 @@ pub(super) fn facts(situation: &Situation) -> (Vec<Fact>, Vec<Untold>) {
 
 fn of_linux(situation: &Situation, list: &mut List) {
     let host = &situation.host;
-    let length = |length: Option<Nanos>| length.map(|length| length.to_string());
-    list.add(
-        "timer slack",
-        length(host.slack),
-        Some("prctl(PR_GET_TIMERSLACK) failed"),
-    );
-    list.add(
-        "scheduling",
-        situation.scheduling.clone(),
-        Some("the policy of the thread could not be read"),
-    );
+    list.add("timer slack", host.slack)
+        .or("prctl(PR_GET_TIMERSLACK) failed");
+    list.add("scheduling", situation.scheduling.as_ref())
+        .or("the policy of the thread could not be read");
     let real_time = situation.real_time.as_ref().map(|tried| match tried {
         Ok(()) => "granted to a thread that tried".to_owned(),
         Err(why) => format!("refused to a thread that tried: {why}"),
     });
-    list.add("SCHED_FIFO", real_time, None);
-    list.add(
-        "tick",
-        host.tick_hz.map(|hz| format!("{hz} Hz")),
-        Some("clock_getres(CLOCK_MONOTONIC_COARSE) failed"),
-    );
-    list.add(
-        "preemption",
-        match (&host.preemption, &host.preemption_mode) {
-            (Some(kind), Some(mode)) => Some(format!("{kind}, mode {mode}")),
-            (Some(kind), None) => Some(format!("{kind}, in a mode that is not told")),
-            (None, mode) => mode.as_ref().map(|mode| format!("mode {mode}")),
-        },
-        Some("neither the build line of the kernel nor its configuration names a mode"),
-    );
-    let sched_ext = host.sched_ext.as_deref();
-    list.add(
-        "sched_ext",
-        sched_ext.map(|state| match state {
-            "disabled" => "disabled: the kernel's own scheduler".to_owned(),
-            state => format!("{state}: a scheduler that no prediction here knows"),
-        }),
-        None,
-    );
-    let stolen = situation.stolen_fraction;
-    list.add(
-        "steal",
-        stolen.map(|share| {
-            format!(
-                "{:.2} % of the time of all CPUs since the start",
-                share * 100.0
-            )
-        }),
-        None,
-    );
-    list.add("cgroup quota", quota_of(situation), None);
-    list.add(
-        "idle driver",
-        host.cpuidle_driver.clone(),
-        Some("there is no readable /sys/devices/system/cpu/cpuidle/current_driver"),
-    );
-    list.add(
-        "guest halt polling",
-        host.halt_poll.map(|poll| match poll.is_zero() {
-            true => "off".to_owned(),
-            false => format!("up to {poll}"),
-        }),
-        None,
-    );
-    list.add(
-        "deepest idle state",
-        host.deepest_idle_state
-            .as_ref()
-            .map(|name| match host.deepest_idle_exit {
-                Some(exit) => format!("{name}, {exit} to leave"),
-                None => name.clone(),
-            }),
-        Some("CPU 0 shows no idle state that is enabled"),
-    );
-    list.add(
-        "cpu_dma_latency",
-        host.cpu_dma_latency.map(|limit| {
-            if limit >= NO_LIMIT {
-                "no limit is asked for".to_owned()
-            } else {
-                limit.to_string()
-            }
-        }),
-        Some("/dev/cpu_dma_latency cannot be read; as root it can"),
-    );
-    list.add(
-        "frequency governor",
-        host.governor.clone(),
-        Some("CPU 0 shows none in /sys, as is usual in a virtual machine"),
-    );
+    list.add("SCHED_FIFO", real_time);
+    list.add("tick", host.tick_hz.map(|hz| format!("{hz} Hz")))
+        .or("clock_getres(CLOCK_MONOTONIC_COARSE) failed");
+    let preemption = match (&host.preemption, &host.preemption_mode) {
+        (Some(kind), Some(mode)) => Some(format!("{kind}, mode {mode}")),
+        (Some(kind), None) => Some(format!("{kind}, in a mode that is not told")),
+        (None, mode) => mode.as_ref().map(|mode| format!("mode {mode}")),
+    };
+    list.add("preemption", preemption)
+        .or("neither the build line of the kernel nor its configuration names a mode");
+    let sched_ext = host.sched_ext.as_deref().map(|state| match state {
+        "disabled" => "disabled: the kernel's own scheduler".to_owned(),
+        state => format!("{state}: a scheduler that no prediction here knows"),
+    });
+    list.add("sched_ext", sched_ext);
+    let stolen = situation.stolen_fraction.map(|share| share * 100.0);
+    let steal = stolen.map(|it| format!("{it:.2} % of the time of all CPUs since the start"));
+    list.add("steal", steal);
+    list.add("cgroup quota", quota_of(situation));
+    list.add("idle driver", host.cpuidle_driver.as_ref())
+        .or("there is no readable /sys/devices/system/cpu/cpuidle/current_driver");
+    let halt_poll = host.halt_poll.map(|poll| match poll.is_zero() {
+        true => "off".to_owned(),
+        false => format!("up to {poll}"),
+    });
+    list.add("guest halt polling", halt_poll);
+    let deepest = host.deepest_idle_state.as_ref();
+    let deepest = deepest.map(|name| match host.deepest_idle_exit {
+        Some(exit) => format!("{name}, {exit} to leave"),
+        None => name.clone(),
+    });
+    list.add("deepest idle state", deepest)
+        .or("CPU 0 shows no idle state that is enabled");
+    let dma_latency = host.cpu_dma_latency.map(|limit| match limit >= NO_LIMIT {
+        true => "no limit is asked for".to_owned(),
+        false => limit.to_string(),
+    });
+    list.add("cpu_dma_latency", dma_latency)
+        .or("/dev/cpu_dma_latency cannot be read; as root it can");
+    list.add("frequency governor", host.governor.as_ref())
+        .or("CPU 0 shows none in /sys, as is usual in a virtual machine");
 }
 
 /// The quota, and how it stopped this process and those beside it in its group.
@@ -249,35 +207,24 @@ fn quota_of(situation: &Situation) -> Option<String> {
 const NO_LIMIT: Nanos = Nanos::from_secs(2_000);
 
 fn of_windows(situation: &Situation, list: &mut List) {
-    list.add(
-        "build",
-        situation.build().map(|build| build.to_string()),
-        Some("RtlGetVersion failed"),
-    );
-    list.add(
-        "timer interval",
-        situation.interval.map(|i| {
-            format!(
-                "{} now, {} while nobody asks, {} at the least",
-                i.current, i.coarsest, i.finest
-            )
-        }),
-        Some("NtQueryTimerResolution failed"),
-    );
+    list.add("build", situation.build())
+        .or("RtlGetVersion failed");
+    let interval = situation.interval.map(|i| {
+        let (now, most, least) = (i.current, i.coarsest, i.finest);
+        format!("{now} now, {most} while nobody asks, {least} at the least")
+    });
+    list.add("timer interval", interval)
+        .or("NtQueryTimerResolution failed");
     let own = situation.own_request.map(|own| own.to_string());
-    list.add(
-        "request of this process",
-        Some(own.unwrap_or_else(|| "none".to_owned())),
-        None,
-    );
+    let own = own.unwrap_or_else(|| "none".to_owned());
+    list.add("request of this process", Some(own));
     let others = situation
         .interval
         .is_some_and(|i| i.current < i.coarsest && situation.own_request.is_none());
     if others {
-        list.add(
+        list.lacks(
             "who else asks",
-            None,
-            Some("Windows tells an administrator only, in a trace of 60 s: powercfg /energy"),
+            "Windows tells an administrator only, in a trace of 60 s: powercfg /energy",
         );
     }
     if situation.throttles() {
@@ -288,65 +235,42 @@ fn of_windows(situation: &Situation, list: &mut List) {
             Throttling::HonourRequests => "opted out: requests always count",
             Throttling::IgnoreRequests => "requests are ignored",
         });
-        list.add(
-            "timer throttling",
-            state.map(str::to_owned),
-            Some("GetProcessInformation(ProcessPowerThrottling) failed"),
-        );
-        list.add(
-            "GlobalTimerResolutionRequests",
-            situation.global_requests.map(|on| {
-                match on {
-                    true => "1: requests count for all",
-                    false => "0: requests count for who made them",
-                }
-                .to_owned()
-            }),
-            Some("the registry value is not set or cannot be read"),
-        );
+        list.add("timer throttling", state)
+            .or("GetProcessInformation(ProcessPowerThrottling) failed");
+        let global = situation.global_requests.map(|on| match on {
+            true => "1: requests count for all",
+            false => "0: requests count for who made them",
+        });
+        list.add("GlobalTimerResolutionRequests", global)
+            .or("the registry value is not set or cannot be read");
     }
 }
 
 fn of_machine(situation: &Situation, list: &mut List) {
     let host = &situation.host;
     let clock = match &host.clock_source {
-        Some(source) => format!(
-            "{} ({source}), {} to read",
-            situation.clock, situation.clock_read
-        ),
-        None => format!("{}, {} to read", situation.clock, situation.clock_read),
+        Some(source) => format!("{} ({source})", situation.clock),
+        None => situation.clock.clone(),
     };
-    let cpus = host.logical_cpus;
-    list.add(
-        "CPUs",
-        cpus.map(|n| match &host.cpu_model {
-            Some(model) => format!("{n} x {model}"),
-            None => n.to_string(),
-        }),
-        None,
-    );
-    list.add("clock", Some(clock), None);
-    list.add(
-        "virtual machine",
-        host.virtual_machine.map(|is| match (is, &host.hypervisor) {
-            (true, Some(name)) => format!("yes, {name}"),
-            (true, None) => "yes".to_owned(),
-            (false, _) => "no".to_owned(),
-        }),
-        Some("the CPU does not tell"),
-    );
-    list.add(
-        "power",
-        situation.on_battery.map(|battery| {
-            match battery {
-                true => "battery",
-                false => "mains",
-            }
-            .to_owned()
-        }),
-        Some("the system shows no power supply"),
-    );
-    list.add("spinning waits by", Some(situation.spin.clone()), None);
+    let cpus = host.logical_cpus.map(|n| match &host.cpu_model {
+        Some(model) => format!("{n} x {model}"),
+        None => n.to_string(),
+    });
+    list.add("CPUs", cpus);
+    let read = situation.clock_read;
+    list.add("clock", Some(format!("{clock}, {read} to read")));
+    let is_virtual = host.virtual_machine.map(|is| match (is, &host.hypervisor) {
+        (true, Some(name)) => format!("yes, {name}"),
+        (true, None) => "yes".to_owned(),
+        (false, _) => "no".to_owned(),
+    });
+    list.add("virtual machine", is_virtual)
+        .or("the CPU does not tell");
+    let on_battery = situation.on_battery;
+    let power = on_battery.map(|battery| if battery { "battery" } else { "mains" });
+    list.add("power", power)
+        .or("the system shows no power supply");
+    list.add("spinning waits by", Some(&situation.spin));
 }
 
 #[derive(Default)]
@@ -357,17 +281,40 @@ struct List {
 }
 
 impl List {
-    /// A fact; or if there is none, why, unless it goes without saying. A model
-    /// has no secrets: what it does not have is left out.
-    fn add(&mut self, name: &str, value: Option<String>, why: Option<&str>) {
-        let name = name.to_owned();
-        match (value, why) {
-            (Some(value), _) => self.facts.push(Fact { name, value }),
-            (None, Some(why)) if !self.is_model => self.untold.push(Untold {
-                name,
+    /// A fact, if there is one. Where that there is none does not go without saying, `or` says why.
+    fn add<'l>(&'l mut self, name: &'l str, value: Option<impl ToString>) -> Added<'l> {
+        let missing = value.is_none().then_some(name);
+        self.facts.extend(value.map(|value| Fact {
+            name: name.to_owned(),
+            value: value.to_string(),
+        }));
+        Added {
+            list: self,
+            missing,
+        }
+    }
+
+    /// Why a fact is not told. A model has no secrets: what it does not have is left out.
+    fn lacks(&mut self, name: &str, why: &str) {
+        if !self.is_model {
+            self.untold.push(Untold {
+                name: name.to_owned(),
                 why: why.to_owned(),
-            }),
-            (None, _) => {}
+            });
+        }
+    }
+}
+
+/// What became of a fact: its name, if there is none.
+struct Added<'l> {
+    list: &'l mut List,
+    missing: Option<&'l str>,
+}
+
+impl Added<'_> {
+    fn or(self, why: &str) {
+        if let Some(name) = self.missing {
+            self.list.lacks(name, why);
         }
     }
 }
