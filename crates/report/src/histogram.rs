@@ -134,8 +134,7 @@ pub(crate) fn name(mode: &Mode) -> String {
         ns => units::duration(ns),
     };
     match mode.ticks {
-        Some(1) => format!("1 tick ({length})"),
-        Some(ticks) => format!("{ticks} ticks ({length})"),
+        Some(ticks) => format!("{} ({length})", prose::counted(ticks, "tick")),
         None => length,
     }
 }

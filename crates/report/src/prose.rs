@@ -74,6 +74,17 @@ pub fn list<S: AsRef<str>>(items: impl IntoIterator<Item = S>) -> String {
     text
 }
 
+/// Words for where something is so; elsewhere none.
+pub fn when(is_so: bool, words: impl FnOnce() -> String) -> String {
+    if is_so { words() } else { String::new() }
+}
+
+/// So many of what has this name: `1 tick`, `2 ticks`.
+pub fn counted(n: u64, name: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{n} {name}{plural}")
+}
+
 /// A text of at most so many characters, and three dots where it is cut.
 pub fn cut(mut text: String, most: usize) -> String {
     if let Some((end, _)) = text.char_indices().nth(most) {

@@ -174,10 +174,8 @@ impl Model {
 
     /// The rule, and what of the model was set.
     fn in_words(&self) -> String {
-        let set = match self.set.is_empty() {
-            true => String::new(),
-            false => format!("; set: {}", self.set.join(", ")),
-        };
+        let any = !self.set.is_empty();
+        let set = prose::when(any, || format!("; set: {}", prose::list(&self.set)));
         format!("{}: {}{set}", self.name, self.rule)
     }
 }

@@ -212,10 +212,8 @@ fn names(seen: &Disturbance) -> String {
         let share = per_cent(other.fraction);
         format!("{} (pid {}) {share}", other.name, other.pid)
     };
-    match seen.processes.is_empty() {
-        true => String::new(),
-        false => format!(": {}", prose::list(shown.map(name))),
-    }
+    let any = !seen.processes.is_empty();
+    prose::when(any, || format!(": {}", prose::list(shown.map(name))))
 }
 
 fn cpus(cpus: &[usize]) -> String {
@@ -298,10 +296,8 @@ fn throttled(hiccup: &Hiccup) -> Option<String> {
 fn had_it(hiccup: &Hiccup) -> String {
     let name = |other: &RanMeanwhile| format!("{} (pid {})", other.name, other.pid);
     let names: Vec<_> = hiccup.others.iter().take(2).map(name).collect();
-    match names.is_empty() {
-        true => String::new(),
-        false => format!(", which {} had", names.join(" and ")),
-    }
+    let any = !names.is_empty();
+    prose::when(any, || format!(", which {} had", names.join(" and ")))
 }
 
 #[cfg(test)]

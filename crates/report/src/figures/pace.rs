@@ -570,10 +570,9 @@ fn histogram(run: &Run, rate: &str, group: &[Row<'_, Pace>]) -> Figure {
     let highest = strips.iter().flat_map(|(_, bins)| bins.values());
     let highest = highest.map(|n| *n as f64).chain([HALF]);
     let y = Axis::log("", HALF, highest, units::plain).with_few_ticks(4);
-    let last = match beyond {
-        0 => String::new(),
-        n => format!(" The last bin has all that were later, {n} waits."),
-    };
+    let last = prose::when(beyond > 0, || {
+        format!(" The last bin has all that were later, {beyond} waits.")
+    });
     let panels = strips.iter().map(|(subject, bins)| Panel {
         name: subject,
         lines: vec![format!("n = {}", bins.values().sum::<u64>())],

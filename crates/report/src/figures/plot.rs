@@ -10,6 +10,7 @@ use super::chart::{Canvas, Drawn, GREY, Sheet, text_width, write};
 use super::chart::{Chart, Place, legend, legend_of_marks};
 use super::style::Look;
 use super::svg;
+use crate::prose;
 use crate::select::{self, Row};
 
 /// What a figure of this kind shows.
@@ -136,18 +137,18 @@ impl Plot {
 
 /// For a caption: how many points, or other marks, are no medians.
 pub(super) fn means_in_words<E>(measurements: &[Row<'_, E>], marks: &str) -> String {
-    match measurements.iter().filter(|m| select::is_mean(m)).count() {
-        0 => String::new(),
-        means => format!(" {means} {marks} are means, as fewer than 20 samples allow no median."),
-    }
+    let means = measurements.iter().filter(|m| select::is_mean(m)).count();
+    prose::when(means > 0, || {
+        format!(" {means} {marks} are means, as fewer than 20 samples allow no median.")
+    })
 }
 
 /// For a caption: how many points lie below the least that an axis shows.
 pub(super) fn low_in_words(late_ns: impl Iterator<Item = f64>) -> String {
-    match late_ns.filter(|ns| *ns < LEAST_NS).count() {
-        0 => String::new(),
-        low => format!(" {low} points below 1 ns, or early, are drawn at 1 ns."),
-    }
+    let low = late_ns.filter(|ns| *ns < LEAST_NS).count();
+    prose::when(low > 0, || {
+        format!(" {low} points below 1 ns, or early, are drawn at 1 ns.")
+    })
 }
 
 /// Points from the left.

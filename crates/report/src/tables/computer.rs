@@ -199,8 +199,5 @@ pub(crate) fn who_had_it(m: Row<'_, Watch>) -> String {
     names.sort_by_key(|(_, its)| std::cmp::Reverse(its.len()));
     let told = names.iter().take(MOST);
     let told = prose::list(told.map(|(name, its)| format!("{name} {}x", its.len())));
-    match names.is_empty() {
-        true => String::new(),
-        false => format!(" (who had it: {told})"),
-    }
+    prose::when(!names.is_empty(), || format!(" (who had it: {told})"))
 }

@@ -188,11 +188,8 @@ fn modes_in_words(modes: &[Mode]) -> Option<String> {
     let common = || modes.iter().filter(|mode| is_common(mode));
     let told = common().take(SHOWN_MODES).map(|mode| {
         let length = units::duration(mode.center_ns);
-        let ticks = match mode.ticks {
-            Some(1) => " (1 tick)".to_owned(),
-            Some(ticks) => format!(" ({ticks} ticks)"),
-            None => String::new(),
-        };
+        let ticks = mode.ticks.map(|ticks| prose::counted(ticks, "tick"));
+        let ticks = ticks.map_or_else(String::new, |ticks| format!(" ({ticks})"));
         format!("{length} x {:.0} %{ticks}", mode.share * 100.0)
     });
     let mut text = prose::list(told);
@@ -376,10 +373,8 @@ fn remarks(measurements: &[Row<'_, Sleep>]) -> Option<String> {
         .collect();
     let told = early.iter().take(MOST_EARLY).map(String::as_str);
     let told = told.collect::<Vec<_>>().join("; ");
-    let more = match early.len().saturating_sub(MOST_EARLY) {
-        0 => String::new(),
-        more => format!("; and {more} more"),
-    };
+    let more = early.len().saturating_sub(MOST_EARLY);
+    let more = prose::when(more > 0, || format!("; and {more} more"));
     let early_returns = || prose::paragraph(&format!("Early returns: {told}{more}."));
     (!early.is_empty()).then(early_returns)
 }

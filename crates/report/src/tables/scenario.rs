@@ -480,8 +480,7 @@ fn one_in_words(mode: &Mode) -> String {
     let length = units::fine(mode.center_ns);
     let share = mode.share * 100.0;
     match mode.ticks {
-        Some(1) => format!("1 tick ({length}) {share:.0} %"),
-        Some(ticks) => format!("{ticks} ticks ({length}) {share:.0} %"),
+        Some(n) => format!("{} ({length}) {share:.0} %", prose::counted(n, "tick")),
         None => format!("{length} {share:.0} %"),
     }
 }

@@ -10,7 +10,7 @@ use punctual_record::published::{Late, Published};
 
 use super::Verdict;
 use crate::tables::{self, Compared, common, label_of, ratios};
-use crate::units;
+use crate::{prose, units};
 
 /// A number of a Run beside the first one's.
 struct Pair<'c> {
@@ -179,10 +179,9 @@ fn against_first(compared: &Comparison, column: &Column, pairs: &[Pair]) -> Stri
     let worse = of_column().filter(|pair| pair.is_worse()).count();
     let unjudged = of_column().filter(|pair| pair.judged().is_none()).count();
     let first = &compared.columns[0];
-    let unjudged = match unjudged {
-        0 => String::new(),
-        n => format!(", and {n} have too few rounds to tell"),
-    };
+    let unjudged = prose::when(unjudged > 0, || {
+        format!(", and {unjudged} have too few rounds to tell")
+    });
     format!(
         "{} ({}) against {} ({}): of {all} numbers {worse} are worse and {} better by more than 10 %, of the others no \
          such difference is shown{unjudged}.",

@@ -12,7 +12,7 @@ use punctual_report::select::grouped;
 use punctual_report::tables::table::Table;
 use punctual_report::tables::{Compared, Passage, Shows, WIDTH, param_in_words};
 use punctual_report::text::{self, labelled};
-use punctual_report::{Report, Verdict, units};
+use punctual_report::{Report, Verdict, prose, units};
 use punctual_zero_sim::{Machine, Quantity, presets, systems};
 
 use crate::rows::{
@@ -136,13 +136,11 @@ impl ZeroPool {
 }
 
 fn pool_in_words(lock: &str, batch: &str, threads: u64) -> String {
-    let threads = threads_in_words(threads);
-    format!("{lock}, batch {batch}, {threads}")
+    format!("{lock}, batch {batch}, {}", threads_in_words(threads))
 }
 
 pub(crate) fn threads_in_words(threads: u64) -> String {
-    let plural = if threads == 1 { "" } else { "s" };
-    format!("{threads} thread{plural}")
+    prose::counted(threads, "thread")
 }
 
 /// The cost of one subject of a part of the probe, with or without huge pages where that was asked.

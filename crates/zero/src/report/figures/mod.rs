@@ -235,11 +235,11 @@ impl Point<'_> {
     /// `+56.8 %: mcs, batch 1, 2 threads, hot memory`.
     fn in_words(&self) -> String {
         let percent = (self.ratio() - 1.0) * 100.0;
-        let of = match self.of.as_str() {
-            "" => String::new(),
-            of => format!(", {of}"),
-        };
-        format!("{percent:+.1} %: {}{of}", self.cell.in_words())
+        let cell = self.cell.in_words();
+        let words = [cell.as_str(), &self.of]
+            .into_iter()
+            .filter(|it| !it.is_empty());
+        format!("{percent:+.1} %: {}", prose::list(words))
     }
 
     fn draw(&self, canvas: &Canvas, chart: &Chart, look: Look) -> Drawn {
