@@ -3,6 +3,7 @@
 use punctual_record::regimes::Verdict as Judged;
 use punctual_record::sweep::{By, Cell, LIMIT, Sweep};
 
+use crate::tables::table::Table;
 use crate::verdict::Verdict;
 use crate::{prose, select, units};
 
@@ -130,9 +131,16 @@ fn of_costs(sweep: &Sweep, judged: &str) -> Verdict {
         ));
     }
     sentences.extend(by_axis(sweep));
-    Verdict::new(sentences, NEXT).table(
-        ["best other", "dearer in", "worst ratio", "where"],
-        worst(sweep),
+    let others = dearer_than(sweep);
+    let table = Table::new("", &others)
+        .column("best other", |(other, ..)| *other)
+        .column("dearer in", |(_, n, _)| *n)
+        .column("worst ratio", |(.., worst)| {
+            units::ratio(worst.value.median)
+        })
+        .column("where", |(.., worst)| place(sweep, worst));
+    Verdict::new(sentences, NEXT).told(
+        table,
         format!(
             "Cells in which {judged} is dearer than the best other, by who that most often is, and the worst of them. where: \
              {}. ratio: its cost over the other's, the median of {seeds} seeds; dearer: all of its 95 % interval above {LIMIT}. \
@@ -180,24 +188,19 @@ fn by_axis(sweep: &Sweep) -> Option<String> {
 }
 
 /// For the others that are most often the cheapest: in how many cells, and the worst of these.
-fn worst(sweep: &Sweep) -> Vec<Vec<String>> {
+fn dearer_than(sweep: &Sweep) -> Vec<(&str, usize, &Cell)> {
     let dearer = sweep
         .cells
         .iter()
         .filter(|cell| cell.verdict() == Judged::Dearer);
     let mut others = select::grouped(dearer, |cell| cell.best.as_deref().unwrap_or_default());
     others.sort_by_key(|(_, cells)| std::cmp::Reverse(cells.len()));
-    let row = |(other, cells): &(&str, Vec<&Cell>)| {
-        let worst = cells
-            .iter()
-            .max_by(|a, b| a.value.median.total_cmp(&b.value.median));
-        let [ratio, place] = match worst {
-            Some(worst) => [units::ratio(worst.value.median), place(sweep, worst)],
-            None => Default::default(),
-        };
-        vec![(*other).to_owned(), cells.len().to_string(), ratio, place]
-    };
-    others.iter().take(SHOWN).map(row).collect()
+    let ratio = |cell: &Cell| cell.value.median;
+    let told = others.into_iter().take(SHOWN).filter_map(|(other, cells)| {
+        let worst = cells.iter().max_by(|a, b| ratio(a).total_cmp(&ratio(b)))?;
+        Some((other, cells.len(), *worst))
+    });
+    told.collect()
 }
 
 fn of_figure(sweep: &Sweep) -> Verdict {
@@ -208,17 +211,16 @@ fn of_figure(sweep: &Sweep) -> Verdict {
     };
     let mut cells: Vec<&Cell> = sweep.cells.iter().collect();
     cells.sort_by(|one, other| one.value.median.total_cmp(&other.value.median));
-    let row = |cell: &&Cell| {
-        let [low, high] = [cell.value.low, cell.value.high].map(written);
-        vec![
-            place(sweep, cell),
-            written(cell.value.median),
-            format!("{low} to {high}"),
-        ]
-    };
     let least = cells.len().min(SHOWN);
     let most = (cells.len() - SHOWN.min(cells.len())).max(least);
-    let shown = cells[..least].iter().chain(&cells[most..]);
+    let shown = [&cells[..least], &cells[most..]].concat();
+    let table = Table::new("", &shown)
+        .column("where", |cell| place(sweep, cell))
+        .column("median", |cell| written(cell.value.median))
+        .column("95 % interval", |cell| {
+            let [low, high] = [cell.value.low, cell.value.high].map(written);
+            format!("{low} to {high}")
+        });
     let seeds = select::counts(cells.iter().map(|cell| cell.seeds));
     let sentence = match (cells.first(), cells.last()) {
         (Some(first), Some(last)) => format!(
@@ -229,9 +231,8 @@ fn of_figure(sweep: &Sweep) -> Verdict {
         ),
         _ => "There are no cells.".to_owned(),
     };
-    Verdict::new(vec![sentence], NEXT).table(
-        ["where", "median", "95 % interval"],
-        shown.map(row),
+    Verdict::new(vec![sentence], NEXT).told(
+        table,
         format!(
             "The least and the greatest; {seeds} seeds. where: {}.",
             names(sweep)

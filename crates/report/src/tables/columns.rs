@@ -6,49 +6,49 @@ use super::table::{Cell, Told, Why};
 use crate::select;
 use crate::units;
 
-pub(super) const SUBJECT: Told = ("subject", |m| m.subject.as_str().into());
-pub(super) const N: Told = ("n", |m| m.late_ns.n.into());
+pub(crate) const SUBJECT: Told = ("subject", |m| m.subject.as_str().into());
+pub(crate) const N: Told = ("n", |m| m.late_ns.n.into());
 
-pub(super) const MIN: Told = ("min", |m| measured(m, m.late_ns.min as f64));
-pub(super) const P50: Told = ("p50", |m| percentile(m, m.late_ns.p50));
-pub(super) const P75: Told = ("p75", |m| percentile(m, m.late_ns.p75));
-pub(super) const P90: Told = ("p90", |m| percentile(m, m.late_ns.p90));
-pub(super) const P99: Told = ("p99", |m| percentile(m, m.late_ns.p99));
-pub(super) const P999: Told = ("p99.9", |m| percentile(m, m.late_ns.p999));
-pub(super) const MAX: Told = ("max", |m| measured(m, m.late_ns.max as f64));
-pub(super) const MEAN: Told = ("mean", |m| measured(m, m.late_ns.mean));
-pub(super) const MEAN_CAPPED: Told = ("mean\ncapped", |m| measured(m, m.late_ns.mean_capped));
+pub(crate) const MIN: Told = ("min", |m| measured(m, m.late_ns.min as f64));
+pub(crate) const P50: Told = ("p50", |m| percentile(m, m.late_ns.p50));
+pub(crate) const P75: Told = ("p75", |m| percentile(m, m.late_ns.p75));
+pub(crate) const P90: Told = ("p90", |m| percentile(m, m.late_ns.p90));
+pub(crate) const P99: Told = ("p99", |m| percentile(m, m.late_ns.p99));
+pub(crate) const P999: Told = ("p99.9", |m| percentile(m, m.late_ns.p999));
+pub(crate) const MAX: Told = ("max", |m| measured(m, m.late_ns.max as f64));
+pub(crate) const MEAN: Told = ("mean", |m| measured(m, m.late_ns.mean));
+pub(crate) const MEAN_CAPPED: Told = ("mean\ncapped", |m| measured(m, m.late_ns.mean_capped));
 
 /// What the rule in force predicts for the median.
-pub(super) const PREDICTED: Told = ("predicted", |m| {
+pub(crate) const PREDICTED: Told = ("predicted", |m| {
     let late = m.predicted_late_ns;
     Cell::or(late.map(units::duration), Why::NOT_PREDICTED)
 });
 
 /// The waits that ended more than 1 ms late, in per cent.
-pub(super) const OVER_1MS: Told = ("> 1 ms\n%", |m| {
+pub(crate) const OVER_1MS: Told = ("> 1 ms\n%", |m| {
     m.late_over_1ms_fraction.map(units::percent).into()
 });
 
 /// The CPU time billed, in per cent.
-pub(super) const CPU: Told = ("CPU %", |m| {
+pub(crate) const CPU: Told = ("CPU %", |m| {
     Cell::of_cpu(&m.cpu, m.cpu.fraction.map(units::percent))
 });
 
-pub(super) const CPU_PER_WAIT: Told = ("CPU\nper wait", |m| {
+pub(crate) const CPU_PER_WAIT: Told = ("CPU\nper wait", |m| {
     Cell::of_cpu(&m.cpu, m.cpu.per_wait_ns.map(units::duration))
 });
 
-pub(super) const MISSED: Told = ("missed", |m| count(m, m.missed));
-pub(super) const EARLY: Told = ("early", |m| count(m, m.late_ns.early));
+pub(crate) const MISSED: Told = ("missed", |m| count(m, m.missed));
+pub(crate) const EARLY: Told = ("early", |m| count(m, m.late_ns.early));
 
 /// How long a wait could run and had no CPU, on average.
-pub(super) const QUEUED: Told = ("queued", |m| counted(m.queued_per_wait_ns));
+pub(crate) const QUEUED: Told = ("queued", |m| counted(m.queued_per_wait_ns));
 /// How long the hypervisor gave the CPU of a wait to somebody else.
-pub(super) const STOLEN: Told = ("stolen", |m| counted(m.stolen_per_wait_ns));
+pub(crate) const STOLEN: Told = ("stolen", |m| counted(m.stolen_per_wait_ns));
 
 /// The same column by another name.
-pub(super) const fn named(head: &'static str, (_, cell): Told) -> Told {
+pub(crate) const fn named(head: &'static str, (_, cell): Told) -> Told {
     (head, cell)
 }
 

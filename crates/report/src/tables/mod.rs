@@ -6,7 +6,7 @@
 
 mod bench;
 mod cells;
-mod columns;
+pub(crate) mod columns;
 mod comparison;
 mod computer;
 mod cost;

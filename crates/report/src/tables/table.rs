@@ -420,7 +420,7 @@ impl<'a, R> Table<'a, R> {
         lines.next().map_or(0, |line| line.chars().count())
     }
 
-    fn cells(&self) -> Cells {
+    pub(crate) fn cells(&self) -> Cells {
         let mut marks = Marks::default();
         let mut row = |row: &R| {
             let columns = self.columns.iter();

@@ -3,9 +3,10 @@
 use punctual_record::experiment::{Deadlines, Pace};
 use punctual_record::{Cost, Interval, LIBRARY, Measurement, Run, WEIGHTS};
 
-use super::{Verdict, row_of};
+use super::Verdict;
 use crate::select::{self, Row};
 use crate::tables::ratio_within;
+use crate::tables::table::Table;
 use crate::{prose, units};
 
 /// Fewer rounds give no interval of 95 %.
@@ -67,10 +68,14 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
             )
         }
     };
-    let rates = loops.iter().take(3).map(|one| one.rate.clone());
-    Some(Verdict::new(sentences, next).table(
-        row_of("cost of a wait, w = 10", rates),
-        rows_of(&loops),
+    let shown = &loops[..loops.len().min(3)];
+    let rates = shown.iter().map(|one| (one.rate.as_str(), one));
+    let subjects = ranked(shown);
+    let table = Table::new("", &subjects)
+        .column("cost of a wait, w = 10", |subject| *subject)
+        .each(rates, |subject, one| one.cell(subject));
+    Some(Verdict::new(sentences, next).told(
+        table,
         format!(
             "Times the lowest [95 % interval], {rounds} rounds, {waits} waits each. *: cheapest; ?: not told \
              apart. Cost: CPU time + w x lateness, counted up to 1 ms."
@@ -138,6 +143,28 @@ impl<'r> Loop<'r> {
         others.min_by(|a, b| costs(a).total_cmp(&costs(b))).copied()
     }
 
+    /// What a way to wait costs over the best, round by round.
+    fn over_best(&self, subject: &str) -> Option<(Row<'r, Pace>, Interval)> {
+        let row = select::of_subject(&self.rows, subject)?;
+        let best = &self.best(USUAL).m.rounds;
+        let ratio = Cost::CAPPED.ratio_at(WEIGHTS[USUAL], &row.m.rounds, best)?;
+        Some((row, ratio))
+    }
+
+    /// The same, with a sign for the best, and for what may be.
+    fn cell(&self, subject: &str) -> Option<String> {
+        let (row, ratio) = self.over_best(subject)?;
+        let best = self.best(USUAL).m;
+        if best.subject == subject {
+            return Some(if self.is_alone(USUAL) { "* 1" } else { "? 1" }.to_owned());
+        }
+        Some(match beside(row.m, best, USUAL) {
+            Beside::NotTold => format!("? {}", ratio_within(&ratio)),
+            Beside::Dearer => ratio_within(&ratio),
+            Beside::NotJudged => units::ratio(ratio.median),
+        })
+    }
+
     fn in_words(&self) -> String {
         let best = self.best(USUAL).m;
         let begin = format!(
@@ -194,40 +221,20 @@ fn other_weights(loops: &[Loop]) -> Option<String> {
     known.then(|| format!("Lowest with w = 1: {}. With w = 100: {}.", of(0), of(2)))
 }
 
-/// A row for each way to wait, the cheapest first.
-fn rows_of(loops: &[Loop]) -> Vec<Vec<String>> {
-    let loops = &loops[..loops.len().min(3)];
+/// The ways to wait, the cheapest first.
+fn ranked<'r>(loops: &[Loop<'r>]) -> Vec<&'r str> {
     let all = loops.iter().flat_map(|one| &one.rows);
     let subjects = select::grouped(all, |row| row.m.subject.as_str()).into_iter();
     let mut subjects: Vec<&str> = subjects.map(|(subject, _)| subject).collect();
-    let of = |one: &Loop, subject: &str| -> Option<(Interval, Beside, bool)> {
-        let row = select::of_subject(&one.rows, subject)?;
-        let best = one.best(USUAL).m;
-        let ratio = Cost::CAPPED.ratio_at(WEIGHTS[USUAL], &row.m.rounds, &best.rounds)?;
-        Some((ratio, beside(row.m, best, USUAL), best.subject == subject))
-    };
     let score = |subject: &str| -> f64 {
-        let ratios = loops.iter().filter_map(|one| of(one, subject));
-        let logs: Vec<f64> = ratios
-            .map(|(ratio, ..)| ratio.median.max(1e-9).ln())
-            .collect();
+        let rows = loops.iter().filter_map(|one| one.over_best(subject));
+        let logs: Vec<f64> = rows.map(|(_, ratio)| ratio.median.max(1e-9).ln()).collect();
         // Who is measured at fewer rates comes after those that are at all.
         let missing = (loops.len() - logs.len()) as f64;
         missing * 1e3 + logs.iter().sum::<f64>() / logs.len().max(1) as f64
     };
     subjects.sort_by(|a, b| score(a).total_cmp(&score(b)));
-    let rows = subjects.into_iter().map(|subject| {
-        let cells = loops.iter().map(|one| match of(one, subject) {
-            Some((.., true)) if one.is_alone(USUAL) => "* 1".to_owned(),
-            Some((.., true)) => "? 1".to_owned(),
-            Some((ratio, Beside::NotTold, _)) => format!("? {}", ratio_within(&ratio)),
-            Some((ratio, Beside::Dearer, _)) => ratio_within(&ratio),
-            Some((ratio, Beside::NotJudged, _)) => units::ratio(ratio.median),
-            None => "-".to_owned(),
-        });
-        row_of(subject, cells)
-    });
-    rows.collect()
+    subjects
 }
 
 /// The median cost, where the CPU time is known.

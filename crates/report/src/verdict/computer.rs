@@ -6,6 +6,8 @@ use punctual_record::{Advice, Disturbance, Run, Verdict as Judged};
 
 use super::{Verdict, typical_in_words};
 use crate::select::{self, Row};
+use crate::tables::columns::{P90, PREDICTED};
+use crate::tables::table::{Cell, Table};
 use crate::tables::{self, CAUSES, HOW_NAMED, who_had_it};
 use crate::{prose, units};
 
@@ -34,13 +36,20 @@ pub(super) fn doctor(run: &Run) -> Option<Verdict> {
         Some(advice) => format!("Next: {}", advice.line),
         None => "Next: punctual bench says which way to wait costs least here.".to_owned(),
     };
-    let more = match advice.len() {
-        0 | 1 => String::new(),
-        n => format!(" and {n} pieces of advice"),
-    };
-    Some(Verdict::new(sentences, next).table(
-        ["wait", "predicted", "late", "p90", "verdict"],
-        rows.iter().map(|row| told(row, &rows)),
+    let n = advice.len();
+    let more = prose::when(n > 1, || format!(" and {n} pieces of advice"));
+    let table = Table::new("", &rows)
+        .column("wait", |row| {
+            format!("{} {}", units::nominal(row.of.asked_ns), row.m.subject)
+        })
+        .told([PREDICTED])
+        .column("late", |row| late(row, &rows))
+        .told([P90])
+        .column("verdict", |row| {
+            row.of.verdict.map_or(tables::REFERENCE, Judged::name)
+        });
+    Some(Verdict::new(sentences, next).told(
+        table,
         format!(
             "late: the median; *: the least. predicted: if waking up cost nothing. {}: only to compare with. --full has \
              the facts{more}.",
@@ -110,24 +119,13 @@ fn helps(advice: &Advice, is_busy: bool) -> String {
     format!("{begin}: {what} ({expected}).")
 }
 
-fn told(row: &Row<'_, Doctor>, all: &[Row<'_, Doctor>]) -> Vec<String> {
+/// How late it usually was, with a sign if no other wait of the length was less late.
+fn late(row: &Row<'_, Doctor>, all: &[Row<'_, Doctor>]) -> Option<Cell> {
     let typical = |row: &Row<'_, Doctor>| select::typical_ns(row.m);
     let alike = (all.iter()).filter(|other| other.of.asked_ns == row.of.asked_ns);
     let least = alike.filter_map(typical).fold(f64::INFINITY, f64::min);
-    let sign = match typical(row) {
-        Some(ns) if ns <= least => "* ",
-        _ => "",
-    };
-    vec![
-        format!("{} {}", units::nominal(row.of.asked_ns), row.m.subject),
-        units::duration_or_dash(row.m.predicted_late_ns),
-        format!("{sign}{}", units::duration_or_dash(typical(row))),
-        units::duration_or_dash(row.m.late_ns.p90),
-        row.of
-            .verdict
-            .map_or(tables::REFERENCE, Judged::name)
-            .to_owned(),
-    ]
+    let ns = typical(row)?;
+    Some(Cell::from(units::duration(ns)).signed((ns <= least).then_some('*')))
 }
 
 pub(super) fn watch(run: &Run) -> Option<Verdict> {
@@ -169,35 +167,33 @@ pub(super) fn watch(run: &Run) -> Option<Verdict> {
     if of.lost_waits > 0 {
         sentences.push(format!("Of {} more waits nothing is known.", of.lost_waits));
     }
-    let causes = causes(row);
-    let most = causes.first().map(|(cause, _)| *cause);
-    Some(Verdict::new(sentences, next_of(most, of)).table(
-        ["cause", "waits", "worst"],
-        causes.into_iter().map(|(_, told)| told),
-        HOW_NAMED,
-    ))
+    let causes = causes(of);
+    let most = causes.first().map(|(_, cause, _)| *cause);
+    let table = Table::new("", &causes)
+        .column("cause", |(_, cause, words)| match cause {
+            Cause::Queued => format!("{words}{}", who_had_it(row)),
+            _ => (*words).to_owned(),
+        })
+        .column("waits", |(n, ..)| *n)
+        .column("worst", |(_, cause, _)| {
+            let of_cause = of.hiccups.iter().filter(|it| it.cause == *cause);
+            of_cause
+                .map(|hiccup| hiccup.late_ns)
+                .max()
+                .map(units::duration)
+        });
+    Some(Verdict::new(sentences, next_of(most, of)).told(table, HOW_NAMED))
 }
 
-/// The causes that there were, the most frequent first.
-fn causes(row: Row<'_, Watch>) -> Vec<(Cause, Vec<String>)> {
-    let count = |cause: Cause| row.of.hiccups_by_cause.get(cause.name());
-    let n = |cause: Cause| count(cause).copied().unwrap_or(0);
+/// The causes that there were, each with how often, the most frequent first.
+fn causes(of: &Watch) -> Vec<(u64, Cause, &'static str)> {
     let mut causes: Vec<_> = CAUSES
         .into_iter()
-        .filter(|(cause, _)| n(*cause) > 0)
+        .filter_map(|(cause, words)| Some((*of.hiccups_by_cause.get(cause.name())?, cause, words)))
+        .filter(|(n, ..)| *n > 0)
         .collect();
-    causes.sort_by_key(|(cause, _)| std::cmp::Reverse(n(*cause)));
-    let told = |(cause, words): (Cause, &str)| {
-        let of_cause = row.of.hiccups.iter().filter(|it| it.cause == cause);
-        let worst = of_cause.map(|hiccup| hiccup.late_ns).max();
-        let who = match cause {
-            Cause::Queued => who_had_it(row),
-            _ => String::new(),
-        };
-        let (what, n) = (format!("{words}{who}"), n(cause).to_string());
-        (cause, vec![what, n, units::duration_or_dash(worst)])
-    };
-    causes.into_iter().map(told).collect()
+    causes.sort_by_key(|(n, ..)| std::cmp::Reverse(*n));
+    causes
 }
 
 /// What to do about the most frequent one.

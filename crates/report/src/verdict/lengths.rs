@@ -3,8 +3,9 @@
 use punctual_record::experiment::{Deadlines, Decades, IntervalLength, Naps, Robustness};
 use punctual_record::{Measurement, Run};
 
-use super::{Rule, Verdict, row_of};
+use super::{Rule, Verdict};
 use crate::select::{self, Row, asked_ns};
+use crate::tables::table::{Cell, Table};
 use crate::units;
 
 /// One number of a subject at a point.
@@ -137,20 +138,18 @@ impl Points {
             .collect();
         counted.sort_by_key(|(times, _)| std::cmp::Reverse(*times));
         let (times, first) = *counted.first()?;
-        let shown = evenly(&points);
-        let row = |(_, subject): &(usize, &str)| {
-            let at = |at: &f64| {
-                let cell = cells
-                    .iter()
-                    .find(|it| it.subject == *subject && it.at == *at);
-                units::or_dash(cell.map(|cell| {
-                    let sign = if cell.value <= least(*at) { "* " } else { "" };
-                    format!("{sign}{}", (self.written)(cell.value))
-                }))
-            };
-            row_of(*subject, shown.iter().map(at))
-        };
-        let head = shown.iter().map(|at| units::nominal(*at));
+        let shown = evenly(&points).into_iter();
+        let table = Table::new("", &counted)
+            .column("way to wait", |(_, subject)| *subject)
+            .each(
+                shown.map(|at| (units::nominal(at), at)),
+                |(_, subject), at| {
+                    let mut here = cells.iter().filter(|cell| cell.at == *at);
+                    let cell = here.find(|cell| cell.subject == *subject)?;
+                    let is_least = cell.value <= least(*at);
+                    Some(Cell::from((self.written)(cell.value)).signed(is_least.then_some('*')))
+                },
+            );
         let sentence = match (&points[..], counted.get(1).filter(|(times, _)| *times > 0)) {
             ([only], second) => format!(
                 "Of the {} only {} was measured: {first} was {}{}.",
@@ -169,9 +168,8 @@ impl Points {
         };
         let next =
             "Next: punctual bench says which costs least, with intervals; --full has all points.";
-        Some(Verdict::new(vec![sentence], next).table(
-            row_of("way to wait", head),
-            counted.iter().map(row),
+        Some(Verdict::new(vec![sentence], next).told(
+            table,
             format!(
                 "{} *: the least there; without intervals, so that near ones may be the same.",
                 self.caption

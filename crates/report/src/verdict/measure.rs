@@ -3,9 +3,11 @@
 use punctual_record::experiment::{Clocks, Cores, Gap, Load, Sleep, Timers, Yield};
 use punctual_record::{OfExperiment, Run};
 
-use super::{Verdict, row_of, typical_in_words};
+use super::{Verdict, typical_in_words};
 use crate::select::{self, Row, asked_ns};
+use crate::tables::columns::{MAX, P50, P90, P99, SUBJECT, named};
 use crate::tables::growth;
+use crate::tables::table::{Cell, Table};
 use crate::{prose, units};
 
 /// By the first of its experiments, with what the others say in a sentence each.
@@ -79,24 +81,22 @@ fn load(run: &Run) -> Option<Verdict> {
         let all = waiters.iter().filter_map(|(_, group)| at(group, load));
         all.map(|(mean, _)| mean).fold(f64::INFINITY, f64::min)
     };
-    let row = |((call, priority), group): &(Waiter, Vec<Row<'_, Load>>)| {
-        let cells = loads.iter().map(|load| {
-            let mean = at(group, *load).map(|(mean, _)| mean);
-            let sign = mean
-                .filter(|mean| *mean <= least(*load))
-                .map_or("", |_| "* ");
-            format!("{sign}{}", units::duration_or_dash(mean))
-        });
-        row_of(format!("{call}, {priority}"), cells)
-    };
-    let head = loads
+    let heads = loads
         .iter()
-        .map(|load| format!("load {}", units::plain(*load)));
+        .map(|load| (format!("load {}", units::plain(*load)), *load));
+    let table = Table::new("", &waiters)
+        .column("call, priority", |((call, priority), _)| {
+            format!("{call}, {priority}")
+        })
+        .each(heads, |(_, group), load| {
+            let (mean, _) = at(group, *load)?;
+            let is_least = mean <= least(*load);
+            Some(Cell::from(units::duration(mean)).signed(is_least.then_some('*')))
+        });
     let next =
         format!("Next: punctual bench --load 1 says which way to wait costs least then; {TABLES}");
-    Some(Verdict::new(sentences, next).table(
-        row_of("call, priority", head),
-        waiters.iter().map(row),
+    Some(Verdict::new(sentences, next).told(
+        table,
         format!(
             "Mean lateness of waits of {asked}, by threads that compute for each CPU. *: the least; without intervals, \
              so that near ones may be the same."
@@ -125,19 +125,13 @@ fn cores(run: &Run) -> Option<Verdict> {
             units::ratio(ratio)
         ),
     };
-    let told = |row: &Row<'_, Cores>| {
-        let late = &row.m.late_ns;
-        let core = units::or_dash(row.of.core_type.clone());
-        let figures = [late.p50, late.p99, Some(late.max)].map(units::duration_or_dash);
-        [row.m.subject.clone(), core]
-            .into_iter()
-            .chain(figures)
-            .collect()
-    };
+    let table = Table::new("", &rows)
+        .told([named("CPU", SUBJECT)])
+        .column("type", |row| row.of.core_type.clone())
+        .told([named("late p50", P50), P99, MAX]);
     let next = format!("Next: punctual bench --cpu N measures on one of them; {TABLES}");
-    Some(Verdict::new(vec![sentence], next).table(
-        ["CPU", "type", "late p50", "p99", "max"],
-        rows.iter().map(told),
+    Some(Verdict::new(vec![sentence], next).told(
+        table,
         format!(
             "n = {} waits of a thread that is pinned to the CPU.",
             select::waits(&rows)
@@ -157,21 +151,19 @@ fn gap(run: &Run) -> Option<Verdict> {
         Some(format!("With {call}, {growth}"))
     };
     let sentences: Vec<String> = calls.iter().filter_map(grows).collect();
-    let told = |asleep: &f64| {
-        let of = |(_, group): &(&str, Vec<Row<'_, Gap>>)| {
+    let asleep = select::values(&rows, asked_ns);
+    let groups = calls.iter().map(|(call, group)| (*call, group));
+    let table = Table::new("", &asleep)
+        .column("asleep", |asleep| units::nominal(*asleep))
+        .each(groups, |asleep, group| {
             let row = select::at(group, asked_ns, *asleep)?;
-            select::typical_ns(row.m)
-        };
-        let cells = calls.iter().map(|call| units::duration_or_dash(of(call)));
-        row_of(units::nominal(*asleep), cells)
-    };
-    let names = calls.iter().map(|(call, _)| (*call).to_owned());
+            select::typical_ns(row.m).map(units::duration)
+        });
     let next =
         format!("Next: punctual doctor says whether idle states of the CPU cost that; {TABLES}");
     (!sentences.is_empty()).then(|| {
-        Verdict::new(sentences, next).table(
-            row_of("asleep", names),
-            select::values(&rows, asked_ns).iter().map(told),
+        Verdict::new(sentences, next).told(
+            table,
             "How much longer than asked, the median, of fewer than 20 the mean.",
         )
     })
@@ -196,21 +188,15 @@ fn yields(run: &Run) -> Option<Verdict> {
             units::duration(late.max)
         )
     };
-    let row = |row: &Row<'_, Yield>| {
-        let late = &row.m.late_ns;
-        let figures = [late.p50, late.p90, late.p99, Some(late.max)];
-        row_of(
-            select::background(row.of),
-            figures.map(units::duration_or_dash),
-        )
-    };
+    let table = Table::new("", &rows)
+        .column("on its CPU", |row| select::background(row.of))
+        .told([P50, P90, P99, MAX]);
     let sentence = format!("A yield takes {}.", prose::list(rows.iter().map(told)));
     let next = format!(
         "Next: punctual measure jobs says what that does to work that is waited for; {TABLES}"
     );
-    Some(Verdict::new(vec![sentence], next).table(
-        ["on its CPU", "p50", "p90", "p99", "max"],
-        rows.iter().map(row),
+    Some(Verdict::new(vec![sentence], next).told(
+        table,
         format!(
             "From the call to its return, n = {} yields.",
             select::waits(&rows)
@@ -236,25 +222,23 @@ fn clocks(run: &Run) -> Option<Verdict> {
         )
     });
     let sentences: Vec<String> = [read, coarsest].into_iter().flatten().collect();
-    let told = |row: &Row<'_, Clocks>| {
-        let by = row
-            .of
-            .tick_written
-            .map_or("-", |it| if it { "the tick" } else { "counter" });
-        vec![
-            row.m.subject.clone(),
-            units::or_dash(row.of.stated_ns.map(units::nominal)),
-            units::or_dash(step(row).map(units::fine)),
-            units::duration_or_dash(cost(row)),
-            by.to_owned(),
-        ]
-    };
+    let table = Table::new("", &rows)
+        .told([named("clock", SUBJECT)])
+        .column("stated", |row| row.of.stated_ns.map(units::nominal))
+        .column("step p50", |row| step(row).map(units::fine))
+        .column("a reading", |row| cost(row).map(units::duration))
+        .column("written by", |row| {
+            Some(if row.of.tick_written? {
+                "the tick"
+            } else {
+                "counter"
+            })
+        });
     let next =
         format!("Next: punctual measure timers says what ticks make of short sleeps; {TABLES}");
     (!sentences.is_empty()).then(|| {
-        Verdict::new(sentences, next).table(
-            ["clock", "stated", "step p50", "a reading", "written by"],
-            rows.iter().map(told),
+        Verdict::new(sentences, next).told(
+            table,
             "stated: the resolution that the OS claims. step: by how much it moves on at once. `-`: not stated, or not \
              measured.",
         )
@@ -292,9 +276,17 @@ pub(super) fn timers(run: &Run) -> Option<Verdict> {
         )
     }));
     let next = "Next: punctual doctor says why it is as long as that, and what helps; --full has all rounds.";
-    Some(Verdict::new(sentences, next).table(
-        ["call, begun", "asked", "p50", "min", "max", "predicted"],
-        told.iter().map(Sleeps::row),
+    let table = Table::new("", &told)
+        .column("call, begun", |told| {
+            format!("{}, {}", told.call, told.arming)
+        })
+        .column("asked", |told| units::nominal(told.asked_ns))
+        .column("p50", |told| units::fine(told.median_ns))
+        .column("min", |told| units::fine(told.ends_ns.0))
+        .column("max", |told| units::fine(told.ends_ns.1))
+        .column("predicted", |told| told.predicted_ns.map(units::fine));
+    Some(Verdict::new(sentences, next).told(
+        table,
         "after-wake: each begins as soon as the one before it has ended; random-phase: after work of a random length. \
          predicted: by the timer rule in force, if waking up cost nothing.",
     ))
@@ -332,25 +324,10 @@ impl<'r> Sleeps<'r> {
     }
 
     fn in_ticks(&self) -> String {
-        match self.ticks {
-            Some((ticks, share)) => {
-                let plural = if ticks == 1 { "" } else { "s" };
-                format!(", {} % of them {ticks} tick{plural}", units::percent(share))
-            }
-            None => String::new(),
-        }
-    }
-
-    fn row(&self) -> Vec<String> {
-        let (least, most) = self.ends_ns;
-        vec![
-            format!("{}, {}", self.call, self.arming),
-            units::nominal(self.asked_ns),
-            units::fine(self.median_ns),
-            units::fine(least),
-            units::fine(most),
-            units::or_dash(self.predicted_ns.map(units::fine)),
-        ]
+        self.ticks.map_or_else(String::new, |(ticks, share)| {
+            let ticks = prose::counted(ticks, "tick");
+            format!(", {} % of them {ticks}", units::percent(share))
+        })
     }
 }
 
@@ -379,11 +356,20 @@ pub(super) fn waits(run: &Run) -> Option<Verdict> {
     if !early.is_empty() {
         sentences.push(format!("Some waits ended early: {early}."));
     }
+    let table = Table::new("", &rows)
+        .column("call, 1 ms", |row| row.of.method.as_str())
+        .column("late", |row| {
+            let is_least = std::ptr::eq(row.m, least.m);
+            Cell::from(units::duration(typical_ns(row))).signed(is_least.then_some('*'))
+        })
+        .told([P99, MAX])
+        .column("CPU per wait", |row| {
+            row.m.cpu.per_wait_ns.map(units::duration)
+        });
     let waits = select::waits(&rows);
     let next = "Next: punctual doctor says why it is as late as that, and what helps; --full has all tables and lengths.";
-    Some(Verdict::new(sentences, next).table(
-        ["call, 1 ms", "late", "p99", "max", "CPU per wait"],
-        rows.iter().enumerate().map(told),
+    Some(Verdict::new(sentences, next).told(
+        table,
         format!(
             "Each asked for 1 ms, n = {waits}. *: the least. late: the median, of fewer than 20 the mean. `-`: too few for \
              ten above it, or not counted."
@@ -418,22 +404,6 @@ fn late(row: &Row<'_, Sleep>) -> String {
         Some(p99) => format!("{typical}, {} at p99", units::duration(p99)),
         None => format!("{typical}, {} at most", units::duration(late.max)),
     }
-}
-
-/// The first is the least late.
-fn told((place, row): (usize, &Row<'_, Sleep>)) -> Vec<String> {
-    let late = &row.m.late_ns;
-    vec![
-        row.of.method.clone(),
-        format!(
-            "{}{}",
-            if place == 0 { "* " } else { "" },
-            units::duration(typical_ns(row))
-        ),
-        units::duration_or_dash(late.p99),
-        units::duration(late.max),
-        units::duration_or_dash(row.m.cpu.per_wait_ns),
-    ]
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use std::borrow::Cow;
 use punctual_record::{Measurement, Run, visible};
 
 use crate::tables::Cells;
+use crate::tables::table::Table;
 use crate::{Report, prose, select, units};
 
 /// What a run says, in one screen.
@@ -62,10 +63,8 @@ pub fn verdict<R: Report>(run: &Run<R>) -> Option<Verdict> {
         None => {}
     }
     if let Some((first, others)) = run.warnings.split_first() {
-        let more = match others.len() {
-            0 => String::new(),
-            n => format!(" ({n} more: --full)"),
-        };
+        let n = others.len();
+        let more = prose::when(n > 0, || format!(" ({n} more: --full)"));
         // What it says first: all of it, with the remedy, is in the report.
         let ends = [". ", ": "]
             .into_iter()
@@ -131,11 +130,6 @@ fn first_of(run: &Run, rules: &[Rule]) -> Option<Verdict> {
     Some(first)
 }
 
-/// A row of a table: a name, and what is said of it.
-fn row_of(name: impl Into<String>, cells: impl IntoIterator<Item = String>) -> Vec<String> {
-    std::iter::once(name.into()).chain(cells).collect()
-}
-
 /// How late waits usually were: `58.0 us late in the median`.
 fn typical_in_words(m: &Measurement) -> Option<String> {
     let (ns, is_median) = select::typical_late_ns(m)?;
@@ -180,6 +174,12 @@ impl Verdict {
         self
     }
 
+    /// With the rows of a table, if it has any; what its marks mean is in the caption.
+    pub fn told<R>(self, table: Table<'_, R>, caption: impl Into<String>) -> Self {
+        let Cells { head, rows, .. } = table.cells();
+        self.table(head, rows, caption)
+    }
+
     fn cut(mut self) -> Self {
         let cut = |texts: &mut [String], most| {
             for text in texts {
@@ -201,10 +201,7 @@ impl Verdict {
             let lines = prose::lines(prose, width);
             lines.into_iter().map(|line| line + "\n").collect()
         };
-        let mut above = match self.heading.is_empty() {
-            true => String::new(),
-            false => wrapped(&self.heading) + "\n",
-        };
+        let mut above = prose::when(!self.heading.is_empty(), || wrapped(&self.heading) + "\n");
         above.extend(self.sentences.iter().map(|it| wrapped(it)));
         let next = wrapped(&self.next);
         if let Some(overview) = &self.overview {

@@ -6,6 +6,7 @@ use punctual_record::regimes::{self, Cell, Overall};
 use super::Verdict;
 use crate::select;
 use crate::tables::ratio_within;
+use crate::tables::table::Table;
 
 /// What the sentence on all regimes is about: lateness counts ten times.
 const USUAL_WEIGHT: f64 = 10.0;
@@ -38,14 +39,11 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     // Of fewer rounds no interval holds.
     let usual = overall.iter().find(|other| other.weight == USUAL_WEIGHT);
     sentences.extend(usual.filter(|_| most >= regimes::ROUNDS_MIN).map(nearest));
-    let row = |cell: &Cell<'_>| {
-        vec![
-            place(cell),
-            ratio_within(&cell.ratio),
-            cell.best.subject.clone(),
-            cell.verdict.name().to_owned(),
-        ]
-    };
+    let table = Table::new("", &cells)
+        .column("regime, condition, w", place)
+        .column("ratio", |cell| ratio_within(&cell.ratio))
+        .column("best other", |cell| cell.best.subject.as_str())
+        .column("verdict", |cell| cell.verdict.name());
     let is_decided = of(regimes::Verdict::Undecided).next().is_none();
     let next = match is_decided {
         true => "Next: --full has each subject and the traps.".to_owned(),
@@ -54,9 +52,8 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
             (4 * most).max(24)
         ),
     };
-    Some(Verdict::new(sentences, next).table(
-        ["regime, condition, w", "ratio", "best other", "verdict"],
-        cells.iter().map(row),
+    Some(Verdict::new(sentences, next).told(
+        table,
         format!(
             "ratio: adaptive's cost over the other's [95 % interval], {} rounds. Cost: CPU time + w x lateness, up to 1 ms. \
              dearer: all of the interval above 1.03, or 1.05 if not quiet.",

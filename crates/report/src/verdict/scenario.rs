@@ -5,6 +5,7 @@ use punctual_record::{Expectation, Measurement, Run};
 
 use super::Verdict;
 use crate::select::{self, Row};
+use crate::tables::table::Table;
 use crate::{prose, scenario, units};
 
 pub(super) fn verdict(run: &Run) -> Option<Verdict> {
@@ -26,10 +27,7 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
     let models = select::grouped(rows.iter(), |row| &row.of.at.on);
     let example = waiting.first().filter(|_| scenario::is_virtual(run));
     let example = example.map_or_else(String::new, |row| {
-        let of_one = match models.len() {
-            1 => String::new(),
-            _ => format!(" --on {}", row.of.at.on),
-        };
+        let of_one = prose::when(models.len() > 1, || format!(" --on {}", row.of.at.on));
         format!(
             "{}{of_one} --explain {} says why that wake came when it did; ",
             row.of.at.scenario,
@@ -84,45 +82,26 @@ fn overview(
             .of
             .power_w
     };
-    let has_power = rows.iter().any(|row| power(row).is_some());
-    let head = [
-        heads.as_str(),
-        "wakes/s",
-        "asked",
-        "slept p50",
-        if is_signalled {
-            "signal p50"
-        } else {
-            "late p50"
-        },
-        "CPU %",
-        "computer W",
-    ];
-    let columns = head.len() - usize::from(!has_power);
-    let told = |row: &Row<ScenarioThreads>| {
-        let asked = row.of.asked_ns.as_ref().map(|asked| {
+    let table = Table::new("", rows)
+        .column(heads, |row| {
+            prose::list(named.iter().map(|(_, of)| of(row)))
+        })
+        .column("wakes/s", |row| row.of.wakes_per_s.map(units::per_second))
+        .column("asked", |row| {
+            let asked = row.of.asked_ns?;
             let from = if asked.min == asked.max { "" } else { "from " };
-            format!("{from}{}", units::nominal(asked.min))
-        });
-        let slept = row.of.slept_ns.as_ref().and_then(|slept| slept.p50);
-        let slept = slept.map(units::fine);
-        let signal = row.of.since_signal_ns.as_ref();
-        let late = match is_signalled {
-            true => units::duration_or_dash(signal.and_then(|signal| signal.p50)),
-            false => units::duration_or_dash(row.m.late_ns.p50),
-        };
-        let mut cells = vec![
-            prose::list(named.iter().map(|(_, of)| of(row))),
-            units::or_dash(row.of.wakes_per_s.map(units::per_second)),
-            units::or_dash(asked),
-            units::or_dash(slept),
-            late,
-            units::or_dash(row.m.cpu.fraction.map(units::percent)),
-            units::or_dash(power(row).map(units::watts)),
-        ];
-        cells.truncate(columns);
-        cells
-    };
+            Some(format!("{from}{}", units::nominal(asked.min)))
+        })
+        .column("slept p50", |row| Some(units::fine(row.of.slept_ns?.p50?)))
+        .column("signal p50", |row| {
+            Some(units::duration(row.of.since_signal_ns?.p50?))
+        })
+        .only_if(is_signalled)
+        .column("late p50", |row| row.m.late_ns.p50.map(units::duration))
+        .only_if(!is_signalled)
+        .column("CPU %", |row| row.m.cpu.fraction.map(units::percent))
+        .column("computer W", |row| power(row).map(units::watts))
+        .if_known();
     let signal = if is_signalled {
         " signal: from that to the end of the wait for it."
     } else {
@@ -133,11 +112,7 @@ fn overview(
         true => note,
         false => format!("All: {alike}. {note}"),
     };
-    verdict.table(
-        head.into_iter().take(columns),
-        rows.iter().map(told),
-        caption,
-    )
+    verdict.told(table, caption)
 }
 
 /// Whether it is as its sources say, and where it is not.

@@ -1,9 +1,11 @@
 //! The answer before all else: which pool zeroes most, what fresh memory costs, what to use.
 
 use punctual_record::Run;
-use punctual_report::{Overview, Verdict, select, units};
+use punctual_report::tables::table::{Cell as TableCell, Table};
+use punctual_report::{Verdict, prose, select, units};
 
 use super::{Cell, Section, duration_within as within, find, of_run};
+use crate::distinct;
 use crate::rows::{HugePages, PageCost, ZeroAdvice, ZeroRow};
 
 pub(super) fn verdict(run: &Run<ZeroRow>) -> Option<Verdict> {
@@ -11,26 +13,6 @@ pub(super) fn verdict(run: &Run<ZeroRow>) -> Option<Verdict> {
         return Some(of_advice(advice));
     }
     of_pools(run).or_else(|| of_probe(run))
-}
-
-/// The sentences, the table with such a head, and the command to give next.
-fn answer(
-    sentences: Vec<String>,
-    head: &[&str],
-    rows: Vec<Vec<String>>,
-    caption: String,
-    next: &str,
-) -> Verdict {
-    Verdict {
-        heading: String::new(),
-        sentences,
-        overview: Some(Overview {
-            head: head.iter().map(|name| (*name).to_owned()).collect(),
-            rows,
-            caption,
-        }),
-        next: next.to_owned(),
-    }
 }
 
 /// The best of each section in a sentence, and the pools of the first.
@@ -55,40 +37,34 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
         let more = sections.len() - SECTIONS;
         sentences.push(format!("{more} more kinds of memory or computers: --full."));
     }
-    let of = match first.among(&sections).as_str() {
-        "" => String::new(),
-        words => format!("{words}: "),
+    let of = first.among(&sections);
+    let of = prose::when(!of.is_empty(), || format!("{of}: "));
+    let sign = |cell: &Cell| match std::ptr::eq(cell, *best) {
+        true if rivals(first).is_empty() => Some('*'),
+        false if is_told_apart(first, best, cell) => None,
+        _ => Some('?'),
     };
-    let told = |cell: &&Cell| {
-        let is_first = std::ptr::eq(*cell, *best);
-        let sign = match (is_first, rivals(first).len()) {
-            (true, 0) => "* ",
-            (true, _) => "? ",
-            (false, _) if is_told_apart(first, best, cell) => "",
-            (false, _) => "? ",
-        };
-        let words = cell.in_words();
-        vec![
-            words,
-            format!("{sign}{}", cell.gb_per_cpu_s().written(units::gb)),
-            units::gb(cell.zeroing.wall_gb_per_s.median),
-            units::percent(cell.zeroing.cpu.waiting),
-        ]
-    };
+    let table = Table::new("", &ranked)
+        .column("pool", |cell| cell.in_words())
+        .column("GB per CPU-s", |cell| {
+            TableCell::from(cell.gb_per_cpu_s().written(units::gb)).signed(sign(cell))
+        })
+        .column("GB per s", |cell| {
+            units::gb(cell.zeroing.wall_gb_per_s.median)
+        })
+        .column("waiting %", |cell| units::percent(cell.zeroing.cpu.waiting));
     let counts = ranked.iter().map(|cell| cell.zeroing.rounds.len() as u64);
     let counts = match first.model() {
         Some(_) => "one simulated pass each".to_owned(),
         None => format!("n = {} rounds", select::counts(counts)),
     };
-    Some(answer(
-        sentences,
-        &["pool", "GB per CPU-s", "GB per s", "waiting %"],
-        ranked.iter().map(told).collect(),
+    let next = match first.model() {
+        Some(_) => "Next: punctual zero run measures it here; --full has all tables.",
+        None => "Next: punctual zero advise says which pool to use; --full has all tables.",
+    };
+    Some(Verdict::new(sentences, next).told(
+        table,
         format!("{of}{counts}. *: the most; ?: not told apart. GB: 1e9 bytes zeroed."),
-        match first.model() {
-            Some(_) => "Next: punctual zero run measures it here; --full has all tables.",
-            None => "Next: punctual zero advise says which pool to use; --full has all tables.",
-        },
     ))
 }
 
@@ -120,10 +96,8 @@ fn rivals(section: &Section) -> Vec<String> {
 fn best_of(section: &Section, sections: &[Section]) -> Option<String> {
     let ranked = section.ranked();
     let best = ranked.first()?;
-    let among = match section.among(sections).as_str() {
-        "" => String::new(),
-        words => format!(" ({words})"),
-    };
+    let among = section.among(sections);
+    let among = prose::when(!among.is_empty(), || format!(" ({among})"));
     let gb = units::gb(best.gb_per_cpu_s().median);
     Some(match rivals(section).len() {
         0 => format!(
@@ -168,19 +142,19 @@ fn of_probe(run: &Run<ZeroRow>) -> Option<Verdict> {
         )
     }));
     let steps = run.results.iter().filter(|row| row.page_step().is_some());
-    let steps = select::grouped(steps, |row| row.subject.as_str());
-    let told = |(subject, _): &(&str, Vec<&ZeroRow>)| {
-        let costs = pages(subject).map(|cost| cost.map_or_else(|| "-".to_owned(), within));
-        let is_known = costs.iter().any(|cost| cost != "-");
-        let [ordinary, huge] = costs;
-        is_known.then(|| vec![(*subject).to_owned(), ordinary, huge])
-    };
-    Some(answer(
-        sentences,
-        &["step", "ordinary pages", "huge pages"],
-        steps.iter().filter_map(told).collect(),
-        "CPU time for each 4 KiB [95 %, or the range of few rounds]. Huge: where the system has them.".to_owned(),
-        "Next: punctual zero run says how several threads zero it; --full has blocks, processes and who pays.",
+    let steps = distinct(steps.map(|row| row.subject.as_str())).into_iter();
+    let steps = steps.map(|step| (step, pages(step)));
+    let steps: Vec<_> = steps
+        .filter(|(_, costs)| costs.iter().any(Option::is_some))
+        .collect();
+    let table = Table::new("", &steps)
+        .column("step", |(step, _)| *step)
+        .column("ordinary pages", |(_, [ordinary, _])| ordinary.map(within))
+        .column("huge pages", |(_, [_, huge])| huge.map(within));
+    let next = "Next: punctual zero run says how several threads zero it; --full has blocks, processes and who pays.";
+    Some(Verdict::new(sentences, next).told(
+        table,
+        "CPU time for each 4 KiB [95 %, or the range of few rounds]. Huge: where the system has them.",
     ))
 }
 
@@ -212,26 +186,22 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
         units::gb(careless.gb_per_cpu_s.median),
         units::percent(advice.wasted(careless).unwrap_or(0.0))
     ));
-    let rows = advice.forecasts().map(|(goal, pool, of)| {
-        vec![
-            goal.to_owned(),
-            pool.in_words(),
-            units::gb(of.gb_per_cpu_s.median),
-            units::gb(of.wall_gb_per_s.median),
-            units::percent(of.wait_share.median),
-        ]
-    });
-    answer(
-        sentences,
-        &["goal", "pool", "GB per CPU-s", "GB per s", "waiting %"],
-        rows.collect(),
+    let forecasts: Vec<_> = advice.forecasts().collect();
+    let table = Table::new("", &forecasts)
+        .column("goal", |(goal, ..)| *goal)
+        .column("pool", |(_, pool, _)| pool.in_words())
+        .column("GB per CPU-s", |(.., of)| units::gb(of.gb_per_cpu_s.median))
+        .column("GB per s", |(.., of)| units::gb(of.wall_gb_per_s.median))
+        .column("waiting %", |(.., of)| units::percent(of.wait_share.median));
+    let next = match advice.picks.iter().any(|pick| pick.checked.is_some()) {
+        true => "Next: punctual zero run --predict holds the model against more pools.",
+        false => "Next: punctual zero advise --check measures whether it is the best here.",
+    };
+    Verdict::new(sentences, next).told(
+        table,
         format!(
             "By the model of {}, the best of {} pools. --full has ranges, what was measured, and the rules of thumb.",
             advice.on, advice.considered
         ),
-        match advice.picks.iter().any(|pick| pick.checked.is_some()) {
-            true => "Next: punctual zero run --predict holds the model against more pools.",
-            false => "Next: punctual zero advise --check measures whether it is the best here.",
-        },
     )
 }
