@@ -130,8 +130,7 @@ impl Payers {
         let (bytes, own) = apart(self.cpu, || {
             let before = usage::of_thread();
             let bytes = self.work(prepared.as_ref(), from)?;
-            let own = usage::of_thread().zip(before);
-            Ok((bytes, own.map(|(now, before)| paid_since(&now, &before))))
+            Ok((bytes, paid_since(usage::of_thread(), before)))
         })?;
         let wall = clock::now().since(from);
         let watched = match self.doing {
@@ -176,10 +175,7 @@ impl Watched {
         };
         let ns = |now: Option<Nanos>, before: Option<Nanos>| Some((now? - before?).as_ns());
         Payments {
-            own: now
-                .own
-                .zip(self.own)
-                .map(|(now, before)| paid_since(&now, &before)),
+            own: paid_since(now.own, self.own),
             system_process_ns: ns(now.system_process, self.system_process),
             computer_ns: ns(now.computer, self.computer),
             ..Payments::default()

@@ -148,8 +148,7 @@ impl Reading {
     }
 
     fn since(&self, before: &Self) -> Spent {
-        let paid = self.usage.as_ref().zip(before.usage.as_ref());
-        let paid = paid.map(|(now, before)| paid_since(now, before));
+        let paid = paid_since(self.usage, before.usage);
         Spent {
             pages: 0,
             wall_ns: self.at.since(before.at).as_ns(),
@@ -165,13 +164,14 @@ impl Reading {
 }
 
 /// What was used from one look to another.
-pub(super) fn paid_since(now: &Usage, before: &Usage) -> Paid {
+pub(super) fn paid_since(now: Option<Usage>, before: Option<Usage>) -> Option<Paid> {
+    let (now, before) = (now?, before?);
     let faults = now.faults.zip(before.faults);
-    Paid {
+    Some(Paid {
         user_ns: (now.user - before.user).as_ns(),
         system_ns: (now.system - before.system).as_ns(),
         faults: faults.map(|(now, before)| now.saturating_sub(before)),
-    }
+    })
 }
 
 /// Of this thread. Faults of single threads are counted on Linux only; elsewhere

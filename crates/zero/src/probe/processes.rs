@@ -269,9 +269,7 @@ fn allocate(iterations: u64, stop: &Stop) -> Report {
         iterations: done,
         began_ns: began.as_ns(),
         ended_ns: ended.as_ns(),
-        paid: after
-            .zip(before)
-            .map(|(now, before)| paid_since(&now, &before)),
+        paid: paid_since(after, before),
         failed,
     }
 }

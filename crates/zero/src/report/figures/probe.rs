@@ -71,21 +71,23 @@ fn pages(run: &Run<ZeroRow>, measurements: &[&ZeroRow]) -> Option<Figure> {
         // No line hides a marker.
         for step in &steps {
             let ends = [step.ns.low, step.ns.high].map(|ns| at(step, ns));
-            let style = step.group.look().colour.stroke_width(2);
-            svg::series(canvas, step.group.name(), || {
+            let style = Look::nth(step.group).colour.stroke_width(2);
+            svg::series(canvas, GROUPS[step.group].1, || {
                 canvas.draw(&PathElement::new(ends.to_vec(), style))
             })?;
         }
         for step in &steps {
-            let look = step.group.look();
+            let look = Look::nth(step.group);
             let words = units::duration(step.ns.median);
-            svg::series(canvas, step.group.name(), || {
+            svg::series(canvas, GROUPS[step.group].1, || {
                 svg::valued(canvas, &words, || {
                     look.marker(canvas, at(step, step.ns.median))
                 })
             })?;
         }
-        let entries = groups.iter().map(|group| (group.name(), group.look()));
+        let entries = groups
+            .iter()
+            .map(|&group| (GROUPS[group].1, Look::nth(group)));
         legend_of_marks(canvas, place, entries)
     });
     Some(figure("zero-probe-pages", svg))
@@ -95,7 +97,8 @@ const LEGEND: i32 = 150;
 
 struct Step {
     name: String,
-    group: Group,
+    /// Its place among [`GROUPS`].
+    group: usize,
     ns: Interval,
     n: u64,
 }
@@ -105,41 +108,22 @@ impl Step {
         let step = m.page_step()?;
         let cost = &step.page_cost;
         let ns = cost.ns_per_page();
-        let group = match step.huge_pages {
-            Some(HugePages::Off) => Group::Ordinary,
-            Some(HugePages::On) => Group::Huge,
-            None => Group::Reference,
-        };
+        let is_of = |(huge, _): &(Option<HugePages>, &str)| *huge == step.huge_pages;
         (ns.median >= LEAST_NS).then(|| Self {
             name: m.subject.clone(),
-            group,
+            group: GROUPS.iter().position(is_of).unwrap_or_default(),
             ns,
             n: cost.rounds.len() as u64,
         })
     }
 }
 
-/// What tells steps of one name apart.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Group {
-    Ordinary,
-    Huge,
-    Reference,
-}
-
-impl Group {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Ordinary => "ordinary",
-            Self::Huge => "huge pages",
-            Self::Reference => "reference",
-        }
-    }
-
-    fn look(self) -> Look {
-        Look::nth(self as usize)
-    }
-}
+/// What tells steps of one name apart, in the order of their looks.
+const GROUPS: [(Option<HugePages>, &str); 3] = [
+    (Some(HugePages::Off), "ordinary"),
+    (Some(HugePages::On), "huge pages"),
+    (None, "reference"),
+];
 
 /// CPU time of a MiB by the size of a block, a line for each way to get it.
 fn blocks(run: &Run<ZeroRow>, measurements: &[&ZeroRow]) -> Option<Figure> {

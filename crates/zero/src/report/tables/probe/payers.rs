@@ -5,10 +5,11 @@ use punctual_record::Interval;
 use punctual_report::tables::Passage;
 use punctual_report::tables::table::Why;
 use punctual_report::tables::table::{Cell, Table};
-use punctual_report::units;
+use punctual_report::{prose, units};
 
 use super::account;
-use crate::published::{ZEROPAGE_TEST_SOURCE, article};
+use crate::published::ZEROPAGE_TEST_SOURCE;
+use crate::published::article::{self, ITERATIONS, PROCESSES};
 use crate::report::tables::why;
 use crate::rows::{
     Account, PAGE_BYTES, Paid, Payments, ProcessesAccount, ZeroProbe, ZeroRow, over_rounds,
@@ -148,7 +149,7 @@ pub(super) fn processes(measurement: &ZeroRow) -> Option<Passage> {
         "Medians over {}, and {}. s of CPU are per round. In the article's test the System process zeroed, and most \
          of its CPU time went into waiting for a lock; its GB per CPU-s are of that alone, here they are of everybody \
          on the computer. Published: {ZEROPAGE_TEST_SOURCE}; its time and us follow from its CPU time and CPUs.",
-        rounds(account.rounds.len()),
+        prose::counted(account.rounds.len() as u64, "round"),
         match account.rounds.len() {
             0..6 => "all of them",
             _ => "the intervals that hold them with 95 %",
@@ -157,15 +158,39 @@ pub(super) fn processes(measurement: &ZeroRow) -> Option<Passage> {
     let title = "zero probe, processes: each maps, fills and unmaps one page, over and over";
     let rows = rows(of);
     let table = Table::new(title, &rows)
-        .column("", |(name, ..)| *name)
-        .column("here", |(_, here, _)| here.clone())
-        .column("published", |(.., published)| published.clone())
+        .column("", |row| row.name)
+        .column("here", |row| row.here.clone())
+        .column("published", |row| row.published.clone())
         .blank(Why::NOT_PUBLISHED)
         .caption(caption);
     Some(table.section())
 }
 
-fn rows(of: &ProcessesAccount) -> Vec<(&'static str, Cell, Option<String>)> {
+/// A figure, here and as it was published.
+struct Row {
+    name: &'static str,
+    here: Cell,
+    published: Option<String>,
+}
+
+impl Row {
+    fn of(name: &'static str, here: impl Into<Cell>) -> Self {
+        Self {
+            name,
+            here: here.into(),
+            published: None,
+        }
+    }
+
+    fn beside(self, published: String) -> Self {
+        Self {
+            published: Some(published),
+            ..self
+        }
+    }
+}
+
+fn rows(of: &ProcessesAccount) -> Vec<Row> {
     let account = &of.account;
     let processes = of.processes;
     let bytes = |bytes: f64| {
@@ -176,87 +201,54 @@ fn rows(of: &ProcessesAccount) -> Vec<(&'static str, Cell, Option<String>)> {
         )
     };
     let each = |of: &dyn Fn(&Payments) -> Option<f64>| over_rounds(&account.rounds, of);
-    let seconds =
-        |ns: &dyn Fn(&Payments) -> Option<u64>| each(&|round| Some(ns(round)? as f64 / 1e9));
     let iteration = each(&|round| {
         let iterations = round.bytes as f64 / PAGE_BYTES as f64;
         (iterations > 0.0).then(|| round.wall_ns as f64 * processes as f64 / iterations)
     });
     let iteration = iteration.map(|ns| ns.scaled(1e-3));
     let written = each(&|round| Some(round.bytes as f64)).unwrap_or_default();
-    let paid = |of: fn(&Paid) -> u64| seconds(&move |round| round.children.as_ref().map(of));
-    let (user, system) = (paid(|paid| paid.user_ns), paid(|paid| paid.system_ns));
-    let process = seconds(&|round| round.system_process_ns);
-    let computer = seconds(&|round| round.computer_ns);
     let faults = each(&|round| {
         Some(round.children?.faults? as f64 * PAGE_BYTES as f64 / round.bytes as f64)
     });
     let or = |value: Option<Interval>, why| Cell::or(value.map(number), why);
+    let seconds = |ns: &dyn Fn(&Payments) -> Option<u64>, why| {
+        or(each(&|round| Some(ns(round)? as f64 / 1e9)), why)
+    };
+    let paid = |of: fn(&Paid) -> u64| {
+        let ns = |round: &Payments| round.children.as_ref().map(of);
+        seconds(&ns, Why::NO_CPU_TIME)
+    };
+    let process = seconds(&|round| round.system_process_ns, why::NO_SYSTEM_PROCESS);
+    let computer = seconds(&|round| round.computer_ns, Why::NOT_COUNTED);
     let cpus = |value: Option<f64>, why| Cell::or(value.map(units::ratio), why);
-    let (of_two, of_all) = (account.gb_per_cpu_s, account.gb_per_cpu_s_of_computer);
-    let (system_cpus, others) = (account.system_process_cpus, others(account));
+    let system_cpus = cpus(account.system_process_cpus, why::NO_SYSTEM_PROCESS);
+    let others = cpus(others(account), Why::NOT_COUNTED);
+    let of_two = or(account.gb_per_cpu_s, Why::NO_CPU_TIME);
+    let of_all = or(account.gb_per_cpu_s_of_computer, Why::NOT_COUNTED);
     vec![
-        (
+        Row::of(
             "processes x iterations",
-            format!("{processes} x {}", of.iterations).into(),
-            Some(format!("{} x {}", article::PROCESSES, article::ITERATIONS)),
-        ),
-        (
-            "memory, in all",
-            bytes(written.median).into(),
-            Some(bytes(article::BYTES as f64)),
-        ),
-        (
-            "time, s",
-            number(account.wall_s).into(),
-            Some(format!("about {:.1}", article::WALL_S)),
-        ),
-        (
-            "us per iteration",
-            or(iteration, Why::NOT_MEASURED),
-            Some(format!("about {:.0}", article::US_PER_ITERATION)),
-        ),
-        ("faults per iteration", or(faults, Why::NOT_COUNTED), None),
-        (
-            "CPU of the two, their own, s",
-            or(user, Why::NO_CPU_TIME),
-            None,
-        ),
-        (
+            format!("{processes} x {}", of.iterations),
+        )
+        .beside(format!("{PROCESSES} x {ITERATIONS}")),
+        Row::of("memory, in all", bytes(written.median)).beside(bytes(article::BYTES as f64)),
+        Row::of("time, s", number(account.wall_s)).beside(format!("about {:.1}", article::WALL_S)),
+        Row::of("us per iteration", or(iteration, Why::NOT_MEASURED))
+            .beside(format!("about {:.0}", article::US_PER_ITERATION)),
+        Row::of("faults per iteration", or(faults, Why::NOT_COUNTED)),
+        Row::of("CPU of the two, their own, s", paid(|paid| paid.user_ns)),
+        Row::of(
             "CPU of the two, in the system, s",
-            or(system, Why::NO_CPU_TIME),
-            None,
+            paid(|paid| paid.system_ns),
         ),
-        (
-            "CPU of the System process, s",
-            or(process, why::NO_SYSTEM_PROCESS),
-            Some(format!("more than {:.0}", article::CPU_S)),
-        ),
-        (
-            "CPU of the computer, s",
-            or(computer, Why::NOT_COUNTED),
-            None,
-        ),
-        (
-            "CPUs of the System process",
-            cpus(system_cpus, why::NO_SYSTEM_PROCESS),
-            Some(format!("{:.0}", article::CPUS)),
-        ),
-        (
-            "CPUs of everybody but the two",
-            cpus(others, Why::NOT_COUNTED),
-            None,
-        ),
-        (
-            "GB per CPU-s of the two",
-            or(of_two, Why::NO_CPU_TIME),
-            None,
-        ),
-        (
-            "GB per CPU-s of everybody",
-            or(of_all, Why::NOT_COUNTED),
-            Some(format!("{:.4}", article::GB_PER_CPU_S)),
-        ),
+        Row::of("CPU of the System process, s", process)
+            .beside(format!("more than {:.0}", article::CPU_S)),
+        Row::of("CPU of the computer, s", computer),
+        Row::of("CPUs of the System process", system_cpus).beside(format!("{:.0}", article::CPUS)),
+        Row::of("CPUs of everybody but the two", others),
+        Row::of("GB per CPU-s of the two", of_two),
+        Row::of("GB per CPU-s of everybody", of_all)
+            .beside(format!("{:.4}", article::GB_PER_CPU_S)),
     ]
 }
 
@@ -268,13 +260,6 @@ fn others(account: &Account) -> Option<f64> {
 
 fn number(interval: Interval) -> String {
     interval.written(units::ratio)
-}
-
-fn rounds(rounds: usize) -> String {
-    match rounds {
-        1 => "1 round".to_owned(),
-        rounds => format!("{rounds} rounds"),
-    }
 }
 
 #[cfg(test)]
