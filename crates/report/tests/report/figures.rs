@@ -1,26 +1,13 @@
 //! The figures: well-formed, labelled, the same each time, and never a panic.
 
-use std::fs;
-use std::path::Path;
-
 use punctual_record::experiment::{
     Deadlines, Decades, IntervalLength, Learning, Naps, Pace, Robustness,
 };
 use punctual_record::{Cpu, Experiment, Late, Measurement, Run};
 use punctual_report::{Figure, figures};
-use roxmltree::Document;
 
+use crate::looks::{leave_to_look_at, texts};
 use crate::made_up;
-
-/// All text of a figure, a piece per line.
-fn texts(figure: &Figure) -> String {
-    let document = Document::parse(&figure.svg)
-        .unwrap_or_else(|error| panic!("{}: {error}\n{}", figure.name, figure.svg));
-    let texts = document.descendants().filter(|n| n.has_tag_name("text"));
-    texts
-        .map(|n| n.text().unwrap_or_default().trim().to_owned() + "\n")
-        .collect()
-}
 
 fn named<'a>(figures: &'a [Figure], name: &str) -> &'a Figure {
     figures.iter().find(|f| f.name == name).unwrap()
@@ -49,15 +36,6 @@ fn a_made_up_run_has_every_figure() {
         ]
     );
     leave_to_look_at(&figures, "made-up");
-}
-
-/// Writes the figures to the temporary directory of the tests, for a person to look at.
-pub(crate) fn leave_to_look_at(figures: &[Figure], folder: &str) {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
-    fs::create_dir_all(&folder).unwrap();
-    for figure in figures {
-        fs::write(folder.join(format!("{}.svg", figure.name)), &figure.svg).unwrap();
-    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod figures;
 mod histogram;
 mod invented;
 mod learned;
+mod looks;
 mod made_up;
 mod made_up_measure;
 mod measured;

@@ -5,30 +5,20 @@ use punctual_record::experiment::{
     Clocks, Cores, Gap, Lengths, Load, Phase, ScenarioThreads, Sleep, Timers, Yield,
 };
 use punctual_record::{Experiment, Measurement, Run, modes};
-use punctual_report::{Figure, figures, text};
+use punctual_report::{figures, text};
 use serde_json::{Value, json};
 
-use crate::figures::leave_to_look_at;
+use crate::looks::{leave_to_look_at, sections, texts};
 use crate::made_up_measure::{measured, run};
-
-/// The report of one experiment, without the head.
-fn sections(experiment: &str) -> String {
-    let mut run = run();
-    run.results.retain(|m| m.experiment.name() == experiment);
-    let text = text(&run);
-    for line in text.lines() {
-        assert!(line.len() <= 120 && line.trim_end() == line, "{line}");
-        assert!(line.is_ascii(), "{line}");
-    }
-    text[text.find("\n\n").unwrap() + 2..].to_owned()
-}
 
 /// Among them: which clocks the tick writes, two named peaks of timers, load by priority, cores
 /// by type.
 #[test]
 fn every_experiment_has_its_tables() {
     for experiment in ["clocks", "timers", "sleep", "yield", "load", "cores", "gap"] {
-        insta::assert_snapshot!(experiment, sections(experiment));
+        let mut run = run();
+        run.results.retain(|m| m.experiment.name() == experiment);
+        insta::assert_snapshot!(experiment, sections(&run));
     }
 }
 
@@ -82,8 +72,9 @@ fn scenarios_of_a_mixed_run_have_their_own_titles_below_the_head_of_the_machine(
         names,
         ["yield", "sleeps-a-in-inherit-slack", "sleeps-a-in-wakeups"]
     );
-    assert!(all_text(&figures[2]).contains("Sleeps of thread `A` in wakeups"));
-    assert!(!all_text(&figures[2]).contains("virtual"));
+    let drawn = texts(&figures[2]).replace('\n', " ");
+    assert!(drawn.contains("Sleeps of thread `A` in wakeups"));
+    assert!(!drawn.contains("virtual"));
 }
 
 #[test]
@@ -151,7 +142,7 @@ fn every_experiment_is_drawn() {
         &["timerfd", "time asleep", "median latency"],
     ];
     for (figure, needed) in figures.iter().zip(needed) {
-        let texts = all_text(figure);
+        let texts = texts(figure).replace('\n', " ");
         for needed in needed
             .iter()
             .chain(&["n = ", "Machine: invented, Madeup OS 1.0."])
@@ -162,14 +153,6 @@ fn every_experiment_is_drawn() {
     }
     assert_eq!(figures, punctual_report::figures(&run()));
     leave_to_look_at(&figures, "measured");
-}
-
-/// The text of a figure on one line; it must be well-formed.
-fn all_text(figure: &Figure) -> String {
-    let document = roxmltree::Document::parse(&figure.svg).unwrap();
-    let texts = document.descendants().filter(|n| n.has_tag_name("text"));
-    let texts: Vec<&str> = texts.map(|n| n.text().unwrap_or_default().trim()).collect();
-    texts.join(" ")
 }
 
 /// Whatever of a measurement is missing or extreme.
@@ -245,7 +228,7 @@ fn partial_and_extreme_measurements_are_reported_and_drawn() {
                     assert_eq!(line, line.trim_end());
                 }
                 for figure in figures(&run) {
-                    all_text(&figure);
+                    texts(&figure);
                 }
             }
         }

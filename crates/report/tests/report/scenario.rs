@@ -11,6 +11,8 @@ use punctual_record::{
 use punctual_report::{figures, table, text};
 use serde_json::json;
 
+use crate::looks;
+
 const MODELS: [(&str, u64); 2] = [("steady-9", 15_625_000), ("jumpy-10", 999_800)];
 
 /// The invented sleeps of one thread in one phase.
@@ -231,12 +233,7 @@ fn run() -> Run {
 
 #[test]
 fn a_made_up_scenario() {
-    let text = text(&run());
-    assert!(
-        text.lines()
-            .all(|line| line.trim_end() == line && line.len() <= 120)
-    );
-    insta::assert_snapshot!("scenario", text);
+    insta::assert_snapshot!("scenario", looks::report(&run()));
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use punctual_record::experiment::{Cause, Hiccup, RanMeanwhile, Watch};
 use punctual_record::{Cpu, Experiment, Late, Measurement, Run};
 
+use crate::looks;
+
 fn watch(seen: Watch) -> Run {
     let watch = Watch {
         period_ns: 1_000_000,
@@ -81,12 +83,7 @@ fn a_watch_has_its_distribution_and_its_hiccups_with_their_counters() {
         ],
         ..Watch::default()
     });
-    let text = punctual_report::text(&run);
-    assert!(
-        text.lines()
-            .all(|l| l.chars().count() <= 120 && !l.ends_with(' '))
-    );
-    insta::assert_snapshot!(text);
+    insta::assert_snapshot!(looks::report(&run));
     let figures = punctual_report::figures(&run);
     let names: Vec<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
     assert_eq!(names, ["watch-lateness", "watch-hiccups"]);

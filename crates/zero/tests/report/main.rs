@@ -2,6 +2,8 @@
 
 #[path = "../../../report/tests/report/any_run.rs"]
 mod any_run;
+#[path = "../../../report/tests/report/looks.rs"]
+mod looks;
 mod pools;
 mod probe;
 
@@ -12,21 +14,12 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use punctual_record::compare::Comparison;
 use punctual_record::{Run, Value};
-use punctual_report::{Figure, Verdict, text, verdict};
+use punctual_report::{Verdict, text, verdict};
 use punctual_zero::rows::{PoolOf, ZeroRow, ZeroedPages, Zeroing, ZeroingRound};
 use punctual_zero::{COMPARED, Grid, simulation};
 use punctual_zero_pool::{Batch, Dequeue, LockKind};
 use punctual_zero_sim::{Job, Machine};
 use serde_json::json;
-
-/// Writes the figures to the temporary directory of the tests, for a person to look at.
-fn leave_to_look_at(figures: &[Figure], folder: &str) {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
-    fs::create_dir_all(&folder).unwrap();
-    for figure in figures {
-        fs::write(folder.join(format!("{}.svg", figure.name)), &figure.svg).unwrap();
-    }
-}
 
 /// What the fuzzer has found, and begins with.
 #[test]

@@ -2,23 +2,12 @@
 
 use punctual_record::compare::Comparison;
 use punctual_record::{Interval, Run};
-use punctual_report::{Figure, comparison, figures, text};
+use punctual_report::{comparison, figures, text};
 use punctual_zero::COMPARED;
 use punctual_zero::rows::{CpuSplit, PoolOf, ZeroCalibration, ZeroRow, Zeroing, ZeroingPrediction};
-use roxmltree::Document;
 
-use crate::leave_to_look_at;
+use crate::looks::{leave_to_look_at, sections, texts};
 use crate::{few, host, simulated};
-
-/// The report without its head.
-fn sections(run: &Run<ZeroRow>) -> String {
-    let text = text(run);
-    for line in text.lines() {
-        assert!(line.len() <= 120 && line.trim_end() == line, "{line}");
-        assert!(line.is_ascii(), "{line}");
-    }
-    text[text.find("\n\n").unwrap() + 2..].to_owned()
-}
 
 #[test]
 fn the_default_grid_of_a_small_host() {
@@ -88,15 +77,6 @@ fn pools_are_compared_with_those_of_their_own_memory_only() {
     assert_eq!(ideal.len(), 2);
     assert_ne!(ideal[0], ideal[1]);
     assert!(text.contains("Best: ") && text.contains("> "));
-}
-
-fn texts(figure: &Figure) -> String {
-    let document = Document::parse(&figure.svg)
-        .unwrap_or_else(|error| panic!("{}: {error}\n{}", figure.name, figure.svg));
-    let texts = document.descendants().filter(|n| n.has_tag_name("text"));
-    texts
-        .map(|n| n.text().unwrap_or_default().trim().to_owned() + "\n")
-        .collect()
 }
 
 #[test]

@@ -9,7 +9,7 @@ use punctual_zero::rows::{
 use serde_json::{Value, json};
 
 use crate::kept;
-use crate::leave_to_look_at;
+use crate::looks::{leave_to_look_at, report, texts};
 
 /// Everything, where the system zeroes in the fault.
 fn whole() -> Run<ZeroRow> {
@@ -23,16 +23,6 @@ fn row(part: &str, subject: &str, mut params: Value, key: &str, measured: Value)
     params["subject"] = subject.into();
     params[key] = measured;
     serde_json::from_value(params).unwrap()
-}
-
-/// The report, of lines that fit a page.
-fn report(run: &Run<ZeroRow>) -> String {
-    let text = text(run);
-    for line in text.lines() {
-        assert!(line.len() <= 120 && line.trim_end() == line, "{line}");
-        assert!(line.is_ascii(), "{line}");
-    }
-    text
 }
 
 #[test]
@@ -102,9 +92,7 @@ fn pages_and_blocks_are_drawn() {
         ["touch-random", "huge pages", "CPU time per page of 4 KiB"],
         ["allocator", "size of the block", "CPU time per MiB"],
     ]) {
-        let document = roxmltree::Document::parse(&figure.svg).unwrap();
-        let texts = document.descendants().filter_map(|n| n.text());
-        let texts = texts.map(str::trim).collect::<Vec<_>>().join(" ");
+        let texts = texts(figure).replace('\n', " ");
         for needed in needed.iter().chain(&["n = ", "Debian GNU/Linux 12"]) {
             assert!(texts.contains(needed), "{}: {needed}\n{texts}", figure.name);
         }
