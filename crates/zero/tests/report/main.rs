@@ -2,6 +2,8 @@
 
 #[path = "../../../report/tests/report/any_run.rs"]
 mod any_run;
+#[path = "../../../record/tests/any_two/mod.rs"]
+mod any_two;
 #[path = "../../../report/tests/report/looks.rs"]
 mod looks;
 mod pools;
@@ -12,14 +14,15 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
-use punctual_record::compare::Comparison;
-use punctual_record::{Run, Value};
+use punctual_record::Run;
 use punctual_report::{Verdict, text, verdict};
 use punctual_zero::rows::{PoolOf, ZeroRow, ZeroedPages, Zeroing, ZeroingRound};
 use punctual_zero::{COMPARED, Grid, simulation};
 use punctual_zero_pool::{Batch, Dequeue, LockKind};
 use punctual_zero_sim::{Job, Machine};
 use serde_json::json;
+
+use any_two::{number, run};
 
 /// What the fuzzer has found, and begins with.
 #[test]
@@ -192,18 +195,6 @@ fn huge_pages_are_called_cheaper_only_where_they_are() {
     assert!(alike.sentences[1].contains("not told apart"), "{alike:?}");
 }
 
-/// Numbers at which arithmetic breaks, and some at which it should not.
-fn number() -> impl Strategy<Value = f64> {
-    prop_oneof![
-        Just(0.0),
-        Just(-0.0),
-        Just(f64::MAX),
-        Just(f64::MIN),
-        Just(f64::MIN_POSITIVE),
-        -1e9..1e9_f64,
-    ]
-}
-
 fn zeroing() -> impl Strategy<Value = Zeroing> {
     let round = (number(), number()).prop_map(|(wall_gb_per_s, gb_per_cpu_s)| ZeroingRound {
         wall_gb_per_s,
@@ -228,27 +219,9 @@ prop_compose! {
     }
 }
 
-fn run() -> impl Strategy<Value = Run<ZeroRow>> {
-    prop::collection::vec(pool(), 0..12).prop_map(Run::of)
-}
-
 proptest! {
     #[test]
-    fn any_two_runs(a in run(), b in run()) {
-        let compared = Comparison::of(&[("a", &a), ("b", &b)]);
-        for row in &compared.rows {
-            prop_assert_eq!(row.cells.len(), compared.columns.len());
-            let cells = row.cells.iter().flatten();
-            for estimate in cells.flat_map(|cell| cell.known.values()) {
-                prop_assert!(estimate.value.is_finite());
-                let holds = estimate.interval.is_none_or(|bounds| {
-                    bounds.low <= estimate.value && bounds.high >= estimate.value
-                });
-                let ratio = estimate.over_first.and_then(|ratio| ratio.value);
-                prop_assert!(holds && ratio.is_none_or(f64::is_finite));
-            }
-        }
-        let text = compared.to_json();
-        prop_assert!(serde_json::from_str::<Value>(&text).is_ok());
+    fn any_two_runs(a in run(pool()), b in run(pool())) {
+        any_two::check(&a, &b)?;
     }
 }
