@@ -27,7 +27,7 @@ mod native {
     use super::rate::{Books, Rate, Tick};
     #[pymodule_export]
     use super::wait::{
-        Cancel, Cancelled, Outcome, Statistics, Waiter, begin_ns, end_ns, loop_ns, now_ns,
+        Cancel, Cancelled, Outcome, Statistics, Waiter, begin_ns, end_ns, loop_ns, now_ns, show_on,
     };
 }
 

@@ -13,6 +13,7 @@ use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
 use crate::Held;
+use crate::wait::shift;
 
 #[pyclass(frozen, module = "punctual_time")]
 pub(crate) struct TimerQueue(Held<punctual_timers::TimerQueue<Py<PyAny>>>);
@@ -43,7 +44,11 @@ impl TimerQueue {
 
     #[pyo3(signature = (now_ns=None))]
     fn advance(&self, py: Python<'_>, now_ns: Option<u64>) -> PyResult<u64> {
-        let now = Time::from_ns(now_ns.unwrap_or_else(ns::now));
+        let now = match now_ns {
+            Some(now) => now,
+            None => ns::now().saturating_add_signed(shift(py)?),
+        };
+        let now = Time::from_ns(now);
         let mut served = 0;
         loop {
             // Given back before the call, which may want the queue.

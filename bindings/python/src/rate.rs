@@ -4,7 +4,7 @@ use punctual::{MissedTickBehavior, Pacer, Period, ns};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::wait::{Cancel, Outcome, Seen, Statistics};
+use crate::wait::{Cancel, Outcome, Seen, Statistics, shift};
 use crate::{Held, raised};
 
 #[pyclass(frozen, get_all, module = "punctual_time")]
@@ -103,12 +103,14 @@ impl Rate {
         if !is_over {
             return Ok(None);
         }
+        let shift = shift(py)?;
+        let shown = |instant| ns::of(instant).saturating_add_signed(shift);
         let tick = paced.pacer.next_slot();
         paced.seen.statistics.miss(tick.missed());
         Ok(Some(Tick {
             number: tick.number(),
-            scheduled_ns: ns::of(scheduled),
-            actual_ns: ns::of(scheduled + outcome.lateness()),
+            scheduled_ns: shown(scheduled),
+            actual_ns: shown(scheduled + outcome.lateness()),
             missed: tick.missed(),
             outcome: told,
         }))

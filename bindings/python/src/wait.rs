@@ -6,6 +6,7 @@ use punctual::{Strategy, ns};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 
 use crate::{Held, as_ns, raised};
 
@@ -19,6 +20,25 @@ create_exception!(
 #[pyfunction]
 pub(crate) fn now_ns() -> u64 {
     ns::now()
+}
+
+static SHOWN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+
+/// Has instants that are told be those of another clock than this library's.
+#[pyfunction]
+pub(crate) fn show_on(py: Python<'_>, clock: Py<PyAny>) {
+    // It is the same each time.
+    let _ = SHOWN.set(py, clock);
+}
+
+/// What is to be added to this library's clock to get that of Python's programs.
+pub(crate) fn shift(py: Python<'_>) -> PyResult<i64> {
+    let Some(clock) = SHOWN.get(py) else {
+        return Ok(0);
+    };
+    // Read first: what is told as over is over there, too.
+    let shown: u64 = clock.call0(py)?.extract(py)?;
+    Ok(shown.cast_signed().wrapping_sub_unsigned(ns::now()))
 }
 
 /// A loop of waits as a program in Rust has it, to compare with: how late each was.
@@ -181,6 +201,7 @@ pub(crate) struct Seen {
     waiter: punctual::Waiter,
     pub(crate) statistics: punctual::Statistics,
     lead: Option<Lead>,
+    only_spins: bool,
     begun: Option<Begun>,
 }
 
@@ -216,6 +237,15 @@ impl Lead {
     }
 }
 
+/// Where no signal ends a wait it is made in pieces, between which handlers run.
+const PIECE: Duration = Duration::from_millis(50);
+
+/// Whether the system ends such a nap for a signal, or at least from time to time.
+const fn hears_signals(cancels: bool) -> bool {
+    cfg!(any(target_os = "linux", target_os = "android", windows))
+        || cfg!(target_os = "macos") && !cancels
+}
+
 /// As `_rehearse` of the package does.
 const REHEARSALS: u32 = 2;
 
@@ -240,9 +270,13 @@ impl Seen {
             // What is spun is spun in Python, where the interpreter gets warm meanwhile.
             waiter = build(Strategy::adaptive(0.01)).map_err(raised)?;
         }
-        let never_spins =
-            strategy == Strategy::system() || strategy.to_string().contains("budget=never");
-        let lead = (!never_spins).then_some(Lead {
+        // What is spun in Python would be spun beside what it was allowed.
+        let text = strategy.to_string();
+        let may_spin = strategy != Strategy::system()
+            && !["budget=", "spin="]
+                .iter()
+                .any(|limit| text.contains(limit));
+        let lead = may_spin.then_some(Lead {
             length: Lead::FIRST,
             weight: weight.unwrap_or(10.0),
         });
@@ -250,6 +284,7 @@ impl Seen {
             waiter,
             statistics: punctual::Statistics::new(),
             lead,
+            only_spins: [Strategy::spin(), Strategy::yield_spin()].contains(&strategy),
             begun: None,
         })
     }
@@ -268,17 +303,24 @@ impl Seen {
             .as_ref()
             .map_or(Duration::ZERO, |lead| lead.length);
         let early = deadline.checked_sub(lead).unwrap_or(deadline);
+        let in_pieces = self.only_spins || !hears_signals(cancel.is_some());
         let waiter = &mut self.waiter;
-        let outcome = match cancel {
-            Some(cancel) => py
-                .detach(|| waiter.wait_until(early, &cancel.0))
-                .map_err(|why| Cancelled::new_err(why.to_string()))?,
-            None => loop {
-                match py.detach(|| waiter.sleep_until_interruptible(early)) {
-                    Ok(outcome) => break outcome,
-                    Err(_) => py.check_signals()?,
-                }
-            },
+        let mut before = punctual::Outcome::default();
+        let outcome = loop {
+            let piece = match in_pieces {
+                true => early.min(Instant::now() + PIECE),
+                false => early,
+            };
+            let waited = py.detach(|| match cancel {
+                Some(cancel) => waiter.wait_until_interruptible(piece, &cancel.0),
+                None => Ok(waiter.sleep_until_interruptible(piece)),
+            });
+            match waited.map_err(|why| Cancelled::new_err(why.to_string()))? {
+                Ok(outcome) if piece == early => break outcome.after(before),
+                Ok(outcome) => before = outcome.after(before),
+                Err(_) => {}
+            }
+            py.check_signals()?;
         };
         let woke = Instant::now();
         let left = deadline.saturating_duration_since(woke);

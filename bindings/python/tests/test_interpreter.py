@@ -30,7 +30,11 @@ def test_ctrl_c_ends_every_wait() -> None:
         lambda: pt.sleep(3600),
         lambda: pt.sleep_until_ns(2**64 - 1),
         lambda: pt.Waiter("system").sleep(3600),
+        lambda: pt.Waiter("spin").sleep(3600),
+        lambda: pt.Waiter("yield-spin").sleep(3600, pt.Cancel()),
+        lambda: pt.Waiter().sleep(3600, pt.Cancel()),
         lambda: pt.Rate(1e-3, start_ns=pt.now_ns() + 10**13).sleep(),
+        lambda: pt.Rate(1e-3, start_ns=pt.now_ns() + 10**13).sleep(pt.Cancel()),
     ):
         # Again and again: one that comes before the thread sleeps does not end the wait.
         stop = threading.Event()
@@ -210,6 +214,42 @@ def test_a_task_that_is_cancelled_and_a_rate() -> None:
         assert rate.statistics().waits == 5 and rate.remaining() >= 0
 
     asyncio.run(main())
+
+
+def test_a_program_whose_clock_is_another() -> None:
+    ended = python(
+        """
+        import asyncio, subprocess, sys, time
+        clock, system = time.monotonic_ns, (sys.platform, sys.version_info)
+        time.monotonic_ns = lambda: clock() - 10**9
+        sys.platform, sys.version_info = "win32", (3, 9)
+        import punctual_time as pt
+        sys.platform, sys.version_info = system
+
+        soon = pt.now_ns() + 10**6
+        asyncio.run(pt.async_sleep_until_ns(soon))
+        assert pt.now_ns() >= soon
+        soon = pt.now_ns() + 10**6
+        asyncio.run(pt.AsyncRate(1000, start_ns=soon).sleep())
+        assert pt.now_ns() >= soon
+        tick = pt.Rate(1000).sleep()
+        assert tick.scheduled_ns <= tick.actual_ns <= pt.now_ns()
+        queue, soon = pt.TimerQueue(), pt.now_ns() + 10**6
+        queue.insert(soon, lambda at: None)
+        while not queue.advance():
+            pass
+        assert pt.now_ns() >= soon
+        """
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_limits_of_spinning_are_those_of_python_too() -> None:
+    for strategy in ("adaptive:budget=100us", "adaptive-exact:budget=5%", "adaptive:spin=5%", "system"):
+        native = pt.Waiter(strategy)._waiter
+        deadline = pt.now_ns() + 2_000_000
+        # Nothing is left to spin here.
+        assert not native.begin_ns(deadline) and pt.now_ns() >= deadline
 
 
 def test_guards_hold_or_say_why_not() -> None:

@@ -62,6 +62,18 @@ impl Outcome {
         }
     }
 
+    /// The last piece of a wait that was made in pieces, with what those `before` it took.
+    #[must_use]
+    pub fn after(self, before: Self) -> Self {
+        Self {
+            slept: self.slept + before.slept,
+            spun: self.spun + before.spun,
+            naps: self.naps + before.naps,
+            hit_budget: self.hit_budget || before.hit_budget,
+            ..self
+        }
+    }
+
     /// How long after its deadline the wait ended. Never less than zero,
     /// because no wait ends early.
     pub fn lateness(&self) -> Duration {

@@ -33,6 +33,7 @@ from ._native import (
     begin_ns as _begin_ns,
     end_ns as _end_ns,
     now_ns as _now_ns,
+    show_on as _show_on,
 )
 from ._runs import Run, doctor, read_run
 
@@ -68,12 +69,15 @@ _NEVER = 2**64 - 1
 
 if sys.platform == "win32" and sys.version_info < (3, 13):
     # There `time.monotonic` counts ticks of 15.6 ms, and this library the performance counter.
+    _show_on(_time.monotonic_ns)
+
     def now_ns() -> int:
         """What `time.monotonic_ns` shows."""
         return _time.monotonic_ns()
 
     def _on_clock(t: int) -> int:
-        return t + _now_ns() - _time.monotonic_ns()
+        # In this order, so that what passes in between is late, not early.
+        return t - _time.monotonic_ns() + _now_ns()
 else:
 
     def now_ns() -> int:

@@ -83,11 +83,10 @@ else:
     _mailboxes: WeakKeyDictionary[asyncio.AbstractEventLoop, _native.Mailbox] = WeakKeyDictionary()
 
 
-async def sleep_until_ns(t: int) -> None:
-    """As `punctual_time.sleep_until_ns`, for a task; the loop goes on."""
+async def _until(deadline: int) -> None:
     future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     timers = _timers()
-    key = _at(timers, min(max(t, 0), 2**64 - 1), future)
+    key = _at(timers, deadline, future)
     try:
         await future
     finally:
@@ -95,18 +94,30 @@ async def sleep_until_ns(t: int) -> None:
             timers.cancel(key)
 
 
+async def sleep_until_ns(t: int) -> None:
+    """As `punctual_time.sleep_until_ns`, for a task; the loop goes on."""
+    from . import _clamped
+
+    await _until(_clamped(t))
+
+
 async def sleep_until(t: float) -> None:
     """As `punctual_time.sleep_until`, for a task; the loop goes on."""
     from . import _instant
 
-    await sleep_until_ns(_instant(t))
+    await _until(_instant(t))
 
 
 class AsyncRate:
     """`Rate` for a task: `await rate.sleep()`, or `async for tick in rate`."""
 
-    def __init__(self, hz: float, missed: str = "skip", **options: Any) -> None:
-        self._rate = _native.Rate(hz, missed, **options)
+    def __init__(
+        self, hz: float, missed: str = "skip", *, start_ns: Optional[int] = None, **options: Any
+    ) -> None:
+        from . import _clamped
+
+        start = None if start_ns is None else _clamped(start_ns)
+        self._rate = _native.Rate(hz, missed, start_ns=start, **options)
 
     async def sleep(self) -> _native.Tick:
         """Waits for the next slot."""
@@ -114,7 +125,7 @@ class AsyncRate:
             tick = self._rate.try_tick()
             if tick is not None:
                 return tick
-            await sleep_until_ns(self._rate.next_ns)
+            await _until(self._rate.next_ns)
 
     def remaining(self) -> float:
         """Seconds to the next slot."""
