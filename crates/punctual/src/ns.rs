@@ -15,9 +15,9 @@
 //! assert!(ns::now() >= deadline);
 //! ```
 
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use punctual_sys::agreed::Agreed;
 use punctual_sys::clock::{self, Host, Tick};
 
 use crate::clock::Anchor;
@@ -52,8 +52,8 @@ pub fn of(instant: Instant) -> u64 {
 /// The same for the whole program, so that an instant is always the same number.
 fn anchor() -> Anchor<Host> {
     const READINGS: usize = 16;
-    static ANCHOR: OnceLock<Anchor<Host>> = OnceLock::new();
-    *ANCHOR.get_or_init(|| {
+    static ANCHOR: Agreed<Anchor<Host>> = Agreed::new();
+    ANCHOR.get_or(|| {
         // The instant after the number: what is between them comes late, never early.
         let readings = (0..READINGS).map(|_| {
             let (tick, instant) = (clock::now(), Instant::now());

@@ -107,10 +107,10 @@ mod platform {
     //! One count is 1 ns on Intel Macs and 125/3 ns on Apple silicon, so the ratio
     //! must be asked for and must not be turned upside down (Apple QA1398).
 
+    use crate::agreed::Agreed;
     use crate::scale::Scale;
     use mach2::mach_time::{mach_absolute_time, mach_timebase_info};
     use punctual_core::Nanos;
-    use std::sync::OnceLock;
 
     pub(super) const NAME: &str = "mach_absolute_time";
 
@@ -140,9 +140,9 @@ mod platform {
     }
 
     #[inline]
-    fn scale() -> &'static Scale {
-        static SCALE: OnceLock<Scale> = OnceLock::new();
-        SCALE.get_or_init(|| {
+    fn scale() -> Scale {
+        static SCALE: Agreed<Scale> = Agreed::new();
+        SCALE.get_or(|| {
             let mut base = mach_timebase_info { numer: 1, denom: 1 };
             // SAFETY: `base` is a valid place for the ratio.
             unsafe { mach2::mach_time::mach_timebase_info(&mut base) };

@@ -25,6 +25,7 @@
 //!
 //! Unsafe code is allowed here. Each block names the invariant that it relies on.
 
+pub mod agreed;
 pub mod clock;
 mod error;
 #[cfg(windows)]
