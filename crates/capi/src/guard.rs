@@ -1,6 +1,8 @@
 //! Scoped changes to how the system treats waiting.
 
+use std::cell::Cell;
 use std::mem::forget;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use punctual::Error;
@@ -16,13 +18,20 @@ use crate::waiter::as_ns;
 pub struct punctual_guard {
     kind: Kind,
     /// In which it was made.
-    thread: usize,
+    thread: u64,
 }
 
-/// Which thread this is, without what the standard library keeps of one.
-fn this_thread() -> usize {
-    thread_local!(static HERE: u8 = const { 0 });
-    HERE.with(|here| std::ptr::from_ref(here).addr())
+/// Which thread this is, of all that there ever were, without what the standard library keeps of
+/// one.
+fn this_thread() -> u64 {
+    static THREADS: AtomicU64 = AtomicU64::new(0);
+    thread_local!(static NUMBER: Cell<u64> = const { Cell::new(0) });
+    NUMBER.with(|number| {
+        if number.get() == 0 {
+            number.set(THREADS.fetch_add(1, Ordering::Relaxed) + 1);
+        }
+        number.get()
+    })
 }
 
 enum Kind {
@@ -198,5 +207,17 @@ pub unsafe extern "C" fn punctual_guard_free(guard: *mut punctual_guard) {
     if held.kind.is_of_thread() && held.thread != this_thread() {
         // What it would restore is another thread's.
         forget(held);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where the first had what is its own, the second may have.
+    #[test]
+    fn a_thread_is_not_taken_for_one_that_has_ended() {
+        let [one, other] = [(); 2].map(|()| std::thread::spawn(this_thread).join().unwrap());
+        assert_ne!(one, other);
     }
 }
