@@ -12,6 +12,7 @@
 #ifndef PUNCTUAL_HPP
 #define PUNCTUAL_HPP
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -94,11 +95,15 @@ inline std::int64_t offset() noexcept {
 
 template <class Length>
 std::uint64_t as_ns(std::chrono::time_point<Clock, Length> at) noexcept {
-  return as_ns(at.time_since_epoch() + Duration(offset()));
+  // In nanoseconds first: of hours there may be more than those can count.
+  const auto ns = as_ns(at.time_since_epoch());
+  if (ns == std::numeric_limits<std::uint64_t>::max()) return ns;
+  return as_ns(duration(ns) + Duration(offset()));
 }
 
-inline TimePoint time_point(std::uint64_t ns) noexcept {
-  return TimePoint(Duration(signed_ns(ns) - offset()));
+/// Of several that belong together with one offset, as each reading of it differs a little.
+inline TimePoint time_point(std::uint64_t ns, std::int64_t offset = detail::offset()) noexcept {
+  return TimePoint(Duration(signed_ns(ns) - offset));
 }
 
 template <class T, void (*Free)(T*)>
@@ -374,10 +379,11 @@ class Ticker {
 
  private:
   static Tick ticked(const punctual_tick& from) noexcept {
+    const auto offset = detail::offset();
     Tick tick;
     tick.number = from.number;
-    tick.scheduled = detail::time_point(from.scheduled_ns);
-    tick.actual = detail::time_point(from.actual_ns);
+    tick.scheduled = detail::time_point(from.scheduled_ns, offset);
+    tick.actual = detail::time_point(from.actual_ns, offset);
     tick.missed = from.missed;
     tick.outcome.lateness = tick.lateness();
     tick.outcome.slept = detail::duration(from.slept_ns);
@@ -398,8 +404,10 @@ class Ticker {
     const auto result = punctual_ticker_next_batch(handle_.get(), most, detail::as_ns(linger),
                                                    cancel, due.data(), &taken);
     if (!detail::is_done(result)) return std::nullopt;
+    const auto offset = detail::offset();
     std::vector<TimePoint> times;
-    for (std::uint32_t at = 0; at < taken; ++at) times.push_back(detail::time_point(due[at]));
+    for (std::uint32_t at = 0; at < taken; ++at)
+      times.push_back(detail::time_point(due[at], offset));
     return times;
   }
 
@@ -424,7 +432,8 @@ class Frames {
     how.check();
     const auto options = how.c();
     punctual_frames* made = nullptr;
-    const auto ns = detail::as_ns(safety);
+    // By none C means the usual.
+    const auto ns = std::max<std::uint64_t>(detail::as_ns(safety), 1);
     detail::check(punctual_frames_new_late(rate.get(), ns, &options, &made));
     return Frames(made);
   }
@@ -473,7 +482,8 @@ class Frames {
   detail::Handle<punctual_frames, punctual_frames_free> handle_;
 };
 
-/// Timers of one loop, without a thread: it asks when to wake, and advances.
+/// Timers of one loop, without a thread: it asks when to wake, and advances. It waits for nothing,
+/// so its numbers are those of steady_clock everywhere.
 class Queue {
  public:
   using Key = std::uint64_t;
@@ -491,7 +501,7 @@ class Queue {
   Key insert(std::chrono::time_point<Clock, Length> earliest, Duration tolerance,
              Callback callback) {
     Key key = 0;
-    detail::check(punctual_queue_insert(handle_.get(), detail::as_ns(earliest),
+    detail::check(punctual_queue_insert(handle_.get(), detail::as_ns(earliest.time_since_epoch()),
                                         detail::as_ns(tolerance), serve, state_.get(), &key));
     state_->callbacks.emplace(key, std::move(callback));
     return key;
@@ -508,13 +518,14 @@ class Queue {
     std::uint64_t ns = 0;
     detail::check(punctual_queue_next_wake(handle_.get(), &ns));
     if (ns == std::numeric_limits<std::uint64_t>::max()) return std::nullopt;
-    return detail::time_point(ns);
+    return detail::time_point(ns, 0);
   }
   /// Calls what is due; returns how many that were.
   template <class Length = Duration>
   std::uint64_t advance(std::chrono::time_point<Clock, Length> now = Clock::now()) {
     std::uint64_t served = 0;
-    detail::check(punctual_queue_advance(handle_.get(), detail::as_ns(now), &served));
+    const auto ns = detail::as_ns(now.time_since_epoch());
+    detail::check(punctual_queue_advance(handle_.get(), ns, &served));
     if (auto thrown = std::exchange(state_->thrown, nullptr)) std::rethrow_exception(thrown);
     return served;
   }
@@ -534,7 +545,7 @@ class Queue {
     auto& state = *static_cast<State*>(user);
     auto node = state.callbacks.extract(key);
     try {
-      if (node) node.mapped()(detail::time_point(earliest));
+      if (node) node.mapped()(detail::time_point(earliest, 0));
     } catch (...) {
       if (!state.thrown) state.thrown = std::current_exception();
     }

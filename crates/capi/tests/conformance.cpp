@@ -149,6 +149,21 @@ static void frames_keep_their_books() {
   check(!frames.begin(cancel), "no frame has begun");
 }
 
+/// Without safety a frame begins no earlier than its work, of which nothing is known, takes.
+static void frames_without_safety() {
+  auto frames = punctual::Frames::late(punctual::Rate(500, 1), 0ns);
+  const auto frame = frames.begin();
+  check(frame.begun_ns + 1 >= frame.target_ns, "a frame begins as late as it was to");
+}
+
+/// What has more of its units than there are nanoseconds is as good as never.
+static void far_ends_of_coarse_clocks() {
+  using Hours = std::chrono::time_point<Clock, std::chrono::hours>;
+  const auto never = std::numeric_limits<std::uint64_t>::max();
+  check(punctual::detail::as_ns(Hours::max()) == never, "the end of time in hours");
+  check(punctual::detail::as_ns(Hours::min()) == 0, "its beginning");
+}
+
 /// A handle that may be granted or refused, and says which.
 static void guards_hold_or_say_why_not() {
   try {
@@ -252,6 +267,8 @@ int main(int count, char** arguments) {
   }
   callbacks_may_throw_and_insert();
   frames_keep_their_books();
+  frames_without_safety();
+  far_ends_of_coarse_clocks();
   guards_hold_or_say_why_not();
   // Both clocks are one: neither reading goes back.
   for (int at = 0; at < 1000; ++at) {
