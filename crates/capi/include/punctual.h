@@ -13,7 +13,8 @@
  *   thread to thread. Two threads at once get `PUNCTUAL_RESULT_BUSY` from it, but for
  *   a `punctual_cancel`, which is for any of them.
  * - Nothing unwinds into the caller, and there is nothing to begin or to end. After `fork` the
- *   child goes on with all handles.
+ *   child goes on with all handles but those that another thread was using just then, which are
+ *   `PUNCTUAL_RESULT_BUSY` there for ever.
  * - What begins with a `size` is set by the caller to the `sizeof` that it was compiled with
  *   (`PUNCTUAL_INIT`), so that it can grow without a new ABI.
  */
@@ -908,7 +909,8 @@ enum punctual_result punctual_waiter_sleep_until_ns(struct punctual_waiter *wait
  * `PUNCTUAL_RESULT_INTERRUPTED`, possibly without any. Call it again to go on.
  *
  * A signal that comes while the thread spins does not end the wait. Windows has no signals; there
- * it is interrupted once a second. `outcome` may be null. One thread at a time.
+ * it is interrupted once a second. On FreeBSD no signal ends it. `outcome` may be null. One thread
+ * at a time.
  */
 enum punctual_result punctual_waiter_sleep_until_interruptible_ns(struct punctual_waiter *waiter,
                                                                   uint64_t deadline_ns,

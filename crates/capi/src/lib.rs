@@ -12,7 +12,8 @@
 //!   thread to thread. Two threads at once get [`Busy`](punctual_result::Busy) from it, but for
 //!   a [`punctual_cancel`], which is for any of them.
 //! - Nothing unwinds into the caller, and there is nothing to begin or to end. After `fork` the
-//!   child goes on with all handles.
+//!   child goes on with all handles but those that another thread was using just then, which are
+//!   [`Busy`](punctual_result::Busy) there for ever.
 //! - What begins with a `size` is set by the caller to the `sizeof` that it was compiled with
 //!   (`PUNCTUAL_INIT`), so that it can grow without a new ABI.
 

@@ -275,7 +275,8 @@ pub unsafe extern "C" fn punctual_waiter_sleep_until_ns(
 /// `PUNCTUAL_RESULT_INTERRUPTED`, possibly without any. Call it again to go on.
 ///
 /// A signal that comes while the thread spins does not end the wait. Windows has no signals; there
-/// it is interrupted once a second. `outcome` may be null. One thread at a time.
+/// it is interrupted once a second. On FreeBSD no signal ends it. `outcome` may be null. One thread
+/// at a time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn punctual_waiter_sleep_until_interruptible_ns(
     waiter: *mut punctual_waiter,
