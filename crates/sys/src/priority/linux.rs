@@ -1,5 +1,8 @@
 //! Scheduling policies, and nice values, which Linux has per thread
 //! (setpriority(2), "C library/kernel differences").
+//!
+//! Policies through `syscall`, because musl refuses its `sched_` functions: POSIX means
+//! processes by them, and the system threads.
 
 use crate::{Error, slack};
 use libc::{SCHED_RESET_ON_FORK, c_int, sched_param};
@@ -51,15 +54,15 @@ pub(super) struct Before {
 impl Before {
     pub(super) fn of_thread() -> Result<Self, Error> {
         // SAFETY: asks for a number; 0 names the calling thread.
-        let policy = unsafe { libc::sched_getscheduler(0) };
+        let policy = unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) };
         let mut param = parameters(0);
         // SAFETY: `param` is a valid place for one sched_param.
-        let told = unsafe { libc::sched_getparam(0, &mut param) };
+        let told = unsafe { libc::syscall(libc::SYS_sched_getparam, 0, &raw mut param) };
         if policy < 0 || told < 0 {
             return Err(Error::last_os("asking how this thread is scheduled"));
         }
         Ok(Self {
-            flags: policy,
+            flags: policy as c_int,
             real_time: param.sched_priority,
             nice: nice(),
             slack: slack::current(),
@@ -147,7 +150,7 @@ fn parameters(real_time: c_int) -> sched_param {
 fn put_policy(policy: c_int, real_time: c_int) -> io::Result<()> {
     let param = parameters(real_time);
     // SAFETY: `param` is valid; 0 names the calling thread.
-    match unsafe { libc::sched_setscheduler(0, policy, &param) } {
+    match unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const param) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
