@@ -65,7 +65,7 @@ impl Before {
             flags: policy as c_int,
             real_time: param.sched_priority,
             nice: nice(),
-            slack: slack::current(),
+            slack: slack::own(),
         })
     }
 
@@ -111,9 +111,7 @@ impl Before {
             .map_err(|cause| Error::io("bringing back the priority of this thread", &cause))?;
         match self.slack {
             // Zero is what a real-time thread reads, whose slack nobody can set.
-            Some(before) if !before.is_zero() && slack::current() != Some(before) => {
-                slack::set(before).map(drop)
-            }
+            Some(before) if !before.is_zero() => slack::give_back(before).map(drop),
             _ => Ok(()),
         }
     }

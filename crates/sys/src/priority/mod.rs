@@ -128,6 +128,34 @@ mod tests {
         .unwrap();
     }
 
+    /// Whoever keeps the slack low goes in the middle.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    #[test]
+    fn a_kept_slack_comes_back_before_and_after_a_guard() {
+        use crate::slack::{Kept, current};
+
+        std::thread::spawn(|| {
+            let before = current();
+            let mut kept = Kept::new();
+            kept.lower();
+            let guard = hold(Priority::Background);
+            drop(kept);
+            drop(guard);
+            assert_eq!(current(), before);
+
+            let guard = hold(Priority::Background);
+            let mut kept = Kept::new();
+            kept.lower();
+            let lowered = current();
+            drop(guard);
+            assert_eq!(current(), lowered);
+            drop(kept);
+            assert_eq!(current(), before);
+        })
+        .join()
+        .unwrap();
+    }
+
     /// Either the guard changes the thread and brings it back, or it says why
     /// not and leaves the thread alone.
     #[test]

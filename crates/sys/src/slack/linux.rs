@@ -23,7 +23,33 @@ pub(super) fn set(slack: Nanos) -> Result<Nanos, Error> {
             "setting timer slack to {slack}"
         )));
     }
-    current().ok_or_else(|| Error::last_os("reading timer slack back"))
+    let granted = current().ok_or_else(|| Error::last_os("reading timer slack back"))?;
+    THREAD.with(|thread| {
+        if thread.back_to.get() != 0 {
+            thread.back_to.set(granted.as_ns());
+        }
+    });
+    Ok(granted)
+}
+
+/// The slack of this thread, as it is while nothing here lowers it.
+pub(crate) fn own() -> Option<Nanos> {
+    let back_to = THREAD.with(|thread| thread.back_to.get());
+    current().map(|slack| match back_to {
+        1.. if slack == LEAST => Nanos::new(back_to),
+        _ => slack,
+    })
+}
+
+/// Sets the slack of this thread, or what it goes back to where something here lowers it.
+pub(crate) fn give_back(slack: Nanos) -> Result<Nanos, Error> {
+    if THREAD.with(|thread| thread.back_to.get()) == 0 {
+        return set(slack);
+    }
+    // What is given back may have taken its place.
+    put(LEAST);
+    THREAD.with(|thread| thread.back_to.set(slack.as_ns()));
+    Ok(slack)
 }
 
 /// Calls with the least slack there is, 1 ns, and brings back the slack that
@@ -49,8 +75,6 @@ struct OfThread {
     back_to: Cell<u64>,
     /// Whether `back_to` is in force for a moment, because it forks.
     forks: Cell<bool>,
-    /// How many [`Kept`] it has.
-    keepers: Cell<u32>,
     /// Which thread it is; 0 until that is asked.
     number: Cell<u64>,
 }
@@ -60,7 +84,6 @@ thread_local! {
         OfThread {
             back_to: Cell::new(0),
             forks: Cell::new(false),
-            keepers: Cell::new(0),
             number: Cell::new(0),
         }
     };
@@ -150,10 +173,11 @@ impl Kept {
         if thread.number.get() == 0 {
             (thread.number).set(THREADS.fetch_add(1, Ordering::Relaxed) + 1);
         }
-        if thread.keepers.get() == 0 {
-            thread.lower();
+        if thread.lower().is_none() && thread.back_to.get() == 0 && current() == Some(LEAST) {
+            // A guard may have lowered it, and end before this.
+            thread.back_to.set(LEAST.as_ns());
         }
-        thread.keepers.set(thread.keepers.get() + 1);
+        count(thread.number.get());
         Self {
             thread: thread.number.get(),
         }
@@ -162,20 +186,44 @@ impl Kept {
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        if self.thread == 0 {
-            return;
-        }
+        let is_last = self.thread != 0 && discount(self.thread);
         THREAD.with(|thread| {
-            if self.thread != thread.number.get() {
-                return;
-            }
-            thread.keepers.set(thread.keepers.get() - 1);
-            if thread.keepers.get() == 0 && thread.back_to.get() != 0 {
+            if is_last && self.thread == thread.number.get() && thread.back_to.get() != 0 {
                 thread.bring_back(Nanos::new(thread.back_to.get()));
                 thread.back_to.set(0);
             }
         });
     }
+}
+
+/// How many [`Kept`] a thread has, of each that has any: its number, and so many in the
+/// low bits. Here, as who goes on in another thread is no longer one of its; threads for
+/// which there is no place keep the least slack.
+static KEEPERS: [AtomicU64; 256] = [const { AtomicU64::new(0) }; 256];
+const BITS: u32 = 20;
+
+fn count(thread: u64) {
+    let one_more = |now| (now >> BITS == thread).then_some(now + 1);
+    let first = |now| (now == 0).then_some(thread << BITS | 1);
+    if changed(one_more).is_none() {
+        changed(first);
+    }
+}
+
+/// Whether it was the last of its thread, whose place is free then.
+fn discount(thread: u64) -> bool {
+    let last = thread << BITS | 1;
+    let one_less = |now| match now {
+        _ if now == last => Some(0),
+        _ => (now >> BITS == thread).then(|| now - 1),
+    };
+    changed(one_less) == Some(last)
+}
+
+/// What was in the first place for which `change` has something else.
+fn changed(change: impl Fn(u64) -> Option<u64>) -> Option<u64> {
+    let order = Ordering::Relaxed;
+    (KEEPERS.iter()).find_map(|place| place.fetch_update(order, order, &change).ok())
 }
 
 /// A child process takes the slack of the thread that forks as its default, for
@@ -223,11 +271,16 @@ fn put(slack: Nanos) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::slack::hold;
+
+    /// In a thread of its own, because slack stays with the thread.
+    fn apart<T: Send + 'static>(test: impl FnOnce() -> T + Send + 'static) -> T {
+        std::thread::spawn(test).join().unwrap()
+    }
 
     #[test]
     fn slack_is_lowered_for_the_call_and_comes_back() {
-        // In a thread of its own, because slack stays with the thread.
-        let apart = std::thread::spawn(|| {
+        apart(|| {
             // What counts is what it was just before.
             for before in [Nanos::from_us(50), Nanos::from_us(7)] {
                 assert_eq!(set(before).unwrap(), before);
@@ -241,6 +294,61 @@ mod tests {
             assert_eq!(without(current), Some(Nanos::new(1)));
             assert_eq!(current(), Some(Nanos::new(1)));
         });
-        apart.join().unwrap();
+    }
+
+    fn kept() -> Kept {
+        let mut kept = Kept::new();
+        kept.lower();
+        kept
+    }
+
+    fn moved_and_back(mut kept: Kept) -> Kept {
+        apart(move || {
+            kept.lower();
+            kept
+        })
+    }
+
+    #[test]
+    fn who_went_elsewhere_keeps_no_slack_here() {
+        apart(|| {
+            let before = current();
+            let mut one = moved_and_back(kept());
+            one.lower();
+            drop(one);
+            assert_eq!(current(), before);
+
+            let (one, other) = (kept(), moved_and_back(kept()));
+            assert_eq!(current(), Some(LEAST));
+            drop(one);
+            assert_eq!(current(), before);
+            drop(other);
+        });
+    }
+
+    #[test]
+    fn guards_and_keepers_end_in_any_order() {
+        apart(|| {
+            let before = current();
+            for held in [LEAST, Nanos::from_us(20)] {
+                for (guard_first, guard_goes_first) in
+                    [(true, false), (true, true), (false, true), (false, false)]
+                {
+                    let outer = guard_first.then(|| hold(held).unwrap());
+                    let kept = kept();
+                    let guard = outer.unwrap_or_else(|| hold(held).unwrap());
+                    if guard_goes_first {
+                        drop(guard);
+                        assert_eq!(current(), Some(LEAST));
+                        drop(kept);
+                    } else {
+                        drop(kept);
+                        assert_eq!(current(), Some(held));
+                        drop(guard);
+                    }
+                    assert_eq!(current(), before);
+                }
+            }
+        });
     }
 }

@@ -29,15 +29,23 @@ mod platform {
         Err(unsupported())
     }
 
+    pub(super) fn own() -> Option<Nanos> {
+        None
+    }
+
+    pub(super) fn give_back(_slack: Nanos) -> Result<Nanos, Error> {
+        Err(unsupported())
+    }
+
     fn unsupported() -> Error {
         Error::unsupported("timer slack is a Linux setting: this system has none, so leave it out")
     }
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub(crate) use platform::Kept;
-#[cfg(any(target_os = "linux", target_os = "android"))]
 pub use platform::without;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) use platform::{Kept, give_back, own};
 
 /// The timer slack of the calling thread; `None` where there is no such thing.
 ///
@@ -76,7 +84,7 @@ pub fn reset() -> Result<Nanos, Error> {
 /// # Errors
 /// As [`set`].
 pub fn hold(slack: Nanos) -> Result<Guard, Error> {
-    let before = current();
+    let before = platform::own();
     let granted = set(slack)?;
     let number = change_held(|held| {
         if held.guards.is_empty() {
@@ -125,7 +133,7 @@ impl Drop for Guard {
         if let Some(Some(slack)) = in_force {
             // The value was in force before, so the system takes it back; a failure
             // would leave the finer slack, which costs power and nothing else.
-            let _ = platform::set(slack);
+            let _ = platform::give_back(slack);
         }
     }
 }
