@@ -14,6 +14,7 @@ use crate::window::Window;
 /// What ends the wait of the thread, once rung until it is reset.
 pub(crate) trait Bell {
     fn ring(&self);
+    fn is_rung(&self) -> bool;
     fn reset(&self);
 }
 
@@ -111,6 +112,12 @@ impl<T, B: Bell> Desk<T, B> {
         left
     }
 
+    /// Whether the thread is to end. While it serves nobody rings for anything else, so that
+    /// it takes no lock to ask.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.bell.is_rung() && self.lock().is_closed
+    }
+
     /// What the thread asks after each wait and each batch.
     pub(crate) fn next(&self, now: Time, batch: &mut Vec<Fired<T>>) -> Next {
         let mut state = self.lock();
@@ -149,6 +156,10 @@ mod tests {
         fn ring(&self) {
             *self.is_rung.lock().unwrap() = true;
             self.changed.notify_one();
+        }
+
+        fn is_rung(&self) -> bool {
+            *self.is_rung.lock().unwrap()
         }
 
         fn reset(&self) {

@@ -77,6 +77,10 @@ impl Bell for Cancel {
         self.cancel();
     }
 
+    fn is_rung(&self) -> bool {
+        self.is_cancelled()
+    }
+
     fn reset(&self) {
         Cancel::reset(self);
     }
@@ -132,8 +136,11 @@ impl Timers {
     ) -> Key {
         let shared = &self.0.shared;
         let from = shared.epoch.time(earliest);
-        let latest = shared.epoch.instant(from + tolerance);
-        let aim = aim(tolerance, shared.overshoot.get());
+        let latest =
+            (earliest.checked_add(tolerance)).unwrap_or_else(|| shared.epoch.instant(Time::MAX));
+        // Some of it may have passed before the epoch.
+        let left = shared.epoch.time(latest) - from;
+        let aim = aim(left, shared.overshoot.get());
         let function = Box::new(function);
         self.insert(Window::after(from, aim), Task::Call { latest, function })
     }
@@ -349,6 +356,10 @@ impl Shared {
                     // What is left of a full batch belongs to the same wake-up.
                     let is_full = batch.len() == BATCH;
                     for fired in batch.drain(..) {
+                        // One of them may have closed it: the others wait still.
+                        if self.desk.is_closed() {
+                            return;
+                        }
                         fired.value.carry_out();
                     }
                     if is_full {
