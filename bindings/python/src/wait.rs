@@ -238,13 +238,15 @@ impl Lead {
 }
 
 /// Where no signal ends a wait it is made in pieces, between which handlers run.
-const PIECE: Duration = Duration::from_millis(50);
+const PIECE: Duration = Duration::from_millis(100);
 
-/// Whether the system ends such a nap for a signal, or at least from time to time.
-const fn hears_signals(cancels: bool) -> bool {
-    cfg!(any(target_os = "linux", target_os = "android", windows))
-        || cfg!(target_os = "macos") && !cancels
-}
+/// Whether the system ends naps for signals, or at least from time to time.
+const HEARS_SIGNALS: bool = cfg!(any(
+    target_os = "linux",
+    target_os = "android",
+    target_os = "macos",
+    windows
+));
 
 /// As `_rehearse` of the package does.
 const REHEARSALS: u32 = 2;
@@ -303,7 +305,7 @@ impl Seen {
             .as_ref()
             .map_or(Duration::ZERO, |lead| lead.length);
         let early = deadline.checked_sub(lead).unwrap_or(deadline);
-        let in_pieces = self.only_spins || !hears_signals(cancel.is_some());
+        let in_pieces = self.only_spins || cancel.is_some() || !HEARS_SIGNALS;
         let waiter = &mut self.waiter;
         let mut before = punctual::Outcome::default();
         let outcome = loop {
@@ -312,7 +314,7 @@ impl Seen {
                 false => early,
             };
             let waited = py.detach(|| match cancel {
-                Some(cancel) => waiter.wait_until_interruptible(piece, &cancel.0),
+                Some(cancel) => waiter.wait_until(piece, &cancel.0).map(Ok),
                 None => Ok(waiter.sleep_until_interruptible(piece)),
             });
             match waited.map_err(|why| Cancelled::new_err(why.to_string()))? {

@@ -195,37 +195,6 @@ impl Waiter {
         Ok(self.finish(near, deadline))
     }
 
-    /// As [`wait_until`](Self::wait_until), or until a signal was handled, as
-    /// [`sleep_until_interruptible`](Self::sleep_until_interruptible).
-    ///
-    /// # Errors
-    /// [`Cancelled`], else [`Interrupted`].
-    ///
-    /// # Platform notes
-    /// On macOS, too, no signal ends it.
-    pub fn wait_until_interruptible(
-        &mut self,
-        deadline: Instant,
-        cancel: &Cancel,
-    ) -> Result<Result<Outcome, Interrupted>, Cancelled> {
-        Cancelled::check(cancel)?;
-        let now = self.now();
-        if now >= deadline {
-            return Ok(Ok(self.past_deadline(now - deadline)));
-        }
-        let stops = Stops {
-            cancel: Some(cancel),
-            by_signals: true,
-            ..Stops::default()
-        };
-        let outcome = self.wait(now, deadline, stops);
-        match outcome.end {
-            End::Cancelled => Err(Cancelled(())),
-            End::Interrupted => Ok(Err(Interrupted(()))),
-            _ => Ok(Ok(outcome)),
-        }
-    }
-
     /// Waits until `deadline`, or until a signal was handled while the thread slept, so that
     /// the caller can react, as an interpreter does. Call it again to go on. Costs as much as
     /// [`sleep_until`](Self::sleep_until).

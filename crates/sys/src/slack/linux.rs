@@ -75,6 +75,8 @@ struct OfThread {
     back_to: Cell<u64>,
     /// Whether `back_to` is in force for a moment, because it forks.
     forks: Cell<bool>,
+    /// How many [`Kept`] it has.
+    keepers: Cell<u32>,
     /// Which thread it is; 0 until that is asked.
     number: Cell<u64>,
 }
@@ -84,6 +86,7 @@ thread_local! {
         OfThread {
             back_to: Cell::new(0),
             forks: Cell::new(false),
+            keepers: Cell::new(0),
             number: Cell::new(0),
         }
     };
@@ -177,7 +180,7 @@ impl Kept {
             // A guard may have lowered it, and end before this.
             thread.back_to.set(LEAST.as_ns());
         }
-        count(thread.number.get());
+        thread.keepers.set(thread.keepers.get() + 1);
         Self {
             thread: thread.number.get(),
         }
@@ -186,44 +189,20 @@ impl Kept {
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        let is_last = self.thread != 0 && discount(self.thread);
+        if self.thread == 0 {
+            return;
+        }
         THREAD.with(|thread| {
-            if is_last && self.thread == thread.number.get() && thread.back_to.get() != 0 {
+            if self.thread != thread.number.get() {
+                return;
+            }
+            thread.keepers.set(thread.keepers.get() - 1);
+            if thread.keepers.get() == 0 && thread.back_to.get() != 0 {
                 thread.bring_back(Nanos::new(thread.back_to.get()));
                 thread.back_to.set(0);
             }
         });
     }
-}
-
-/// How many [`Kept`] a thread has, of each that has any: its number, and so many in the
-/// low bits. Here, as who goes on in another thread is no longer one of its; threads for
-/// which there is no place keep the least slack.
-static KEEPERS: [AtomicU64; 256] = [const { AtomicU64::new(0) }; 256];
-const BITS: u32 = 20;
-
-fn count(thread: u64) {
-    let one_more = |now| (now >> BITS == thread).then_some(now + 1);
-    let first = |now| (now == 0).then_some(thread << BITS | 1);
-    if changed(one_more).is_none() {
-        changed(first);
-    }
-}
-
-/// Whether it was the last of its thread, whose place is free then.
-fn discount(thread: u64) -> bool {
-    let last = thread << BITS | 1;
-    let one_less = |now| match now {
-        _ if now == last => Some(0),
-        _ => (now >> BITS == thread).then(|| now - 1),
-    };
-    changed(one_less) == Some(last)
-}
-
-/// What was in the first place for which `change` has something else.
-fn changed(change: impl Fn(u64) -> Option<u64>) -> Option<u64> {
-    let order = Ordering::Relaxed;
-    (KEEPERS.iter()).find_map(|place| place.fetch_update(order, order, &change).ok())
 }
 
 /// A child process takes the slack of the thread that forks as its default, for
@@ -300,30 +279,6 @@ mod tests {
         let mut kept = Kept::new();
         kept.lower();
         kept
-    }
-
-    fn moved_and_back(mut kept: Kept) -> Kept {
-        apart(move || {
-            kept.lower();
-            kept
-        })
-    }
-
-    #[test]
-    fn who_went_elsewhere_keeps_no_slack_here() {
-        apart(|| {
-            let before = current();
-            let mut one = moved_and_back(kept());
-            one.lower();
-            drop(one);
-            assert_eq!(current(), before);
-
-            let (one, other) = (kept(), moved_and_back(kept()));
-            assert_eq!(current(), Some(LEAST));
-            drop(one);
-            assert_eq!(current(), before);
-            drop(other);
-        });
     }
 
     #[test]
