@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use punctual_record::Run;
-use punctual_report::tables::Passage;
+use punctual_report::tables::Section;
 use punctual_report::{Report, Verdict};
 use punctual_sim::Model;
 
@@ -126,12 +126,12 @@ impl Output {
         self.shown(verdict, || punctual_report::text(run), || R::sections(run))
     }
 
-    /// The same of what has such an answer, is that in full, and has these passages.
+    /// The same of what has such an answer, is that in full, and has these sections.
     pub(crate) fn shown(
         &self,
         verdict: Option<Verdict>,
         full: impl FnOnce() -> String,
-        passages: impl FnOnce() -> Vec<Passage>,
+        sections: impl FnOnce() -> Vec<Section>,
     ) -> String {
         let Some(verdict) = verdict.filter(|_| !self.full) else {
             return full();
@@ -146,7 +146,7 @@ impl Output {
             }
         };
         if let Some(names) = &self.tables {
-            match punctual_report::tables_named(passages(), &names.0) {
+            match punctual_report::tables_named(sections(), &names.0) {
                 Ok(tables) => text += &format!("\n{tables}"),
                 Err(why) => say!("{why}"),
             }

@@ -86,8 +86,8 @@ pub enum Deadlines {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Learning {
     /// With what the subject has learned in those before.
-    #[serde(rename = "goes on")]
-    GoesOn,
+    #[serde(rename = "keeps state")]
+    KeepsState,
     /// Cold.
     #[serde(rename = "starts over")]
     StartsOver,

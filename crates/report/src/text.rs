@@ -8,7 +8,7 @@ use crate::figures::{Figure, of_waits};
 #[cfg(not(target_family = "wasm"))]
 use crate::page::model_without_folders;
 use crate::select::{self, rows};
-use crate::tables::Passage;
+use crate::tables::Section;
 use crate::verdict::{self, Verdict};
 use crate::{doctor, hiccup, prose, scenario, tables};
 
@@ -18,7 +18,7 @@ pub trait Report: RunRow {
     fn head(run: &Run<Self>) -> String;
 
     /// The tables, and what they mean.
-    fn sections(run: &Run<Self>) -> Vec<Passage>;
+    fn sections(run: &Run<Self>) -> Vec<Section>;
 
     /// What the run says, in one screen; `None` where no rule knows what it was for.
     fn verdict(run: &Run<Self>) -> Option<Verdict>;
@@ -52,21 +52,21 @@ pub fn explained(run: &Run) -> String {
 ///
 /// # Errors
 /// None has one of them; the titles there are.
-pub fn tables_named(mut sections: Vec<Passage>, names: &[String]) -> Result<String, String> {
-    let is_named = |section: &Passage, name: &str| {
+pub fn tables_named(mut sections: Vec<Section>, names: &[String]) -> Result<String, String> {
+    let is_named = |section: &Section, name: &str| {
         let title = section.title().to_lowercase();
         title.contains(&name.to_lowercase())
     };
     let is_missing = |name: &&String| !sections.iter().any(|it| is_named(it, name));
     if let Some(name) = names.iter().find(is_missing) {
-        let titles: Vec<&str> = sections.iter().map(Passage::title).collect();
+        let titles: Vec<&str> = sections.iter().map(Section::title).collect();
         let titles = titles.join("; ");
         return Err(format!(
             "no table has `{name}` in its title; there are: {titles}"
         ));
     }
     sections.retain(|section| names.iter().any(|name| is_named(section, name)));
-    Ok(Passage::joined(&sections))
+    Ok(Section::joined(&sections))
 }
 
 /// The figures a run has data for.
@@ -78,12 +78,12 @@ pub fn figures<R: Report>(run: &Run<R>) -> Vec<Figure> {
 }
 
 /// The report with more sections before the warnings.
-fn with<R: Report>(run: &Run<R>, more: Vec<Passage>) -> String {
-    let mut sections = vec![Passage::from(R::head(run))];
+fn with<R: Report>(run: &Run<R>, more: Vec<Section>) -> String {
+    let mut sections = vec![Section::from(R::head(run))];
     sections.extend(R::sections(run));
     sections.extend(more);
-    sections.extend(warnings(run).map(Passage::from));
-    Passage::joined(&sections)
+    sections.extend(warnings(run).map(Section::from));
+    Section::joined(&sections)
 }
 
 /// The only section of a run without results.
@@ -98,7 +98,7 @@ impl Report for Measurement {
         of_a_scenario.unwrap_or_else(|| header(run, true))
     }
 
-    fn sections(run: &Run) -> Vec<Passage> {
+    fn sections(run: &Run) -> Vec<Section> {
         if let Some(diagnosis) = &run.beside.doctor {
             return doctor::sections(run, diagnosis);
         }
@@ -179,7 +179,7 @@ fn table(m: &Measurement) -> (&'static str, Option<Deadlines>) {
 
 /// The tables of each scenario, below what it is where the head of the report
 /// does not say so.
-fn scenarios(run: &Run, measurements: &[&Measurement]) -> Vec<Passage> {
+fn scenarios(run: &Run, measurements: &[&Measurement]) -> Vec<Section> {
     let by_name = select::grouped(measurements.iter().copied(), scenario::name);
     let headed = scenario::is_alone(run);
     let mut sections = Vec::new();

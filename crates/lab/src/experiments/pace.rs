@@ -46,7 +46,7 @@ fn case(subject: &Subject, rate: Rate, batch: Batch, conditions: Conditions) -> 
     let learning = match batch {
         // A waiter lives as long as the loop it serves, which is longer than
         // all batches together.
-        Batch::Lasting(_) => Learning::GoesOn,
+        Batch::Lasting(_) => Learning::KeepsState,
         // The article's loop starts cold.
         Batch::Frames(_) => Learning::StartsOver,
     };
@@ -84,7 +84,7 @@ fn case(subject: &Subject, rate: Rate, batch: Batch, conditions: Conditions) -> 
     let program = Program::of(subject.clone(), ops);
     let (cells, length) = (vec![Experiment::Pace(cell)], rate.offset(warm_up + waits));
     Case {
-        keeps_state: learning == Learning::GoesOn,
+        keeps_state: learning == Learning::KeepsState,
         ..Case::new(subject, program, cells, length)
     }
 }
@@ -126,7 +126,11 @@ mod tests {
         let subjects = [Subject::Strategy(StrategySpec::Spin)];
         let rates = [Rate::from_hz(60).unwrap(), Rate::from_hz(1_000).unwrap()];
         for (batch, keeps_state, learning) in [
-            (Batch::Lasting(Nanos::from_ms(100)), true, Learning::GoesOn),
+            (
+                Batch::Lasting(Nanos::from_ms(100)),
+                true,
+                Learning::KeepsState,
+            ),
             (Batch::Frames(10), false, Learning::StartsOver),
         ] {
             for case in cases(&subjects, &rates, batch, Conditions::default()) {

@@ -13,7 +13,7 @@ use crate::host::{MakePeer, Peer, Stop};
 
 /// What a subject waits with.
 #[derive(Clone, Debug)]
-pub enum Way {
+pub enum Sleeper {
     /// The library, as its users wait with it.
     Waiter(Strategy),
     /// Foreign code.
@@ -23,7 +23,7 @@ pub enum Way {
 /// One turn of one subject.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Batch<'a> {
-    pub(super) way: &'a Way,
+    pub(super) sleeper: &'a Sleeper,
     /// By which its recovery is judged.
     pub(super) weight: f64,
     pub(super) regime: Regime,
@@ -60,12 +60,12 @@ impl Batch<'_> {
         let surroundings = Surroundings::of(self.condition)?;
         let run = || {
             surroundings.prepare()?;
-            match self.way {
-                Way::Waiter(strategy) => {
+            match self.sleeper {
+                Sleeper::Waiter(strategy) => {
                     let make = || Waiter::builder().strategy(strategy.clone()).build();
                     self.run_here(make, &surroundings, stop)
                 }
-                Way::Peer(make) => self.run_here(|| Ok(make()), &surroundings, stop),
+                Sleeper::Peer(make) => self.run_here(|| Ok(make()), &surroundings, stop),
             }
         };
         std::thread::scope(|scope| scope.spawn(run).join())
@@ -399,7 +399,7 @@ mod tests {
         let stop = Stop::new();
         for regime in [Regime::Cold, Regime::Rate(1_000), Regime::Switch] {
             let batch = Batch {
-                way: &Way::Waiter(Strategy::default()),
+                sleeper: &Sleeper::Waiter(Strategy::default()),
                 weight: 10.0,
                 regime,
                 condition: Condition::Quiet,
@@ -415,7 +415,7 @@ mod tests {
         }
         stop.request();
         let batch = Batch {
-            way: &Way::Peer(|| Box::new(|deadline| while Instant::now() < deadline {})),
+            sleeper: &Sleeper::Peer(|| Box::new(|deadline| while Instant::now() < deadline {})),
             weight: 10.0,
             regime: Regime::Mixed,
             condition: Condition::Load(1),

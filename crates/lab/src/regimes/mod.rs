@@ -22,7 +22,7 @@ mod batch;
 pub(crate) mod script;
 mod surroundings;
 
-pub use batch::Way;
+pub use batch::Sleeper;
 pub use script::Regime;
 pub use surroundings::Condition;
 
@@ -46,7 +46,7 @@ pub struct Subject {
     /// What a nanosecond of lateness costs it, if it was asked for that.
     pub weight: Option<f64>,
     /// What it waits with.
-    pub way: Way,
+    pub sleeper: Sleeper,
 }
 
 impl Subject {
@@ -68,7 +68,7 @@ impl Subject {
                 }
                 _ => None,
             },
-            way: Way::Waiter(strategy),
+            sleeper: Sleeper::Waiter(strategy),
         })
     }
 
@@ -77,7 +77,7 @@ impl Subject {
         Self {
             name: name.to_owned(),
             weight: None,
-            way: Way::Peer(make),
+            sleeper: Sleeper::Peer(make),
         }
     }
 }
@@ -277,7 +277,7 @@ impl RegimesPlan {
         witness: &Witness,
     ) -> Result<(), Error> {
         let batch = Batch {
-            way: &subject.way,
+            sleeper: &subject.sleeper,
             weight: subject.weight.unwrap_or(10.0),
             regime: sweep.regime,
             condition: sweep.condition,

@@ -10,6 +10,7 @@ use punctual_sim::model::{Parameter, Value as Set};
 
 use super::kept::Key;
 use super::values::{numbers, share, text, values};
+use super::waits::subject;
 use super::{Plan, Seeds, Strategies, Unit, What, scenarios};
 use crate::regimes::Regime;
 use crate::scenario::error::{Error, Flaw};
@@ -347,11 +348,6 @@ fn strategies(table: &Table<'_>, field: &Field<'_>) -> Result<Strategies, Flaw> 
         weights,
         waits: (warm_up as usize, counted as usize),
     })
-}
-
-/// A strategy without its weight, which is a column of its own.
-pub(super) fn subject(text: &str) -> String {
-    text.replace(":weight={weight}", "")
 }
 
 fn words(field: &Field<'_>) -> Result<Vec<String>, Flaw> {

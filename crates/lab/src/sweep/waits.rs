@@ -10,7 +10,6 @@ use punctual_record::sweep::Row;
 use punctual_record::{Cost, Interval, Late, Round, Value};
 use punctual_sim::{Model, SimMachine};
 
-use super::read::subject;
 use super::values::text;
 use super::{Plan, Strategies, Unit};
 use crate::experiments::hog;
@@ -176,4 +175,9 @@ fn row(unit: &Unit, text: &str, weight: &Value, taken: &[Rc<Taken>]) -> Row {
         by_seed,
         columns,
     }
+}
+
+/// A strategy without its weight, which is a column of its own.
+pub(super) fn subject(text: &str) -> String {
+    text.replace(":weight={weight}", "")
 }

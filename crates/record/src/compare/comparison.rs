@@ -592,7 +592,7 @@ mod keys {
                 rate_hz,
                 deadlines: Deadlines::Absolute,
                 warm_up_waits,
-                learning: Learning::GoesOn,
+                learning: Learning::KeepsState,
                 frames: None,
             };
             key(Experiment::Pace(pace), "spin")

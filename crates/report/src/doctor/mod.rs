@@ -16,7 +16,7 @@ use punctual_record::{
 
 pub use rule::timer_rule;
 
-use crate::tables::Passage;
+use crate::tables::Section;
 use crate::warnings::nameless;
 use crate::{prose, tables};
 
@@ -125,11 +125,11 @@ fn source(allowance: Allowance) -> &'static str {
 }
 
 /// The sections of a diagnosis, without header and warnings.
-pub(crate) fn sections(run: &Run, diagnosis: &Diagnosis) -> Vec<Passage> {
-    let mut sections = vec![Passage::from(rule_of(diagnosis))];
-    sections.extend(not_told(diagnosis).map(Passage::from));
+pub(crate) fn sections(run: &Run, diagnosis: &Diagnosis) -> Vec<Section> {
+    let mut sections = vec![Section::from(rule_of(diagnosis))];
+    sections.extend(not_told(diagnosis).map(Section::from));
     sections.extend(tables::doctor(run, diagnosis));
-    sections.extend(evidence_of(diagnosis).map(Passage::from));
+    sections.extend(evidence_of(diagnosis).map(Section::from));
     sections.push(advice_of(&diagnosis.advice).into());
     sections
 }

@@ -8,11 +8,8 @@ use punctual_record::{Measurement, Run, RunRow, visible_lines};
 use super::axis::Axis;
 use super::style::Look;
 use super::svg::{self, Svg};
-pub use super::svg::{Canvas, Drawn};
+pub use super::svg::{Canvas, Drawn, Pixel};
 use crate::{prose, select};
-
-/// A point on it, from the upper left corner.
-pub type Pixel = (i32, i32);
 
 /// The width of every figure.
 pub const WIDTH: i32 = 960;

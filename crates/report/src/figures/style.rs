@@ -5,8 +5,7 @@ use plotters::prelude::*;
 
 use punctual_record::{Experiment, Measurement, Run};
 
-use super::chart::{Canvas, Drawn, Pixel};
-use super::svg;
+use super::svg::{self, Canvas, Drawn, Pixel};
 use crate::select;
 
 /// The palette of Okabe and Ito ("Color Universal Design", 2008), which people

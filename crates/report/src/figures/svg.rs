@@ -21,6 +21,9 @@ use plotters_backend::{
 /// What figures draw on.
 pub type Canvas<'a> = DrawingArea<Svg<'a>, Shift>;
 
+/// A point on it, from the upper left corner.
+pub type Pixel = (i32, i32);
+
 /// Drawing into a string cannot fail, but plotters does not know.
 pub type Drawn<T = ()> = Result<T, DrawingAreaErrorKind<Infallible>>;
 

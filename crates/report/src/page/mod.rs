@@ -10,7 +10,7 @@ use punctual_record::{Run, RunRow, visible};
 use crate::figures::comparison_figures;
 use crate::figures::svg::escaped;
 use crate::prose;
-use crate::tables::{Compared, Passage, comparison_sections};
+use crate::tables::{Compared, Section, comparison_sections};
 use crate::text::all_warnings;
 use crate::warnings::nameless;
 use crate::{Figure, Report, Verdict, verdict};
@@ -86,7 +86,7 @@ impl Page {
         );
         self.bodies += &warnings(&run);
         self.figures(&R::figures(&run));
-        self.passages(&R::sections(&run));
+        self.sections(&R::sections(&run));
         self.bodies += "</section>\n";
     }
 
@@ -94,7 +94,7 @@ impl Page {
     pub fn compare(&mut self, compared: &Comparison, more: &[Compared]) {
         self.bodies += "<section id=\"side-by-side\">\n<h2>Side by side</h2>\n";
         self.figures(&comparison_figures(compared));
-        self.passages(&comparison_sections(compared, more));
+        self.sections(&comparison_sections(compared, more));
         self.bodies += "</section>\n";
     }
 
@@ -124,12 +124,12 @@ impl Page {
         }
     }
 
-    fn passages(&mut self, passages: &[Passage]) {
-        if !passages.is_empty() {
+    fn sections(&mut self, sections: &[Section]) {
+        if !sections.is_empty() {
             self.bodies += "<h3>The numbers</h3>\n";
         }
-        for passage in passages {
-            let (title, body) = match &passage.table {
+        for section in sections {
+            let (title, body) = match &section.table {
                 Some(cells) => (
                     cells.title.as_str(),
                     table(&cells.title, &cells.groups, &cells.head, &cells.rows)
@@ -140,9 +140,9 @@ impl Page {
                             .collect::<String>(),
                 ),
                 None => {
-                    let name = text(passage.title());
-                    let pre = format!("<pre>{}</pre>", lines(&passage.text));
-                    (passage.title(), scrolled(&name, &pre))
+                    let name = text(section.title());
+                    let pre = format!("<pre>{}</pre>", lines(&section.text));
+                    (section.title(), scrolled(&name, &pre))
                 }
             };
             self.bodies += &format!(

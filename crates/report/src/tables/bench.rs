@@ -7,7 +7,7 @@ use punctual_record::experiment::{
 use punctual_record::regimes::{self, Cell, ROUNDS_MIN, Verdict};
 use punctual_record::{CAP_NS, Estimate, Learned, LearnedCall, LearnedClass, Measurement};
 
-use super::cells::Passage;
+use super::cells::Section;
 use super::columns::{
     CPU, CPU_PER_WAIT, EARLY, MAX, MEAN, MEAN_CAPPED, MIN, MISSED, N, OVER_1MS, P50, P75, P90, P99,
     P999, PREDICTED, QUEUED, STOLEN, SUBJECT, named, typical,
@@ -19,7 +19,7 @@ use crate::{prose, units};
 
 /// For each rate: lateness, CPU time, the cost of a wait in each way to count
 /// it, and the time that was lost to others.
-pub(crate) fn pace(measurements: &[Row<'_, Pace>]) -> Vec<Passage> {
+pub(crate) fn pace(measurements: &[Row<'_, Pace>]) -> Vec<Section> {
     select::grouped(measurements.iter().copied(), select::rate)
         .iter()
         .flat_map(|(rate, group)| {
@@ -36,7 +36,7 @@ pub(crate) fn pace(measurements: &[Row<'_, Pace>]) -> Vec<Passage> {
         .collect()
 }
 
-fn lateness(name: &str, group: &[Row<'_, Pace>]) -> Passage {
+fn lateness(name: &str, group: &[Row<'_, Pace>]) -> Section {
     let every = group.first().map_or_else(String::new, |m| {
         format!("One wait every {}. ", units::nominal(m.of.period_ns))
     });
@@ -61,7 +61,7 @@ fn lateness(name: &str, group: &[Row<'_, Pace>]) -> Passage {
 fn warm_up(group: &[Row<'_, Pace>]) -> String {
     let waits = select::counts(group.iter().map(|m| m.of.warm_up_waits));
     let plural = if waits == "1" { "" } else { "s" };
-    let keeps_state = |m: &Row<'_, Pace>| m.of.learning == Learning::GoesOn;
+    let keeps_state = |m: &Row<'_, Pace>| m.of.learning == Learning::KeepsState;
     match group.iter().all(keeps_state) {
         true => format!(
             "A subject's first batch starts cold, later ones with what it learned, each with {waits} warm-up \
@@ -71,7 +71,7 @@ fn warm_up(group: &[Row<'_, Pace>]) -> String {
     }
 }
 
-fn cpu_and_wakes(name: &str, group: &[&Measurement]) -> Passage {
+fn cpu_and_wakes(name: &str, group: &[&Measurement]) -> Section {
     Table::new(format!("{name}: CPU and wakes"), group)
         .told([SUBJECT, N, CPU])
         .column("busy %", |m| m.cpu.busy_fraction.map(units::percent))
@@ -93,7 +93,7 @@ fn cpu_and_wakes(name: &str, group: &[&Measurement]) -> Passage {
 }
 
 /// The parts of the lateness that the OS counted. Nothing if it counted none.
-fn causes(name: &str, group: &[&Measurement]) -> Option<Passage> {
+fn causes(name: &str, group: &[&Measurement]) -> Option<Section> {
     let mut counted = group
         .iter()
         .map(|m| m.queued_per_wait_ns.or(m.stolen_per_wait_ns));
@@ -111,13 +111,13 @@ fn causes(name: &str, group: &[&Measurement]) -> Option<Passage> {
 }
 
 /// For each rate: the shortest and the longest frame, and how far they are off.
-pub(crate) fn frames(measurements: &[Row<'_, Pace>]) -> Vec<Passage> {
+pub(crate) fn frames(measurements: &[Row<'_, Pace>]) -> Vec<Section> {
     let rates = select::grouped(measurements.iter().copied(), select::rate);
     let tables = rates.iter().map(|(rate, group)| frames_at(rate, group));
     tables.collect()
 }
 
-fn frames_at(rate: &str, group: &[Row<'_, Pace>]) -> Passage {
+fn frames_at(rate: &str, group: &[Row<'_, Pace>]) -> Section {
     let wanted = group.first().map_or_else(String::new, |m| {
         format!(" A frame should take {}.", units::nominal(m.of.period_ns))
     });
@@ -140,7 +140,7 @@ fn known(m: &Row<'_, Pace>) -> Option<Frames> {
 }
 
 /// Median lateness by the time asked for, a column per subject.
-pub(crate) fn decades(measurements: &[Row<'_, Decades>]) -> Vec<Passage> {
+pub(crate) fn decades(measurements: &[Row<'_, Decades>]) -> Vec<Section> {
     let lengths = select::by_value(measurements, asked_ns);
     let any_mean = measurements.iter().any(|m| select::is_mean(m));
     let table = Table::new("decades: lateness by the time asked for", &lengths)
@@ -155,7 +155,7 @@ pub(crate) fn decades(measurements: &[Row<'_, Decades>]) -> Vec<Passage> {
 }
 
 /// CPU time billed by the interval between two waits, a column per subject.
-pub(crate) fn interval(measurements: &[Row<'_, IntervalLength>]) -> Vec<Passage> {
+pub(crate) fn interval(measurements: &[Row<'_, IntervalLength>]) -> Vec<Section> {
     let periods = select::by_value(measurements, |of| of.period_ns as f64);
     let table = Table::new(
         "interval: CPU % by the interval between two waits",
@@ -174,7 +174,7 @@ const OF_NAPS: &str = "CPU: time billed to the thread, with the readings of the 
     often the thread gave up its CPU, as the OS counted.";
 
 /// For each OS call: overshoot and CPU time by the length asked for.
-pub(crate) fn naps(measurements: &[Row<'_, Naps>]) -> Vec<Passage> {
+pub(crate) fn naps(measurements: &[Row<'_, Naps>]) -> Vec<Section> {
     let calls = select::by_subject(measurements);
     let table = |(i, (call, group)): (usize, &(&str, Vec<Row<'_, Naps>>))| {
         let title = format!("naps with {call}: how much longer they were than asked");
@@ -191,7 +191,7 @@ pub(crate) fn naps(measurements: &[Row<'_, Naps>]) -> Vec<Passage> {
 
 /// Per subject: relative error by the time asked for and the period of the
 /// scheduler.
-pub(crate) fn robustness(measurements: &[Row<'_, Robustness>]) -> Vec<Passage> {
+pub(crate) fn robustness(measurements: &[Row<'_, Robustness>]) -> Vec<Section> {
     let subjects = select::by_subject(measurements);
     let blocks = subjects
         .iter()
@@ -199,7 +199,7 @@ pub(crate) fn robustness(measurements: &[Row<'_, Robustness>]) -> Vec<Passage> {
     blocks.collect()
 }
 
-fn robustness_of(subject: &str, measurements: &[Row<'_, Robustness>]) -> Passage {
+fn robustness_of(subject: &str, measurements: &[Row<'_, Robustness>]) -> Section {
     let periods = select::values(measurements, select::scheduler_ns).into_iter();
     let lengths = select::by_value(measurements, asked_ns);
     let title = format!("robustness of {subject}: relative error in %");
@@ -222,7 +222,7 @@ fn robustness_of(subject: &str, measurements: &[Row<'_, Robustness>]) -> Passage
 }
 
 /// The cells, lost ones first; the means over the quiet regimes; traps.
-pub(crate) fn regimes(measurements: &[Row<'_, Regimes>]) -> Vec<Passage> {
+pub(crate) fn regimes(measurements: &[Row<'_, Regimes>]) -> Vec<Section> {
     let results: Vec<Measurement> = measurements.iter().map(|m| m.m.clone()).collect();
     let mut sections = Vec::new();
     let cells = regimes::cells(&results);
@@ -235,7 +235,7 @@ pub(crate) fn regimes(measurements: &[Row<'_, Regimes>]) -> Vec<Passage> {
     sections
 }
 
-fn beside_best(cells: &[Cell<'_>]) -> Passage {
+fn beside_best(cells: &[Cell<'_>]) -> Section {
     let count = |verdict| cells.iter().filter(|cell| cell.verdict == verdict).count();
     let widest = cells.iter().map(Cell::spread).fold(0.0, f64::max);
     let counts = format!(
@@ -278,7 +278,7 @@ fn beside_best(cells: &[Cell<'_>]) -> Passage {
     .section()
 }
 
-fn overall(results: &[Measurement]) -> Option<Passage> {
+fn overall(results: &[Measurement]) -> Option<Section> {
     let overall = regimes::overall(results);
     overall.first()?;
     let table = Table::new("regimes: what each other costs over adaptive, quiet", &overall)
@@ -293,7 +293,7 @@ fn overall(results: &[Measurement]) -> Option<Passage> {
     Some(table.section())
 }
 
-fn trapped(results: &[Measurement]) -> Option<Passage> {
+fn trapped(results: &[Measurement]) -> Option<Section> {
     let looked: Vec<&Measurement> = (results.iter())
         .filter(|m| m.batches.iter().any(|b| b.load_ended))
         .collect();
@@ -328,7 +328,7 @@ fn seconds(m: &Measurement) -> impl Iterator<Item = u32> {
     batches(m).filter_map(|b| b.trapped_s)
 }
 
-fn each_subject(results: &[Measurement]) -> Passage {
+fn each_subject(results: &[Measurement]) -> Section {
     let results: Vec<&Measurement> = results.iter().collect();
     in_regimes("regimes: each subject", &results)
         .told([SUBJECT, N])
@@ -358,7 +358,7 @@ fn in_regimes<'a>(title: &str, rows: &'a [&'a Measurement]) -> Table<'a, &'a Mea
 
 /// A section that says what the numbers mean, and one for each strategy and
 /// rate.
-pub(crate) fn learned(all: &[Learned]) -> Vec<Passage> {
+pub(crate) fn learned(all: &[Learned]) -> Vec<Section> {
     let mut sections = vec![opening(all).into()];
     sections.extend(all.iter().map(|learned| {
         if learned.calls.is_empty() {
@@ -396,7 +396,7 @@ fn title_of(learned: &Learned) -> String {
 }
 
 /// A strategy that weighs lateness against CPU time, call by call.
-fn weighed(learned: &Learned) -> Passage {
+fn weighed(learned: &Learned) -> Section {
     let weight = learned.late_weight.map_or_else(String::new, |weight| {
         format!(
             ", late weight {}: 1 ns late costs as much as {} ns of CPU time",
@@ -455,7 +455,7 @@ fn ticks(calls: &[LearnedCall]) -> Option<String> {
 }
 
 /// A strategy that learns one mean and its deviation.
-fn estimated(learned: &Learned) -> Passage {
+fn estimated(learned: &Learned) -> Section {
     let mut text = prose::paragraph(&title_of(learned));
     let kinds = [
         (

@@ -8,7 +8,7 @@ use crate::prose;
 
 /// A piece of a report: a table with its title and what its numbers mean, or words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Passage {
+pub struct Section {
     /// As text, laid out.
     pub text: String,
     /// The same for who lays it out otherwise, if it is a table.
@@ -31,13 +31,13 @@ pub struct Cells {
     pub words: Vec<String>,
 }
 
-impl From<String> for Passage {
+impl From<String> for Section {
     fn from(text: String) -> Self {
         Self { text, table: None }
     }
 }
 
-impl Passage {
+impl Section {
     /// The first line, which says what it is of.
     pub fn title(&self) -> &str {
         self.text.lines().next().unwrap_or_default()
@@ -54,10 +54,10 @@ impl Passage {
     }
 
     /// All of these below each other.
-    pub(crate) fn joined(passages: &[Self]) -> String {
-        let texts: Vec<&str> = passages
+    pub(crate) fn joined(sections: &[Self]) -> String {
+        let texts: Vec<&str> = sections
             .iter()
-            .map(|passage| passage.text.as_str())
+            .map(|section| section.text.as_str())
             .collect();
         texts.join("\n")
     }
@@ -159,7 +159,7 @@ fn lines(table: &comfy_table::Table) -> String {
         .collect()
 }
 
-impl Passage {
+impl Section {
     /// A table with its title above and its words below.
     pub(super) fn of(cells: Cells, layout: Layout) -> Self {
         let mut table = cells.laid_out(layout);

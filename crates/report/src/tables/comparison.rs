@@ -10,7 +10,7 @@ use punctual_record::published::{Published, Statistic};
 use punctual_record::{Cpu, Value};
 
 use super::WIDTH;
-use super::cells::Passage;
+use super::cells::Section;
 use super::table::{Cell as Shown, Table, Why};
 use crate::{prose, select, units};
 
@@ -21,12 +21,12 @@ use crate::{prose, select, units};
 /// The layout does not depend on a terminal. It has no colour, and no line ends
 /// in a space.
 pub fn comparison(compared: &Comparison, more: &[Compared]) -> String {
-    Passage::joined(&comparison_sections(compared, more))
+    Section::joined(&comparison_sections(compared, more))
 }
 
 /// The same, piece by piece.
-pub fn comparison_sections(compared: &Comparison, more: &[Compared]) -> Vec<Passage> {
-    let mut sections = vec![Passage::from(header(compared))];
+pub fn comparison_sections(compared: &Comparison, more: &[Compared]) -> Vec<Section> {
+    let mut sections = vec![Section::from(header(compared))];
     sections.extend(of_experiments(compared, more));
     if compared.rows.is_empty() {
         sections.push("These runs have no results.\n".to_owned().into());
@@ -36,7 +36,7 @@ pub fn comparison_sections(compared: &Comparison, more: &[Compared]) -> Vec<Pass
         rules(compared),
         warnings(&compared.columns),
     ];
-    sections.extend(last.into_iter().flatten().map(Passage::from));
+    sections.extend(last.into_iter().flatten().map(Section::from));
     sections
 }
 
@@ -118,7 +118,7 @@ fn warnings(columns: &[Column]) -> Option<String> {
 
 /// The tables of every experiment, in the order of the runs; with those `more` that are
 /// of other products.
-pub(crate) fn of_experiments(compared: &Comparison, more: &[Compared]) -> Vec<Passage> {
+pub(crate) fn of_experiments(compared: &Comparison, more: &[Compared]) -> Vec<Section> {
     let experiments = select::grouped(&compared.rows, |row| row.experiment.as_str());
     experiments
         .iter()
@@ -254,7 +254,7 @@ fn of_experiment(
     more: &[Compared],
     experiment: &str,
     rows: &[&Row],
-) -> Vec<Passage> {
+) -> Vec<Section> {
     let common = common(rows);
     let title = |what: &str| match common.as_slice() {
         [] => format!("{experiment}: {what}"),
@@ -288,7 +288,7 @@ fn section(
     common: &[String],
     of: &Compared,
     title: String,
-) -> Option<Passage> {
+) -> Option<Section> {
     let cells = || rows.iter().flat_map(|row| row.cells.iter().flatten());
     let columns: Vec<(&str, Shows)> = (of.columns.iter().copied())
         .filter(|(_, shows)| shows.says_something(cells(), compared.columns.len()))

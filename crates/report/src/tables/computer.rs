@@ -5,7 +5,7 @@ use punctual_record::experiment::{Cause, Doctor, Watch};
 use punctual_record::{Diagnosis, Run, Verdict};
 
 use super::WIDTH;
-use super::cells::Passage;
+use super::cells::Section;
 use super::columns::{
     CPU, MAX, MEAN, MISSED, N, P50, P90, P99, P999, PREDICTED, QUEUED, STOLEN, SUBJECT, named,
 };
@@ -18,7 +18,7 @@ use crate::{histogram, prose, units};
 pub(crate) const REFERENCE: &str = "reference";
 
 /// The table, and a sentence for each verdict.
-pub(crate) fn doctor(run: &Run, diagnosis: &Diagnosis) -> Vec<Passage> {
+pub(crate) fn doctor(run: &Run, diagnosis: &Diagnosis) -> Vec<Section> {
     let measurements = select::of_run::<Doctor>(run);
     if measurements.is_empty() {
         return vec![];
@@ -37,7 +37,7 @@ pub(crate) fn doctor(run: &Run, diagnosis: &Diagnosis) -> Vec<Passage> {
         .within(WIDTH);
     let verdicts = Some(verdicts(&measurements)).filter(|words| !words.is_empty());
     std::iter::once(table.section())
-        .chain(verdicts.map(Passage::from))
+        .chain(verdicts.map(Section::from))
         .collect()
 }
 
@@ -99,11 +99,11 @@ fn wake(of: &Doctor) -> Option<f64> {
 const TOLD: usize = 10;
 
 /// For each watch: lateness, its distribution, and the hiccups.
-pub(crate) fn watch(measurements: &[Row<'_, Watch>]) -> Vec<Passage> {
+pub(crate) fn watch(measurements: &[Row<'_, Watch>]) -> Vec<Section> {
     measurements.iter().flat_map(|m| of_watch(*m)).collect()
 }
 
-fn of_watch(m: Row<'_, Watch>) -> Vec<Passage> {
+fn of_watch(m: Row<'_, Watch>) -> Vec<Section> {
     let mut sections = vec![lateness(m)];
     let bins = &m.of.histogram_late_ns;
     if !bins.is_empty() {
@@ -113,7 +113,7 @@ fn of_watch(m: Row<'_, Watch>) -> Vec<Passage> {
     sections
 }
 
-fn lateness(m: Row<'_, Watch>) -> Passage {
+fn lateness(m: Row<'_, Watch>) -> Section {
     let every = units::nominal(m.of.period_ns);
     let cpu =
         m.of.on_cpu

@@ -3,7 +3,7 @@
 use punctual_record::compare::MARGIN;
 use punctual_record::{Cost, Interval, LIBRARY, Measurement, Weights};
 
-use super::cells::Passage;
+use super::cells::Section;
 use super::columns::{N, SUBJECT};
 use super::table::{Cell, Table, Why};
 use crate::{prose, select, units};
@@ -43,7 +43,7 @@ impl Counted {
 /// CPU + w x lateness for each weight, with the interval of its median and its
 /// rank. Where lateness is capped, the lowest is marked, and what is tied with it
 /// or not told apart from it. Nothing if no cost is known.
-pub(super) fn per_wait(name: &str, group: &[&Measurement], counted: Counted) -> Option<Passage> {
+pub(super) fn per_wait(name: &str, group: &[&Measurement], counted: Counted) -> Option<Section> {
     group.iter().find_map(|m| counted.cost(m, 0))?;
     let title = format!(
         "{name}: cost per wait, CPU + w x lateness, {}",
@@ -73,7 +73,7 @@ pub(super) fn per_wait(name: &str, group: &[&Measurement], counted: Counted) -> 
 
 /// The capped cost over that of a waiter that knows the distributions of the
 /// overshoots. Nothing if that is not known.
-pub(super) fn over_informed(name: &str, group: &[&Measurement]) -> Option<Passage> {
+pub(super) fn over_informed(name: &str, group: &[&Measurement]) -> Option<Section> {
     let bound = group.iter().find_map(|m| m.informed_cost_ns.as_ref())?;
     let costs = WEIGHTS.iter().zip(bound.each());
     let costs = costs.map(|((w, _), cost)| format!("{} ({w})", units::duration(*cost)));
@@ -164,7 +164,7 @@ const WITH_NAPS: [(&str, Costs); 2] = [
 ];
 
 /// The capped costs with more CPU time for each nap. Nothing if none is known.
-pub(super) fn with_naps(name: &str, group: &[&Measurement]) -> Option<Passage> {
+pub(super) fn with_naps(name: &str, group: &[&Measurement]) -> Option<Section> {
     let columns = || {
         WITH_NAPS.iter().flat_map(|&(added, costs)| {
             WEIGHTS.map(|(head, weight)| (format!("{head}\n+ {added}"), (costs, weight)))

@@ -4,7 +4,7 @@ use punctual_record::experiment::{Clocks, Cores, Gap, Lengths, Load, Sleep, Time
 use punctual_record::{Measurement, Mode, Run};
 
 use super::WIDTH;
-use super::cells::Passage;
+use super::cells::Section;
 use super::columns::{
     MAX, MEAN, N, P50, P90, P99, QUEUED, STOLEN, SUBJECT, counted, named, typical,
 };
@@ -14,7 +14,7 @@ use crate::select::{self, Row, asked_ns};
 use crate::{prose, units};
 
 /// A line for each clock, and below it which of them the tick writes.
-pub(crate) fn clocks(measurements: &[Row<'_, Clocks>]) -> Vec<Passage> {
+pub(crate) fn clocks(measurements: &[Row<'_, Clocks>]) -> Vec<Section> {
     let table = Table::new(
         "clocks: the steps in which they move on, and what a reading takes",
         measurements,
@@ -90,7 +90,7 @@ fn of_the_tick(measurements: &[Row<'_, Clocks>]) -> Option<String> {
 
 /// For each call and each way to begin a sleep: a line for each round, and the
 /// distribution of the lengths of all of them.
-pub(crate) fn timers(measurements: &[Row<'_, Timers>]) -> Vec<Passage> {
+pub(crate) fn timers(measurements: &[Row<'_, Timers>]) -> Vec<Section> {
     select::grouped(measurements.iter().copied(), |m| {
         (m.m.subject.as_str(), m.of.asked_ns, m.of.arming.as_str())
     })
@@ -106,7 +106,7 @@ pub(crate) fn timers(measurements: &[Row<'_, Timers>]) -> Vec<Passage> {
     .collect()
 }
 
-fn rounds_of(name: &str, arming: &str, group: &[Row<'_, Timers>]) -> Passage {
+fn rounds_of(name: &str, arming: &str, group: &[Row<'_, Timers>]) -> Section {
     let clocks = select::grouped(group.iter().copied(), |m| m.of.step_clock.as_deref());
     let clocks: Vec<&str> = clocks.iter().filter_map(|(clock, _)| *clock).collect();
     let step = match clocks[..] {
@@ -213,7 +213,7 @@ const MOST_EARLY: usize = 8;
 
 /// The overshoot of each call by the time asked for: the median, a high
 /// percentile, the largest; and the distributions of the plain calls at 1 ms.
-pub(crate) fn sleep(run: &Run, measurements: &[Row<'_, Sleep>]) -> Vec<Passage> {
+pub(crate) fn sleep(run: &Run, measurements: &[Row<'_, Sleep>]) -> Vec<Section> {
     let calls = select::by_subject(measurements);
     let asked = select::values(measurements, asked_ns);
     let mut sections = Vec::new();
@@ -229,7 +229,7 @@ pub(crate) fn sleep(run: &Run, measurements: &[Row<'_, Sleep>]) -> Vec<Passage> 
         };
         sections.extend(in_lines_that_fit(&asked, table));
     }
-    sections.extend(remarks(measurements).map(Passage::from));
+    sections.extend(remarks(measurements).map(Section::from));
     sections.extend(distributions(run, &calls));
     sections
 }
@@ -238,7 +238,7 @@ pub(crate) fn sleep(run: &Run, measurements: &[Row<'_, Sleep>]) -> Vec<Passage> 
 fn in_lines_that_fit<'t, R: 't>(
     lengths: &[f64],
     table: impl Fn(&[f64]) -> Table<'t, R>,
-) -> Vec<Passage> {
+) -> Vec<Section> {
     let tables = |each: usize| lengths.chunks(each).map(&table).collect::<Vec<_>>();
     let fits = |tables: &Vec<Table<'_, R>>| tables.iter().all(|table| table.width() <= WIDTH);
     let mut parts = (1..lengths.len()).map(|parts| tables(lengths.len().div_ceil(parts)));
@@ -380,7 +380,7 @@ fn remarks(measurements: &[Row<'_, Sleep>]) -> Option<String> {
 }
 
 /// The distributions of the plain sleep call and of the timer at 1 ms.
-fn distributions(run: &Run, calls: &[(&str, Vec<Row<'_, Sleep>>)]) -> Vec<Passage> {
+fn distributions(run: &Run, calls: &[(&str, Vec<Row<'_, Sleep>>)]) -> Vec<Section> {
     let machine = &run.machine;
     let plain = called(calls, "sleep", &machine.sleep_method).or(calls.first());
     let timer = called(calls, "timer", &machine.timer_method);
@@ -415,7 +415,7 @@ fn called<'a, 'b>(
 const LONG_NS: i64 = 1_000_000;
 
 /// A line for yields alone and one for yields beside a competitor.
-pub(crate) fn yields(measurements: &[Row<'_, Yield>]) -> Vec<Passage> {
+pub(crate) fn yields(measurements: &[Row<'_, Yield>]) -> Vec<Section> {
     let table = Table::new("yield: how long a yield takes", measurements)
         .names(2)
         .told([named("call", SUBJECT)])
@@ -435,7 +435,7 @@ const OF_LOAD: &str = "load: threads that compute, for each CPU. waited: the tim
     counted in steps of 10 ms. unexplained: the mean less these two; timer slack and waking up are in it.";
 
 /// For each call: lateness by load and priority, split as far as the OS counts.
-pub(crate) fn load(measurements: &[Row<'_, Load>]) -> Vec<Passage> {
+pub(crate) fn load(measurements: &[Row<'_, Load>]) -> Vec<Section> {
     let calls = select::grouped(measurements.iter().copied(), |m| {
         (m.m.subject.as_str(), asked_ns(m.of))
     });
@@ -467,13 +467,13 @@ fn unexplained_ns(m: &Measurement) -> Option<f64> {
 }
 
 /// A line for each CPU, with its type.
-pub(crate) fn cores(measurements: &[Row<'_, Cores>]) -> Vec<Passage> {
+pub(crate) fn cores(measurements: &[Row<'_, Cores>]) -> Vec<Section> {
     let lengths = select::grouped(measurements.iter().copied(), |m| asked_ns(m.of));
     let tables = lengths.iter().map(|(asked, group)| cores_at(*asked, group));
     tables.collect()
 }
 
-fn cores_at(asked: f64, group: &[Row<'_, Cores>]) -> Passage {
+fn cores_at(asked: f64, group: &[Row<'_, Cores>]) -> Section {
     let asked = units::nominal(asked);
     Table::new(
         format!("cores: lateness of a wait asked for {asked} on each CPU"),
@@ -501,7 +501,7 @@ fn extremes(group: &[Row<'_, Cores>]) -> Option<String> {
 }
 
 /// For each call: a line for each time asleep, and how the latency grows.
-pub(crate) fn gap(measurements: &[Row<'_, Gap>]) -> Vec<Passage> {
+pub(crate) fn gap(measurements: &[Row<'_, Gap>]) -> Vec<Section> {
     let calls = select::by_subject(measurements);
     let table = |(call, group): &(&str, Vec<Row<'_, Gap>>)| {
         let group = select::ascending(group, asked_ns);

@@ -15,7 +15,7 @@ mod scenario;
 pub mod table;
 
 pub(crate) use bench::{decades, frames, interval, learned, naps, pace, regimes, robustness};
-pub use cells::{Cells, Passage};
+pub use cells::{Cells, Section};
 pub use comparison::{Compared, Shows, comparison, comparison_sections, param_in_words};
 pub(crate) use comparison::{common, label_of, published_in_words, published_label, ratios, times};
 pub(crate) use computer::{CAUSES, HOW_NAMED, REFERENCE, doctor, watch, who_had_it};

@@ -7,7 +7,7 @@ use punctual_record::experiment::{Range, ScenarioComputer, ScenarioThreads, Tail
 use punctual_record::{Expectation, Measurement, Mode};
 
 use super::WIDTH;
-use super::cells::Passage;
+use super::cells::Section;
 use super::table::{Cell, Column, Table, Why};
 use crate::select::{self, Row, model, phase};
 use crate::{prose, units};
@@ -16,7 +16,7 @@ use crate::{prose, units};
 const MANY_NAMES: usize = 3;
 
 /// A table for each name of threads, and one for the computer.
-pub(crate) fn scenario(measurements: &[&Measurement]) -> Vec<Passage> {
+pub(crate) fn scenario(measurements: &[&Measurement]) -> Vec<Section> {
     let of = || measurements.iter().copied();
     let (threads, computer): (Vec<Row<ScenarioThreads>>, Vec<Row<ScenarioComputer>>) =
         (select::rows(of()), select::rows(of()));
@@ -42,7 +42,7 @@ pub(crate) fn scenario(measurements: &[&Measurement]) -> Vec<Passage> {
 fn of_all_threads(
     names: &[(&str, Vec<Row<'_, ScenarioThreads>>)],
     several: Several,
-) -> Vec<Passage> {
+) -> Vec<Section> {
     let all: Vec<_> = names.iter().flat_map(|(_, group)| group.clone()).collect();
     let lines = names.iter().map(|(_, group)| group.len());
     if names.len() > MANY_NAMES && lines.max() <= Some(2) {
@@ -61,11 +61,11 @@ fn of_all_threads(
         .collect()
 }
 
-fn section(title: &str, group: &[Row<'_, ScenarioThreads>], several: Several) -> Passage {
-    let mut passage = laid_out(title, group, &of_threads(group), several);
-    passage.add(&several_lengths(group));
-    passage.add(&several_readings(group));
-    passage
+fn section(title: &str, group: &[Row<'_, ScenarioThreads>], several: Several) -> Section {
+    let mut section = laid_out(title, group, &of_threads(group), several);
+    section.add(&several_lengths(group));
+    section.add(&several_readings(group));
+    section
 }
 
 /// A word of a measurement.
@@ -101,7 +101,7 @@ fn laid_out<'r, E>(
     group: &[Row<'r, E>],
     columns: &[Column<'_, Row<'r, E>>],
     several: Several,
-) -> Passage {
+) -> Section {
     let all = select::plain(group);
     let subjects = differ(&all, |m| &m.subject);
     let threads: Vec<Row<ScenarioThreads>> = select::rows(all);
@@ -490,7 +490,7 @@ type Told = fn(&Expectation) -> &str;
 
 /// A line for each thing that is expected, and the sources by number. Nothing
 /// if nothing is expected.
-pub(crate) fn expectations(all: &[Expectation]) -> Option<Passage> {
+pub(crate) fn expectations(all: &[Expectation]) -> Option<Section> {
     let first = all.first()?;
     let differs = |of: Told| all.iter().any(|e| of(e) != of(first));
     let labels: Vec<(&str, Told)> = [
@@ -504,7 +504,7 @@ pub(crate) fn expectations(all: &[Expectation]) -> Option<Passage> {
     let hold = all.iter().filter(|e| e.holds).count();
     let sources = select::grouped(all, |e| e.source.as_str());
     let number = |e: &Expectation| sources.iter().position(|(source, _)| *source == e.source);
-    let mut passage = Table::new(
+    let mut section = Table::new(
         format!("What is expected: {hold} of {} hold", all.len()),
         all,
     )
@@ -517,10 +517,10 @@ pub(crate) fn expectations(all: &[Expectation]) -> Option<Passage> {
     .column("source", |e| Some(format!("[{}]", number(e)? + 1)))
     .section();
     for (i, (source, _)) in sources.iter().enumerate() {
-        passage.add(&prose::indented(
+        section.add(&prose::indented(
             &format!("{:>4} ", format!("[{}]", i + 1)),
             source,
         ));
     }
-    Some(passage)
+    Some(section)
 }

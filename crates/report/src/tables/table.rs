@@ -38,7 +38,7 @@ use std::rc::Rc;
 
 use punctual_record::{Cpu, Measurement};
 
-use super::cells::{Cells, Layout, Passage};
+use super::cells::{Cells, Layout, Section};
 
 /// Why a value is missing: where that stands among the reasons below a table, and what it is.
 /// Those of other products come after these.
@@ -440,8 +440,8 @@ impl<'a, R> Table<'a, R> {
     }
 
     /// The section: the title, the table, and the words below it.
-    pub fn section(self) -> Passage {
-        Passage::of(self.cells(), self.layout)
+    pub fn section(self) -> Section {
+        Section::of(self.cells(), self.layout)
     }
 }
 

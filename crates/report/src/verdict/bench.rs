@@ -313,7 +313,7 @@ mod tests {
             rate_hz: 60.0,
             deadlines: Deadlines::Absolute,
             warm_up_waits: 8,
-            learning: Learning::GoesOn,
+            learning: Learning::KeepsState,
             frames: None,
         };
         Measurement {

@@ -135,7 +135,7 @@ fn pace(dice: &mut Dice, rate_hz: f64) -> Vec<Measurement> {
                 warm_up_waits: if is_slow { 3 } else { 20 + i as u64 },
                 learning: match is_slow {
                     true => Learning::StartsOver,
-                    false => Learning::GoesOn,
+                    false => Learning::KeepsState,
                 },
                 frames: None,
             };

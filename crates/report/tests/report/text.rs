@@ -160,7 +160,7 @@ fn measurements_without_samples_do_not_pretend_to_zero() {
         rate_hz: 60.0,
         deadlines: Deadlines::Absolute,
         warm_up_waits: 2,
-        learning: Learning::GoesOn,
+        learning: Learning::KeepsState,
         frames: None,
     };
     run.results

@@ -38,7 +38,7 @@ pub use chain::{Contest, ContestLock};
 pub use machine::{Machine, Preset, System, presets, systems};
 pub use quantity::{Figure, Quantity, Unit};
 pub use simulate::{
-    Active, Bursts, Bursty, CpuSplit, EVERY, Job, PoolResult, Prediction, Preemption, predict,
-    simulate,
+    Active, Bursts, Bursty, CpuSplit, EVERY, Job, PoolResult, Prediction, predict, simulate,
 };
 pub use topology::{Distance, Matrix, Numbering, Topology};
+pub use world::Preemption;

@@ -14,7 +14,7 @@ use super::computer::{SimComputer, Task};
 use super::machine::Machine;
 use super::quantity::{Costs, Figure, PAGE_BYTES, Quantity};
 use super::topology::Distance;
-use super::world::World;
+use super::world::{Preemption, World};
 
 /// A closed backlog for a pool: all pages are there from the begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,29 +39,6 @@ impl Job {
             preemption: None,
             seed: 0,
         }
-    }
-}
-
-/// How CPUs are taken away for a while: as by a hypervisor, from a guest that does not know of
-/// it, even if it holds a lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Preemption {
-    /// How often each CPU is, each at its own time; not zero.
-    pub every: Nanos,
-    /// For how long; less than that.
-    pub length: Nanos,
-}
-
-impl Preemption {
-    /// Whether CPUs can be taken away like this.
-    fn check(&self) -> Result<(), Refusal> {
-        if self.length < self.every {
-            return Ok(());
-        }
-        Err(Refusal::new(format!(
-            "a CPU that is taken away every {} for {} is never there: it must be for less than how often it is",
-            self.every, self.length
-        )))
     }
 }
 

@@ -25,7 +25,7 @@ use punctual_zero_memory::Kernel;
 use punctual_zero_pool::{Batch, LockKind, Setting};
 use zeroing::Field;
 
-use crate::calibration::zeroing::{Sample, Take};
+use crate::calibration::zeroing::{DequeueTime, Sample};
 use crate::host::{CpuClock, HostComputer, HostMemory};
 use crate::rows::{LineCost, ParkingCost, TakeCost, ZeroCalibration, ZeroCost};
 use crate::run::Area;
@@ -163,7 +163,7 @@ impl<'m> Calibrator<'m> {
         let pages = self.wanted.areas.iter().map(|area| area.pages).max();
         let pages = pages.unwrap_or(1);
         for setting in alone(&self.wanted.settings) {
-            let measure = || Take::measure(computer, &setting, pages);
+            let measure = || DequeueTime::measure(computer, &setting, pages);
             let take = self.team.alone(measure)?;
             add(&mut self.samples.takes, setting, take);
         }
@@ -232,7 +232,7 @@ struct Samples {
     operations: Vec<Operations>,
     between: BTreeMap<(usize, usize), Vec<Between>>,
     parking: Vec<Parking>,
-    takes: Vec<(Setting, Vec<Take>)>,
+    takes: Vec<(Setting, Vec<DequeueTime>)>,
     zeroing: Vec<((Area, Field), Vec<Sample>)>,
 }
 
@@ -285,7 +285,7 @@ impl Samples {
 
     fn take_costs(&self) -> Vec<TakeCost> {
         let each = self.takes.iter();
-        let cost = |(setting, samples): &(Setting, Vec<Take>)| TakeCost {
+        let cost = |(setting, samples): &(Setting, Vec<DequeueTime>)| TakeCost {
             lock: setting.lock.name().to_owned(),
             batch: setting.batch.to_string(),
             dequeue: setting.dequeue.name().to_owned(),
@@ -398,7 +398,7 @@ mod tests {
                 cpu: 100.0 * ns,
                 turn: 1_000.0 * ns,
             });
-            let take = Take {
+            let take = DequeueTime {
                 take: ns,
                 timed: 4.0 * ns,
                 pages: 1.0,

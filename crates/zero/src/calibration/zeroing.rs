@@ -54,7 +54,7 @@ const GO: u64 = 64;
 /// Pages that follow each other, and how they are zeroed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Row {
-    way: Way,
+    treatment: Treatment,
     first: u64,
     pages: u64,
     /// Worker 0 has this of its parts, and the others follow: where a row is all there
@@ -63,7 +63,7 @@ struct Row {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum Treatment {
     Go,
     /// Each timed by itself, by a clock that waits for its stores.
     Timed,
@@ -80,22 +80,22 @@ impl Row {
 }
 
 impl Field {
-    /// The rows of a pass, of all ways in turn; each pass begins with another one.
+    /// The rows of a pass, of all treatments in turn; each pass begins with another one.
     fn rows(&self, pass: u64) -> Vec<Row> {
-        let ways = self.locks.len() + 2;
+        let treatments = self.locks.len() + 2;
         let row = (GO * self.workers as u64).min(self.pages).max(1);
         let rows = (0..self.pages / row).map(|index| {
             let turn = (pass + index) as usize;
-            let way = match turn % ways {
-                0 => Way::Go,
-                1 => Way::Timed,
-                way => Way::Under(way - 2),
+            let treatment = match turn % treatments {
+                0 => Treatment::Go,
+                1 => Treatment::Timed,
+                treatment => Treatment::Under(treatment - 2),
             };
             Row {
-                way,
+                treatment,
                 first: index * row,
                 pages: row,
-                begins_with: turn / ways,
+                begins_with: turn / treatments,
             }
         });
         rows.collect()
@@ -132,19 +132,19 @@ impl Field {
                     }
                     member.meet();
                     let go = row.part(member.number, self.workers);
-                    match row.way {
-                        Way::Go => tally.add_go(
+                    match row.treatment {
+                        Treatment::Go => tally.add_go(
                             go.clone(),
                             &share,
                             length(&|| {
                                 computer.zero(go.clone());
                             }),
                         ),
-                        Way::Timed => tally.add_timed(
+                        Treatment::Timed => tally.add_timed(
                             go.map(|page| length(&|| computer.zero(page..page + 1))),
                             nothing,
                         ),
-                        Way::Under(lock) => {
+                        Treatment::Under(lock) => {
                             let pages = go.end - go.start;
                             let length = one_by_one(computer, self.locks[lock], go);
                             tally.under[lock].add(length, pages);
@@ -254,7 +254,7 @@ fn jitter(lengths: Vec<f64>) -> Option<f64> {
 
 /// One sample with nothing else under way.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Take {
+pub(super) struct DequeueTime {
     pub(super) take: f64,
     /// What one costs that is timed.
     pub(super) timed: f64,
@@ -264,7 +264,7 @@ pub(super) struct Take {
 
 const TAKES: u64 = 1_000;
 
-impl Take {
+impl DequeueTime {
     /// Measures on the CPU of the caller. The pools have `pages` pages.
     pub(super) fn measure(
         computer: HostComputer<'_>,
@@ -336,21 +336,22 @@ mod tests {
     #[test]
     fn the_ways_take_turns_and_each_pass_begins_with_another() {
         let field_of = field(260, 1, &[LockKind::Tas, LockKind::Mcs]);
-        let ways = |pass| -> Vec<_> {
+        let treatments = |pass| -> Vec<_> {
             let rows = field_of.rows(pass).into_iter();
-            rows.map(|row| (row.way, row.first, row.pages)).collect()
+            rows.map(|row| (row.treatment, row.first, row.pages))
+                .collect()
         };
-        let (tas, mcs) = (Way::Under(0), Way::Under(1));
+        let (tas, mcs) = (Treatment::Under(0), Treatment::Under(1));
         assert_eq!(
-            ways(0),
+            treatments(0),
             [
-                (Way::Go, 0, 64),
-                (Way::Timed, 64, 64),
+                (Treatment::Go, 0, 64),
+                (Treatment::Timed, 64, 64),
                 (tas, 128, 64),
                 (mcs, 192, 64)
             ]
         );
-        assert_eq!(ways(2)[0], (tas, 0, 64));
+        assert_eq!(treatments(2)[0], (tas, 0, 64));
         // Two workers have a row of 128, few pages a short one.
         assert_eq!(field(260, 2, &[]).rows(5).len(), 2);
         let few = field(5, 2, &[]).rows(0);
@@ -434,7 +435,7 @@ mod tests {
         let computer = HostComputer::new(&memory, Kernel::Memset, None).unwrap();
         memory.mapping().dirty(0..8);
         let setting = Setting::new(4, LockKind::Tas, Batch::Fixed(2));
-        let take = Take::measure(computer, &setting, 8).unwrap();
+        let take = DequeueTime::measure(computer, &setting, 8).unwrap();
         assert!(take.take > 0.0 && take.timed > 0.0, "{take:?}");
         // Four takes of two pages, and one that finds none.
         assert_eq!(take.pages, 1.6);

@@ -10,8 +10,7 @@ use punctual_program::Refusal;
 use punctual_zero_memory::{Mapping, PAGE};
 
 use super::ProbePart;
-use super::ledger::{Case, Ledger, Rounds, apart, pages_take, paid_since};
-use crate::probe::plan::in_words;
+use super::ledger::{Case, Ledger, Rounds, apart, in_words, pages_take, paid_since};
 use crate::refusal;
 use crate::rows::{MemoryCost, PayersAccount, Payments, ZeroProbe};
 

@@ -12,6 +12,25 @@ use super::ProbePart;
 use crate::rows::{Account, PageCost, Paid, Payments, Spent, ZeroProbe, ZeroRow};
 use crate::{joined, refusal};
 
+pub(super) const KIB: u64 = 1 << 10;
+pub(super) const MIB: u64 = 1 << 20;
+pub(super) const GIB: u64 = 1 << 30;
+
+/// A size in the largest binary unit that leaves a whole number, or two digits.
+pub(crate) fn in_words(bytes: u64) -> String {
+    let (unit, name) = match bytes {
+        GIB.. => (GIB, "GiB"),
+        MIB.. => (MIB, "MiB"),
+        KIB.. => (KIB, "KiB"),
+        _ => return format!("{bytes} bytes"),
+    };
+    if bytes.is_multiple_of(unit) {
+        format!("{} {name}", bytes / unit)
+    } else {
+        format!("{:.2} {name}", bytes as f64 / unit as f64)
+    }
+}
+
 /// The steps of one round, in order, each with what it took of the thread that
 /// made it.
 #[derive(Debug)]

@@ -32,7 +32,7 @@ use serde_json::json;
 
 use crate::rows::{HugePages, ZeroRow};
 
-pub(crate) use plan::in_words;
+pub(crate) use ledger::in_words;
 pub use plan::{ProbePlan, Settings};
 pub use processes::serve;
 

@@ -14,7 +14,7 @@ use crate::rows::{HugePages, MemoryCost, PageStep, Spent, ZeroProbe, ZeroRow};
 
 /// A way to go through the life of pages, some of whose steps are measured.
 #[derive(Clone, Debug)]
-pub(super) enum Way {
+pub(super) enum Lifecycle {
     /// Map, write to each page in this order, and unmap; after the first order,
     /// also write to each once more, which takes no fault.
     Write(Order),
@@ -27,7 +27,7 @@ pub(super) enum Way {
     Release(Advice),
 }
 
-impl Way {
+impl Lifecycle {
     pub(super) fn all(pages: usize, seed: u64) -> Vec<Self> {
         vec![
             Self::Write(Order::Forward),
@@ -61,11 +61,11 @@ impl Way {
 
 /// Goes one way with a span of memory in each round, of huge pages or of ordinary ones
 /// only.
-pub(super) fn pages(way: Way, bytes: usize, huge: bool, cpu: Option<usize>) -> Case {
+pub(super) fn pages(way: Lifecycle, bytes: usize, huge: bool, cpu: Option<usize>) -> Case {
     let span = Span { bytes, huge, cpu };
     let touched = match way {
         // What was told to be free may have to be given again.
-        Way::Release(_) => 3.0,
+        Lifecycle::Release(_) => 3.0,
         _ => 2.0,
     };
     // A huge page saves the faults, which are more than half.
@@ -75,7 +75,7 @@ pub(super) fn pages(way: Way, bytes: usize, huge: bool, cpu: Option<usize>) -> C
         false => HugePages::Off,
     };
     let (is_first, order) = match &way {
-        Way::Write(order) => (matches!(order, Order::Forward), Some(order.step())),
+        Lifecycle::Write(order) => (matches!(order, Order::Forward), Some(order.step())),
         _ => (false, None),
     };
     let part = move |step: &'static str, page_cost| {
@@ -115,7 +115,7 @@ struct Span {
 }
 
 impl Span {
-    fn go(self, way: &Way) -> Result<Ledger, Refusal> {
+    fn go(self, way: &Lifecycle) -> Result<Ledger, Refusal> {
         let mut ledger = Ledger::new(self.cpu);
         let pages = self.bytes / PAGE;
         self.warm_up()?;
@@ -127,18 +127,18 @@ impl Span {
         };
         let tell = |advice| mapping.advise(advice).map_err(refusal);
         match way {
-            Way::Write(order) => {
+            Lifecycle::Write(order) => {
                 ledger.step(order.step(), pages, || write(order))?;
                 if matches!(order, Order::Forward) {
                     ledger.step("touch-again", pages, || write(order))?;
                 }
             }
-            Way::Read => ledger.step("touch-read", pages, || {
+            Lifecycle::Read => ledger.step("touch-read", pages, || {
                 mapping.read_touch(0..pages);
                 Ok(())
             })?,
-            Way::Populate => ledger.step("populate", pages, || tell(Advice::Populate))?,
-            Way::Release(advice) => {
+            Lifecycle::Populate => ledger.step("populate", pages, || tell(Advice::Populate))?,
+            Lifecycle::Release(advice) => {
                 let after = match advice {
                     Advice::Free => "touch-after-free",
                     _ => "touch-after-dont-need",
@@ -396,7 +396,7 @@ mod tests {
 
     /// The steps of a way with what they cost, or nothing if this system does
     /// not have it.
-    fn seen(way: Way, huge: bool) -> Vec<(String, PageCost)> {
+    fn seen(way: Lifecycle, huge: bool) -> Vec<(String, PageCost)> {
         if let Some(advice) = way.needs()
             && Mapping::new(PAGE).unwrap().advise(advice).is_err()
         {
@@ -412,7 +412,7 @@ mod tests {
 
     #[test]
     fn every_way_has_its_steps_with_all_numbers() {
-        for way in Way::all(BYTES / PAGE, 1) {
+        for way in Lifecycle::all(BYTES / PAGE, 1) {
             let name = way.name();
             for (step, cost) in seen(way, false) {
                 assert_eq!(cost.rounds.len(), 2, "{name}, {step}");
@@ -436,11 +436,11 @@ mod tests {
             seen.map(|(step, _)| step).collect()
         };
         assert_eq!(
-            steps(Way::Write(Order::Forward)),
+            steps(Lifecycle::Write(Order::Forward)),
             ["map", "touch-forward", "touch-again", "unmap"]
         );
-        assert_eq!(steps(Way::Write(Order::Backward)), ["touch-backward"]);
-        assert_eq!(steps(Way::Read), ["touch-read"]);
+        assert_eq!(steps(Lifecycle::Write(Order::Backward)), ["touch-backward"]);
+        assert_eq!(steps(Lifecycle::Read), ["touch-read"]);
     }
 
     /// Each ordinary page is a fault, whatever the order and whether it is
@@ -450,7 +450,7 @@ mod tests {
     fn every_first_touch_is_a_fault() {
         // Pages may be larger than the unit of account.
         let faults = PAGE as f64 / page_bytes().unwrap() as f64;
-        for way in Way::all(BYTES / PAGE, 1) {
+        for way in Lifecycle::all(BYTES / PAGE, 1) {
             for (step, cost) in seen(way, false) {
                 let seen = cost.faults_per_page.unwrap();
                 match step.as_str() {

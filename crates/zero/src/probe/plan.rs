@@ -12,9 +12,9 @@ use serde_json::json;
 
 use crate::probe::ProbePart;
 use crate::probe::blocks::{Doing, blocks, payers};
-use crate::probe::ledger::Case;
-use crate::probe::pages::{WarmUp, Way, pages, references, sort};
-use crate::probe::processes::processes;
+use crate::probe::ledger::{Case, GIB, KIB, MIB, in_words};
+use crate::probe::pages::{Lifecycle, WarmUp, pages, references, sort};
+use crate::probe::processes::{BLOCK, processes};
 use crate::published::article;
 use crate::rows::ZeroRow;
 use crate::{Progress, Ran, take_turns, usual_rounds};
@@ -166,7 +166,7 @@ impl ProbePlan {
     fn add_pages(&mut self) {
         let (span, rounds) = (self.amounts.span, self.amounts.rounds);
         let cpu = self.cpu;
-        let mut ways = Way::all(span / PAGE, SEED);
+        let mut ways = Lifecycle::all(span / PAGE, SEED);
         ways.retain(|way| way.needs().is_none_or(|advice| self.has(advice)));
         for way in &ways {
             self.add(pages(way.clone(), span, false, cpu), rounds);
@@ -271,13 +271,6 @@ pub(super) struct Amounts {
     pub(super) few_rounds: u32,
 }
 
-/// What each of the two processes allocates each time.
-pub(super) const BLOCK: usize = PAGE;
-
-const KIB: u64 = 1 << 10;
-const MIB: u64 = 1 << 20;
-const GIB: u64 = 1 << 30;
-
 /// Less than this has no two huge pages of x86-64, and is gone in less than a
 /// millisecond.
 const LEAST_LIMIT: u64 = 4 * MIB;
@@ -376,21 +369,6 @@ fn sizes(largest: u64) -> impl Iterator<Item = u64> {
 /// On a computer that cannot address so much, as much as it can.
 fn bytes(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX / 2)
-}
-
-/// A size in the largest binary unit that leaves a whole number, or two digits.
-pub(crate) fn in_words(bytes: u64) -> String {
-    let (unit, name) = match bytes {
-        GIB.. => (GIB, "GiB"),
-        MIB.. => (MIB, "MiB"),
-        KIB.. => (KIB, "KiB"),
-        _ => return format!("{bytes} bytes"),
-    };
-    if bytes.is_multiple_of(unit) {
-        format!("{} {name}", bytes / unit)
-    } else {
-        format!("{:.2} {name}", bytes as f64 / unit as f64)
-    }
 }
 
 #[cfg(test)]

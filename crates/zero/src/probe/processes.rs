@@ -10,13 +10,16 @@ use punctual_core::Nanos;
 use punctual_lab::host::{ProcessCommand, Stop};
 use punctual_os::{clock, program, usage};
 use punctual_program::Refusal;
+use punctual_zero_memory::PAGE;
 use serde::{Deserialize, Serialize};
 
 use super::ProbePart;
 use super::blocks::{Watched, fill_fresh, settling_time};
 use super::ledger::{Case, Rounds, paid_since};
-use crate::probe::plan::BLOCK;
 use crate::rows::{Paid, Payments, ProcessesAccount, ZeroProbe};
+
+/// What each of the two processes allocates each time.
+pub(super) const BLOCK: usize = PAGE;
 
 /// So many at once: the article's program starts itself once more.
 const PROCESSES: usize = 2;

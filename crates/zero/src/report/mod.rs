@@ -10,7 +10,7 @@ mod verdict;
 use punctual_record::{Interval, Run, Value};
 use punctual_report::select::grouped;
 use punctual_report::tables::table::Table;
-use punctual_report::tables::{Compared, Passage, Shows, WIDTH, param_in_words};
+use punctual_report::tables::{Compared, Section, Shows, WIDTH, param_in_words};
 use punctual_report::text::{self, labelled};
 use punctual_report::{Report, Verdict, prose, units};
 use punctual_zero_sim::{Machine, Quantity, presets, systems};
@@ -35,7 +35,7 @@ impl Report for ZeroRow {
         text::header(run, !pools_only || says_nothing)
     }
 
-    fn sections(run: &Run<Self>) -> Vec<Passage> {
+    fn sections(run: &Run<Self>) -> Vec<Section> {
         let mut sections = tables::advice(run);
         for (is_of_probe, rows) in grouped(&run.results, |row| row.part().is_some()) {
             sections.extend(match is_of_probe {
@@ -73,7 +73,7 @@ pub(crate) struct Cell<'r> {
 }
 
 /// Pools that differ only in their lock, their batch and their threads.
-pub(crate) struct Section<'r> {
+pub(crate) struct PoolGroup<'r> {
     /// What they have in common: neither threads nor a batch.
     common: PoolOf,
     /// In the order of the run; one at least.
@@ -161,12 +161,12 @@ pub(crate) fn sizes(rows: &[&ZeroRow]) -> Vec<u64> {
     ascending(rows.iter().filter_map(|row| Some(row.memory_cost()?.0)))
 }
 
-pub(crate) fn of_run(run: &Run<ZeroRow>) -> Vec<Section<'_>> {
+pub(crate) fn of_run(run: &Run<ZeroRow>) -> Vec<PoolGroup<'_>> {
     let rows: Vec<&ZeroRow> = run.results.iter().collect();
-    sections(&rows)
+    groups(&rows)
 }
 
-pub(crate) fn sections<'r>(measurements: &[&'r ZeroRow]) -> Vec<Section<'r>> {
+pub(crate) fn groups<'r>(measurements: &[&'r ZeroRow]) -> Vec<PoolGroup<'r>> {
     let pools = measurements.iter().copied();
     let pools = pools.filter_map(|row| Some((row.subject.as_str(), row.zeroed()?)));
     let pools = grouped(pools, |(_, zeroed)| PoolOf {
@@ -174,17 +174,17 @@ pub(crate) fn sections<'r>(measurements: &[&'r ZeroRow]) -> Vec<Section<'r>> {
         batch: String::new(),
         ..zeroed.pool.clone()
     });
-    let sections = pools.into_iter().map(|(common, pools)| Section {
+    let groups = pools.into_iter().map(|(common, pools)| PoolGroup {
         common,
         cells: pools.into_iter().map(Cell::of).collect(),
         ideal: None,
     });
-    let mut sections: Vec<Section<'r>> = sections.collect();
-    let ideals: Vec<_> = sections.iter().map(|s| s.ideal_among(&sections)).collect();
-    for (section, ideal) in sections.iter_mut().zip(ideals) {
-        section.ideal = ideal;
+    let mut groups: Vec<PoolGroup<'r>> = groups.collect();
+    let ideals: Vec<_> = groups.iter().map(|s| s.ideal_among(&groups)).collect();
+    for (group, ideal) in groups.iter_mut().zip(ideals) {
+        group.ideal = ideal;
     }
-    sections
+    groups
 }
 
 /// The median, if it is one that a pool can have.
@@ -192,12 +192,12 @@ fn positive(cell: &Cell) -> Option<f64> {
     Some(cell.gb_per_cpu_s().median).filter(|gb| *gb > 0.0)
 }
 
-impl<'r> Section<'r> {
-    fn ideal_among(&self, sections: &[Section<'r>]) -> Option<Ideal> {
-        let alike = sections.iter().filter(|o| o.place() == self.place());
-        let alone = alike.flat_map(|section| {
-            let kernel = &section.common.kernel;
-            section.cells.iter().map(move |cell| (cell, kernel))
+impl<'r> PoolGroup<'r> {
+    fn ideal_among(&self, groups: &[PoolGroup<'r>]) -> Option<Ideal> {
+        let alike = groups.iter().filter(|o| o.place() == self.place());
+        let alone = alike.flat_map(|group| {
+            let kernel = &group.common.kernel;
+            group.cells.iter().map(move |cell| (cell, kernel))
         });
         let alone = alone.filter(|(cell, _)| cell.threads == 1);
         let best = alone.filter_map(|(cell, kernel)| Some((positive(cell)?, cell, kernel)));
@@ -273,14 +273,11 @@ impl<'r> Section<'r> {
 
     /// What distinguishes it among the others of the run; nothing if there are
     /// none.
-    pub(crate) fn among(&self, sections: &[Section]) -> String {
+    pub(crate) fn among(&self, groups: &[PoolGroup]) -> String {
         let PoolOf { memory, bytes, .. } = &self.common;
-        let mut alike = sections.iter().map(|other| &other.common);
+        let mut alike = groups.iter().map(|other| &other.common);
         let one_size = alike.all(|other| other.memory != *memory || other.bytes == *bytes);
-        let others: Vec<_> = sections
-            .iter()
-            .map(|other| other.words(!one_size))
-            .collect();
+        let others: Vec<_> = groups.iter().map(|other| other.words(!one_size)).collect();
         let words = self.words(!one_size).into_iter().enumerate();
         let differs = |i: usize, words: &Option<String>| others.iter().any(|o| o[i] != *words);
         let words = words.filter(|(i, words)| differs(*i, words));

@@ -4,7 +4,7 @@ use punctual_record::Run;
 use punctual_report::tables::table::{Cell as TableCell, Table};
 use punctual_report::{Verdict, prose, select, units};
 
-use super::{Cell, Section, duration_within as within, find, of_run};
+use super::{Cell, PoolGroup, duration_within as within, find, of_run};
 use crate::distinct;
 use crate::rows::{HugePages, PageCost, ZeroAdvice, ZeroRow};
 
@@ -15,16 +15,16 @@ pub(super) fn verdict(run: &Run<ZeroRow>) -> Option<Verdict> {
     of_pools(run).or_else(|| of_probe(run))
 }
 
-/// The best of each section in a sentence, and the pools of the first.
+/// The best of each group in a sentence, and the pools of the first.
 fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
-    const SECTIONS: usize = 2;
-    let sections = of_run(run);
-    let mut sentences: Vec<String> = sections
+    const GROUPS: usize = 2;
+    let groups = of_run(run);
+    let mut sentences: Vec<String> = groups
         .iter()
-        .take(SECTIONS)
-        .filter_map(|section| best_of(section, &sections))
+        .take(GROUPS)
+        .filter_map(|group| best_of(group, &groups))
         .collect();
-    let first = sections.first()?;
+    let first = groups.first()?;
     let ranked = first.ranked();
     let (best, worst) = (ranked.first()?, ranked.last()?);
     sentences.push(format!(
@@ -33,11 +33,11 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
         units::percent(worst.zeroing.cpu.waiting),
         units::percent(worst.zeroing.cpu.zeroing),
     ));
-    if sections.len() > SECTIONS {
-        let more = sections.len() - SECTIONS;
+    if groups.len() > GROUPS {
+        let more = groups.len() - GROUPS;
         sentences.push(format!("{more} more kinds of memory or computers: --full."));
     }
-    let of = first.among(&sections);
+    let of = first.among(&groups);
     let of = prose::when(!of.is_empty(), || format!("{of}: "));
     let sign = |cell: &Cell| match std::ptr::eq(cell, *best) {
         true if rivals(first).is_empty() => Some('*'),
@@ -72,34 +72,34 @@ fn of_pools(run: &Run<ZeroRow>) -> Option<Verdict> {
 const ROUNDS: usize = 6;
 
 /// Whether one is more than another beyond what rounds differ by; of a model, by what it says.
-fn is_told_apart(section: &Section, best: &Cell, other: &Cell) -> bool {
+fn is_told_apart(group: &PoolGroup, best: &Cell, other: &Cell) -> bool {
     let [most, less] = [best, other].map(Cell::gb_per_cpu_s);
     let has_interval = |cell: &Cell| cell.zeroing.rounds.len() >= ROUNDS;
-    match section.model() {
+    match group.model() {
         Some(_) => less.median < most.median,
         None => has_interval(best) && has_interval(other) && less.high < most.low,
     }
 }
 
 /// Those that are not told apart from the best.
-fn rivals(section: &Section) -> Vec<String> {
-    let ranked = section.ranked();
+fn rivals(group: &PoolGroup) -> Vec<String> {
+    let ranked = group.ranked();
     let Some((best, others)) = ranked.split_first() else {
         return vec![];
     };
     let rivals = others
         .iter()
-        .filter(|cell| !is_told_apart(section, best, cell));
+        .filter(|cell| !is_told_apart(group, best, cell));
     rivals.map(|cell| cell.in_words()).collect()
 }
 
-fn best_of(section: &Section, sections: &[Section]) -> Option<String> {
-    let ranked = section.ranked();
+fn best_of(group: &PoolGroup, groups: &[PoolGroup]) -> Option<String> {
+    let ranked = group.ranked();
     let best = ranked.first()?;
-    let among = section.among(sections);
+    let among = group.among(groups);
     let among = prose::when(!among.is_empty(), || format!(" ({among})"));
     let gb = units::gb(best.gb_per_cpu_s().median);
-    Some(match rivals(section).len() {
+    Some(match rivals(group).len() {
         0 => format!(
             "The most memory per second of CPU time{among}: {}, {gb} GB.",
             best.in_words()

@@ -20,7 +20,8 @@ use worker::{Account, Bandwidth, Doing, Losses, Posted, Worker, part};
 
 use super::lines::{Access, Answer, Line, Request};
 use super::quantity::{Costs, Quantity};
-use super::simulate::Preemption;
+
+pub use worker::Preemption;
 
 pub(crate) use worker::Wanted;
 

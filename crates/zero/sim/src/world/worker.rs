@@ -5,12 +5,36 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 
+use punctual_core::Nanos;
+use punctual_program::Refusal;
 use punctual_sim::{Random, Time};
 
 use super::super::lines::{Access, Request};
 use super::super::quantity::Quantity;
-use super::super::simulate::Preemption;
 use super::World;
+
+/// How CPUs are taken away for a while: as by a hypervisor, from a guest that does not know of
+/// it, even if it holds a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Preemption {
+    /// How often each CPU is, each at its own time; not zero.
+    pub every: Nanos,
+    /// For how long; less than that.
+    pub length: Nanos,
+}
+
+impl Preemption {
+    /// Whether CPUs can be taken away like this.
+    pub(crate) fn check(&self) -> Result<(), Refusal> {
+        if self.length < self.every {
+            return Ok(());
+        }
+        Err(Refusal::new(format!(
+            "a CPU that is taken away every {} for {} is never there: it must be for less than how often it is",
+            self.every, self.length
+        )))
+    }
+}
 
 #[derive(Debug)]
 pub(super) struct Worker {

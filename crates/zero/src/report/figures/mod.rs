@@ -16,7 +16,7 @@ use punctual_report::figures::{Figure, figure, make_names_unique, svg};
 use punctual_report::{prose, select, units};
 
 use crate::distinct;
-use crate::report::{self, Cell, Section};
+use crate::report::{self, Cell, PoolGroup};
 use crate::rows::ZeroRow;
 
 /// The figures that a run of page zeroing has data for:
@@ -38,9 +38,9 @@ pub(super) fn all(run: &Run<ZeroRow>) -> Vec<Figure> {
     figures
 }
 
-/// The locks of all sections, in the order of the run.
-fn locks<'r>(sections: &[Section<'r>]) -> Vec<&'r str> {
-    distinct(sections.iter().flat_map(Section::locks))
+/// The locks of all groups, in the order of the run.
+fn locks<'r>(groups: &[PoolGroup<'r>]) -> Vec<&'r str> {
+    distinct(groups.iter().flat_map(PoolGroup::locks))
 }
 
 /// The locks that have a look of their own in all figures of all runs.
@@ -53,19 +53,19 @@ fn look(locks: &[&str], lock: &str) -> Look {
     Look::nth(known.position(|known| *known == lock).unwrap_or(0))
 }
 
-/// Draws the figure of one section among others, and says of which machine it is.
-fn of_section(
+/// Draws the figure of one group among others, and says of which machine it is.
+fn of_group(
     name: &str,
     mut sheet: Sheet,
     run: &Run<ZeroRow>,
-    (section, sections): (&Section, &[Section]),
+    (group, groups): (&PoolGroup, &[PoolGroup]),
     drawing: impl FnOnce(&Canvas) -> Drawn,
 ) -> Figure {
-    let words = section.among(sections);
+    let words = group.among(groups);
     if !words.is_empty() {
         sheet.title += &format!(": {words}");
     }
-    let svg = match section.model() {
+    let svg = match group.model() {
         Some(model) => {
             sheet.caption += &format!(" Machine: {model}, simulated.");
             sheet.draw_of_several(drawing)
@@ -98,8 +98,8 @@ fn with_intervals(cells: &[&Cell]) -> String {
 }
 
 /// How many cells figures do not show, as they are of the scheduler.
-fn left_out<'s>(sections: impl IntoIterator<Item = &'s Section<'s>>) -> String {
-    let cells = sections.into_iter().flat_map(|section| &section.cells);
+fn left_out<'s>(groups: impl IntoIterator<Item = &'s PoolGroup<'s>>) -> String {
+    let cells = groups.into_iter().flat_map(|group| &group.cells);
     match cells.filter(|cell| cell.is_oversubscribed()).count() {
         0 => String::new(),
         1 => " One pool of more threads than CPUs is left out.".to_owned(),
@@ -122,7 +122,7 @@ const LINE: (i32, usize) = (19, 46);
 
 struct Point<'r> {
     cell: &'r Cell<'r>,
-    /// What its section is, among the others.
+    /// What its group is, among the others.
     of: String,
     measured: Interval,
     predicted: Interval,
@@ -140,14 +140,14 @@ impl Point<'_> {
 
 /// All pools of the run that have a prediction, and a CPU for each thread.
 fn predicted(run: &Run<ZeroRow>) -> Option<Figure> {
-    let sections = report::of_run(run);
-    let points: Vec<Point> = (sections.iter())
-        .flat_map(|section| points(section, section.among(&sections)))
+    let groups = report::of_run(run);
+    let points: Vec<Point> = (groups.iter())
+        .flat_map(|group| points(group, group.among(&groups)))
         .collect();
     if points.is_empty() {
         return None;
     }
-    let locks = locks(&sections);
+    let locks = locks(&groups);
     let is_shown = |lock: &&&str| points.iter().any(|point| point.cell.lock == **lock);
     let entries = locks.iter().filter(is_shown);
     let entries: Vec<(&str, Look)> = entries.map(|l| (*l, look(&locks, l))).collect();
@@ -159,7 +159,7 @@ fn predicted(run: &Run<ZeroRow>) -> Option<Figure> {
     };
     let sheet = Sheet {
         title: "GB zeroed per CPU-second: predicted against measured".to_owned(),
-        caption: caption(&points, &sections),
+        caption: caption(&points, &groups),
         height: place.height(),
     };
     let ends = points.iter().flat_map(|point| {
@@ -186,11 +186,8 @@ fn predicted(run: &Run<ZeroRow>) -> Option<Figure> {
     Some(figure("zero-predicted", svg))
 }
 
-fn points<'r>(section: &'r Section<'r>, of: String) -> impl Iterator<Item = Point<'r>> {
-    let cells = section
-        .cells
-        .iter()
-        .filter(|cell| !cell.is_oversubscribed());
+fn points<'r>(group: &'r PoolGroup<'r>, of: String) -> impl Iterator<Item = Point<'r>> {
+    let cells = group.cells.iter().filter(|cell| !cell.is_oversubscribed());
     cells.filter_map(move |cell| {
         let predicted = cell.zeroing.predicted?.gb_per_cpu_s;
         let measured = cell.gb_per_cpu_s();
@@ -276,7 +273,7 @@ fn band(canvas: &Canvas, chart: &Chart, axis: &Axis) -> Drawn {
     canvas.draw(&PathElement::new(line, GREY.stroke_width(1)))
 }
 
-fn caption(points: &[Point], sections: &[Section]) -> String {
+fn caption(points: &[Point], groups: &[PoolGroup]) -> String {
     let cells: Vec<&Cell> = points.iter().map(|point| point.cell).collect();
     let sum: f64 = points.iter().map(|point| libm::log(error(point))).sum();
     let mean = libm::exp(sum / points.len() as f64) - 1.0;
@@ -291,11 +288,11 @@ fn caption(points: &[Point], sections: &[Section]) -> String {
         points.len(),
         units::percent(mean)
     );
-    let cells = sections.iter().flat_map(|section| &section.cells);
+    let cells = groups.iter().flat_map(|group| &group.cells);
     let without = |cell: &&Cell| !cell.is_oversubscribed() && cell.zeroing.predicted.is_none();
     let without = cells.filter(without).count();
     if without > 0 {
         caption += &format!(" {without} pools without a prediction are left out.");
     }
-    caption + &left_out(sections)
+    caption + &left_out(groups)
 }

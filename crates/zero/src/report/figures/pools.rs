@@ -12,7 +12,7 @@ use punctual_report::figures::{Figure, svg};
 use punctual_report::{select, units};
 
 use crate::ascending;
-use crate::report::{self, Cell, Section};
+use crate::report::{self, Cell, PoolGroup};
 use crate::rows::{CpuSplit, ZeroRow};
 
 /// The plot of a panel, and what is above and below it.
@@ -23,38 +23,38 @@ const TICKS: i32 = 26;
 const Y_NAME: i32 = 26;
 const X_NAME: i32 = 22;
 
-/// For each section a panel per batch, with a line per lock.
+/// For each group a panel per batch, with a line per lock.
 pub(super) fn scaling(run: &Run<ZeroRow>) -> Vec<Figure> {
-    let sections = report::of_run(run);
-    let locks = super::locks(&sections);
-    sections
+    let groups = report::of_run(run);
+    let locks = super::locks(&groups);
+    groups
         .iter()
-        .filter_map(|section| scaling_of(run, section, &sections, &locks))
+        .filter_map(|group| scaling_of(run, group, &groups, &locks))
         .collect()
 }
 
 fn scaling_of(
     run: &Run<ZeroRow>,
-    section: &Section,
-    sections: &[Section],
+    group: &PoolGroup,
+    groups: &[PoolGroup],
     locks: &[&str],
 ) -> Option<Figure> {
-    let (cells, single) = scaled(section);
+    let (cells, single) = scaled(group);
     if cells.is_empty() {
         return None;
     }
-    let panels = Panels::of(section, &cells, locks);
+    let panels = Panels::of(group, &cells, locks);
     let mut names = panels.locks.clone();
-    names.extend(section.ideal.as_ref().map(|_| IDEAL));
+    names.extend(group.ideal.as_ref().map(|_| IDEAL));
     let legend = LegendAbove::new(TOP, names.iter().copied());
     let top = TOP + legend.height() + 6;
     let sheet = Sheet {
         title: "GB zeroed per CPU-second, by threads".to_owned(),
-        caption: scaling_caption(section, &cells, &single),
+        caption: scaling_caption(group, &cells, &single),
         height: legend.height() + 6 + panels.height(),
     };
-    let place = (section, sections);
-    let figure = super::of_section("zero-scaling", sheet, run, place, |canvas| {
+    let place = (group, groups);
+    let figure = super::of_group("zero-scaling", sheet, run, place, |canvas| {
         legend.draw(canvas, names.iter().copied(), |i, (x, y)| {
             let line = [(x, y), (x + 36, y)];
             let Some(lock) = panels.locks.get(i) else {
@@ -71,8 +71,8 @@ fn scaling_of(
 
 /// The pools of the batches that were tried with more than one number of threads,
 /// and all others: a lone point says nothing of scaling.
-fn scaled<'s>(section: &'s Section) -> (Vec<&'s Cell<'s>>, Vec<&'s Cell<'s>>) {
-    let cells = section.ranked();
+fn scaled<'s>(group: &'s PoolGroup) -> (Vec<&'s Cell<'s>>, Vec<&'s Cell<'s>>) {
+    let cells = group.ranked();
     let scales = |cell: &&Cell| {
         let mut alike = cells.iter().filter(|other| other.batch == cell.batch);
         alike.any(|other| other.threads != cell.threads)
@@ -88,7 +88,7 @@ fn ideal_line(canvas: &Canvas, line: [Pixel; 2]) -> Drawn {
 }
 
 struct Panels<'s> {
-    section: &'s Section<'s>,
+    group: &'s PoolGroup<'s>,
     /// Those that have points, in the order of the run, with their looks.
     locks: Vec<&'s str>,
     looks: Vec<Look>,
@@ -98,21 +98,21 @@ struct Panels<'s> {
 }
 
 impl<'s> Panels<'s> {
-    fn of(section: &'s Section<'s>, cells: &[&Cell], all_locks: &[&str]) -> Self {
-        let mut locks = section.locks();
+    fn of(group: &'s PoolGroup<'s>, cells: &[&Cell], all_locks: &[&str]) -> Self {
+        let mut locks = group.locks();
         locks.retain(|lock| cells.iter().any(|cell| cell.lock == *lock));
-        let mut batches = section.batches();
+        let mut batches = group.batches();
         batches.retain(|batch| cells.iter().any(|cell| cell.batch == *batch));
         let threads = ascending(cells.iter().map(|cell| cell.threads));
         let rates = cells.iter().flat_map(|cell| {
             let gb = cell.gb_per_cpu_s();
             [gb.low, gb.median, gb.high]
         });
-        let ideal = section.ideal.as_ref().map(|ideal| ideal.gb_per_cpu_s);
+        let ideal = group.ideal.as_ref().map(|ideal| ideal.gb_per_cpu_s);
         let rates: Vec<f64> = rates.chain(ideal).collect();
         let looks = locks.iter().map(|lock| super::look(all_locks, lock));
         Self {
-            section,
+            group,
             looks: looks.collect(),
             locks,
             batches,
@@ -166,7 +166,7 @@ impl<'s> Panels<'s> {
         let x = Axis::counts("", &self.threads);
         let chart = Chart::panel(canvas, place, &x, &y)?;
         let (left, right) = (self.threads[0], self.threads[self.threads.len() - 1]);
-        if let Some(ideal) = &self.section.ideal {
+        if let Some(ideal) = &self.group.ideal {
             let line = [left, right].map(|x| chart.pixel(x, ideal.gb_per_cpu_s));
             // Of one number of threads, the line is as wide as a mark and its whiskers.
             let [(from, at), (to, _)] = line;
@@ -187,7 +187,7 @@ impl<'s> Panels<'s> {
 
     /// The pool to draw, if there is one.
     fn cell(&self, lock: &str, batch: &str, threads: f64) -> Option<&Cell<'s>> {
-        let cell = self.section.cell(lock, batch, threads as u64)?;
+        let cell = self.group.cell(lock, batch, threads as u64)?;
         (!cell.is_oversubscribed()).then_some(cell)
     }
 
@@ -232,14 +232,14 @@ impl<'s> Panels<'s> {
     }
 }
 
-fn scaling_caption(section: &Section, cells: &[&Cell], single: &[&Cell]) -> String {
+fn scaling_caption(group: &PoolGroup, cells: &[&Cell], single: &[&Cell]) -> String {
     let mut caption = format!(
         "GB (1e9 bytes) zeroed per second of the CPU time of all workers, {}: {}. Higher is better; a pool that \
          scales stays level. The marks of several locks stand side by side around their number of threads.",
-        section.in_words(),
+        group.in_words(),
         super::with_intervals(cells)
     );
-    if let Some(ideal) = &section.ideal {
+    if let Some(ideal) = &group.ideal {
         let gb = units::gb(ideal.gb_per_cpu_s);
         caption += &format!(" One ideal thread: {gb} ({}).", ideal.of);
     }
@@ -252,7 +252,7 @@ fn scaling_caption(section: &Section, cells: &[&Cell], single: &[&Cell]) -> Stri
         let single = single.join("; ");
         caption += &format!(" Not drawn, as there is one number of threads only: {single}.");
     }
-    caption + &super::left_out([section])
+    caption + &super::left_out([group])
 }
 
 /// A row, its bar, and what is between two locks.
@@ -319,19 +319,19 @@ const PARTS: [Segment; 4] = [
     },
 ];
 
-/// For each section a bar per lock and batch, of as many threads as have a CPU
+/// For each group a bar per lock and batch, of as many threads as have a CPU
 /// each.
 pub(super) fn split(run: &Run<ZeroRow>) -> Vec<Figure> {
-    let sections = report::of_run(run);
-    sections
+    let groups = report::of_run(run);
+    groups
         .iter()
-        .filter_map(|section| split_of(run, section, &sections))
+        .filter_map(|group| split_of(run, group, &groups))
         .collect()
 }
 
-fn split_of(run: &Run<ZeroRow>, section: &Section, sections: &[Section]) -> Option<Figure> {
-    let threads = section.ranked().iter().map(|cell| cell.threads).max()?;
-    let cells = section.cells.iter();
+fn split_of(run: &Run<ZeroRow>, group: &PoolGroup, groups: &[PoolGroup]) -> Option<Figure> {
+    let threads = group.ranked().iter().map(|cell| cell.threads).max()?;
+    let cells = group.cells.iter();
     let cells = cells.filter(|cell| cell.threads == threads && !cell.is_oversubscribed());
     let locks = select::grouped(cells, |cell| cell.lock);
     let rows: i32 = locks.iter().map(|(_, cells)| cells.len() as i32).sum();
@@ -342,11 +342,11 @@ fn split_of(run: &Run<ZeroRow>, section: &Section, sections: &[Section]) -> Opti
     let workers = report::threads_in_words(threads);
     let sheet = Sheet {
         title: format!("Where the CPU time of {workers} went"),
-        caption: split_caption(section, threads, &locks),
+        caption: split_caption(group, threads, &locks),
         height: legend.height() + HEAD + high + AXIS,
     };
-    let place = (section, sections);
-    let figure = super::of_section("zero-split", sheet, run, place, |canvas| {
+    let place = (group, groups);
+    let figure = super::of_group("zero-split", sheet, run, place, |canvas| {
         legend.draw(canvas, PARTS.map(|part| part.name), |i, (x, y)| {
             PARTS[i].draw(canvas, (x, x + 36), y - BAR / 2)
         })?;
@@ -464,9 +464,9 @@ fn zigzag((left, right): (i32, i32), (top, bottom): (i32, i32)) -> Vec<Pixel> {
     (left..=right).step_by(STEP).zip(ends).collect()
 }
 
-fn split_caption(section: &Section, threads: u64, locks: &[(&str, Vec<&Cell>)]) -> String {
+fn split_caption(group: &PoolGroup, threads: u64, locks: &[(&str, Vec<&Cell>)]) -> String {
     let cells: Vec<&Cell> = locks.iter().flat_map(|(_, cells)| cells).copied().collect();
-    let which = match section.threads().last() {
+    let which = match group.threads().last() {
         Some(most) if *most > threads => "the most with a CPU each",
         _ => "the most that were tried",
     };
@@ -474,7 +474,7 @@ fn split_caption(section: &Section, threads: u64, locks: &[(&str, Vec<&Cell>)]) 
         "Shares of the CPU time of {}, {which}, by lock and batch, {}, and what they zeroed per second of it, \
          {}. GB are 1e9 bytes.",
         report::threads_in_words(threads),
-        section.in_words(),
+        group.in_words(),
         super::rounds(&cells)
     )
 }

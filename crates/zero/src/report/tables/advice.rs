@@ -3,7 +3,7 @@
 
 use punctual_record::{Interval, Run};
 use punctual_report::tables::table::{Table, Why};
-use punctual_report::tables::{Passage, WIDTH, interval_in_words};
+use punctual_report::tables::{Section, WIDTH, interval_in_words};
 use punctual_report::{prose, units};
 
 use super::signed_percent;
@@ -13,13 +13,13 @@ use crate::rows::{
 };
 use crate::{distinct, report};
 
-pub(crate) fn advice(run: &Run<ZeroRow>) -> Vec<Passage> {
+pub(crate) fn advice(run: &Run<ZeroRow>) -> Vec<Section> {
     let Some(advice) = &run.beside.zero_advice else {
         return vec![];
     };
     let mut sections = vec![in_words(advice).into(), predicted(advice)];
     sections.extend(measured(run, advice));
-    sections.extend(verdicts(advice).map(Passage::from));
+    sections.extend(verdicts(advice).map(Section::from));
     sections.push(rules(advice).into());
     sections
 }
@@ -76,7 +76,7 @@ fn table<'a, M>(title: &str, rows: &'a [(Forecast<'a>, M)]) -> Table<'a, (Foreca
 }
 
 /// What the model says of each, and of the careless way.
-fn predicted(advice: &ZeroAdvice) -> Passage {
+fn predicted(advice: &ZeroAdvice) -> Section {
     let rows: Vec<_> = advice.forecasts().map(|forecast| (forecast, ())).collect();
     table("What the model says of it", &rows)
         .column("GB per\nCPU-s", |((.., of), ())| units::gb(of.gb_per_cpu_s.median))
@@ -110,7 +110,7 @@ fn careless_way(advice: &ZeroAdvice) -> String {
 }
 
 /// Predictions beside measurements; nothing where none of these was measured.
-fn measured(run: &Run<ZeroRow>, advice: &ZeroAdvice) -> Option<Passage> {
+fn measured(run: &Run<ZeroRow>, advice: &ZeroAdvice) -> Option<Section> {
     let rows = advice.forecasts().filter_map(|forecast| {
         let mut of_pool = run.results.iter().filter(|m| forecast.1.is_of(m));
         Some((forecast, of_pool.find_map(ZeroRow::zeroing)?))
@@ -273,7 +273,7 @@ fn whole(pages: f64) -> String {
 
 /// The sections of a calibration; none of a run without one, or of one that was
 /// ended before its first round.
-pub(crate) fn calibration(run: &Run<ZeroRow>) -> Vec<Passage> {
+pub(crate) fn calibration(run: &Run<ZeroRow>) -> Vec<Section> {
     let calibration = run
         .beside
         .zero_calibration
@@ -291,7 +291,7 @@ pub(crate) fn calibration(run: &Run<ZeroRow>) -> Vec<Passage> {
 }
 
 /// What CPUs do besides zeroing, by themselves and between each other.
-fn operations(calibration: &ZeroCalibration) -> Passage {
+fn operations(calibration: &ZeroCalibration) -> Section {
     let cpus = match calibration.cpus {
         1 => "one CPU".to_owned(),
         cpus => format!("{cpus} CPUs"),
@@ -346,7 +346,7 @@ fn all_at_work(calibration: &ZeroCalibration) -> (Option<usize>, Why) {
     }
 }
 
-fn pages(calibration: &ZeroCalibration) -> Passage {
+fn pages(calibration: &ZeroCalibration) -> Section {
     let (all, why) = all_at_work(calibration);
     let at_work = |alone: &ZeroCost, elsewhere| calibration.page(&alone.memory, all?, elsewhere);
     let title = format!(
@@ -378,7 +378,7 @@ fn pages(calibration: &ZeroCalibration) -> Passage {
 }
 
 /// What a take costs under each lock, by itself and after a page of each memory.
-fn takes(calibration: &ZeroCalibration) -> Passage {
+fn takes(calibration: &ZeroCalibration) -> Section {
     let (all, why) = all_at_work(calibration);
     let single = calibration.takes.iter().filter(|take| take.batch == "1");
     let rows: Vec<(&str, &TakeCost)> = memories(calibration)

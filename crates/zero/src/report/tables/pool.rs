@@ -9,61 +9,61 @@
 use punctual_record::Interval;
 use punctual_report::tables::table::Why;
 use punctual_report::tables::table::{Cell as TableCell, Table};
-use punctual_report::tables::{Passage, WIDTH, interval_in_words};
+use punctual_report::tables::{Section, WIDTH, interval_in_words};
 use punctual_report::{prose, select, units};
 
 use crate::distinct;
 use crate::report;
 use crate::report::tables::{signed_percent, why};
-use crate::report::{Cell, Section, sort_by_gb};
+use crate::report::{Cell, PoolGroup, sort_by_gb};
 use crate::rows::{Spread, ZeroRow};
 
-/// So many cells are told in full; a section with more has a matrix above those
+/// So many cells are told in full; a group with more has a matrix above those
 /// that are chosen.
 const TOLD: usize = 12;
 
-/// The sections of every kind of memory, kernel, way to dequeue, arrivals and
+/// The groups of every kind of memory, kernel, way to dequeue, arrivals and
 /// computer.
-pub(crate) fn pool(measurements: &[&ZeroRow]) -> Vec<Passage> {
-    let sections = report::sections(measurements);
-    let mut text: Vec<Passage> = sections
+pub(crate) fn pool(measurements: &[&ZeroRow]) -> Vec<Section> {
+    let groups = report::groups(measurements);
+    let mut text: Vec<Section> = groups
         .iter()
-        .flat_map(|section| of_section(section, &sections))
+        .flat_map(|group| of_group(group, &groups))
         .collect();
-    if !sections.is_empty() {
-        text.push(column_words(&sections).into());
+    if !groups.is_empty() {
+        text.push(column_words(&groups).into());
     }
     text
 }
 
-fn of_section(section: &Section, sections: &[Section]) -> Vec<Passage> {
+fn of_group(group: &PoolGroup, groups: &[PoolGroup]) -> Vec<Section> {
     let named = |words: String| match words.as_str() {
         "" => "zero-pool".to_owned(),
         words => format!("zero-pool, {words}"),
     };
-    // The first table tells all, the others what is needed to tell sections apart.
-    let (mut name, short) = (named(section.in_words()), named(section.among(sections)));
-    let mut text: Vec<Passage> = Vec::new();
-    let mut told: Vec<&Cell> = section.cells.iter().collect();
+    // The first table tells all, the others what is needed to tell groups apart.
+    let (mut name, short) = (named(group.in_words()), named(group.among(groups)));
+    let mut text: Vec<Section> = Vec::new();
+    let mut told: Vec<&Cell> = group.cells.iter().collect();
     if told.len() > TOLD {
-        text.extend(matrix(&name, section));
-        told = chosen(section);
+        text.extend(matrix(&name, group));
+        told = chosen(group);
         name.clone_from(&short);
     }
     sort(&mut told);
-    text.push(throughput(&name, section, &told));
-    text.push(cpu_and_lock(&short, section, &told));
+    text.push(throughput(&name, group, &told));
+    text.push(cpu_and_lock(&short, group, &told));
     text
 }
 
-/// The cells of a large section from which one learns most: for each number of
+/// The cells of a large group from which one learns most: for each number of
 /// threads the best and the worst, and of one page at a time all locks. Of many
 /// numbers of threads, such as those of a simulated computer, these are the
 /// least, the most, and the most that have a CPU each.
-fn chosen<'s, 'r>(section: &'s Section<'r>) -> Vec<&'s Cell<'r>> {
+fn chosen<'s, 'r>(group: &'s PoolGroup<'r>) -> Vec<&'s Cell<'r>> {
     let mut chosen: Vec<&Cell> = Vec::new();
-    for threads in threads_told(section) {
-        let mut of_threads: Vec<&Cell> = section.cells.iter().collect();
+    for threads in threads_told(group) {
+        let mut of_threads: Vec<&Cell> = group.cells.iter().collect();
         of_threads.retain(|cell| cell.threads == threads);
         sort_by_gb(&mut of_threads);
         let ends = [of_threads.first(), of_threads.last()];
@@ -81,12 +81,12 @@ fn chosen<'s, 'r>(section: &'s Section<'r>) -> Vec<&'s Cell<'r>> {
 /// So many numbers of threads are told in full.
 const THREADS: usize = 3;
 
-fn threads_told(section: &Section) -> Vec<u64> {
-    let all = section.threads();
+fn threads_told(group: &PoolGroup) -> Vec<u64> {
+    let all = group.threads();
     if all.len() <= THREADS {
         return all;
     }
-    let with_a_cpu_each = section.ranked().iter().map(|cell| cell.threads).max();
+    let with_a_cpu_each = group.ranked().iter().map(|cell| cell.threads).max();
     let told = [all.first().copied(), with_a_cpu_each, all.last().copied()];
     distinct(told.into_iter().flatten())
 }
@@ -100,31 +100,31 @@ fn sort(cells: &mut [&Cell]) {
 /// A table of cells, which begins with what they are.
 fn table<'a>(
     title: String,
-    section: &'a Section,
+    group: &'a PoolGroup,
     cells: &'a [&Cell<'a>],
 ) -> Table<'a, &'a Cell<'a>> {
     Table::new(title, cells)
         .column("lock", |cell| cell.lock)
         .column("batch", |cell| cell.batch)
-        .column("threads", |cell| marked(section, cell.threads))
+        .column("threads", |cell| marked(group, cell.threads))
         .names(2)
 }
 
 /// What they zero, against what they could, and against what was predicted.
-fn throughput(name: &str, section: &Section, cells: &[&Cell]) -> Passage {
+fn throughput(name: &str, group: &PoolGroup, cells: &[&Cell]) -> Section {
     let predicted = |cell: &Cell| Some(cell.zeroing.predicted?.gb_per_cpu_s);
     let any_predicted = cells.iter().any(|cell| predicted(cell).is_some());
     let arriving = cells.iter().any(|cell| cell.simulated.duty.is_some());
-    table(format!("{name}: GB zeroed"), section, cells)
+    table(format!("{name}: GB zeroed"), group, cells)
         .column("GB per CPU-s\n[interval]", |cell| {
-            let best = if section.is_best(cell) { "> " } else { "" };
+            let best = if group.is_best(cell) { "> " } else { "" };
             format!("{best}{}", within(cell.gb_per_cpu_s()))
         })
         .column("wall\nGB/s", |cell| {
             units::gb(cell.zeroing.wall_gb_per_s.median)
         })
         .column("x ideal\nthread", |cell| {
-            section.over_ideal(cell).map(units::ratio)
+            group.over_ideal(cell).map(units::ratio)
         })
         .blank(why::NO_IDEAL)
         .column("x without\nwaiting", |cell| {
@@ -158,16 +158,16 @@ fn throughput(name: &str, section: &Section, cells: &[&Cell]) -> Passage {
             keeps_up.map(|keeps_up| if keeps_up { "yes" } else { "no" })
         })
         .only_if(arriving)
-        .caption(rounds(section))
-        .captions(ideal(section))
-        .captions(left_out(section, cells))
+        .caption(rounds(group))
+        .captions(ideal(group))
+        .captions(left_out(group, cells))
         .section()
 }
 
 /// Where the CPU time went, and what the lock has to do with it.
-fn cpu_and_lock(name: &str, section: &Section, cells: &[&Cell]) -> Passage {
+fn cpu_and_lock(name: &str, group: &PoolGroup, cells: &[&Cell]) -> Section {
     let title = format!("{name}: where the CPU time went, and the lock");
-    table(title, section, cells)
+    table(title, group, cells)
         .column("zeroing\n%", |cell| percent(cell.zeroing.cpu.zeroing))
         .column("hold\n%", |cell| percent(cell.zeroing.cpu.hold))
         .column("waiting\n%", |cell| percent(cell.zeroing.cpu.waiting))
@@ -188,7 +188,7 @@ fn cpu_and_lock(name: &str, section: &Section, cells: &[&Cell]) -> Passage {
             length(&cell.zeroing.hold_ns, |of| of.p99)
         })
         .column("takes", |cell| format!("{:.0}", cell.zeroing.acquisitions))
-        .caption(timed(section, cells))
+        .caption(timed(group, cells))
         .section()
 }
 
@@ -217,25 +217,25 @@ fn percent(share: f64) -> String {
 }
 
 /// Locks by batch, for each number of threads; in as many tables as it takes.
-fn matrix(name: &str, section: &Section) -> Vec<Passage> {
-    let batches = section.batches();
+fn matrix(name: &str, group: &PoolGroup) -> Vec<Section> {
+    let batches = group.batches();
     let panels = |each: usize| -> Vec<Panel> {
         let chunks = batches.chunks(each);
-        chunks.map(|batches| Panel::of(section, batches)).collect()
+        chunks.map(|batches| Panel::of(group, batches)).collect()
     };
     let mut each = batches.len();
-    let fits = |panel: &Panel| panel.table(name, section).width() <= WIDTH;
+    let fits = |panel: &Panel| panel.table(name, group).width() <= WIDTH;
     while each > 1 && !panels(each).iter().all(fits) {
         each = each.div_ceil(2);
     }
     let panels = panels(each);
     let mut tables: Vec<_> = panels
         .iter()
-        .map(|panel| panel.table(name, section))
+        .map(|panel| panel.table(name, group))
         .collect();
     let last = tables
         .pop()
-        .map(|table| table.caption(medians(section)).captions(summary(section)));
+        .map(|table| table.caption(medians(group)).captions(summary(group)));
     tables.into_iter().chain(last).map(Table::section).collect()
 }
 
@@ -254,14 +254,12 @@ struct Row<'s> {
 }
 
 impl<'s> Panel<'s> {
-    fn of(section: &Section<'s>, batches: &'s [&'s str]) -> Self {
+    fn of(group: &PoolGroup<'s>, batches: &'s [&'s str]) -> Self {
         let mut rows = Vec::new();
-        for threads in section.threads() {
-            let mut told = marked(section, threads);
-            for lock in section.locks() {
-                let mut of_lock = batches
-                    .iter()
-                    .map(|batch| section.cell(lock, batch, threads));
+        for threads in group.threads() {
+            let mut told = marked(group, threads);
+            for lock in group.locks() {
+                let mut of_lock = batches.iter().map(|batch| group.cell(lock, batch, threads));
                 if of_lock.any(|cell| cell.is_some()) {
                     rows.push(Row {
                         threads,
@@ -274,7 +272,7 @@ impl<'s> Panel<'s> {
         Self { batches, rows }
     }
 
-    fn table<'t>(&'t self, name: &str, section: &'t Section) -> Table<'t, Row<'s>> {
+    fn table<'t>(&'t self, name: &str, group: &'t PoolGroup) -> Table<'t, Row<'s>> {
         let title = format!("{name}: GB per CPU-s by batch");
         let heads = self.batches.iter().map(|batch| (broken(batch), *batch));
         Table::new(title, &self.rows)
@@ -282,9 +280,9 @@ impl<'s> Panel<'s> {
             .column("lock", |row| row.lock)
             .names(2)
             .each(heads, |row, batch| {
-                let cell = section.cell(row.lock, batch, row.threads)?;
+                let cell = group.cell(row.lock, batch, row.threads)?;
                 let gb = units::gb(cell.gb_per_cpu_s().median);
-                let mark = if section.is_best(cell) { "> " } else { "" };
+                let mark = if group.is_best(cell) { "> " } else { "" };
                 Some(format!("{mark}{gb}"))
             })
     }
@@ -295,9 +293,9 @@ fn broken(batch: &str) -> String {
     batch.replace(':', ":\n").replace('+', "\n+")
 }
 
-/// What the columns of all sections are, once for all of them.
-fn column_words(sections: &[Section]) -> String {
-    let cells = || sections.iter().flat_map(|section| &section.cells);
+/// What the columns of all groups are, once for all of them.
+fn column_words(groups: &[PoolGroup]) -> String {
+    let cells = || groups.iter().flat_map(|group| &group.cells);
     let mut words = vec![HEADLINE, BATCH, RATIOS];
     if cells().any(|cell| cell.zeroing.predicted.is_some()) {
         words.push(PREDICTED);
@@ -347,17 +345,17 @@ const OVERSUBSCRIBED: &str = "`*`: more threads than CPUs, which measures the sc
     Such pools are never the best or the worst.";
 
 /// A number of threads, with the mark of too many.
-fn marked(section: &Section, threads: u64) -> String {
-    let mut of_threads = section.cells.iter().filter(|c| c.threads == threads);
+fn marked(group: &PoolGroup, threads: u64) -> String {
+    let mut of_threads = group.cells.iter().filter(|c| c.threads == threads);
     match of_threads.any(Cell::is_oversubscribed) {
         true => format!("{threads}*"),
         false => threads.to_string(),
     }
 }
 
-fn rounds(section: &Section) -> String {
-    let rounds = || section.cells.iter().map(|cell| cell.zeroing.rounds.len());
-    if section.cells.iter().any(Cell::has_a_models_interval) {
+fn rounds(group: &PoolGroup) -> String {
+    let rounds = || group.cells.iter().map(|cell| cell.zeroing.rounds.len());
+    if group.cells.iter().any(Cell::has_a_models_interval) {
         return "One pass each, simulated [what would come out if one of the figures that are not known of the computer \
             were at an end of its interval]."
             .to_owned();
@@ -369,20 +367,20 @@ fn rounds(section: &Section) -> String {
 }
 
 /// The same where no interval stands beside a number.
-fn medians(section: &Section) -> String {
-    let rounds = section.cells.iter().map(|cell| cell.zeroing.rounds.len());
+fn medians(group: &PoolGroup) -> String {
+    let rounds = group.cells.iter().map(|cell| cell.zeroing.rounds.len());
     match select::counts(rounds.map(|n| n as u64)).as_str() {
         "0" | "1" => "One pass each.".to_owned(),
         many => format!("Medians over {many} rounds."),
     }
 }
 
-fn summary(section: &Section) -> Vec<String> {
-    let ranked = section.ranked();
+fn summary(group: &PoolGroup) -> Vec<String> {
+    let ranked = group.ranked();
     let (Some(best), Some(worst)) = (ranked.first(), ranked.last()) else {
         return vec![];
     };
-    let others = ranked.iter().filter(|cell| section.is_best(cell)).count() - 1;
+    let others = ranked.iter().filter(|cell| group.is_best(cell)).count() - 1;
     let reach = match others {
         0 => String::new(),
         1 => ", which the interval of another reaches".to_owned(),
@@ -411,8 +409,8 @@ fn summary(section: &Section) -> Vec<String> {
     words
 }
 
-fn ideal(section: &Section) -> Option<String> {
-    let ideal = section.ideal.as_ref()?;
+fn ideal(group: &PoolGroup) -> Option<String> {
+    let ideal = group.ideal.as_ref()?;
     Some(format!(
         "The ideal thread: {}: {} GB per CPU-s.",
         ideal.of,
@@ -421,8 +419,8 @@ fn ideal(section: &Section) -> Option<String> {
 }
 
 /// How many takes there are, and how many of them were timed.
-fn timed(section: &Section, cells: &[&Cell]) -> String {
-    let per = match section.is_in_bursts() {
+fn timed(group: &PoolGroup, cells: &[&Cell]) -> String {
+    let per = match group.is_in_bursts() {
         true => "burst",
         false => "pass over the memory",
     };
@@ -450,10 +448,10 @@ fn timed(section: &Section, cells: &[&Cell]) -> String {
 }
 
 /// Where the rest of the cells is.
-fn left_out(section: &Section, cells: &[&Cell]) -> Option<String> {
-    let left_out = section.cells.len() - cells.len();
+fn left_out(group: &PoolGroup, cells: &[&Cell]) -> Option<String> {
+    let left_out = group.cells.len() - cells.len();
     let threads = distinct(cells.iter().map(|cell| cell.threads));
-    let which = if threads.len() < section.threads().len() {
+    let which = if threads.len() < group.threads().len() {
         let threads: Vec<String> = threads.into_iter().map(report::threads_in_words).collect();
         threads.join(" and of ")
     } else {

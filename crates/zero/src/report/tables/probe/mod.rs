@@ -6,7 +6,7 @@
 mod payers;
 
 use punctual_record::Interval;
-use punctual_report::tables::Passage;
+use punctual_report::tables::Section;
 use punctual_report::tables::table::{Cell, Table, Why};
 use punctual_report::{prose, select, units};
 
@@ -15,13 +15,13 @@ use crate::report::tables::why;
 use crate::report::{self, PAGES_PER_MIB, duration_within as within, find};
 use crate::rows::{Account, HugePages, PAGE_BYTES, PageCost, Spent, ZeroProbe, ZeroRow};
 
-pub(crate) fn probe(measurements: &[&ZeroRow]) -> Vec<Passage> {
+pub(crate) fn probe(measurements: &[&ZeroRow]) -> Vec<Section> {
     let all = measurements.iter().copied();
     let parts = select::grouped(all, |m| m.part().map(std::mem::discriminant));
     let mut sections = Vec::new();
     for (_, of_part) in &parts {
         sections.extend(match of_part[0].part() {
-            Some(ZeroProbe::WarmUp(_)) => warm_up(of_part).map(Passage::from).into_iter().collect(),
+            Some(ZeroProbe::WarmUp(_)) => warm_up(of_part).map(Section::from).into_iter().collect(),
             Some(ZeroProbe::Pages(_)) => steps(of_part),
             Some(ZeroProbe::Blocks(_)) => blocks(of_part).into_iter().collect(),
             Some(ZeroProbe::Processes(_)) => of_part
@@ -72,7 +72,7 @@ fn system_share(cost: &PageCost) -> Option<f64> {
 }
 
 /// Ordinary pages, then huge ones, then what they can be compared with.
-fn steps(measurements: &[&ZeroRow]) -> Vec<Passage> {
+fn steps(measurements: &[&ZeroRow]) -> Vec<Section> {
     let groups = [
         (Some(HugePages::Off), "ordinary pages"),
         (Some(HugePages::On), "huge pages where the system has them"),
@@ -106,7 +106,7 @@ const STEPS_IN_WORDS: &[&str] = &[
      in half of the second cache; cold: in as much memory as the steps; at once: in one call for all of it.",
 ];
 
-fn table(title: &str, group: &[&ZeroRow], caption: &[&str]) -> Passage {
+fn table(title: &str, group: &[&ZeroRow], caption: &[&str]) -> Section {
     let sizes = report::sizes(group);
     let of = match sizes[..] {
         [bytes] => format!(", {}", units::bytes(bytes as f64)),
@@ -168,7 +168,7 @@ fn is_zeroed(step: &str) -> bool {
 
 /// What blocks cost, a row for each size: fresh, used again, from the allocator, and the
 /// calls alone.
-fn blocks(measurements: &[&ZeroRow]) -> Option<Passage> {
+fn blocks(measurements: &[&ZeroRow]) -> Option<Section> {
     let cost = |bytes: u64, way: &str| -> Option<&PageCost> {
         let mut costs = measurements.iter().filter(|m| m.subject == way);
         costs.find_map(|m| Some(m.memory_cost().filter(|(of, _)| *of == bytes)?.1))
@@ -246,7 +246,7 @@ fn shown([reused, allocator, pair]: [Option<&PageCost>; 3]) -> Option<f64> {
 
 /// Faults, zeroing and unmapping, by the MiB and by the page; nothing if pages
 /// were not measured.
-fn costs(measurements: &[&ZeroRow]) -> Option<Passage> {
+fn costs(measurements: &[&ZeroRow]) -> Option<Section> {
     let costs = Costs::of(measurements)?;
     let pair = costs.pair.as_ref().map(|(_, pair)| pair);
     let rows = [

@@ -2,7 +2,7 @@
 //! over, beside the article's.
 
 use punctual_record::Interval;
-use punctual_report::tables::Passage;
+use punctual_report::tables::Section;
 use punctual_report::tables::table::Why;
 use punctual_report::tables::table::{Cell, Table};
 use punctual_report::{prose, units};
@@ -17,7 +17,7 @@ use crate::rows::{
 
 /// CPUs that everybody kept busy, a row for each thing that was done; that of
 /// the two processes is among them.
-pub(super) fn payers(measurements: &[&ZeroRow]) -> Option<Passage> {
+pub(super) fn payers(measurements: &[&ZeroRow]) -> Option<Section> {
     let accounts = measurements.iter();
     let accounts: Vec<(&str, &Account)> = accounts
         .filter_map(|m| Some((m.subject.as_str(), m.account()?)))
@@ -140,7 +140,7 @@ pub(super) fn system_process_ns_per_page(measurements: &[&ZeroRow]) -> Option<f6
     Some((fresh.system_process_cpus? - rest.unwrap_or(0.0)) * ns_per_page(fresh)?)
 }
 
-pub(super) fn processes(measurement: &ZeroRow) -> Option<Passage> {
+pub(super) fn processes(measurement: &ZeroRow) -> Option<Section> {
     let Some(ZeroProbe::Processes(of)) = measurement.part() else {
         return None;
     };
