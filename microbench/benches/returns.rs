@@ -12,7 +12,7 @@ use std::hint::spin_loop;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use punctual::{Period, Ticker, Waiter, interval};
+use punctual::{FramePacer, Period, Ticker, Waiter, interval};
 use punctual_record::{Interval, nearest_rank};
 
 const RATES: [(u64, usize); 2] = [(60, 30), (1_000, 200)];
@@ -23,6 +23,7 @@ enum Subject {
     Waiter(Box<Waiter>),
     Thread,
     Ticker(Box<Ticker>),
+    Frames(Box<FramePacer>),
 }
 
 impl Subject {
@@ -32,6 +33,7 @@ impl Subject {
             Self::Waiter(_) => "Waiter::sleep_until",
             Self::Thread => "punctual::sleep_until",
             Self::Ticker(_) => "Ticker::tick",
+            Self::Frames(_) => "FramePacer::end",
         }
     }
 
@@ -75,6 +77,13 @@ impl Subject {
                     note(Instant::now(), tick.scheduled(), Some(tick.lateness()));
                 }
             }
+            Self::Frames(frames) => {
+                for _ in 0..waits {
+                    let frame = frames.begin();
+                    let end = frames.end();
+                    note(Instant::now(), frame.target(), Some(end.lateness()));
+                }
+            }
         }
         seen
     }
@@ -93,6 +102,7 @@ fn main() {
             Subject::Waiter(Box::default()),
             Subject::Thread,
             Subject::Ticker(Box::new(interval(period))),
+            Subject::Frames(Box::new(FramePacer::at_end(period))),
         ];
         let mut turns = subjects.each_ref().map(|_| Vec::new());
         for round in 0..rounds {
@@ -108,15 +118,20 @@ fn main() {
             nearest_rank(&sorted, 500).map_or(f64::NAN, |ns| ns as f64)
         };
         for (subject, own) in subjects.iter().zip(&turns) {
-            let of = |which: usize| p50(&own.iter().flat_map(|turn| turn[which].clone()).collect::<Vec<_>>());
+            let all = |which: usize| own.iter().flat_map(move |turn| turn[which].clone());
+            let [late, told] = [0, 1].map(|which| p50(&all(which).collect::<Vec<_>>()));
+            let told = match told.is_nan() {
+                true => "nothing".to_owned(),
+                false => format!("{told:.0} ns"),
+            };
             let both = own.iter().zip(&turns[0]);
             let ratios: Vec<f64> = both.map(|(a, std)| p50(&a[0]) / p50(&std[0])).collect();
             let Interval { median, low, high } = Interval::of(&ratios).unwrap_or_default();
             println!(
-                "  {:22} late p50 {:4.0} ns, told {:4.0} ns, x {median:.2} [{low:.2}..{high:.2}]",
+                "  {:22} late p50 {:4.0} ns, told {:>7}, x {median:.2} [{low:.2}..{high:.2}]",
                 subject.name(),
-                of(0),
-                of(1),
+                late,
+                told,
             );
         }
     }

@@ -11,7 +11,7 @@ use crate::outcome::{Cancelled, Outcome};
 use crate::period::Period;
 use crate::statistics::Statistics;
 use crate::ticker::{BEGIN, Caller};
-use crate::waiter::Waiter;
+use crate::waiter::{Stops, Waiter};
 
 /// Paces frames: work that is to be done by, or shown at, the slots of a rate.
 ///
@@ -116,11 +116,11 @@ impl FramePacer {
     /// before it.
     pub fn begin(&mut self) -> Frame {
         let (frames, frame, start) = self.plan();
-        let outcome = match start {
-            Some(start) => self.waiter.sleep_until(start),
+        let near = match start {
+            Some(start) => self.waiter.approach(start, Stops::default()),
             None => Outcome::default(),
         };
-        self.begin_as(frames, frame, outcome)
+        self.begin_as(frames, frame, start, near)
     }
 
     /// As [`begin`](Self::begin), or until `cancel` is cancelled.
@@ -131,22 +131,22 @@ impl FramePacer {
     pub fn begin_or(&mut self, cancel: &Cancel) -> Result<Frame, Cancelled> {
         Cancelled::check(cancel)?;
         let (frames, frame, start) = self.plan();
-        let outcome = match start {
-            Some(start) => self.waiter.wait_until(start, cancel)?,
+        let near = match start {
+            Some(start) => self.waiter.approach_or(start, cancel)?,
             None => Outcome::default(),
         };
-        Ok(self.begin_as(frames, frame, outcome))
+        Ok(self.begin_as(frames, frame, start, near))
     }
 
     /// Ends the frame: at once, or at its slot.
     pub fn end(&mut self) -> FrameEnd {
         let (frame, now) = self.worked();
-        let outcome = if self.is_late {
+        let near = if self.is_late {
             Outcome::of_past_deadline(now.saturating_duration_since(frame.target))
         } else {
-            self.waiter.sleep_until(frame.target)
+            self.waiter.approach(frame.target, Stops::default())
         };
-        self.end_as(frame, now, outcome)
+        self.end_as(frame, now, near)
     }
 
     /// As [`end`](Self::end), or until `cancel` is cancelled.
@@ -161,12 +161,12 @@ impl FramePacer {
         }
         let (frame, now) = self.worked();
         cancelled?;
-        let outcome = if self.is_late {
+        let near = if self.is_late {
             Outcome::of_past_deadline(now.saturating_duration_since(frame.target))
         } else {
-            self.waiter.wait_until(frame.target, cancel)?
+            self.waiter.approach_or(frame.target, cancel)?
         };
-        Ok(self.end_as(frame, now, outcome))
+        Ok(self.end_as(frame, now, near))
     }
 
     /// How long the next frame is believed to take.
@@ -238,11 +238,19 @@ impl FramePacer {
         (frames, frame, start)
     }
 
-    fn begin_as(&mut self, frames: Frames<Caller>, frame: Frame, outcome: Outcome) -> Frame {
+    /// The wait until `start` is over, or nearly.
+    fn begin_as(
+        &mut self,
+        frames: Frames<Caller>,
+        frame: Frame,
+        start: Option<Instant>,
+        near: Outcome,
+    ) -> Frame {
+        // While there is time for it.
         self.frames = frames;
         self.waiter.missed(frame.missed);
         let frame = Frame {
-            outcome,
+            outcome: self.waiter.finish(near, start.unwrap_or(frame.target)),
             begun: self.waiter.now(),
             ..frame
         };
@@ -256,14 +264,18 @@ impl FramePacer {
         let now = self.waiter.now();
         let frame = self.begun.unwrap_or_else(|| {
             let (frames, frame, _) = self.plan();
-            self.begin_as(frames, frame, Outcome::default())
+            self.begin_as(frames, frame, None, Outcome::default())
         });
         (frame, *self.worked.get_or_insert(now))
     }
 
-    fn end_as(&mut self, frame: Frame, worked: Instant, outcome: Outcome) -> FrameEnd {
+    /// The wait until the slot is over, or nearly.
+    fn end_as(&mut self, frame: Frame, worked: Instant, near: Outcome) -> FrameEnd {
+        // While there is time for it.
         let work = worked.saturating_duration_since(frame.begun);
         self.frames.worked(work.into());
+        (self.begun, self.worked) = (None, None);
+        let outcome = self.waiter.finish(near, frame.target);
         let ended = if self.is_late {
             worked
         } else {
@@ -273,7 +285,6 @@ impl FramePacer {
             .ended
             .map(|before| ended.saturating_duration_since(before));
         self.ended = Some(ended);
-        (self.begun, self.worked) = (None, None);
         FrameEnd {
             work,
             frame_time,

@@ -135,8 +135,7 @@ pub fn ns(ns: f64) -> String {
     three_digits(ns)
 }
 
-/// GB, or GB per second, with three digits that count: what 272 workers zero
-/// per second of CPU time is a thousandth of what one does.
+/// GB, or GB per second, with three digits that count, however little it is.
 pub fn gb(value: f64) -> String {
     match value.abs() {
         v if v >= 0.0995 || v == 0.0 => three_digits(value),
@@ -270,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_zeroed_keeps_three_digits_however_little_it_is() {
+    fn gigabytes_keep_three_digits_however_few_they_are() {
         let texts = [0.0, 38.12, 9.996, 0.5, 0.040_6, 0.003_84, 0.000_9].map(gb);
         let written = [
             "0", "38.1", "10.0", "0.500", "0.0406", "0.00384", "0.000900",

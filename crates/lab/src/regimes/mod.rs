@@ -33,7 +33,7 @@ use punctual_core::{Nanos, StrategySpec};
 use punctual_os::Error;
 use punctual_record::experiment::{RegimeBatch, Regimes};
 use punctual_record::regimes::{ROUNDS_MIN, Verdict, cells, is_beaten, place};
-use punctual_record::{Cost, Cpu, Experiment, Interval, Late, Measurement, Round};
+use punctual_record::{Cost, Cpu, Experiment, Interval, Late, Measurement, Round, nearest_rank};
 
 use crate::host::{MakePeer, Stop, Witness};
 use batch::{Batch, Seen};
@@ -358,7 +358,7 @@ fn merged(all: &Late, next: &Late, batches: &[RegimeBatch]) -> Late {
         n,
         early: all.early + next.early,
         min: before.map_or(next.min, |all| all.min.min(next.min)),
-        p50: medians.get(medians.len() / 2).copied(),
+        p50: nearest_rank(&medians, 500),
         max: before.map_or(next.max, |all| all.max.max(next.max)),
         mean: mean(|late| late.mean),
         mean_capped: mean(|late| late.mean_capped),

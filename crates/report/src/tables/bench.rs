@@ -5,7 +5,9 @@ use punctual_record::experiment::{
     Decades, Frames, IntervalLength, Learning, Naps, Pace, RegimeBatch, Regimes, Robustness,
 };
 use punctual_record::regimes::{self, Cell, ROUNDS_MIN, Verdict};
-use punctual_record::{CAP_NS, Estimate, Learned, LearnedCall, LearnedClass, Measurement};
+use punctual_record::{
+    CAP_NS, Estimate, Learned, LearnedCall, LearnedClass, Measurement, nearest_rank,
+};
 
 use super::cells::Section;
 use super::columns::{
@@ -338,7 +340,7 @@ fn each_subject(results: &[Measurement]) -> Section {
             let mut all: Vec<i64> =
                 (m.batches.iter()).filter_map(|b| b.reported_late_ns_p50).collect();
             all.sort_unstable();
-            units::duration_or_dash(all.get(all.len() / 2).copied())
+            units::duration_or_dash(nearest_rank(&all, 500))
         })
         .column("mean", |m| units::duration(m.late_ns.mean_capped))
         .column("missed", |m| m.missed)
