@@ -37,7 +37,8 @@ impl Subject {
         }
     }
 
-    /// So many waits: how late each was, and how late it said that it was, in ns.
+    /// So many waits: how late each was, and how late it said that it was, in ns. Each
+    /// subject in a loop of its own, as the code around the call is what is measured.
     fn turn(&mut self, period: Duration, waits: usize) -> [Vec<i64>; 2] {
         let mut seen = [(); 2].map(|()| Vec::with_capacity(waits));
         let mut note = |woke: Instant, deadline: Instant, told: Option<Duration>| {

@@ -7,6 +7,7 @@ are there, the command puts them together here: the bytes are those of one compu
 
 from __future__ import annotations
 
+import contextlib
 import posixpath
 import shutil
 import subprocess
@@ -64,7 +65,11 @@ def run(
         _punctual(punctual, _written(texts, here, plan), whole, "--resume")
         for file in sorted(path for path in whole.rglob("*") if path.is_file()):
             _put(store, file, posixpath.join(root, file.relative_to(whole).as_posix()))
-        store.rm(parts, recursive=True)
+        for number in range(1, shards + 1):
+            store.rm_file(posixpath.join(parts, _name(number, shards)))
+        # Unless others have something there too.
+        with contextlib.suppress(OSError):
+            store.rmdir(parts)
         return (whole / "summary.txt").read_text("utf-8")
 
 
