@@ -9,7 +9,7 @@ use crate::outcome::{Cancelled, Outcome};
 use crate::period::Period;
 use crate::statistics::Statistics;
 use crate::ticker::{Caller, Tick, Ticker, interval_at};
-use crate::waiter::{Waiter, after};
+use crate::waiter::{Waiter, after, passed};
 
 /// Paces work at a rate, from a few to a million a second: requests of a load
 /// generator, packets, commands.
@@ -102,7 +102,7 @@ impl Pacer {
     #[inline]
     pub fn try_next_slot(&mut self) -> Option<Tick> {
         let (now, scheduled) = (self.0.waiter.now(), self.0.next_at());
-        let late = now.checked_duration_since(scheduled)?;
+        let late = passed(scheduled, now)?;
         let outcome = self.0.waiter.past_deadline(late);
         Some(self.0.arrive(scheduled, outcome))
     }

@@ -376,7 +376,7 @@ impl Waiter {
         }
         loop {
             // Subtracted each time, so that this too is in the cache when it counts.
-            if let Some(late) = Instant::now().checked_duration_since(deadline) {
+            if let Some(late) = passed(deadline, Instant::now()) {
                 self.overrun = late.into();
                 return near.overrun(self.overrun);
             }
@@ -593,6 +593,17 @@ fn shown(clock: &Arc<dyn Clock>) -> Instant {
     clock.now()
 }
 
+/// How long ago `deadline` was, if it has passed. On Windows std takes instants up to a count
+/// of its clock apart, mostly 100 ns, for the same: its subtraction alone would be early.
+#[inline]
+pub(crate) fn passed(deadline: Instant, now: Instant) -> Option<Duration> {
+    let late = now.checked_duration_since(deadline);
+    if cfg!(windows) && now < deadline {
+        return None;
+    }
+    late
+}
+
 /// `duration` after `now`, at most a hundred years.
 pub(crate) fn after(now: Instant, duration: Duration) -> Instant {
     const AGES: Duration = Duration::from_secs(100 * 365 * 86_400);
@@ -606,5 +617,19 @@ impl RefUnwindSafe for Waiter {}
 impl Default for Waiter {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_deadline_has_passed_a_nanosecond_early() {
+        let (now, ns) = (Instant::now(), Duration::from_nanos(1));
+        assert_eq!(passed(now + ns, now), None);
+        assert_eq!(passed(now, now), Some(Duration::ZERO));
+        let late = Duration::from_micros(1);
+        assert_eq!(passed(now, now + late), Some(late));
     }
 }
