@@ -24,6 +24,7 @@ mod learned;
 pub mod published;
 pub mod regimes;
 mod run;
+mod scenario;
 mod situation;
 pub mod sweep;
 mod visible;
@@ -42,7 +43,10 @@ pub use late::{CAP_NS, Late, Mode, modes, nearest_rank, percentile};
 pub use learned::{Estimate, Learned, LearnedCall, LearnedClass};
 #[cfg(feature = "schema")]
 pub use run::schema;
-pub use run::{Cpu, Findings, LIBRARY, MachineFacts, Measurement, Run, SCHEMA, Warning};
+pub use run::{
+    BatchLengths, Cpu, Findings, LIBRARY, MachineFacts, Measurement, Run, SCHEMA, Warning,
+};
+pub use scenario::{ModelFacts, ParameterFacts, PhaseFacts, ScenarioFacts};
 pub use serde_json::Value;
 pub use situation::{HostFacts, Situation, System, TimerInterval};
 pub use visible::{is_visible, visible, visible_lines};

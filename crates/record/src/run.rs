@@ -14,6 +14,7 @@ use crate::findings::Expectation;
 use crate::interval::Interval;
 use crate::late::Late;
 use crate::learned::Learned;
+use crate::scenario::{ModelFacts, ScenarioFacts};
 use crate::situation::HostFacts;
 use crate::visible::{is_visible, visible, visible_lines};
 
@@ -83,6 +84,42 @@ pub struct Findings {
     /// What `punctual doctor` makes of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doctor: Option<Diagnosis>,
+    /// The CPU that was measured on, if it was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<usize>,
+    /// What was to be measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub experiments: Vec<String>,
+    /// The threads that computed beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_threads: Option<usize>,
+    /// What the scenario was run on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<ModelFacts>,
+    /// How long the batches of regimes are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<BatchLengths>,
+    /// What the Run is of, if that is one scenario.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scenario: Option<ScenarioFacts>,
+    /// Scenarios beside other measurements.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scenarios: Vec<ScenarioFacts>,
+    /// What random numbers began with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+}
+
+/// What makes the batches of two runs of regimes alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BatchLengths {
+    /// Beside load, and in quotas.
+    pub loaded_ns: u64,
+    /// On a quiet computer.
+    pub quiet_ns: u64,
+    /// Before each batch.
+    pub warm_up_ns: u64,
 }
 
 impl<R: RunRow> Default for Run<R> {

@@ -4,6 +4,7 @@
 pub mod advice;
 pub mod article;
 pub mod calibration;
+mod facts;
 pub mod host;
 pub mod model;
 pub mod probe;
@@ -23,6 +24,7 @@ use punctual_record::{Disturbance, Warning};
 
 use crate::rows::ZeroRow;
 
+pub use facts::ZeroFacts;
 pub use report::{COMPARED, computers};
 pub use simulation::Grid;
 

@@ -105,9 +105,8 @@ fn as_run(
     let run = Run {
         beside: Findings {
             learned: std::mem::take(&mut results.learned),
-            ..Findings::default()
+            ..plan.findings(args)
         },
-        other: plan.describe(args),
         ..session::run_of(results, started_at)
     };
     let rounds = plan.interleaved.iter().map(|part| part.rounds);

@@ -1,7 +1,5 @@
 //! What a `bench` command line comes to.
 
-use std::collections::BTreeMap;
-
 use anyhow::{Result, anyhow, bail};
 use punctual_core::strategies::Defaults;
 use punctual_core::{Nanos, Rate, StrategySpec};
@@ -11,7 +9,7 @@ use punctual_lab::plan::Interleaved;
 use punctual_lab::plan::bench::{self, Bench};
 use punctual_program::Machine;
 use punctual_program::program::Subject;
-use punctual_record::MachineFacts;
+use punctual_record::{Findings, MachineFacts};
 use punctual_report::prose;
 use punctual_sim::Model;
 
@@ -100,16 +98,14 @@ impl BenchPlan {
     }
 
     /// The plan, for the Run.
-    pub(super) fn describe(&self, args: &BenchArgs) -> BTreeMap<String, punctual_record::Value> {
-        let mut facts = BTreeMap::new();
-        if let Some(cpu) = self.conditions.cpu {
-            facts.insert("cpu".to_owned(), cpu.into());
+    pub(super) fn findings(&self, args: &BenchArgs) -> Findings {
+        let is_random = !args.place.is_here() || self.robustness;
+        Findings {
+            cpu: self.conditions.cpu,
+            load_threads: Some(self.conditions.hogs),
+            seed: is_random.then(|| args.place.seed()),
+            ..Findings::default()
         }
-        facts.insert("load_threads".to_owned(), self.conditions.hogs.into());
-        if !args.place.is_here() || self.robustness {
-            facts.insert("seed".to_owned(), args.place.seed().into());
-        }
-        facts
     }
 }
 

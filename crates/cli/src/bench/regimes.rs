@@ -9,7 +9,7 @@ use punctual_core::strategies::Defaults;
 use punctual_core::{Nanos, StrategySpec};
 use punctual_lab::host::{Stop, Witness};
 use punctual_lab::regimes::{self, Condition, Regime, RegimesPlan, Subject};
-use punctual_record::{Run, Value, Warning};
+use punctual_record::{BatchLengths, Run, Warning};
 use punctual_record::{regimes::Verdict, regimes::cells};
 
 use punctual_report::{Setting, warnings};
@@ -49,7 +49,7 @@ pub(super) fn run(bench: &BenchArgs, args: &RegimesArgs) -> Result<Done> {
             ..session::run()
         },
     };
-    run.other.insert("plan".to_owned(), lengths(&plan));
+    run.beside.plan = Some(lengths(&plan));
     (run.interrupted, run.failed) = (false, None);
     announce(&plan);
     let witness = Witness::new();
@@ -185,23 +185,21 @@ fn leave_out(plan: &mut RegimesPlan) -> Result<Vec<Warning>> {
 }
 
 /// What makes batches of two runs alike.
-fn lengths(plan: &RegimesPlan) -> Value {
-    let ns = |length: Duration| Value::from(Nanos::from(length).as_ns());
-    [
-        ("quiet_ns".to_owned(), ns(plan.quiet)),
-        ("loaded_ns".to_owned(), ns(plan.loaded)),
-        ("warm_up_ns".to_owned(), ns(plan.warm_up)),
-    ]
-    .into_iter()
-    .collect()
+fn lengths(plan: &RegimesPlan) -> BatchLengths {
+    let ns = |length: Duration| Nanos::from(length).as_ns();
+    BatchLengths {
+        quiet_ns: ns(plan.quiet),
+        loaded_ns: ns(plan.loaded),
+        warm_up_ns: ns(plan.warm_up),
+    }
 }
 
 fn resumed(file: &Path, plan: &RegimesPlan) -> Result<Run> {
     let text = files::text(file, files::LONGEST)?;
-    let run = Run::from_json(&text)
+    let run: Run = Run::from_json(&text)
         .map_err(|why| anyhow!(why))
         .with_context(|| format!("cannot go on with {}", files::name(file)))?;
-    if run.other.get("plan") != Some(&lengths(plan)) {
+    if run.beside.plan != Some(lengths(plan)) {
         bail!(
             "{} has batches of other lengths: give the options again that it was begun with",
             files::name(file)

@@ -51,7 +51,7 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<Done> {
     drop(progress);
     let run = Run {
         warnings,
-        other: plan.describe(args),
+        beside: plan.findings(args),
         ..session::run_of(results, started_at)
     };
     let rounds = plan.parts.iter().filter_map(PlannedExperiment::rounds);

@@ -1,15 +1,12 @@
 //! What a `measure` command line comes to.
 
-use std::collections::BTreeMap;
-
 use anyhow::{Result, anyhow, bail};
 use punctual_core::Nanos;
 use punctual_lab::experiments::{Conditions, Effort};
 use punctual_lab::host::usual_cpu;
 use punctual_lab::plan::measure::{EVERY, Known, PlannedExperiment, Planner, What};
-use punctual_lab::scenario::{self, Scenario};
 use punctual_program::Machine;
-use punctual_record::{MachineFacts, Value, Warning};
+use punctual_record::{Findings, MachineFacts, Warning};
 
 use super::{ALL, MeasureArgs, timers_live};
 use crate::options::Place;
@@ -129,25 +126,18 @@ impl MeasurePlan {
     }
 
     /// The plan, for the Run.
-    pub(super) fn describe(&self, args: &MeasureArgs) -> BTreeMap<String, Value> {
-        let names: Vec<&str> = self.parts.iter().map(|part| part.name.as_str()).collect();
-        let mut facts = BTreeMap::from([("experiments".to_owned(), names.into())]);
-        facts.extend(self.cpu.map(|cpu| ("cpu".to_owned(), cpu.into())));
+    pub(super) fn findings(&self, args: &MeasureArgs) -> Findings {
         let scenarios = self.parts.iter().filter_map(|part| match &part.what {
             What::Interleaved(_) => None,
-            What::Scenario(scenario) => Some(&**scenario),
+            What::Scenario(scenario) => Some(scenario.facts()),
         });
-        let scenarios: Vec<&Scenario> = scenarios.collect();
-        if !scenarios.is_empty() {
-            facts.insert(
-                "scenarios".to_owned(),
-                scenario::describe_several(scenarios),
-            );
+        Findings {
+            experiments: self.parts.iter().map(|part| part.name.clone()).collect(),
+            cpu: self.cpu,
+            scenarios: scenarios.collect(),
+            seed: (!args.place.is_here()).then(|| args.place.seed()),
+            ..Findings::default()
         }
-        if !args.place.is_here() {
-            facts.insert("seed".to_owned(), args.place.seed().into());
-        }
-        facts
     }
 }
 

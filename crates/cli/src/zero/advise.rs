@@ -4,13 +4,14 @@ use anyhow::Result;
 use clap::Args;
 use punctual_lab::host::Stop;
 use punctual_record::Run;
+use punctual_zero::ZeroFacts;
 use punctual_zero::advice::{
     Advised, Candidate, Goal, Model, check, considered, pools, with_predictions,
 };
 use punctual_zero::calibration::{Calibrator, Wanted};
 use punctual_zero::model::Calibrated;
 use punctual_zero::rows::{PAGE_BYTES, ZeroFindings, ZeroRow};
-use punctual_zero::run::{Area, Cell, Memory, PoolPlan, Settings, facts, warnings};
+use punctual_zero::run::{Area, Cell, Memory, PoolPlan, Settings, warnings};
 use punctual_zero::{Ran, simulation, usual_rounds};
 use punctual_zero_memory::Kernel;
 use punctual_zero_pool::{Batch, LockKind, Setting};
@@ -139,7 +140,7 @@ fn here(args: &AdviseArgs) -> Result<Done> {
         machine: session::host_facts(),
         ..session::run()
     };
-    run.machine.other.extend(facts());
+    ZeroFacts::of_pools().add_to(&mut run.machine);
     let ground = PoolPlan::of_cells(Cell::all(args.kernel, area, vec![ONE]), 1, stop.clone())?;
     run.warnings = ground.left_out().to_vec();
     for left_out in &run.warnings {
@@ -182,8 +183,11 @@ fn here(args: &AdviseArgs) -> Result<Done> {
     run.warnings.extend(given_up);
     run.warnings.extend(warned);
     run.results = measurements;
-    run.beside.zero_advice = Some(advice);
-    run.other.extend(plan.describe());
+    run.beside = ZeroFindings {
+        zero_advice: Some(advice),
+        zero_calibration: run.beside.zero_calibration,
+        ..plan.findings()
+    };
     let run = session::ended(run, &end, disturbance);
     outputs.deliver(&run, &args.output.of(&run))
 }

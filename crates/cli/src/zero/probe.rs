@@ -4,7 +4,8 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use punctual_record::Run;
 use punctual_zero::Ran;
-use punctual_zero::probe::{ProbePart, ProbePlan, Settings, memory_facts, warnings};
+use punctual_zero::ZeroFacts;
+use punctual_zero::probe::{ProbePart, ProbePlan, Settings, warnings};
 
 use crate::options::{Effort, Output};
 use crate::progress::Progress;
@@ -82,7 +83,7 @@ pub(crate) fn run(args: &ProbeArgs) -> Result<Done> {
     let mut plan = ProbePlan::of(&settings, host::page_process()?, stop::on_ctrl_c()?)?;
     let outputs = Outputs::new(&args.output)?;
     let mut facts = session::host_facts();
-    facts.other.extend(memory_facts());
+    ZeroFacts::of_memory().add_to(&mut facts);
     let started_at = session::now();
 
     for left_out in plan.left_out() {
@@ -102,7 +103,7 @@ pub(crate) fn run(args: &ProbeArgs) -> Result<Done> {
         session::rounds(plan.rounds()),
         session::about(plan.length(), false)
     );
-    let (mut warned, rounds, other) = (plan.left_out().to_vec(), plan.rounds(), plan.describe());
+    let (mut warned, rounds, beside) = (plan.left_out().to_vec(), plan.rounds(), plan.findings());
 
     let mut bar = Progress::alike(plan.turns());
     let Ran {
@@ -119,7 +120,7 @@ pub(crate) fn run(args: &ProbeArgs) -> Result<Done> {
         warnings: warned,
         machine: facts,
         results: measurements,
-        other,
+        beside,
         ..session::run()
     };
     let run = session::ended(run, &end, disturbance);

@@ -6,9 +6,10 @@ use punctual_core::Nanos;
 use punctual_lab::host::Stop;
 use punctual_record::Run;
 use punctual_zero::Ran;
+use punctual_zero::ZeroFacts;
 use punctual_zero::model::{Agreement, Forecast, Forecasts, TARGET_MEAN, TARGET_WORST, agreement};
 use punctual_zero::rows::{Arrivals, ZeroRow};
-use punctual_zero::run::{Bursts, Memory, PoolPlan, Settings, facts, warnings};
+use punctual_zero::run::{Bursts, Memory, PoolPlan, Settings, warnings};
 use punctual_zero_memory::Kernel;
 use punctual_zero_pool::{Batch, Dequeue, LockKind};
 
@@ -140,7 +141,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Done> {
     let mut plan = PoolPlan::of(&settings(args)?, stop.clone())?;
     let outputs = Outputs::new(&args.output)?;
     let mut facts_here = session::host_facts();
-    facts_here.other.extend(facts());
+    ZeroFacts::of_pools().add_to(&mut facts_here);
     let started_at = session::now();
 
     touch(&mut plan)?;
@@ -166,7 +167,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Done> {
     let mut run: Run<ZeroRow> = Run {
         started_at: Some(started_at),
         machine: facts_here,
-        other: plan.describe(),
+        beside: plan.findings(),
         ..session::run()
     };
     let mut agreed = String::new();

@@ -151,7 +151,7 @@ fn the_run_file_is_whole_and_the_same_each_time() {
     assert!(run.to_json() == text, "reading and writing changed the Run");
     assert_eq!(run.started_at, None);
     assert_eq!(run.machine.name, "linux and fake-5ms");
-    assert_eq!(run.other["seed"], 7);
+    assert_eq!(run.beside.seed, Some(7));
     // A in both phases on both models, and the computer that one of them has.
     assert_eq!(run.results.len(), 6);
     for m in run.results.iter().filter(|m| m.subject == "A") {

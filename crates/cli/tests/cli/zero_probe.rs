@@ -66,7 +66,7 @@ fn a_quick_probe_measures_every_part() {
     for m in of_part(&run, "payers") {
         assert_eq!(m.account().unwrap().rounds.len(), 1);
     }
-    assert_eq!(run.other["memory_limit_bytes"], 8 << 20);
+    assert_eq!(run.beside.memory_limit_bytes, Some(8 << 20));
     assert!(run.machine.other.contains_key("allocator"));
     let largest = of_part(&run, "blocks").into_iter();
     let largest = largest.filter_map(|m| m.params()["bytes"].as_u64()).max();

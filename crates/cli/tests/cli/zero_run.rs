@@ -119,16 +119,13 @@ fn the_run_says_what_it_depends_on() {
     for fact in ["zero_kernels", "quick_clock", "quick_clock_cost_ns"] {
         assert!(run.machine.other.contains_key(fact), "{fact}");
     }
-    for fact in [
-        "cpus",
-        "pinned",
-        "hot_bytes",
-        "batch_length_ns",
-        "memory_limit_bytes",
-        "rounds",
-    ] {
-        assert!(run.other.contains_key(fact), "{fact}");
-    }
+    let planned = &run.beside;
+    assert!(planned.pinned.is_some() && planned.batch_length_ns.is_some());
+    assert!(!planned.cpus.is_empty() && planned.memory_limit_bytes.is_some());
+    assert_eq!(
+        (planned.hot_bytes, planned.rounds),
+        (Some(256 << 10), Some(1))
+    );
     assert!(!run.interrupted && run.started_at.is_some());
     let warned = |words: &str| run.warnings.iter().any(|w| w.what.contains(words));
     assert!(warned("1 of the 6 rounds"));

@@ -1,13 +1,11 @@
 //! Why a wake came when it did, and what the Run file says of a scenario.
 
-use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use punctual_core::Nanos;
-use punctual_record::{MachineFacts, Value};
+use punctual_record::{MachineFacts, ModelFacts, ParameterFacts, PhaseFacts, ScenarioFacts};
 use punctual_sim::Model;
 use punctual_sim::trace::{Wake, ms};
-use serde_json::json;
 
 use super::error::list;
 use super::{Scenario, run};
@@ -136,60 +134,43 @@ pub(super) fn machine_facts(models: &[Model]) -> MachineFacts {
     }
 }
 
-/// The scenarios that a Run has beside other measurements.
-pub fn describe_several<'s>(scenarios: impl IntoIterator<Item = &'s Scenario>) -> Value {
-    scenarios.into_iter().map(in_words).collect()
+impl Scenario {
+    /// What a Run says of it.
+    pub fn facts(&self) -> ScenarioFacts {
+        let phases = self.phases.iter().map(|phase| PhaseFacts {
+            name: phase.name.clone(),
+            length_ns: phase.length.as_ns(),
+        });
+        ScenarioFacts {
+            name: self.name.clone(),
+            title: self.title.clone(),
+            about: self.about.clone(),
+            source: self.source.clone(),
+            length_ns: self.length().as_ns(),
+            phases: phases.collect(),
+        }
+    }
 }
 
-/// The scenario, the models with their parameters, and the seed.
-pub(super) fn describe(
-    scenario: &Scenario,
-    models: &[Model],
-    seed: u64,
-) -> BTreeMap<String, Value> {
-    let models: Vec<Value> = models.iter().map(model).collect();
-    BTreeMap::from([
-        ("scenario".to_owned(), in_words(scenario)),
-        ("models".to_owned(), models.into()),
-        ("seed".to_owned(), seed.into()),
-    ])
-}
-
-fn in_words(scenario: &Scenario) -> Value {
-    let phases: Vec<Value> = scenario
-        .phases
-        .iter()
-        .map(|phase| json!({ "name": phase.name, "length_ns": phase.length.as_ns() }))
-        .collect();
-    json!({
-        "name": scenario.name,
-        "title": scenario.title,
-        "about": scenario.about,
-        "source": scenario.source,
-        "length_ns": scenario.length().as_ns(),
-        "phases": phases,
-    })
-}
-
-fn model(model: &Model) -> Value {
+/// What a Run says of a model.
+pub(super) fn of_model(model: &Model) -> ModelFacts {
     let base = model.name().split(',').next().unwrap_or_default();
     let known = Model::known().iter().find(|known| known.name == base);
     let rule = known.map_or_else(|| model.rule_in_words(), |known| known.what.to_owned());
-    let parameters: Vec<Value> = model
-        .parameters()
-        .iter()
-        .map(|(parameter, value)| {
-            json!({
-                "key": parameter.key,
-                "value": value.to_string(),
-                "default": parameter.default,
-                "is_default": parameter.parse(parameter.default).as_ref() == Ok(value),
-                "confidence": parameter.confidence.to_string(),
-                "source": parameter.source,
-            })
-        })
-        .collect();
-    json!({ "name": model.name(), "rule": rule, "parameters": parameters })
+    let parameters = model.parameters();
+    let parameters = parameters.iter().map(|(parameter, value)| ParameterFacts {
+        key: parameter.key.to_owned(),
+        value: value.to_string(),
+        default: parameter.default.to_owned(),
+        is_default: parameter.parse(parameter.default).as_ref() == Ok(value),
+        confidence: parameter.confidence.to_string(),
+        source: parameter.source.to_owned(),
+    });
+    ModelFacts {
+        name: model.name().to_owned(),
+        rule,
+        parameters: parameters.collect(),
+    }
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ mod tests;
 
 pub use error::Error;
 pub use expect::{Expect, Figure, Series, Stat, Target, Unit};
-pub use explain::{Question, Which, describe_several, explain};
+pub use explain::{Question, Which, explain};
 pub use file::Phase;
 pub use limits::THREADS;
 pub use run::{LIMITS, Ran, check, run, run_on, simulate};
@@ -56,7 +56,7 @@ use punctual_program::Program;
 use punctual_sim::Model;
 
 use error::Flaw;
-use explain::{describe, machine_facts};
+use explain::{machine_facts, of_model};
 use file::File;
 
 /// A scenario that can be run.

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use punctual_core::Nanos;
 use punctual_program::machine::Denial;
 use punctual_program::{Machine, Observations};
-use punctual_record::{Expectation, Measurement, Run, Warning};
+use punctual_record::{Expectation, Findings, Measurement, Run, Warning};
 use punctual_sim::{Limits, Model, SimMachine, Trace};
 
 use super::expect::{Digits, Expect, Figure, Scope, Series, Stat, Unit};
 use super::seen::{COMPUTER, Seen, computer_figure};
-use super::{Scenario, describe, limits, machine_facts};
+use super::{Scenario, limits, machine_facts, of_model};
 
 /// What a simulation of a scenario may come to: some minutes of real time, and
 /// some hundred megabytes.
@@ -92,7 +92,12 @@ pub fn simulate(
 ) -> Result<(Run, Option<Trace>), String> {
     let mut whole = Run {
         machine: machine_facts(models),
-        other: describe(scenario, models, seed),
+        beside: Findings {
+            scenario: Some(scenario.facts()),
+            models: models.iter().map(of_model).collect(),
+            seed: Some(seed),
+            ..Findings::default()
+        },
         ..Run::new(command)
     };
     let mut trace = None;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use plotters::prelude::*;
+use punctual_record::Run;
 use punctual_record::experiment::{IdleStretch, ScenarioComputer, ScenarioThreads};
-use punctual_record::{Run, Value};
 
 use super::axis::Axis;
 use super::bars::{Bars, LegendEntry};
@@ -49,22 +49,15 @@ struct Phase<'r> {
 }
 
 fn phases<'r>(run: &'r Run, scenario: &str) -> Vec<Phase<'r>> {
-    let phases = scenario::described(run, scenario).and_then(|s| s.get("phases"));
     let mut from = 0.0;
-    let phases = phases.and_then(Value::as_array).into_iter().flatten();
-    phases
-        .filter_map(|phase| {
-            let length = phase.get("length_ns")?.as_f64()? / 1e9;
-            let name = phase.get("name")?.as_str()?;
-            let phase = Phase {
-                name,
-                from,
-                to: from + length,
-            };
-            from = phase.to;
-            Some(phase)
-        })
-        .collect()
+    let phases = scenario::described(run, scenario).map(|scenario| &scenario.phases);
+    let phases = phases.into_iter().flatten().map(|phase| {
+        let to = from + phase.length_ns as f64 / 1e9;
+        let name = phase.name.as_str();
+        let from = std::mem::replace(&mut from, to);
+        Phase { name, from, to }
+    });
+    phases.collect()
 }
 
 /// When each sleep ended, in seconds, and how long it was, in milliseconds.

@@ -16,7 +16,7 @@ pub(super) fn verdict(run: &Run) -> Option<Verdict> {
         return None;
     }
     let title = |(name, _): &(&str, _)| {
-        let title = scenario::described(run, name)?.get("title")?.as_str()?;
+        let title = &scenario::described(run, name)?.title;
         Some(format!("{}.", title.trim_end_matches('.')))
     };
     let mut sentences: Vec<String> = names.iter().take(TITLES).filter_map(title).collect();

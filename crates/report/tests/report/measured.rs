@@ -4,9 +4,8 @@
 use punctual_record::experiment::{
     Clocks, Cores, Gap, Lengths, Load, Phase, ScenarioThreads, Sleep, Timers, Yield,
 };
-use punctual_record::{Experiment, Measurement, Run, modes};
+use punctual_record::{Experiment, Measurement, PhaseFacts, Run, ScenarioFacts, modes};
 use punctual_report::{figures, text};
-use serde_json::{Value, json};
 
 use crate::looks::{leave_to_look_at, sections, texts};
 use crate::made_up_measure::{measured, run};
@@ -45,11 +44,19 @@ fn scenario(name: &str, thread: &str) -> Measurement {
     m
 }
 
-fn described(name: &str, title: &str) -> Value {
-    json!({
-        "name": name, "title": title, "about": "Look at A.", "source": "nobody",
-        "length_ns": 2_000_000_000_u64, "phases": [{ "name": "only", "length_ns": 2_000_000_000_u64 }],
-    })
+fn described(name: &str, title: &str) -> ScenarioFacts {
+    let only = PhaseFacts {
+        name: "only".to_owned(),
+        length_ns: 2_000_000_000,
+    };
+    ScenarioFacts {
+        name: name.to_owned(),
+        title: title.to_owned(),
+        about: "Look at A.".to_owned(),
+        source: Some("nobody".to_owned()),
+        length_ns: only.length_ns,
+        phases: vec![only],
+    }
 }
 
 #[test]
@@ -58,13 +65,10 @@ fn scenarios_of_a_mixed_run_have_their_own_titles_below_the_head_of_the_machine(
     run.results.retain(|m| m.experiment.name() == "yield");
     run.results.push(scenario("inherit-slack", "A"));
     run.results.push(scenario("wakeups", "A"));
-    run.other.insert(
-        "scenarios".to_owned(),
-        json!([
-            described("inherit-slack", "Who inherits slack"),
-            described("wakeups", "What wakes")
-        ]),
-    );
+    run.beside.scenarios = vec![
+        described("inherit-slack", "Who inherits slack"),
+        described("wakeups", "What wakes"),
+    ];
     insta::assert_snapshot!("mixed", text(&run));
     let figures = figures(&run);
     let names: Vec<&str> = figures.iter().map(|f| f.name.as_str()).collect();
@@ -81,8 +85,7 @@ fn scenarios_of_a_mixed_run_have_their_own_titles_below_the_head_of_the_machine(
 fn a_scenario_on_a_computer_has_the_head_of_the_computer() {
     let mut run = run();
     run.results = vec![scenario("inherit-slack", "A")];
-    let title = described("inherit-slack", "Who inherits slack");
-    run.other.insert("scenario".to_owned(), title);
+    run.beside.scenario = Some(described("inherit-slack", "Who inherits slack"));
     let seen = text(&run);
     assert!(seen.starts_with("punctual 0.1.0 started 2026"), "{seen}");
     assert!(

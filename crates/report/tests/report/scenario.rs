@@ -6,10 +6,10 @@ use punctual_record::experiment::{
     IdleState, IdleStretch, Lengths, Phase, Range, Reading, ScenarioComputer, ScenarioThreads,
 };
 use punctual_record::{
-    Cpu, Expectation, Experiment, Findings, Late, Measurement, Mode, Run, modes,
+    Cpu, Expectation, Experiment, Findings, Late, Measurement, Mode, ModelFacts, ParameterFacts,
+    PhaseFacts, Run, ScenarioFacts, modes,
 };
 use punctual_report::{figures, table, text};
-use serde_json::json;
 
 use crate::looks;
 
@@ -185,7 +185,36 @@ fn run() -> Run {
         holds,
         source: source.to_owned(),
     };
-    let parameter = |key: &str, value: &str, is_default: bool, confidence: &str| json!({ "key": key, "value": value, "is_default": is_default, "confidence": confidence });
+    let parameter = |key: &str, value: &str, is_default: bool, confidence: &str| ParameterFacts {
+        key: key.to_owned(),
+        value: value.to_owned(),
+        is_default,
+        confidence: confidence.to_owned(),
+        ..ParameterFacts::default()
+    };
+    let model = |name: &str, rule: &str, parameters| ModelFacts {
+        name: name.to_owned(),
+        rule: rule.to_owned(),
+        parameters,
+    };
+    let phase = |name: &str| PhaseFacts {
+        name: name.to_owned(),
+        length_ns: 2_000_000_000,
+    };
+    let scenario = ScenarioFacts {
+        name: "invented".to_owned(),
+        title: "Two computers that nobody has".to_owned(),
+        about: "A sleeps for 1 ms in a loop. Look at what becomes of that on the second computer, where a tick comes every millisecond.".to_owned(),
+        source: Some("nobody".to_owned()),
+        length_ns: 4_000_000_000,
+        phases: vec![phase("calm"), phase("busy")],
+    };
+    let wake = || parameter("wake", "8us", true, "C");
+    let jumpy = vec![
+        wake(),
+        parameter("cap", "5", false, "D"),
+        parameter("base", "tick", true, "A"),
+    ];
     Run {
         punctual_version: "0.1.0".to_owned(),
         command: "punctual simulate invented".to_owned(),
@@ -206,27 +235,14 @@ fn run() -> Run {
                 ),
                 expectation(1, "calm", false, "somebody, once"),
             ],
+            scenario: Some(scenario),
+            models: vec![
+                model("steady-9", "ticks and nothing else", vec![wake()]),
+                model("jumpy-10", "ticks that come and go", jumpy),
+            ],
+            seed: Some(1),
             ..Findings::default()
         },
-        other: BTreeMap::from([
-            (
-                "scenario".to_owned(),
-                json!({
-                    "name": "invented", "title": "Two computers that nobody has",
-                    "about": "A sleeps for 1 ms in a loop. Look at what becomes of that on the second computer, where a tick comes every millisecond.",
-                    "source": "nobody", "length_ns": 4_000_000_000_u64,
-                    "phases": [{ "name": "calm", "length_ns": 2_000_000_000_u64 }, { "name": "busy", "length_ns": 2_000_000_000_u64 }],
-                }),
-            ),
-            (
-                "models".to_owned(),
-                json!([
-                    { "name": "steady-9", "rule": "ticks and nothing else", "parameters": [parameter("wake", "8us", true, "C")] },
-                    { "name": "jumpy-10", "rule": "ticks that come and go", "parameters": [parameter("wake", "8us", true, "C"), parameter("cap", "5", false, "D"), parameter("base", "tick", true, "A")] },
-                ]),
-            ),
-            ("seed".to_owned(), json!(1)),
-        ]),
         ..Run::default()
     }
 }
@@ -305,10 +321,9 @@ fn sleeps_and_idle_stretches_are_drawn() {
 #[test]
 fn a_scenario_that_says_little_of_itself_is_reported_all_the_same() {
     let mut run = run();
-    run.other.clear();
+    run.beside = Findings::default();
     assert!(text(&run).contains("thread A"));
-    run.other
-        .insert("scenario".to_owned(), json!({ "title": "T" }));
+    run.beside.scenario = Some(serde_json::from_str(r#"{ "title": "T" }"#).unwrap());
     assert!(text(&run).starts_with("T\n"));
     assert_eq!(figures(&run).len(), 3);
 }

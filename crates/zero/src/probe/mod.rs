@@ -24,12 +24,9 @@ mod pages;
 mod plan;
 mod processes;
 
-use std::collections::BTreeMap;
+use punctual_record::{MachineFacts, Warning};
 
-use punctual_record::{MachineFacts, Value, Warning};
-use punctual_zero_memory as memory;
-use serde_json::json;
-
+use crate::ZeroFacts;
 use crate::rows::{HugePages, ZeroRow};
 
 pub(crate) use ledger::in_words;
@@ -69,7 +66,7 @@ impl ProbePart {
 pub fn warnings(facts: &MachineFacts, results: &[ZeroRow], rounds: u32) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut warn = |what: String, remedy| warnings.push(Warning::new(what, remedy));
-    let is_true = |key| facts.other.get(key).and_then(|is| is.as_bool()) == Some(true);
+    let of_memory = ZeroFacts::of(facts);
     if facts.host.wine.is_some() {
         warn(
             "This is Wine: memory is that of the system underneath.".to_owned(),
@@ -85,11 +82,11 @@ pub fn warnings(facts: &MachineFacts, results: &[ZeroRow], rounds: u32) -> Vec<W
              free for long.",
         );
     }
-    for (setting, when) in [
-        ("init_on_alloc", "handed out"),
-        ("init_on_free", "given back"),
+    for (setting, is_on, when) in [
+        ("init_on_alloc", of_memory.init_on_alloc, "handed out"),
+        ("init_on_free", of_memory.init_on_free, "given back"),
     ] {
-        if is_true(setting) {
+        if is_on == Some(true) {
             warn(
                 format!("The kernel was told to zero all memory that is {when} ({setting})."),
                 "Compare with a kernel that was not told so.",
@@ -138,36 +135,6 @@ fn busy_at_rest(measurement: &ZeroRow) -> Option<f64> {
     let account = measurement.account().filter(|_| nothing)?;
     account.others_cpus.filter(|cpus| *cpus > SHARE)
 }
-
-/// How this system pages, by name; what it does not tell is left out.
-pub fn memory_facts() -> BTreeMap<String, Value> {
-    let cache = |cache: memory::Cache| json!({ "level": cache.level, "kind": cache.kind.name(), "bytes": cache.bytes });
-    let caches: Vec<Value> = memory::caches().into_iter().map(cache).collect();
-    let facts = [
-        ("page_bytes", json!(memory::page_bytes())),
-        ("huge_pages", json!(memory::huge_pages())),
-        ("huge_page_bytes", json!(memory::huge_page_bytes())),
-        ("init_on_alloc", json!(memory::init_on_alloc())),
-        ("init_on_free", json!(memory::init_on_free())),
-        ("free_bytes", json!(memory::free_bytes())),
-        ("caches", json!(Some(caches).filter(|all| !all.is_empty()))),
-        ("allocator", json!(ALLOCATOR)),
-    ];
-    let told = facts.into_iter().filter(|(_, value)| !value.is_null());
-    told.map(|(key, value)| (key.to_owned(), value)).collect()
-}
-
-/// What Rust programs allocate with, unless they choose another (the
-/// documentation of `std::alloc::System`).
-const ALLOCATOR: &str = if cfg!(windows) {
-    "HeapAlloc"
-} else if cfg!(target_env = "gnu") {
-    "malloc of glibc"
-} else if cfg!(target_env = "musl") {
-    "malloc of musl"
-} else {
-    "malloc"
-};
 
 #[cfg(test)]
 mod tests {
@@ -250,15 +217,5 @@ mod tests {
         assert!(warned[0].what.contains("0.50 CPUs"), "{warned:?}");
         nothing.subject = "fresh".to_owned();
         assert_eq!(warnings(&MachineFacts::default(), &[nothing], 6), []);
-    }
-
-    #[test]
-    fn what_is_told_is_there() {
-        let facts = memory_facts();
-        assert!(facts.contains_key("allocator"));
-        if cfg!(target_os = "linux") {
-            assert!(facts.contains_key("page_bytes") && facts.contains_key("free_bytes"));
-        }
-        assert!(facts.values().all(|value| !value.is_null()));
     }
 }

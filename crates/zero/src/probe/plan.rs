@@ -1,14 +1,11 @@
 //! What is measured, and the rounds of it.
 
-use std::collections::BTreeMap;
-
 use punctual_core::Nanos;
 use punctual_lab::host::{ProcessCommand, Stop, Witness, usual_cpu};
 use punctual_os::thread;
 use punctual_program::Refusal;
-use punctual_record::{Value, Warning};
+use punctual_record::Warning;
 use punctual_zero_memory::{Advice, Mapping, PAGE, free_bytes, huge_page_bytes, huge_pages};
-use serde_json::json;
 
 use crate::probe::ProbePart;
 use crate::probe::blocks::{Doing, blocks, payers};
@@ -16,7 +13,7 @@ use crate::probe::ledger::{Case, GIB, KIB, MIB, in_words};
 use crate::probe::pages::{Lifecycle, WarmUp, pages, references, sort};
 use crate::probe::processes::{BLOCK, processes};
 use crate::published::article;
-use crate::rows::ZeroRow;
+use crate::rows::{ZeroFindings, ZeroRow};
 use crate::{Progress, Ran, take_turns, usual_rounds};
 
 /// Everything that is going to be measured.
@@ -113,15 +110,15 @@ impl ProbePlan {
     }
 
     /// What was decided, for the Run.
-    pub fn describe(&self) -> BTreeMap<String, Value> {
-        let parts: Vec<&str> = self.parts.iter().map(|part| part.name()).collect();
-        let mut facts = BTreeMap::from([
-            ("parts".to_owned(), json!(parts)),
-            ("memory_limit_bytes".to_owned(), json!(self.amounts.limit)),
-            ("iterations".to_owned(), json!(self.amounts.iterations)),
-        ]);
-        facts.extend(self.cpu.map(|cpu| ("cpu".to_owned(), json!(cpu))));
-        facts
+    pub fn findings(&self) -> ZeroFindings {
+        let parts = self.parts.iter().map(|part| part.name().to_owned());
+        ZeroFindings {
+            parts: parts.collect(),
+            memory_limit_bytes: Some(self.amounts.limit),
+            iterations: Some(self.amounts.iterations),
+            cpu: self.cpu,
+            ..ZeroFindings::default()
+        }
     }
 
     /// Lets all take turns until every round is done, the user wants an end, or

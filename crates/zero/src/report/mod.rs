@@ -19,7 +19,7 @@ use crate::rows::{
     Arrivals, GB_PER_CPU_S, HugePages, PageCost, PoolOf, Simulated, WALL_GB_PER_S, ZeroPool,
     ZeroRow, ZeroedPages, Zeroing, without_waiting,
 };
-use crate::{ascending, distinct};
+use crate::{ZeroFacts, ascending, distinct};
 
 #[cfg(not(target_family = "wasm"))]
 use punctual_report::figures::Figure;
@@ -423,37 +423,36 @@ fn figures_of<'f>(
 
 /// The facts that bear on memory, a line each.
 fn facts(run: &Run<ZeroRow>) -> String {
-    let machine = &run.machine;
-    let other = |key: &str| machine.other.get(key);
-    let word = |key: &str| other(key).and_then(Value::as_str).map(str::to_owned);
-    let bytes = |key: &str| other(key).and_then(Value::as_f64).map(units::bytes);
-    let on_or_off = |key: &str| {
-        let is_on = other(key).and_then(Value::as_bool);
-        is_on.map_or("not told", |is_on| if is_on { "on" } else { "off" })
-    };
+    let facts = ZeroFacts::of(&run.machine);
+    let bytes = |bytes: u64| units::bytes(bytes as f64);
+    let on_or_off =
+        |is_on: Option<bool>| is_on.map_or("not told", |is_on| if is_on { "on" } else { "off" });
+    let caches = facts.caches.iter();
+    let caches = caches.map(|cache| format!("L{} {}", cache.level, bytes(cache.bytes)));
+    let pages = facts.page_bytes.map(bytes);
     let mut lines = vec![
-        ("caches", caches_in_words(other("caches"))),
-        ("pages", bytes("page_bytes").unwrap_or_default()),
+        ("caches", caches.collect::<Vec<_>>().join(", ")),
+        ("pages", pages.unwrap_or_default()),
     ];
-    let huge = match (bytes("huge_page_bytes"), word("huge_pages")) {
-        (Some(bytes), Some(when)) => format!("{bytes}, {}", when_in_words(&when)),
-        (Some(bytes), None) => bytes,
-        (None, Some(when)) => when_in_words(&when),
+    let huge_bytes = facts.huge_page_bytes.map(bytes);
+    let huge = match (huge_bytes, facts.huge_pages.as_deref().map(when_in_words)) {
+        (Some(bytes), Some(when)) => format!("{bytes}, {when}"),
+        (Some(huge), None) | (None, Some(huge)) => huge,
         (None, None) => "none that the system puts in on its own".to_owned(),
     };
     lines.push(("huge pages", huge));
-    let zeroing = ["init_on_alloc", "init_on_free"].map(on_or_off);
+    let zeroing = [facts.init_on_alloc, facts.init_on_free].map(on_or_off);
     lines.push((
         "zeroing",
         format!("init_on_alloc {}, init_on_free {}", zeroing[0], zeroing[1]),
     ));
-    let limit = run.other.get("memory_limit_bytes").and_then(Value::as_f64);
-    let free = bytes("free_bytes").map(|free| format!("{free} free"));
-    let limit = limit.map(|limit| format!("at most {} used at a time", units::bytes(limit)));
+    let free = facts.free_bytes.map(|free| format!("{} free", bytes(free)));
+    let limit = run.beside.memory_limit_bytes;
+    let limit = limit.map(|limit| format!("at most {} used at a time", bytes(limit)));
     let memory: Vec<String> = free.into_iter().chain(limit).collect();
     lines.push(("memory", memory.join(", ")));
-    lines.push(("allocator", word("allocator").unwrap_or_default()));
-    lines.push(("CPU time", machine.cpu_time.clone()));
+    lines.push(("allocator", facts.allocator.unwrap_or_default()));
+    lines.push(("CPU time", run.machine.cpu_time.clone()));
     let lines = lines.iter().map(|(label, value)| labelled(label, value));
     lines.collect()
 }
@@ -464,19 +463,4 @@ fn when_in_words(setting: &str) -> String {
         "madvise" => "where a program asks for them (madvise)".to_owned(),
         other => other.to_owned(),
     }
-}
-
-/// `L1 48 KiB, L2 1 MiB`, of data.
-fn caches_in_words(caches: Option<&Value>) -> String {
-    let caches = caches.and_then(Value::as_array).into_iter().flatten();
-    let words: Vec<String> = caches
-        .filter_map(|cache| {
-            let level = cache.get("level")?.as_u64()?;
-            Some(format!(
-                "L{level} {}",
-                units::bytes(cache.get("bytes")?.as_f64()?)
-            ))
-        })
-        .collect();
-    words.join(", ")
 }

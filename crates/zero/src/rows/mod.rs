@@ -235,6 +235,45 @@ pub struct ZeroFindings {
     /// What the parts of a pool cost, of which the predictions are made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zero_calibration: Option<ZeroCalibration>,
+    /// Whether the system was told to use huge pages, and took it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_for_huge_pages: Option<bool>,
+    /// How long a batch of closed passes goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch_length_ns: Option<u64>,
+    /// The memory of a pass beyond all caches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cold_bytes: Option<u64>,
+    /// The CPU of a probe, if it was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<usize>,
+    /// The CPUs of workers, in the order in which they are taken.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cpus: Vec<usize>,
+    /// The memory of a pass in the second cache of a CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hot_bytes: Option<u64>,
+    /// How often each of two processes allocates a page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iterations: Option<u64>,
+    /// What a cache line takes from one CPU to another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line_transfer_ns: Option<u64>,
+    /// The most memory that is used at a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_limit_bytes: Option<u64>,
+    /// The parts of a probe.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<String>,
+    /// Whether workers are kept on their CPUs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pinned: Option<bool>,
+    /// How often each setting gets its turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<u32>,
+    /// The memory of a pass somewhere in the caches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_bytes: Option<u64>,
 }
 
 impl RunRow for ZeroRow {

@@ -15,15 +15,12 @@ mod cells;
 mod plan;
 mod tally;
 
-use std::collections::BTreeMap;
-
-use punctual_os::quick::QuickClock;
 use punctual_program::Refusal;
-use punctual_record::{MachineFacts, Value, Warning};
+use punctual_record::{MachineFacts, Warning};
 use punctual_zero_memory::{Cache, Kernel, PAGE};
 use punctual_zero_pool::{Batch, Dequeue, LockKind};
 
-use crate::probe::{in_words, memory_facts};
+use crate::probe::in_words;
 use crate::rows::ZeroRow;
 
 pub use crate::host::Bursts;
@@ -60,21 +57,6 @@ pub struct Settings {
     pub rounds: Option<u32>,
     /// The most memory to use, in bytes. Else half of what is free.
     pub memory_limit: Option<u64>,
-}
-
-/// The facts of this computer that a pool depends on, by name: its memory and
-/// caches, its ways to zero, and the clock that its workers read.
-pub fn facts() -> BTreeMap<String, Value> {
-    let kernels = Kernel::ALL
-        .into_iter()
-        .filter(|kernel| kernel.is_supported());
-    let kernels: Vec<&str> = kernels.map(Kernel::name).collect();
-    let clock = QuickClock::new();
-    let mut facts = memory_facts();
-    facts.insert("zero_kernels".to_owned(), kernels.into());
-    facts.insert("quick_clock".to_owned(), clock.name().into());
-    facts.insert("quick_clock_cost_ns".to_owned(), clock.cost_ns().into());
-    facts
 }
 
 /// The warnings that pools on this computer deserve, after so many rounds.

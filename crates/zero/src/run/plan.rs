@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use punctual_core::Nanos;
 use punctual_lab::host::{Stop, Witness};
 use punctual_program::Refusal;
-use punctual_record::{Value, Warning};
+use punctual_record::Warning;
 use punctual_zero_memory::{Kernel, PAGE, caches, free_bytes};
 use punctual_zero_pool::blocking::Computer;
 use punctual_zero_pool::{Batch, Dequeue, LockKind, Setting};
-use serde_json::json;
 
 use crate::calibration::mean_transfer;
 use crate::host::{CpuClock, Cpus, HostComputer, HostMemory, Job, Links, Team};
 use crate::probe::in_words;
+use crate::rows::ZeroFindings;
 use crate::run::cells::Cells;
 use crate::run::tally::Tally;
-use crate::run::{Area, Bursts, Cell, Settings, Sizes};
+use crate::run::{Area, Bursts, Cell, Memory, Settings, Sizes};
 use crate::{Progress, Ran, distinct, refusal, take_turns, usual_rounds};
 
 /// Everything that is going to be measured.
@@ -157,26 +157,29 @@ impl PoolPlan {
     }
 
     /// What was decided, for the Run.
-    pub fn describe(&self) -> BTreeMap<String, Value> {
-        let mut facts = BTreeMap::from([
-            ("rounds".to_owned(), json!(self.rounds)),
-            ("batch_length_ns".to_owned(), json!(self.length.as_ns())),
-        ]);
+    pub fn findings(&self) -> ZeroFindings {
+        let mut findings = ZeroFindings {
+            rounds: Some(self.rounds),
+            batch_length_ns: Some(self.length.as_ns()),
+            memory_limit_bytes: self.limit,
+            ..ZeroFindings::default()
+        };
         for area in self.areas() {
-            facts.insert(format!("{}_bytes", area.memory.name()), json!(area.bytes()));
+            let bytes = match area.memory {
+                Memory::Hot => &mut findings.hot_bytes,
+                Memory::Warm => &mut findings.warm_bytes,
+                Memory::Cold => &mut findings.cold_bytes,
+            };
+            *bytes = Some(area.bytes());
         }
-        let limit = self.limit.map(|limit| json!(limit));
-        facts.extend(limit.map(|limit| ("memory_limit_bytes".to_owned(), limit)));
         if let Some(ground) = &self.ground {
             let team = Team::new(&ground.memory, ground.cpu_clock);
-            facts.insert("cpus".to_owned(), json!(team.cpus()));
-            facts.insert("pinned".to_owned(), json!(team.is_pinned()));
-            let huge_pages = ground.memory.huge_pages();
-            facts.insert("asked_for_huge_pages".to_owned(), json!(huge_pages));
-            let transfer = ground.memory.transfer.as_ns();
-            facts.insert("line_transfer_ns".to_owned(), json!(transfer));
+            findings.cpus = team.cpus().to_vec();
+            findings.pinned = Some(team.is_pinned());
+            findings.asked_for_huge_pages = Some(ground.memory.huge_pages());
+            findings.line_transfer_ns = Some(ground.memory.transfer.as_ns());
         }
-        facts
+        findings
     }
 
     /// Lets all cells take turns until every round is done, the user wants an end,
