@@ -91,4 +91,22 @@ fn it_goes_on_with_a_file_and_measures_no_round_twice() {
 
     let other = format!("bench regimes {what} --deciding");
     assert_refused_in(directory, &other, "batches of other lengths");
+
+    // Enough rounds to decide by, in which the lateness of `adaptive` costs twice as much as `spin`.
+    let mut run = read();
+    for m in &mut run.results {
+        (m.rounds, m.batches) = (vec![m.rounds[0]; 6], vec![m.batches[0]; 6]);
+    }
+    let [adaptive, spin] = &mut run.results[..] else {
+        panic!("{:?}", run.results);
+    };
+    let dear = spin.rounds[0].cpu_per_wait_ns.unwrap() + 10.0 * spin.rounds[0].late_mean_capped_ns;
+    for round in &mut adaptive.rounds {
+        round.late_mean_capped_ns = 0.2 * dear;
+    }
+    fs::write(directory.join("run.json"), run.to_json()).unwrap();
+    for (gate, code) in [("", 0), ("--gate", 1)] {
+        let output = regimes(directory, &format!("{what} --rounds 6 {gate}"));
+        assert_eq!(output.status.code(), Some(code), "{output:?}");
+    }
 }
