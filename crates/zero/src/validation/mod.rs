@@ -1,8 +1,8 @@
 //! What the simulated pools are held against: figures that others published, one
 //! row each.
 //!
-//! `rows.toml` says of each row what is done, what is expected, and from which source; what
-//! is done is a function in `rows`.
+//! `rows.toml` says of each row what is done, what is expected, within which `bounds`, and from
+//! which source; what is done is a function in `rows`.
 //!
 //! The numbers are those of the list of targets; the ones in between are reserved,
 //! or of hardware and kernels, which no simulation reproduces.
@@ -23,6 +23,7 @@
 //!
 //! A row that is another one in other units says of which one.
 
+mod bounds;
 mod rows;
 
 use std::collections::BTreeMap;
@@ -35,6 +36,8 @@ use punctual_zero_sim::{Job, Machine, PoolResult, System, simulate};
 use serde::Deserialize;
 
 pub(super) use crate::article::PAGES;
+
+use bounds::{Bound, percentage};
 
 /// The file of rows.
 #[derive(Clone, Debug, Deserialize)]
@@ -66,10 +69,15 @@ pub struct Row {
     pub source: String,
     /// What is done.
     pub input: String,
-    /// What comes of it according to the source.
-    pub expected: String,
-    /// How far from that is still the same.
-    pub tolerance: String,
+    /// What comes of it according to the source, with places for the bounds:
+    /// `{near}` is that of the first, `{least1}` of the second.
+    expected: String,
+    /// How far from that is still the same, in the same way; else the percentage.
+    #[serde(default = "percentage")]
+    tolerance: String,
+    /// What holds of each number that comes out; none of a prediction.
+    #[serde(default)]
+    bounds: Vec<Bound>,
     /// The row that is the same observation, in other units.
     pub same_as: Option<String>,
     /// Whether nobody knows what it should be.
@@ -139,8 +147,8 @@ impl Verdict {
     }
 }
 
-/// What came out, and whether that is within the tolerance.
-type Seen = Result<(String, bool), Refusal>;
+/// What came out, and the numbers of it that the row has bounds for.
+type Seen = Result<(String, Vec<f64>), Refusal>;
 
 impl Row {
     /// Does it. Always the same.
@@ -148,14 +156,26 @@ impl Row {
     /// # Errors
     /// The simulator refuses it.
     pub fn run(&self) -> Result<Finding, Refusal> {
-        let (got, holds) = self.what_is_done()()?;
-        let verdict = match holds {
+        let (got, numbers) = self.what_is_done()()?;
+        assert_eq!(numbers.len(), self.bounds.len(), "{}", self.id);
+        let mut bounds = self.bounds.iter().zip(numbers);
+        let verdict = match bounds.all(|(bound, number)| bound.holds(number)) {
             _ if self.prediction => Verdict::Predicted,
             true => Verdict::Holds,
             false if self.deviates.is_some() => Verdict::Explained,
             false => Verdict::Deviates,
         };
         Ok(Finding { got, verdict })
+    }
+
+    /// What comes of it according to the source.
+    pub fn expected(&self) -> String {
+        bounds::filled(&self.expected, &self.bounds)
+    }
+
+    /// How far from that is still the same.
+    pub fn tolerance(&self) -> String {
+        bounds::filled(&self.tolerance, &self.bounds)
     }
 
     fn what_is_done(&self) -> fn() -> Seen {
@@ -243,11 +263,6 @@ pub(super) fn windows(name: &str, active: Option<usize>) -> Result<PoolResult, R
     simulate(&machine, &Job::new(setting, PAGES))
 }
 
-/// Whether it is what was expected but for so many percent.
-pub(super) fn is_near(got: f64, expected: f64, percent: f64) -> bool {
-    (got / expected - 1.0).abs() <= percent / 100.0
-}
-
 /// What came of some rows.
 pub type Findings<'r> = [(&'r Row, Finding)];
 
@@ -290,7 +305,7 @@ pub fn text(findings: &Findings<'_>, sources: &BTreeMap<String, String>) -> Stri
         })
         .column("what is done", |(row, _)| row.input.as_str())
         .column("expected", |(row, _)| {
-            format!("{}, {}", row.expected, row.tolerance)
+            format!("{}, {}", row.expected(), row.tolerance())
         })
         .column("got", got)
         .column("source", |(row, _)| row.source.as_str())

@@ -13,28 +13,22 @@ use punctual_zero_sim::{
 use crate::published::{CostItem, HiddenCost, MB_BYTES, article as published};
 use crate::rows::PAGE_BYTES;
 use crate::simulation::closed_form;
-use crate::validation::{PAGES, Seen, WORST_US, is_near, pool, system, windows, worst};
+use crate::validation::{PAGES, Seen, WORST_US, pool, system, windows, worst};
 
 pub(super) fn cpu_seconds() -> Seen {
     let cpu = worst()?.cpu.as_secs_f64();
-    Ok((
-        format!("{cpu:.0} CPU-s"),
-        is_near(cpu, published::CPU_S, 15.0),
-    ))
+    Ok((format!("{cpu:.0} CPU-s"), vec![cpu]))
 }
 
 pub(super) fn gib_per_cpu_s() -> Seen {
     let worst = worst()?;
     let (gib, gb) = (worst.gib_per_cpu_s(), worst.gb_per_cpu_s());
-    Ok((
-        format!("{gib:.4} GiB ({gb:.4} GB) a CPU-s"),
-        is_near(gib, 0.0378, 15.0) && is_near(gb, 0.0406, 15.0),
-    ))
+    Ok((format!("{gib:.4} GiB ({gb:.4} GB) a CPU-s"), vec![gib, gb]))
 }
 
 pub(super) fn us_per_page() -> Seen {
     let us = worst()?.cpu_us_per_page();
-    Ok((format!("{us:.1} us"), is_near(us, 100.8, 15.0)))
+    Ok((format!("{us:.1} us"), vec![us]))
 }
 
 /// How many workers row Z04 takes for active.
@@ -58,22 +52,19 @@ pub(super) fn first_trace() -> Seen {
             "{seconds:.1} CPU-s, {cpus:.2} CPUs, busy {:.0} % of the time",
             100.0 * trace.duty()
         ),
-        is_near(seconds, published::TRACE_CPU_S, 20.0) && is_near(cpus, 3.99, 20.0),
+        vec![seconds, cpus],
     ))
 }
 
 pub(super) fn spinning() -> Seen {
     let split = windows("windows-10", Some(ACTIVE))?.split;
     let percent = 100.0 * split.waiting;
-    Ok((
-        format!("{percent:.1} % waiting"),
-        (percent - 100.0 * published::WAITING).abs() <= 5.0,
-    ))
+    Ok((format!("{percent:.1} % waiting"), vec![percent]))
 }
 
 pub(super) fn unexpected_cpus() -> Seen {
     let ratio = bursts(TRACE_PAGES_PER_S, Some(ACTIVE))?.cpus() / 0.28;
-    Ok((format!("{ratio:.1}"), is_near(ratio, 14.3, 10.0)))
+    Ok((format!("{ratio:.1}"), vec![ratio]))
 }
 
 /// 800,000 pages by each of two processes, and what the article saw zeroed: a run of
@@ -88,28 +79,25 @@ pub(super) fn zeropage_test() -> Seen {
             "{cpus:.1} CPUs, busy {:.0} % of the time",
             100.0 * test.duty()
         ),
-        (cpus - 29.0).abs() <= 4.0,
+        vec![cpus],
     ))
 }
 
 pub(super) fn system_to_test() -> Seen {
     let ratio = bursts(TEST_PAGES_PER_S, None)?.cpus() / 2.0;
-    Ok((format!("{ratio:.1}"), (8.0..=14.5).contains(&ratio)))
+    Ok((format!("{ratio:.1}"), vec![ratio]))
 }
 
 pub(super) fn against_serial() -> Seen {
     let rate = worst()?.gb_per_cpu_s();
     let (least, most) = (6.1 / rate, 6.7 / rate);
-    Ok((
-        format!("{least:.0} to {most:.0} times"),
-        least >= 150.0 * 0.85 && most <= 175.0 * 1.15,
-    ))
+    Ok((format!("{least:.0} to {most:.0} times"), vec![least, most]))
 }
 
 pub(super) fn against_no_waiting() -> Seen {
     let split = windows("windows-10", None)?.split;
     let times = 1.0 / (1.0 - split.waiting);
-    Ok((format!("{times:.1} times"), is_near(times, 24.0, 25.0)))
+    Ok((format!("{times:.1} times"), vec![times]))
 }
 
 pub(super) fn build() -> Seen {
@@ -122,7 +110,7 @@ pub(super) fn build() -> Seen {
             "{:.2} GB, which keep {cpus:.1} CPUs busy",
             build.burst.bytes() / build.period.as_secs_f64() / 1e9
         ),
-        true,
+        vec![],
     ))
 }
 
@@ -147,7 +135,7 @@ pub(super) fn rule_of_thumb() -> Seen {
             percent(LockKind::Mcs, half)?,
             100.0 * chain.settle().waiting(),
         ),
-        (20.0..=50.0).contains(&waiting),
+        vec![waiting],
     ))
 }
 
@@ -160,7 +148,7 @@ pub(super) fn hand_off() -> Seen {
             us / 0.5,
             us / 0.2
         ),
-        (0.74..=2.6).contains(&us),
+        vec![us],
     ))
 }
 
@@ -180,7 +168,7 @@ pub(super) fn windows_11() -> Seen {
             100.0 * queued.waiting_without_hand_off(),
             100.0 * busier.split.waiting,
         ),
-        (percent - 80.0).abs() <= 7.0,
+        vec![percent],
     ))
 }
 
@@ -189,17 +177,14 @@ pub(super) fn server_2022() -> Seen {
     let (percent, rate) = (100.0 * outcome.split.waiting, outcome.gb_per_cpu_s());
     Ok((
         format!("{percent:.1} % waiting, {rate:.4} GB a CPU-s"),
-        percent >= 85.0 && rate < 0.06,
+        vec![percent, rate],
     ))
 }
 
 pub(super) fn windows_10_on_128() -> Seen {
     let us = pool("ice-lake-128", 39, LockKind::Tas, Batch::One)?.cpu_us_per_page();
     let times = us / WORST_US;
-    Ok((
-        format!("{us:.0} us a page: {times:.2} times"),
-        (0.5..=2.0).contains(&times),
-    ))
+    Ok((format!("{us:.0} us a page: {times:.2} times"), vec![times]))
 }
 
 pub(super) fn xeon_phi() -> Seen {
@@ -219,7 +204,7 @@ pub(super) fn xeon_phi() -> Seen {
             of(272, Active::HalfToAll)?,
             of(39, Active::All)?
         ),
-        true,
+        vec![],
     ))
 }
 
@@ -237,13 +222,13 @@ pub(super) fn desktop() -> Seen {
             waiting[1],
             100.0 * bare.split.waiting
         ),
-        waiting.iter().all(|percent| *percent < 10.0) && times < 2.0,
+        vec![waiting[0].max(waiting[1]), times],
     ))
 }
 
 pub(super) fn share_of_system() -> Seen {
     let percent = 100.0 * published::TRACE_CPU_S / published::TRACE_SYSTEM_CPU_S;
-    Ok((format!("{percent:.1} %"), format!("{percent:.1}") == "65.2"))
+    Ok((format!("{percent:.1} %"), vec![percent]))
 }
 
 fn us(part: CostItem) -> f64 {
@@ -255,18 +240,16 @@ pub(super) fn share_of_faults() -> Seen {
     let zeroing = faults * us(CostItem::Zeroing) / us(CostItem::Faults);
     Ok((
         format!("{faults:.2} %; {zeroing:.2} %"),
-        (faults - 16.0).abs() <= 0.1 && (zeroing - 13.7).abs() <= 0.1,
+        vec![faults, zeroing],
     ))
 }
 
 pub(super) fn memory_bandwidth() -> Seen {
     let gb_per_s: f64 = 4_096.0 / 76.0;
     let machine = Machine::parse("cascade-lake-96")?;
-    let least = machine.figure(Quantity::Bandwidth).map(|figure| figure.low);
-    Ok((
-        format!("{gb_per_s:.1} GB/s"),
-        least == Some((gb_per_s * 10.0).round() / 10.0),
-    ))
+    let least = machine.figure(Quantity::Bandwidth);
+    let least = least.map_or(f64::NAN, |figure| figure.low);
+    Ok((format!("{gb_per_s:.1} GB/s"), vec![gb_per_s, least]))
 }
 
 pub(super) fn page_in_cache() -> Seen {
@@ -287,7 +270,7 @@ pub(super) fn page_in_cache() -> Seen {
              {simulated:.0} at least",
             2.0 * least_ns
         ),
-        at_ten_ns > bytes_a_cycle && (19.0..=21.0).contains(&least_ns) && simulated >= least_ns,
+        vec![at_ten_ns, least_ns, simulated],
     ))
 }
 
@@ -298,7 +281,7 @@ pub(super) fn bytes_of_the_test() -> Seen {
     let more = 100.0 * (simulated as f64 / bytes as f64 - 1.0);
     Ok((
         format!("{} B = {gib:.3} GiB; {more:.1} % more", bytes),
-        bytes == 6_553_600_000 && format!("{gib:.3}") == "6.104" && format!("{more:.1}") == "0.4",
+        vec![bytes as f64 / 1e9, gib, more],
     ))
 }
 
@@ -308,7 +291,7 @@ pub(super) fn cost_of_fresh_memory() -> Seen {
     let us_per_page = us_per_mb * PAGE_BYTES as f64 / MB_BYTES as f64;
     Ok((
         format!("{us_per_mb} us a MB = {us_per_page:.2} us a page"),
-        is_near(us_per_page, 1.56, 10.0),
+        vec![us_per_mb, us_per_page],
     ))
 }
 
@@ -326,7 +309,7 @@ pub(super) fn takes() -> Seen {
     let planned = batches.map(|batch| batch.planned(PAGES, 39));
     Ok((
         planned.map(|takes| takes.to_string()).join(", "),
-        planned == [41_204, 20_602, 22, 432, 815, 611, 156],
+        planned.map(|takes| takes as f64).to_vec(),
     ))
 }
 
@@ -337,7 +320,7 @@ pub(super) fn half_of_the_rest() -> Seen {
         Ok::<_, Refusal>(pool(fast, workers, LockKind::Mcs, Batch::Half)?.wall_gb_per_s())
     };
     let times = wall(39)? / wall(1)?;
-    Ok((format!("{times:.3} times"), (1.9..=2.001).contains(&times)))
+    Ok((format!("{times:.3} times"), vec![times]))
 }
 
 /// A request in the product form, in cycles.
@@ -377,7 +360,7 @@ pub(super) fn chain_0_4_percent() -> Seen {
     let (height, at, last) = short_sections(0.004);
     Ok((
         format!("{height:.1} at {at}, {last:.1} at {CORES}"),
-        is_near(height, 25.0, 8.0) && at.abs_diff(27) <= 2 && is_near(last, 4.8, 8.0),
+        vec![height, at as f64, last],
     ))
 }
 
@@ -385,7 +368,7 @@ pub(super) fn chain_3_2_percent() -> Seen {
     let (height, at, last) = short_sections(0.032);
     Ok((
         format!("{height:.1} at {at}, {last:.2} at {CORES}"),
-        is_near(height, 5.3, 15.0) && (6..=8).contains(&at) && is_near(last, 0.65, 15.0),
+        vec![height, at as f64, last],
     ))
 }
 
@@ -394,7 +377,7 @@ pub(super) fn chain_long_sections() -> Seen {
     let (at, height) = peak(|cores| speed_up(25_600.0, 0.02, cores));
     Ok((
         format!("{at_47:.1} at 47, the peak is {height:.1} at {at}"),
-        at_47 >= 40.0 * 0.95 && at >= 46,
+        vec![at_47, at as f64],
     ))
 }
 
@@ -432,8 +415,7 @@ fn curve(takes: impl Fn(usize) -> Result<f64, Refusal>) -> Result<(usize, f64, f
 
 pub(super) fn sharper_than_the_chain() -> Seen {
     let machine = Machine::parse("opteron-48")?;
-    let mut got = Vec::new();
-    let mut holds = true;
+    let (mut got, mut fall, mut sharper) = (Vec::new(), f64::MAX, f64::MAX);
     for serial in [0.02, 0.004] {
         let section = 400.0 / 2.4;
         let simulated =
@@ -450,9 +432,10 @@ pub(super) fn sharper_than_the_chain() -> Seen {
             chain.0,
             left[1],
         ));
-        holds &= simulated.1 > chain.1 && left[0] <= 60.0 && left[0] < left[1];
+        fall = fall.min(100.0 - left[0]);
+        sharper = sharper.min(simulated.1 / chain.1).min(left[1] / left[0]);
     }
-    Ok((got.join("; "), holds))
+    Ok((got.join("; "), vec![fall, sharper]))
 }
 
 pub(super) fn mempop() -> Seen {
@@ -469,7 +452,7 @@ pub(super) fn mempop() -> Seen {
     let (ratio, most) = (queued / ticket, per_ms(TICKET, at)?);
     Ok((
         format!("{ratio:.1} (ticket lock: {most:.0} a ms at {at} cores, {ticket:.0} at {CORES})"),
-        is_near(ratio, 17.0, 25.0),
+        vec![ratio],
     ))
 }
 
@@ -490,7 +473,7 @@ pub(super) fn radiosity() -> Seen {
     let (fall, gain) = (most / all, queued / all);
     Ok((
         format!("{fall:.1} from the peak at {at} threads; {gain:.1}"),
-        is_near(fall, 10.0, 30.0) && is_near(gain, 19.0, 30.0),
+        vec![fall, gain],
     ))
 }
 
@@ -505,7 +488,7 @@ pub(super) fn sleepers() -> Seen {
     let (least, deep) = (ratio("3333ns")?, ratio("20000ns")?);
     Ok((
         format!("{least:.0}; {deep:.0} where waking takes 20 us"),
-        (6.3..=630.0).contains(&least),
+        vec![least],
     ))
 }
 
@@ -527,7 +510,7 @@ pub(super) fn queued_is_flat() -> Seen {
             "{least:.1} to {most:.1} GB/s; in two sockets {:.1} with 39",
             two_sockets.wall_gb_per_s()
         ),
-        most / least <= 1.1,
+        vec![100.0 * (most / least - 1.0)],
     ))
 }
 
@@ -562,7 +545,7 @@ pub(super) fn transfer_of_the_worst_case() -> Seen {
             simulated_per_waiter()?,
             machine.mean_transfer_ns(39)?
         ),
-        (100.0..=160.0).contains(&(2.0 * low)),
+        vec![2.0 * low],
     ))
 }
 
