@@ -2,45 +2,30 @@
 
 use punctual_core::Nanos;
 use punctual_core::strategies::{self, Adaptive, AnyStrategy};
-use punctual_record::{self as record, Experiment, Learned, LearnedCall, LearnedClass};
+use punctual_record::{self as record, Learned, LearnedCall, LearnedClass};
 
-use crate::rounds::Case;
-
-/// What the strategy of a case had learned, if it learns something and keeps it from one
-/// wait to the next.
-pub(crate) fn learned(case: &Case, strategy: &AnyStrategy) -> Option<Learned> {
-    let learned = match strategy {
-        AnyStrategy::Adaptive(adaptive) => weighed(adaptive),
-        AnyStrategy::Precise(precise) => Learned {
+/// What a strategy had learned, if it learns something and keeps it from one wait to the
+/// next; not yet in which experiment.
+pub(crate) fn learned(strategy: &AnyStrategy) -> Option<Learned> {
+    match strategy {
+        AnyStrategy::Adaptive(adaptive) => Some(weighed(adaptive)),
+        AnyStrategy::Precise(precise) => Some(Learned {
             nap: Some(estimate(precise.learned())),
             ..Learned::default()
-        },
-        AnyStrategy::Timer(timer) => Learned {
+        }),
+        AnyStrategy::Timer(timer) => Some(Learned {
             over: Some(estimate(timer.learned())),
             ..Learned::default()
-        },
+        }),
         AnyStrategy::System(_)
         | AnyStrategy::Spin(_)
         | AnyStrategy::YieldSpin(_)
-        | AnyStrategy::FixedMargin(_) => return None,
+        | AnyStrategy::FixedMargin(_) => None,
         // Its margin is all it has, and it keeps nothing to show.
-        AnyStrategy::Quantile(_) => return None,
+        AnyStrategy::Quantile(_) => None,
         // Forgets with each wait what it has learned in it.
-        AnyStrategy::MaxNap(_) => return None,
-    };
-    Some(Learned {
-        experiment: case.experiment().to_owned(),
-        subject: case.subject.clone(),
-        period_ns: shared_period_ns(&case.cells),
-        ..learned
-    })
-}
-
-/// The period, if it is the same in all cells.
-fn shared_period_ns(cells: &[Experiment]) -> Option<u64> {
-    let period_ns = cells.first()?.period_ns();
-    let is_shared = cells.iter().all(|cell| cell.period_ns() == period_ns);
-    period_ns.filter(|_| is_shared)
+        AnyStrategy::MaxNap(_) => None,
+    }
 }
 
 fn weighed(adaptive: &Adaptive) -> Learned {
@@ -94,7 +79,7 @@ mod tests {
     use crate::experiments::Conditions;
     use crate::experiments::lengths::{Waits, interval_cases};
     use crate::experiments::pace::{self, Batch};
-    use crate::rounds;
+    use crate::rounds::{self, Case};
 
     fn subjects(names: &[&str]) -> Vec<Subject> {
         let spec = |name: &&str| StrategySpec::parse(name, Defaults::ELSEWHERE).unwrap();

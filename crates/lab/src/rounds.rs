@@ -76,6 +76,18 @@ impl Results {
 }
 
 impl Case {
+    /// What its strategy had learned, if it keeps anything; its period, if all cells have one.
+    fn learned(&self, strategy: &AnyStrategy) -> Option<Learned> {
+        let period_ns = self.cells.first().and_then(Experiment::period_ns);
+        let is_shared = self.cells.iter().all(|cell| cell.period_ns() == period_ns);
+        Some(Learned {
+            experiment: self.experiment().to_owned(),
+            subject: self.subject.clone(),
+            period_ns: period_ns.filter(|_| is_shared),
+            ..learned(strategy)?
+        })
+    }
+
     /// One that starts over in each round.
     pub fn new(
         subject: impl ToString,
@@ -220,7 +232,7 @@ pub fn run(
     Ok(Results {
         measurements,
         learned: ended
-            .filter_map(|(case, strategy)| learned(case, &strategy?))
+            .filter_map(|(case, strategy)| case.learned(&strategy?))
             .collect(),
         end,
     })
@@ -506,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_learned_comes_with_the_name_of_its_heat() {
+    fn what_was_learned_comes_with_the_name_of_its_case() {
         let results = interleaved(case(5, true), 2);
         let [of_it] = &results.learned[..] else {
             panic!("{:?}", results.learned);
@@ -516,9 +528,6 @@ mod tests {
         assert_eq!(results.measurements[0].subject, of_it.subject);
         assert_eq!(results.measurements[0].rounds.len(), 2);
         let cold = PRECISE.build(&mut |_| Some(Method::ClockNanosleep));
-        assert_ne!(
-            Some(of_it),
-            learned(&case(5, true), &cold.unwrap()).as_ref()
-        );
+        assert_ne!(Some(of_it), case(5, true).learned(&cold.unwrap()).as_ref());
     }
 }

@@ -10,8 +10,9 @@ use std::fmt;
 
 use punctual_core::{Nanos, StrategySpec};
 
-use crate::machine::{Machine, Observations, Refusal, Sample};
+use crate::machine::{Machine, Observations};
 use crate::program::{Due, Op, Program, Subject};
+use crate::{Refusal, Sample};
 
 /// What must hold for every strategy on every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

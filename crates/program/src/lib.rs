@@ -15,8 +15,8 @@ mod samples;
 pub mod setting;
 
 pub use lengths::Lengths;
-pub use machine::{Machine, Observations, Refusal};
+pub use machine::{Machine, Observations};
 pub use probe::Probe;
-pub use program::Program;
-pub use samples::Samples;
+pub use program::{Program, Refusal};
+pub use samples::{Sample, Samples};
 pub use setting::Setting;

@@ -1,14 +1,12 @@
 //! What runs programs, and what it observes.
 
-use std::fmt;
-
 use punctual_core::strategies::AnyStrategy;
 use punctual_core::{Clock, Nanos, Outcome, Tick};
 use serde::{Deserialize, Serialize};
 
 use crate::probe::Probe;
-use crate::program::Program;
-use crate::samples::{Before, LONGEST, Samples};
+use crate::program::{Program, Refusal};
+use crate::samples::{Before, LONGEST, Sample, Samples};
 
 /// Something that runs programs: this host, or a simulated computer.
 pub trait Machine {
@@ -115,22 +113,6 @@ pub struct Reading {
     pub probe: Probe,
     /// The length of time it came to.
     pub value: Nanos,
-}
-
-/// One wait or block.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sample {
-    /// The length asked for: from the call to the deadline.
-    pub asked: Nanos,
-    /// When it ended, counted from the start of the section.
-    pub woke: Nanos,
-    /// Cycles skipped before this one because they had passed already.
-    pub missed: u64,
-    /// If its event ended it: how long before that the event was signalled.
-    /// `None` also where the machine does not tell.
-    pub since_signal: Option<Nanos>,
-    /// What happened.
-    pub outcome: Outcome,
 }
 
 /// What a thread's waiting cost.
@@ -428,26 +410,6 @@ impl<C: Clock> Recorder<C> {
         }
     }
 }
-
-/// A machine's answer to a program it cannot run: what it cannot do, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal(String);
-
-impl Refusal {
-    /// A refusal in one sentence that says what cannot be done, why, and what
-    /// to do instead.
-    pub fn new(why: impl Into<String>) -> Self {
-        Self(why.into())
-    }
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Refusal {}
 
 #[cfg(test)]
 mod tests {

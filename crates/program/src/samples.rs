@@ -3,7 +3,21 @@
 use punctual_core::{Lateness, Nanos, Outcome};
 use serde::{Deserialize, Serialize};
 
-use crate::machine::Sample;
+/// One wait or block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sample {
+    /// The length asked for: from the call to the deadline.
+    pub asked: Nanos,
+    /// When it ended, counted from the start of the section.
+    pub woke: Nanos,
+    /// Cycles skipped before this one because they had passed already.
+    pub missed: u64,
+    /// If its event ended it: how long before that the event was signalled.
+    /// `None` also where the machine does not tell.
+    pub since_signal: Option<Nanos>,
+    /// What happened.
+    pub outcome: Outcome,
+}
 
 /// The samples of a section, in order.
 ///

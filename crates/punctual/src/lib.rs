@@ -53,6 +53,7 @@
 //! suspended, and runs on Windows.
 
 pub mod article;
+mod budget;
 mod builder;
 mod clock;
 #[cfg(feature = "embedded-hal")]
@@ -72,7 +73,8 @@ mod strategy;
 mod ticker;
 mod waiter;
 
-pub use builder::{Budget, Builder, Learned, Promise};
+pub use budget::{Budget, Learned, Promise};
+pub use builder::Builder;
 pub use clock::Clock;
 pub use frame::{Frame, FrameEnd, FramePacer};
 pub use outcome::{Cancelled, Interrupted, Outcome};

@@ -6,7 +6,7 @@ use punctual_core::strategies::Defaults;
 use punctual_core::{Method, StrategySpec};
 use punctual_sys::Error;
 
-use crate::builder::{Budget, Promise};
+use crate::budget::{Budget, Promise};
 
 const DEFAULTS: Defaults = if cfg!(windows) {
     Defaults::WINDOWS

@@ -9,7 +9,7 @@ use punctual_sys::clock::{self, Host, Tick};
 use punctual_sys::nap::{Cancel, Nap, Slack};
 use punctual_sys::{spin, thread};
 
-use crate::builder::{Builder, Learned};
+use crate::budget::Learned;
 use crate::clock::{Anchor, Clock};
 use crate::outcome::{Cancelled, End, Interrupted, Outcome};
 use crate::statistics::Statistics;
@@ -113,11 +113,6 @@ impl Waiter {
             overrun: Nanos::ZERO,
             kept: None,
         }
-    }
-
-    /// A waiter with a strategy, a budget and other settings of your choice.
-    pub fn builder() -> Builder {
-        Builder::default()
     }
 
     /// The time on the clock of its waits: `Instant::now`, or that of

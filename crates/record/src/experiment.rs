@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use crate::disturbance::CpuQuota;
 use crate::findings::Verdict;
 use crate::late::Mode;
-use crate::run::Measurement;
 
 /// One experiment each. Files name them by the tag `experiment`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -691,7 +690,7 @@ impl Phase {
 /// One experiment of the enum.
 pub trait OfExperiment: Sized {
     /// What a measurement has of it; `None` if it is of another.
-    fn of(measurement: &Measurement) -> Option<&Self>;
+    fn of(measurement: &impl AsRef<Experiment>) -> Option<&Self>;
 }
 
 /// An experiment with waits of one length.
@@ -718,8 +717,8 @@ macro_rules! of_experiment {
     ($($name:ident => $variant:ident,)*) => {
         $(
             impl OfExperiment for $name {
-                fn of(measurement: &Measurement) -> Option<&Self> {
-                    match &measurement.experiment {
+                fn of(measurement: &impl AsRef<Experiment>) -> Option<&Self> {
+                    match measurement.as_ref() {
                         Experiment::$variant(of) => Some(of),
                         _ => None,
                     }

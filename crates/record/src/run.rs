@@ -316,6 +316,12 @@ pub struct Measurement {
     pub samples_woke_ns: Vec<u64>,
 }
 
+impl AsRef<Experiment> for Measurement {
+    fn as_ref(&self) -> &Experiment {
+        &self.experiment
+    }
+}
+
 /// What waiting cost in CPU time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -64,6 +64,6 @@ pub use sweep::{sweep_cells, sweep_verdict};
 pub use tables::{comparison, comparison_sections, table};
 #[cfg(not(target_family = "wasm"))]
 pub use text::figures;
-pub use text::{Report, explained, tables_named, text};
-pub use verdict::{Overview, Verdict, comparison_verdict, verdict};
+pub use text::{Report, explained, tables_named, text, verdict};
+pub use verdict::{Overview, Verdict, comparison_verdict};
 pub use warnings::{Setting, disturbed, hiccup, warnings};

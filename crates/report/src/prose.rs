@@ -94,6 +94,23 @@ pub fn cut(mut text: String, most: usize) -> String {
     text
 }
 
+/// A model's name without the folder of what was recorded, if that is what it replays.
+#[cfg(not(target_family = "wasm"))]
+pub(crate) fn model_without_folders(name: &str) -> String {
+    last_parts(name.split('='), "=")
+}
+
+/// The last part of each word that is a path; a rate, as 60000/1001, is none.
+#[cfg(not(target_family = "wasm"))]
+pub(crate) fn last_parts<'w>(words: impl Iterator<Item = &'w str>, between: &str) -> String {
+    let is_number = |part: &str| part.starts_with(|c: char| c.is_ascii_digit());
+    let last = |word: &'w str| match word.split(['/', ',']).all(is_number) {
+        true => word,
+        false => word.rsplit(['/', '\\']).next().unwrap_or(word),
+    };
+    words.map(last).collect::<Vec<_>>().join(between)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

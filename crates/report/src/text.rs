@@ -5,12 +5,15 @@ use punctual_record::{Disturbance, Experiment, Measurement, OfExperiment, Run, R
 
 #[cfg(not(target_family = "wasm"))]
 use crate::figures::{Figure, of_waits};
-#[cfg(not(target_family = "wasm"))]
-use crate::page::model_without_folders;
 use crate::select::{self, rows};
 use crate::tables::Section;
 use crate::verdict::{self, Verdict};
 use crate::{doctor, hiccup, prose, scenario, tables};
+
+/// What a run says; `None` where no rule knows what it was for.
+pub fn verdict<R: Report>(run: &Run<R>) -> Option<Verdict> {
+    R::verdict(run).map(|verdict| verdict::of_run(run, verdict))
+}
 
 /// Rows of which there are tables and figures.
 pub trait Report: RunRow {
@@ -150,13 +153,15 @@ impl Report for Measurement {
                         late.in_words = hiccup(late);
                     }
                 }
-                Experiment::Scenario(of) => of.at.on = model_without_folders(&of.at.on),
-                Experiment::ScenarioComputer(of) => of.at.on = model_without_folders(&of.at.on),
+                Experiment::Scenario(of) => of.at.on = prose::model_without_folders(&of.at.on),
+                Experiment::ScenarioComputer(of) => {
+                    of.at.on = prose::model_without_folders(&of.at.on)
+                }
                 _ => {}
             }
         }
         for expected in &mut run.beside.expectations {
-            expected.on = model_without_folders(&expected.on);
+            expected.on = prose::model_without_folders(&expected.on);
         }
         run
     }

@@ -13,6 +13,7 @@ use punctual_core::{Nanos, Reason};
 use punctual_sys::nap::{Cancel, Nap, Slack};
 use punctual_sys::{clock, slack};
 use std::os::unix::thread::JoinHandleExt;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use std::time::Duration;
 use std::{fs, ptr, thread};
@@ -176,6 +177,25 @@ fn parent_and_child_wait_beside_each_other() {
             drop(nap);
             assert_eq!(slack::current(), Some(OWN_SLACK));
         }
+    });
+}
+
+/// What the documentation of `Slack` says of programs.
+#[test]
+fn programs_inherit_a_slack_that_is_kept() {
+    apart("programs_inherit_a_slack_that_is_kept", || {
+        let theirs = || {
+            let cat = Command::new("cat").arg("/proc/self/timerslack_ns").output();
+            let text = String::from_utf8(cat.unwrap().stdout).unwrap();
+            text.trim().parse().map(Nanos::new).ok()
+        };
+        let mut nap = Nap::new();
+        wait(&mut nap, Nanos::from_us(50), Slack::PerNap, None);
+        assert_eq!(theirs(), Some(OWN_SLACK));
+        wait(&mut nap, Nanos::from_us(50), Slack::KeepThread, None);
+        assert_eq!(theirs(), Some(Nanos::new(1)));
+        drop(nap);
+        assert_eq!(theirs(), Some(OWN_SLACK));
     });
 }
 

@@ -5,8 +5,7 @@ use punctual::{Builder, Cancel, Clock, Waiter};
 use punctual_core::{Limit, Method, Nanos};
 use punctual_sim::Doing;
 
-use crate::computer::Error;
-use crate::turns::Turns;
+use crate::turns::{Error, Turns};
 
 /// The clock of a [`Computer`](crate::Computer), on which its threads wait.
 ///

@@ -1,11 +1,10 @@
-use std::fmt;
 use std::sync::Arc;
 
 use punctual_sim::{Hosted, Model};
 
 use crate::clock::VirtualClock;
 use crate::scope::{self, Scope};
-use crate::turns::Turns;
+use crate::turns::{Error, Turns};
 
 /// A simulated computer on which code of a test runs in virtual time.
 ///
@@ -102,15 +101,3 @@ impl Computer {
         scope::run(&self.turns, code)
     }
 }
-
-/// Why there is no such computer, or it has no such call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Error(pub(crate) String);
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Error {}

@@ -6,8 +6,9 @@ mod scope;
 mod turns;
 
 pub use clock::VirtualClock;
-pub use computer::{Computer, Error};
+pub use computer::Computer;
 pub use scope::{JoinHandle, Scope};
+pub use turns::Error;
 
 /// Compiles and runs the examples of `docs/testing.md`.
 #[cfg(doctest)]

@@ -11,8 +11,6 @@ use punctual::Cancel;
 use punctual_core::{Nanos, Tick};
 use punctual_sim::{Doing, Hosted, SimClock};
 
-use crate::computer::Error;
-
 /// After so many readings of the clock in one turn each of them ends the turn: a loop that
 /// waits by reading the clock comes to its end.
 const READS: u32 = 8;
@@ -292,6 +290,18 @@ impl fmt::Debug for Turns {
         self.lock().hosted.fmt(f)
     }
 }
+
+/// Why there is no such computer, or it has no such call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error(pub(crate) String);
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Error {}
 
 #[cfg(test)]
 mod tests {

@@ -178,8 +178,9 @@ mod tests {
     use punctual_core::strategies::Defaults;
     use punctual_core::{Event, Method, Nanos, Rate, StrategySpec};
     use punctual_program::Probe;
+    use punctual_program::Sample;
     use punctual_program::Setting;
-    use punctual_program::machine::{Recorder, Sample};
+    use punctual_program::machine::Recorder;
     use punctual_program::probe::OsClock;
     use punctual_program::program::{Due, Op, SpawnKind, Subject};
     use punctual_program::setting::{Power, Priority, Throttling};

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use punctual_core::Nanos;
 use punctual_program::Probe;
-use punctual_program::machine::{Sample, Section};
+use punctual_program::Sample;
+use punctual_program::machine::Section;
 use punctual_record::{nearest_rank, percentile};
 
 use super::expect::{Figure, Series, Stat, energy_impact};

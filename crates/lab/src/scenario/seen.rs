@@ -241,7 +241,8 @@ fn idle(used: &ComputerUse, some: impl Fn(Nanos) -> bool) -> Nanos {
 
 #[cfg(test)]
 mod tests {
-    use punctual_program::machine::{CpuUse, Sample};
+    use punctual_program::Sample;
+    use punctual_program::machine::CpuUse;
 
     use super::*;
 

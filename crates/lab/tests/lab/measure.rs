@@ -12,7 +12,8 @@ use punctual_lab::experiments::{
 use punctual_lab::rounds::{self, Results};
 use punctual_lab::{model_facts, predict_timers};
 use punctual_program::Probe;
-use punctual_program::machine::{CpuUse, Reading, Sample, Section, ThreadObservations};
+use punctual_program::Sample;
+use punctual_program::machine::{CpuUse, Reading, Section, ThreadObservations};
 use punctual_program::program::Op;
 use punctual_program::setting::Priority;
 use punctual_program::{Machine, Observations, Program, Refusal};

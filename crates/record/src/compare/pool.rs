@@ -95,7 +95,7 @@ impl<'r> Pool<'r> {
 
     /// What was read of a clock.
     pub(super) fn clock(&self) -> Option<&'r Clocks> {
-        self.parts.iter().find_map(|part| Clocks::of(part))
+        self.parts.iter().copied().find_map(Clocks::of)
     }
 }
 

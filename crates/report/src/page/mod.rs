@@ -186,14 +186,9 @@ impl Page {
 fn harmless<R: Report>(run: &Run<R>) -> Run<R> {
     let mut run = R::nameless(run.clone());
     (run.disturbance, run.warnings) = nameless(run.disturbance.as_ref(), &run.warnings);
-    run.machine.name = model_without_folders(&run.machine.name);
+    run.machine.name = prose::model_without_folders(&run.machine.name);
     run.command = without_folders(&run.command);
     run
-}
-
-/// A model's name without the folder of what was recorded, if that is what it replays.
-pub(crate) fn model_without_folders(name: &str) -> String {
-    last_parts(name.split('='), "=")
 }
 
 /// A command without the folders of its files; names with spaces are in quotes.
@@ -209,17 +204,7 @@ fn without_folders(command: &str) -> String {
         words.push(word.trim_matches('\''));
         rest = after.strip_prefix(' ').unwrap_or(after);
     }
-    last_parts(words.into_iter(), " ")
-}
-
-/// The last part of each word that is a path; a rate, as 60000/1001, is none.
-fn last_parts<'w>(words: impl Iterator<Item = &'w str>, between: &str) -> String {
-    let is_number = |part: &str| part.starts_with(|c: char| c.is_ascii_digit());
-    let last = |word: &'w str| match word.split(['/', ',']).all(is_number) {
-        true => word,
-        false => word.rsplit(['/', '\\']).next().unwrap_or(word),
-    };
-    words.map(last).collect::<Vec<_>>().join(between)
+    prose::last_parts(words.into_iter(), " ")
 }
 
 /// Text in HTML, on one line and not endless.

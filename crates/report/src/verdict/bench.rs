@@ -443,7 +443,7 @@ mod tests {
             warnings: vec![warning; 3],
             ..Run::of(results)
         };
-        let text = super::super::verdict(&run).unwrap().text(80);
+        let text = crate::verdict(&run).unwrap().text(80);
         assert!(text.lines().count() <= 23, "{text}");
         assert!(
             text.contains("Warning: Other programs had much of the CPUs. (2 more: --full)"),
@@ -473,7 +473,7 @@ mod tests {
                 .map(|(n, costs)| measured(&format!("way {n}"), &costs[..rounds]))
                 .collect();
             let run = Run::of(rows.clone());
-            let verdict = super::super::verdict(&run).unwrap();
+            let verdict = crate::verdict(&run).unwrap();
             let best = rows.iter().min_by(|a, b| cost(a, 1).unwrap().total_cmp(&cost(b, 1).unwrap())).unwrap();
             let is_told = rows.iter().filter(|m| m.subject != best.subject).all(|m| {
                 rounds >= 6 && Cost::CAPPED.ratio_at(10.0, &m.rounds, &best.rounds).unwrap().low > 1.0

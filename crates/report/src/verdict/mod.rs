@@ -16,11 +16,11 @@ pub use compare::comparison_verdict;
 
 use std::borrow::Cow;
 
-use punctual_record::{Measurement, Run, visible};
+use punctual_record::{Measurement, Run, RunRow, visible};
 
 use crate::tables::Cells;
 use crate::tables::table::Table;
-use crate::{Report, prose, select, units};
+use crate::{prose, select, units};
 
 /// What a run says, in one screen.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,9 +46,8 @@ pub struct Overview {
     pub caption: String,
 }
 
-/// What a run says; `None` where no rule knows what it was for.
-pub fn verdict<R: Report>(run: &Run<R>) -> Option<Verdict> {
-    let mut verdict = R::verdict(run)?;
+/// What a run says in these words, with what is to be known of the run.
+pub(crate) fn of_run<R: RunRow>(run: &Run<R>, mut verdict: Verdict) -> Verdict {
     let machine = [run.machine.name.as_str(), run.machine.os.as_str()];
     let machine = prose::list(machine.into_iter().filter(|it| !it.is_empty()));
     verdict.heading = format!("{}: {machine}", asked(&run.command));
@@ -73,7 +72,7 @@ pub fn verdict<R: Report>(run: &Run<R>) -> Option<Verdict> {
         let what = first.what[..end].trim_end_matches('.');
         verdict.sentences.push(format!("Warning: {what}.{more}"));
     }
-    Some(verdict.cut())
+    verdict.cut()
 }
 
 /// No sentence that is made here is longer, in characters, and no name in a table: a file may

@@ -3,7 +3,8 @@
 use punctual_core::strategies::{Defaults, StrategySpec};
 use punctual_core::{Event, Method, Nanos, Rate};
 use punctual_program::Probe;
-use punctual_program::machine::{Sample, Section};
+use punctual_program::Sample;
+use punctual_program::machine::Section;
 use punctual_program::probe::OsClock;
 use punctual_program::program::{Due, Op, SpawnKind, Subject};
 use punctual_program::setting::Priority;

@@ -8,8 +8,8 @@ use proptest::prelude::*;
 
 use punctual_core::strategies::Defaults;
 use punctual_core::{Method, Nanos, Rate, StrategySpec};
+use punctual_program::Sample;
 use punctual_program::conformance::{Invariant, known};
-use punctual_program::machine::Sample;
 use punctual_program::program::{Due, Op, Subject};
 use punctual_program::{Machine, Observations, Program, Refusal};
 use punctual_sim::rules::{Fate, Scripted};

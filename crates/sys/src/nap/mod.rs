@@ -116,7 +116,8 @@ pub enum Slack {
     #[default]
     PerNap,
     /// Lowers it to 1 ns at the first nap and keeps it there while the [`Nap`] lives, for
-    /// all other timers of the thread too, and for threads that it starts.
+    /// all other timers of the thread too, for threads that it starts and for programs: a
+    /// `std::process::Command` inherits it, a child of `fork` does not.
     ///
     /// A [`Nap`] that moves to another thread lowers it there as well. Dropping it restores
     /// the slack of the thread it napped on last, if it is dropped on that thread; other

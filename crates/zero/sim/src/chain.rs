@@ -18,8 +18,8 @@ use punctual_zero_pool::LockKind;
 use punctual_zero_pool::suspending::{AnyLock, Computer, Line, Lock};
 
 use super::computer::{LOOKS, SimComputer, SimLine, Task};
+use super::costs::Costs;
 use super::machine::Machine;
-use super::quantity::Costs;
 use super::world::World;
 
 /// How long the lock is with one holder, from hand-off to hand-off.

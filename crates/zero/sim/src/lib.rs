@@ -3,7 +3,7 @@
 //!
 //! | file | what it is about |
 //! |---|---|
-//! | `topology`, `quantity` | its CPUs, and what things cost: each figure with its source, and all for so many workers, as fast to look up as can be |
+//! | `topology`, `quantity`, `costs` | its CPUs, and what things cost: each figure with its source, and all for so many workers, as fast to look up as can be |
 //! | `machine` | a [`Machine`] of those; computers that somebody published figures of, and the pools of Windows |
 //! | `lines` | cache lines: who has a copy, who wants one, who comes next |
 //! | `world` | what happens, in which order, also to who loses its CPU, and in memory that many write at the same time |
@@ -25,6 +25,7 @@
 
 pub mod chain;
 mod computer;
+mod costs;
 mod lines;
 mod machine;
 mod quantity;

@@ -11,8 +11,9 @@ use punctual_zero_pool::{Accounting, Dequeue, LockKind, Sample, Setting};
 use serde::{Deserialize, Serialize};
 
 use super::computer::{SimComputer, Task};
+use super::costs::{Costs, PAGE_BYTES};
 use super::machine::Machine;
-use super::quantity::{Costs, Figure, PAGE_BYTES, Quantity};
+use super::quantity::{Figure, Quantity};
 use super::topology::Distance;
 use super::world::{Preemption, World};
 

@@ -9,7 +9,7 @@ use punctual_zero_pool::suspending::{AnyLock, Computer, Line, Lock};
 use punctual_zero_pool::{Batch, Dequeue, LockKind, Setting};
 
 use super::super::computer::{SimComputer, Task};
-use super::super::quantity::Costs;
+use super::super::costs::Costs;
 use super::super::world::World;
 use super::super::{Figure, Job, Machine, Preemption, Quantity, Topology, simulate};
 

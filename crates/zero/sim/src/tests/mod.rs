@@ -15,7 +15,7 @@ use punctual_zero_pool::{Accounting, Batch, Dequeue, LockKind, Setting};
 
 use super::chain::{Chain, HandOff};
 use super::computer::{SimComputer, SimLine, SimMutex, Task};
-use super::quantity::Costs;
+use super::costs::Costs;
 use super::world::World;
 use super::{
     Bursts, Contest, ContestLock, EVERY, Job, Machine, PoolResult, Preemption, Quantity, simulate,

@@ -18,8 +18,9 @@ use punctual_core::Nanos;
 use punctual_sim::{Random, Time, Timers};
 use worker::{Account, Bandwidth, Doing, Losses, Posted, Worker, part};
 
+use super::costs::Costs;
 use super::lines::{Access, Answer, Line, Request};
-use super::quantity::{Costs, Quantity};
+use super::quantity::Quantity;
 
 pub use worker::Preemption;
 
