@@ -160,8 +160,10 @@ impl Report for Measurement {
                 _ => {}
             }
         }
-        for expected in &mut run.beside.expectations {
-            expected.on = prose::model_without_folders(&expected.on);
+        let expected = run.beside.expectations.iter_mut().map(|it| &mut it.on);
+        let models = run.beside.models.iter_mut().map(|it| &mut it.name);
+        for name in expected.chain(models) {
+            *name = prose::model_without_folders(name);
         }
         run
     }

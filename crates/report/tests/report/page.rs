@@ -7,7 +7,8 @@ use punctual_record::experiment::{
 };
 
 use punctual_record::{
-    Disturbance, Expectation, Experiment, Late, Measurement, OtherProcess, Run, Warning, is_visible,
+    Disturbance, Expectation, Experiment, Late, Measurement, ModelFacts, OtherProcess, Run,
+    ScenarioFacts, Warning, is_visible,
 };
 use punctual_report::{Page, disturbed, text, verdict};
 use sha2::{Digest, Sha256};
@@ -188,6 +189,11 @@ fn names_of_others_and_folders_are_left_out() {
         Experiment::Scenario(Box::new(threads)),
         "frames",
     )]);
+    replayed.beside.scenario = Some(ScenarioFacts::default());
+    replayed.beside.models = vec![ModelFacts {
+        name: on.clone(),
+        ..ModelFacts::default()
+    }];
     replayed.beside.expectations = vec![Expectation {
         on,
         phase: "all of it".to_owned(),
