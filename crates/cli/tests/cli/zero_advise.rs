@@ -71,8 +71,8 @@ fn one_goal_is_advised_and_written() {
     assert_eq!((advice.pages, advice.picks.len()), (16_384, 1));
     let pick = &advice.picks[0];
     assert_eq!((pick.goal.as_str(), pick.pool.threads), ("cpu", 1));
-    let careless = advice.careless.predicted.gb_per_cpu_s;
-    assert!(pick.predicted.gb_per_cpu_s.median > careless.median);
+    let naive = advice.naive.predicted.gb_per_cpu_s;
+    assert!(pick.predicted.gb_per_cpu_s.median > naive.median);
 }
 
 #[test]

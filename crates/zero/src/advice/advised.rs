@@ -18,14 +18,14 @@ use crate::{distinct, simulation};
 pub struct Advised {
     /// With intervals.
     picks: Vec<(Goal, Candidate)>,
-    careless: Candidate,
+    naive: Candidate,
     pages: u64,
     considered: usize,
 }
 
 impl Advised {
     /// Picks from `candidates` for `goals`, and asks the model of the computer once
-    /// more about what it picked, now with intervals; and about the careless way.
+    /// more about what it picked, now with intervals; and about the naive way.
     ///
     /// # Errors
     /// There are no candidates, or as of [`Model::within`].
@@ -46,10 +46,10 @@ impl Advised {
             };
             picks.push((goal, with_interval));
         }
-        let careless = careless(model.cpus());
+        let naive = naive(model.cpus());
         Ok(Self {
             picks,
-            careless: within(model, careless, pages)?,
+            naive: within(model, naive, pages)?,
             pages,
             considered: candidates.len(),
         })
@@ -79,7 +79,7 @@ impl Advised {
         Ok(Some((advised, candidates)))
     }
 
-    /// What is advised, each pool once, then the careless way, and those of `others` that
+    /// What is advised, each pool once, then the naive way, and those of `others` that
     /// are none of these.
     pub fn settings(&self, others: &[Candidate]) -> Vec<Setting> {
         let all = self.candidates().chain(others);
@@ -89,7 +89,7 @@ impl Advised {
     /// What is advised, with what the model says of it, some of them twice.
     pub fn candidates(&self) -> impl Iterator<Item = &Candidate> {
         let picks = self.picks.iter().map(|(_, candidate)| candidate);
-        picks.chain([&self.careless])
+        picks.chain([&self.naive])
     }
 
     /// The advice for a Run; `model_only` where nothing of it is measured, as the
@@ -128,9 +128,9 @@ impl Advised {
             picks: picks
                 .map(|(goal, candidate)| pick(goal.name(), candidate))
                 .collect::<Result<_, Refusal>>()?,
-            careless: ZeroForecast {
-                pool: ZeroPool::of(&self.careless.setting),
-                predicted: self.careless.predicted,
+            naive: ZeroForecast {
+                pool: ZeroPool::of(&self.naive.setting),
+                predicted: self.naive.predicted,
             },
             bounds,
         })
@@ -144,7 +144,7 @@ fn within(model: &dyn Model, setting: Setting, pages: u64) -> Result<Candidate, 
 
 /// What comes of not thinking about it: the smallest take, the simplest lock that
 /// spins, and a thread on every CPU.
-fn careless(cpus: usize) -> Setting {
+fn naive(cpus: usize) -> Setting {
     Setting::new(cpus, LockKind::Tas, Batch::One)
 }
 
@@ -290,7 +290,7 @@ mod tests {
     use crate::rows::{ZeroedPages, ZeroingPrediction, ZeroingRound};
 
     #[test]
-    fn a_pool_is_advised_for_each_goal_and_compared_with_the_careless_way() {
+    fn a_pool_is_advised_for_each_goal_and_compared_with_the_naive_way() {
         let machine = Machine::parse("ryzen-7950x-32").unwrap();
         let pages = 10_000;
         let settings = [
@@ -308,10 +308,10 @@ mod tests {
         assert_eq!(goals, ["cpu", "wall", "balanced"]);
         assert_eq!(advice.picks[0].pool, ZeroPool::of(&settings[0]));
         assert_eq!(advice.picks[1].pool, ZeroPool::of(&settings[1]));
-        let careless = &advice.careless;
-        assert_eq!(careless.pool, ZeroPool::of(&settings[2]));
+        let naive = &advice.naive;
+        assert_eq!(naive.pool, ZeroPool::of(&settings[2]));
         let advised = &advice.picks[1].predicted;
-        assert!(advice.wasted(&careless.predicted) > advice.wasted(advised));
+        assert!(advice.wasted(&naive.predicted) > advice.wasted(advised));
         assert_eq!(advice.considered, 3);
         assert!(Advised::of(&machine, &[], &Goal::ALL, pages).is_err());
     }

@@ -179,12 +179,12 @@ fn of_advice(advice: &ZeroAdvice) -> Verdict {
             format!("{goal}: lock {}{checked}.", pick.pool.in_words())
         })
         .collect();
-    let careless = &advice.careless.predicted;
+    let naive = &advice.naive.predicted;
     sentences.push(format!(
         "One page at a time under a spin lock, with a thread on every CPU, zeroes {} GB per CPU-s: {} % of its CPU time is \
          wasted.",
-        units::gb(careless.gb_per_cpu_s.median),
-        units::percent(advice.wasted(careless).unwrap_or(0.0))
+        units::gb(naive.gb_per_cpu_s.median),
+        units::percent(advice.wasted(naive).unwrap_or(0.0))
     ));
     let forecasts: Vec<_> = advice.forecasts().collect();
     let table = Table::new("", &forecasts)

@@ -251,7 +251,7 @@ pub struct ZeroAdvice {
     pub picks: Vec<ZeroPick>,
     /// To compare with: one page at a time under a spin lock, with as many threads
     /// as there are CPUs.
-    pub careless: ZeroForecast,
+    pub naive: ZeroForecast,
     /// How many threads and how large a batch make sense by rule of thumb.
     pub bounds: ZeroBounds,
 }
@@ -356,12 +356,12 @@ pub struct ZeroChecked {
 }
 
 impl ZeroAdvice {
-    /// What is advised, by its goal, and `careless`, each with what the model says of it.
+    /// What is advised, by its goal, and `naive`, each with what the model says of it.
     pub(crate) fn forecasts(&self) -> impl Iterator<Item = (&str, &ZeroPool, &ZeroingPrediction)> {
         let picks = self.picks.iter();
         let picks = picks.map(|pick| (pick.goal.as_str(), &pick.pool, &pick.predicted));
-        let careless = &self.careless;
-        picks.chain([("careless", &careless.pool, &careless.predicted)])
+        let naive = &self.naive;
+        picks.chain([("naive", &naive.pool, &naive.predicted)])
     }
 
     /// How many times the CPU time of an ideal thread a pool takes, by the model;

@@ -60,7 +60,7 @@ fn goal(name: &str) -> &'static str {
     }
 }
 
-/// A pool by the name of the goal that it is advised for, or `careless`, and what the
+/// A pool by the name of the goal that it is advised for, or `naive`, and what the
 /// model says of it.
 type Forecast<'a> = (&'a str, &'a ZeroPool, &'a ZeroingPrediction);
 
@@ -75,7 +75,7 @@ fn table<'a, M>(title: &str, rows: &'a [(Forecast<'a>, M)]) -> Table<'a, (Foreca
         .within(WIDTH)
 }
 
-/// What the model says of each, and of the careless way.
+/// What the model says of each, and of the naive way.
 fn predicted(advice: &ZeroAdvice) -> Section {
     let rows: Vec<_> = advice.forecasts().map(|forecast| (forecast, ())).collect();
     table("What the model says of it", &rows)
@@ -94,17 +94,17 @@ fn predicted(advice: &ZeroAdvice) -> Section {
              GB per CPU-s. x without waiting: over that of the same pool if nobody waited, 1 / (1 - waiting).",
             units::gb(advice.ideal_gb_per_cpu_s)
         ))
-        .caption(careless_way(advice))
+        .caption(naive_way(advice))
         .section()
 }
 
-fn careless_way(advice: &ZeroAdvice) -> String {
-    let careless = &advice.careless.predicted;
-    let wasted = advice.wasted(careless).unwrap_or(0.0);
+fn naive_way(advice: &ZeroAdvice) -> String {
+    let naive = &advice.naive.predicted;
+    let wasted = advice.wasted(naive).unwrap_or(0.0);
     format!(
-        "careless: one page at a time under a spin lock, and a thread on every CPU. It zeroes {} GB per CPU-s: of its CPU \
+        "naive: one page at a time under a spin lock, and a thread on every CPU. It zeroes {} GB per CPU-s: of its CPU \
          time {} % is wasted, as one ideal thread would do the same with the rest.",
-        units::gb(careless.gb_per_cpu_s.median),
+        units::gb(naive.gb_per_cpu_s.median),
         units::percent(wasted)
     )
 }
