@@ -116,7 +116,7 @@ impl Waiter {
     }
 
     /// The time on the clock of its waits: `Instant::now`, or that of
-    /// [`Builder::clock`].
+    /// [`Builder::clock`](crate::Builder::clock).
     #[inline]
     pub fn now(&self) -> Instant {
         match &self.clock {
@@ -266,7 +266,7 @@ impl Waiter {
         deadline.saturating_duration_since(self.now())
     }
 
-    /// How well it keeps its [promise](Builder::promise); `None` without one.
+    /// How well it keeps its [promise](crate::Builder::promise); `None` without one.
     pub fn promised(&self) -> Option<Promised> {
         match &self.strategy {
             AnyStrategy::Adaptive(adaptive) => adaptive.promised(),
