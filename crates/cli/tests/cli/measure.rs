@@ -8,6 +8,7 @@ use crate::common::{self, punctual, run, stderr, stdout};
 use crate::schema;
 use punctual_core::{Method, Nanos, Outcome};
 use punctual_lab::experiments::{Call, Conditions, Effort, timers};
+use punctual_lab::plan::measure::EVERY;
 use punctual_program::Probe;
 use punctual_program::Sample;
 use punctual_program::machine::{Reading, Section, ThreadObservations};
@@ -15,9 +16,9 @@ use punctual_program::{Machine, Observations, Program, Refusal};
 use punctual_record::experiment::Clocks;
 use punctual_record::{Measurement, OfExperiment, Run};
 
-const NAMES: [&str; 10] = [
-    "clocks", "timers", "sleep", "yield", "load", "cores", "gap", "inherit", "wakeups", "jobs",
-];
+fn names() -> impl Iterator<Item = &'static str> {
+    EVERY.iter().map(|known| known.name)
+}
 
 fn measure(directory: &Path, arguments: &str) -> Output {
     run(directory, &format!("measure {arguments}"))
@@ -49,7 +50,7 @@ fn assert_refused(arguments: &str, words: &str) {
 #[test]
 fn every_name_runs_on_models() {
     for model in ["linux", "windows-10-2004"] {
-        for name in NAMES {
+        for name in names() {
             let (text, run) = measured(&format!("{name} --quick --on {model}"));
             assert!(!run.results.is_empty(), "{name} on {model}");
             let experiment = match name {
@@ -127,7 +128,7 @@ fn each_experiment_says_what_it_shows_and_how_long_it_takes() {
     for arguments in ["--help", "sleep --help"] {
         let output = measure(directory.path(), arguments);
         let help = stdout(&output);
-        for name in NAMES.into_iter().chain(["all"]) {
+        for name in names().chain(["all"]) {
             let heading = format!("- {name}:");
             let (_, about) = help
                 .split_once(&heading)

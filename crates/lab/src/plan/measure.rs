@@ -19,8 +19,6 @@ use crate::scenario::{Scenario, shipped};
 pub struct Known {
     /// As the user types it.
     pub name: &'static str,
-    /// What it is about, and how long it takes.
-    pub about: &'static str,
     /// Whether it is measured where nothing is named.
     pub is_usual: bool,
     /// Whether it can be kept on one CPU.
@@ -44,7 +42,6 @@ pub type Why = String;
 pub static EVERY: [Known; 10] = [
     Known {
         name: "clocks",
-        about: "By how much each clock of the OS moves at once, what the OS says of that, what a reading takes, and which clocks the tick writes (about 2 s)",
         is_usual: true,
         takes_cpu: true,
         measures: Measures::Interleaved(|planner, machine, _| {
@@ -54,7 +51,6 @@ pub static EVERY: [Known; 10] = [
     },
     Known {
         name: "timers",
-        about: "How long a sleep of 1 ms is and how many ticks that is, a line per second: the interval or slack in force, the step of the tick's clock, the lengths that are frequent (about 6 s)",
         is_usual: true,
         takes_cpu: true,
         measures: Measures::Interleaved(|planner, machine, _| {
@@ -66,7 +62,6 @@ pub static EVERY: [Known; 10] = [
     },
     Known {
         name: "sleep",
-        about: "How late every wait call of the OS is for lengths from 0 to 100 ms, what CPU time it takes, and whether it returns early (about 60 s)",
         is_usual: true,
         takes_cpu: true,
         measures: Measures::Interleaved(|planner, machine, _| {
@@ -77,7 +72,6 @@ pub static EVERY: [Known; 10] = [
     },
     Known {
         name: "yield",
-        about: "When a thread that yields is back on its CPU, alone and beside one that computes there (about 2 s)",
         is_usual: true,
         takes_cpu: true,
         measures: Measures::Interleaved(|planner, _, _| {
@@ -87,7 +81,6 @@ pub static EVERY: [Known; 10] = [
     },
     Known {
         name: "load",
-        about: "Waits of 1 ms beside 0, 0.5, 1 and 2 threads per CPU that compute, at normal and raised priority: how late, and for what reason as far as the OS counts it (about 30 s)",
         is_usual: false,
         takes_cpu: true,
         measures: Measures::Interleaved(|planner, machine, left_out| {
@@ -101,7 +94,6 @@ pub static EVERY: [Known; 10] = [
     },
     Known {
         name: "cores",
-        about: "Waits of 1 ms on each CPU in turn, with the types of the cores where the OS tells them (2 to 20 s)",
         is_usual: false,
         takes_cpu: false,
         measures: Measures::Interleaved(|planner, machine, _| {
@@ -112,7 +104,6 @@ pub static EVERY: [Known; 10] = [
     },
     Known {
         name: "gap",
-        about: "Whether waking takes longer after a longer rest, 1 ms to 1 s, without timer slack (about 25 s)",
         is_usual: true,
         takes_cpu: true,
         measures: Measures::Interleaved(|planner, machine, _| {
@@ -126,21 +117,18 @@ pub static EVERY: [Known; 10] = [
     },
     Known {
         name: "inherit",
-        about: "Whether a thread, a child process and another process get a thread's timer slack or resolution (about 4 s)",
         is_usual: false,
         takes_cpu: false,
         measures: Measures::Scenario(&["inherit-slack", "inherit-request"]),
     },
     Known {
         name: "wakeups",
-        about: "Interrupts, context switches and idle states of the computer, for each style of waiting (about 7 s)",
         is_usual: true,
         takes_cpu: false,
         measures: Measures::Scenario(&["waiting-styles"]),
     },
     Known {
         name: "jobs",
-        about: "How soon a worker that spins, yields or blocks sees a job, and the CPU time it takes, idle and loaded (about 7 s)",
         is_usual: true,
         takes_cpu: false,
         measures: Measures::Scenario(&["job-system"]),
