@@ -1,6 +1,7 @@
 //! Scenarios on simulated computers.
 
 use punctual_lab::scenario::{self, Scenario, shipped};
+use punctual_report::not_done;
 use punctual_sim::Model;
 use punctual_sim::model::Domain;
 use serde::Deserialize;
@@ -76,7 +77,8 @@ impl Simulation {
         let models = self.models(&scenario)?;
         let command = self.command() + " --json run.json";
         let what = (&scenario, &models[..], self.seed);
-        let (run, _) = scenario::simulate(what, false, command.clone(), |_, _| {})?;
+        let (mut run, unchecked, _) = scenario::simulate(what, false, command.clone(), |_, _| {})?;
+        run.warnings.extend(unchecked.as_ref().map(not_done));
         Ok(Simulated::of(command, &run))
     }
 }

@@ -21,6 +21,7 @@ mod histogram;
 mod interval;
 mod late;
 mod learned;
+mod not_done;
 pub mod published;
 pub mod regimes;
 mod run;
@@ -41,6 +42,7 @@ pub use histogram::{Bin, Histogram};
 pub use interval::Interval;
 pub use late::{CAP_NS, Late, Mode, modes, nearest_rank, percentile};
 pub use learned::{Estimate, Learned, LearnedCall, LearnedClass};
+pub use not_done::NotDone;
 #[cfg(feature = "schema")]
 pub use run::schema;
 pub use run::{

@@ -20,8 +20,8 @@
 //!   [`comparison_figures`] the same as figures.
 //! - [`sweep_verdict`], [`sweep_cells`] and [`sweep_figures`] are the same of a sweep, which is no Run.
 //!
-//! The lab finds numbers; their sentences are made here: [`warnings()`] and [`disturbed()`]
-//! say what a reader has to know before, [`doctor::in_words`] what a doctor found, and
+//! The lab finds numbers; their sentences are made here: [`warnings()`], [`disturbed()`]
+//! and [`not_done()`] say what a reader has to know before, [`doctor::in_words`] what a doctor found, and
 //! [`hiccup()`] why a wait was late.
 //!
 //! [`select`] finds the measurements of an experiment in a run, [`units`] writes their
@@ -66,4 +66,4 @@ pub use tables::{comparison, comparison_sections, table};
 pub use text::figures;
 pub use text::{Report, explained, tables_named, text, verdict};
 pub use verdict::{Overview, Verdict, comparison_verdict};
-pub use warnings::{Setting, disturbed, hiccup, warnings};
+pub use warnings::{Setting, disturbed, hiccup, not_done, warnings};

@@ -4,7 +4,8 @@
 use punctual_core::Nanos;
 use punctual_record::experiment::{Cause, Deadlines, Hiccup, Pace, RanMeanwhile};
 use punctual_record::{
-    CpuQuota, Disturbance, Late, MachineFacts, Measurement, OfExperiment, OtherProcess, Warning,
+    CpuQuota, Disturbance, Late, MachineFacts, Measurement, NotDone, OfExperiment, OtherProcess,
+    Warning,
 };
 
 use crate::{prose, select};
@@ -79,6 +80,48 @@ pub fn warnings(facts: &MachineFacts, results: &[Measurement], setting: Setting)
         );
     }
     warnings
+}
+
+/// What was not done, and what to do about it.
+pub fn not_done(what: &NotDone) -> Warning {
+    let (what, remedy) = match what {
+        NotDone::Priority {
+            name,
+            why: Some(why),
+        } => (
+            format!("Priority `{name}` was not measured: {why}."),
+            "Measure it where there is one.",
+        ),
+        NotDone::Priority { name, why: None } => (
+            format!(
+                "Priority `{name}` was not measured: the system does not permit it to this user."
+            ),
+            "Run it as a user who may raise the priority of a thread.",
+        ),
+        NotDone::Setting { name, threads, why } => {
+            let threads = prose::list(threads.iter().map(|thread| format!("`{thread}`")));
+            let remedy = match name.as_str() {
+                "nice" => "It is as before. Run it as root, or raise what `ulimit -e` shows.",
+                "quota" => {
+                    "There is none. Run it as root, or in a group of your own: systemd-run --user --scope -p \
+                     Delegate=yes COMMAND."
+                }
+                _ => "It is as before. Run it as a user who may, or give it another value.",
+            };
+            (
+                format!("`{name}` of {threads} could not be set: {why}."),
+                remedy,
+            )
+        }
+        NotDone::Expectations { n, of, models } => (
+            format!(
+                "Not checked are {n} of {of} expectations. They are of {}.",
+                prose::list(models)
+            ),
+            "Run it on these, or write `on` of [[expect]] as the model is called here, parameters included.",
+        ),
+    };
+    Warning::new(what, remedy)
 }
 
 /// Who returned early, each once, with how often and of how many.
@@ -389,6 +432,20 @@ mod tests {
                  in 100 ms stopped this process in 102 periods, for 7.08 s.",
                 "punctual itself was stopped for 4 s, as by Ctrl-Z or SIGSTOP: the wait it was in is left out.",
             ]
+        );
+    }
+
+    #[test]
+    fn what_is_not_checked_is_counted_and_whose_it_is() {
+        let models = ["linux", "macos"].map(str::to_owned).to_vec();
+        let warning = not_done(&NotDone::Expectations {
+            n: 2,
+            of: 3,
+            models,
+        });
+        assert_eq!(
+            warning.what,
+            "Not checked are 2 of 3 expectations. They are of linux, macos."
         );
     }
 

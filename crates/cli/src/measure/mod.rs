@@ -13,7 +13,8 @@ use punctual_lab::rounds::{self, Case, End, Results};
 use punctual_lab::{predict, predict_timers, rule_in_force, scenario};
 use punctual_program::{Machine, Refusal};
 use punctual_record::experiment::Timers;
-use punctual_record::{Experiment, MachineFacts, Measurement, OfExperiment, Run, Warning};
+use punctual_record::{Experiment, MachineFacts, Measurement, NotDone, OfExperiment, Run};
+use punctual_report::not_done;
 
 use crate::options::{Effort, Output, Place};
 use crate::progress::Progress;
@@ -37,7 +38,7 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<Done> {
         match measure(part, &mut *on.machine, &on.facts, here, &mut progress) {
             Ok((more, denied)) => {
                 results.extend(more);
-                warnings.extend(denied);
+                warnings.extend(denied.iter().map(not_done));
             }
             Err(why) => {
                 let failed = format!("{}: {why:#}", part.name);
@@ -66,7 +67,7 @@ fn measure(
     facts: &MachineFacts,
     here: bool,
     progress: &mut Progress,
-) -> Result<(Results, Vec<Warning>)> {
+) -> Result<(Results, Vec<NotDone>)> {
     match &part.what {
         What::Interleaved(planned) => Ok((compete(planned, machine, here, progress)?, vec![])),
         What::Scenario(scenario) => {
@@ -81,7 +82,7 @@ fn measure(
                 },
                 ..Results::default()
             };
-            Ok((results, ran.warnings))
+            Ok((results, ran.denied))
         }
     }
 }

@@ -7,6 +7,7 @@ use punctual_lab::host::usual_cpu;
 use punctual_lab::plan::measure::{EVERY, Known, PlannedExperiment, Planner, What};
 use punctual_program::Machine;
 use punctual_record::{Findings, MachineFacts, Warning};
+use punctual_report::not_done;
 
 use super::{ALL, MeasureArgs, timers_live};
 use crate::options::Place;
@@ -45,7 +46,10 @@ impl MeasurePlan {
         let by_name = !args.is_usual() && args.names != [ALL];
         let (mut parts, mut left_out) = (Vec::new(), Vec::new());
         for known in wanted {
-            match planner.part(known, machine, &mut left_out) {
+            let mut in_part = Vec::new();
+            let part = planner.part(known, machine, &mut in_part);
+            left_out.extend(in_part.iter().map(not_done));
+            match part {
                 Ok(part) => parts.push(part),
                 Err(why) if by_name => bail!("`measure {}`: {why}", known.name),
                 Err(why) => left_out.push(Warning::new(

@@ -11,6 +11,7 @@ use punctual_lab::chrome_trace;
 use punctual_lab::scenario::{self, Question, Scenario, shipped};
 use punctual_lab::validation::{self, Evidence};
 use punctual_record::Warning;
+use punctual_report::not_done;
 use punctual_sim::{Limits, Model, Trace};
 
 use crate::bench::{BenchArgs, Experiment};
@@ -90,7 +91,7 @@ fn simulate(args: &SimulateArgs, scenario: &Scenario, models: &[Model]) -> Resul
         let (name, length) = (&scenario.name, scenario.length());
         say!("{name}: {length} of virtual time on {}", model.name());
     }
-    let (mut run, trace) = scenario::simulate(
+    let (mut run, unchecked, trace) = scenario::simulate(
         (scenario, models, args.seed()),
         trace_to.is_some(),
         session::command_line(),
@@ -101,6 +102,7 @@ fn simulate(args: &SimulateArgs, scenario: &Scenario, models: &[Model]) -> Resul
     )
     .map_err(|why| anyhow!(why))?;
     drop(progress);
+    run.warnings.extend(unchecked.as_ref().map(not_done));
     run.warnings.extend(trace.as_ref().and_then(cut));
 
     let delivered = outputs.deliver(&run, &args.output.of(&run));

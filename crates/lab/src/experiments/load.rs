@@ -10,7 +10,7 @@ use punctual_program::program::Op;
 use punctual_program::setting::Priority;
 use punctual_program::{Machine, Setting};
 use punctual_record::experiment::Load;
-use punctual_record::{Experiment, Warning};
+use punctual_record::{Experiment, NotDone};
 
 use super::{Call, Conditions, Effort, naps};
 use crate::rounds::Case;
@@ -27,37 +27,28 @@ const NAPS_MIN: u64 = 5;
 /// experiment takes.
 const TURN: Nanos = Nanos::from_ms(3);
 
-/// The priorities that a thread gets on `machine`, and for each of the others
-/// why not.
-pub fn priorities(machine: &mut dyn Machine) -> (Vec<Priority>, Vec<Warning>) {
+/// The priorities that a thread gets on `machine`, and the others.
+pub fn priorities(machine: &mut dyn Machine) -> (Vec<Priority>, Vec<NotDone>) {
     let (mut permitted, mut refused) = (vec![Priority::Normal], Vec::new());
     for priority in [Priority::Interactive, Priority::RealTime] {
-        match why_not(machine, priority) {
-            None => permitted.push(priority),
-            Some((why, remedy)) => refused.push(Warning::new(
-                format!("Priority `{priority}` was not measured: {why}."),
-                remedy,
-            )),
-        }
+        let set = Op::Set(Setting::Priority(priority));
+        let why = match machine.run(&vec![set].into()) {
+            Ok(observed) => {
+                let sections = observed.threads.iter().flat_map(|thread| &thread.sections);
+                if sections.map(|section| section.denied).sum::<u64>() == 0 {
+                    permitted.push(priority);
+                    continue;
+                }
+                None
+            }
+            Err(refusal) => Some(refusal.to_string()),
+        };
+        refused.push(NotDone::Priority {
+            name: priority.to_string(),
+            why,
+        });
     }
     (permitted, refused)
-}
-
-/// Tries it. If a thread does not get `priority`: why, and what to do.
-fn why_not(machine: &mut dyn Machine, priority: Priority) -> Option<(String, &'static str)> {
-    let set = Op::Set(Setting::Priority(priority));
-    let threads = match machine.run(&vec![set].into()) {
-        Ok(observed) => observed.threads,
-        Err(refusal) => return Some((refusal.to_string(), "Measure it where there is one.")),
-    };
-    let sections = threads.iter().flat_map(|thread| &thread.sections);
-    let denied: u64 = sections.map(|section| section.denied).sum();
-    (denied > 0).then(|| {
-        (
-            "the system does not permit it to this user".to_owned(),
-            "Run it as a user who may raise the priority of a thread.",
-        )
-    })
 }
 
 /// Each call under each load, at each priority, on a computer with so many

@@ -2,7 +2,7 @@
 
 use punctual_core::{Method, Nanos};
 use punctual_program::{Machine, Refusal};
-use punctual_record::{MachineFacts, Warning};
+use punctual_record::{MachineFacts, NotDone};
 use punctual_sim::Model;
 
 use super::Interleaved;
@@ -28,9 +28,9 @@ pub struct Known {
 
 /// What is measured.
 enum Measures {
-    /// Cases that take turns; what can only be measured in part goes to the
-    /// warnings.
-    Interleaved(fn(&Planner, &mut dyn Machine, &mut Vec<Warning>) -> Result<Measured, Why>),
+    /// Cases that take turns; what can only be measured in part is told
+    /// beside them.
+    Interleaved(fn(&Planner, &mut dyn Machine, &mut Vec<NotDone>) -> Result<Measured, Why>),
     /// The first of these shipped scenarios that a machine can run.
     Scenario(&'static [&'static str]),
 }
@@ -259,7 +259,7 @@ impl Planner<'_> {
         &self,
         known: &Known,
         machine: &mut dyn Machine,
-        left_out: &mut Vec<Warning>,
+        left_out: &mut Vec<NotDone>,
     ) -> Result<PlannedExperiment, Why> {
         let what = match known.measures {
             Measures::Interleaved(plan) => {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use punctual_core::Nanos;
 use punctual_program::machine::Denial;
 use punctual_program::{Machine, Observations};
-use punctual_record::{Expectation, Findings, Measurement, Run, Warning};
+use punctual_record::{Expectation, Findings, Measurement, NotDone, Run};
 use punctual_sim::{Limits, Model, SimMachine, Trace};
 
 use super::expect::{Digits, Expect, Figure, Scope, Series, Stat, Unit};
@@ -30,7 +30,7 @@ pub struct Ran {
     /// machine its sources say nothing.
     pub expectations: Vec<Expectation>,
     /// What could not be set, and so was as before.
-    pub warnings: Vec<Warning>,
+    pub denied: Vec<NotDone>,
     /// Whether the user ended it before its end; what was measured until then is
     /// there.
     pub interrupted: bool,
@@ -72,15 +72,15 @@ fn run_watched(
     Ok(Ran {
         measurements: seen.measurements(scenario, model.name()),
         expectations: expectations(scenario, model.name(), &seen),
-        warnings: denied(&observations),
+        denied: denied(&observations),
         interrupted: observations.interrupted,
         trace,
     })
 }
 
 /// The Run of a `command` that runs `scenario` on each of `models`, which `begun` is told of as
-/// it begins with them and then now and then, with how much virtual time has gone by; and
-/// what happened on the last, if that was asked for.
+/// it begins with them and then now and then, with how much virtual time has gone by; what
+/// is not checked on these; and what happened on the last, if that was asked for.
 ///
 /// # Errors
 /// As [`run`].
@@ -89,7 +89,7 @@ pub fn simulate(
     traced: bool,
     command: String,
     mut watch: impl FnMut(&Model, Nanos) + Send,
-) -> Result<(Run, Option<Trace>), String> {
+) -> Result<(Run, Option<NotDone>, Option<Trace>), String> {
     let mut whole = Run {
         machine: machine_facts(models),
         beside: Findings {
@@ -109,12 +109,11 @@ pub fn simulate(
         whole.beside.expectations.extend(ran.expectations);
         trace = ran.trace;
     }
-    whole.warnings.extend(of_other_models(scenario, models));
-    Ok((whole, trace))
+    Ok((whole, of_other_models(scenario, models), trace))
 }
 
 /// That something is expected of none of these models, if so: it would pass unseen.
-fn of_other_models(scenario: &Scenario, models: &[Model]) -> Option<Warning> {
+fn of_other_models(scenario: &Scenario, models: &[Model]) -> Option<NotDone> {
     let is_run = |on: &str| models.iter().any(|model| model.name() == on);
     let on = scenario
         .expects
@@ -124,15 +123,10 @@ fn of_other_models(scenario: &Scenario, models: &[Model]) -> Option<Warning> {
     let n = others.len();
     others.sort_unstable();
     others.dedup();
-    (n > 0).then(|| {
-        Warning::new(
-            format!(
-                "Not checked are {n} of {} expectations. They are of {}.",
-                scenario.expects.len(),
-                others.join(", ")
-            ),
-            "Run it on these, or write `on` of [[expect]] as the model is called here, parameters included.",
-        )
+    (n > 0).then(|| NotDone::Expectations {
+        n,
+        of: scenario.expects.len(),
+        models: others.into_iter().map(str::to_owned).collect(),
     })
 }
 
@@ -147,36 +141,26 @@ pub fn run_on(scenario: &Scenario, machine: &mut dyn Machine, name: &str) -> Res
         .map_err(|why| format!("{} on {name}: {why}", scenario.name))?;
     Ok(Ran {
         measurements: Seen::of(scenario, &observations).measurements(scenario, name),
-        warnings: denied(&observations),
+        denied: denied(&observations),
         interrupted: observations.interrupted,
         ..Ran::default()
     })
 }
 
 /// What threads could not set, each with who they are.
-fn denied(observations: &Observations) -> Vec<Warning> {
+fn denied(observations: &Observations) -> Vec<NotDone> {
     let mut who: BTreeMap<&Denial, BTreeSet<&str>> = BTreeMap::new();
     for thread in &observations.threads {
         for denial in &thread.denials {
             who.entry(denial).or_default().insert(&thread.name);
         }
     }
-    let warning = |(denial, who): (&Denial, BTreeSet<&str>)| {
-        let Denial { setting, why } = denial;
-        let who: Vec<String> = who.iter().map(|name| format!("`{name}`")).collect();
-        Warning::new(
-            format!("`{setting}` of {} could not be set: {why}.", who.join(", ")),
-            match setting.as_str() {
-                "nice" => "It is as before. Run it as root, or raise what `ulimit -e` shows.",
-                "quota" => {
-                    "There is none. Run it as root, or in a group of your own: systemd-run --user --scope -p \
-                     Delegate=yes COMMAND."
-                }
-                _ => "It is as before. Run it as a user who may, or give it another value.",
-            },
-        )
+    let not_done = |(denial, who): (&Denial, BTreeSet<&str>)| NotDone::Setting {
+        name: denial.setting.clone(),
+        threads: who.into_iter().map(str::to_owned).collect(),
+        why: denial.why.clone(),
     };
-    who.into_iter().map(warning).collect()
+    who.into_iter().map(not_done).collect()
 }
 
 /// The computer on which scenarios run.

@@ -10,7 +10,7 @@ use punctual_lab::chrome_trace;
 use punctual_lab::scenario::{self, Question, Ran, Scenario, shipped};
 use punctual_program::Machine;
 use punctual_record::experiment::{ScenarioComputer, ScenarioThreads};
-use punctual_record::{Measurement, OfExperiment};
+use punctual_record::{Measurement, NotDone, OfExperiment};
 use punctual_sim::{Limits, Model, SimMachine};
 use serde_json::Value;
 
@@ -304,17 +304,17 @@ fn what_is_expected_of_other_models_is_said_to_be_unchecked() {
     let expects =
         "[[expect]]\nof = \"A\"\nwhat = \"wakes_per_s\"\non = \"linux\"\nis = 1\nwithin = \"1%\"\n";
     let scenario = alone(r#"{ loop = [{ sleep = "1ms" }] }"#, expects);
-    let warned = |on: &[&str]| {
+    let unchecked = |on: &[&str]| {
         let models: Vec<Model> = on.iter().map(|on| Model::parse(on).unwrap()).collect();
         let ran = scenario::simulate((&scenario, &models, 1), false, String::new(), |_, _| {});
-        let warnings = ran.unwrap().0.warnings.into_iter();
-        warnings.map(|warning| warning.what).collect::<Vec<_>>()
+        ran.unwrap().1
     };
+    let (n, of, models) = (1, 1, vec!["linux".to_owned()]);
     assert_eq!(
-        warned(&["linux,cpus=4"]),
-        ["Not checked are 1 of 1 expectations. They are of linux."]
+        unchecked(&["linux,cpus=4"]),
+        Some(NotDone::Expectations { n, of, models })
     );
-    assert!(warned(&["linux,cpus=4", "linux"]).is_empty());
+    assert_eq!(unchecked(&["linux,cpus=4", "linux"]), None);
 }
 
 #[test]
