@@ -24,7 +24,8 @@ use punctual_record::experiment::Robustness;
 use punctual_sim::{Model, SimMachine};
 
 use crate::experiments::robustness;
-use see::{Figure, See};
+use crate::scenario::{self, Expect, Scenario, Target, Unit};
+use see::{Figure, SEED, See};
 
 /// One thing that the models are held against.
 #[derive(Clone, Debug)]
@@ -101,21 +102,28 @@ enum Run {
         experiments: Vec<(String, Program)>,
         sees: Vec<See>,
     },
+    /// A scenario that comes with punctual, with those of its expectations that name the row.
+    Expected(Box<Scenario>),
     /// `punctual simulate robustness`, which is no single program.
     Robustness,
 }
 
 impl Run {
-    fn sees(&self) -> &[See] {
+    /// Whether it can be other than expected.
+    fn is_held(&self) -> bool {
         match self {
-            Self::Seen { sees, .. } => sees,
-            Self::Robustness => &[],
+            Self::Seen { sees, .. } => sees.iter().any(See::is_held),
+            Self::Expected(_) | Self::Robustness => true,
         }
     }
 
-    /// Whether it can be other than expected.
-    fn is_held(&self) -> bool {
-        matches!(self, Self::Robustness) || self.sees().iter().any(See::is_held)
+    /// How far from the first figure is still the same, in words.
+    fn tolerance(&self) -> Option<String> {
+        match self {
+            Self::Seen { sees, .. } => sees.iter().find_map(See::tolerance),
+            Self::Expected(scenario) => scenario.expects.iter().find_map(percentage),
+            Self::Robustness => None,
+        }
     }
 
     /// The programs of both, seen as these here.
@@ -152,6 +160,7 @@ impl Row {
         for run in &self.runs {
             match run {
                 Run::Seen { experiments, sees } => see::figures(experiments, sees, &mut figures)?,
+                Run::Expected(scenario) => expected(scenario, &mut figures)?,
                 Run::Robustness => figures.push(robustness_grows()?),
             }
         }
@@ -172,6 +181,28 @@ impl Row {
             holds: figures.iter().all(|figure| figure.holds),
         })
     }
+}
+
+fn percentage(expect: &Expect) -> Option<String> {
+    let Target::Near { value, within } = expect.target else {
+        return None;
+    };
+    Some(format!("{} %", Unit::Number.show(100.0 * within / value)))
+}
+
+/// Adds what a scenario expects of its models.
+fn expected(scenario: &Scenario, figures: &mut Vec<Figure>) -> Result<(), Refusal> {
+    for on in &scenario.on {
+        let model = Model::parse(on).map_err(Refusal::new)?;
+        let ran = scenario::run(scenario, &model, SEED, false).map_err(Refusal::new)?;
+        figures.extend(ran.expectations.into_iter().map(|expectation| Figure {
+            values: vec![],
+            shown: expectation.got,
+            quiet: false,
+            holds: expectation.holds,
+        }));
+    }
+    Ok(())
 }
 
 /// As the accurate-sleep article's *preciseSleep*, with the ordinary sleep, and one standard deviation.

@@ -14,7 +14,7 @@ use super::{Evidence, Row, Run};
 use crate::scenario::error::{Error, Flaw};
 use crate::scenario::table::{Field, Table};
 use crate::scenario::verbs::Steps;
-use crate::scenario::{compile, table};
+use crate::scenario::{Expect, compile, shipped, table};
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
@@ -108,21 +108,25 @@ fn row<'t>(item: &Field<'t>, words: &Words<'t>) -> Result<Row, Flaw> {
     )?;
     let line = |key| table.need(WHOSE, key)?.line();
     let some_line = |key| table.get(key, Field::line);
+    let id = line("id")?;
     let mut all = Vec::new();
     for run in table.need(WHOSE, "run")?.list_or_one() {
-        read_run(&run, words, &mut all)?;
+        read_run(&run, &id, words, &mut all)?;
     }
     if !all.iter().any(Run::is_held) {
         return Err(item.flaw("nothing in this row can differ"));
     }
     Ok(Row {
-        id: line("id")?,
+        id,
         rule: line("rule")?,
         input: line("input")?,
         expected: line("expected")?,
         tolerance: match some_line("tolerance")? {
             Some(tolerance) => tolerance,
-            None => tolerance(&all).ok_or_else(|| item.flaw("this row needs `tolerance`"))?,
+            None => {
+                let first = all.iter().find_map(Run::tolerance);
+                first.ok_or_else(|| item.flaw("this row needs `tolerance`"))?
+            }
         },
         kind: table.need(WHOSE, "kind")?.choice(&Evidence::NAMED)?,
         fitted: some_line("fitted")?,
@@ -133,13 +137,13 @@ fn row<'t>(item: &Field<'t>, words: &Words<'t>) -> Result<Row, Flaw> {
     })
 }
 
-/// How far from the first figure is still the same.
-fn tolerance(runs: &[Run]) -> Option<String> {
-    runs.iter().flat_map(Run::sees).find_map(See::tolerance)
-}
-
 /// Reads a run on each of its models and with each of its parameters.
-fn read_run<'t>(field: &Field<'t>, words: &Words<'t>, all: &mut Vec<Run>) -> Result<(), Flaw> {
+fn read_run<'t>(
+    field: &Field<'t>,
+    id: &str,
+    words: &Words<'t>,
+    all: &mut Vec<Run>,
+) -> Result<(), Flaw> {
     const WHOSE: &str = "a run";
     let table = field.table()?;
     if let Some(probe) = table.find("probe") {
@@ -149,6 +153,18 @@ fn read_run<'t>(field: &Field<'t>, words: &Words<'t>, all: &mut Vec<Run>) -> Res
                 .choice(&[("robustness", ())])
                 .map(|()| Run::Robustness)?,
         );
+        return Ok(());
+    }
+    if let Some(name) = table.find("scenario") {
+        table.only(WHOSE, &["scenario"])?;
+        let shipped: Vec<_> = shipped::ALL.iter().map(|file| (file.name, file)).collect();
+        let read = name.choice(&shipped)?.read();
+        let mut scenario = read.map_err(|error| name.flaw(error.to_string()))?;
+        scenario.expects.retain(|expect| names(expect, id));
+        if scenario.expects.is_empty() {
+            return Err(name.flaw(format!("nothing that is expected there names {id}")));
+        }
+        all.push(Run::Expected(Box::new(scenario)));
         return Ok(());
     }
     table.only(WHOSE, &["on", "for", "together", "do", "see"])?;
@@ -180,6 +196,12 @@ fn read_run<'t>(field: &Field<'t>, words: &Words<'t>, all: &mut Vec<Run>) -> Res
         }
     }
     Ok(())
+}
+
+/// Whether the source of what is expected names a row.
+fn names(expect: &Expect, id: &str) -> bool {
+    let mut words = expect.source.split(|c: char| !c.is_alphanumeric());
+    words.any(|word| word == id)
 }
 
 /// One list of parameters for each time that a run is made.
@@ -369,6 +391,14 @@ mod tests {
             (
                 run("linux", sleep, "what = \"dreamt\""),
                 "`what` can be slept, ",
+            ),
+            (
+                "run = { scenario = \"none\" }".to_owned(),
+                "line 8, column 20: `scenario` can be lowest-request-wins, ",
+            ),
+            (
+                "run = { scenario = \"game-loop\" }".to_owned(),
+                "line 8, column 20: nothing that is expected there names V01",
             ),
             (
                 run("linux", "\"record\"", held) + "\ntolerance = \"t\"",

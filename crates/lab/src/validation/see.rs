@@ -14,7 +14,7 @@ use crate::scenario::table::{Field, Table};
 use crate::scenario::{Target, Unit};
 
 /// Every row is run once, always with the same chances.
-const SEED: u64 = 1;
+pub(super) const SEED: u64 = 1;
 
 /// One figure to look at.
 #[derive(Clone, Debug)]
