@@ -16,7 +16,7 @@ pub struct DoctorFindings {
     /// The model that made the predictions; `None` where nothing is predicted.
     pub model: Option<String>,
     /// Why nothing is predicted.
-    pub no_prediction: Option<String>,
+    pub no_prediction: Option<NoRule>,
     /// The CPU that the waits were kept on; `None` if the OS chose.
     pub cpu: Option<usize>,
     /// What else happened meanwhile.
@@ -29,6 +29,23 @@ pub struct DoctorFindings {
     /// What keeps the CPU from this process, then what helps a wait of 1 ms most, and
     /// last what was not measured.
     pub remedies: Vec<Remedy>,
+}
+
+/// Why no timer rule is known for a situation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NoRule {
+    /// The system has none, or does not tell what decides it.
+    System,
+    /// Linux did not tell the timer slack.
+    Slack,
+    /// Windows did not tell its build, or told one that no model is of.
+    Build,
+    /// Windows did not tell its timer interval.
+    Interval,
+    /// No clock of the models has this interval.
+    Clock(Nanos),
+    /// What the simulator says of a model with these facts.
+    Model(String),
 }
 
 /// A latency tier of macOS, by how late it lets a sleep be.

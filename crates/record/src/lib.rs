@@ -36,7 +36,7 @@ pub use disturbance::{CpuQuota, Disturbance, OtherProcess, OwnStops, Throttled};
 pub use experiment::{Experiment, OfExperiment, OfLength};
 pub use findings::{
     Advice, Allowance, Change, Diagnosis, DoctorFindings, Doubt, Expectation, Fact, FoundTier,
-    Ground, Judgement, LatencyTier, Remedy, Untold, Verdict,
+    Ground, Judgement, LatencyTier, NoRule, Remedy, Untold, Verdict,
 };
 pub use histogram::{Bin, Histogram};
 pub use interval::Interval;

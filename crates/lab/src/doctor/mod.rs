@@ -15,8 +15,8 @@ use punctual_core::{Method, Nanos};
 use punctual_program::{Machine, Refusal};
 use punctual_record::experiment::{Doctor, WakeCost};
 use punctual_record::{
-    Disturbance, DoctorFindings, Experiment, Interval, Judgement, Late, Measurement, OfExperiment,
-    Situation, System, Verdict,
+    Disturbance, DoctorFindings, Experiment, Interval, Judgement, Late, Measurement, NoRule,
+    OfExperiment, Situation, System, Verdict,
 };
 use punctual_sim::Model;
 
@@ -33,7 +33,7 @@ pub struct Examined {
     /// The facts.
     pub situation: Situation,
     /// The rule, or why none is known.
-    pub rule: Result<Rule, String>,
+    pub rule: Result<Rule, NoRule>,
     /// The CPU that the waits are kept on.
     pub cpu: Option<usize>,
 }

@@ -32,7 +32,8 @@ pub fn in_words(findings: &DoctorFindings, results: &mut [Measurement]) -> Diagn
     Diagnosis {
         rule: rule::rule(&findings.situation),
         model: findings.model.clone(),
-        no_prediction: findings.no_prediction.clone(),
+        no_prediction: (findings.no_prediction.as_ref())
+            .map(|why| rule::no_prediction(why, &findings.situation)),
         cpu: findings.cpu.and_then(|cpu| u64::try_from(cpu).ok()),
         facts,
         not_told,

@@ -3,7 +3,7 @@
 
 use punctual_core::Nanos;
 use punctual_core::setting::Throttling;
-use punctual_record::{Fact, HostFacts, Situation, System, Throttled, Untold};
+use punctual_record::{Fact, HostFacts, NoRule, Situation, System, Throttled, Untold};
 
 use crate::warnings::quota_in_words;
 
@@ -23,6 +23,35 @@ pub(super) fn rule(situation: &Situation) -> String {
         System::Other(name) => format!("{name}: punctual knows no timer rule of this system."),
         System::Unknown => "The system is not known.".to_owned(),
     }
+}
+
+/// Why nothing is predicted, as a sentence without its end.
+pub(super) fn no_prediction(why: &NoRule, situation: &Situation) -> String {
+    let why = match (why, &situation.system) {
+        (NoRule::System, System::Wine(version)) => {
+            return format!(
+                "Wine {version} waits with the timers of the system underneath, of which it shows nothing, so no \
+                 prediction is made; run punctual there, outside of Wine"
+            );
+        }
+        (NoRule::System, System::MacOs) => {
+            "macOS does not tell the latency tier of a thread, which decides by how much its timers are late"
+                .to_owned()
+        }
+        (NoRule::System, System::Other(name)) => format!("punctual knows no timer rule of {name}"),
+        (NoRule::System, _) => "the system is not known".to_owned(),
+        (NoRule::Slack, _) => "Linux did not tell the timer slack".to_owned(),
+        (NoRule::Build, _) => match situation.build() {
+            Some(build) => format!("punctual has no model of Windows build {build}"),
+            None => "Windows did not tell its build".to_owned(),
+        },
+        (NoRule::Interval, _) => "Windows did not tell its timer interval".to_owned(),
+        (NoRule::Clock(interval), _) => {
+            format!("the simulator knows no clock with an interval of {interval}")
+        }
+        (NoRule::Model(why), _) => return why.clone(),
+    };
+    format!("{why}, so no prediction is made")
 }
 
 /// The timer rule of a host, in the line that stands above every report.
@@ -324,6 +353,37 @@ mod tests {
     use punctual_record::CpuQuota;
 
     use super::*;
+
+    #[test]
+    fn where_no_rule_is_known_it_says_why() {
+        let host = HostFacts {
+            kernel: Some("10.0.6002".to_owned()),
+            ..HostFacts::default()
+        };
+        for (system, why, says) in [
+            (System::Wine("8.0".to_owned()), NoRule::System, "Wine 8.0"),
+            (System::MacOs, NoRule::System, "latency tier"),
+            (System::Other("plan9".to_owned()), NoRule::System, "plan9"),
+            (System::Unknown, NoRule::System, "not known"),
+            (System::Windows, NoRule::Build, "6002"),
+            (
+                System::Windows,
+                NoRule::Clock(Nanos::from_us(123)),
+                "123 us",
+            ),
+        ] {
+            let situation = Situation {
+                system,
+                host: host.clone(),
+                ..Situation::default()
+            };
+            let said = no_prediction(&why, &situation);
+            assert!(
+                said.contains(says) && said.contains("no prediction"),
+                "{said}"
+            );
+        }
+    }
 
     /// The fact of this name, or that it is not told.
     fn fact(situation: &Situation, name: &str) -> Option<String> {
