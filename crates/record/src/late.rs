@@ -128,6 +128,13 @@ pub fn nearest_rank<T: Copy>(sorted: &[T], thousandths: usize) -> Option<T> {
     sorted.get(rank.saturating_sub(1)).copied()
 }
 
+/// The one in the middle, of two the lesser, however few there are; `None` of nothing.
+pub fn median<T: Copy + Ord>(samples: &[T]) -> Option<T> {
+    let mut sorted = samples.to_vec();
+    sorted.sort_unstable();
+    nearest_rank(&sorted, 500)
+}
+
 /// Lengths that are closer than this belong together, whatever they are: they
 /// differ by what waking up takes.
 const GAP_NS: u64 = 10_000;
@@ -168,14 +175,14 @@ pub fn modes(samples_ns: &[u64], tick_ns: Option<u64>) -> Vec<Mode> {
     };
     let mut modes: Vec<Mode> = sorted
         .chunk_by(|a, b| !apart(a, b))
-        .map(|mode| {
-            let center_ns = mode[(mode.len() - 1) / 2];
-            Mode {
+        .filter_map(|mode| {
+            let center_ns = nearest_rank(mode, 500)?;
+            Some(Mode {
                 center_ns,
                 n: mode.len() as u64,
                 share: mode.len() as f64 / sorted.len() as f64,
                 ticks: tick_ns.and_then(|tick_ns| ticks(center_ns, tick_ns)),
-            }
+            })
         })
         .collect();
     // The sort is stable: of equally many, the shorter come first.

@@ -40,7 +40,7 @@ pub use findings::{
 };
 pub use histogram::{Bin, Histogram};
 pub use interval::Interval;
-pub use late::{CAP_NS, Late, Mode, modes, nearest_rank, percentile};
+pub use late::{CAP_NS, Late, Mode, median, modes, nearest_rank, percentile};
 pub use learned::{Estimate, Learned, LearnedCall, LearnedClass};
 pub use not_done::NotDone;
 #[cfg(feature = "schema")]

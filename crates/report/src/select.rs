@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use punctual_record::experiment::{Deadlines, Pace, Robustness, Timers, Yield};
-use punctual_record::{Measurement, Mode, OfExperiment, OfLength, Run};
+use punctual_record::{Measurement, Mode, OfExperiment, OfLength, Run, median};
 
 use crate::units;
 
@@ -149,12 +149,9 @@ pub(crate) fn at<'r, E>(
 pub(crate) fn lengths(rounds: &[Row<'_, Timers>]) -> (Vec<i64>, Vec<Mode>) {
     let slept = rounds.iter().flat_map(|round| &round.m.samples_slept_ns);
     let slept: Vec<u64> = slept.copied().collect();
-    let mut ticks: Vec<u64> = rounds.iter().filter_map(|m| m.of.stated_ns).collect();
-    ticks.sort_unstable();
-    let tick = match (ticks.first(), ticks.last()) {
-        (Some(least), Some(most)) if *most as f64 <= *least as f64 * 1.01 => {
-            Some(ticks[ticks.len() / 2])
-        }
+    let ticks: Vec<u64> = rounds.iter().filter_map(|m| m.of.stated_ns).collect();
+    let tick = match (ticks.iter().min(), ticks.iter().max()) {
+        (Some(least), Some(most)) if *most as f64 <= *least as f64 * 1.01 => median(&ticks),
         _ => None,
     };
     let modes = punctual_record::modes(&slept, tick);

@@ -16,7 +16,7 @@ use punctual_program::{Machine, Refusal};
 use punctual_record::experiment::{Doctor, WakeCost};
 use punctual_record::{
     Disturbance, DoctorFindings, Experiment, Interval, Judgement, Late, Measurement, NoRule,
-    OfExperiment, Situation, System, Verdict,
+    OfExperiment, Situation, System, Verdict, median,
 };
 use punctual_sim::Model;
 
@@ -265,9 +265,7 @@ fn medians(m: &Measurement) -> Option<Interval> {
     let mut medians = Vec::new();
     for round in &m.rounds {
         let (round, rest) = samples.split_at_checked(usize::try_from(round.n).ok()?)?;
-        let mut round = round.to_vec();
-        round.sort_unstable();
-        medians.push(*round.get(round.len().checked_sub(1)? / 2)? as f64);
+        medians.push(median(round)? as f64);
         samples = rest;
     }
     Interval::of(&medians)

@@ -3,7 +3,7 @@
 use punctual_core::{Lateness, Method, Nanos};
 use punctual_program::program::Op;
 use punctual_program::{Machine, Refusal};
-use punctual_record::MachineFacts;
+use punctual_record::{MachineFacts, nearest_rank};
 
 use super::{has, naps, there};
 
@@ -34,7 +34,7 @@ impl Call {
         over.sort_unstable();
         // The first may be short, since it was not armed on a tick; and some long,
         // because somebody else had the CPU.
-        let usual = over.get(over.len() / 4).map_or(0, |late| late.as_ns());
+        let usual = nearest_rank(&over, 250).map_or(0, |late| late.as_ns());
         Ok(Self {
             method,
             over: Nanos::new(u64::try_from(usual).unwrap_or(0)),

@@ -12,9 +12,9 @@ use punctual_program::probe::OsClock;
 use punctual_program::program::Op;
 use punctual_program::{Machine, Refusal};
 use punctual_record::experiment::Clocks;
-use punctual_record::{Experiment, Measurement};
+use punctual_record::{Experiment, Measurement, median};
 
-use super::{Conditions, Effort, can, middle, summed_up};
+use super::{Conditions, Effort, can, summed_up};
 use crate::rounds::{self, Case, Progress, Results};
 
 /// A step from which on a clock is one that a tick writes, and not one that is
@@ -106,7 +106,7 @@ fn measurement(case: &Case, read: &[Reading]) -> Measurement {
         ..Clocks::default()
     };
     if let Some(step) = steps.iter().min() {
-        let cost = middle(&costs).unwrap_or_default();
+        let cost = median(&costs).unwrap_or_default();
         let is_written = *step >= TICK_MIN && *step >= cost.times(TICK_READINGS);
         clock.tick_written = Some(is_written);
         if is_written {

@@ -37,7 +37,7 @@ use punctual_core::{Method, Nanos};
 use punctual_program::program::{Due, Op, SpawnKind};
 use punctual_program::{Machine, Program};
 use punctual_record::experiment::Lengths;
-use punctual_record::{Experiment, Late, nearest_rank};
+use punctual_record::{Experiment, Late};
 
 use crate::rounds::Case;
 
@@ -147,11 +147,4 @@ fn summed_up(lengths: &[Nanos]) -> Option<Lengths> {
         min: min.as_ns(),
         max: max.as_ns(),
     })
-}
-
-/// The one in the middle, however few they are.
-fn middle(lengths: &[Nanos]) -> Option<Nanos> {
-    let mut sorted = lengths.to_vec();
-    sorted.sort_unstable();
-    nearest_rank(&sorted, 500)
 }

@@ -17,9 +17,9 @@ use punctual_program::probe::OsClock;
 use punctual_program::program::Op;
 use punctual_program::{Machine, Refusal};
 use punctual_record::experiment::Timers;
-use punctual_record::{Experiment, Measurement, modes};
+use punctual_record::{Experiment, Measurement, median, modes};
 
-use super::{Call, Conditions, Effort, can, middle, naps, spawn, summed_up};
+use super::{Call, Conditions, Effort, can, naps, spawn, summed_up};
 use crate::rounds::{self, Case, Progress, Results};
 
 const LENGTH: Nanos = Nanos::from_ms(1);
@@ -212,7 +212,7 @@ impl Settings {
         Self {
             stated: value(Probe::Resolution),
             slack: value(Probe::Slack),
-            step: clocks.first().copied().zip(middle(&steps)),
+            step: clocks.first().copied().zip(median(&steps)),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use punctual::{Strategy, Waiter};
 use punctual_os::{Error, thread};
 use punctual_record::experiment::RegimeBatch;
-use punctual_record::{CAP_NS, Late, Round, nearest_rank};
+use punctual_record::{CAP_NS, Late, Round, median};
 
 use super::script::{Before, Due, Regime, Script};
 use super::surroundings::{Condition, Surroundings};
@@ -300,12 +300,6 @@ fn signed(length: Duration) -> i64 {
 
 fn cpu_ns() -> Option<u64> {
     thread::cpu_time().map(|time| time.ns)
-}
-
-fn median(samples: &[i64]) -> Option<i64> {
-    let mut sorted = samples.to_vec();
-    sorted.sort_unstable();
-    nearest_rank(&sorted, 500)
 }
 
 /// A second is trapped if its CPU share is above three times what is normal, and

@@ -33,7 +33,7 @@ use punctual_core::{Nanos, StrategySpec};
 use punctual_os::Error;
 use punctual_record::experiment::{RegimeBatch, Regimes};
 use punctual_record::regimes::{ROUNDS_MIN, Verdict, cells, is_beaten, place};
-use punctual_record::{Cost, Cpu, Experiment, Interval, Late, Measurement, Round, nearest_rank};
+use punctual_record::{Cost, Cpu, Experiment, Interval, Late, Measurement, Round, median};
 
 use crate::host::{MakePeer, Stop, Witness};
 use batch::{Batch, Seen};
@@ -347,8 +347,7 @@ fn mean(rounds: &[Round], of: impl Fn(&Round) -> Option<f64>) -> Option<f64> {
 /// Of all rounds, whose samples are too many to keep: the percentiles are left out
 /// but for the median of their medians.
 fn merged(all: &Late, next: &Late, batches: &[RegimeBatch]) -> Late {
-    let mut medians: Vec<i64> = batches.iter().map(|batch| batch.late_ns_p50).collect();
-    medians.sort_unstable();
+    let medians: Vec<i64> = batches.iter().map(|batch| batch.late_ns_p50).collect();
     let n = all.n + next.n;
     let before = (all.n > 0).then_some(all);
     let mean = |of: fn(&Late) -> f64| {
@@ -358,7 +357,7 @@ fn merged(all: &Late, next: &Late, batches: &[RegimeBatch]) -> Late {
         n,
         early: all.early + next.early,
         min: before.map_or(next.min, |all| all.min.min(next.min)),
-        p50: nearest_rank(&medians, 500),
+        p50: median(&medians),
         max: before.map_or(next.max, |all| all.max.max(next.max)),
         mean: mean(|late| late.mean),
         mean_capped: mean(|late| late.mean_capped),

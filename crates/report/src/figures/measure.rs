@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 use punctual_record::experiment::{Clocks, Cores, Gap, Lengths, Load, Timers, Yield};
-use punctual_record::{Measurement, Mode, Run};
+use punctual_record::{Measurement, Mode, Run, nearest_rank};
 
 use super::axis::{Axis, LEAST_NS};
 use super::chart::{Canvas, Chart, Drawn, GREY, Place, text_width, write};
@@ -342,8 +342,7 @@ impl Curve {
 
     /// After which time so many per cent were over.
     fn at(&self, percent: u8) -> f64 {
-        let rank = (self.took_ns.len() * usize::from(percent)).div_ceil(100);
-        self.took_ns[rank.saturating_sub(1)]
+        nearest_rank(&self.took_ns, usize::from(percent) * 10).unwrap_or_default()
     }
 
     /// The curve as a staircase, up to a height at every time.

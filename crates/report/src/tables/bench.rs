@@ -5,9 +5,7 @@ use punctual_record::experiment::{
     Decades, Frames, IntervalLength, Learning, Naps, Pace, RegimeBatch, Regimes, Robustness,
 };
 use punctual_record::regimes::{self, Cell, ROUNDS_MIN, Verdict};
-use punctual_record::{
-    CAP_NS, Estimate, Learned, LearnedCall, LearnedClass, Measurement, nearest_rank,
-};
+use punctual_record::{CAP_NS, Estimate, Learned, LearnedCall, LearnedClass, Measurement, median};
 
 use super::cells::Section;
 use super::columns::{
@@ -337,10 +335,8 @@ fn each_subject(results: &[Measurement]) -> Section {
         .column("CPU/wait", |m| units::duration_or_dash(m.cpu.per_wait_ns))
         .column("late p50", |m| units::duration_or_dash(m.late_ns.p50))
         .column("reported", |m| {
-            let mut all: Vec<i64> =
-                (m.batches.iter()).filter_map(|b| b.reported_late_ns_p50).collect();
-            all.sort_unstable();
-            units::duration_or_dash(nearest_rank(&all, 500))
+            let all = m.batches.iter().filter_map(|b| b.reported_late_ns_p50);
+            units::duration_or_dash(median(&all.collect::<Vec<_>>()))
         })
         .column("mean", |m| units::duration(m.late_ns.mean_capped))
         .column("missed", |m| m.missed)

@@ -1,7 +1,7 @@
 //! What `measure` found: an answer for each of its experiments, in the order in which people ask.
 
 use punctual_record::experiment::{Clocks, Cores, Gap, Load, Sleep, Timers, Yield};
-use punctual_record::{OfExperiment, Run};
+use punctual_record::{OfExperiment, Run, nearest_rank};
 
 use super::{Verdict, typical_in_words};
 use crate::select::{self, Row, asked_ns};
@@ -316,7 +316,7 @@ impl<'r> Sleeps<'r> {
             call: &first.m.subject,
             arming: &first.of.arming,
             asked_ns,
-            median_ns: *slept.get(slept.len() / 2)? as f64,
+            median_ns: nearest_rank(&slept, 500)? as f64,
             ends_ns: (*slept.first()? as f64, *slept.last()? as f64),
             ticks: most.and_then(|mode| Some((mode.ticks?, mode.share))),
             predicted_ns: late_ns.map(|late_ns| asked_ns + late_ns as f64),

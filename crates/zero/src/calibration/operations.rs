@@ -9,6 +9,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use punctual_core::Nanos;
 use punctual_os::quick::QuickClock;
 use punctual_os::thread;
+use punctual_record::Interval;
 
 use crate::host::{Alone, Barrier, CpuClock, Cpus, Links, Rescue};
 use crate::joined;
@@ -55,9 +56,8 @@ fn row(clock: QuickClock, operation: impl Fn()) -> f64 {
     per(clock.now() - begun, TIMES.into())
 }
 
-pub(super) fn middle(mut rows: Vec<f64>) -> f64 {
-    rows.sort_unstable_by(f64::total_cmp);
-    rows[rows.len() / 2]
+pub(super) fn middle(rows: Vec<f64>) -> f64 {
+    Interval::of(&rows).unwrap_or_default().median
 }
 
 /// The nanoseconds of each of so many.
