@@ -7,11 +7,8 @@ use punctual_zero_pool::{Batch, LockKind, Setting};
 use punctual_zero_sim::{Active, Job, Machine, PoolResult, Prediction, System, predict};
 
 use super::{distinct, simulation};
-use crate::published::{ZEROING_GB_PER_CPU_S, article as published};
-use crate::rows::{PAGE_BYTES, ZeroRow};
-
-/// The pages of the 6.13 GiB of its worst case.
-pub const PAGES: u64 = 1_606_943;
+use crate::published::{CostItem, FIGURES, filled};
+use crate::rows::ZeroRow;
 
 /// One line of the story.
 #[derive(Clone, Debug)]
@@ -76,7 +73,7 @@ impl Line {
     pub fn tell(&self, seed: u64) -> Result<(Prediction, ZeroRow), Refusal> {
         let job = Job {
             seed,
-            ..Job::new(self.setting, PAGES)
+            ..Job::new(self.setting, FIGURES.test.pages())
         };
         // How many threads of a system were at work, nobody saw.
         let active = match self.is_proposal {
@@ -105,9 +102,11 @@ pub fn machine_facts() -> MachineFacts {
 
 /// The story as a table, a line each.
 pub fn text(lines: &[Line], told: &[Prediction]) -> String {
-    let title = "\
-The page-zeroing article's worst case and what would have helped, simulated: 6.13 GiB in pages of 4 KiB, as Windows 10 \
-zeroed them on 96 CPUs. GB: 1e9 bytes; GiB: 2^30 bytes.";
+    let title = filled(
+        "\
+The page-zeroing article's worst case and what would have helped, simulated: {test.zeroed_gib} GiB in pages of 4 KiB, as \
+Windows 10 zeroed them on 96 CPUs. GB: 1e9 bytes; GiB: 2^30 bytes.",
+    );
     let head = [
         "",
         "CPUs",
@@ -149,40 +148,37 @@ zeroed them on 96 CPUs. GB: 1e9 bytes; GiB: 2^30 bytes.";
             },
         ]
     });
-    let mut text = punctual_report::table(title, &head, std::iter::once(seen()).chain(rows));
+    let mut text = punctual_report::table(&title, &head, std::iter::once(seen()).chain(rows));
     text += &conclusions(&told[0].central);
     text
 }
 
 fn seen() -> Vec<String> {
-    let bytes = (PAGES * PAGE_BYTES) as f64;
-    let us = published::CPU_S * 1e6 / PAGES as f64;
-    vec![
-        "published".to_owned(),
-        "96".to_owned(),
-        "39+".to_owned(),
-        "1".to_owned(),
-        "spin lock".to_owned(),
-        number(us),
-        number(bytes / GIB / published::CPU_S),
-        number(bytes / 1e9 / published::CPU_S),
-        String::new(),
-        format!("{} *", number(published::WAITING * 100.0)),
-        String::new(),
-        String::new(),
-    ]
+    let cells = [
+        "published",
+        "96",
+        "39+",
+        "1",
+        "spin lock",
+        "{test.us_per_page:0}",
+        "{test.zeroed_gib_per_cpu_s:4}",
+        "{test.zeroed_gb_per_cpu_s:4}",
+        "",
+        "{trace.spinning_percent:1} *",
+        "",
+        "",
+    ];
+    cells.map(filled).to_vec()
 }
 
-const GIB: f64 = 1_073_741_824.0;
-
 fn conclusions(first: &PoolResult) -> String {
-    let serial = ZEROING_GB_PER_CPU_S / first.gb_per_cpu_s();
+    let serial = FIGURES.hidden_costs.zeroed_gb_per_cpu_s() / first.gb_per_cpu_s();
     let without = 1.0 / (1.0 - first.split.waiting);
     let windows_10 = System::parse("windows-10").expect("a system of the simulator");
     let besides = windows_10.bookkeeping();
     format!(
         "\
-published: what follows from the article's 6.13 GiB in 162 s of CPU time. us/page: CPU time of all
+published: what follows from the article's {} GiB in {} s of CPU time. us/page: CPU time of all
 threads together. between: GB/CPU-s over what is not known of the computer, one thing at a time; of the
 systems that were seen, half of the threads may have been at work. gain: GB/CPU-s over that of Windows
 10. all of them: four threads, takes that grow, a mutex that spins up to 5 us, then sleeps.
@@ -191,15 +187,18 @@ time there. That Server 2022 has 39 threads is a guess.
 Windows 10 and Server 2022, and with them the gains, have {} us of work a page besides zeroing and the
 lock ({} to {}): fitted with this simulator to the article's first trace. Windows 11 has none, as
 otherwise it would hardly wait.
-Windows 10 takes {}x the CPU time of zeroing at 150 us/MiB, as one thread did in 2014 (the article: up
+Windows 10 takes {}x the CPU time of zeroing at {} us/MiB, as one thread did in 2014 (the article: up
 to 150x), and {}x that of the same pool without waiting (its later version: about 24x).
 What of each computer is measured, guessed or fitted: --list.
 ",
-        (published::WINDOWS_11_WAITING * 100.0).round(),
+        FIGURES.test.zeroed_gib,
+        FIGURES.test.cpu_s,
+        FIGURES.windows_11_waiting_percent,
         besides.value / 1e3,
         besides.low / 1e3,
         besides.high / 1e3,
         number(serial),
+        FIGURES.hidden_costs.of(CostItem::Zeroing).us,
         number(without),
     )
 }

@@ -1,89 +1,231 @@
 //! What others have published of zeroing pages: GB (1e9 bytes) per second of CPU
 //! time, and what allocations cost.
 //!
-//! Only what was zeroed by a known number of threads with a known take stands
-//! here. Shares of waiting, and page faults per CPU, are something else.
+//! They are read from `published.toml`, and what follows from them is computed here.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use punctual_record::Value;
 use punctual_record::compare::Row;
-use punctual_record::published::{Beside, Like, Published, Source, row};
+use punctual_record::published::{Beside, Like, Published, row};
+use serde::Deserialize;
 
 use crate::rows::{GB_PER_CPU_S, PAGE_BYTES};
 
-/// Its two versions differ in how they compare, not in what they measured.
-const ZERO: Source = (
-    "the page-zeroing article (Bruce Dawson, randomascii.wordpress.com)",
-    Some(2022),
-);
-const ALLOCATION: Source = (
-    "the article on hidden costs of allocation (Bruce Dawson, randomascii.wordpress.com)",
-    Some(2014),
-);
-const CLEAR_PAGES: Source = (
-    "Linux commit cb431accb36e, x86/clear_page: introduce clear_pages()",
-    Some(2026),
-);
+/// The file of figures.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Figures {
+    sources: BTreeMap<String, (String, u16)>,
+    pub(crate) test: Test,
+    pub(crate) trace: Trace,
+    pub(crate) windows_11_waiting_percent: f64,
+    pub(crate) hidden_costs: HiddenCosts,
+    pool: Vec<Pool>,
+}
 
-const WINDOWS_10: (&str, &str) = ("Windows 10", "virtual machine, 96 CPUs");
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Test {
+    pub(crate) source: String,
+    pub(crate) processes: u64,
+    pub(crate) iterations: u64,
+    pub(crate) zeroed_gib: f64,
+    pub(crate) cpu_s: f64,
+    pub(crate) cpus: f64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Trace {
+    pub(crate) s: f64,
+    zeroed_gb: f64,
+    pub(crate) cpu_s: f64,
+    spinning_cpu_s: f64,
+    pub(crate) system_cpu_s: f64,
+    pub(crate) faults_s: f64,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct HiddenCosts {
+    pub(crate) source: String,
+    doubt: String,
+    #[serde(flatten)]
+    parts: BTreeMap<CostItem, HiddenCost>,
+}
+
+/// A part of what memory costs from the allocation to the end.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct HiddenCost {
+    /// For a MB; of [`CostItem::Pair`], for a block of any size.
+    pub(crate) us: f64,
+    /// Who was charged.
+    pub(crate) payer: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum CostItem {
+    /// `new[]` and `delete[]` alone.
+    Pair,
+    /// Page faults when it is first touched.
+    Faults,
+    /// Filling it with zeros.
+    Zeroing,
+    /// Giving it back.
+    Unmap,
+    /// All but the pair.
+    Sum,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Pool {
+    os: String,
+    #[serde(default)]
+    machine: String,
+    call: String,
+    beside: ZeroPool,
+    /// A number, or its name.
+    gb_per_cpu_s: Value,
+    note: String,
+    source: String,
+    confidence: char,
+}
 
 /// A pool of workers that zero memory that is in no cache, no more of them than CPUs;
 /// `None` stands for any.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct ZeroPool {
     threads: u64,
-    batch: Option<&'static str>,
-    lock: Option<&'static str>,
-    kernel: Option<&'static str>,
-    arrivals: &'static str,
+    batch: Option<String>,
+    lock: Option<String>,
+    kernel: Option<String>,
+    arrivals: String,
 }
 
-/// One page at a time, the article's 39 threads or more, under a spin lock that
-/// all of them try to take.
-const ARTICLE: ZeroPool = ZeroPool {
-    threads: 39,
-    lock: Some("tas"),
-    ..ALONE
-};
+static FILE: LazyLock<Value> = LazyLock::new(|| {
+    toml::from_str(include_str!("published.toml")).expect("the tests read the same file")
+});
 
-/// One thread, which has nobody to wait for.
-const ALONE: ZeroPool = ZeroPool {
-    threads: 1,
-    batch: Some("1"),
-    lock: None,
-    kernel: None,
-    arrivals: "closed",
-};
+/// What the file says.
+pub(crate) static FIGURES: LazyLock<Figures> = LazyLock::new(|| {
+    let figures = Figures::deserialize(&*FILE);
+    figures.expect("the tests read the same file")
+});
 
 /// Every figure of pools.
-pub const ROWS: &[Published] = &[
-    row(WINDOWS_10.0, WINDOWS_10.1, "its page-zeroing threads")
-        .at(Beside::Rows(&ARTICLE))
-        // 6.13 GiB in 162 s of CPU time.
-        .number(GB_PER_CPU_S, 6.13 * 1.073_741_824 / article::CPU_S)
-        .note("6.13 GiB in more than 162 s of CPU time; 39 threads or more, of which 29 were busy on the average")
-        .from(ZERO, 'C'),
-    row(WINDOWS_10.0, WINDOWS_10.1, "its page-zeroing threads")
-        .at(Beside::Rows(&ZeroPool {
-            arrivals: "burst",
-            ..ARTICLE
-        }))
-        .number(GB_PER_CPU_S, article::TRACE_BYTES / 1e9 / article::TRACE_CPU_S)
-        .note("8.6 GB in 60.3 s of CPU time, woken every 2 s; how many of 39 threads or more worked is not known")
-        .from(ZERO, 'C'),
-    row("Windows 7", "", "its page-zeroing thread")
-        .at(Beside::Rows(&ALONE))
-        .number(GB_PER_CPU_S, ZEROING_GB_PER_CPU_S)
-        .note("150 us per MB, taken as 2^20 bytes")
-        .from(ALLOCATION, 'C'),
-    row("Linux", "AMD EPYC Milan", "clear_page, rep stosq, 4 KiB at a time")
-        .at(Beside::Rows(&ZeroPool {
-            kernel: Some("rep-stosb"),
-            ..ALONE
-        }))
-        .number(GB_PER_CPU_S, 13.7)
-        .note("one thread and no lock")
-        .from(CLEAR_PAGES, 'C'),
-];
+pub static ROWS: LazyLock<Vec<Published>> = LazyLock::new(|| {
+    let published = |pool: &'static Pool| {
+        let (source, year) = &FIGURES.sources[&pool.source];
+        let (note, rate) = (filled(&pool.note), pool.gb_per_cpu_s.as_f64());
+        let rate = rate.or_else(|| number(pool.gb_per_cpu_s.as_str()?));
+        row(&pool.os, &pool.machine, &pool.call)
+            .at(Beside::Rows(&pool.beside))
+            .number(GB_PER_CPU_S, rate.expect("a test reads all of them"))
+            .note(note.leak())
+            .from((source, Some(*year)), pool.confidence)
+    };
+    FIGURES.pool.iter().map(published).collect()
+});
+
+/// A number by its name: where it stands in the file, or what follows from that.
+fn number(name: &str) -> Option<f64> {
+    let (test, trace) = (&FIGURES.test, &FIGURES.trace);
+    Some(match name {
+        "test.wall_s" => test.wall_s(),
+        "test.us_per_page" => test.us_per_page(),
+        "test.zeroed_gib_per_cpu_s" => test.zeroed_gib / test.cpu_s,
+        "test.zeroed_gb_per_cpu_s" => test.zeroed_gib * 1.073_741_824 / test.cpu_s,
+        "trace.cpus" => trace.cpu_s / trace.s,
+        "trace.spinning_percent" => 100.0 * trace.spinning_cpu_s / trace.cpu_s,
+        "trace.us_per_page_besides" => (trace.cpu_s - trace.spinning_cpu_s) * 1e6 / trace.pages(),
+        "trace.zeroed_gb_per_cpu_s" => trace.zeroed_gb / trace.cpu_s,
+        "hidden_costs.zeroed_gb_per_cpu_s" => FIGURES.hidden_costs.zeroed_gb_per_cpu_s(),
+        _ => FILE
+            .pointer(&format!("/{}", name.replace('.', "/")))?
+            .as_f64()?,
+    })
+}
+
+/// That number as it is written: `trace.cpus:2` has two decimals.
+pub(crate) fn written(place: &str) -> Option<String> {
+    let Some((name, decimals)) = place.split_once(':') else {
+        return Some(number(place)?.to_string());
+    };
+    Some(format!("{:.*}", decimals.parse().ok()?, number(name)?))
+}
+
+/// A text with the numbers that it names: `{trace.cpus:2}`.
+pub(crate) fn filled(text: &str) -> String {
+    let mut parts = text.split('{');
+    let mut filled = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let number = part.split_once('}');
+        let number = number.and_then(|(place, rest)| Some(written(place)? + rest));
+        filled += &number.unwrap_or_else(|| format!("{{{part}"));
+    }
+    filled
+}
+
+impl Test {
+    /// The pages that were seen zeroed.
+    pub(crate) fn pages(&self) -> u64 {
+        (self.zeroed_gib * f64::from(1 << 30) / PAGE_BYTES as f64).round() as u64
+    }
+
+    /// Microseconds of CPU time for each of them.
+    pub(crate) fn us_per_page(&self) -> f64 {
+        self.cpu_s * 1e6 / self.pages() as f64
+    }
+
+    /// The bytes that are allocated in all.
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.processes * self.iterations * PAGE_BYTES
+    }
+
+    /// GB (1e9 bytes) of them per second of CPU time.
+    pub(crate) fn gb_per_cpu_s(&self) -> f64 {
+        self.bytes() as f64 / 1e9 / self.cpu_s
+    }
+
+    /// How long it took, as follows from the CPU time and the CPUs.
+    pub(crate) fn wall_s(&self) -> f64 {
+        self.cpu_s / self.cpus
+    }
+
+    pub(crate) fn us_per_iteration(&self) -> f64 {
+        self.wall_s() * 1e6 / self.iterations as f64
+    }
+}
+
+impl Trace {
+    pub(crate) fn pages(&self) -> f64 {
+        self.zeroed_gb * 1e9 / PAGE_BYTES as f64
+    }
+}
+
+impl HiddenCosts {
+    /// What is not sure about it.
+    pub(crate) fn doubt(&self) -> String {
+        filled(&self.doubt)
+    }
+
+    pub(crate) fn of(&self, part: CostItem) -> &HiddenCost {
+        &self.parts[&part]
+    }
+
+    /// GB (1e9 bytes) that its thread zeroed per second of CPU time.
+    pub(crate) fn zeroed_gb_per_cpu_s(&self) -> f64 {
+        MB_BYTES as f64 / (self.of(CostItem::Zeroing).us * 1e3)
+    }
+}
+
+/// The bytes of the article's MB.
+pub(crate) const MB_BYTES: u64 = 1 << 20;
 
 impl Like for ZeroPool {
     fn name(&self) -> &'static str {
@@ -93,10 +235,10 @@ impl Like for ZeroPool {
     fn fields(&self) -> Vec<(&'static str, Value)> {
         vec![
             ("threads", self.threads.into()),
-            ("batch", self.batch.into()),
-            ("lock", self.lock.into()),
-            ("kernel", self.kernel.into()),
-            ("arrivals", self.arrivals.into()),
+            ("batch", self.batch.clone().into()),
+            ("lock", self.lock.clone().into()),
+            ("kernel", self.kernel.clone().into()),
+            ("arrivals", self.arrivals.clone().into()),
         ]
     }
 
@@ -111,133 +253,16 @@ impl Like for ZeroPool {
         let lock = |lock: &str| row.subjects.iter().any(|subject| subject == lock);
         row.experiment == "zero-pool"
             && threads == Some(self.threads)
-            && self.lock.is_none_or(lock)
+            && self.lock.as_deref().is_none_or(lock)
             && row
                 .params
                 .get("memory")
                 .is_none_or(|memory| memory != "hot")
-            && is("batch", self.batch)
-            && is("kernel", self.kernel)
-            && is("arrivals", Some(self.arrivals))
+            && is("batch", self.batch.as_deref())
+            && is("kernel", self.kernel.as_deref())
+            && is("arrivals", Some(&self.arrivals))
             && !row.cells.iter().flatten().any(|cell| cell.oversubscribed)
     }
-}
-
-/// The bytes of the article's MB.
-pub const MB_BYTES: u64 = 1 << 20;
-
-/// GB (1e9 bytes) that its thread zeroed per second of CPU time.
-pub const ZEROING_GB_PER_CPU_S: f64 = MB_BYTES as f64 / (ZEROING_US * 1e3);
-
-/// What that follows from: microseconds for a MB.
-const ZEROING_US: f64 = 150.0;
-
-/// A part of what memory costs from the allocation to the end.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HiddenCost {
-    /// Which part.
-    pub part: CostItem,
-    /// Microseconds for a MB; of [`CostItem::Pair`], for a block of any size.
-    pub us: f64,
-    /// Who was charged.
-    pub payer: &'static str,
-}
-
-/// A part of what memory costs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CostItem {
-    /// `new[]` and `delete[]` alone, for blocks of 8 to 32 MB: 5.0 and 2.5 us,
-    /// whatever the size.
-    Pair,
-    /// Page faults when it is first touched.
-    Faults,
-    /// Filling it with zeros.
-    Zeroing,
-    /// Giving it back.
-    Unmap,
-    /// All but the pair.
-    Sum,
-}
-
-/// The parts, on Windows 7, one thread.
-pub const HIDDEN_COSTS: [HiddenCost; 5] = [
-    cost(CostItem::Pair, 7.5, "the caller"),
-    cost(CostItem::Faults, 175.0, "the caller"),
-    cost(CostItem::Zeroing, ZEROING_US, "the System process"),
-    cost(CostItem::Unmap, 75.0, "the caller"),
-    cost(CostItem::Sum, 400.0, ""),
-];
-
-/// Where these are from.
-pub const HIDDEN_COSTS_SOURCE: &str = "\"Hidden Costs of Memory Allocation\" (Bruce Dawson, randomascii.wordpress.com, \
-                                       2014), Windows 7 or of its time, one thread";
-
-/// What is not sure about them: two were not looked up again in the article of
-/// 2014. Their ratio is what the one of 2022 reckons with: 13.7 % of a core for
-/// zeroing beside 16 % for faults.
-pub const HIDDEN_COSTS_DOUBT: &str = "Of the published us, 175 and 150 were not looked up again; their ratio is that \
-                                      of the page-zeroing article's 16 and 13.7 % of a core.";
-
-/// What the page-zeroing article, in its version of July 2022, says of Windows 10 in a virtual
-/// machine with 96 CPUs: of two processes that allocate, fill and free one page, over and
-/// over, and of its first trace.
-pub mod article {
-    use crate::rows::PAGE_BYTES;
-
-    /// Processes at once.
-    pub const PROCESSES: u64 = 2;
-    /// What each of them does.
-    pub const ITERATIONS: u64 = 800_000;
-    /// CPU seconds of the System process meanwhile: `more than`.
-    pub const CPU_S: f64 = 162.0;
-    /// CPUs that the System process kept busy.
-    pub const CPUS: f64 = 29.0;
-    /// The bytes that are allocated in all.
-    pub const BYTES: u64 = PROCESSES * ITERATIONS * PAGE_BYTES;
-    /// How long it took, as follows from the CPU time and the CPUs.
-    pub const WALL_S: f64 = CPU_S / CPUS;
-    /// Microseconds of an iteration, as follows from that.
-    pub const US_PER_ITERATION: f64 = WALL_S * 1e6 / ITERATIONS as f64;
-    /// GB (1e9 bytes) per second of the CPU time of the System process.
-    pub const GB_PER_CPU_S: f64 = BYTES as f64 / 1e9 / CPU_S;
-    /// How long its first trace is, in seconds.
-    pub const TRACE_S: f64 = 15.1;
-    /// What was zeroed in that.
-    pub const TRACE_BYTES: f64 = 8.6e9;
-    /// The CPU seconds of zeroing it.
-    pub const TRACE_CPU_S: f64 = 60.287;
-    /// Those of the whole System process.
-    pub const TRACE_SYSTEM_CPU_S: f64 = 92.445;
-    /// The seconds that the program spent in page faults.
-    pub const TRACE_FAULTS_S: f64 = 2.422;
-    /// The share of the CPU seconds of zeroing that was spent spinning.
-    pub const WAITING: f64 = 51.967 / TRACE_CPU_S;
-    /// The share of the CPU time of zeroing that the twelve or so threads of a
-    /// computer with Windows 11 spent in spin locks: `about`.
-    pub const WINDOWS_11_WAITING: f64 = 0.8;
-}
-
-/// Where that is from.
-pub const ZEROPAGE_TEST_SOURCE: &str = "\"Slower Memory Zeroing Through Parallelism\" (Bruce Dawson, \
-                                        randomascii.wordpress.com, 2022), Windows 10, 96 CPUs; its program is \
-                                        github.com/randomascii/blogstuff, zeropage_test";
-
-impl HiddenCost {
-    /// Of one part.
-    pub fn of(part: CostItem) -> Self {
-        let found = HIDDEN_COSTS.into_iter().find(|cost| cost.part == part);
-        found.expect("every part is there")
-    }
-
-    /// Microseconds for a page of 4 KiB; `None` for what is one sum for a block.
-    pub fn us_per_page(self) -> Option<f64> {
-        let pages = (MB_BYTES / PAGE_BYTES) as f64;
-        (self.part != CostItem::Pair).then_some(self.us / pages)
-    }
-}
-
-const fn cost(part: CostItem, us: f64, payer: &'static str) -> HiddenCost {
-    HiddenCost { part, us, payer }
 }
 
 #[cfg(test)]
@@ -262,7 +287,7 @@ mod tests {
     /// The value, and what was published of each row.
     fn beside(rows: Vec<ZeroRow>) -> Vec<Vec<(&'static str, f64)>> {
         let run = Run::of(rows);
-        let compared = Comparison::of(&[("a.json", &run)]).beside_published(true, ROWS);
+        let compared = Comparison::of(&[("a.json", &run)]).beside_published(true, &ROWS);
         let told = |place: &usize| {
             let figure = &compared.published[*place];
             Some((figure.os, figure.other?.1))
@@ -304,29 +329,35 @@ mod tests {
 
     #[test]
     fn the_parts_make_the_sum() {
-        let us = |part| HiddenCost::of(part).us;
-        assert_eq!(
-            us(CostItem::Faults) + us(CostItem::Zeroing) + us(CostItem::Unmap),
-            us(CostItem::Sum)
-        );
-        let pages = HIDDEN_COSTS.map(|cost| cost.us_per_page().map(|us| (us * 100.0).round()));
-        assert_eq!(
-            pages,
-            [None, Some(68.0), Some(59.0), Some(29.0), Some(156.0)]
-        );
-        // Bytes in nanoseconds are GB in a second.
-        let page_ns = HiddenCost::of(CostItem::Zeroing).us_per_page().unwrap() * 1e3;
-        let gb_per_cpu_s = PAGE_BYTES as f64 / page_ns;
-        assert!((gb_per_cpu_s - ZEROING_GB_PER_CPU_S).abs() < 1e-12);
+        use CostItem::{Faults, Pair, Sum, Unmap, Zeroing};
+        let us = |part| FIGURES.hidden_costs.of(part).us;
+        assert_eq!(us(Faults) + us(Zeroing) + us(Unmap), us(Sum));
+        assert!(us(Pair) < us(Unmap));
     }
 
     #[test]
     fn the_test_is_of_6_104_gib_and_takes_about_7_us_a_page() {
-        assert_eq!(article::BYTES, 6_553_600_000);
-        let gib = article::BYTES as f64 / f64::from(1 << 30);
+        let test = &FIGURES.test;
+        assert_eq!(test.bytes(), 6_553_600_000);
+        let gib = test.bytes() as f64 / f64::from(1 << 30);
         assert_eq!((gib * 1e3).round(), 6_104.0);
-        assert!((5.5..5.7).contains(&article::WALL_S));
-        assert_eq!(article::US_PER_ITERATION.round(), 7.0);
-        assert!((0.040..0.041).contains(&article::GB_PER_CPU_S));
+        assert!((5.5..5.7).contains(&test.wall_s()));
+        assert_eq!(test.us_per_iteration().round(), 7.0);
+        assert!((0.040..0.041).contains(&test.gb_per_cpu_s()));
+    }
+
+    #[test]
+    fn texts_name_numbers() {
+        let text = "{trace.cpu_s:1} of {trace.cpu_s}, {test.iterations}, {trace.cpus:2}";
+        assert_eq!(filled(text), "60.3 of 60.287, 800000, 3.99");
+        for unknown in ["{trace.gib} {", "{test}", "{test.cpu_s:x}", "{}"] {
+            assert_eq!(filled(unknown), unknown);
+        }
+        let texts = ROWS.iter().map(|row| row.note.to_owned());
+        assert!(
+            texts
+                .chain([FIGURES.hidden_costs.doubt()])
+                .all(|text| !text.contains('{'))
+        );
     }
 }

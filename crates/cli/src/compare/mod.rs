@@ -43,7 +43,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Done> {
         ..Comparison::of(&runs)
     };
     if let Some(os) = args.published {
-        compared = compared.beside_published(os == WhichOs::All, published::ROWS);
+        compared = compared.beside_published(os == WhichOs::All, &published::ROWS);
     }
     // Whatever is refused is refused before anything is printed or made.
     for rule in &args.fail_if {

@@ -12,7 +12,7 @@ use crate::probe::blocks::{Doing, blocks, payers};
 use crate::probe::ledger::{Case, GIB, KIB, MIB, in_words};
 use crate::probe::pages::{Lifecycle, WarmUp, pages, references, sort};
 use crate::probe::processes::{BLOCK, processes};
-use crate::published::article;
+use crate::published::FIGURES;
 use crate::rows::{ZeroFindings, ZeroRow};
 use crate::{Progress, Ran, take_turns, usual_rounds};
 
@@ -291,7 +291,7 @@ impl Amounts {
             batch: bytes(pick(32 * MIB, 4 * MIB)),
             iterations: settings
                 .iterations
-                .unwrap_or(pick(article::ITERATIONS, 50_000)),
+                .unwrap_or(pick(FIGURES.test.iterations, 50_000)),
             phase: Nanos::from_ms(pick(1_000, 200)),
             rounds: rounds.unwrap_or(usual_rounds(quick)),
             few_rounds: rounds.unwrap_or(if quick { 1 } else { 3 }),

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
+use punctual_record::Value;
 use serde::Deserialize;
+
+use crate::published::{self, written};
 
 /// What holds of a number. Whatever is there must.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -26,7 +29,7 @@ pub(super) struct Bound {
 
 impl Bound {
     pub(super) fn holds(&self, got: f64) -> bool {
-        let value = |number: Option<Number>| number.map(Number::value);
+        let value = |number: Option<Number>| number.map(|number| number.value);
         let share = value(self.percent).unwrap_or(0.0) / 100.0;
         let (by, times) = (
             value(self.by).unwrap_or(0.0),
@@ -61,7 +64,7 @@ pub(super) fn percentage() -> String {
 }
 
 /// A text with its places filled: `{near}` with that of the first bound, `{near1}` with that of
-/// the second.
+/// the second, and those of what is published.
 pub(super) fn filled(text: &str, bounds: &[Bound]) -> String {
     let mut text = text.to_owned();
     for (i, bound) in bounds.iter().enumerate() {
@@ -74,39 +77,43 @@ pub(super) fn filled(text: &str, bounds: &[Bound]) -> String {
             text = text.replace(&place, &number.to_string());
         }
     }
-    text
+    published::filled(&text)
 }
 
-/// A number as it is written.
+/// A number as it is written; in quotes, one that is published.
 #[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(untagged)]
-enum Number {
-    Whole(i64),
-    Decimal(f64),
+#[serde(try_from = "Value")]
+struct Number {
+    value: f64,
+    decimals: usize,
+}
+
+impl TryFrom<Value> for Number {
+    type Error = String;
+
+    fn try_from(said: Value) -> Result<Self, String> {
+        let text = match said.as_str() {
+            Some(name) => written(name).ok_or_else(|| format!("{name} is not published"))?,
+            None => said.to_string(),
+        };
+        let decimals = text
+            .split_once('.')
+            .map_or(0, |(_, decimals)| decimals.len());
+        let value = text.parse().map_err(|_| format!("{text} is no number"))?;
+        Ok(Self { value, decimals })
+    }
 }
 
 impl Number {
-    fn value(self) -> f64 {
-        match self {
-            Self::Whole(whole) => whole as f64,
-            Self::Decimal(decimal) => decimal,
-        }
-    }
-
     /// Whether another one is this, to as many places as this has.
     fn is(self, other: f64) -> bool {
-        let text = self.to_string();
-        let places = text.split_once('.').map_or(0, |(_, places)| places.len());
-        format!("{other:.places$}") == text
+        format!("{other:.*}", self.decimals) == self.to_string()
     }
 }
 
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Whole(whole) => write!(f, "{whole}"),
-            Self::Decimal(decimal) => write!(f, "{decimal:?}"),
-        }
+        write!(f, "{:.*}", self.decimals, self.value)
     }
 }
 
@@ -146,7 +153,7 @@ mod tests {
     #[test]
     fn every_bound_is_said() {
         for row in Validation::load().rows {
-            let said = format!("{}, {}", row.expected(), row.tolerance());
+            let said = format!("{}, {}", row.expected, row.tolerance);
             assert!(!said.contains(['{', '}']), "{}: {said}", row.id);
             assert_eq!(row.bounds.is_empty(), row.prediction, "{}", row.id);
             for (name, number) in row.bounds.iter().flat_map(Bound::named) {

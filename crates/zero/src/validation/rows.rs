@@ -10,10 +10,10 @@ use punctual_zero_sim::{
     presets, simulate,
 };
 
-use crate::published::{CostItem, HiddenCost, MB_BYTES, article as published};
+use crate::published::{CostItem, FIGURES, MB_BYTES};
 use crate::rows::PAGE_BYTES;
 use crate::simulation::closed_form;
-use crate::validation::{PAGES, Seen, WORST_US, pool, system, windows, worst};
+use crate::validation::{Seen, pages, pool, system, windows, worst};
 
 pub(super) fn cpu_seconds() -> Seen {
     let cpu = worst()?.cpu.as_secs_f64();
@@ -41,12 +41,15 @@ fn bursts(pages_per_s: f64, active: Option<usize>) -> Result<Bursty, Refusal> {
     Bursts { pages_per_s, every }.simulate(&machine, &Job::new(setting, 0))
 }
 
-/// What the first trace zeroed in a second.
-const TRACE_PAGES_PER_S: f64 = published::TRACE_BYTES / 4_096.0 / published::TRACE_S;
+/// Bursts for what the first trace zeroed in a second.
+fn trace() -> Result<Bursty, Refusal> {
+    let trace = &FIGURES.trace;
+    bursts(trace.pages() / trace.s, Some(ACTIVE))
+}
 
 pub(super) fn first_trace() -> Seen {
-    let trace = bursts(TRACE_PAGES_PER_S, Some(ACTIVE))?;
-    let (cpus, seconds) = (trace.cpus(), trace.cpus() * published::TRACE_S);
+    let trace = trace()?;
+    let (cpus, seconds) = (trace.cpus(), trace.cpus() * FIGURES.trace.s);
     Ok((
         format!(
             "{seconds:.1} CPU-s, {cpus:.2} CPUs, busy {:.0} % of the time",
@@ -63,16 +66,18 @@ pub(super) fn spinning() -> Seen {
 }
 
 pub(super) fn unexpected_cpus() -> Seen {
-    let ratio = bursts(TRACE_PAGES_PER_S, Some(ACTIVE))?.cpus() / 0.28;
+    let ratio = trace()?.cpus() / 0.28;
     Ok((format!("{ratio:.1}"), vec![ratio]))
 }
 
-/// 800,000 pages by each of two processes, and what the article saw zeroed: a run of
-/// 162 CPU-s at 29 CPUs.
-const TEST_PAGES_PER_S: f64 = PAGES as f64 / (published::CPU_S / published::CPUS);
+/// Bursts for what the article's test saw zeroed in a second.
+fn test() -> Result<Bursty, Refusal> {
+    let test = &FIGURES.test;
+    bursts(test.pages() as f64 / test.wall_s(), None)
+}
 
 pub(super) fn zeropage_test() -> Seen {
-    let test = bursts(TEST_PAGES_PER_S, None)?;
+    let test = test()?;
     let cpus = test.cpus();
     Ok((
         format!(
@@ -84,7 +89,7 @@ pub(super) fn zeropage_test() -> Seen {
 }
 
 pub(super) fn system_to_test() -> Seen {
-    let ratio = bursts(TEST_PAGES_PER_S, None)?.cpus() / 2.0;
+    let ratio = test()?.cpus() / 2.0;
     Ok((format!("{ratio:.1}"), vec![ratio]))
 }
 
@@ -119,7 +124,7 @@ pub(super) fn rule_of_thumb() -> Seen {
     let fast = "cascade-lake-96,bandwidth=1000";
     let of = |lock, batch| pool(fast, 39, lock, batch);
     let one_page = of(LockKind::Mcs, Batch::One)?;
-    let hand_off = one_page.wall.as_ns() as f64 / PAGES as f64;
+    let hand_off = one_page.wall.as_ns() as f64 / pages() as f64;
     let zero = Machine::parse(fast)?.value(Quantity::Zero);
     let batch = Batch::Fixed((39.0 * hand_off / zero) as u64);
     let percent = |lock, batch| Ok::<_, Refusal>(100.0 * of(lock, batch)?.split.waiting);
@@ -141,7 +146,7 @@ pub(super) fn rule_of_thumb() -> Seen {
 
 pub(super) fn hand_off() -> Seen {
     let worst = worst()?;
-    let us = worst.wall.as_ns() as f64 / 1e3 / PAGES as f64;
+    let us = worst.wall.as_ns() as f64 / 1e3 / pages() as f64;
     Ok((
         format!(
             "{us:.2} us, {:.0} to {:.0} times the guess",
@@ -159,7 +164,7 @@ pub(super) fn windows_11() -> Seen {
     let (system, busier) = (System::parse("windows-11")?, System::parse("windows-10")?);
     let machine = system.machine();
     let machine = machine.with(Quantity::Bookkeeping, busier.bookkeeping());
-    let busier = simulate(&machine, &Job::new(system.setting, PAGES))?;
+    let busier = simulate(&machine, &Job::new(system.setting, pages()))?;
     Ok((
         format!(
             "{percent:.1} %; with the queued lock alone {:.1} %, or {:.1} % where handing over counts as having it; \
@@ -183,7 +188,7 @@ pub(super) fn server_2022() -> Seen {
 
 pub(super) fn windows_10_on_128() -> Seen {
     let us = pool("ice-lake-128", 39, LockKind::Tas, Batch::One)?.cpu_us_per_page();
-    let times = us / WORST_US;
+    let times = us / FIGURES.test.us_per_page();
     Ok((format!("{us:.0} us a page: {times:.2} times"), vec![times]))
 }
 
@@ -191,7 +196,7 @@ pub(super) fn xeon_phi() -> Seen {
     let machine = Machine::parse("xeon-phi-272")?;
     let of = |workers, active| {
         let setting = Setting::new(workers, LockKind::Tas, Batch::One);
-        let prediction = predict(&machine, &Job::new(setting, PAGES), active)?;
+        let prediction = predict(&machine, &Job::new(setting, pages()), active)?;
         let us = prediction.of(|outcome| outcome.cpu_us_per_page());
         Ok::<_, Refusal>(format!(
             "{:.0} ({:.0} to {:.0})",
@@ -227,16 +232,16 @@ pub(super) fn desktop() -> Seen {
 }
 
 pub(super) fn share_of_system() -> Seen {
-    let percent = 100.0 * published::TRACE_CPU_S / published::TRACE_SYSTEM_CPU_S;
+    let percent = 100.0 * FIGURES.trace.cpu_s / FIGURES.trace.system_cpu_s;
     Ok((format!("{percent:.1} %"), vec![percent]))
 }
 
 fn us(part: CostItem) -> f64 {
-    HiddenCost::of(part).us
+    FIGURES.hidden_costs.of(part).us
 }
 
 pub(super) fn share_of_faults() -> Seen {
-    let faults = 100.0 * published::TRACE_FAULTS_S / published::TRACE_S;
+    let faults = 100.0 * FIGURES.trace.faults_s / FIGURES.trace.s;
     let zeroing = faults * us(CostItem::Zeroing) / us(CostItem::Faults);
     Ok((
         format!("{faults:.2} %; {zeroing:.2} %"),
@@ -275,9 +280,9 @@ pub(super) fn page_in_cache() -> Seen {
 }
 
 pub(super) fn bytes_of_the_test() -> Seen {
-    let bytes = published::BYTES;
+    let bytes = FIGURES.test.bytes();
     let gib = bytes as f64 / 1_073_741_824.0;
-    let simulated = PAGES * 4_096;
+    let simulated = pages() * 4_096;
     let more = 100.0 * (simulated as f64 / bytes as f64 - 1.0);
     Ok((
         format!("{} B = {gib:.3} GiB; {more:.1} % more", bytes),
@@ -306,7 +311,7 @@ pub(super) fn takes() -> Seen {
         Batch::Factoring,
         Batch::Trapezoid,
     ];
-    let planned = batches.map(|batch| batch.planned(PAGES, 39));
+    let planned = batches.map(|batch| batch.planned(pages(), 39));
     Ok((
         planned.map(|takes| takes.to_string()).join(", "),
         planned.map(|takes| takes as f64).to_vec(),
@@ -530,7 +535,7 @@ pub(super) fn transfer_of_the_worst_case() -> Seen {
     let (mut low, mut high) = (0.0, 1_000.0);
     for _ in 0..50 {
         let middle = (low + high) / 2.0;
-        if us(middle) < WORST_US {
+        if us(middle) < FIGURES.test.us_per_page() {
             low = middle;
         } else {
             high = middle;
@@ -553,7 +558,7 @@ pub(super) fn transfer_of_the_worst_case() -> Seen {
 fn simulated_per_waiter() -> Result<f64, Refusal> {
     let hand_off = |workers| {
         let outcome = pool("cascade-lake-96", workers, LockKind::Tas, Batch::One)?;
-        Ok::<_, Refusal>(outcome.wall.as_ns() as f64 / PAGES as f64)
+        Ok::<_, Refusal>(outcome.wall.as_ns() as f64 / pages() as f64)
     };
     Ok((hand_off(48)? - hand_off(30)?) / 18.0)
 }

@@ -10,7 +10,7 @@ use punctual_report::tables::Section;
 use punctual_report::tables::table::{Cell, Table, Why};
 use punctual_report::{prose, select, units};
 
-use crate::published::{CostItem, HIDDEN_COSTS_DOUBT, HIDDEN_COSTS_SOURCE, HiddenCost};
+use crate::published::{CostItem, FIGURES};
 use crate::report::tables::why;
 use crate::report::{self, PAGES_PER_MIB, duration_within as within, find};
 use crate::rows::{Account, HugePages, PAGE_BYTES, PageCost, Spent, ZeroProbe, ZeroRow};
@@ -298,18 +298,13 @@ fn ours(item: CostItem, charge: Option<&Charge>) -> [Cell; 4] {
 }
 
 fn published(item: CostItem) -> [String; 3] {
-    let published = HiddenCost::of(item);
+    let published = FIGURES.hidden_costs.of(item);
     let us = units::ratio(published.us);
-    [
-        match item {
-            CostItem::Pair => format!("{us} in all"),
-            _ => us,
-        },
-        published
-            .us_per_page()
-            .map_or_else(String::new, |us| format!("{us:.2}")),
-        published.payer.to_owned(),
-    ]
+    let [per_mb, per_page] = match item {
+        CostItem::Pair => [format!("{us} in all"), String::new()],
+        _ => [us, format!("{:.2}", published.us / PAGES_PER_MIB)],
+    };
+    [per_mb, per_page, published.payer.clone()]
 }
 
 const PROCESS: &str = "this process";
@@ -414,10 +409,12 @@ impl Costs {
         vec![
             format!("{zeroing}{read} unmap: of pages that were written.{pair}"),
             format!(
-                "The sum makes {} GB per CPU-s from end to end. Published: {HIDDEN_COSTS_SOURCE}; its MB are taken as \
-                 MiB, of 256 pages. {HIDDEN_COSTS_DOUBT}",
+                "The sum makes {} GB per CPU-s from end to end. Published: {}; its MB are taken as MiB, of 256 \
+                 pages. {}",
                 // Bytes per nanosecond.
-                units::ratio(PAGE_BYTES as f64 / self.sum().ns)
+                units::ratio(PAGE_BYTES as f64 / self.sum().ns),
+                FIGURES.hidden_costs.source,
+                FIGURES.hidden_costs.doubt(),
             ),
         ]
     }

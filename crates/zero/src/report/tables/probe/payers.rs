@@ -8,8 +8,7 @@ use punctual_report::tables::table::{Cell, Table};
 use punctual_report::{prose, units};
 
 use super::account;
-use crate::published::ZEROPAGE_TEST_SOURCE;
-use crate::published::article::{self, ITERATIONS, PROCESSES};
+use crate::published::FIGURES;
 use crate::report::tables::why;
 use crate::rows::{
     Account, PAGE_BYTES, Paid, Payments, ProcessesAccount, ZeroProbe, ZeroRow, over_rounds,
@@ -148,12 +147,13 @@ pub(super) fn processes(measurement: &ZeroRow) -> Option<Section> {
     let caption = format!(
         "Medians over {}, and {}. s of CPU are per round. In the article's test the System process zeroed, and most \
          of its CPU time went into waiting for a lock; its GB per CPU-s are of that alone, here they are of everybody \
-         on the computer. Published: {ZEROPAGE_TEST_SOURCE}; its time and us follow from its CPU time and CPUs.",
+         on the computer. Published: {}; its time and us follow from its CPU time and CPUs.",
         prose::counted(account.rounds.len() as u64, "round"),
         match account.rounds.len() {
             0..6 => "all of them",
             _ => "the intervals that hold them with 95 %",
-        }
+        },
+        FIGURES.test.source,
     );
     let title = "zero probe, processes: each maps, fills and unmaps one page, over and over";
     let rows = rows(of);
@@ -225,16 +225,17 @@ fn rows(of: &ProcessesAccount) -> Vec<Row> {
     let others = cpus(others(account), Why::NOT_COUNTED);
     let of_two = or(account.gb_per_cpu_s, Why::NO_CPU_TIME);
     let of_all = or(account.gb_per_cpu_s_of_computer, Why::NOT_COUNTED);
+    let test = &FIGURES.test;
     vec![
         Row::of(
             "processes x iterations",
             format!("{processes} x {}", of.iterations),
         )
-        .beside(format!("{PROCESSES} x {ITERATIONS}")),
-        Row::of("memory, in all", bytes(written.median)).beside(bytes(article::BYTES as f64)),
-        Row::of("time, s", number(account.wall_s)).beside(format!("about {:.1}", article::WALL_S)),
+        .beside(format!("{} x {}", test.processes, test.iterations)),
+        Row::of("memory, in all", bytes(written.median)).beside(bytes(test.bytes() as f64)),
+        Row::of("time, s", number(account.wall_s)).beside(format!("about {:.1}", test.wall_s())),
         Row::of("us per iteration", or(iteration, Why::NOT_MEASURED))
-            .beside(format!("about {:.0}", article::US_PER_ITERATION)),
+            .beside(format!("about {:.0}", test.us_per_iteration())),
         Row::of("faults per iteration", or(faults, Why::NOT_COUNTED)),
         Row::of("CPU of the two, their own, s", paid(|paid| paid.user_ns)),
         Row::of(
@@ -242,13 +243,12 @@ fn rows(of: &ProcessesAccount) -> Vec<Row> {
             paid(|paid| paid.system_ns),
         ),
         Row::of("CPU of the System process, s", process)
-            .beside(format!("more than {:.0}", article::CPU_S)),
+            .beside(format!("more than {:.0}", test.cpu_s)),
         Row::of("CPU of the computer, s", computer),
-        Row::of("CPUs of the System process", system_cpus).beside(format!("{:.0}", article::CPUS)),
+        Row::of("CPUs of the System process", system_cpus).beside(format!("{:.0}", test.cpus)),
         Row::of("CPUs of everybody but the two", others),
         Row::of("GB per CPU-s of the two", of_two),
-        Row::of("GB per CPU-s of everybody", of_all)
-            .beside(format!("{:.4}", article::GB_PER_CPU_S)),
+        Row::of("GB per CPU-s of everybody", of_all).beside(format!("{:.4}", test.gb_per_cpu_s())),
     ]
 }
 
