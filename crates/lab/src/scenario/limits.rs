@@ -40,6 +40,12 @@ pub(super) const RECORDED: usize = 10_000;
 /// The highest number of a CPU.
 pub(super) const CPU: u64 = 1_023;
 
+/// How many times a process or an expectation is read with other parameters.
+pub(super) const PARAMETER_LISTS: usize = 100;
+
+/// How many parameters it has, of one digit each.
+pub(super) const PARAMETERS: usize = 9;
+
 /// How many phases an experiment has.
 pub(super) const PHASES: usize = 1_000;
 

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `table` | text to TOML, with a bound on how deep it is, and its values as a scenario wants them |
 //! | `read`, `verbs` | TOML to what the file says (`file`) |
+//! | `parameters` | what is written once and stands for several |
 //! | `checks` | finds what could never run or never end |
 //! | `compile` | what the file says to one [`Program`], what it expects to [`Expect`]s |
 //! | [`run`], [`run_on`] | runs it on a model, or any machine, measures, and compares with the [`Expect`]s; `group` and `seen` are what it looks at |
@@ -32,6 +33,7 @@ mod explain;
 mod file;
 mod group;
 mod limits;
+pub(crate) mod parameters;
 pub(crate) mod read;
 mod run;
 mod seen;

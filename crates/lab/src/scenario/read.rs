@@ -7,6 +7,7 @@ use super::error::{Flaw, list};
 use super::expect::{Figure, Scope, Target, Unit};
 use super::file::{Expected, File, Phase, Process};
 use super::limits;
+use super::parameters::each;
 use super::table::{Field, Placed, Table};
 use super::verbs::Steps;
 
@@ -41,7 +42,7 @@ pub(super) fn file(root: &DeTable<'_>, models: Models<'_>) -> Result<File, Flaw>
 }
 
 fn on(field: &Field<'_>, models: Models<'_>) -> Result<Vec<String>, Flaw> {
-    let items = filled(field, limits::MODELS)?;
+    let items = field.filled(limits::MODELS)?;
     let mut on = Vec::new();
     for item in items {
         let name = model(&item, models)?;
@@ -61,38 +62,43 @@ fn model(field: &Field<'_>, models: Models<'_>) -> Result<Placed<String>, Flaw> 
 fn phases(field: &Field<'_>) -> Result<Vec<Phase>, Flaw> {
     let mut phases: Vec<Phase> = Vec::new();
     let mut total = Nanos::ZERO;
-    for item in filled(field, limits::PHASES)? {
+    for item in field.filled(limits::PHASES)? {
         let table = item.table()?;
         table.only("a phase", &["name", "for"])?;
-        let name_field = table.need("a phase", "name")?;
-        let name = name_field.name()?.value;
-        if name.parse::<Nanos>().is_ok() {
-            return Err(name_field.flaw(format!(
-                "`{name}` is a length; give the phase a name that `until` cannot mistake for one"
-            )));
-        }
-        if phases.iter().any(|phase| phase.name == name) {
-            return Err(name_field.flaw(format!("there are two phases `{name}`")));
-        }
+        let names = table.need("a phase", "name")?;
         let length_field = table.need("a phase", "for")?;
         let length = length_field.some_length()?;
-        total += length;
-        if total > limits::LENGTH {
-            return Err(length_field.flaw(format!(
-                "the phases are longer than {} together",
-                limits::LENGTH.exact()
-            )));
+        for name_field in names.filled_or_one(limits::PHASES)? {
+            let name = name_field.name()?.value;
+            if name.parse::<Nanos>().is_ok() {
+                return Err(name_field.flaw(format!(
+                    "`{name}` is a length; give the phase a name that `until` cannot mistake for one"
+                )));
+            }
+            if phases.iter().any(|phase| phase.name == name) {
+                return Err(name_field.flaw(format!("there are two phases `{name}`")));
+            }
+            if phases.len() == limits::PHASES {
+                let message = format!("a scenario has at most {} phases", limits::PHASES);
+                return Err(name_field.flaw(message));
+            }
+            total += length;
+            if total > limits::LENGTH {
+                return Err(length_field.flaw(format!(
+                    "the phases are longer than {} together",
+                    limits::LENGTH.exact()
+                )));
+            }
+            phases.push(Phase { name, length });
         }
-        phases.push(Phase { name, length });
     }
     Ok(phases)
 }
 
 fn processes(field: &Field<'_>) -> Result<Vec<Process>, Flaw> {
     let mut steps = Steps::default();
-    let read = |item: Field<'_>| {
-        let table = item.table()?;
-        table.only("a process", &["name", "count", "do"])?;
+    let read = |table: &Table<'_>| {
+        table.only("a process", &["for", "name", "count", "do"])?;
         Ok(Process {
             name: table.need("a process", "name")?.name()?,
             count: table
@@ -101,10 +107,7 @@ fn processes(field: &Field<'_>) -> Result<Vec<Process>, Flaw> {
             steps: steps.read(table.need("a process", "do")?, 1)?,
         })
     };
-    filled(field, limits::STEPS)?
-        .into_iter()
-        .map(read)
-        .collect()
+    each(field, limits::STEPS, read)
 }
 
 fn expects(
@@ -114,21 +117,19 @@ fn expects(
     models: Models<'_>,
 ) -> Result<Vec<Expected>, Flaw> {
     let mut count = 0;
-    let read = |item: Field<'_>| {
-        let expected = expect(&item.table()?, source, on, models)?;
+    let read = |table: &Table<'_>| {
+        let expected = expect(table, source, on, models)?;
         count += expected.phases.len().max(1) * expected.on.len().max(1);
         if count > limits::EXPECTS {
-            return Err(item.flaw(format!(
+            let message = format!(
                 "a scenario expects at most {} things, lists of phases and models taken apart",
                 limits::EXPECTS
-            )));
+            );
+            return Err(Flaw::new(table.at, message));
         }
         Ok(expected)
     };
-    filled(field, limits::EXPECTS)?
-        .into_iter()
-        .map(read)
-        .collect()
+    each(field, limits::EXPECTS, read)
 }
 
 fn expect(
@@ -141,8 +142,8 @@ fn expect(
     table.only(
         WHOSE,
         &[
-            "phase", "on", "of", "what", "is", "within", "from", "to", "at_least", "at_most",
-            "source",
+            "for", "phase", "on", "of", "what", "is", "within", "from", "to", "at_least",
+            "at_most", "source",
         ],
     )?;
     let what_field = table.need(WHOSE, "what")?;
@@ -268,17 +269,4 @@ fn distance(field: &Field<'_>, value: f64, unit: Unit) -> Result<f64, Flaw> {
     per_cent
         .map(|per_cent| value * per_cent / 100.0)
         .ok_or_else(|| field.flaw("a percentage is written like \"1%\" or \"0.5%\""))
-}
-
-/// The items of a list that has some, but not too many.
-fn filled<'t>(field: &Field<'t>, most: usize) -> Result<Vec<Field<'t>>, Flaw> {
-    let items = field.list()?;
-    if items.is_empty() || items.len() > most {
-        return Err(field.flaw(format!(
-            "`{}` has {} entries; it can have from 1 to {most}",
-            field.key,
-            items.len()
-        )));
-    }
-    Ok(items)
 }

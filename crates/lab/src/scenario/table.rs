@@ -278,7 +278,28 @@ impl<'t> Field<'t> {
         }
     }
 
-    /// A list, or one item without the brackets.
+    /// The items of a list that has some, but not too many.
+    pub(super) fn filled(&self, most: usize) -> Result<Vec<Field<'t>>, Flaw> {
+        let items = self.list()?;
+        if items.is_empty() || items.len() > most {
+            return Err(self.flaw(format!(
+                "`{}` has {} entries; it can have from 1 to {most}",
+                self.key,
+                items.len()
+            )));
+        }
+        Ok(items)
+    }
+
+    /// The same, or one item without the brackets.
+    pub(super) fn filled_or_one(&self, most: usize) -> Result<Vec<Field<'t>>, Flaw> {
+        match self.value {
+            DeValue::Array(_) => self.filled(most),
+            _ => Ok(vec![*self]),
+        }
+    }
+
+    /// A list of any length, or one item without the brackets.
     pub(crate) fn list_or_one(&self) -> Vec<Field<'t>> {
         self.list().unwrap_or_else(|_| vec![*self])
     }
@@ -287,11 +308,18 @@ impl<'t> Field<'t> {
         self.value
     }
 
+    /// The same with another value.
+    pub(super) fn with<'v>(&self, value: &'v DeValue<'v>) -> Field<'v>
+    where
+        't: 'v,
+    {
+        Field { value, ..*self }
+    }
+
     fn item(&self, item: &'t Spanned<DeValue<'t>>) -> Self {
         Self {
             at: item.span().start,
-            value: item.get_ref(),
-            ..*self
+            ..self.with(item.get_ref())
         }
     }
 }

@@ -12,6 +12,7 @@ use toml::de::{DeArray, DeTable, DeValue};
 use super::see::See;
 use super::{Evidence, Row, Run};
 use crate::scenario::error::{Error, Flaw};
+use crate::scenario::parameters::parameters;
 use crate::scenario::table::{Field, Table};
 use crate::scenario::verbs::Steps;
 use crate::scenario::{Expect, compile, shipped, table};
@@ -202,18 +203,6 @@ fn read_run<'t>(
 fn names(expect: &Expect, id: &str) -> bool {
     let mut words = expect.source.split(|c: char| !c.is_alphanumeric());
     words.any(|word| word == id)
-}
-
-/// One list of parameters for each time that a run is made.
-fn parameters<'t>(run: &Table<'t>) -> Result<Vec<Vec<&'t str>>, Flaw> {
-    let Some(field) = run.find("for") else {
-        return Ok(vec![vec![]]);
-    };
-    let texts = |item: &Field<'t>| {
-        let items = item.list_or_one();
-        items.iter().map(|item| item.number_or_word()).collect()
-    };
-    field.list()?.iter().map(texts).collect()
 }
 
 /// What short forms stand for.

@@ -185,6 +185,38 @@ fn expectations_are_taken_apart() {
 }
 
 #[test]
+fn what_is_written_once_stands_for_several() {
+    const LONG: &str = r#"
+        title = "t"
+        on = ["linux"]
+        phase = [{ name = "1 ms asked", for = "1s" }, { name = "2 ms asked", for = "1s" }]
+        process = [
+            { name = "P1", do = [{ until = "1 ms asked" }, { sleep = "1ms" }] },
+            { name = "P2", do = [{ until = "2 ms asked" }, { sleep = "2ms" }] },
+        ]
+        expect = [
+            { phase = ["1 ms asked"], of = "P1", what = "slept_min", at_least = "1ms", source = "$s" },
+            { phase = ["2 ms asked"], of = "P2", what = "slept_min", at_least = "2ms", source = "$s" },
+        ]"#;
+    const SHORT: &str = r#"
+        title = "t"
+        on = ["linux"]
+        phase = [{ name = ["1 ms asked", "2 ms asked"], for = "1s" }]
+        process = [{ for = [1, 2], name = "P$1", do = [{ until = "$1 ms asked" }, { sleep = "$1ms" }] }]
+        expect = [
+            { for = [["1 ms", "P1"], ["2 ms", "P2"]],
+            phase = ["$1 asked"], of = "$2", what = "slept_min", at_least = "$1", source = "$s" },
+        ]"#;
+    let [long, mut short] = [LONG, SHORT].map(|text| Scenario::read("t", text).unwrap());
+    assert_eq!(short.phases, long.phases);
+    assert_eq!(short.program, long.program);
+    for (short, long) in short.expects.iter_mut().zip(&long.expects) {
+        short.line = long.line;
+    }
+    assert_eq!(short.expects, long.expects);
+}
+
+#[test]
 fn a_scenario_can_be_stretched() {
     let scenario = Scenario::read("small", SMALL).unwrap();
     for halves in [1, 3, 2_400] {

@@ -93,6 +93,22 @@ fn limits_are_kept() {
         error(&format!("title = \"t\"\non = [\"linux\"]\n{phases}")),
         "f, line 3: `phase` has 1001 entries; it can have from 1 to 1000"
     );
+    let names: Vec<_> = (1..=limits::PHASES)
+        .map(|k| format!("\"phase {k}\""))
+        .collect();
+    let names = names.join(", ");
+    assert_eq!(
+        error(&format!(
+            "title = \"t\"\non = [\"linux\"]\nphase = [{{ name = [{names}], for = \"1ms\" }}, {{ name = \"p\", for = \"1ms\" }}]"
+        )),
+        "f, line 3, column 12938: a scenario has at most 1000 phases"
+    );
+
+    let lists = vec!["\"1ms\""; limits::PARAMETER_LISTS + 1].join(", ");
+    assert_eq!(
+        error(&with_expect(&format!("for = [{lists}]"))),
+        "f, line 8, column 7: `for` has 101 entries; it can have from 1 to 100"
+    );
 
     let names = vec!["\"p\""; limits::EXPECTS + 1].join(", ");
     assert_eq!(
@@ -402,6 +418,21 @@ phase = []"#,
         "line 11, column 9: `phase` is empty: leave it out, or name one",
     ),
     (
+        r#"for = [["P", "$1"]]
+source = "s"
+of = "$1"
+what = "$2""#,
+        "line 8, column 14: there is no `$` in a parameter",
+    ),
+    (
+        r#"for = ["p", "q"]
+source = "s"
+what = "busy"
+at_most = 1
+phase = "$1""#,
+        "line 12, column 9: there is no phase `q`; the phases are p",
+    ),
+    (
         r#"source = "s"
 what = "busy"
 at_most = 1
@@ -423,7 +454,7 @@ at_most = nan"#,
     ),
     (
         "why = 1",
-        "line 8: an expectation has no key `why`; its keys are phase, on, of, what, is, within, from, to, at_least, at_most, source",
+        "line 8: an expectation has no key `why`; its keys are for, phase, on, of, what, is, within, from, to, at_least, at_most, source",
     ),
 ];
 

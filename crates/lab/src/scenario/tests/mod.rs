@@ -159,7 +159,7 @@ fn survives(text: &str) {
 }
 
 /// Bits that mean something to a scenario or to TOML.
-const BITS: [&str; 38] = [
+const BITS: [&str; 40] = [
     "[",
     "]",
     "{",
@@ -197,6 +197,8 @@ const BITS: [&str; 38] = [
     "times",
     "do",
     "name",
+    "for",
+    "\"$1\"",
     "\\",
 ];
 
