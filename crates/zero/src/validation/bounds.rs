@@ -154,10 +154,11 @@ mod tests {
     fn every_bound_is_said() {
         for row in Validation::load().rows {
             let said = format!("{}, {}", row.expected, row.tolerance);
-            assert!(!said.contains(['{', '}']), "{}: {said}", row.id);
+            let numbers = said.split(|c: char| !c.is_ascii_digit() && c != '.');
+            let numbers: Vec<&str> = numbers.collect();
             assert_eq!(row.bounds.is_empty(), row.prediction, "{}", row.id);
             for (name, number) in row.bounds.iter().flat_map(Bound::named) {
-                let is_said = number.is_none_or(|number| said.contains(&number.to_string()));
+                let is_said = number.is_none_or(|n| numbers.contains(&&*n.to_string()));
                 assert!(is_said, "{}: {name} {number:?}: {said}", row.id);
             }
         }
