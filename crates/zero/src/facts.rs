@@ -4,6 +4,7 @@ use punctual_os::quick::QuickClock;
 use punctual_record::{MachineFacts, Value};
 use punctual_zero_memory::{self as memory, Kernel};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 /// How this system pages, and what pools on it depend on. What is not told is left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -91,9 +92,11 @@ impl ZeroFacts {
         }
     }
 
-    /// What a Run says of its machine.
+    /// What a Run says of its machine. What is not of the type that it has here is not told.
     pub fn of(machine: &MachineFacts) -> Self {
-        let facts = machine.other.clone().into_iter().collect();
+        let mut facts = machine.other.clone();
+        facts.retain(|name, fact| Self::deserialize(json!({ name: fact })).is_ok());
+        let facts = facts.into_iter().collect();
         serde_json::from_value(Value::Object(facts)).unwrap_or_default()
     }
 
@@ -131,5 +134,15 @@ mod tests {
             assert!(facts.page_bytes.is_some() && facts.free_bytes.is_some());
         }
         assert!(machine.other.values().all(|value| !value.is_null()));
+
+        machine.other.insert("page_bytes".to_owned(), "4K".into());
+        let page_bytes = None;
+        assert_eq!(
+            ZeroFacts::of(&machine),
+            ZeroFacts {
+                page_bytes,
+                ..facts
+            }
+        );
     }
 }
