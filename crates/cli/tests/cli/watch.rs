@@ -281,9 +281,10 @@ mod ended {
         let_pass(Duration::from_millis(200));
         running.send("-CONT");
         assert!(lines.any(|line| line.contains("punctual itself was stopped")));
-        drop(lines);
+        // While its lines still have a reader, whose end would be its own.
         running.send("-INT");
         assert_eq!(running.end().1, Some(3));
+        drop(lines);
         let (run, result) = result_in(directory.path());
         assert_consistent(&result);
         let stops = run.disturbance.unwrap().own_stops;
