@@ -16,6 +16,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use punctual_core::Nanos;
+use punctual_core::arrivals::Arrivals;
 use punctual_os::usage;
 use punctual_record::Interval;
 use punctual_timers::Timers;
@@ -142,13 +144,13 @@ const CALLS: usize = 2_000;
 const SPREAD: Duration = Duration::from_secs(2);
 
 /// How often the thread of the timers woke for such calls, and how often it had to.
-fn wake_ups(tolerance: Duration, random: &mut Random) -> [u64; 2] {
+fn wake_ups(tolerance: Duration, random: &mut Arrivals) -> [u64; 2] {
     let timers = Timers::spawn().expect("a thread can be started");
     let begin = Instant::now() + Duration::from_millis(20);
     let (late, served) = mpsc::channel();
     let mut windows: Vec<[Duration; 2]> = Vec::with_capacity(CALLS);
     for _ in 0..CALLS {
-        let at = SPREAD.mul_f64(random.fraction());
+        let at = Duration::from(random.between(Nanos::ZERO, SPREAD.into()));
         windows.push([at + tolerance, at]);
         let late = late.clone();
         timers.call_within(begin + at, tolerance, move |by| {
@@ -169,19 +171,6 @@ fn wake_ups(tolerance: Duration, random: &mut Random) -> [u64; 2] {
     [timers.counts().wakes, fewest]
 }
 
-/// A 64-bit linear congruential generator (Knuth, MMIX).
-struct Random(u64);
-
-impl Random {
-    fn fraction(&mut self) -> f64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 32) as f64 / (1u64 << 32) as f64
-    }
-}
-
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if args.iter().any(|arg| arg == "hog") {
@@ -195,7 +184,7 @@ fn main() {
         .enable_all()
         .build()
         .expect("a runtime can be made");
-    let mut random = Random(1);
+    let mut random = Arrivals::new(1);
     println!("{rounds} rounds; late and CPU time a wait in us; ratios to punctual_timers");
     for condition in ["quiet", "hogs"] {
         let _hogs = (condition == "hogs").then(Hogs::new);

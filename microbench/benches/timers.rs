@@ -16,6 +16,8 @@ use std::pin::Pin;
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
+use punctual_core::Nanos;
+use punctual_core::arrivals::Arrivals;
 use punctual_record::Interval;
 use punctual_timers::{Key, Time, TimerQueue};
 use tokio_util::time::{DelayQueue, delay_queue};
@@ -129,21 +131,8 @@ impl Timers for Lazy {
     }
 }
 
-/// A 64-bit linear congruential generator (Knuth, MMIX).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 32) * end) >> 32
-    }
-
-    fn ns(&mut self) -> u64 {
-        self.below(1 << 32) * (SPREAD_NS >> 32) + self.below(1 << 31)
-    }
+fn below(random: &mut Arrivals, end: u64) -> u64 {
+    random.between(Nanos::ZERO, Nanos::new(end - 1)).as_ns()
 }
 
 /// What is measured: so many timers wait all the time.
@@ -151,7 +140,7 @@ struct Subject<Q: Timers> {
     name: &'static str,
     queue: Q,
     keys: Vec<Q::Key>,
-    random: Random,
+    random: Arrivals,
 }
 
 /// A subject of whatever kind.
@@ -168,10 +157,10 @@ impl<Q: Timers + 'static> Subject<Q> {
             name,
             queue,
             keys: Vec::with_capacity(waiting + BATCH),
-            random: Random(1),
+            random: Arrivals::new(1),
         };
         for _ in 0..waiting {
-            let key = subject.queue.insert(subject.random.ns());
+            let key = subject.queue.insert(below(&mut subject.random, SPREAD_NS));
             subject.keys.push(key);
         }
         // Where memory lies after a while, and not as it was filled.
@@ -188,7 +177,8 @@ impl<Q: Timers> Turns for Subject<Q> {
     fn turn(&mut self, batches: usize) -> [f64; 2] {
         let mut took = [Duration::ZERO; 2];
         for _ in 0..batches {
-            let deadlines: Vec<u64> = (0..BATCH).map(|_| self.random.ns()).collect();
+            let deadlines = (0..BATCH).map(|_| below(&mut self.random, SPREAD_NS));
+            let deadlines: Vec<u64> = deadlines.collect();
             let begin = Instant::now();
             for ns in deadlines {
                 self.keys.push(self.queue.insert(ns));
@@ -196,7 +186,7 @@ impl<Q: Timers> Turns for Subject<Q> {
             took[0] += begin.elapsed();
             let mut cancelled = Vec::with_capacity(BATCH);
             for _ in 0..BATCH {
-                let which = self.random.below(self.keys.len() as u64) as usize;
+                let which = below(&mut self.random, self.keys.len() as u64) as usize;
                 cancelled.push(self.keys.swap_remove(which));
             }
             let begin = Instant::now();

@@ -3,6 +3,8 @@
 use punctual_record::{Histogram, Mode, modes};
 use punctual_report::{histogram, histogram_of};
 
+use crate::invented::Dice;
+
 /// Sleeps of two ticks and of three, with what waking up adds.
 fn two_and_three_ticks() -> (Vec<i64>, Vec<Mode>) {
     let tick = 999_800;
@@ -101,22 +103,17 @@ fn hiccups_far_away_do_not_make_bars_coarse() {
 
 #[test]
 fn no_sample_is_lost_whatever_they_are() {
-    let mut dice = 1_u64;
-    let mut roll = move || {
-        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        dice >> 16
-    };
+    let mut dice = Dice(1);
+    let mut roll = move |sides: u64| (dice.even() * sides as f64) as u64;
     for round in 0..400 {
-        let n = roll() % 300;
-        let width = roll() % 62;
+        let n = roll(300);
+        let width = roll(62);
         let offset = if round % 3 == 0 {
             -((1_i64 << width) / 2)
         } else {
             0
         };
-        let samples: Vec<i64> = (0..n)
-            .map(|_| (roll() >> 1) as i64 % (1_i64 << width) + offset)
-            .collect();
+        let samples: Vec<i64> = (0..n).map(|_| roll(1 << width) as i64 + offset).collect();
         let lengths: Vec<u64> = samples.iter().map(|ns| ns.unsigned_abs()).collect();
         let text = histogram_of("random", "waits", &samples, &modes(&lengths, Some(1_000)));
         is_fit_for_a_terminal(&text);
