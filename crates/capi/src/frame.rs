@@ -3,12 +3,14 @@
 use std::mem::size_of;
 use std::time::Duration;
 
-use punctual::{Frame, FrameEnd, FramePacer, ns};
+use punctual::{Cancel, Frame, FrameEnd, FramePacer, ns};
 
-use crate::pointer::{self, Growing, Held, Out, OutSized, shared};
+use crate::pointer::{self, Growing, Held, Out, shared, told_sized};
 use crate::result::{called, punctual_result};
 use crate::ticker::{punctual_books, punctual_period};
-use crate::waiter::{as_ns, punctual_cancel, punctual_statistics, punctual_waiter_options, waiter};
+use crate::waiter::{
+    as_ns, punctual_cancel, punctual_statistics, punctual_waiter_options, wait, waiter,
+};
 
 /// A frame that has begun.
 #[derive(Clone, Copy, Debug)]
@@ -151,19 +153,15 @@ pub unsafe extern "C" fn punctual_frames_begin(
     cancel: *const punctual_cancel,
     frame: *mut punctual_frame,
 ) -> punctual_result {
-    called(|| {
-        // SAFETY: as this header says.
-        let (frames, out) = unsafe { (shared(frames)?, OutSized::wanted(frame)?) };
-        // SAFETY: as this header says.
-        let cancel = unsafe { cancel.as_ref() };
+    let begin = |frames: &punctual_frames, cancel: Option<&Cancel>| {
         let mut pacer = frames.0.hold()?;
-        let begun = match cancel {
-            Some(cancel) => pacer.begin_or(&cancel.0)?,
+        Ok(match cancel {
+            Some(cancel) => pacer.begin_or(cancel)?,
             None => pacer.begin(),
-        };
-        out.into_iter().for_each(|out| out.set(begun.into()));
-        Ok(())
-    })
+        })
+    };
+    // SAFETY: as this header says.
+    unsafe { wait(frames, cancel, frame, begin) }
 }
 
 /// Ends the frame: at once, or at its slot. `cancel` may be null, and `end`.
@@ -175,19 +173,15 @@ pub unsafe extern "C" fn punctual_frames_end(
     cancel: *const punctual_cancel,
     end: *mut punctual_frame_end,
 ) -> punctual_result {
-    called(|| {
-        // SAFETY: as this header says.
-        let (frames, out) = unsafe { (shared(frames)?, OutSized::wanted(end)?) };
-        // SAFETY: as this header says.
-        let cancel = unsafe { cancel.as_ref() };
+    let finish = |frames: &punctual_frames, cancel: Option<&Cancel>| {
         let mut pacer = frames.0.hold()?;
-        let ended = match cancel {
-            Some(cancel) => pacer.end_or(&cancel.0)?,
+        Ok(match cancel {
+            Some(cancel) => pacer.end_or(cancel)?,
             None => pacer.end(),
-        };
-        out.into_iter().for_each(|out| out.set(ended.into()));
-        Ok(())
-    })
+        })
+    };
+    // SAFETY: as this header says.
+    unsafe { wait(frames, cancel, end, finish) }
 }
 
 /// Changes the rate, as `punctual_ticker_set_period`.
@@ -246,12 +240,8 @@ pub unsafe extern "C" fn punctual_frames_books(
     frames: *const punctual_frames,
     books: *mut punctual_books,
 ) -> punctual_result {
-    called(|| {
-        // SAFETY: as this header says.
-        let (frames, out) = unsafe { (shared(frames)?, OutSized::of(books)?) };
-        out.set(frames.0.hold()?.books().into());
-        Ok(())
-    })
+    // SAFETY: as this header says.
+    unsafe { told_sized(frames, books, |frames| Ok(frames.0.hold()?.books().into())) }
 }
 
 /// What was seen of its waits; zeroes unless its options keep statistics.
@@ -262,10 +252,10 @@ pub unsafe extern "C" fn punctual_frames_statistics(
     frames: *const punctual_frames,
     statistics: *mut punctual_statistics,
 ) -> punctual_result {
-    called(|| {
-        // SAFETY: as this header says.
-        let (frames, out) = unsafe { (shared(frames)?, OutSized::of(statistics)?) };
-        out.set(frames.0.hold()?.statistics().into());
-        Ok(())
-    })
+    // SAFETY: as this header says.
+    unsafe {
+        told_sized(frames, statistics, |frames| {
+            Ok(frames.0.hold()?.statistics().into())
+        })
+    }
 }

@@ -10,7 +10,7 @@ use punctual::guard::{
     HonouredRequests, Priority, ThreadPriority, TimerResolution, TimerSlack, WakeupLatency,
 };
 
-use crate::pointer::{Out, shared};
+use crate::pointer::{Out, told};
 use crate::result::{called, punctual_result};
 use crate::waiter::as_ns;
 
@@ -184,16 +184,13 @@ pub unsafe extern "C" fn punctual_guard_granted_ns(
     guard: *const punctual_guard,
     granted_ns: *mut u64,
 ) -> punctual_result {
-    called(|| {
-        // SAFETY: as this header says.
-        let (guard, out) = unsafe { (shared(guard)?, Out::of(granted_ns)?) };
-        out.set(as_ns(match &guard.kind {
-            Kind::Resolution(resolution) => resolution.granted()?,
-            Kind::Slack(slack) => slack.granted(),
-            _ => return Err(punctual_result::Unsupported),
-        }));
-        Ok(())
-    })
+    let granted = |guard: &punctual_guard| match &guard.kind {
+        Kind::Resolution(resolution) => Ok(as_ns(resolution.granted()?)),
+        Kind::Slack(slack) => Ok(as_ns(slack.granted())),
+        _ => Err(punctual_result::Unsupported),
+    };
+    // SAFETY: as this header says.
+    unsafe { told(guard, granted_ns, granted) }
 }
 
 /// Ends it; null is let be. In the thread that it is of, or else any.

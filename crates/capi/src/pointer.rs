@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char};
 use std::mem::size_of;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-use crate::result::punctual_result;
+use crate::result::{called, punctual_result};
 
 /// What a handle holds. One thread at a time uses it: of two that try, one is told.
 pub(crate) struct Held<T>(Mutex<T>);
@@ -123,20 +123,52 @@ impl<T: Growing> OutSized<T> {
     }
 }
 
-/// A structure as the caller knows it, the rest as in `usual`.
+/// Writes what a handle has to say.
+///
+/// # Safety
+/// As of [`shared`] and of [`Out::of`].
+pub(crate) unsafe fn told<H, T>(
+    handle: *const H,
+    place: *mut T,
+    say: impl FnOnce(&H) -> Result<T, punctual_result>,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: the caller's promise.
+        let (handle, out) = unsafe { (shared(handle)?, Out::of(place)?) };
+        out.set(say(handle)?);
+        Ok(())
+    })
+}
+
+/// The same of a structure.
+///
+/// # Safety
+/// As of [`shared`] and of [`OutSized::of`].
+pub(crate) unsafe fn told_sized<H, T: Growing>(
+    handle: *const H,
+    place: *mut T,
+    say: impl FnOnce(&H) -> Result<T, punctual_result>,
+) -> punctual_result {
+    called(|| {
+        // SAFETY: the caller's promise.
+        let (handle, out) = unsafe { (shared(handle)?, OutSized::of(place)?) };
+        out.set(say(handle)?);
+        Ok(())
+    })
+}
+
+/// A structure as the caller knows it, the rest zeroes, as all of it where there is none.
 ///
 /// # Safety
 /// Null, or to as many bytes as its first field says.
-pub(crate) unsafe fn read_sized<T: Growing>(
-    pointer: *const T,
-    usual: T,
-) -> Result<T, punctual_result> {
+pub(crate) unsafe fn read_sized<T: Growing>(pointer: *const T) -> Result<T, punctual_result> {
+    // SAFETY: all patterns of bits are values (`Growing`).
+    let mut read: T = unsafe { std::mem::zeroed() };
     if pointer.is_null() {
-        return Ok(usual);
+        return Ok(read);
     }
     // SAFETY: as above.
     let size = unsafe { size_of_known(pointer) }?.min(size_of::<T>());
-    let mut read = usual;
     // SAFETY: so many bytes are there, and all patterns of bits are values (`Growing`).
     unsafe {
         let to = (&raw mut read).cast::<u8>();

@@ -4,9 +4,9 @@ use std::ffi::c_void;
 use std::mem::size_of;
 use std::time::Duration;
 
-use punctual_timers::{Counts, Key, Time, TimerQueue, Window};
+use punctual_timers::{Key, Time, TimerQueue, Window};
 
-use crate::pointer::{self, Growing, Held, Out, OutSized, shared};
+use crate::pointer::{self, Growing, Held, Out, shared, told, told_sized};
 use crate::result::{called, punctual_result};
 
 /// What is called when a timer is due: with what it was inserted with, its key, and when it was
@@ -90,13 +90,12 @@ pub unsafe extern "C" fn punctual_queue_cancel(
     key: u64,
     was_waiting: *mut u32,
 ) -> punctual_result {
-    called(|| {
-        // SAFETY: as this header says.
-        let (queue, out) = unsafe { (shared(queue)?, Out::of(was_waiting)?) };
+    let cancel = |queue: &punctual_queue| {
         let cancelled = queue.0.hold()?.cancel(Key::from_bits(key));
-        out.set(cancelled.is_some().into());
-        Ok(())
-    })
+        Ok(cancelled.is_some().into())
+    };
+    // SAFETY: as this header says.
+    unsafe { told(queue, was_waiting, cancel) }
 }
 
 /// When the queue wants to be woken, possibly in the past; `UINT64_MAX` without timers.
@@ -107,12 +106,10 @@ pub unsafe extern "C" fn punctual_queue_next_wake(
     queue: *const punctual_queue,
     wake_ns: *mut u64,
 ) -> punctual_result {
-    called(|| {
-        // SAFETY: as this header says.
-        let (queue, out) = unsafe { (shared(queue)?, Out::of(wake_ns)?) };
-        out.set(queue.0.hold()?.next_wake().map_or(u64::MAX, Time::as_ns));
-        Ok(())
-    })
+    let wake =
+        |queue: &punctual_queue| Ok(queue.0.hold()?.next_wake().map_or(u64::MAX, Time::as_ns));
+    // SAFETY: as this header says.
+    unsafe { told(queue, wake_ns, wake) }
 }
 
 /// Calls all timers whose window has opened by `now_ns`, in the order in which they opened; `served`
@@ -177,23 +174,17 @@ pub unsafe extern "C" fn punctual_queue_counts(
     queue: *const punctual_queue,
     counts: *mut punctual_counts,
 ) -> punctual_result {
-    called(|| {
-        // SAFETY: as this header says.
-        let (queue, out) = unsafe { (shared(queue)?, OutSized::of(counts)?) };
+    let counted = |queue: &punctual_queue| {
         let queue = queue.0.hold()?;
-        let Counts {
-            wakes,
-            fewest,
-            served,
-            ..
-        } = queue.counts();
-        out.set(punctual_counts {
+        let counts = queue.counts();
+        Ok(punctual_counts {
             size: size_of::<punctual_counts>(),
             waiting: queue.len() as u64,
-            served,
-            wakes,
-            fewest,
-        });
-        Ok(())
-    })
+            served: counts.served,
+            wakes: counts.wakes,
+            fewest: counts.fewest,
+        })
+    };
+    // SAFETY: as this header says.
+    unsafe { told_sized(queue, counts, counted) }
 }

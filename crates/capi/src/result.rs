@@ -1,4 +1,4 @@
-use std::ffi::c_char;
+use std::ffi::{CStr, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use punctual::Error;
@@ -29,26 +29,22 @@ pub enum punctual_result {
     Panic = 9,
 }
 
-impl punctual_result {
-    /// What it is, with its end.
-    fn text(self) -> &'static str {
-        match self {
-            Self::Ok => "ok\0",
-            Self::Null => "a pointer that must not be null is\0",
-            Self::Range => "a value is out of its range\0",
-            Self::Unsupported => "this system has nothing of the kind\0",
-            Self::Permission => "the system does not let this program\0",
-            Self::Cancelled => "the wait was cancelled\0",
-            Self::Interrupted => "the wait was interrupted by a signal\0",
-            Self::Busy => "another thread uses the handle just now\0",
-            Self::System => "the system refused\0",
-            Self::Panic => "a fault of the library\0",
-        }
-    }
-}
+/// What each is, by its number.
+const TEXTS: [&CStr; punctual_result::Panic as usize + 1] = [
+    c"ok",
+    c"a pointer that must not be null is",
+    c"a value is out of its range",
+    c"this system has nothing of the kind",
+    c"the system does not let this program",
+    c"the wait was cancelled",
+    c"the wait was interrupted by a signal",
+    c"another thread uses the handle just now",
+    c"the system refused",
+    c"a fault of the library",
+];
 
-impl From<&Error> for punctual_result {
-    fn from(error: &Error) -> Self {
+impl From<Error> for punctual_result {
+    fn from(error: Error) -> Self {
         match error {
             _ if error.is_range() => Self::Range,
             _ if error.is_unsupported() => Self::Unsupported,
@@ -58,33 +54,14 @@ impl From<&Error> for punctual_result {
     }
 }
 
-impl From<Error> for punctual_result {
-    fn from(error: Error) -> Self {
-        Self::from(&error)
-    }
-}
-
 /// What a result means, in a few words of English; never freed.
 ///
 /// Any thread, any time.
 #[unsafe(no_mangle)]
 pub extern "C" fn punctual_result_text(result: i32) -> *const c_char {
-    use punctual_result::*;
-    let all = [
-        Ok,
-        Null,
-        Range,
-        Unsupported,
-        Permission,
-        Cancelled,
-        Interrupted,
-        Busy,
-        System,
-        Panic,
-    ];
-    let known = all.into_iter().find(|one| *one as i32 == result);
-    let text = known.map_or("no result of punctual\0", punctual_result::text);
-    text.as_ptr().cast()
+    let known = usize::try_from(result).ok();
+    let known = known.and_then(|number| TEXTS.get(number));
+    known.unwrap_or(&c"no result of punctual").as_ptr()
 }
 
 /// Where C calls in: nothing unwinds beyond it.

@@ -3,11 +3,13 @@
 use std::mem::size_of;
 use std::time::Duration;
 
-use punctual::{MissedTickBehavior, Pacer, Period, Tick, ns};
+use punctual::{Cancel, MissedTickBehavior, Pacer, Period, Tick, ns};
 
-use crate::pointer::{self, Growing, Held, Out, OutSized, read_sized, shared};
+use crate::pointer::{self, Growing, Held, Out, OutSized, read_sized, shared, told, told_sized};
 use crate::result::{called, punctual_result};
-use crate::waiter::{as_ns, punctual_cancel, punctual_statistics, punctual_waiter_options, waiter};
+use crate::waiter::{
+    as_ns, punctual_cancel, punctual_statistics, punctual_waiter_options, wait, waiter,
+};
 
 /// The time from one slot to the next, exactly: `cycles` of them in so many `seconds`.
 ///
@@ -89,17 +91,11 @@ unsafe impl Growing for punctual_ticker_options {
 
 impl punctual_ticker_options {
     fn behavior(&self) -> Result<MissedTickBehavior, punctual_result> {
-        const SKIP: u32 = punctual_missed::Skip as u32;
-        const BURST: u32 = punctual_missed::Burst as u32;
-        const BURST_OF: u32 = punctual_missed::BurstOf as u32;
-        const DELAY: u32 = punctual_missed::Delay as u32;
-        Ok(match self.missed {
-            SKIP => MissedTickBehavior::Skip,
-            BURST => MissedTickBehavior::Burst,
-            BURST_OF => MissedTickBehavior::BurstOf(self.burst),
-            DELAY => MissedTickBehavior::Delay,
-            _ => return Err(punctual_result::Range),
-        })
+        use MissedTickBehavior::{Burst, BurstOf, Delay, Skip};
+        // In the order of `punctual_missed`.
+        let all = [Skip, Burst, BurstOf(self.burst), Delay];
+        let chosen = all.get(self.missed as usize);
+        chosen.copied().ok_or(punctual_result::Range)
     }
 }
 
@@ -166,17 +162,8 @@ pub unsafe extern "C" fn punctual_ticker_new(
     called(|| {
         // SAFETY: as this header says.
         let out = unsafe { Out::of(ticker_out) }?;
-        let usual = punctual_ticker_options {
-            size: size_of::<punctual_ticker_options>(),
-            waiter: std::ptr::null(),
-            start_ns: 0,
-            burst: 0,
-            poisson_seed: 0,
-            missed: punctual_missed::Skip as u32,
-            reserved: 0,
-        };
         // SAFETY: as this header says.
-        let options = unsafe { read_sized(options, usual) }?;
+        let options = unsafe { read_sized(options) }?;
         if options.reserved != 0 {
             return Err(punctual_result::Range);
         }
@@ -215,19 +202,15 @@ pub unsafe extern "C" fn punctual_ticker_tick(
     cancel: *const punctual_cancel,
     tick: *mut punctual_tick,
 ) -> punctual_result {
-    called(|| {
-        // SAFETY: as this header says.
-        let (ticker, out) = unsafe { (shared(ticker)?, OutSized::wanted(tick)?) };
-        // SAFETY: as this header says.
-        let cancel = unsafe { cancel.as_ref() };
+    let next = |ticker: &punctual_ticker, cancel: Option<&Cancel>| {
         let mut pacer = ticker.0.hold()?;
-        let ticked = match cancel {
-            Some(cancel) => pacer.next_slot_or(&cancel.0)?,
+        Ok(match cancel {
+            Some(cancel) => pacer.next_slot_or(cancel)?,
             None => pacer.next_slot(),
-        };
-        out.into_iter().for_each(|out| out.set(ticked.into()));
-        Ok(())
-    })
+        })
+    };
+    // SAFETY: as this header says.
+    unsafe { wait(ticker, cancel, tick, next) }
 }
 
 /// The next slot if it has passed, without waiting: `is_due` is 1 then, else 0. `tick` may be null,
@@ -308,12 +291,12 @@ pub unsafe extern "C" fn punctual_ticker_next_ns(
     ticker: *const punctual_ticker,
     next_ns: *mut u64,
 ) -> punctual_result {
-    called(|| {
-        // SAFETY: as this header says.
-        let (ticker, out) = unsafe { (shared(ticker)?, Out::of(next_ns)?) };
-        out.set(ns::of(ticker.0.hold()?.next_at()));
-        Ok(())
-    })
+    // SAFETY: as this header says.
+    unsafe {
+        told(ticker, next_ns, |ticker| {
+            Ok(ns::of(ticker.0.hold()?.next_at()))
+        })
+    }
 }
 
 /// Changes the period, in phase with the last slot that was due; slots that are owed but the last
@@ -413,12 +396,8 @@ pub unsafe extern "C" fn punctual_ticker_books(
     ticker: *const punctual_ticker,
     books: *mut punctual_books,
 ) -> punctual_result {
-    called(|| {
-        // SAFETY: as this header says.
-        let (ticker, out) = unsafe { (shared(ticker)?, OutSized::of(books)?) };
-        out.set(ticker.0.hold()?.books().into());
-        Ok(())
-    })
+    // SAFETY: as this header says.
+    unsafe { told_sized(ticker, books, |ticker| Ok(ticker.0.hold()?.books().into())) }
 }
 
 /// What was seen of its waits; zeroes unless the options of its waiter keep statistics.
@@ -429,10 +408,10 @@ pub unsafe extern "C" fn punctual_ticker_statistics(
     ticker: *const punctual_ticker,
     statistics: *mut punctual_statistics,
 ) -> punctual_result {
-    called(|| {
-        // SAFETY: as this header says.
-        let (ticker, out) = unsafe { (shared(ticker)?, OutSized::of(statistics)?) };
-        out.set(ticker.0.hold()?.statistics().into());
-        Ok(())
-    })
+    // SAFETY: as this header says.
+    unsafe {
+        told_sized(ticker, statistics, |ticker| {
+            Ok(ticker.0.hold()?.statistics().into())
+        })
+    }
 }

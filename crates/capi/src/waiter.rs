@@ -2,11 +2,11 @@
 
 use std::ffi::c_char;
 use std::mem::size_of;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use punctual::{Cancel, Cancelled, Outcome, Statistics, Waiter, ns};
 
-use crate::pointer::{self, Growing, Held, Out, OutSized, shared};
+use crate::pointer::{self, Growing, Held, Out, OutSized, shared, told, told_sized};
 use crate::result::{called, punctual_result};
 
 /// What happened in one wait.
@@ -49,11 +49,6 @@ pub(crate) fn as_ns(length: Duration) -> u64 {
     u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// When it is over that begins now; the end of time where it does not end.
-fn after(length_ns: u64) -> Instant {
-    ns::instant(ns::now().saturating_add(length_ns))
-}
-
 /// Waits for so long with what this thread has learned of its waits. `outcome` may be null.
 ///
 /// Any thread; on Linux also in a signal handler.
@@ -62,13 +57,8 @@ pub unsafe extern "C" fn punctual_sleep_ns(
     length_ns: u64,
     outcome: *mut punctual_outcome,
 ) -> punctual_result {
-    called(|| {
-        // SAFETY: as this header says.
-        let out = unsafe { OutSized::wanted(outcome) }?;
-        let ended = punctual::sleep_until(after(length_ns));
-        out.into_iter().for_each(|out| out.set(ended.into()));
-        Ok(())
-    })
+    // SAFETY: as this header says.
+    unsafe { punctual_sleep_until_ns(ns::now().saturating_add(length_ns), outcome) }
 }
 
 /// As `punctual_sleep_ns`, until a deadline on the clock of `punctual_now_ns`.
@@ -113,7 +103,8 @@ struct Refused(punctual_result, String);
 
 impl From<punctual::Error> for Refused {
     fn from(error: punctual::Error) -> Self {
-        Self((&error).into(), error.to_string())
+        let words = error.to_string();
+        Self(error.into(), words)
     }
 }
 
@@ -129,14 +120,8 @@ impl From<punctual_result> for Refused {
 /// # Safety
 /// Null, or a structure as the header says, of which the text is one.
 unsafe fn try_waiter(options: *const punctual_waiter_options) -> Result<Waiter, Refused> {
-    let usual = punctual_waiter_options {
-        size: size_of::<punctual_waiter_options>(),
-        strategy: std::ptr::null(),
-        statistics: 0,
-        reserved: 0,
-    };
     // SAFETY: the caller's promise.
-    let options = unsafe { pointer::read_sized(options, usual) }?;
+    let options = unsafe { pointer::read_sized(options) }?;
     if options.reserved != 0 {
         return Err(punctual_result::Range.into());
     }
@@ -240,12 +225,9 @@ pub unsafe extern "C" fn punctual_waiter_sleep_ns(
     length_ns: u64,
     outcome: *mut punctual_outcome,
 ) -> punctual_result {
+    let deadline_ns = ns::now().saturating_add(length_ns);
     // SAFETY: as this header says.
-    unsafe {
-        wait(waiter, outcome, |waiter| {
-            Ok(waiter.sleep_until(after(length_ns)))
-        })
-    }
+    unsafe { punctual_waiter_sleep_until_ns(waiter, deadline_ns, std::ptr::null(), outcome) }
 }
 
 /// Waits until a deadline. `outcome` may be null, and `cancel`, with which another thread ends
@@ -260,15 +242,16 @@ pub unsafe extern "C" fn punctual_waiter_sleep_until_ns(
     cancel: *const punctual_cancel,
     outcome: *mut punctual_outcome,
 ) -> punctual_result {
-    // SAFETY: as this header says.
-    let cancel = unsafe { cancel.as_ref() };
     let deadline = ns::instant(deadline_ns);
-    let until = |waiter: &mut Waiter| match cancel {
-        Some(cancel) => Ok(waiter.wait_until(deadline, &cancel.0)?),
-        None => Ok(waiter.sleep_until(deadline)),
+    let until = |waiter: &punctual_waiter, cancel: Option<&Cancel>| {
+        let mut waiter = waiter.0.hold()?;
+        Ok(match cancel {
+            Some(cancel) => waiter.wait_until(deadline, cancel)?,
+            None => waiter.sleep_until(deadline),
+        })
     };
     // SAFETY: as this header says.
-    unsafe { wait(waiter, outcome, until) }
+    unsafe { wait(waiter, cancel, outcome, until) }
 }
 
 /// Waits until a deadline, or until a signal was handled while the thread slept:
@@ -284,26 +267,33 @@ pub unsafe extern "C" fn punctual_waiter_sleep_until_interruptible_ns(
     outcome: *mut punctual_outcome,
 ) -> punctual_result {
     let deadline = ns::instant(deadline_ns);
-    let until = |waiter: &mut Waiter| {
-        let ended = waiter.sleep_until_interruptible(deadline);
+    let until = |waiter: &punctual_waiter, _: Option<&Cancel>| {
+        let ended = waiter.0.hold()?.sleep_until_interruptible(deadline);
         ended.map_err(|_| punctual_result::Interrupted)
     };
     // SAFETY: as this header says.
-    unsafe { wait(waiter, outcome, until) }
+    unsafe { wait(waiter, std::ptr::null(), outcome, until) }
 }
 
+/// A wait with a handle, and what became of it, if that is wanted.
+///
 /// # Safety
-/// As the header says of both pointers.
-unsafe fn wait(
-    waiter: *mut punctual_waiter,
-    outcome: *mut punctual_outcome,
-    wait: impl FnOnce(&mut Waiter) -> Result<Outcome, punctual_result>,
+/// As the header says of all three pointers.
+pub(crate) unsafe fn wait<H, T: Growing, O: Into<T>>(
+    handle: *const H,
+    cancel: *const punctual_cancel,
+    place: *mut T,
+    wait: impl FnOnce(&H, Option<&Cancel>) -> Result<O, punctual_result>,
 ) -> punctual_result {
     called(|| {
         // SAFETY: the caller's promise.
-        let (waiter, out) = unsafe { (shared(waiter)?, OutSized::wanted(outcome)?) };
-        let ended = wait(&mut *waiter.0.hold()?)?;
-        out.into_iter().for_each(|out| out.set(ended.into()));
+        let (handle, out) = unsafe { (shared(handle)?, OutSized::wanted(place)?) };
+        // SAFETY: the caller's promise.
+        let cancel = unsafe { cancel.as_ref() };
+        let ended = wait(handle, cancel.map(|cancel| &cancel.0))?;
+        if let Some(out) = out {
+            out.set(ended.into());
+        }
         Ok(())
     })
 }
@@ -318,13 +308,12 @@ pub unsafe extern "C" fn punctual_waiter_coarse_until_ns(
     deadline_ns: u64,
     left_ns: *mut u64,
 ) -> punctual_result {
-    called(|| {
-        // SAFETY: as this header says.
-        let (waiter, out) = unsafe { (shared(waiter)?, Out::of(left_ns)?) };
+    let sleep = |waiter: &punctual_waiter| {
         let left = waiter.0.hold()?.coarse_until(ns::instant(deadline_ns));
-        out.set(as_ns(left));
-        Ok(())
-    })
+        Ok(as_ns(left))
+    };
+    // SAFETY: as this header says.
+    unsafe { told(waiter, left_ns, sleep) }
 }
 
 /// What was seen of many waits.
@@ -396,12 +385,12 @@ pub unsafe extern "C" fn punctual_waiter_statistics(
     waiter: *const punctual_waiter,
     statistics: *mut punctual_statistics,
 ) -> punctual_result {
-    called(|| {
-        // SAFETY: as this header says.
-        let (waiter, out) = unsafe { (shared(waiter)?, OutSized::of(statistics)?) };
-        out.set(waiter.0.hold()?.statistics().into());
-        Ok(())
-    })
+    // SAFETY: as this header says.
+    unsafe {
+        told_sized(waiter, statistics, |waiter| {
+            Ok(waiter.0.hold()?.statistics().into())
+        })
+    }
 }
 
 /// Ends waits before their time: of any thread, from any thread, as often as it is reset.
@@ -466,10 +455,10 @@ pub unsafe extern "C" fn punctual_cancel_is_cancelled(
     cancel: *const punctual_cancel,
     is_cancelled: *mut u32,
 ) -> punctual_result {
-    called(|| {
-        // SAFETY: as this header says.
-        let (cancel, out) = unsafe { (shared(cancel)?, Out::of(is_cancelled)?) };
-        out.set(cancel.0.is_cancelled().into());
-        Ok(())
-    })
+    // SAFETY: as this header says.
+    unsafe {
+        told(cancel, is_cancelled, |cancel| {
+            Ok(cancel.0.is_cancelled().into())
+        })
+    }
 }
