@@ -51,6 +51,13 @@ pub enum Experiment {
     Doctor(Doctor),
 }
 
+/// What nobody has measured, which is nothing of any clock.
+impl Default for Experiment {
+    fn default() -> Self {
+        Self::Clocks(Clocks::default())
+    }
+}
+
 /// Waits at a rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -580,29 +587,6 @@ pub struct Range<T> {
 }
 
 impl Experiment {
-    /// Its name, as files have it.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Pace(_) => "pace",
-            Self::Decades(_) => "decades",
-            Self::Interval(_) => "interval",
-            Self::Naps(_) => "naps",
-            Self::Robustness(_) => "robustness",
-            Self::Regimes(_) => "regimes",
-            Self::Clocks(_) => "clocks",
-            Self::Timers(_) => "timers",
-            Self::Sleep(_) => "sleep",
-            Self::Yield(_) => "yield",
-            Self::Load(_) => "load",
-            Self::Cores(_) => "cores",
-            Self::Gap(_) => "gap",
-            Self::Scenario(_) => "scenario",
-            Self::ScenarioComputer(_) => "scenario-computer",
-            Self::Watch(_) => "watch",
-            Self::Doctor(_) => "doctor",
-        }
-    }
-
     /// The parameters that make a difference between two measurements of a subject.
     ///
     /// Some fields tell something of the run instead. The round and the model are
@@ -714,7 +698,15 @@ macro_rules! of_length {
 of_length! { Decades, Naps, Robustness, Timers, Sleep, Load, Cores, Gap, Doctor, }
 
 macro_rules! of_experiment {
-    ($($name:ident => $variant:ident,)*) => {
+    ($($file_name:literal: $variant:ident($name:ident),)*) => {
+        impl Experiment {
+            /// Its name, as files have it.
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $file_name,)*
+                }
+            }
+        }
         $(
             impl OfExperiment for $name {
                 fn of(measurement: &impl AsRef<Experiment>) -> Option<&Self> {
@@ -729,21 +721,21 @@ macro_rules! of_experiment {
 }
 
 of_experiment! {
-    Pace => Pace,
-    Decades => Decades,
-    IntervalLength => Interval,
-    Naps => Naps,
-    Robustness => Robustness,
-    Regimes => Regimes,
-    Clocks => Clocks,
-    Timers => Timers,
-    Sleep => Sleep,
-    Yield => Yield,
-    Load => Load,
-    Cores => Cores,
-    Gap => Gap,
-    ScenarioThreads => Scenario,
-    ScenarioComputer => ScenarioComputer,
-    Watch => Watch,
-    Doctor => Doctor,
+    "pace": Pace(Pace),
+    "decades": Decades(Decades),
+    "interval": Interval(IntervalLength),
+    "naps": Naps(Naps),
+    "robustness": Robustness(Robustness),
+    "regimes": Regimes(Regimes),
+    "clocks": Clocks(Clocks),
+    "timers": Timers(Timers),
+    "sleep": Sleep(Sleep),
+    "yield": Yield(Yield),
+    "load": Load(Load),
+    "cores": Cores(Cores),
+    "gap": Gap(Gap),
+    "scenario": Scenario(ScenarioThreads),
+    "scenario-computer": ScenarioComputer(ScenarioComputer),
+    "watch": Watch(Watch),
+    "doctor": Doctor(Doctor),
 }

@@ -25,16 +25,6 @@ pub struct Histogram {
     sum_capped: u128,
 }
 
-/// Samples that are hardly different.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bin {
-    /// The longest lateness in the bin; the bin begins after that of the bin
-    /// before.
-    pub upper_ns: u64,
-    /// Samples in the bin.
-    pub count: u64,
-}
-
 impl Histogram {
     /// No samples.
     pub fn new() -> Self {
@@ -107,12 +97,11 @@ impl Histogram {
         }
     }
 
-    /// The bins that hold samples, in ascending order.
-    pub fn bins(&self) -> impl Iterator<Item = Bin> {
-        self.counts.iter_recorded().map(|bin| Bin {
-            upper_ns: bin.value_iterated_to(),
-            count: bin.count_at_value(),
-        })
+    /// The bins that hold samples, in ascending order: the longest lateness in each, which begins
+    /// after that of the one before, and how many samples are in it.
+    pub fn bins(&self) -> impl Iterator<Item = (u64, u64)> {
+        let bins = self.counts.iter_recorded();
+        bins.map(|bin| (bin.value_iterated_to(), bin.count_at_value()))
     }
 }
 
@@ -139,7 +128,7 @@ mod tests {
         let late = histogram.late();
         assert_eq!((late.n, late.min, late.max), (2, 0, 300_000_000_000));
         assert_eq!((late.mean, late.mean_capped), (150e9, 500_000.0));
-        assert_eq!(histogram.bins().map(|bin| bin.count).sum::<u64>(), 2);
+        assert_eq!(histogram.bins().map(|bin| bin.1).sum::<u64>(), 2);
     }
 
     #[test]
@@ -171,8 +160,8 @@ mod tests {
                 let (seen, exact) = (seen.unwrap_or(0), exact.unwrap_or(0));
                 prop_assert!(seen >= exact && seen as f64 <= exact as f64 * 1.001 + 1.0);
             }
-            prop_assert_eq!(histogram.bins().map(|bin| bin.count).sum::<u64>(), seen.n);
-            prop_assert!(histogram.bins().is_sorted_by(|a, b| a.upper_ns < b.upper_ns));
+            prop_assert_eq!(histogram.bins().map(|bin| bin.1).sum::<u64>(), seen.n);
+            prop_assert!(histogram.bins().is_sorted_by(|a, b| a.0 < b.0));
         }
     }
 }

@@ -38,7 +38,7 @@ pub use findings::{
     Advice, Allowance, Change, Diagnosis, DoctorFindings, Doubt, Expectation, Fact, FoundTier,
     Ground, Judgement, LatencyTier, NoRule, Remedy, Untold, Verdict,
 };
-pub use histogram::{Bin, Histogram};
+pub use histogram::Histogram;
 pub use interval::Interval;
 pub use late::{CAP_NS, Late, Mode, median, modes, nearest_rank, percentile};
 pub use learned::{Estimate, Learned, LearnedCall, LearnedClass};

@@ -73,6 +73,17 @@ pub enum Beside {
     Rows(&'static dyn Like),
 }
 
+impl Beside {
+    /// What was asked for, in nanoseconds.
+    pub const fn asked_ns(self) -> u64 {
+        match self {
+            Self::Sleeps(ns) | Self::RandomSleeps(ns) | Self::LoadedSleeps(ns) => ns,
+            Self::Yields | Self::Rows(_) => 0,
+            Self::Loops => FRAME_NS,
+        }
+    }
+}
+
 /// Rows that a figure can stand beside.
 pub trait Like: Debug + Sync {
     /// What they are called in files.
@@ -211,22 +222,30 @@ impl Span {
 
 impl Call<'static> {
     fn published(&self, figure: &Figure<'static>, source: Named<'static>) -> Published {
-        let mut published = row(self.os, self.machine, self.call)
-            .at(figure.beside)
-            .note(figure.note)
-            .from((source.name, source.year), figure.confidence);
-        let asked = published.asked_ns() as i64;
+        let beside = figure.beside;
+        let asked = beside.asked_ns() as i64;
         let total = figure.total_ns.map(|total| (total.less(asked), asked > 0));
         let late = figure.late_ns.map(|late| (late.less(0), false));
-        published.late = total.or(late).map(|((low_ns, high_ns), from_total)| Late {
+        let late = total.or(late).map(|((low_ns, high_ns), from_total)| Late {
             statistic: figure.statistic,
             low_ns,
             high_ns,
             from_total,
         });
-        published.subjects.clone_from(&self.subjects);
-        published.cpu_fraction = figure.cpu_fraction;
-        published
+        Published {
+            os: self.os,
+            machine: self.machine,
+            call: self.call,
+            subjects: self.subjects.clone(),
+            beside,
+            late,
+            cpu_fraction: figure.cpu_fraction,
+            other: None,
+            note: figure.note,
+            source: source.name,
+            year: source.year,
+            confidence: figure.confidence,
+        }
     }
 }
 
@@ -318,66 +337,7 @@ impl Published {
             Beside::Rows(like) => like.is_it(row),
         }
     }
-
-    /// What was asked for, in nanoseconds.
-    pub const fn asked_ns(&self) -> u64 {
-        match self.beside {
-            Beside::Sleeps(ns) | Beside::RandomSleeps(ns) | Beside::LoadedSleeps(ns) => ns,
-            Beside::Yields | Beside::Rows(_) => 0,
-            Beside::Loops => FRAME_NS,
-        }
-    }
 }
-
-/// A figure that has nothing yet but its place.
-pub const fn row(os: &'static str, machine: &'static str, call: &'static str) -> Published {
-    Published {
-        os,
-        machine,
-        call,
-        subjects: Vec::new(),
-        beside: Beside::Yields,
-        late: None,
-        cpu_fraction: None,
-        other: None,
-        note: "",
-        source: "",
-        year: None,
-        confidence: 'D',
-    }
-}
-
-/// Builds a figure up, clause by clause.
-impl Published {
-    /// What it can stand beside.
-    pub const fn at(mut self, beside: Beside) -> Self {
-        self.beside = beside;
-        self
-    }
-
-    /// A number of another product.
-    pub const fn number(mut self, metric: Metric, value: f64) -> Self {
-        self.other = Some((metric, value));
-        self
-    }
-
-    /// What else to know.
-    pub const fn note(mut self, note: &'static str) -> Self {
-        self.note = note;
-        self
-    }
-
-    /// Who published it, and how sure it is.
-    pub const fn from(mut self, source: (&'static str, Option<u16>), confidence: char) -> Self {
-        self.source = source.0;
-        self.year = source.1;
-        self.confidence = confidence;
-        self
-    }
-}
-
-/// A source and its year.
-pub type Source = (&'static str, Option<u16>);
 
 #[cfg(test)]
 mod tests {

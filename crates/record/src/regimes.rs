@@ -64,8 +64,6 @@ pub struct Cell<'a> {
     pub condition: &'a str,
     /// What a nanosecond of lateness costs.
     pub weight: f64,
-    /// What it did.
-    pub mine: &'a Measurement,
     /// What the cheapest of the others did.
     pub best: &'a Measurement,
     /// Its cost per wait, capped.
@@ -81,11 +79,6 @@ pub struct Cell<'a> {
 }
 
 impl Cell<'_> {
-    /// The most that the ratio may be.
-    pub fn limit(&self) -> f64 {
-        limit(self.condition)
-    }
-
     /// How far the interval reaches to either side of the ratio, as a fraction of it.
     pub fn spread(&self) -> f64 {
         (self.ratio.high - self.ratio.low) / 2.0 / self.ratio.median
@@ -139,7 +132,6 @@ fn cell<'a>(results: &'a [Measurement], mine: &'a Measurement, weight: f64) -> O
         regime,
         condition,
         weight,
-        mine,
         best,
         cost: COST.at(weight, &mine.rounds)?,
         best_cost,

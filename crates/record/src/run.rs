@@ -232,7 +232,7 @@ impl Warning {
 }
 
 /// What one subject did in one experiment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Measurement {
     /// Which experiment, with its parameters and what it alone has to say.
@@ -345,29 +345,7 @@ impl Measurement {
         Self {
             experiment,
             subject: subject.into(),
-            simulated_on: None,
-            late_ns: Late::default(),
-            late_over_1ms_fraction: None,
-            cpu: Cpu::default(),
-            predicted_late_ns: None,
-            wakes_per_wait: None,
-            queued_per_wait_ns: None,
-            stolen_per_wait_ns: None,
-            missed: 0,
-            cost_ns: None,
-            cost_interval_ns: None,
-            cost_capped_interval_ns: None,
-            cost_capped_nap_plus_5us_ns: None,
-            cost_capped_nap_plus_20us_ns: None,
-            cost_over_best: None,
-            informed_cost_ns: None,
-            cost_over_informed: None,
-            late_weight: None,
-            rounds: vec![],
-            batches: vec![],
-            samples_late_ns: vec![],
-            samples_slept_ns: vec![],
-            samples_woke_ns: vec![],
+            ..Self::default()
         }
     }
 }
@@ -430,26 +408,22 @@ impl<R: RunRow> Run<R> {
         }
         let head: Head = serde_json::from_str(text)
             .map_err(|e| format!("this is no Run file, or not all of one: {e}; {RUN_FILE}"))?;
-        match head.schema.as_deref() {
-            Some(SCHEMA) => {}
-            Some("punctual-run/1") => {
-                return Err(format!(
-                    "this Run file was written by an older punctual (schema `punctual-run/1`); measure \
-                     again with this one, which reads `{SCHEMA}`"
-                ));
+        Err(match head.schema.as_deref() {
+            Some(SCHEMA) => {
+                let run = serde_json::from_str(text);
+                return run.map_err(|e| format!("this Run file cannot be read: {e}"));
             }
+            Some("punctual-run/1") => format!(
+                "this Run file was written by an older punctual (schema `punctual-run/1`); measure \
+                 again with this one, which reads `{SCHEMA}`"
+            ),
             Some(other) => {
-                return Err(format!(
-                    "this Run file has schema `{other}`; this punctual reads `{SCHEMA}`"
-                ));
+                format!("this Run file has schema `{other}`; this punctual reads `{SCHEMA}`")
             }
             None => {
-                return Err(format!(
-                    "this is no Run file: it has no `schema` (expected `{SCHEMA}`); {RUN_FILE}"
-                ));
+                format!("this is no Run file: it has no `schema` (expected `{SCHEMA}`); {RUN_FILE}")
             }
-        }
-        serde_json::from_str(text).map_err(|e| format!("this Run file cannot be read: {e}"))
+        })
     }
 }
 

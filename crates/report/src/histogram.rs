@@ -44,8 +44,8 @@ pub fn histogram(title: &str, counted: &str, bins: &[(u64, u64)]) -> String {
     let mut candidates = scales.map(|scale| Bins::new(scale, samples.iter().copied(), high));
     let usual = candidates.next();
     // As fine as a screen holds: few hiccups far away take few lines.
-    let mut finer =
-        candidates.filter(|bins| bins.scale.is_by_decades() && bins.lines() <= MOST_LINES);
+    let by_decades = |bins: &Bins| matches!(bins.scale, Scale::Decades { .. });
+    let mut finer = candidates.filter(|bins| by_decades(bins) && bins.lines() <= MOST_LINES);
     match finer.next_back().or(usual) {
         Some(bins) => drawn(title, counted, &bins.scale.in_words(), &bins.drawn(&[])),
         None => drawn(title, counted, "", &[]),
@@ -80,12 +80,12 @@ pub fn histogram_of(title: &str, counted: &str, samples_ns: &[i64], modes: &[Mod
     let mut lines = Vec::new();
     if bins.under > 0 {
         let note = format!("from {} on", units::duration(least));
-        lines.push(Line::new("under".to_owned(), bins.under).with(note));
+        lines.push(Line::new("under", bins.under, note));
     }
     lines.extend(bins.drawn(&named));
     if bins.over > 0 {
         let note = format!("up to {}", units::duration(most));
-        lines.push(Line::new("over".to_owned(), bins.over).with(note));
+        lines.push(Line::new("over", bins.over, note));
     }
     drawn(title, counted, &bins.scale.in_words(), &lines)
 }
@@ -93,8 +93,10 @@ pub fn histogram_of(title: &str, counted: &str, samples_ns: &[i64], modes: &[Mod
 /// Lines for empty bins between others, or one that says how many they are.
 fn gap(bins: std::ops::Range<usize>, label: impl Fn(usize) -> String) -> Vec<Line> {
     match bins.len() {
-        0..=MOST_EMPTY => bins.map(|bin| Line::new(label(bin), 0)).collect(),
-        many => vec![Line::new("...".to_owned(), 0).with(format!("{many} empty lines"))],
+        0..=MOST_EMPTY => bins
+            .map(|bin| Line::new(label(bin), 0, String::new()))
+            .collect(),
+        many => vec![Line::new("...", 0, format!("{many} empty lines"))],
     }
 }
 
@@ -196,7 +198,7 @@ impl Bins {
             let label = |bin| self.scale.label(bin);
             lines.extend(last.map_or_else(Vec::new, |last| gap(last + 1..bin, label)));
             let here = named.iter().filter(|mode| self.of(mode) == Some(bin));
-            lines.push(Line::new(label(bin), count).with(names(here.copied())));
+            lines.push(Line::new(label(bin), count, names(here.copied())));
             last = Some(bin);
         }
         lines
@@ -351,10 +353,6 @@ impl Scale {
         }
     }
 
-    fn is_by_decades(&self) -> bool {
-        matches!(self, Self::Decades { .. })
-    }
-
     fn bins(&self) -> usize {
         match self {
             Self::Even { .. } => BINS as usize,
@@ -450,17 +448,9 @@ struct Line {
 }
 
 impl Line {
-    fn new(label: String, count: u64) -> Self {
-        Self {
-            label,
-            count,
-            note: String::new(),
-        }
-    }
-
-    fn with(mut self, note: String) -> Self {
-        self.note = note;
-        self
+    fn new(label: impl Into<String>, count: u64, note: String) -> Self {
+        let label = label.into();
+        Self { label, count, note }
     }
 }
 

@@ -31,6 +31,14 @@ fn behind(lead: &str, lines: Vec<String>) -> String {
     text
 }
 
+/// Names, and what belongs to them beside them.
+pub(crate) fn pairs<'a>(pairs: impl Iterator<Item = (&'a String, &'a String)> + Clone) -> String {
+    let width = pairs.clone().map(|(name, _)| name.chars().count()).max();
+    let width = width.unwrap_or(0);
+    let line = |(name, value): (_, &String)| indented(&format!("  {name:<width$}  "), value);
+    pairs.map(line).collect()
+}
+
 /// `prose` as a paragraph.
 pub fn paragraph(prose: &str) -> String {
     indented("", prose)

@@ -1,7 +1,7 @@
 //! The report as plain text.
 
 use punctual_record::experiment::{Deadlines, Pace};
-use punctual_record::{Disturbance, Experiment, Measurement, OfExperiment, Run, RunRow};
+use punctual_record::{Disturbance, Experiment, Measurement, OfExperiment, Run, RunRow, Warning};
 
 #[cfg(not(target_family = "wasm"))]
 use crate::figures::{Figure, of_waits};
@@ -250,23 +250,21 @@ pub fn labelled(label: &str, value: &str) -> String {
     prose::indented(&format!("{label:<12}"), value)
 }
 
-/// What is to be known before the results are believed: what, and its remedy.
-pub(crate) fn all_warnings<R: RunRow>(run: &Run<R>) -> Vec<(String, String)> {
+/// What is to be known before the results are believed.
+pub(crate) fn all_warnings<R: RunRow>(run: &Run<R>) -> Vec<Warning> {
     let partial = match &run.failed {
-        Some(why) => Some((
+        Some(why) => Some(Warning::new(
             format!("The run could not go on, so the results are partial: {why}."),
-            "Mend that, and run it again.".to_owned(),
+            "Mend that, and run it again.",
         )),
         None => run.interrupted.then(|| {
-            (
-                "The run was ended before its end: the results are partial.".to_owned(),
-                "Run it again and let it finish.".to_owned(),
+            Warning::new(
+                "The run was ended before its end: the results are partial.",
+                "Run it again and let it finish.",
             )
         }),
     };
-    let others = run.warnings.iter();
-    let others = others.map(|warning| (warning.what.clone(), warning.remedy.clone()));
-    partial.into_iter().chain(others).collect()
+    partial.into_iter().chain(run.warnings.clone()).collect()
 }
 
 fn warnings<R: RunRow>(run: &Run<R>) -> Option<String> {
@@ -275,7 +273,7 @@ fn warnings<R: RunRow>(run: &Run<R>) -> Option<String> {
         return None;
     }
     let mut text = "Warnings\n".to_owned();
-    for (i, (what, remedy)) in all.iter().enumerate() {
+    for (i, Warning { what, remedy }) in all.iter().enumerate() {
         text += &prose::indented(&format!("{:>2}. ", i + 1), what);
         if !remedy.is_empty() {
             text += &prose::indented("    ", &format!("Remedy: {remedy}"));

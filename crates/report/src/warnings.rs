@@ -192,13 +192,11 @@ pub fn disturbed(seen: &Disturbance) -> Vec<Warning> {
     if !seen.own_stops.is_empty() {
         warn(
             format!(
-                "punctual itself was stopped for {}, as by Ctrl-Z or SIGSTOP: {} it was in {} left out.",
+                "punctual itself was stopped for {}, as by Ctrl-Z or SIGSTOP: {} left out.",
                 Nanos::new(seen.own_stops.late_ns),
-                plural(seen.own_stops.waits, "wait"),
-                if seen.own_stops.waits == 1 {
-                    "is"
-                } else {
-                    "are"
+                match seen.own_stops.waits {
+                    1 => "the wait it was in is".to_owned(),
+                    n => format!("the {n} waits it was in are"),
                 },
             ),
             "None is needed: no figure has them.",
@@ -272,14 +270,6 @@ fn per_cent(fraction: f64) -> String {
     match per_cent < 9.95 {
         true => format!("{per_cent:.1} %"),
         false => format!("{per_cent:.0} %"),
-    }
-}
-
-fn plural(n: u64, what: &str) -> String {
-    if n == 1 {
-        format!("the {what}")
-    } else {
-        format!("the {n} {what}s")
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use punctual_record::Value;
 use punctual_record::compare::Row;
-use punctual_record::published::{Beside, Like, Published, row};
+use punctual_record::published::{Beside, Like, Published};
 use serde::Deserialize;
 
 use crate::rows::{GB_PER_CPU_S, PAGE_BYTES};
@@ -123,11 +123,21 @@ pub static ROWS: LazyLock<Vec<Published>> = LazyLock::new(|| {
         let (source, year) = &FIGURES.sources[&pool.source];
         let (note, rate) = (filled(&pool.note), pool.gb_per_cpu_s.as_f64());
         let rate = rate.or_else(|| number(pool.gb_per_cpu_s.as_str()?));
-        row(&pool.os, &pool.machine, &pool.call)
-            .at(Beside::Rows(&pool.beside))
-            .number(GB_PER_CPU_S, rate.expect("a test reads all of them"))
-            .note(note.leak())
-            .from((source, Some(*year)), pool.confidence)
+        let rate = rate.expect("a test reads all of them");
+        Published {
+            os: &pool.os,
+            machine: &pool.machine,
+            call: &pool.call,
+            subjects: vec![],
+            beside: Beside::Rows(&pool.beside),
+            late: None,
+            cpu_fraction: None,
+            other: Some((GB_PER_CPU_S, rate)),
+            note: note.leak(),
+            source,
+            year: Some(*year),
+            confidence: pool.confidence,
+        }
     };
     FIGURES.pool.iter().map(published).collect()
 });

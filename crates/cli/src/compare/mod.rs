@@ -71,7 +71,7 @@ the same stands beneath it; a single file is then compared with that alone.";
 
 /// What the help lists is what there is.
 pub(crate) fn after() -> String {
-    let metrics: Vec<_> = metrics().map(Metric::name).collect();
+    let metrics: Vec<_> = metrics().map(|metric| metric.name).collect();
     format!(
         "\
 Rules: [SELECTOR:]METRIC > VALUE, or >=. A rule says what fails: for GB zeroed, of which more is better, < or <=.

@@ -112,15 +112,15 @@ impl FromStr for Rule {
         // Subjects have colons, too: `system:method=timerfd`.
         let (selector, metric) = what.rsplit_once(':').unwrap_or(("*", what));
         let metric = metric_of(metric.trim())?;
-        match (metric.more_is_better(), beyond.is_low()) {
+        match (metric.more_is_better, beyond.is_low()) {
             (false, true) => {
-                let name = metric.name();
+                let name = metric.name;
                 return Err(format!(
                     "less {name} is better, and a rule says what fails; give `>` or `>=`"
                 ));
             }
             (true, false) => {
-                let name = metric.name();
+                let name = metric.name;
                 return Err(format!(
                     "more {name} is better, and a rule says what fails; give `<` or `<=`"
                 ));
@@ -139,12 +139,12 @@ impl FromStr for Rule {
 
 fn metric_of(name: &str) -> Result<Metric, String> {
     let is_meant = |metric: &Metric| {
-        let full = metric.name();
+        let full = metric.name;
         full == name || full.strip_prefix("late_") == Some(name)
     };
     let metric = metrics().find(is_meant);
     metric.ok_or_else(|| {
-        let names = prose::list(metrics().map(Metric::name));
+        let names = prose::list(metrics().map(|metric| metric.name));
         format!("there is no metric `{name}`; the metrics are {names} (without late_ too)")
     })
 }
@@ -155,10 +155,10 @@ fn limit_of(metric: Metric, text: &str) -> Result<Limit, String> {
         number.filter(|number| number.is_finite() && *number >= 0.0)
     };
     if let Some(factor) = text.strip_suffix('x') {
-        if !metric.has_intervals() {
+        if !metric.has_intervals {
             return Err(format!(
                 "{} has no interval by which a factor could be judged; give a length",
-                metric.name()
+                metric.name
             ));
         }
         let factor = number(factor).filter(|factor| *factor > 0.0);
@@ -166,8 +166,8 @@ fn limit_of(metric: Metric, text: &str) -> Result<Limit, String> {
             .map(Limit::Factor)
             .ok_or_else(|| format!("`{text}` is no factor above zero, such as 1.2x"));
     }
-    let name = metric.name();
-    match metric.quantity() {
+    let name = metric.name;
+    match metric.quantity {
         Quantity::Share => {
             let percent = text.strip_suffix('%').and_then(number);
             percent.map(|percent| percent / 100.0).ok_or_else(|| {
@@ -298,7 +298,7 @@ pub(crate) fn judge(rule: &Rule, compared: &Comparison) -> Result<Vec<Judgement>
     if judgements.is_empty() {
         bail!(
             "rule `{rule}` finds no {} to judge{}",
-            rule.metric.name(),
+            rule.metric.name,
             match judged_from {
                 0 => "",
                 _ => " in what the first file and the others have in common",
@@ -369,7 +369,7 @@ fn of_ratio(rule: &Rule, factor: f64, ratio: &Ratio) -> (RuleOutcome, String) {
 
 fn written(metric: Metric, estimate: &Estimate) -> String {
     let value = estimate.value;
-    match metric.quantity() {
+    match metric.quantity {
         Quantity::Share => format!("{:.2} %", value * 100.0),
         Quantity::Rate => format!("{value:.4} GB/s"),
         Quantity::Length => {

@@ -404,7 +404,7 @@ fn rule(text: &str) -> Result<Rule, String> {
     ];
     let rule: Rule = text.parse()?;
     if !MEASURED.contains(&rule.metric) {
-        let names = MEASURED.map(Metric::name).join(", ");
+        let names = MEASURED.map(|metric| metric.name).join(", ");
         return Err(format!(
             "a watch does not measure that; it measures {names}"
         ));

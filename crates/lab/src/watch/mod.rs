@@ -148,7 +148,6 @@ fn watch(
     elapsed: Nanos,
     date: impl Fn(Nanos) -> String,
 ) -> Watch {
-    let bins = tally.whole().bins();
     let hiccups = tally.hiccups().iter();
     let by_cause = Cause::ALL.map(|cause| (cause.name().to_owned(), tally.hiccups_by(cause)));
     Watch {
@@ -158,7 +157,7 @@ fn watch(
         fail_over_ns: None,
         failed: None,
         elapsed_ns: elapsed.as_ns(),
-        histogram_late_ns: bins.map(|bin| (bin.upper_ns, bin.count)).collect(),
+        histogram_late_ns: tally.whole().bins().collect(),
         hiccups: hiccups
             .map(|hiccup| Hiccup {
                 at: date(Nanos::new(hiccup.at_ns)),

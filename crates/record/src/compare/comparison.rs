@@ -264,11 +264,11 @@ fn label(i: usize) -> String {
 }
 
 fn rows<R: RunRow>(parts: &[RunColumn<'_, R>]) -> Vec<Row> {
-    let mut places: BTreeMap<Key, usize> = BTreeMap::new();
+    let mut places = BTreeMap::new();
     let mut found: Vec<Vec<Vec<&R>>> = Vec::new();
     for (i, part) in parts.iter().enumerate() {
         for measurement in &part.measurements {
-            let place = *places.entry(Key::of(*measurement)).or_insert(found.len());
+            let place = *places.entry(key(*measurement)).or_insert(found.len());
             if place == found.len() {
                 found.push(vec![vec![]; parts.len()]);
             }
@@ -329,25 +329,11 @@ impl Cell {
 
 /// What makes measurements of different runs measurements of the same thing: their experiment,
 /// their subject and their parameters. Numbers are equal whether they are written as whole ones or not.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
-    experiment: String,
-    subject: String,
-    params: Vec<(String, String)>,
-}
-
-impl Key {
-    fn of(row: &impl RunRow) -> Self {
-        Self {
-            experiment: row.experiment().to_owned(),
-            subject: row.subject_anywhere().to_owned(),
-            params: row
-                .params()
-                .into_iter()
-                .map(|(key, value)| (key, canonical(&value)))
-                .collect(),
-        }
-    }
+fn key(row: &impl RunRow) -> (String, String, Vec<(String, String)>) {
+    let params = row.params().into_iter();
+    let params = params.map(|(key, value)| (key, canonical(&value)));
+    let (experiment, subject) = (row.experiment(), row.subject_anywhere());
+    (experiment.to_owned(), subject.to_owned(), params.collect())
 }
 
 fn canonical(value: &Value) -> String {
@@ -569,14 +555,13 @@ mod tests {
 /// Which measurements are of the same thing.
 #[cfg(test)]
 mod keys {
-    use super::*;
     use crate::experiment::{
         Cores, Deadlines, Experiment, Learning, Naps, Pace, Sleep, Timers, Watch,
     };
     use crate::run::Measurement;
 
-    fn key(experiment: Experiment, subject: &str) -> Key {
-        Key::of(&Measurement::of(experiment, subject))
+    fn key(experiment: Experiment, subject: &str) -> impl PartialEq + std::fmt::Debug {
+        super::key(&Measurement::of(experiment, subject))
     }
 
     fn sleep(asked_ns: u64) -> Experiment {

@@ -243,9 +243,7 @@ fn quantile_of(
     };
     let rounds = pool.samples();
     let rounds: Option<Vec<f64>> = rounds.and_then(|all| all.iter().map(of_round).collect());
-    Ok(rounds.map_or(Estimate::bare(value), |rounds| {
-        Estimate::over_rounds(value, &rounds)
-    }))
+    Ok(Estimate::over_rounds(value, &rounds.unwrap_or_default()))
 }
 
 fn mean(pool: &Pool<'_>) -> Estimate {
@@ -259,9 +257,7 @@ fn cpu(pool: &Pool<'_>) -> Result<Estimate, Missing> {
     let share = shares.iter().sum::<f64>() / shares.len() as f64;
     let rounds = pool.rounds().into_iter().map(|round| round.cpu_fraction);
     let rounds: Option<Vec<f64>> = rounds.collect();
-    Ok(rounds.map_or(Estimate::bare(share), |rounds| {
-        Estimate::over_rounds(share, &rounds)
-    }))
+    Ok(Estimate::over_rounds(share, &rounds.unwrap_or_default()))
 }
 
 fn cost(pool: &Pool<'_>, weight: f64) -> Result<Estimate, Missing> {

@@ -8,11 +8,15 @@ use serde::{Serialize, Serializer};
 pub struct Metric {
     /// Where it stands among those of the same row.
     place: u8,
-    name: &'static str,
+    /// The name the user types and reads.
+    pub name: &'static str,
     key: &'static str,
-    quantity: Quantity,
-    more_is_better: bool,
-    has_intervals: bool,
+    /// What it is counted in.
+    pub quantity: Quantity,
+    /// Whether more of it is better.
+    pub more_is_better: bool,
+    /// Whether rounds can hold it in an interval.
+    pub has_intervals: bool,
 }
 
 /// What a metric is counted in.
@@ -97,26 +101,6 @@ impl Metric {
         Self::STEP,
         Self::READ_COST,
     ];
-
-    /// The name the user types and reads.
-    pub const fn name(self) -> &'static str {
-        self.name
-    }
-
-    /// What it is counted in.
-    pub const fn quantity(self) -> Quantity {
-        self.quantity
-    }
-
-    /// Whether more of it is better.
-    pub const fn more_is_better(self) -> bool {
-        self.more_is_better
-    }
-
-    /// Whether rounds can hold it in an interval.
-    pub const fn has_intervals(self) -> bool {
-        self.has_intervals
-    }
 }
 
 impl Serialize for Metric {
@@ -133,7 +117,7 @@ mod tests {
     fn the_order_of_the_list_is_that_of_the_type_and_names_differ() {
         assert!(Metric::OF_WAITS.is_sorted());
         let names: std::collections::BTreeSet<_> =
-            Metric::OF_WAITS.iter().map(|m| m.name()).collect();
+            Metric::OF_WAITS.iter().map(|m| m.name).collect();
         assert_eq!(names.len(), Metric::OF_WAITS.len());
     }
 }

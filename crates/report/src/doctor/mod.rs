@@ -138,35 +138,22 @@ pub(crate) fn sections(run: &Run, diagnosis: &Diagnosis) -> Vec<Section> {
 fn rule_of(diagnosis: &Diagnosis) -> String {
     let mut text = "The rule in force for this process\n".to_owned();
     text += &prose::indented("  ", &diagnosis.rule);
-    text += &list(diagnosis.facts.iter().map(|f| (&f.name, &f.value)));
+    text += &prose::pairs(diagnosis.facts.iter().map(|f| (&f.name, &f.value)));
     text
 }
 
 fn not_told(diagnosis: &Diagnosis) -> Option<String> {
     let facts = &diagnosis.not_told;
     (!facts.is_empty()).then(|| {
-        let list = list(facts.iter().map(|f| (&f.name, &f.why)));
+        let list = prose::pairs(facts.iter().map(|f| (&f.name, &f.why)));
         format!("Not told by this system, and not guessed\n{list}")
     })
 }
 
-/// Names, and what belongs to them beside them.
-fn list<'a>(pairs: impl Iterator<Item = (&'a String, &'a String)> + Clone) -> String {
-    let width = pairs.clone().map(|(name, _)| name.chars().count()).max();
-    let width = width.unwrap_or(0);
-    pairs
-        .map(|(name, value)| prose::indented(&format!("  {name:<width$}  "), value))
-        .collect()
-}
-
 fn evidence_of(diagnosis: &Diagnosis) -> Option<String> {
-    (!diagnosis.evidence.is_empty()).then(|| {
-        diagnosis
-            .evidence
-            .iter()
-            .map(|sentence| prose::paragraph(sentence))
-            .collect()
-    })
+    let sentences = diagnosis.evidence.iter();
+    let text: String = sentences.map(|it| prose::paragraph(it)).collect();
+    Some(text).filter(|text| !text.is_empty())
 }
 
 fn advice_of(all: &[Advice]) -> String {

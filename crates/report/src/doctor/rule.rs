@@ -307,19 +307,24 @@ struct List {
     is_model: bool,
     facts: Vec<Fact>,
     untold: Vec<Untold>,
+    /// The last that was to be added, where there is none.
+    missing: Option<&'static str>,
 }
 
 impl List {
     /// A fact, if there is one. Where that there is none does not go without saying, `or` says why.
-    fn add<'l>(&'l mut self, name: &'l str, value: Option<impl ToString>) -> Added<'l> {
-        let missing = value.is_none().then_some(name);
+    fn add(&mut self, name: &'static str, value: Option<impl ToString>) -> &mut Self {
+        self.missing = value.is_none().then_some(name);
         self.facts.extend(value.map(|value| Fact {
             name: name.to_owned(),
             value: value.to_string(),
         }));
-        Added {
-            list: self,
-            missing,
+        self
+    }
+
+    fn or(&mut self, why: &str) {
+        if let Some(name) = self.missing {
+            self.lacks(name, why);
         }
     }
 
@@ -330,20 +335,6 @@ impl List {
                 name: name.to_owned(),
                 why: why.to_owned(),
             });
-        }
-    }
-}
-
-/// What became of a fact: its name, if there is none.
-struct Added<'l> {
-    list: &'l mut List,
-    missing: Option<&'l str>,
-}
-
-impl Added<'_> {
-    fn or(self, why: &str) {
-        if let Some(name) = self.missing {
-            self.list.lacks(name, why);
         }
     }
 }

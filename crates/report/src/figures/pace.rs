@@ -130,12 +130,10 @@ impl Span {
         }
     }
 
-    fn above(&self, times_ms: &[f64]) -> usize {
-        times_ms.iter().filter(|ms| **ms > self.to).count()
-    }
-
-    fn below(&self, times_ms: &[f64]) -> usize {
-        times_ms.iter().filter(|ms| **ms < self.from).count()
+    /// How many lie above it, and how many below.
+    fn beyond(&self, times_ms: &[f64]) -> [usize; 2] {
+        let above = times_ms.iter().filter(|ms| **ms > self.to).count();
+        [above, times_ms.iter().filter(|ms| **ms < self.from).count()]
     }
 }
 
@@ -229,7 +227,7 @@ fn together(times: usize) -> usize {
 /// To the right of a strip: n, and what it does not show.
 fn beside(values: &[f64], span: Option<&Span>) -> Vec<String> {
     let mut lines = vec![format!("n = {}", values.len())];
-    let beyond = span.map_or([0, 0], |span| [span.above(values), span.below(values)]);
+    let beyond = span.map_or([0, 0], |span| span.beyond(values));
     for (count, side) in beyond.into_iter().zip(["above", "below"]) {
         if count > 0 {
             lines.push(format!("{count} {side}"));
@@ -256,18 +254,14 @@ fn caption_of_strips(
     };
     let n = select::counts(strips.iter().map(|(_, times)| times.len() as u64));
     let mut caption = format!("{what} One scale for all subjects. n = {n} waits each.");
-    let of = |count: fn(&Span, &[f64]) -> usize| -> usize {
-        let counts = span.iter().flat_map(|span| {
-            let strips = strips.iter();
-            strips.map(|(_, values)| count(span, values))
-        });
-        counts.sum()
+    let values = || strips.iter().flat_map(|(_, values)| values.iter().copied());
+    let [above, below] = match span {
+        Some(span) => span.beyond(&values().collect::<Vec<_>>()),
+        None => {
+            caption += &low_in_words(values());
+            [0, 0]
+        }
     };
-    let (above, below) = (of(Span::above), of(Span::below));
-    if span.is_none() {
-        let values = strips.iter().flat_map(|(_, values)| values.iter().copied());
-        caption += &low_in_words(values);
-    }
     if above + below > 0 {
         caption += &format!(
             " The scale holds the middle 98 % of each subject: {above} waits above it and {below} \

@@ -5,12 +5,12 @@
 //! under the pointer, and hides and shows what the legend names.
 
 use punctual_record::compare::Comparison;
-use punctual_record::{Run, RunRow, visible};
+use punctual_record::{Run, RunRow, Warning, visible};
 
 use crate::figures::comparison_figures;
 use crate::figures::svg::escaped;
 use crate::prose;
-use crate::tables::{Compared, Section, comparison_sections};
+use crate::tables::{Cells, Compared, Section, comparison_sections};
 use crate::text::all_warnings;
 use crate::warnings::nameless;
 use crate::{Figure, Report, Verdict, verdict};
@@ -62,11 +62,8 @@ impl Page {
         self.runs += 1;
         let id = format!("run-{}", self.runs);
         let verdict = verdict(&run);
-        let heading = match &verdict {
-            Some(verdict) => verdict.heading.clone(),
-            None => run.command.clone(),
-        };
-        let title = text(&heading);
+        let heading = verdict.as_ref().map(|verdict| &verdict.heading);
+        let title = text(heading.unwrap_or(&run.command));
         self.answers +=
             &format!("<section class=\"answer\">\n<h3><a href=\"#{id}\">{title}</a></h3>\n");
         match &verdict {
@@ -79,11 +76,8 @@ impl Page {
         self.answers += "</section>\n";
 
         self.bodies += &format!("<section id=\"{id}\">\n<h2>{title}</h2>\n");
-        let head = R::head(&run);
-        self.bodies += &scrolled(
-            &format!("About {title}"),
-            &format!("<pre>{}</pre>", lines(&head)),
-        );
+        let head = format!("<pre>{}</pre>", lines(&R::head(&run)));
+        self.bodies += &scrolled(&format!("About {title}"), &head);
         self.bodies += &warnings(&run);
         self.figures(&R::figures(&run));
         self.sections(&R::sections(&run));
@@ -130,15 +124,17 @@ impl Page {
         }
         for section in sections {
             let (title, body) = match &section.table {
-                Some(cells) => (
-                    cells.title.as_str(),
-                    table(&cells.title, &cells.groups, &cells.head, &cells.rows)
-                        + &cells
-                            .words
-                            .iter()
-                            .map(|words| paragraph(words))
-                            .collect::<String>(),
-                ),
+                Some(cells) => {
+                    let Cells {
+                        title,
+                        groups,
+                        head,
+                        rows,
+                        words,
+                    } = cells;
+                    let words: String = words.iter().map(|words| paragraph(words)).collect();
+                    (title.as_str(), table(title, groups, head, rows) + &words)
+                }
                 None => {
                     let name = text(section.title());
                     let pre = format!("<pre>{}</pre>", lines(&section.text));
@@ -243,15 +239,11 @@ fn answer(verdict: &Verdict) -> String {
 
 fn warnings<R: RunRow>(run: &Run<R>) -> String {
     let all = all_warnings(run).into_iter();
-    all.map(|(what, remedy)| {
-        let remedy = match remedy.as_str() {
-            "" => String::new(),
-            remedy => paragraph(&format!("Remedy: {remedy}")),
-        };
-        format!(
-            "<div class=\"warning\"><p>Warning: {}</p>{remedy}</div>\n",
-            text(&what)
-        )
+    all.map(|Warning { what, remedy }| {
+        let any = !remedy.is_empty();
+        let remedy = prose::when(any, || paragraph(&format!("Remedy: {remedy}")));
+        let what = text(&what);
+        format!("<div class=\"warning\"><p>Warning: {what}</p>{remedy}</div>\n")
     })
     .collect()
 }

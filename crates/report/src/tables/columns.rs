@@ -32,11 +32,11 @@ pub(crate) const OVER_1MS: Told = ("> 1 ms\n%", |m| {
 
 /// The CPU time billed, in per cent.
 pub(crate) const CPU: Told = ("CPU %", |m| {
-    Cell::of_cpu(&m.cpu, m.cpu.fraction.map(units::percent))
+    Cell::of_cpu(m.cpu.approximate, m.cpu.fraction.map(units::percent))
 });
 
 pub(crate) const CPU_PER_WAIT: Told = ("CPU\nper wait", |m| {
-    Cell::of_cpu(&m.cpu, m.cpu.per_wait_ns.map(units::duration))
+    Cell::of_cpu(m.cpu.approximate, m.cpu.per_wait_ns.map(units::duration))
 });
 
 pub(crate) const MISSED: Told = ("missed", |m| count(m, m.missed));

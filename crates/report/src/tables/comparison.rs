@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use punctual_record::Value;
 use punctual_record::compare::{
     Cell, Column, Comparison, Estimate, Judgement, Metric, Missing, Quantity, Row, RuleOutcome,
 };
 use punctual_record::published::{Published, Statistic};
-use punctual_record::{Cpu, Value};
 
 use super::WIDTH;
 use super::cells::Section;
@@ -162,7 +162,7 @@ pub(crate) fn published_in_words(published: &Published) -> String {
         words.push(published.note.to_owned());
     }
     if published.late.is_some_and(|late| late.from_total) {
-        let asked = published.asked_ns();
+        let asked = published.beside.asked_ns();
         let asked = if asked.is_multiple_of(1_000) {
             units::nominal(asked)
         } else {
@@ -311,7 +311,7 @@ fn section(
         Shows::Within(metric) | Shows::OverFirst(metric) => Some(metric),
         Shows::Count | Shows::Plain(_) => None,
     });
-    let metrics: Vec<&Metric> = metrics.filter(|metric| metric.has_intervals()).collect();
+    let metrics: Vec<&Metric> = metrics.filter(|metric| metric.has_intervals).collect();
     let has = |is: fn(&Estimate) -> bool| {
         let mut metrics = metrics.iter();
         metrics.any(|metric| cells().filter_map(|cell| cell.known.get(metric)).any(is))
@@ -480,11 +480,7 @@ impl Shows {
 
 fn written_or_blank(cell: &Cell, metric: Metric, written: Option<String>) -> Shown {
     if metric == Metric::CPU && written.is_some() {
-        let cpu = Cpu {
-            approximate: cell.cpu_is_approximate,
-            ..Cpu::default()
-        };
-        return Shown::of_cpu(&cpu, written);
+        return Shown::of_cpu(cell.cpu_is_approximate, written);
     }
     let why = match cell.missing.get(&metric) {
         Some(Missing::FewSamples) => Why::FEW_SAMPLES,
@@ -496,7 +492,7 @@ fn written_or_blank(cell: &Cell, metric: Metric, written: Option<String>) -> Sho
 }
 
 fn number(metric: Metric, value: f64) -> String {
-    match metric.quantity() {
+    match metric.quantity {
         Quantity::Length => units::duration(value),
         Quantity::Share => units::percent(value),
         Quantity::Rate => units::gb(value),
@@ -507,7 +503,7 @@ fn within(metric: Metric, estimate: &Estimate) -> String {
     let number = |value| number(metric, value);
     match estimate.interval {
         None => number(estimate.value),
-        Some(bounds) if metric.quantity() == Quantity::Length => {
+        Some(bounds) if metric.quantity == Quantity::Length => {
             units::duration_within(estimate.value, bounds.low, bounds.high)
         }
         Some(bounds) => {
@@ -523,7 +519,7 @@ fn over_first(metric: Metric, estimate: &Estimate) -> Shown {
     };
     let verdict = match ratio.verdict {
         Some(verdict) => Some(verdict.name()),
-        None => metric.has_intervals().then_some("not judged"),
+        None => metric.has_intervals.then_some("not judged"),
     };
     let interval = ratio
         .interval

@@ -140,11 +140,7 @@ fn library_over_bare(group: &[&Measurement]) -> Option<String> {
     const BARE: &str = "adaptive-balanced";
     let of = |name: &str| group.iter().find(|m| m.subject == name);
     let (library, bare) = (of(LIBRARY)?, of(BARE)?);
-    let capped = Cost {
-        capped: true,
-        ..Cost::default()
-    };
-    let ratios = Weights::try_of(|w| capped.ratio_at(w, &library.rounds, &bare.rounds))?;
+    let ratios = Weights::try_of(|w| Cost::CAPPED.ratio_at(w, &library.rounds, &bare.rounds))?;
     let ratios = WEIGHTS.iter().zip(ratios.each());
     let ratios = ratios.map(|((w, _), ratio)| format!("{} ({w})", ratio_within(ratio)));
     Some(format!(
@@ -200,7 +196,7 @@ pub(super) fn with_naps(name: &str, group: &[&Measurement]) -> Option<Section> {
 fn written(m: &Measurement, cost: Option<String>) -> Cell {
     match m.late_ns.n {
         0 => Cell::or(None, Why::NOT_MEASURED),
-        _ => Cell::of_cpu(&m.cpu, cost),
+        _ => Cell::of_cpu(m.cpu.approximate, cost),
     }
 }
 
@@ -217,17 +213,12 @@ fn at<T: Copy>(m: &Measurement, costs: Option<&Weights<T>>, weight: usize) -> Op
     measured.map(|costs| *costs.each()[weight])
 }
 
-/// How many rounds there were, and what stands in brackets, with `unit` added.
 fn rounds_in_words(group: &[&Measurement], unit: &str) -> String {
-    medians_in_words(group.iter().map(|m| m.rounds.len()), unit)
+    interval_in_words(group.iter().map(|m| m.rounds.len()), unit)
 }
 
-/// What a median over so many rounds is, and what stands in brackets behind it.
-pub fn interval_in_words(rounds: impl Iterator<Item = usize> + Clone) -> String {
-    medians_in_words(rounds, "")
-}
-
-fn medians_in_words(rounds: impl Iterator<Item = usize> + Clone, unit: &str) -> String {
+/// What a median over so many rounds is, and what stands in brackets behind it, with `unit` added.
+pub fn interval_in_words(rounds: impl Iterator<Item = usize> + Clone, unit: &str) -> String {
     let rounds = rounds.filter(|&n| n > 0);
     let (Some(least), Some(most)) = (rounds.clone().min(), rounds.clone().max()) else {
         return "Median over the rounds [interval]; the run does not tell how many rounds."

@@ -450,13 +450,8 @@ fn under(title: &str, lines: &[(String, String)]) -> String {
     if lines.is_empty() {
         return String::new();
     }
-    let widest = lines.iter().map(|(whose, _)| whose.chars().count()).max();
-    let widest = widest.unwrap_or(0);
-    let mut text = format!("{title}\n");
-    for (whose, modes) in lines {
-        text += &prose::indented(&format!("  {whose:<widest$}  "), modes);
-    }
-    text
+    let lines = prose::pairs(lines.iter().map(|(whose, modes)| (whose, modes)));
+    format!("{title}\n{lines}")
 }
 
 /// What tells a measurement from the others of its table.

@@ -36,7 +36,7 @@ use std::borrow::Cow;
 use std::ops::Deref;
 use std::rc::Rc;
 
-use punctual_record::{Cpu, Measurement};
+use punctual_record::Measurement;
 
 use super::cells::{Cells, Layout, Section};
 
@@ -119,13 +119,8 @@ impl Cell {
         Self::new(value.ok_or(Some(why)))
     }
 
-    /// A value that was computed from CPU time, and is as approximate.
-    pub fn of_cpu(cpu: &Cpu, value: Option<String>) -> Self {
-        Self::of_cpu_time(cpu.approximate, value)
-    }
-
-    /// The same of a CPU time that is approximate or not.
-    pub fn of_cpu_time(approximate: bool, value: Option<String>) -> Self {
+    /// A value that was computed from CPU time, which is approximate or not.
+    pub fn of_cpu(approximate: bool, value: Option<String>) -> Self {
         Self {
             approximate: approximate && value.is_some(),
             ..Self::or(value, Why::NO_CPU_TIME)
@@ -137,14 +132,17 @@ impl Cell {
         Self { sign, ..self }
     }
 
+    /// As it stands in its table, whose `marks` need a word below it.
     fn written(self, blank: Why, marks: &mut Marks) -> String {
-        let text = match self.text {
-            Ok(text) => marks.about(self.approximate, text),
-            Err(why) => marks.or_blank(None, why.unwrap_or(blank)),
-        };
-        match self.sign {
-            Some(sign) => format!("{sign} {text}"),
-            None => text,
+        let sign = self.sign.map(|sign| format!("{sign} ")).unwrap_or_default();
+        marks.approximate |= self.approximate;
+        match self.text {
+            Ok(text) if self.approximate => format!("{sign}~{text}"),
+            Ok(text) => sign + &text,
+            Err(why) => {
+                marks.blanks.push(why.unwrap_or(blank));
+                sign + "-"
+            }
         }
     }
 }
@@ -453,8 +451,7 @@ impl<'a, R: Deref<Target = Measurement>> Table<'a, R> {
     }
 }
 
-/// Writes the cells of one table and remembers which marks need a word below
-/// it.
+/// Which marks in the cells of a table need a word below it.
 #[derive(Default)]
 struct Marks {
     blanks: Vec<Why>,
@@ -462,23 +459,6 @@ struct Marks {
 }
 
 impl Marks {
-    /// The value, or `-`.
-    fn or_blank(&mut self, value: Option<String>, why: Why) -> String {
-        value.unwrap_or_else(|| {
-            self.blanks.push(why);
-            "-".to_owned()
-        })
-    }
-
-    /// A value, with `~` if it is approximate.
-    fn about(&mut self, approximate: bool, value: String) -> String {
-        self.approximate |= approximate;
-        match approximate {
-            true => format!("~{value}"),
-            false => value,
-        }
-    }
-
     /// What the marks in the table mean.
     fn in_words(mut self) -> Vec<String> {
         self.blanks.sort_unstable();
@@ -527,11 +507,7 @@ mod tests {
 
     #[test]
     fn signs_and_tildes_stand_before_a_value() {
-        let cpu = Cpu {
-            approximate: true,
-            ..Cpu::default()
-        };
-        let cell = |value: Option<String>| Cell::of_cpu(&cpu, value).signed(Some('*'));
+        let cell = |value: Option<String>| Cell::of_cpu(true, value).signed(Some('*'));
         let mut marks = Marks::default();
         let value = cell(Some("5 us".to_owned())).written(Why::NOT_MEASURED, &mut marks);
         assert_eq!(value, "* ~5 us");

@@ -122,7 +122,7 @@ impl Pair<'_> {
     }
 
     fn is_worse(&self) -> bool {
-        let worse = match self.metric.more_is_better() {
+        let worse = match self.metric.more_is_better {
             true => Judged::Lower,
             false => Judged::Higher,
         };
@@ -136,7 +136,7 @@ impl Pair<'_> {
     }
 
     fn told(&self, with_label: bool) -> Vec<String> {
-        let number = |value| match self.metric.quantity() {
+        let number = |value| match self.metric.quantity {
             Quantity::Length => units::duration(value),
             Quantity::Share => format!("{} %", units::percent(value)),
             Quantity::Rate => format!("{} GB/s", units::gb(value)),
@@ -153,7 +153,7 @@ impl Pair<'_> {
         let sign = if self.is_worse() { "! " } else { "" };
         let label = if with_label { &self.column.label } else { "" };
         vec![
-            format!("{} {}", self.of, self.metric.name().replace("late_", "")),
+            format!("{} {}", self.of, self.metric.name.replace("late_", "")),
             number(self.first),
             format!("{label} {}", number(self.this.value))
                 .trim()

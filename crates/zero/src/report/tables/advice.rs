@@ -141,6 +141,7 @@ fn measured(run: &Run<ZeroRow>, advice: &ZeroAdvice) -> Option<Section> {
         })
         .caption(interval_in_words(
             rows.iter().map(|(_, zeroing)| zeroing.rounds.len()),
+            "",
         ))
         .caption("error: by how much the prediction is more than what came out.");
     (!rows.is_empty()).then(|| table.section())
@@ -403,7 +404,7 @@ fn takes(calibration: &ZeroCalibration) -> Section {
 }
 
 fn rounds(calibration: &ZeroCalibration) -> String {
-    interval_in_words(std::iter::once(calibration.rounds as usize))
+    interval_in_words(std::iter::once(calibration.rounds as usize), "")
 }
 
 /// What the parts and the columns are, as far as they are there.

@@ -363,7 +363,7 @@ fn rounds(group: &PoolGroup) -> String {
     if rounds().all(|n| n <= 1) {
         return "One pass each, so there are no intervals.".to_owned();
     }
-    interval_in_words(rounds())
+    interval_in_words(rounds(), "")
 }
 
 /// The same where no interval stands beside a number.

@@ -126,7 +126,7 @@ fn table(title: &str, group: &[&ZeroRow], caption: &[&str]) -> Section {
             units::duration(cost.wall_ns_per_page.median)
         })
         .column("CPU per page\n[95 %]", |(.., cost)| {
-            Cell::of_cpu_time(cost.approximate, cost.cpu_ns_per_page.map(within))
+            Cell::of_cpu(cost.approximate, cost.cpu_ns_per_page.map(within))
         })
         .column("in the\nsystem %", |(.., cost)| {
             let why = cost.cpu_ns_per_page.map(|_| why::FEW_TICKS);
@@ -138,12 +138,12 @@ fn table(title: &str, group: &[&ZeroRow], caption: &[&str]) -> Section {
         })
         .blank(Why::NOT_COUNTED)
         .column("CPU\nper MiB", |(.., cost)| {
-            Cell::of_cpu_time(cost.approximate, cost.cpu_ns_per_page.map(median))
+            Cell::of_cpu(cost.approximate, cost.cpu_ns_per_page.map(median))
         })
         .column("GB per\nCPU-s", |(step, _, cost)| {
             let rate = cost.gb_per_cpu_s.map(|rate| units::ratio(rate.median));
             match is_zeroed(step) {
-                true => Cell::of_cpu_time(cost.approximate, rate),
+                true => Cell::of_cpu(cost.approximate, rate),
                 false => Cell::or(None, why::NOTHING_ZEROED),
             }
         })
