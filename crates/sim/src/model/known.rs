@@ -1,40 +1,150 @@
-//! The models there are, and the idle states that CPUs can have.
+//! The models there are, as `models.toml` has them, and the idle states that CPUs can have.
+
+use std::sync::LazyLock;
 
 use punctual_core::Nanos;
+use serde::Deserialize;
 
-use super::parameters::{Confidence, Domain, Override, Parameter, Parameters};
+use super::parameters::{Confidence, Parameter, Parameters};
 use super::{AnyRule, Scheduling, Steal};
 use crate::clock::Time;
 use crate::rules::windows::Generation;
-use crate::rules::{Linux, MacOs, Windows, Wine, linux, windows};
+use crate::rules::{Linux, MacOs, Windows, Wine};
 
 /// A model by name.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Known {
     /// What the user types.
     pub name: &'static str,
     /// What it is, in a few words.
     pub what: &'static str,
-    /// The parameters of its rule.
-    pub(super) own: &'static [Parameter],
-    /// Those of its scheduler.
-    pub(super) scheduler: &'static [Parameter],
-    /// Where its parameters differ from the usual.
-    pub(super) overrides: &'static [Override],
-    pub(super) build: fn(&Parameters) -> AnyRule,
-    pub(super) scheduling: fn(&Parameters) -> Scheduling,
+    of: Of,
+    parameters: Parameters,
+    /// How many of them are of its rule.
+    pub(super) own: usize,
+    /// How many of those after them are of its scheduler.
+    pub(super) of_scheduler: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Of {
+    Linux,
+    MacOs,
+    Wine,
+    Windows(&'static Generation),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, bound(deserialize = "'de: 'static"))]
+struct File {
+    model: Vec<Named>,
+    linux: Vec<Parameter>,
+    linux_scheduler: Vec<Parameter>,
+    macos: Vec<Parameter>,
+    windows: Vec<Parameter>,
+    computer: Vec<Parameter>,
+    different: Vec<Different>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Named {
+    name: &'static str,
+    what: &'static str,
+}
+
+/// Where models, or all of an OS, differ from the usual default of a parameter.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Different {
+    of: Vec<&'static str>,
+    key: &'static str,
+    is: &'static str,
+    sure: Confidence,
+    source: &'static str,
+}
+
+impl File {
+    fn read() -> Self {
+        toml::from_str(include_str!("../../models.toml")).expect("the tests read this file")
+    }
+
+    fn known(&self, &Named { name, what }: &Named) -> Known {
+        let os_name = os_name(name);
+        let of = match os_name {
+            "linux" => Of::Linux,
+            "macos" => Of::MacOs,
+            "wine" => Of::Wine,
+            _ => Of::Windows(Generation::named(name)),
+        };
+        let (own, scheduler) = match of {
+            Of::Linux | Of::Wine => (&self.linux, &self.linux_scheduler[..]),
+            Of::MacOs => (&self.macos, &[][..]),
+            Of::Windows(_) => (&self.windows, &[][..]),
+        };
+        let has = |parameter: &&Parameter| match of {
+            Of::Windows(generation) => generation.has(parameter.key),
+            _ => true,
+        };
+        let own: Vec<&Parameter> = own.iter().filter(has).collect();
+        let is_of = |other: &&Different| other.of.contains(&name) || other.of.contains(&os_name);
+        let different: Vec<&Different> = self.different.iter().filter(is_of).collect();
+        let all = own.iter().copied().chain(scheduler).chain(&self.computer);
+        let all =
+            all.map(
+                |parameter| match different.iter().find(|other| other.key == parameter.key) {
+                    Some(other) => Parameter {
+                        default: other.is,
+                        confidence: other.sure,
+                        source: other.source,
+                        ..*parameter
+                    },
+                    None => *parameter,
+                },
+            );
+        Known {
+            name,
+            what,
+            of,
+            parameters: Parameters::at_defaults(all),
+            own: own.len(),
+            of_scheduler: scheduler.len(),
+        }
+    }
+}
+
+fn os_name(model: &str) -> &str {
+    model.split('-').next().unwrap_or(model)
 }
 
 impl Known {
     /// Its parameters at their defaults: the rule's own, its scheduler's, then the computer's.
     pub fn parameters(&self) -> Parameters {
-        let of_os = self.own.iter().chain(self.scheduler);
-        Parameters::new(of_os.chain(COMPUTER), self.overrides)
+        self.parameters.clone()
+    }
+
+    pub(super) fn build(&self, parameters: &Parameters) -> AnyRule {
+        match self.of {
+            Of::Linux => AnyRule::Linux(Linux::new(parameters)),
+            Of::MacOs => AnyRule::MacOs(MacOs::new(parameters)),
+            Of::Wine => AnyRule::Wine(Wine::new(parameters)),
+            Of::Windows(generation) => {
+                AnyRule::Windows(Box::new(Windows::new(generation, parameters)))
+            }
+        }
+    }
+
+    pub(super) fn scheduling(&self, parameters: &Parameters) -> Scheduling {
+        match self.of {
+            Of::Linux | Of::Wine => Linux::scheduling(parameters),
+            Of::MacOs => MacOs::scheduling(parameters),
+            Of::Windows(_) => Windows::scheduling(parameters),
+        }
     }
 
     /// How a hypervisor takes the CPUs away, if one does.
     pub(super) fn steal(&self, parameters: &Parameters) -> Option<Steal> {
-        let is_known = self.scheduler.iter().any(|known| known.key == "steal");
+        let is_known = matches!(self.of, Of::Linux | Of::Wine);
         let steal = || Steal {
             length: parameters.length("steal").into(),
             every: parameters.length("steal_every").into(),
@@ -46,232 +156,10 @@ impl Known {
 }
 
 /// All models with a name of their own; `fake-Nms` is one for each N.
-pub(crate) const KNOWN: &[Known] = &[
-    Known {
-        name: "linux",
-        what: "Linux: high-resolution timers with slack",
-        own: Linux::PARAMETERS,
-        scheduler: Linux::SCHEDULER,
-        overrides: &[],
-        build: |parameters| AnyRule::Linux(Linux::new(parameters)),
-        scheduling: Linux::scheduling,
-    },
-    Known {
-        name: "linux-6.1",
-        what: "Linux before 6.6: as linux, with CFS",
-        own: Linux::PARAMETERS,
-        scheduler: Linux::SCHEDULER,
-        overrides: linux::V6_1,
-        build: |parameters| AnyRule::Linux(Linux::new(parameters)),
-        scheduling: Linux::scheduling,
-    },
-    Known {
-        name: "linux-6.6",
-        what: "Linux 6.6: as linux, EEVDF without slices of threads",
-        own: Linux::PARAMETERS,
-        scheduler: Linux::SCHEDULER,
-        overrides: linux::V6_6,
-        build: |parameters| AnyRule::Linux(Linux::new(parameters)),
-        scheduling: Linux::scheduling,
-    },
-    Known {
-        name: "linux-6.12",
-        what: "Linux 6.12: as 6.6, with slices of threads, delayed dequeueing and the fair server",
-        own: Linux::PARAMETERS,
-        scheduler: Linux::SCHEDULER,
-        overrides: linux::V6_12,
-        build: |parameters| AnyRule::Linux(Linux::new(parameters)),
-        scheduling: Linux::scheduling,
-    },
-    Known {
-        name: "linux-6.18",
-        what: "Linux 6.18: as 6.12, protected for the shortest slice only",
-        own: Linux::PARAMETERS,
-        scheduler: Linux::SCHEDULER,
-        overrides: linux::V6_18,
-        build: |parameters| AnyRule::Linux(Linux::new(parameters)),
-        scheduling: Linux::scheduling,
-    },
-    Known {
-        name: "linux-7.1",
-        what: "Linux 7.1: as 6.18, with lazy preemption and HRTICK",
-        own: Linux::PARAMETERS,
-        scheduler: Linux::SCHEDULER,
-        overrides: linux::V7_1,
-        build: |parameters| AnyRule::Linux(Linux::new(parameters)),
-        scheduling: Linux::scheduling,
-    },
-    Known {
-        name: "macos",
-        what: "macOS: timers coalesced by the class of the thread",
-        own: MacOs::PARAMETERS,
-        scheduler: &[],
-        overrides: MACOS,
-        build: |parameters| AnyRule::MacOs(MacOs::new(parameters)),
-        scheduling: MacOs::scheduling,
-    },
-    Known {
-        name: "wine",
-        what: "Wine on Linux: Windows calls, the waits of the host",
-        own: Wine::PARAMETERS,
-        scheduler: Linux::SCHEDULER,
-        overrides: &[],
-        build: |parameters| AnyRule::Wine(Wine::new(parameters)),
-        scheduling: Wine::scheduling,
-    },
-    Known {
-        name: "windows-xp",
-        what: "Windows XP: every tick looks at every timer, and one request counts for all",
-        own: windows::WINDOWS_XP.parameters,
-        scheduler: &[],
-        overrides: windows::WINDOWS_XP.overrides,
-        build: |parameters| windows(&windows::WINDOWS_XP, parameters),
-        scheduling: Windows::scheduling,
-    },
-    Known {
-        name: "windows-7",
-        what: "Windows 7: as XP, with tolerances",
-        own: windows::WINDOWS_7.parameters,
-        scheduler: &[],
-        overrides: windows::WINDOWS_7.overrides,
-        build: |parameters| windows(&windows::WINDOWS_7, parameters),
-        scheduling: Windows::scheduling,
-    },
-    Known {
-        name: "windows-8",
-        what: "Windows 8: as 7, with tolerances in steps of 26 ms",
-        own: windows::WINDOWS_8.parameters,
-        scheduler: &[],
-        overrides: windows::WINDOWS_8.overrides,
-        build: |parameters| windows(&windows::WINDOWS_8, parameters),
-        scheduling: Windows::scheduling,
-    },
-    Known {
-        name: "windows-10-1909",
-        what: "Windows 10 1803 to 1909: as 8, with high-resolution timers",
-        own: windows::WINDOWS_10_1909.parameters,
-        scheduler: &[],
-        overrides: windows::WINDOWS_10_1909.overrides,
-        build: |parameters| windows(&windows::WINDOWS_10_1909, parameters),
-        scheduling: Windows::scheduling,
-    },
-    Known {
-        name: "windows-10-2004",
-        what: "Windows 10 2004 to 22H2: default scans for processes without a request",
-        own: windows::WINDOWS_10_2004.parameters,
-        scheduler: &[],
-        overrides: windows::WINDOWS_10_2004.overrides,
-        build: |parameters| windows(&windows::WINDOWS_10_2004, parameters),
-        scheduling: Windows::scheduling,
-    },
-    Known {
-        name: "windows-11",
-        what: "Windows 11: as 10 2004, and requests of unnoticed processes do not count",
-        own: windows::WINDOWS_11.parameters,
-        scheduler: &[],
-        overrides: windows::WINDOWS_11.overrides,
-        build: |parameters| windows(&windows::WINDOWS_11, parameters),
-        scheduling: Windows::scheduling,
-    },
-    Known {
-        name: "windows-server-2022",
-        what: "Windows Server 2022: as 11, with requests that count for all",
-        own: windows::SERVER_2022.parameters,
-        scheduler: &[],
-        overrides: windows::SERVER_2022.overrides,
-        build: |parameters| windows(&windows::SERVER_2022, parameters),
-        scheduling: Windows::scheduling,
-    },
-];
-
-fn windows(generation: &'static Generation, parameters: &Parameters) -> AnyRule {
-    AnyRule::Windows(Box::new(Windows::new(generation, parameters)))
-}
-
-const MACOS: &[Override] = &[Override {
-    key: "wake",
-    value: "8us",
-    confidence: Confidence::C,
-    source: "sleeps of 0.3 and 1 ms ended 4 to 20 us after the late edge (thread-scheduling article)",
-}];
-
-const MS: Nanos = Nanos::from_ms(1);
-
-/// The computer under the OS.
-pub(super) const COMPUTER: &[Parameter] = &[
-    Parameter {
-        key: "cpus",
-        what: "CPUs",
-        kind: Domain::Count(1, 1_024),
-        default: "4",
-        confidence: Confidence::D,
-        source: "a small machine",
-    },
-    Parameter {
-        key: "efficient",
-        what: "how many of the CPUs, the last ones, are efficiency cores: for threads that save energy and no others if a faster one is free",
-        kind: Domain::Count(0, 1_023),
-        default: "0",
-        confidence: Confidence::D,
-        source: "a small machine; who saves energy: Microsoft, \"Quality of Service\" (EcoQoS, Windows 11); XNU, osfmk/kern/sched_amp_common.c; nobody on Linux",
-    },
-    Parameter {
-        key: "efficient_speed",
-        what: "what an efficiency core gets done, in per cent of the others",
-        kind: Domain::Count(1, 100),
-        default: "79",
-        confidence: Confidence::C,
-        source: "at the same clock, on Intel's Alder Lake: 78.741 MHz to 100 (Linux, drivers/cpufreq/intel_pstate.c, HYBRID_SCALING_FACTOR_ADL); less where they are clocked lower",
-    },
-    Parameter {
-        key: "wake",
-        what: "from the interrupt to running, on a CPU that is free and not in a deep idle state",
-        kind: Domain::Length(Nanos::ZERO, Nanos::from_secs(1)),
-        default: "8us",
-        confidence: Confidence::C,
-        source: "57.8 us for a sleep of 0.1 us with 50 us of slack (OpenJDK pull request 13889); 3 to 30 us elsewhere",
-    },
-    Parameter {
-        key: "jitter",
-        what: "of `wake`, either way, each length equally likely; at most `wake`",
-        kind: Domain::Length(Nanos::ZERO, Nanos::from_secs(1)),
-        default: "500ns",
-        confidence: Confidence::C,
-        source: "of the order of the +-0.15 to 0.62 us measured on Linux (OpenJDK pull request 13889)",
-    },
-    Parameter {
-        key: "nap",
-        what: "CPU time of a blocking call, the end of `wake` and at most that",
-        kind: Domain::Length(Nanos::ZERO, Nanos::from_secs(1)),
-        default: "3us",
-        confidence: Confidence::C,
-        source: "2 to 5 us on bare metal; more in a virtual machine",
-    },
-    Parameter {
-        key: "read",
-        what: "one reading of the clock",
-        kind: Domain::Length(Nanos::new(1), MS),
-        default: "31ns",
-        confidence: Confidence::B,
-        source: "a clock loop on a Ryzen 5800X (spin_sleep issue 12)",
-    },
-    Parameter {
-        key: "yield",
-        what: "offering the CPU when nobody wants it",
-        kind: Domain::Length(Nanos::new(1), MS),
-        default: "184ns",
-        confidence: Confidence::B,
-        source: "the same loop with sched_yield: 215 ns",
-    },
-    Parameter {
-        key: "idle",
-        what: "idle states: a CPU enters the deepest whose target residency fits before its next interrupt; leaving it adds to `wake`",
-        kind: Domain::Choice(TABLES),
-        default: "none",
-        confidence: Confidence::A,
-        source: "Linux, drivers/idle/intel_idle.c; of skylake-server also what they take, confidence C: 4 W busy, 1.44, 0.88 and 0.1 W (Haj-Yahya et al., \"AgileWatts\", MICRO 2022)",
-    },
-];
+pub(super) static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| {
+    let file = File::read();
+    file.model.iter().map(|model| file.known(model)).collect()
+});
 
 /// An idle state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -311,9 +199,6 @@ impl IdleTable {
         }
     }
 }
-
-/// The names of the tables.
-pub(crate) const TABLES: &[&str] = &["none", "skylake", "skylake-server", "broadwell"];
 
 const fn state(name: &'static str, exit_us: u64, residency_us: u64) -> IdleState {
     IdleState {
@@ -366,5 +251,47 @@ pub(crate) fn table(name: &str) -> IdleTable {
         },
         "broadwell" => IdleTable::of(BROADWELL),
         _ => IdleTable::NONE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_model_does_differently_is_a_parameter_of_it() {
+        for Different { of, key, is, .. } in File::read().different {
+            for of in of {
+                let mut models = (KNOWN.iter())
+                    .filter(|known| of == known.name || of == os_name(known.name))
+                    .peekable();
+                assert!(models.peek().is_some(), "{of}");
+                for known in models {
+                    let mut all = known.parameters.iter();
+                    let found = all.find(|(parameter, _)| parameter.key == key);
+                    assert_eq!(found.unwrap().0.default, is, "{} {key}", known.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_about_windows_is_from_linux() {
+        let windows = KNOWN.iter().filter(|k| k.name.starts_with("windows"));
+        for (parameter, _) in windows.flat_map(|known| known.parameters.iter()) {
+            let source = parameter.source;
+            let is_of_linux = source.contains("sched_yield") || source.contains("slack");
+            assert!(!is_of_linux, "{}", parameter.key);
+        }
+    }
+
+    #[test]
+    fn every_table_of_idle_states_is_one() {
+        let parameters = KNOWN[0].parameters();
+        let idle = parameters.iter().find(|(p, _)| p.key == "idle").unwrap();
+        let super::super::Domain::Choice(["none", tables @ ..]) = idle.0.kind else {
+            panic!("{:?}", idle.0.kind);
+        };
+        assert!(tables.iter().all(|name| !table(name).states.is_empty()));
     }
 }

@@ -7,7 +7,6 @@ mod scheduling;
 
 pub(crate) use known::IdleTable;
 pub use known::{IdleState, Known};
-pub(crate) use parameters::Override;
 pub use parameters::{Confidence, Domain, Parameter, Parameters, Value};
 pub use scheduling::{Boosts, Fair, Parity, Quota, RealTimeLimit, Scheduling, Turns};
 
@@ -123,7 +122,7 @@ impl Model {
     /// The models that [`Model::parse`] knows, besides `fake-Nms`, the
     /// accurate-sleep article's fake OS sleep with a scheduler period of N ms.
     pub fn known() -> &'static [Known] {
-        known::KNOWN
+        &known::KNOWN
     }
 
     /// Reads a model as the user writes it: `fake-5ms`, `linux`,
@@ -186,8 +185,8 @@ impl Model {
         }
         Ok(Self {
             what: known.what.to_owned(),
-            own: known.own.len(),
-            of_scheduler: known.scheduler.len(),
+            own: known.own,
+            of_scheduler: known.of_scheduler,
             costs: Costs {
                 read: parameters.length("read"),
                 yielding: parameters.length("yield"),
@@ -197,7 +196,7 @@ impl Model {
                 wake,
                 jitter: parameters.length("jitter").min(wake),
             },
-            scheduling: (known.scheduling)(&parameters),
+            scheduling: known.scheduling(&parameters),
             cpus: cpus as usize,
             efficient: Efficient {
                 from: (cpus - efficient) as usize,
@@ -205,7 +204,7 @@ impl Model {
             },
             idle: known::table(parameters.choice("idle")),
             steal: known.steal(&parameters),
-            ..Self::plain(full_name, (known.build)(&parameters), parameters)
+            ..Self::plain(full_name, known.build(&parameters), parameters)
         })
     }
 
@@ -550,28 +549,6 @@ mod tests {
         assert_eq!(time, Time::from_thirds(1_266));
         assert_eq!(efficient.work_in(2, time), work);
         assert_eq!(efficient.time_for(2, Time::NEVER), Time::NEVER);
-    }
-
-    #[test]
-    fn what_a_model_does_differently_has_sources_of_its_own() {
-        for known in Model::known() {
-            let parameters = known.parameters();
-            for other in known.overrides {
-                let (parameter, _) = parameters
-                    .iter()
-                    .find(|(parameter, _)| parameter.key == other.key)
-                    .unwrap_or_else(|| panic!("{}: {}", known.name, other.key));
-                assert_eq!(parameter.default, other.value);
-                assert_eq!(parameter.confidence, other.confidence);
-                assert_eq!(parameter.source, other.source);
-            }
-            let is_of_windows = known.name.starts_with("windows");
-            for (parameter, _) in parameters.iter().filter(|_| is_of_windows) {
-                let is_of_linux =
-                    parameter.source.contains("sched_yield") || parameter.source.contains("slack");
-                assert!(!is_of_linux, "{}: {}", known.name, parameter.key);
-            }
-        }
     }
 
     #[test]

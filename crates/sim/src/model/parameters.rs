@@ -3,39 +3,31 @@
 use std::fmt;
 
 use punctual_core::Nanos;
+use serde::Deserialize;
 
 /// Something that can be set about a model.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Parameter {
     /// What the user types before the equals sign.
     pub key: &'static str,
     /// What it is, in a few words.
     pub what: &'static str,
     /// What it can be.
+    #[serde(rename = "can_be")]
     pub kind: Domain,
     /// What it is if the user does not say, written as the user would.
     pub default: &'static str,
     /// How sure the default is.
+    #[serde(rename = "sure")]
     pub confidence: Confidence,
     /// Where the default comes from.
     pub source: &'static str,
 }
 
-/// Where a model differs from the usual default of a parameter.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Override {
-    /// Of which parameter.
-    pub(crate) key: &'static str,
-    /// What it is here if the user does not say.
-    pub(crate) value: &'static str,
-    /// How sure that is.
-    pub(crate) confidence: Confidence,
-    /// Where it comes from.
-    pub(crate) source: &'static str,
-}
-
 /// What values a parameter can have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "&'static str", bound(deserialize = "'de: 'static"))]
 pub enum Domain {
     /// A length of time in these bounds.
     Length(Nanos, Nanos),
@@ -43,6 +35,21 @@ pub enum Domain {
     Count(u64, u64),
     /// One of these words.
     Choice(&'static [&'static str]),
+}
+
+/// As it writes itself.
+impl From<&'static str> for Domain {
+    fn from(text: &'static str) -> Self {
+        let ends = text.split_once(" to ");
+        let counts = ends.and_then(|(min, max)| Some((min.parse().ok()?, max.parse().ok()?)));
+        let lengths = ends.and_then(|(min, max)| Some((min.parse().ok()?, max.parse().ok()?)));
+        match (counts, lengths) {
+            (Some((min, max)), _) => Self::Count(min, max),
+            (None, Some((min, max))) => Self::Length(min, max),
+            // The models are read once.
+            (None, None) => Self::Choice(text.split(", ").collect::<Vec<_>>().leak()),
+        }
+    }
 }
 
 /// In words, all of it.
@@ -57,7 +64,7 @@ impl fmt::Display for Domain {
 }
 
 /// How sure a figure or a rule is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 pub enum Confidence {
     /// Documented by the vendor, or read in the vendor's open source.
     A,
@@ -141,24 +148,11 @@ impl Parameter {
 pub struct Parameters(Vec<(Parameter, Value)>);
 
 impl Parameters {
-    /// All of `parameters` at their defaults, or at what `overrides` puts in
-    /// their place.
-    pub(crate) fn new<'a>(
-        parameters: impl IntoIterator<Item = &'a Parameter>,
-        overrides: &[Override],
-    ) -> Self {
-        let all = parameters.into_iter().map(|parameter| {
-            let other = overrides.iter().find(|other| other.key == parameter.key);
-            let parameter = other.map_or(*parameter, |other| Parameter {
-                default: other.value,
-                confidence: other.confidence,
-                source: other.source,
-                ..*parameter
-            });
-            let value = parameter
-                .parse(parameter.default)
-                .expect("a default can be read");
-            (parameter, value)
+    /// All of them, each at its default.
+    pub(super) fn at_defaults(parameters: impl Iterator<Item = Parameter>) -> Self {
+        let all = parameters.map(|parameter| {
+            let value = parameter.parse(parameter.default);
+            (parameter, value.expect("a default can be read"))
         });
         Self(all.collect())
     }

@@ -7,7 +7,7 @@ use punctual_program::setting::Priority;
 use super::soft_hard::SoftHard;
 use super::{Answer, Expired, ProcessId, Request, Rule, ThreadId, units};
 use crate::clock::Time;
-use crate::model::{Confidence, Domain, Parameter, Parameters, Scheduling, Turns};
+use crate::model::{Parameters, Scheduling, Turns};
 use crate::random::Random;
 use crate::timers::Timers;
 
@@ -109,57 +109,6 @@ const DEEP: Class = class(-15, 10_000);
 const BACKGROUND: Class = class(-5, 100);
 
 impl MacOs {
-    pub(crate) const PARAMETERS: &[Parameter] = &[
-        Parameter {
-            key: "tier",
-            what: "latency tier of a thread whose priority nobody changed",
-            kind: Domain::Choice(&["0", "1", "2", "3", "4", "5", "none"]),
-            default: "1",
-            confidence: Confidence::B,
-            source: "XNU, osfmk/kern/thread_policy.c; 25 % late in the thread-scheduling article; 12.5 % and `none` occur too",
-        },
-        Parameter {
-            key: "idle_level",
-            what: "how idle the user is: so many 128ths are added to a slop",
-            kind: Domain::Count(0, 128),
-            default: "0",
-            confidence: Confidence::A,
-            source: "XNU, sysctl machdep.user_idle_level",
-        },
-        Parameter {
-            key: "interrupts",
-            what: "interrupts of each CPU by other programs and devices, a second",
-            kind: Domain::Count(0, 100_000),
-            default: "250",
-            confidence: Confidence::C,
-            source: "fitted: sleeps of 10 ms were 1.8 to 2.0 ms late (irtt issue 4); it gives 2.9 ms at 100 ms, measured were 2.7 to 2.8",
-        },
-        Parameter {
-            key: "app_nap",
-            what: "latency tier of a process that nobody sees or hears; deep: as late as another interrupt is, up to 10 s; off: as others",
-            kind: Domain::Choice(&["deep", "5", "3", "off"]),
-            default: "deep",
-            confidence: Confidence::D,
-            source: "that its timers fire less often: Apple, Energy Efficiency Guide; deep is tier 5 of i386 and iOS (XNU, osfmk/i386/i386_timer.c)",
-        },
-        Parameter {
-            key: "quantum",
-            what: "how long an ordinary thread runs before another of its priority has its turn; a background one a third, utility two thirds, interactive five thirds",
-            kind: Domain::Length(Nanos::from_us(100), Nanos::from_secs(1)),
-            default: "6ms",
-            confidence: Confidence::A,
-            source: "XNU, doc/scheduler/sched_clutch_edge.md: sched_clutch_thread_quantum_us",
-        },
-        Parameter {
-            key: "decay",
-            what: "whether who used much of a CPU, while there were as many threads as CPUs, comes after others of the same priority",
-            kind: Domain::Choice(&["on", "off"]),
-            default: "on",
-            confidence: Confidence::A,
-            source: "XNU, osfmk/kern/priority.c and doc/scheduler/sched_clutch_edge.md; that threads of all processes are taken together is confidence C",
-        },
-    ];
-
     pub(crate) fn new(parameters: &Parameters) -> Self {
         let tier = |key: &str| {
             let tier = parameters.choice(key).parse::<usize>();

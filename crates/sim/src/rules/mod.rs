@@ -11,7 +11,7 @@
 //! | [`Windows`] | ticks, default scans, requests for shorter ticks; by generation | Microsoft, the timer-rule article, measurements |
 
 mod fake;
-pub(crate) mod linux;
+mod linux;
 mod macos;
 mod naps;
 mod per_cpu;

@@ -7,7 +7,7 @@ use super::windows::lengths::taken;
 use super::{Answer, Expired, Linux, ProcessId, Request, Rule, ThreadId};
 use crate::clock::Time;
 use crate::grid::Grid;
-use crate::model::{Parameter, Parameters, Scheduling};
+use crate::model::Parameters;
 use crate::random::Random;
 
 /// Wine on Linux: a Windows program whose waits are those of the host.
@@ -38,18 +38,11 @@ pub struct Wine {
 const STATED: Nanos = Nanos::from_ms(1);
 
 impl Wine {
-    /// Those of the host.
-    pub(crate) const PARAMETERS: &[Parameter] = Linux::PARAMETERS;
-
     pub(crate) fn new(parameters: &Parameters) -> Self {
         Self {
             host: Linux::new(parameters),
             has_asked: Vec::new(),
         }
-    }
-
-    pub(crate) fn scheduling(parameters: &Parameters) -> Scheduling {
-        Linux::scheduling(parameters)
     }
 
     fn asked(&mut self, process: ProcessId) -> &mut bool {
@@ -222,10 +215,6 @@ mod tests {
         assert_eq!(wine.next_interrupt_on(0), None);
         assert_eq!(interrupt(&mut wine, 1, at)[0].thread, 1);
         assert_eq!(wine.ticks(0, true), wine.host.ticks(0, true));
-        assert_eq!(
-            Wine::scheduling(&testing::parameters("wine", "hz=100")),
-            Linux::scheduling(&testing::parameters("linux", "hz=100"))
-        );
     }
 
     #[test]

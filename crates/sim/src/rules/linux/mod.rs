@@ -5,16 +5,13 @@
 //! | `rule` | which call uses which timer |
 //! | `task` | what a thread carries: timer slack and priority |
 //! | `wheel` | the jiffies wheel of network timeouts |
-//! | `parameters` | how a kernel is configured and booted |
-//! | `versions` | what its scheduler does, and what that was in which version |
+//!
+//! How a kernel is configured and booted, and what its scheduler does in which version, is in `models.toml`.
 //!
 //! High-resolution timers themselves are in `rules/soft_hard`.
 
-mod parameters;
 mod rule;
 mod task;
-mod versions;
 mod wheel;
 
 pub use rule::Linux;
-pub(crate) use versions::{V6_1, V6_6, V6_12, V6_18, V7_1};

@@ -8,6 +8,7 @@ use super::task::Task;
 use super::wheel::Wheel;
 use crate::clock::Time;
 use crate::grid::Grid;
+use crate::model::{Fair, Parameters, Parity, Quota, RealTimeLimit, Scheduling};
 use crate::random::Random;
 use crate::rules::per_cpu::PerCpu;
 use crate::rules::soft_hard::SoftHard;
@@ -41,7 +42,9 @@ pub struct Linux {
     jiffies: Grid,
     nohz: NoHz,
     is_high_resolution: bool,
+    /// Whether threads can have slices of their own.
     has_slices: bool,
+    /// Whether timers of CPUs without ticks expire on the one that keeps time.
     migrates: bool,
     tasks: Vec<Task>,
     hrtimers: SoftHard,
@@ -52,7 +55,7 @@ pub struct Linux {
 
 /// Which CPUs go without a periodic tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NoHz {
+enum NoHz {
     /// None.
     Periodic,
     /// Idle ones.
@@ -65,39 +68,62 @@ pub(super) enum NoHz {
 const LEAST_SLACK: Time = Time::from_ns(1);
 
 impl Linux {
-    pub(super) fn configured(
-        slack: Nanos,
-        wheel: Wheel,
-        nohz: NoHz,
-        is_high_resolution: bool,
-    ) -> Self {
+    pub(crate) fn new(parameters: &Parameters) -> Self {
+        let is = |key, word| parameters.choice(key) == word;
+        let wheel = wheel(parameters);
         Self {
-            first: Task::first(slack),
+            first: Task::first(parameters.length("slack")),
             wheel,
             jiffies: Grid {
                 anchor: Time::ZERO,
                 period: wheel.jiffy(),
             },
-            nohz,
-            is_high_resolution,
-            has_slices: true,
-            migrates: false,
+            nohz: match parameters.choice("nohz") {
+                "periodic" => NoHz::Periodic,
+                "full" => NoHz::Full,
+                _ => NoHz::Idle,
+            },
+            is_high_resolution: is("highres", "on"),
+            has_slices: is("slices", "own"),
+            migrates: is("timer_migration", "on"),
             tasks: Vec::new(),
             hrtimers: SoftHard::default(),
             ticked: PerCpu::default(),
         }
     }
 
-    /// Whether threads can have slices of their own.
-    pub(super) fn with_slices(mut self, has_slices: bool) -> Self {
-        self.has_slices = has_slices;
-        self
-    }
-
-    /// Whether timers of CPUs without ticks expire on the one that keeps time.
-    pub(super) fn with_migration(mut self, migrates: bool) -> Self {
-        self.migrates = migrates;
-        self
+    /// A slice grows with the binary logarithm of the number of
+    /// CPUs, of which at most eight count (`get_update_sysctl_factor`,
+    /// kernel/sched/fair.c).
+    pub(crate) fn scheduling(parameters: &Parameters) -> Scheduling {
+        let counted = parameters.count("cpus").min(8).ilog2();
+        let slice = parameters.length("slice").times(u64::from(1 + counted));
+        let jiffy = wheel(parameters).jiffy();
+        let is = |key, word| parameters.choice(key) == word;
+        let quota = Quota {
+            time: parameters.length("quota").into(),
+            period: parameters.length("quota_period").into(),
+        };
+        Scheduling::Fair(Fair {
+            slice: slice.into(),
+            tick: is("hrtick", "off").then_some(jiffy),
+            jiffy,
+            is_cfs: is("scheduler", "cfs"),
+            parity: match parameters.choice("parity") {
+                "slice" => Parity::Slice,
+                "shortest" => Parity::Shortest,
+                _ => Parity::Off,
+            },
+            delays: is("dequeue", "delayed"),
+            is_lazy: is("preempt", "lazy"),
+            real_time: match parameters.choice("rt_limit") {
+                "throttled" => RealTimeLimit::Throttled,
+                "server" => RealTimeLimit::Server,
+                _ => RealTimeLimit::None,
+            },
+            quota: Some(quota).filter(|quota| quota.time > Time::ZERO),
+            has_autogroup: is("autogroup", "on"),
+        })
     }
 
     fn slack(&self, request: &Request) -> Time {
@@ -150,6 +176,11 @@ fn unit(method: Method) -> Time {
         Method::Epoll => units::MS,
         _ => units::EXACT,
     }
+}
+
+fn wheel(parameters: &Parameters) -> Wheel {
+    let hz = parameters.choice("hz").parse();
+    Wheel::new(hz.expect("a choice of numbers"))
 }
 
 impl Rule for Linux {
@@ -672,5 +703,25 @@ mod tests {
             }
             prop_assert!(due.iter().all(Option::is_none));
         }
+    }
+
+    fn scheduling(given: &str) -> Fair {
+        match Linux::scheduling(&testing::parameters("linux", given)) {
+            Scheduling::Fair(fair) => fair,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn slices_grow_with_the_logarithm_of_up_to_eight_cpus() {
+        for (cpus, us) in [(1, 700), (2, 1_400), (4, 2_100), (8, 2_800), (16, 2_800)] {
+            let fair = scheduling(&format!("cpus={cpus}"));
+            assert_eq!(fair.slice, Time::from_ns(1_000 * us), "{cpus} CPUs");
+            assert_eq!(fair.tick, Some(Time::from_ns(4_000_000)));
+        }
+        let fair = scheduling("slice=3ms,hz=300,cpus=1");
+        assert_eq!(fair.slice, Time::from_ns(3_000_000));
+        assert_eq!(fair.tick, Some(Time::from_thirds(10_000_000)));
+        assert_eq!(scheduling("hrtick=on").tick, None);
     }
 }

@@ -21,8 +21,6 @@ pub(super) enum Hardware {
 }
 
 impl Hardware {
-    pub(super) const NAMES: &[&str] = &["exact", "intel", "amd", "rtc"];
-
     /// The one of that name.
     pub(super) fn named(name: &str) -> Self {
         match name {

@@ -23,7 +23,6 @@ mod default_scan;
 mod generations;
 mod interval;
 pub(in crate::rules) mod lengths;
-mod parameters;
 mod requests;
 mod rule;
 /// Of the rule as a whole.
@@ -36,8 +35,5 @@ mod tests {
 mod ticks;
 mod tolerance;
 
-pub(crate) use generations::{
-    Generation, SERVER_2022, WINDOWS_7, WINDOWS_8, WINDOWS_10_1909, WINDOWS_10_2004, WINDOWS_11,
-    WINDOWS_XP,
-};
+pub(crate) use generations::Generation;
 pub use rule::Windows;

@@ -9,11 +9,11 @@ use punctual_program::setting::{Power, Requester, Throttling};
 use crate::clock::Time;
 use crate::model::Model;
 use crate::random::Random;
+use crate::rules::windows::Generation;
 use crate::rules::windows::default_scan::Cycles;
 use crate::rules::windows::interval::{Hardware, stated};
 use crate::rules::windows::rule::Windows;
 use crate::rules::windows::ticks::Class;
-use crate::rules::windows::{WINDOWS_10_2004, WINDOWS_11};
 use crate::rules::{Answer, Request, Rule};
 
 const PROCESSES: usize = 3;
@@ -155,12 +155,9 @@ proptest! {
         is_11 in any::<bool>(),
         steps in prop::collection::vec((0..PROCESSES, prop::option::weighted(0.9, setting())), 0..80),
     ) {
-        let (generation, name) = if is_11 {
-            (&WINDOWS_11, "windows-11")
-        } else {
-            (&WINDOWS_10_2004, "windows-10-2004")
-        };
+        let name = if is_11 { "windows-11" } else { "windows-10-2004" };
         let hardware = if is_11 { Hardware::Exact } else { Hardware::Amd };
+        let generation = Generation::named(name);
         let mut rule = Windows::new(generation, Model::parse(name).unwrap().parameters());
         (0..PROCESSES).for_each(|number| rule.created(number, number, None));
         let mut ledger = Ledger { throttles: is_11, ..Ledger::default() };
