@@ -59,7 +59,7 @@ fn main() {
 
 /// What a page takes, with its take.
 fn page_ns(memory: &HostMemory, next: &AtomicU64) -> f64 {
-    let memory = memory.mapping();
+    let memory = &memory.mapping;
     memory.dirty(0..memory.pages());
     next.store(0, Relaxed);
     let begin = Instant::now();

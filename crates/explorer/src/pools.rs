@@ -80,7 +80,7 @@ pub(crate) fn computers() -> Vec<Value> {
         json!({
             "name": preset.name,
             "what": preset.what,
-            "cpus": preset.machine().topology().cpus(),
+            "cpus": preset.machine().topology.cpus(),
         })
     });
     all.collect()

@@ -90,7 +90,7 @@ impl Line {
 /// What a Run of the story says of its computers.
 pub fn machine_facts() -> MachineFacts {
     let lines = lines();
-    let names = distinct(lines.iter().map(|line| line.machine.name()));
+    let names = distinct(lines.iter().map(|line| &*line.machine.name));
     MachineFacts {
         name: names.join(", "),
         os: "simulated".to_owned(),
@@ -132,7 +132,7 @@ Windows 10 zeroed them on 96 CPUs. GB: 1e9 bytes; GiB: 2^30 bytes.",
         let per_cpu_s = told.of(PoolResult::gb_per_cpu_s);
         vec![
             line.what.to_owned(),
-            line.machine.topology().cpus().to_string(),
+            line.machine.topology.cpus().to_string(),
             setting.workers.to_string(),
             setting.batch.to_string(),
             lock,

@@ -116,8 +116,8 @@ pub fn machine_facts(machine: &Machine) -> MachineFacts {
     });
     let mean = matrix.map(|matrix| ("matrix_mean_ns".to_owned(), matrix.mean_ns().into()));
     MachineFacts {
-        name: machine.name().to_owned(),
-        os: format!("simulated: {}", machine.what()),
+        name: machine.name.to_string(),
+        os: format!("simulated: {}", machine.what),
         clock: "virtual time".to_owned(),
         cpu_time: "exact".to_owned(),
         other: figures.chain(mean).collect(),
@@ -128,7 +128,7 @@ pub fn machine_facts(machine: &Machine) -> MachineFacts {
 fn pool(machine: &Machine, job: &Job) -> PoolOf {
     let preemption = |of: fn(Preemption) -> Nanos| job.preemption.map(|p| of(p).as_ns());
     PoolOf {
-        on: Some(machine.name().to_owned()),
+        on: Some(machine.name.to_string()),
         arrivals: Arrivals::Closed,
         // What the figures of simulated computers are about.
         memory: "cold".to_owned(),

@@ -37,7 +37,7 @@ fn work(job: &Job<'_>) -> Observed {
     let memory = memory(Stop::new());
     let observed = Team::new(&memory, CpuClock::of_this_host()).work(job);
     let observed = observed.unwrap();
-    assert_eq!(memory.mapping().first_dirty(0..PAGES as usize), None);
+    assert_eq!(memory.mapping.first_dirty(0..PAGES as usize), None);
     observed
 }
 
@@ -100,7 +100,7 @@ fn what_is_done_under_a_lock_is_ordered() {
         let computer = HostComputer::new(&memory, Kernel::Memset, None).unwrap();
         let lock = AnyLock::new(kind, &computer, WORKERS).unwrap();
         let all_are_here = Barrier::new(WORKERS);
-        memory.mapping().dirty(0..1);
+        memory.mapping.dirty(0..1);
         let work = |worker| {
             all_are_here.wait();
             for _ in 0..TIMES {
@@ -118,7 +118,7 @@ fn what_is_done_under_a_lock_is_ordered() {
                 thread.join().unwrap();
             }
         });
-        assert_eq!(memory.mapping().first_dirty(0..1), None, "{kind}");
+        assert_eq!(memory.mapping.first_dirty(0..1), None, "{kind}");
     }
 }
 

@@ -142,12 +142,12 @@ fn here(args: &AdviseArgs) -> Result<Done> {
     };
     ZeroFacts::of_pools().add_to(&mut run.machine);
     let ground = PoolPlan::of_cells(Cell::all(args.kernel, area, vec![ONE]), 1, stop.clone())?;
-    run.warnings = ground.left_out().to_vec();
+    run.warnings = ground.left_out.clone();
     for left_out in &run.warnings {
         say!("{}", left_out.what);
     }
     let model = calibrated(args, area, ground, &stop)?;
-    run.beside.zero_calibration = Some(model.calibration().clone());
+    run.beside.zero_calibration = Some(model.calibration.clone());
     let advised = match stop.is_requested() {
         true => None,
         false => advise(&model, args, area.pages, Some(&stop))?,
@@ -223,8 +223,11 @@ fn calibrated(
         bar.step("parts of a pool");
         calibrator.round()?;
     }
-    let model = Calibrated::new(calibrator.calibration(), area.memory);
-    Ok(model.timed(TIMED_EVERY))
+    Ok(Calibrated {
+        calibration: calibrator.calibration(),
+        memory: area.memory,
+        timed_every: TIMED_EVERY,
+    })
 }
 
 fn rounds(args: &AdviseArgs) -> u32 {
@@ -249,7 +252,7 @@ fn area(args: &AdviseArgs, stop: &Stop) -> Result<Area> {
         ..Settings::default()
     };
     let plan = PoolPlan::of(&settings, stop.clone())?;
-    Ok(plan.cells()[0].area)
+    Ok(plan.cells[0].area)
 }
 
 /// Says on standard error what is about to be run and how long it takes, for which
@@ -258,8 +261,8 @@ fn announce(plan: &mut PoolPlan) -> Result<()> {
     plan.warm_up()?;
     say!(
         "zero advise: runs {} pools in {} on memory of {}, {}",
-        plan.cells().len(),
-        session::rounds(plan.rounds()),
+        plan.cells.len(),
+        session::rounds(plan.rounds),
         plan.memory_in_words(),
         session::about(plan.length(), false)
     );

@@ -86,7 +86,7 @@ pub(crate) fn run(args: &ProbeArgs) -> Result<Done> {
     ZeroFacts::of_memory().add_to(&mut facts);
     let started_at = session::now();
 
-    for left_out in plan.left_out() {
+    for left_out in &plan.left_out {
         say!("{}", left_out.what);
     }
     say!(
@@ -103,7 +103,7 @@ pub(crate) fn run(args: &ProbeArgs) -> Result<Done> {
         session::rounds(plan.rounds()),
         session::about(plan.length(), false)
     );
-    let (mut warned, rounds, beside) = (plan.left_out().to_vec(), plan.rounds(), plan.findings());
+    let (mut warned, rounds, beside) = (plan.left_out.clone(), plan.rounds(), plan.findings());
 
     let mut bar = Progress::alike(plan.turns());
     let Ran {

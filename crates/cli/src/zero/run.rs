@@ -7,7 +7,9 @@ use punctual_lab::host::Stop;
 use punctual_record::Run;
 use punctual_zero::Ran;
 use punctual_zero::ZeroFacts;
-use punctual_zero::model::{Agreement, Forecast, Forecasts, TARGET_MEAN, TARGET_WORST, agreement};
+use punctual_zero::model::{
+    Forecast, Forecasts, Ratio, TARGET_MEAN, TARGET_WORST, agreement, errors,
+};
 use punctual_zero::rows::{Arrivals, ZeroRow};
 use punctual_zero::run::{Bursts, Memory, PoolPlan, Settings, warnings};
 use punctual_zero_memory::Kernel;
@@ -179,8 +181,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Done> {
         agreed = in_words(&agreement(&measurements, FEW));
         unpredicted = forecast.warnings;
     }
-    let warned = warnings(&run.machine, &measurements, plan.rounds());
-    run.warnings = [plan.left_out(), &given_up, &unpredicted, &warned].concat();
+    let warned = warnings(&run.machine, &measurements, plan.rounds);
+    run.warnings = [plan.left_out, given_up, unpredicted, warned].concat();
     run.results = measurements;
     let run = session::ended(run, &end, disturbance);
     outputs.deliver(&run, &(args.output.of(&run) + &agreed))
@@ -199,15 +201,15 @@ fn forecast(forecasts: Forecasts<'_>, stop: &Stop) -> Forecast {
 /// is not measured.
 const FEW: u64 = 2;
 
-fn in_words(agreement: &Agreement) -> String {
-    let Some(worst) = agreement.worst() else {
+fn in_words(ratios: &[Ratio]) -> String {
+    let Some((mean, worst)) = errors(ratios) else {
         return String::new();
     };
     format!(
         "\nPredictions of the model against {} rates of pools of {FEW} threads at most: off by {:.1} % in the geometric \
          mean,\nat worst by {:.0} % ({} of {}). The aim is {:.0} % and {:.0} %.\n",
-        agreement.ratios.len(),
-        agreement.mean_error() * 100.0,
+        ratios.len(),
+        mean * 100.0,
         worst.error() * 100.0,
         worst.what,
         worst.cell,
@@ -218,7 +220,7 @@ fn in_words(agreement: &Agreement) -> String {
 
 /// Touches the memory once: how long everything takes is not known before.
 fn touch(plan: &mut PoolPlan) -> Result<()> {
-    for left_out in plan.left_out() {
+    for left_out in &plan.left_out {
         say!("{}", left_out.what);
     }
     say!(
@@ -230,13 +232,13 @@ fn touch(plan: &mut PoolPlan) -> Result<()> {
 
 /// Says on standard error what is about to happen and how long it takes.
 fn announce(plan: &PoolPlan, calibration: Nanos) {
-    let settings = match plan.cells().len() {
+    let settings = match plan.cells.len() {
         1 => "one setting".to_owned(),
         settings => format!("{settings} settings"),
     };
     say!(
         "zero run: {settings} in {}, {}",
-        session::rounds(plan.rounds()),
+        session::rounds(plan.rounds),
         session::about(plan.length() + calibration, false)
     );
 }

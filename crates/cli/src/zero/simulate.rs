@@ -199,7 +199,7 @@ fn machine(args: &SimulateArgs) -> Result<Machine> {
 
 /// What is asked for, and of the rest what is usual.
 fn grid(args: &SimulateArgs, machine: &Machine) -> Grid {
-    let usual = Grid::usual(machine.topology().cpus());
+    let usual = Grid::usual(machine.topology.cpus());
     Grid {
         threads: given(&args.threads, usual.threads),
         locks: given(&args.lock, usual.locks),

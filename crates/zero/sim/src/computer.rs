@@ -51,7 +51,7 @@ impl SimComputer {
                 return Err(Refusal::new(format!(
                     "the simulation was given up after {} operations, as these workers wait for so long: give fewer pages \
                      or threads, larger takes, or shorter transfers",
-                    self.0.borrow().operations()
+                    self.0.borrow().operations
                 )));
             }
         }
@@ -174,7 +174,7 @@ impl Computer for SimComputer {
     }
 
     fn transfer(&self) -> Nanos {
-        self.0.borrow().transfer()
+        self.0.borrow().costs.mean_transfer
     }
 
     fn now(&self) -> Nanos {

@@ -15,7 +15,7 @@ pub(crate) const PAGE_BYTES: f64 = 4_096.0;
 /// What operations of so many workers cost, each on a CPU of its own.
 #[derive(Clone, Debug)]
 pub(crate) struct Costs {
-    workers: usize,
+    pub(crate) workers: usize,
     /// In thirds of a nanosecond, from one worker to another, row by row: for a
     /// line that is free, and for who had to queue.
     transfer: Vec<[u64; 2]>,
@@ -44,7 +44,7 @@ impl Costs {
     /// The costs of so many workers under a lock.
     pub(crate) fn new(machine: &Machine, workers: usize, lock: LockKind) -> Result<Self, Refusal> {
         machine.check()?;
-        let cpus = machine.topology().placement(workers)?;
+        let cpus = machine.topology.placement(workers)?;
         let share = machine.value(Quantity::QueuedShare);
         let pairs = cpus
             .iter()
@@ -71,10 +71,6 @@ impl Costs {
             lengths,
             shares,
         })
-    }
-
-    pub(crate) fn workers(&self) -> usize {
-        self.workers
     }
 
     /// A share of 1.

@@ -53,13 +53,13 @@ pub(crate) struct Request {
 pub(crate) struct Line {
     words: [u64; 4],
     /// Who got it last, and hands it on. Nobody if it is in memory only.
-    newest: Option<usize>,
+    pub(crate) newest: Option<usize>,
     copies: Workers,
     /// Who is served, then who waits.
     queue: VecDeque<Request>,
     spinning: Vec<Request>,
     /// When whoever has the line to itself is told that somebody else wants it.
-    notice: Time,
+    pub(crate) notice: Time,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,11 +91,6 @@ impl Line {
         self.words[word]
     }
 
-    /// Who has the newest copy. Nobody if it is in memory only.
-    pub(crate) fn newest(&self) -> Option<usize> {
-        self.newest
-    }
-
     /// Whether a worker has a copy.
     pub(crate) fn has(&self, worker: usize) -> bool {
         self.copies.has(worker)
@@ -106,11 +101,6 @@ impl Line {
         // While others are served it is on its way to them, once that is known.
         let is_here = self.queue.is_empty() || now < self.notice;
         is_here && self.copies.are_one() && self.has(worker)
-    }
-
-    /// The request of who is served reaches the owner of the line then.
-    pub(crate) fn notify(&mut self, then: Time) {
-        self.notice = then;
     }
 
     /// A worker wants something. What needs no transfer is done. If it has to queue,

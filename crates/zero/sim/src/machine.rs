@@ -19,9 +19,12 @@ use super::topology::{Distance, Matrix, Numbering, Topology};
 /// A computer: its CPUs, and what things cost on it.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    name: Cow<'static, str>,
-    what: Cow<'static, str>,
-    topology: Topology,
+    /// What the user types.
+    pub name: Cow<'static, str>,
+    /// What it is, in a few words.
+    pub what: Cow<'static, str>,
+    /// Its CPUs.
+    pub topology: Topology,
     matrix: Option<Arc<Matrix>>,
     /// In the order of the quantities; each at most once.
     figures: Vec<(Quantity, Figure)>,
@@ -170,21 +173,6 @@ impl Machine {
         let figure = Figure::new(ns, Confidence::D, "one distance for all");
         let distances = Quantity::ALL.into_iter().filter(|of| of.is_distance());
         distances.fold(self, |machine, of| machine.with(of, figure.clone()))
-    }
-
-    /// What the user types.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// What it is, in a few words.
-    pub fn what(&self) -> &str {
-        &self.what
-    }
-
-    /// Its CPUs.
-    pub fn topology(&self) -> &Topology {
-        &self.topology
     }
 
     /// All that is known of it, in the order in which it is shown.
@@ -477,7 +465,7 @@ mod tests {
         let machine = Machine::new("four", "a test", FOUR);
         let table = ",,,\n5,,,\n50,50,,\n50,50,5,\n";
         let machine = machine.with_matrix(Matrix::parse(table).unwrap()).unwrap();
-        assert_eq!(machine.topology().placement(2).unwrap(), [0, 2]);
+        assert_eq!(machine.topology.placement(2).unwrap(), [0, 2]);
         assert_eq!(machine.transfer_ns(3, 1), 50.0);
         assert_eq!(machine.mean_transfer_ns(2).unwrap(), 50.0);
         assert_eq!(machine.mean_transfer_ns(4).unwrap(), 35.0);
@@ -512,7 +500,7 @@ mod tests {
     fn every_computer_has_the_cpus_of_its_name() {
         for preset in presets() {
             let (_, cpus) = preset.name.rsplit_once('-').unwrap();
-            assert_eq!(preset.machine().topology().cpus().to_string(), cpus);
+            assert_eq!(preset.machine().topology.cpus().to_string(), cpus);
         }
     }
 
@@ -521,7 +509,7 @@ mod tests {
         for preset in presets() {
             let machine = preset.machine();
             machine.check().unwrap();
-            let topology = machine.topology();
+            let topology = machine.topology;
             for (quantity, occurs) in topology.distances() {
                 let is_known = machine.figure(quantity).is_some();
                 assert_eq!(is_known, occurs, "{}: {}", preset.name, quantity.key());
@@ -536,8 +524,8 @@ mod tests {
     fn every_system_has_its_computer() {
         for system in systems() {
             let found = System::parse(&system.name).unwrap();
-            assert_eq!(found.machine().name(), system.machine);
-            assert!(found.setting.workers <= found.machine().topology().cpus());
+            assert_eq!(found.machine().name, system.machine);
+            assert!(found.setting.workers <= found.machine().topology.cpus());
         }
         let refusal = System::parse("windows-95").unwrap_err().to_string();
         assert!(

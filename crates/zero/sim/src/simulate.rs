@@ -390,7 +390,7 @@ pub struct Prediction {
     /// With every figure as it is given.
     pub central: PoolResult,
     /// With one of them at an end of its interval.
-    pub others: Vec<(String, PoolResult)>,
+    pub others: Vec<PoolResult>,
 }
 
 /// Whether all workers of a pool are known to have been at work.
@@ -404,9 +404,9 @@ pub enum Active {
 
 impl Prediction {
     /// A number of the outcomes, with its interval.
-    pub fn of(&self, number: impl Fn(&PoolResult) -> f64) -> Interval {
+    pub fn of(&self, number: fn(&PoolResult) -> f64) -> Interval {
         let median = number(&self.central);
-        let all = self.others.iter().map(|(_, outcome)| number(outcome));
+        let all = self.others.iter().map(number);
         let (low, high) = all.fold((median, median), |(low, high), other| {
             (low.min(other), high.max(other))
         });
@@ -425,70 +425,55 @@ impl Prediction {
 /// As of [`simulate`].
 pub fn predict(machine: &Machine, job: &Job, active: Active) -> Result<Prediction, Refusal> {
     let central = simulate(machine, job)?;
-    let mut others = Vec::new();
-    for (what, machine) in neighbours(machine, &job.setting) {
-        others.push((what, simulate(&machine, job)?));
-    }
+    let neighbours = neighbours(machine, &job.setting).into_iter();
+    let others = neighbours.map(|machine| simulate(&machine, job));
+    let mut others: Vec<PoolResult> = others.collect::<Result<_, _>>()?;
     let workers = job.setting.workers;
     if active == Active::HalfToAll && workers > 1 {
         let mut job = *job;
         job.setting.workers = workers.div_ceil(2);
-        let what = format!("{} of {workers} workers active", job.setting.workers);
-        others.push((what, simulate(machine, &job)?));
+        others.push(simulate(machine, &job)?);
     }
     Ok(Prediction { central, others })
 }
 
-/// The computers that this one might be as well, each with what is different.
-fn neighbours(machine: &Machine, setting: &Setting) -> Vec<(String, Machine)> {
+/// The computers that this one might be as well.
+fn neighbours(machine: &Machine, setting: &Setting) -> Vec<Machine> {
     let mut all = Vec::new();
     let figures = machine.figures();
     let figures = figures.filter(|(quantity, _)| matters(*quantity, machine, setting));
     for (quantity, figure) in figures {
         for value in [figure.low, figure.high] {
             if value != figure.value {
-                let what = format!("{}={value}{}", quantity.key(), quantity.unit());
                 let other = Figure::new(value, figure.confidence, "an end of its interval");
-                all.push((what, machine.clone().with(quantity, other)));
+                all.push(machine.clone().with(quantity, other));
             }
         }
     }
-    if machine.topology().sockets > 1 {
-        for (what, ns) in ends(machine) {
-            all.push((what.to_owned(), machine.clone().with_one_distance(ns)));
-        }
+    if machine.topology.sockets > 1 {
+        all.extend(ends(machine).map(|ns| machine.clone().with_one_distance(ns)));
     }
     all
 }
 
 /// The least and the most that a transfer between two cores may be, wherever the
 /// workers of a computer with several sockets are.
-fn ends(machine: &Machine) -> [(&'static str, f64); 2] {
-    let topology = machine.topology();
+fn ends(machine: &Machine) -> [f64; 2] {
+    let topology = machine.topology;
     if let Some(matrix) = machine.matrix() {
         let cpus = 0..topology.cpus();
         let pairs = cpus.flat_map(|a| (0..a).map(move |b| (a, b)));
         let pairs = pairs.filter(|&(a, b)| topology.distance(a, b) > Distance::Core);
         let both_ways = pairs.flat_map(|(a, b)| [matrix.ns(a, b), matrix.ns(b, a)]);
-        let (least, most) = both_ways.fold((f64::MAX, 0.0_f64), |(least, most), ns| {
-            (least.min(ns), most.max(ns))
+        return both_ways.fold([f64::MAX, 0.0], |[least, most], ns| {
+            [ns.min(least), ns.max(most)]
         });
-        return [
-            ("every transfer as the fastest of the matrix", least),
-            ("every transfer as the slowest of the matrix", most),
-        ];
     }
     let within = match topology.caches {
         1 => Quantity::SameCache,
         _ => Quantity::SameSocket,
     };
-    [
-        ("every transfer as within a socket", machine.value(within)),
-        (
-            "every transfer as across sockets",
-            machine.value(Quantity::Across),
-        ),
-    ]
+    [within, Quantity::Across].map(|quantity| machine.value(quantity))
 }
 
 /// Whether a figure makes any difference to a pool.
@@ -513,9 +498,11 @@ mod tests {
     use super::*;
     use crate::{Matrix, Numbering, Topology};
 
-    fn names(prediction: &Prediction) -> Vec<&str> {
-        let others = prediction.others.iter();
-        others.map(|(what, _)| &what[..]).collect()
+    /// Whether one of those that a computer might be has this figure.
+    fn has(neighbours: &[Machine], quantity: Quantity, value: f64) -> bool {
+        neighbours
+            .iter()
+            .any(|other| other.value(quantity) == value)
     }
 
     #[test]
@@ -525,17 +512,19 @@ mod tests {
         let job = Job::new(setting, 100_000);
         let prediction = predict(&machine, &job, Active::HalfToAll).unwrap();
         let rate = prediction.of(PoolResult::gb_per_cpu_s);
-        let names = names(&prediction);
-        for what in [
-            "queued-share=0.5",
-            "queued-share=1",
-            "overtakes=0.25",
-            "every transfer as within a socket",
-            "every transfer as across sockets",
-            "20 of 39 workers active",
+        let neighbours = neighbours(&machine, &setting);
+        for (quantity, value) in [
+            (Quantity::QueuedShare, 0.5),
+            (Quantity::QueuedShare, 1.0),
+            (Quantity::Overtakes, 0.25),
+            // Every transfer as within a socket, and as across.
+            (Quantity::Across, machine.value(Quantity::SameCache)),
+            (Quantity::SameCache, machine.value(Quantity::Across)),
         ] {
-            assert!(names.contains(&what), "{names:?}");
+            assert!(has(&neighbours, quantity, value), "{quantity:?} {value}");
         }
+        assert_eq!(prediction.others.len(), neighbours.len() + 1);
+        assert_eq!(prediction.others.last().unwrap().setting.workers, 20);
         // Twice the cost of a transfer and half the workers, or so.
         assert!(
             rate.low < 0.7 * rate.median && rate.high > 2.0 * rate.median,
@@ -576,16 +565,15 @@ mod tests {
                 machine.with(quantity, figure)
             },
         );
-        let job = Job::new(Setting::new(8, LockKind::Mcs, Batch::One), 1_000);
-        let without = predict(&machine, &job, Active::All).unwrap();
-        assert!(names(&without).contains(&"same-cache=22.5ns"));
+        let setting = Setting::new(8, LockKind::Mcs, Batch::One);
+        let without = neighbours(&machine, &setting);
+        assert!(has(&without, Quantity::SameCache, 22.5));
         let machine = machine.with_matrix(Matrix::between(8, ns).unwrap());
         let machine = machine.unwrap();
-        assert_eq!(ends(&machine).map(|(_, ns)| ns), [40.0, 130.0]);
-        let with = predict(&machine, &job, Active::All).unwrap();
-        let names = names(&with);
-        assert!(names.contains(&"every transfer as the slowest of the matrix"));
-        assert!(names.contains(&"zero=150ns"), "{names:?}");
-        assert!(!names.iter().any(|name| name.starts_with("same-cache")));
+        assert_eq!(ends(&machine), [40.0, 130.0]);
+        let with = neighbours(&machine, &setting);
+        assert!(has(&with, Quantity::SameCache, 130.0));
+        assert!(has(&with, Quantity::Zero, 150.0));
+        assert!(!has(&with, Quantity::SameCache, 22.5));
     }
 }

@@ -156,20 +156,16 @@ impl Matrix {
     /// # Errors
     /// Says in which line what is wrong.
     pub fn parse(text: &str) -> Result<Self, Refusal> {
-        let lines: Vec<_> = text
-            .lines()
-            .filter(|line| !line.trim().is_empty())
-            .collect();
-        let cpus = lines.len();
+        let lines = text.lines().enumerate();
+        let rows: Vec<_> = lines.filter(|(_, line)| !line.trim().is_empty()).collect();
+        let cpus = rows.len();
         if !(2..=MOST_CPUS).contains(&cpus) {
             return Err(Refusal::new(format!(
                 "a table of latencies has a line for each CPU, from 2 to {MOST_CPUS}; this one has {cpus}"
             )));
         }
         let mut given = vec![None; cpus * cpus];
-        let numbered = text.lines().enumerate();
-        let rows = numbered.filter(|(_, line)| !line.trim().is_empty());
-        for (row, (at, line)) in rows.enumerate() {
+        for (row, (at, line)) in rows.into_iter().enumerate() {
             let wrong = |what: String| Refusal::new(format!("line {}: {what}", at + 1));
             let fields: Vec<_> = line.split(',').collect();
             if fields.len() != cpus {

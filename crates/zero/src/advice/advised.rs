@@ -46,7 +46,9 @@ impl Advised {
             };
             picks.push((goal, with_interval));
         }
-        let naive = naive(model.cpus());
+        // What comes of not thinking about it: the smallest take, the simplest lock that
+        // spins, and a thread on every CPU.
+        let naive = Setting::new(model.cpus(), LockKind::Tas, Batch::One);
         Ok(Self {
             picks,
             naive: within(model, naive, pages)?,
@@ -142,12 +144,6 @@ fn within(model: &dyn Model, setting: Setting, pages: u64) -> Result<Candidate, 
     Ok(Candidate { setting, predicted })
 }
 
-/// What comes of not thinking about it: the smallest take, the simplest lock that
-/// spins, and a thread on every CPU.
-fn naive(cpus: usize) -> Setting {
-    Setting::new(cpus, LockKind::Tas, Batch::One)
-}
-
 /// How long Linux zeroes without offering the CPU to others: up to 32 MiB, which
 /// take some 3 ms (its series on clearing ranges of pages, January 2026: units of
 /// that size where the kernel is not pre-emptible).
@@ -155,12 +151,6 @@ const LONGEST_TAKE: Nanos = Nanos::from_ms(3);
 
 /// See above, in pages.
 const LARGEST_TAKE: u64 = (32 << 20) / PAGE_BYTES;
-
-/// How many threads the memory of a computer keeps up with; `None` where that is
-/// no fewer than there are CPUs.
-pub(super) fn knee(model: &dyn Model) -> Result<Option<f64>, Refusal> {
-    Ok(of_model(model)?.threads)
-}
 
 pub(super) fn of_model(model: &dyn Model) -> Result<ZeroBounds, Refusal> {
     // Of one thread that nobody disturbs.
@@ -176,7 +166,7 @@ fn bounds(machine: &Machine) -> ZeroBounds {
     let total_gb_per_s = machine.value(Quantity::Bandwidth);
     let threads = total_gb_per_s / core_gb_per_s;
     // A bandwidth that was made of that of all CPUs is no limit, however rounded.
-    let all = machine.topology().cpus() as f64 * (1.0 - 1e-9);
+    let all = machine.topology.cpus() as f64 * (1.0 - 1e-9);
     let is_limit = threads < all;
     let in_time = LONGEST_TAKE.as_ns() as f64 / zero_ns;
     ZeroBounds {
@@ -191,7 +181,19 @@ fn bounds(machine: &Machine) -> ZeroBounds {
 /// How long a lock is with one holder while all workers of a pool want it, and
 /// `B >= N h(N) / (e z)`; `None` of a lock that has no closed form.
 pub(super) fn hold(machine: &Machine, lock: LockKind, workers: usize) -> Option<ZeroHold> {
-    let hold_ns = hold_ns(machine, lock, workers)?;
+    let hold_ns = match lock {
+        LockKind::Counter => {
+            // Its line goes from one who wants it to the next.
+            let transfer = machine.mean_transfer_ns(workers).ok()?;
+            let queued = transfer * machine.value(Quantity::QueuedShare);
+            machine.value(Quantity::CounterExtra) + machine.value(Quantity::Rmw) + queued
+        }
+        _ => {
+            // What it takes at a time makes no difference to the lock.
+            let setting = Setting::new(workers, lock, Batch::One);
+            simulation::closed_form(machine, &setting)?.service(workers)
+        }
+    };
     let pages = |share: f64| workers as f64 * hold_ns / (share * machine.value(Quantity::Zero));
     Some(ZeroHold {
         lock: lock.to_string(),
@@ -199,20 +201,6 @@ pub(super) fn hold(machine: &Machine, lock: LockKind, workers: usize) -> Option<
         pages_for_5_percent: pages(0.05),
         pages_for_10_percent: pages(0.1),
     })
-}
-
-fn hold_ns(machine: &Machine, lock: LockKind, workers: usize) -> Option<f64> {
-    if lock == LockKind::Counter {
-        // Its line goes from one who wants it to the next.
-        let transfer = machine.mean_transfer_ns(workers).ok()?;
-        let queued = transfer * machine.value(Quantity::QueuedShare);
-        let extra = machine.value(Quantity::CounterExtra);
-        return Some(extra + machine.value(Quantity::Rmw) + queued);
-    }
-    // What it takes at a time makes no difference to the lock.
-    let setting = Setting::new(workers, lock, Batch::One);
-    let chain = simulation::closed_form(machine, &setting)?;
-    Some(chain.service(workers))
 }
 
 /// Puts beside each measurement what the model says of the same pool.
@@ -341,7 +329,7 @@ mod tests {
         assert_eq!(bounds.core_gb_per_s, 10.24);
         assert_eq!(bounds.total_gb_per_s, Some(25.6));
         assert_eq!(bounds.threads, Some(2.5));
-        assert_eq!(knee(&machine()), Ok(Some(2.5)));
+        assert_eq!(of_model(&machine()), Ok(bounds.clone()));
         // 3 ms / 400 ns.
         assert_eq!(bounds.most_pages, 7_500);
         let fast = machine().with(Quantity::Zero, Figure::new(100.0, Confidence::D, "a test"));

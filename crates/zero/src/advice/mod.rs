@@ -13,7 +13,7 @@ use punctual_record::Interval;
 use punctual_zero_pool::{Batch, LockKind, Setting};
 use punctual_zero_sim::{Active, Job, Machine, PoolResult, Prediction, predict, simulate};
 
-use crate::advice::advised::knee;
+use crate::advice::advised::of_model;
 use crate::ascending;
 use crate::rows::ZeroingPrediction;
 
@@ -88,11 +88,11 @@ fn mean(
 /// A computer of which the same is known for all pools.
 impl Model for Machine {
     fn name(&self) -> &str {
-        self.name()
+        &self.name
     }
 
     fn cpus(&self) -> usize {
-        self.topology().cpus()
+        self.topology.cpus()
     }
 
     fn machine(&self, _setting: &Setting) -> Result<Machine, Refusal> {
@@ -134,7 +134,7 @@ const BATCHES: [Batch; 8] = [
 /// # Errors
 /// As of [`Model::machine`].
 pub fn pools(model: &dyn Model) -> Result<Vec<Setting>, Refusal> {
-    Ok(considered(model.cpus(), knee(model)?))
+    Ok(considered(model.cpus(), of_model(model)?.threads))
 }
 
 /// Every pool that is considered on so many CPUs: each number of threads up to 8,

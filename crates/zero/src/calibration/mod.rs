@@ -17,7 +17,7 @@ mod zeroing;
 
 use std::collections::BTreeMap;
 
-use operations::{Between, Operations, Parking, Workers};
+use operations::{Between, Operations, Parking};
 use punctual_core::Nanos;
 use punctual_program::Refusal;
 use punctual_record::Interval;
@@ -26,7 +26,7 @@ use punctual_zero_pool::{Batch, LockKind, Setting};
 use zeroing::Field;
 
 use crate::calibration::zeroing::{DequeueTime, Sample};
-use crate::host::{CpuClock, HostComputer, HostMemory};
+use crate::host::{CpuClock, Cpus, HostComputer, HostMemory};
 use crate::rows::{LineCost, ParkingCost, TakeCost, ZeroCalibration, ZeroCost};
 use crate::run::Area;
 use crate::{distinct, refusal};
@@ -51,7 +51,7 @@ pub struct Calibrator<'m> {
     wanted: Wanted,
     memory: &'m HostMemory,
     cpu_clock: CpuClock,
-    team: Workers,
+    team: Cpus,
     /// The pairs of workers between whose CPUs lines travel.
     pairs: Vec<(usize, usize)>,
     samples: Samples,
@@ -83,8 +83,8 @@ impl<'m> Calibrator<'m> {
         cpu_clock: CpuClock,
     ) -> Result<Self, Refusal> {
         wanted.kernel.check().map_err(refusal)?;
-        let team = Workers::new();
-        let pairs = pairs(team.cpus());
+        let team = Cpus::of_this_process();
+        let pairs = pairs(team.at_once);
         Ok(Self {
             wanted,
             memory,
@@ -121,7 +121,7 @@ impl<'m> Calibrator<'m> {
     }
 
     fn measure(&mut self) -> Result<(), Refusal> {
-        let clock = self.memory.clock();
+        let clock = self.memory.clock;
         let operations = self.team.alone(|| Operations::measure(clock));
         self.samples.operations.push(operations);
         for &(from, to) in &self.pairs {
@@ -131,7 +131,7 @@ impl<'m> Calibrator<'m> {
                 samples.or_default().push(between);
             }
         }
-        if self.team.cpus() > 1 {
+        if self.team.at_once > 1 {
             let parking = Parking::measure(&self.team, self.cpu_clock);
             self.samples.parking.push(parking);
         }
@@ -141,15 +141,10 @@ impl<'m> Calibrator<'m> {
         Ok(())
     }
 
-    /// How many CPUs there are for workers.
-    pub fn cpus(&self) -> usize {
-        self.team.cpus()
-    }
-
     /// The medians of all rounds.
     pub fn calibration(&self) -> ZeroCalibration {
         let mut calibration = self.samples.calibration();
-        calibration.cpus = self.team.cpus();
+        calibration.cpus = self.team.at_once;
         calibration.kernel = self.wanted.kernel.name().to_owned();
         calibration
     }
@@ -194,7 +189,7 @@ impl<'m> Calibrator<'m> {
             workers,
             locks: locks.clone(),
         };
-        distinct([1, self.team.cpus()])
+        distinct([1, self.team.at_once])
             .into_iter()
             .map(field)
             .collect()

@@ -98,7 +98,7 @@ const MEETINGS: usize = 16;
 
 impl Between {
     /// Measures between the CPUs of two workers, in both directions.
-    pub(super) fn measure(team: &Workers, clock: QuickClock, from: usize, to: usize) -> Self {
+    pub(super) fn measure(team: &Cpus, clock: QuickClock, from: usize, to: usize) -> Self {
         let (lines, line) = (Lines::new(), Alone(AtomicU64::new(0)));
         let done = team.together(&[from, to], |member| {
             let mut rows = Rows::default();
@@ -153,8 +153,8 @@ struct Rows {
 pub(crate) fn mean_transfer(clock: QuickClock) -> Nanos {
     const OTHERS: usize = 8;
     const SAMPLES: usize = 5;
-    let team = Workers::new();
-    let pairs = 1..team.cpus().min(OTHERS + 1);
+    let team = Cpus::of_this_process();
+    let pairs = 1..team.at_once.min(OTHERS + 1);
     let transfers = pairs.map(|other| {
         let sample = |_| Between::measure(&team, clock, 0, other).taken;
         middle((0..SAMPLES).map(sample).collect())
@@ -272,7 +272,7 @@ impl Turns {
 
 impl Parking {
     /// Measures between the CPUs of the first two workers.
-    pub(super) fn measure(team: &Workers, cpu_clock: CpuClock) -> Self {
+    pub(super) fn measure(team: &Cpus, cpu_clock: CpuClock) -> Self {
         let turns = Turns::default();
         let done = team.together(&[0, 1], |member: &Member<'_>| {
             let me = member.number as u64;
@@ -299,10 +299,6 @@ impl Parking {
     }
 }
 
-/// The CPUs to measure on: those that a team uses, in the same order.
-#[derive(Clone, Debug)]
-pub(super) struct Workers(Cpus);
-
 /// One of several threads that do something at the same time.
 #[derive(Debug)]
 pub(super) struct Member<'b> {
@@ -323,16 +319,8 @@ impl Member<'_> {
     }
 }
 
-impl Workers {
-    pub(super) fn new() -> Self {
-        Self(Cpus::of_this_process())
-    }
-
-    /// How many CPUs may be busy all the time.
-    pub(super) fn cpus(&self) -> usize {
-        self.0.at_once
-    }
-
+/// To measure on, in the order in which a team uses them.
+impl Cpus {
     /// Runs `work` on the CPU of each of these workers at the same time, and
     /// gives what comes of it.
     pub(super) fn together<T: Send>(
@@ -346,7 +334,7 @@ impl Workers {
                 .iter()
                 .enumerate()
                 .map(|(number, &worker)| {
-                    let cpu = self.0.pinned.then(|| self.0.order[worker]);
+                    let cpu = self.pinned.then(|| self.order[worker]);
                     let (barrier, work) = (&barrier, &work);
                     scope.spawn(move || {
                         if let Some(cpu) = cpu {
@@ -379,8 +367,8 @@ mod tests {
 
     #[test]
     fn lines_travel_between_two_cpus() {
-        let team = Workers::new();
-        if team.cpus() < 2 {
+        let team = Cpus::of_this_process();
+        if team.at_once < 2 {
             return;
         }
         let between = Between::measure(&team, QuickClock::new(), 0, 1);
@@ -403,9 +391,9 @@ mod tests {
     #[test]
     fn everybody_comes_before_anybody_goes_on() {
         let came = AtomicUsize::new(0);
-        let team = Workers::new();
+        let team = Cpus::of_this_process();
         // On one CPU, if there is only one.
-        let workers = [0, team.cpus() - 1];
+        let workers = [0, team.at_once - 1];
         let seen = team.together(&workers, |member| {
             came.fetch_add(1, Relaxed);
             member.meet();

@@ -18,8 +18,8 @@ use punctual_program::Refusal;
 use punctual_zero_pool::blocking::{Computer, Pool};
 use punctual_zero_pool::{Accounting, Batch, LockKind, Setting};
 
-use crate::calibration::operations::{Workers, middle, per};
-use crate::host::{HostComputer, HostMemory};
+use crate::calibration::operations::{middle, per};
+use crate::host::{Cpus, HostComputer, HostMemory};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Field {
@@ -105,7 +105,7 @@ impl Field {
     /// pages that are not zero.
     pub(super) fn measure(
         &self,
-        team: &Workers,
+        team: &Cpus,
         memory: &HostMemory,
         computer: HostComputer<'_>,
         passes: u64,
@@ -123,7 +123,7 @@ impl Field {
             let nothing = Nanos::new(middle(nothing.collect()) as u64);
             for pass in 0..passes {
                 memory
-                    .mapping()
+                    .mapping
                     .dirty(share.start as usize..share.end as usize);
                 for row in self.rows(pass) {
                     if memory.is_stopped() {
@@ -363,13 +363,13 @@ mod tests {
 
     #[test]
     fn all_pages_of_the_rows_are_zero_afterwards() {
-        let team = Workers::new();
+        let team = Cpus::of_this_process();
         let memory = HostMemory::new(130 * PAGE, Stop::new()).unwrap();
         let computer = HostComputer::new(&memory, Kernel::Memset, None).unwrap();
         let locks = [LockKind::Counter, LockKind::Mutex];
-        for workers in [1, team.cpus().min(2)] {
+        for workers in [1, team.at_once.min(2)] {
             let sample = field(128, workers, &locks).measure(&team, &memory, computer, 8);
-            assert_eq!(memory.mapping().first_dirty(0..128), None);
+            assert_eq!(memory.mapping.first_dirty(0..128), None);
             assert!(sample.here.is_some_and(|ns| ns > 0.0), "{sample:?}");
             assert_eq!(sample.elsewhere.is_some(), workers == 2, "{sample:?}");
             assert!(sample.settled.is_some_and(|ns| ns > 0.0), "{sample:?}");
@@ -433,16 +433,16 @@ mod tests {
     fn takes_leave_the_pages_as_they_are_and_one_by_one_zeroes_its_own() {
         let memory = HostMemory::new(8 * PAGE, Stop::new()).unwrap();
         let computer = HostComputer::new(&memory, Kernel::Memset, None).unwrap();
-        memory.mapping().dirty(0..8);
+        memory.mapping.dirty(0..8);
         let setting = Setting::new(4, LockKind::Tas, Batch::Fixed(2));
         let take = DequeueTime::measure(computer, &setting, 8).unwrap();
         assert!(take.take > 0.0 && take.timed > 0.0, "{take:?}");
         // Four takes of two pages, and one that finds none.
         assert_eq!(take.pages, 1.6);
-        assert_eq!(memory.mapping().first_dirty(0..8), Some(0));
+        assert_eq!(memory.mapping.first_dirty(0..8), Some(0));
         assert!(one_by_one(computer, LockKind::Mcs, 2..5) > Nanos::ZERO);
-        assert_eq!(memory.mapping().first_dirty(2..5), None);
-        assert_eq!(memory.mapping().first_dirty(0..8), Some(0));
-        assert_eq!(memory.mapping().first_dirty(5..8), Some(5));
+        assert_eq!(memory.mapping.first_dirty(2..5), None);
+        assert_eq!(memory.mapping.first_dirty(0..8), Some(0));
+        assert_eq!(memory.mapping.first_dirty(5..8), Some(5));
     }
 }

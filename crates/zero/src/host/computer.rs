@@ -61,7 +61,7 @@ impl<'m> Computer for HostComputer<'m> {
     fn line(&self, words: [u64; 4]) -> Self::Line {
         HostLine {
             words: words.map(AtomicU64::new),
-            cutoff: self.memory.cutoff(),
+            cutoff: &self.memory.cutoff,
         }
     }
 
@@ -77,20 +77,20 @@ impl<'m> Computer for HostComputer<'m> {
     /// takes counts as zeroing it, and not as waiting for the next lock.
     #[inline]
     fn now(&self) -> Nanos {
-        self.memory.clock().settled()
+        self.memory.clock.settled()
     }
 
     #[inline]
     fn relax(&self) {
-        self.memory.cutoff().spin();
+        self.memory.cutoff.spin();
     }
 
     #[inline]
     fn pause(&self, length: Nanos) {
-        let clock = self.memory.clock();
+        let clock = self.memory.clock;
         let begun = clock.now();
         while clock.now() - begun < length {
-            self.memory.cutoff().spin();
+            self.memory.cutoff.spin();
         }
     }
 
@@ -105,7 +105,7 @@ impl<'m> Computer for HostComputer<'m> {
             return;
         };
         for page in (first + pages.start) as usize..(first + pages.end) as usize {
-            self.memory.mapping().zero(page..page + 1, self.kernel);
+            self.memory.mapping.zero(page..page + 1, self.kernel);
         }
     }
 
@@ -116,7 +116,7 @@ impl<'m> Computer for HostComputer<'m> {
 
     #[inline]
     fn gives_up(&self) -> bool {
-        self.memory.cutoff().is_on()
+        self.memory.cutoff.is_on()
     }
 }
 
@@ -191,10 +191,13 @@ impl Lock for HostMutex {
 /// the TLB it takes does not depend on what the system happens to do.
 #[derive(Debug)]
 pub struct HostMemory {
-    mapping: Mapping,
-    clock: QuickClock,
-    cutoff: Cutoff,
-    huge_pages: bool,
+    /// The pages themselves.
+    pub mapping: Mapping,
+    /// What the pool reads the time on.
+    pub clock: QuickClock,
+    pub(super) cutoff: Cutoff,
+    /// Whether the system was told to use huge pages, and took it.
+    pub huge_pages: bool,
     /// What a cache line takes from CPU to CPU; zero with one CPU, or where nobody said it.
     pub(crate) transfer: Nanos,
 }
@@ -218,27 +221,8 @@ impl HostMemory {
         })
     }
 
-    /// The pages themselves.
-    pub fn mapping(&self) -> &Mapping {
-        &self.mapping
-    }
-
-    /// What the pool reads the time on.
-    pub fn clock(&self) -> QuickClock {
-        self.clock
-    }
-
-    /// Whether the system was told to use huge pages, and took it.
-    pub fn huge_pages(&self) -> bool {
-        self.huge_pages
-    }
-
     pub(crate) fn is_stopped(&self) -> bool {
-        self.cutoff.stop().is_requested()
-    }
-
-    pub(super) fn cutoff(&self) -> &Cutoff {
-        &self.cutoff
+        self.cutoff.stop.is_requested()
     }
 }
 
@@ -310,7 +294,7 @@ mod tests {
             returns: Some(LockKind::Ticket),
             ..Setting::new(2, LockKind::Mcs, batch)
         };
-        memory.mapping().dirty(0..PAGES as usize);
+        memory.mapping.dirty(0..PAGES as usize);
         let pool = Pool::new(&computer, &setting, PAGES).unwrap();
         let takes = (0..setting.workers).map(|worker| {
             let mut accounting = Accounting::new(1, 0);
@@ -318,7 +302,7 @@ mod tests {
             accounting.acquisitions
         });
         let takes = takes.sum();
-        let is_zero = |page: &usize| memory.mapping().first_dirty(*page..page + 1).is_none();
+        let is_zero = |page: &usize| memory.mapping.first_dirty(*page..page + 1).is_none();
         (takes, (0..PAGES as usize).any(|page| is_zero(&page)))
     }
 
@@ -332,9 +316,9 @@ mod tests {
             let stop = Stop::new();
             let memory = HostMemory::new(PAGES as usize * PAGE, stop.clone()).unwrap();
             assert!(takes(&memory, dequeue, batch).1, "{dequeue:?} {batch}");
-            memory.cutoff().set_late(true);
+            memory.cutoff.set_late(true);
             assert_eq!(takes(&memory, dequeue, batch), (0, false));
-            memory.cutoff().set_late(false);
+            memory.cutoff.set_late(false);
             assert!(takes(&memory, dequeue, batch).1, "{dequeue:?} {batch}");
             stop.request();
             assert_eq!(takes(&memory, dequeue, batch), (0, false));

@@ -70,8 +70,11 @@ impl Cpus {
 /// passed is its CPU time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CpuClock {
+    /// Whether the system counts CPU time finely enough. Where it does not, the
+    /// time that passes stands for it.
     counts: bool,
-    approximate: bool,
+    /// Whether it is no exact count.
+    pub(crate) approximate: bool,
     /// The time between two readings that stand beside each other which is not
     /// counted between them.
     nothing: Nanos,
@@ -116,17 +119,6 @@ impl CpuClock {
         };
         clock.nothing = clock.uncounted_of_nothing();
         clock
-    }
-
-    /// Whether the system counts CPU time finely enough. Where it does not, the
-    /// time that passes stands for it.
-    pub fn counts(&self) -> bool {
-        self.counts
-    }
-
-    /// Whether it is no exact count.
-    pub fn is_approximate(&self) -> bool {
-        self.approximate
     }
 
     /// The calling thread begins something.
@@ -225,34 +217,6 @@ pub(super) fn skip(acquisitions: u64, number: u64, every: u32) -> u64 {
     (2 * every - first - acquisitions % every) % every
 }
 
-/// Where the accounting was, to bring it back there.
-#[derive(Debug)]
-pub(super) struct Mark {
-    sums: Accounting,
-    pub(super) samples: usize,
-}
-
-impl Mark {
-    pub(super) fn of(accounting: &Accounting) -> Self {
-        Self {
-            samples: accounting.samples.len(),
-            sums: Accounting {
-                samples: Vec::new(),
-                ..*accounting
-            },
-        }
-    }
-
-    pub(super) fn restore(self, accounting: &mut Accounting) {
-        let mut samples = std::mem::take(&mut accounting.samples);
-        samples.truncate(self.samples);
-        *accounting = Accounting {
-            samples,
-            ..self.sums
-        };
-    }
-}
-
 /// More than waiting for a few cache lines takes, and less than a time slice.
 const LONG: Nanos = Nanos::from_us(100);
 
@@ -337,7 +301,7 @@ mod tests {
         assert!(done.at >= end);
         let passed = done.at.since(begun.at);
         assert!(done.cpu <= passed);
-        assert!(cpu.counts() || (cpu.is_approximate() && done.cpu == passed));
+        assert!(cpu.counts || (cpu.approximate && done.cpu == passed));
     }
 
     #[test]
@@ -433,14 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn accounting_comes_back_to_where_it_was_and_has_room() {
-        let mut now = accounting(&FOUR);
-        let mark = Mark::of(&now);
-        now.samples.push(Sample::default());
-        now.pages += 7;
-        now.acquisitions += 1;
-        mark.restore(&mut now);
-        assert_eq!(now, accounting(&FOUR));
+    fn there_is_room_for_samples() {
         let empty = with_room(16, 100);
         assert!(empty.samples.is_empty() && empty.samples.capacity() >= 100);
     }

@@ -142,10 +142,6 @@ impl Cutoff {
     fn set_late(&self, late: bool) {
         self.late.store(late, Relaxed);
     }
-
-    fn stop(&self) -> &Stop {
-        &self.stop
-    }
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use punctual_zero_pool::{Accounting, LockKind, Setting};
 use crate::joined;
 
 use super::computer::{HostComputer, HostMemory, Links};
-use super::cpus::{Begun, CpuClock, Cpus, Mark, sift, skip, with_room};
+use super::cpus::{Begun, CpuClock, Cpus, sift, skip, with_room};
 use super::{Barrier, Broken, Rescue};
 
 /// The threads of this computer that zero a memory.
@@ -26,7 +26,7 @@ use super::{Barrier, Broken, Rescue};
 pub struct Team<'m> {
     memory: &'m HostMemory,
     cpu_clock: CpuClock,
-    cpus: Cpus,
+    pub(crate) cpus: Cpus,
 }
 
 impl<'m> Team<'m> {
@@ -40,21 +40,6 @@ impl<'m> Team<'m> {
         }
     }
 
-    /// The CPUs in the order in which they get workers.
-    pub fn cpus(&self) -> &[usize] {
-        &self.cpus.order
-    }
-
-    /// Whether threads can be kept on a CPU here.
-    pub fn is_pinned(&self) -> bool {
-        self.cpus.pinned
-    }
-
-    /// Whether so many workers have to share CPUs.
-    pub fn is_oversubscribed(&self, workers: usize) -> bool {
-        self.cpus.is_oversubscribed(workers)
-    }
-
     /// Lets workers do a batch. Ends after the pass under way when the stop of
     /// the memory is requested, and that pass does not count.
     ///
@@ -62,10 +47,10 @@ impl<'m> Team<'m> {
     /// There can be no such pool, or not so many threads; or a page was not
     /// zeroed, or not once, which is a bug.
     pub fn work(&self, job: &Job<'_>) -> Result<Observed, Refusal> {
-        let crowded = self.is_oversubscribed(job.setting.workers);
+        let crowded = self.cpus.is_oversubscribed(job.setting.workers);
         let shared = Shared::new(job, self.memory, self.cpu_clock, crowded)?;
-        let cutoff = self.memory.cutoff();
-        cutoff.stop().watch(&shared.events);
+        let cutoff = &self.memory.cutoff;
+        cutoff.stop.watch(&shared.events);
         let started = self.start(&shared);
         cutoff.set_late(false);
         let (tallies, late) = started?;
@@ -74,7 +59,7 @@ impl<'m> Team<'m> {
 
     fn start(&self, shared: &Shared<'_>) -> Result<(Vec<Tally>, bool), Refusal> {
         let workers = shared.job.setting.workers;
-        let alone = self.cpus.pinned && !self.is_oversubscribed(workers);
+        let alone = self.cpus.pinned && !self.cpus.is_oversubscribed(workers);
         std::thread::scope(|scope| {
             let (working, all_done) = channel::<Infallible>();
             let mut threads = Vec::with_capacity(workers);
@@ -100,7 +85,7 @@ impl<'m> Team<'m> {
             drop(working);
             let limit = shared.job.most().into();
             let late = all_done.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
-            self.memory.cutoff().set_late(late);
+            self.memory.cutoff.set_late(late);
             Ok((threads.into_iter().map(joined).collect(), late))
         })
     }
@@ -147,7 +132,11 @@ impl Worker<'_, '_> {
         let share = self.share();
         // The pages it dirties are in the caches of its CPU, or on their way out.
         self.dirty(&share);
-        let mark = Mark::of(&tally.accounting);
+        let kept = tally.accounting.samples.len();
+        let before = Accounting {
+            samples: Vec::new(),
+            ..tally.accounting
+        };
         let pool = shared.pool.read().unwrap_or_else(PoisonError::into_inner);
         shared.barrier.wait()?;
         let due = self.due()?;
@@ -174,9 +163,11 @@ impl Worker<'_, '_> {
             tally.elapsed += elapsed;
             let off_cpu = elapsed - done.cpu - late;
             let can_park = can_park(&shared.job.setting);
-            sift(&mut tally.accounting, mark.samples, off_cpu, can_park);
+            sift(&mut tally.accounting, kept, off_cpu, can_park);
         } else {
-            mark.restore(&mut tally.accounting);
+            let mut samples = std::mem::take(&mut tally.accounting.samples);
+            samples.truncate(kept);
+            tally.accounting = Accounting { samples, ..before };
         }
         Ok(go_on)
     }
@@ -227,13 +218,13 @@ impl Worker<'_, '_> {
     }
 
     fn dirty(&self, share: &Range<usize>) {
-        self.in_parts(share, |part| self.shared.memory.mapping().dirty(part));
+        self.in_parts(share, |part| self.shared.memory.mapping.dirty(part));
     }
 
     fn check(&self, share: &Range<usize>) {
         let shared = self.shared;
         self.in_parts(share, |part| {
-            if let Some(page) = shared.memory.mapping().first_dirty(part) {
+            if let Some(page) = shared.memory.mapping.first_dirty(part) {
                 let job = &shared.job;
                 let failure = || {
                     format!(
@@ -256,7 +247,7 @@ impl Worker<'_, '_> {
         /// 16 MiB: some milliseconds.
         const PART: usize = 1 << 12;
         for begin in share.clone().step_by(PART) {
-            if self.shared.memory.cutoff().is_on() {
+            if self.shared.memory.cutoff.is_on() {
                 return;
             }
             go(begin..(begin + PART).min(share.end));
@@ -411,7 +402,7 @@ impl<'a> Shared<'a> {
     fn judge(&self) {
         let mut passes = self.passes();
         let span = passes.span.take();
-        let counts = !self.memory.cutoff().is_on() && passes.failure.is_none();
+        let counts = !self.memory.cutoff.is_on() && passes.failure.is_none();
         if let Some((began, ended)) = span.filter(|_| counts) {
             passes.count += 1;
             let began = passes.due.unwrap_or(began);

@@ -35,39 +35,17 @@ use crate::{Progress, distinct};
 /// calibrated for.
 #[derive(Clone, Debug)]
 pub struct Calibrated {
-    calibration: ZeroCalibration,
-    memory: Memory,
-    timed_every: u32,
+    /// What the parts cost.
+    pub calibration: ZeroCalibration,
+    /// What pools zero.
+    pub memory: Memory,
+    /// One take in so many is timed, which costs time too; none if that is 0.
+    pub timed_every: u32,
 }
 
 /// A pass over few pages is over before chance evens out: so many pages at least
 /// are simulated, with other chances each time.
 const PAGES: u64 = 2_000;
-
-impl Calibrated {
-    /// Pools that zero `memory`, of which no take is timed.
-    pub fn new(calibration: ZeroCalibration, memory: Memory) -> Self {
-        Self {
-            calibration,
-            memory,
-            timed_every: 0,
-        }
-    }
-
-    /// The same where one take in so many is timed, which costs time too.
-    #[must_use]
-    pub fn timed(self, every: u32) -> Self {
-        Self {
-            timed_every: every,
-            ..self
-        }
-    }
-
-    /// What the parts cost.
-    pub fn calibration(&self) -> &ZeroCalibration {
-        &self.calibration
-    }
-}
 
 impl Model for Calibrated {
     fn name(&self) -> &str {
@@ -149,7 +127,7 @@ impl<'p> Forecasts<'p> {
     pub fn length(&self) -> punctual_core::Nanos {
         self.calibrator
             .round_length()
-            .times(self.plan.rounds().into())
+            .times(self.plan.rounds.into())
     }
 
     /// To be called before each batch: calibrates once in each round.
@@ -176,8 +154,11 @@ impl<'p> Forecasts<'p> {
                 if !next(cell) {
                     break;
                 }
-                let model = Calibrated::new(calibration.clone(), cell.area.memory);
-                let model = model.timed(self.plan.timed_every(cell));
+                let model = Calibrated {
+                    calibration: calibration.clone(),
+                    memory: cell.area.memory,
+                    timed_every: self.plan.timed_every(cell),
+                };
                 match model.within(&cell.setting, cell.area.pages) {
                     Ok(prediction) => {
                         predictions.insert(number, prediction);
@@ -204,7 +185,7 @@ impl Forecast {
     /// Puts the predictions into the measurements of the same settings.
     pub fn put(&self, plan: &PoolPlan, measurements: &mut [ZeroRow]) {
         for (number, prediction) in &self.predictions {
-            let cell = &plan.cells()[*number];
+            let cell = &plan.cells[*number];
             let (pool, lock) = (cell.pool(), cell.setting.lock.name());
             let same = measurements.iter_mut().filter(|m| m.subject == lock);
             let mut same = same.filter_map(ZeroRow::zeroed_mut);
@@ -218,7 +199,7 @@ impl Forecast {
 /// Those of which the model knows everything that makes such a pool, with their
 /// numbers.
 fn cells(plan: &PoolPlan) -> impl Iterator<Item = (usize, &Cell)> {
-    let numbered = plan.cells().iter().enumerate();
+    let numbered = plan.cells.iter().enumerate();
     numbered.filter(|(_, cell)| {
         cell.bursts.is_none()
             && cell.setting.dequeue == Dequeue::Range
@@ -243,13 +224,6 @@ pub struct Ratio {
     pub ratio: f64,
 }
 
-/// Of all of them.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Agreement {
-    /// Each number of each setting.
-    pub ratios: Vec<Ratio>,
-}
-
 impl Ratio {
     /// By what share the larger of the two is larger; infinite where one of them is
     /// nothing.
@@ -262,27 +236,19 @@ impl Ratio {
     }
 }
 
-impl Agreement {
-    /// By what share predictions are off: the geometric mean.
-    pub fn mean_error(&self) -> f64 {
-        if self.ratios.is_empty() {
-            return 0.0;
-        }
-        let logs: f64 = self.ratios.iter().map(|ratio| ratio.error().ln_1p()).sum();
-        (logs / self.ratios.len() as f64).exp() - 1.0
-    }
-
-    /// The one that is off the most.
-    pub fn worst(&self) -> Option<&Ratio> {
-        let ratios = self.ratios.iter();
-        ratios.max_by(|a, b| a.error().total_cmp(&b.error()))
-    }
+/// By what share predictions are off: the geometric mean of some, and the one that is off
+/// the most; nothing of none.
+pub fn errors(ratios: &[Ratio]) -> Option<(f64, &Ratio)> {
+    let worst = ratios.iter();
+    let worst = worst.max_by(|a, b| a.error().total_cmp(&b.error()))?;
+    let logs: f64 = ratios.iter().map(|ratio| ratio.error().ln_1p()).sum();
+    Some(((logs / ratios.len() as f64).exp() - 1.0, worst))
 }
 
 /// How the measurements that have predictions agree with them, in GB per second of
 /// CPU time and per second that passes, with at most `threads` workers.
-pub fn agreement(measurements: &[ZeroRow], threads: u64) -> Agreement {
-    let mut agreement = Agreement::default();
+pub fn agreement(measurements: &[ZeroRow], threads: u64) -> Vec<Ratio> {
+    let mut ratios = Vec::new();
     for measurement in measurements {
         let zeroed = measurement.zeroed();
         let Some(ZeroedPages { pool, zero, .. }) = zeroed.filter(|of| of.pool.threads <= threads)
@@ -296,7 +262,7 @@ pub fn agreement(measurements: &[ZeroRow], threads: u64) -> Agreement {
             ("GB per CPU-s", predicted.gb_per_cpu_s, zero.gb_per_cpu_s),
             ("GB/s", predicted.wall_gb_per_s, zero.wall_gb_per_s),
         ] {
-            agreement.ratios.push(Ratio {
+            ratios.push(Ratio {
                 cell: format!(
                     "{} x {}, batch {}, {}",
                     pool.threads, measurement.subject, pool.batch, pool.memory
@@ -306,7 +272,7 @@ pub fn agreement(measurements: &[ZeroRow], threads: u64) -> Agreement {
             });
         }
     }
-    agreement
+    ratios
 }
 
 #[cfg(test)]
@@ -369,6 +335,14 @@ mod tests {
         }
     }
 
+    fn model() -> Calibrated {
+        Calibrated {
+            calibration: calibration(),
+            memory: Memory::Hot,
+            timed_every: 0,
+        }
+    }
+
     /// Nanoseconds of CPU time that a page takes.
     fn page_ns(model: &Calibrated, setting: &Setting) -> f64 {
         let predicted = model.central(setting, 4_000).unwrap();
@@ -377,7 +351,7 @@ mod tests {
 
     #[test]
     fn one_worker_takes_what_was_measured_of_one() {
-        let model = Calibrated::new(calibration(), Memory::Hot);
+        let model = model();
         let tas = |batch| Setting::new(1, LockKind::Tas, batch);
         for (batch, expected) in [
             // A page of 100 ns, and a take of 30 right after it.
@@ -388,7 +362,11 @@ mod tests {
             assert!((got / expected - 1.0).abs() < 0.005, "{batch}: {got}");
         }
         // One take in ten costs 40 ns more where it is timed.
-        let timed = page_ns(&model.clone().timed(10), &tas(Batch::One));
+        let timed = Calibrated {
+            timed_every: 10,
+            ..model.clone()
+        };
+        let timed = page_ns(&timed, &tas(Batch::One));
         assert!((timed / 134.0 - 1.0).abs() < 0.005, "{timed}");
         // What was not measured right after a page is taken as it is by itself.
         let counter = page_ns(&model, &Setting::new(1, LockKind::Counter, Batch::One));
@@ -397,7 +375,7 @@ mod tests {
 
     #[test]
     fn two_workers_wait_for_each_other() {
-        let model = Calibrated::new(calibration(), Memory::Hot);
+        let model = model();
         let setting = Setting::new(2, LockKind::Tas, Batch::One);
         let predicted = model.within(&setting, 128).unwrap();
         assert!(predicted.wait_share.median > 0.05, "{predicted:?}");
@@ -436,20 +414,20 @@ mod tests {
             measurement(4, 10.0, Some([1.0, 1.0])),
             measurement(1, 10.0, None),
         ];
-        let agreement = agreement(&measurements, 2);
-        assert_eq!(agreement.ratios.len(), 4);
-        let worst = agreement.worst().unwrap();
+        let ratios = agreement(&measurements, 2);
+        assert_eq!(ratios.len(), 4);
+        let (mean, worst) = errors(&ratios).unwrap();
         assert_eq!(worst.cell, "2 x tas, batch 1, hot");
         assert!((worst.error() - 0.25).abs() < 1e-9);
         // The fourth root of 1.2 x 1.25.
-        assert!((agreement.mean_error() - (1.5_f64.powf(0.25) - 1.0)).abs() < 1e-9);
+        assert!((mean - (1.5_f64.powf(0.25) - 1.0)).abs() < 1e-9);
     }
 
     #[test]
     fn a_prediction_of_nothing_is_as_far_off_as_can_be() {
         let measurements = [measurement(1, 10.0, Some([0.0, 10.0]))];
-        let agreement = agreement(&measurements, 2);
-        assert_eq!(agreement.worst().map(Ratio::error), Some(f64::INFINITY));
-        assert!(agreement.mean_error().is_infinite());
+        let ratios = agreement(&measurements, 2);
+        let (mean, worst) = errors(&ratios).unwrap();
+        assert_eq!((mean, worst.error()), (f64::INFINITY, f64::INFINITY));
     }
 }

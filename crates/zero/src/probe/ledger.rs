@@ -122,10 +122,6 @@ impl Ledger {
             .map(|(_, spent)| *spent)
     }
 
-    pub(super) fn is_approximate(&self) -> bool {
-        self.approximate
-    }
-
     fn note(&mut self, name: &'static str, pages: usize, (spent, approximate): (Spent, bool)) {
         self.approximate |= approximate;
         let pages = pages as u64;
@@ -296,7 +292,7 @@ pub(super) fn of_steps(
     };
     let of_step = |step: &'static str| {
         let spent: Vec<Spent> = rounds.iter().filter_map(|round| round.of(step)).collect();
-        let cost = PageCost::of(&spent, rounds.iter().any(Ledger::is_approximate))?;
+        let cost = PageCost::of(&spent, rounds.iter().any(|round| round.approximate))?;
         Some(ZeroRow::probe(step, part(step, cost)?))
     };
     first.steps().filter_map(of_step).collect()

@@ -287,7 +287,8 @@ fn hot_bytes() -> usize {
 pub(super) struct WarmUp {
     bytes: usize,
     round: Ledger,
-    ns_per_page: f64,
+    /// What an ordinary page takes from the touch to the end, once it is warm.
+    pub(super) ns_per_page: f64,
 }
 
 /// So many bytes tell how long the rest takes.
@@ -324,11 +325,6 @@ impl WarmUp {
             round,
             ns_per_page: wall_ns as f64 / pages.max(1) as f64,
         })
-    }
-
-    /// What an ordinary page takes from the touch to the end, once it is warm.
-    pub(super) fn ns_per_page(&self) -> f64 {
-        self.ns_per_page
     }
 
     pub(super) fn measurements(&self) -> Vec<ZeroRow> {
@@ -495,7 +491,7 @@ mod tests {
     #[test]
     fn it_touches_every_page_and_says_what_that_took() {
         let warm_up = WarmUp::run(4 << 20, None).unwrap();
-        assert!(warm_up.ns_per_page() > 0.0);
+        assert!(warm_up.ns_per_page > 0.0);
         let measurements = warm_up.measurements();
         assert_eq!(measurements.last().unwrap().subject, ORDINARY);
         for measurement in measurements {

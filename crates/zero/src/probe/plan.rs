@@ -18,19 +18,15 @@ use crate::{Progress, Ran, take_turns, usual_rounds};
 
 /// Everything that is going to be measured.
 pub struct ProbePlan {
-    cases: Vec<Turns>,
-    left_out: Vec<Warning>,
+    /// Each with how often it gets its turn.
+    cases: Vec<(Case, u32)>,
+    /// What this system does not have, a line for each.
+    pub left_out: Vec<Warning>,
     amounts: Amounts,
     parts: Vec<ProbePart>,
     cpu: Option<usize>,
     stop: Stop,
     warm_up: Option<WarmUp>,
-}
-
-/// A case and how often it gets its turn.
-struct Turns {
-    case: Case,
-    rounds: u32,
 }
 
 /// Of the random order of pages; the same in every run, so that runs can be
@@ -69,11 +65,6 @@ impl ProbePlan {
         Ok(plan)
     }
 
-    /// What this system does not have, a line for each.
-    pub fn left_out(&self) -> &[Warning] {
-        &self.left_out
-    }
-
     /// How much memory is used at a time, in words.
     pub fn memory_in_words(&self) -> String {
         in_words(self.amounts.used_at_once(&self.parts) as u64)
@@ -91,21 +82,24 @@ impl ProbePlan {
 
     /// About how long the rest takes, by what the warm-up took.
     pub fn length(&self) -> Nanos {
-        let ns_per_page = self.warm_up.as_ref().map_or(1e3, WarmUp::ns_per_page);
+        let ns_per_page = self
+            .warm_up
+            .as_ref()
+            .map_or(1e3, |warm_up| warm_up.ns_per_page);
         let cases = self.cases.iter();
-        cases.fold(Nanos::ZERO, |sum, turns| {
-            sum + (turns.case.length)(ns_per_page).times(turns.rounds.into())
+        cases.fold(Nanos::ZERO, |sum, (case, rounds)| {
+            sum + (case.length)(ns_per_page).times((*rounds).into())
         })
     }
 
     /// How many turns there are in all.
     pub fn turns(&self) -> usize {
-        self.cases.iter().map(|turns| turns.rounds as usize).sum()
+        self.cases.iter().map(|(_, rounds)| *rounds as usize).sum()
     }
 
     /// The rounds of each part, the most that there are.
     pub fn rounds(&self) -> u32 {
-        let rounds = self.cases.iter().map(|turns| turns.rounds);
+        let rounds = self.cases.iter().map(|(_, rounds)| *rounds);
         rounds.max().unwrap_or(0)
     }
 
@@ -128,7 +122,7 @@ impl ProbePlan {
         let cpus = thread::allowed_cpus();
         let (rounds, count, mut done) = (self.rounds(), self.cases.len(), 0);
         let end = take_turns(rounds, count, &self.stop, &mut |round, i| {
-            let Turns { case, rounds } = &mut self.cases[i];
+            let (case, rounds) = &mut self.cases[i];
             if round < *rounds {
                 let next = case.name.clone();
                 progress(Progress { done, next, round });
@@ -140,9 +134,9 @@ impl ProbePlan {
         let warm_up = self.warm_up.iter().flat_map(WarmUp::measurements);
         let mut measurements: Vec<ZeroRow> = warm_up.collect();
         for part in ProbePart::ALL {
-            let cases = self.cases.iter().filter(|turns| turns.case.part == part);
-            let mut of_part: Vec<ZeroRow> =
-                cases.flat_map(|turns| turns.case.measurements()).collect();
+            let cases = self.cases.iter().filter(|(case, _)| case.part == part);
+            let of_part = cases.flat_map(|(case, _)| case.measurements());
+            let mut of_part: Vec<ZeroRow> = of_part.collect();
             if part == ProbePart::Pages {
                 sort(&mut of_part);
             }
@@ -157,7 +151,7 @@ impl ProbePlan {
     }
 
     fn add(&mut self, case: Case, rounds: u32) {
-        self.cases.push(Turns { case, rounds });
+        self.cases.push((case, rounds));
     }
 
     fn add_pages(&mut self) {

@@ -356,7 +356,7 @@ pub fn computers() -> String {
         others.all(|other| other == Some(*figure))
     };
     let own = machines.iter().map(|machine| {
-        let title = format!("{}: {}", machine.name(), machine.what());
+        let title = format!("{}: {}", machine.name, machine.what);
         let figures = machine.figures().filter(|figure| !is_common(figure));
         figures_of(&title, figures)
     });

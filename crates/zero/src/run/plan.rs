@@ -22,9 +22,12 @@ use crate::{Progress, Ran, distinct, refusal, take_turns, usual_rounds};
 /// Everything that is going to be measured.
 #[derive(Debug)]
 pub struct PoolPlan {
-    cells: Vec<Cell>,
-    left_out: Vec<Warning>,
-    rounds: u32,
+    /// What is measured.
+    pub cells: Vec<Cell>,
+    /// What cannot be measured, or not well, a line for each reason.
+    pub left_out: Vec<Warning>,
+    /// How often each cell gets its turn.
+    pub rounds: u32,
     /// How long a batch of closed passes goes on.
     length: Nanos,
     limit: Option<u64>,
@@ -82,21 +85,6 @@ impl PoolPlan {
             stop,
             ground: None,
         })
-    }
-
-    /// What is measured.
-    pub fn cells(&self) -> &[Cell] {
-        &self.cells
-    }
-
-    /// What cannot be measured, or not well, a line for each reason.
-    pub fn left_out(&self) -> &[Warning] {
-        &self.left_out
-    }
-
-    /// How often each cell gets its turn.
-    pub fn rounds(&self) -> u32 {
-        self.rounds
     }
 
     /// How many batches there are in all.
@@ -174,9 +162,9 @@ impl PoolPlan {
         }
         if let Some(ground) = &self.ground {
             let team = Team::new(&ground.memory, ground.cpu_clock);
-            findings.cpus = team.cpus().to_vec();
-            findings.pinned = Some(team.is_pinned());
-            findings.asked_for_huge_pages = Some(ground.memory.huge_pages());
+            findings.cpus.clone_from(&team.cpus.order);
+            findings.pinned = Some(team.cpus.pinned);
+            findings.asked_for_huge_pages = Some(ground.memory.huge_pages);
             findings.line_transfer_ns = Some(ground.memory.transfer.as_ns());
         }
         findings
@@ -205,7 +193,7 @@ impl PoolPlan {
                     let next = cell.to_string();
                     progress(Progress { done, next, round });
                     let job = self.job(cell);
-                    let observed = witness.during(team.cpus(), || team.work(&job))?;
+                    let observed = witness.during(&team.cpus.order, || team.work(&job))?;
                     tallies[i].add(cell, &observed, job.every, ground.reading_ns);
                     given_up[i] = observed.late;
                     ran.given_up.extend(observed.late.then(|| late(cell, &job)));
@@ -215,9 +203,9 @@ impl PoolPlan {
             },
         );
         ran.disturbance = witness.disturbance();
-        let approximate = ground.cpu_clock.is_approximate();
+        let approximate = ground.cpu_clock.approximate;
         for (cell, tally) in self.cells.iter().zip(tallies) {
-            let crowded = team.is_oversubscribed(cell.setting.workers);
+            let crowded = team.cpus.is_oversubscribed(cell.setting.workers);
             let measured = tally.measurement(cell, crowded, approximate);
             ran.measurements.extend(measured);
         }
@@ -318,7 +306,7 @@ impl Ground {
         })?;
         let cpu_clock = CpuClock::of_this_host();
         touch(&memory, cpu_clock, cpus, pages)?;
-        memory.transfer = mean_transfer(memory.clock());
+        memory.transfer = mean_transfer(memory.clock);
         let mut rates = BTreeMap::new();
         for area in areas {
             rates.insert(area.pages, Rates::of(&memory, area.pages)?);
@@ -330,7 +318,7 @@ impl Ground {
                 .map(|area| (area.pages, Links::new(area.pages, SEED)))
                 .collect(),
             cpu_clock,
-            reading_ns: memory.clock().cost_ns(),
+            reading_ns: memory.clock.cost_ns(),
             rates,
             memory,
         })
@@ -372,15 +360,15 @@ impl Rates {
         let pages = pages.min(MOST);
         let some = 0..pages as usize;
         let per_page = |work: &dyn Fn()| {
-            let begun = memory.clock().now();
+            let begun = memory.clock.now();
             work();
-            (memory.clock().now() - begun).as_ns() as f64 / pages as f64
+            (memory.clock.now() - begun).as_ns() as f64 / pages as f64
         };
         let once = || {
-            let dirtying = per_page(&|| memory.mapping().dirty(some.clone()));
+            let dirtying = per_page(&|| memory.mapping.dirty(some.clone()));
             let zeroing = per_page(&|| computer.zero(0..pages));
             let looking = per_page(&|| {
-                std::hint::black_box(memory.mapping().first_dirty(some.clone()));
+                std::hint::black_box(memory.mapping.first_dirty(some.clone()));
             });
             Self {
                 around: dirtying + looking,

@@ -6,8 +6,8 @@ use punctual_program::Refusal;
 use punctual_zero_pool::{Batch, LockKind, Setting};
 use punctual_zero_sim::chain::{Chain, HandOff};
 use punctual_zero_sim::{
-    Active, Bursts, Bursty, Contest, ContestLock, EVERY, Job, Machine, Quantity, System, predict,
-    presets, simulate,
+    Active, Bursts, Bursty, Contest, ContestLock, EVERY, Job, Machine, PoolResult, Quantity,
+    System, predict, presets, simulate,
 };
 
 use crate::published::{CostItem, FIGURES, MB_BYTES};
@@ -197,7 +197,7 @@ pub(super) fn xeon_phi() -> Seen {
     let of = |workers, active| {
         let setting = Setting::new(workers, LockKind::Tas, Batch::One);
         let prediction = predict(&machine, &Job::new(setting, pages()), active)?;
-        let us = prediction.of(|outcome| outcome.cpu_us_per_page());
+        let us = prediction.of(PoolResult::cpu_us_per_page);
         Ok::<_, Refusal>(format!(
             "{:.0} ({:.0} to {:.0})",
             us.median, us.low, us.high

@@ -12,8 +12,6 @@
 
 mod worker;
 
-use std::collections::VecDeque;
-
 use punctual_core::Nanos;
 use punctual_sim::{Random, Time, Timers};
 use worker::{Account, Bandwidth, Doing, Losses, Posted, Worker, part};
@@ -28,7 +26,7 @@ pub(crate) use worker::Wanted;
 
 #[derive(Debug)]
 pub(crate) struct World {
-    costs: Costs,
+    pub(crate) costs: Costs,
     random: Random,
     now: Time,
     timers: Timers<Time>,
@@ -42,7 +40,7 @@ pub(crate) struct World {
     /// Of how many pages each worker dirtied an equal part.
     pages: u64,
     /// How many operations there were, and may be.
-    operations: u64,
+    pub(crate) operations: u64,
     most: u64,
     disturbed: Vec<Request>,
 }
@@ -59,21 +57,17 @@ impl World {
     ) -> Self {
         let mut random = Random::new(seed);
         let mut timers = Timers::default();
-        let workers = (0..costs.workers()).map(|worker| {
+        let workers = (0..costs.workers).map(|worker| {
             let begun = random.below(costs[Quantity::Spread]);
             timers.insert(worker, begun);
+            let account = Account {
+                begun,
+                ..Account::default()
+            };
             Worker {
-                doing: Doing::Works,
-                answer: 0,
                 losses: Losses::new(preemption, &mut random),
-                account: Account {
-                    begun,
-                    ..Account::default()
-                },
-                drained: Time::ZERO,
-                stores: VecDeque::new(),
-                then: None,
-                has_taken: false,
+                account,
+                ..Worker::default()
             }
         });
         Self {
@@ -98,11 +92,6 @@ impl World {
         self.lines.len() - 1
     }
 
-    /// What a line takes between two workers, on average.
-    pub(crate) fn transfer(&self) -> Nanos {
-        self.costs.mean_transfer
-    }
-
     /// The time in whole nanoseconds.
     /// For a worker whose stores to pages are on their way it is when they are done:
     /// what a page takes counts as zeroing it, and not as waiting for the next lock.
@@ -115,10 +104,6 @@ impl World {
     /// What came of what the running worker asked for.
     pub(crate) fn answer(&self) -> u64 {
         self.workers[self.running()].answer
-    }
-
-    pub(crate) fn operations(&self) -> u64 {
-        self.operations
     }
 
     pub(crate) fn is_exhausted(&self) -> bool {
@@ -312,16 +297,14 @@ impl World {
         let transfer = self.lines[line].transfer(|from, to| costs.transfer(from, to, has_queued));
         let share = match access.writes() {
             false => costs.share(Quantity::LoadShare),
-            true if self.lines[line].newest() == Some(worker) => {
-                costs.share(Quantity::UpgradeShare)
-            }
+            true if self.lines[line].newest == Some(worker) => costs.share(Quantity::UpgradeShare),
             true => 1.0,
         };
         let length = transfer
             .map_or(costs[Quantity::Miss], |thirds| part(thirds, share))
             .max(costs[Quantity::Hit]);
         let notice = part(length.as_thirds(), costs.share(Quantity::NoticeShare));
-        self.lines[line].notify(self.now + notice);
+        self.lines[line].notice = self.now + notice;
         let timer = match access {
             Access::Own | Access::Ahead => self.workers.len() + 1 + line,
             _ => {

@@ -36,7 +36,7 @@ impl Preemption {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Worker {
     pub(super) doing: Doing,
     pub(super) answer: u64,
@@ -61,9 +61,10 @@ pub(super) struct Posted {
     pub(super) asked: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) enum Doing {
     /// What takes as long as its timer says.
+    #[default]
     Works,
     /// It wants a line. If it is served, its timer says when it has it.
     Wants(usize),
@@ -233,7 +234,7 @@ pub(super) fn part(thirds: u64, share: f64) -> Time {
     Time::from_thirds((thirds as f64 * share + 0.5) as u64)
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Losses {
     every: Time,
     length: Time,
